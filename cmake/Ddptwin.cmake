@@ -1,0 +1,86 @@
+# The project's own few build words: ddptwin_library(), ddptwin_test(), and the options behind them.
+include(GNUInstallDirs)
+find_package(fmt REQUIRED)
+find_package(Boost 1.81 REQUIRED COMPONENTS json url)
+find_package(Threads REQUIRED)
+
+option(DDPTWIN_TESTS "Build the tests" ON)
+option(DDPTWIN_BENCH "Build the benchmarks" OFF)
+option(DDPTWIN_WERROR "Warnings are errors (presets switch it on)" OFF)
+option(DDPTWIN_PCH "Precompile the heavy library headers" ON)
+set(DDPTWIN_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+add_library(ddptwin_options INTERFACE)
+target_compile_options(ddptwin_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
+  -Woverloaded-virtual -Wimplicit-fallthrough
+  $<$<BOOL:${DDPTWIN_WERROR}>:-Werror>)
+if(DDPTWIN_SANITIZE)
+  target_compile_options(ddptwin_options INTERFACE
+    -fsanitize=${DDPTWIN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(ddptwin_options INTERFACE -fsanitize=${DDPTWIN_SANITIZE})
+endif()
+target_include_directories(ddptwin_options INTERFACE ${PROJECT_SOURCE_DIR}/sim)
+
+if(DDPTWIN_TESTS)
+  enable_testing()
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+
+# ddptwin_library(NAME [DEPENDS target...] [LINK target...]): the library ddptwin_NAME from this folder's
+# sources (sub-folders too, *_test.cpp left out). DEPENDS is the architecture (design.md section 8).
+function(ddptwin_library name)
+  cmake_parse_arguments(arg "" "" "DEPENDS;LINK;EXCLUDE" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS *.hpp)
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$|_main\\.cpp$")
+  foreach(pattern IN LISTS arg_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "${pattern}")
+    list(FILTER headers EXCLUDE REGEX "${pattern}")
+  endforeach()
+  add_library(ddptwin_${name} STATIC ${sources})
+  target_sources(ddptwin_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/sim
+                 FILES ${headers})
+  target_link_libraries(ddptwin_${name} PUBLIC ddptwin_options ${arg_DEPENDS} PRIVATE fmt::fmt ${arg_LINK})
+  if(DDPTWIN_PCH)
+    target_precompile_headers(ddptwin_${name} PRIVATE
+      <algorithm> <functional> <map> <memory> <optional> <string> <string_view> <vector>
+      <boost/json.hpp> <fmt/format.h> <tl/expected.hpp>)
+  endif()
+endfunction()
+
+# ddptwin_test(NAME [DEPENDS target...]): the test program ddptwin_NAME_test from this folder's *_test.cpp.
+function(ddptwin_test name)
+  if(NOT DDPTWIN_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "" "DEPENDS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *_test.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(ddptwin_${name}_test ${sources})
+  if(TARGET ddptwin_${name})
+    target_link_libraries(ddptwin_${name}_test PRIVATE ddptwin_${name})
+  endif()
+  target_link_libraries(ddptwin_${name}_test PRIVATE ddptwin_options ${arg_DEPENDS} fmt::fmt
+                        GTest::gtest GTest::gmock GTest::gtest_main)
+  target_compile_definitions(ddptwin_${name}_test PRIVATE
+    DDPTWIN_TEST_DIR="${CMAKE_CURRENT_SOURCE_DIR}" DDPTWIN_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    DDPTWIN_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  if(DDPTWIN_PCH)
+    target_precompile_headers(ddptwin_${name}_test PRIVATE
+      <map> <memory> <string> <vector> <boost/json.hpp> <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h>)
+  endif()
+  gtest_discover_tests(ddptwin_${name}_test DISCOVERY_TIMEOUT 60)
+endfunction()

@@ -1,0 +1,38 @@
+#include "core/random.hpp"
+
+#include "core/result.hpp"
+
+namespace ddptwin {
+namespace {
+
+std::uint64_t mix(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
+}  // namespace
+
+std::uint64_t Random::next() { return mix(state_ += 0x9e3779b97f4a7c15ULL); }
+
+std::uint64_t Random::below(std::uint64_t bound) {
+  DDPTWIN_ASSERT(bound > 0);
+  // Draws under the threshold would make the low remainders likelier; they are drawn again.
+  const std::uint64_t threshold = (0 - bound) % bound;
+  for (;;) {
+    const std::uint64_t draw = next();
+    if (draw >= threshold) return draw % bound;
+  }
+}
+
+double Random::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+
+Random Random::split(std::string_view name) const {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return split(hash);
+}
+
+Random Random::split(std::uint64_t number) const { return Random(mix(mix(seed_ + 1) ^ number)); }
+
+}  // namespace ddptwin
