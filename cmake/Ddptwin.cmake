@@ -48,6 +48,11 @@ function(ddptwin_library name)
     list(FILTER sources EXCLUDE REGEX "${pattern}")
     list(FILTER headers EXCLUDE REGEX "${pattern}")
   endforeach()
+  if(NOT sources)  # a folder whose first file is still to come
+    add_library(ddptwin_${name} INTERFACE)
+    target_link_libraries(ddptwin_${name} INTERFACE ddptwin_options ${arg_DEPENDS})
+    return()
+  endif()
   add_library(ddptwin_${name} STATIC ${sources})
   target_sources(ddptwin_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/sim
                  FILES ${headers})

@@ -10,8 +10,9 @@ namespace ddptwin {
 template <class Signature>
 class UniqueFunction;
 
-// A callable that is moved, never copied, and so may own what cannot be copied (std::move_only_function
-// comes with C++23). Small callables live inside it. Calling an empty one is undefined.
+// A callable that is moved, never copied, and so may own what cannot be copied
+// (std::move_only_function comes with C++23). Small callables live inside it. Calling an empty one
+// is undefined.
 template <class R, class... Args>
 class UniqueFunction<R(Args...)> {
   static constexpr std::size_t inline_size = 48;
@@ -20,9 +21,9 @@ class UniqueFunction<R(Args...)> {
   UniqueFunction() = default;
   UniqueFunction(std::nullptr_t) {}  // NOLINT: as std::function
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, UniqueFunction> &&
-             std::is_invocable_r_v<R, std::remove_cvref_t<F>&, Args...>)
-  UniqueFunction(F&& f) {  // NOLINT: implicit, as std::function
+  requires(!std::is_same_v<std::remove_cvref_t<F>, UniqueFunction> &&
+           std::is_invocable_r_v<R, std::remove_cvref_t<F>&, Args...>)
+      UniqueFunction(F&& f) {  // NOLINT: implicit, as std::function
     using T = std::remove_cvref_t<F>;
     if constexpr (sizeof(T) <= inline_size && alignof(T) <= alignof(std::max_align_t) &&
                   std::is_nothrow_move_constructible_v<T>) {
@@ -53,16 +54,19 @@ class UniqueFunction<R(Args...)> {
     void (*destroy)(void*);
   };
   template <class T>
-  static constexpr Ops inline_ops{
-      [](void* p, Args&&... args) -> R { return (*static_cast<T*>(p))(std::forward<Args>(args)...); },
-      [](void* to, void* from) {
-        new (to) T(std::move(*static_cast<T*>(from)));
-        static_cast<T*>(from)->~T();
-      },
-      [](void* p) { static_cast<T*>(p)->~T(); }};
+  static constexpr Ops inline_ops{[](void* p, Args&&... args) -> R {
+                                    return (*static_cast<T*>(p))(std::forward<Args>(args)...);
+                                  },
+                                  [](void* to, void* from) {
+                                    new (to) T(std::move(*static_cast<T*>(from)));
+                                    static_cast<T*>(from)->~T();
+                                  },
+                                  [](void* p) { static_cast<T*>(p)->~T(); }};
   template <class T>
   static constexpr Ops heap_ops{
-      [](void* p, Args&&... args) -> R { return (**static_cast<T**>(p))(std::forward<Args>(args)...); },
+      [](void* p, Args&&... args) -> R {
+        return (**static_cast<T**>(p))(std::forward<Args>(args)...);
+      },
       [](void* to, void* from) { *static_cast<T**>(to) = *static_cast<T**>(from); },
       [](void* p) { delete *static_cast<T**>(p); }};
 

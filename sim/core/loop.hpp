@@ -12,14 +12,14 @@
 
 namespace ddptwin {
 
-// Who posts: a watch stream, a container, a link, ... One lane keeps its order; between lanes that are
-// ready the virtual loop's seed decides, as nothing orders two watches of a real cluster.
+// Who posts: a watch stream, a container, a link, ... One lane keeps its order; between lanes that
+// are ready the virtual loop's seed decides, as nothing orders two watches of a real cluster.
 enum class Lane : std::uint32_t {};
 
 class Loop;
 
-// Something that will be called back. Its end cancels the call; so does cancel(). An empty one is inert.
-// A Timer may outlive its Loop's run but not the Loop.
+// Something that will be called back. Its end cancels the call; so does cancel(). An empty one is
+// inert. A Timer may outlive its Loop's run but not the Loop.
 class Timer {
  public:
   Timer() = default;

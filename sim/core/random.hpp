@@ -6,9 +6,9 @@
 
 namespace ddptwin {
 
-// A stream of draws (SplitMix64). A value: a copy repeats what the original draws. split() depends on the
-// seed and the name alone, not on the draws so far, so one more draw in one component leaves every other
-// component's run as it was.
+// A stream of draws (SplitMix64). A value: a copy repeats what the original draws. split() depends
+// on the seed and the name alone, not on the draws so far, so one more draw in one component leaves
+// every other component's run as it was.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : seed_(seed), state_(seed) {}

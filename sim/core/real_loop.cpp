@@ -18,8 +18,8 @@ struct RealLoop::Impl {
   explicit Impl(boost::asio::io_context& context)
       : io(context),
         steady_start(std::chrono::steady_clock::now()),
-        wall_start(std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch())) {
-  }
+        wall_start(std::chrono::duration_cast<Duration>(
+            std::chrono::system_clock::now().time_since_epoch())) {}
 
   // Wall time that never jumps: the wall clock once, the steady clock from there.
   Time read() const { return Time(wall_start + (std::chrono::steady_clock::now() - steady_start)); }
@@ -54,16 +54,17 @@ void RealLoop::enter(Callback callback) {
 
 // Asio keeps one queue for all, so every lane keeps its order.
 void RealLoop::post(Lane, Callback callback) {
-  boost::asio::post(impl_->io, [this, context = context(), callback = std::move(callback)]() mutable {
-    set_context(context);
-    enter(std::move(callback));
-  });
+  boost::asio::post(impl_->io,
+                    [this, context = context(), callback = std::move(callback)]() mutable {
+                      set_context(context);
+                      enter(std::move(callback));
+                    });
 }
 
 Timer RealLoop::at(Lane, Time time, Callback callback) {
   const std::uint64_t id = ++impl_->last_timer;
-  auto waiting = std::make_unique<Impl::Waiting>(
-      Impl::Waiting{boost::asio::steady_timer(impl_->io, impl_->steady(time)), std::move(callback), context()});
+  auto waiting = std::make_unique<Impl::Waiting>(Impl::Waiting{
+      boost::asio::steady_timer(impl_->io, impl_->steady(time)), std::move(callback), context()});
   waiting->timer.async_wait([this, id](boost::system::error_code error) {
     if (error) return;
     auto found = impl_->timers.find(id);

@@ -1,5 +1,5 @@
-// The loop whose time passes: a Boost.Asio io_context under the same port. It is the only place where the
-// twin reads the machine's clock.
+// The loop whose time passes: a Boost.Asio io_context under the same port. It is the only place
+// where the twin reads the machine's clock.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,8 @@ class RealLoop final : public Loop {
   [[nodiscard]] Timer at(Lane lane, Time time, Callback callback) override;
 
   boost::asio::io_context& io();
-  // Every callback that reaches the world from outside (a socket, a child's end) goes through here, so
-  // that now() is fresh and stands still inside it.
+  // Every callback that reaches the world from outside (a socket, a child's end) goes through here,
+  // so that now() is fresh and stands still inside it.
   void enter(Callback callback);
 
  private:

@@ -56,8 +56,8 @@ int http_code(Reason reason) { return row(reason).code; }
 std::string Error::text() const { return where.empty() ? message : where + ": " + message; }
 
 void assertion_failed(const char* expression, const char* file, int line) {
-  std::fprintf(stderr, "ddptwin: broken invariant: %s (%s:%d); this is a bug of ddptwin\n", expression, file,
-               line);
+  std::fprintf(stderr, "ddptwin: broken invariant: %s (%s:%d); this is a bug of ddptwin\n",
+               expression, file, line);
   std::abort();
 }
 

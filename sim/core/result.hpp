@@ -10,8 +10,8 @@
 
 namespace ddptwin {
 
-// Why something was refused: the Kubernetes API's own reasons (metav1.StatusReason), and below them the
-// few that only this program needs.
+// Why something was refused: the Kubernetes API's own reasons (metav1.StatusReason), and below them
+// the few that only this program needs.
 enum class Reason : std::uint8_t {
   unknown,
   bad_request,
@@ -83,22 +83,24 @@ inline tl::unexpected<Error> fail(Reason reason, std::string message, std::strin
 
 }  // namespace ddptwin
 
-// TRY(decl, expr): evaluates expr, a Result; returns its error from this function, or declares decl with
-// its value.
+// TRY(decl, expr): evaluates expr, a Result; returns its error from this function, or declares decl
+// with its value.
 #define DDPTWIN_CONCAT2(a, b) a##b
 #define DDPTWIN_CONCAT(a, b) DDPTWIN_CONCAT2(a, b)
 #define TRY(decl, ...) DDPTWIN_TRY_IMPL(DDPTWIN_CONCAT(try_result_, __LINE__), decl, __VA_ARGS__)
-#define DDPTWIN_TRY_IMPL(name, decl, ...)                         \
-  auto name = (__VA_ARGS__);                                      \
+#define DDPTWIN_TRY_IMPL(name, decl, ...)                           \
+  auto name = (__VA_ARGS__);                                        \
   if (!name) return ::tl::make_unexpected(std::move(name).error()); \
   decl = std::move(*name)
 // TRY_VOID(expr): the same for a Status, or where the value is not wanted.
-#define TRY_VOID(...) DDPTWIN_TRY_VOID_IMPL(DDPTWIN_CONCAT(try_result_, __LINE__), __VA_ARGS__)
-#define DDPTWIN_TRY_VOID_IMPL(name, ...) \
-  auto name = (__VA_ARGS__);             \
-  if (!name) return ::tl::make_unexpected(std::move(name).error())
+#define TRY_VOID(...)                                                             \
+  do {                                                                            \
+    auto try_result = (__VA_ARGS__);                                              \
+    if (!try_result) return ::tl::make_unexpected(std::move(try_result).error()); \
+  } while (false)
 
 // A broken invariant of ours: on in every build; it prints what the process registered (seed, last
 // records) and ends the run.
-#define DDPTWIN_ASSERT(expression) \
-  (static_cast<bool>(expression) ? void() : ::ddptwin::assertion_failed(#expression, __FILE__, __LINE__))
+#define DDPTWIN_ASSERT(expression)        \
+  (static_cast<bool>(expression) ? void() \
+                                 : ::ddptwin::assertion_failed(#expression, __FILE__, __LINE__))

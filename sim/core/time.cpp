@@ -25,7 +25,8 @@ struct Civil {
 Civil civil(Time time) {
   const auto since = time.since_epoch();
   const auto day = floor<days>(since);
-  return {std::chrono::year_month_day{std::chrono::sys_days{day}}, std::chrono::hh_mm_ss{since - day}};
+  return {std::chrono::year_month_day{std::chrono::sys_days{day}},
+          std::chrono::hh_mm_ss{since - day}};
 }
 
 // Reads exactly `digits` decimal digits at `at`.
@@ -43,8 +44,8 @@ struct Unit {
   std::string_view name;
   double nanoseconds;
 };
-constexpr std::array units{Unit{"ns", 1},    Unit{"us", 1e3}, Unit{"µs", 1e3},  Unit{"ms", 1e6},
-                           Unit{"s", 1e9},   Unit{"m", 60e9}, Unit{"h", 3600e9}};
+constexpr std::array units{Unit{"ns", 1},  Unit{"us", 1e3}, Unit{"µs", 1e3},  Unit{"ms", 1e6},
+                           Unit{"s", 1e9}, Unit{"m", 60e9}, Unit{"h", 3600e9}};
 
 }  // namespace
 
@@ -64,8 +65,10 @@ std::string format_rfc3339_micro(Time time) {
 }
 
 std::optional<Time> parse_rfc3339(std::string_view text) {
-  const auto year = fixed_int(text, 0, 4), month = fixed_int(text, 5, 2), day = fixed_int(text, 8, 2);
-  const auto hour = fixed_int(text, 11, 2), minute = fixed_int(text, 14, 2), second = fixed_int(text, 17, 2);
+  const auto year = fixed_int(text, 0, 4), month = fixed_int(text, 5, 2),
+             day = fixed_int(text, 8, 2);
+  const auto hour = fixed_int(text, 11, 2), minute = fixed_int(text, 14, 2),
+             second = fixed_int(text, 17, 2);
   if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
   if (text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != 't') || text[13] != ':' ||
       text[16] != ':')
@@ -94,8 +97,8 @@ std::optional<Time> parse_rfc3339(std::string_view text) {
     at += 6;
   }
   if (at != text.size()) return std::nullopt;
-  const Duration since = std::chrono::sys_days{date}.time_since_epoch() + hours(*hour) + minutes(*minute) +
-                         seconds(*second) + Duration(nanos);
+  const Duration since = std::chrono::sys_days{date}.time_since_epoch() + hours(*hour) +
+                         minutes(*minute) + seconds(*second) + Duration(nanos);
   return Time(since - offset);
 }
 
@@ -161,7 +164,8 @@ std::string format_age(Duration age) {
   if (h < 24 * 8) return h % 24 == 0 ? fmt::format("{}d", d) : fmt::format("{}d{}h", d, h % 24);
   if (h < 24 * 365 * 2) return fmt::format("{}d", d);
   const auto y = d / 365;
-  if (h < 24 * 365 * 8) return d % 365 == 0 ? fmt::format("{}y", y) : fmt::format("{}y{}d", y, d % 365);
+  if (h < 24 * 365 * 8)
+    return d % 365 == 0 ? fmt::format("{}y", y) : fmt::format("{}y{}d", y, d % 365);
   return fmt::format("{}y", y);
 }
 

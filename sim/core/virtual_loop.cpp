@@ -76,7 +76,8 @@ void VirtualLoop::drop_cancelled() {
 
 std::optional<Time> VirtualLoop::next_timer() const {
   std::optional<Time> next;
-  // The heap's top may be cancelled; const forbids dropping it, so look for the earliest living one.
+  // The heap's top may be cancelled; const forbids dropping it, so look for the earliest living
+  // one.
   if (!due_.empty() && timers_.contains(due_.front().id)) return due_.front().time;
   for (const Due& due : due_)
     if (timers_.contains(due.id) && (!next || due.time < *next)) next = due.time;
@@ -88,7 +89,8 @@ void VirtualLoop::release_due() {
     auto waiting = timers_.extract(due_.front().id);
     std::pop_heap(due_.begin(), due_.end());
     due_.pop_back();
-    push_ready(waiting.mapped().lane, Work{std::move(waiting.mapped().callback), waiting.mapped().context});
+    push_ready(waiting.mapped().lane,
+               Work{std::move(waiting.mapped().callback), waiting.mapped().context});
   }
 }
 

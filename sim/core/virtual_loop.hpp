@@ -11,12 +11,13 @@
 
 namespace ddptwin {
 
-// Invariants: time never goes back; callbacks of one lane run in the order in which they became ready;
-// no wall clock is read. Timers of one instant become ready in the order in which they were made.
+// Invariants: time never goes back; callbacks of one lane run in the order in which they became
+// ready; no wall clock is read. Timers of one instant become ready in the order in which they were
+// made.
 class VirtualLoop final : public Loop {
  public:
-  // In the order of `fair` the seed chooses between ready lanes; `fifo` runs whatever became ready first
-  // and is what a quiet machine does nearly always.
+  // In the order of `fair` the seed chooses between ready lanes; `fifo` runs whatever became ready
+  // first and is what a quiet machine does nearly always.
   enum class Order : std::uint8_t { fair, fifo };
 
   explicit VirtualLoop(Random random, Time start, Order order = Order::fair);
@@ -30,10 +31,11 @@ class VirtualLoop final : public Loop {
   bool step();
   // Runs everything due up to and including `until`, then sets the time to it.
   void run_until(Time until);
-  // Runs what is ready now and what that makes ready, without moving the time. At most `limit` callbacks;
-  // false when the limit was met.
+  // Runs what is ready now and what that makes ready, without moving the time. At most `limit`
+  // callbacks; false when the limit was met.
   bool drain(std::uint64_t limit = 10'000'000);
-  // When the next timer is due, if there is one and nothing is ready: the moment step() would jump to.
+  // When the next timer is due, if there is one and nothing is ready: the moment step() would jump
+  // to.
   bool idle() const { return ready_count_ == 0; }
   std::optional<Time> next_timer() const;
   std::uint64_t steps() const { return steps_; }
@@ -68,8 +70,8 @@ class VirtualLoop final : public Loop {
   Random random_;
   Time now_;
   Order order_;
-  std::vector<std::deque<Work>> lanes_;      // by lane number
-  std::vector<std::uint32_t> ready_lanes_;   // fair: lanes with work, each once
+  std::vector<std::deque<Work>> lanes_;       // by lane number
+  std::vector<std::uint32_t> ready_lanes_;    // fair: lanes with work, each once
   std::deque<std::uint32_t> ready_in_order_;  // fifo: one entry a callback
   std::uint64_t ready_count_ = 0;
   // Looked up by id only, never walked: its order cannot be seen.

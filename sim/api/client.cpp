@@ -1,0 +1,74 @@
+#include "api/client.hpp"
+
+#include <array>
+#include <boost/json.hpp>
+
+namespace ddptwin::api {
+namespace {
+
+Target target_of(const Object& object, std::string subresource = {}) {
+  return {&object.kind(), object.metadata.namespace_, object.metadata.name, std::move(subresource)};
+}
+
+}  // namespace
+
+std::string_view to_string(Verb verb) {
+  static constexpr std::array<std::string_view, 7> names{
+      "create", "get", "list", "update", "patch", "delete", "deletecollection"};
+  return names[static_cast<std::size_t>(verb)];
+}
+
+std::string_view to_string(WatchEventType type) {
+  static constexpr std::array<std::string_view, 5> names{"ADDED", "MODIFIED", "DELETED", "BOOKMARK",
+                                                         "ERROR"};
+  return names[static_cast<std::size_t>(type)];
+}
+
+Request create(ObjectPtr object) {
+  Request request;
+  request.verb = Verb::create;
+  request.target = target_of(*object);
+  request.object = std::move(object);
+  return request;
+}
+
+Request update(ObjectPtr object, std::string subresource) {
+  Request request;
+  request.verb = Verb::update;
+  request.target = target_of(*object, std::move(subresource));
+  request.object = std::move(object);
+  return request;
+}
+
+Request get(const KindInfo& kind, std::string namespace_, std::string name) {
+  Request request;
+  request.target = {&kind, std::move(namespace_), std::move(name), {}};
+  return request;
+}
+
+Request list(const KindInfo& kind, std::string namespace_, ListOptions options) {
+  Request request;
+  request.verb = Verb::list;
+  request.target = {&kind, std::move(namespace_), {}, {}};
+  request.list = std::move(options);
+  return request;
+}
+
+Request remove(const Object& object, DeleteOptions options) {
+  Request request;
+  request.verb = Verb::remove;
+  request.target = target_of(object);
+  request.remove = std::move(options);
+  return request;
+}
+
+Request patch(const Object& object, PatchType type, Json body, std::string subresource) {
+  Request request;
+  request.verb = Verb::patch;
+  request.target = target_of(object, std::move(subresource));
+  request.patch_type = type;
+  request.body = RawJson(std::move(body));
+  return request;
+}
+
+}  // namespace ddptwin::api

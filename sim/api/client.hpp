@@ -1,0 +1,119 @@
+// How anyone talks to a cluster: one verb in, one completion or a stream of events out. Two bodies:
+// the store in this process, and HTTP to any API server (design.md section 4).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/loop.hpp"
+#include "core/result.hpp"
+#include "objects/kinds.hpp"
+
+namespace ddptwin::api {
+
+enum class Verb : std::uint8_t { create, get, list, update, patch, remove, remove_collection };
+std::string_view to_string(
+    Verb verb);  // the API's: create, get, list, update, patch, delete, deletecollection
+
+enum class PatchType : std::uint8_t { json, merge, strategic, apply };
+
+enum class Propagation : std::uint8_t { background, foreground, orphan };
+
+// What a request is about. An empty namespace with list or watch means all namespaces.
+struct Target {
+  const KindInfo* kind = nullptr;
+  std::string namespace_{};
+  std::string name{};
+  std::string subresource{};  // status, scale, binding, eviction, ...
+};
+
+struct ListOptions {
+  std::string label_selector{};
+  std::string field_selector{};
+  std::int64_t limit = 0;
+  std::string continue_{};
+  std::string resource_version{};
+  std::string resource_version_match{};
+};
+
+struct DeleteOptions {
+  std::optional<std::int64_t> grace_period_seconds{};
+  std::optional<Propagation> propagation{};
+  bool orphan_dependents = false;  // the deprecated spelling of Propagation::orphan
+  std::string precondition_uid{};
+  std::string precondition_resource_version{};
+};
+
+struct Request {
+  Verb verb = Verb::get;
+  Target target{};
+  ObjectPtr object{};  // create, update; create on a subresource (Binding, Eviction) puts its body
+                       // into `body`
+  RawJson body{};  // patch: the patch; create and update: the object as JSON, where it came as such
+  PatchType patch_type = PatchType::merge;
+  bool force = false;              // of an apply patch
+  std::string field_manager{};     // empty: derived from the client's name
+  std::string field_validation{};  // Strict, Warn, Ignore; empty: the default (Warn)
+  bool dry_run = false;
+  ListOptions list{};
+  DeleteOptions remove{};
+};
+
+struct Response {
+  int code = 200;
+  ObjectPtr
+      object{};    // the object after the call; of a delete: its last state, where it still exists
+  RawJson body{};  // where the answer is no stored object: a Status, Scale, ...
+  std::vector<ObjectPtr> items{};  // list
+  std::string resource_version{};  // list
+  std::string continue_{};
+  std::optional<std::int64_t> remaining{};
+  std::vector<std::string> warnings{};
+};
+
+using Completion = UniqueFunction<void(Result<Response>)>;
+
+enum class WatchEventType : std::uint8_t { added, modified, removed, bookmark, error };
+std::string_view to_string(WatchEventType type);  // ADDED, MODIFIED, DELETED, BOOKMARK, ERROR
+
+struct WatchEvent {
+  WatchEventType type = WatchEventType::added;
+  ObjectPtr object{};  // removed: the last state, with the resourceVersion of the removal
+  std::string resource_version{};
+  Error error{};  // of an error event; the stream ends with it (reason expired: list again)
+};
+using WatchSink = UniqueFunction<void(const WatchEvent&)>;
+
+// A running watch. Its end stops the events.
+class Watch {
+ public:
+  virtual ~Watch() = default;
+};
+
+class ApiClient {
+ public:
+  virtual ~ApiClient() = default;
+
+  // The completion is posted, never called inside call(). Its end cancels nothing: a write once
+  // asked for may happen even when its author is gone.
+  virtual void call(Request request, Completion done) = 0;
+  // Events after `from` (a resourceVersion out of a list), in order, each posted on a lane of this
+  // watch.
+  virtual std::unique_ptr<Watch> watch(Target target, ListOptions options, WatchSink sink) = 0;
+  virtual const KindRegistry& kinds() const = 0;
+};
+
+// Shorthands.
+Request create(ObjectPtr object);
+Request update(ObjectPtr object, std::string subresource = {});
+Request get(const KindInfo& kind, std::string namespace_, std::string name);
+Request list(const KindInfo& kind, std::string namespace_ = {}, ListOptions options = {});
+Request remove(const Object& object, DeleteOptions options = {});
+Request patch(const Object& object, PatchType type, Json body, std::string subresource = {});
+
+}  // namespace ddptwin::api

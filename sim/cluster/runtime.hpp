@@ -1,0 +1,178 @@
+// PodRuntime: what the kubelet asks of whatever really runs containers. The shape is that of the
+// CRI (runtime.v1), which the recordings of a real kubelet show call by call
+// (tests/recordings/kubelet, `cri`). Bodies: ProcessRuntime (real children in namespaces),
+// ScriptRuntime (told what each container does), ModelRuntime (a modelled DDP worker).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/callback.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "objects/core_v1.hpp"
+
+namespace ddptwin {
+
+// Identifies a pod's sandbox or a container within one runtime; never used twice.
+using SandboxId = std::string;
+using ContainerId = std::string;
+
+struct DnsConfig {
+  std::vector<std::string> servers{};
+  std::vector<std::string> searches{};
+  std::vector<std::string> options{};
+};
+
+// One file that the kubelet puts into a volume.
+struct VolumeFile {
+  std::string content{};
+  std::uint32_t mode = 0644;
+};
+
+// What a mount shows. Mounts of several containers of a pod that carry the same VolumeSource share
+// it.
+struct VolumeSource {
+  enum class Kind : std::uint8_t { files, empty_dir, memory, host_path };
+  Kind kind = Kind::files;
+  std::string name{};  // unique within the pod
+  std::map<std::string, VolumeFile>
+      files{};  // files: by path within the volume; replaced when it changes
+  std::optional<std::int64_t> size_limit{};  // bytes; of empty_dir and memory
+  std::string host_path{};                   // host_path
+};
+
+struct RuntimeMount {
+  std::string container_path{};
+  std::string host_path{};  // how the kubelet names it (CRI Mount.host_path)
+  bool readonly = false;
+  std::string propagation{};
+  std::string sub_path{};  // within the source, already resolved
+  std::shared_ptr<const VolumeSource>
+      source{};           // null: a file the kubelet makes itself (hosts, termination log)
+  std::string content{};  // of such a file
+};
+
+struct SandboxConfig {
+  std::string name{}, namespace_{}, uid{};
+  std::uint32_t attempt = 0;
+  std::string hostname{};
+  std::string log_directory{};
+  DnsConfig dns{};
+  StringMap labels{};
+  StringMap annotations{};
+  RawJson linux_{};         // CRI LinuxPodSandboxConfig as JSON
+  RawJson port_mappings{};  // CRI PortMapping list as JSON; null: none
+  std::string node{};       // the twin's: on which node this sandbox is
+  bool host_network = false;
+};
+
+struct ContainerConfig {
+  std::string name{};
+  std::uint32_t attempt = 0;
+  std::string image{};       // reference of the pulled image
+  std::string user_image{};  // as written in the pod
+  std::vector<std::string> command{};
+  std::vector<std::string> args{};
+  std::string working_dir{};
+  std::vector<std::pair<std::string, std::string>> env{};  // names are unique
+  std::vector<RuntimeMount> mounts{};
+  StringMap labels{};
+  StringMap annotations{};
+  std::string log_path{};
+  RawJson linux_{};  // CRI LinuxContainerConfig as JSON
+  std::string stop_signal{};
+  bool stdin_ = false, stdin_once = false, tty = false;
+  std::optional<std::int64_t> memory_limit{};  // bytes
+  std::string termination_log{};               // path in the container; empty: none
+};
+
+struct SandboxStatus {
+  SandboxId id{};
+  std::string ip{};
+};
+
+struct ImageStatus {
+  std::string ref{};  // what ContainerStatus.imageID shows
+  std::string digest{};
+  std::int64_t size = 0;
+};
+
+enum class ContainerPhase : std::uint8_t { created, running, exited };
+
+struct ContainerReport {
+  ContainerId id{};
+  ContainerPhase phase = ContainerPhase::created;
+  std::int32_t exit_code = 0;
+  std::string reason{};   // Completed, Error, OOMKilled, StartError, ContainerCannotRun
+  std::string message{};  // of a failed start
+  std::optional<Time> created_at{}, started_at{}, finished_at{};
+  std::string termination_log{};  // what it wrote there
+};
+
+struct ExecResult {
+  int exit_code = 0;
+  std::string output{};
+  bool timed_out = false;
+};
+
+struct RuntimeEvent {
+  enum class Kind : std::uint8_t { container_exited, sandbox_died, log_line };
+  Kind kind = Kind::container_exited;
+  std::string pod_uid{};
+  ContainerId container{};
+  std::string container_name{};
+  std::string line{};  // log_line, without its end
+  bool standard_error = false;
+};
+
+template <class T>
+using Done = UniqueFunction<void(Result<T>)>;
+
+// Every completion is posted, never called inside the call. Errors carry the gRPC code's name in
+// `where`
+// ("NotFound", "Unknown", "DeadlineExceeded") and the runtime's words in `message`.
+class PodRuntime {
+ public:
+  virtual ~PodRuntime() = default;
+
+  virtual void run_sandbox(SandboxConfig config, Done<SandboxStatus> done) = 0;
+  // Ends what still runs in it; idempotent.
+  virtual void stop_sandbox(const SandboxId& id, Done<void> done) = 0;
+  virtual void remove_sandbox(const SandboxId& id) = 0;
+
+  // The image as it is present on the node, or nothing. `pod` lets a script answer by pod.
+  virtual std::optional<ImageStatus> image(const std::string& reference) = 0;
+  virtual void pull_image(const std::string& reference, const SandboxConfig& sandbox,
+                          Done<ImageStatus> done) = 0;
+
+  virtual void create_container(const SandboxId& sandbox, ContainerConfig config,
+                                Done<ContainerId> done) = 0;
+  virtual void start_container(const ContainerId& id, Done<void> done) = 0;
+  // The stop signal now, SIGKILL when the grace period (seconds) is over; done once it has ended.
+  virtual void stop_container(const ContainerId& id, std::int64_t grace_period,
+                              Done<void> done) = 0;
+  virtual void remove_container(const ContainerId& id) = 0;
+  // A command in the running container. Zero timeout: none.
+  virtual void exec(const ContainerId& id, std::vector<std::string> command, Duration timeout,
+                    Done<ExecResult> done) = 0;
+
+  virtual std::optional<ContainerReport> report(const ContainerId& id) const = 0;
+  // The last lines of what the container printed, at most `bytes` and `lines`.
+  virtual std::string log_tail(const ContainerId& id, std::size_t lines,
+                               std::size_t bytes) const = 0;
+  // Volumes of files were changed (a ConfigMap's update reached the node).
+  virtual void update_volume(const std::string& pod_uid,
+                             std::shared_ptr<const VolumeSource> source) = 0;
+
+  // Called for each event, on a lane of that container.
+  virtual void listen(std::function<void(const RuntimeEvent&)> listener) = 0;
+};
+
+}  // namespace ddptwin

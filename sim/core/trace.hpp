@@ -1,0 +1,73 @@
+// The one stream of everything that happens. Terminal output, expectations, invariants, reports and
+// the determinism hash read it, and nothing else (design.md section 7).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/loop.hpp"
+
+namespace ddptwin {
+
+struct Object;  // objects/object.hpp; core only hands it on
+
+enum class RecordKind : std::uint8_t {
+  object_added,     // after
+  object_modified,  // before, after
+  object_deleted,   // before
+  api_refused,      // subject: verb and object; text: the error
+  rule,         // a controller's rule was taken: subject the object, rule its name, text the action
+  schedule,     // the scheduler decided: subject the pod, text the node or why none
+  container,    // a container's or sandbox's life: subject "namespace/pod/container", text what
+  log,          // a line a container printed: subject "namespace/pod/container", text the line
+  image,        // an image was described, or a part of it skipped
+  dns,          // a question answered: subject the name, text the answer
+  fault,        // a fault acted
+  step,         // a scenario step began or ended
+  expectation,  // a verdict
+  invariant,    // a violation
+  note,
+};
+std::string_view to_string(RecordKind kind);
+
+struct Record {
+  std::uint64_t id = 0;     // 1, 2, 3, ... set by Trace
+  std::uint64_t cause = 0;  // the record that led to this one; 0: none. Set by Trace
+  Time time{};              // set by Trace
+  RecordKind kind = RecordKind::note;
+  std::string_view
+      actor{};  // who did it: "pytorchjob-controller"; must outlive the trace (a literal)
+  std::shared_ptr<const Object> before{};
+  std::shared_ptr<const Object> after{};
+  std::string subject{};    // what it is about, where that is not an object
+  std::string_view rule{};  // must outlive the trace (a literal)
+  std::string text{};
+  std::vector<std::pair<std::string_view, std::string>>
+      values{};  // further facts, keys are literals
+};
+
+class Trace {
+ public:
+  using Sink = std::function<void(const Record&)>;
+
+  explicit Trace(Loop& loop) : loop_(loop) {}
+
+  // Numbers and times the record, names its cause from the loop's context, hands it to every sink
+  // in their order, and makes it the cause of what follows in this callback.
+  std::uint64_t write(Record record);
+  // Sinks are added before the run and stay. A sink may not write.
+  void add_sink(Sink sink) { sinks_.push_back(std::move(sink)); }
+  std::uint64_t last() const { return last_; }
+
+ private:
+  Loop& loop_;
+  std::vector<Sink> sinks_{};
+  std::uint64_t last_ = 0;
+};
+
+}  // namespace ddptwin

@@ -1,0 +1,561 @@
+#include "objects/codec.hpp"
+
+#include <boost/json.hpp>
+#include <cmath>
+#include <limits>
+
+namespace ddptwin {
+namespace {
+
+namespace json = boost::json;
+
+std::string_view kind_of(const Json& value) {
+  switch (value.kind()) {
+    case json::kind::null:
+      return "null";
+    case json::kind::bool_:
+      return "bool";
+    case json::kind::int64:
+    case json::kind::uint64:
+    case json::kind::double_:
+      return "number";
+    case json::kind::string:
+      return "string";
+    case json::kind::array:
+      return "array";
+    case json::kind::object:
+      return "object";
+  }
+  return "value";
+}
+
+// Go's name of a type, as decoding errors of upstream give it.
+std::string go_name(const Type& type) {
+  switch (type.shape) {
+    case Shape::boolean:
+      return "bool";
+    case Shape::int32:
+      return "int32";
+    case Shape::int64:
+      return "int64";
+    case Shape::number:
+      return "float64";
+    case Shape::string:
+      return "string";
+    case Shape::bytes:
+      return "[]uint8";
+    case Shape::time:
+      return "v1.Time";
+    case Shape::micro_time:
+      return "v1.MicroTime";
+    case Shape::quantity:
+      return "resource.Quantity";
+    case Shape::int_or_string:
+      return "intstr.IntOrString";
+    case Shape::json:
+      return "interface {}";
+    case Shape::list:
+      return "[]" + go_name(type.element());
+    case Shape::map:
+      return "map[string]" + go_name(type.element());
+    case Shape::pointer:
+    case Shape::verbatim:
+      return go_name(type.element());
+    case Shape::structure:
+      return std::string(type.name);
+  }
+  return {};
+}
+
+tl::unexpected<Error> mismatch(const Type& type, const Json& value, const std::string& path) {
+  return fail(Reason::bad_request,
+              "json: cannot unmarshal " + std::string(kind_of(value)) + " into Go value of type " +
+                  go_name(type),
+              path);
+}
+
+std::string join(const std::string& path, std::string_view field) {
+  return path.empty() ? std::string(field) : path + "." + std::string(field);
+}
+
+Result<std::int64_t> integer(const Type& type, const Json& value, const std::string& path) {
+  const bool small = type.shape == Shape::int32;
+  std::int64_t n = 0;
+  if (value.is_int64()) {
+    n = value.get_int64();
+  } else if (value.is_double() && std::trunc(value.get_double()) == value.get_double() &&
+             std::fabs(value.get_double()) < 9e15) {
+    n = static_cast<std::int64_t>(value.get_double());
+  } else {
+    return mismatch(type, value, path);
+  }
+  if (small && (n < std::numeric_limits<std::int32_t>::min() ||
+                n > std::numeric_limits<std::int32_t>::max()))
+    return fail(
+        Reason::bad_request,
+        "json: cannot unmarshal number " + std::to_string(n) + " into Go value of type int32",
+        path);
+  return n;
+}
+
+template <class T>
+T& ref(void* to) {
+  return *static_cast<T*>(to);
+}
+template <class T>
+const T& ref(const void* from) {
+  return *static_cast<const T*>(from);
+}
+
+constexpr std::string_view base64_alphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+std::string to_base64(const std::vector<std::uint8_t>& bytes) {
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t chunk = static_cast<std::uint32_t>(bytes[i]) << 16;
+    if (i + 1 < bytes.size()) chunk |= static_cast<std::uint32_t>(bytes[i + 1]) << 8;
+    if (i + 2 < bytes.size()) chunk |= bytes[i + 2];
+    text.push_back(base64_alphabet[(chunk >> 18) & 63]);
+    text.push_back(base64_alphabet[(chunk >> 12) & 63]);
+    text.push_back(i + 1 < bytes.size() ? base64_alphabet[(chunk >> 6) & 63] : '=');
+    text.push_back(i + 2 < bytes.size() ? base64_alphabet[chunk & 63] : '=');
+  }
+  return text;
+}
+
+// Go's StdEncoding: padding is a must, line breaks are skipped. The error is the index of the bad
+// byte.
+tl::expected<std::vector<std::uint8_t>, std::size_t> from_base64(std::string_view text) {
+  std::vector<std::uint8_t> bytes;
+  std::uint32_t chunk = 0;
+  int held = 0, padding = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n' || c == '\r') continue;
+    if (c == '=') {
+      if (held < 2 || held + padding >= 4) return tl::make_unexpected(i);
+      ++padding;
+      continue;
+    }
+    const auto digit = base64_alphabet.find(c);
+    if (digit == std::string_view::npos || padding > 0) return tl::make_unexpected(i);
+    chunk = (chunk << 6) | static_cast<std::uint32_t>(digit);
+    if (++held == 4) {
+      for (const int shift : {16, 8, 0}) bytes.push_back(static_cast<std::uint8_t>(chunk >> shift));
+      chunk = 0;
+      held = 0;
+    }
+  }
+  if (held == 0 && padding == 0) return bytes;
+  if (held + padding != 4) return tl::make_unexpected(text.size());
+  bytes.push_back(static_cast<std::uint8_t>(chunk >> (held == 2 ? 4 : 10)));
+  if (held == 3) bytes.push_back(static_cast<std::uint8_t>(chunk >> 2));
+  return bytes;
+}
+
+Status decode_scalar(const Type& type, void* to, const Json& value, const std::string& path) {
+  switch (type.shape) {
+    case Shape::boolean:
+      if (!value.is_bool()) return mismatch(type, value, path);
+      ref<bool>(to) = value.get_bool();
+      return {};
+    case Shape::int32: {
+      TRY(const auto n, integer(type, value, path));
+      ref<std::int32_t>(to) = static_cast<std::int32_t>(n);
+      return {};
+    }
+    case Shape::int64: {
+      TRY(const auto n, integer(type, value, path));
+      ref<std::int64_t>(to) = n;
+      return {};
+    }
+    case Shape::number:
+      if (!value.is_number()) return mismatch(type, value, path);
+      ref<double>(to) = value.to_number<double>();
+      return {};
+    case Shape::string:
+      if (!value.is_string()) return mismatch(type, value, path);
+      ref<std::string>(to) = std::string(value.get_string());
+      return {};
+    case Shape::bytes: {
+      if (!value.is_string()) return mismatch(type, value, path);
+      auto bytes = from_base64(value.get_string());
+      if (!bytes)
+        return fail(Reason::bad_request,
+                    "illegal base64 data at input byte " + std::to_string(bytes.error()), path);
+      ref<std::vector<std::uint8_t>>(to) = std::move(*bytes);
+      return {};
+    }
+    case Shape::time:
+    case Shape::micro_time: {
+      if (!value.is_string()) return mismatch(type, value, path);
+      const std::string_view text = value.get_string();
+      const auto time = parse_rfc3339(text);
+      if (!time)
+        return fail(Reason::bad_request,
+                    "parsing time \"" + std::string(text) +
+                        "\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"" + std::string(text) +
+                        "\" as \"2006\"",
+                    path);
+      if (type.shape == Shape::time)
+        ref<Time>(to) = time->floor_seconds();
+      else
+        ref<MicroTime>(to) = MicroTime{time->floor_microseconds()};
+      return {};
+    }
+    case Shape::quantity: {
+      // A number is as good as its text.
+      const std::string text =
+          value.is_string() ? std::string(value.get_string()) : json::serialize(value);
+      if (!value.is_string() && !value.is_number()) return mismatch(type, value, path);
+      auto quantity = Quantity::parse(text);
+      if (!quantity) return fail(Reason::bad_request, quantity.error().message, path);
+      ref<Quantity>(to) = *quantity;
+      return {};
+    }
+    case Shape::int_or_string: {
+      if (value.is_string()) {
+        ref<IntOrString>(to) = IntOrString{0, std::string(value.get_string()), true};
+        return {};
+      }
+      TRY(const auto n, integer(type_of<std::int32_t>(), value, path));
+      ref<IntOrString>(to) = IntOrString{static_cast<std::int32_t>(n), {}, false};
+      return {};
+    }
+    default:
+      ref<RawJson>(to) = RawJson(value);
+      return {};
+  }
+}
+
+using FieldAt = std::pair<const FieldInfo*, void*>;
+
+// The row and the structure's address of a field, looked for in embedded structures too.
+FieldAt find_field(const Type& type, void* to, std::string_view name) {
+  for (const FieldInfo& f : type.fields) {
+    if (!f.options.embedded) {
+      if (f.name == name) return {&f, to};
+    } else if (const auto inner = find_field(f.type(), f.member(to), name);
+               inner.first != nullptr) {
+      return inner;
+    }
+  }
+  return {nullptr, nullptr};
+}
+
+Status decode_structure(const Type& type, void* to, const Json& value, const std::string& path,
+                        DecodeNotes& notes) {
+  if (!value.is_object()) return mismatch(type, value, path);
+  json::object unknown;
+  for (const auto& member : value.get_object()) {
+    const std::string_view name = member.key();
+    const auto [field, owner] = find_field(type, to, name);
+    if (field == nullptr) {
+      notes.unknown_fields.push_back(join(path, name));
+      unknown.emplace(name, member.value());
+      continue;
+    }
+    TRY_VOID(decode(field->type(), field->member(owner), member.value(), join(path, name), notes));
+  }
+  if (!unknown.empty() && type.extra != nullptr) *type.extra(to) = RawJson(std::move(unknown));
+  return {};
+}
+
+void encode_fields(const Type& type, const void* value, json::object& out);
+
+Json encode_list(const Type& type, const void* value) {
+  json::array out;
+  const std::size_t size = type.size(value);
+  out.reserve(size);
+  for (std::size_t i = 0; i < size; ++i) out.push_back(encode(type.element(), type.at(value, i)));
+  return out;
+}
+
+Json encode_map(const Type& type, const void* value) {
+  struct Context {
+    const Type& element;
+    json::object out;
+  } context{type.element(), {}};
+  type.each(value, &context, [](void* c, const std::string& key, const void* v) {
+    auto& at = *static_cast<Context*>(c);
+    at.out.emplace(key, encode(at.element, v));
+  });
+  return std::move(context.out);
+}
+
+// Go's omitempty does not look into structures: an empty one is still written. A Cow is not a
+// pointer upstream, so it follows its value.
+bool omitted(const FieldInfo& field, const void* value) {
+  const Type& type = field.type();
+  return !field.options.always && type.empty != nullptr && type.empty(value);
+}
+
+void encode_fields(const Type& type, const void* value, json::object& out) {
+  for (const FieldInfo& f : type.fields) {
+    const void* member = f.read(value);
+    if (f.options.embedded) {
+      encode_fields(f.type(), member, out);
+    } else if (!omitted(f, member)) {
+      const Type& t = f.type();
+      const bool null = t.empty != nullptr && t.empty(member) &&
+                        (t.shape == Shape::list || t.shape == Shape::map);
+      out.emplace(f.name, null ? Json(nullptr) : encode(t, member));
+    }
+  }
+  if (type.extra != nullptr)
+    if (const Json* extra = type.extra(const_cast<void*>(value))->get(); extra != nullptr)
+      for (const auto& member : extra->get_object()) out.emplace(member.key(), member.value());
+}
+
+bool equal_maps(const Type& type, const void* a, const void* b) {
+  if (type.size(a) != type.size(b)) return false;
+  using Entries = std::vector<std::pair<const std::string*, const void*>>;
+  const auto collect = [&](const void* map) {
+    Entries entries;
+    type.each(map, &entries, [](void* c, const std::string& key, const void* v) {
+      static_cast<Entries*>(c)->emplace_back(&key, v);
+    });
+    return entries;
+  };
+  const Entries left = collect(a), right = collect(b);
+  for (std::size_t i = 0; i < left.size(); ++i)
+    if (*left[i].first != *right[i].first ||
+        !equal(type.element(), left[i].second, right[i].second))
+      return false;
+  return true;
+}
+
+bool equal_scalars(const Type& type, const void* a, const void* b) {
+  switch (type.shape) {
+    case Shape::boolean:
+      return ref<bool>(a) == ref<bool>(b);
+    case Shape::int32:
+      return ref<std::int32_t>(a) == ref<std::int32_t>(b);
+    case Shape::int64:
+      return ref<std::int64_t>(a) == ref<std::int64_t>(b);
+    case Shape::number:
+      return ref<double>(a) == ref<double>(b);
+    case Shape::string:
+      return ref<std::string>(a) == ref<std::string>(b);
+    case Shape::bytes:
+      return ref<std::vector<std::uint8_t>>(a) == ref<std::vector<std::uint8_t>>(b);
+    // The wire keeps whole seconds: what differs below them is no difference.
+    case Shape::time:
+      return ref<Time>(a).floor_seconds() == ref<Time>(b).floor_seconds();
+    case Shape::micro_time:
+      return ref<MicroTime>(a).time.floor_microseconds() ==
+             ref<MicroTime>(b).time.floor_microseconds();
+    case Shape::quantity:
+      return ref<Quantity>(a) == ref<Quantity>(b);
+    case Shape::int_or_string:
+      return ref<IntOrString>(a) == ref<IntOrString>(b);
+    default:
+      return ref<RawJson>(a) == ref<RawJson>(b);
+  }
+}
+
+void diff_json(const std::string& path, const Json* before, const Json* after,
+               std::vector<Difference>& out) {
+  if (before != nullptr && after != nullptr) {
+    if (*before == *after) return;
+    if (before->is_object() && after->is_object()) {
+      for (const auto& member : before->get_object())
+        diff_json(join(path, member.key()), &member.value(),
+                  after->get_object().if_contains(member.key()), out);
+      for (const auto& member : after->get_object())
+        if (!before->get_object().contains(member.key()))
+          diff_json(join(path, member.key()), nullptr, &member.value(), out);
+      return;
+    }
+    if (before->is_array() && after->is_array()) {
+      const auto &a = before->get_array(), &b = after->get_array();
+      for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i)
+        diff_json(path + "[" + std::to_string(i) + "]", i < a.size() ? &a[i] : nullptr,
+                  i < b.size() ? &b[i] : nullptr, out);
+      return;
+    }
+  }
+  out.push_back(Difference{path, before != nullptr ? *before : Json(nullptr),
+                           after != nullptr ? *after : Json(nullptr)});
+}
+
+}  // namespace
+
+Status decode(const Type& type, void* to, const Json& value, const std::string& path,
+              DecodeNotes& notes) {
+  if (value.is_null() && type.shape != Shape::json && type.shape != Shape::verbatim)
+    return {};  // as absent
+  switch (type.shape) {
+    case Shape::list: {
+      if (!value.is_array()) return mismatch(type, value, path);
+      std::size_t i = 0;
+      type.clear(to);
+      for (const Json& element : value.get_array())
+        TRY_VOID(decode(type.element(), type.append(to), element,
+                        path + "[" + std::to_string(i++) + "]", notes));
+      return {};
+    }
+    case Shape::map:
+      if (!value.is_object()) return mismatch(type, value, path);
+      for (const auto& member : value.get_object())
+        TRY_VOID(decode(type.element(), type.insert(to, member.key()), member.value(),
+                        join(path, member.key()), notes));
+      return {};
+    case Shape::pointer:
+      return decode(type.element(), type.emplace(to), value, path, notes);
+    case Shape::verbatim:
+      TRY_VOID(decode(type.element(), type.emplace(to), value, path, notes));
+      type.set_source(to, RawJson(value));
+      return {};
+    case Shape::structure:
+      return decode_structure(type, to, value, path, notes);
+    default:
+      return decode_scalar(type, to, value, path);
+  }
+}
+
+Json encode(const Type& type, const void* value) {
+  switch (type.shape) {
+    case Shape::boolean:
+      return ref<bool>(value);
+    case Shape::int32:
+      return ref<std::int32_t>(value);
+    case Shape::int64:
+      return ref<std::int64_t>(value);
+    case Shape::number:
+      return ref<double>(value);
+    case Shape::string:
+      return Json(ref<std::string>(value));
+    case Shape::bytes:
+      return Json(to_base64(ref<std::vector<std::uint8_t>>(value)));
+    case Shape::time:
+      return Json(format_rfc3339(ref<Time>(value)));
+    case Shape::micro_time:
+      return Json(format_rfc3339_micro(ref<MicroTime>(value).time));
+    case Shape::quantity:
+      return Json(ref<Quantity>(value).str());
+    case Shape::int_or_string: {
+      const auto& v = ref<IntOrString>(value);
+      return v.is_text ? Json(v.text) : Json(v.number);
+    }
+    case Shape::json: {
+      const Json* raw = ref<RawJson>(value).get();
+      return raw != nullptr ? *raw : Json(nullptr);
+    }
+    case Shape::list:
+      return encode_list(type, value);
+    case Shape::map:
+      return encode_map(type, value);
+    case Shape::pointer: {
+      const void* inner = type.get(value);
+      return inner != nullptr ? encode(type.element(), inner) : Json(nullptr);
+    }
+    case Shape::verbatim: {
+      const Json* source = type.source(value).get();
+      return source != nullptr ? *source : encode(type.element(), type.get(value));
+    }
+    case Shape::structure: {
+      json::object out;
+      encode_fields(type, value, out);
+      return out;
+    }
+  }
+  return nullptr;
+}
+
+bool equal(const Type& type, const void* a, const void* b) {
+  switch (type.shape) {
+    case Shape::list: {
+      const std::size_t size = type.size(a);
+      if (size != type.size(b)) return false;
+      for (std::size_t i = 0; i < size; ++i)
+        if (!equal(type.element(), type.at(a, i), type.at(b, i))) return false;
+      return true;
+    }
+    case Shape::map:
+      return equal_maps(type, a, b);
+    case Shape::pointer: {
+      if (type.same != nullptr && type.same(a, b)) return true;
+      const void *left = type.get(a), *right = type.get(b);
+      if (left == nullptr || right == nullptr) return left == right;
+      return equal(type.element(), left, right);
+    }
+    case Shape::verbatim:
+      return type.same(a, b) || encode(type, a) == encode(type, b);
+    case Shape::structure:
+      for (const FieldInfo& f : type.fields)
+        if (!equal(f.type(), f.read(a), f.read(b))) return false;
+      return type.extra == nullptr ||
+             *type.extra(const_cast<void*>(a)) == *type.extra(const_cast<void*>(b));
+    default:
+      return equal_scalars(type, a, b);
+  }
+}
+
+std::vector<Difference> diff(const Type& type, const void* before, const void* after) {
+  std::vector<Difference> out;
+  const Json left = encode(type, before), right = encode(type, after);
+  diff_json({}, &left, &right, out);
+  return out;
+}
+
+namespace {
+
+const Type& type_of_kind(const KindInfo& kind) {
+  return kind.type != nullptr ? kind.type() : GenericObject::type();
+}
+
+}  // namespace
+
+Json encode(const Object& object) {
+  json::object out;
+  out.emplace("kind", object.kind().kind);
+  out.emplace("apiVersion", object.kind().api_version());
+  encode_fields(type_of_kind(object.kind()), object.body(), out);
+  return out;
+}
+
+std::string to_text(const Object& object) { return json::serialize(encode(object)); }
+
+bool equal(const Object& a, const Object& b) {
+  return &a.kind() == &b.kind() && equal(type_of_kind(a.kind()), a.body(), b.body());
+}
+
+std::vector<Difference> diff(const Object& before, const Object& after) {
+  std::vector<Difference> out;
+  const Json left = encode(before), right = encode(after);
+  diff_json({}, &left, &right, out);
+  return out;
+}
+
+Result<Decoded> decode_object(const KindRegistry& kinds, const Json& value,
+                              const KindInfo* expected) {
+  if (!value.is_object())
+    return fail(Reason::bad_request, "json: cannot unmarshal " + std::string(kind_of(value)) +
+                                         " into Go value of type map[string]interface {}");
+  json::object body = value.get_object();
+  const auto text = [&](std::string_view name) -> std::string {
+    const Json* member = body.if_contains(name);
+    return member != nullptr && member->is_string() ? std::string(member->get_string())
+                                                    : std::string();
+  };
+  const std::string api_version = text("apiVersion"), kind_name = text("kind");
+  const KindInfo* kind = expected;
+  if (kind == nullptr) {
+    if (kind_name.empty()) return fail(Reason::bad_request, "Object 'Kind' is missing", "kind");
+    kind = kinds.find(api_version, kind_name);
+    if (kind == nullptr)
+      return fail(Reason::not_found,
+                  "no matches for kind \"" + kind_name + "\" in version \"" + api_version + "\"",
+                  "kind");
+  }
+  body.erase("apiVersion");
+  body.erase("kind");
+  Decoded decoded{kinds.make(*kind), {}};
+  TRY_VOID(decode_structure(type_of_kind(*kind), decoded.object->body(), Json(std::move(body)), {},
+                            decoded.notes));
+  return decoded;
+}
+
+}  // namespace ddptwin

@@ -1,0 +1,310 @@
+// The core/v1 kinds: Namespace, Node, Pod, Service, Endpoints, ConfigMap, Secret, Event,
+// ServiceAccount.
+#pragma once
+
+#include "objects/pod_spec.hpp"
+
+namespace ddptwin {
+
+// The condition of a pod, node, service, namespace: one shape for all.
+struct Condition {
+  std::string type_{};
+  std::optional<std::int64_t> observedGeneration{};
+  std::string status{};                     // True, False, Unknown
+  std::optional<Time> lastHeartbeatTime{};  // nodes
+  std::optional<Time> lastProbeTime{};      // pods: null on the wire in old versions
+  std::optional<Time> lastTransitionTime{};
+  std::string reason{};
+  std::string message{};
+  Extra extra{};
+  static const Type& type();
+};
+
+struct ContainerStateWaiting {
+  std::string reason{};
+  std::string message{};
+  static const Type& type();
+};
+struct ContainerStateRunning {
+  std::optional<Time> startedAt{};
+  static const Type& type();
+};
+struct ContainerStateTerminated {
+  std::int32_t exitCode = 0;
+  std::int32_t signal = 0;
+  std::string reason{};
+  std::string message{};
+  std::optional<Time> startedAt{};
+  std::optional<Time> finishedAt{};
+  std::string containerID{};
+  static const Type& type();
+};
+struct ContainerState {
+  std::optional<ContainerStateWaiting> waiting{};
+  std::optional<ContainerStateRunning> running{};
+  std::optional<ContainerStateTerminated> terminated{};
+  static const Type& type();
+};
+
+struct ContainerStatus {
+  std::string name{};
+  ContainerState state{};
+  ContainerState lastState{};
+  bool ready = false;
+  std::int32_t restartCount = 0;
+  std::string image{};
+  std::string imageID{};
+  std::string containerID{};
+  std::optional<bool> started{};
+  ResourceList allocatedResources{};
+  std::optional<ResourceRequirements> resources{};
+  RawJson volumeMounts{};
+  RawJson user{};
+  RawJson allocatedResourcesStatus{};
+  std::optional<std::string> stopSignal{};
+  Extra extra{};
+  static const Type& type();
+};
+
+struct IpEntry {  // PodIP, HostIP
+  std::string ip{};
+  static const Type& type();
+};
+
+struct PodStatus {
+  std::optional<std::int64_t> observedGeneration{};
+  std::string phase{};
+  std::vector<Condition> conditions{};
+  std::string message{};
+  std::string reason{};
+  std::string nominatedNodeName{};
+  std::string hostIP{};
+  std::vector<IpEntry> hostIPs{};
+  std::string podIP{};
+  std::vector<IpEntry> podIPs{};
+  std::optional<Time> startTime{};
+  std::vector<ContainerStatus> initContainerStatuses{};
+  std::vector<ContainerStatus> containerStatuses{};
+  std::string qosClass{};
+  RawJson ephemeralContainerStatuses{};
+  std::string resize{};
+  RawJson resourceClaimStatuses{};
+  RawJson extendedResourceClaimStatus{};
+  ResourceList allocatedResources{};
+  std::optional<ResourceRequirements> resources{};
+  Extra extra{};
+  static const Type& type();
+
+  const Condition* condition(std::string_view type) const;
+};
+
+struct Pod final : ObjectOf<Pod> {
+  Cow<PodSpec> spec{};
+  PodStatus status{};
+  Extra extra{};
+  static const KindInfo& info();
+  static const Type& type();
+};
+
+struct NamespaceSpec {
+  std::vector<std::string> finalizers{};
+  static const Type& type();
+};
+struct NamespaceStatus {
+  std::string phase{};
+  std::vector<Condition> conditions{};
+  static const Type& type();
+};
+struct Namespace final : ObjectOf<Namespace> {
+  NamespaceSpec spec{};
+  NamespaceStatus status{};
+  Extra extra{};
+  static const KindInfo& info();
+  static const Type& type();
+};
+
+struct Taint {
+  std::string key{};
+  std::string value{};
+  std::string effect{};
+  std::optional<Time> timeAdded{};
+  static const Type& type();
+};
+struct NodeSpec {
+  std::string podCIDR{};
+  std::vector<std::string> podCIDRs{};
+  std::string providerID{};
+  bool unschedulable = false;
+  std::vector<Taint> taints{};
+  RawJson configSource{};
+  std::string externalID{};
+  static const Type& type();
+};
+struct NodeAddress {
+  std::string type_{};
+  std::string address{};
+  static const Type& type();
+};
+struct NodeStatus {
+  ResourceList capacity{};
+  ResourceList allocatable{};
+  std::string phase{};
+  std::vector<Condition> conditions{};
+  std::vector<NodeAddress> addresses{};
+  RawJson daemonEndpoints{};
+  RawJson nodeInfo{};
+  RawJson images{};
+  std::vector<std::string> volumesInUse{};
+  RawJson volumesAttached{};
+  RawJson config{};
+  RawJson runtimeHandlers{};
+  RawJson features{};
+  RawJson declaredFeatures{};
+  static const Type& type();
+};
+struct Node final : ObjectOf<Node> {
+  NodeSpec spec{};
+  NodeStatus status{};
+  Extra extra{};
+  static const KindInfo& info();
+  static const Type& type();
+};
+
+struct ServicePort {
+  std::string name{};
+  std::string protocol{};
+  std::optional<std::string> appProtocol{};
+  std::int32_t port = 0;
+  std::optional<IntOrString> targetPort{};
+  std::int32_t nodePort = 0;
+  static const Type& type();
+};
+struct ServiceSpec {
+  std::vector<ServicePort> ports{};
+  StringMap selector{};
+  std::string clusterIP{};
+  std::vector<std::string> clusterIPs{};
+  std::string type_{};
+  std::vector<std::string> externalIPs{};
+  std::string sessionAffinity{};
+  std::string loadBalancerIP{};
+  std::vector<std::string> loadBalancerSourceRanges{};
+  std::string externalName{};
+  std::string externalTrafficPolicy{};
+  std::int32_t healthCheckNodePort = 0;
+  bool publishNotReadyAddresses = false;
+  RawJson sessionAffinityConfig{};
+  std::vector<std::string> ipFamilies{};
+  std::optional<std::string> ipFamilyPolicy{};
+  std::optional<bool> allocateLoadBalancerNodePorts{};
+  std::optional<std::string> loadBalancerClass{};
+  std::optional<std::string> internalTrafficPolicy{};
+  std::optional<std::string> trafficDistribution{};
+  static const Type& type();
+};
+struct ServiceStatus {
+  RawJson loadBalancer{};
+  std::vector<Condition> conditions{};
+  static const Type& type();
+};
+struct Service final : ObjectOf<Service> {
+  Cow<ServiceSpec> spec{};
+  ServiceStatus status{};
+  Extra extra{};
+  static const KindInfo& info();
+  static const Type& type();
+};
+
+struct ObjectReference {
+  std::string kind{};
+  std::string namespace_{};
+  std::string name{};
+  std::string uid{};
+  std::string apiVersion{};
+  std::string resourceVersion{};
+  std::string fieldPath{};
+  static const Type& type();
+};
+
+struct EndpointAddress {
+  std::string ip{};
+  std::string hostname{};
+  std::optional<std::string> nodeName{};
+  std::optional<ObjectReference> targetRef{};
+  static const Type& type();
+};
+struct EndpointPort {
+  std::string name{};
+  std::int32_t port = 0;
+  std::string protocol{};
+  std::optional<std::string> appProtocol{};
+  static const Type& type();
+};
+struct EndpointSubset {
+  std::vector<EndpointAddress> addresses{};
+  std::vector<EndpointAddress> notReadyAddresses{};
+  std::vector<EndpointPort> ports{};
+  static const Type& type();
+};
+struct Endpoints final : ObjectOf<Endpoints> {
+  std::vector<EndpointSubset> subsets{};
+  Extra extra{};
+  static const KindInfo& info();
+  static const Type& type();
+};
+
+struct ConfigMap final : ObjectOf<ConfigMap> {
+  std::optional<bool> immutable{};
+  Cow<StringMap> data{};
+  std::map<std::string, std::vector<std::uint8_t>, std::less<>> binaryData{};
+  Extra extra{};
+  static const KindInfo& info();
+  static const Type& type();
+};
+
+struct Secret final : ObjectOf<Secret> {
+  std::optional<bool> immutable{};
+  std::map<std::string, std::vector<std::uint8_t>, std::less<>> data{};
+  StringMap stringData{};  // write-only: folded into data on the way in
+  std::string type_{};
+  Extra extra{};
+  static const KindInfo& info();
+  static const Type& type();
+};
+
+struct EventSource {
+  std::string component{};
+  std::string host{};
+  static const Type& type();
+};
+// core/v1 Event (also served as events.k8s.io/v1 in a real cluster).
+struct Event final : ObjectOf<Event> {
+  ObjectReference involvedObject{};
+  std::string reason{};
+  std::string message{};
+  EventSource source{};
+  std::optional<Time> firstTimestamp{};
+  std::optional<Time> lastTimestamp{};
+  std::int32_t count = 0;
+  std::string type_{};  // Normal, Warning
+  std::optional<MicroTime> eventTime{};
+  RawJson series{};
+  std::string action{};
+  std::optional<ObjectReference> related{};
+  std::string reportingComponent{};
+  std::string reportingInstance{};
+  Extra extra{};
+  static const KindInfo& info();
+  static const Type& type();
+};
+
+struct ServiceAccount final : ObjectOf<ServiceAccount> {
+  std::vector<ObjectReference> secrets{};
+  std::vector<NamedItem> imagePullSecrets{};
+  std::optional<bool> automountServiceAccountToken{};
+  Extra extra{};
+  static const KindInfo& info();
+  static const Type& type();
+};
+
+}  // namespace ddptwin

@@ -1,0 +1,9 @@
+// The row macro of the structure tables. For the .cpp files of this folder only: `using S =
+// PodSpec;` names the structure, then F(hostname) or F(containers, .merge = Merge::merge,
+// .merge_key = "name").
+#pragma once
+
+#include "objects/type.hpp"
+
+#define F(member, ...) \
+  ::ddptwin::field<S, &S::member>(#member, ::ddptwin::FieldOptions{__VA_ARGS__})

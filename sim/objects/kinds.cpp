@@ -1,0 +1,66 @@
+#include "objects/kinds.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "objects/core_v1.hpp"
+#include "objects/discovery_v1.hpp"
+#include "objects/pytorchjob.hpp"
+
+namespace ddptwin {
+
+std::span<const KindInfo* const> built_in_kinds() {
+  static const std::array rows{
+      &Namespace::info(),      &Node::info(),          &Pod::info(),        &Service::info(),
+      &Endpoints::info(),      &ConfigMap::info(),     &Secret::info(),     &Event::info(),
+      &ServiceAccount::info(), &EndpointSlice::info(), &PyTorchJob::info(),
+  };
+  return rows;
+}
+
+KindRegistry::KindRegistry() {
+  for (const KindInfo* kind : built_in_kinds())
+    kinds_.push_back(
+        std::shared_ptr<const KindInfo>(std::shared_ptr<void>(), kind));  // lives for ever
+}
+
+void KindRegistry::add(std::shared_ptr<const KindInfo> kind) {
+  remove(kind->group, kind->kind);
+  kinds_.push_back(std::move(kind));
+}
+
+void KindRegistry::remove(std::string_view group, std::string_view kind) {
+  std::erase_if(kinds_, [&](const auto& row) { return row->group == group && row->kind == kind; });
+}
+
+const KindInfo* KindRegistry::find(std::string_view api_version, std::string_view kind) const {
+  for (const auto& row : kinds_)
+    if (row->kind == kind && row->api_version() == api_version) return row.get();
+  return nullptr;
+}
+
+const KindInfo* KindRegistry::find_plural(std::string_view group, std::string_view version,
+                                          std::string_view plural) const {
+  for (const auto& row : kinds_)
+    if (row->plural == plural && row->group == group && row->version == version) return row.get();
+  return nullptr;
+}
+
+std::shared_ptr<const KindInfo> KindRegistry::share(const KindInfo& kind) const {
+  for (const auto& row : kinds_)
+    if (row.get() == &kind) return row;
+  return nullptr;
+}
+
+std::vector<const KindInfo*> KindRegistry::all() const {
+  std::vector<const KindInfo*> rows;
+  for (const auto& row : kinds_) rows.push_back(row.get());
+  return rows;
+}
+
+std::shared_ptr<Object> KindRegistry::make(const KindInfo& kind) const {
+  if (kind.make != nullptr) return kind.make();
+  return std::make_shared<GenericObject>(share(kind));
+}
+
+}  // namespace ddptwin

@@ -1,0 +1,61 @@
+#include "objects/object.hpp"
+
+#include "objects/fields.hpp"
+
+namespace ddptwin {
+
+const Type& OwnerReference::type() {
+  using S = OwnerReference;
+  static const Type type =
+      structure<S>("v1.OwnerReference",
+                   {F(apiVersion, .always = true), F(kind, .always = true), F(name, .always = true),
+                    F(uid, .always = true), F(controller), F(blockOwnerDeletion)});
+  return type;
+}
+
+const Type& ManagedFieldsEntry::type() {
+  using S = ManagedFieldsEntry;
+  static const Type type =
+      structure<S>("v1.ManagedFieldsEntry", {F(manager), F(operation), F(apiVersion), F(time),
+                                             F(fieldsType), F(fieldsV1), F(subresource)});
+  return type;
+}
+
+const Type& ObjectMeta::type() {
+  using S = ObjectMeta;
+  static const Type type = structure<S>(
+      "v1.ObjectMeta",
+      {F(name), F(generateName), F(namespace_), F(selfLink), F(uid), F(resourceVersion),
+       F(generation), F(creationTimestamp), F(deletionTimestamp), F(deletionGracePeriodSeconds),
+       F(labels), F(annotations), F(ownerReferences, .merge = Merge::merge, .merge_key = "uid"),
+       F(finalizers, .merge = Merge::merge, .set = true), F(managedFields, .atomic = true)});
+  return type;
+}
+
+const OwnerReference* ObjectMeta::controller() const {
+  for (const OwnerReference& owner : *ownerReferences)
+    if (owner.controller.value_or(false)) return &owner;
+  return nullptr;
+}
+
+const std::string* ObjectMeta::label(std::string_view key) const {
+  const auto found = labels->find(key);
+  return found != labels->end() ? &found->second : nullptr;
+}
+
+const Type& GenericObject::type() {
+  // Not structure<>(): a generic object is not default-constructible, it has a kind.
+  static const Type type = [] {
+    Type t{Shape::structure, "unstructured.Unstructured"};
+    t.fields = {field<GenericObject, &GenericObject::metadata>("metadata")};
+    t.extra = [](void* p) -> Extra* { return &static_cast<GenericObject*>(p)->extra; };
+    return t;
+  }();
+  return type;
+}
+
+std::string key_of(const ObjectMeta& metadata) {
+  return metadata.namespace_.empty() ? metadata.name : metadata.namespace_ + "/" + metadata.name;
+}
+
+}  // namespace ddptwin

@@ -1,0 +1,118 @@
+// What every stored object is: metadata, a kind, and a body described by a table.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "objects/type.hpp"
+
+namespace ddptwin {
+
+struct KindInfo;
+
+// metav1.OwnerReference
+struct OwnerReference {
+  std::string apiVersion{};
+  std::string kind{};
+  std::string name{};
+  std::string uid{};
+  std::optional<bool> controller{};
+  std::optional<bool> blockOwnerDeletion{};
+  static const Type& type();
+};
+
+// metav1.ManagedFieldsEntry
+struct ManagedFieldsEntry {
+  std::string manager{};
+  std::string operation{};  // Apply or Update
+  std::string apiVersion{};
+  std::optional<Time> time{};
+  std::string fieldsType{};
+  RawJson fieldsV1{};
+  std::string subresource{};
+  static const Type& type();
+};
+
+// metav1.ObjectMeta
+struct ObjectMeta {
+  std::string name{};
+  std::string generateName{};
+  std::string namespace_{};
+  std::string selfLink{};
+  std::string uid{};
+  std::string resourceVersion{};
+  std::int64_t generation = 0;
+  std::optional<Time> creationTimestamp{};
+  std::optional<Time> deletionTimestamp{};
+  std::optional<std::int64_t> deletionGracePeriodSeconds{};
+  Cow<StringMap> labels{};
+  Cow<StringMap> annotations{};
+  Cow<std::vector<OwnerReference>> ownerReferences{};
+  std::vector<std::string> finalizers{};
+  Cow<std::vector<ManagedFieldsEntry>> managedFields{};
+  Extra extra{};
+  static const Type& type();
+
+  // The owner with controller=true, or null (metav1.GetControllerOf).
+  const OwnerReference* controller() const;
+  const std::string* label(std::string_view key) const;
+};
+
+// The base of every stored object. Immutable once stored: change a clone.
+struct Object {
+  ObjectMeta metadata{};
+
+  virtual ~Object() = default;
+  virtual const KindInfo& kind() const = 0;
+  virtual std::shared_ptr<Object> clone() const = 0;
+  // The address that the kind's table (KindInfo::type) reads.
+  virtual void* body() = 0;
+  const void* body() const { return const_cast<Object*>(this)->body(); }
+
+ protected:
+  Object() = default;
+  Object(const Object&) = default;
+  Object& operator=(const Object&) = default;
+};
+
+using ObjectPtr = std::shared_ptr<const Object>;
+
+// Gives a kind's struct its virtual part. Derived has `static const KindInfo& info()`.
+template <class Derived>
+struct ObjectOf : Object {
+  const KindInfo& kind() const override { return Derived::info(); }
+  std::shared_ptr<Object> clone() const override {
+    return std::make_shared<Derived>(static_cast<const Derived&>(*this));
+  }
+  void* body() override { return static_cast<Derived*>(this); }
+};
+
+// An object of a kind without a struct: any CRD. Everything but its metadata is a JSON tree.
+struct GenericObject final : Object {
+  explicit GenericObject(std::shared_ptr<const KindInfo> kind) : kind_(std::move(kind)) {}
+  Extra extra{};  // the object without apiVersion, kind and metadata
+  const KindInfo& kind() const override { return *kind_; }
+  std::shared_ptr<Object> clone() const override { return std::make_shared<GenericObject>(*this); }
+  void* body() override { return this; }
+  static const Type& type();
+
+ private:
+  std::shared_ptr<const KindInfo> kind_;
+};
+
+// The object as a T, or null when it is of another kind.
+template <class T>
+std::shared_ptr<const T> as(const ObjectPtr& object) {
+  return object && &object->kind() == &T::info() ? std::static_pointer_cast<const T>(object)
+                                                 : nullptr;
+}
+template <class T>
+const T* as(const Object& object) {
+  return &object.kind() == &T::info() ? static_cast<const T*>(&object) : nullptr;
+}
+
+// "namespace/name", or "name" of a cluster-scoped object.
+std::string key_of(const ObjectMeta& metadata);
+
+}  // namespace ddptwin
