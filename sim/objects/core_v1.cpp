@@ -7,9 +7,16 @@ namespace ddptwin {
 const Type& Condition::type() {
   using S = Condition;
   static const Type t = structure<S>(
-      "v1.Condition",
-      {F(type_, .always = true), F(observedGeneration), F(status, .always = true),
-       F(lastHeartbeatTime), F(lastProbeTime), F(lastTransitionTime), F(reason), F(message)});
+      "v1.Condition", {F(type_, .always = true), F(status, .always = true), F(lastHeartbeatTime),
+                       F(lastTransitionTime), F(reason), F(message)});
+  return t;
+}
+const Type& PodCondition::type() {
+  using S = PodCondition;
+  static const Type t =
+      structure<S>("v1.PodCondition", {F(type_, .always = true), F(observedGeneration),
+                                       F(status, .always = true), F(lastProbeTime, .always = true),
+                                       F(lastTransitionTime), F(reason), F(message)});
   return t;
 }
 const Type& ContainerStateWaiting::type() {
@@ -76,8 +83,8 @@ const Type& PodStatus::type() {
        F(resources)});
   return t;
 }
-const Condition* PodStatus::condition(std::string_view wanted) const {
-  for (const Condition& c : conditions)
+const PodCondition* PodStatus::condition(std::string_view wanted) const {
+  for (const PodCondition& c : conditions)
     if (c.type_ == wanted) return &c;
   return nullptr;
 }

@@ -6,13 +6,23 @@
 
 namespace ddptwin {
 
-// The condition of a pod, node, service, namespace: one shape for all.
+// The condition of a node, service or namespace.
 struct Condition {
   std::string type_{};
-  std::optional<std::int64_t> observedGeneration{};
   std::string status{};                     // True, False, Unknown
   std::optional<Time> lastHeartbeatTime{};  // nodes
-  std::optional<Time> lastProbeTime{};      // pods: null on the wire in old versions
+  std::optional<Time> lastTransitionTime{};
+  std::string reason{};
+  std::string message{};
+  Extra extra{};
+  static const Type& type();
+};
+
+struct PodCondition {
+  std::string type_{};
+  std::optional<std::int64_t> observedGeneration{};
+  std::string status{};                 // True, False, Unknown
+  std::optional<Time> lastProbeTime{};  // null on the wire
   std::optional<Time> lastTransitionTime{};
   std::string reason{};
   std::string message{};
@@ -74,7 +84,7 @@ struct IpEntry {  // PodIP, HostIP
 struct PodStatus {
   std::optional<std::int64_t> observedGeneration{};
   std::string phase{};
-  std::vector<Condition> conditions{};
+  std::vector<PodCondition> conditions{};
   std::string message{};
   std::string reason{};
   std::string nominatedNodeName{};
@@ -95,7 +105,7 @@ struct PodStatus {
   Extra extra{};
   static const Type& type();
 
-  const Condition* condition(std::string_view type) const;
+  const PodCondition* condition(std::string_view type) const;
 };
 
 struct Pod final : ObjectOf<Pod> {
