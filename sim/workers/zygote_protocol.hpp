@@ -82,22 +82,22 @@ struct Descriptor {
 struct Spawn {
   std::uint64_t id = 0;  // chosen by the twin, named in every reply
   std::uint32_t flags = 0;
-  std::string root;               // chroot inside the mount namespace; empty: none
-  std::string cwd;                // inside root; empty: "/"
-  std::vector<std::string> argv;  // argv[0] is the worker's name, at least one
-  std::vector<std::string> env;   // "NAME=value", the whole environment
-  std::vector<Limit> limits;
-  std::vector<Descriptor> descriptors;
+  std::string root{};               // chroot inside the mount namespace; empty: none
+  std::string cwd{};                // inside root; empty: "/"
+  std::vector<std::string> argv{};  // argv[0] is the worker's name, at least one
+  std::vector<std::string> env{};   // "NAME=value", the whole environment
+  std::vector<Limit> limits{};
+  std::vector<Descriptor> descriptors{};
 };
 
 struct Reply {
   enum class Kind : std::uint8_t { ready, started, failed, exited };
   Kind kind = Kind::ready;
   std::uint64_t id = 0;
-  pid_t pid = 0;     // in the zygote's PID namespace
-  int status = 0;    // exited: as waitpid(); failed: errno
-  std::string what;  // failed: "join mount namespace"
-  int pidfd = -1;    // started: the receiver's to close; -1 otherwise
+  pid_t pid = 0;       // in the zygote's PID namespace
+  int status = 0;      // exited: as waitpid(); failed: errno
+  std::string what{};  // failed: "join mount namespace"
+  int pidfd = -1;      // started: the receiver's to close; -1 otherwise
 };
 
 // --- encoding: host byte order (both ends are one machine), strings as u32 length and bytes ---
