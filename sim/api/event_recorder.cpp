@@ -1,0 +1,263 @@
+#include "api/event_recorder.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+#include <list>
+#include <set>
+
+namespace ddptwin::api {
+namespace {
+
+// client-go tools/record: the numbers of its correlator and sink.
+constexpr std::size_t max_keys = 4096;
+constexpr std::size_t max_similar = 10;
+constexpr Duration similar_interval = 600s;
+constexpr double spam_burst = 25;
+constexpr double spam_refill_per_second = 1.0 / 300;
+constexpr std::size_t max_queued = 1000;
+constexpr int max_tries = 12;
+constexpr Duration retry_delay = 10s;
+constexpr std::string_view combined = "(combined from similar events): ";
+
+// A map that forgets the key used least recently once there are more than max_keys.
+template <class Value>
+class Recent {
+ public:
+  Value* find(const std::string& key) {
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) return nullptr;
+    order_.splice(order_.begin(), order_, found->second.place);
+    return &found->second.value;
+  }
+  // Precondition: find(key) is null.
+  Value& put(const std::string& key, Value value) {
+    order_.push_front(key);
+    Value& slot =
+        entries_.emplace(key, Entry{std::move(value), order_.begin()}).first->second.value;
+    if (entries_.size() > max_keys) {
+      entries_.erase(order_.back());
+      order_.pop_back();
+    }
+    return slot;
+  }
+
+ private:
+  struct Entry {
+    Value value;
+    std::list<std::string>::iterator place;
+  };
+  std::map<std::string, Entry> entries_;
+  std::list<std::string> order_;
+};
+
+// Text that no field of an object can contain parts the fields of a key.
+template <class... Parts>
+std::string key_of_parts(const Parts&... parts) {
+  std::string key;
+  ((key += parts, key += '\n'), ...);
+  return key;
+}
+
+std::string spam_key(const Event& e) {
+  const ObjectReference& o = e.involvedObject;
+  return key_of_parts(e.source.component, e.source.host, o.kind, o.namespace_, o.name, o.uid,
+                      o.apiVersion);
+}
+std::string similar_key(const Event& e) { return spam_key(e) + key_of_parts(e.type_, e.reason); }
+std::string same_key(const Event& e) {
+  return similar_key(e) + key_of_parts(e.involvedObject.fieldPath, e.message);
+}
+
+// FNV-1a: a component's share of the nanoseconds in its events' names.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return hash;
+}
+
+// A write whose answer never came may be tried again; an answer of the API server is final.
+bool is_lost(const Error& error) {
+  return error.reason == Reason::unknown || error.reason == Reason::io;
+}
+
+}  // namespace
+
+// EventCorrelator of client-go: aggregate, count, filter, in this order.
+class EventRecorder::Correlator {
+ public:
+  explicit Correlator(bool spam_filter) : spam_filter_(spam_filter) {}
+
+  // The event to write, or null when the filter drops it. A count above one means that the event
+  // of that name exists and is to be patched.
+  std::shared_ptr<const Event> correlate(const Event& event, Time now,
+                                         const std::function<std::string()>& new_name) {
+    auto out = std::make_shared<Event>(event);
+    const std::string key = aggregate(*out, now, new_name);
+    observe(*out, key);
+    return accept(*out, now) ? out : nullptr;
+  }
+
+ private:
+  struct Similar {
+    std::set<std::string> messages{};
+    Time last{};
+  };
+  struct Seen {
+    std::int32_t count = 0;
+    std::optional<Time> first{};
+    std::string name{};
+  };
+  struct Bucket {
+    double tokens = spam_burst;
+    Time last{};
+  };
+
+  std::string aggregate(Event& event, Time now, const std::function<std::string()>& new_name) {
+    const std::string key = similar_key(event);
+    Similar* similar = similar_.find(key);
+    if (similar == nullptr)
+      similar = &similar_.put(key, Similar{});
+    else if (now - similar->last > similar_interval)
+      *similar = Similar{};
+    similar->messages.insert(event.message);
+    similar->last = now;
+    if (similar->messages.size() < max_similar) return same_key(event);
+    similar->messages.erase(similar->messages.begin());
+    event.metadata.name = new_name();
+    event.message = std::string(combined) + event.message;
+    event.firstTimestamp = now;
+    event.lastTimestamp = now;
+    return key;
+  }
+
+  void observe(Event& event, const std::string& key) {
+    if (Seen* seen = seen_.find(key)) {
+      event.metadata.name = seen->name;
+      event.firstTimestamp = seen->first;
+      event.count = ++seen->count;
+      return;
+    }
+    seen_.put(key, Seen{event.count, event.firstTimestamp, event.metadata.name});
+  }
+
+  bool accept(const Event& event, Time now) {
+    if (!spam_filter_) return true;
+    const std::string key = spam_key(event);
+    Bucket* bucket = buckets_.find(key);
+    if (bucket == nullptr) bucket = &buckets_.put(key, Bucket{spam_burst, now});
+    const double refill = seconds_of(now - bucket->last) * spam_refill_per_second;
+    bucket->tokens = std::min(spam_burst, bucket->tokens + refill);
+    bucket->last = now;
+    if (bucket->tokens < 1) return false;
+    bucket->tokens -= 1;
+    return true;
+  }
+
+  bool spam_filter_;
+  Recent<Similar> similar_{};
+  Recent<Seen> seen_{};
+  Recent<Bucket> buckets_{};
+};
+
+ObjectReference reference_to(const Object& object, std::string field_path) {
+  const KindInfo& kind = object.kind();
+  return {kind.kind,
+          object.metadata.namespace_,
+          object.metadata.name,
+          object.metadata.uid,
+          kind.api_version(),
+          object.metadata.resourceVersion,
+          std::move(field_path)};
+}
+
+EventRecorder::EventRecorder(Loop& loop, ApiClient& client, std::string component, std::string host,
+                             Options options)
+    : loop_(loop),
+      client_(client),
+      component_(std::move(component)),
+      host_(std::move(host)),
+      lane_(loop.new_lane()),
+      correlator_(std::make_unique<Correlator>(options.spam_filter)),
+      name_offset_(static_cast<std::int64_t>(hash_of(component_ + "\n" + host_) % 1000)),
+      alive_(std::make_shared<int>(0)) {}
+
+EventRecorder::~EventRecorder() = default;
+
+void EventRecorder::event(const Object& involved, std::string_view type, std::string_view reason,
+                          std::string message, std::string field_path) {
+  event(reference_to(involved, std::move(field_path)), type, reason, std::move(message));
+}
+
+void EventRecorder::event(ObjectReference involved, std::string_view type, std::string_view reason,
+                          std::string message) {
+  if (queue_.size() >= max_queued) return;
+  auto made = std::make_shared<Event>();
+  made->metadata.name = next_name(involved.name);
+  made->metadata.namespace_ = involved.namespace_.empty() ? "default" : involved.namespace_;
+  made->involvedObject = std::move(involved);
+  made->type_ = type;
+  made->reason = reason;
+  made->message = std::move(message);
+  made->source = {component_, host_};
+  made->reportingComponent = component_;
+  made->reportingInstance = host_;
+  made->firstTimestamp = loop_.now();
+  made->lastTimestamp = loop_.now();
+  made->count = 1;
+  queue_.push_back(std::move(made));
+  send_next();
+}
+
+// "<object>.<hex of nanoseconds>". A real clock never reads the same twice; virtual time stands
+// still, so that names of one instant are set apart by hand, and those of two components by their
+// offset.
+std::string EventRecorder::next_name(const std::string& object) {
+  last_name_ = std::max(loop_.now() + name_offset_, last_name_ + Duration(1000));
+  return fmt::format("{}.{:x}", object, last_name_.since_epoch().count());
+}
+
+void EventRecorder::send_next() {
+  while (!writing_ && !queue_.empty()) {
+    const std::shared_ptr<const Event> next = std::move(queue_.front());
+    queue_.pop_front();
+    auto correlated = correlator_->correlate(*next, loop_.now(),
+                                             [&] { return next_name(next->involvedObject.name); });
+    if (correlated == nullptr) continue;
+    writing_ = true;
+    tries_ = 0;
+    send(std::move(correlated));
+  }
+}
+
+void EventRecorder::send(std::shared_ptr<const Event> event) {
+  if (event->count == 1) return write(create(event), event);
+  boost::json::object body{{"count", event->count},
+                           {"lastTimestamp", format_rfc3339(*event->lastTimestamp)},
+                           {"message", event->message}};
+  write(patch(*event, PatchType::strategic, std::move(body)), event);
+}
+
+void EventRecorder::write(Request request, std::shared_ptr<const Event> event) {
+  const bool is_patch = request.verb == Verb::patch;
+  client_.call(std::move(request), [this, is_patch, event = std::move(event),
+                                    alive = std::weak_ptr<int>(alive_)](Result<Response> answer) {
+    if (!alive.expired()) on_answer(answer, is_patch, event);
+  });
+}
+
+void EventRecorder::on_answer(const Result<Response>& answer, bool was_patch,
+                              const std::shared_ptr<const Event>& event) {
+  if (answer) return finish();
+  // The Event has outlived its hour: make it anew, with the count it had reached.
+  if (was_patch && answer.error().reason == Reason::not_found) return write(create(event), event);
+  if (!is_lost(answer.error()) || ++tries_ >= max_tries) return finish();
+  retry_ = loop_.after(lane_, retry_delay, [this, event] { send(event); });
+}
+
+void EventRecorder::finish() {
+  writing_ = false;
+  send_next();
+}
+
+}  // namespace ddptwin::api

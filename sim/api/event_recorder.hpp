@@ -1,0 +1,69 @@
+// How a component reports what happened to an object: client-go's EventRecorder with its correlator
+// (spec/kubernetes.md §1.18, spec/pytorchjob.md §5.4).
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "api/client.hpp"
+#include "objects/core_v1.hpp"
+
+namespace ddptwin::api {
+
+// The reference that an Event about this object carries (client-go's reference.GetReference).
+ObjectReference reference_to(const Object& object, std::string field_path = {});
+
+struct EventRecorderOptions {
+  bool spam_filter = true;  // 25 events an object, one more every 300 s; the others are dropped
+};
+
+// Writes Events, one write at a time, in the order of the calls. An event equal to an earlier one
+// raises its count; of more than ten that differ in their message alone within 600 s the later ones
+// become one "(combined from similar events)"; a refused write is dropped, a lost one tried again.
+// What it remembers ends with it, as with the process it stands for; at most 4096 keys of each
+// sort.
+class EventRecorder {
+ public:
+  using Options = EventRecorderOptions;
+
+  EventRecorder(Loop& loop, ApiClient& client, std::string component, std::string host = {},
+                Options options = {});
+  ~EventRecorder();
+  EventRecorder(const EventRecorder&) = delete;
+  EventRecorder& operator=(const EventRecorder&) = delete;
+
+  // `type` is Normal or Warning; `field_path` names a part: spec.containers{main}.
+  void event(const Object& involved, std::string_view type, std::string_view reason,
+             std::string message, std::string field_path = {});
+  // For an object that is not at hand (a kubelet names its Node by name alone).
+  void event(ObjectReference involved, std::string_view type, std::string_view reason,
+             std::string message);
+
+ private:
+  class Correlator;
+
+  std::string next_name(const std::string& object);
+  void send_next();
+  void send(std::shared_ptr<const Event> event);
+  void write(Request request, std::shared_ptr<const Event> event);
+  void on_answer(const Result<Response>& answer, bool was_patch,
+                 const std::shared_ptr<const Event>& event);
+  void finish();
+
+  Loop& loop_;
+  ApiClient& client_;
+  std::string component_;
+  std::string host_;
+  Lane lane_;
+  std::unique_ptr<Correlator> correlator_;
+  std::deque<std::shared_ptr<const Event>> queue_{};  // before correlation
+  Duration name_offset_;
+  Time last_name_{};
+  int tries_ = 0;
+  bool writing_ = false;
+  Timer retry_{};
+  std::shared_ptr<int> alive_;  // completions hold it weakly
+};
+
+}  // namespace ddptwin::api
