@@ -1,0 +1,154 @@
+// What a controller is: rules that look at a cache and propose API calls. It does no I/O, reads no
+// clock and keeps nothing that it does not declare (design.md §4).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/client.hpp"
+#include "controller/expectations.hpp"
+#include "controller/work_queue.hpp"
+#include "core/random.hpp"
+
+namespace ddptwin::controller {
+
+// Why something is done. Rules are constants of their controller and live for ever.
+struct Rule {
+  std::string_view name;    // "create_missing_pod", as the trace shows it
+  std::string_view source;  // "spec/pytorchjob.md §4.3"
+};
+
+// A Kubernetes Event about the plan's object.
+struct EventText {
+  std::string type{};  // Normal or Warning
+  std::string reason{};
+  std::string message{};
+};
+
+// A change of an expectation, made by the host around a call.
+struct Expected {
+  enum class When : std::uint8_t {
+    before_call,  // taken back when the call is refused
+    after_call,   // made when the call was accepted (also when its guard left it out)
+    reset,        // set, not added, before the call
+  };
+  When when = When::before_call;
+  std::string key{};
+  int adds = 0;
+  int dels = 0;
+};
+
+// One API call, or an event, or merely the fact that a rule was taken. The host does one a loop
+// step, in order.
+struct Step {
+  const Rule* rule = nullptr;
+  std::string text{};  // for the trace, where the request does not say it
+  std::optional<api::Request> request{};
+  // Read the target first, past the cache; when it is gone or being deleted the call and its events
+  // are left out and the plan goes on.
+  bool only_if_alive = false;
+  std::vector<Expected> expected{};
+  std::optional<EventText> event{};    // after the call was accepted; at once without a call
+  std::optional<EventText> refused{};  // after it was refused; the error's text is appended
+  // Refusals after which the plan goes on as if the call had been accepted (`refused` is still
+  // told, `event` is not).
+  std::vector<Reason> tolerated{};
+  // What is done instead of the rest when the call is refused. Absent: the rest is dropped and the
+  // key is queued again with back-off.
+  std::optional<std::vector<Step>> instead{};
+};
+
+// A proposal made on a possibly stale cache.
+struct Plan {
+  ObjectPtr about{};  // what its events involve and the trace names
+  std::vector<Step> steps{};
+  // After all steps. An error, or `requeue`: again with back-off. requeue_after: again then, with
+  // the back-off forgotten. None: the back-off is forgotten.
+  std::optional<Error> error{};
+  bool requeue = false;
+  std::optional<Duration> requeue_after{};
+  // The real program would crash here: after the steps its process ends and is started again.
+  std::optional<std::string> panic{};
+};
+
+// A change that an informer reports. `before` is null for a new object, `after` for one that is
+// gone; both are the same for a resync.
+struct Change {
+  ObjectPtr before{};
+  ObjectPtr after{};
+  const Object& object() const { return after ? *after : *before; }
+};
+
+// What a change leads to.
+struct Reaction {
+  struct Wake {
+    Key key{};
+    Duration delay{0};  // > 0: queued when it is over
+  };
+  std::vector<Wake> wake{};
+  ObjectPtr replace_cached{};          // the cache's own copy is changed, as upstream does (Q23)
+  std::optional<std::string> panic{};  // as Plan::panic
+};
+
+// The local copies that a plan looks at. They may lag behind the cluster.
+class Cache {
+ public:
+  virtual ~Cache() = default;
+  virtual ObjectPtr find(const KindInfo& kind, std::string_view namespace_,
+                         std::string_view name) const = 0;
+  // In the order of their keys. An empty namespace means all.
+  virtual std::vector<ObjectPtr> list(const KindInfo& kind, std::string_view namespace_) const = 0;
+
+  template <class T>
+  std::shared_ptr<const T> find(std::string_view namespace_, std::string_view name) const {
+    return as<T>(find(T::info(), namespace_, name));
+  }
+  template <class T>
+  std::vector<std::shared_ptr<const T>> list(std::string_view namespace_) const {
+    std::vector<std::shared_ptr<const T>> found;
+    for (const ObjectPtr& object : list(T::info(), namespace_)) found.push_back(as<T>(object));
+    return found;
+  }
+};
+
+// Everything that a plan depends on beside the time.
+struct Observed {
+  const Cache& cache;
+  const Expectations& expectations;
+  Random random;  // a stream of this one plan
+};
+
+// What a controller wants to hear of. Kinds that the cluster does not know are left out.
+struct Watched {
+  const KindInfo* kind = nullptr;
+  api::ListOptions options{};
+  std::optional<Duration> resync{};  // every so long each cached object is reported as changed
+};
+
+class Controller {
+ public:
+  virtual ~Controller() = default;
+
+  // Of its events (source.component) and in the trace; a literal.
+  virtual std::string_view name() const = 0;
+  virtual std::vector<Watched> watches(const KindRegistry& kinds) const = 0;
+  // Maps a change to the keys to plan. May note in `expectations` what was seen, and in its own
+  // declared memory what reset() clears.
+  virtual Reaction observe(const Change& change, Expectations& expectations, Time now) = 0;
+  // Pure: the same observations and time give the same plan.
+  virtual Plan plan(const Key& key, const Observed& seen, Time now) const = 0;
+  // The controller crashed: what it kept in memory is lost.
+  virtual void reset() {}
+};
+
+// "namespace/name" in its two parts; a name without namespace has an empty first part.
+struct KeyParts {
+  std::string namespace_{};
+  std::string name{};
+};
+KeyParts split_key(std::string_view key);
+
+}  // namespace ddptwin::controller

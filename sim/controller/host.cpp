@@ -1,0 +1,335 @@
+#include "controller/host.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace ddptwin::controller {
+
+// A process that crashed is started again by its kubelet: at once, then after 10 s, doubling to
+// 300 s; ten minutes of health clear that (spec/kubernetes.md §2).
+namespace {
+
+constexpr Duration restart_first = std::chrono::seconds(1);
+constexpr Duration restart_base = std::chrono::seconds(10);
+constexpr Duration restart_max = std::chrono::seconds(300);
+constexpr Duration healthy_after = std::chrono::minutes(10);
+
+Duration restart_delay(int panics_before) {
+  if (panics_before == 0) return restart_first;
+  Duration delay = restart_base;
+  for (int i = 1; i < panics_before && delay < restart_max; ++i) delay *= 2;
+  return std::min(delay, restart_max);
+}
+
+std::string describe(const api::Request& request) {
+  const api::Target& target = request.target;
+  std::string text =
+      std::string(to_string(request.verb)) + " " + target.kind->kind + " " +
+      (target.name.empty() && request.object ? request.object->metadata.generateName : target.name);
+  if (!target.subresource.empty()) text += "/" + target.subresource;
+  return text;
+}
+
+}  // namespace
+
+// One watched kind.
+struct ControllerHost::Source {
+  const KindInfo* kind;
+  std::unique_ptr<api::Informer> informer;
+  std::optional<Duration> resync;
+  Timer resync_timer{};
+};
+
+class ControllerHost::InformerCache final : public Cache {
+ public:
+  explicit InformerCache(const std::vector<std::unique_ptr<Source>>& sources) : sources_(sources) {}
+
+  ObjectPtr find(const KindInfo& kind, std::string_view namespace_,
+                 std::string_view name) const override {
+    const Source* source = of(kind);
+    return source != nullptr ? source->informer->find(namespace_, name) : nullptr;
+  }
+
+  std::vector<ObjectPtr> list(const KindInfo& kind, std::string_view namespace_) const override {
+    std::vector<ObjectPtr> found;
+    const Source* source = of(kind);
+    if (source == nullptr) return found;
+    const auto& objects = source->informer->objects();
+    const std::string prefix = namespace_.empty() ? std::string() : std::string(namespace_) + "/";
+    for (auto at = objects.lower_bound(prefix);
+         at != objects.end() && at->first.starts_with(prefix); ++at)
+      found.push_back(at->second);
+    return found;
+  }
+
+ private:
+  const Source* of(const KindInfo& kind) const {
+    for (const auto& source : sources_)
+      if (source->kind == &kind) return source.get();
+    return nullptr;
+  }
+
+  const std::vector<std::unique_ptr<Source>>& sources_;
+};
+
+// The key in hand and what is left of its plan.
+struct ControllerHost::Run {
+  Key key;
+  Plan plan;
+  std::size_t at = 0;
+  const Step& step() const { return plan.steps[at]; }
+};
+
+ControllerHost::ControllerHost(Loop& loop, api::ApiClient& client, Trace& trace, Random random,
+                               Controller& controller, Options options)
+    : loop_(loop),
+      client_(client),
+      trace_(trace),
+      random_(random),
+      controller_(controller),
+      options_(options),
+      lane_(loop.new_lane()),
+      queue_(loop, options.queue, [this] { pump(); }),
+      throttle_(options.client_per_second, options.client_burst),
+      cache_(std::make_unique<InformerCache>(sources_)),
+      alive_(std::make_shared<int>(0)) {
+  for (const Watched& watched : controller_.watches(client_.kinds())) {
+    auto source = std::make_unique<Source>();
+    source->kind = watched.kind;
+    source->resync = watched.resync;
+    source->informer = std::make_unique<api::Informer>(
+        loop_, client_, api::Target{watched.kind, {}, {}, {}}, watched.options);
+    source->informer->add_handler(
+        [this, s = source.get()](const ObjectPtr& before, const ObjectPtr& after) {
+          on_change(*s, before, after);
+        });
+    sources_.push_back(std::move(source));
+  }
+}
+
+ControllerHost::~ControllerHost() = default;
+
+void ControllerHost::start() {
+  begin();
+  for (const auto& source : sources_) source->informer->start();
+}
+
+void ControllerHost::begin() {
+  running_ = true;
+  started_at_ = loop_.now();
+  recorder_ = std::make_unique<api::EventRecorder>(loop_, client_, std::string(controller_.name()),
+                                                   std::string(), options_.events);
+  for (const auto& source : sources_)
+    if (source->resync)
+      source->resync_timer =
+          loop_.after(lane_, *source->resync, [this, s = source.get()] { resync(*s); });
+}
+
+void ControllerHost::crash() {
+  if (!running_) return;
+  running_ = false;
+  ++era_;
+  run_.reset();
+  queue_.clear();
+  throttle_ = TokenBucket(options_.client_per_second, options_.client_burst);
+  throttled_.cancel();
+  expectations_.clear();
+  recorder_.reset();
+  controller_.reset();
+  for (const auto& source : sources_) source->resync_timer.cancel();
+}
+
+void ControllerHost::restart() {
+  DDPTWIN_ASSERT(!running_);
+  restart_.cancel();
+  begin();
+  for (const auto& source : sources_) source->informer->restart();
+}
+
+void ControllerHost::panic(const std::string& text) {
+  Record record;
+  record.kind = RecordKind::note;
+  record.actor = controller_.name();
+  record.text = "panic: " + text;
+  trace_.write(std::move(record));
+  if (loop_.now() - started_at_ > healthy_after) panics_ = 0;
+  crash();
+  restart_ = loop_.after(lane_, restart_delay(panics_++), [this] { restart(); });
+}
+
+void ControllerHost::on_change(Source& source, const ObjectPtr& before, const ObjectPtr& after) {
+  // A process that is gone hears nothing; its successor lists anew.
+  if (!running_) return;
+  const Reaction reaction = controller_.observe(Change{before, after}, expectations_, loop_.now());
+  if (reaction.panic) return panic(*reaction.panic);
+  if (reaction.replace_cached) source.informer->replace_cached(reaction.replace_cached);
+  for (const Reaction::Wake& wake : reaction.wake) queue_.add_after(wake.key, wake.delay);
+  // The last cache to be filled may report nothing that wakes anybody.
+  pump();
+}
+
+void ControllerHost::resync(Source& source) {
+  std::vector<ObjectPtr> objects;
+  for (const auto& [key, object] : source.informer->objects()) objects.push_back(object);
+  for (const ObjectPtr& object : objects) on_change(source, object, object);
+  source.resync_timer = loop_.after(lane_, *source.resync, [this, s = &source] { resync(*s); });
+}
+
+bool ControllerHost::synced() const {
+  return std::all_of(sources_.begin(), sources_.end(),
+                     [](const auto& source) { return source->informer->synced(); });
+}
+
+void ControllerHost::pump() {
+  if (pumping_ || run_ || queue_.empty()) return;
+  pumping_ = true;
+  loop_.post(lane_, [this] { take_next(); });
+}
+
+void ControllerHost::take_next() {
+  pumping_ = false;
+  if (!running_ || run_ || queue_.empty()) return;
+  if (!synced()) {
+    // Caches come first (WaitForCacheSync, which looks every 100 ms).
+    throttled_ = loop_.after(lane_, std::chrono::milliseconds(100), [this] { pump(); });
+    return;
+  }
+  run_ = std::make_unique<Run>();
+  run_->key = *queue_.take();
+  const Observed seen{*cache_, expectations_, random_.split(++plans_)};
+  run_->plan = controller_.plan(run_->key, seen, loop_.now());
+  next_step();
+}
+
+// Goes through the steps that need no call, and stops at one that does: its answer comes back here.
+void ControllerHost::next_step() {
+  while (run_->at < run_->plan.steps.size()) {
+    const Step& step = run_->step();
+    record(step);
+    if (step.request) return step.only_if_alive ? read_first() : call();
+    expect(step, Expected::When::reset);
+    expect(step, Expected::When::before_call);
+    expect(step, Expected::When::after_call);
+    if (step.event) tell(*step.event);
+    ++run_->at;
+  }
+  finish();
+}
+
+void ControllerHost::read_first() {
+  const api::Target& target = run_->step().request->target;
+  ask(api::get(*target.kind, target.namespace_, target.name), &ControllerHost::on_read);
+}
+
+void ControllerHost::on_read(const Result<api::Response>& result) {
+  if (!result && result.error().reason != Reason::not_found) return refused(result.error());
+  if (result && !result->object->metadata.deletionTimestamp) return call();
+  expect(run_->step(), Expected::When::after_call);
+  ++run_->at;
+  next_step();
+}
+
+void ControllerHost::call() {
+  expect(run_->step(), Expected::When::reset);
+  expect(run_->step(), Expected::When::before_call);
+  ask(*run_->step().request, &ControllerHost::on_answer);
+}
+
+void ControllerHost::ask(api::Request request,
+                         void (ControllerHost::*on)(const Result<api::Response>&)) {
+  const Duration wait = throttle_.reserve(loop_.now());
+  auto send = [this, on, request = std::move(request)]() mutable {
+    client_.call(std::move(request), [this, on, era = era_, alive = std::weak_ptr<int>(alive_)](
+                                         Result<api::Response> result) {
+      if (!alive.expired() && era == era_) (this->*on)(result);
+    });
+  };
+  if (wait <= Duration::zero()) return send();
+  throttled_ = loop_.after(lane_, wait, std::move(send));
+}
+
+void ControllerHost::on_answer(const Result<api::Response>& result) {
+  if (result) return accepted();
+  refused(result.error());
+}
+
+void ControllerHost::accepted() {
+  const Step& step = run_->step();
+  expect(step, Expected::When::after_call);
+  if (step.event) tell(*step.event);
+  ++run_->at;
+  next_step();
+}
+
+void ControllerHost::refused(const Error& error) {
+  const Step& step = run_->step();
+  if (step.refused) tell(*step.refused, error.message);
+  const auto& tolerated = step.tolerated;
+  if (std::find(tolerated.begin(), tolerated.end(), error.reason) != tolerated.end()) {
+    expect(step, Expected::When::after_call);
+    ++run_->at;
+    return next_step();
+  }
+  for (const Expected& expected : step.expected)
+    if (expected.when == Expected::When::before_call)
+      expectations_.lower(expected.key, expected.adds, expected.dels);
+  if (step.instead) {
+    std::vector<Step> instead = *step.instead;
+    run_->plan.steps = std::move(instead);
+    run_->at = 0;
+    return next_step();
+  }
+  run_->plan.steps.clear();
+  run_->plan.error = error;
+  run_->plan.panic.reset();
+  finish();
+}
+
+void ControllerHost::finish() {
+  const std::unique_ptr<Run> run = std::move(run_);
+  const Plan& plan = run->plan;
+  if (plan.panic) return panic(*plan.panic);
+  if (plan.error || plan.requeue) {
+    queue_.add_rate_limited(run->key);
+  } else {
+    queue_.forget(run->key);
+    if (plan.requeue_after) queue_.add_after(run->key, *plan.requeue_after);
+  }
+  queue_.done(run->key);
+  pump();
+}
+
+void ControllerHost::expect(const Step& step, Expected::When when) {
+  for (const Expected& expected : step.expected) {
+    if (expected.when != when) continue;
+    if (when == Expected::When::reset)
+      expectations_.set(expected.key, expected.adds, expected.dels, loop_.now());
+    else
+      expectations_.raise(expected.key, expected.adds, expected.dels, loop_.now());
+  }
+}
+
+void ControllerHost::tell(const EventText& event, std::string_view suffix) {
+  if (!run_->plan.about) return;
+  recorder_->event(*run_->plan.about, event.type, event.reason,
+                   event.message + std::string(suffix));
+}
+
+void ControllerHost::record(const Step& step) {
+  if (step.rule == nullptr) return;
+  Record record;
+  record.kind = RecordKind::rule;
+  record.actor = controller_.name();
+  record.subject = run_->key;
+  record.rule = step.rule->name;
+  record.text = step.request && step.text.empty() ? describe(*step.request) : step.text;
+  trace_.write(std::move(record));
+}
+
+KeyParts split_key(std::string_view key) {
+  const std::size_t slash = key.find('/');
+  if (slash == std::string_view::npos) return {{}, std::string(key)};
+  return {std::string(key.substr(0, slash)), std::string(key.substr(slash + 1))};
+}
+
+}  // namespace ddptwin::controller

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/event_recorder.hpp"
+#include "api/informer.hpp"
+#include "controller/controller.hpp"
+#include "core/trace.hpp"
+
+namespace ddptwin::controller {
+
+struct HostOptions {
+  RateLimits queue{};
+  // The client's own throttle on the plan's calls (client-go QPS and burst; 20 and 30 are the
+  // defaults of controller-runtime and of kube-controller-manager). 0: none.
+  double client_per_second = 20;
+  int client_burst = 30;
+  api::EventRecorderOptions events{};
+};
+
+// Feeds one controller from informers and carries its plans out, one API call a loop step, one key
+// at a time (spec/pytorchjob.md §4.1: one worker). After a refused call it drops the rest, backs
+// off and observes again. Everything it remembers is lost by crash(). Source: controller-runtime's
+// controller, client-go's work queue and informers.
+class ControllerHost {
+ public:
+  using Options = HostOptions;
+
+  // All references outlive the host. `client` should know its user (controllers' field manager).
+  ControllerHost(Loop& loop, api::ApiClient& client, Trace& trace, Random random,
+                 Controller& controller, Options options = {});
+  ~ControllerHost();
+  ControllerHost(const ControllerHost&) = delete;
+  ControllerHost& operator=(const ControllerHost&) = delete;
+
+  // Begins to list and watch; plans once every cache is filled.
+  void start();
+  // The process ends now, perhaps between two writes; a call under way may still happen.
+  void crash();
+  // A new process begins with empty memory. Precondition: not running.
+  void restart();
+  bool running() const { return running_; }
+  // Nothing is queued or in hand (delayed keys do not count).
+  bool idle() const { return !run_ && queue_.empty(); }
+
+ private:
+  class InformerCache;
+  struct Source;
+  struct Run;
+
+  void begin();
+  void on_change(Source& source, const ObjectPtr& before, const ObjectPtr& after);
+  void resync(Source& source);
+  bool synced() const;
+  void pump();
+  void take_next();
+  void next_step();
+  void take_step();
+  void read_first();
+  void on_read(const Result<api::Response>& result);
+  void call();
+  void on_answer(const Result<api::Response>& result);
+  void accepted();
+  void refused(const Error& error);
+  void finish();
+  void panic(const std::string& text);
+  void expect(const Step& step, Expected::When when);
+  void tell(const EventText& event, std::string_view suffix = {});
+  void record(const Step& step);
+  // Calls the API under the throttle and hands the answer on, unless the process has ended by then.
+  void ask(api::Request request, void (ControllerHost::*on)(const Result<api::Response>&));
+
+  Loop& loop_;
+  api::ApiClient& client_;
+  Trace& trace_;
+  Random random_;
+  Controller& controller_;
+  Options options_;
+  Lane lane_;
+  WorkQueue queue_;
+  TokenBucket throttle_;
+  Expectations expectations_{};
+  std::vector<std::unique_ptr<Source>> sources_{};
+  std::unique_ptr<InformerCache> cache_;
+  std::unique_ptr<api::EventRecorder> recorder_{};
+  std::unique_ptr<Run> run_{};  // the key in hand
+  Timer throttled_{};
+  Timer restart_{};
+  std::uint64_t plans_ = 0;
+  std::uint64_t era_ = 0;  // of processes: answers to calls of an earlier one are dropped
+  std::shared_ptr<int> alive_;
+  bool running_ = false;
+  bool pumping_ = false;
+  int panics_ = 0;
+  Time started_at_{};
+};
+
+}  // namespace ddptwin::controller

@@ -1,0 +1,91 @@
+#include "controller/work_queue.hpp"
+
+#include <algorithm>
+
+#include "core/result.hpp"
+
+namespace ddptwin::controller {
+
+Duration TokenBucket::reserve(Time now) {
+  if (per_second_ <= 0) return Duration::zero();
+  tokens_ = last_ ? std::min(static_cast<double>(burst_),
+                             tokens_ + seconds_of(now - *last_) * per_second_)
+                  : static_cast<double>(burst_);
+  last_ = now;
+  tokens_ -= 1;
+  if (tokens_ >= 0) return Duration::zero();
+  return std::chrono::duration_cast<Duration>(
+      std::chrono::duration<double>(-tokens_ / per_second_));
+}
+
+WorkQueue::WorkQueue(Loop& loop, RateLimits limits, std::function<void()> ready)
+    : loop_(loop),
+      lane_(loop.new_lane()),
+      limits_(limits),
+      bucket_(limits.per_second, limits.burst),
+      ready_(std::move(ready)) {}
+
+void WorkQueue::add(const Key& key) {
+  if (!dirty_.insert(key).second) return;
+  if (!in_hand_.contains(key)) push(key);
+}
+
+void WorkQueue::push(const Key& key) {
+  queue_.push_back(key);
+  if (queue_.size() == 1) ready_();
+}
+
+void WorkQueue::add_after(const Key& key, Duration delay) {
+  if (delay <= Duration::zero()) return add(key);
+  const Time due = loop_.now() + delay;
+  if (const auto found = waiting_.find(key); found != waiting_.end() && found->second.due <= due)
+    return;
+  waiting_[key] = Waiting{due, loop_.at(lane_, due, [this, key, due] {
+                            // A timer that is due may still be overtaken by clear() or a new delay.
+                            const auto entry = waiting_.find(key);
+                            if (entry == waiting_.end() || entry->second.due != due) return;
+                            waiting_.erase(entry);
+                            add(key);
+                          })};
+}
+
+void WorkQueue::add_rate_limited(const Key& key) {
+  constexpr int doublings_max = 40;  // beyond any max_delay, below an overflow
+  const int failed = std::min(failures_[key]++, doublings_max);
+  const double factor = static_cast<double>(std::int64_t{1} << failed);
+  const double delay =
+      std::min(seconds_of(limits_.base_delay) * factor, seconds_of(limits_.max_delay));
+  const Duration own = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(delay));
+  add_after(key, std::max(own, bucket_.reserve(loop_.now())));
+}
+
+int WorkQueue::failures(const Key& key) const {
+  const auto found = failures_.find(key);
+  return found != failures_.end() ? found->second : 0;
+}
+
+std::optional<Key> WorkQueue::take() {
+  if (queue_.empty()) return std::nullopt;
+  Key key = std::move(queue_.front());
+  queue_.pop_front();
+  dirty_.erase(key);
+  in_hand_.insert(key);
+  return key;
+}
+
+void WorkQueue::done(const Key& key) {
+  DDPTWIN_ASSERT(in_hand_.contains(key));
+  in_hand_.erase(key);
+  if (dirty_.contains(key)) push(key);
+}
+
+void WorkQueue::clear() {
+  queue_.clear();
+  dirty_.clear();
+  in_hand_.clear();
+  waiting_.clear();
+  failures_.clear();
+  bucket_ = TokenBucket(limits_.per_second, limits_.burst);
+}
+
+}  // namespace ddptwin::controller

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "core/loop.hpp"
+
+namespace ddptwin::controller {
+
+using Key = std::string;  // "namespace/name", or whatever a controller plans by
+
+// Tokens that come back at a steady rate: golang.org/x/time/rate as client-go uses it.
+class TokenBucket {
+ public:
+  TokenBucket(double per_second, int burst) : per_second_(per_second), burst_(burst) {}
+
+  // Takes a token, perhaps one of the future; how long to wait until it is there.
+  Duration reserve(Time now);
+
+ private:
+  double per_second_;
+  int burst_;
+  double tokens_ = 0;
+  std::optional<Time> last_{};
+};
+
+struct RateLimits {
+  Duration base_delay = std::chrono::milliseconds(5);  // doubles with each failure of one key
+  Duration max_delay = std::chrono::seconds(1000);
+  double per_second = 10;  // over all keys; 0: not limited
+  int burst = 100;
+};
+
+// Work waiting for one controller. A key is in at most one of: queued, in hand; a key added while
+// in hand is remembered and queued again by done(), so no change is ever lost and no key is planned
+// twice at once. Source: client-go workqueue with DefaultControllerRateLimiter
+// (spec/pytorchjob.md §4.1).
+class WorkQueue {
+ public:
+  // `ready` is called when the queue had nothing and now has something.
+  WorkQueue(Loop& loop, RateLimits limits, std::function<void()> ready);
+
+  void add(const Key& key);
+  // Adds it when the delay is over. Of two delays of one key the earlier end holds.
+  void add_after(const Key& key, Duration delay);
+  void add_rate_limited(const Key& key);
+  // The key's failures no longer count.
+  void forget(const Key& key) { failures_.erase(key); }
+  int failures(const Key& key) const;
+
+  std::optional<Key> take();  // nothing when empty
+  void done(const Key& key);  // precondition: key was taken and not yet done
+  bool empty() const { return queue_.empty(); }
+  // Everything is gone, as after a crash.
+  void clear();
+
+ private:
+  struct Waiting {
+    Time due;
+    Timer timer;
+  };
+
+  void push(const Key& key);
+
+  Loop& loop_;
+  Lane lane_;
+  RateLimits limits_;
+  TokenBucket bucket_;
+  std::function<void()> ready_;
+  std::deque<Key> queue_;
+  std::set<Key> dirty_;  // to be planned: queued, or added again while in hand
+  std::set<Key> in_hand_;
+  std::map<Key, Waiting> waiting_;
+  std::map<Key, int> failures_;
+};
+
+}  // namespace ddptwin::controller
