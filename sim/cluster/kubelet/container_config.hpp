@@ -1,0 +1,25 @@
+// From a pod and all it refers to: what the kubelet asks of the runtime (spec/kubernetes.md §2.9 to
+// §2.11). Pure functions; this header is the way in to all of them.
+#pragma once
+
+#include "cluster/kubelet/env.hpp"
+#include "cluster/kubelet/hosts.hpp"
+#include "cluster/kubelet/image_names.hpp"
+#include "cluster/kubelet/pod_context.hpp"
+#include "cluster/kubelet/resolv_conf.hpp"
+#include "cluster/kubelet/resources.hpp"
+#include "cluster/kubelet/sandbox_config.hpp"
+#include "cluster/kubelet/volumes.hpp"
+#include "cluster/runtime.hpp"
+
+namespace ddptwin::kubelet {
+
+// `volumes` are those of volumes(), shared by all containers of the pod; `attempt` is the restart
+// count; `image` what the runtime has pulled. The error's message is what the container waits with
+// as CreateContainerConfigError. Values of ConfigMaps and Secrets are those of this moment.
+Result<ContainerConfig> container_config(
+    const PodContext& context, const Container& container, std::uint32_t attempt,
+    const ImageStatus& image, const std::vector<std::shared_ptr<const VolumeSource>>& volumes,
+    Notices* notices = nullptr);
+
+}  // namespace ddptwin::kubelet

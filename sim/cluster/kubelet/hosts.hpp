@@ -1,0 +1,21 @@
+// A pod's own names and its /etc/hosts (spec/kubernetes.md §2.11).
+#pragma once
+
+#include <string>
+
+#include "cluster/kubelet/pod_context.hpp"
+
+namespace ddptwin::kubelet {
+
+struct PodNames {
+  std::string hostname{};  // its first label, or hostnameOverride
+  std::string domain{};    // SUBDOMAIN.NAMESPACE.svc.DOMAIN, or empty
+};
+
+Result<PodNames> pod_names(const PodContext& context);
+// What gethostname() says: the hostname, or the whole name with setHostnameAsFQDN. Refused when
+// that has more than 64 characters.
+Result<std::string> kernel_hostname(const PodNames& names, const PodSpec& spec);
+std::string hosts_file(const PodContext& context, const PodNames& names);
+
+}  // namespace ddptwin::kubelet

@@ -1,0 +1,63 @@
+// Everything that the kubelet's pure functions know of one pod when they work out what to ask of
+// the runtime (spec/kubernetes.md §2.9 to §2.11).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "objects/core_v1.hpp"
+
+namespace ddptwin::kubelet {
+
+// What lies at a hostPath volume's path on the node.
+enum class PathKind : std::uint8_t {
+  absent,
+  directory,
+  file,
+  socket,
+  char_device,
+  block_device,
+};
+
+struct PodContext {
+  std::shared_ptr<const Pod> pod{};
+  std::shared_ptr<const Node> node{};  // its capacity and allocatable
+  std::string node_ip{};
+  std::vector<std::string> pod_ips{};  // empty before the sandbox is there
+  // Of the pod's namespace, and default/kubernetes. Others are left out of account.
+  std::vector<std::shared_ptr<const Service>> services{};
+  // In the pod's namespace; null: there is none.
+  std::function<std::shared_ptr<const ConfigMap>(std::string_view name)> find_config_map{};
+  std::function<std::shared_ptr<const Secret>(std::string_view name)> find_secret{};
+
+  std::vector<std::string> cluster_dns{};
+  std::string cluster_domain = "cluster.local";
+  std::string host_resolv_conf{};                     // the node's file as text
+  std::string host_hosts = "127.0.0.1\tlocalhost\n";  // the node's /etc/hosts, for hostNetwork pods
+
+  std::string root_dir = "/var/lib/kubelet";  // beginning of the host paths of mounts
+  std::string log_dir = "/var/log/pods";
+  Time config_seen{};  // when the kubelet first saw this version of the pod
+
+  // Absent: every hostPath is what its volume says it should be.
+  std::function<PathKind(const std::string& path)> path_kind{};
+  // The token of a serviceAccountToken projection. Absent: an empty file.
+  std::function<std::string(std::string_view audience, std::int64_t expiration_seconds)>
+      service_account_token{};
+};
+
+// An Event that the kubelet records about the pod beside its result. A Warning all of them.
+struct Notice {
+  std::string reason{};
+  std::string message{};
+};
+using Notices = std::vector<Notice>;
+
+// "name_namespace(uid)", as kubelet messages call a pod (upstream's format.Pod).
+std::string pod_label(const Pod& pod);
+
+}  // namespace ddptwin::kubelet

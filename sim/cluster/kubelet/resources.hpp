@@ -1,0 +1,30 @@
+// What resource requests and limits become for Linux (spec/kubernetes.md §2.10; upstream kubelet/cm
+// and kubelet/qos).
+#pragma once
+
+#include <string_view>
+
+#include "cluster/kubelet/pod_context.hpp"
+
+namespace ddptwin::kubelet {
+
+enum class QosClass : std::uint8_t { guaranteed, burstable, best_effort };
+QosClass qos_class(const PodSpec& spec);
+std::string_view to_string(QosClass qos);  // Guaranteed, ...
+
+std::int64_t cpu_shares(std::int64_t milli_cpu);
+std::int64_t cpu_quota(std::int64_t milli_cpu);  // per period of 100 ms; 0: none
+
+// Of the pod as a whole: containers together against the largest init step, sidecars added, or the
+// pod's own resources where it has them.
+ResourceList pod_requests(const PodSpec& spec);
+ResourceList pod_limits(const PodSpec& spec);
+
+// CRI LinuxContainerResources as JSON.
+RawJson container_resources(const PodContext& context, const Container& container);
+RawJson sandbox_resources(const PodSpec& spec);
+// The container's memory limit in bytes, its own or the pod's.
+std::optional<std::int64_t> memory_limit(const PodSpec& spec, const Container& container);
+std::int64_t oom_score_adj(const PodContext& context, const Container& container);
+
+}  // namespace ddptwin::kubelet

@@ -1,0 +1,18 @@
+// What the kubelet asks of the runtime for a pod's sandbox.
+#pragma once
+
+#include "cluster/kubelet/pod_context.hpp"
+#include "cluster/runtime.hpp"
+
+namespace ddptwin::kubelet {
+
+// The error is the cause alone; the event FailedCreatePodSandBox puts words before it. The hostname
+// of a hostNetwork pod is the node's name: a real kubelet leaves it out and the host's then shows.
+Result<SandboxConfig> sandbox_config(const PodContext& context, std::uint32_t attempt,
+                                     Notices* notices = nullptr);
+
+// CRI LinuxSandboxSecurityContext and LinuxContainerSecurityContext as JSON.
+Json sandbox_security(const PodSpec& spec);
+Json container_security(const PodSpec& spec, const Container& container);
+
+}  // namespace ddptwin::kubelet
