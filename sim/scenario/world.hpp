@@ -1,0 +1,85 @@
+// Everything of one cluster, owned and wired in one place: the only one that names concrete
+// classes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/client.hpp"
+#include "cluster/runtime.hpp"
+#include "core/random.hpp"
+#include "core/trace.hpp"
+#include "objects/core_v1.hpp"
+
+namespace ddptwin {
+
+class Store;
+class Zone;
+
+struct NodeOptions {
+  std::string name{};
+  std::string address{"192.168.0.1"};  // hostIP of its pods
+  // Capacity and allocatable alike; what is absent comes from the default node of the recordings:
+  // 32 cpu, 256Gi, 110 pods, 8 nvidia.com/gpu, 1Ti ephemeral-storage.
+  ResourceList capacity{};
+  StringMap labels{};
+  std::vector<Taint> taints{};
+  bool unschedulable = false;
+  bool kubelet =
+      true;  // whether the twin's kubelet runs its pods; otherwise somebody else plays them
+};
+
+struct ClusterDns {
+  std::string address = "10.0.0.10";
+  std::string domain = "cluster.local";
+  // The resolv.conf of the nodes, which pods inherit.
+  DnsConfig host{};
+};
+
+struct WorldOptions {
+  std::uint64_t seed = 1;
+  bool scheduler = false;
+  bool controller_manager = true;   // garbage collector, namespaces, pod garbage, endpoints
+  std::string training_operator{};  // its version ("v1.9.0"); empty: not installed
+  std::vector<NodeOptions> nodes{};
+  ClusterDns dns{};
+};
+
+// A world is driven by its loop: start() begins, nothing runs inside a call. `runtime` may be null
+// where no node has a kubelet, and must outlive the world.
+class World {
+ public:
+  World(Loop& loop, WorldOptions options, PodRuntime* runtime);
+  ~World();
+
+  void start();
+
+  Loop& loop();
+  Trace& trace();
+  Store& store();
+  const KindRegistry& kinds() const;
+  const WorldOptions& options() const;
+  // A client of one's own for a new actor (a literal). It must end before the world.
+  std::unique_ptr<api::ApiClient> client(const char* actor);
+
+  // The user's own calls, done at once.
+  Result<api::Response> call(const api::Request& request, std::string_view actor);
+  ObjectPtr find(const KindInfo& kind, std::string_view namespace_, std::string_view name) const;
+  // In the order of their keys; an empty namespace means all.
+  std::vector<ObjectPtr> objects(const KindInfo& kind, std::string_view namespace_) const;
+
+  void add_namespace(const std::string& name);
+  // A Node, Ready, and its kubelet where it has one. Before or after start().
+  void add_node(const NodeOptions& node);
+  // The kubelets' processes are replaced; containers live on.
+  void restart_kubelets();
+  // Every controller of the training operator loses its memory and begins anew.
+  void crash_training_operator();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace ddptwin

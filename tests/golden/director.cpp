@@ -1,0 +1,604 @@
+#include "director.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "api/path.hpp"
+#include "api/status.hpp"
+#include "api/table.hpp"
+#include "cluster/script_runtime.hpp"
+#include "cluster/store.hpp"
+#include "objects/codec.hpp"
+#include "objects/yaml.hpp"
+#include "scripted_pods.hpp"
+
+namespace ddptwin::golden {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view actor = "python-requests";
+// Shown as `default` in recordings; a name that no text contains by chance.
+constexpr const char* case_namespace = "golden-case";
+constexpr Duration finish_delete_delay = 300ms;
+constexpr std::int32_t finish_delete_code = 143;  // SIGTERM
+constexpr std::int64_t start_of_time =
+    1'767'225'600;  // 2026-01-01T00:00:00Z: fixed, so that runs repeat
+
+std::string text(const json::object& object, std::string_view key,
+                 std::string_view otherwise = {}) {
+  const Json* member = object.if_contains(key);
+  return std::string(member != nullptr && member->is_string()
+                         ? std::string_view(member->get_string())
+                         : otherwise);
+}
+
+std::int64_t number(const json::object& object, std::string_view key, std::int64_t otherwise) {
+  const Json* member = object.if_contains(key);
+  return member != nullptr && member->is_number() ? member->to_number<std::int64_t>() : otherwise;
+}
+
+Ending ending_of(const json::object& argument, std::int64_t default_code) {
+  return {.code = static_cast<std::int32_t>(number(argument, "code", default_code)),
+          .container = text(argument, "container"),
+          .reason = text(argument, "reason"),
+          .message = text(argument, "message"),
+          .signal = static_cast<std::int32_t>(number(argument, "signal", 0))};
+}
+
+api::PatchType patch_type(std::string_view name) {
+  if (name == "json" || name == "application/json-patch+json") return api::PatchType::json;
+  if (name == "strategic" || name == "application/strategic-merge-patch+json")
+    return api::PatchType::strategic;
+  if (name == "apply" || name == "application/apply-patch+yaml") return api::PatchType::apply;
+  return api::PatchType::merge;
+}
+
+api::Verb verb_of(std::string_view method, const api::Target& target) {
+  if (method == "POST") return api::Verb::create;
+  if (method == "PUT") return api::Verb::update;
+  if (method == "PATCH") return api::Verb::patch;
+  if (method == "DELETE")
+    return target.name.empty() ? api::Verb::remove_collection : api::Verb::remove;
+  return target.name.empty() ? api::Verb::list : api::Verb::get;
+}
+
+// Lists whose order depends on races of the endpoint controllers are put in the order of the
+// recordings.
+void sort_by(Json& list, std::string_view by) {
+  if (!list.is_array()) return;
+  auto& elements = list.get_array();
+  std::stable_sort(elements.begin(), elements.end(), [&](const Json& a, const Json& b) {
+    const auto rank = [&](const Json& j) {
+      const Json* member = j.is_object() ? j.get_object().if_contains(by) : nullptr;
+      return member != nullptr ? json::serialize(*member) : std::string();
+    };
+    return rank(a) < rank(b);
+  });
+}
+
+// A node of the verb `nodes`: the default size, overridden.
+NodeOptions node_of(const json::object& argument) {
+  NodeOptions node;
+  node.name = text(argument, "name");
+  node.kubelet = false;
+  if (const Json* labels = argument.if_contains("labels"))
+    for (const auto& member : labels->as_object())
+      node.labels.emplace(member.key(), member.value().as_string());
+  if (const Json* amounts = argument.if_contains("allocatable"))
+    for (const auto& member : amounts->as_object())
+      if (const auto quantity = from_json<Quantity>(member.value()))
+        node.capacity.emplace(member.key(), *quantity);
+  if (const Json* taints = argument.if_contains("taints"))
+    if (const auto list = from_json<std::vector<Taint>>(*taints)) node.taints = *list;
+  if (const Json* off = argument.if_contains("unschedulable")) node.unschedulable = off->as_bool();
+  return node;
+}
+
+Json shown(const Object& object) {
+  Json body = encode(object);
+  auto& top = body.get_object();
+  auto& metadata = top.at("metadata").get_object();
+  metadata.erase("resourceVersion");
+  metadata.erase("managedFields");
+  const std::string& kind = object.kind().kind;
+  if (kind == "Endpoints" || kind == "EndpointSlice") {
+    metadata.erase("generation");
+    if (Json* annotations = metadata.if_contains("annotations")) {
+      annotations->as_object().erase("endpoints.kubernetes.io/last-change-trigger-time");
+      if (annotations->as_object().empty()) metadata.erase("annotations");
+    }
+    if (Json* endpoints = top.if_contains("endpoints")) sort_by(*endpoints, "addresses");
+    if (Json* subsets = top.if_contains("subsets")) sort_by(*subsets, "ports");
+  }
+  return body;
+}
+
+// Kinds that recordings leave out of `changed`.
+bool is_shown(const Object& object, const std::string& namespace_) {
+  static constexpr std::array hidden{"Event",
+                                     "Namespace",
+                                     "Lease",
+                                     "ServiceAccount",
+                                     "CustomResourceDefinition",
+                                     "PriorityClass",
+                                     "ClusterTrainingRuntime"};
+  const std::string& kind = object.kind().kind;
+  if (std::find(hidden.begin(), hidden.end(), kind) != hidden.end()) return false;
+  if (kind == "Node") return !object.metadata.labels->contains("golden/standing");
+  return object.metadata.namespace_ == namespace_;
+}
+
+}  // namespace
+
+Director::Director(const Recording& recording, ReplayOptions options)
+    : recording_(recording),
+      options_(options),
+      loop_(Random(options.seed).split("loop"), Time(std::chrono::seconds(start_of_time)),
+            options.order),
+      symbols_(case_namespace),
+      lane_(loop_.new_lane()) {
+  const bool kubelet = recording.needs_one("kubelet");
+  if (kubelet) runtime_ = std::make_unique<ScriptRuntime>(loop_);
+  WorldOptions world;
+  world.seed = options.seed;
+  world.scheduler = recording.needs_one("kube-scheduler");
+  if (recording.needs_one("training-operator"))
+    world.training_operator = recording.version_of("training-operator");
+  if (kubelet) {
+    world.nodes.push_back({.name = "kubelet-0", .address = "192.168.0.7"});
+    world.dns.host = {{"192.168.0.254"}, {"example.org"}, {"timeout:2"}};
+    symbols_.set_host_ip(world.nodes.back().address);
+  }
+  world_ = std::make_unique<World>(loop_, std::move(world), runtime_.get());
+  world_->trace().add_sink([this](const Record& record) { on_record(record); });
+}
+
+Director::~Director() = default;
+
+void Director::make_standing_nodes() {
+  for (int i = 0; i < 4; ++i) {
+    NodeOptions node;
+    node.name = fmt::format("node-{}", i);
+    node.labels = {{"golden/standing", "true"}};
+    node.kubelet = false;
+    world_->add_node(node);
+  }
+}
+
+void Director::on_record(const Record& record) {
+  if (options_.verbose) fmt::print("{}\n", describe(record));
+  const ObjectPtr object = record.after ? record.after : record.before;
+  if (!object) return;
+  if (record.after) symbols_.learn(*record.after);
+  if (record.after && &record.after->kind() == &Event::info() &&
+      record.after->metadata.namespace_ == case_namespace)
+    step_events_.push_back(record.after);
+  const auto pod = as<Pod>(record.after);
+  if (!pod || !recording_.auto_finish_delete || !pod->metadata.deletionTimestamp) return;
+  const bool played = !pod->spec->nodeName.empty() && !runtime_;
+  if (!played || deletions_.contains(pod->metadata.uid)) return;
+  const std::string key = key_of(pod->metadata);
+  deletions_[pod->metadata.uid] = loop_.after(
+      lane_, finish_delete_delay, [this, key] { finish_delete(key, finish_delete_code); });
+}
+
+void Director::finish_delete(const std::string& key, std::int32_t code) {
+  const auto slash = key.find('/');
+  const auto found = world_->find(Pod::info(), key.substr(0, slash), key.substr(slash + 1));
+  const auto pod = as<Pod>(found);
+  if (!pod) return;
+  const bool over = pod->status.phase == "Succeeded" || pod->status.phase == "Failed";
+  if (!over && !pod->status.containerStatuses.empty())
+    write_pod_status(*pod, ended_status(*pod, loop_.now(), {.code = code}));
+  (void)world_->call(api::remove(*pod, {.grace_period_seconds = 0}), actor);
+}
+
+void Director::write_pod_status(const Pod& pod, const PodStatus& status) {
+  json::object body{{"status", to_json(status)}};
+  (void)world_->call(api::patch(pod, api::PatchType::merge, std::move(body), "status"), actor);
+}
+
+void Director::bind(const Pod& pod, const std::string& node) {
+  api::Request request;
+  request.verb = api::Verb::create;
+  request.target = {&Pod::info(), pod.metadata.namespace_, pod.metadata.name, "binding"};
+  request.body = RawJson(json::object{{"apiVersion", "v1"},
+                                      {"kind", "Binding"},
+                                      {"metadata", json::object{{"name", pod.metadata.name}}},
+                                      {"target", json::object{{"kind", "Node"}, {"name", node}}}});
+  (void)world_->call(std::move(request), actor);
+}
+
+std::vector<std::shared_ptr<const Pod>> Director::pods_named(const Json& patterns) const {
+  std::vector<std::regex> wanted;
+  const auto add = [&](const Json& pattern) {
+    wanted.emplace_back(std::string(pattern.as_string()));
+  };
+  const bool all = patterns.is_string() && patterns.get_string() == "all";
+  if (patterns.is_array())
+    for (const Json& pattern : patterns.get_array()) add(pattern);
+  else if (!all)
+    add(patterns);
+  std::vector<std::pair<std::string, std::shared_ptr<const Pod>>> found;
+  for (const ObjectPtr& object : world_->objects(Pod::info(), case_namespace)) {
+    const std::string name = symbols_.name_of(*object);
+    if (all || std::any_of(wanted.begin(), wanted.end(),
+                           [&](const std::regex& r) { return std::regex_match(name, r); }))
+      found.emplace_back(name, as<Pod>(object));
+  }
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::shared_ptr<const Pod>> pods;
+  for (auto& [name, pod] : found) pods.push_back(std::move(pod));
+  return pods;
+}
+
+Result<const KindInfo*> Director::kind_named(const json::object& argument) const {
+  const std::string name = text(argument, "kind"), version = text(argument, "apiVersion");
+  for (const KindInfo* kind : world_->kinds().all())
+    if (kind->kind == name && (version.empty() || kind->api_version() == version)) return kind;
+  return fail(Reason::not_found, "the twin has no kind " + name);
+}
+
+Json Director::answer(const Result<api::Response>& result, bool want_body) const {
+  json::object out;
+  if (!result) {
+    out.emplace("code", api::code_of(result.error()));
+    out.emplace("body", symbols_.symbolic(api::status_of(result.error())));
+    return out;
+  }
+  out.emplace("code", result->code);
+  if (const Json* body = result->body.get())
+    out.emplace("body", symbols_.symbolic(*body));
+  else if (want_body && result->object)
+    out.emplace("body", symbols_.symbolic(shown(*result->object)));
+  if (!result->warnings.empty()) {
+    json::array warnings;
+    for (const std::string& warning : result->warnings)
+      warnings.emplace_back(symbols_.symbolic(warning));
+    out.emplace("warnings", std::move(warnings));
+  }
+  return out;
+}
+
+Result<Json> Director::apply(const Json& argument) {
+  std::vector<Json> documents;
+  if (argument.is_string()) {
+    TRY(const auto parsed,
+        parse_yaml(symbols_.actual(std::string(argument.get_string())), recording_.name));
+    for (const YamlDocument& document : parsed) documents.push_back(document.value);
+  } else if (argument.is_array()) {
+    for (const Json& document : argument.get_array())
+      documents.push_back(symbols_.actual(document));
+  } else {
+    documents.push_back(symbols_.actual(argument));
+  }
+  json::array answers;
+  for (Json& document : documents) {
+    TRY(const KindInfo* kind, kind_named(document.as_object()));
+    api::Request request;
+    request.verb = api::Verb::create;
+    request.target.kind = kind;
+    if (kind->namespaced) {
+      const auto& metadata = document.as_object()["metadata"];
+      request.target.namespace_ = metadata.is_object()
+                                      ? text(metadata.get_object(), "namespace", case_namespace)
+                                      : std::string(case_namespace);
+    }
+    request.field_validation = "Strict";
+    request.body = RawJson(std::move(document));
+    answers.push_back(answer(world_->call(std::move(request), actor), false));
+  }
+  return answers;
+}
+
+Json Director::call_one(const json::object& call) {
+  const auto refused = [](const Error& error) {
+    return Json(json::object{{"code", api::code_of(error)}, {"body", api::status_of(error)}});
+  };
+  const auto path = api::parse_path(world_->kinds(), symbols_.actual(text(call, "path")));
+  if (!path) return refused(path.error());
+  api::Request request;
+  request.target = path->target;
+  request.verb = verb_of(text(call, "method", "GET"), path->target);
+  if (const Json* body = call.if_contains("body")) request.body = RawJson(symbols_.actual(*body));
+  request.list = api::list_options(*path);
+  request.patch_type = patch_type(text(call, "contentType"));
+  const auto query = [&](const char* name) {
+    const auto found = path->query.find(name);
+    return found != path->query.end() ? found->second : std::string();
+  };
+  request.field_validation = query("fieldValidation");
+  request.field_manager = query("fieldManager");
+  request.dry_run = query("dryRun") == "All";
+  request.force = query("force") == "true";
+  const auto options =
+      api::delete_options(*path, request.verb == api::Verb::remove ? request.body.get() : nullptr);
+  if (!options) return refused(options.error());
+  request.remove = *options;
+  const auto result = world_->call(request, actor);
+  if (result && text(call, "accept") == "table")
+    return json::object{
+        {"code", result->code},
+        {"body", symbols_.symbolic(api::table_of(*request.target.kind, *result, loop_.now()))}};
+  return answer(result, call.contains("show"));
+}
+
+Result<Json> Director::call_api(const Json& argument) {
+  if (!argument.is_array()) return symbols_.symbolic(call_one(argument.as_object()));
+  json::array answers;
+  for (const Json& call : argument.get_array())
+    answers.push_back(symbols_.symbolic(call_one(call.as_object())));
+  return answers;
+}
+
+Result<Json> Director::patch(const json::object& argument) {
+  TRY(const KindInfo* kind, kind_named(argument));
+  api::Request request;
+  request.verb = api::Verb::patch;
+  request.target = {kind, kind->namespaced ? case_namespace : "",
+                    symbols_.actual(text(argument, "name")), text(argument, "subresource")};
+  request.patch_type = patch_type(text(argument, "type"));
+  request.body = RawJson(symbols_.actual(argument.at("body")));
+  request.field_manager = text(argument, "manager");
+  if (const Json* force = argument.if_contains("force"))
+    request.force = force->is_bool() && force->get_bool();
+  return answer(world_->call(std::move(request), actor), false);
+}
+
+Result<Json> Director::remove(const json::object& argument) {
+  TRY(const KindInfo* kind, kind_named(argument));
+  api::Request request;
+  request.verb = api::Verb::remove;
+  request.target = {
+      kind, kind->namespaced ? case_namespace : "", symbols_.actual(text(argument, "name")), {}};
+  const std::string policy = text(argument, "propagation");
+  if (policy == "Foreground") request.remove.propagation = api::Propagation::foreground;
+  if (policy == "Background") request.remove.propagation = api::Propagation::background;
+  if (policy == "Orphan") request.remove.propagation = api::Propagation::orphan;
+  if (const Json* grace = argument.if_contains("grace"))
+    request.remove.grace_period_seconds = grace->as_int64();
+  return answer(world_->call(std::move(request), actor), false);
+}
+
+Result<Json> Director::get(const json::object& argument) {
+  TRY(const KindInfo* kind, kind_named(argument));
+  api::Request request;
+  request.target = {kind, kind->namespaced ? case_namespace : "",
+                    symbols_.actual(text(argument, "name")), text(argument, "subresource")};
+  Json out = answer(world_->call(std::move(request), actor), true);
+  if (Json* body = out.get_object().if_contains("body"); body != nullptr && body->is_object())
+    if (Json* metadata = body->get_object().if_contains("metadata");
+        metadata != nullptr && metadata->is_object())
+      metadata->get_object().erase("resourceVersion");
+  return out;
+}
+
+Result<Json> Director::status(const json::object& argument) {
+  json::object patched(argument);
+  patched["body"] = json::object{{"status", argument.at("status")}};
+  patched["subresource"] = "status";
+  patched["type"] = "merge";
+  return patch(patched);
+}
+
+// What the scripted kubelet does to pods.
+Status Director::play(const Step& step) {
+  const bool named = step.argument.is_object() && step.argument.get_object().contains("pods");
+  const json::object argument =
+      step.argument.is_object() ? step.argument.get_object() : json::object{};
+  const Time now = loop_.now();
+  for (const auto& pod : pods_named(named ? argument.at("pods") : step.argument)) {
+    const bool bound = !pod->spec->nodeName.empty();
+    const bool terminating = pod->metadata.deletionTimestamp.has_value();
+    if (step.verb == "start" || step.verb == "schedule") {
+      const bool started = !pod->status.containerStatuses.empty() &&
+                           pod->status.containerStatuses.front().state.waiting == std::nullopt;
+      if (terminating || started) continue;
+      if (!bound) bind(*pod, text(argument, "node", "node-0"));
+      const auto again = as<Pod>(world_->find(Pod::info(), case_namespace, pod->metadata.name));
+      if (!again) continue;
+      const Json* ready = argument.if_contains("ready");
+      if (step.verb == "schedule")
+        write_pod_status(*again, creating_status(*again, now));
+      else
+        write_pod_status(*again,
+                         running_status(*again, now, fmt::format("10.244.0.{}", ++started_pods_),
+                                        ready == nullptr || ready->as_bool()));
+    } else if (step.verb == "exit") {
+      write_pod_status(*pod, ended_status(*pod, now, ending_of(argument, 0)));
+    } else if (step.verb == "restart" || step.verb == "crashloop") {
+      write_pod_status(
+          *pod, restarted_status(*pod, now, ending_of(argument, 1), step.verb == "crashloop"));
+    } else if (step.verb == "disrupt") {
+      write_pod_status(
+          *pod, disrupted_status(*pod, now, text(argument, "reason", "EvictionByEvictionAPI"),
+                                 text(argument, "message", "Eviction API: evicting")));
+    } else if (step.verb == "podstatus") {
+      json::object body{{"status", symbols_.actual(argument.at("status"))}};
+      (void)world_->call(api::patch(*pod, api::PatchType::merge, std::move(body), "status"), actor);
+    } else if (step.verb == "finishDelete" && terminating) {
+      finish_delete(key_of(pod->metadata),
+                    static_cast<std::int32_t>(number(argument, "code", finish_delete_code)));
+    }
+  }
+  return {};
+}
+
+// What the scripted container runtime does below a real kubelet.
+Status Director::play_container(const json::object& action) {
+  const auto& [what, value] = *action.begin();
+  const json::object& a = value.as_object();
+  const std::string pod = symbols_.actual(text(a, "pod"));
+  if (what == "exit") {
+    const Json* oom = a.if_contains("oom");
+    runtime_->container_exit(
+        case_namespace, pod, text(a, "container"), static_cast<int>(number(a, "code", 0)),
+        oom != nullptr && oom->as_bool(), text(a, "reason"), text(a, "message"), text(a, "log"));
+  } else if (what == "set") {
+    runtime_->set(case_namespace, pod, text(a, "key"), text(a, "value"));
+  } else if (what == "sandbox-dies") {
+    runtime_->sandbox_dies(case_namespace, pod);
+  } else {
+    return fail(Reason::bad_input, "unknown container action " + std::string(what));
+  }
+  return {};
+}
+
+Result<Json> Director::cri(const json::object& argument) {
+  const std::string pod = symbols_.actual(text(argument, "pod")), show = text(argument, "show");
+  json::object out;
+  if (show != "requests") {
+    json::array calls;
+    for (const std::string& call : runtime_->calls(case_namespace, pod))
+      calls.emplace_back(symbols_.symbolic(call));
+    out.emplace("calls", std::move(calls));
+  }
+  if (show != "calls")
+    out.emplace("requests", symbols_.symbolic(runtime_->requests(case_namespace, pod)));
+  return out;
+}
+
+Result<Json> Director::perform(const Step& step) {
+  static const std::array played{"start",     "schedule", "exit",      "restart",
+                                 "crashloop", "disrupt",  "podstatus", "finishDelete"};
+  const Json none = nullptr;
+  if (step.verb == "apply") return apply(step.argument);
+  if (step.verb == "api") return call_api(step.argument);
+  if (step.verb == "patch") return patch(step.argument.as_object());
+  if (step.verb == "delete") return remove(step.argument.as_object());
+  if (step.verb == "get") return get(step.argument.as_object());
+  if (step.verb == "status") return status(step.argument.as_object());
+  if (step.verb == "cri") return cri(step.argument.as_object());
+  if (step.verb == "wait" || step.verb.empty()) return none;
+  if (std::find(played.begin(), played.end(), step.verb) != played.end()) {
+    TRY_VOID(play(step));
+    return none;
+  }
+  if (step.verb == "container") {
+    if (step.argument.is_array())
+      for (const Json& action : step.argument.get_array())
+        TRY_VOID(play_container(action.as_object()));
+    else
+      TRY_VOID(play_container(step.argument.as_object()));
+    return none;
+  }
+  if (step.verb == "kubelet") {
+    world_->restart_kubelets();
+    return none;
+  }
+  if (step.verb == "nodes") {
+    for (const Json& node : step.argument.as_array()) world_->add_node(node_of(node.as_object()));
+    return none;
+  }
+  return fail(Reason::bad_input, "the twin cannot perform " + step.verb);
+}
+
+Director::Snapshot Director::snapshot() const {
+  Snapshot all;
+  for (const KindInfo* kind : world_->kinds().all())
+    for (const ObjectPtr& object : world_->objects(*kind, {}))
+      if (is_shown(*object, case_namespace))
+        all.objects.emplace(symbols_.key_of(*object), symbols_.symbolic(shown(*object)));
+  return all;
+}
+
+std::optional<Difference> Director::compare_events(const Step& step) const {
+  using Text = std::array<std::string, 5>;
+  std::vector<Text> expected, actual;
+  for (const Json& event : step.events) {
+    const json::object& e = event.as_object();
+    expected.push_back({text(e, "type"), text(e, "reason"), text(e, "message"),
+                        text(e, "regarding"), text(e, "source")});
+  }
+  for (const ObjectPtr& object : step_events_) {
+    const Event& e = static_cast<const Event&>(*object);
+    std::string regarding = e.involvedObject.kind + "/" + symbols_.symbolic(e.involvedObject.name);
+    if (!e.involvedObject.fieldPath.empty()) regarding += " " + e.involvedObject.fieldPath;
+    actual.push_back({e.type_, e.reason, symbols_.symbolic(e.message), regarding,
+                      e.source.component.empty() ? e.reportingComponent : e.source.component});
+  }
+  const auto same = [](const Text& want, const Text& have) {
+    for (std::size_t i = 0; i < want.size(); ++i)
+      if (!matches(want[i], have[i])) return false;
+    return true;
+  };
+  const auto show = [](const Text& t) { return fmt::format("{}", fmt::join(t, " | ")); };
+  for (const Text& want : expected)
+    if (std::none_of(actual.begin(), actual.end(),
+                     [&](const Text& have) { return same(want, have); }))
+      return Difference{step.number, "events", {"", show(want), "(no such event)"}};
+  for (const Text& have : actual)
+    if (std::none_of(expected.begin(), expected.end(),
+                     [&](const Text& want) { return same(want, have); }))
+      return Difference{step.number, "events", {"", "(no such event)", show(have)}};
+  return std::nullopt;
+}
+
+std::optional<Difference> Director::compare(const Step& step, const std::optional<Json>& result,
+                                            const Snapshot& before, const Snapshot& after) {
+  if (!step.expected_result.is_null() && result)
+    if (auto wrong = mismatch(symbols_, step.expected_result, *result))
+      return Difference{step.number, "result", *wrong};
+  const auto find = [](const Snapshot& s, const std::string& key) -> const Json* {
+    const auto found = s.objects.find(key);
+    return found != s.objects.end() ? &found->second : nullptr;
+  };
+  for (const auto& member : step.changed) {
+    const std::string key(member.key());
+    const Json* have = find(after, key);
+    if (have == nullptr)
+      return Difference{step.number, "changed " + key, {"(whole)", "an object", "(absent)"}};
+    if (auto wrong = mismatch(symbols_, member.value(), *have))
+      return Difference{step.number, "changed " + key, *wrong};
+  }
+  for (const auto& [key, have] : after.objects) {
+    const Json* old = find(before, key);
+    if (!step.changed.contains(key) && (old == nullptr || *old != have))
+      return Difference{step.number,
+                        "changed " + key,
+                        {"(whole)", "unchanged",
+                         old == nullptr ? "made: " + json::serialize(have)
+                                        : "was " + json::serialize(*old) + "\n      now " +
+                                              json::serialize(have)}};
+  }
+  for (const auto& [key, old] : before.objects)
+    if (find(after, key) == nullptr &&
+        std::find(step.gone.begin(), step.gone.end(), key) == step.gone.end() &&
+        !step.changed.contains(key))
+      return Difference{step.number, "gone " + key, {"(whole)", "still there", "gone"}};
+  for (const std::string& key : step.gone)
+    if (find(after, key) != nullptr)
+      return Difference{step.number, "gone " + key, {"(whole)", "gone", "still there"}};
+  return compare_events(step);
+}
+
+Result<std::optional<Difference>> Director::replay() {
+  world_->start();
+  make_standing_nodes();
+  world_->add_namespace(case_namespace);
+  const Duration warm_up = 5s;  // controllers list and settle before the first step
+  loop_.run_until(loop_.now() + warm_up);
+  const Time zero = loop_.now();
+  Snapshot before = snapshot();
+  for (std::size_t i = 0; i < recording_.steps.size(); ++i) {
+    const Step& step = recording_.steps[i];
+    loop_.run_until(zero + step.at);
+    symbols_.begin_step(loop_.now());
+    symbols_.set_now(loop_.now());
+    step_events_.clear();
+    auto result = perform(step);
+    if (!result) return tl::make_unexpected(std::move(result).error());
+    const bool last = i + 1 == recording_.steps.size();
+    loop_.run_until(zero + (last ? recording_.end : recording_.steps[i + 1].at) - 1ms);
+    Snapshot after = snapshot();
+    if (auto wrong = compare(step, *result, before, after)) return wrong;
+    before = std::move(after);
+  }
+  return std::optional<Difference>();
+}
+
+}  // namespace ddptwin::golden

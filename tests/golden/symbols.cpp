@@ -1,0 +1,161 @@
+#include "symbols.hpp"
+
+#include <regex>
+
+#include "objects/core_v1.hpp"
+#include "objects/kinds.hpp"
+
+namespace ddptwin::golden {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t uid_length = 36;
+constexpr std::size_t prefix_length_max = 58;
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '-';
+}
+
+// Replaces whole words only: 10.0.0.1 is not part of 10.0.0.10.
+void replace_words(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;) {
+    const bool starts = at == 0 || !is_word(text[at - 1]);
+    const std::size_t end = at + from.size();
+    const bool ends =
+        end == text.size() || !is_word(text[end]) || (text[end] == '.' && end + 1 == text.size());
+    if (starts && ends) {
+      text.replace(at, from.size(), to);
+      at = text.find(from, at + to.size());
+    } else {
+      at = text.find(from, at + 1);
+    }
+  }
+}
+
+template <class F>
+Json map_strings(const Json& value, const F& f) {
+  if (value.is_string()) return Json(f(std::string(value.get_string())));
+  if (value.is_array()) {
+    json::array out;
+    for (const Json& element : value.get_array()) out.push_back(map_strings(element, f));
+    return out;
+  }
+  if (value.is_object()) {
+    json::object out;
+    for (const auto& member : value.get_object())
+      out.emplace(f(std::string(member.key())), map_strings(member.value(), f));
+    return out;
+  }
+  return value;
+}
+
+}  // namespace
+
+void Symbols::learn(const Object& object) {
+  const std::string& kind = object.kind().kind;
+  const std::string& name = object.metadata.name;
+  std::string prefix = object.metadata.generateName.substr(0, prefix_length_max);
+  if (!prefix.empty() && name.starts_with(prefix) && !names_.contains(name))
+    names_[name] = prefix + "~" + std::to_string(++generated_[kind + "/" + prefix]);
+  const std::string& space = object.metadata.namespace_;
+  const std::string path =
+      (space.empty() || space == namespace_ ? "" : space + "/") + name_of(object);
+  if (!uids_.contains(object.metadata.uid)) {
+    const int incarnation = ++incarnations_[kind + "/" + path];
+    uids_[object.metadata.uid] =
+        kind + "/" + path + (incarnation > 1 ? "#" + std::to_string(incarnation) : std::string());
+  }
+  const std::string known = uids_[object.metadata.uid];
+  if (const Pod* pod = as<Pod>(object);
+      pod != nullptr && !pod->status.podIP.empty() && !pod->spec->hostNetwork) {
+    const std::string& ip = pod->status.podIP;
+    const auto found = addresses_.find(ip);
+    if (found == addresses_.end() || !found->second.starts_with("ip(" + known + ")")) {
+      const int count = ++address_counts_[object.metadata.uid];
+      addresses_[ip] =
+          "ip(" + known + ")" + (count > 1 ? "~" + std::to_string(count) : std::string());
+    }
+  }
+  if (const Service* service = as<Service>(object);
+      service != nullptr && !service->spec->clusterIP.empty() && service->spec->clusterIP != "None")
+    addresses_[service->spec->clusterIP] = "ip(" + known + ")";
+}
+
+std::string Symbols::name_of(const Object& object) const {
+  const auto found = names_.find(object.metadata.name);
+  return found != names_.end() ? found->second : object.metadata.name;
+}
+
+std::string Symbols::key_of(const Object& object) const {
+  // A HorizontalPodAutoscaler is listed by its oldest version.
+  const KindInfo& kind = object.kind();
+  const std::string version =
+      kind.kind == "HorizontalPodAutoscaler" ? "autoscaling/v1" : kind.api_version();
+  const std::string& space = object.metadata.namespace_;
+  return version + "/" + kind.kind + "/" +
+         (space.empty() || space == namespace_ ? "" : space + "/") + name_of(object);
+}
+
+std::string Symbols::symbolic(std::string text) const {
+  if (text.size() >= uid_length)
+    for (const auto& [uid, symbol] : uids_) replace_all(text, uid, "uid(" + symbol + ")");
+  for (const auto& [name, symbol] : names_)
+    if (text.size() >= name.size()) replace_words(text, name, symbol);
+  if (!host_ip_.empty()) {
+    for (const auto& [ip, symbol] : addresses_) replace_words(text, ip, symbol);
+    replace_words(text, host_ip_, "<hostIP>");
+  }
+  replace_all(text, namespace_, "default");
+  return text;
+}
+
+Json Symbols::symbolic(const Json& value) const {
+  return map_strings(value, [this](std::string text) { return symbolic(std::move(text)); });
+}
+
+std::string Symbols::actual(std::string text) const {
+  if (text.find("uid(") != std::string::npos)
+    for (const auto& [uid, symbol] : uids_) replace_all(text, "uid(" + symbol + ")", uid);
+  if (text.find('~') != std::string::npos)
+    for (const auto& [name, symbol] : names_) replace_all(text, symbol, name);
+  replace_all(text, "$(NS)", namespace_);
+  static const std::regex now(R"(\$\(NOW(u?)([-+]\d+)?\))");
+  for (std::smatch match; std::regex_search(text, match, now);) {
+    const Time time =
+        now_ + std::chrono::seconds(match[2].matched ? std::stoll(match[2].str()) : 0);
+    const std::string shown =
+        match[1].length() > 0 ? format_rfc3339_micro(time) : format_rfc3339(time);
+    text = match.prefix().str() + shown + match.suffix().str();
+  }
+  static const std::regex pad(R"(\$\(PAD (\d+)\))");
+  for (std::smatch match; std::regex_search(text, match, pad);)
+    text =
+        match.prefix().str() + std::string(std::stoul(match[1].str()), 'x') + match.suffix().str();
+  return text;
+}
+
+Json Symbols::actual(const Json& value) const {
+  return map_strings(value, [this](std::string text) { return actual(std::move(text)); });
+}
+
+int Symbols::step_of(Time time) const {
+  int step = 0;
+  for (std::size_t i = 0; i < step_begins_.size(); ++i)
+    if (step_begins_[i].floor_seconds() <= time) step = static_cast<int>(i);
+  return step;
+}
+
+Time Symbols::begin_of(int step) const {
+  const auto at = static_cast<std::size_t>(step);
+  return at < step_begins_.size() ? step_begins_[at] : step_begins_.back() + 3600s;
+}
+
+}  // namespace ddptwin::golden
