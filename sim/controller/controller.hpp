@@ -135,9 +135,10 @@ class Controller {
   // Of its events (source.component) and in the trace; a literal.
   virtual std::string_view name() const = 0;
   virtual std::vector<Watched> watches(const KindRegistry& kinds) const = 0;
-  // Maps a change to the keys to plan. May note in `expectations` what was seen, and in its own
-  // declared memory what reset() clears.
-  virtual Reaction observe(const Change& change, Expectations& expectations, Time now) = 0;
+  // Maps a change, which `cache` already shows, to the keys to plan. May note in `expectations`
+  // what was seen, and in its own declared memory what reset() clears.
+  virtual Reaction observe(const Change& change, const Cache& cache, Expectations& expectations,
+                           Time now) = 0;
   // Pure: the same observations and time give the same plan.
   virtual Plan plan(const Key& key, const Observed& seen, Time now) const = 0;
   // The controller crashed: what it kept in memory is lost.
