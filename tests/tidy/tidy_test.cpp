@@ -1,0 +1,252 @@
+// Reads the tree and holds the rules that no compiler checks (design.md section 8, style.md section
+// 12).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path root = DDPTWIN_SOURCE_DIR;
+
+struct File {
+  std::string path;  // from the root
+  std::vector<std::string> lines;
+};
+
+std::string content_of(const fs::path& path) {
+  std::ifstream in(path);
+  std::stringstream all;
+  all << in.rdbuf();
+  return all.str();
+}
+
+std::vector<File> sources() {
+  std::vector<File> files;
+  for (const char* top : {"sim", "tests", "property_tests", "tools", "bench", "fuzz"}) {
+    if (!fs::exists(root / top)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
+      const auto extension = entry.path().extension();
+      if (extension != ".cpp" && extension != ".hpp") continue;
+      File file{fs::relative(entry.path(), root).string(), {}};
+      std::ifstream in(entry.path());
+      for (std::string line; std::getline(in, line);) file.lines.push_back(line);
+      files.push_back(std::move(file));
+    }
+  }
+  std::sort(files.begin(), files.end(),
+            [](const File& a, const File& b) { return a.path < b.path; });
+  return files;
+}
+
+bool is_test(const std::string& path) {
+  return path.ends_with("_test.cpp") || path.starts_with("tests/") ||
+         path.starts_with("property_tests/") || path.starts_with("bench/") ||
+         path.starts_with("fuzz/");
+}
+
+// "sim/cluster/kubelet/env.cpp" -> "cluster"
+std::string folder_of(const std::string& path) {
+  const auto begin = std::string("sim/").size();
+  return path.starts_with("sim/") ? path.substr(begin, path.find('/', begin) - begin)
+                                  : std::string();
+}
+
+// Which folder may include which: the arrows of design.md section 8.
+const std::map<std::string, std::set<std::string>> arrows{
+    {"core", {}},
+    {"objects", {"core"}},
+    {"api", {"core", "objects"}},
+    {"controller", {"core", "objects", "api"}},
+    {"dns", {"core", "objects", "api"}},
+    // Of the workers only the protocol by which a prepared process is asked for a worker.
+    {"cluster", {"core", "objects", "api"}},
+    {"apiserver", {"core", "objects", "api", "cluster"}},
+    {"scenario", {"core", "objects", "api", "controller", "dns", "cluster", "apiserver"}},
+    {"workers", {}},
+};
+constexpr std::string_view shared_header = "workers/zygote_protocol.hpp";
+
+TEST(Tidy, includes_follow_the_arrows) {
+  static const std::regex include(R"(^\s*#include\s+"([a-z_]+)/([^"]+)") ");
+      for (const File& file : sources()) {
+    const std::string folder = folder_of(file.path);
+    if (folder.empty() || is_test(file.path)) continue;
+    ASSERT_TRUE(arrows.contains(folder)) << file.path << ": the folder has no arrows";
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      std::smatch match;
+      if (!std::regex_search(file.lines[i], match, include)) continue;
+      const std::string target = match[1];
+      if (!arrows.contains(target) || target == folder) continue;
+      if (folder == "cluster" && target + "/" + match[2].str() == shared_header) continue;
+      EXPECT_TRUE(arrows.at(folder).contains(target))
+          << file.path << ":" << i + 1 << ": " << folder << " may not include " << target;
+    }
+  }
+}
+
+struct Banned {
+  std::string_view pattern;
+  std::string_view why;
+  std::vector<std::string_view> allowed;  // path prefixes
+};
+
+// What a world may not read by itself: only the rim does.
+const std::vector<Banned>& banned() {
+  static const std::vector<Banned> rules{
+      {R"(\bsystem_clock\b|\bsteady_clock\b|\bclock_gettime\b|\bgettimeofday\b|\btime\(nullptr\))",
+       "the time comes from Loop::now()",
+       {"sim/core/real_loop", "sim/workers/", "sim/cluster/process_runtime/", "tools/", "bench/",
+        "tests/"}},
+      {R"(\brandom_device\b|\brand\(\)|\bsrand\b|\bmt19937)",
+       "chance comes from Random",
+       {"sim/workers/", "tools/", "tests/"}},
+      {R"(\bgetenv\b)",
+       "the environment is the rim's",
+       {"sim/workers/", "sim/cluster/process_runtime/", "tools/", "tests/"}},
+      {R"(\bsleep_for\b|\busleep\(|\bsleep\()",
+       "nothing waits by sleeping",
+       {"sim/workers/", "sim/cluster/process_runtime/"}},
+  };
+  return rules;
+}
+
+std::string without_comment(const std::string& line) { return line.substr(0, line.find("//")); }
+
+TEST(Tidy, nobody_reads_clock_chance_or_environment_but_the_rim) {
+  for (const Banned& rule : banned()) {
+    const std::regex pattern{std::string(rule.pattern)};
+    for (const File& file : sources()) {
+      const bool allowed =
+          std::any_of(rule.allowed.begin(), rule.allowed.end(),
+                      [&](std::string_view prefix) { return file.path.starts_with(prefix); });
+      if (allowed || file.path.ends_with("tidy_test.cpp")) continue;
+      for (std::size_t i = 0; i < file.lines.size(); ++i)
+        EXPECT_FALSE(std::regex_search(without_comment(file.lines[i]), pattern))
+            << file.path << ":" << i + 1 << ": " << rule.why;
+    }
+  }
+}
+
+TEST(Tidy, unordered_containers_say_that_their_order_cannot_be_seen) {
+  for (const File& file : sources()) {
+    if (!file.path.starts_with("sim/") || is_test(file.path) ||
+        file.path.starts_with("sim/workers/"))
+      continue;
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      const std::string code = without_comment(file.lines[i]);
+      if (code.find("std::unordered_") == std::string::npos) continue;
+      bool said = false;
+      for (std::size_t j = i >= 3 ? i - 3 : 0; j <= i; ++j)
+        said |= file.lines[j].find("order cannot be seen") != std::string::npos;
+      EXPECT_TRUE(said) << file.path << ":" << i + 1
+                        << ": say why the order cannot be seen, or use an ordered one";
+    }
+  }
+}
+
+// g++ 12 destroys twice what a capturing lambda or an aggregate owns that is made inside co_await.
+TEST(Tidy, nothing_is_made_inside_a_co_await) {
+  for (const File& file : sources())
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      if (file.path.ends_with("tidy_test.cpp")) continue;
+      const std::string code = without_comment(file.lines[i]);
+      const auto at = code.find("co_await");
+      if (at == std::string::npos) continue;
+      EXPECT_EQ(code.find_first_of("{[", at), std::string::npos)
+          << file.path << ":" << i + 1 << ": " << code;
+    }
+}
+
+TEST(Tidy, no_line_is_longer_than_a_hundred) {
+  for (const File& file : sources())
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      // Columns, not bytes: a continuation byte of UTF-8 begins with the bits 10.
+      const auto columns = std::count_if(file.lines[i].begin(), file.lines[i].end(), [](char c) {
+        return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+      });
+      const bool text = file.lines[i].find("R\"") != std::string::npos ||
+                        file.lines[i].find("://") != std::string::npos;
+      EXPECT_TRUE(columns <= 100 || text)
+          << file.path << ":" << i + 1 << ": " << columns << " columns";
+    }
+}
+
+TEST(Tidy, every_header_is_included_somewhere) {
+  const auto files = sources();
+  std::set<std::string> included;
+  static const std::regex include(R"(^\s*#include\s+"([^"]+)") ");
+      for (const File& file : files) for (const std::string& line : file.lines) {
+    std::smatch match;
+    if (!std::regex_search(line, match, include)) continue;
+    included.insert(match[1]);
+    included.insert(
+        (fs::path(file.path).parent_path() / match[1].str()).lexically_normal().string());
+  }
+  for (const File& file : files) {
+    if (!file.path.ends_with(".hpp")) continue;
+    const std::string from_sim = file.path.starts_with("sim/") ? file.path.substr(4) : file.path;
+    EXPECT_TRUE(included.contains(from_sim) || included.contains(file.path))
+        << file.path << " is included by nobody";
+  }
+}
+
+std::string all_docs() {
+  std::string text = content_of(root / "README.md") + content_of(root / "ARCHITECTURE.md");
+  for (const char* top : {"docs", "sim", "scenarios"})
+    for (const auto& entry : fs::recursive_directory_iterator(root / top))
+      if (entry.path().extension() == ".md") text += content_of(entry.path());
+  return text;
+}
+
+TEST(Tidy, every_scenario_is_named_in_the_docs) {
+  const std::string docs = all_docs();
+  for (const auto& entry : fs::recursive_directory_iterator(root / "scenarios")) {
+    if (entry.path().extension() != ".yaml") continue;
+    if (content_of(entry.path()).find("kind: Scenario") == std::string::npos) continue;
+    EXPECT_NE(docs.find(entry.path().filename().string()), std::string::npos)
+        << fs::relative(entry.path(), root) << " is named in no document";
+  }
+}
+
+TEST(Tidy, every_rule_is_named_in_its_controllers_readme) {
+  static const std::regex rule(R"re(Rule\s+[a-z_0-9]+\s*\{\s*"([a-z_0-9]+)")re");
+  for (const File& file : sources()) {
+    if (!file.path.starts_with("sim/controller/") || is_test(file.path)) continue;
+    const fs::path folder = root / fs::path(file.path).parent_path();
+    if (!fs::exists(folder / "README.md")) continue;
+    const std::string readme = content_of(folder / "README.md");
+    for (const std::string& line : file.lines) {
+      std::smatch match;
+      if (std::regex_search(line, match, rule))
+        EXPECT_NE(readme.find(match[1].str()), std::string::npos)
+            << file.path << ": rule " << match[1];
+    }
+  }
+}
+
+TEST(Tidy, a_clone_is_whole_by_itself) {
+  for (const char* top :
+       {"sim", "tests", "tools", "cmake", "bench", "scenarios", "property_tests"}) {
+    if (!fs::exists(root / top)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
+      const auto extension = entry.path().extension();
+      const bool code = extension == ".cpp" || extension == ".hpp" || extension == ".py" ||
+                        extension == ".sh" || extension == ".cmake" || extension == ".yaml" ||
+                        extension.empty() || entry.path().filename() == "CMakeLists.txt";
+      if (!entry.is_regular_file() || !code || entry.path().filename() == "tidy_test.cpp") continue;
+      EXPECT_EQ(content_of(entry.path()).find("../shared"), std::string::npos)
+          << fs::relative(entry.path(), root) << " reads what is not in the repo";
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,90 @@
+# Sourced by the entry points in this folder: what they share. `root` is the checkout.
+say() { printf 'ddptwin: %s\n' "$*" >&2; }
+die() { say "$*"; exit 3; }
+
+# install_packages PURPOSE...: installs what of packages.txt is missing for these purposes.
+install_packages() {
+  command -v dpkg-query >/dev/null || die "this set-up knows Debian packages only; install those of tools/packages.txt by hand"
+  local purpose name missing=() number=0
+  local known
+  known=$(dpkg-query -W -f '${Status} ${Package}\n' 2>/dev/null | sed -n 's/^install ok installed //p')
+  while read -r purpose name; do
+    case " $* " in *" $purpose "*) ;; *) continue ;; esac
+    grep -qx -- "$name" <<<"$known" || missing+=("$name")
+  done < <(grep -v '^#' "$root/tools/packages.txt")
+  [ ${#missing[@]} -gt 0 ] || return 0
+  local sudo=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || die "needs root or sudo to install: ${missing[*]}"
+    sudo=(sudo)
+  fi
+  say "installing ${#missing[@]} Debian packages: ${missing[*]}"
+  local log
+  log=$(mktemp)
+  if ! "${sudo[@]}" apt-get update -qq >"$log" 2>&1; then
+    tail -n 5 "$log" >&2
+    rm -f "$log"
+    die "apt-get update failed (its last lines stand above)"
+  fi
+  if ! "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+      -o APT::Status-Fd=3 "${missing[@]}" >"$log" 2>&1 3> >(show_progress installing); then
+    grep -E '^E: ' "$log" >&2 || tail -n 5 "$log" >&2
+    rm -f "$log"
+    die "apt-get could not install all of: ${missing[*]}"
+  fi
+  rm -f "$log"
+  say "installed"
+}
+
+# Reads apt's status lines (pmstatus:package:percent:text) and says every tenth per cent.
+show_progress() {
+  local kind package percent rest last=-10
+  while IFS=: read -r kind package percent rest; do
+    percent=${percent%%.*}
+    case "$percent" in ''|*[!0-9]*) continue ;; esac
+    if [ "$percent" -ge $((last + 10)) ]; then
+      say "$1: $percent % ($kind $package)"
+      last=$percent
+    fi
+  done
+}
+
+# build PRESET TARGET...: configures once and builds, with progress; a failing file is named.
+build() {
+  local preset=$1
+  shift
+  local folder="$root/build/$preset"
+  mkdir -p "$folder"
+  if [ ! -f "$folder/build.ninja" ]; then
+    say "configuring (build/$preset)"
+    if ! (cd "$root" && cmake --preset "$preset") >"$folder/configure.log" 2>&1; then
+      grep -A12 'CMake Error' "$folder/configure.log" >&2 || tail -n 20 "$folder/configure.log" >&2
+      die "cmake failed; all it said is in build/$preset/configure.log"
+    fi
+  fi
+  say "building (build/$preset)"
+  if ! NINJA_STATUS='[%f/%t %es] ' ninja -C "$folder" "$@" >"$folder/build.log" 2>&1 3>&1; then
+    grep -E 'FAILED:|error:|Error' "$folder/build.log" | head -n 20 >&2
+    die "the build failed; all it said is in build/$preset/build.log"
+  fi &
+  local job=$!
+  trap 'kill $job 2>/dev/null; exit 130' INT TERM
+  follow_build "$job" "$folder/build.log"
+  local status=0
+  wait "$job" || status=$?
+  trap - INT TERM
+  return "$status"
+}
+
+# Says how far a build is, every few seconds, until the process ends.
+follow_build() {
+  local job=$1 log=$2 line last=
+  while kill -0 "$job" 2>/dev/null; do
+    sleep 0.5
+    line=$(tail -c 300 "$log" 2>/dev/null | grep -o '\[[0-9]*/[0-9]* [0-9.]*s\]' | tail -n 1)
+    if [ -n "$line" ] && [ "${line%% *}" != "$last" ] && [ $((SECONDS % 5)) -eq 0 ]; then
+      say "building $line"
+      last=${line%% *}
+    fi
+  done
+}
