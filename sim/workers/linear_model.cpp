@@ -1,6 +1,8 @@
 #include "linear_model.hpp"
 
+#include <cmath>
 #include <random>
+#include <utility>
 
 namespace ddptwin::workers {
 
@@ -45,7 +47,7 @@ float LinearModel::backward(const std::vector<std::int64_t>& samples) {
 void LinearModel::step() {
   for (std::size_t i = 0; i < value_.size(); ++i) {
     momentum_[i] = momentum_factor_ * momentum_[i] + gradient_[i];
-    value_[i] -= learning_rate_ * momentum_[i];
+    value_[i] = std::fma(-learning_rate_, momentum_[i], value_[i]);  // rounded once, as torch's SGD
   }
 }
 

@@ -104,10 +104,7 @@ class Zygote {
   void start(const Spawn& spawn) {
     int report[2];
     if (::pipe2(report, O_CLOEXEC) != 0) return tell_failure(spawn.id, errno, "pipe");
-    // Only children enter a PID namespace: this process chooses theirs for one fork, then goes
-    // back.
-    const int pid_namespace = descriptor_for(spawn, Role::pid_namespace);
-    if (pid_namespace >= 0 && ::setns(pid_namespace, CLONE_NEWPID) != 0) {
+    if (!choose_pid_namespace(descriptor_for(spawn, Role::pid_namespace))) {
       tell_failure(spawn.id, errno, "join pid namespace");
       ::close(report[0]);
       ::close(report[1]);
@@ -116,7 +113,6 @@ class Zygote {
     const pid_t pid = ::fork();
     const int fork_error = errno;
     if (pid == 0) become(spawn, report[1]);
-    if (pid_namespace >= 0) ::setns(own_pid_namespace_, CLONE_NEWPID);
     ::close(report[1]);
     if (pid > 0) {
       children_.push_back({spawn.id, pid, report[0]});
@@ -124,6 +120,14 @@ class Zygote {
       ::close(report[0]);
       tell_failure(spawn.id, fork_error, "fork");
     }
+  }
+
+  // Only children enter a PID namespace: this process chooses theirs before each fork. From one
+  // pod's it may go to another's; back to its own only if the user namespace it is in owns that.
+  bool choose_pid_namespace(int wanted) {
+    if (wanted < 0 && !has_chosen_) return true;
+    has_chosen_ = true;
+    return ::setns(wanted < 0 ? own_pid_namespace_ : wanted, CLONE_NEWPID) == 0;
   }
 
   [[noreturn]] void become(const Spawn& spawn, int report) {
@@ -193,6 +197,7 @@ class Zygote {
   sigset_t usual_signals_{};
   int signals_ = -1;
   int own_pid_namespace_ = -1;
+  bool has_chosen_ = false;  // a PID namespace for children, ever
   int nothing_ = -1;
   std::vector<Child> children_;
 };

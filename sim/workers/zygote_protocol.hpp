@@ -18,6 +18,9 @@
 // dies, its workers are killed (PR_SET_PDEATHSIG); when a pod's PID namespace ends, the kernel
 // kills the worker in it, and `exited` reports it as any other death.
 //
+// Pass a PID namespace with every request or with none: a zygote in a user namespace that does not
+// own the zygote's own PID namespace cannot go back to that, and answers EPERM.
+//
 //   zygote::Spawn spawn;
 //   spawn.id = 7;
 //   spawn.argv = {"ddptwin-worker", "--steps", "50"};

@@ -2,7 +2,7 @@
 
 It has the model and the data of torch_model.cpp and data.hpp, so that it can share a group with
 ddptwin-worker; the last line is the worker's own, with a hash of the parameters' bytes.
-usage: ddp_peer.py STEPS HIDDEN
+usage: ddp_peer.py STEPS HIDDEN      HIDDEN 0: the linear model of ddptwin-worker-gloo
 """
 import sys
 
@@ -37,7 +37,7 @@ def main():
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     torch.manual_seed(100 + rank)
-    net = torch.nn.Sequential(
+    net = torch.nn.Linear(FEATURES, 1) if hidden == 0 else torch.nn.Sequential(
         torch.nn.Linear(FEATURES, hidden), torch.nn.ReLU(),
         torch.nn.Linear(hidden, hidden), torch.nn.ReLU(),
         torch.nn.Linear(hidden, 1))
