@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "core/result.hpp"
 
@@ -11,7 +10,5 @@ namespace ddptwin::kubelet {
 // "busybox" -> "busybox:latest"; a name with a tag or a digest stays. The error's message is what
 // the container waits with as InvalidImageName, and what the event InspectFailed says.
 Result<std::string> with_default_tag(const std::string& image);
-// The policy where the pod names none: Always for the tag latest, else IfNotPresent.
-std::string_view default_pull_policy(const std::string& image);
 
 }  // namespace ddptwin::kubelet

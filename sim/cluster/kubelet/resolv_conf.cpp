@@ -1,0 +1,154 @@
+#include "cluster/kubelet/resolv_conf.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+namespace ddptwin::kubelet {
+namespace {
+
+constexpr std::size_t max_nameservers = 3;
+constexpr std::size_t max_searches = 32;
+constexpr std::size_t max_search_length = 2048;
+constexpr std::size_t max_domain_length = 253;
+
+enum class Base : std::uint8_t { host, cluster, none };
+
+struct PolicyRow {
+  std::string_view policy;
+  Base pod_network;
+  Base host_network;
+};
+constexpr std::array policies{
+    PolicyRow{"ClusterFirst", Base::cluster, Base::host},
+    PolicyRow{"ClusterFirstWithHostNet", Base::cluster, Base::cluster},
+    PolicyRow{"Default", Base::host, Base::host},
+    PolicyRow{"None", Base::none, Base::none},
+};
+
+// An unknown policy is taken for ClusterFirst, as upstream does.
+Base base_of(const PodSpec& spec) {
+  for (const PolicyRow& row : policies)
+    if (row.policy == spec.dnsPolicy) return spec.hostNetwork ? row.host_network : row.pod_network;
+  return Base::cluster;
+}
+
+void notice(Notices* notices, std::string reason, std::string message) {
+  if (notices != nullptr) notices->push_back({std::move(reason), std::move(message)});
+}
+
+std::vector<std::string> without_duplicates(const std::vector<std::string>& list) {
+  std::vector<std::string> out;
+  for (const std::string& item : list)
+    if (std::find(out.begin(), out.end(), item) == out.end()) out.push_back(item);
+  return out;
+}
+
+void append(std::vector<std::string>& list, const std::vector<std::string>& more) {
+  list.insert(list.end(), more.begin(), more.end());
+  list = without_duplicates(list);
+}
+
+DnsConfig cluster_first(const PodContext& context, const DnsConfig& host) {
+  DnsConfig out{context.cluster_dns, {}, {"ndots:5"}};
+  const std::string& domain = context.cluster_domain;
+  if (!domain.empty())
+    out.searches = {context.pod->metadata.namespace_ + ".svc." + domain, "svc." + domain, domain};
+  append(out.searches, host.searches);
+  return out;
+}
+
+// Options override by name; upstream's order is random, here it is that of the names.
+std::vector<std::string> merged_options(const std::vector<std::string>& existing,
+                                        const std::vector<PodDNSConfigOption>& more) {
+  std::map<std::string, std::string> options;
+  for (const std::string& option : existing) {
+    const std::size_t colon = option.find(':');
+    options[option.substr(0, colon)] = colon == std::string::npos ? "" : option.substr(colon + 1);
+  }
+  for (const PodDNSConfigOption& option : more) options[option.name] = option.value.value_or("");
+  std::vector<std::string> out;
+  for (const auto& [name, value] : options)
+    out.push_back(value.empty() ? name : name + ":" + value);
+  return out;
+}
+
+void fit_nameservers(DnsConfig& config, Notices* notices) {
+  if (config.servers.size() <= max_nameservers) return;
+  config.servers.resize(max_nameservers);
+  notice(notices, "DNSConfigForming",
+         fmt::format("Nameserver limits were exceeded, some nameservers have been omitted, the "
+                     "applied nameserver line is: {}",
+                     fmt::join(config.servers, " ")));
+}
+
+std::size_t line_length(const std::vector<std::string>& searches) {
+  std::size_t length = searches.empty() ? 0 : searches.size() - 1;
+  for (const std::string& search : searches) length += search.size();
+  return length;
+}
+
+void fit_searches(DnsConfig& config, Notices* notices) {
+  const std::size_t before = config.searches.size();
+  if (before > max_searches) config.searches.resize(max_searches);
+  std::erase_if(config.searches, [](const std::string& s) { return s.size() > max_domain_length; });
+  while (line_length(config.searches) > max_search_length) config.searches.pop_back();
+  if (config.searches.size() == before) return;
+  notice(notices, "DNSConfigForming",
+         fmt::format("Search Line limits were exceeded, some search paths have been omitted, the "
+                     "applied search line is: {}",
+                     fmt::join(config.searches, " ")));
+}
+
+}  // namespace
+
+DnsConfig parse_resolv_conf(std::string_view text) {
+  DnsConfig out;
+  std::istringstream lines{std::string(text)};
+  std::string line;
+  while (std::getline(lines, line)) {
+    if (const std::size_t comment = line.find_first_of("#;"); comment != std::string::npos)
+      line.resize(comment);
+    std::istringstream words(line);
+    std::string key;
+    words >> key;
+    std::vector<std::string> values;
+    for (std::string word; words >> word;) values.push_back(std::move(word));
+    if (key == "nameserver" && !values.empty())
+      out.servers.push_back(values.front());
+    else if (key == "search")
+      out.searches = values;  // the last line counts
+    else if (key == "options")
+      append(out.options, values);
+  }
+  for (std::string& search : out.searches)
+    if (search.size() > 1 && search.back() == '.') search.pop_back();
+  return out;
+}
+
+DnsConfig dns_config(const PodContext& context, Notices* notices) {
+  const PodSpec& spec = *context.pod->spec;
+  DnsConfig config = parse_resolv_conf(context.host_resolv_conf);
+  const Base base = base_of(spec);
+  if (base == Base::none) config = {};
+  if (base == Base::cluster && !context.cluster_dns.empty())
+    config = cluster_first(context, config);
+  else if (base == Base::cluster)
+    notice(notices, "MissingClusterDNS",
+           fmt::format("pod: \"{}\". kubelet does not have ClusterDNS IP configured and cannot "
+                       "create Pod using \"ClusterFirst\" policy. Falling back to \"Default\" "
+                       "policy.",
+                       pod_label(*context.pod)));
+  if (spec.dnsConfig) {
+    append(config.servers, spec.dnsConfig->nameservers);
+    append(config.searches, spec.dnsConfig->searches);
+    config.options = merged_options(config.options, spec.dnsConfig->options);
+  }
+  fit_nameservers(config, notices);
+  fit_searches(config, notices);
+  return config;
+}
+
+}  // namespace ddptwin::kubelet

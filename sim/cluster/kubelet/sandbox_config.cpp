@@ -1,0 +1,205 @@
+#include "cluster/kubelet/sandbox_config.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+
+#include "cluster/kubelet/hosts.hpp"
+#include "cluster/kubelet/resolv_conf.hpp"
+#include "cluster/kubelet/resources.hpp"
+
+namespace ddptwin::kubelet {
+namespace {
+
+using JsonObject = boost::json::object;
+
+// Go's RFC3339Nano: as many decimals as the instant has.
+std::string format_nano(Time time) {
+  std::string out = format_rfc3339(time.floor_seconds());
+  const std::int64_t nanos = (time - time.floor_seconds()).count();
+  if (nanos == 0) return out;
+  std::string decimals = fmt::format("{:09}", nanos);
+  decimals.erase(decimals.find_last_not_of('0') + 1);
+  return out.substr(0, out.size() - 1) + "." + decimals + "Z";
+}
+
+const JsonObject* object_of(const RawJson& raw) {
+  return raw.get() != nullptr ? raw.get()->if_object() : nullptr;
+}
+
+const Json* member(const JsonObject* object, std::string_view key) {
+  return object != nullptr ? object->if_contains(key) : nullptr;
+}
+
+bool flag(const JsonObject* object, std::string_view key) {
+  const Json* value = member(object, key);
+  return value != nullptr && value->is_bool() && value->get_bool();
+}
+
+// The container's own setting, or the pod's.
+const Json* setting(const PodSpec& spec, const Container& container, std::string_view key) {
+  if (const Json* own = member(object_of(container.securityContext), key)) return own;
+  return member(object_of(spec.securityContext), key);
+}
+
+JsonObject namespace_options(const PodSpec& spec) {
+  JsonObject out;
+  if (spec.hostNetwork) out["network"] = "NODE";
+  // POD, the shared namespace, is protobuf's zero and left out.
+  if (spec.hostPID)
+    out["pid"] = "NODE";
+  else if (!spec.shareProcessNamespace.value_or(false))
+    out["pid"] = "CONTAINER";
+  if (spec.hostIPC) out["ipc"] = "NODE";
+  JsonObject users;
+  if (spec.hostUsers.value_or(true)) users["mode"] = "NODE";
+  out["usernsOptions"] = std::move(users);
+  return out;
+}
+
+// CRI SecurityProfile of a seccompProfile; RuntimeDefault is protobuf's zero.
+JsonObject seccomp(const Json* profile, std::string_view otherwise) {
+  std::string_view type = otherwise;
+  JsonObject out;
+  if (profile != nullptr && profile->is_object()) {
+    const JsonObject& object = profile->get_object();
+    if (const Json* named = object.if_contains("type"); named != nullptr && named->is_string())
+      type = named->get_string();
+    if (const Json* file = object.if_contains("localhostProfile")) out["localhostRef"] = *file;
+  }
+  if (type != "RuntimeDefault") out["profileType"] = type;
+  return out;
+}
+
+// CRI Int64Value: {"value": "1000"}; zero is left out.
+JsonObject int64_value(const Json& number) {
+  JsonObject out;
+  if (number.is_int64() && number.get_int64() != 0)
+    out["value"] = std::to_string(number.get_int64());
+  return out;
+}
+
+void copy_if_list(JsonObject& to, std::string_view name, const Json* list) {
+  if (list != nullptr && list->is_array() && !list->get_array().empty()) to[name] = *list;
+}
+
+boost::json::array supplemental_groups(const PodSpec& spec) {
+  const JsonObject* context = object_of(spec.securityContext);
+  boost::json::array out;
+  if (const Json* group = member(context, "fsGroup"); group != nullptr && group->is_int64())
+    out.emplace_back(std::to_string(group->get_int64()));
+  if (const Json* groups = member(context, "supplementalGroups");
+      groups != nullptr && groups->is_array())
+    for (const Json& group : groups->get_array())
+      if (group.is_int64()) out.emplace_back(std::to_string(group.get_int64()));
+  return out;
+}
+
+boost::json::array port_mappings(const PodSpec& spec) {
+  boost::json::array out;
+  for (const Container& container : spec.containers)
+    for (const ContainerPort& port : container.ports) {
+      JsonObject row;
+      if (!port.protocol.empty() && port.protocol != "TCP") row["protocol"] = port.protocol;
+      row["containerPort"] = port.containerPort;
+      if (port.hostPort != 0) row["hostPort"] = port.hostPort;
+      if (!port.hostIP.empty()) row["hostIp"] = port.hostIP;
+      out.push_back(std::move(row));
+    }
+  return out;
+}
+
+JsonObject sandbox_linux(const PodSpec& spec) {
+  JsonObject out;
+  out["overhead"] = *overhead_resources(spec).get();
+  out["resources"] = *sandbox_resources(spec).get();
+  out["securityContext"] = sandbox_security(spec);
+  if (const Json* list = member(object_of(spec.securityContext), "sysctls");
+      list != nullptr && list->is_array()) {
+    JsonObject sysctls;
+    for (const Json& row : list->get_array())
+      if (const auto* o = row.if_object();
+          o != nullptr && o->contains("name") && o->contains("value"))
+        sysctls[boost::json::value_to<std::string>(o->at("name"))] = o->at("value");
+    out["sysctls"] = std::move(sysctls);
+  }
+  return out;
+}
+
+}  // namespace
+
+Json sandbox_security(const PodSpec& spec) {
+  const JsonObject* context = object_of(spec.securityContext);
+  JsonObject out;
+  out["namespaceOptions"] = namespace_options(spec);
+  out["seccomp"] = seccomp(member(context, "seccompProfile"), "RuntimeDefault");
+  if (const Json* user = member(context, "runAsUser")) out["runAsUser"] = int64_value(*user);
+  if (const Json* group = member(context, "runAsGroup")) out["runAsGroup"] = int64_value(*group);
+  if (boost::json::array groups = supplemental_groups(spec); !groups.empty())
+    out["supplementalGroups"] = std::move(groups);
+  for (const Container& container : spec.containers)
+    if (flag(object_of(container.securityContext), "privileged")) out["privileged"] = true;
+  return out;
+}
+
+Json container_security(const PodSpec& spec, const Container& container) {
+  const JsonObject* own = object_of(container.securityContext);
+  JsonObject out;
+  out["namespaceOptions"] = namespace_options(spec);
+  // Images of the twin run as root unless told otherwise.
+  const Json* user = setting(spec, container, "runAsUser");
+  out["runAsUser"] = user != nullptr ? int64_value(*user) : JsonObject();
+  if (const Json* group = setting(spec, container, "runAsGroup"))
+    out["runAsGroup"] = int64_value(*group);
+  out["seccomp"] = seccomp(setting(spec, container, "seccompProfile"), "Unconfined");
+  if (boost::json::array groups = supplemental_groups(spec); !groups.empty())
+    out["supplementalGroups"] = std::move(groups);
+  if (flag(own, "privileged")) out["privileged"] = true;
+  if (flag(own, "readOnlyRootFilesystem")) out["readonlyRootfs"] = true;
+  if (const Json* escalation = member(own, "allowPrivilegeEscalation");
+      escalation != nullptr && escalation->is_bool() && !escalation->get_bool())
+    out["noNewPrivs"] = true;
+  if (const Json* capabilities = member(own, "capabilities");
+      capabilities != nullptr && capabilities->is_object()) {
+    JsonObject lists;
+    copy_if_list(lists, "addCapabilities", capabilities->get_object().if_contains("add"));
+    copy_if_list(lists, "dropCapabilities", capabilities->get_object().if_contains("drop"));
+    out["capabilities"] = std::move(lists);
+  }
+  return out;
+}
+
+Result<SandboxConfig> sandbox_config(const PodContext& context, std::uint32_t attempt,
+                                     Notices* notices) {
+  const ObjectMeta& meta = context.pod->metadata;
+  const PodSpec& spec = *context.pod->spec;
+  SandboxConfig out;
+  out.name = meta.name;
+  out.namespace_ = meta.namespace_;
+  out.uid = meta.uid;
+  out.attempt = attempt;
+  out.node = spec.nodeName;
+  out.host_network = spec.hostNetwork;
+  if (spec.hostNetwork) {
+    out.hostname = spec.nodeName;
+  } else {
+    TRY(PodNames names, pod_names(context));
+    TRY(out.hostname, kernel_hostname(names, spec));
+  }
+  out.log_directory =
+      fmt::format("{}/{}_{}_{}", context.log_dir, meta.namespace_, meta.name, meta.uid);
+  out.dns = dns_config(context, notices);
+  out.labels = *meta.labels;
+  out.labels["io.kubernetes.pod.name"] = meta.name;
+  out.labels["io.kubernetes.pod.namespace"] = meta.namespace_;
+  out.labels["io.kubernetes.pod.uid"] = meta.uid;
+  out.annotations = *meta.annotations;
+  out.annotations["kubernetes.io/config.seen"] = format_nano(context.config_seen);
+  out.annotations["kubernetes.io/config.source"] = "api";
+  out.linux_ = RawJson(sandbox_linux(spec));
+  if (boost::json::array ports = port_mappings(spec); !ports.empty())
+    out.port_mappings = RawJson(std::move(ports));
+  return out;
+}
+
+}  // namespace ddptwin::kubelet

@@ -1,0 +1,342 @@
+#include "cluster/kubelet/volumes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/json.hpp>
+
+#include "cluster/kubelet/env.hpp"
+#include "cluster/kubelet/resources.hpp"
+#include "objects/codec.hpp"
+
+namespace ddptwin::kubelet {
+namespace {
+
+constexpr std::int32_t default_mode = 0644;
+
+using Files = std::map<std::string, VolumeFile>;
+
+std::string text_of(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
+
+std::uint32_t mode_of(const std::optional<std::int32_t>& own, std::int32_t otherwise) {
+  return static_cast<std::uint32_t>(own.value_or(otherwise));
+}
+
+// Keys to files: all of them under their own names, or those that `items` names.
+Status add_keys(Files& files, const std::map<std::string, std::string>& keys,
+                const std::vector<KeyToPath>& items, std::int32_t mode, bool optional,
+                std::string_view missing) {
+  if (items.empty())
+    for (const auto& [key, content] : keys)
+      files[key] = {content, static_cast<std::uint32_t>(mode)};
+  for (const KeyToPath& item : items) {
+    const auto found = keys.find(item.key);
+    if (found != keys.end())
+      files[item.path] = {found->second, mode_of(item.mode, mode)};
+    else if (!optional)
+      return fail(Reason::not_found, fmt::format("{}: {}", missing, item.key));
+  }
+  return {};
+}
+
+Status add_config_map(const PodContext& context, Files& files, const ConfigMapVolume& from,
+                      std::int32_t mode) {
+  const bool optional = from.optional.value_or(false);
+  const auto found = context.find_config_map(from.name);
+  if (!found) {
+    if (optional) return {};
+    return fail(Reason::not_found, fmt::format("configmap \"{}\" not found", from.name));
+  }
+  std::map<std::string, std::string> keys{found->data->begin(), found->data->end()};
+  for (const auto& [key, bytes] : found->binaryData) keys[key] = text_of(bytes);
+  return add_keys(files, keys, from.items, mode, optional,
+                  "configmap references non-existent config key");
+}
+
+Status add_secret(const PodContext& context, Files& files, const std::string& name,
+                  const std::vector<KeyToPath>& items, bool optional, std::int32_t mode) {
+  const auto found = context.find_secret(name);
+  if (!found) {
+    if (optional) return {};
+    return fail(Reason::not_found, fmt::format("secret \"{}\" not found", name));
+  }
+  std::map<std::string, std::string> keys;
+  for (const auto& [key, bytes] : found->data) keys[key] = text_of(bytes);
+  return add_keys(files, keys, items, mode, optional, "references non-existent secret key");
+}
+
+Status add_downward(const PodContext& context, Files& files,
+                    const std::vector<DownwardAPIFile>& items, std::int32_t mode) {
+  for (const DownwardAPIFile& item : items) {
+    std::string content;
+    if (item.fieldRef) {
+      TRY(content, field_value(context, item.fieldRef->fieldPath));
+    } else if (item.resourceFieldRef) {
+      TRY(content, resource_value(context, *item.resourceFieldRef, nullptr));
+    }
+    files[item.path] = {std::move(content), mode_of(item.mode, mode)};
+  }
+  return {};
+}
+
+// ---- projected: one part of it each, out of its JSON
+
+Status project_config_map(const PodContext& context, Files& files, const Json& json,
+                          std::int32_t mode) {
+  TRY(const auto from, from_json<ConfigMapVolume>(json));
+  return add_config_map(context, files, from, mode);
+}
+
+Status project_secret(const PodContext& context, Files& files, const Json& json,
+                      std::int32_t mode) {
+  // SecretProjection has the fields of a ConfigMap's, and not those of a Secret volume.
+  TRY(const auto from, from_json<ConfigMapVolume>(json));
+  return add_secret(context, files, from.name, from.items, from.optional.value_or(false), mode);
+}
+
+Status project_downward(const PodContext& context, Files& files, const Json& json,
+                        std::int32_t mode) {
+  TRY(const auto from, from_json<DownwardAPIVolume>(json));
+  return add_downward(context, files, from.items, mode);
+}
+
+std::string text_member(const boost::json::object& object, std::string_view key) {
+  const Json* value = object.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
+Status project_token(const PodContext& context, Files& files, const Json& json, std::int32_t mode) {
+  const auto* from = json.if_object();
+  if (from == nullptr) return fail(Reason::bad_request, "serviceAccountToken is not an object");
+  const Json* seconds = from->if_contains("expirationSeconds");
+  std::string token;
+  if (context.service_account_token)
+    token = context.service_account_token(
+        text_member(*from, "audience"),
+        seconds != nullptr && seconds->is_int64() ? seconds->get_int64() : 3600);
+  files[text_member(*from, "path")] = {std::move(token), static_cast<std::uint32_t>(mode)};
+  return {};
+}
+
+struct Projection {
+  std::string_view name;
+  Status (*add)(const PodContext&, Files&, const Json&, std::int32_t mode);
+};
+constexpr std::array projections{
+    Projection{"configMap", project_config_map},
+    Projection{"secret", project_secret},
+    Projection{"downwardAPI", project_downward},
+    Projection{"serviceAccountToken", project_token},
+};
+
+Status add_projection(const PodContext& context, Files& files, const Json& source,
+                      std::int32_t mode) {
+  const auto* object = source.if_object();
+  for (const Projection& projection : projections)
+    if (const Json* part = object != nullptr ? object->if_contains(projection.name) : nullptr)
+      return projection.add(context, files, *part, mode);
+  return fail(Reason::bad_input, "this twin has no such projection");
+}
+
+// Go's aggregate: one error as it is, several as a list.
+std::string aggregate(const std::vector<std::string>& errors) {
+  return errors.size() == 1 ? errors.front() : fmt::format("[{}]", fmt::join(errors, ", "));
+}
+
+// ---- one function a kind of volume
+
+using Source = Result<VolumeSource>;
+
+VolumeSource of_files(Files files) {
+  VolumeSource out;
+  out.files = std::move(files);
+  return out;
+}
+
+Source config_map_volume(const PodContext& context, const Volume& volume) {
+  Files files;
+  TRY_VOID(add_config_map(context, files, *volume.configMap,
+                          volume.configMap->defaultMode.value_or(default_mode)));
+  return of_files(std::move(files));
+}
+
+Source secret_volume(const PodContext& context, const Volume& volume) {
+  const SecretVolume& from = *volume.secret;
+  Files files;
+  TRY_VOID(add_secret(context, files, from.secretName, from.items, from.optional.value_or(false),
+                      from.defaultMode.value_or(default_mode)));
+  return of_files(std::move(files));
+}
+
+Source downward_volume(const PodContext& context, const Volume& volume) {
+  Files files;
+  TRY_VOID(add_downward(context, files, volume.downwardAPI->items,
+                        volume.downwardAPI->defaultMode.value_or(default_mode)));
+  return of_files(std::move(files));
+}
+
+Source projected_volume(const PodContext& context, const Volume& volume) {
+  const std::int32_t mode = volume.projected->defaultMode.value_or(default_mode);
+  Files files;
+  std::vector<std::string> errors;
+  for (const RawJson& source : volume.projected->sources)
+    if (const Status added = add_projection(context, files, *source.get(), mode); !added)
+      errors.push_back(added.error().message);
+  if (!errors.empty()) return fail(Reason::not_found, aggregate(errors));
+  return of_files(std::move(files));
+}
+
+Source empty_dir_volume(const PodContext& context, const Volume& volume) {
+  VolumeSource out;
+  const EmptyDirVolume& from = *volume.emptyDir;
+  out.kind = from.medium == "Memory" ? VolumeSource::Kind::memory : VolumeSource::Kind::empty_dir;
+  if (from.sizeLimit && !from.sizeLimit->zero()) out.size_limit = from.sizeLimit->value();
+  if (out.kind == VolumeSource::Kind::empty_dir) return out;
+  const ResourceList limits = pod_limits(*context.pod->spec);
+  if (const auto memory = limits.find("memory"); memory != limits.end() && !memory->second.zero())
+    out.size_limit = std::min(out.size_limit.value_or(INT64_MAX), memory->second.value());
+  return out;
+}
+
+struct HostPathCheck {
+  std::string_view type;
+  PathKind wanted;
+  bool made_when_absent;
+  std::string_view complaint;
+};
+constexpr std::array host_path_checks{
+    HostPathCheck{"DirectoryOrCreate", PathKind::directory, true, "is not a directory"},
+    HostPathCheck{"Directory", PathKind::directory, false, "is not a directory"},
+    HostPathCheck{"FileOrCreate", PathKind::file, true, "is not a file"},
+    HostPathCheck{"File", PathKind::file, false, "is not a file"},
+    HostPathCheck{"Socket", PathKind::socket, false, "is not a socket file"},
+    HostPathCheck{"CharDevice", PathKind::char_device, false, "is not a character device"},
+    HostPathCheck{"BlockDevice", PathKind::block_device, false, "is not a block device"},
+};
+
+Source host_path_volume(const PodContext& context, const Volume& volume) {
+  const HostPathVolume& from = *volume.hostPath;
+  VolumeSource out;
+  out.kind = VolumeSource::Kind::host_path;
+  out.host_path = from.path;
+  for (const HostPathCheck& check : host_path_checks) {
+    if (check.type != from.type_.value_or("") || !context.path_kind) continue;
+    const PathKind there = context.path_kind(from.path);
+    if (there != check.wanted && !(there == PathKind::absent && check.made_when_absent))
+      return fail(Reason::invalid,
+                  fmt::format("hostPath type check failed: {} {}", from.path, check.complaint));
+  }
+  return out;
+}
+
+// A claim or an export is one directory for all pods that mount it, as long as the cluster lasts.
+Source shared_directory(const PodContext& context, const Volume& volume) {
+  VolumeSource out;
+  out.kind = VolumeSource::Kind::host_path;
+  out.host_path = volume_path(context, volume);
+  return out;
+}
+
+Source ephemeral_volume(const PodContext&, const Volume&) {
+  VolumeSource out;
+  out.kind = VolumeSource::Kind::empty_dir;
+  return out;
+}
+
+// ---- where they lie
+
+std::string plugin_path(const PodContext& context, const Volume& volume, std::string_view plugin) {
+  return fmt::format("{}/pods/{}/volumes/kubernetes.io~{}/{}", context.root_dir,
+                     context.pod->metadata.uid, plugin, volume.name);
+}
+
+std::string shared_path(const PodContext& context, const Volume& volume) {
+  if (volume.persistentVolumeClaim)
+    return fmt::format("{}/claims/{}/{}", context.root_dir, context.pod->metadata.namespace_,
+                       volume.persistentVolumeClaim->claimName);
+  const auto* nfs = volume.nfs.get()->if_object();
+  return nfs == nullptr ? context.root_dir + "/nfs"
+                        : fmt::format("{}/nfs/{}{}", context.root_dir, text_member(*nfs, "server"),
+                                      text_member(*nfs, "path"));
+}
+
+bool always(const Volume&) { return true; }
+bool never(const Volume&) { return false; }
+bool shared_read_only(const Volume& volume) {
+  if (volume.persistentVolumeClaim) return volume.persistentVolumeClaim->readOnly;
+  const auto* nfs = volume.nfs.get()->if_object();
+  const Json* flag = nfs != nullptr ? nfs->if_contains("readOnly") : nullptr;
+  return flag != nullptr && flag->is_bool() && flag->get_bool();
+}
+
+struct KindRow {
+  bool (*is)(const Volume&);
+  Source (*source)(const PodContext&, const Volume&);
+  std::string_view plugin;  // empty: shared_path
+  bool (*read_only)(const Volume&);
+};
+constexpr std::array kind_rows{
+    KindRow{[](const Volume& v) { return v.configMap.has_value(); }, config_map_volume, "configmap",
+            always},
+    KindRow{[](const Volume& v) { return v.secret.has_value(); }, secret_volume, "secret", always},
+    KindRow{[](const Volume& v) { return v.downwardAPI.has_value(); }, downward_volume,
+            "downward-api", always},
+    KindRow{[](const Volume& v) { return v.projected.has_value(); }, projected_volume, "projected",
+            always},
+    KindRow{[](const Volume& v) { return v.emptyDir.has_value(); }, empty_dir_volume, "empty-dir",
+            never},
+    KindRow{[](const Volume& v) { return v.hostPath.has_value(); }, host_path_volume, "", never},
+    KindRow{[](const Volume& v) { return v.persistentVolumeClaim.has_value(); }, shared_directory,
+            "", shared_read_only},
+    KindRow{[](const Volume& v) { return v.nfs.get() != nullptr; }, shared_directory, "",
+            shared_read_only},
+    KindRow{[](const Volume& v) { return v.ephemeral.get() != nullptr; }, ephemeral_volume, "csi",
+            never},
+};
+
+const KindRow* row_of(const Volume& volume) {
+  for (const KindRow& row : kind_rows)
+    if (row.is(volume)) return &row;
+  return nullptr;
+}
+
+}  // namespace
+
+std::string volume_path(const PodContext& context, const Volume& volume) {
+  if (volume.hostPath) return volume.hostPath->path;
+  const KindRow* row = row_of(volume);
+  if (row == nullptr) return plugin_path(context, volume, "unknown");
+  return row->plugin.empty() ? shared_path(context, volume)
+                             : plugin_path(context, volume, row->plugin);
+}
+
+bool is_read_only(const Volume& volume) {
+  const KindRow* row = row_of(volume);
+  return row != nullptr && row->read_only(volume);
+}
+
+Result<std::shared_ptr<const VolumeSource>> volume(const PodContext& context,
+                                                   const Volume& volume) {
+  const KindRow* row = row_of(volume);
+  Source source = row != nullptr
+                      ? row->source(context, volume)
+                      : Source(fail(Reason::bad_input, "this twin has no volumes of this kind"));
+  if (!source)
+    return fail(source.error().reason,
+                fmt::format("MountVolume.SetUp failed for volume \"{}\" : {}", volume.name,
+                            source.error().message));
+  source->name = volume.name;
+  return std::make_shared<const VolumeSource>(std::move(*source));
+}
+
+Result<std::vector<std::shared_ptr<const VolumeSource>>> volumes(const PodContext& context) {
+  std::vector<std::shared_ptr<const VolumeSource>> out;
+  for (const Volume& each : context.pod->spec->volumes) {
+    TRY(auto source, volume(context, each));
+    out.push_back(std::move(source));
+  }
+  return out;
+}
+
+}  // namespace ddptwin::kubelet
