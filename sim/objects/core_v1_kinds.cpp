@@ -1,6 +1,7 @@
 // The rows of the core kinds in the table of kinds.
 #include "objects/core_v1.hpp"
 #include "objects/kinds.hpp"
+#include "objects/strategy_core_v1.hpp"
 
 namespace ddptwin {
 namespace {
@@ -21,7 +22,8 @@ const KindInfo& Namespace::info() {
                              .namespaced = false,
                              .status = true,
                              .type = &Namespace::type,
-                             .make = &ddptwin::make<Namespace>};
+                             .make = &ddptwin::make<Namespace>,
+                             .strategy = namespace_strategy()};
   return kind;
 }
 const KindInfo& Node::info() {
@@ -44,8 +46,10 @@ const KindInfo& Pod::info() {
                              .short_names = {"po"},
                              .categories = {"all"},
                              .status = true,
+                             .generation = true,
                              .type = &Pod::type,
-                             .make = &ddptwin::make<Pod>};
+                             .make = &ddptwin::make<Pod>,
+                             .strategy = pod_strategy()};
   return kind;
 }
 const KindInfo& Service::info() {

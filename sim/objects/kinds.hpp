@@ -35,6 +35,8 @@ using ErrorList = std::vector<ErrorCause>;
 // What a kind's own code does on the way into the store (upstream: defaulting, strategy,
 // validation). Absent functions do nothing.
 struct Strategy {
+  // What is wrong with a name; null: a DNS subdomain is asked (validation.hpp).
+  std::vector<std::string> (*name_rule)(std::string_view name) = nullptr;
   void (*defaults)(Object&) = nullptr;
   // On create and update: drop what the client may not set, keep what it may not change, bump
   // generation.
@@ -66,6 +68,7 @@ struct KindInfo {
   bool status = false;  // has the status subresource
   std::optional<ScalePaths> scale{};
   bool custom = false;  // stored as a custom resource: verbatim, generation bumped on spec change
+  bool generation = false;  // built-in kinds that count their spec's versions; custom ones do
   RawJson schema{};     // of a custom resource: openAPIV3Schema, for pruning, defaults, validation
   TypeRef type = nullptr;  // null: GenericObject
   std::shared_ptr<Object> (*make)() = nullptr;

@@ -1,0 +1,231 @@
+#include "cluster/store.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/json.hpp>
+#include <charconv>
+
+#include "cluster/store_errors.hpp"
+#include "objects/codec.hpp"
+#include "objects/core_v1.hpp"
+#include "objects/strategy.hpp"
+#include "objects/validation.hpp"
+
+namespace ddptwin {
+namespace {
+
+constexpr std::string_view name_alphabet = "bcdfghjklmnpqrstvwxz2456789";
+constexpr std::size_t generated_suffix = 5;
+constexpr std::size_t generated_base = 58;  // of at most 63 characters
+
+std::string table_name(const KindInfo& kind) { return kind.group + "/" + kind.kind; }
+
+std::string storage_key(std::string_view namespace_, std::string_view name) {
+  return namespace_.empty() ? std::string(name) : fmt::format("{}/{}", namespace_, name);
+}
+
+}  // namespace
+
+Store::Store(Loop& loop, Random random, Trace& trace, KindRegistry& kinds, Options options)
+    : loop_(loop), random_(random), trace_(trace), kinds_(kinds), options_(options) {
+  if (!options_.system_namespaces) return;
+  for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
+    auto object = std::make_shared<Namespace>();
+    object->metadata.name = name;
+    const auto made = call(api::create(object), "kube-apiserver");
+    DDPTWIN_ASSERT(made.has_value());
+  }
+}
+
+Store::~Store() = default;
+
+void Store::add_admission(AdmissionPhase phase, AdmissionHook hook) {
+  (phase == AdmissionPhase::mutating ? mutating_ : validating_).push_back(std::move(hook));
+}
+
+Store::Table& Store::table(const KindInfo& kind) const {
+  if (const auto found = table_of_.find(&kind); found != table_of_.end()) return *found->second;
+  auto& slot = tables_[table_name(kind)];
+  if (slot == nullptr) slot = std::make_unique<Table>();
+  slot->kind = kinds_.share(kind);
+  table_of_.emplace(&kind, slot.get());
+  return *slot;
+}
+
+ObjectPtr Store::find(const KindInfo& kind, std::string_view namespace_,
+                      std::string_view name) const {
+  const Objects& all = table(kind).objects;
+  const auto found = all.find(storage_key(namespace_, name));
+  return found != all.end() ? found->second : nullptr;
+}
+
+const std::map<std::string, ObjectPtr, std::less<>>& Store::objects(const KindInfo& kind) const {
+  return table(kind).objects;
+}
+
+Result<api::Response> Store::call(const api::Request& request, std::string_view actor) {
+  DDPTWIN_ASSERT(request.target.kind != nullptr);
+  Context context{request, *request.target.kind, actor, {}};
+  Answer answer = dispatch(context);
+  if (!answer) {
+    Record record;
+    record.kind = RecordKind::api_refused;
+    record.actor = actor;
+    record.subject = fmt::format("{} {} {}", api::to_string(request.verb), context.kind.resource(),
+                                 storage_key(request.target.namespace_, request.target.name));
+    record.text = answer.error().text();
+    trace_.write(std::move(record));
+    return answer;
+  }
+  answer->warnings.insert(answer->warnings.begin(),
+                          std::make_move_iterator(context.warnings.begin()),
+                          std::make_move_iterator(context.warnings.end()));
+  return answer;
+}
+
+Store::Answer Store::dispatch(Context& context) {
+  using Handler = Answer (Store::*)(Context&);
+  static constexpr std::array<Handler, 7> handlers{
+      &Store::create,           &Store::get,   &Store::list,
+      &Store::update,           &Store::patch, &Store::remove,
+      &Store::remove_collection};
+  const api::Target& target = context.request.target;
+  // status is the main resource with other rights: the same stages treat it.
+  if (!target.subresource.empty() && !(target.subresource == "status" && context.kind.status))
+    return call_subresource(context);
+  if (!target.subresource.empty() && context.request.verb == api::Verb::create)
+    return fail(method_not_allowed_error());
+  return (this->*handlers[static_cast<std::size_t>(context.request.verb)])(context);
+}
+
+Result<std::shared_ptr<Object>> Store::body_of(Context& context) const {
+  const api::Request& request = context.request;
+  if (request.object != nullptr) return request.object->clone();
+  if (request.body.get() == nullptr) return fail(Reason::bad_request, "the request has no body");
+  const KindInfo& kind = context.kind;
+  const auto refuse = [&](std::string_view why) {
+    return fail(Reason::bad_request,
+                fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", kind.kind,
+                            kind.version, kind.kind, why));
+  };
+  auto decoded = decode_object(kinds_, *request.body.get(), &kind);
+  if (!decoded) return refuse(decoded.error().message);
+  std::vector<std::string> problems;
+  for (const std::string& path : decoded->notes.unknown_fields)
+    problems.push_back("unknown field \"" + path + "\"");
+  if (request.field_validation == "Strict" && !problems.empty())
+    return refuse(fmt::format("strict decoding error: {}", fmt::join(problems, ", ")));
+  if (request.field_validation != "Ignore")
+    context.warnings.insert(context.warnings.end(), problems.begin(), problems.end());
+  return decoded->object;
+}
+
+Status Store::check_namespace(const Context& context, Object& object) const {
+  const std::string& wanted = context.request.target.namespace_;
+  if (!context.kind.namespaced) {
+    object.metadata.namespace_.clear();
+    return {};
+  }
+  if (object.metadata.namespace_.empty()) object.metadata.namespace_ = wanted;
+  if (object.metadata.namespace_ != wanted)
+    return fail(Reason::bad_request,
+                "the namespace of the provided object does not match the namespace sent on the "
+                "request");
+  return {};
+}
+
+// RFC 4122 version 4.
+std::string Store::new_uid() {
+  const std::uint64_t a = random_.next(), b = random_.next();
+  return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}", a >> 32, (a >> 16) & 0xffff, a & 0xfff,
+                     0x8000 | ((b >> 48) & 0x3fff), b & 0xffffffffffff);
+}
+
+std::string Store::generated_name(std::string_view base) {
+  std::string name(base.substr(0, generated_base));
+  for (std::size_t i = 0; i < generated_suffix; ++i)
+    name += name_alphabet[random_.below(name_alphabet.size())];
+  return name;
+}
+
+void Store::fill_new(Object& object) {
+  ObjectMeta& meta = object.metadata;
+  if (meta.name.empty() && !meta.generateName.empty())
+    meta.name = generated_name(meta.generateName);
+  meta.uid = new_uid();
+  meta.resourceVersion.clear();
+  meta.selfLink.clear();
+  meta.creationTimestamp = loop_.now().floor_seconds();
+  meta.deletionTimestamp.reset();
+  meta.deletionGracePeriodSeconds.reset();
+  if (!meta.managedFields->empty()) meta.managedFields = {};
+  if (tracks_generation(object.kind())) meta.generation = 1;
+}
+
+Status Store::admit(AdmissionPhase phase, Context& context, const AdmissionRequest& request) {
+  for (const AdmissionHook& hook : phase == AdmissionPhase::mutating ? mutating_ : validating_) {
+    TRY(auto warnings, hook(request));
+    std::move(warnings.begin(), warnings.end(), std::back_inserter(context.warnings));
+  }
+  return {};
+}
+
+// NamespaceLifecycle admission: nothing new where there is no namespace or where it ends.
+Status Store::check_create_namespace(const Context& context) const {
+  if (!context.kind.namespaced) return {};
+  const std::string& name = context.request.target.namespace_;
+  const auto found = find<Namespace>({}, name);
+  if (found == nullptr) return fail(not_found_error(Namespace::info(), name));
+  if (found->status.phase != "Terminating" && !found->metadata.deletionTimestamp) return {};
+  Error error = forbidden_error(
+      context.kind, context.request.object ? context.request.object->metadata.name : std::string(),
+      fmt::format("unable to create new content in namespace {} because it is being terminated",
+                  name));
+  auto details = std::make_shared<ErrorDetails>(*error.details);
+  details->causes = {{"NamespaceTerminating", fmt::format("namespace {} is being terminated", name),
+                      "metadata.namespace"}};
+  error.details = std::move(details);
+  return fail(std::move(error));
+}
+
+Store::Answer Store::create(Context& context) {
+  TRY(auto object, body_of(context));
+  TRY_VOID(check_namespace(context, *object));
+  const std::string& version = object->metadata.resourceVersion;
+  if (!version.empty() && version != "0")
+    return fail(plain_error("resourceVersion should not be set on objects to be created"));
+  return insert(context, std::move(object));
+}
+
+Result<ObjectPtr> Store::existing(const Context& context) const {
+  const api::Target& target = context.request.target;
+  ObjectPtr found = find(context.kind, target.namespace_, target.name);
+  if (found == nullptr) return fail(not_found_error(context.kind, target.name));
+  return found;
+}
+
+Store::Answer Store::get(Context& context) {
+  TRY(ObjectPtr found, existing(context));
+  api::Response response;
+  response.object = std::move(found);
+  return response;
+}
+
+Store::Answer Store::list(Context& context) {
+  const api::Request& request = context.request;
+  TRY(const ObjectFilter filter, ObjectFilter::parse(context.kind, request.target, request.list));
+  const Objects& all = table(context.kind).objects;
+  const std::string prefix =
+      request.target.namespace_.empty() ? std::string() : request.target.namespace_ + "/";
+  api::Response response;
+  response.resource_version = std::to_string(revision_);
+  for (auto at = all.lower_bound(prefix); at != all.end(); ++at) {
+    if (!at->first.starts_with(prefix)) break;
+    if (filter.matches(*at->second)) response.items.push_back(at->second);
+  }
+  return response;
+}
+
+}  // namespace ddptwin

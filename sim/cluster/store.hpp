@@ -1,0 +1,167 @@
+// The API server's contract over objects: versions, conflicts, finalizers, graceful deletion,
+// watches (spec/kubernetes.md section 1).
+#pragma once
+
+#include <deque>
+#include <map>
+#include <unordered_map>
+
+#include "cluster/admission.hpp"
+#include "core/random.hpp"
+#include "core/trace.hpp"
+#include "objects/selector.hpp"
+
+namespace ddptwin {
+
+// Invariants: objects are immutable once stored; every accepted write takes the next number of one
+// store-wide revision, which is the object's resourceVersion; a write that changes nothing takes
+// none. Each accepted write is one trace record and each refusal is one.
+class Store {
+ public:
+  struct Options {
+    // How many past changes a watch may resume over; older ones answer "expired".
+    std::size_t history = 100'000;
+    // Create default, kube-system, kube-public and kube-node-lease.
+    bool system_namespaces = true;
+  };
+
+  Store(Loop& loop, Random random, Trace& trace, KindRegistry& kinds, Options options);
+  Store(Loop& loop, Random random, Trace& trace, KindRegistry& kinds)
+      : Store(loop, random, trace, kinds, Options()) {}
+  ~Store();
+
+  // Runs to the end at once. The actor must outlive the trace (a literal).
+  Result<api::Response> call(const api::Request& request, std::string_view actor);
+  // Events are posted on a lane of this watch, in the order of the revisions. A resourceVersion
+  // resumes behind it; none or "0" begins with an `added` for every object.
+  std::unique_ptr<api::Watch> watch(const api::Target& target, const api::ListOptions& options,
+                                    api::WatchSink sink);
+
+  // Hooks run in the order of their adding.
+  void add_admission(AdmissionPhase phase, AdmissionHook hook);
+  // Forgets the past: every watch that resumes from before now answers "expired".
+  void compact();
+  // Ends every running watch of the kind (null: of all kinds) with an `expired` error event.
+  void expire_watches(const KindInfo* kind = nullptr);
+
+  // What is stored now, without a request.
+  ObjectPtr find(const KindInfo& kind, std::string_view namespace_, std::string_view name) const;
+  template <class T>
+  std::shared_ptr<const T> find(std::string_view namespace_, std::string_view name) const {
+    return std::static_pointer_cast<const T>(find(T::info(), namespace_, name));
+  }
+  // Every object of the kind, ordered by "namespace/name".
+  const std::map<std::string, ObjectPtr, std::less<>>& objects(const KindInfo& kind) const;
+  std::uint64_t revision() const { return revision_; }
+  KindRegistry& kinds() { return kinds_; }
+  const KindRegistry& kinds() const { return kinds_; }
+  Loop& loop() { return loop_; }
+
+ private:
+  using Objects = std::map<std::string, ObjectPtr, std::less<>>;
+  struct WatchState;
+  class WatchHandle;
+  struct Table {
+    std::shared_ptr<const KindInfo> kind{};  // keeps the row alive, whose address is the key
+    Objects objects{};
+    std::vector<std::shared_ptr<WatchState>> watches{};
+  };
+  // One accepted write, kept for watches that resume. `before` null: created; `after` null:
+  // deleted.
+  struct Change {
+    std::uint64_t revision;
+    Table* table;
+    ObjectPtr before;
+    ObjectPtr after;
+  };
+  // What one call carries through its stages.
+  struct Context {
+    const api::Request& request;
+    const KindInfo& kind;
+    std::string_view actor;
+    std::vector<std::string> warnings{};
+  };
+  using Answer = Result<api::Response>;
+
+  // store.cpp
+  Table& table(const KindInfo& kind) const;
+  Answer dispatch(Context& context);
+  Answer create(Context& context);
+  Answer get(Context& context);
+  Answer list(Context& context);
+  Result<std::shared_ptr<Object>> body_of(Context& context) const;
+  Status check_namespace(const Context& context, Object& object) const;
+  void fill_new(Object& object);
+  std::string new_uid();
+  std::string generated_name(std::string_view base);
+  Status admit(AdmissionPhase phase, Context& context, const AdmissionRequest& request);
+  Status check_create_namespace(const Context& context) const;
+  Result<ObjectPtr> existing(const Context& context) const;
+
+  // store_write.cpp
+  Answer insert(Context& context, std::shared_ptr<Object> object);
+  Answer update(Context& context);
+  Answer patch(Context& context);
+  Answer replace(Context& context, const ObjectPtr& old, std::shared_ptr<Object> object);
+  Status prepare(Context& context, Object& object, const Object& old) const;
+  Status validate_update(Context& context, const Object& object, const Object& old) const;
+  Result<Json> patched(Context& context, const Object& old) const;
+  void commit(const KindInfo& kind, const ObjectPtr& before, const ObjectPtr& after,
+              std::string_view actor);
+
+  // store_delete.cpp
+  enum class Deletion : std::uint8_t { kept, removed };
+  Answer remove(Context& context);
+  Answer remove_collection(Context& context);
+  Answer remove_one(Context& context, ObjectPtr object);
+  Answer removed_answer(Context& context, const ObjectPtr& last) const;
+  Answer remove_namespace(Context& context, const ObjectPtr& object);
+  Status check_preconditions(const Context& context, const Object& object) const;
+  ObjectPtr erase(const KindInfo& kind, const ObjectPtr& last, std::string_view actor);
+
+  // store_subresources.cpp
+  Answer call_subresource(Context& context);
+  Answer scale(Context& context);
+  Answer bind(Context& context);
+  Answer finalize_namespace(Context& context);
+
+  // store_watch.cpp
+  void publish(Table& table, std::uint64_t revision, const ObjectPtr& before,
+               const ObjectPtr& after);
+  void deliver(const std::shared_ptr<WatchState>& watch, std::uint64_t revision,
+               const ObjectPtr& before, const ObjectPtr& after);
+  void post_event(const std::shared_ptr<WatchState>& watch, api::WatchEventType type,
+                  std::uint64_t revision, ObjectPtr object);
+  void post_error(const std::shared_ptr<WatchState>& watch, Error error);
+  void start_watch(const std::shared_ptr<WatchState>& watch, const std::string& from);
+
+  Loop& loop_;
+  Random random_;
+  Trace& trace_;
+  KindRegistry& kinds_;
+  Options options_;
+  std::uint64_t revision_ = 1;
+  std::uint64_t compacted_ = 0;  // watches resume from here at the earliest
+  std::deque<Change> history_{};
+  // By group and kind. The second is looked up only, never walked: its order cannot be seen.
+  mutable std::map<std::string, std::unique_ptr<Table>> tables_{};
+  mutable std::unordered_map<const KindInfo*, Table*> table_of_{};
+  std::vector<AdmissionHook> mutating_{};
+  std::vector<AdmissionHook> validating_{};
+};
+
+// The selectors of a request, parsed and checked against what the kind knows.
+class ObjectFilter {
+ public:
+  static Result<ObjectFilter> parse(const KindInfo& kind, const api::Target& target,
+                                    const api::ListOptions& options);
+  bool matches(const Object& object) const;
+  bool has_selectors() const { return !labels_.empty() || !fields_.empty(); }
+
+ private:
+  std::string namespace_{};
+  LabelMatcher labels_{};
+  FieldMatcher fields_{};
+};
+
+}  // namespace ddptwin

@@ -1,0 +1,111 @@
+#include "cluster/store_errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ddptwin {
+namespace {
+
+std::shared_ptr<ErrorDetails> details_of(const KindInfo& kind, std::string_view name) {
+  auto details = std::make_shared<ErrorDetails>();
+  details->name = std::string(name);
+  details->group = kind.group;
+  details->kind = kind.plural;
+  return details;
+}
+
+std::string joined(const ErrorList& causes) {
+  const auto text = [](const ErrorCause& cause) { return cause.field + ": " + cause.message; };
+  std::vector<std::string> seen;
+  for (const ErrorCause& cause : causes) {
+    std::string one = text(cause);
+    // Two validators that find the same mistake say it once.
+    if (std::find(seen.begin(), seen.end(), one) == seen.end()) seen.push_back(std::move(one));
+  }
+  if (seen.size() == 1) return seen.front();
+  return fmt::format("[{}]", fmt::join(seen, ", "));
+}
+
+}  // namespace
+
+Error not_found_error(const KindInfo& kind, std::string_view name) {
+  return {Reason::not_found,
+          {},
+          fmt::format("{} \"{}\" not found", kind.resource(), name),
+          details_of(kind, name),
+          0};
+}
+
+Error already_exists_error(const KindInfo& kind, std::string_view name) {
+  return {Reason::already_exists,
+          {},
+          fmt::format("{} \"{}\" already exists", kind.resource(), name),
+          details_of(kind, name),
+          0};
+}
+
+Error conflict_error(const KindInfo& kind, std::string_view name, std::string_view why) {
+  return {Reason::conflict,
+          {},
+          fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", kind.resource(), name, why),
+          details_of(kind, name),
+          0};
+}
+
+Error modified_error(const KindInfo& kind, std::string_view name) {
+  return conflict_error(kind, name,
+                        "the object has been modified; please apply your changes to the latest "
+                        "version and try again");
+}
+
+Error forbidden_error(const KindInfo& kind, std::string_view name, std::string_view why) {
+  const std::string what =
+      name.empty() ? kind.resource() : fmt::format("{} \"{}\"", kind.resource(), name);
+  return {Reason::forbidden,
+          {},
+          fmt::format("{} is forbidden: {}", what, why),
+          details_of(kind, name),
+          0};
+}
+
+Error invalid_error(const KindInfo& kind, std::string_view name, ErrorList causes) {
+  auto details = details_of(kind, name);
+  details->kind = kind.kind;
+  const std::string group_kind = kind.group.empty() ? kind.kind : kind.kind + "." + kind.group;
+  std::string message = fmt::format("{} \"{}\" is invalid: {}", group_kind, name, joined(causes));
+  details->causes = std::move(causes);
+  return {Reason::invalid, {}, std::move(message), std::move(details), 0};
+}
+
+Error invalid_options_error(std::string_view options_kind, ErrorList causes) {
+  auto details = std::make_shared<ErrorDetails>();
+  details->group = "meta.k8s.io";
+  details->kind = std::string(options_kind);
+  std::string message =
+      fmt::format("{}.meta.k8s.io \"\" is invalid: {}", options_kind, joined(causes));
+  details->causes = std::move(causes);
+  return {Reason::invalid, {}, std::move(message), std::move(details), 0};
+}
+
+Error method_not_allowed_error() {
+  return {Reason::method_not_allowed,
+          {},
+          "the server does not allow this method on the requested resource",
+          std::make_shared<ErrorDetails>(),
+          0};
+}
+
+Error resource_not_found_error() {
+  return {Reason::not_found,
+          {},
+          "the server could not find the requested resource",
+          std::make_shared<ErrorDetails>(),
+          0};
+}
+
+Error plain_error(std::string message) {
+  return {Reason::unknown, {}, std::move(message), nullptr, 500};
+}
+
+}  // namespace ddptwin

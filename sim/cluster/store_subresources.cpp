@@ -1,0 +1,219 @@
+// scale, pods/binding, namespaces/finalize (spec/kubernetes.md sections 1.1 and 8.5).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/json.hpp>
+
+#include "cluster/store.hpp"
+#include "cluster/store_errors.hpp"
+#include "objects/codec.hpp"
+#include "objects/core_v1.hpp"
+#include "objects/patch.hpp"
+#include "objects/strategy.hpp"
+#include "objects/validation.hpp"
+
+namespace ddptwin {
+namespace {
+
+namespace json = boost::json;
+
+// The value at ".spec.replicas", or null.
+const Json* at_path(const Json& object, std::string_view path) {
+  const Json* at = &object;
+  while (!path.empty() && at != nullptr) {
+    path.remove_prefix(1);
+    const std::size_t dot = path.find('.');
+    at = at->is_object() ? at->get_object().if_contains(path.substr(0, dot)) : nullptr;
+    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot);
+  }
+  return at;
+}
+
+void set_path(Json& object, std::string_view path, Json value) {
+  Json* at = &object;
+  while (!path.empty()) {
+    path.remove_prefix(1);
+    const std::size_t dot = path.find('.');
+    if (!at->is_object()) *at = json::object();
+    at = &at->get_object()[path.substr(0, dot)];
+    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot);
+  }
+  *at = std::move(value);
+}
+
+std::int64_t integer(const Json* value) {
+  return value != nullptr && value->is_int64() ? value->get_int64() : 0;
+}
+
+// autoscaling/v1 Scale of the object.
+Json scale_of(const Object& object) {
+  const ScalePaths& paths = *object.kind().scale;
+  const Json whole = encode(object);
+  const ObjectMeta& meta = object.metadata;
+  json::object metadata{{"name", meta.name}};
+  if (!meta.namespace_.empty()) metadata["namespace"] = meta.namespace_;
+  metadata["uid"] = meta.uid;
+  metadata["resourceVersion"] = meta.resourceVersion;
+  if (meta.creationTimestamp)
+    metadata["creationTimestamp"] = format_rfc3339(*meta.creationTimestamp);
+  json::object spec, status;
+  if (const std::int64_t n = integer(at_path(whole, paths.spec_replicas)); n != 0)
+    spec["replicas"] = n;
+  status["replicas"] = integer(at_path(whole, paths.status_replicas));
+  if (!paths.label_selector.empty())
+    if (const Json* selector = at_path(whole, paths.label_selector);
+        selector != nullptr && selector->is_string() && !selector->get_string().empty())
+      status["selector"] = *selector;
+  return json::object{{"kind", "Scale"},
+                      {"apiVersion", "autoscaling/v1"},
+                      {"metadata", std::move(metadata)},
+                      {"spec", std::move(spec)},
+                      {"status", std::move(status)}};
+}
+
+RawJson success_status(int code) {
+  return RawJson(json::object{{"kind", "Status"},
+                              {"apiVersion", "v1"},
+                              {"metadata", json::object()},
+                              {"status", "Success"},
+                              {"code", code}});
+}
+
+Error invalid_scale(const Object& object, std::int64_t replicas) {
+  static const KindInfo scale_kind{.group = "autoscaling", .version = "v1", .kind = "Scale"};
+  return invalid_error(
+      scale_kind, object.metadata.name,
+      {invalid("spec.replicas", std::to_string(replicas), "must be greater than or equal to 0")});
+}
+
+}  // namespace
+
+Store::Answer Store::call_subresource(Context& context) {
+  const std::string& name = context.request.target.subresource;
+  if (name == "scale" && context.kind.scale) return scale(context);
+  if (name == "binding" && &context.kind == &Pod::info()) return bind(context);
+  if (name == "finalize" && &context.kind == &Namespace::info()) return finalize_namespace(context);
+  return fail(resource_not_found_error());
+}
+
+Store::Answer Store::scale(Context& context) {
+  const api::Request& request = context.request;
+  TRY(const ObjectPtr old, existing(context));
+  const Json before = scale_of(*old);
+  api::Response response;
+  if (request.verb == api::Verb::get) {
+    response.body = RawJson(before);
+    return response;
+  }
+  if (request.body.get() == nullptr) return fail(Reason::bad_request, "the request has no body");
+  Json wanted;
+  if (request.verb == api::Verb::update) {
+    wanted = *request.body.get();
+  } else if (request.verb == api::Verb::patch) {
+    TRY(wanted, request.patch_type == api::PatchType::json
+                    ? apply_json_patch(before, *request.body.get())
+                    : apply_merge_patch(before, *request.body.get()));
+  } else {
+    return fail(method_not_allowed_error());
+  }
+  const Json* version = at_path(wanted, ".metadata.resourceVersion");
+  if (version != nullptr && version->is_string() && !version->get_string().empty() &&
+      std::string_view(version->get_string()) != old->metadata.resourceVersion)
+    return fail(modified_error(context.kind, old->metadata.name));
+  const std::int64_t replicas = integer(at_path(wanted, ".spec.replicas"));
+  if (replicas < 0) return fail(invalid_scale(*old, replicas));
+  Json whole = encode(*old);
+  set_path(whole, context.kind.scale->spec_replicas, replicas);
+  TRY(Decoded decoded, decode_object(kinds_, whole, &context.kind));
+
+  api::Request as_update = request;
+  as_update.verb = api::Verb::update;
+  as_update.target.subresource.clear();
+  Context inner{as_update, context.kind, context.actor, {}};
+  TRY(const api::Response done, replace(inner, old, std::move(decoded.object)));
+  response.body = RawJson(scale_of(*done.object));
+  return response;
+}
+
+// The scheduler's write. Not a change of the spec: the generation stays.
+Store::Answer Store::bind(Context& context) {
+  const api::Request& request = context.request;
+  if (request.verb != api::Verb::create) return fail(method_not_allowed_error());
+  if (request.body.get() == nullptr) return fail(Reason::bad_request, "the request has no body");
+  const Json& body = *request.body.get();
+  const Json* node = at_path(body, ".target.name");
+  if (node == nullptr || !node->is_string() || node->get_string().empty())
+    return fail(invalid_error(KindInfo{.version = "v1", .kind = "Binding"}, request.target.name,
+                              {required("target.name")}));
+  TRY(const ObjectPtr old, existing(context));
+  const Pod& pod = static_cast<const Pod&>(*old);
+  const auto refuse = [&](const std::string& why) {
+    Error error = conflict_error(context.kind, pod.metadata.name, why);
+    auto details = std::make_shared<ErrorDetails>(*error.details);
+    details->kind = "pods/binding";
+    error.details = std::move(details);
+    error.message = fmt::format("Operation cannot be fulfilled on pods/binding \"{}\": {}",
+                                pod.metadata.name, why);
+    return fail(std::move(error));
+  };
+  if (pod.metadata.deletionTimestamp)
+    return refuse(
+        fmt::format("pod {} is being deleted, cannot be assigned to a host", pod.metadata.name));
+  if (!pod.spec->nodeName.empty())
+    return refuse(fmt::format("pod {} is already assigned to node \"{}\"", pod.metadata.name,
+                              pod.spec->nodeName));
+  if (!pod.spec->schedulingGates.empty())
+    return refuse(fmt::format("pod {} has non-empty .spec.schedulingGates", pod.metadata.name));
+
+  auto bound = std::static_pointer_cast<Pod>(old->clone());
+  bound->spec.edit().nodeName = std::string(node->get_string());
+  std::vector<PodCondition>& conditions = bound->status.conditions;
+  auto at = std::find_if(conditions.begin(), conditions.end(),
+                         [](const PodCondition& c) { return c.type_ == "PodScheduled"; });
+  if (at == conditions.end()) at = conditions.insert(conditions.end(), PodCondition{});
+  at->type_ = "PodScheduled";
+  if (at->status != "True") at->lastTransitionTime = loop_.now().floor_seconds();
+  at->status = "True";
+  at->reason.clear();
+  at->message.clear();
+  if (tracks_generation(context.kind)) at->observedGeneration = bound->metadata.generation;
+  if (!request.dry_run) {
+    bound->metadata.resourceVersion = std::to_string(revision_ + 1);
+    commit(context.kind, old, bound, context.actor);
+  }
+  api::Response response;
+  response.code = 201;
+  response.body = success_status(201);
+  return response;
+}
+
+// The namespace controller's write: takes its finalizer out of the spec.
+Store::Answer Store::finalize_namespace(Context& context) {
+  if (context.request.verb != api::Verb::update) return fail(method_not_allowed_error());
+  TRY(const auto sent, body_of(context));
+  TRY(const ObjectPtr old, existing(context));
+  const std::string& version = sent->metadata.resourceVersion;
+  if (!version.empty() && version != old->metadata.resourceVersion)
+    return fail(modified_error(context.kind, old->metadata.name));
+  auto changed = std::static_pointer_cast<Namespace>(old->clone());
+  changed->spec.finalizers = static_cast<const Namespace&>(*sent).spec.finalizers;
+  api::Response response;
+  response.object = changed;
+  if (changed->metadata.deletionTimestamp && changed->spec.finalizers.empty() &&
+      changed->metadata.finalizers.empty()) {
+    if (!context.request.dry_run) erase(context.kind, old, context.actor);
+    return response;
+  }
+  if (same_content(*changed, *old)) {
+    response.object = old;
+    return response;
+  }
+  if (!context.request.dry_run) {
+    changed->metadata.resourceVersion = std::to_string(revision_ + 1);
+    commit(context.kind, old, changed, context.actor);
+  }
+  return response;
+}
+
+}  // namespace ddptwin

@@ -1,0 +1,244 @@
+// Create, update and patch: the stages that a new state of an object passes.
+#include <boost/json.hpp>
+#include <charconv>
+
+#include "cluster/store.hpp"
+#include "cluster/store_errors.hpp"
+#include "objects/codec.hpp"
+#include "objects/patch.hpp"
+#include "objects/strategy.hpp"
+#include "objects/validation.hpp"
+
+namespace ddptwin {
+namespace {
+
+bool is_status(const api::Request& request) { return request.target.subresource == "status"; }
+
+// An object that is being deleted and that nothing holds any longer.
+bool should_vanish(const ObjectMeta& meta) {
+  return meta.deletionTimestamp && meta.finalizers.empty() &&
+         meta.deletionGracePeriodSeconds.value_or(0) == 0;
+}
+
+const Type& table_type(const KindInfo& kind) {
+  return kind.type != nullptr ? kind.type() : GenericObject::type();
+}
+
+// What a write of /status may change beside the status: labels, annotations and finalizers of
+// built-in kinds, nothing of custom ones (spec/kubernetes.md section 1.5).
+std::shared_ptr<Object> with_new_status(const Object& old, const Object& sent) {
+  std::shared_ptr<Object> out = old.clone();
+  out->metadata.resourceVersion = sent.metadata.resourceVersion;
+  out->metadata.uid = sent.metadata.uid;
+  if (!old.kind().custom) {
+    out->metadata.labels = sent.metadata.labels;
+    out->metadata.annotations = sent.metadata.annotations;
+    out->metadata.finalizers = sent.metadata.finalizers;
+  }
+  copy_field(*out, sent, "status");
+  return out;
+}
+
+}  // namespace
+
+Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
+  const KindInfo& kind = context.kind;
+  const bool dry_run = context.request.dry_run;
+  TRY_VOID(check_create_namespace(context));
+  fill_new(*object);
+  if (kind.custom && kind.status) clear_field(*object, "status");
+  if (kind.strategy.defaults != nullptr) kind.strategy.defaults(*object);
+  const AdmissionRequest admission{api::Verb::create, kind,          {},     object,
+                                   nullptr,           context.actor, dry_run};
+  TRY_VOID(admit(AdmissionPhase::mutating, context, admission));
+  if (kind.strategy.prepare_create != nullptr) kind.strategy.prepare_create(*object);
+  ErrorList causes = validate_metadata(*object, kind.strategy.name_rule);
+  if (kind.strategy.validate != nullptr) append(causes, kind.strategy.validate(*object));
+  if (!causes.empty()) return fail(invalid_error(kind, object->metadata.name, std::move(causes)));
+  if (kind.strategy.warnings != nullptr)
+    for (std::string& warning : kind.strategy.warnings(*object))
+      context.warnings.push_back(std::move(warning));
+  TRY_VOID(admit(AdmissionPhase::validating, context, admission));
+
+  const ObjectMeta& meta = object->metadata;
+  if (const ObjectPtr there = find(kind, meta.namespace_, meta.name)) {
+    Error error = already_exists_error(kind, meta.name);
+    if (there->metadata.deletionTimestamp)
+      error.message = "object is being deleted: " + error.message;
+    return fail(std::move(error));
+  }
+  api::Response response;
+  response.code = 201;
+  response.object = object;
+  if (!dry_run) {
+    object->metadata.resourceVersion = std::to_string(revision_ + 1);
+    commit(kind, nullptr, object, context.actor);
+  }
+  return response;
+}
+
+Store::Answer Store::update(Context& context) {
+  TRY(auto object, body_of(context));
+  TRY_VOID(check_namespace(context, *object));
+  const api::Target& target = context.request.target;
+  if (object->metadata.name.empty())
+    return fail(Reason::bad_request,
+                "the name of the object (" + target.name +
+                    " based on URL) was undeterminable: name must be provided");
+  if (object->metadata.name != target.name)
+    return fail(Reason::bad_request, "the name of the object (" + object->metadata.name +
+                                         ") does not match the name on the URL (" + target.name +
+                                         ")");
+  TRY(const ObjectPtr old, existing(context));
+  if (!object->metadata.uid.empty() && object->metadata.uid != old->metadata.uid)
+    return fail(conflict_error(
+        context.kind, target.name,
+        "StorageError: invalid object, Code: 4, Key: /registry/" + context.kind.plural + "/" +
+            key_of(old->metadata) +
+            ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: " +
+            object->metadata.uid + ", UID in object meta: " + old->metadata.uid));
+  const std::string& version = object->metadata.resourceVersion;
+  if (context.kind.custom && (version.empty() || version == "0"))
+    return fail(invalid_error(
+        context.kind, target.name,
+        {invalid("metadata.resourceVersion", "0", "must be specified for an update")}));
+  return replace(context, old, std::move(object));
+}
+
+Result<Json> Store::patched(Context& context, const Object& old) const {
+  const api::Request& request = context.request;
+  if (request.body.get() == nullptr) return fail(Reason::bad_request, "the patch has no body");
+  const Json& body = *request.body.get();
+  switch (request.patch_type) {
+    case api::PatchType::json:
+      return apply_json_patch(encode(old), body);
+    case api::PatchType::merge:
+      return apply_merge_patch(encode(old), body);
+    case api::PatchType::strategic:
+      if (!context.kind.custom)
+        return apply_strategic_patch(table_type(context.kind), encode(old), body);
+      return fail(Reason::unsupported_media_type,
+                  "the body of the request was in an unknown format - accepted media types "
+                  "include: application/json-patch+json, application/merge-patch+json, "
+                  "application/apply-patch+yaml");
+    case api::PatchType::apply:
+      break;
+  }
+  return fail(Reason::unsupported_media_type, "415: Unsupported Media Type");
+}
+
+Store::Answer Store::patch(Context& context) {
+  TRY(const ObjectPtr old, existing(context));
+  TRY(const Json json, patched(context, *old));
+  const auto refuse = [&](const std::string& why) {
+    return fail(Error{
+        Reason::invalid,
+        {},
+        " \"\" is invalid: patch: Invalid value: \"" + boost::json::serialize(json) + "\": " + why,
+        std::make_shared<ErrorDetails>(),
+        0});
+  };
+  auto decoded = decode_object(kinds_, json, &context.kind);
+  if (!decoded) return refuse(decoded.error().message);
+  std::shared_ptr<Object> object = std::move(decoded->object);
+  TRY_VOID(check_namespace(context, *object));
+  const std::string& name = context.request.target.name;
+  if (object->metadata.name.empty())
+    return fail(Reason::bad_request,
+                "the name of the object (" + name +
+                    " based on URL) was undeterminable: name must be provided");
+  if (object->metadata.name != name)
+    return fail(Reason::bad_request, "the name of the object (" + object->metadata.name +
+                                         ") does not match the name on the URL (" + name + ")");
+  return replace(context, old, std::move(object));
+}
+
+Status Store::prepare(Context& context, Object& object, const Object& old) const {
+  const Strategy& strategy = context.kind.strategy;
+  const std::string& version = object.metadata.resourceVersion;
+  if (!version.empty() && version != "0" && version != old.metadata.resourceVersion) {
+    std::uint64_t number = 0;
+    const auto [end, error] =
+        std::from_chars(version.data(), version.data() + version.size(), number);
+    if (error != std::errc() || end != version.data() + version.size())
+      return fail(
+          plain_error("strconv.ParseUint: parsing " + quoted(version) + ": invalid syntax"));
+    return fail(modified_error(context.kind, old.metadata.name));
+  }
+  keep_system_metadata(object.metadata, old.metadata);
+  object.metadata.resourceVersion = old.metadata.resourceVersion;
+  if (is_status(context.request)) {
+    if (strategy.prepare_status_update != nullptr) strategy.prepare_status_update(object, old);
+    return {};
+  }
+  if (context.kind.status) copy_field(object, old, "status");
+  if (strategy.prepare_update != nullptr) strategy.prepare_update(object, old);
+  advance_generation(object, old);
+  return {};
+}
+
+Status Store::validate_update(Context& context, const Object& object, const Object& old) const {
+  const Strategy& strategy = context.kind.strategy;
+  ErrorList causes = validate_metadata_update(object, old);
+  if (is_status(context.request)) {
+    if (strategy.validate_status_update != nullptr)
+      append(causes, strategy.validate_status_update(object, old));
+  } else {
+    if (strategy.validate_update != nullptr) append(causes, strategy.validate_update(object, old));
+  }
+  if (!causes.empty())
+    return fail(invalid_error(context.kind, old.metadata.name, std::move(causes)));
+  if (strategy.warnings != nullptr && !is_status(context.request))
+    for (std::string& warning : strategy.warnings(object))
+      context.warnings.push_back(std::move(warning));
+  return {};
+}
+
+Store::Answer Store::replace(Context& context, const ObjectPtr& old,
+                             std::shared_ptr<Object> object) {
+  const KindInfo& kind = context.kind;
+  const bool dry_run = context.request.dry_run;
+  if (is_status(context.request)) object = with_new_status(*old, *object);
+  if (kind.strategy.defaults != nullptr) kind.strategy.defaults(*object);
+  TRY_VOID(prepare(context, *object, *old));
+  const AdmissionRequest admission{
+      api::Verb::update, kind,   context.request.target.subresource, object, old,
+      context.actor,     dry_run};
+  TRY_VOID(admit(AdmissionPhase::mutating, context, admission));
+  TRY_VOID(validate_update(context, *object, *old));
+  TRY_VOID(admit(AdmissionPhase::validating, context, admission));
+
+  api::Response response;
+  if (should_vanish(object->metadata)) {
+    response.object = object;
+    if (!dry_run) erase(kind, old, context.actor);
+    return response;
+  }
+  if (same_content(*object, *old)) {
+    response.object = old;
+    return response;
+  }
+  if (!dry_run) {
+    object->metadata.resourceVersion = std::to_string(revision_ + 1);
+    commit(kind, old, object, context.actor);
+  }
+  response.object = std::move(object);
+  return response;
+}
+
+void Store::commit(const KindInfo& kind, const ObjectPtr& before, const ObjectPtr& after,
+                   std::string_view actor) {
+  Table& rows = table(kind);
+  ++revision_;
+  DDPTWIN_ASSERT(after->metadata.resourceVersion == std::to_string(revision_));
+  rows.objects[key_of(after->metadata)] = after;
+  Record record;
+  record.kind = before == nullptr ? RecordKind::object_added : RecordKind::object_modified;
+  record.actor = actor;
+  record.before = before;
+  record.after = after;
+  trace_.write(std::move(record));
+  publish(rows, revision_, before, after);
+}
+
+}  // namespace ddptwin

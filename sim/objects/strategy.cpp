@@ -1,0 +1,96 @@
+#include "objects/strategy.hpp"
+
+#include <boost/json.hpp>
+
+#include "objects/codec.hpp"
+
+namespace ddptwin {
+namespace {
+
+const Type& table_of(const Object& object) {
+  return object.kind().type != nullptr ? object.kind().type() : GenericObject::type();
+}
+
+const Json* generic_field(const Object& object, std::string_view field) {
+  const Json* json = static_cast<const GenericObject&>(object).extra.get();
+  return json != nullptr ? json->get_object().if_contains(field) : nullptr;
+}
+
+void set_generic_field(Object& object, std::string_view field, const Json* value) {
+  auto& extra = static_cast<GenericObject&>(object).extra;
+  boost::json::object members =
+      extra.get() != nullptr ? extra.get()->get_object() : boost::json::object();
+  if (value != nullptr)
+    members[field] = *value;
+  else
+    members.erase(field);
+  extra = RawJson(std::move(members));
+}
+
+bool is_generic(const Object& object) { return object.kind().type == nullptr; }
+
+bool same_generic_spec(const Object& a, const Object& b) {
+  const auto without_status = [](const Object& object) {
+    const Json* json = static_cast<const GenericObject&>(object).extra.get();
+    boost::json::object members = json != nullptr ? json->get_object() : boost::json::object();
+    members.erase("status");
+    return members;
+  };
+  return without_status(a) == without_status(b);
+}
+
+}  // namespace
+
+void copy_field(Object& to, const Object& from, std::string_view field) {
+  if (is_generic(to)) return set_generic_field(to, field, generic_field(from, field));
+  const FieldInfo* row = table_of(to).find(field);
+  if (row != nullptr) row->type().assign(row->member(to.body()), row->read(from.body()));
+}
+
+void clear_field(Object& object, std::string_view field) {
+  if (is_generic(object)) return set_generic_field(object, field, nullptr);
+  const FieldInfo* row = table_of(object).find(field);
+  if (row != nullptr) row->type().clear(row->member(object.body()));
+}
+
+bool same_spec(const Object& a, const Object& b) {
+  if (is_generic(a)) return same_generic_spec(a, b);
+  const Type& type = table_of(a);
+  for (const FieldInfo& field : type.fields)
+    if (field.name != "metadata" && field.name != "status" &&
+        !equal(field.type(), field.read(a.body()), field.read(b.body())))
+      return false;
+  return type.extra == nullptr ||
+         *type.extra(const_cast<void*>(a.body())) == *type.extra(const_cast<void*>(b.body()));
+}
+
+bool same_content(const Object& a, const Object& b) {
+  for (const FieldInfo& field : ObjectMeta::type().fields)
+    if (field.name != "resourceVersion" && field.name != "managedFields" &&
+        !equal(field.type(), field.read(&a.metadata), field.read(&b.metadata)))
+      return false;
+  if (!(a.metadata.extra == b.metadata.extra)) return false;
+  if (is_generic(a))
+    return static_cast<const GenericObject&>(a).extra == static_cast<const GenericObject&>(b).extra;
+  const FieldInfo* status = table_of(a).find("status");
+  return same_spec(a, b) && (status == nullptr ||
+                             equal(status->type(), status->read(a.body()), status->read(b.body())));
+}
+
+void keep_system_metadata(ObjectMeta& updated, const ObjectMeta& old) {
+  updated.creationTimestamp = old.creationTimestamp;
+  if (updated.uid.empty()) updated.uid = old.uid;
+  if (!updated.deletionTimestamp) updated.deletionTimestamp = old.deletionTimestamp;
+  updated.deletionGracePeriodSeconds = old.deletionGracePeriodSeconds;
+  updated.generation = old.generation;
+  updated.selfLink.clear();
+}
+
+bool tracks_generation(const KindInfo& kind) { return kind.custom || kind.generation; }
+
+void advance_generation(Object& updated, const Object& old) {
+  if (tracks_generation(updated.kind()) && !same_spec(updated, old))
+    updated.metadata.generation = old.metadata.generation + 1;
+}
+
+}  // namespace ddptwin

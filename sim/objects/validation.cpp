@@ -1,0 +1,345 @@
+#include "objects/validation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "objects/codec.hpp"
+
+namespace ddptwin {
+namespace {
+
+bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+bool is_alphanumeric(char c) { return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z'); }
+
+// [a-z0-9]([-a-z0-9]*[a-z0-9])?
+bool is_dns_label(std::string_view text) {
+  return !text.empty() && is_lower_or_digit(text.front()) && is_lower_or_digit(text.back()) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return is_lower_or_digit(c) || c == '-'; });
+}
+
+bool is_dns_subdomain(std::string_view text) {
+  while (true) {
+    const std::size_t dot = text.find('.');
+    if (!is_dns_label(text.substr(0, dot))) return false;
+    if (dot == std::string_view::npos) return true;
+    text.remove_prefix(dot + 1);
+  }
+}
+
+// ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]
+bool is_name_part(std::string_view text) {
+  return !text.empty() && is_alphanumeric(text.front()) && is_alphanumeric(text.back()) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+std::string too_long_text(std::size_t limit) {
+  return fmt::format("must be no more than {} bytes", limit);
+}
+
+constexpr std::string_view subdomain_text =
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
+    "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+constexpr std::string_view label_text =
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
+    "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+constexpr std::string_view label_1035_text =
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
+    "regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+constexpr std::string_view name_part_text =
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
+    "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
+    "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+constexpr std::string_view label_value_text =
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
+    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value', "
+    " or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+
+std::string shown_time(const std::optional<Time>& time) {
+  return time ? quoted(format_rfc3339(*time)) : "null";
+}
+
+template <class T>
+std::string to_shown_json(const T& value) {
+  return boost::json::serialize(to_json(value));
+}
+
+void immutable(ErrorList& causes, std::string_view field, bool same, std::string shown_value) {
+  if (!same)
+    causes.push_back(
+        invalid("metadata." + std::string(field), std::move(shown_value), "field is immutable"));
+}
+
+}  // namespace
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    switch (c) {
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      default:
+        out += static_cast<unsigned char>(c) < 0x20
+                   ? fmt::format("\\x{:02x}", static_cast<unsigned>(c))
+                   : std::string(1, c);
+    }
+  }
+  return out + "\"";
+}
+
+std::string shown(const StringMap& map) {
+  std::string out = "{";
+  for (const auto& [key, value] : map)
+    out += (out.size() > 1 ? "," : "") + quoted(key) + ":" + quoted(value);
+  return out + "}";
+}
+
+ErrorCause required(std::string field, std::string_view detail) {
+  return {"FieldValueRequired",
+          detail.empty() ? "Required value" : fmt::format("Required value: {}", detail),
+          std::move(field)};
+}
+ErrorCause invalid(std::string field, std::string_view shown_value, std::string_view detail) {
+  return {"FieldValueInvalid", fmt::format("Invalid value: {}: {}", shown_value, detail),
+          std::move(field)};
+}
+ErrorCause forbidden(std::string field, std::string_view detail) {
+  return {"FieldValueForbidden", fmt::format("Forbidden: {}", detail), std::move(field)};
+}
+ErrorCause duplicate(std::string field, std::string_view shown_value) {
+  return {"FieldValueDuplicate", fmt::format("Duplicate value: {}", shown_value), std::move(field)};
+}
+ErrorCause not_found(std::string field, std::string_view shown_value) {
+  return {"FieldValueNotFound", fmt::format("Not found: {}", shown_value), std::move(field)};
+}
+ErrorCause too_long(std::string field, std::size_t limit) {
+  return {"FieldValueTooLong", fmt::format("Too long: may not be more than {} bytes", limit),
+          std::move(field)};
+}
+ErrorCause not_supported(std::string field, std::string_view shown_value,
+                         const std::vector<std::string_view>& supported) {
+  std::vector<std::string> names;
+  for (const std::string_view name : supported) names.push_back(quoted(name));
+  return {"FieldValueNotSupported",
+          fmt::format("Unsupported value: {}: supported values: {}", shown_value,
+                      fmt::join(names, ", ")),
+          std::move(field)};
+}
+
+std::vector<std::string> dns_label_problems(std::string_view text) {
+  std::vector<std::string> out;
+  if (text.size() > 63) out.push_back(too_long_text(63));
+  if (!is_dns_label(text))
+    out.emplace_back(is_dns_subdomain(text) ? "must not contain dots" : label_text);
+  return out;
+}
+
+std::vector<std::string> dns_subdomain_problems(std::string_view text) {
+  std::vector<std::string> out;
+  if (text.size() > 253) out.push_back(too_long_text(253));
+  if (!is_dns_subdomain(text)) out.emplace_back(subdomain_text);
+  return out;
+}
+
+std::vector<std::string> dns_1035_label_problems(std::string_view text) {
+  std::vector<std::string> out;
+  if (text.size() > 63) out.push_back(too_long_text(63));
+  if (!is_dns_label(text) || text.front() < 'a') out.emplace_back(label_1035_text);
+  return out;
+}
+
+std::vector<std::string> qualified_name_problems(std::string_view text) {
+  std::vector<std::string> out;
+  const std::size_t slash = text.find('/');
+  std::string_view name = text;
+  if (slash != std::string_view::npos) {
+    if (text.find('/', slash + 1) != std::string_view::npos)
+      return {"a qualified name " + std::string(name_part_text.substr(10)) +
+              " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"};
+    const std::string_view prefix = text.substr(0, slash);
+    name = text.substr(slash + 1);
+    if (prefix.empty())
+      out.emplace_back("prefix part must be non-empty");
+    else
+      for (const std::string& problem : dns_subdomain_problems(prefix))
+        out.push_back("prefix part " + problem);
+  }
+  if (name.empty())
+    out.emplace_back("name part must be non-empty");
+  else if (name.size() > 63)
+    out.push_back("name part " + too_long_text(63));
+  if (!is_name_part(name)) out.emplace_back(name_part_text);
+  return out;
+}
+
+std::vector<std::string> label_value_problems(std::string_view text) {
+  std::vector<std::string> out;
+  if (text.size() > 63) out.push_back(too_long_text(63));
+  if (!text.empty() && !is_name_part(text)) out.emplace_back(label_value_text);
+  return out;
+}
+
+void append(ErrorList& to, ErrorList more) {
+  std::move(more.begin(), more.end(), std::back_inserter(to));
+}
+
+ErrorList validate_labels(const StringMap& labels, const std::string& path) {
+  ErrorList out;
+  for (const auto& [key, value] : labels) {
+    for (const std::string& problem : qualified_name_problems(key))
+      out.push_back(invalid(path, quoted(key), problem));
+    for (const std::string& problem : label_value_problems(value))
+      out.push_back(invalid(path, quoted(value), problem));
+  }
+  return out;
+}
+
+ErrorList validate_annotations(const StringMap& annotations, const std::string& path) {
+  constexpr std::size_t limit = 256 * 1024;
+  ErrorList out;
+  std::size_t size = 0;
+  for (const auto& [key, value] : annotations) {
+    std::string lower = key;
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    for (const std::string& problem : qualified_name_problems(lower))
+      out.push_back(invalid(path, quoted(key), problem));
+    size += key.size() + value.size();
+  }
+  if (size > limit) out.push_back(too_long(path, limit));
+  return out;
+}
+
+namespace {
+
+ErrorList validate_owners(const std::vector<OwnerReference>& owners) {
+  constexpr std::string_view path = "metadata.ownerReferences";
+  ErrorList out;
+  const OwnerReference* controller = nullptr;
+  for (const OwnerReference& owner : owners) {
+    const auto empty = [&](std::string_view field, const std::string& value,
+                           std::string_view detail) {
+      if (value.empty()) out.push_back(invalid(fmt::format("{}.{}", path, field), "\"\"", detail));
+    };
+    empty("apiVersion", owner.apiVersion, "version must not be empty");
+    empty("kind", owner.kind, "must not be empty");
+    empty("name", owner.name, "must not be empty");
+    empty("uid", owner.uid, "must not be empty");
+    if (owner.kind == "Event" &&
+        (owner.apiVersion == "v1" || owner.apiVersion == "events.k8s.io/v1"))
+      out.push_back(
+          invalid(std::string(path), to_shown_json(owners),
+                  fmt::format("{} is disallowed from being an owner",
+                              owner.apiVersion == "v1" ? "/v1, Kind=Event"
+                                                       : "events.k8s.io/v1, Kind=Event")));
+    if (!owner.controller.value_or(false)) continue;
+    if (controller != nullptr)
+      out.push_back(invalid(
+          std::string(path), to_shown_json(owners),
+          fmt::format("Only one reference can have Controller set to true. Found \"true\" in "
+                      "references for {}/{} and {}/{}",
+                      controller->kind, controller->name, owner.kind, owner.name)));
+    else
+      controller = &owner;
+  }
+  return out;
+}
+
+ErrorList validate_finalizers(const std::vector<std::string>& finalizers) {
+  ErrorList out;
+  bool orphan = false, foreground = false;
+  for (std::size_t i = 0; i < finalizers.size(); ++i) {
+    const std::string& name = finalizers[i];
+    const std::string path = fmt::format("metadata.finalizers[{}]", i);
+    for (const std::string& problem : qualified_name_problems(name))
+      out.push_back(invalid(path, quoted(name), problem));
+    orphan = orphan || name == "orphan";
+    foreground = foreground || name == "foregroundDeletion";
+    if (name.find('/') == std::string::npos && name != "kubernetes" && name != "orphan" &&
+        name != "foregroundDeletion")
+      out.push_back(invalid(path, quoted(name),
+                            "name is neither a standard finalizer name nor is it fully qualified"));
+  }
+  if (orphan && foreground)
+    out.push_back(invalid("metadata.finalizers",
+                          fmt::format("[\"{}\"]", fmt::join(finalizers, "\",\"")),
+                          "finalizers orphan and foregroundDeletion cannot be both set"));
+  return out;
+}
+
+ErrorList validate_common(const ObjectMeta& meta) {
+  ErrorList out = validate_labels(*meta.labels, "metadata.labels");
+  append(out, validate_annotations(*meta.annotations, "metadata.annotations"));
+  append(out, validate_owners(*meta.ownerReferences));
+  append(out, validate_finalizers(meta.finalizers));
+  return out;
+}
+
+}  // namespace
+
+ErrorList validate_metadata(const Object& object, NameRule name_rule) {
+  const NameRule rule = name_rule != nullptr ? name_rule : &dns_subdomain_problems;
+  const ObjectMeta& meta = object.metadata;
+  ErrorList out;
+  if (!meta.generateName.empty()) {
+    // The prefix is judged as if a name were made of it.
+    std::string_view base = meta.generateName;
+    if (base.ends_with("-")) base.remove_suffix(1);
+    for (const std::string& problem : rule(base))
+      out.push_back(invalid("metadata.generateName", quoted(meta.generateName), problem));
+  }
+  if (meta.name.empty())
+    out.push_back(required("metadata.name", "name or generateName is required"));
+  else
+    for (const std::string& problem : rule(meta.name))
+      out.push_back(invalid("metadata.name", quoted(meta.name), problem));
+  append(out, validate_common(meta));
+  return out;
+}
+
+ErrorList validate_metadata_update(const Object& updated, const Object& old) {
+  const ObjectMeta &now = updated.metadata, &then = old.metadata;
+  ErrorList out = validate_common(now);
+  if (then.deletionTimestamp) {
+    std::vector<std::string> added;
+    for (const std::string& name : now.finalizers)
+      if (std::find(then.finalizers.begin(), then.finalizers.end(), name) == then.finalizers.end())
+        added.push_back(quoted(name));
+    std::sort(added.begin(), added.end());
+    if (!added.empty())
+      out.push_back(forbidden(
+          "metadata.finalizers",
+          fmt::format("no new finalizers can be added if the object is being deleted, found new "
+                      "finalizers []string{{{}}}",
+                      fmt::join(added, ", "))));
+  }
+  immutable(out, "name", now.name == then.name, quoted(now.name));
+  immutable(out, "namespace", now.namespace_ == then.namespace_, quoted(now.namespace_));
+  immutable(out, "uid", now.uid == then.uid, quoted(now.uid));
+  immutable(out, "creationTimestamp", now.creationTimestamp == then.creationTimestamp,
+            shown_time(now.creationTimestamp));
+  immutable(out, "deletionTimestamp", now.deletionTimestamp == then.deletionTimestamp,
+            shown_time(now.deletionTimestamp));
+  return out;
+}
+
+}  // namespace ddptwin
