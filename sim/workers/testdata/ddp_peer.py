@@ -26,7 +26,7 @@ class Numbers(Dataset):
 def fnv1a(parameters):
     value = 14695981039346656037
     for parameter in parameters:
-        for byte in parameter.detach().numpy().tobytes():
+        for byte in parameter.detach().view(torch.uint8).flatten().tolist():
             value = ((value ^ byte) * 1099511628211) & (2**64 - 1)
     return value
 
