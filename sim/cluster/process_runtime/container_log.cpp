@@ -1,0 +1,27 @@
+#include "cluster/process_runtime/container_log.hpp"
+
+#include <algorithm>
+
+namespace ddptwin {
+
+void ContainerLog::add(const std::string& line) {
+  lines_.push_back(line);
+  size_ += line.size() + 1;
+  while (size_ > bytes_max && lines_.size() > 1) {
+    size_ -= lines_.front().size() + 1;
+    lines_.pop_front();
+  }
+}
+
+std::string ContainerLog::tail(std::size_t lines, std::size_t bytes) const {
+  std::string text;
+  const std::size_t count = std::min(lines, lines_.size());
+  for (auto line = lines_.end() - static_cast<std::ptrdiff_t>(count); line != lines_.end();
+       ++line) {
+    text += *line + "\n";
+  }
+  if (text.size() > bytes) text.erase(0, text.size() - bytes);
+  return text;
+}
+
+}  // namespace ddptwin

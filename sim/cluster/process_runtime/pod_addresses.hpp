@@ -1,0 +1,32 @@
+// Who has which pod IP. As in a real cluster each node has a range of its own: 10.244.NODE.0/24 of
+// 10.244.0.0/16, .1 being the gateway of node 0's range. An address is given again only after the
+// range has been used up, so that a pod's successor is seldom taken for it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace ddptwin {
+
+class PodAddresses {
+ public:
+  static constexpr const char* gateway = "10.244.0.1";
+  static constexpr std::uint8_t prefix = 16;
+
+  // Nothing when the node's range is full (253 pods) or the 256 ranges are given out.
+  std::optional<std::string> take(const std::string& node);
+  void give_back(const std::string& address);
+
+ private:
+  struct Range {
+    int number = 0;
+    int last = 1;
+  };
+  std::map<std::string, Range> ranges_;
+  std::set<std::string> taken_;
+};
+
+}  // namespace ddptwin

@@ -1,0 +1,109 @@
+// PodRuntime with real processes: each pod in namespaces of its own, below one supervisor that
+// takes them all along when it ends (README.md). Needs no root.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/process_runtime/image.hpp"
+#include "cluster/process_runtime/output_pipe.hpp"
+#include "cluster/process_runtime/pod_addresses.hpp"
+#include "cluster/process_runtime/supervisor_client.hpp"
+#include "cluster/runtime.hpp"
+#include "core/real_loop.hpp"
+
+namespace ddptwin {
+
+class ProcessRuntime final : public PodRuntime {
+ public:
+  struct Options {
+    std::string supervisor{};  // the program ddptwin-sandbox; empty: found beside this program
+    std::string worker{};      // ddptwin-worker, for the zygote; empty: found, if there is one
+    std::vector<std::string> tools{};    // more programs that pods find in /usr/local/bin
+    std::vector<std::string> visible{};  // host folders under /tmp or /run that pods must see
+  };
+
+  // Reason::unsupported_machine where the kernel refuses what sandboxes need.
+  static Result<std::unique_ptr<ProcessRuntime>> start(RealLoop& loop, Options options);
+  // Ends all pods and waits until they are gone.
+  ~ProcessRuntime() override;
+
+  // Makes the image known under a reference; pulling it copies its files.
+  void add_image(const std::string& reference, Image image);
+
+  // Sockets of the cluster's network, which pods reach at the address (10.0.0.10:53). The caller
+  // owns them; they do not block. For start-up: both wait for the supervisor.
+  Result<int> bind_udp(const std::string& address, std::uint16_t port);
+  Result<int> listen_tcp(const std::string& address, std::uint16_t port);
+
+  // A signal to the main process of a container that runs (fault injection, `kill` steps).
+  void signal_container(const ContainerId& id, int number, Done<void> done);
+  // Bytes in a volume of the pod (emptyDir limits).
+  void volume_usage(const SandboxId& id, const std::string& volume, Done<std::uint64_t> done);
+  // How memory limits are enforced, in words for the trace.
+  static std::string_view memory_limit_method();
+
+  void run_sandbox(SandboxConfig config, Done<SandboxStatus> done) override;
+  void stop_sandbox(const SandboxId& id, Done<void> done) override;
+  void remove_sandbox(const SandboxId& id) override;
+  std::optional<ImageStatus> image(const std::string& reference) override;
+  void pull_image(const std::string& reference, const SandboxConfig& sandbox,
+                  Done<ImageStatus> done) override;
+  void create_container(const SandboxId& sandbox, ContainerConfig config,
+                        Done<ContainerId> done) override;
+  void start_container(const ContainerId& id, Done<void> done) override;
+  void stop_container(const ContainerId& id, std::int64_t grace_period, Done<void> done) override;
+  void remove_container(const ContainerId& id) override;
+  void exec(const ContainerId& id, std::vector<std::string> command, Duration timeout,
+            Done<ExecResult> done) override;
+  std::optional<ContainerReport> report(const ContainerId& id) const override;
+  std::string log_tail(const ContainerId& id, std::size_t lines, std::size_t bytes) const override;
+  void update_volume(const std::string& pod_uid,
+                     std::shared_ptr<const VolumeSource> source) override;
+  void listen(std::function<void(const RuntimeEvent&)> listener) override;
+
+ private:
+  struct Sandbox;
+  struct Container;
+  struct Command;
+  struct KnownImage {
+    Image image;
+    bool made = false;
+    std::vector<Done<ImageStatus>> waiting{};  // for it to be made
+  };
+
+  ProcessRuntime(RealLoop& loop, std::unique_ptr<sandbox::SupervisorClient> supervisor);
+
+  std::string new_id(const std::string& of);
+  Result<int> open_socket(const std::string& address, std::uint16_t port, bool stream);
+  void on_event(const sandbox::Reply& event);
+  void image_made(const std::string& name, const sandbox::Reply& reply);
+  void supervisor_died();
+  void container_exited(Container& container, const sandbox::Reply& event);
+  void container_over(Container& container);
+  void command_over(const std::string& name);
+  void sandbox_died(const SandboxId& id);
+  std::vector<sandbox::Mount> mounts_of(const Sandbox& sandbox, Container& container);
+  void write_volume(const SandboxId& sandbox, const std::string& name, const VolumeSource& source);
+  sandbox::StartContainer start_request(const Container& container);
+  Status open_output(Container& container);
+  void line(Container& container, bool standard_error, std::string text);
+  void emit(Lane lane, RuntimeEvent event);
+  RuntimeEvent event_of(const Container& container, RuntimeEvent::Kind kind) const;
+
+  RealLoop& loop_;
+  Lane lane_;
+  std::uint64_t ids_ = 0;
+  PodAddresses addresses_;
+  std::map<std::string, KnownImage> images_;  // by normalised reference
+  std::map<SandboxId, std::unique_ptr<Sandbox>> sandboxes_;
+  std::map<ContainerId, std::unique_ptr<Container>> containers_;
+  std::map<std::string, std::unique_ptr<Command>> commands_;
+  std::function<void(const RuntimeEvent&)> listener_;
+  std::unique_ptr<sandbox::SupervisorClient> supervisor_;  // last: its end is the first
+};
+
+}  // namespace ddptwin

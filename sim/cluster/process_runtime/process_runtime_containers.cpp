@@ -1,0 +1,414 @@
+// The part of ProcessRuntime that is about containers and the commands in them.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/json.hpp>
+#include <csignal>
+
+#include "cluster/process_runtime/runtime_state.hpp"
+
+namespace ddptwin {
+namespace {
+
+using sandbox::Mount;
+using sandbox::Operation;
+using sandbox::Outcome;
+using sandbox::Reply;
+
+struct Signal {
+  std::string_view name;
+  int number;
+};
+constexpr std::array signals{Signal{"SIGTERM", SIGTERM}, Signal{"SIGINT", SIGINT},
+                             Signal{"SIGQUIT", SIGQUIT}, Signal{"SIGKILL", SIGKILL},
+                             Signal{"SIGHUP", SIGHUP},   Signal{"SIGUSR1", SIGUSR1},
+                             Signal{"SIGUSR2", SIGUSR2}, Signal{"SIGABRT", SIGABRT}};
+
+int signal_number(std::string_view name) {
+  for (const Signal& signal : signals) {
+    if (name == signal.name || (!name.empty() && name == signal.name.substr(3)))
+      return signal.number;
+  }
+  return SIGTERM;
+}
+
+std::vector<std::string> command_line(const Image& image, const ContainerConfig& config) {
+  // spec/kubernetes.md §2.9: a command replaces entrypoint and cmd, args alone replace cmd.
+  std::vector<std::string> argv = config.command.empty() ? image.entrypoint : config.command;
+  const bool own_args = !config.args.empty() || !config.command.empty();
+  const std::vector<std::string>& args = own_args ? config.args : image.cmd;
+  argv.insert(argv.end(), args.begin(), args.end());
+  return argv;
+}
+
+std::vector<std::string> environment(const Image& image, const ContainerConfig& config,
+                                     const std::string& hostname) {
+  Image merged;
+  for (const auto& [name, value] : image_environment(image)) merged.set_env(name, value);
+  merged.set_env("HOSTNAME", hostname);
+  for (const auto& [name, value] : config.env) merged.set_env(name, value);
+  const bool has_home = std::any_of(merged.env.begin(), merged.env.end(),
+                                    [](const auto& entry) { return entry.first == "HOME"; });
+  if (!has_home) merged.set_env("HOME", "/root");
+  std::vector<std::string> env;
+  for (const auto& [name, value] : merged.env) env.push_back(name + "=" + value);
+  return env;
+}
+
+bool read_only_root(const RawJson& linux_config) {
+  if (linux_config.get() == nullptr) return false;
+  boost::system::error_code error;
+  const Json* value = linux_config.get()->find_pointer("/securityContext/readonlyRootfs", error);
+  return value != nullptr && *value == Json(true);
+}
+
+std::string reason_of(const Reply& event) {
+  if (event.out_of_memory) return "OOMKilled";
+  return event.status == 0 ? "Completed" : "Error";
+}
+
+Error no_such_container(const ContainerId& id) {
+  return Error{Reason::not_found, "NotFound",
+               fmt::format("an error occurred when try to find container \"{}\": not found", id),
+               nullptr, 0};
+}
+
+sandbox::WriteVolume volume_request(const SandboxId& sandbox, const std::string& name,
+                                    const VolumeSource& source) {
+  sandbox::WriteVolume request{sandbox, name, false, 0, false, {}};
+  request.in_memory = source.kind == VolumeSource::Kind::memory;
+  request.exact = source.kind == VolumeSource::Kind::files;
+  if (source.size_limit && *source.size_limit > 0) {
+    request.size_limit = static_cast<std::uint64_t>(*source.size_limit);
+  }
+  for (const auto& [path, file] : source.files) {
+    request.files.push_back({path, file.content, file.mode});
+  }
+  return request;
+}
+
+}  // namespace
+
+// --- volumes ---
+
+void ProcessRuntime::write_volume(const SandboxId& sandbox, const std::string& name,
+                                  const VolumeSource& source) {
+  supervisor_->call(Operation::write_volume, volume_request(sandbox, name, source), {},
+                    [](const Reply&) {});
+}
+
+void ProcessRuntime::update_volume(const std::string& pod_uid,
+                                   std::shared_ptr<const VolumeSource> source) {
+  for (const auto& [id, sandbox] : sandboxes_) {
+    if (sandbox->config.uid == pod_uid && !sandbox->stopping) {
+      write_volume(id, source->name, *source);
+    }
+  }
+}
+
+void ProcessRuntime::volume_usage(const SandboxId& id, const std::string& volume,
+                                  Done<std::uint64_t> done) {
+  supervisor_->call(Operation::volume_usage, sandbox::VolumeUsage{id, volume}, {},
+                    [this, done = std::move(done)](const Reply& reply) mutable {
+                      answer(loop_, lane_, std::move(done),
+                             reply.outcome == Outcome::ok
+                                 ? Result<std::uint64_t>(reply.value)
+                                 : Result<std::uint64_t>(fail(error_of(reply))));
+                    });
+}
+
+// The mounts of a container; what they show is sent ahead.
+std::vector<Mount> ProcessRuntime::mounts_of(const Sandbox& sandbox, Container& container) {
+  std::vector<Mount> mounts;
+  for (const char* name : {"resolv.conf", "hostname"}) {
+    mounts.push_back({Mount::Kind::volume, own_volume, name, std::string("/etc/") + name, false});
+  }
+  sandbox::WriteVolume own{container.sandbox, "container." + container.id, false, 0, false, {}};
+  for (const RuntimeMount& mount : container.config.mounts) {
+    if (mount.container_path == container.config.termination_log) continue;
+    Mount made{Mount::Kind::volume, "", mount.sub_path, mount.container_path, mount.readonly};
+    if (mount.source == nullptr) {
+      made.source = own.volume;
+      made.sub_path = fmt::format("{}", own.files.size());
+      own.files.push_back({made.sub_path, mount.content, 0644});
+    } else if (mount.source->kind == VolumeSource::Kind::host_path) {
+      made.kind = Mount::Kind::host;
+      made.source = mount.source->host_path;
+    } else {
+      made.source = mount.source->name;
+      write_volume(container.sandbox, mount.source->name, *mount.source);
+    }
+    mounts.push_back(std::move(made));
+  }
+  static_cast<void>(sandbox);
+  if (!own.files.empty()) {
+    supervisor_->call(Operation::write_volume, own, {}, [](const Reply&) {});
+  }
+  return mounts;
+}
+
+// --- containers ---
+
+void ProcessRuntime::create_container(const SandboxId& sandbox, ContainerConfig config,
+                                      Done<ContainerId> done) {
+  const auto found = sandboxes_.find(sandbox);
+  if (found == sandboxes_.end()) {
+    return answer(
+        loop_, lane_, std::move(done),
+        Result<ContainerId>(
+            fail(Reason::not_found,
+                 fmt::format("failed to find sandbox id \"{}\": not found", sandbox), "NotFound")));
+  }
+  const ContainerId id = new_id(found->second->config.uid + config.name);
+  auto container =
+      std::make_unique<Container>(Container{id, sandbox, std::move(config), loop_.new_lane()});
+  container->report.id = id;
+  container->report.created_at = loop_.now();
+  container->mounts = mounts_of(*found->second, *container);
+  const Lane lane = container->lane;
+  containers_.emplace(id, std::move(container));
+  answer(loop_, lane, std::move(done), Result<ContainerId>(id));
+}
+
+sandbox::StartContainer ProcessRuntime::start_request(const Container& container) {
+  const ContainerConfig& config = container.config;
+  const std::string image =
+      normalised(config.user_image.empty() ? config.image : config.user_image);
+  const auto known = images_.find(image);
+  const Image none;
+  const Image& described = known != images_.end() ? known->second.image : none;
+  const auto sandbox = sandboxes_.find(container.sandbox);
+  sandbox::StartContainer request;
+  request.pod = container.sandbox;
+  request.container = container.id;
+  request.image = image;
+  request.argv = command_line(described, config);
+  request.env = environment(described, config,
+                            sandbox != sandboxes_.end() ? sandbox->second->config.hostname : "");
+  request.cwd = config.working_dir.empty() ? described.workdir : config.working_dir;
+  request.mounts = container.mounts;
+  request.termination_path = config.termination_log;
+  request.memory_limit = config.memory_limit ? static_cast<std::uint64_t>(*config.memory_limit) : 0;
+  request.read_only_root = read_only_root(config.linux_);
+  return request;
+}
+
+Status ProcessRuntime::open_output(Container& container) {
+  const auto open = [&](Container::Output& output, bool standard_error) -> Status {
+    const auto take = [this, &container, standard_error](std::string text) {
+      line(container, standard_error, std::move(text));
+    };
+    TRY(output.pipe,
+        sandbox::OutputPipe::make(
+            loop_, [&output, take](std::string_view bytes) { output.lines.add(bytes, take); },
+            [this, &container, &output, take] {
+              output.lines.finish(take);
+              container_over(container);
+            }));
+    return {};
+  };
+  TRY_VOID(open(container.out, false));
+  return open(container.err, true);
+}
+
+void ProcessRuntime::start_container(const ContainerId& id, Done<void> done) {
+  const auto found = containers_.find(id);
+  if (found == containers_.end()) {
+    return answer(loop_, lane_, std::move(done), Result<void>(fail(no_such_container(id))));
+  }
+  Container& container = *found->second;
+  if (Status opened = open_output(container); !opened) {
+    return answer(loop_, container.lane, std::move(done), Result<void>(fail(opened.error())));
+  }
+  supervisor_->call(
+      Operation::start_container, start_request(container),
+      {container.out.pipe->write_end(), container.err.pipe->write_end()},
+      [this, id, done = std::move(done)](const Reply& reply) mutable {
+        const auto started = containers_.find(id);
+        if (started == containers_.end()) {
+          return answer(loop_, lane_, std::move(done), Result<void>(fail(no_such_container(id))));
+        }
+        ContainerReport& report = started->second->report;
+        if (reply.outcome == Outcome::ok) {
+          report.phase = ContainerPhase::running;
+          report.started_at = loop_.now();
+          return answer(loop_, started->second->lane, std::move(done), Result<void>());
+        }
+        // spec/kubernetes.md §2.3: exit code 128, started at the epoch
+        report.phase = ContainerPhase::exited;
+        report.exit_code = 128;
+        report.reason = "StartError";
+        report.message = reply.message;
+        report.started_at = Time();
+        report.finished_at = loop_.now();
+        started->second->exited = true;
+        answer(loop_, started->second->lane, std::move(done), Result<void>(fail(error_of(reply))));
+      });
+  container.out.pipe->close_write_end();
+  container.err.pipe->close_write_end();
+}
+
+void ProcessRuntime::stop_container(const ContainerId& id, std::int64_t grace_period,
+                                    Done<void> done) {
+  const auto found = containers_.find(id);
+  if (found == containers_.end() || found->second->report.phase != ContainerPhase::running) {
+    return answer(loop_, lane_, std::move(done), Result<void>());
+  }
+  Container& container = *found->second;
+  container.stops.push_back(std::move(done));
+  const auto send = [this, id](int number) {
+    supervisor_->call(Operation::signal_container, sandbox::SignalContainer{id, number}, {},
+                      [](const Reply&) {});
+  };
+  if (grace_period <= 0) return send(SIGKILL);
+  send(signal_number(container.config.stop_signal));
+  container.grace =
+      loop_.after(container.lane, std::chrono::seconds(grace_period), [send] { send(SIGKILL); });
+}
+
+void ProcessRuntime::signal_container(const ContainerId& id, int number, Done<void> done) {
+  supervisor_->call(
+      Operation::signal_container, sandbox::SignalContainer{id, number}, {},
+      [this, done = std::move(done)](const Reply& reply) mutable {
+        answer(loop_, lane_, std::move(done),
+               reply.outcome == Outcome::ok ? Result<void>() : Result<void>(fail(error_of(reply))));
+      });
+}
+
+void ProcessRuntime::remove_container(const ContainerId& id) {
+  const auto found = containers_.find(id);
+  if (found == containers_.end()) return;
+  if (found->second->report.phase == ContainerPhase::running) {
+    found->second->removed = true;
+    return stop_container(id, 0, [](const Result<void>&) {});
+  }
+  containers_.erase(found);
+}
+
+void ProcessRuntime::container_exited(Container& container, const Reply& event) {
+  ContainerReport& report = container.report;
+  report.exit_code = exit_code_of(event.status);
+  report.reason = reason_of(event);
+  report.termination_log = event.message;
+  report.finished_at = loop_.now();
+  container.exited = true;
+  container.grace.cancel();
+  container.output_patience =
+      loop_.after(container.lane, output_patience, [this, id = container.id] {
+        Container& late = *containers_.at(id);
+        late.out.pipe.reset();
+        late.err.pipe.reset();
+        container_over(late);
+      });
+  container_over(container);
+}
+
+// Its end is told when all that it printed has been.
+void ProcessRuntime::container_over(Container& container) {
+  const auto drained = [](const Container::Output& output) {
+    return output.pipe == nullptr || output.pipe->ended();
+  };
+  if (!container.exited || container.report.phase == ContainerPhase::exited) return;
+  if (!drained(container.out) || !drained(container.err)) return;
+  container.output_patience.cancel();
+  container.report.phase = ContainerPhase::exited;
+  emit(container.lane, event_of(container, RuntimeEvent::Kind::container_exited));
+  for (Done<void>& done : std::exchange(container.stops, {})) {
+    answer(loop_, container.lane, std::move(done), Result<void>());
+  }
+  if (container.removed) {
+    loop_.post(container.lane, [this, id = container.id] { containers_.erase(id); });
+  }
+}
+
+void ProcessRuntime::line(Container& container, bool standard_error, std::string text) {
+  container.log.add(text);
+  RuntimeEvent event = event_of(container, RuntimeEvent::Kind::log_line);
+  event.line = std::move(text);
+  event.standard_error = standard_error;
+  emit(container.lane, std::move(event));
+}
+
+RuntimeEvent ProcessRuntime::event_of(const Container& container, RuntimeEvent::Kind kind) const {
+  RuntimeEvent event;
+  event.kind = kind;
+  event.container = container.id;
+  event.container_name = container.config.name;
+  const auto sandbox = sandboxes_.find(container.sandbox);
+  if (sandbox != sandboxes_.end()) event.pod_uid = sandbox->second->config.uid;
+  return event;
+}
+
+std::optional<ContainerReport> ProcessRuntime::report(const ContainerId& id) const {
+  const auto found = containers_.find(id);
+  if (found == containers_.end()) return std::nullopt;
+  return found->second->report;
+}
+
+std::string ProcessRuntime::log_tail(const ContainerId& id, std::size_t lines,
+                                     std::size_t bytes) const {
+  const auto found = containers_.find(id);
+  return found == containers_.end() ? std::string() : found->second->log.tail(lines, bytes);
+}
+
+// --- commands in containers ---
+
+void ProcessRuntime::exec(const ContainerId& id, std::vector<std::string> command, Duration timeout,
+                          Done<ExecResult> done) {
+  const auto found = containers_.find(id);
+  if (found == containers_.end() || found->second->report.phase != ContainerPhase::running) {
+    return answer(loop_, lane_, std::move(done), Result<ExecResult>(fail(no_such_container(id))));
+  }
+  const sandbox::StartContainer start = start_request(*found->second);
+  const std::string name = new_id(id);
+  auto running = std::make_unique<Command>(Command{found->second->lane});
+  Command& state = *running;
+  state.done = std::move(done);
+  Result<std::unique_ptr<sandbox::OutputPipe>> pipe = sandbox::OutputPipe::make(
+      loop_, [&state](std::string_view bytes) { state.output += bytes; },
+      [this, name] { command_over(name); });
+  if (!pipe) {
+    return answer(loop_, lane_, std::move(state.done), Result<ExecResult>(fail(pipe.error())));
+  }
+  state.pipe = std::move(*pipe);
+  commands_.emplace(name, std::move(running));
+  if (timeout > Duration::zero()) {
+    state.limit = loop_.after(state.lane, timeout, [this, name] {
+      commands_.at(name)->timed_out = true;
+      supervisor_->call(Operation::kill_exec, sandbox::ExecName{name}, {}, [](const Reply&) {});
+    });
+  }
+  const int out = state.pipe->write_end();
+  supervisor_->call(
+      Operation::exec, sandbox::Exec{id, name, std::move(command), start.env, start.cwd},
+      {out, out}, [this, name](const Reply& reply) {
+        const auto refused = commands_.find(name);
+        if (reply.outcome == Outcome::ok || refused == commands_.end()) return;
+        Done<ExecResult> told = std::move(refused->second->done);
+        const Lane lane = refused->second->lane;
+        commands_.erase(refused);
+        answer(loop_, lane, std::move(told), Result<ExecResult>(fail(error_of(reply))));
+      });
+  state.pipe->close_write_end();
+}
+
+// A command is over when it has ended and its output has been read; a background process of it may
+// keep the output open, and is not waited for long.
+void ProcessRuntime::command_over(const std::string& name) {
+  const auto found = commands_.find(name);
+  if (found == commands_.end() || !found->second->status) return;
+  Command& command = *found->second;
+  const Duration patience = command.pipe->ended() ? Duration::zero() : output_patience;
+  // Not now: this may run in a callback of the pipe, which ends with the command.
+  command.last_wait = loop_.after(command.lane, patience, [this, name] {
+    const auto over = commands_.find(name);
+    Command& last = *over->second;
+    ExecResult result{exit_code_of(*last.status), std::move(last.output), last.timed_out};
+    answer(loop_, last.lane, std::move(last.done), Result<ExecResult>(std::move(result)));
+    commands_.erase(over);
+  });
+}
+
+}  // namespace ddptwin

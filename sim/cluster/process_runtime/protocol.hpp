@@ -1,0 +1,224 @@
+// What ddptwin asks of its sandbox supervisor, and what it answers (the scheme: README.md). A
+// request is a packet [id, operation, body], each gets exactly one Reply of the same id; events
+// have id 0. Descriptors travel beside the packet, as the comments say.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ddptwin::sandbox {
+
+enum class Operation : std::uint8_t {
+  configure,
+  open_socket,
+  make_image,
+  run_pod,
+  stop_pod,
+  remove_pod,
+  write_volume,
+  volume_usage,
+  start_container,
+  signal_container,
+  exec,
+  kill_exec,
+};
+
+// The first request: builds the cluster's file tree and its bridge.
+struct Configure {
+  std::string bridge_address;  // the pods' gateway: "10.244.0.1"
+  std::uint8_t prefix = 16;    // of the pod network
+  std::string worker;          // ddptwin-worker on the host, the zygote's program; empty: no zygote
+  std::vector<std::string> tools;  // host programs that every pod has in /usr/local/bin
+  std::vector<std::string>
+      visible;  // host folders that pods must see although they lie under /tmp or /run
+
+  static void each(auto& self, auto&& field) {
+    field(self.bridge_address), field(self.prefix), field(self.worker), field(self.tools);
+    field(self.visible);
+  }
+};
+
+// A socket of the cluster's own network, bound and, if a stream, listening. The reply carries it.
+struct OpenSocket {
+  std::string address;  // added to the cluster's loopback unless it is there
+  std::uint16_t port = 0;
+  bool stream = false;
+
+  static void each(auto& self, auto&& field) {
+    field(self.address), field(self.port), field(self.stream);
+  }
+};
+
+struct Copy {
+  std::string from;  // absolute on the host: a file, a link, or a folder, whose content is copied
+  std::string to;    // absolute in the image: the file's or the folder's own new path
+
+  static void each(auto& self, auto&& field) { field(self.from), field(self.to); }
+};
+
+// The files of an image, made once and shared by all containers of it as a lower layer.
+struct MakeImage {
+  std::string image;
+  std::string workdir;
+  std::vector<Copy> copies;
+
+  static void each(auto& self, auto&& field) {
+    field(self.image), field(self.workdir), field(self.copies);
+  }
+};
+
+struct RunPod {
+  std::string pod;      // a name never used before: the pod's uid
+  std::string address;  // inside the pod network
+  std::string hostname;
+  bool share_processes = false;  // one PID namespace for all containers
+  bool host_network = false;     // the cluster's own network; `address` is then the gateway's
+
+  static void each(auto& self, auto&& field) {
+    field(self.pod), field(self.address), field(self.hostname), field(self.share_processes);
+    field(self.host_network);
+  }
+};
+
+// stop_pod (kills what runs in it; the reply comes when all is dead) and remove_pod (forgets its
+// volumes).
+struct PodName {
+  std::string pod;
+  static void each(auto& self, auto&& field) { field(self.pod); }
+};
+
+struct VolumeFile {
+  std::string path;  // relative, may have folders
+  std::string content;
+  std::uint32_t mode = 0644;
+  static void each(auto& self, auto&& field) {
+    field(self.path), field(self.content), field(self.mode);
+  }
+};
+
+// Makes the volume unless it is there, then writes the files into it, each replaced as a whole.
+// `exact`: other files are removed, and only the files' owner may write.
+struct WriteVolume {
+  std::string pod;
+  std::string volume;
+  bool in_memory = false;        // a tmpfs of its own, counted as the pod's memory
+  std::uint64_t size_limit = 0;  // bytes, of a memory volume; 0: none
+  bool exact = false;
+  std::vector<VolumeFile> files;
+
+  static void each(auto& self, auto&& field) {
+    field(self.pod), field(self.volume), field(self.in_memory), field(self.size_limit);
+    field(self.exact), field(self.files);
+  }
+};
+
+// The reply's value is the number of bytes in the volume.
+struct VolumeUsage {
+  std::string pod;
+  std::string volume;
+  static void each(auto& self, auto&& field) { field(self.pod), field(self.volume); }
+};
+
+struct Mount {
+  enum class Kind : std::uint8_t { volume, host };
+  Kind kind = Kind::volume;
+  std::string source;    // the volume's name, or an absolute path of the host
+  std::string sub_path;  // inside the source; empty: all of it
+  std::string target;    // absolute in the container
+  bool read_only = false;
+
+  static void each(auto& self, auto&& field) {
+    field(self.kind), field(self.source), field(self.sub_path), field(self.target);
+    field(self.read_only);
+  }
+};
+
+// Descriptors: stdout, stderr. The reply comes when the program runs, or with the reason why it
+// cannot.
+struct StartContainer {
+  std::string pod;
+  std::string container;  // a name never used before: the container's id
+  std::string image;
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  // NAME=value, all of it
+  std::string cwd;               // made if it does not exist
+  std::vector<Mount> mounts;
+  std::string termination_path;    // of the termination message; empty: none
+  std::uint64_t memory_limit = 0;  // bytes; 0: none
+  std::uint64_t shm_size = 0;      // of /dev/shm; 0: 64 MiB
+  std::uint64_t open_files = 0;    // RLIMIT_NOFILE; 0: as the supervisor's
+  bool read_only_root = false;
+
+  static void each(auto& self, auto&& field) {
+    field(self.pod), field(self.container), field(self.image), field(self.argv), field(self.env);
+    field(self.cwd), field(self.mounts), field(self.termination_path), field(self.memory_limit);
+    field(self.shm_size), field(self.open_files), field(self.read_only_root);
+  }
+};
+
+struct SignalContainer {
+  std::string container;
+  std::int32_t number = 0;
+  static void each(auto& self, auto&& field) { field(self.container), field(self.number); }
+};
+
+// Descriptors: stdout, stderr. As StartContainer, with ExecExited at its end.
+struct Exec {
+  std::string container;
+  std::string exec;  // a name never used before
+  std::vector<std::string> argv;
+  std::vector<std::string> env;
+  std::string cwd;
+
+  static void each(auto& self, auto&& field) {
+    field(self.container), field(self.exec), field(self.argv), field(self.env), field(self.cwd);
+  }
+};
+
+struct ExecName {
+  std::string exec;
+  static void each(auto& self, auto&& field) { field(self.exec); }
+};
+
+struct Request {
+  std::uint64_t id = 0;
+  Operation operation = Operation::configure;
+  std::string body;
+  static void each(auto& self, auto&& field) {
+    field(self.id), field(self.operation), field(self.body);
+  }
+};
+
+enum class Outcome : std::uint8_t {
+  ok,
+  refused,      // the machine or the request: message says what
+  not_found,    // no such pod, container, image
+  start_error,  // the container is made, its program cannot be executed (the runtime's message)
+  unsupported,  // the kernel does not let us
+};
+
+struct Reply {
+  enum class Kind : std::uint8_t {
+    reply,
+    container_exited,
+    exec_exited,
+    pod_died,
+    supervisor_died,  // made by the client, when the socket ends
+  };
+  std::uint64_t id = 0;  // of the request; 0: an event
+  Kind kind = Kind::reply;
+  Outcome outcome = Outcome::ok;
+  std::string message;      // the error; of a container's end its termination message
+  std::uint64_t value = 0;  // volume usage; the main process as the supervisor sees it
+  std::string name;         // events: which container, exec or pod
+  std::int32_t status = 0;  // events: as waitpid() gives it
+  bool out_of_memory = false;
+
+  static void each(auto& self, auto&& field) {
+    field(self.id), field(self.kind), field(self.outcome), field(self.message), field(self.value);
+    field(self.name), field(self.status), field(self.out_of_memory);
+  }
+};
+
+}  // namespace ddptwin::sandbox

@@ -1,0 +1,80 @@
+// What ProcessRuntime remembers of its pods, and the small rules its source files share.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/process_runtime/container_log.hpp"
+#include "cluster/process_runtime/process_runtime.hpp"
+
+namespace ddptwin {
+
+struct ProcessRuntime::Sandbox {
+  SandboxConfig config;
+  Lane lane;
+  std::string address;
+  bool stopping = false;
+};
+
+struct ProcessRuntime::Container {
+  ContainerId id;
+  SandboxId sandbox;
+  ContainerConfig config;
+  Lane lane;
+  ContainerReport report{};
+  std::vector<sandbox::Mount> mounts{};
+  ContainerLog log{};
+  struct Output {
+    std::unique_ptr<sandbox::OutputPipe> pipe{};
+    sandbox::LineCutter lines{};
+  };
+  Output out{}, err{};
+  bool exited = false;  // its report is made; it is over when its output has been read too
+  bool removed = false;
+  Timer output_patience{};
+  Timer grace{};
+  std::vector<Done<void>> stops{};  // wait for its end
+};
+
+struct ProcessRuntime::Command {
+  Lane lane;
+  std::string output{};
+  std::unique_ptr<sandbox::OutputPipe> pipe{};
+  std::optional<int> status{};
+  bool timed_out = false;
+  Timer limit{};
+  Timer last_wait{};
+  Done<ExecResult> done{};
+};
+
+// Processes of a pod that outlive the container (shared PID namespace) may hold its output open.
+inline constexpr Duration output_patience = 200ms;
+
+// The volume of the files that the runtime itself gives a pod (resolv.conf, hostname).
+inline const std::string own_volume = "runtime.ddptwin";
+
+// Posts the answer of a call.
+template <class T>
+void answer(Loop& loop, Lane lane, Done<T> done, Result<T> result) {
+  loop.post(lane, [done = std::move(done), result = std::move(result)]() mutable {
+    done(std::move(result));
+  });
+}
+
+// A refusal of the supervisor as a real runtime would word it: the gRPC code in `where`.
+Error error_of(const sandbox::Reply& reply);
+// "busybox", "busybox:latest" and "docker.io/library/busybox:latest" are one image.
+std::string normalised(std::string reference);
+ImageStatus image_status(const std::string& normalised_reference);
+// 64 hexadecimal digits, as containerd names what it makes; another for each number.
+std::string hex_name(const std::string& of, std::uint64_t number);
+// Whether the CRI's namespace options ask for one PID namespace per pod: `pid` is POD, which is 0
+// and therefore left out of the JSON.
+bool shares_processes(const RawJson& linux_config);
+// What waitpid() gave as an exit code: 128 + n for a signal (spec/kubernetes.md §2.3).
+int exit_code_of(int wait_status);
+
+}  // namespace ddptwin

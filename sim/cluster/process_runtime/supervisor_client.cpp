@@ -1,0 +1,217 @@
+#include "cluster/process_runtime/supervisor_client.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+namespace ddptwin::sandbox {
+namespace {
+
+tl::unexpected<Error> system_failure(const std::string& step) {
+  return fail(Reason::io, step + ": " + std::strerror(errno));
+}
+
+struct SpawnActions {
+  SpawnActions() { ::posix_spawn_file_actions_init(&actions); }
+  ~SpawnActions() { ::posix_spawn_file_actions_destroy(&actions); }
+  posix_spawn_file_actions_t actions;
+};
+
+// The child has the socket as 3, an empty standard input and output, and our standard error.
+Result<pid_t> spawn(const std::string& program, int socket) {
+  constexpr int passed = 3;
+  SpawnActions spawn_actions;
+  auto* actions = &spawn_actions.actions;
+  ::posix_spawn_file_actions_adddup2(actions, socket, passed);
+  ::posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  const std::string fd = std::to_string(passed);
+  const std::string parent = std::to_string(::getpid());
+  const char* argv[] = {program.c_str(), fd.c_str(), parent.c_str(), nullptr};
+  const char* env[] = {nullptr};
+  pid_t pid = 0;
+  const int error = ::posix_spawn(&pid, program.c_str(), actions, nullptr, const_cast<char**>(argv),
+                                  const_cast<char**>(env));
+  if (error == 0) return pid;
+  errno = error;
+  return system_failure("start " + program);
+}
+
+Reply lost_reply(std::uint64_t id) {
+  Reply reply;
+  reply.id = id;
+  reply.outcome = Outcome::refused;
+  reply.message = "the sandbox supervisor has died";
+  return reply;
+}
+
+Error error_of(const Reply& reply) {
+  const Reason reason =
+      reply.outcome == Outcome::unsupported ? Reason::unsupported_machine : Reason::io;
+  return Error{reason, "", reply.message, nullptr, 0};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SupervisorClient>> SupervisorClient::start(RealLoop& loop,
+                                                                  const std::string& program,
+                                                                  const Configure& configure) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return system_failure("socketpair");
+  }
+  const Result<pid_t> guard = spawn(program, ends[1]);
+  ::close(ends[1]);
+  if (!guard) {
+    ::close(ends[0]);
+    return fail(guard.error());
+  }
+  ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  std::unique_ptr<SupervisorClient> client(new SupervisorClient(loop, ends[0], *guard));
+  TRY_VOID(client->call_and_wait(Operation::configure, encode(configure)));
+  client->wait_to_read();
+  return client;
+}
+
+SupervisorClient::SupervisorClient(RealLoop& loop, int socket, pid_t guard)
+    : loop_(loop), socket_(loop.io(), socket), guard_(guard) {}
+
+SupervisorClient::~SupervisorClient() {
+  for (const Outgoing& out : outgoing_) {
+    for (const int fd : out.fds) ::close(fd);
+  }
+  if (socket_.is_open()) socket_.close();
+  // The supervisor sees the end of the socket and the guard waits for the supervisor, which waits
+  // for all that lives in its PID namespace. Should that ever hang, killing the guard ends it.
+  const int guard = static_cast<int>(::syscall(SYS_pidfd_open, guard_, 0));
+  constexpr int patience_ms = 5000;
+  pollfd ended{guard, POLLIN, 0};
+  ::poll(&ended, 1, patience_ms);
+  ::close(guard);
+  ::kill(guard_, SIGKILL);
+  while (::waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+std::uint64_t SupervisorClient::send(Operation operation, std::string body,
+                                     const std::vector<int>& fds, Answer answer) {
+  const std::uint64_t id = ++last_id_;
+  waiting_.emplace(id, std::move(answer));
+  if (!alive()) {
+    boost::asio::post(loop_.io(),
+                      [this, id] { loop_.enter([this, id] { dispatch(lost_reply(id)); }); });
+    return id;
+  }
+  Outgoing out{encode(Request{id, operation, std::move(body)}), {}};
+  for (const int fd : fds) out.fds.push_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  outgoing_.push_back(std::move(out));
+  if (!writing_) flush();
+  return id;
+}
+
+void SupervisorClient::flush() {
+  while (!outgoing_.empty()) {
+    const Outgoing& out = outgoing_.front();
+    if (!send_message(socket_.native_handle(), out.body, out.fds)) {
+      if (errno == EAGAIN || errno == EWOULDBLOCK) return wait_to_write();
+      return;  // the reading side learns of the end
+    }
+    for (const int fd : out.fds) ::close(fd);
+    outgoing_.pop_front();
+  }
+}
+
+void SupervisorClient::wait_to_write() {
+  writing_ = true;
+  socket_.async_wait(boost::asio::posix::stream_descriptor::wait_write,
+                     [this](boost::system::error_code error) {
+                       if (error) return;
+                       writing_ = false;
+                       flush();
+                     });
+}
+
+void SupervisorClient::wait_to_read() {
+  socket_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                     [this](boost::system::error_code error) {
+                       if (error) return;
+                       loop_.enter([this] { read_ready(); });
+                     });
+}
+
+void SupervisorClient::read_ready() {
+  // Bounded, so that a flood of events leaves the loop time for all else.
+  constexpr int messages_max = 64;
+  for (int i = 0; i < messages_max; ++i) {
+    std::optional<Message> message = receive_message(socket_.native_handle());
+    if (!message && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+    if (!message || message->end) return lost();
+    for (const int fd : message->fds) ::close(fd);
+    const std::optional<Reply> reply = decode<Reply>(message->body);
+    if (!reply) return lost();
+    dispatch(*reply);
+  }
+  wait_to_read();
+}
+
+void SupervisorClient::dispatch(const Reply& reply) {
+  if (reply.id == 0) {
+    if (events_) events_(reply);
+    return;
+  }
+  const auto found = waiting_.find(reply.id);
+  if (found == waiting_.end()) return;
+  Answer answer = std::move(found->second);
+  waiting_.erase(found);
+  answer(reply);
+}
+
+void SupervisorClient::lost() {
+  socket_.close();
+  while (!waiting_.empty()) dispatch(lost_reply(waiting_.begin()->first));
+  Reply gone;
+  gone.kind = Reply::Kind::supervisor_died;
+  dispatch(gone);
+}
+
+Result<std::vector<int>> SupervisorClient::call_and_wait(Operation operation,
+                                                         const std::string& body) {
+  std::optional<Reply> answer;
+  const std::uint64_t id = send(operation, body, {}, [&](const Reply& reply) { answer = reply; });
+  Result<std::vector<int>> fds = wait_for(id, answer);
+  waiting_.erase(id);  // where no answer came, none may find `answer` gone
+  return fds;
+}
+
+Result<std::vector<int>> SupervisorClient::wait_for(std::uint64_t id,
+                                                    const std::optional<Reply>& answer) {
+  for (;;) {
+    const short events = outgoing_.empty() ? POLLIN : POLLIN | POLLOUT;
+    pollfd ready{socket_.native_handle(), events, 0};
+    ::poll(&ready, 1, -1);
+    if (!outgoing_.empty() && !writing_) flush();
+    std::optional<Message> message = receive_message(socket_.native_handle());
+    if (!message && (errno == EAGAIN || errno == EWOULDBLOCK)) continue;
+    if (!message || message->end) return fail(Reason::io, "the sandbox supervisor has died");
+    const std::optional<Reply> reply = decode<Reply>(message->body);
+    if (!reply) return fail(Reason::io, "the sandbox supervisor speaks another language");
+    // A failure to start has no request to answer.
+    if (reply->id == 0 && reply->outcome != Outcome::ok) return fail(error_of(*reply));
+    dispatch(*reply);
+    if (!answer) continue;
+    if (reply->id == id && reply->outcome == Outcome::ok) return std::move(message->fds);
+    return fail(error_of(*answer));
+  }
+}
+
+}  // namespace ddptwin::sandbox
