@@ -101,6 +101,8 @@ class Cache {
                          std::string_view name) const = 0;
   // In the order of their keys. An empty namespace means all.
   virtual std::vector<ObjectPtr> list(const KindInfo& kind, std::string_view namespace_) const = 0;
+  // The kinds it holds: those of watches() that the cluster knows.
+  virtual std::vector<const KindInfo*> kinds() const = 0;
 
   template <class T>
   std::shared_ptr<const T> find(std::string_view namespace_, std::string_view name) const {

@@ -62,6 +62,12 @@ class ControllerHost::InformerCache final : public Cache {
     return found;
   }
 
+  std::vector<const KindInfo*> kinds() const override {
+    std::vector<const KindInfo*> all;
+    for (const auto& source : sources_) all.push_back(source->kind);
+    return all;
+  }
+
  private:
   const Source* of(const KindInfo& kind) const {
     for (const auto& source : sources_)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "objects/autoscaling.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/discovery_v1.hpp"
 #include "objects/pytorchjob.hpp"
@@ -11,9 +12,10 @@ namespace ddptwin {
 
 std::span<const KindInfo* const> built_in_kinds() {
   static const std::array rows{
-      &Namespace::info(),      &Node::info(),          &Pod::info(),        &Service::info(),
-      &Endpoints::info(),      &ConfigMap::info(),     &Secret::info(),     &Event::info(),
-      &ServiceAccount::info(), &EndpointSlice::info(), &PyTorchJob::info(),
+      &Namespace::info(),     &Node::info(),       &Pod::info(),
+      &Service::info(),       &Endpoints::info(),  &ConfigMap::info(),
+      &Secret::info(),        &Event::info(),      &ServiceAccount::info(),
+      &EndpointSlice::info(), &PyTorchJob::info(), &HorizontalPodAutoscaler::info(),
   };
   return rows;
 }

@@ -1,0 +1,45 @@
+// The HorizontalPodAutoscaler of an elastic job with metrics (spec/pytorchjob.md §3.5).
+#include <boost/json.hpp>
+
+#include "controller/pytorchjob/pass.hpp"
+#include "objects/codec.hpp"
+
+namespace ddptwin::controller::pytorchjob {
+namespace {
+
+std::shared_ptr<HorizontalPodAutoscaler> wanted(const PyTorchJob& job) {
+  const ElasticPolicy& elastic = *job.spec->elasticPolicy;
+  auto scaler = std::make_shared<HorizontalPodAutoscaler>();
+  scaler->metadata.name = job.metadata.name;
+  scaler->metadata.namespace_ = job.metadata.namespace_;
+  scaler->metadata.ownerReferences = std::vector{owner_of(job)};
+  scaler->spec.scaleTargetRef = {"PyTorchJob", job.metadata.name, "kubeflow.org/v1"};
+  scaler->spec.minReplicas = elastic.minReplicas;
+  scaler->spec.maxReplicas = elastic.maxReplicas.value_or(0);
+  scaler->spec.metrics = elastic.metrics;
+  return scaler;
+}
+
+}  // namespace
+
+void reconcile_autoscaler(Pass& pass) {
+  const auto& elastic = pass.job.spec->elasticPolicy;
+  // Dropped metrics leave the autoscaler where it is (Q26).
+  if (!elastic || elastic->metrics.get() == nullptr) return;
+  const auto& current = pass.seen.autoscaler;
+  if (!current) {
+    if (!is_suspended(pass.job))
+      pass.add(Step{.rule = &rules::create_autoscaler, .request = api::create(wanted(pass.job))});
+    return;
+  }
+  if (is_suspended(pass.job)) {
+    pass.add(Step{.rule = &rules::delete_autoscaler, .request = api::remove(*current)});
+    return;
+  }
+  const auto next = wanted(pass.job);
+  if (equal(next->spec, current->spec)) return;
+  next->metadata.resourceVersion = current->metadata.resourceVersion;
+  pass.add(Step{.rule = &rules::update_autoscaler, .request = api::update(next)});
+}
+
+}  // namespace ddptwin::controller::pytorchjob

@@ -1,0 +1,160 @@
+#include "controller/pytorchjob/controller.hpp"
+
+#include <algorithm>
+
+#include "controller/pytorchjob/defaults.hpp"
+#include "controller/pytorchjob/plan.hpp"
+
+namespace ddptwin::controller::pytorchjob {
+namespace {
+
+constexpr Duration resync_period = std::chrono::hours(10);
+
+bool is_pod_group(const KindInfo& kind) { return kind.kind == "PodGroup"; }
+
+// Kubernetes makes no difference between the two kinds a replica has.
+std::string_view expected_what(const KindInfo& kind) {
+  return &kind == &Pod::info() ? "pods" : "services";
+}
+
+// The job that the object says is its controller; empty when it is of another kind.
+Key owner_key(const Object& object) {
+  const OwnerReference* owner = object.metadata.controller();
+  if (owner == nullptr || owner->kind != "PyTorchJob" ||
+      !owner->apiVersion.starts_with("kubeflow.org/"))
+    return {};
+  return object.metadata.namespace_ + "/" + owner->name;
+}
+
+// It exists in the cache, with the UID that the reference means.
+bool is_owner_live(const Object& object, const Cache& cache) {
+  const OwnerReference* owner = object.metadata.controller();
+  if (owner == nullptr) return false;
+  const auto job = cache.find<PyTorchJob>(object.metadata.namespace_, owner->name);
+  return job && job->metadata.uid == owner->uid;
+}
+
+void wake(Reaction& reaction, Key key) {
+  if (!key.empty()) reaction.wake.push_back({std::move(key)});
+}
+
+// A new job is defaulted and gets its first condition in the cache alone (Q23).
+Reaction job_appeared(const PyTorchJob& job, Time now) {
+  Reaction reaction;
+  auto spec = defaulted(*job.spec);
+  if (!spec) {
+    reaction.panic = spec.error().message;
+    return reaction;
+  }
+  auto cached = std::make_shared<PyTorchJob>(job);
+  cached->spec = Verbatim<PyTorchJobSpec>(std::move(*spec));
+  if (!cached->status) cached->status.emplace();
+  set_condition(*cached->status,
+                {condition::created, true, reason::created,
+                 "PyTorchJob " + job.metadata.name + " is created."},
+                now);
+  reaction.replace_cached = std::move(cached);
+  wake(reaction, key_of(job.metadata));
+  return reaction;
+}
+
+Reaction dependent_changed(const Change& change, const Cache& cache, Expectations& expectations) {
+  Reaction reaction;
+  const Object& object = change.object();
+  if (change.before && change.after) {
+    if (change.before->metadata.resourceVersion == change.after->metadata.resourceVersion)
+      return reaction;
+    if (is_owner_live(*change.before, cache)) wake(reaction, owner_key(*change.before));
+    if (is_owner_live(*change.after, cache)) wake(reaction, owner_key(*change.after));
+    return reaction;
+  }
+  const std::string* type = object.metadata.label(label::replica_type);
+  if (type == nullptr || type->empty()) return reaction;
+  const Key owner = owner_key(object);
+  if (owner.empty()) return reaction;
+  const std::string key = expectation_key(owner, *type, expected_what(object.kind()));
+  expectations.lower(key, change.after ? 1 : 0, change.after ? 0 : 1);
+  wake(reaction, owner);
+  return reaction;
+}
+
+bool has_label(const ObjectMeta& metadata, std::string_view name, std::string_view value) {
+  const std::string* found = metadata.label(name);
+  return found != nullptr && *found == value;
+}
+
+bool is_labelled_for(const ObjectMeta& metadata, const std::string& job) {
+  return has_label(metadata, label::operator_name, controller_name) &&
+         has_label(metadata, label::job_name, job);
+}
+
+bool is_worker_first(TypeOrder order, Random& random) {
+  return order == TypeOrder::worker_first || (order == TypeOrder::random && random.chance(0.5));
+}
+
+// One satisfied key of any type is enough (Q13); a job without types never is (Q31).
+bool are_expectations_met(const PyTorchJob& job, const Expectations& expectations, Time now) {
+  const std::string key = key_of(job.metadata);
+  for (const auto& [type, spec] : replica_specs(job))
+    for (const std::string_view what : {"pods", "services"})
+      if (expectations.satisfied(expectation_key(key, type, what), now)) return true;
+  return false;
+}
+
+}  // namespace
+
+std::vector<Watched> PyTorchJobController::watches(const KindRegistry& kinds) const {
+  std::vector<Watched> watched{{.kind = &PyTorchJob::info(), .resync = resync_period},
+                               {.kind = &Pod::info()},
+                               {.kind = &Service::info()},
+                               {.kind = &HorizontalPodAutoscaler::info()}};
+  std::erase_if(watched, [&](const Watched& w) {
+    return kinds.find(w.kind->api_version(), w.kind->kind) == nullptr;
+  });
+  if (const KindInfo* group = pod_group_kind(kinds, settings_); group != nullptr)
+    watched.push_back({.kind = group});
+  return watched;
+}
+
+Reaction PyTorchJobController::observe(const Change& change, const Cache& cache,
+                                       Expectations& expectations, Time now) {
+  const Object& object = change.object();
+  if (&object.kind() == &PyTorchJob::info()) {
+    if (!change.before) return job_appeared(*as<PyTorchJob>(object), now);
+    Reaction reaction;
+    wake(reaction, key_of(object.metadata));
+    return reaction;
+  }
+  // The autoscaler is read, not watched for; a PodGroup has no replica type, so its coming and
+  // going wakes nobody.
+  if (&object.kind() == &HorizontalPodAutoscaler::info()) return {};
+  if (is_pod_group(object.kind()) && !(change.before && change.after)) return {};
+  return dependent_changed(change, cache, expectations);
+}
+
+Plan PyTorchJobController::plan(const Key& key, const Observed& seen, Time now) const {
+  const KeyParts parts = split_key(key);
+  View view;
+  view.job = seen.cache.find<PyTorchJob>(parts.namespace_, parts.name);
+  if (!view.job) return pytorchjob::plan(view, settings_, now);
+  for (auto& pod : seen.cache.list<Pod>(parts.namespace_)) {
+    const OwnerReference* owner = pod->metadata.controller();
+    if (owner != nullptr && owner->uid == view.job->metadata.uid &&
+        is_labelled_for(pod->metadata, parts.name))
+      view.pods.push_back(std::move(pod));
+  }
+  for (auto& service : seen.cache.list<Service>(parts.namespace_))
+    if (is_labelled_for(service->metadata, parts.name)) view.services.push_back(std::move(service));
+  view.autoscaler = seen.cache.find<HorizontalPodAutoscaler>(parts.namespace_, parts.name);
+  for (const KindInfo* kind : seen.cache.kinds())
+    if (is_pod_group(*kind)) view.pod_group_kind = kind;
+  if (view.pod_group_kind != nullptr)
+    view.pod_group = seen.cache.find(*view.pod_group_kind, parts.namespace_, parts.name);
+  view.expectations_met = are_expectations_met(*view.job, seen.expectations, now);
+  Random random = seen.random;
+  view.pods_worker_first = is_worker_first(settings_.pod_order, random);
+  view.status_worker_first = is_worker_first(settings_.status_order, random);
+  return pytorchjob::plan(view, settings_, now);
+}
+
+}  // namespace ddptwin::controller::pytorchjob

@@ -1,0 +1,26 @@
+// The PyTorchJob controller of Kubeflow's training-operator v1 under its host: what wakes it, what
+// it sees, what it keeps in memory (spec/pytorchjob.md §4.1). plan.hpp decides.
+#pragma once
+
+#include "controller/controller.hpp"
+#include "controller/pytorchjob/pass.hpp"
+
+namespace ddptwin::controller::pytorchjob {
+
+class PyTorchJobController final : public Controller {
+ public:
+  explicit PyTorchJobController(Settings settings = {}) : settings_(std::move(settings)) {}
+
+  std::string_view name() const override { return controller_name; }
+  std::vector<Watched> watches(const KindRegistry& kinds) const override;
+  Reaction observe(const Change& change, const Cache& cache, Expectations& expectations,
+                   Time now) override;
+  Plan plan(const Key& key, const Observed& seen, Time now) const override;
+
+  const Settings& settings() const { return settings_; }
+
+ private:
+  Settings settings_;
+};
+
+}  // namespace ddptwin::controller::pytorchjob

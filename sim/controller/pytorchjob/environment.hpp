@@ -1,0 +1,29 @@
+// The environment that a replica's containers get (spec/pytorchjob.md §2).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "controller/pytorchjob/profile.hpp"
+#include "core/result.hpp"
+#include "objects/pytorchjob.hpp"
+
+namespace ddptwin::controller::pytorchjob {
+
+struct InjectedVariable {
+  std::string name{};
+  std::string value{};
+  std::string_view rule{};  // why it is there, for people
+};
+
+// In upstream's order, to be appended to the env of every container (not of init containers) of the
+// replica. `job` is defaulted. The error is upstream's: "port not found", or a runtime error where
+// its code would crash (reason internal_error, Q12 c, d, e).
+Result<std::vector<InjectedVariable>> environment(const PyTorchJob& job, std::string_view type,
+                                                  int index, const Profile& profile);
+
+// §2.3 alone: nothing without an elasticPolicy.
+Result<std::vector<InjectedVariable>> elastic_environment(const PyTorchJob& job);
+
+}  // namespace ddptwin::controller::pytorchjob

@@ -1,0 +1,77 @@
+#include "controller/pytorchjob/names.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace ddptwin::controller::pytorchjob {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+std::string replica_name(std::string_view job, std::string_view type, int index) {
+  std::string name = std::string(job) + "-" + lower(type) + "-" + std::to_string(index);
+  std::replace(name.begin(), name.end(), '/', '-');
+  return name;
+}
+
+std::optional<int> replica_index(const ObjectMeta& metadata) {
+  const std::string* text = metadata.label(label::replica_index);
+  if (text == nullptr) return std::nullopt;
+  int index = 0;
+  const char* end = text->data() + text->size();
+  const auto parsed = std::from_chars(text->data(), end, index);
+  if (parsed.ec != std::errc() || parsed.ptr != end || index < 0) return std::nullopt;
+  return index;
+}
+
+std::string expectation_key(std::string_view job_key, std::string_view type,
+                            std::string_view what) {
+  return std::string(job_key) + "/" + lower(type) + "/" + std::string(what);
+}
+
+OwnerReference owner_of(const PyTorchJob& job) {
+  return OwnerReference{.apiVersion = "kubeflow.org/v1",
+                        .kind = "PyTorchJob",
+                        .name = job.metadata.name,
+                        .uid = job.metadata.uid,
+                        .controller = true,
+                        .blockOwnerDeletion = true};
+}
+
+const ReplicaSpecs& replica_specs(const PyTorchJob& job) {
+  static const ReplicaSpecs none{};
+  return job.spec->pytorchReplicaSpecs ? *job.spec->pytorchReplicaSpecs : none;
+}
+
+const ReplicaSpec* replica_spec(const PyTorchJob& job, std::string_view type) {
+  const ReplicaSpecs& specs = replica_specs(job);
+  const auto found = specs.find(type);
+  return found != specs.end() ? &found->second : nullptr;
+}
+
+bool has_master(const PyTorchJob& job) { return replica_spec(job, master_type) != nullptr; }
+
+bool is_suspended(const PyTorchJob& job) { return job.spec->runPolicy.suspend.value_or(false); }
+
+int total_replicas(const PyTorchJob& job) {
+  int total = 0;
+  for (const auto& [type, spec] : replica_specs(job)) total += spec.replicas.value_or(1);
+  return total;
+}
+
+std::optional<std::int32_t> job_port(const ReplicaSpec& spec) {
+  for (const Container& container : spec.template_.spec->containers) {
+    if (container.name != container_name) continue;
+    for (const ContainerPort& port : container.ports)
+      if (port.name == port_name) return port.containerPort;
+  }
+  return std::nullopt;
+}
+
+bool is_retryable(int exit_code) { return exit_code >= 128; }
+
+}  // namespace ddptwin::controller::pytorchjob

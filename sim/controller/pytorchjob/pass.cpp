@@ -1,0 +1,87 @@
+#include "controller/pytorchjob/pass.hpp"
+
+#include <algorithm>
+
+namespace ddptwin::controller::pytorchjob {
+
+EventText event_text(std::string_view type, std::string_view reason, std::string message) {
+  return EventText{std::string(type), std::string(reason), std::move(message)};
+}
+
+std::vector<std::string> Pass::types(bool worker_first) const {
+  std::vector<std::string> types;
+  for (const auto& [type, spec] : replica_specs(job)) types.push_back(type);
+  if (worker_first) std::reverse(types.begin(), types.end());
+  return types;
+}
+
+void Pass::note(const Rule& rule, std::string text) {
+  add(Step{.rule = &rule, .text = std::move(text)});
+}
+
+void Pass::event(const Rule& rule, std::string_view type, std::string_view reason,
+                 std::string message) {
+  std::string text = std::string(reason) + ": " + message;
+  add(Step{.rule = &rule,
+           .text = std::move(text),
+           .event = event_text(type, reason, std::move(message))});
+}
+
+void Pass::condition(NewCondition next, const Rule* rule) {
+  std::string text = std::string(next.type) + (next.status ? "=True" : "=False");
+  if (set_condition(status, std::move(next), now) && rule != nullptr) note(*rule, std::move(text));
+}
+
+void Pass::abort(const Rule& rule, Error error) {
+  note(rule, error.message);
+  plan.error = std::move(error);
+  over = true;
+}
+
+void Pass::panic(const std::string& text) {
+  if (profile().recovers_panics)
+    return abort(rules::programming_error, Error{.reason = Reason::internal_error,
+                                                 .message = "panic: " + text + " [recovered]"});
+  note(rules::programming_error, text);
+  plan.panic = text;
+  over = true;
+}
+
+Step Pass::status_step() const {
+  // Only the status subresource is written: the spec is the cached one, untouched.
+  auto updated = std::make_shared<PyTorchJob>(*seen.job);
+  updated->status = status;
+  if (!updated->status->replicaStatuses) updated->status->replicaStatuses.emplace();
+  return Step{.rule = &rules::write_status, .request = api::update(std::move(updated), "status")};
+}
+
+void Pass::write_status() {
+  static const JobStatus none{};
+  if (!same(status, seen.job->status ? *seen.job->status : none)) add(status_step());
+}
+
+Step delete_step(const Rule& rule, const KindInfo& kind, const PyTorchJob& job,
+                 const std::string& name) {
+  api::Request request;
+  request.verb = api::Verb::remove;
+  request.target = {&kind, job.metadata.namespace_, name, {}};
+  const std::string what = &kind == &Pod::info() ? "Pod" : "Service";
+  return Step{.rule = &rule,
+              .request = std::move(request),
+              .only_if_alive = true,
+              .event = event_text(normal, "SuccessfulDelete" + what,
+                                  "Deleted " + lower(what) + ": " + name),
+              .refused = event_text(warning, "FailedDelete" + what, "Error deleting: ")};
+}
+
+bool is_active(const Pod& pod) {
+  return pod.status.phase != "Succeeded" && pod.status.phase != "Failed" &&
+         !pod.metadata.deletionTimestamp;
+}
+
+bool is_of_type(const ObjectMeta& metadata, std::string_view type) {
+  const std::string* value = metadata.label(label::replica_type);
+  return value != nullptr && *value == lower(type);
+}
+
+}  // namespace ddptwin::controller::pytorchjob

@@ -1,0 +1,126 @@
+// One reconcile in the making: what was observed, the status so far, the steps so far. The files
+// pods, services, limits, cleanup, status, autoscaler and pod_group each add their part.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "controller/controller.hpp"
+#include "controller/pytorchjob/conditions.hpp"
+#include "controller/pytorchjob/init_container.hpp"
+#include "controller/pytorchjob/names.hpp"
+#include "controller/pytorchjob/profile.hpp"
+#include "controller/pytorchjob/rules.hpp"
+#include "objects/autoscaling.hpp"
+#include "objects/core_v1.hpp"
+#include "objects/pytorchjob.hpp"
+
+namespace ddptwin::controller::pytorchjob {
+
+// Upstream walks the replica types in Go's random map order, anew for the pods and for the status
+// (Q9). Here it is an input.
+enum class TypeOrder : std::uint8_t { master_first, worker_first, random };
+
+struct Settings {
+  Profile profile = default_profile();
+  InitContainerFlags init_container{};
+  std::string gang_scheduler{};  // --gang-scheduler-name; empty: none
+  TypeOrder pod_order = TypeOrder::master_first;
+  TypeOrder status_order = TypeOrder::master_first;
+};
+
+// All that a plan depends on beside the settings and the time.
+struct View {
+  std::shared_ptr<const PyTorchJob> job{};                 // as cached; null: gone
+  std::vector<std::shared_ptr<const Pod>> pods{};          // own ones (§4.2 M2), by name
+  std::vector<std::shared_ptr<const Service>> services{};  // labelled ones, by name
+  std::shared_ptr<const HorizontalPodAutoscaler> autoscaler{};
+  ObjectPtr pod_group{};
+  const KindInfo* pod_group_kind = nullptr;  // null: its CRD is not installed
+  bool expectations_met = true;
+  bool pods_worker_first = false;    // the order of M10: that of the keys, or the reverse
+  bool status_worker_first = false;  // and of M11
+};
+
+struct Pass {
+  const View& seen;
+  const Settings& settings;
+  Time now;
+  PyTorchJob job;    // the defaulted working copy
+  JobStatus status;  // computed whole, written once
+  Plan plan{};
+  bool over = false;  // upstream's pass has returned: nothing more is added
+
+  const std::string& name() const { return job.metadata.name; }
+  std::string key() const { return key_of(job.metadata); }
+  std::vector<std::string> types(bool worker_first) const;
+  const Profile& profile() const { return settings.profile; }
+
+  // A rule was taken that asks for no call.
+  void note(const Rule& rule, std::string text = {});
+  void event(const Rule& rule, std::string_view type, std::string_view reason, std::string message);
+  // With a note when it changed something and `rule` is given.
+  void condition(NewCondition next, const Rule* rule = nullptr);
+  void add(Step step) { plan.steps.push_back(std::move(step)); }
+  // Upstream returns this error here; the status is not written.
+  void abort(const Rule& rule, Error error);
+  // A runtime error of upstream's code: a crash, or an error where it recovers (Q12).
+  void panic(const std::string& text);
+  void write_status();
+  Step status_step() const;
+};
+
+inline constexpr std::string_view normal = "Normal";
+inline constexpr std::string_view warning = "Warning";
+
+EventText event_text(std::string_view type, std::string_view reason, std::string message);
+
+// Reads the target first and deletes it by name, with upstream's events (§4.3 Delete). `what` is
+// Pod or Service.
+Step delete_step(const Rule& rule, const KindInfo& kind, const PyTorchJob& job,
+                 const std::string& name);
+
+bool is_active(const Pod& pod);  // not terminal and not being deleted
+bool is_of_type(const ObjectMeta& metadata, std::string_view type);
+
+// By index 0 ... size-1, where size is the greatest index there is plus one, or `replicas` if that
+// is more; never below one (§4.3, Q6).
+template <class T>
+std::vector<std::vector<std::shared_ptr<const T>>> by_index(
+    const std::vector<std::shared_ptr<const T>>& objects, std::string_view type, int replicas) {
+  int size = 0;
+  for (const auto& object : objects)
+    if (is_of_type(object->metadata, type))
+      size = std::max(size, replica_index(object->metadata).value_or(0));
+  std::vector<std::vector<std::shared_ptr<const T>>> slices(
+      static_cast<std::size_t>(std::max(size + 1, replicas)));
+  for (const auto& object : objects) {
+    const auto index = replica_index(object->metadata);
+    if (index && is_of_type(object->metadata, type))
+      slices[static_cast<std::size_t>(*index)].push_back(object);
+  }
+  return slices;
+}
+
+// The parts of a reconcile, in the order of §4.2.
+void reconcile_autoscaler(Pass& pass);
+void clean_up(Pass& pass);  // §4.7 and §4.8
+void suspend(Pass& pass);
+void resume(Pass& pass);
+void report_abnormal_pods(Pass& pass);
+// True: a limit was reached and the pass is over.
+bool enforce_limits(Pass& pass);
+// True: pods have to wait for their group and the pass is over.
+bool sync_pod_group(Pass& pass);
+void reconcile_pods(Pass& pass, const std::string& type);
+void reconcile_services(Pass& pass, const std::string& type);
+void update_status(Pass& pass);
+
+// Of the gang scheduler, on a pod about to be created.
+void decorate_for_gang(Pass& pass, Pod& pod, std::string_view type);
+void delete_pod_group(Pass& pass);
+// The kind that the settings' gang scheduler uses; null without one or without its CRD.
+const KindInfo* pod_group_kind(const KindRegistry& kinds, const Settings& settings);
+
+}  // namespace ddptwin::controller::pytorchjob

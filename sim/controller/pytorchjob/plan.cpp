@@ -1,0 +1,136 @@
+#include "controller/pytorchjob/plan.hpp"
+
+#include "controller/pytorchjob/cleanup.hpp"
+#include "controller/pytorchjob/defaults.hpp"
+#include "controller/pytorchjob/validation.hpp"
+
+namespace ddptwin::controller::pytorchjob {
+namespace {
+
+void report_invalid(Pass& pass, Error error) {
+  pass.event(rules::invalid_job, warning, "PyTorchJobFailedValidation",
+             "PyTorchJob failed validation because " + error.message);
+  pass.plan.error = std::move(error);
+  pass.over = true;
+}
+
+// True: the job is none of this pass's business.
+bool is_left_alone(Pass& pass) {
+  const PyTorchJob& job = *pass.seen.job;
+  if (pass.profile().validates_in_reconcile)
+    if (auto valid = validate(job); !valid) {
+      report_invalid(pass, valid.error());
+      return true;
+    }
+  if (pass.profile().managed_by && is_managed_elsewhere(job.spec->runPolicy)) {
+    pass.note(rules::managed_elsewhere);
+    return true;
+  }
+  if (!pass.seen.expectations_met) {
+    pass.note(rules::expectations_unmet);
+    return true;
+  }
+  if (job.metadata.deletionTimestamp) {
+    pass.note(rules::job_is_being_deleted);
+    return true;
+  }
+  return false;
+}
+
+void reset_expectations(Pass& pass) {
+  Step step{.rule = &rules::reset_expectations};
+  for (const auto& [type, spec] : replica_specs(pass.job))
+    for (const std::string_view what : {"pods", "services"})
+      step.expected.push_back(
+          {.when = Expected::When::reset, .key = expectation_key(pass.key(), type, what)});
+  pass.add(std::move(step));
+}
+
+// The pods of a job that succeeded count as succeeded, whether they have ended or not (Q25).
+void settle_counters(Pass& pass) {
+  if (!pass.status.is_true(condition::succeeded) || !pass.status.replicaStatuses) return;
+  for (auto& [type, counters] : *pass.status.replicaStatuses) {
+    if (counters.active == 0) continue;
+    pass.note(rules::settle_counters, type);
+    counters.succeeded += counters.active;
+    counters.active = 0;
+  }
+}
+
+void finish(Pass& pass) {
+  clean_up(pass);
+  if (pass.over) return;
+  settle_counters(pass);
+  pass.write_status();
+}
+
+void converge(Pass& pass) {
+  for (const std::string& type : pass.types(pass.seen.pods_worker_first)) {
+    reconcile_pods(pass, type);
+    if (pass.over) return;
+    reconcile_services(pass, type);
+  }
+  update_status(pass);
+  pass.write_status();
+}
+
+// §4.2, Main.
+void reconcile(Pass& pass) {
+  reset_expectations(pass);
+  if (is_finished(pass.status)) return finish(pass);
+  if (is_suspended(pass.job)) {
+    suspend(pass);
+    if (!pass.over) pass.write_status();
+    return;
+  }
+  if (pass.status.is_true(condition::suspended)) resume(pass);
+  report_abnormal_pods(pass);
+  if (enforce_limits(pass)) return;
+  if (sync_pod_group(pass)) return;
+  converge(pass);
+}
+
+// On the status as it was read: the wake-up for a job that is to go (§4.2 step 7).
+void await_expiry(Pass& pass) {
+  static const JobStatus none{};
+  const JobStatus& read = pass.seen.job->status ? *pass.seen.job->status : none;
+  const auto left = time_to_expiry(pass.job.spec->runPolicy, read, pass.now);
+  if (!left) return pass.abort(rules::ttl_without_end, left.error());
+  if (!*left) return;
+  pass.note(rules::await_ttl, format_go_duration(**left));
+  if (**left > Duration::zero())
+    pass.plan.requeue_after = **left;
+  else
+    pass.plan.requeue = true;
+}
+
+}  // namespace
+
+bool is_managed_elsewhere(const RunPolicy& policy) {
+  return policy.managedBy && *policy.managedBy != "kubeflow.org/training-operator";
+}
+
+Plan plan(const View& seen, const Settings& settings, Time now) {
+  if (!seen.job) {
+    Plan nothing;
+    nothing.steps.push_back(Step{.rule = &rules::job_is_gone});
+    return nothing;
+  }
+  Pass pass{.seen = seen,
+            .settings = settings,
+            .now = now,
+            .job = *seen.job,
+            .status = seen.job->status.value_or(JobStatus{})};
+  pass.plan.about = seen.job;
+  if (is_left_alone(pass)) return std::move(pass.plan);
+  if (auto spec = defaulted(*pass.job.spec); spec)
+    pass.job.spec = Verbatim<PyTorchJobSpec>(std::move(*spec));
+  else
+    pass.panic(spec.error().message);
+  if (!pass.over) reconcile_autoscaler(pass);
+  if (!pass.over) reconcile(pass);
+  if (!pass.over) await_expiry(pass);
+  return std::move(pass.plan);
+}
+
+}  // namespace ddptwin::controller::pytorchjob

@@ -1,0 +1,162 @@
+// The pods of one replica type (spec/pytorchjob.md §3.1, §4.3).
+#include <algorithm>
+
+#include "controller/pytorchjob/environment.hpp"
+#include "controller/pytorchjob/pass.hpp"
+
+namespace ddptwin::controller::pytorchjob {
+namespace {
+
+constexpr int no_exit_code = 0xbeef;  // upstream's "no status yet", retryable by its size
+
+bool is_master_role(const Pass& pass, std::string_view type, int index) {
+  if (type == master_type) return true;
+  return pass.profile().first_worker_is_master && !has_master(pass.job) && index == 0;
+}
+
+void add_labels(const Pass& pass, StringMap& labels, std::string_view type, int index) {
+  labels[std::string(label::operator_name)] = controller_name;
+  labels[std::string(label::job_name)] = pass.name();
+  labels[std::string(label::replica_type)] = lower(type);
+  labels[std::string(label::replica_index)] = std::to_string(index);
+  if (is_master_role(pass, type, index)) labels[std::string(label::job_role)] = "master";
+}
+
+std::string pod_restart_policy(const std::string& replica_policy) {
+  return replica_policy == "ExitCode" ? "Never" : replica_policy;
+}
+
+// Everything of the pod but its environment, and what the gang scheduler adds.
+std::shared_ptr<Pod> pod_from_template(const Pass& pass, const ReplicaSpec& spec,
+                                       std::string_view type, int index) {
+  auto pod = std::make_shared<Pod>();
+  const ObjectMeta& from = spec.template_.metadata;
+  pod->metadata.name = replica_name(pass.name(), type, index);
+  pod->metadata.namespace_ = pass.job.metadata.namespace_;
+  pod->metadata.labels = from.labels;
+  pod->metadata.annotations = from.annotations;
+  pod->metadata.finalizers = from.finalizers;
+  pod->metadata.ownerReferences = std::vector{owner_of(pass.job)};
+  add_labels(pass, pod->metadata.labels.edit(), type, index);
+  pod->spec = spec.template_.spec;
+  return pod;
+}
+
+// False: the pass is over.
+bool inject(Pass& pass, PodSpec& spec, std::string_view type, int index) {
+  const auto variables = environment(pass.job, type, index, pass.profile());
+  if (!variables) {
+    if (variables.error().reason == Reason::internal_error)
+      pass.panic(variables.error().message);
+    else
+      pass.abort(rules::create_missing_pod, variables.error());
+    return false;
+  }
+  for (Container& container : spec.containers)
+    for (const InjectedVariable& variable : *variables)
+      container.env.push_back(EnvVar{.name = variable.name, .value = variable.value});
+  auto init = init_containers(pass.job, type, pass.settings.init_container);
+  if (!init) {
+    pass.abort(rules::create_missing_pod, init.error());
+    return false;
+  }
+  std::move(init->begin(), init->end(), std::back_inserter(spec.initContainers));
+  return true;
+}
+
+void create_pod(Pass& pass, const std::string& type, const ReplicaSpec& spec, int index) {
+  const std::shared_ptr<Pod> pod = pod_from_template(pass, spec, type, index);
+  PodSpec& pod_spec = pod->spec.edit();
+  if (!inject(pass, pod_spec, type, index)) return;
+  if (!pod_spec.restartPolicy.empty())
+    pass.event(rules::overwrite_restart_policy, warning,
+               pass.profile().set_event_reasons ? "SetPodTemplateRestartPolicy"
+                                                : "SettedPodTemplateRestartPolicy",
+               "Restart policy in pod template will be overwritten by restart policy in replica "
+               "spec");
+  pod_spec.restartPolicy = pod_restart_policy(spec.restartPolicy);
+  decorate_for_gang(pass, *pod, type);
+  pass.add(
+      Step{.rule = &rules::create_missing_pod,
+           .request = api::create(pod),
+           .expected = {{.when = Expected::When::before_call,
+                         .key = expectation_key(pass.key(), type, "pods"),
+                         .adds = 1}},
+           .event = event_text(normal, "SuccessfulCreatePod", "Created pod: " + pod->metadata.name),
+           .refused = event_text(warning, "FailedCreatePod", "Error creating: "),
+           .tolerated = {Reason::timeout}});
+}
+
+void delete_pod(Pass& pass, const Rule& rule, const std::string& type, const Pod& pod) {
+  Step step = delete_step(rule, Pod::info(), pass.job, pod.metadata.name);
+  step.expected = {{.when = Expected::When::after_call,
+                    .key = expectation_key(pass.key(), type, "pods"),
+                    .dels = 1}};
+  pass.add(std::move(step));
+}
+
+int exit_code_of(Pass& pass, const Pod& pod) {
+  int code = no_exit_code;
+  for (const ContainerStatus& status : pod.status.containerStatuses) {
+    if (status.name != container_name || !status.state.terminated) continue;
+    code = status.state.terminated->exitCode;
+    pass.event(rules::report_exit_code, normal, "ExitedWithCode",
+               "Pod: " + pod.metadata.namespace_ + "." + pod.metadata.name + " exited with code " +
+                   std::to_string(code));
+  }
+  return code;
+}
+
+void handle_failed(Pass& pass, const std::string& type, const ReplicaSpec& spec, const Pod& pod,
+                   int exit_code) {
+  const std::string& policy = spec.restartPolicy;
+  const bool by_code = policy == "ExitCode";
+  if (policy == "OnFailure" || policy == "Always" || (by_code && is_retryable(exit_code))) {
+    delete_pod(pass, rules::replace_failed_pod, type, pod);
+    const std::string message =
+        "job " + pass.name() + " is restarting because " + type + " replica(s) failed.";
+    pass.event(rules::replace_failed_pod, warning, reason::restarting, message);
+    pass.condition({condition::restarting, true, reason::restarting, message});
+  } else if (by_code && pass.profile().permanent_exit_code_fails) {
+    const std::string message =
+        "job \"" + pass.name() + "\" is failing because \"" + type + "\" replica(s) failed.";
+    pass.event(rules::permanent_exit_code, warning, reason::failed, message);
+    pass.condition({condition::failed, true, reason::failed, message});
+  }
+}
+
+// Counted from the list, also when it was deleted a moment ago.
+void count(ReplicaStatus& counters, const Pod& pod) {
+  if (pod.status.phase == "Running")
+    ++(pod.metadata.deletionTimestamp ? counters.failed : counters.active);
+  else if (pod.status.phase == "Succeeded")
+    ++counters.succeeded;
+  else if (pod.status.phase == "Failed")
+    ++counters.failed;
+}
+
+}  // namespace
+
+void reconcile_pods(Pass& pass, const std::string& type) {
+  const ReplicaSpec& spec = *replica_spec(pass.job, type);
+  const int replicas = spec.replicas.value_or(1);
+  if (!pass.status.replicaStatuses) pass.status.replicaStatuses.emplace();
+  ReplicaStatus& counters = (*pass.status.replicaStatuses)[type] = ReplicaStatus{};
+  const auto slices = by_index(pass.seen.pods, type, replicas);
+  for (std::size_t i = 0; i < slices.size() && !pass.over; ++i) {
+    const int index = static_cast<int>(i);
+    if (slices[i].empty()) {
+      create_pod(pass, type, spec, index);
+    } else if (slices[i].size() > 1) {
+      pass.note(rules::several_pods_at_index, type + " " + std::to_string(index));
+    } else {
+      const Pod& pod = *slices[i].front();
+      if (index >= replicas) delete_pod(pass, rules::scale_down_pod, type, pod);
+      const int exit_code = exit_code_of(pass, pod);
+      if (pod.status.phase == "Failed") handle_failed(pass, type, spec, pod, exit_code);
+      count(counters, pod);
+    }
+  }
+}
+
+}  // namespace ddptwin::controller::pytorchjob
