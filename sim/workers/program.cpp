@@ -21,17 +21,28 @@ int refuse(const std::string& why) {
   return 2;
 }
 
+// Comes back only if it cannot.
+int run_file(const std::string& file, const std::vector<std::string>& arguments) {
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  ::execv(file.c_str(), argv.data());
+  return refuse("cannot run " + file + ": " + std::strerror(errno));
+}
+
 // The other engine is another program: it lies beside this one.
 int run_other(Engine engine, const std::vector<std::string>& arguments) {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::string other =
-      (self.parent_path() / (engine == Engine::gloo ? gloo_program : torch_program)).string();
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  ::execv(other.c_str(), argv.data());
-  return refuse("cannot run " + other + ": " + std::strerror(errno));
+  const char* name = engine == Engine::gloo ? gloo_program : torch_program;
+  return run_file((self.parent_path() / name).string(), arguments);
+}
+
+int run_forked(const Program& program, const std::vector<std::string>& arguments) {
+  const Parsed parsed = parse_options({arguments.begin() + 1, arguments.end()});
+  // CUDA does not survive a fork, and a warm libtorch has already seen that there is none.
+  if (parsed.options.backend == Backend::nccl) return run_file("/proc/self/exe", arguments);
+  return run_program(program, arguments);
 }
 
 }  // namespace
@@ -54,7 +65,7 @@ int run_program(const Program& program, const std::vector<std::string>& argument
       return refuse("--zygote is for the torch engine: the other starts in 2 ms");
     program.warm_up();
     return serve_zygote(*parsed.options.zygote, [&program](const std::vector<std::string>& forked) {
-      return run_program(program, forked);
+      return run_forked(program, forked);
     });
   }
   if (parsed.options.engine.value_or(program.engine) != program.engine) {

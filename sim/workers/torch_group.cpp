@@ -19,8 +19,11 @@
 #include <torch/csrc/distributed/c10d/exception.h>
 #endif
 #ifdef DDPTWIN_NCCL
-#define USE_C10D_NCCL
-#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+#include <dlfcn.h>
+
+#include <filesystem>
+
+#include "nccl_module.hpp"
 #endif
 
 namespace ddptwin::workers {
@@ -134,29 +137,38 @@ c10::intrusive_ptr<ProcessGroup> make_gloo(const Store& store, const Options& op
 }
 
 #ifdef DDPTWIN_NCCL
-c10::intrusive_ptr<ProcessGroup> make_nccl(const Store& store, const Options& options,
+MakeNccl load_nccl_module() {
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
+  const std::string file = (self.parent_path() / nccl_module_file).string();
+  void* module = ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  void* function = module == nullptr ? nullptr : ::dlsym(module, nccl_module_function);
+  if (function == nullptr) throw PythonError("RuntimeError", ::dlerror());
+  return reinterpret_cast<MakeNccl>(function);
+}
+
+c10::intrusive_ptr<ProcessGroup> make_nccl(const Options& options,
                                            const RankEnvironment& environment) {
-  if (!at::hasCUDA()) throw PythonError("RuntimeError", "nccl2 requires at least one CUDA device");
-  auto wanted = c10d::ProcessGroupNCCL::Options::create();
-  wanted->timeout = milliseconds(options.timeout);
-  return c10::make_intrusive<c10d::ProcessGroupNCCL>(with_prefix("cuda/", with_prefix("0/", store)),
-                                                     environment.rank, environment.world_size,
-                                                     wanted);
+  const MakeNccl make =
+      load_nccl_module();  // first: without it, and a GPU, nobody need be waited for
+  const Store store = with_prefix("cuda/", with_prefix("0/", make_store(options, environment)));
+  c10::intrusive_ptr<ProcessGroup> group;
+  make(&store, environment.rank, environment.world_size, environment.local_rank,
+       static_cast<long>(milliseconds(options.timeout).count()), &group);
+  return group;
 }
 #endif
 
 // Text as Python's `init_process_group("nccl")` of a build without it (§9.6).
 c10::intrusive_ptr<ProcessGroup> make_group(const Options& options,
                                             const RankEnvironment& environment) {
-#ifndef DDPTWIN_NCCL
   if (options.backend == Backend::nccl) {
-    throw PythonError("RuntimeError", "Distributed package doesn't have NCCL built in");
-  }
-#endif
-  const Store store = make_store(options, environment);
 #ifdef DDPTWIN_NCCL
-  if (options.backend == Backend::nccl) return make_nccl(store, options, environment);
+    return make_nccl(options, environment);
+#else
+    throw PythonError("RuntimeError", "Distributed package doesn't have NCCL built in");
 #endif
+  }
+  const Store store = make_store(options, environment);
   return make_gloo(store, options, environment);
 }
 
