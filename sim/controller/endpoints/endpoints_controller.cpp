@@ -1,0 +1,123 @@
+#include "controller/endpoints/endpoints_controller.hpp"
+
+#include <algorithm>
+
+#include "controller/endpoints/membership.hpp"
+#include "controller/endpoints/rules.hpp"
+#include "objects/codec.hpp"
+
+namespace ddptwin::controller {
+namespace {
+
+using namespace endpoints;
+
+constexpr std::string_view managed_by = "endpoints.kubernetes.io/managed-by";
+constexpr std::string_view manager = "endpoint-controller";
+
+EndpointAddress address_of(const Pod& pod, const Service& service) {
+  EndpointAddress address{.ip = pod.status.podIP, .hostname = hostname_in(pod, service)};
+  if (!pod.spec->nodeName.empty()) address.nodeName = pod.spec->nodeName;
+  address.targetRef = endpoints::reference_to(pod);
+  return address;
+}
+
+// A port and the addresses behind it.
+struct PortGroup {
+  std::optional<EndpointPort> port{};
+  std::vector<EndpointAddress> ready{};
+  std::vector<EndpointAddress> not_ready{};
+};
+
+void add_member(std::vector<PortGroup>& groups, const std::optional<EndpointPort>& port,
+                const EndpointAddress& address, bool ready) {
+  const auto same = [&](const PortGroup& group) {
+    return group.port.has_value() == port.has_value() && (!port || equal(*group.port, *port));
+  };
+  auto group = std::find_if(groups.begin(), groups.end(), same);
+  if (group == groups.end()) group = groups.insert(groups.end(), PortGroup{port, {}, {}});
+  (ready ? group->ready : group->not_ready).push_back(address);
+}
+
+std::vector<PortGroup> port_groups(const Service& service, const Cache& cache) {
+  const bool all_count = service.spec->publishNotReadyAddresses;
+  const auto terminating = all_count ? Terminating::kept : Terminating::left_out;
+  std::vector<PortGroup> groups;
+  for (const PodPtr& pod : selected_pods(service, cache)) {
+    if (!is_member(*pod, terminating)) continue;
+    const EndpointAddress address = address_of(*pod, service);
+    const bool ready = all_count || is_ready(*pod);
+    if (service.spec->ports.empty()) add_member(groups, std::nullopt, address, ready);
+    for (const ServicePort& port : service.spec->ports)
+      if (const auto number = port_in_pod(port, *pod))
+        add_member(groups,
+                   EndpointPort{.name = port.name,
+                                .port = *number,
+                                .protocol = port.protocol,
+                                .appProtocol = port.appProtocol},
+                   address, ready);
+  }
+  return groups;
+}
+
+// Ports with the same addresses behind them share a subset.
+std::vector<EndpointSubset> subsets_of(const Service& service, const Cache& cache) {
+  std::vector<EndpointSubset> subsets;
+  for (PortGroup& group : port_groups(service, cache)) {
+    auto subset = std::find_if(subsets.begin(), subsets.end(), [&](const EndpointSubset& s) {
+      return equal(s.addresses, group.ready) && equal(s.notReadyAddresses, group.not_ready);
+    });
+    if (subset == subsets.end())
+      subset =
+          subsets.insert(subsets.end(), {std::move(group.ready), std::move(group.not_ready), {}});
+    if (group.port) subset->ports.push_back(*group.port);
+  }
+  return subsets;
+}
+
+Step delete_step(const KeyParts& key) {
+  auto gone = std::make_shared<Endpoints>();
+  gone->metadata.namespace_ = key.namespace_;
+  gone->metadata.name = key.name;
+  return {.rule = &rules::delete_endpoints,
+          .request = api::remove(*gone),
+          .tolerated = {Reason::not_found}};
+}
+
+}  // namespace
+
+std::vector<Watched> EndpointsController::watches(const KindRegistry&) const {
+  return {{&Service::info(), {}, {}}, {&Pod::info(), {}, {}}, {&Endpoints::info(), {}, {}}};
+}
+
+// Endpoints are looked at when they go: somebody may have deleted what the service still needs.
+Reaction EndpointsController::observe(const Change& change, const Cache& cache, Expectations&,
+                                      Time) {
+  const Object& object = change.object();
+  if (as<Pod>(object) != nullptr) return {.wake = services_of(change, cache)};
+  if (as<Endpoints>(object) != nullptr && change.after) return {};
+  return {.wake = {{key_of(object.metadata), {}}}};
+}
+
+Plan EndpointsController::plan(const Key& key, const Observed& seen, Time) const {
+  const KeyParts parts = split_key(key);
+  const auto service = seen.cache.find<Service>(parts.namespace_, parts.name);
+  const auto current = seen.cache.find<Endpoints>(parts.namespace_, parts.name);
+  if (!service) return current ? Plan{.steps = {delete_step(parts)}} : Plan{};
+  if (!is_selecting(*service)) return {};
+  const std::vector<EndpointSubset> subsets = subsets_of(*service, seen.cache);
+  const StringMap labels = endpoint_labels(*service, managed_by, manager);
+  if (current && equal(current->subsets, subsets) && *current->metadata.labels == labels) return {};
+  const auto wanted = current ? std::static_pointer_cast<Endpoints>(current->clone())
+                              : std::make_shared<Endpoints>();
+  wanted->metadata.namespace_ = parts.namespace_;
+  wanted->metadata.name = parts.name;
+  wanted->metadata.labels = labels;
+  wanted->subsets = subsets;
+  if (current)
+    return {.about = wanted,
+            .steps = {{.rule = &rules::update_endpoints, .request = api::update(wanted)}}};
+  return {.about = wanted,
+          .steps = {{.rule = &rules::create_endpoints, .request = api::create(wanted)}}};
+}
+
+}  // namespace ddptwin::controller

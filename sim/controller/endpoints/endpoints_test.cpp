@@ -1,0 +1,432 @@
+// What the three controllers of this folder write, as text: a service and its pods in, API calls
+// out. The ids are those of spec/kubernetes.md §8.7.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "controller/endpoints/endpoints_controller.hpp"
+#include "controller/endpoints/mirroring_controller.hpp"
+#include "controller/endpoints/slice_controller.hpp"
+#include "objects/codec.hpp"
+#include "objects/discovery_v1.hpp"
+
+namespace ddptwin::controller {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class FakeCache final : public Cache {
+ public:
+  void put(const std::shared_ptr<Object>& object) {
+    if (object->metadata.uid.empty()) object->metadata.uid = "uid-" + object->metadata.name;
+    objects_[&object->kind()][key_of(object->metadata)] = object;
+  }
+  void drop(const Object& object) { objects_[&object.kind()].erase(key_of(object.metadata)); }
+  ObjectPtr find(const KindInfo& kind, std::string_view namespace_,
+                 std::string_view name) const override {
+    const std::string key =
+        namespace_.empty() ? std::string(name) : fmt::format("{}/{}", namespace_, name);
+    for (const ObjectPtr& object : list(kind, namespace_))
+      if (key_of(object->metadata) == key) return object;
+    return nullptr;
+  }
+  std::vector<ObjectPtr> list(const KindInfo& kind, std::string_view namespace_) const override {
+    std::vector<ObjectPtr> found;
+    const auto of_kind = objects_.find(&kind);
+    if (of_kind == objects_.end()) return found;
+    for (const auto& [key, object] : of_kind->second)
+      if (namespace_.empty() || object->metadata.namespace_ == namespace_) found.push_back(object);
+    return found;
+  }
+
+ private:
+  std::map<const KindInfo*, std::map<std::string, ObjectPtr>> objects_{};
+};
+
+std::shared_ptr<Service> service() {
+  auto object = std::make_shared<Service>();
+  object->metadata.namespace_ = "ns";
+  object->metadata.name = "h";
+  ServiceSpec& spec = object->spec.edit();
+  spec.clusterIP = "None";
+  spec.selector = {{"app", "h"}};
+  spec.ports = {{.name = "ddp", .protocol = "TCP", .port = 29500}};
+  return object;
+}
+
+struct PodShape {
+  std::string ip{};
+  bool ready = true;
+  std::string phase = "Running";
+  bool terminating = false;
+  std::string hostname{};
+  std::string subdomain{};
+  std::string app = "h";
+  std::int32_t named_port = 0;
+};
+
+std::shared_ptr<Pod> pod(const std::string& name, const PodShape& shape) {
+  auto object = std::make_shared<Pod>();
+  object->metadata.namespace_ = "ns";
+  object->metadata.name = name;
+  object->metadata.labels = StringMap{{"app", shape.app}};
+  if (shape.terminating) object->metadata.deletionTimestamp = Time(1s);
+  PodSpec& spec = object->spec.edit();
+  spec.nodeName = "node-0";
+  spec.hostname = shape.hostname;
+  spec.subdomain = shape.subdomain;
+  spec.containers = {{.name = "c"}};
+  if (shape.named_port != 0)
+    spec.containers[0].ports = {
+        {.name = "ddp", .containerPort = shape.named_port, .protocol = "TCP"}};
+  object->status.phase = shape.phase;
+  object->status.podIP = shape.ip;
+  if (!shape.ip.empty()) object->status.podIPs = {{shape.ip}};
+  object->status.conditions.resize(1);
+  object->status.conditions[0].type_ = "Ready";
+  object->status.conditions[0].status = shape.ready ? "True" : "False";
+  return object;
+}
+
+std::string text_of(const Endpoint& endpoint) {
+  const auto flag = [](const std::optional<bool>& value, const char* name) {
+    return !value ? std::string() : fmt::format(" {}{}", *value ? "" : "!", name);
+  };
+  return fmt::format(
+      "{}{}{}{}{}", endpoint.addresses.at(0), endpoint.hostname ? " " + *endpoint.hostname : "",
+      flag(endpoint.conditions.ready, "ready"), flag(endpoint.conditions.serving, "serving"),
+      flag(endpoint.conditions.terminating, "terminating"));
+}
+
+std::string text_of(const EndpointAddress& address) {
+  return address.ip + (address.hostname.empty() ? "" : " " + address.hostname);
+}
+
+std::string body_of(const Object& object) {
+  std::string out;
+  if (const auto* slice = as<EndpointSlice>(object)) {
+    for (const SlicePort& port : slice->ports) out += fmt::format(" {}:{}", *port.name, *port.port);
+    for (const Endpoint& endpoint : slice->endpoints) out += " | " + text_of(endpoint);
+  } else if (const auto* endpoints = as<Endpoints>(object)) {
+    for (const EndpointSubset& subset : endpoints->subsets) {
+      out += " {";
+      for (const EndpointPort& port : subset.ports)
+        out += fmt::format(" {}:{}", port.name, port.port);
+      for (const EndpointAddress& a : subset.addresses) out += " | " + text_of(a);
+      for (const EndpointAddress& a : subset.notReadyAddresses) out += " | not ready " + text_of(a);
+      out += " }";
+    }
+  }
+  return out;
+}
+
+// Each step as a line, and its effect brought into the cache.
+std::vector<std::string> run(const Controller& controller, FakeCache& cache,
+                             const Expectations& expectations = {}) {
+  const Plan plan = controller.plan("ns/h", Observed{cache, expectations, Random(1)}, Time(100s));
+  std::vector<std::string> lines;
+  int made = 0;
+  for (const Step& step : plan.steps) {
+    if (!step.request) {
+      lines.push_back(step.text);
+      continue;
+    }
+    const api::Request& request = *step.request;
+    std::string line = fmt::format("{} {}", to_string(request.verb), request.target.kind->kind);
+    if (request.verb == api::Verb::remove) {
+      cache.drop(*cache.find(*request.target.kind, request.target.namespace_, request.target.name));
+      line += " " + request.target.name;
+    } else {
+      auto object = request.object->clone();
+      line += " " + object->metadata.name + object->metadata.generateName + body_of(*object);
+      if (object->metadata.name.empty())
+        object->metadata.name = fmt::format("{}{}", object->metadata.generateName, ++made);
+      object->metadata.generateName.clear();
+      cache.put(object);
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+const EndpointsController endpoints_controller;
+const EndpointSliceController slice_controller;
+const EndpointSliceMirroringController mirroring_controller;
+
+TEST(EndpointControllers, a_service_without_pods_has_both_objects_empty) {
+  FakeCache cache;
+  cache.put(service());
+  EXPECT_THAT(run(endpoints_controller, cache), ElementsAre("create Endpoints h"));
+  EXPECT_THAT(run(slice_controller, cache), ElementsAre("create EndpointSlice h-"));
+  // And nothing more, as long as nothing changes.
+  EXPECT_THAT(run(endpoints_controller, cache), IsEmpty());
+  EXPECT_THAT(run(slice_controller, cache), IsEmpty());
+}
+
+TEST(EndpointControllers, a_services_labels_are_theirs_too) {
+  FakeCache cache;
+  auto labelled = service();
+  labelled->metadata.labels = StringMap{{"job", "mnist"}};
+  cache.put(labelled);
+  run(endpoints_controller, cache);
+  run(slice_controller, cache);
+  EXPECT_EQ(*cache.find<Endpoints>("ns", "h")->metadata.labels,
+            (StringMap{{"endpoints.kubernetes.io/managed-by", "endpoint-controller"},
+                       {"job", "mnist"},
+                       {"service.kubernetes.io/headless", ""}}));
+  const auto slice = cache.list<EndpointSlice>("ns").at(0);
+  EXPECT_EQ(
+      *slice->metadata.labels,
+      (StringMap{{"endpointslice.kubernetes.io/managed-by", "endpointslice-controller.k8s.io"},
+                 {"job", "mnist"},
+                 {"kubernetes.io/service-name", "h"},
+                 {"service.kubernetes.io/headless", ""}}));
+  EXPECT_EQ(slice->metadata.ownerReferences->at(0).uid, "uid-h");
+  labelled = service();
+  labelled->spec.edit().clusterIP = "10.0.0.7";
+  cache.put(labelled);
+  EXPECT_THAT(run(endpoints_controller, cache), ElementsAre("update Endpoints h"));
+  EXPECT_EQ(*cache.find<Endpoints>("ns", "h")->metadata.labels,
+            (StringMap{{"endpoints.kubernetes.io/managed-by", "endpoint-controller"}}));
+}
+
+struct Row {
+  const char* name;
+  PodShape pod;
+  bool publish_not_ready;
+  std::vector<std::string> endpoints;  // the writes of each controller
+  std::vector<std::string> slices;
+};
+
+// One pod in each state that it can be in; C189 to C192.
+TEST(EndpointControllers, each_state_of_a_pod_has_its_place) {
+  const std::string empty_endpoints = "create Endpoints h", empty_slice = "create EndpointSlice h-";
+  const std::string e = empty_endpoints + " { ddp:29500 | ", s = empty_slice + " ddp:29500 | ";
+  const Row rows[] = {
+      {"ready",
+       {.ip = "1.1.1.1"},
+       false,
+       {e + "1.1.1.1 }"},
+       {s + "1.1.1.1 ready serving !terminating"}},
+      {"C189 not ready",
+       {.ip = "1.1.1.1", .ready = false},
+       false,
+       {e + "not ready 1.1.1.1 }"},
+       {s + "1.1.1.1 !ready !serving !terminating"}},
+      {"C190 not ready, published",
+       {.ip = "1.1.1.1", .ready = false},
+       true,
+       {e + "1.1.1.1 }"},
+       {s + "1.1.1.1 ready !serving !terminating"}},
+      {"C191 terminating",
+       {.ip = "1.1.1.1", .terminating = true},
+       false,
+       {empty_endpoints},
+       {s + "1.1.1.1 !ready serving terminating"}},
+      {"C191 terminating, published",
+       {.ip = "1.1.1.1", .terminating = true},
+       true,
+       {e + "1.1.1.1 }"},
+       {s + "1.1.1.1 ready serving terminating"}},
+      {"no address yet", {}, true, {empty_endpoints}, {empty_slice}},
+      {"succeeded",
+       {.ip = "1.1.1.1", .phase = "Succeeded"},
+       true,
+       {empty_endpoints},
+       {empty_slice}},
+      {"failed", {.ip = "1.1.1.1", .phase = "Failed"}, false, {empty_endpoints}, {empty_slice}},
+      {"another's", {.ip = "1.1.1.1", .app = "db"}, false, {empty_endpoints}, {empty_slice}},
+      {"C192 hostname and subdomain",
+       {.ip = "1.1.1.1", .hostname = "m", .subdomain = "h"},
+       false,
+       {e + "1.1.1.1 m }"},
+       {s + "1.1.1.1 m ready serving !terminating"}},
+      {"C192 another subdomain",
+       {.ip = "1.1.1.1", .hostname = "m", .subdomain = "h2"},
+       false,
+       {e + "1.1.1.1 }"},
+       {s + "1.1.1.1 ready serving !terminating"}},
+      {"C192 no hostname",
+       {.ip = "1.1.1.1", .subdomain = "h"},
+       false,
+       {e + "1.1.1.1 }"},
+       {s + "1.1.1.1 ready serving !terminating"}},
+  };
+  for (const Row& row : rows) {
+    FakeCache cache;
+    auto with = service();
+    with->spec.edit().publishNotReadyAddresses = row.publish_not_ready;
+    cache.put(with);
+    cache.put(pod("p", row.pod));
+    EXPECT_EQ(run(endpoints_controller, cache), row.endpoints) << row.name;
+    EXPECT_EQ(run(slice_controller, cache), row.slices) << row.name;
+  }
+}
+
+TEST(EndpointControllers, the_empty_slice_is_filled_and_emptied_again) {
+  FakeCache cache;
+  cache.put(service());
+  run(slice_controller, cache);
+  cache.put(pod("p", {.ip = "1.1.1.1"}));
+  EXPECT_THAT(
+      run(slice_controller, cache),
+      ElementsAre("update EndpointSlice h-1 ddp:29500 | 1.1.1.1 ready serving !terminating"));
+  cache.put(pod("p", {.ip = "1.1.1.1", .phase = "Failed"}));
+  EXPECT_THAT(run(slice_controller, cache), ElementsAre("update EndpointSlice h-1"));
+}
+
+TEST(EndpointControllers, a_named_port_is_looked_up_in_each_pod) {
+  FakeCache cache;
+  auto named = service();
+  named->spec.edit().ports = {
+      {.name = "ddp",
+       .protocol = "TCP",
+       .port = 29500,
+       .targetPort = IntOrString{.text = "ddp", .is_text = true}},
+      {.name = "m", .protocol = "TCP", .port = 90, .targetPort = IntOrString{.number = 91}}};
+  cache.put(named);
+  cache.put(pod("a", {.ip = "1.1.1.1", .named_port = 500}));
+  cache.put(pod("b", {.ip = "1.1.1.2", .named_port = 501}));
+  cache.put(pod("x", {.ip = "1.1.1.3"}));
+  EXPECT_THAT(run(endpoints_controller, cache),
+              ElementsAre("create Endpoints h { ddp:500 | 1.1.1.1 }"
+                          " { m:91 | 1.1.1.1 | 1.1.1.2 | 1.1.1.3 } { ddp:501 | 1.1.1.2 }"));
+  const std::string state = " ready serving !terminating";
+  EXPECT_THAT(run(slice_controller, cache),
+              ElementsAre("create EndpointSlice h- ddp:500 m:91 | 1.1.1.1" + state,
+                          "create EndpointSlice h- ddp:501 m:91 | 1.1.1.2" + state,
+                          "create EndpointSlice h- m:91 | 1.1.1.3" + state));
+}
+
+TEST(EndpointControllers, a_headless_service_needs_no_ports) {
+  FakeCache cache;
+  auto bare = service();
+  bare->spec.edit().ports.clear();
+  cache.put(bare);
+  cache.put(pod("a", {.ip = "1.1.1.1"}));
+  EXPECT_THAT(run(endpoints_controller, cache), ElementsAre("create Endpoints h { | 1.1.1.1 }"));
+  EXPECT_THAT(run(slice_controller, cache),
+              ElementsAre("create EndpointSlice h- | 1.1.1.1 ready serving !terminating"));
+}
+
+TEST(EndpointControllers, a_slice_has_a_hundred_endpoints_at_most) {
+  FakeCache cache;
+  cache.put(service());
+  for (int i = 0; i < 150; ++i)
+    cache.put(pod(fmt::format("p-{:03}", i), {.ip = fmt::format("1.1.1.{}", i)}));
+  EXPECT_EQ(run(slice_controller, cache).size(), 2U);
+  EXPECT_EQ(cache.list<EndpointSlice>("ns").at(0)->endpoints.size(), 100U);
+  // What leaves makes room where it was, and what comes goes there.
+  cache.drop(*cache.find<Pod>("ns", "p-003"));
+  cache.put(pod("z", {.ip = "2.2.2.2"}));
+  const auto lines = run(slice_controller, cache);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0], testing::AllOf(HasSubstr("update EndpointSlice h-1"), HasSubstr("2.2.2.2"),
+                                       testing::Not(HasSubstr("1.1.1.3 "))));
+}
+
+TEST(EndpointControllers, slices_that_overlap_become_one) {
+  FakeCache cache;
+  cache.put(service());
+  cache.put(pod("a", {.ip = "1.1.1.1"}));
+  run(slice_controller, cache);
+  auto twin = std::static_pointer_cast<EndpointSlice>(cache.list<EndpointSlice>("ns")[0]->clone());
+  twin->metadata.name = "h-2";
+  cache.put(twin);
+  EXPECT_THAT(run(slice_controller, cache), ElementsAre("delete EndpointSlice h-2"));
+}
+
+// A lost or late watch must not make a second slice.
+TEST(EndpointControllers, an_own_slice_not_seen_yet_is_waited_for) {
+  FakeCache cache;
+  cache.put(service());
+  Expectations expectations;
+  expectations.raise("ns/h", 1, 0, Time(100s));
+  EXPECT_THAT(run(slice_controller, cache, expectations),
+              ElementsAre("a slice it made is not seen yet"));
+  EndpointSliceController observer;
+  run(slice_controller, cache);
+  observer.observe({nullptr, cache.list<EndpointSlice>("ns").at(0)}, cache, expectations, Time());
+  EXPECT_THAT(run(slice_controller, cache, expectations), IsEmpty());
+}
+
+TEST(EndpointControllers, services_that_choose_no_pods_are_left_alone) {
+  FakeCache cache;
+  auto without = service();
+  without->spec.edit().selector.clear();
+  cache.put(without);
+  EXPECT_THAT(run(endpoints_controller, cache), IsEmpty());
+  EXPECT_THAT(run(slice_controller, cache), IsEmpty());
+  auto external = service();
+  external->spec.edit().type_ = "ExternalName";
+  cache.put(external);
+  EXPECT_THAT(run(endpoints_controller, cache), IsEmpty());
+  EXPECT_THAT(run(slice_controller, cache), IsEmpty());
+}
+
+TEST(EndpointControllers, endpoints_go_with_their_service) {
+  FakeCache cache;
+  cache.put(service());
+  run(endpoints_controller, cache);
+  run(slice_controller, cache);
+  cache.drop(*service());
+  EXPECT_THAT(run(endpoints_controller, cache), ElementsAre("delete Endpoints h"));
+  EXPECT_THAT(run(slice_controller, cache), IsEmpty());  // the garbage collector's work
+}
+
+TEST(EndpointControllers, endpoints_written_by_hand_are_mirrored) {
+  FakeCache cache;
+  auto without = service();
+  without->spec.edit().selector.clear();
+  cache.put(without);
+  auto manual = std::make_shared<Endpoints>();
+  manual->metadata.namespace_ = "ns";
+  manual->metadata.name = "h";
+  manual->metadata.labels = StringMap{{"own", "label"}};
+  manual->metadata.annotations =
+      StringMap{{"endpoints.kubernetes.io/last-change-trigger-time", "x"}, {"note", "y"}};
+  manual->subsets = {{.addresses = {{.ip = "9.9.9.1", .hostname = "m"}},
+                      .notReadyAddresses = {{.ip = "9.9.9.3"}},
+                      .ports = {{.name = "ddp", .port = 29500, .protocol = "TCP"}}}};
+  cache.put(manual);
+  EXPECT_THAT(run(mirroring_controller, cache),
+              ElementsAre("create EndpointSlice h- ddp:29500 | 9.9.9.1 m ready | 9.9.9.3 !ready"));
+  const auto slice = cache.list<EndpointSlice>("ns").at(0);
+  EXPECT_EQ(*slice->metadata.labels, (StringMap{{"endpointslice.kubernetes.io/managed-by",
+                                                 "endpointslicemirroring-controller.k8s.io"},
+                                                {"kubernetes.io/service-name", "h"},
+                                                {"own", "label"}}));
+  EXPECT_EQ(*slice->metadata.annotations, (StringMap{{"note", "y"}}));
+  EXPECT_EQ(slice->metadata.ownerReferences->at(0).kind, "Endpoints");
+  EXPECT_THAT(run(mirroring_controller, cache), IsEmpty());
+  cache.put(service());  // with a selector they are not by hand any more
+  EXPECT_THAT(run(mirroring_controller, cache), ElementsAre("delete EndpointSlice h-1"));
+}
+
+TEST(EndpointControllers, a_pod_wakes_the_services_that_choose_it_or_did) {
+  FakeCache cache;
+  cache.put(service());
+  EndpointsController controller;
+  Expectations none;
+  const auto woken = [&](const ObjectPtr& before, const ObjectPtr& after) {
+    std::vector<std::string> keys;
+    for (const auto& wake : controller.observe({before, after}, cache, none, Time()).wake)
+      keys.push_back(wake.key);
+    return keys;
+  };
+  const auto p = pod("p", {.ip = "1.1.1.1"}), moved = pod("p", {.ip = "1.1.1.1", .app = "db"});
+  auto annotated = pod("p", {.ip = "1.1.1.1"});
+  annotated->metadata.annotations = StringMap{{"a", "b"}};
+  EXPECT_THAT(woken(nullptr, p), ElementsAre("ns/h"));
+  EXPECT_THAT(woken(p, moved), ElementsAre("ns/h"));
+  EXPECT_THAT(woken(p, nullptr), ElementsAre("ns/h"));
+  EXPECT_THAT(woken(p, pod("p", {.ip = "1.1.1.1", .ready = false})), ElementsAre("ns/h"));
+  EXPECT_THAT(woken(p, annotated), IsEmpty());
+  EXPECT_THAT(woken(nullptr, moved), IsEmpty());
+}
+
+}  // namespace
+}  // namespace ddptwin::controller

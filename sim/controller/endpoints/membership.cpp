@@ -1,0 +1,109 @@
+#include "controller/endpoints/membership.hpp"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "objects/codec.hpp"
+#include "objects/selector.hpp"
+
+namespace ddptwin::controller::endpoints {
+namespace {
+
+bool is_sidecar(const Container& container) { return container.restartPolicy == "Always"; }
+
+// All of a pod that an endpoint shows or that decides whether there is one.
+auto shown(const Pod& pod) {
+  return std::tuple(pod.status.podIP, pod.status.phase, pod.spec->nodeName, pod.spec->hostname,
+                    pod.spec->subdomain, is_ready(pod), pod.metadata.deletionTimestamp.has_value());
+}
+
+bool is_relevant(const Change& change) {
+  const auto before = as<Pod>(change.before), after = as<Pod>(change.after);
+  if (!before || !after || before == after) return true;
+  return shown(*before) != shown(*after) || *before->metadata.labels != *after->metadata.labels ||
+         !equal(before->status.podIPs, after->status.podIPs);
+}
+
+bool selects(const Service& service, const Object* pod) {
+  return pod != nullptr &&
+         LabelMatcher::from(service.spec->selector).matches(*pod->metadata.labels);
+}
+
+}  // namespace
+
+bool is_selecting(const Service& service) {
+  return service.spec->type_ != "ExternalName" && !service.spec->selector.empty();
+}
+
+bool is_headless(const Service& service) { return service.spec->clusterIP == "None"; }
+
+std::vector<PodPtr> selected_pods(const Service& service, const Cache& cache) {
+  std::vector<PodPtr> pods = cache.list<Pod>(service.metadata.namespace_);
+  std::erase_if(pods, [&](const PodPtr& pod) { return !selects(service, pod.get()); });
+  return pods;
+}
+
+bool is_member(const Pod& pod, Terminating terminating) {
+  if (pod.status.phase == "Succeeded" || pod.status.phase == "Failed") return false;
+  if (pod.status.podIP.empty() && pod.status.podIPs.empty()) return false;
+  return terminating == Terminating::kept || !pod.metadata.deletionTimestamp;
+}
+
+bool is_ready(const Pod& pod) {
+  const auto* ready = pod.status.condition("Ready");
+  return ready != nullptr && ready->status == "True";
+}
+
+std::optional<std::int32_t> port_in_pod(const ServicePort& port, const Pod& pod) {
+  if (!port.targetPort) return port.port;
+  if (!port.targetPort->is_text)
+    return port.targetPort->number != 0 ? port.targetPort->number : port.port;
+  const auto named = [&](const Container& container) -> std::optional<std::int32_t> {
+    for (const ContainerPort& candidate : container.ports)
+      if (candidate.name == port.targetPort->text && candidate.protocol == port.protocol)
+        return candidate.containerPort;
+    return std::nullopt;
+  };
+  for (const Container& container : pod.spec->containers)
+    if (const auto number = named(container)) return number;
+  for (const Container& container : pod.spec->initContainers)
+    if (is_sidecar(container))
+      if (const auto number = named(container)) return number;
+  return std::nullopt;
+}
+
+std::string hostname_in(const Pod& pod, const Service& service) {
+  return pod.spec->subdomain == service.metadata.name ? pod.spec->hostname : std::string();
+}
+
+ObjectReference reference_to(const Pod& pod) {
+  return {.kind = "Pod",
+          .namespace_ = pod.metadata.namespace_,
+          .name = pod.metadata.name,
+          .uid = pod.metadata.uid};
+}
+
+StringMap endpoint_labels(const Service& service, std::string_view managed_by_key,
+                          std::string_view manager) {
+  StringMap labels = *service.metadata.labels;
+  labels.insert_or_assign(std::string(managed_by_key), std::string(manager));
+  if (is_headless(service))
+    labels.insert_or_assign(std::string(headless_label), std::string());
+  else if (const auto found = labels.find(headless_label); found != labels.end())
+    labels.erase(found);
+  return labels;
+}
+
+std::vector<Reaction::Wake> services_of(const Change& pod_change, const Cache& cache) {
+  std::vector<Reaction::Wake> wake;
+  if (!is_relevant(pod_change)) return wake;
+  const auto services = cache.list<Service>(pod_change.object().metadata.namespace_);
+  for (const ServicePtr& service : services)
+    if (is_selecting(*service) &&
+        (selects(*service, pod_change.before.get()) || selects(*service, pod_change.after.get())))
+      wake.push_back({key_of(service->metadata), {}});
+  return wake;
+}
+
+}  // namespace ddptwin::controller::endpoints

@@ -1,0 +1,142 @@
+#include "controller/endpoints/mirroring_controller.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "controller/endpoints/membership.hpp"
+#include "controller/endpoints/rules.hpp"
+#include "controller/endpoints/slices.hpp"
+
+namespace ddptwin::controller {
+namespace {
+
+using namespace endpoints;
+
+constexpr std::string_view manager = "endpointslicemirroring-controller.k8s.io";
+constexpr std::string_view skip_label = "endpointslice.kubernetes.io/skip-mirror";
+constexpr std::string_view leader_annotation = "control-plane.alpha.kubernetes.io/leader";
+constexpr Duration own_write_unseen_delay = 1s;
+// Said of the Endpoints alone, and wrong of its mirror.
+constexpr std::array<std::string_view, 2> annotations_not_copied{
+    "endpoints.kubernetes.io/last-change-trigger-time",
+    "kubectl.kubernetes.io/last-applied-configuration"};
+
+bool is_ours(const Object& slice) {
+  const std::string* label = slice.metadata.label(slice_manager_label);
+  return label != nullptr && *label == manager;
+}
+
+bool is_mirrored(const Endpoints* endpoints, const Service* service) {
+  if (endpoints == nullptr || service == nullptr || !service->spec->selector.empty()) return false;
+  const std::string* skip = endpoints->metadata.label(skip_label);
+  return (skip == nullptr || *skip != "true") &&
+         !endpoints->metadata.annotations->contains(leader_annotation);
+}
+
+std::vector<SlicePort> ports_of(const EndpointSubset& subset) {
+  std::vector<SlicePort> ports;
+  for (const EndpointPort& port : subset.ports)
+    ports.push_back({.name = port.name,
+                     .protocol = port.protocol,
+                     .port = port.port,
+                     .appProtocol = port.appProtocol});
+  return ports;
+}
+
+Endpoint endpoint_of(const EndpointAddress& address, bool ready) {
+  Endpoint endpoint{.addresses = {address.ip}, .conditions = {.ready = ready}};
+  if (!address.hostname.empty()) endpoint.hostname = address.hostname;
+  endpoint.targetRef = address.targetRef;
+  endpoint.nodeName = address.nodeName;
+  return endpoint;
+}
+
+void add(std::vector<SliceGroup>& groups, const EndpointSubset& subset,
+         const EndpointAddress& address, bool ready) {
+  const std::string family = address.ip.find(':') != std::string::npos ? "IPv6" : "IPv4";
+  const auto ports = ports_of(subset);
+  auto group = std::find_if(groups.begin(), groups.end(), [&](const SliceGroup& g) {
+    return g.address_type == family && same_ports(g.ports, ports);
+  });
+  if (group == groups.end()) group = groups.insert(groups.end(), {family, ports, {}});
+  group->endpoints.push_back(endpoint_of(address, ready));
+}
+
+std::vector<SliceGroup> groups_of(const Endpoints& endpoints) {
+  std::vector<SliceGroup> groups;
+  for (const EndpointSubset& subset : endpoints.subsets) {
+    for (const EndpointAddress& address : subset.addresses) add(groups, subset, address, true);
+    for (const EndpointAddress& address : subset.notReadyAddresses)
+      add(groups, subset, address, false);
+  }
+  return groups;
+}
+
+SliceShape shape_of(const Endpoints& endpoints) {
+  SliceShape shape{.namespace_ = endpoints.metadata.namespace_,
+                   .service = endpoints.metadata.name,
+                   .labels = *endpoints.metadata.labels,
+                   .annotations = *endpoints.metadata.annotations,
+                   .owner = {.apiVersion = "v1",
+                             .kind = "Endpoints",
+                             .name = endpoints.metadata.name,
+                             .uid = endpoints.metadata.uid,
+                             .controller = true,
+                             .blockOwnerDeletion = true},
+                   .endpoints_max = EndpointSliceMirroringController::endpoints_per_slice_max};
+  shape.labels.insert_or_assign(std::string(slice_manager_label), std::string(manager));
+  shape.labels.insert_or_assign(std::string(service_name_label), endpoints.metadata.name);
+  for (const std::string_view name : annotations_not_copied)
+    if (const auto found = shape.annotations.find(name); found != shape.annotations.end())
+      shape.annotations.erase(found);
+  return shape;
+}
+
+std::vector<SlicePtr> mirrors_of(const KeyParts& key, const Cache& cache) {
+  std::vector<SlicePtr> slices = cache.list<EndpointSlice>(key.namespace_);
+  std::erase_if(slices, [&](const SlicePtr& slice) {
+    const std::string* name = slice->metadata.label(service_name_label);
+    return !is_ours(*slice) || name == nullptr || *name != key.name ||
+           slice->metadata.deletionTimestamp;
+  });
+  return slices;
+}
+
+}  // namespace
+
+std::vector<Watched> EndpointSliceMirroringController::watches(const KindRegistry&) const {
+  return {
+      {&Service::info(), {}, {}}, {&Endpoints::info(), {}, {}}, {&EndpointSlice::info(), {}, {}}};
+}
+
+Reaction EndpointSliceMirroringController::observe(const Change& change, const Cache&,
+                                                   Expectations& expectations, Time) {
+  const Object& object = change.object();
+  if (as<EndpointSlice>(object) == nullptr) {
+    const Key key = key_of(object.metadata);
+    if (!change.after && as<Endpoints>(object) != nullptr) expectations.forget(key);
+    return {.wake = {{key, {}}}};
+  }
+  const std::string* service = object.metadata.label(service_name_label);
+  if (!is_ours(object) || service == nullptr) return {};
+  const Key key = object.metadata.namespace_ + "/" + *service;
+  if (!change.before) expectations.lower(key, 1, 0);
+  return {.wake = {{key, {}}}};
+}
+
+Plan EndpointSliceMirroringController::plan(const Key& key, const Observed& seen, Time now) const {
+  const KeyParts parts = split_key(key);
+  const auto endpoints = seen.cache.find<Endpoints>(parts.namespace_, parts.name);
+  const auto service = seen.cache.find<Service>(parts.namespace_, parts.name);
+  const std::vector<SlicePtr> mirrors = mirrors_of(parts, seen.cache);
+  if (!is_mirrored(endpoints.get(), service.get()))
+    return {.steps = reconcile_slices({}, {}, mirrors, key)};
+  if (!seen.expectations.satisfied(key, now))
+    return {
+        .steps = {{.rule = &rules::own_write_unseen, .text = "a slice it made is not seen yet"}},
+        .requeue_after = own_write_unseen_delay};
+  return {.about = endpoints,
+          .steps = reconcile_slices(shape_of(*endpoints), groups_of(*endpoints), mirrors, key)};
+}
+
+}  // namespace ddptwin::controller

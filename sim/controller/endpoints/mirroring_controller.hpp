@@ -1,0 +1,21 @@
+// The EndpointSlice mirroring controller: Endpoints that somebody wrote by hand become slices.
+#pragma once
+
+#include "controller/controller.hpp"
+
+namespace ddptwin::controller {
+
+// Keys are Endpoints. Those of a service without a selector are copied into slices of their own,
+// which Endpoints own; all other mirrors are deleted (spec/kubernetes.md §5).
+class EndpointSliceMirroringController final : public Controller {
+ public:
+  static constexpr std::size_t endpoints_per_slice_max = 1000;
+
+  std::string_view name() const override { return "endpoint-slice-mirroring-controller"; }
+  std::vector<Watched> watches(const KindRegistry& kinds) const override;
+  Reaction observe(const Change& change, const Cache& cache, Expectations& expectations,
+                   Time now) override;
+  Plan plan(const Key& key, const Observed& seen, Time now) const override;
+};
+
+}  // namespace ddptwin::controller

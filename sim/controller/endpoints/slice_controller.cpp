@@ -1,0 +1,159 @@
+#include "controller/endpoints/slice_controller.hpp"
+
+#include <algorithm>
+
+#include "controller/endpoints/membership.hpp"
+#include "controller/endpoints/rules.hpp"
+#include "controller/endpoints/slices.hpp"
+#include "objects/codec.hpp"
+
+namespace ddptwin::controller {
+namespace {
+
+using namespace endpoints;
+
+constexpr std::string_view manager = "endpointslice-controller.k8s.io";
+// The slice's own event comes first, but for a watch that lost it.
+constexpr Duration own_write_unseen_delay = 1s;
+constexpr std::string_view zone_label = "topology.kubernetes.io/zone";
+
+bool is_ours(const Object& slice) {
+  const std::string* label = slice.metadata.label(slice_manager_label);
+  return label != nullptr && *label == manager;
+}
+
+bool is_of_family(const std::string& ip, std::string_view address_type) {
+  const bool v6 = ip.find(':') != std::string::npos;
+  return v6 == (address_type == "IPv6");
+}
+
+std::vector<std::string> addresses_of(const Pod& pod, std::string_view address_type) {
+  std::vector<std::string> addresses;
+  for (const IpEntry& entry : pod.status.podIPs)
+    if (is_of_family(entry.ip, address_type)) addresses.push_back(entry.ip);
+  if (pod.status.podIPs.empty() && is_of_family(pod.status.podIP, address_type))
+    addresses.push_back(pod.status.podIP);
+  return addresses;
+}
+
+Endpoint endpoint_of(const Pod& pod, const Service& service, const Cache& cache,
+                     std::string_view address_type) {
+  Endpoint endpoint{.addresses = addresses_of(pod, address_type)};
+  const bool serving = is_ready(pod);
+  const bool terminating = pod.metadata.deletionTimestamp.has_value();
+  endpoint.conditions = {
+      .ready = service.spec->publishNotReadyAddresses || (serving && !terminating),
+      .serving = serving,
+      .terminating = terminating};
+  if (const std::string hostname = hostname_in(pod, service); !hostname.empty())
+    endpoint.hostname = hostname;
+  endpoint.targetRef = endpoints::reference_to(pod);
+  if (pod.spec->nodeName.empty()) return endpoint;
+  endpoint.nodeName = pod.spec->nodeName;
+  if (const auto node = cache.find<Node>("", pod.spec->nodeName))
+    if (const std::string* zone = node->metadata.label(zone_label)) endpoint.zone = *zone;
+  return endpoint;
+}
+
+std::vector<SlicePort> ports_of(const Pod& pod, const Service& service) {
+  std::vector<SlicePort> ports;
+  for (const ServicePort& port : service.spec->ports)
+    if (const auto number = port_in_pod(port, pod))
+      ports.push_back({.name = port.name,
+                       .protocol = port.protocol,
+                       .port = *number,
+                       .appProtocol = port.appProtocol});
+  return ports;
+}
+
+std::vector<SliceGroup> groups_of(const Service& service, const Cache& cache,
+                                  const std::string& address_type) {
+  std::vector<SliceGroup> groups;
+  for (const PodPtr& pod : selected_pods(service, cache)) {
+    if (!is_member(*pod, Terminating::kept)) continue;
+    Endpoint endpoint = endpoint_of(*pod, service, cache, address_type);
+    if (endpoint.addresses.empty()) continue;
+    std::vector<SlicePort> ports = ports_of(*pod, service);
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const SliceGroup& g) { return equal(g.ports, ports); });
+    if (group == groups.end())
+      group = groups.insert(groups.end(), {address_type, std::move(ports), {}});
+    group->endpoints.push_back(std::move(endpoint));
+  }
+  // Kept for the next endpoint, and so that the service can be seen to have none.
+  if (groups.empty()) groups.push_back({address_type, {}, {}});
+  return groups;
+}
+
+std::vector<SlicePtr> slices_of(const Service& service, const Cache& cache) {
+  std::vector<SlicePtr> slices = cache.list<EndpointSlice>(service.metadata.namespace_);
+  std::erase_if(slices, [&](const SlicePtr& slice) {
+    const std::string* name = slice->metadata.label(service_name_label);
+    return !is_ours(*slice) || name == nullptr || *name != service.metadata.name ||
+           slice->metadata.deletionTimestamp;
+  });
+  return slices;
+}
+
+SliceShape shape_of(const Service& service) {
+  StringMap labels = endpoint_labels(service, slice_manager_label, manager);
+  labels.insert_or_assign(std::string(service_name_label), service.metadata.name);
+  return {.namespace_ = service.metadata.namespace_,
+          .service = service.metadata.name,
+          .labels = std::move(labels),
+          .owner = {.apiVersion = "v1",
+                    .kind = "Service",
+                    .name = service.metadata.name,
+                    .uid = service.metadata.uid,
+                    .controller = true,
+                    .blockOwnerDeletion = true},
+          .endpoints_max = EndpointSliceController::endpoints_per_slice_max};
+}
+
+}  // namespace
+
+std::vector<Watched> EndpointSliceController::watches(const KindRegistry&) const {
+  return {{&Service::info(), {}, {}},
+          {&Pod::info(), {}, {}},
+          {&Node::info(), {}, {}},
+          {&EndpointSlice::info(), {}, {}}};
+}
+
+Reaction EndpointSliceController::observe(const Change& change, const Cache& cache,
+                                          Expectations& expectations, Time) {
+  const Object& object = change.object();
+  if (as<Pod>(object) != nullptr) return {.wake = services_of(change, cache)};
+  if (as<Node>(object) != nullptr) return {};
+  if (as<Service>(object) != nullptr) {
+    const Key key = key_of(object.metadata);
+    if (!change.after) expectations.forget(key);
+    return {.wake = {{key, {}}}};
+  }
+  const std::string* service = object.metadata.label(service_name_label);
+  if (!is_ours(object) || service == nullptr) return {};
+  const Key key = object.metadata.namespace_ + "/" + *service;
+  if (!change.before) expectations.lower(key, 1, 0);
+  return {.wake = {{key, {}}}};
+}
+
+// Nothing is deleted with the service: the garbage collector does that through the owner.
+Plan EndpointSliceController::plan(const Key& key, const Observed& seen, Time now) const {
+  const KeyParts parts = split_key(key);
+  const auto service = seen.cache.find<Service>(parts.namespace_, parts.name);
+  if (!service || !is_selecting(*service) || service->metadata.deletionTimestamp) return {};
+  if (!seen.expectations.satisfied(key, now))
+    return {
+        .steps = {{.rule = &rules::own_write_unseen, .text = "a slice it made is not seen yet"}},
+        .requeue_after = own_write_unseen_delay};
+  std::vector<std::string> families = service->spec->ipFamilies;
+  if (families.empty()) families = {"IPv4"};
+  std::vector<SliceGroup> wanted;
+  for (const std::string& family : families)
+    for (SliceGroup& group : groups_of(*service, seen.cache, family))
+      wanted.push_back(std::move(group));
+  return {
+      .about = service,
+      .steps = reconcile_slices(shape_of(*service), wanted, slices_of(*service, seen.cache), key)};
+}
+
+}  // namespace ddptwin::controller

@@ -1,0 +1,22 @@
+// The EndpointSlice controller: what CoreDNS and kube-proxy read.
+#pragma once
+
+#include "controller/controller.hpp"
+
+namespace ddptwin::controller {
+
+// Keys are services. One slice for each address family and list of ports, at most
+// endpoints_per_slice_max endpoints in each; a service without endpoints has one empty slice of
+// each family (spec/kubernetes.md §5).
+class EndpointSliceController final : public Controller {
+ public:
+  static constexpr std::size_t endpoints_per_slice_max = 100;
+
+  std::string_view name() const override { return "endpoint-slice-controller"; }
+  std::vector<Watched> watches(const KindRegistry& kinds) const override;
+  Reaction observe(const Change& change, const Cache& cache, Expectations& expectations,
+                   Time now) override;
+  Plan plan(const Key& key, const Observed& seen, Time now) const override;
+};
+
+}  // namespace ddptwin::controller

@@ -1,0 +1,41 @@
+// Making existing slices into wanted ones with as few writes as may be: what the EndpointSlice
+// controller and the mirroring controller have in common. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controller/controller.hpp"
+#include "objects/discovery_v1.hpp"
+
+namespace ddptwin::controller::endpoints {
+
+using SlicePtr = std::shared_ptr<const EndpointSlice>;
+
+// The endpoints that share a family and a list of ports.
+struct SliceGroup {
+  std::string address_type{};
+  std::vector<SlicePort> ports{};
+  std::vector<Endpoint> endpoints{};
+};
+
+// What every slice of one service or Endpoints has.
+struct SliceShape {
+  std::string namespace_{};
+  std::string service{};  // names are made from it
+  StringMap labels{};
+  StringMap annotations{};
+  OwnerReference owner{};
+  std::size_t endpoints_max = 100;
+};
+
+// The same ports, in whatever order.
+bool same_ports(const std::vector<SlicePort>& a, const std::vector<SlicePort>& b);
+
+// Endpoints stay in the slice that they are in; new ones go where there is room. A slice that would
+// be deleted is used again where one would be made.
+std::vector<Step> reconcile_slices(const SliceShape& shape, const std::vector<SliceGroup>& wanted,
+                                   const std::vector<SlicePtr>& existing,
+                                   const std::string& expectation_key);
+
+}  // namespace ddptwin::controller::endpoints
