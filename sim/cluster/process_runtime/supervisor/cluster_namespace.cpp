@@ -5,10 +5,12 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "cluster/process_runtime/supervisor/layers.hpp"
 
@@ -25,13 +27,44 @@ tl::unexpected<Error> unsupported(const std::string& step) {
           step, std::strerror(errno)));
 }
 
-// Root maps every id onto itself, so that the host's files keep their owners; others map themselves
-// only.
-Status map_ids(uid_t user, gid_t group) {
-  if (user == 0) {
-    constexpr std::string_view all = "0 0 4294967295";
-    if (write_file("/proc/self/uid_map", all) && write_file("/proc/self/gid_map", all)) return {};
+constexpr std::string_view all_ids = "0 0 4294967295";
+
+// Only a process outside a user namespace may map more than its own id into it: one that waits for
+// the word that the namespace is there, and maps every id onto itself, so that the host's files
+// keep their owners.
+class OutsideMapper {
+ public:
+  static Result<OutsideMapper> start() {
+    OutsideMapper mapper;
+    TRY(Pipe word, make_pipe());
+    const pid_t target = ::getpid();
+    mapper.pid_ = ::fork();
+    if (mapper.pid_ < 0) return system_error("fork");
+    if (mapper.pid_ == 0) {
+      word.write.reset();
+      char byte = 0;
+      if (::read(word.read.get(), &byte, 1) != 1) ::_exit(1);
+      const bool mapped = write_file(fmt::format("/proc/{}/uid_map", target), all_ids) &&
+                          write_file(fmt::format("/proc/{}/gid_map", target), all_ids);
+      ::_exit(mapped ? 0 : 1);
+    }
+    mapper.word_ = std::move(word.write);
+    return mapper;
   }
+
+  bool map() {
+    int status = 1;
+    if (::write(word_.get(), "", 1) != 1) return false;
+    return ::waitpid(pid_, &status, 0) == pid_ && status == 0;
+  }
+
+ private:
+  OutsideMapper() = default;
+  pid_t pid_ = 0;
+  Fd word_;
+};
+
+Status map_own_id(uid_t user, gid_t group) {
   if (!write_file("/proc/self/setgroups", "deny")) return unsupported("/proc/self/setgroups");
   if (!write_file("/proc/self/uid_map", fmt::format("0 {} 1", user))) return unsupported("uid_map");
   if (!write_file("/proc/self/gid_map", fmt::format("0 {} 1", group)))
@@ -44,8 +77,12 @@ Status map_ids(uid_t user, gid_t group) {
 Status enter_cluster_namespaces() {
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();
+  std::optional<OutsideMapper> mapper;
+  if (user == 0) {
+    TRY(mapper, OutsideMapper::start());
+  }
   if (::unshare(CLONE_NEWUSER) != 0) return unsupported("unshare");
-  TRY_VOID(map_ids(user, group));
+  if (!mapper || !mapper->map()) TRY_VOID(map_own_id(user, group));
   if (::unshare(CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS | CLONE_NEWIPC) != 0) {
     return unsupported("unshare");
   }

@@ -23,6 +23,14 @@ constexpr std::array own_folders{OwnFolder{"/proc", 0555}, OwnFolder{"/sys", 055
                                  OwnFolder{"/dev", 0755},  OwnFolder{"/tmp", 01777},
                                  OwnFolder{"/run", 0755},  OwnFolder{"/lost+found", 0700}};
 constexpr off_t small_file_max = 1 << 20;
+constexpr std::array<std::string_view, 8> left_hard{"/usr/share",
+                                                    "/usr/include",
+                                                    "/usr/lib/x86_64-linux-gnu",
+                                                    "/usr/lib/aarch64-linux-gnu",
+                                                    "/usr/src",
+                                                    "/usr/share/doc",
+                                                    "/var/lib/dpkg",
+                                                    "/usr/lib/gcc"};
 
 bool is_own(std::string_view path) {
   return std::any_of(own_folders.begin(), own_folders.end(), [&](const OwnFolder& folder) {
@@ -116,21 +124,30 @@ Status Layers::survey_entry(const std::string& path) {
 
 // Without all user ids mapped the host's folders belong to nobody we can act as, so a pod could not
 // make files in them. Twins of the upper levels in the base layer belong to us; so do copies of the
-// small files of /etc.
+// small files of /etc. What only a package manager writes is left out: it is most of the tree.
 void Layers::soften_base(const std::string& path, int depth) {
-  for (const std::string& name : names_in(place::host + path)) {
+  if (std::find(left_hard.begin(), left_hard.end(), path) != left_hard.end()) return;
+  const FolderContent content = content_of(place::host + path);
+  if (path == "/etc" || path.starts_with("/etc/")) soften_etc(path, content.others);
+  if (depth == 0) return;
+  for (const std::string& name : content.folders) {
     const std::string child = path + "/" + name;
     struct stat info {};
     if (::lstat((place::host + child).c_str(), &info) != 0) continue;
-    if (S_ISREG(info.st_mode) && child.starts_with("/etc/") && info.st_size <= small_file_max &&
-        ::access((place::host + child).c_str(), R_OK) == 0) {
-      static_cast<void>(copy_tree(place::host + child, place::base + child));
-    }
-    if (!S_ISDIR(info.st_mode) || depth == 0) continue;
     if (::access((place::host + child).c_str(), R_OK | X_OK) != 0) continue;
     if (::mkdir((place::base + child).c_str(), 0755) != 0) continue;
     ::chmod((place::base + child).c_str(), info.st_mode & 07777);
     soften_base(child, depth - 1);
+  }
+}
+
+void Layers::soften_etc(const std::string& path, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const std::string from = place::host + path + "/" + name;
+    struct stat info {};
+    if (::lstat(from.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    if (info.st_size > small_file_max || ::access(from.c_str(), R_OK) != 0) continue;
+    static_cast<void>(copy_tree(from, place::base + path + "/" + name));
   }
 }
 

@@ -62,6 +62,7 @@ class Layers {
   Status survey_folder(const std::string& path);
   Status survey_entry(const std::string& path);
   void soften_base(const std::string& path, int depth);
+  void soften_etc(const std::string& path, const std::vector<std::string>& names);
   Status make_layer_folder(const std::string& layer, const std::string& path) const;
 
   bool owners_mapped_ = false;

@@ -86,6 +86,19 @@ std::vector<std::string> names_in(const std::string& path) {
   return names;
 }
 
+FolderContent content_of(const std::string& path) {
+  FolderContent content;
+  DIR* folder = ::opendir(path.c_str());
+  if (folder == nullptr) return content;
+  while (const dirent* entry = ::readdir(folder)) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    (entry->d_type == DT_DIR ? content.folders : content.others).emplace_back(name);
+  }
+  ::closedir(folder);
+  return content;
+}
+
 Status mount_at(const char* source, const std::string& target, const char* type,
                 unsigned long flags, const std::string& options) {
   if (::mount(source, target.c_str(), type, flags, options.empty() ? nullptr : options.c_str()) ==

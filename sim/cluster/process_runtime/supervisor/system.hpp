@@ -48,6 +48,12 @@ Status make_folders(const std::string& path, mode_t mode = 0755);
 std::vector<std::string> names_in(const std::string& path);
 Status mount_at(const char* source, const std::string& target, const char* type,
                 unsigned long flags, const std::string& options = {});
+// The same, of folders only, and of everything else.
+struct FolderContent {
+  std::vector<std::string> folders;
+  std::vector<std::string> others;
+};
+FolderContent content_of(const std::string& path);
 // Removes a tree; crosses no mounts and follows no links.
 void remove_tree(const std::string& path);
 std::uint64_t bytes_in_tree(const std::string& path);
