@@ -1,0 +1,197 @@
+#include "scenario/fields.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <boost/json/serialize.hpp>
+#include <numeric>
+#include <optional>
+
+namespace ddptwin::scenario {
+namespace {
+
+namespace json = boost::json;
+
+std::string_view type_name(const json::value& value) {
+  switch (value.kind()) {
+    case json::kind::null:
+      return "null";
+    case json::kind::bool_:
+      return "a boolean";
+    case json::kind::int64:
+    case json::kind::uint64:
+    case json::kind::double_:
+      return "a number";
+    case json::kind::string:
+      return "text";
+    case json::kind::array:
+      return "a list";
+    case json::kind::object:
+      return "a map";
+  }
+  return "";
+}
+
+// Levenshtein's distance, letters of either case alike.
+std::size_t distance(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t changed = diagonal + (lower(a[i]) == lower(b[j]) ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, diagonal + 1, row[j] + 1});
+    }
+  }
+  return row.back();
+}
+
+// As YAML flow text: quotes only where a reader needs them.
+void append_flow(const json::value& value, std::string& out) {
+  if (const auto* object = value.if_object()) {
+    out += '{';
+    for (const auto& member : *object) {
+      if (out.back() != '{') out += ", ";
+      out.append(member.key().data(), member.key().size());
+      out += ": ";
+      append_flow(member.value(), out);
+    }
+    out += '}';
+  } else if (const auto* array = value.if_array()) {
+    out += '[';
+    for (const auto& element : *array) {
+      if (out.back() != '[') out += ", ";
+      append_flow(element, out);
+    }
+    out += ']';
+  } else if (const auto* text = value.if_string();
+             text != nullptr && !text->empty() &&
+             std::string_view(*text).find_first_of(",:{}[]\"'\n#") == std::string_view::npos) {
+    out.append(text->data(), text->size());
+  } else {
+    out += json::serialize(value);
+  }
+}
+
+constexpr std::size_t text_length_max = 100;
+
+}  // namespace
+
+std::string Node::text() const {
+  std::string out;
+  append_flow(*value_, out);
+  if (out.size() > text_length_max) {
+    out.resize(text_length_max);
+    while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xC0U) == 0x80U)
+      out.pop_back();
+    out += "...";
+  }
+  return out;
+}
+
+tl::unexpected<Error> Node::fail(std::string message) const {
+  return ddptwin::fail(Reason::bad_input, std::move(message), where());
+}
+
+tl::unexpected<Error> Node::fail_at(std::string_view field, std::string message) const {
+  const std::string path = path_.empty() ? std::string(field) : fmt::format("{}.{}", path_, field);
+  return ddptwin::fail(Reason::bad_input, std::move(message), document_->where(path));
+}
+
+tl::unexpected<Error> Node::must_be(std::string_view what) const {
+  const bool scalar = !value_->is_object() && !value_->is_array() && !value_->is_null();
+  return fail(scalar ? fmt::format("must be {}, not {}", what, json::serialize(*value_))
+                     : fmt::format("must be {}, not {}", what, type_name(*value_)));
+}
+
+Result<std::string> Node::as_text() const {
+  if (!value_->is_string() || value_->as_string().empty()) return must_be("text");
+  return std::string(value_->as_string());
+}
+
+Result<std::string> Node::as_any_scalar() const {
+  if (value_->is_string()) return std::string(value_->as_string());
+  if (value_->is_object() || value_->is_array() || value_->is_null()) return must_be("text");
+  return json::serialize(*value_);
+}
+
+Result<std::int64_t> Node::as_integer() const {
+  if (!value_->is_int64()) return must_be("a whole number");
+  return value_->as_int64();
+}
+
+Result<bool> Node::as_bool() const {
+  if (!value_->is_bool()) return must_be("true or false");
+  return value_->as_bool();
+}
+
+Result<Duration> Node::as_duration() const {
+  constexpr std::string_view what = "a duration (500ms, 2s, 1m30s)";
+  std::optional<Duration> duration;
+  if (value_->is_string())
+    duration = parse_go_duration(std::string_view(value_->as_string()));
+  else if (value_->is_int64())
+    duration = std::chrono::seconds(value_->as_int64());
+  else if (value_->is_double())
+    duration =
+        std::chrono::duration_cast<Duration>(std::chrono::duration<double>(value_->as_double()));
+  constexpr Duration duration_max = std::chrono::hours(24 * 365);
+  if (!duration || *duration < Duration::zero() || *duration > duration_max) return must_be(what);
+  return *duration;
+}
+
+Result<std::vector<Node>> Node::as_list() const {
+  if (!value_->is_array()) return must_be("a list");
+  std::vector<Node> nodes;
+  for (const json::value& element : value_->as_array())
+    nodes.emplace_back(*document_, element, fmt::format("{}[{}]", path_, nodes.size()));
+  return nodes;
+}
+
+Result<std::vector<std::pair<std::string, Node>>> Node::as_map() const {
+  if (!value_->is_object()) return must_be("a map");
+  std::vector<std::pair<std::string, Node>> members;
+  for (const auto& member : value_->as_object()) {
+    const std::string key(member.key());
+    members.emplace_back(key,
+                         Node(*document_, member.value(), path_.empty() ? key : path_ + "." + key));
+  }
+  return members;
+}
+
+std::optional<Node> Node::member(std::string_view name) const {
+  if (!value_->is_object()) return std::nullopt;
+  const auto* found = value_->as_object().if_contains(json::string_view(name.data(), name.size()));
+  if (found == nullptr) return std::nullopt;
+  return Node(*document_, *found,
+              path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name));
+}
+
+std::string suggestion(std::string_view name, std::span<const std::string_view> known) {
+  const auto nearest =
+      std::min_element(known.begin(), known.end(), [&](std::string_view a, std::string_view b) {
+        return distance(name, a) < distance(name, b);
+      });
+  if (nearest == known.end()) return "";
+  const std::size_t tolerated = std::max<std::size_t>(2, name.size() / 3);
+  if (distance(name, *nearest) <= tolerated) return fmt::format(" (did you mean {}?)", *nearest);
+  return fmt::format(" (known: {})", fmt::join(known, ", "));
+}
+
+Status check_fields(const Node& map, std::span<const std::string_view> known,
+                    std::span<const std::string_view> required) {
+  TRY(const auto members, map.as_map());
+  for (const auto& [name, node] : members) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return node.fail(fmt::format("unknown field \"{}\"{}", name, suggestion(name, known)));
+  }
+  for (const std::string_view name : required) {
+    if (!map.member(name)) return map.fail(fmt::format("the field {} is missing", name));
+  }
+  return {};
+}
+
+}  // namespace ddptwin::scenario

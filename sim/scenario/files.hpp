@@ -1,0 +1,18 @@
+// The rim of the parser: files of the user.
+#pragma once
+
+#include <string>
+
+#include "core/result.hpp"
+
+namespace ddptwin::scenario {
+
+// A whole file, or standard input for "-". Refused before it is read when it is no file or larger
+// than the limit. The error's message names the path.
+inline constexpr std::size_t file_size_max = 16 * 1024 * 1024;
+Result<std::string> read_text_file(const std::string& path);
+
+// The absolute path of something that exists, links resolved.
+Result<std::string> real_path(const std::string& path);
+
+}  // namespace ddptwin::scenario

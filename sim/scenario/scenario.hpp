@@ -1,0 +1,175 @@
+// What a scenario says: a cluster, what to apply to it, what to do to it and when, and what must
+// come of it. Values only; scenario_parser.hpp reads them, engine.hpp carries them out. The
+// language is described in docs/reference/scenario.md, which is made from the parser's tables.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "api/client.hpp"
+#include "cluster/process_runtime/image.hpp"
+#include "objects/yaml.hpp"
+#include "scenario/world.hpp"
+
+namespace ddptwin::scenario {
+
+// Objects of one kind: one by name, those with labels, or all in a namespace.
+struct Selection {
+  const KindInfo* kind = nullptr;
+  std::string namespace_{};
+  std::string name{};            // empty: any
+  std::string label_selector{};  // empty: any
+  std::string text() const;      // "pod/mnist-worker-0", "pod{job-name=mnist}"
+};
+
+// A number within bounds, both included.
+struct Range {
+  std::optional<std::int64_t> at_least{};
+  std::optional<std::int64_t> at_most{};
+  bool holds(std::int64_t number) const;
+  std::string text() const;  // "2", "at least 1", "1 to 3"
+};
+
+// Claims: each is one thing that may be true of one object (state.hpp judges them).
+struct PhaseClaim {
+  std::string phase{};
+};
+struct ConditionClaim {
+  std::string type{};
+  std::string status = "True";
+  std::optional<std::string> reason{};
+  std::optional<std::string> message{};
+};
+struct MatchClaim {
+  RawJson part{};  // every field in it is in the object with this value
+};
+struct LogClaim {
+  std::string pattern{};  // ECMAScript regular expression, searched in each line
+};
+struct StepClaim {
+  std::int64_t step =
+      0;  // a container of the pod printed the end of this training step or a later one
+};
+struct RestartsClaim {
+  Range restarts{};  // the containers' restartCounts, summed
+};
+struct ExitCodeClaim {
+  std::int64_t exit_code = 0;  // a container of the pod has ended with it
+};
+struct ReasonClaim {
+  std::string reason{};  // a container is waiting or has ended for it
+};
+struct CreatedClaim {
+  Range times{};  // how many objects of that name there have been
+};
+struct EventClaim {
+  std::string reason{};  // an Event of this reason tells of the object
+};
+struct FinishedClaim {};  // status.conditions has Succeeded, Failed, Complete or Completed true
+using Claim =
+    std::variant<PhaseClaim, ConditionClaim, MatchClaim, LogClaim, StepClaim, RestartsClaim,
+                 ExitCodeClaim, ReasonClaim, CreatedClaim, EventClaim, FinishedClaim>;
+
+// Something that may be true of the cluster: enough of the selected objects fulfil every claim.
+struct State {
+  Selection of{};
+  std::string container{};  // of the claims about containers; empty: any
+  std::vector<Claim> claims{};
+  Range count{1, std::nullopt};
+  std::string text{};   // as it was written, on one line
+  std::string where{};  // file, line and field
+};
+
+// What a step does.
+struct Apply {
+  std::vector<ObjectPtr> objects{};
+};
+struct Delete {
+  Selection of{};
+  api::DeleteOptions options{};
+};
+struct Kill {
+  Selection of{};
+  std::string container{};  // empty: the first
+  int signal = 9;
+};
+struct Patch {
+  Selection of{};
+  api::PatchType type = api::PatchType::merge;
+  std::string subresource{};
+  RawJson body{};
+};
+struct Wait {
+  std::optional<State> state{};  // absent: only the step's own trigger
+};
+using StepAction = std::variant<Apply, Delete, Kill, Patch, Wait>;
+
+// When a step begins: all of what is given, counted from the end of the step before it.
+struct Trigger {
+  std::optional<Duration> after{};  // since the step before ended
+  std::optional<Duration> at{};     // since the scenario began
+  std::optional<State> when{};
+};
+
+struct Step {
+  std::string name{};
+  StepAction action{};
+  Trigger trigger{};
+  std::optional<Duration> within{};  // how long its states may take; absent: the scenario's timeout
+  std::string text{};                // "kill pod/mnist-worker-0 signal 9"
+  std::string where{};
+};
+
+// When its state must hold.
+enum class Quantifier : std::uint8_t { eventually, always, never, finally };
+std::string_view to_string(Quantifier quantifier);
+
+struct Expectation {
+  std::string name{};  // empty: its text
+  Quantifier quantifier = Quantifier::eventually;
+  State state{};
+  // eventually: until then at the latest; always, never: only so long. Absent: to the end.
+  std::optional<Duration> within{};
+  std::string since{};  // the step at whose end the clock starts; empty: the scenario's start
+  std::string text{};
+  std::string where{};
+};
+
+struct NamedImage {
+  std::string name{};  // as manifests write it
+  Image image{};
+  std::vector<std::string> notes{};  // what of its Dockerfile has no effect, with file and line
+};
+
+// One object to be applied, and where it was written.
+struct Manifest {
+  std::shared_ptr<const YamlDocument> document{};
+  ObjectPtr object{};
+  std::string where{};
+};
+
+enum class Mode : std::uint8_t { real, virtual_ };
+std::string_view to_string(Mode mode);
+
+struct Scenario {
+  std::string name{};
+  std::string file{};
+  std::string incident{};  // the file's first comment
+  bool plain = false;      // there was no Scenario document: the defaults hold
+  std::string namespace_ = "default";
+  std::vector<NodeOptions> nodes{};
+  std::string training_operator = "v1.9.0";
+  std::vector<NamedImage> images{};
+  std::vector<Manifest> manifests{};  // applied at the start, in their order
+  std::vector<Step> steps{};
+  std::vector<Expectation> expectations{};
+  std::map<std::string, std::string, std::less<>> invariants_off{};  // name to reason
+  std::vector<Mode> modes{};
+  Duration timeout = std::chrono::minutes(2);
+};
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,445 @@
+#include "scenario/scenario_parser.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <boost/json/value.hpp>
+#include <set>
+
+#include "controller/pytorchjob/profile.hpp"
+#include "objects/pytorchjob.hpp"
+#include "scenario/invariants.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+constexpr std::string_view api_version = "ddptwin.dev/v1alpha1";
+constexpr int nodes_max = 1000;
+
+// ---- cluster -----------------------------------------------------------------------------------
+
+// A row of nodes: one, or `count` of them with numbers behind the name.
+struct NodeRow {
+  NodeOptions node{};
+  std::int64_t count = 0;
+};
+
+Status read_quantity(const Node& node, NodeRow& to, const std::string& resource) {
+  TRY(const std::string text, node.as_any_scalar());
+  auto quantity = Quantity::parse(text);
+  if (!quantity) return node.fail(quantity.error().message);
+  to.node.capacity[resource] = *quantity;
+  return {};
+}
+
+using NodeField = Field<NodeRow, ParseContext>;
+constexpr std::array node_fields{
+    NodeField{"name", "text", "its name; with count the beginning of it: NAME-0, NAME-1",
+              [](const Node& node, NodeRow& to, const ParseContext&) -> Status {
+                TRY(to.node.name, node.as_text());
+                return {};
+              },
+              true},
+    NodeField{"count", "a number", "that many nodes of this size",
+              [](const Node& node, NodeRow& to, const ParseContext&) -> Status {
+                TRY(to.count, node.as_integer());
+                if (to.count < 1 || to.count > nodes_max)
+                  return node.must_be(fmt::format("1 to {}", nodes_max));
+                return {};
+              }},
+    NodeField{"cpu", "a quantity", "default: 32",
+              [](const Node& node, NodeRow& to, const ParseContext&) {
+                return read_quantity(node, to, "cpu");
+              }},
+    NodeField{"memory", "a quantity", "default: 256Gi",
+              [](const Node& node, NodeRow& to, const ParseContext&) {
+                return read_quantity(node, to, "memory");
+              }},
+    NodeField{"resources", "a map of quantities", "further capacity: nvidia.com/gpu: 8, pods: 110",
+              [](const Node& node, NodeRow& to, const ParseContext&) -> Status {
+                TRY(const auto members, node.as_map());
+                for (const auto& [name, value] : members) TRY_VOID(read_quantity(value, to, name));
+                return {};
+              }},
+    NodeField{"labels", "a map of texts", "further labels",
+              [](const Node& node, NodeRow& to, const ParseContext&) -> Status {
+                TRY(const auto members, node.as_map());
+                for (const auto& [name, value] : members) {
+                  TRY(to.node.labels[name], value.as_any_scalar());
+                }
+                return {};
+              }},
+    NodeField{"unschedulable", "true or false", "cordoned; default: false",
+              [](const Node& node, NodeRow& to, const ParseContext&) -> Status {
+                TRY(to.node.unschedulable, node.as_bool());
+                return {};
+              }},
+};
+
+Status read_nodes(const Node& list, Scenario& to, const ParseContext& context) {
+  TRY(const auto nodes, list.as_list());
+  std::set<std::string> names;
+  for (const Node& node : nodes) {
+    NodeRow row;
+    TRY_VOID(read_fields(node, node_fields, row, context));
+    for (std::int64_t i = 0; i < std::max<std::int64_t>(row.count, 1); ++i) {
+      NodeOptions one = row.node;
+      if (row.count > 0) one.name += fmt::format("-{}", i);
+      if (!names.insert(one.name).second)
+        return node.fail_at("name", fmt::format("there are two nodes named {}", one.name));
+      to.nodes.push_back(std::move(one));
+    }
+  }
+  if (to.nodes.empty()) return list.must_be("a list with a node in it");
+  return {};
+}
+
+Status read_operator(const Node& node, Scenario& to, const ParseContext&) {
+  namespace pytorchjob = controller::pytorchjob;
+  TRY(const std::string version, node.as_any_scalar());
+  if (const auto* profile = pytorchjob::find_profile(version)) {
+    to.training_operator = profile->version;
+    return {};
+  }
+  std::vector<std::string_view> known;
+  for (const auto& profile : pytorchjob::profiles()) known.push_back(profile.version);
+  return node.fail(fmt::format("unknown version \"{}\"{}", version, suggestion(version, known)));
+}
+
+using ClusterField = Field<Scenario, ParseContext>;
+constexpr std::array cluster_fields{
+    ClusterField{"nodes", "a list of nodes", "default: one node, large enough for most jobs",
+                 &read_nodes},
+    ClusterField{"trainingOperator", "a version",
+                 "v1.7, v1.8, v1.9 or a tag of them; default: v1.9", &read_operator},
+};
+
+// ---- invariants --------------------------------------------------------------------------------
+
+struct SwitchedOff {
+  std::string name{};
+  std::string reason{};
+};
+using OffField = Field<SwitchedOff, ParseContext>;
+constexpr std::array off_fields{
+    OffField{"name", "an invariant", "`ddptwin list` names them",
+             [](const Node& node, SwitchedOff& to, const ParseContext&) -> Status {
+               TRY(to.name, node.as_text());
+               std::vector<std::string_view> known;
+               for (const InvariantRow& row : invariant_rows()) known.push_back(row.name);
+               if (std::find(known.begin(), known.end(), to.name) == known.end())
+                 return node.fail(fmt::format("unknown invariant \"{}\"{}", to.name,
+                                              suggestion(to.name, known)));
+               return {};
+             },
+             true},
+    OffField{"reason", "text", "why it does not hold here; it stands in the report",
+             [](const Node& node, SwitchedOff& to, const ParseContext&) -> Status {
+               TRY(to.reason, node.as_text());
+               return {};
+             },
+             true},
+};
+using InvariantField = Field<Scenario, ParseContext>;
+constexpr std::array invariant_fields{
+    InvariantField{"off", "a list", "invariants that do not hold here",
+                   [](const Node& node, Scenario& to, const ParseContext& context) -> Status {
+                     TRY(const auto nodes, node.as_list());
+                     for (const Node& element : nodes) {
+                       SwitchedOff off;
+                       TRY_VOID(read_fields(element, off_fields, off, context));
+                       to.invariants_off[off.name] = off.reason;
+                     }
+                     return {};
+                   }},
+};
+
+// ---- spec --------------------------------------------------------------------------------------
+
+Status read_modes(const Node& list, Scenario& to, const ParseContext&) {
+  TRY(const auto nodes, list.as_list());
+  for (const Node& node : nodes) {
+    TRY(const std::string text, node.as_text());
+    if (text != "real" && text != "virtual") return node.must_be("real or virtual");
+    to.modes.push_back(text == "real" ? Mode::real : Mode::virtual_);
+  }
+  return to.modes.empty() ? list.must_be("a list of real, virtual or both") : Status();
+}
+
+Status read_manifest_files(const Node& list, Scenario& to, const ParseContext& context) {
+  TRY(const auto nodes, list.as_list());
+  for (const Node& node : nodes) {
+    TRY(const std::string path, node.as_text());
+    auto manifests = read_manifests(beside(context, path), context);
+    if (!manifests) {
+      if (manifests.error().where.empty()) return node.fail(manifests.error().message);
+      return fail(std::move(manifests).error());
+    }
+    for (Manifest& manifest : *manifests) to.manifests.push_back(std::move(manifest));
+  }
+  return {};
+}
+
+template <class T, Result<T> (*parse)(const Node&, const ParseContext&)>
+Status read_list(const Node& list, std::vector<T>& to, const ParseContext& context) {
+  TRY(const auto nodes, list.as_list());
+  for (const Node& node : nodes) {
+    TRY(T element, parse(node, context));
+    to.push_back(std::move(element));
+  }
+  return {};
+}
+
+Status check_unique_step_name(const Node& list, const std::vector<Step>& steps) {
+  std::set<std::string> names;
+  for (const Step& step : steps) {
+    if (!step.name.empty() && !names.insert(step.name).second)
+      return list.fail(fmt::format("there are two steps named {}", step.name));
+  }
+  return {};
+}
+
+using SpecField = Field<Scenario, ParseContext>;
+constexpr std::array spec_fields{
+    SpecField{"cluster", "a map", "the cluster; default: one node and training-operator v1.9",
+              [](const Node& node, Scenario& to, const ParseContext& context) {
+                return read_fields(node, cluster_fields, to, context);
+              }},
+    SpecField{"namespace", "text", "of objects that name none; default: default",
+              [](const Node&, Scenario& to, const ParseContext& context) -> Status {
+                to.namespace_ = context.namespace_;
+                return {};
+              }},
+    SpecField{"images", "a list of images", "what the images of the manifests are on this machine",
+              [](const Node& node, Scenario& to, const ParseContext& context) {
+                return read_list<NamedImage, &parse_image>(node, to.images, context);
+              }},
+    SpecField{"manifests", "a list of paths",
+              "files of Kubernetes YAML, applied at the start; objects that stand beside the "
+              "Scenario in its own file are too",
+              &read_manifest_files},
+    SpecField{"steps", "a list of steps", "what is done, one after another",
+              [](const Node& node, Scenario& to, const ParseContext& context) -> Status {
+                TRY_VOID(read_list<Step, &parse_step>(node, to.steps, context));
+                return check_unique_step_name(node, to.steps);
+              }},
+    SpecField{"expect", "a list of expectations",
+              "what must come of it; default: every job reaches Succeeded or Failed",
+              [](const Node& node, Scenario& to, const ParseContext& context) {
+                return read_list<Expectation, &parse_expectation>(node, to.expectations, context);
+              }},
+    SpecField{"invariants", "a map", "which of the invariants are not watched",
+              [](const Node& node, Scenario& to, const ParseContext& context) {
+                return read_fields(node, invariant_fields, to, context);
+              }},
+    SpecField{"modes", "a list of real, virtual", "how it can run; default: real", &read_modes},
+    SpecField{"timeout", "a duration", "the end, whatever is still open; default: 2m",
+              [](const Node& node, Scenario& to, const ParseContext&) -> Status {
+                TRY(to.timeout, node.as_duration());
+                if (to.timeout == Duration::zero()) return node.must_be("longer than nothing");
+                return {};
+              }},
+};
+
+struct Metadata {
+  std::string name{};
+};
+using MetadataField = Field<Metadata, ParseContext>;
+constexpr std::array metadata_fields{
+    MetadataField{"name", "text", "what reports call it; default: the file's name",
+                  [](const Node& node, Metadata& to, const ParseContext&) -> Status {
+                    TRY(to.name, node.as_text());
+                    return {};
+                  }},
+};
+
+using DocumentField = Field<Scenario, ParseContext>;
+constexpr std::array document_fields{
+    DocumentField{"apiVersion", "ddptwin.dev/v1alpha1", "",
+                  [](const Node& node, Scenario&, const ParseContext&) -> Status {
+                    TRY(const std::string text, node.as_text());
+                    return text == api_version ? Status() : node.must_be(std::string(api_version));
+                  },
+                  true},
+    DocumentField{"kind", "Scenario", "",
+                  [](const Node&, Scenario&, const ParseContext&) -> Status { return {}; }, true},
+    DocumentField{"metadata", "a map", "its name",
+                  [](const Node& node, Scenario& to, const ParseContext& context) -> Status {
+                    Metadata metadata;
+                    TRY_VOID(read_fields(node, metadata_fields, metadata, context));
+                    if (!metadata.name.empty()) to.name = metadata.name;
+                    return {};
+                  }},
+    DocumentField{"spec", "a map", "everything else",
+                  [](const Node& node, Scenario& to, const ParseContext& context) {
+                    return read_fields(node, spec_fields, to, context);
+                  },
+                  true},
+};
+
+// ---- files -------------------------------------------------------------------------------------
+
+// Ours by kind or by group: a misspelt half is then an error with its line, not an unknown kind.
+bool is_scenario(const YamlDocument& document) {
+  const Node node(document, document.value, "");
+  const auto has = [&node](std::string_view field, std::string_view beginning) {
+    const auto member = node.member(field);
+    return member && member->value().is_string() &&
+           std::string_view(member->value().as_string()).starts_with(beginning);
+  };
+  return has("kind", "Scenario") || has("apiVersion", "ddptwin.dev/");
+}
+
+Status check_is_scenario(const Node& node) {
+  const auto kind = node.member("kind");
+  if (!kind) return node.fail("the field kind is missing");
+  if (!kind->value().is_string() || kind->value().as_string() != "Scenario")
+    return kind->must_be("Scenario");
+  return {};
+}
+
+// The comment that a file begins with, as one text.
+std::string first_comment(std::string_view text) {
+  std::string comment;
+  while (text.starts_with('#')) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(1, end - 1);
+    line.remove_prefix(std::min(line.find_first_not_of(" \t\r"), line.size()));
+    if (!comment.empty()) comment += ' ';
+    comment += line;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return comment;
+}
+
+std::string file_name(std::string_view path) {
+  path.remove_prefix(path.rfind('/') + 1);
+  return std::string(path.substr(0, path.rfind('.')));
+}
+
+NodeOptions default_node() {
+  NodeOptions node;
+  node.name = "node-0";
+  return node;
+}
+
+// What a run without expectations is for: each job comes to an end.
+Expectation job_finishes(const ObjectPtr& object) {
+  Expectation expectation;
+  State& state = expectation.state;
+  state.of = {&object->kind(), object->metadata.namespace_, object->metadata.name, ""};
+  state.claims.emplace_back(FinishedClaim{});
+  state.text = fmt::format("{{of: {}, finished: true}}", state.of.text());
+  expectation.text = "eventually " + state.text;
+  expectation.name = fmt::format("{} finishes", state.of.text());
+  return expectation;
+}
+
+void add_defaults(Scenario& scenario) {
+  if (scenario.nodes.empty()) scenario.nodes.push_back(default_node());
+  for (std::size_t i = 0; i < scenario.nodes.size(); ++i)
+    scenario.nodes[i].address = fmt::format("192.168.{}.{}", i / 250, i % 250 + 1);
+  if (scenario.modes.empty()) scenario.modes = {Mode::real};
+  if (!scenario.expectations.empty()) return;
+  for (const Manifest& manifest : scenario.manifests) {
+    if (as<PyTorchJob>(*manifest.object) != nullptr)
+      scenario.expectations.push_back(job_finishes(manifest.object));
+  }
+}
+
+Status check_since(const Node& node, const Scenario& scenario) {
+  for (std::size_t i = 0; i < scenario.expectations.size(); ++i) {
+    const std::string& since = scenario.expectations[i].since;
+    std::vector<std::string_view> known;
+    for (const Step& step : scenario.steps) {
+      if (!step.name.empty()) known.push_back(step.name);
+    }
+    if (since.empty() || std::find(known.begin(), known.end(), since) != known.end()) continue;
+    return node.fail_at(fmt::format("spec.expect[{}].since", i),
+                        fmt::format("no step is named \"{}\"{}", since, suggestion(since, known)));
+  }
+  return {};
+}
+
+Status read_scenario(const YamlDocument& document, Scenario& scenario, ParseContext& context) {
+  const Node node(document, document.value, "");
+  TRY_VOID(check_is_scenario(node));
+  // First, because objects and selections depend on it.
+  if (const auto spec = node.member("spec")) {
+    if (const auto member = spec->member("namespace")) {
+      TRY(context.namespace_, member->as_text());
+    }
+  }
+  TRY_VOID(read_fields(node, document_fields, scenario, context));
+  return check_since(node, scenario);
+}
+
+}  // namespace
+
+std::string_view to_string(Mode mode) { return mode == Mode::real ? "real" : "virtual"; }
+
+Result<Scenario> parse_scenario(const std::string& file, const KindRegistry& kinds,
+                                const ReadFile& read_file) {
+  TRY(const std::string text, read_file(file));
+  TRY(auto documents, parse_yaml(text, file));
+  Scenario scenario;
+  scenario.file = file;
+  scenario.name = file_name(file);
+  scenario.incident = first_comment(text);
+  scenario.plain = true;
+  ParseContext context{kinds, read_file, file.substr(0, file.rfind('/') + 1), "default"};
+  for (const YamlDocument& document : documents) {
+    if (!is_scenario(document)) continue;
+    if (!scenario.plain)
+      return fail(Reason::bad_input, "a file has one Scenario; this is its second",
+                  document.where(""));
+    scenario.plain = false;
+    TRY_VOID(read_scenario(document, scenario, context));
+  }
+  for (YamlDocument& document : documents) {
+    if (is_scenario(document)) continue;
+    Manifest manifest;
+    manifest.document = std::make_shared<const YamlDocument>(std::move(document));
+    const Node node(*manifest.document, manifest.document->value, "");
+    manifest.where = node.where();
+    TRY(manifest.object, parse_object(node, context));
+    scenario.manifests.push_back(std::move(manifest));
+  }
+  if (scenario.manifests.empty() && scenario.steps.empty())
+    return fail(Reason::bad_input, "there is nothing to run: no object and no step", file);
+  add_defaults(scenario);
+  return scenario;
+}
+
+Scenario merge_plain(std::vector<Scenario> scenarios) {
+  Scenario merged = std::move(scenarios.front());
+  for (std::size_t i = 1; i < scenarios.size(); ++i) {
+    Scenario& next = scenarios[i];
+    merged.name += "+" + next.name;
+    std::move(next.manifests.begin(), next.manifests.end(), std::back_inserter(merged.manifests));
+    std::move(next.expectations.begin(), next.expectations.end(),
+              std::back_inserter(merged.expectations));
+  }
+  return merged;
+}
+
+std::vector<ReferenceTable> reference_tables() {
+  std::vector<ReferenceTable> tables{
+      reference_of("Scenario", "The document.", document_fields),
+      reference_of("metadata", "", metadata_fields),
+      reference_of("spec", "", spec_fields),
+      reference_of("cluster", "", cluster_fields),
+      reference_of("Node", "One node, or several of one size.", node_fields),
+  };
+  const auto add = [&tables](std::vector<ReferenceTable> more) {
+    tables.insert(tables.end(), more.begin(), more.end());
+  };
+  add(image_tables());
+  add(step_tables());
+  add(state_tables());
+  add({reference_of("invariants", "", invariant_fields),
+       reference_of("off", "An invariant that is not watched.", off_fields)});
+  return tables;
+}
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,60 @@
+// YAML files to a Scenario. Whatever is wrong is said with file, line and field, before anything
+// starts.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "scenario/fields.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ddptwin::scenario {
+
+// The text of a file, or why there is none. Paths are as the user wrote them, or beside the file
+// that names them.
+using ReadFile = std::function<Result<std::string>(const std::string& path)>;
+
+// What parsing a part needs to know of the whole.
+struct ParseContext {
+  const KindRegistry& kinds;
+  const ReadFile& read_file;
+  std::string folder;                  // of the scenario's file, with its "/"; or empty
+  std::string namespace_ = "default";  // of objects and selections that name none
+};
+
+// One file: its Scenario document, if there is one, and the objects beside it. Without a Scenario
+// the defaults hold: one node, every job is to finish.
+Result<Scenario> parse_scenario(const std::string& file, const KindRegistry& kinds,
+                                const ReadFile& read_file);
+
+// Several files without a Scenario document are one run; precondition: none has one, and there
+// is at least one.
+Scenario merge_plain(std::vector<Scenario> scenarios);
+
+// The parts, by file: state_parser.cpp, step_parser.cpp, image_parser.cpp, manifest.cpp.
+Result<State> parse_state(const Node& node, const ParseContext& context);
+Result<Selection> parse_selection(const Node& node, const ParseContext& context);
+Result<Range> parse_range(const Node& node);
+Result<Step> parse_step(const Node& node, const ParseContext& context);
+Result<Expectation> parse_expectation(const Node& node, const ParseContext& context);
+Result<NamedImage> parse_image(const Node& node, const ParseContext& context);
+// One object, decoded but not yet judged by the API (preflight.hpp does that). `node` is all of the
+// document or a part of it.
+Result<ObjectPtr> parse_object(const Node& node, const ParseContext& context);
+// An error of the API or of decoding, placed where the document has the field that it names. `base`
+// is the object's own path in the document.
+tl::unexpected<Error> api_error_at(const YamlDocument& document, const std::string& base,
+                                   const Error& error);
+Result<std::vector<Manifest>> read_manifests(const std::string& path, const ParseContext& context);
+
+// The path of a file that a scenario names.
+std::string beside(const ParseContext& context, const std::string& path);
+
+// The language's tables, as the reference page shows them.
+std::vector<ReferenceTable> reference_tables();
+std::vector<ReferenceTable> state_tables();
+std::vector<ReferenceTable> step_tables();
+std::vector<ReferenceTable> image_tables();
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,232 @@
+#include "scenario/scenario_parser.hpp"
+
+#include <gtest/gtest.h>
+
+#include "objects/pytorchjob.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+using Files = std::map<std::string, std::string>;
+
+Result<Scenario> parse(const std::string& file, const Files& files) {
+  const KindRegistry kinds;
+  const ReadFile read = [&files](const std::string& path) -> Result<std::string> {
+    const auto found = files.find(path);
+    if (found == files.end()) return fail(Reason::bad_input, path + ": no such file");
+    return found->second;
+  };
+  return parse_scenario(file, kinds, read);
+}
+
+constexpr std::string_view pod =
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
+    "spec: {containers: [{name: c, image: i}]}\n";
+constexpr std::string_view job =
+    "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: j}\nspec: {}\n";
+
+std::string scenario_text(std::string_view spec) {
+  return "# What happened.\n# And why.\n\n# Not this.\n"
+         "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nspec:\n" +
+         std::string(spec) + "---\n" + std::string(pod);
+}
+
+TEST(ScenarioParser, plain_objects_run_with_the_defaults) {
+  const auto scenario = parse("dir/a.yaml", {{"dir/a.yaml", std::string(job)}});
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  EXPECT_TRUE(scenario->plain);
+  EXPECT_EQ(scenario->name, "a");
+  ASSERT_EQ(scenario->nodes.size(), 1U);
+  EXPECT_EQ(scenario->nodes[0].name, "node-0");
+  ASSERT_EQ(scenario->manifests.size(), 1U);
+  EXPECT_EQ(scenario->manifests[0].object->metadata.namespace_, "default");
+  ASSERT_EQ(scenario->expectations.size(), 1U);
+  EXPECT_EQ(scenario->expectations[0].name, "pytorchjob/j finishes");
+}
+
+TEST(ScenarioParser, the_whole_language_in_one_document) {
+  const auto scenario = parse("s.yaml", {{"s.yaml", scenario_text(R"(
+  namespace: team
+  cluster:
+    trainingOperator: v1.8
+    nodes:
+    - {name: small, cpu: 2, memory: 4Gi, labels: {zone: a}}
+    - {name: gpu, count: 2, resources: {nvidia.com/gpu: 4}}
+  images:
+  - {name: i, workdir: /w, env: {A: 1}, entrypoint: [sh, -c], cmd: ["exit 3"]}
+  manifests: [more.yaml]
+  steps:
+  - apply: more.yaml
+    after: 500ms
+  - name: shot
+    kill: {of: pod/p, signal: TERM}
+    when: {of: pod/p, step: 5}
+  - delete: {of: {kind: po, labels: a=b}, gracePeriodSeconds: 0}
+    at: 10s
+  - patch: {of: job.yaml, patch: {}}
+)") + "---\n"},
+                                         {"more.yaml", std::string(job)}});
+  ASSERT_FALSE(scenario);
+  EXPECT_EQ(scenario.error().text(),
+            "s.yaml:26:13 spec.steps[3].patch.of: unknown kind \"job.yaml\" (known: Namespace, "
+            "Node, Pod, Service, Endpoints, ConfigMap, Secret, Event, ServiceAccount, "
+            "EndpointSlice, PyTorchJob)");
+}
+
+TEST(ScenarioParser, steps_have_actions_and_triggers) {
+  const auto scenario = parse("s.yaml", {{"s.yaml", scenario_text(R"(
+  namespace: team
+  steps:
+  - name: shot
+    kill: {of: pod/p, signal: TERM}
+    when: {of: pod/p, step: 5}
+    within: 3s
+  - delete: pod/other/q
+    at: 10s
+  - wait: 2s
+  - wait: {of: pods, phase: Running, count: 2}
+  expect:
+  - eventually: {of: pod/p, restarts: {atLeast: 1}, exitCode: 143}
+    within: 20s
+    since: shot
+  - never: {of: pod/p, condition: {type: Ready, status: True, reason: X}}
+)")}});
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  EXPECT_EQ(scenario->incident, "What happened. And why.");
+  ASSERT_EQ(scenario->steps.size(), 4U);
+  const auto& kill = std::get<Kill>(scenario->steps[0].action);
+  EXPECT_EQ(kill.signal, 15);
+  EXPECT_EQ(kill.of.namespace_, "team");
+  EXPECT_EQ(scenario->steps[0].text, "kill {of: pod/p, signal: TERM}");
+  EXPECT_EQ(scenario->steps[0].within, Duration(3s));
+  EXPECT_EQ(std::get<StepClaim>(scenario->steps[0].trigger.when->claims.at(0)).step, 5);
+  EXPECT_EQ(std::get<Delete>(scenario->steps[1].action).of.namespace_, "other");
+  EXPECT_EQ(scenario->steps[1].trigger.at, Duration(10s));
+  EXPECT_EQ(scenario->steps[2].trigger.after, Duration(2s));
+  EXPECT_TRUE(std::get<Wait>(scenario->steps[3].action).state->count.holds(2));
+  EXPECT_FALSE(std::get<Wait>(scenario->steps[3].action).state->count.holds(3));
+  ASSERT_EQ(scenario->expectations.size(), 2U);
+  EXPECT_EQ(scenario->expectations[0].state.claims.size(), 2U);
+  EXPECT_EQ(scenario->expectations[0].since, "shot");
+  const auto& condition = std::get<ConditionClaim>(scenario->expectations[1].state.claims.at(0));
+  EXPECT_EQ(condition.status, "True");
+  EXPECT_EQ(condition.reason, "X");
+}
+
+TEST(ScenarioParser, nodes_and_images_are_described) {
+  const auto scenario = parse("s.yaml", {{"s.yaml", scenario_text(R"(
+  cluster:
+    trainingOperator: v1.8
+    nodes:
+    - {name: small, cpu: 2, memory: 4Gi, labels: {zone: a}}
+    - {name: gpu, count: 2, resources: {nvidia.com/gpu: 4}}
+  images:
+  - {name: i, workdir: /w, env: {A: 1}, entrypoint: [sh, -c], cmd: ["exit 3"]}
+  invariants: {off: [{name: times, reason: the clock goes back}]}
+  modes: [real, virtual]
+  timeout: 30s
+)")}});
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  EXPECT_EQ(scenario->training_operator, "v1.8.1");
+  ASSERT_EQ(scenario->nodes.size(), 3U);
+  EXPECT_EQ(scenario->nodes[0].capacity.at("memory").str(), "4Gi");
+  EXPECT_EQ(scenario->nodes[2].name, "gpu-1");
+  EXPECT_NE(scenario->nodes[1].address, scenario->nodes[2].address);
+  ASSERT_EQ(scenario->images.size(), 1U);
+  EXPECT_EQ(scenario->images[0].image.workdir, "/w");
+  EXPECT_EQ(scenario->images[0].image.cmd, std::vector<std::string>{"exit 3"});
+  EXPECT_EQ(scenario->invariants_off.at("times"), "the clock goes back");
+  EXPECT_EQ(scenario->modes.size(), 2U);
+  EXPECT_EQ(scenario->timeout, Duration(30s));
+}
+
+struct Refusal {
+  const char* name;
+  std::string spec;
+  std::string error;
+};
+class ScenarioRefusal : public testing::TestWithParam<Refusal> {};
+TEST_P(ScenarioRefusal, names_file_line_and_field) {
+  const auto scenario = parse("s.yaml", {{"s.yaml", scenario_text(GetParam().spec)}});
+  ASSERT_FALSE(scenario);
+  EXPECT_EQ(scenario.error().text(), GetParam().error);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, ScenarioRefusal,
+    testing::Values(
+        Refusal{"unknown_field", "  stepps: []\n",
+                "s.yaml:8:3 spec.stepps: unknown field \"stepps\" (did you mean steps?)"},
+        Refusal{"unknown_step", "  steps:\n  - kil: pod/p\n",
+                "s.yaml:9:5 spec.steps[0].kil: unknown kind of step \"kil\" (did you mean kill?)"},
+        Refusal{"no_action", "  steps:\n  - after: 2s\n",
+                "s.yaml:9:5 spec.steps[0]: a step needs one of apply, delete, kill, patch, wait"},
+        Refusal{"two_actions", "  steps:\n  - kill: pod/p\n    wait: 1s\n",
+                "s.yaml:9:5 spec.steps[0]: a step has one of apply, delete, kill, patch, wait, not "
+                "kill and wait"},
+        Refusal{"bad_duration", "  timeout: soon\n",
+                "s.yaml:8:3 spec.timeout: must be a duration (500ms, 2s, 1m30s), not \"soon\""},
+        Refusal{"bad_pattern", "  expect:\n  - eventually: {of: pods, log: \"(\"}\n",
+                "s.yaml:9:29 spec.expect[0].eventually.log: not a regular expression: Parenthesis "
+                "is not closed."},
+        Refusal{"kill_a_job", "  steps:\n  - kill: pytorchjob/x\n",
+                "s.yaml:9:5 spec.steps[0].kill: only pods can be killed"},
+        Refusal{"bad_signal", "  steps:\n  - kill: {of: pod/x, signal: BOOM}\n",
+                "s.yaml:9:23 spec.steps[0].kill.signal: must be one of HUP, INT, QUIT, ABRT, KILL, "
+                "USR1, SEGV, USR2, TERM, not \"BOOM\""},
+        Refusal{"missing_of", "  steps:\n  - wait: {phase: Running}\n",
+                "s.yaml:9:5 spec.steps[0].wait: the field of is missing"},
+        Refusal{"unknown_version", "  cluster: {trainingOperator: v2}\n",
+                "s.yaml:8:13 spec.cluster.trainingOperator: unknown version \"v2\" (known: v1.7.0, "
+                "v1.8.0, v1.8.1, v1.9.0, v1.9.4)"},
+        Refusal{"bad_quantity", "  cluster: {nodes: [{name: n, memory: lots}]}\n",
+                "s.yaml:8:31 spec.cluster.nodes[0].memory: quantities must match the regular "
+                "expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"},
+        Refusal{"same_node_twice", "  cluster: {nodes: [{name: n}, {name: n}]}\n",
+                "s.yaml:8:33 spec.cluster.nodes[1].name: there are two nodes named n"},
+        Refusal{"unknown_invariant", "  invariants: {off: [{name: tims, reason: x}]}\n",
+                "s.yaml:8:23 spec.invariants.off[0].name: unknown invariant \"tims\" (did you mean "
+                "times?)"},
+        Refusal{"missing_manifest", "  manifests: [no.yaml]\n",
+                "s.yaml:8:15 spec.manifests[0]: no.yaml: no such file"},
+        Refusal{"missing_dockerfile", "  images: [{name: i, dockerfile: no/Dockerfile}]\n",
+                "s.yaml:8:22 spec.images[0].dockerfile: no/Dockerfile: no such file"},
+        Refusal{"missing_copy", "  images: [{name: i, copy: [{from: /no/such, to: /x}]}]\n",
+                "s.yaml:8:30 spec.images[0].copy[0].from: /no/such: No such file or directory"},
+        Refusal{
+            "since_unknown_step",
+            "  steps: [{name: shot, wait: 1s}]\n  expect: [{never: {of: pods}, since: shoot}]\n",
+            "s.yaml:9:32 spec.expect[0].since: no step is named \"shoot\" (did you mean "
+            "shot?)"},
+        Refusal{"bound_of_finally", "  expect: [{finally: {of: pods}, within: 2s}]\n",
+                "s.yaml:8:34 spec.expect[0].within: finally has no bound: it is judged at the end"},
+        Refusal{"bad_mode", "  modes: [imaginary]\n",
+                "s.yaml:8:11 spec.modes[0]: must be real or virtual, not \"imaginary\""},
+        Refusal{"inline_object",
+                "  steps:\n  - apply: {object: {apiVersion: v1, kind: Pod, metadata: "
+                "{name: 5}}}\n",
+                "s.yaml:9:60 spec.steps[0].apply.object.metadata.name: json: cannot unmarshal "
+                "number into Go struct field ObjectMeta.metadata.name of type string"}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+TEST(ScenarioParser, a_second_scenario_in_a_file_is_refused) {
+  const std::string one = scenario_text("  steps: [{wait: 1s}]\n");
+  const auto scenario = parse("s.yaml", {{"s.yaml", one + "---\n" + one}});
+  ASSERT_FALSE(scenario);
+  EXPECT_EQ(scenario.error().text(), "s.yaml:19:1: a file has one Scenario; this is its second");
+}
+
+TEST(ScenarioParser, a_misspelt_kind_of_ours_is_named) {
+  const auto scenario = parse(
+      "s.yaml", {{"s.yaml", "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenarios\nspec: {}\n"}});
+  ASSERT_FALSE(scenario);
+  EXPECT_EQ(scenario.error().text(), "s.yaml:2:1 kind: must be Scenario, not \"Scenarios\"");
+}
+
+TEST(ScenarioParser, an_empty_file_is_refused) {
+  const auto scenario = parse("s.yaml", {{"s.yaml", "# nothing\n"}});
+  ASSERT_FALSE(scenario);
+  EXPECT_EQ(scenario.error().text(), "s.yaml: there is nothing to run: no object and no step");
+}
+
+}  // namespace
+}  // namespace ddptwin::scenario
