@@ -12,7 +12,7 @@ void await_listener(const std::string& host, int port, Duration window) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + window;
   while (Clock::now() < end) {
-    const Connected result = connect_to(host, port);
+    const Connected result = connect_to(host, port, end - Clock::now());
     if (result.fd >= 0) ::close(result.fd);
     if (result.fd >= 0 || !is_worth_retrying(result)) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

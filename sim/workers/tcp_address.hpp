@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "options.hpp"
+
 namespace ddptwin::workers {
 
 struct Connected {
@@ -13,7 +15,9 @@ struct Connected {
       detail;  // "The client socket has failed to connect to [10.0.0.2]:29500 (errno: ...)."
 };
 
-Connected connect_to(const std::string& host, int port);
+// Waits at most `timeout` for an answer, which a dropped SYN never brings; the error is then
+// ETIMEDOUT.
+Connected connect_to(const std::string& host, int port, Duration timeout);
 
 // Refused, reset, or a name without address: c10d tries again (spec/ddp-semantics.md §3.3).
 bool is_worth_retrying(const Connected& result);

@@ -3,7 +3,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <thread>
 
@@ -28,7 +28,7 @@ TcpStoreClient::TcpStoreClient(const std::string& host, int port, Duration timeo
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + timeout;
   for (;;) {
-    const Connected result = connect_to(host, port);
+    const Connected result = connect_to(host, port, end - Clock::now());
     if (result.fd >= 0) {
       fd_ = result.fd;
       return;
@@ -39,18 +39,19 @@ TcpStoreClient::TcpStoreClient(const std::string& host, int port, Duration timeo
                    "(gai error: %d - %s).\n",
                    place(host, port).c_str(), result.gai_error, ::gai_strerror(result.gai_error));
     }
-    if (!is_worth_retrying(result)) {
-      throw PythonError("RuntimeError",
-                        "The client socket has failed to connect to any network "
-                        "address of " +
-                            place(host, port) + "." + result.detail);
-    }
-    // As c10d 1.13: it gives up when the next try would come too late, so after T less one second.
-    if (Clock::now() + retry_pause >= end) {
+    // As c10d 1.13: it gives up when the next try would come too late, so after T less one second;
+    // after T when nothing has answered.
+    if (result.error == ETIMEDOUT ||
+        (is_worth_retrying(result) && Clock::now() + retry_pause >= end)) {
       const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout).count();
       throw PythonError("TimeoutError",
                         "The client socket has timed out after " + std::to_string(seconds) +
                             "s while trying to connect to " + place(host, port) + ".");
+    }
+    if (!is_worth_retrying(result)) {
+      throw PythonError("RuntimeError",
+                        "The client socket has failed to connect to any network address of " +
+                            place(host, port) + "." + result.detail);
     }
     std::this_thread::sleep_for(retry_pause);
   }

@@ -1,7 +1,11 @@
 #include "tcp_store.hpp"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <array>
 #include <future>
 
 #include "error.hpp"
@@ -87,6 +91,55 @@ TEST(StoreClient, gives_up_a_second_before_its_timeout_when_nobody_listens) {
                   std::to_string(port) + ").");
   }
   EXPECT_GE(std::chrono::steady_clock::now() - start, 1s);
+}
+
+// A listener that takes no more: further SYNs are dropped, as by a firewall.
+class SilentPort {
+ public:
+  SilentPort() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    ::bind(listener_, reinterpret_cast<sockaddr*>(&address), size);
+    ::listen(listener_, 0);
+    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
+    for (const int filler : fillers_) {
+      ::connect(filler, reinterpret_cast<sockaddr*>(&address), size);
+    }
+    port_ = ntohs(address.sin_port);
+  }
+  SilentPort(const SilentPort&) = delete;
+  SilentPort& operator=(const SilentPort&) = delete;
+  ~SilentPort() {
+    ::close(listener_);
+    for (const int filler : fillers_) ::close(filler);
+  }
+  int port() const { return port_; }
+
+ private:
+  static int make_socket() {
+    return ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  }
+
+  int listener_ = make_socket();
+  std::array<int, 3> fillers_{make_socket(), make_socket(), make_socket()};
+  int port_ = 0;
+};
+
+TEST(StoreClient, waits_its_timeout_and_no_longer_where_nothing_answers) {
+  const SilentPort silent;
+  const auto start = std::chrono::steady_clock::now();
+  await_listener("127.0.0.1", silent.port(), 100ms);
+  try {
+    TcpStoreClient client("127.0.0.1", silent.port(), 1s);
+    ADD_FAILURE();
+  } catch (const PythonError& error) {
+    EXPECT_EQ(error.type(), "TimeoutError");
+  }
+  const auto passed = std::chrono::steady_clock::now() - start;
+  EXPECT_GE(passed, 1100ms);
+  EXPECT_LT(passed, 60s) << "the kernel's own patience is 127 s";
 }
 
 TEST(StoreClient, finds_a_server_that_comes_within_the_eager_window) {
