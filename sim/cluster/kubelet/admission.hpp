@@ -1,0 +1,21 @@
+// Whether a node takes a pod that is bound to it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cluster/kubelet/status.hpp"
+#include "objects/core_v1.hpp"
+
+namespace ddptwin::kubelet {
+
+// Why not, or nothing. `others` are the pods that hold resources of the node. Asked in this order:
+// resources, node selector and affinity, host ports. Source: upstream lifecycle/predicate.go,
+// spec/kubernetes.md §2.2.
+std::optional<PodVerdict> refuse_pod(const Pod& pod, const Node& node,
+                                     const std::vector<const Pod*>& others);
+
+// nodeSelector and the required node affinity (spec/kubernetes.md §3.1).
+bool matches_node(const PodSpec& spec, const Node& node);
+
+}  // namespace ddptwin::kubelet

@@ -1,0 +1,95 @@
+#include "cluster/kubelet/cluster_view.hpp"
+
+namespace ddptwin::kubelet {
+namespace {
+
+std::string key(std::string_view namespace_, std::string_view name) {
+  return std::string(namespace_) + "/" + std::string(name);
+}
+
+}  // namespace
+
+ClusterView::ClusterView(Loop& loop, api::ApiClient& client, PodRuntime& runtime)
+    : loop_(loop),
+      client_(client),
+      nodes_(watch("Node")),
+      services_(watch("Service")),
+      config_maps_(watch("ConfigMap")),
+      secrets_(watch("Secret")) {
+  runtime.listen([this, alive = std::weak_ptr<int>(alive_)](const RuntimeEvent& event) {
+    if (alive.expired()) return;
+    const auto sink = sinks_.find(event.pod_uid);
+    if (sink != sinks_.end()) sink->second(event);
+  });
+}
+
+std::unique_ptr<api::Informer> ClusterView::watch(std::string_view kind) {
+  api::Target target;
+  target.kind = client_.kinds().find("v1", kind);
+  auto informer = std::make_unique<api::Informer>(loop_, client_, target);
+  informer->add_handler([this](const ObjectPtr& before, const ObjectPtr& after) {
+    tell(after ? after.get() : before.get());
+  });
+  return informer;
+}
+
+void ClusterView::start() {
+  if (started_) return;
+  started_ = true;
+  for (api::Informer* informer :
+       {nodes_.get(), services_.get(), config_maps_.get(), secrets_.get()})
+    informer->start();
+}
+
+bool ClusterView::synced() const {
+  return nodes_->synced() && services_->synced() && config_maps_->synced() && secrets_->synced();
+}
+
+void ClusterView::tell(const Object* object) {
+  // A listener may add or remove listeners.
+  std::vector<Listener> listeners;
+  for (const auto& [id, listener] : listeners_) listeners.push_back(listener);
+  for (const Listener& listener : listeners) listener(object);
+}
+
+std::shared_ptr<void> ClusterView::listen(Listener listener) {
+  const std::uint64_t id = ++last_listener_;
+  listeners_.emplace(id, std::move(listener));
+  const auto forget = [this, id, alive = std::weak_ptr<int>(alive_)](void*) {
+    if (!alive.expired()) listeners_.erase(id);
+  };
+  return std::shared_ptr<void>(static_cast<void*>(this), forget);
+}
+
+void ClusterView::route(const std::string& pod_uid, EventSink sink) {
+  sinks_[pod_uid] = std::move(sink);
+}
+
+std::shared_ptr<const Node> ClusterView::node(std::string_view name) const {
+  return as<Node>(nodes_->find(name));
+}
+
+std::shared_ptr<const ConfigMap> ClusterView::config_map(std::string_view namespace_,
+                                                         std::string_view name) const {
+  return as<ConfigMap>(config_maps_->find(namespace_, name));
+}
+
+std::shared_ptr<const Secret> ClusterView::secret(std::string_view namespace_,
+                                                  std::string_view name) const {
+  return as<Secret>(secrets_->find(namespace_, name));
+}
+
+std::vector<std::shared_ptr<const Service>> ClusterView::services(
+    std::string_view namespace_) const {
+  std::vector<std::shared_ptr<const Service>> found;
+  const auto& all = services_->objects();
+  const std::string prefix = key(namespace_, "");
+  for (auto at = all.lower_bound(prefix); at != all.end() && at->first.starts_with(prefix); ++at)
+    found.push_back(as<Service>(at->second));
+  if (namespace_ != "default")
+    if (auto master = as<Service>(services_->find("default", "kubernetes")))
+      found.push_back(std::move(master));
+  return found;
+}
+
+}  // namespace ddptwin::kubelet

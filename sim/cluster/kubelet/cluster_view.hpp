@@ -1,0 +1,55 @@
+// What the kubelets of a world read besides their own pods, from one cache for all of them.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/informer.hpp"
+#include "cluster/runtime.hpp"
+
+namespace ddptwin::kubelet {
+
+// Nodes, Services, ConfigMaps and Secrets; and the events of a runtime that is shared, brought to
+// the kubelet whose pod they are about.
+class ClusterView {
+ public:
+  ClusterView(Loop& loop, api::ApiClient& client, PodRuntime& runtime);
+
+  void start();  // later calls do nothing
+
+  std::shared_ptr<const Node> node(std::string_view name) const;
+  std::shared_ptr<const ConfigMap> config_map(std::string_view namespace_,
+                                              std::string_view name) const;
+  std::shared_ptr<const Secret> secret(std::string_view namespace_, std::string_view name) const;
+  // Of that namespace, and default/kubernetes.
+  std::vector<std::shared_ptr<const Service>> services(std::string_view namespace_) const;
+
+  // Whether the first lists are all in.
+  bool synced() const;
+  // Called when a ConfigMap or Secret changes, with its kind, namespace and name; and when the view
+  // becomes synced or a Node appears, with nulls.
+  using Listener = std::function<void(const Object*)>;
+  std::shared_ptr<void> listen(Listener listener);
+
+  using EventSink = std::function<void(const RuntimeEvent&)>;
+  void route(const std::string& pod_uid, EventSink sink);
+  void unroute(const std::string& pod_uid) { sinks_.erase(pod_uid); }
+
+ private:
+  void tell(const Object* object);
+  std::unique_ptr<api::Informer> watch(std::string_view kind);
+
+  Loop& loop_;
+  api::ApiClient& client_;
+  std::unique_ptr<api::Informer> nodes_, services_, config_maps_, secrets_;
+  std::map<std::uint64_t, Listener> listeners_{};
+  std::uint64_t last_listener_ = 0;
+  std::map<std::string, EventSink, std::less<>> sinks_{};
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+  bool started_ = false;
+};
+
+}  // namespace ddptwin::kubelet

@@ -1,0 +1,161 @@
+#include "cluster/kubelet/container_statuses.hpp"
+
+#include <algorithm>
+
+#include "cluster/kubelet/phase.hpp"
+#include "cluster/kubelet/restart_policy.hpp"
+
+namespace ddptwin::kubelet {
+namespace {
+
+constexpr std::int32_t killed_code = 137;
+
+std::string container_id(const ContainerInstance& instance) {
+  return "containerd://" + instance.id;
+}
+
+ContainerState state_of(const ContainerInstance& instance) {
+  ContainerState state;
+  switch (instance.stage) {
+    case ContainerStage::created:
+      state.waiting.emplace();
+      break;
+    case ContainerStage::running:
+      state.running.emplace();
+      state.running->startedAt = instance.started_at;
+      break;
+    case ContainerStage::exited: {
+      ContainerStateTerminated& end = state.terminated.emplace();
+      end.exitCode = instance.exit_code;
+      end.reason = instance.reason;
+      end.message = instance.message;
+      end.startedAt = instance.started_at.value_or(Time{});
+      end.finishedAt = instance.finished_at;
+      end.containerID = container_id(instance);
+      break;
+    }
+  }
+  return state;
+}
+
+// What each container asks for, shown once it has been started.
+void fill_resources(const Container& container, ContainerStatus& status) {
+  status.resources = container.resources;
+  status.allocatedResources = container.resources.requests;
+}
+
+ContainerStatus waiting_status(const StatusSources& in, const Container& container,
+                               const ContainerStatus* old) {
+  ContainerStatus status;
+  status.name = container.name;
+  status.image = container.image;
+  status.state.waiting.emplace();
+  status.state.waiting->reason =
+      in.pod.spec->initContainers.empty() ? "ContainerCreating" : "PodInitializing";
+  if (old == nullptr) return status;
+  if (old->state.terminated && !in.removed.contains(container.name)) return *old;
+  status.restartCount = old->restartCount;
+  status.lastState = old->lastState;
+  return status;
+}
+
+// It was seen running, and now the runtime does not know it.
+void note_lost(const StatusSources& in, const ContainerStatus& old, ContainerStatus& status) {
+  if (!old.state.running || !status.state.waiting) return;
+  if (!status.lastState.terminated)
+    status.lastState.terminated = unknown_end(
+        "The container could not be located when the pod was deleted.  The container used to be "
+        "Running");
+  if (!in.pod.metadata.deletionTimestamp) ++status.restartCount;
+}
+
+ContainerState removed_end() {
+  ContainerState state;
+  ContainerStateTerminated& end = state.terminated.emplace();
+  end.exitCode = killed_code;
+  end.reason = "RestartingAllContainers";
+  end.message = "The container is removed because RestartAllContainers in place";
+  return state;
+}
+
+ContainerStatus seen_status(const StatusSources& in, const Container& container,
+                            const ContainerInstance& latest) {
+  ContainerStatus status;
+  status.name = container.name;
+  status.restartCount = static_cast<std::int32_t>(latest.attempt);
+  status.image = latest.image;
+  status.imageID = latest.image_id;
+  status.containerID = container_id(latest);
+  status.state = state_of(latest);
+  if (latest.stage != ContainerStage::created) fill_resources(container, status);
+  int instances = 0;
+  for (const ContainerInstance& instance : in.state.containers) {
+    if (instance.name != container.name || ++instances != 2) continue;
+    status.lastState = state_of(instance);
+  }
+  return status;
+}
+
+// The container failed to start, or waits for its next start.
+void show_failure(const StatusSources& in, const Container& container, bool init,
+                  ContainerStatus& status) {
+  const ContainerInstance* last = in.state.find(container.name);
+  const bool done = init && last != nullptr && last->stage == ContainerStage::exited &&
+                    last->exit_code == 0 && !is_sidecar(container);
+  if (done || !wants_start(in.pod, container, in.state)) return;
+  const auto failure = in.failures.find(container.name);
+  if (failure == in.failures.end()) return;
+  if (status.state.terminated) status.lastState = status.state;
+  status.state = ContainerState{};
+  status.state.waiting = ContainerStateWaiting{failure->second.reason, failure->second.message};
+}
+
+ContainerStatus status_of(const StatusSources& in, const Container& container, bool init,
+                          const std::vector<ContainerStatus>& before) {
+  const ContainerStatus* old = find_status(before, container.name);
+  const ContainerInstance* latest = in.state.find(container.name);
+  const auto removed = in.removed.find(container.name);
+  ContainerStatus status;
+  if (latest != nullptr) {
+    status = seen_status(in, container, *latest);
+    if (removed != in.removed.end()) {
+      status.restartCount += removed->second;
+      if (!status.lastState.terminated) status.lastState = removed_end();
+    }
+  } else {
+    status = waiting_status(in, container, old);
+    if (removed != in.removed.end()) {
+      status.restartCount = removed->second;
+      status.lastState = removed_end();
+    } else if (old != nullptr) {
+      note_lost(in, *old, status);
+    }
+  }
+  show_failure(in, container, init, status);
+  return status;
+}
+
+}  // namespace
+
+ContainerStateTerminated unknown_end(std::string message) {
+  ContainerStateTerminated end;
+  end.exitCode = killed_code;
+  end.reason = "ContainerStatusUnknown";
+  end.message = std::move(message);
+  return end;
+}
+
+void fill_container_statuses(const StatusSources& in, PodStatus& status) {
+  status.initContainerStatuses.clear();
+  status.containerStatuses.clear();
+  for (const Container& container : in.pod.spec->initContainers)
+    status.initContainerStatuses.push_back(
+        status_of(in, container, true, in.before.initContainerStatuses));
+  for (const Container& container : in.pod.spec->containers)
+    status.containerStatuses.push_back(
+        status_of(in, container, false, in.before.containerStatuses));
+  std::sort(status.containerStatuses.begin(), status.containerStatuses.end(),
+            [](const ContainerStatus& a, const ContainerStatus& b) { return a.name < b.name; });
+}
+
+}  // namespace ddptwin::kubelet

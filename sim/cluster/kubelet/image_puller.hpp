@@ -1,0 +1,65 @@
+// How the image of a container comes to the node.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "cluster/kubelet/back_off.hpp"
+#include "cluster/kubelet/container_statuses.hpp"
+#include "cluster/runtime.hpp"
+#include "core/loop.hpp"
+
+namespace ddptwin::kubelet {
+
+// Why there is no image: the waiting state, and for a back-off when it ends.
+struct ImageFailure {
+  StartFailure failure{};
+  std::optional<Time> until{};
+};
+using ImageOutcome = tl::expected<ImageStatus, ImageFailure>;
+
+// Image policies, one pull at a time for the whole node, and the back-off of failing pulls. Source:
+// upstream pkg/kubelet/images, spec/kubernetes.md §2.3.
+class ImagePuller {
+ public:
+  // Records an event about the container: type, reason, message.
+  using Record =
+      std::function<void(std::string_view type, std::string_view reason, std::string message)>;
+  using ImageDone = UniqueFunction<void(ImageOutcome)>;
+
+  ImagePuller(Loop& loop, Lane lane, PodRuntime& runtime, Duration back_off, Duration back_off_max)
+      : loop_(loop), lane_(lane), runtime_(runtime), back_off_(back_off, back_off_max) {}
+
+  // The outcome may come inside the call.
+  void ensure(const Pod& pod, const Container& container, const SandboxConfig& sandbox,
+              Record record, ImageDone done);
+  void forget(const std::string& pod_uid);
+
+ private:
+  struct Job {
+    std::string key{};
+    std::string reference{};
+    std::string user_image{};
+    SandboxConfig sandbox{};
+    Time asked{};
+    Record record{};
+    ImageDone done{};
+  };
+
+  void pull_next();
+  void pulled(Job& job, Time began, Result<ImageStatus> result);
+
+  Loop& loop_;
+  Lane lane_;
+  PodRuntime& runtime_;
+  BackOff back_off_;
+  std::map<std::string, std::string, std::less<>> last_error_{};  // by back-off key
+  std::deque<Job> queue_{};
+  bool pulling_ = false;
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+};
+
+}  // namespace ddptwin::kubelet

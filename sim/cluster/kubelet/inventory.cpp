@@ -1,0 +1,105 @@
+#include "cluster/kubelet/inventory.hpp"
+
+namespace ddptwin::kubelet {
+namespace {
+
+constexpr std::size_t instances_kept = 2;
+constexpr std::size_t message_bytes_max = 4096;
+constexpr std::size_t log_lines_max = 80, log_bytes_max = 2048;
+
+// What the container left behind, by its terminationMessagePolicy (spec/kubernetes.md §2.3).
+std::string last_words(const PodRuntime& runtime, const ContainerReport& report,
+                       std::string_view policy) {
+  std::string text = report.termination_log.substr(0, message_bytes_max);
+  if (text.empty() && policy == "FallbackToLogsOnError" && report.exit_code != 0)
+    text = runtime.log_tail(report.id, log_lines_max, log_bytes_max);
+  return text.empty() ? report.message : text;
+}
+
+constexpr ContainerStage stage_of(ContainerPhase phase) {
+  switch (phase) {
+    case ContainerPhase::created:
+      return ContainerStage::created;
+    case ContainerPhase::running:
+      return ContainerStage::running;
+    case ContainerPhase::exited:
+      break;
+  }
+  return ContainerStage::exited;
+}
+
+}  // namespace
+
+void Inventory::add_sandbox(const std::string& uid, SandboxState sandbox) {
+  PodRuntimeState& pod = pods_[uid];
+  pod.ips.clear();
+  if (!sandbox.ip.empty()) pod.ips.push_back(sandbox.ip);
+  for (const SandboxState& old : pod.sandboxes) runtime_.remove_sandbox(old.id);
+  pod.sandboxes.assign(1, std::move(sandbox));
+}
+
+void Inventory::sandbox_lost(const std::string& uid) {
+  const auto pod = pods_.find(uid);
+  if (pod != pods_.end() && !pod->second.sandboxes.empty())
+    pod->second.sandboxes.front().ready = false;
+}
+
+void Inventory::add_container(const std::string& uid, ContainerInstance instance) {
+  std::vector<ContainerInstance>& list = pods_[uid].containers;
+  const std::string name = instance.name;
+  list.insert(list.begin(), std::move(instance));
+  std::size_t seen = 0;
+  for (auto at = list.begin(); at != list.end();) {
+    const bool surplus = at->name == name && ++seen > instances_kept;
+    if (surplus) runtime_.remove_container(at->id);
+    at = surplus ? list.erase(at) : at + 1;
+  }
+}
+
+void Inventory::refresh(const std::string& uid, const ContainerId& id, std::string_view policy) {
+  const auto pod = pods_.find(uid);
+  if (pod == pods_.end()) return;
+  const std::optional<ContainerReport> report = runtime_.report(id);
+  if (!report) return;
+  for (ContainerInstance& instance : pod->second.containers) {
+    if (instance.id != id) continue;
+    instance.stage = stage_of(report->phase);
+    instance.started_at = report->started_at;
+    instance.finished_at = report->finished_at;
+    if (instance.stage != ContainerStage::exited) return;
+    instance.exit_code = report->exit_code;
+    instance.reason = report->reason;
+    instance.message = last_words(runtime_, *report, policy);
+    return;
+  }
+}
+
+void Inventory::remove_containers(const std::string& uid) {
+  const auto pod = pods_.find(uid);
+  if (pod == pods_.end()) return;
+  for (const ContainerInstance& instance : pod->second.containers)
+    runtime_.remove_container(instance.id);
+  pod->second.containers.clear();
+}
+
+void Inventory::remove_pod(const std::string& uid) {
+  const auto pod = pods_.find(uid);
+  if (pod == pods_.end()) return;
+  remove_containers(uid);
+  for (const SandboxState& sandbox : pod->second.sandboxes) runtime_.remove_sandbox(sandbox.id);
+  pods_.erase(pod);
+}
+
+const PodRuntimeState& Inventory::state(const std::string& uid) const {
+  static const PodRuntimeState nothing{};
+  const auto pod = pods_.find(uid);
+  return pod == pods_.end() ? nothing : pod->second;
+}
+
+const ContainerInstance* Inventory::find(const std::string& uid, const ContainerId& id) const {
+  for (const ContainerInstance& instance : state(uid).containers)
+    if (instance.id == id) return &instance;
+  return nullptr;
+}
+
+}  // namespace ddptwin::kubelet

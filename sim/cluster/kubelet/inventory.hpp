@@ -1,0 +1,37 @@
+// What the runtime of one node holds, by pod.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "cluster/kubelet/runtime_state.hpp"
+
+namespace ddptwin::kubelet {
+
+// Stands for the runtime's own lists of sandboxes and containers: it belongs to the node, not to
+// the kubelet's process, and therefore survives a restart of the kubelet (spec/kubernetes.md §2.1).
+// Of each container the last two instances are kept, as a kubelet's garbage collection does.
+class Inventory {
+ public:
+  explicit Inventory(PodRuntime& runtime) : runtime_(runtime) {}
+
+  void add_sandbox(const std::string& uid, SandboxState sandbox);
+  void sandbox_lost(const std::string& uid);
+  void add_container(const std::string& uid, ContainerInstance instance);
+  // Reads anew what the runtime says of a container. `policy`: its terminationMessagePolicy.
+  void refresh(const std::string& uid, const ContainerId& id, std::string_view policy);
+  // Removes all containers of the pod from the runtime, the sandbox stays.
+  void remove_containers(const std::string& uid);
+  void remove_pod(const std::string& uid);
+
+  // What a look at the runtime shows; empty of an unknown pod.
+  const PodRuntimeState& state(const std::string& uid) const;
+  const ContainerInstance* find(const std::string& uid, const ContainerId& id) const;
+  const std::map<std::string, PodRuntimeState, std::less<>>& pods() const { return pods_; }
+
+ private:
+  PodRuntime& runtime_;
+  std::map<std::string, PodRuntimeState, std::less<>> pods_{};
+};
+
+}  // namespace ddptwin::kubelet

@@ -1,0 +1,219 @@
+#include "cluster/kubelet/kubelet.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "api/informer.hpp"
+#include "cluster/kubelet/admission.hpp"
+#include "cluster/kubelet/pod_worker.hpp"
+
+namespace ddptwin::kubelet {
+namespace {
+
+constexpr Duration view_poll = 20ms;  // until the first lists are in
+
+// Whether a volume of the pod shows that ConfigMap or Secret.
+bool shows(const Pod& pod, const Object& object) {
+  if (pod.metadata.namespace_ != object.metadata.namespace_) return false;
+  const bool secret = object.kind().kind == "Secret";
+  const std::string& name = object.metadata.name;
+  return std::any_of(pod.spec->volumes.begin(), pod.spec->volumes.end(), [&](const Volume& volume) {
+    if (volume.projected) return true;
+    return secret ? volume.secret && volume.secret->secretName == name
+                  : volume.configMap && volume.configMap->name == name;
+  });
+}
+
+}  // namespace
+
+struct Kubelet::Machine {
+  Machine(Loop& loop_, api::ApiClient& client_, Trace& trace_, PodRuntime& runtime_,
+          KubeletOptions options_)
+      : loop(loop_),
+        client(client_),
+        trace(trace_),
+        runtime(runtime_),
+        options(std::move(options_)),
+        lane(loop.new_lane()),
+        view(options.view ? options.view : std::make_shared<ClusterView>(loop_, client_, runtime_)),
+        inventory(runtime_) {}
+
+  Loop& loop;
+  api::ApiClient& client;
+  Trace& trace;
+  PodRuntime& runtime;
+  KubeletOptions options;
+  Lane lane;
+  std::shared_ptr<ClusterView> view;
+  Inventory inventory;
+};
+
+// All that a kubelet keeps in memory.
+class Kubelet::Process {
+ public:
+  explicit Process(Machine& machine)
+      : machine_(machine),
+        began_(machine.loop.now()),
+        random_(machine.options.random),
+        events_(machine.loop, machine.client, "kubelet", machine.options.node_name),
+        images_(machine.loop, machine.lane, machine.runtime, machine.options.clocks.back_off,
+                machine.options.clocks.back_off_max),
+        restarts_(machine.options.clocks.back_off, machine.options.clocks.back_off_max),
+        prober_(machine.loop, machine.lane, machine.runtime, machine.options.network_probe),
+        node_(std::make_shared<NodeContext>(NodeContext{
+            machine.loop, machine.lane, machine.client, machine.trace, machine.runtime,
+            *machine.view, machine.options, machine.inventory, events_, images_, restarts_, prober_,
+            random_, [this](const std::string& uid) { relist(uid); },
+            [this] { return next_tick(); }})),
+        pods_(machine.loop, machine.client, pods_target(machine), pods_options(machine)) {
+    machine.view->start();
+    listening_ = machine.view->listen([this](const Object* object) { on_view(object); });
+    pods_.add_handler(
+        [this](const ObjectPtr& before, const ObjectPtr& after) { on_pod(before, after); });
+    wait_for_view();
+  }
+
+  bool evict(std::string_view key, PodVerdict verdict, std::optional<std::int64_t> grace) {
+    for (const auto& [uid, worker] : workers_) {
+      if (key_of(worker->pod()->metadata) != key) continue;
+      worker->evict(std::move(verdict), grace);
+      return true;
+    }
+    return false;
+  }
+  std::size_t pod_count() const { return workers_.size(); }
+
+ private:
+  static api::Target pods_target(const Machine& machine) {
+    api::Target target;
+    target.kind = machine.client.kinds().find("v1", "Pod");
+    return target;
+  }
+  static api::ListOptions pods_options(const Machine& machine) {
+    api::ListOptions options;
+    options.field_selector = "spec.nodeName=" + machine.options.node_name;
+    return options;
+  }
+
+  // A kubelet builds no environment before it has read Services, and admits nothing without its
+  // Node.
+  void wait_for_view() {
+    const bool ready =
+        machine_.view->synced() && machine_.view->node(machine_.options.node_name) != nullptr;
+    if (ready) return pods_.start();
+    view_timer_ = machine_.loop.after(machine_.lane, view_poll, [this] { wait_for_view(); });
+  }
+
+  void on_view(const Object* object) {
+    const std::string& kind = object->kind().kind;
+    if (kind != "ConfigMap" && kind != "Secret") return;
+    for (const auto& [uid, worker] : workers_)
+      if (shows(*worker->pod(), *object)) worker->volumes_changed();
+  }
+
+  void on_pod(const ObjectPtr& before, const ObjectPtr& after) {
+    const auto old = as<Pod>(before), fresh = as<Pod>(after);
+    const std::string old_uid = old ? old->metadata.uid : std::string();
+    // Under one name another pod may have come.
+    if (old && (!fresh || fresh->metadata.uid != old_uid)) {
+      const auto at = workers_.find(old_uid);
+      if (at != workers_.end()) {
+        at->second->pod_removed(old);
+        bury(old_uid);
+      }
+    }
+    if (!fresh) return;
+    const auto at = workers_.find(fresh->metadata.uid);
+    if (at != workers_.end()) return at->second->pod_changed(fresh);
+    add(fresh);
+  }
+
+  void add(const std::shared_ptr<const Pod>& pod) {
+    std::vector<const Pod*> others;
+    for (const auto& [uid, worker] : workers_)
+      if (worker->occupies()) others.push_back(worker->pod().get());
+    PodWorker& worker =
+        *workers_.emplace(pod->metadata.uid, std::make_unique<PodWorker>(node_, pod)).first->second;
+    if (pod->metadata.deletionTimestamp || worker.was_admitted()) return worker.admit();
+    const std::shared_ptr<const Node> node = machine_.view->node(machine_.options.node_name);
+    if (node)
+      if (std::optional<PodVerdict> verdict = refuse_pod(*pod, *node, others))
+        return worker.reject(std::move(*verdict));
+    worker.admit();
+  }
+
+  // The runtime forgets a pod once its object is gone and nothing of it runs.
+  void bury(const std::string& uid) {
+    const auto at = workers_.find(uid);
+    if (at == workers_.end() || !at->second->is_over()) return;
+    workers_.erase(at);
+    machine_.inventory.remove_pod(uid);
+  }
+
+  Time next_tick() const {
+    const Duration period = machine_.options.clocks.relist;
+    const Duration since = machine_.loop.now() - began_;
+    return began_ + (since / period + 1) * period;
+  }
+
+  void relist(const std::string& uid) {
+    to_relist_.insert(uid);
+    if (relist_timer_.pending()) return;
+    relist_timer_ = machine_.loop.at(machine_.lane, next_tick(), [this] { run_relist(); });
+  }
+
+  void run_relist() {
+    for (const std::string& uid : std::exchange(to_relist_, {})) {
+      const auto at = workers_.find(uid);
+      if (at == workers_.end()) continue;
+      at->second->relisted();
+      bury(uid);
+    }
+  }
+
+  Machine& machine_;
+  const Time began_;
+  Random random_;
+  api::EventRecorder events_;
+  ImagePuller images_;
+  BackOff restarts_;
+  Prober prober_;
+  std::shared_ptr<NodeContext> node_;
+  std::map<std::string, std::unique_ptr<PodWorker>, std::less<>> workers_{};  // by uid
+  api::Informer pods_;
+  std::shared_ptr<void> listening_{};
+  std::set<std::string> to_relist_{};
+  Timer relist_timer_{}, view_timer_{};
+};
+
+Kubelet::Kubelet(Loop& loop, api::ApiClient& client, Trace& trace, PodRuntime& runtime,
+                 KubeletOptions options)
+    : machine_(std::make_unique<Machine>(loop, client, trace, runtime, std::move(options))) {}
+
+Kubelet::~Kubelet() = default;
+
+void Kubelet::start() {
+  if (!process_) process_ = std::make_unique<Process>(*machine_);
+}
+
+void Kubelet::stop() { process_.reset(); }
+
+void Kubelet::restart() {
+  stop();
+  start();
+}
+
+bool Kubelet::evict(std::string_view namespace_, std::string_view name, PodVerdict verdict,
+                    std::optional<std::int64_t> grace) {
+  if (!process_) return false;
+  return process_->evict(std::string(namespace_) + "/" + std::string(name), std::move(verdict),
+                         grace);
+}
+
+const std::string& Kubelet::node_name() const { return machine_->options.node_name; }
+
+bool Kubelet::running() const { return process_ != nullptr; }
+
+std::size_t Kubelet::pod_count() const { return process_ ? process_->pod_count() : 0; }
+
+}  // namespace ddptwin::kubelet

@@ -1,0 +1,51 @@
+// The agent of one node: keeps the pods that are bound to it as their specifications say.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/client.hpp"
+#include "cluster/kubelet/options.hpp"
+#include "cluster/kubelet/status.hpp"
+#include "cluster/runtime.hpp"
+#include "core/trace.hpp"
+
+namespace ddptwin::kubelet {
+
+// Watches its pods (field selector spec.nodeName), runs them over a PodRuntime and writes their
+// statuses and Events, in the words and in the order of a kubelet v1.36 with default settings. A
+// pod without a change costs nothing: no timer runs for it but those of its probes. Source:
+// spec/kubernetes.md §2; README.md in this folder tells what is left out.
+class Kubelet {
+ public:
+  Kubelet(Loop& loop, api::ApiClient& client, Trace& trace, PodRuntime& runtime,
+          KubeletOptions options);
+  ~Kubelet();
+
+  void start();
+  // The process ends: nothing is watched, written or restarted any more; what runs goes on.
+  void stop();
+  // A new process in place of the old one. It finds the runtime as it is; back-offs, probe results
+  // and unwritten statuses are lost.
+  void restart();
+
+  // Ends a pod as an eviction does: phase Failed with that reason and message. False: no such pod.
+  // `grace` in seconds; absent: the pod's own.
+  bool evict(std::string_view namespace_, std::string_view name, PodVerdict verdict,
+             std::optional<std::int64_t> grace = std::nullopt);
+
+  const std::string& node_name() const;
+  bool running() const;
+  std::size_t pod_count() const;  // that it knows, finished ones included
+
+ private:
+  class Process;
+  struct Machine;  // what outlives the process: options, inventory of the runtime
+
+  std::unique_ptr<Machine> machine_;
+  std::unique_ptr<Process> process_;
+};
+
+}  // namespace ddptwin::kubelet

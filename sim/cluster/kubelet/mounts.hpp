@@ -1,0 +1,50 @@
+// The volumes of one pod: waits until all can be mounted.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/kubelet/node_context.hpp"
+
+namespace ddptwin::kubelet {
+
+// Each volume is tried by itself, again after 0.5, 1, 2, ... s, with an event FailedMount each time
+// (spec/kubernetes.md §2.10). A waiter is given up after two minutes, the tries go on.
+class PodMounts {
+ public:
+  using Sources = std::vector<std::shared_ptr<const VolumeSource>>;
+  using Done = UniqueFunction<void(Result<Sources>)>;
+
+  PodMounts(NodeContext& node, std::function<const std::shared_ptr<const Pod>&()> pod)
+      : node_(node), pod_(std::move(pod)) {}
+
+  // One waiter at a time. `done` comes inside the call when nothing is missing.
+  void wait(Done done);
+  // Ends the wait without an answer.
+  void give_up();
+  // What files lie in the volumes now that a ConfigMap or Secret has changed.
+  void refresh();
+
+ private:
+  struct Slot {
+    std::shared_ptr<const VolumeSource> source{};
+    Duration delay{};
+    Timer timer{};
+  };
+
+  void attempt(const Volume& volume);
+  void settle();
+  void time_out();
+
+  NodeContext& node_;
+  std::function<const std::shared_ptr<const Pod>&()> pod_;
+  std::map<std::string, Slot, std::less<>> slots_{};
+  Done done_{};
+  Timer limit_{};
+  bool begun_ = false;
+};
+
+}  // namespace ddptwin::kubelet

@@ -1,0 +1,78 @@
+#include "cluster/kubelet/node_context.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ddptwin::kubelet {
+
+std::string NodeContext::node_ip() const {
+  if (!options.node_ip.empty()) return options.node_ip;
+  const std::shared_ptr<const Node> node = view.node(options.node_name);
+  if (!node) return {};
+  for (const NodeAddress& address : node->status.addresses)
+    if (address.type_ == "InternalIP") return address.address;
+  return {};
+}
+
+Duration NodeContext::jittered(Duration delay) const {
+  if (options.clocks.retry_jitter <= 0) return delay;
+  const double more = random.uniform() * options.clocks.retry_jitter;
+  return delay + Duration(static_cast<std::int64_t>(static_cast<double>(delay.count()) * more));
+}
+
+PodContext NodeContext::pod_context(const std::shared_ptr<const Pod>& pod) const {
+  PodContext context;
+  const std::string& namespace_ = pod->metadata.namespace_;
+  context.pod = pod;
+  context.node = view.node(options.node_name);
+  context.node_ip = node_ip();
+  context.pod_ips = inventory.state(pod->metadata.uid).ips;
+  context.services = view.services(namespace_);
+  context.find_config_map = [this, namespace_](std::string_view name) {
+    return view.config_map(namespace_, name);
+  };
+  context.find_secret = [this, namespace_](std::string_view name) {
+    return view.secret(namespace_, name);
+  };
+  context.cluster_dns = options.cluster_dns;
+  context.cluster_domain = options.cluster_domain;
+  context.host_resolv_conf = options.host_resolv_conf;
+  context.host_hosts = options.host_hosts;
+  context.root_dir = options.root_dir;
+  context.log_dir = options.log_dir;
+  context.config_seen = loop.now();
+  return context;
+}
+
+void NodeContext::event(const Pod& pod, std::string_view type, std::string_view reason,
+                        std::string message, const Container* container) const {
+  std::string path;
+  if (container != nullptr) {
+    const auto& init = pod.spec->initContainers;
+    const bool is_init = std::any_of(init.begin(), init.end(),
+                                     [&](const Container& c) { return c.name == container->name; });
+    path = fmt::format("spec.{}{{{}}}", is_init ? "initContainers" : "containers", container->name);
+  }
+  events.event(pod, type, reason, std::move(message), std::move(path));
+}
+
+void NodeContext::notices(const Pod& pod, const Notices& notices) const {
+  for (const Notice& notice : notices) event(pod, "Warning", notice.reason, notice.message);
+}
+
+void NodeContext::record(const Pod& pod, const std::string& container, std::string text) const {
+  Record record;
+  record.kind = RecordKind::container;
+  record.actor = "kubelet";
+  record.subject = key_of(pod.metadata) + (container.empty() ? "" : "/" + container);
+  record.text = std::move(text);
+  trace.write(std::move(record));
+}
+
+std::string rpc_text(const Error& error) {
+  return fmt::format("rpc error: code = {} desc = {}",
+                     error.where.empty() ? "Unknown" : error.where, error.message);
+}
+
+}  // namespace ddptwin::kubelet

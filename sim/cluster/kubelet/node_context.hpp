@@ -1,0 +1,53 @@
+// What the workers of one kubelet share.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "api/event_recorder.hpp"
+#include "cluster/kubelet/back_off.hpp"
+#include "cluster/kubelet/cluster_view.hpp"
+#include "cluster/kubelet/image_puller.hpp"
+#include "cluster/kubelet/inventory.hpp"
+#include "cluster/kubelet/options.hpp"
+#include "cluster/kubelet/pod_context.hpp"
+#include "cluster/kubelet/prober.hpp"
+#include "core/trace.hpp"
+
+namespace ddptwin::kubelet {
+
+struct NodeContext {
+  Loop& loop;
+  Lane lane;
+  api::ApiClient& client;
+  Trace& trace;
+  PodRuntime& runtime;
+  ClusterView& view;
+  const KubeletOptions& options;
+  Inventory& inventory;
+  api::EventRecorder& events;
+  ImagePuller& images;
+  BackOff& restarts;
+  Prober& prober;
+  Random& random;
+  // Asks for a look at the runtime at the next tick, after which the pod's worker is told.
+  std::function<void(const std::string& pod_uid)> relist;
+  std::function<Time()> next_tick;  // the earliest tick that is not past
+
+  std::string node_ip() const;
+  // With jitter, where the options ask for some.
+  Duration jittered(Duration delay) const;
+  PodContext pod_context(const std::shared_ptr<const Pod>& pod) const;
+  // About the pod, or with a container about that part of it.
+  void event(const Pod& pod, std::string_view type, std::string_view reason, std::string message,
+             const Container* container = nullptr) const;
+  void notices(const Pod& pod, const Notices& notices) const;
+  void record(const Pod& pod, const std::string& container, std::string text) const;
+};
+
+// A runtime's error as gRPC clients print it.
+std::string rpc_text(const Error& error);
+
+}  // namespace ddptwin::kubelet

@@ -1,0 +1,50 @@
+// What differs between nodes, and the clocks of a kubelet.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/kubelet/prober.hpp"
+#include "core/random.hpp"
+#include "core/time.hpp"
+
+namespace ddptwin::kubelet {
+
+class ClusterView;
+
+// The values of an unconfigured kubelet v1.36 (spec/kubernetes.md §2.1, §2.4, §2.7, §2.10).
+struct KubeletClocks {
+  Duration relist = 1s;          // a change in the runtime is seen at the next such tick
+  Duration status_delay = 10ms;  // changes of a status within it become one write
+  Duration status_retry = 10s;   // after a refused write
+  Duration sync_retry = 10s;     // after a failed start that is no back-off
+  Duration resync = 60s;         // the longest wait of a back-off without another look
+  Duration back_off = 10s;       // CrashLoopBackOff and ImagePullBackOff: the first delay
+  Duration back_off_max = 300s;
+  Duration mount_retry = 500ms;  // of a volume that is not ready: doubles
+  Duration mount_retry_max = 122s;
+  Duration mount_timeout = 123s;
+  Duration volume_update = 60s;  // a changed ConfigMap or Secret reaches mounted files
+  double retry_jitter = 0;       // up to this fraction more on each retry, by `random`
+};
+
+struct KubeletOptions {
+  std::string node_name{};
+  std::string node_ip{};  // empty: the Node's InternalIP
+  std::vector<std::string> cluster_dns{};
+  std::string cluster_domain = "cluster.local";
+  std::string host_resolv_conf{};
+  std::string host_hosts = "127.0.0.1\tlocalhost\n";
+  std::string root_dir = "/var/lib/kubelet";
+  std::string log_dir = "/var/log/pods";
+  KubeletClocks clocks{};
+  Random random{0};
+  // Probes over the network; absent: they succeed.
+  NetworkProbe network_probe{};
+  // What all kubelets of a world read from one cache; null: a cache of its own.
+  std::shared_ptr<ClusterView> view{};
+};
+
+}  // namespace ddptwin::kubelet

@@ -1,0 +1,294 @@
+#include "cluster/kubelet/pod_worker.hpp"
+
+#include <algorithm>
+
+#include "cluster/kubelet/container_stop.hpp"
+#include "cluster/kubelet/phase.hpp"
+#include "cluster/kubelet/restart_policy.hpp"
+#include "cluster/kubelet/sync_pass.hpp"
+
+namespace ddptwin::kubelet {
+namespace {
+
+// What another look at the runtime may find different.
+bool same_state(const PodRuntimeState& a, const PodRuntimeState& b) {
+  const auto same_sandbox = [](const SandboxState& x, const SandboxState& y) {
+    return x.id == y.id && x.ready == y.ready;
+  };
+  const auto same_container = [](const ContainerInstance& x, const ContainerInstance& y) {
+    return x.id == y.id && x.stage == y.stage && x.created_at == y.created_at;
+  };
+  return std::equal(a.sandboxes.begin(), a.sandboxes.end(), b.sandboxes.begin(), b.sandboxes.end(),
+                    same_sandbox) &&
+         std::equal(a.containers.begin(), a.containers.end(), b.containers.begin(),
+                    b.containers.end(), same_container);
+}
+
+bool is_deleted(const Pod& pod) { return pod.metadata.deletionTimestamp.has_value(); }
+
+}  // namespace
+
+PodWorker::PodWorker(std::shared_ptr<NodeContext> node, std::shared_ptr<const Pod> pod)
+    : node_(std::move(node)),
+      pod_(std::move(pod)),
+      writer_(StatusWriter::Owner{node_->loop, node_->lane, node_->client, node_->options.clocks},
+              pod_, [this] { return stage_ < PodStage::ended; }),
+      probes_(node_->loop, node_->lane, node_->prober, *this),
+      mounts_(*node_, [this]() -> const std::shared_ptr<const Pod>& { return pod_; }) {
+  for (const ContainerInstance& instance :
+       PodRuntimeState(node_->inventory.state(uid())).containers)
+    if (const Container* container = pod_->spec->container(instance.name))
+      node_->inventory.refresh(uid(), instance.id, container->terminationMessagePolicy);
+  node_->view.route(uid(), [this](const RuntimeEvent& event) { runtime_event(event); });
+}
+
+PodWorker::~PodWorker() { node_->view.unroute(uid()); }
+
+void PodWorker::take(PodEvent event) {
+  const PodTransition* row = find_transition(stage_, event);
+  DDPTWIN_ASSERT(row != nullptr);
+  if (row->to != stage_) node_->record(*pod_, {}, std::string(row->reason));
+  stage_ = row->to;
+}
+
+void PodWorker::admit() {
+  const bool complete = is_terminal_phase(pod_->status.phase);
+  take(is_deleted(*pod_) ? PodEvent::deleted : complete ? PodEvent::completed : PodEvent::admitted);
+  want_pass();
+}
+
+void PodWorker::reject(PodVerdict verdict) {
+  node_->event(*pod_, "Warning", verdict.reason, verdict.message);
+  tell(rejected_status(*pod_, verdict));
+  take(PodEvent::rejected);
+  writer_.finish();
+}
+
+void PodWorker::pod_changed(std::shared_ptr<const Pod> pod) {
+  const std::shared_ptr<const Pod> before = std::exchange(pod_, std::move(pod));
+  const bool own_write_only = before->metadata.generation == pod_->metadata.generation &&
+                              before->metadata.labels.same_as(pod_->metadata.labels) &&
+                              before->metadata.annotations.same_as(pod_->metadata.annotations) &&
+                              is_deleted(*before) == is_deleted(*pod_);
+  if (is_deleted(*pod_)) {
+    const bool again = is_deleted(*before);
+    take(PodEvent::deleted);
+    if (stage_ == PodStage::finished) return writer_.poke();
+    if (again) return;
+    if (pass_) pass_->hasten();
+  }
+  if (!own_write_only) want_pass();
+}
+
+void PodWorker::pod_removed(std::shared_ptr<const Pod> last) {
+  pod_ = std::move(last);
+  removed_ = true;
+  take(PodEvent::removed);
+  if (stage_ == PodStage::finished) return;
+  if (!grace_ && !is_deleted(*pod_)) grace_ = 0;
+  if (pass_) pass_->hasten();
+  want_pass();
+}
+
+void PodWorker::evict(PodVerdict verdict, std::optional<std::int64_t> grace) {
+  if (stage_ >= PodStage::ending) return;
+  verdict_ = std::move(verdict);
+  grace_ = grace;
+  take(PodEvent::evicted);
+  if (pass_) pass_->hasten();
+  want_pass();
+}
+
+void PodWorker::runtime_event(const RuntimeEvent& event) {
+  if (event.kind == RuntimeEvent::Kind::log_line) {
+    Record record;
+    record.kind = RecordKind::log;
+    record.actor = "container";
+    record.subject = key_of(pod_->metadata) + "/" + event.container_name;
+    record.text = event.line;
+    node_->trace.write(std::move(record));
+    return;
+  }
+  if (event.kind == RuntimeEvent::Kind::sandbox_died) {
+    node_->inventory.sandbox_lost(uid());
+    for (const ContainerInstance& instance :
+         PodRuntimeState(node_->inventory.state(uid())).containers)
+      if (const Container* container = pod_->spec->container(instance.name))
+        node_->inventory.refresh(uid(), instance.id, container->terminationMessagePolicy);
+  } else if (const Container* container = pod_->spec->container(event.container_name)) {
+    node_->inventory.refresh(uid(), event.container, container->terminationMessagePolicy);
+    node_->record(*pod_, event.container_name, "exited");
+  }
+  node_->relist(uid());
+}
+
+void PodWorker::relisted() {
+  if (!same_state(seen_, node_->inventory.state(uid()))) wanted_ = true;
+  if (wanted_) want_pass();
+}
+
+void PodWorker::volumes_changed() {
+  if (stage_ != PodStage::active || volume_update_.pending()) return;
+  volume_update_ = node_->loop.after(node_->lane, node_->options.clocks.volume_update,
+                                     [this] { mounts_.refresh(); });
+}
+
+void PodWorker::probe_failed(const Container& container, std::string message) {
+  node_->event(*pod_, "Warning", "Unhealthy", std::move(message), &container);
+}
+
+void PodWorker::probe_changed(ProbeKind kind, const ContainerId& id, ProbeResult result) {
+  const PodStatus* told = writer_.told();
+  if (told != nullptr && kind != ProbeKind::liveness) {
+    PodStatus status = *told;
+    for (auto* list : {&status.initContainerStatuses, &status.containerStatuses})
+      for (ContainerStatus& seen : *list) {
+        if (seen.containerID != "containerd://" + id) continue;
+        const bool good = result == ProbeResult::success && seen.state.running;
+        if (kind == ProbeKind::startup)
+          seen.started = good;
+        else
+          seen.ready = good && seen.started.value_or(false);
+      }
+    refresh_readiness(*pod_, status);
+    tell(std::move(status));
+  }
+  want_pass();
+}
+
+void PodWorker::want_pass() {
+  wanted_ = true;
+  if (busy_ || stage_ == PodStage::finished || stage_ == PodStage::fresh) return;
+  if (node_->loop.now() < fresh_at_) return node_->relist(uid());
+  run_pass();
+}
+
+void PodWorker::run_pass() {
+  wanted_ = false;
+  busy_ = true;
+  again_.cancel();
+  PodRuntimeState state = node_->inventory.state(uid());
+  if (!state.sandbox_ready()) state.ips = seen_.ips;  // the last address is remembered
+  seen_ = std::move(state);
+  switch (stage_) {
+    case PodStage::active:
+      return sync();
+    case PodStage::ending:
+      return end_containers();
+    case PodStage::ended:
+      return write_last_status();
+    case PodStage::fresh:
+    case PodStage::finished:
+      break;
+  }
+  busy_ = false;
+}
+
+void PodWorker::end_pass(bool changed, std::optional<Duration> retry) {
+  busy_ = false;
+  pass_.reset();
+  fresh_at_ = node_->next_tick();
+  if (changed || wanted_) node_->relist(uid());
+  if (retry) again_ = node_->loop.after(node_->lane, *retry, [this] { want_pass(); });
+}
+
+RestartAll PodWorker::restart_all_idle() const {
+  return has_restart_all_rule(*pod_->spec) ? RestartAll::idle : RestartAll::absent;
+}
+
+void PodWorker::check_deadline() {
+  if (!pod_->spec->activeDeadlineSeconds || stage_ > PodStage::ending) return;
+  const PodStatus* told = writer_.told();
+  const std::optional<Time> since =
+      told != nullptr && told->startTime ? told->startTime : pod_->status.startTime;
+  const Time now = node_->loop.now();
+  const Time end = since.value_or(now.floor_seconds()) +
+                   std::chrono::seconds(*pod_->spec->activeDeadlineSeconds);
+  if (now < end) {
+    if (!deadline_.pending()) deadline_ = node_->loop.at(node_->lane, end, [this] { want_pass(); });
+    return;
+  }
+  if (verdict_ && verdict_->reason != "DeadlineExceeded") return;
+  verdict_ = PodVerdict{
+      "DeadlineExceeded", "Pod was active on the node longer than the specified deadline", {}};
+  node_->event(*pod_, "Normal", verdict_->reason, verdict_->message);
+}
+
+PodStatus PodWorker::compute_status(bool all_stopped, RestartAll restart_all) {
+  check_deadline();
+  const PodStatus* told = writer_.told();
+  const StatusInputs inputs{
+      StatusSources{*pod_, seen_, told != nullptr ? *told : pod_->status, failures_,
+                    removed_counts_},
+      node_->node_ip(),
+      all_stopped,
+      restart_all,
+      verdict_ ? &*verdict_ : nullptr,
+      [this](const Container& container, const ContainerStatus& status) {
+        return probes_.readiness(container, status);
+      },
+  };
+  return pod_status(inputs, node_->loop.now());
+}
+
+void PodWorker::sync() {
+  pass_ = std::make_shared<SyncPass>(*this);
+  const std::shared_ptr<SyncPass> pass = pass_;  // it may end inside the call
+  pass->begin();
+}
+
+// All that runs is stopped, whatever the last look saw: a start that was under way is over.
+void PodWorker::end_containers() {
+  tell(compute_status(false, restart_all_idle()));
+  probes_.stop_liveness_and_startup();
+  mounts_.give_up();
+  deadline_.cancel();
+  std::vector<StopRequest> requests;
+  for (const ContainerInstance& instance : node_->inventory.state(uid()).containers) {
+    if (instance.stage != ContainerStage::running) continue;
+    StopRequest& request = requests.emplace_back();
+    request.id = instance.id;
+    request.name = instance.name;
+    request.grace = grace_;
+  }
+  stop_containers(node_, pod_, std::move(requests), true,
+                  [this, alive = std::weak_ptr<int>(alive_)] {
+                    if (!alive.expired()) on_containers_ended();
+                  });
+}
+
+void PodWorker::on_containers_ended() {
+  const PodRuntimeState& state = node_->inventory.state(uid());
+  if (state.sandboxes.empty()) return on_sandbox_stopped();
+  node_->runtime.stop_sandbox(state.sandboxes.front().id,
+                              [this, alive = std::weak_ptr<int>(alive_)](Result<void>) {
+                                if (alive.expired()) return;
+                                node_->inventory.sandbox_lost(uid());
+                                on_sandbox_stopped();
+                              });
+}
+
+void PodWorker::on_sandbox_stopped() {
+  probes_.stop();
+  PodRuntimeState state = node_->inventory.state(uid());
+  state.ips = seen_.ips;
+  seen_ = std::move(state);
+  tell(compute_status(true, restart_all_idle()));
+  take(PodEvent::stopped);
+  wanted_ = true;
+  end_pass(true, std::nullopt);
+}
+
+void PodWorker::write_last_status() {
+  PodStatus status = compute_status(true, restart_all_idle());
+  make_final(*pod_, status);
+  tell(std::move(status));
+  take(PodEvent::cleaned);
+  writer_.finish();
+  node_->images.forget(uid());
+  node_->restarts.forget(uid() + "/");
+  end_pass(false, std::nullopt);
+  if (removed_) node_->relist(uid());
+}
+
+}  // namespace ddptwin::kubelet

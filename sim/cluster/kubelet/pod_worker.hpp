@@ -1,0 +1,99 @@
+// One pod on its node, from the first sight of it to the end of its object.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cluster/kubelet/container_start.hpp"
+#include "cluster/kubelet/lifecycle.hpp"
+#include "cluster/kubelet/mounts.hpp"
+#include "cluster/kubelet/node_context.hpp"
+#include "cluster/kubelet/plan.hpp"
+#include "cluster/kubelet/probes.hpp"
+#include "cluster/kubelet/status.hpp"
+#include "cluster/kubelet/status_writer.hpp"
+
+namespace ddptwin::kubelet {
+
+class SyncPass;
+
+// Looks at its pod whenever something happened: the pod changed, the runtime changed, a probe
+// changed its mind, a delay is over. One look (a pass) at a time, each on a state of the runtime
+// that is newer than the pass before. The stages are those of lifecycle.hpp. Source: upstream
+// pod_workers.go and kubelet.go (SyncPod, SyncTerminatingPod, SyncTerminatedPod).
+class PodWorker final : public ProbeHost {
+ public:
+  PodWorker(std::shared_ptr<NodeContext> node, std::shared_ptr<const Pod> pod);
+  ~PodWorker() override;
+
+  // The first decision about the pod. A pod whose phase is terminal, or that is being deleted, is
+  // ended.
+  void admit();
+  void reject(PodVerdict verdict);
+  // A pod that an earlier kubelet process has admitted is not asked again.
+  bool was_admitted() const { return !pod_->status.phase.empty() && pod_->status.startTime; }
+
+  void pod_changed(std::shared_ptr<const Pod> pod);
+  void pod_removed(std::shared_ptr<const Pod> last);
+  // The kubelet ends the pod itself; `grace` in seconds, absent: the pod's own.
+  void evict(PodVerdict verdict, std::optional<std::int64_t> grace);
+  void runtime_event(const RuntimeEvent& event);
+  void relisted();
+  // A ConfigMap or Secret that its volumes show has changed.
+  void volumes_changed();
+
+  PodStage stage() const { return stage_; }
+  // Nothing is left to do and the object is gone.
+  bool is_over() const { return stage_ == PodStage::finished && removed_; }
+  // Holds resources of the node.
+  bool occupies() const { return stage_ < PodStage::ended; }
+
+  const std::shared_ptr<const Pod>& pod() const override { return pod_; }
+  const PodStatus* told_status() const override { return writer_.told(); }
+  void probe_failed(const Container& container, std::string message) override;
+  void probe_changed(ProbeKind kind, const ContainerId& id, ProbeResult result) override;
+
+ private:
+  friend class SyncPass;
+
+  const std::string& uid() const { return pod_->metadata.uid; }
+  void take(PodEvent event);
+  void want_pass();
+  void run_pass();
+  void end_pass(bool changed, std::optional<Duration> retry);
+
+  PodStatus compute_status(bool all_stopped, RestartAll restart_all);
+  void tell(PodStatus status) { writer_.set(*pod_, std::move(status)); }
+  void check_deadline();
+  RestartAll restart_all_idle() const;
+
+  void sync();
+  void end_containers();
+  void on_containers_ended();
+  void on_sandbox_stopped();
+  void write_last_status();
+
+  std::shared_ptr<NodeContext> node_;
+  std::shared_ptr<const Pod> pod_;
+  PodStage stage_ = PodStage::fresh;
+  bool removed_ = false;
+  std::optional<PodVerdict> verdict_{};
+  std::optional<std::int64_t> grace_{};  // of an eviction
+
+  PodRuntimeState seen_{};  // the runtime as of the last look
+  StartFailures failures_{};
+  RemovedCounts removed_counts_{};
+
+  bool wanted_ = false, busy_ = false;
+  Time fresh_at_{};  // from when on a pass sees what the one before has done
+  Timer again_{}, deadline_{}, volume_update_{};
+
+  StatusWriter writer_;
+  PodProbes probes_;
+  PodMounts mounts_;
+  std::shared_ptr<SyncPass> pass_{};
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+};
+
+}  // namespace ddptwin::kubelet

@@ -1,0 +1,73 @@
+// What the runtime says of one pod, as the kubelet's sync sees it (kubecontainer.PodStatus).
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/runtime.hpp"
+
+namespace ddptwin::kubelet {
+
+struct SandboxState {
+  SandboxId id{};
+  std::uint32_t attempt = 0;
+  bool ready = false;
+  std::string ip{};
+  Time created_at{};
+};
+
+enum class ContainerStage : std::uint8_t { created, running, exited };
+
+struct ContainerInstance {
+  ContainerId id{};
+  std::string name{};
+  std::uint32_t attempt = 0;  // the restart count it was created with
+  std::string image{};        // as the pod's specification names it
+  std::string image_id{};
+  ContainerStage stage = ContainerStage::created;
+  std::int32_t exit_code = 0;
+  std::string reason{};
+  std::string message{};
+  Time created_at{};
+  std::optional<Time> started_at{}, finished_at{};
+};
+
+// Both lists have the latest first.
+struct PodRuntimeState {
+  std::vector<SandboxState> sandboxes{};
+  std::vector<ContainerInstance> containers{};
+  std::vector<std::string>
+      ips{};  // kept when the sandbox is lost, as the kubelet's cache keeps them
+
+  // The latest container of that name, or null.
+  const ContainerInstance* find(std::string_view name) const {
+    const auto at = std::find_if(containers.begin(), containers.end(),
+                                 [&](const ContainerInstance& c) { return c.name == name; });
+    return at == containers.end() ? nullptr : &*at;
+  }
+  const ContainerInstance* find_exited(std::string_view name) const {
+    const auto at =
+        std::find_if(containers.begin(), containers.end(), [&](const ContainerInstance& c) {
+          return c.name == name && c.stage == ContainerStage::exited;
+        });
+    return at == containers.end() ? nullptr : &*at;
+  }
+  // The same, if it was made in the present sandbox.
+  const ContainerInstance* find_in_sandbox(std::string_view name) const {
+    const ContainerInstance* last = find(name);
+    const bool present =
+        last != nullptr && !sandboxes.empty() &&
+        (last->stage != ContainerStage::exited || last->created_at >= sandboxes.front().created_at);
+    return present ? last : nullptr;
+  }
+  bool sandbox_ready() const { return !sandboxes.empty() && sandboxes.front().ready; }
+  bool any_running() const {
+    return std::any_of(containers.begin(), containers.end(), [](const ContainerInstance& c) {
+      return c.stage == ContainerStage::running;
+    });
+  }
+};
+
+}  // namespace ddptwin::kubelet

@@ -1,0 +1,177 @@
+#include "cluster/kubelet/status.hpp"
+
+#include <algorithm>
+
+#include "cluster/kubelet/phase.hpp"
+#include "cluster/kubelet/resources.hpp"
+#include "cluster/kubelet/restart_policy.hpp"
+
+namespace ddptwin::kubelet {
+namespace {
+
+void fill_addresses(const StatusInputs& in, PodStatus& status) {
+  const Pod& pod = in.sources.pod;
+  status.hostIP = in.host_ip;
+  if (!in.host_ip.empty()) status.hostIPs = {IpEntry{in.host_ip}};
+  std::vector<std::string> ips = in.sources.state.ips;
+  if (pod.spec->hostNetwork && !in.host_ip.empty()) ips = {in.host_ip};
+  for (std::string& ip : ips) status.podIPs.push_back(IpEntry{std::move(ip)});
+  if (!status.podIPs.empty()) status.podIP = status.podIPs.front().ip;
+}
+
+void fill_resources(const PodSpec& spec, PodStatus& status) {
+  ResourceRequirements& whole = status.resources.emplace();
+  whole.requests = pod_requests(spec);
+  whole.limits = pod_limits(spec);
+  status.allocatedResources = whole.requests;
+}
+
+void fill_readiness(const StatusInputs& in, PodStatus& status) {
+  const auto judge = [&](const Container& container, ContainerStatus& seen, bool plain_init) {
+    const Readiness found =
+        seen.state.running ? in.readiness(container, seen) : Readiness{false, false};
+    seen.started = found.started;
+    seen.ready = plain_init ? seen.state.terminated && seen.state.terminated->exitCode == 0
+                            : found.started && found.ready;
+  };
+  const PodSpec& spec = *in.sources.pod.spec;
+  for (std::size_t i = 0; i < spec.initContainers.size(); ++i)
+    judge(spec.initContainers[i], status.initContainerStatuses[i],
+          !is_sidecar(spec.initContainers[i]));
+  for (ContainerStatus& seen : status.containerStatuses)
+    judge(*spec.container(seen.name), seen, false);
+}
+
+// A phase once terminal stays; a reason stays with its phase; a verdict of the kubelet overrules.
+void fill_phase(const StatusInputs& in, PodStatus& status) {
+  const PodStatus& before = in.sources.before;
+  const PodStatus& server = in.sources.pod.status;
+  status.phase = pod_phase(*in.sources.pod.spec, status, in.all_stopped);
+  if (!is_terminal_phase(status.phase))
+    for (const PodStatus* known : {&before, &server})
+      if (is_terminal_phase(known->phase)) {
+        status.phase = known->phase;
+        break;
+      }
+  if (status.phase == before.phase) {
+    status.reason = before.reason.empty() ? server.reason : before.reason;
+    status.message = before.message.empty() ? server.message : before.message;
+  }
+  if (in.verdict != nullptr) {
+    status.phase = "Failed";
+    status.reason = in.verdict->reason;
+    status.message = in.verdict->message;
+  }
+  if (is_terminal_phase(server.phase)) status.phase = server.phase;
+}
+
+void fill_conditions(const StatusInputs& in, PodStatus& status) {
+  const Pod& pod = in.sources.pod;
+  for (const PodCondition& other : pod.status.conditions)
+    if (!is_kubelet_condition(other.type_)) status.conditions.push_back(other);
+  if (in.verdict != nullptr && !in.verdict->disruption.empty() &&
+      find_condition(status.conditions, "DisruptionTarget") == nullptr) {
+    PodCondition& made = status.conditions.emplace_back();
+    made.type_ = "DisruptionTarget";
+    made.observedGeneration = pod.metadata.generation;
+    made.status = "True";
+    made.reason = "TerminationByKubelet";
+    made.message = in.verdict->disruption;
+  }
+  std::vector<PodCondition> own =
+      kubelet_conditions(pod, status, in.sources.state.sandbox_ready(), in.restart_all);
+  std::move(own.begin(), own.end(), std::back_inserter(status.conditions));
+}
+
+// The containers that have begun, in the order of the specification: all up to the last one that
+// left traces, and the first in any case.
+std::size_t begun(const std::vector<ContainerStatus>& statuses) {
+  for (std::size_t i = statuses.size(); i > 0; --i)
+    if (!statuses[i - 1].state.waiting || statuses[i - 1].lastState.terminated) return i;
+  return std::min<std::size_t>(statuses.size(), 1);
+}
+
+bool has_initialized(const PodSpec& spec, const PodStatus& status) {
+  if (spec.initContainers.empty() || any_main_started(spec, status)) return true;
+  if (status.initContainerStatuses.size() < spec.initContainers.size()) return false;
+  const ContainerStatus& last = status.initContainerStatuses.back();
+  if (is_sidecar(spec.initContainers.back()))
+    return last.state.running && last.started.value_or(false);
+  return last.state.terminated && last.state.terminated->exitCode == 0;
+}
+
+void end_as_unknown(ContainerStatus& status) {
+  if (status.state.terminated) return;
+  status.state = ContainerState{};
+  status.state.terminated =
+      unknown_end("The container could not be located when the pod was terminated");
+}
+
+}  // namespace
+
+PodStatus pod_status(const StatusInputs& in, Time now) {
+  const Pod& pod = in.sources.pod;
+  PodStatus status;
+  status.qosClass = to_string(qos_class(*pod.spec));
+  status.nominatedNodeName = pod.status.nominatedNodeName;
+  fill_addresses(in, status);
+  fill_resources(*pod.spec, status);
+  fill_container_statuses(in.sources, status);
+  fill_readiness(in, status);
+  fill_phase(in, status);
+  fill_conditions(in, status);
+  settle_times(pod, in.sources.before, status, now);
+  return status;
+}
+
+PodStatus rejected_status(const Pod& pod, const PodVerdict& verdict) {
+  PodStatus status;
+  status.qosClass = to_string(qos_class(*pod.spec));
+  status.phase = "Failed";
+  status.reason = verdict.reason;
+  status.message = "Pod was rejected: " + verdict.message;
+  return status;
+}
+
+void make_final(const Pod& pod, PodStatus& status) {
+  if (has_initialized(*pod.spec, status))
+    for (ContainerStatus& seen : status.containerStatuses) end_as_unknown(seen);
+  for (std::size_t i = 0; i < begun(status.initContainerStatuses); ++i)
+    end_as_unknown(status.initContainerStatuses[i]);
+  if (!is_terminal_phase(status.phase)) status.phase = "Failed";
+}
+
+void settle_times(const Pod& pod, const PodStatus& before, PodStatus& status, Time now) {
+  keep_transition_times(status.conditions, before, now);
+  for (PodCondition& made : status.conditions)
+    if (!made.lastTransitionTime) made.lastTransitionTime = now.floor_seconds();
+  status.startTime = before.startTime ? before.startTime : pod.status.startTime;
+  if (!status.startTime) status.startTime = now.floor_seconds();
+  status.observedGeneration = pod.metadata.generation;
+}
+
+PodStatus merge_for_write(const PodStatus& server, const PodStatus& own, bool may_run) {
+  PodStatus merged = own;
+  const bool ends = is_terminal_phase(own.phase) && !is_terminal_phase(server.phase);
+  merged.conditions.clear();
+  for (const PodCondition& other : server.conditions)
+    if (!is_kubelet_condition(other.type_)) merged.conditions.push_back(other);
+  for (const PodCondition& made : own.conditions) {
+    const bool shared = made.type_ == "DisruptionTarget" && ends && !may_run &&
+                        find_condition(merged.conditions, made.type_) == nullptr;
+    if (is_kubelet_condition(made.type_) || shared) merged.conditions.push_back(made);
+  }
+  if (ends && may_run) {
+    merged.phase = server.phase;
+    merged.reason = server.reason;
+    merged.message = server.message;
+  }
+  // Never the kubelet's to write.
+  merged.nominatedNodeName = server.nominatedNodeName;
+  merged.resourceClaimStatuses = server.resourceClaimStatuses;
+  merged.extendedResourceClaimStatus = server.extendedResourceClaimStatus;
+  merged.extra = server.extra;
+  return merged;
+}
+
+}  // namespace ddptwin::kubelet

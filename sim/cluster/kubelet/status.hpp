@@ -1,0 +1,55 @@
+// The status of a pod as the kubelet works it out, and how that meets what the API server has.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cluster/kubelet/conditions.hpp"
+#include "cluster/kubelet/container_statuses.hpp"
+
+namespace ddptwin::kubelet {
+
+// Why the kubelet ends a pod by itself: an eviction, a deadline, a refused admission.
+struct PodVerdict {
+  std::string reason{};
+  std::string message{};
+  // Text of a DisruptionTarget condition (TerminationByKubelet); empty: none.
+  std::string disruption{};
+};
+
+// What the probes say of a container that runs (probes.hpp).
+struct Readiness {
+  bool started = false;
+  bool ready = false;
+};
+
+struct StatusInputs {
+  StatusSources sources;
+  std::string host_ip{};
+  bool all_stopped = false;  // the pod is being ended and nothing of it runs
+  RestartAll restart_all = RestartAll::absent;
+  const PodVerdict* verdict = nullptr;
+  // Asked for containers that run.
+  std::function<Readiness(const Container&, const ContainerStatus&)> readiness{};
+};
+
+// The whole status. A phase that the API server shows as terminal stays. Transition times are kept
+// from sources.before. Source: spec/kubernetes.md §2.1 to §2.3, §2.8.
+PodStatus pod_status(const StatusInputs& inputs, Time now);
+
+// Of a pod that the kubelet does not take in.
+PodStatus rejected_status(const Pod& pod, const PodVerdict& verdict);
+
+// Once nothing of the pod can run any more: what never started counts as lost, the phase is
+// terminal.
+void make_final(const Pod& pod, PodStatus& status);
+
+// Before the status is kept: times, start time and generation.
+void settle_times(const Pod& pod, const PodStatus& before, PodStatus& status, Time now);
+
+// What is to be written: conditions of others as the API server has them, first; a terminal phase
+// not while containers may run.
+PodStatus merge_for_write(const PodStatus& server, const PodStatus& own, bool may_run);
+
+}  // namespace ddptwin::kubelet

@@ -1,0 +1,104 @@
+#include "cluster/kubelet/status_writer.hpp"
+
+#include <boost/json.hpp>
+
+#include "cluster/kubelet/phase.hpp"
+#include "cluster/kubelet/status.hpp"
+#include "cluster/kubelet/status_patch.hpp"
+#include "objects/codec.hpp"
+
+namespace ddptwin::kubelet {
+
+StatusWriter::StatusWriter(Owner owner, std::shared_ptr<const Pod> pod,
+                           std::function<bool()> may_run)
+    : owner_(owner), pod_(std::move(pod)), may_run_(std::move(may_run)) {}
+
+void StatusWriter::set(const Pod& pod, PodStatus status) {
+  settle_times(pod, told_ ? *told_ : pod.status, status, owner_.loop.now());
+  if (told_ && equal(*told_, status)) return;
+  told_ = std::move(status);
+  dirty_ = true;
+  timer_.cancel();  // a retry that is further away
+  schedule(owner_.clocks.status_delay);
+}
+
+void StatusWriter::finish() {
+  finished_ = true;
+  dirty_ = true;
+  timer_.cancel();
+  schedule(owner_.clocks.status_delay);
+}
+
+void StatusWriter::schedule(Duration delay) {
+  if (busy_ || gone_ || timer_.pending()) return;
+  timer_ = owner_.loop.after(owner_.lane, delay, [this] { begin(); });
+}
+
+template <class F>
+void StatusWriter::call(api::Request request, F then) {
+  owner_.client.call(std::move(request),
+                     [this, alive = std::weak_ptr<int>(alive_), then](auto answer) mutable {
+                       if (!alive.expired()) then(std::move(answer));
+                     });
+}
+
+void StatusWriter::begin() {
+  busy_ = true;
+  dirty_ = false;
+  call(api::get(Pod::info(), pod_->metadata.namespace_, pod_->metadata.name),
+       [this](Result<api::Response> answer) { on_read(std::move(answer)); });
+}
+
+void StatusWriter::on_read(Result<api::Response> answer) {
+  if (!answer) {
+    if (answer.error().reason == Reason::not_found) gone_ = true;
+    return end_pass(!gone_);
+  }
+  const std::shared_ptr<const Pod> server = as<Pod>(answer->object);
+  if (!server || server->metadata.uid != pod_->metadata.uid) {
+    gone_ = true;
+    return end_pass(false);
+  }
+  if (!told_) return end_pass(false);
+  const PodStatus merged = merge_for_write(server->status, *told_, may_run_());
+  const std::optional<RawJson> change = status_patch(pod_->metadata.uid, server->status, merged);
+  if (!change) return let_go(*server);
+  call(api::patch(*server, api::PatchType::strategic, *change->get(), "status"),
+       [this](Result<api::Response> written) { on_written(std::move(written)); });
+}
+
+void StatusWriter::on_written(Result<api::Response> answer) {
+  if (!answer) {
+    if (answer.error().reason == Reason::not_found) gone_ = true;
+    return end_pass(!gone_);
+  }
+  const std::shared_ptr<const Pod> server = as<Pod>(answer->object);
+  if (!server) return end_pass(false);
+  let_go(*server);
+}
+
+// The kubelet's own DELETE ends the grace period. A finalizer may still hold the object.
+void StatusWriter::let_go(const Pod& server) {
+  const ObjectMeta& meta = server.metadata;
+  const bool held = meta.deletionGracePeriodSeconds.value_or(-1) == 0;
+  if (!finished_ || dirty_ || !meta.deletionTimestamp || held ||
+      !is_terminal_phase(server.status.phase))
+    return end_pass(false);
+  api::DeleteOptions options;
+  options.grace_period_seconds = 0;
+  options.precondition_uid = meta.uid;
+  call(api::remove(server, options), [this](Result<api::Response> answer) {
+    if (!answer && answer.error().reason == Reason::not_found) gone_ = true;
+    end_pass(!answer && !gone_);
+  });
+}
+
+void StatusWriter::end_pass(bool retry) {
+  busy_ = false;
+  if (dirty_)
+    schedule(owner_.clocks.status_delay);
+  else if (retry)
+    schedule(owner_.clocks.status_retry);
+}
+
+}  // namespace ddptwin::kubelet

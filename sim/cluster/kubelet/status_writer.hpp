@@ -1,0 +1,55 @@
+// Brings the status of one pod to the API server, and lets the object go at its end.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "api/client.hpp"
+#include "cluster/kubelet/options.hpp"
+#include "objects/core_v1.hpp"
+
+namespace ddptwin::kubelet {
+
+// Holds what the kubelet says of the pod, and writes it soon after it changed: a GET, then a PATCH
+// of what differs, as upstream's status manager. Changes that come while a write is under way go
+// into the next one. Source: spec/kubernetes.md §2.1, §2.5.
+class StatusWriter {
+ public:
+  struct Owner {
+    Loop& loop;
+    Lane lane;
+    api::ApiClient& client;
+    const KubeletClocks& clocks;
+  };
+
+  StatusWriter(Owner owner, std::shared_ptr<const Pod> pod, std::function<bool()> may_run);
+
+  // What was said last; null: nothing yet.
+  const PodStatus* told() const { return told_ ? &*told_ : nullptr; }
+  void set(const Pod& pod, PodStatus status);
+  // Nothing of the pod will run again: a deleted object may go once its status is written.
+  void finish();
+  // Looks at the object anew, where something may be left to do.
+  void poke() { schedule(owner_.clocks.status_delay); }
+
+ private:
+  void schedule(Duration delay);
+  void begin();
+  void on_read(Result<api::Response> answer);
+  void on_written(Result<api::Response> answer);
+  void let_go(const Pod& server);
+  void end_pass(bool retry);
+  template <class F>
+  void call(api::Request request, F then);
+
+  Owner owner_;
+  std::shared_ptr<const Pod> pod_;
+  std::function<bool()> may_run_;
+  std::optional<PodStatus> told_{};
+  bool dirty_ = false, busy_ = false, finished_ = false, gone_ = false;
+  Timer timer_{};
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+};
+
+}  // namespace ddptwin::kubelet
