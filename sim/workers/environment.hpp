@@ -12,12 +12,12 @@ namespace ddptwin::workers {
 struct RankEnvironment {
   int rank = 0;
   int world_size = 1;
-  std::string master_addr;
+  std::string master_addr{};
   int master_port = 0;
-  int local_rank = 0;                     // 0 without torchrun
-  bool uses_agent_store = false;          // torchrun's agent hosts the store: be a client of it
-  std::string attempt = "0";              // TORCHELASTIC_RESTART_COUNT
-  std::vector<std::string> gloo_devices;  // GLOO_SOCKET_IFNAME, split at commas
+  int local_rank = 0;                       // 0 without torchrun
+  bool uses_agent_store = false;            // torchrun's agent hosts the store: be a client of it
+  std::string attempt = "0";                // TORCHELASTIC_RESTART_COUNT
+  std::vector<std::string> gloo_devices{};  // GLOO_SOCKET_IFNAME, split at commas
 
   bool hosts_store() const { return rank == 0 && !uses_agent_store; }
 };

@@ -104,9 +104,7 @@ class GlooGroup final : public Group {
   GlooGroup(const Options& options, const RankEnvironment& environment)
       : environment_(environment) {
     if (environment.hosts_store()) server_.emplace(environment.master_port);
-    if (!environment.hosts_store()) {
-      await_listener(environment.master_addr, environment.master_port, options.eager_connect);
-    }
+    await_master(environment, options.eager_connect);
     client_.emplace(environment.master_addr, environment.master_port, options.timeout);
     await_workers(options.timeout);
     if (environment.uses_agent_store) key_prefix_ = "//worker/attempt_" + environment.attempt;

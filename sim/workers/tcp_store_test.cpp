@@ -16,6 +16,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
+RankEnvironment rank_one(int port) {
+  return {.rank = 1, .world_size = 2, .master_addr = "127.0.0.1", .master_port = port};
+}
+
 class Store : public testing::Test {
  protected:
   TcpStoreServer server_{0};
@@ -130,7 +134,7 @@ class SilentPort {
 TEST(StoreClient, waits_its_timeout_and_no_longer_where_nothing_answers) {
   const SilentPort silent;
   const auto start = std::chrono::steady_clock::now();
-  await_listener("127.0.0.1", silent.port(), 100ms);
+  await_master(rank_one(silent.port()), 100ms);
   try {
     TcpStoreClient client("127.0.0.1", silent.port(), 1s);
     ADD_FAILURE();
@@ -145,11 +149,19 @@ TEST(StoreClient, waits_its_timeout_and_no_longer_where_nothing_answers) {
 TEST(StoreClient, finds_a_server_that_comes_within_the_eager_window) {
   const int port = TcpStoreServer(0).port();
   auto found = std::async(std::launch::async, [&] {
-    await_listener("127.0.0.1", port, 10s);
+    await_master(rank_one(port), 10s);
     return TcpStoreClient("127.0.0.1", port, 1s).add("/n", 1);  // 1 s: it may not try twice
   });
   TcpStoreServer server(port);
   EXPECT_EQ(found.get(), 1);
+}
+
+TEST(StoreClient, of_the_rank_that_hosts_the_store_awaits_its_own_name_only) {
+  RankEnvironment zero = rank_one(TcpStoreServer(0).port());
+  zero.rank = 0;
+  const auto start = std::chrono::steady_clock::now();
+  await_master(zero, 50s);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 40s);
 }
 
 }  // namespace

@@ -78,9 +78,7 @@ Store make_store(const Options& options, const RankEnvironment& environment) {
   wanted.numWorkers = static_cast<std::size_t>(std::max(environment.world_size, 0));
   wanted.timeout = milliseconds(options.timeout);
   wanted.multiTenant = true;
-  if (!wanted.isServer) {
-    await_listener(environment.master_addr, environment.master_port, options.eager_connect);
-  }
+  await_master(environment, options.eager_connect);
   Store store = c10::make_intrusive<c10d::TCPStore>(environment.master_addr, wanted);
 #if TORCH_VERSION_MAJOR < 2  // 2.x has no prefix for attempts (§9.5)
   if (environment.uses_agent_store) {
