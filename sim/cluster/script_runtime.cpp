@@ -1,0 +1,486 @@
+#include "cluster/script_runtime.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/json.hpp>
+#include <charconv>
+
+#include "cluster/kubelet/cri_json.hpp"
+
+namespace ddptwin {
+namespace {
+
+namespace json = boost::json;
+
+constexpr int killed_code = 137, terminated_code = 143, start_error_code = 128;
+constexpr std::int64_t image_size = 1000000;
+
+constexpr std::array<std::string_view, 16> grpc_codes{
+    "Canceled",           "Unknown",       "InvalidArgument",  "DeadlineExceeded",
+    "NotFound",           "AlreadyExists", "PermissionDenied", "ResourceExhausted",
+    "FailedPrecondition", "Aborted",       "OutOfRange",       "Unimplemented",
+    "Internal",           "Unavailable",   "DataLoss",         "Unauthenticated",
+};
+
+Error scripted_error(const std::string& text) {
+  const auto colon = text.find(": ");
+  const std::string_view code = std::string_view(text).substr(0, colon);
+  const bool known = std::find(grpc_codes.begin(), grpc_codes.end(), code) != grpc_codes.end();
+  return known && colon != std::string::npos
+             ? Error{Reason::unknown, std::string(code), text.substr(colon + 2), nullptr, 0}
+             : Error{Reason::unknown, "Unknown", text, nullptr, 0};
+}
+
+int number_at(std::string_view text) {
+  int number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+// "1 after 2"; a code alone is at once.
+struct CodeAfter {
+  int code = 0;
+  Duration after{};
+};
+CodeAfter parse_code_after(std::string_view text) {
+  CodeAfter parsed{number_at(text), {}};
+  const auto word = text.find(" after ");
+  if (word != std::string_view::npos)
+    parsed.after = std::chrono::seconds(number_at(text.substr(word + 7)));
+  return parsed;
+}
+
+// The entry of a comma-separated list for that attempt, the last for all later ones.
+std::string_view entry_for(std::string_view list, std::uint32_t attempt) {
+  for (std::uint32_t i = 0;; ++i) {
+    const auto comma = list.find(',');
+    if (comma == std::string_view::npos || i == attempt) return trimmed(list.substr(0, comma));
+    list.remove_prefix(comma + 1);
+  }
+}
+
+// "delay 8"
+std::optional<Duration> parse_delay(std::string_view text) {
+  if (!text.starts_with("delay ")) return std::nullopt;
+  return std::chrono::seconds(number_at(text.substr(6)));
+}
+
+std::string without_tag(std::string_view reference) {
+  const auto slash = reference.rfind('/');
+  const auto colon = reference.rfind(':');
+  const bool tagged =
+      colon != std::string_view::npos && (slash == std::string_view::npos || colon > slash);
+  return std::string(tagged ? reference.substr(0, colon) : reference);
+}
+
+ImageStatus image_status(std::string_view reference) {
+  ImageStatus status;
+  status.digest = "sha256:" + std::string(64, '0');
+  status.ref = without_tag(reference.substr(0, reference.find('@'))) + "@" + status.digest;
+  status.size = image_size;
+  return status;
+}
+
+}  // namespace
+
+struct ScriptRuntime::Script {
+  std::map<std::string, std::string, std::less<>> overrules{};
+  std::vector<std::string> calls{};
+  json::array requests{};
+  SandboxId latest{};
+};
+
+struct ScriptRuntime::Sandbox {
+  SandboxConfig config{};
+  SandboxId id{};
+  Lane lane{};
+  bool ready = true;
+};
+
+struct ScriptRuntime::Ending {
+  int code = 0;
+  std::string reason{};   // empty: by the code
+  std::string message{};  // of the runtime
+};
+
+struct ScriptRuntime::Container {
+  ContainerConfig config{};
+  Sandbox* sandbox = nullptr;
+  ContainerReport report{};
+  std::string log{};
+  Timer exit{}, kill{};
+  std::vector<Done<void>> stopping{};
+  std::vector<Callback> on_end{};  // commands that run in it
+};
+
+ScriptRuntime::ScriptRuntime(Loop& loop) : loop_(loop), lane_(loop.new_lane()) {}
+ScriptRuntime::~ScriptRuntime() = default;
+
+ScriptRuntime::Script& ScriptRuntime::script(const std::string& namespace_,
+                                             const std::string& pod) {
+  std::unique_ptr<Script>& found = scripts_[namespace_ + "/" + pod];
+  if (!found) found = std::make_unique<Script>();
+  return *found;
+}
+
+std::string ScriptRuntime::told(const SandboxConfig& config, const std::string& key) {
+  const Script& of_pod = script(config.namespace_, config.name);
+  const auto overruled = of_pod.overrules.find(key);
+  if (overruled != of_pod.overrules.end()) return overruled->second;
+  const auto written = config.annotations.find("rig/" + key);
+  return written == config.annotations.end() ? std::string() : written->second;
+}
+
+std::string ScriptRuntime::told(const Container& container, const std::string& key) {
+  return told(container.sandbox->config, key);
+}
+
+void ScriptRuntime::note(Script& of_pod, std::string call) {
+  if (of_pod.calls.empty() || of_pod.calls.back() != call) of_pod.calls.push_back(std::move(call));
+}
+
+template <class T>
+void ScriptRuntime::answer(Lane lane, Duration delay, Result<T> result, Done<T> done) {
+  auto give = [result = std::move(result), done = std::move(done)]() mutable {
+    done(std::move(result));
+  };
+  if (delay == Duration{0}) return loop_.post(lane, std::move(give));
+  // Nobody cancels an answer: its timer lives until it fires.
+  auto timer = std::make_shared<Timer>();
+  *timer = loop_.after(lane, delay, [timer, give = std::move(give)]() mutable { give(); });
+}
+
+void ScriptRuntime::send(const RuntimeEvent& event, Lane lane) {
+  loop_.post(lane, [this, event, alive = std::weak_ptr<int>(alive_)] {
+    if (!alive.expired()) tell(event);
+  });
+}
+
+void ScriptRuntime::tell(const RuntimeEvent& event) const {
+  for (const auto& listener : listeners_) listener(event);
+}
+
+void ScriptRuntime::listen(std::function<void(const RuntimeEvent&)> listener) {
+  listeners_.push_back(std::move(listener));
+}
+
+void ScriptRuntime::run_sandbox(SandboxConfig config, Done<SandboxStatus> done) {
+  Script& of_pod = script(config.namespace_, config.name);
+  note(of_pod, fmt::format("RunPodSandbox attempt {}", config.attempt));
+  const std::string scripted = told(config, "sandbox");
+  const std::optional<Duration> delay = parse_delay(scripted);
+  if (!scripted.empty() && !delay)
+    return answer<SandboxStatus>(lane_, {}, fail(scripted_error(scripted)), std::move(done));
+  of_pod.requests.push_back(json::object{{"runPodSandbox", kubelet::cri_json(config)}});
+  auto sandbox = std::make_unique<Sandbox>();
+  sandbox->id = fmt::format("sandbox-{}", ++last_sandbox_);
+  sandbox->lane = loop_.new_lane();
+  sandbox->config = std::move(config);
+  ++last_address_;
+  SandboxStatus status{
+      sandbox->id, fmt::format("10.244.{}.{}", (last_address_ >> 8) & 255, last_address_ & 255)};
+  of_pod.latest = sandbox->id;
+  const Lane lane = sandbox->lane;
+  sandboxes_[status.id] = std::move(sandbox);
+  answer<SandboxStatus>(lane, delay.value_or(Duration{0}), std::move(status), std::move(done));
+}
+
+void ScriptRuntime::stop_sandbox(const SandboxId& id, Done<void> done) {
+  const auto at = sandboxes_.find(id);
+  if (at == sandboxes_.end()) return answer<void>(lane_, {}, {}, std::move(done));
+  Sandbox& sandbox = *at->second;
+  note(script(sandbox.config.namespace_, sandbox.config.name),
+       fmt::format("StopPodSandbox attempt {}", sandbox.config.attempt));
+  sandbox.ready = false;
+  for (Container* container : running(sandbox)) end(*container, {killed_code, {}, {}});
+  answer<void>(sandbox.lane, {}, {}, std::move(done));
+}
+
+void ScriptRuntime::remove_sandbox(const SandboxId& id) {
+  const auto at = sandboxes_.find(id);
+  if (at == sandboxes_.end()) return;
+  std::erase_if(containers_,
+                [&](const auto& entry) { return entry.second->sandbox == at->second.get(); });
+  sandboxes_.erase(at);
+}
+
+std::optional<ImageStatus> ScriptRuntime::image(const std::string& reference) {
+  const bool present =
+      reference.find("busybox") != std::string::npos || pulled_.contains(reference);
+  if (!present) return std::nullopt;
+  return image_status(reference);
+}
+
+void ScriptRuntime::pull_image(const std::string& reference, const SandboxConfig& sandbox,
+                               Done<ImageStatus> done) {
+  note(script(sandbox.namespace_, sandbox.name), "PullImage " + reference);
+  const std::string scripted = told(sandbox, "pull");
+  const std::optional<Duration> delay = parse_delay(scripted);
+  if (!scripted.empty() && !delay)
+    return answer<ImageStatus>(lane_, {}, fail(scripted_error(scripted)), std::move(done));
+  pulled_.insert(reference);
+  answer<ImageStatus>(lane_, delay.value_or(Duration{0}), image_status(reference), std::move(done));
+}
+
+void ScriptRuntime::create_container(const SandboxId& sandbox_id, ContainerConfig config,
+                                     Done<ContainerId> done) {
+  const auto at = sandboxes_.find(sandbox_id);
+  if (at == sandboxes_.end())
+    return answer<ContainerId>(
+        lane_, {}, fail(Reason::not_found, "sandbox " + sandbox_id + " not found", "NotFound"),
+        std::move(done));
+  Sandbox& sandbox = *at->second;
+  Script& of_pod = script(sandbox.config.namespace_, sandbox.config.name);
+  note(of_pod, fmt::format("CreateContainer {} attempt {}", config.name, config.attempt));
+  const std::string scripted = told(sandbox.config, "create." + config.name);
+  if (!scripted.empty())
+    return answer<ContainerId>(sandbox.lane, {}, fail(scripted_error(scripted)), std::move(done));
+  of_pod.requests.push_back(json::object{{"createContainer", kubelet::cri_json(config)}});
+  ContainerId id = fmt::format("{}~{}~{}", config.name, config.attempt, sandbox.config.uid);
+  auto container = std::make_unique<Container>();
+  container->sandbox = &sandbox;
+  container->config = std::move(config);
+  container->report.id = id;
+  container->report.created_at = loop_.now();
+  containers_[id] = std::move(container);
+  answer<ContainerId>(sandbox.lane, {}, std::move(id), std::move(done));
+}
+
+void ScriptRuntime::start_container(const ContainerId& id, Done<void> done) {
+  const auto at = containers_.find(id);
+  if (at == containers_.end())
+    return answer<void>(lane_, {}, fail(Reason::not_found, "container not found", "NotFound"),
+                        std::move(done));
+  Container& container = *at->second;
+  const Sandbox& sandbox = *container.sandbox;
+  note(
+      script(sandbox.config.namespace_, sandbox.config.name),
+      fmt::format("StartContainer {} attempt {}", container.config.name, container.config.attempt));
+  const std::string scripted = told(container, "start." + container.config.name);
+  if (!scripted.empty()) {
+    Error error = scripted_error(scripted);
+    container.report.started_at = Time{};
+    end(container, {start_error_code, "StartError", error.message});
+    return answer<void>(sandbox.lane, {}, fail(std::move(error)), std::move(done));
+  }
+  container.report.phase = ContainerPhase::running;
+  container.report.started_at = loop_.now();
+  schedule_exit(container);
+  answer<void>(sandbox.lane, {}, {}, std::move(done));
+}
+
+void ScriptRuntime::schedule_exit(Container& container) {
+  const std::string scripted = told(container, "exit." + container.config.name);
+  const std::string_view entry = entry_for(scripted, container.config.attempt);
+  if (entry.empty() || entry == "run") return;
+  const CodeAfter exit = parse_code_after(entry);
+  Container* target = &container;
+  container.exit = loop_.after(container.sandbox->lane, exit.after, [this, target, exit] {
+    end(*target, {exit.code, {}, {}});
+  });
+}
+
+void ScriptRuntime::end(Container& container, const Ending& ending) {
+  if (container.report.phase == ContainerPhase::exited) return;
+  container.exit.cancel();
+  container.kill.cancel();
+  ContainerReport& report = container.report;
+  report.phase = ContainerPhase::exited;
+  report.exit_code = ending.code;
+  report.reason = !ending.reason.empty() ? ending.reason : ending.code == 0 ? "Completed" : "Error";
+  report.message = ending.message;
+  report.finished_at = loop_.now();
+  const Lane lane = container.sandbox->lane;
+  for (Done<void>& done : std::exchange(container.stopping, {}))
+    answer<void>(lane, {}, {}, std::move(done));
+  for (Callback& command : std::exchange(container.on_end, {}))
+    loop_.post(lane, std::move(command));
+  RuntimeEvent event;
+  event.kind = RuntimeEvent::Kind::container_exited;
+  event.pod_uid = container.sandbox->config.uid;
+  event.container = report.id;
+  event.container_name = container.config.name;
+  send(event, lane);
+}
+
+void ScriptRuntime::stop_container(const ContainerId& id, std::int64_t grace_period,
+                                   Done<void> done) {
+  const auto at = containers_.find(id);
+  if (at == containers_.end()) return answer<void>(lane_, {}, {}, std::move(done));
+  Container& container = *at->second;
+  const Sandbox& sandbox = *container.sandbox;
+  note(script(sandbox.config.namespace_, sandbox.config.name),
+       fmt::format("StopContainer {} attempt {} timeout {}", container.config.name,
+                   container.config.attempt, grace_period));
+  if (container.report.phase != ContainerPhase::running)
+    return answer<void>(sandbox.lane, {}, {}, std::move(done));
+  container.stopping.push_back(std::move(done));
+  const std::string scripted = told(container, "term." + container.config.name);
+  if (scripted.empty()) return end(container, {terminated_code, {}, {}});
+  const Duration grace = std::chrono::seconds(grace_period);
+  CodeAfter obeyed{killed_code, grace};
+  if (scripted != "ignore") {
+    const CodeAfter wanted = parse_code_after(scripted);
+    if (wanted.after <= grace) obeyed = wanted;
+  }
+  Container* target = &container;
+  container.kill = loop_.after(sandbox.lane, obeyed.after, [this, target, code = obeyed.code] {
+    end(*target, {code, {}, {}});
+  });
+}
+
+void ScriptRuntime::remove_container(const ContainerId& id) { containers_.erase(id); }
+
+void ScriptRuntime::exec(const ContainerId& id, std::vector<std::string> command, Duration timeout,
+                         Done<ExecResult> done) {
+  const auto at = containers_.find(id);
+  if (at == containers_.end() || at->second->report.phase != ContainerPhase::running)
+    return answer<ExecResult>(lane_, {},
+                              fail(Reason::not_found, "container is not running", "NotFound"),
+                              std::move(done));
+  Container& container = *at->second;
+  const Sandbox& sandbox = *container.sandbox;
+  note(script(sandbox.config.namespace_, sandbox.config.name),
+       fmt::format("ExecSync {} \"{}\" timeout {}", container.config.name, fmt::join(command, " "),
+                   format_go_duration(timeout)));
+  const std::string word = command.empty() ? std::string() : command.front();
+  const std::string scripted =
+      told(container, fmt::format("exec.{}.{}", container.config.name, word));
+  ExecResult result{0, "ok", false};
+  Duration takes{0};
+  if (scripted == "timeout") {
+    result = {0, {}, true};
+    takes = timeout;
+  } else if (!scripted.empty()) {
+    const auto space = scripted.find(' ');
+    result = {number_at(scripted), space == std::string::npos ? "" : scripted.substr(space + 1),
+              false};
+  } else if (word == "sleep" && command.size() > 1) {
+    takes = std::chrono::seconds(number_at(command[1]));
+  }
+  if (timeout > Duration{0} && takes > timeout) {
+    result = {0, {}, true};
+    takes = timeout;
+  }
+  if (takes == Duration{0})
+    return answer<ExecResult>(sandbox.lane, {}, std::move(result), std::move(done));
+  // It ends with the container at the latest.
+  struct Command {
+    Done<ExecResult> done;
+    Timer timer{};
+  };
+  const auto running = std::make_shared<Command>(Command{std::move(done)});
+  running->timer = loop_.after(sandbox.lane, takes, [running, result] {
+    if (running->done) std::exchange(running->done, nullptr)(result);
+  });
+  container.on_end.emplace_back([running] {
+    running->timer.cancel();
+    if (running->done)
+      std::exchange(running->done,
+                    nullptr)(fail(Reason::unknown, "the container has ended", "Unknown"));
+  });
+}
+
+std::optional<ContainerReport> ScriptRuntime::report(const ContainerId& id) const {
+  const auto at = containers_.find(id);
+  if (at == containers_.end()) return std::nullopt;
+  return at->second->report;
+}
+
+std::string ScriptRuntime::log_tail(const ContainerId& id, std::size_t lines,
+                                    std::size_t bytes) const {
+  const auto at = containers_.find(id);
+  if (at == containers_.end()) return {};
+  const std::string& log = at->second->log;
+  std::size_t begin = log.size();
+  for (std::size_t i = 0; i < lines && begin > 0; ++i) {
+    const auto newline = begin < 2 ? std::string::npos : log.rfind('\n', begin - 2);
+    begin = newline == std::string::npos ? 0 : newline + 1;
+  }
+  return log.substr(std::max(begin, log.size() - std::min(bytes, log.size())));
+}
+
+void ScriptRuntime::update_volume(const std::string&, std::shared_ptr<const VolumeSource>) {}
+
+std::vector<ScriptRuntime::Container*> ScriptRuntime::running(const Sandbox& sandbox) {
+  std::vector<Container*> found;
+  for (const auto& [id, container] : containers_)
+    if (container->sandbox == &sandbox && container->report.phase == ContainerPhase::running)
+      found.push_back(container.get());
+  return found;
+}
+
+ScriptRuntime::Sandbox* ScriptRuntime::latest_sandbox(const std::string& namespace_,
+                                                      const std::string& pod) {
+  const auto at = sandboxes_.find(script(namespace_, pod).latest);
+  return at == sandboxes_.end() ? nullptr : at->second.get();
+}
+
+void ScriptRuntime::print(Container& container, const std::string& text) {
+  container.log += text;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const auto newline = rest.find('\n');
+    RuntimeEvent event;
+    event.kind = RuntimeEvent::Kind::log_line;
+    event.pod_uid = container.sandbox->config.uid;
+    event.container = container.report.id;
+    event.container_name = container.config.name;
+    event.line = rest.substr(0, newline);
+    send(event, container.sandbox->lane);
+    if (newline == std::string_view::npos) break;
+    rest.remove_prefix(newline + 1);
+  }
+}
+
+void ScriptRuntime::container_exit(const std::string& namespace_, const std::string& pod,
+                                   const std::string& container, int code, bool oom,
+                                   const std::string& reason, const std::string& message,
+                                   const std::string& log) {
+  const Sandbox* sandbox = latest_sandbox(namespace_, pod);
+  if (sandbox == nullptr) return;
+  for (Container* one : running(*sandbox)) {
+    if (!container.empty() && one->config.name != container) continue;
+    print(*one, log);
+    one->report.termination_log = message;
+    end(*one, {code, oom ? "OOMKilled" : reason, {}});
+  }
+}
+
+void ScriptRuntime::set(const std::string& namespace_, const std::string& pod,
+                        const std::string& key, const std::string& value) {
+  script(namespace_, pod).overrules[key] = value;
+}
+
+void ScriptRuntime::sandbox_dies(const std::string& namespace_, const std::string& pod) {
+  Sandbox* sandbox = latest_sandbox(namespace_, pod);
+  if (sandbox == nullptr || !sandbox->ready) return;
+  sandbox->ready = false;
+  for (Container* one : running(*sandbox)) end(*one, {killed_code, {}, {}});
+  RuntimeEvent event;
+  event.kind = RuntimeEvent::Kind::sandbox_died;
+  event.pod_uid = sandbox->config.uid;
+  send(event, sandbox->lane);
+}
+
+std::vector<std::string> ScriptRuntime::calls(const std::string& namespace_,
+                                              const std::string& pod) const {
+  const auto at = scripts_.find(namespace_ + "/" + pod);
+  return at == scripts_.end() ? std::vector<std::string>{} : at->second->calls;
+}
+
+Json ScriptRuntime::requests(const std::string& namespace_, const std::string& pod) const {
+  const auto at = scripts_.find(namespace_ + "/" + pod);
+  return at == scripts_.end() ? json::array() : at->second->requests;
+}
+
+}  // namespace ddptwin

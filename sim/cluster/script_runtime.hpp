@@ -1,0 +1,104 @@
+// A PodRuntime whose containers do what a script says: the one under the recordings of a real
+// kubelet, for replaying them, and for worlds in which only the pods' lives matter.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cluster/runtime.hpp"
+#include "core/loop.hpp"
+
+namespace ddptwin {
+
+// The script of a pod is in its annotations `rig/...`, and set() overrules them:
+//   rig/exit.NAME    "1 after 2, 0 after 1, run": ends so many seconds after its start with that
+//                    code, one entry an attempt, the last for all later ones
+//   rig/term.NAME    what SIGTERM does: "0 after 3" or "ignore"; else it ends at once with 143
+//   rig/start.NAME, rig/create.NAME, rig/sandbox, rig/pull
+//                    the error that call answers, "NotFound: text" with that gRPC code; of the last
+//                    two also "delay 8"
+//   rig/exec.NAME.CMD
+//                    what a command whose first word is CMD answers: "1 text" or "timeout"; else 0
+//                    and "ok". The command `sleep N` takes N seconds
+// A container without a script runs until it is told to end. Images with "busybox" in their name
+// are present, others once pulled. Source: tests/recordings/README.md, "The runtime".
+class ScriptRuntime final : public PodRuntime {
+ public:
+  explicit ScriptRuntime(Loop& loop);
+  ~ScriptRuntime() override;
+
+  // The running container of that name, or all of the pod when the name is empty, ends by itself.
+  // `message` is what it wrote to its termination log, `log` what it printed.
+  void container_exit(const std::string& namespace_, const std::string& pod,
+                      const std::string& container, int code, bool oom = false,
+                      const std::string& reason = {}, const std::string& message = {},
+                      const std::string& log = {});
+  // Overrules the annotation `rig/KEY` from now on; an empty value is as if it were absent.
+  void set(const std::string& namespace_, const std::string& pod, const std::string& key,
+           const std::string& value);
+  // The sandbox is lost, its containers end with 137.
+  void sandbox_dies(const std::string& namespace_, const std::string& pod);
+
+  // What was asked for a pod of that name, all its incarnations, in order: "StopContainer c attempt
+  // 0 timeout 7". A call equal to the one before is left out, and so are removals.
+  std::vector<std::string> calls(const std::string& namespace_, const std::string& pod) const;
+  // The configurations of its sandboxes and containers: [{"runPodSandbox": ...},
+  // {"createContainer": ...}, ...].
+  Json requests(const std::string& namespace_, const std::string& pod) const;
+
+  void run_sandbox(SandboxConfig config, Done<SandboxStatus> done) override;
+  void stop_sandbox(const SandboxId& id, Done<void> done) override;
+  void remove_sandbox(const SandboxId& id) override;
+  std::optional<ImageStatus> image(const std::string& reference) override;
+  void pull_image(const std::string& reference, const SandboxConfig& sandbox,
+                  Done<ImageStatus> done) override;
+  void create_container(const SandboxId& sandbox, ContainerConfig config,
+                        Done<ContainerId> done) override;
+  void start_container(const ContainerId& id, Done<void> done) override;
+  void stop_container(const ContainerId& id, std::int64_t grace_period, Done<void> done) override;
+  void remove_container(const ContainerId& id) override;
+  void exec(const ContainerId& id, std::vector<std::string> command, Duration timeout,
+            Done<ExecResult> done) override;
+  std::optional<ContainerReport> report(const ContainerId& id) const override;
+  std::string log_tail(const ContainerId& id, std::size_t lines, std::size_t bytes) const override;
+  void update_volume(const std::string& pod_uid,
+                     std::shared_ptr<const VolumeSource> source) override;
+  void listen(std::function<void(const RuntimeEvent&)> listener) override;
+
+ private:
+  struct Script;  // of a pod's name: overrules, calls, requests
+  struct Sandbox;
+  struct Container;
+  struct Ending;
+
+  Script& script(const std::string& namespace_, const std::string& pod);
+  std::string told(const SandboxConfig& config, const std::string& key);
+  std::string told(const Container& container, const std::string& key);
+  void note(Script& script, std::string call);
+  void end(Container& container, const Ending& ending);
+  void schedule_exit(Container& container);
+  void print(Container& container, const std::string& text);
+  void send(const RuntimeEvent& event, Lane lane);
+  void tell(const RuntimeEvent& event) const;
+  Sandbox* latest_sandbox(const std::string& namespace_, const std::string& pod);
+  std::vector<Container*> running(const Sandbox& sandbox);
+  template <class T>
+  void answer(Lane lane, Duration delay, Result<T> result, Done<T> done);
+
+  Loop& loop_;
+  Lane lane_;  // of what concerns no container
+  std::map<std::string, std::unique_ptr<Script>, std::less<>> scripts_{};  // "namespace/pod"
+  std::map<SandboxId, std::unique_ptr<Sandbox>, std::less<>> sandboxes_{};
+  std::map<ContainerId, std::unique_ptr<Container>, std::less<>> containers_{};
+  std::set<std::string, std::less<>> pulled_{};
+  std::vector<std::function<void(const RuntimeEvent&)>> listeners_{};
+  std::uint32_t last_address_ = 0;
+  std::uint64_t last_sandbox_ = 0;
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+};
+
+}  // namespace ddptwin
