@@ -1,0 +1,219 @@
+#include "scenario/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ddptwin::scenario {
+namespace {
+
+constexpr std::string_view actor = "scenario";
+
+// The objects that stand beside the Scenario are its first step.
+std::optional<Step> apply_manifests(const Scenario& scenario) {
+  if (scenario.manifests.empty()) return std::nullopt;
+  Apply apply;
+  for (const Manifest& manifest : scenario.manifests) apply.objects.push_back(manifest.object);
+  Step step;
+  step.text = fmt::format("apply {} object{} of {}", apply.objects.size(),
+                          apply.objects.size() == 1 ? "" : "s", scenario.file);
+  step.where = scenario.file;
+  step.action = std::move(apply);
+  return step;
+}
+
+}  // namespace
+
+Engine::Engine(Loop& loop, Trace& trace, api::ApiClient& client, const Scenario& scenario,
+               SignalPort signal, std::function<void()> over)
+    : loop_(loop),
+      trace_(trace),
+      client_(client),
+      scenario_(scenario),
+      signal_(std::move(signal)),
+      on_over_(std::move(over)),
+      lane_(loop.new_lane()),
+      invariants_(scenario.invariants_off),
+      expectations_(scenario.expectations, observer_) {
+  if (auto step = apply_manifests(scenario)) all_steps_.push_back(std::move(*step));
+  all_steps_.insert(all_steps_.end(), scenario.steps.begin(), scenario.steps.end());
+  for (const Step& step : all_steps_) {
+    StepResult result;
+    result.step = &step;
+    steps_.push_back(std::move(result));
+  }
+  trace_.add_sink([this](const Record& record) { on_record(record); });
+}
+
+void Engine::start() {
+  started_at_ = loop_.now();
+  expectations_.start(started_at_);
+  timeout_timer_ = loop_.after(lane_, scenario_.timeout, [this] {
+    timed_out_ = true;
+    finish();
+  });
+  begin_step();
+  wake();
+}
+
+void Engine::on_record(const Record& record) {
+  observer_.on_record(record);
+  invariants_.on_record(record);
+  wake();
+}
+
+void Engine::wake() {
+  if (awake_ || stage_ == Stage::over || stage_ == Stage::idle) return;
+  awake_ = true;
+  loop_.post(lane_, [this] { check(); });
+}
+
+void Engine::check() {
+  awake_ = false;
+  if (stage_ == Stage::over) return;
+  report_violations();
+  report(expectations_.judge(loop_.now(), trace_.last()));
+  look_at_state();
+  set_bound_timer();
+  const bool done = index_ == all_steps_.size();
+  const bool failed = std::any_of(steps_.begin(), steps_.end(), [](const StepResult& result) {
+    return result.verdict == Verdict::failed;
+  });
+  if (failed || (done && !expectations_.waiting())) finish();
+}
+
+void Engine::finish() {
+  if (stage_ == Stage::over) return;
+  if (stage_ != Stage::idle && index_ < all_steps_.size() &&
+      steps_[index_].verdict == Verdict::open) {
+    steps_[index_].verdict = Verdict::failed;
+    steps_[index_].detail = "the run ended before it did";
+    if (const State* state = awaited())
+      steps_[index_].detail += ": " + observer_.describe(state->of);
+  }
+  for (Timer* timer : {&delay_timer_, &step_timer_, &bound_timer_, &timeout_timer_})
+    timer->cancel();
+  stage_ = Stage::over;
+  ended_at_ = loop_.now();
+  report_violations();
+  report(expectations_.finish(ended_at_, trace_.last()));
+  on_over_();
+}
+
+// ---- steps -------------------------------------------------------------------------------------
+
+std::string Engine::step_name() const {
+  const Step& step = all_steps_[index_];
+  return step.name.empty() ? fmt::format("step {}", index_ + 1) : step.name;
+}
+
+void Engine::begin_step() {
+  if (index_ == all_steps_.size()) {
+    // Expectations may go on without a step in hand.
+    stage_ = Stage::delay;
+    return;
+  }
+  stage_ = Stage::delay;
+  const Trigger& trigger = all_steps_[index_].trigger;
+  Time due = loop_.now();
+  if (trigger.after) due = due + *trigger.after;
+  if (trigger.at) due = std::max(due, started_at_ + *trigger.at);
+  delay_timer_ = loop_.at(lane_, due, [this] { delay_over(); });
+}
+
+void Engine::delay_over() {
+  stage_ = Stage::when;
+  set_step_timer();
+  look_at_state();
+  wake();
+}
+
+// A step whose states do not come true in time fails.
+void Engine::set_step_timer() {
+  const auto& within = all_steps_[index_].within;
+  if (!within) return;
+  step_timer_ = loop_.after(lane_, *within, [this, within] {
+    const State* state = awaited();
+    if (state == nullptr) return;
+    end_step(fail(Reason::timeout, fmt::format("not so within {}: {}", format_go_duration(*within),
+                                               observer_.describe(state->of))));
+  });
+}
+
+// The state that the step in hand waits for, or null.
+const State* Engine::awaited() const {
+  if (index_ == all_steps_.size()) return nullptr;
+  const Step& step = all_steps_[index_];
+  if (stage_ == Stage::when && step.trigger.when) return &*step.trigger.when;
+  const Wait* wait = std::get_if<Wait>(&step.action);
+  if (stage_ == Stage::until && wait != nullptr && wait->state) return &*wait->state;
+  return nullptr;
+}
+
+void Engine::look_at_state() {
+  if (stage_ != Stage::when && stage_ != Stage::until) return;
+  const State* state = awaited();
+  if (state != nullptr && !observer_.holds(*state)) return;
+  if (stage_ == Stage::when) return act();
+  end_step({});
+}
+
+void Engine::act() {
+  stage_ = Stage::acting;
+  StepResult& result = steps_[index_];
+  result.began_at = loop_.now();
+  write(RecordKind::step, step_name(), all_steps_[index_].text);
+  std::visit([this](const auto& action) { act(action); }, all_steps_[index_].action);
+}
+
+void Engine::end_step(Status status) {
+  step_timer_.cancel();
+  StepResult& result = steps_[index_];
+  result.verdict = status ? Verdict::held : Verdict::failed;
+  result.ended_at = loop_.now();
+  if (!result.began_at) result.began_at = result.ended_at;
+  if (!status) {
+    result.detail = status.error().message;
+    write(RecordKind::step, step_name(), "failed: " + result.detail);
+  } else {
+    write(RecordKind::step, step_name(), "done");
+    expectations_.step_ended(all_steps_[index_].name, loop_.now());
+    ++index_;
+    begin_step();
+  }
+  wake();
+}
+
+// ---- verdicts ----------------------------------------------------------------------------------
+
+void Engine::report(const std::vector<const ExpectationResult*>& decided) {
+  for (const ExpectationResult* result : decided) {
+    std::string text(to_string(result->verdict));
+    if (!result->detail.empty()) text += ": " + result->detail;
+    write(RecordKind::expectation, result->expectation->name, std::move(text));
+  }
+}
+
+void Engine::report_violations() {
+  while (violations_reported_ < invariants_.violations().size()) {
+    const Violation& violation = invariants_.violations()[violations_reported_++];
+    write(RecordKind::invariant, std::string(violation.invariant), violation.text);
+  }
+}
+
+void Engine::set_bound_timer() {
+  const auto deadline = expectations_.deadline();
+  if (!deadline) return bound_timer_.cancel();
+  bound_timer_ = loop_.at(lane_, *deadline, [this] { wake(); });
+}
+
+void Engine::write(RecordKind kind, std::string subject, std::string text) {
+  Record record;
+  record.kind = kind;
+  record.actor = actor;
+  record.subject = std::move(subject);
+  record.text = std::move(text);
+  trace_.write(std::move(record));
+}
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,126 @@
+// What each kind of step does.
+#include <fmt/format.h>
+
+#include <boost/json/value.hpp>
+
+#include "objects/codec.hpp"
+#include "scenario/claims.hpp"
+#include "scenario/engine.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+Status status_of(const Result<api::Response>& result) {
+  if (!result) return tl::make_unexpected(result.error());
+  return {};
+}
+
+// The id in "containerd://ID", as a pod's status shows it.
+std::string id_of(std::string_view container_id) {
+  const std::size_t scheme = container_id.find("://");
+  return std::string(scheme == container_id.npos ? container_id : container_id.substr(scheme + 3));
+}
+
+const ContainerStatus* running_container(const Pod& pod, std::string_view name) {
+  for (const ContainerStatus* status : statuses_of(pod, name)) {
+    if (status->state.running) return status;
+  }
+  return nullptr;
+}
+
+// As kubectl apply without the last-applied annotation: what the file says replaces what is there.
+Json merge_body(const Object& object) {
+  Json body = encode(object);
+  body.as_object().erase("status");
+  return body;
+}
+
+}  // namespace
+
+void Engine::acted(Status status) {
+  if (stage_ != Stage::acting) return;
+  if (!status) return end_step(std::move(status));
+  if (to_do_ > 0 && --to_do_ > 0) return;
+  end_step({});
+}
+
+void Engine::act(const Apply&) { apply_next(0); }
+
+void Engine::apply_next(std::size_t index) {
+  const Apply& action = std::get<Apply>(all_steps_[index_].action);
+  if (index == action.objects.size()) return acted({});
+  const ObjectPtr object = action.objects[index];
+  const std::weak_ptr<int> alive = alive_;
+  client_.call(api::create(object), [this, alive, object, index](Result<api::Response> result) {
+    if (alive.expired() || stage_ != Stage::acting) return;
+    if (result) return apply_next(index + 1);
+    if (result.error().reason == Reason::already_exists && !object->metadata.name.empty())
+      return change_existing(object, index);
+    acted(tl::make_unexpected(std::move(result).error()));
+  });
+}
+
+void Engine::change_existing(ObjectPtr object, std::size_t index) {
+  const std::weak_ptr<int> alive = alive_;
+  client_.call(api::patch(*object, api::PatchType::merge, merge_body(*object)),
+               [this, alive, index](Result<api::Response> result) {
+                 if (alive.expired() || stage_ != Stage::acting) return;
+                 if (result) return apply_next(index + 1);
+                 acted(tl::make_unexpected(std::move(result).error()));
+               });
+}
+
+void Engine::act(const Delete& action) {
+  const auto objects = observer_.select(action.of);
+  if (objects.empty())
+    return acted(fail(Reason::not_found, "nothing to delete: " + observer_.describe(action.of)));
+  to_do_ = objects.size();
+  const std::weak_ptr<int> alive = alive_;
+  for (const ObjectPtr& object : objects) {
+    client_.call(api::remove(*object, action.options), [this, alive](Result<api::Response> result) {
+      if (!alive.expired()) acted(status_of(result));
+    });
+  }
+}
+
+void Engine::act(const Kill& action) {
+  std::vector<std::pair<const Pod*, const ContainerStatus*>> targets;
+  const auto objects = observer_.select(action.of);
+  for (const ObjectPtr& object : objects) {
+    const Pod* pod = as<Pod>(*object);
+    if (const ContainerStatus* status = running_container(*pod, action.container))
+      targets.emplace_back(pod, status);
+  }
+  if (targets.empty())
+    return acted(fail(Reason::not_found,
+                      "no container runs to be killed: " + observer_.describe(action.of)));
+  to_do_ = targets.size();
+  const std::weak_ptr<int> alive = alive_;
+  for (const auto& [pod, status] : targets) {
+    write(RecordKind::fault, fmt::format("{}/{}", key_of(pod->metadata), status->name),
+          fmt::format("signal {}", action.signal));
+    signal_(id_of(status->containerID), action.signal, [this, alive](Result<void> result) {
+      if (!alive.expired()) acted(std::move(result));
+    });
+  }
+}
+
+void Engine::act(const Patch& action) {
+  api::Request request;
+  request.verb = api::Verb::patch;
+  request.target = {action.of.kind, action.of.namespace_, action.of.name, action.subresource};
+  request.body = action.body;
+  request.patch_type = action.type;
+  const std::weak_ptr<int> alive = alive_;
+  client_.call(std::move(request), [this, alive](Result<api::Response> result) {
+    if (!alive.expired()) acted(status_of(result));
+  });
+}
+
+void Engine::act(const Wait& action) {
+  if (!action.state) return acted({});
+  stage_ = Stage::until;
+  look_at_state();
+}
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,144 @@
+#include "scenario/expect.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace ddptwin::scenario {
+namespace {
+
+// What decides each quantifier: the first value of its state that does, and what holds at the bound
+// if none came. `finally` looks only then.
+struct QuantifierRow {
+  std::optional<bool> deciding;  // this value of the state decides at once
+  Verdict decided;               // to this
+  Verdict at_bound;              // the verdict where it never came
+};
+constexpr std::array rows{
+    QuantifierRow{true, Verdict::held, Verdict::failed},          // eventually
+    QuantifierRow{false, Verdict::failed, Verdict::held},         // always
+    QuantifierRow{true, Verdict::failed, Verdict::held},          // never
+    QuantifierRow{std::nullopt, Verdict::open, Verdict::failed},  // finally
+};
+const QuantifierRow& row_of(const Expectation& expectation) {
+  return rows[static_cast<std::size_t>(expectation.quantifier)];
+}
+
+constexpr std::array<std::string_view, 4> failures{"it did not become so", "it was not so",
+                                                   "it was so", "it is not so at the end"};
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) {
+  constexpr std::array<std::string_view, 3> names{"open", "held", "failed"};
+  return names[static_cast<std::size_t>(verdict)];
+}
+
+Expectations::Expectations(const std::vector<Expectation>& expectations, const Observer& observer)
+    : observer_(observer) {
+  for (const Expectation& expectation : expectations) {
+    ExpectationResult result;
+    result.expectation = &expectation;
+    results_.push_back(std::move(result));
+  }
+  watched_.resize(results_.size());
+}
+
+void Expectations::start(Time now) {
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    if (results_[i].expectation->since.empty()) watched_[i].started = now;
+  }
+}
+
+void Expectations::step_ended(const std::string& name, Time now) {
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    if (!name.empty() && results_[i].expectation->since == name) watched_[i].started = now;
+  }
+}
+
+bool Expectations::look(std::size_t index) {
+  const State& state = results_[index].expectation->state;
+  Watched& watched = watched_[index];
+  const std::uint64_t stamp = observer_.stamp(state);
+  if (watched.stamp != stamp) {
+    watched.value = observer_.holds(state);
+    watched.stamp = stamp;
+  }
+  return watched.value;
+}
+
+std::optional<Time> Expectations::bound(std::size_t index) const {
+  const auto& within = results_[index].expectation->within;
+  if (!watched_[index].started || !within) return std::nullopt;
+  return *watched_[index].started + *within;
+}
+
+void Expectations::judge_one(std::size_t index, Time now, bool over) {
+  ExpectationResult& result = results_[index];
+  const Expectation& expectation = *result.expectation;
+  const QuantifierRow& row = row_of(expectation);
+  if (result.verdict != Verdict::open) return;
+  if (!watched_[index].started) {
+    if (!over) return;
+    result.verdict = Verdict::failed;
+    result.detail = fmt::format("the step {} never ended", expectation.since);
+    return;
+  }
+  const auto end = bound(index);
+  const bool late = end && now > *end;
+  if (row.deciding && !late && look(index) == *row.deciding) {
+    result.verdict = row.decided;
+  } else if (!row.deciding) {
+    if (over) result.verdict = look(index) ? Verdict::held : Verdict::failed;
+  } else if (over || (end && now >= *end)) {
+    result.verdict = row.at_bound;
+  }
+  if (result.verdict == Verdict::failed)
+    result.detail =
+        fmt::format("{}: {}", failures[static_cast<std::size_t>(expectation.quantifier)],
+                    observer_.describe(expectation.state.of));
+}
+
+std::vector<const ExpectationResult*> Expectations::judge_all(Time now, std::uint64_t record,
+                                                              bool over) {
+  std::vector<const ExpectationResult*> decided;
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    if (results_[i].verdict != Verdict::open) continue;
+    judge_one(i, now, over);
+    if (results_[i].verdict == Verdict::open) continue;
+    results_[i].decided_at = now;
+    results_[i].record = record;
+    decided.push_back(&results_[i]);
+  }
+  return decided;
+}
+
+std::vector<const ExpectationResult*> Expectations::judge(Time now, std::uint64_t record) {
+  return judge_all(now, record, false);
+}
+
+std::vector<const ExpectationResult*> Expectations::finish(Time now, std::uint64_t record) {
+  return judge_all(now, record, true);
+}
+
+// `always` and `never` without a bound last as long as the others need.
+bool Expectations::waiting() const {
+  return std::any_of(results_.begin(), results_.end(), [](const ExpectationResult& result) {
+    const Quantifier quantifier = result.expectation->quantifier;
+    return result.verdict == Verdict::open &&
+           (quantifier == Quantifier::eventually ||
+            (quantifier != Quantifier::finally && result.expectation->within));
+  });
+}
+
+std::optional<Time> Expectations::deadline() const {
+  std::optional<Time> first;
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    const auto end = bound(i);
+    if (results_[i].verdict == Verdict::open && end && (!first || *end < *first)) first = end;
+  }
+  return first;
+}
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,264 @@
+#include "scenario/observer.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <boost/json/value.hpp>
+#include <regex>
+
+#include "objects/codec.hpp"
+#include "objects/selector.hpp"
+#include "scenario/claims.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+// Longer lines are searched up to here: std::regex recurses once a character.
+constexpr std::size_t searched_length_max = 4096;
+
+bool any_line_matches(const SeenLog& log, const std::string& pattern) {
+  const std::regex expression(pattern);
+  return std::any_of(log.lines.begin(), log.lines.end(), [&](const std::string& line) {
+    const auto end =
+        line.begin() + static_cast<std::ptrdiff_t>(std::min(line.size(), searched_length_max));
+    return std::regex_search(line.begin(), end, expression);
+  });
+}
+
+bool text_is(const boost::json::object& condition, std::string_view field, std::string_view text) {
+  const auto* value = condition.if_contains(boost::json::string_view(field.data(), field.size()));
+  return value != nullptr ? value->is_string() && std::string_view(value->as_string()) == text
+                          : text.empty();
+}
+
+bool is_true(const boost::json::value& object, std::string_view type) {
+  const auto* condition = find_condition(object, type);
+  return condition != nullptr && text_is(*condition, "status", "True");
+}
+
+constexpr std::array<std::string_view, 4> end_conditions{"Succeeded", "Failed", "Complete",
+                                                         "Completed"};
+
+// Judges one claim about one object.
+struct Judge {
+  const Observer& observer;
+  const SeenObject& seen;
+  std::string_view container;
+
+  const Object& object() const { return *seen.last; }
+  const Pod* pod() const { return as<Pod>(object()); }
+  template <class Predicate>
+  bool any_log(const Predicate& predicate) const {
+    const std::string beginning = key_of(object().metadata) + "/";
+    const auto& logs = observer.logs();
+    for (auto log = logs.lower_bound(beginning);
+         log != logs.end() && log->first.starts_with(beginning); ++log) {
+      if (!container.empty() && log->first.substr(beginning.size()) != container) continue;
+      if (predicate(log->second)) return true;
+    }
+    return false;
+  }
+
+  bool operator()(const PhaseClaim& claim) const {
+    const Json whole = encode(object());
+    const auto* status = whole.as_object().if_contains("status");
+    return status != nullptr && status->is_object() &&
+           text_is(status->as_object(), "phase", claim.phase);
+  }
+  bool operator()(const ConditionClaim& claim) const {
+    const Json whole = encode(object());
+    const auto* condition = find_condition(whole, claim.type);
+    if (condition == nullptr) return false;
+    return text_is(*condition, "status", claim.status) &&
+           (!claim.reason || text_is(*condition, "reason", *claim.reason)) &&
+           (!claim.message || text_is(*condition, "message", *claim.message));
+  }
+  bool operator()(const FinishedClaim&) const {
+    const Json whole = encode(object());
+    return std::any_of(end_conditions.begin(), end_conditions.end(),
+                       [&whole](std::string_view type) { return is_true(whole, type); });
+  }
+  bool operator()(const MatchClaim& claim) const {
+    return contains_part(encode(object()), *claim.part.get());
+  }
+  bool operator()(const LogClaim& claim) const {
+    return any_log([&](const SeenLog& log) { return any_line_matches(log, claim.pattern); });
+  }
+  bool operator()(const StepClaim& claim) const {
+    return any_log([&](const SeenLog& log) { return log.step >= claim.step; });
+  }
+  bool operator()(const RestartsClaim& claim) const {
+    return pod() != nullptr && claim.restarts.holds(restarts_of(*pod(), container));
+  }
+  bool operator()(const ExitCodeClaim& claim) const {
+    if (pod() == nullptr) return false;
+    const auto codes = exit_codes_of(*pod(), container);
+    return std::find(codes.begin(), codes.end(), claim.exit_code) != codes.end();
+  }
+  bool operator()(const ReasonClaim& claim) const {
+    if (pod() == nullptr) return false;
+    for (const ContainerStatus* status : statuses_of(*pod(), container)) {
+      for (const ContainerState* state : {&status->state, &status->lastState}) {
+        if (state->waiting && state->waiting->reason == claim.reason) return true;
+        if (state->terminated && state->terminated->reason == claim.reason) return true;
+      }
+    }
+    return false;
+  }
+  bool operator()(const CreatedClaim& claim) const { return claim.times.holds(seen.created); }
+  bool operator()(const EventClaim& claim) const {
+    for (const auto& [key, event] : observer.objects(Event::info())) {
+      const auto* told = as<Event>(*event.last);
+      const ObjectReference& about = told->involvedObject;
+      if (told->reason == claim.reason && about.kind == object().kind().kind &&
+          about.name == object().metadata.name && about.namespace_ == object().metadata.namespace_)
+        return true;
+    }
+    return false;
+  }
+};
+
+// Claims about what once happened look at objects that are gone, too.
+bool looks_back(const State& state) {
+  return std::any_of(state.claims.begin(), state.claims.end(), [](const Claim& claim) {
+    return std::holds_alternative<LogClaim>(claim) || std::holds_alternative<StepClaim>(claim) ||
+           std::holds_alternative<CreatedClaim>(claim) || std::holds_alternative<EventClaim>(claim);
+  });
+}
+
+bool is_selected(const SeenObject& seen, const Selection& of, const LabelMatcher& labels) {
+  const ObjectMeta& metadata = seen.last->metadata;
+  return (of.namespace_.empty() || metadata.namespace_ == of.namespace_) &&
+         (of.name.empty() || metadata.name == of.name) && labels.matches(*metadata.labels);
+}
+
+LabelMatcher matcher_of(const Selection& of) {
+  auto matcher = LabelMatcher::parse(of.label_selector);
+  DDPTWIN_ASSERT(matcher);  // the parser has refused any other
+  return std::move(*matcher);
+}
+
+std::string pod_summary(const Pod& pod) {
+  std::string out = pod.status.phase.empty() ? "no phase yet" : pod.status.phase;
+  if (const std::int64_t restarts = restarts_of(pod, ""); restarts > 0)
+    out += fmt::format(", {} restart{}", restarts, restarts == 1 ? "" : "s");
+  for (const ContainerStatus& status : pod.status.containerStatuses) {
+    if (status.state.waiting && !status.state.waiting->reason.empty())
+      out += fmt::format(", {}", status.state.waiting->reason);
+    if (status.state.terminated)
+      out += fmt::format(", exit {} {}", status.state.terminated->exitCode,
+                         status.state.terminated->reason);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string summary_of(const Object& object) {
+  if (const Pod* pod = as<Pod>(object)) return pod_summary(*pod);
+  const Json whole = encode(object);
+  std::vector<std::string> conditions;
+  if (const auto* status = whole.as_object().if_contains("status");
+      status != nullptr && status->is_object()) {
+    if (const auto* list = status->as_object().if_contains("conditions");
+        list != nullptr && list->is_array()) {
+      for (const auto& condition : list->as_array()) {
+        if (condition.is_object() && text_is(condition.as_object(), "status", "True"))
+          conditions.emplace_back(condition.as_object().at("type").as_string());
+      }
+    }
+  }
+  return conditions.empty() ? "exists" : fmt::format("{}", fmt::join(conditions, ", "));
+}
+
+void Observer::on_record(const Record& record) {
+  if (record.kind == RecordKind::log) {
+    SeenLog& log = logs_[record.subject];
+    log.lines.push_back(record.text);
+    if (const StepLine found = step_of(record.text); found.step > 0) {
+      log.step = found.step;
+      log.steps = found.total;
+    }
+    ++log_lines_;
+    return;
+  }
+  const bool added = record.kind == RecordKind::object_added;
+  const bool removed = record.kind == RecordKind::object_deleted;
+  if (!added && !removed && record.kind != RecordKind::object_modified) return;
+  const ObjectPtr& object = removed ? record.before : record.after;
+  const std::string resource = object->kind().resource();
+  SeenObject& seen = objects_[resource][key_of(object->metadata)];
+  seen.last = object;
+  seen.gone = removed;
+  if (added) ++seen.created;
+  ++changes_[resource];
+}
+
+const Observer::Objects& Observer::objects(const KindInfo& kind) const {
+  static const Objects none;
+  const auto found = objects_.find(kind.resource());
+  return found == objects_.end() ? none : found->second;
+}
+
+std::vector<ObjectPtr> Observer::select(const Selection& of) const {
+  const LabelMatcher labels = matcher_of(of);
+  std::vector<ObjectPtr> selected;
+  for (const auto& [key, seen] : objects(*of.kind)) {
+    if (!seen.gone && is_selected(seen, of, labels)) selected.push_back(seen.last);
+  }
+  return selected;
+}
+
+bool Observer::fulfils(const SeenObject& seen, const State& state) const {
+  return std::all_of(state.claims.begin(), state.claims.end(), [&](const Claim& claim) {
+    return std::visit(Judge{*this, seen, state.container}, claim);
+  });
+}
+
+bool Observer::holds(const State& state) const {
+  const LabelMatcher labels = matcher_of(state.of);
+  const bool back = looks_back(state);
+  std::int64_t count = 0;
+  for (const auto& [key, seen] : objects(*state.of.kind)) {
+    if ((!seen.gone || back) && is_selected(seen, state.of, labels) && fulfils(seen, state))
+      ++count;
+  }
+  return state.count.holds(count);
+}
+
+std::uint64_t Observer::stamp(const State& state) const {
+  const auto changes = [this](const KindInfo& kind) {
+    const auto found = changes_.find(kind.resource());
+    return found == changes_.end() ? 0 : found->second;
+  };
+  // Counters only grow, so their sum changes when one of them does.
+  std::uint64_t sum = changes(*state.of.kind);
+  for (const Claim& claim : state.claims) {
+    if (std::holds_alternative<LogClaim>(claim) || std::holds_alternative<StepClaim>(claim))
+      sum += log_lines_;
+    if (std::holds_alternative<EventClaim>(claim)) sum += changes(Event::info());
+  }
+  return sum;
+}
+
+std::string Observer::describe(const Selection& of) const {
+  const LabelMatcher labels = matcher_of(of);
+  constexpr std::size_t shown_max = 4;
+  std::vector<std::string> parts;
+  std::size_t more = 0;
+  for (const auto& [key, seen] : objects(*of.kind)) {
+    if (!is_selected(seen, of, labels)) continue;
+    if (parts.size() == shown_max) {
+      ++more;
+      continue;
+    }
+    parts.push_back(fmt::format("{}/{}: {}{}", of.kind->singular, seen.last->metadata.name,
+                                seen.gone ? "gone, was " : "", summary_of(*seen.last)));
+  }
+  if (parts.empty()) return fmt::format("there never was a {}", of.text());
+  return fmt::format("{}{}", fmt::join(parts, "; "),
+                     more > 0 ? fmt::format("; {} more", more) : std::string());
+}
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,58 @@
+// What a run has shown so far, read from the trace alone, and whether a State holds in it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/trace.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ddptwin::scenario {
+
+// One object, also after its end.
+struct SeenObject {
+  ObjectPtr last{};
+  bool gone = false;
+  int created = 0;  // how many objects of this name there have been
+};
+
+// What one container printed.
+struct SeenLog {
+  std::vector<std::string> lines{};
+  std::int64_t step = 0;   // the last "step N" it printed
+  std::int64_t steps = 0;  // the N of "step n/N", 0: it said none
+};
+
+class Observer {
+ public:
+  void on_record(const Record& record);
+
+  bool holds(const State& state) const;
+  // What there is of the selection, for a failure's message: "pod/a: Running, 1 restart".
+  std::string describe(const Selection& of) const;
+  // A number that changes whenever the state's value could.
+  std::uint64_t stamp(const State& state) const;
+
+  // By "namespace/name"; in the order of their keys.
+  using Objects = std::map<std::string, SeenObject, std::less<>>;
+  const Objects& objects(const KindInfo& kind) const;
+  // By "namespace/pod/container".
+  const std::map<std::string, SeenLog, std::less<>>& logs() const { return logs_; }
+  // The objects of a selection that exist now.
+  std::vector<ObjectPtr> select(const Selection& of) const;
+
+ private:
+  bool fulfils(const SeenObject& seen, const State& state) const;
+
+  std::map<std::string, Objects, std::less<>> objects_{};  // by resource name
+  std::map<std::string, std::uint64_t, std::less<>> changes_{};
+  std::map<std::string, SeenLog, std::less<>> logs_{};
+  std::uint64_t log_lines_ = 0;
+};
+
+// "Running, 1 restart, exit 137" of a pod, "Created, Running" of a job, or "exists".
+std::string summary_of(const Object& object);
+
+}  // namespace ddptwin::scenario
