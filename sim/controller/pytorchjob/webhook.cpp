@@ -4,6 +4,7 @@
 
 #include "controller/pytorchjob/names.hpp"
 #include "controller/pytorchjob/validation.hpp"
+#include "objects/validation.hpp"
 
 namespace ddptwin::controller::pytorchjob {
 namespace {
@@ -13,8 +14,6 @@ constexpr std::string_view multikueue = "kueue.x-k8s.io/multikueue";
 constexpr std::string_view managed_by_path = "spec.runPolicy.managedBy";
 
 using Errors = std::vector<std::string>;
-
-std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 void judge_name(const PyTorchJob& job, Errors& errors) {
   std::string messages;
