@@ -1,5 +1,5 @@
-// The two programs as processes: alone, in groups, with Python, from a zygote. Ports are found by
-// bind(0), everything is on the loopback, and every wait is bounded.
+// The two programs as processes: alone, in groups, with Python, from a zygote. Ports are probed with
+// bind(), everything is on the loopback, and every wait is bounded.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -32,16 +32,20 @@ constexpr auto patience = std::chrono::seconds(60);
 const std::string torch_worker = WORKER_PROGRAMS "/ddptwin-worker";
 const std::string gloo_worker = WORKER_PROGRAMS "/ddptwin-worker-gloo";
 
+// A port that can be bound, below the range from which the kernel gives out ports by itself: there
+// another test's connection could take it before the worker listens. Tests run side by side start
+// apart.
 int free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ::bind(fd, reinterpret_cast<sockaddr*>(&address), size);
-  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  ::close(fd);
-  return ntohs(address.sin_port);
+  static int candidate = 20000 + ::getpid() * 8 % 12000;
+  for (;; ++candidate) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(candidate));
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    const bool bound = ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    ::close(fd);
+    if (bound) return candidate++;
+  }
 }
 
 Strings environment_of(int rank, int world_size, int port) {
