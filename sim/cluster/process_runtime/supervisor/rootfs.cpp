@@ -153,11 +153,13 @@ unsigned long locked_flags(const std::string& path) {
 }
 
 Result<Fd> open_source(const Mount& mount) {
-  const std::string& root = mount.kind == Mount::Kind::host ? place::host : mount.source;
-  const std::string path = mount.kind == Mount::Kind::host ? mount.source : "/";
-  if (mount.sub_path.empty()) return open_in(root, path);
+  const bool on_host = mount.kind == Mount::Kind::host;
+  if (mount.sub_path.empty()) {
+    return on_host ? open_in(place::host, mount.source) : open_fd(mount.source, O_PATH);
+  }
   // As the kubelet: a subPath that does not exist is a new folder.
-  return make_in(root, path + "/" + mount.sub_path, true);
+  return on_host ? make_in(place::host, mount.source + "/" + mount.sub_path, true)
+                 : make_in(mount.source, "/" + mount.sub_path, true);
 }
 
 Status mount_volume(const Mount& mount) {
