@@ -27,4 +27,12 @@ struct AdmissionRequest {
 // The warnings for the client, or the refusal.
 using AdmissionHook = std::function<Result<std::vector<std::string>>(const AdmissionRequest&)>;
 
+class Store;
+struct Pod;
+// The plugins that every cluster has on: DefaultTolerationSeconds, Priority, TaintNodesByCondition,
+// and the allocation of cluster IPs and node ports. The store adds them itself.
+void add_default_admission(Store& store);
+// PodTopologyLabels: a pod on a node carries the labels of its zone and region.
+void copy_topology_labels(const Store& store, Pod& pod);
+
 }  // namespace ddptwin

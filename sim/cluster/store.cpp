@@ -30,6 +30,7 @@ std::string storage_key(std::string_view namespace_, std::string_view name) {
 
 Store::Store(Loop& loop, Random random, Trace& trace, KindRegistry& kinds, Options options)
     : loop_(loop), random_(random), trace_(trace), kinds_(kinds), options_(options) {
+  add_default_admission(*this);
   if (!options_.system_namespaces) return;
   for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
     auto object = std::make_shared<Namespace>();
@@ -98,28 +99,6 @@ Store::Answer Store::dispatch(Context& context) {
   if (!target.subresource.empty() && context.request.verb == api::Verb::create)
     return fail(method_not_allowed_error());
   return (this->*handlers[static_cast<std::size_t>(context.request.verb)])(context);
-}
-
-Result<std::shared_ptr<Object>> Store::body_of(Context& context) const {
-  const api::Request& request = context.request;
-  if (request.object != nullptr) return request.object->clone();
-  if (request.body.get() == nullptr) return fail(Reason::bad_request, "the request has no body");
-  const KindInfo& kind = context.kind;
-  const auto refuse = [&](std::string_view why) {
-    return fail(Reason::bad_request,
-                fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", kind.kind,
-                            kind.version, kind.kind, why));
-  };
-  auto decoded = decode_object(kinds_, *request.body.get(), &kind);
-  if (!decoded) return refuse(decoded.error().message);
-  std::vector<std::string> problems;
-  for (const std::string& path : decoded->notes.unknown_fields)
-    problems.push_back("unknown field \"" + path + "\"");
-  if (request.field_validation == "Strict" && !problems.empty())
-    return refuse(fmt::format("strict decoding error: {}", fmt::join(problems, ", ")));
-  if (request.field_validation != "Ignore")
-    context.warnings.insert(context.warnings.end(), problems.begin(), problems.end());
-  return decoded->object;
 }
 
 Status Store::check_namespace(const Context& context, Object& object) const {
@@ -191,7 +170,7 @@ Status Store::check_create_namespace(const Context& context) const {
 }
 
 Store::Answer Store::create(Context& context) {
-  TRY(auto object, body_of(context));
+  TRY(auto object, body_of(context, nullptr));
   TRY_VOID(check_namespace(context, *object));
   const std::string& version = object->metadata.resourceVersion;
   if (!version.empty() && version != "0")

@@ -9,6 +9,7 @@
 #include "cluster/admission.hpp"
 #include "core/random.hpp"
 #include "core/trace.hpp"
+#include "objects/schema.hpp"
 #include "objects/selector.hpp"
 
 namespace ddptwin {
@@ -39,6 +40,9 @@ class Store {
 
   // Hooks run in the order of their adding.
   void add_admission(AdmissionPhase phase, AdmissionHook hook);
+  // Another definition of a custom kind than its row has, as another version of its operator brings
+  // along.
+  void set_schema(const KindInfo& kind, Schema schema);
   // Forgets the past: every watch that resumes from before now answers "expired".
   void compact();
   // Ends every running watch of the kind (null: of all kinds) with an `expired` error event.
@@ -65,6 +69,7 @@ class Store {
     std::shared_ptr<const KindInfo> kind{};  // keeps the row alive, whose address is the key
     Objects objects{};
     std::vector<std::shared_ptr<WatchState>> watches{};
+    std::shared_ptr<const Schema> schema{};  // of a custom kind
   };
   // One accepted write, kept for watches that resume. `before` null: created; `after` null:
   // deleted.
@@ -80,6 +85,7 @@ class Store {
     const KindInfo& kind;
     std::string_view actor;
     std::vector<std::string> warnings{};
+    ErrorList definition_errors{};  // of a custom resource, told with those of its metadata
   };
   using Answer = Result<api::Response>;
 
@@ -89,7 +95,6 @@ class Store {
   Answer create(Context& context);
   Answer get(Context& context);
   Answer list(Context& context);
-  Result<std::shared_ptr<Object>> body_of(Context& context) const;
   Status check_namespace(const Context& context, Object& object) const;
   void fill_new(Object& object);
   std::string new_uid();
@@ -97,6 +102,12 @@ class Store {
   Status admit(AdmissionPhase phase, Context& context, const AdmissionRequest& request);
   Status check_create_namespace(const Context& context) const;
   Result<ObjectPtr> existing(const Context& context) const;
+
+  // store_decode.cpp
+  const Schema* schema_of(const KindInfo& kind) const;
+  Result<std::shared_ptr<Object>> body_of(Context& context, const Object* old) const;
+  Result<std::shared_ptr<Object>> decode_checked(Context& context, const Json& sent,
+                                                 const Object* old, bool from_patch) const;
 
   // store_write.cpp
   Answer insert(Context& context, std::shared_ptr<Object> object);

@@ -103,6 +103,12 @@ Store::Answer Store::scale(Context& context) {
   const Json before = scale_of(*old);
   api::Response response;
   if (request.verb == api::Verb::get) {
+    const std::string& path = context.kind.scale->spec_replicas;
+    if (context.kind.custom && at_path(encode(*old), path) == nullptr)
+      return fail(
+          Reason::internal_error,
+          fmt::format("Internal error occurred: the spec replicas field \"{}\" does not exist",
+                      path));
     response.body = RawJson(before);
     return response;
   }
@@ -122,16 +128,12 @@ Store::Answer Store::scale(Context& context) {
       std::string_view(version->get_string()) != old->metadata.resourceVersion)
     return fail(modified_error(context.kind, old->metadata.name));
   const std::int64_t replicas = integer(at_path(wanted, ".spec.replicas"));
-  if (replicas < 0) return fail(invalid_scale(*old, replicas));
+  // A custom resource answers in its own name: its definition judges the path.
+  if (replicas < 0 && !context.kind.custom) return fail(invalid_scale(*old, replicas));
   Json whole = encode(*old);
   set_path(whole, context.kind.scale->spec_replicas, replicas);
-  TRY(Decoded decoded, decode_object(kinds_, whole, &context.kind));
-
-  api::Request as_update = request;
-  as_update.verb = api::Verb::update;
-  as_update.target.subresource.clear();
-  Context inner{as_update, context.kind, context.actor, {}};
-  TRY(const api::Response done, replace(inner, old, std::move(decoded.object)));
+  TRY(auto changed, decode_checked(context, whole, old.get(), false));
+  TRY(const api::Response done, replace(context, old, std::move(changed)));
   response.body = RawJson(scale_of(*done.object));
   return response;
 }
@@ -168,6 +170,7 @@ Store::Answer Store::bind(Context& context) {
 
   auto bound = std::static_pointer_cast<Pod>(old->clone());
   bound->spec.edit().nodeName = std::string(node->get_string());
+  copy_topology_labels(*this, *bound);
   std::vector<PodCondition>& conditions = bound->status.conditions;
   auto at = std::find_if(conditions.begin(), conditions.end(),
                          [](const PodCondition& c) { return c.type_ == "PodScheduled"; });
@@ -177,7 +180,6 @@ Store::Answer Store::bind(Context& context) {
   at->status = "True";
   at->reason.clear();
   at->message.clear();
-  if (tracks_generation(context.kind)) at->observedGeneration = bound->metadata.generation;
   if (!request.dry_run) {
     bound->metadata.resourceVersion = std::to_string(revision_ + 1);
     commit(context.kind, old, bound, context.actor);
@@ -191,8 +193,8 @@ Store::Answer Store::bind(Context& context) {
 // The namespace controller's write: takes its finalizer out of the spec.
 Store::Answer Store::finalize_namespace(Context& context) {
   if (context.request.verb != api::Verb::update) return fail(method_not_allowed_error());
-  TRY(const auto sent, body_of(context));
   TRY(const ObjectPtr old, existing(context));
+  TRY(const auto sent, body_of(context, old.get()));
   const std::string& version = sent->metadata.resourceVersion;
   if (!version.empty() && version != old->metadata.resourceVersion)
     return fail(modified_error(context.kind, old->metadata.name));

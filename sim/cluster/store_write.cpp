@@ -53,6 +53,7 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
   TRY_VOID(admit(AdmissionPhase::mutating, context, admission));
   if (kind.strategy.prepare_create != nullptr) kind.strategy.prepare_create(*object);
   ErrorList causes = validate_metadata(*object, kind.strategy.name_rule);
+  append(causes, std::move(context.definition_errors));
   if (kind.strategy.validate != nullptr) append(causes, kind.strategy.validate(*object));
   if (!causes.empty()) return fail(invalid_error(kind, object->metadata.name, std::move(causes)));
   if (kind.strategy.warnings != nullptr)
@@ -78,7 +79,8 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
 }
 
 Store::Answer Store::update(Context& context) {
-  TRY(auto object, body_of(context));
+  TRY(const ObjectPtr old, existing(context));
+  TRY(auto object, body_of(context, old.get()));
   TRY_VOID(check_namespace(context, *object));
   const api::Target& target = context.request.target;
   if (object->metadata.name.empty())
@@ -89,7 +91,6 @@ Store::Answer Store::update(Context& context) {
     return fail(Reason::bad_request, "the name of the object (" + object->metadata.name +
                                          ") does not match the name on the URL (" + target.name +
                                          ")");
-  TRY(const ObjectPtr old, existing(context));
   if (!object->metadata.uid.empty() && object->metadata.uid != old->metadata.uid)
     return fail(conflict_error(
         context.kind, target.name,
@@ -130,17 +131,7 @@ Result<Json> Store::patched(Context& context, const Object& old) const {
 Store::Answer Store::patch(Context& context) {
   TRY(const ObjectPtr old, existing(context));
   TRY(const Json json, patched(context, *old));
-  const auto refuse = [&](const std::string& why) {
-    return fail(Error{
-        Reason::invalid,
-        {},
-        " \"\" is invalid: patch: Invalid value: \"" + boost::json::serialize(json) + "\": " + why,
-        std::make_shared<ErrorDetails>(),
-        0});
-  };
-  auto decoded = decode_object(kinds_, json, &context.kind);
-  if (!decoded) return refuse(decoded.error().message);
-  std::shared_ptr<Object> object = std::move(decoded->object);
+  TRY(std::shared_ptr<Object> object, decode_checked(context, json, old.get(), true));
   TRY_VOID(check_namespace(context, *object));
   const std::string& name = context.request.target.name;
   if (object->metadata.name.empty())
@@ -180,6 +171,7 @@ Status Store::prepare(Context& context, Object& object, const Object& old) const
 Status Store::validate_update(Context& context, const Object& object, const Object& old) const {
   const Strategy& strategy = context.kind.strategy;
   ErrorList causes = validate_metadata_update(object, old);
+  append(causes, std::move(context.definition_errors));
   if (is_status(context.request)) {
     if (strategy.validate_status_update != nullptr)
       append(causes, strategy.validate_status_update(object, old));

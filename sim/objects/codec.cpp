@@ -1,6 +1,8 @@
 #include "objects/codec.hpp"
 
+#include <array>
 #include <boost/json.hpp>
+#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -78,6 +80,14 @@ std::string join(const std::string& path, std::string_view field) {
   return path.empty() ? std::string(field) : path + "." + std::string(field);
 }
 
+// The shortest text of a number, as Go prints it.
+std::string number_text(const Json& value) {
+  if (!value.is_double()) return json::serialize(value);
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value.get_double()).ptr;
+  return std::string(text.data(), end);
+}
+
 Result<std::int64_t> integer(const Type& type, const Json& value, const std::string& path) {
   const bool small = type.shape == Shape::int32;
   std::int64_t n = 0;
@@ -86,6 +96,11 @@ Result<std::int64_t> integer(const Type& type, const Json& value, const std::str
   } else if (value.is_double() && std::trunc(value.get_double()) == value.get_double() &&
              std::fabs(value.get_double()) < 9e15) {
     n = static_cast<std::int64_t>(value.get_double());
+  } else if (value.is_number()) {
+    return fail(Reason::bad_request,
+                "json: cannot unmarshal number " + number_text(value) +
+                    " into Go value of type " + go_name(type),
+                path);
   } else {
     return mismatch(type, value, path);
   }
@@ -244,6 +259,23 @@ FieldAt find_field(const Type& type, void* to, std::string_view name) {
   return {nullptr, nullptr};
 }
 
+// Go names the structure that owns the field, and the field's path without places in lists.
+Error in_structure(Error error, const Type& type, const std::string& field_path) {
+  constexpr std::string_view plain = "into Go value of type ";
+  const std::size_t at = error.message.find(plain);
+  if (at == std::string::npos) return error;
+  std::string path;
+  bool inside = false;
+  for (const char c : field_path) {
+    inside = c == '[' || (inside && c != ']');
+    if (!inside && c != ']') path += c;
+  }
+  const std::string_view owner = type.name.substr(type.name.find('.') + 1);
+  error.message.replace(at, plain.size(),
+                        "into Go struct field " + std::string(owner) + "." + path + " of type ");
+  return error;
+}
+
 Status decode_structure(const Type& type, void* to, const Json& value, const std::string& path,
                         DecodeNotes& notes) {
   if (!value.is_object()) return mismatch(type, value, path);
@@ -256,7 +288,9 @@ Status decode_structure(const Type& type, void* to, const Json& value, const std
       unknown.emplace(name, member.value());
       continue;
     }
-    TRY_VOID(decode(field->type(), field->member(owner), member.value(), join(path, name), notes));
+    const std::string at = join(path, name);
+    if (auto done = decode(field->type(), field->member(owner), member.value(), at, notes); !done)
+      return fail(in_structure(std::move(done).error(), type, at));
   }
   if (!unknown.empty() && type.extra != nullptr) *type.extra(to) = RawJson(std::move(unknown));
   return {};
@@ -405,7 +439,9 @@ Status decode(const Type& type, void* to, const Json& value, const std::string& 
     case Shape::pointer:
       return decode(type.element(), type.emplace(to), value, path, notes);
     case Shape::verbatim:
-      TRY_VOID(decode(type.element(), type.emplace(to), value, path, notes));
+      // A text that does not fit its type is kept all the same: the kind's definition judges it and
+      // answers in its own words (schema.hpp).
+      (void)decode(type.element(), type.emplace(to), value, path, notes);
       type.set_source(to, RawJson(value));
       return {};
     case Shape::structure:

@@ -35,7 +35,8 @@ const KindInfo& Node::info() {
                              .namespaced = false,
                              .status = true,
                              .type = &Node::type,
-                             .make = &ddptwin::make<Node>};
+                             .make = &ddptwin::make<Node>,
+                             .strategy = node_strategy()};
   return kind;
 }
 const KindInfo& Pod::info() {
@@ -61,7 +62,8 @@ const KindInfo& Service::info() {
                              .categories = {"all"},
                              .status = true,
                              .type = &Service::type,
-                             .make = &ddptwin::make<Service>};
+                             .make = &ddptwin::make<Service>,
+                             .strategy = service_strategy()};
   return kind;
 }
 const KindInfo& Endpoints::info() {
@@ -71,7 +73,8 @@ const KindInfo& Endpoints::info() {
                              .singular = "endpoints",
                              .short_names = {"ep"},
                              .type = &Endpoints::type,
-                             .make = &ddptwin::make<Endpoints>};
+                             .make = &ddptwin::make<Endpoints>,
+                             .strategy = endpoints_strategy()};
   return kind;
 }
 const KindInfo& ConfigMap::info() {
@@ -81,7 +84,8 @@ const KindInfo& ConfigMap::info() {
                              .singular = "configmap",
                              .short_names = {"cm"},
                              .type = &ConfigMap::type,
-                             .make = &ddptwin::make<ConfigMap>};
+                             .make = &ddptwin::make<ConfigMap>,
+                             .strategy = config_map_strategy()};
   return kind;
 }
 const KindInfo& Secret::info() {
@@ -90,7 +94,8 @@ const KindInfo& Secret::info() {
                              .plural = "secrets",
                              .singular = "secret",
                              .type = &Secret::type,
-                             .make = &ddptwin::make<Secret>};
+                             .make = &ddptwin::make<Secret>,
+                             .strategy = secret_strategy()};
   return kind;
 }
 const KindInfo& Event::info() {
@@ -100,7 +105,8 @@ const KindInfo& Event::info() {
                              .singular = "event",
                              .short_names = {"ev"},
                              .type = &Event::type,
-                             .make = &ddptwin::make<Event>};
+                             .make = &ddptwin::make<Event>,
+                             .strategy = event_strategy()};
   return kind;
 }
 const KindInfo& ServiceAccount::info() {

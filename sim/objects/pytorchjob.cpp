@@ -2,6 +2,7 @@
 
 #include "objects/fields.hpp"
 #include "objects/kinds.hpp"
+#include "objects/pytorchjob_definition.hpp"
 
 namespace ddptwin {
 
@@ -92,6 +93,7 @@ const KindInfo& PyTorchJob::info() {
                           ".status.replicaStatuses.Worker.active",
                           ".status.replicaStatuses.Worker.selector"},
       .custom = true,
+      .schema = pytorchjob_schema(),
       .type = &PyTorchJob::type,
       .make = []() -> std::shared_ptr<Object> { return std::make_shared<PyTorchJob>(); },
       .columns = {{.name = "State", .type = "string", .json_path = ".status.conditions[-1:].type"},

@@ -1,8 +1,10 @@
 #include "objects/strategy_core_v1.hpp"
 
 #include <array>
+#include <boost/json.hpp>
 
 #include "objects/core_v1.hpp"
+#include "objects/defaults.hpp"
 #include "objects/validation.hpp"
 
 namespace ddptwin {
@@ -33,6 +35,95 @@ void create_pod(Object& object) {
   auto& pod = static_cast<Pod&>(object);
   pod.status = PodStatus{};
   pod.status.phase = "Pending";
+  pod.status.qosClass = qos_class(*pod.spec);
+  if (pod.spec->schedulingGates.empty()) return;
+  PodCondition gated;
+  gated.type_ = "PodScheduled";
+  gated.status = "False";
+  gated.lastTransitionTime = pod.metadata.creationTimestamp;
+  gated.reason = "SchedulingGated";
+  gated.message = "Scheduling is blocked due to non-empty scheduling gates";
+  pod.status.conditions.push_back(std::move(gated));
+}
+
+template <class T, void (*fill)(T&)>
+void defaults_of(Object& object) {
+  fill(static_cast<T&>(object));
+}
+
+void create_service(Object& object) {
+  auto& service = static_cast<Service&>(object);
+  service.status = ServiceStatus{};
+  service.status.loadBalancer = RawJson(boost::json::object());
+}
+
+// What the allocators gave stays when the client does not name it.
+void update_service(Object& updated, const Object& old) {
+  auto& service = static_cast<Service&>(updated);
+  const ServiceSpec& before = *static_cast<const Service&>(old).spec;
+  if (service.spec.same_as(static_cast<const Service&>(old).spec)) return;
+  ServiceSpec& spec = service.spec.edit();
+  if (spec.type_ == "ExternalName" || before.type_ == "ExternalName") return;
+  if (spec.clusterIP.empty()) {
+    spec.clusterIP = before.clusterIP;
+    spec.clusterIPs = before.clusterIPs;
+  }
+  for (ServicePort& port : spec.ports)
+    for (const ServicePort& was : before.ports)
+      if (port.nodePort == 0 && spec.type_ == before.type_ && was.port == port.port &&
+          was.protocol == port.protocol)
+        port.nodePort = was.nodePort;
+}
+
+std::optional<std::string> service_field(const Object& object, std::string_view path) {
+  const ServiceSpec& spec = *static_cast<const Service&>(object).spec;
+  return path == "spec.type" ? spec.type_ : spec.clusterIP;
+}
+
+std::optional<std::string> node_field(const Object& object, std::string_view) {
+  return std::string(static_cast<const Node&>(object).spec.unschedulable ? "true" : "false");
+}
+
+std::optional<std::string> secret_field(const Object& object, std::string_view) {
+  return static_cast<const Secret&>(object).type_;
+}
+
+struct EventField {
+  std::string_view path;
+  std::string (*read)(const Event&);
+};
+
+constexpr std::array event_fields{
+    EventField{"involvedObject.kind", [](const Event& e) { return e.involvedObject.kind; }},
+    EventField{"involvedObject.namespace",
+               [](const Event& e) { return e.involvedObject.namespace_; }},
+    EventField{"involvedObject.name", [](const Event& e) { return e.involvedObject.name; }},
+    EventField{"involvedObject.uid", [](const Event& e) { return e.involvedObject.uid; }},
+    EventField{"involvedObject.apiVersion",
+               [](const Event& e) { return e.involvedObject.apiVersion; }},
+    EventField{"involvedObject.resourceVersion",
+               [](const Event& e) { return e.involvedObject.resourceVersion; }},
+    EventField{"involvedObject.fieldPath",
+               [](const Event& e) { return e.involvedObject.fieldPath; }},
+    EventField{"reason", [](const Event& e) { return e.reason; }},
+    EventField{"reportingComponent", [](const Event& e) { return e.reportingComponent; }},
+    EventField{"source",
+               [](const Event& e) {
+                 return e.source.component.empty() ? e.reportingComponent : e.source.component;
+               }},
+    EventField{"type", [](const Event& e) { return e.type_; }},
+};
+
+constexpr auto event_field_names = [] {
+  std::array<std::string_view, event_fields.size()> names{};
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = event_fields[i].path;
+  return names;
+}();
+
+std::optional<std::string> event_field(const Object& object, std::string_view path) {
+  for (const EventField& field : event_fields)
+    if (field.path == path) return field.read(static_cast<const Event&>(object));
+  return std::nullopt;
 }
 
 // Unbound and finished pods have nobody to wait for (spec/kubernetes.md section 1.8).
@@ -89,12 +180,58 @@ Strategy namespace_strategy() {
   return s;
 }
 
+Strategy node_strategy() {
+  static constexpr std::array<std::string_view, 1> fields{"spec.unschedulable"};
+  Strategy s;
+  s.defaults = &defaults_of<Node, &default_node>;
+  s.field = &node_field;
+  s.fields = fields;
+  return s;
+}
+
 Strategy pod_strategy() {
   Strategy s;
+  s.defaults = &defaults_of<Pod, &default_pod>;
   s.prepare_create = &create_pod;
   s.grace_period = &pod_grace;
   s.field = &pod_field;
   s.fields = pod_field_names;
+  return s;
+}
+
+Strategy service_strategy() {
+  static constexpr std::array<std::string_view, 2> fields{"spec.clusterIP", "spec.type"};
+  Strategy s;
+  s.name_rule = &dns_label_problems;
+  s.defaults = &defaults_of<Service, &default_service>;
+  s.prepare_create = &create_service;
+  s.prepare_update = &update_service;
+  s.field = &service_field;
+  s.fields = fields;
+  return s;
+}
+
+Strategy endpoints_strategy() {
+  Strategy s;
+  s.defaults = &defaults_of<Endpoints, &default_endpoints>;
+  return s;
+}
+
+Strategy config_map_strategy() { return {}; }
+
+Strategy secret_strategy() {
+  static constexpr std::array<std::string_view, 1> fields{"type"};
+  Strategy s;
+  s.defaults = &defaults_of<Secret, &default_secret>;
+  s.field = &secret_field;
+  s.fields = fields;
+  return s;
+}
+
+Strategy event_strategy() {
+  Strategy s;
+  s.field = &event_field;
+  s.fields = event_field_names;
   return s;
 }
 

@@ -6,6 +6,12 @@
 namespace ddptwin {
 
 Strategy namespace_strategy();
+Strategy node_strategy();
 Strategy pod_strategy();
+Strategy service_strategy();
+Strategy endpoints_strategy();
+Strategy config_map_strategy();
+Strategy secret_strategy();
+Strategy event_strategy();
 
 }  // namespace ddptwin

@@ -1,0 +1,183 @@
+// From the body of a request to an object: strictness, and what a custom resource's definition
+// prunes, fills in and refuses (spec/kubernetes.md sections 1.15 and 1.16).
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+
+#include "cluster/store.hpp"
+#include "cluster/store_errors.hpp"
+#include "objects/codec.hpp"
+#include "objects/strategy.hpp"
+#include "objects/validation.hpp"
+
+namespace ddptwin {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view rules_not_checked =
+    "Invalid value: null: some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation";
+
+// A value as Go's %v prints it, and its Go type's name.
+std::string go_value(const Json& value) {
+  if (value.is_string()) return std::string(value.get_string());
+  if (value.is_array() && value.get_array().empty()) return "[]";
+  return json::serialize(value);
+}
+std::string_view go_type(const Json& value) {
+  if (value.is_string()) return "string";
+  if (value.is_array()) return "[]interface {}";
+  if (value.is_object()) return "map[string]interface {}";
+  if (value.is_bool()) return "bool";
+  return value.is_double() ? "float64" : "int64";
+}
+
+// What is wrong with the number that the scale subresource reads.
+std::optional<ErrorCause> replicas_error(const Json& object, const std::string& path) {
+  const auto accessor = [&](std::string_view at, const Json& value, std::string_view wanted) {
+    return invalid(path, "0",
+                   fmt::format("{} accessor error: {} is of the type {}, expected {}", at,
+                               go_value(value), go_type(value), wanted));
+  };
+  const Json* at = &object;
+  std::size_t from = 0;
+  while (from < path.size()) {
+    const std::size_t dot = path.find('.', from + 1);
+    const std::string_view key = std::string_view(path).substr(
+        from + 1, (dot == std::string::npos ? path.size() : dot) - from - 1);
+    if (!at->is_object())
+      return accessor(std::string_view(path).substr(0, dot), *at, "map[string]interface{}");
+    at = at->get_object().if_contains(key);
+    if (at == nullptr || at->is_null()) return std::nullopt;
+    from = dot == std::string::npos ? path.size() : dot;
+  }
+  if (!at->is_int64()) return accessor(path, *at, "int64");
+  constexpr std::int64_t most = 2'147'483'647;
+  const std::int64_t n = at->get_int64();
+  if (n < 0) return invalid(path, std::to_string(n), "should be a non-negative integer");
+  if (n > most)
+    return invalid(path, std::to_string(n),
+                   fmt::format("should be less than or equal to {}", most));
+  return std::nullopt;
+}
+
+Json without(const Json& value, std::string_view member) {
+  json::object out = value.get_object();
+  out.erase(member);
+  return out;
+}
+
+// The part of an object that a write touches: its status, or all but that.
+ErrorList definition_errors(const KindInfo& kind, const Schema& schema, const Json& body,
+                            const Json* old, bool status) {
+  ErrorList out;
+  if (status) {
+    const auto part = schema.properties.find("status");
+    const Json* value = body.get_object().if_contains("status");
+    const Json* before = old != nullptr ? old->get_object().if_contains("status") : nullptr;
+    if (part != schema.properties.end() && value != nullptr)
+      out = validate_schema(part->second, *value, before, "status");
+  } else {
+    out = validate_schema(schema, without(body, "status"), old);
+    if (kind.scale)
+      if (auto error = replicas_error(body, kind.scale->spec_replicas))
+        out.push_back(std::move(*error));
+  }
+  if (schema.has_rules && blocks_rules(out))
+    out.push_back({"FieldValueInvalid", std::string(rules_not_checked), "<nil>"});
+  return out;
+}
+
+// The text that a typed custom object was read from, or null where it was built in code.
+bool has_source(const Object& object) {
+  if (object.kind().type == nullptr) return true;
+  const FieldInfo* spec = object.kind().type().find("spec");
+  return spec != nullptr && spec->type().shape == Shape::verbatim &&
+         spec->type().source(spec->read(object.body())).get() != nullptr;
+}
+
+std::string strict_text(const std::vector<std::string>& problems) {
+  return fmt::format("strict decoding error: {}", fmt::join(problems, ", "));
+}
+
+}  // namespace
+
+void Store::set_schema(const KindInfo& kind, Schema schema) {
+  Table& rows = table(kind);
+  rows.schema = std::make_shared<const Schema>(std::move(schema));
+}
+
+const Schema* Store::schema_of(const KindInfo& kind) const {
+  Table& rows = table(kind);
+  if (rows.schema == nullptr && kind.schema.get() != nullptr) {
+    auto compiled = Schema::compile(*kind.schema.get());
+    DDPTWIN_ASSERT(compiled.has_value());
+    rows.schema = std::make_shared<const Schema>(std::move(*compiled));
+  }
+  return rows.schema.get();
+}
+
+Result<std::shared_ptr<Object>> Store::decode_checked(Context& context, const Json& sent,
+                                                      const Object* old, bool from_patch) const {
+  const KindInfo& kind = context.kind;
+  const api::Request& request = context.request;
+  const auto refuse = [&](const std::string& why) -> tl::unexpected<Error> {
+    if (from_patch)
+      return fail(Error{
+          Reason::invalid,
+          {},
+          fmt::format(" \"\" is invalid: patch: Invalid value: \"{}\": {}", json::serialize(sent),
+                      why),
+          std::make_shared<ErrorDetails>(ErrorDetails{
+              .causes = {{"FieldValueInvalid",
+                          fmt::format("Invalid value: \"{}\": {}", json::serialize(sent), why),
+                          "patch"}}}),
+          0});
+    return fail(Reason::bad_request,
+                fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", kind.kind,
+                            kind.version, kind.kind, why));
+  };
+  const Schema* schema = sent.is_object() ? schema_of(kind) : nullptr;
+  std::vector<std::string> unknown;
+  Json body = sent;
+  const bool status = request.target.subresource == "status";
+  if (schema != nullptr) {
+    prune(*schema, body, {}, unknown);
+    fill_defaults(*schema, body);
+    const Json before = old != nullptr ? encode(*old) : Json();
+    context.definition_errors =
+        ddptwin::definition_errors(kind, *schema, body, old != nullptr ? &before : nullptr, status);
+  }
+  auto decoded = decode_object(kinds_, body, &kind);
+  if (!decoded) {
+    if (!context.definition_errors.empty())
+      return fail(invalid_error(kind, request.target.name, std::move(context.definition_errors)));
+    return refuse(decoded.error().message);
+  }
+  if (schema == nullptr) unknown = std::move(decoded->notes.unknown_fields);
+  std::vector<std::string> problems;
+  for (const std::string& path : unknown) problems.push_back("unknown field \"" + path + "\"");
+  if (request.field_validation == "Strict" && !problems.empty())
+    return refuse(strict_text(problems));
+  if (request.field_validation != "Ignore")
+    context.warnings.insert(context.warnings.end(), problems.begin(), problems.end());
+  return decoded->object;
+}
+
+Result<std::shared_ptr<Object>> Store::body_of(Context& context, const Object* old) const {
+  const api::Request& request = context.request;
+  if (request.object == nullptr) {
+    if (request.body.get() == nullptr) return fail(Reason::bad_request, "the request has no body");
+    return decode_checked(context, *request.body.get(), old, false);
+  }
+  // A typed object is right by its type; only what was read from a text is held against the
+  // definition, and that only where the text is new.
+  const bool judged = context.kind.custom && request.target.subresource.empty() &&
+                      schema_of(context.kind) != nullptr && has_source(*request.object) &&
+                      (old == nullptr || !same_spec(*request.object, *old));
+  if (judged) return decode_checked(context, encode(*request.object), old, false);
+  return request.object->clone();
+}
+
+}  // namespace ddptwin

@@ -1,0 +1,182 @@
+#include "objects/schema.hpp"
+
+#include <boost/json.hpp>
+
+namespace ddptwin {
+namespace {
+
+namespace json = boost::json;
+
+std::string text_of(const json::object& source, std::string_view name) {
+  const Json* member = source.if_contains(name);
+  return member != nullptr && member->is_string() ? std::string(member->get_string())
+                                                  : std::string();
+}
+
+bool flag_of(const json::object& source, std::string_view name) {
+  const Json* member = source.if_contains(name);
+  return member != nullptr && member->is_bool() && member->get_bool();
+}
+
+std::optional<double> number_of(const json::object& source, std::string_view name) {
+  const Json* member = source.if_contains(name);
+  if (member == nullptr || !member->is_number()) return std::nullopt;
+  return member->to_number<double>();
+}
+
+std::optional<std::size_t> size_of(const json::object& source, std::string_view name) {
+  const auto number = number_of(source, name);
+  if (!number || *number < 0) return std::nullopt;
+  return static_cast<std::size_t>(*number);
+}
+
+std::vector<std::string> texts_of(const json::object& source, std::string_view name) {
+  std::vector<std::string> out;
+  if (const Json* list = source.if_contains(name); list != nullptr && list->is_array())
+    for (const Json& item : list->get_array())
+      if (item.is_string()) out.emplace_back(item.get_string());
+  return out;
+}
+
+Status compile_children(Schema& out, const json::object& source) {
+  if (const Json* members = source.if_contains("properties");
+      members != nullptr && members->is_object())
+    for (const auto& member : members->get_object()) {
+      TRY(Schema child, Schema::compile(member.value()));
+      out.has_rules = out.has_rules || child.has_rules;
+      out.properties.emplace(std::string(member.key()), std::move(child));
+    }
+  const auto child = [&](std::string_view name, std::shared_ptr<const Schema>& to) -> Status {
+    const Json* inner = source.if_contains(name);
+    if (inner == nullptr || !inner->is_object()) return {};
+    TRY(Schema compiled, Schema::compile(*inner));
+    out.has_rules = out.has_rules || compiled.has_rules;
+    to = std::make_shared<const Schema>(std::move(compiled));
+    return {};
+  };
+  TRY_VOID(child("items", out.items));
+  return child("additionalProperties", out.additional);
+}
+
+Status compile_pattern(Schema& out, const json::object& source) {
+  out.pattern = text_of(source, "pattern");
+  if (out.pattern.empty()) return {};
+  try {
+    out.matcher = std::make_shared<const std::regex>(out.pattern, std::regex::ECMAScript);
+  } catch (const std::regex_error& error) {
+    return fail(Reason::bad_input,
+                "the pattern " + out.pattern + " is no regular expression: " + error.what());
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Schema> Schema::compile(const Json& value) {
+  if (!value.is_object()) return fail(Reason::bad_input, "a schema must be an object");
+  const json::object& source = value.get_object();
+  Schema out;
+  out.type = text_of(source, "type");
+  out.format = text_of(source, "format");
+  out.nullable = flag_of(source, "nullable");
+  out.preserve_unknown = flag_of(source, "x-kubernetes-preserve-unknown-fields");
+  out.int_or_string = flag_of(source, "x-kubernetes-int-or-string");
+  out.embedded = flag_of(source, "x-kubernetes-embedded-resource");
+  out.required = texts_of(source, "required");
+  if (const Json* list = source.if_contains("enum"); list != nullptr && list->is_array())
+    out.allowed.assign(list->get_array().begin(), list->get_array().end());
+  out.minimum = number_of(source, "minimum");
+  out.maximum = number_of(source, "maximum");
+  out.min_length = size_of(source, "minLength");
+  out.max_length = size_of(source, "maxLength");
+  out.min_items = size_of(source, "minItems");
+  out.max_items = size_of(source, "maxItems");
+  if (const Json* fallback = source.if_contains("default"); fallback != nullptr)
+    out.fallback = std::make_shared<const Json>(*fallback);
+  const std::string list_type = text_of(source, "x-kubernetes-list-type");
+  out.is_set = list_type == "set";
+  if (list_type == "map") out.list_keys = texts_of(source, "x-kubernetes-list-map-keys");
+  if (const Json* rules = source.if_contains("x-kubernetes-validations");
+      rules != nullptr && rules->is_array())
+    for (const Json& rule : rules->get_array())
+      if (rule.is_object())
+        out.rules.push_back(
+            {text_of(rule.get_object(), "rule"), text_of(rule.get_object(), "message")});
+  out.has_rules = !out.rules.empty();
+  TRY_VOID(compile_pattern(out, source));
+  TRY_VOID(compile_children(out, source));
+  return out;
+}
+
+namespace {
+
+std::string join(const std::string& path, std::string_view name) {
+  return path.empty() ? std::string(name) : path + "." + std::string(name);
+}
+
+std::string item_path(const std::string& path, std::size_t i) {
+  return path + "[" + std::to_string(i) + "]";
+}
+
+// The schema of a member; null where the schema knows none.
+const Schema* member_schema(const Schema& schema, std::string_view name) {
+  const auto found = schema.properties.find(name);
+  if (found != schema.properties.end()) return &found->second;
+  return schema.additional.get();
+}
+
+bool is_type_meta(std::string_view name) {
+  return name == "apiVersion" || name == "kind" || name == "metadata";
+}
+
+void prune_object(const Schema& schema, json::object& object, const std::string& path,
+                  std::vector<std::string>& unknown) {
+  std::vector<std::string> dropped;
+  for (auto& member : object) {
+    const std::string_view name = member.key();
+    if ((path.empty() || schema.embedded) && is_type_meta(name)) continue;
+    const Schema* child = member_schema(schema, name);
+    if (child == nullptr) {
+      if (schema.preserve_unknown) continue;
+      unknown.push_back(join(path, name));
+      dropped.emplace_back(name);
+    } else if (member.value().is_null() && !child->nullable && child->fallback == nullptr) {
+      dropped.emplace_back(name);
+    } else {
+      prune(*child, member.value(), join(path, name), unknown);
+    }
+  }
+  for (const std::string& name : dropped) object.erase(name);
+}
+
+}  // namespace
+
+void prune(const Schema& schema, Json& value, const std::string& path,
+           std::vector<std::string>& unknown) {
+  if (value.is_object() && (schema.type == "object" || schema.type.empty())) {
+    if (schema.type.empty() && schema.properties.empty()) return;
+    prune_object(schema, value.get_object(), path, unknown);
+  } else if (value.is_array() && schema.items != nullptr) {
+    std::size_t i = 0;
+    for (Json& item : value.get_array()) prune(*schema.items, item, item_path(path, i++), unknown);
+  }
+}
+
+void fill_defaults(const Schema& schema, Json& value) {
+  if (value.is_object()) {
+    json::object& object = value.get_object();
+    for (const auto& [name, child] : schema.properties) {
+      if (child.fallback == nullptr) continue;
+      const Json* member = object.if_contains(name);
+      if (member == nullptr || (member->is_null() && !child.nullable))
+        object[name] = *child.fallback;
+    }
+    for (auto& member : object)
+      if (const Schema* child = member_schema(schema, member.key()); child != nullptr)
+        fill_defaults(*child, member.value());
+  } else if (value.is_array() && schema.items != nullptr) {
+    for (Json& item : value.get_array()) fill_defaults(*schema.items, item);
+  }
+}
+
+}  // namespace ddptwin

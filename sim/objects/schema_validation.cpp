@@ -1,0 +1,291 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cmath>
+#include <limits>
+
+#include "core/time.hpp"
+#include "objects/schema.hpp"
+#include "objects/validation.hpp"
+
+namespace ddptwin {
+namespace {
+
+namespace json = boost::json;
+
+bool is_integer(const Json& value) {
+  return value.is_int64() || value.is_uint64() ||
+         (value.is_double() && std::trunc(value.get_double()) == value.get_double());
+}
+
+// The name that the validator gives to a value's type.
+std::string_view type_name(const Json& value) {
+  if (value.is_null()) return "null";
+  if (value.is_bool()) return "boolean";
+  if (value.is_string()) return "string";
+  if (value.is_array()) return "array";
+  if (value.is_object()) return "object";
+  return is_integer(value) ? "integer" : "float64";
+}
+
+bool has_type(const Json& value, std::string_view type) {
+  if (type == "integer") return value.is_number() && is_integer(value);
+  if (type == "number") return value.is_number();
+  return type_name(value) == type;
+}
+
+std::string shown_value(const Json& value) {
+  return value.is_string() ? quoted(std::string_view(value.get_string())) : json::serialize(value);
+}
+
+std::string number_text(double number) {
+  return std::trunc(number) == number ? fmt::format("{:.0f}", number) : fmt::format("{}", number);
+}
+
+// A walk over a value and its schema that collects what is wrong.
+class Validator {
+ public:
+  explicit Validator(std::string_view root) : root_(root) {}
+
+  void check(const Schema& schema, const Json& value, const std::string& path) {
+    if (value.is_null() && schema.nullable) return;
+    if (!check_type(schema, value, path)) return;
+    check_enum(schema, value, path);
+    if (value.is_string()) check_string(schema, value, path);
+    if (value.is_number()) check_number(schema, value, path);
+    if (value.is_array()) check_array(schema, value.get_array(), path);
+    if (value.is_object()) check_object(schema, value.get_object(), path);
+  }
+
+  // Doubled items of sets and keyed lists; members of maps stand in brackets here.
+  void check_lists(const Schema& schema, const Json& value, const std::string& path) {
+    if (value.is_array()) {
+      const json::array& items = value.get_array();
+      check_duplicates(schema, items, path);
+      if (schema.items != nullptr)
+        for (std::size_t i = 0; i < items.size(); ++i)
+          check_lists(*schema.items, items[i], fmt::format("{}[{}]", path, i));
+    } else if (value.is_object()) {
+      for (const auto& member : value.get_object()) {
+        const auto property = schema.properties.find(std::string_view(member.key()));
+        if (property != schema.properties.end())
+          check_lists(property->second, member.value(), join(path, member.key()));
+        else if (schema.additional != nullptr)
+          check_lists(*schema.additional, member.value(),
+                      fmt::format("{}[{}]", path, std::string_view(member.key())));
+      }
+    }
+  }
+
+  // Rules that compare with the value before. They run where both values exist.
+  void check_rules(const Schema& schema, const Json& value, const Json* old,
+                   const std::string& path) {
+    if (!schema.has_rules || old == nullptr) return;
+    for (const SchemaRule& rule : schema.rules)
+      if (rule.rule == "self == oldSelf" && !(value == *old))
+        causes_.push_back(rule_error(rule, value, path));
+    if (!value.is_object() || !old->is_object()) return;
+    for (const auto& member : value.get_object()) {
+      const Json* before = old->get_object().if_contains(member.key());
+      const auto property = schema.properties.find(std::string_view(member.key()));
+      const Schema* child =
+          property != schema.properties.end() ? &property->second : schema.additional.get();
+      if (child != nullptr) check_rules(*child, member.value(), before, join(path, member.key()));
+    }
+  }
+
+  bool blocks_rules() const { return blocks_rules_; }
+  ErrorList take() { return std::move(causes_); }
+  void add(ErrorCause cause) { causes_.push_back(std::move(cause)); }
+
+ private:
+  static std::string join(const std::string& path, std::string_view name) {
+    return path.empty() ? std::string(name) : path + "." + std::string(name);
+  }
+
+  static ErrorCause rule_error(const SchemaRule& rule, const Json& value, const std::string& path) {
+    const std::string message = rule.message.empty() ? "failed rule: " + rule.rule : rule.message;
+    const std::string field = path.empty() ? "<nil>" : path;
+    if (value.is_object() || value.is_array())
+      return {"FieldValueInvalid", "Invalid value: " + message, field};
+    return invalid(field, shown_value(value), message);
+  }
+
+  // The path in the inner text of a message: below the root that is being written.
+  std::string inner(const std::string& path) const {
+    if (!root_.empty() && path.starts_with(root_) && path.size() > root_.size() &&
+        path[root_.size()] == '.')
+      return path.substr(root_.size() + 1);
+    return path;
+  }
+
+  void type_error(const std::string& path, const Json& value, std::string_view wanted) {
+    const std::string shown_type =
+        value.is_string() && wanted == "date-time" ? shown_value(value) : quoted(type_name(value));
+    causes_.push_back({"FieldValueTypeInvalid",
+                       fmt::format("Invalid value: {}: {} in body must be of type {}: {}",
+                                   shown_type, inner(path), wanted, shown_type),
+                       path});
+    blocks_rules_ = true;
+  }
+
+  void format_error(const Schema& schema, const std::string& path) {
+    causes_.push_back(
+        {"FieldValueInvalid",
+         fmt::format("Invalid value: \"\": Checked value must be of type {} with format {} in {}",
+                     schema.type, schema.format, path),
+         "<nil>"});
+  }
+
+  bool check_type(const Schema& schema, const Json& value, const std::string& path) {
+    if (schema.int_or_string) {
+      if (value.is_string() || (value.is_number() && is_integer(value))) return true;
+      type_error(path, value, "integer,string");
+      causes_.push_back({"FieldValueInvalid",
+                         fmt::format("Invalid value: \"\": {} must validate at least one schema "
+                                     "(anyOf)",
+                                     inner(path)),
+                         "<nil>"});
+      type_error(path, value, "integer");
+      return false;
+    }
+    if (schema.type.empty()) return true;
+    if (!has_type(value, schema.type)) {
+      const bool fraction = schema.type == "integer" && value.is_double();
+      type_error(path, value, fraction && !schema.format.empty() ? schema.format : schema.type);
+      if (fraction && !schema.format.empty()) format_error(schema, path);
+      return false;
+    }
+    if (schema.format == "date-time" && !parse_rfc3339(std::string_view(value.get_string()))) {
+      type_error(path, value, "date-time");
+      return false;
+    }
+    return true;
+  }
+
+  void check_enum(const Schema& schema, const Json& value, const std::string& path) {
+    if (schema.allowed.empty() ||
+        std::find(schema.allowed.begin(), schema.allowed.end(), value) != schema.allowed.end())
+      return;
+    std::string list;
+    for (const Json& allowed : schema.allowed)
+      list += (list.empty() ? "" : ", ") + shown_value(allowed);
+    causes_.push_back(
+        {"FieldValueNotSupported",
+         fmt::format("Unsupported value: {}: supported values: {}", shown_value(value), list),
+         path});
+    blocks_rules_ = true;
+  }
+
+  void check_string(const Schema& schema, const Json& value, const std::string& path) {
+    const std::string_view text = value.get_string();
+    if (schema.max_length && text.size() > *schema.max_length) {
+      causes_.push_back(too_long(path, *schema.max_length));
+      blocks_rules_ = true;
+    }
+    if (schema.min_length && text.size() < *schema.min_length)
+      causes_.push_back(invalid(path, shown_value(value),
+                                fmt::format("{} in body should be at least {} chars long",
+                                            inner(path), *schema.min_length)));
+    if (schema.matcher != nullptr && !std::regex_search(text.begin(), text.end(), *schema.matcher))
+      causes_.push_back(
+          invalid(path, shown_value(value),
+                  fmt::format("{} in body should match '{}'", inner(path), schema.pattern)));
+  }
+
+  void check_number(const Schema& schema, const Json& value, const std::string& path) {
+    const double number = value.to_number<double>();
+    if (schema.format == "int32" && (number < std::numeric_limits<std::int32_t>::min() ||
+                                     number > std::numeric_limits<std::int32_t>::max()))
+      format_error(schema, path);
+    if (schema.maximum && number > *schema.maximum)
+      causes_.push_back(invalid(path, shown_value(value),
+                                fmt::format("{} in body should be less than or equal to {}",
+                                            inner(path), number_text(*schema.maximum))));
+    if (schema.minimum && number < *schema.minimum)
+      causes_.push_back(invalid(path, shown_value(value),
+                                fmt::format("{} in body should be greater than or equal to {}",
+                                            inner(path), number_text(*schema.minimum))));
+  }
+
+  void check_array(const Schema& schema, const json::array& items, const std::string& path) {
+    if (schema.max_items && items.size() > *schema.max_items) {
+      causes_.push_back(
+          {"FieldValueTooMany",
+           fmt::format("Too many: {}: must have at most {} items", items.size(), *schema.max_items),
+           path});
+      blocks_rules_ = true;
+    }
+    if (schema.min_items && items.size() < *schema.min_items)
+      causes_.push_back(invalid(
+          path, std::to_string(items.size()),
+          fmt::format("{} in body should have at least {} items", inner(path), *schema.min_items)));
+    if (schema.items == nullptr) return;
+    for (std::size_t i = 0; i < items.size(); ++i)
+      check(*schema.items, items[i], fmt::format("{}[{}]", path, i));
+  }
+
+  void check_object(const Schema& schema, const json::object& object, const std::string& path) {
+    for (const auto& member : object) {
+      const auto property = schema.properties.find(std::string_view(member.key()));
+      const Schema* child =
+          property != schema.properties.end() ? &property->second : schema.additional.get();
+      if (child != nullptr) check(*child, member.value(), join(path, member.key()));
+    }
+    for (const std::string& name : schema.required)
+      if (!object.contains(name)) {
+        causes_.push_back(required(join(path, name)));
+        blocks_rules_ = true;
+      }
+  }
+
+  void check_duplicates(const Schema& schema, const json::array& items, const std::string& path) {
+    if (!schema.is_set && schema.list_keys.empty()) return;
+    std::vector<Json> seen;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      Json key = schema.is_set ? items[i] : key_of_item(schema, items[i]);
+      if (std::find(seen.begin(), seen.end(), key) != seen.end())
+        causes_.push_back(duplicate(fmt::format("{}[{}]", path, i), shown_value(key)));
+      else
+        seen.push_back(std::move(key));
+    }
+  }
+
+  static Json key_of_item(const Schema& schema, const Json& item) {
+    json::object key;
+    if (item.is_object())
+      for (const std::string& name : schema.list_keys)
+        if (const Json* part = item.get_object().if_contains(name); part != nullptr)
+          key[name] = *part;
+    return key;
+  }
+
+  std::string root_;
+  ErrorList causes_{};
+  bool blocks_rules_ = false;
+};
+
+}  // namespace
+
+ErrorList validate_schema(const Schema& schema, const Json& value, const Json* old,
+                          std::string_view root_path) {
+  Validator validator(root_path);
+  const std::string root(root_path);
+  validator.check(schema, value, root);
+  if (validator.blocks_rules()) return validator.take();
+  validator.check_lists(schema, value, root);
+  validator.check_rules(schema, value, old, root);
+  return validator.take();
+}
+
+bool blocks_rules(const ErrorList& causes) {
+  static constexpr std::string_view kinds[] = {"FieldValueTypeInvalid", "FieldValueRequired",
+                                               "FieldValueNotSupported", "FieldValueTooLong",
+                                               "FieldValueTooMany"};
+  return std::any_of(causes.begin(), causes.end(), [](const ErrorCause& cause) {
+    return std::find(std::begin(kinds), std::end(kinds), cause.reason) != std::end(kinds);
+  });
+}
+
+}  // namespace ddptwin
