@@ -21,6 +21,7 @@ struct Profile {
   bool managed_by = true;                       // #2203
   bool elastic_needs_worker = true;             // webhook, #2320
   bool keyed_lists = true;                      // CRD: containers and env keyed by name
+  bool immutable_queue = true;                  // CRD
   bool recovers_panics = true;                  // controller-runtime 0.19: Q12
   bool limit_honours_clean_pod_policy = false;  // Q5, #3420
 };
