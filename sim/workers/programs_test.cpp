@@ -1,5 +1,5 @@
-// The two programs as processes: alone, in groups, with Python, from a zygote. Ports are probed with
-// bind(), everything is on the loopback, and every wait is bounded.
+// The two programs as processes: alone, in groups, with Python, from a zygote. Ports are probed
+// with bind(), everything is on the loopback, and every wait is bounded.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -31,6 +31,30 @@ using Clock = std::chrono::steady_clock;
 constexpr auto patience = std::chrono::seconds(60);
 const std::string torch_worker = WORKER_PROGRAMS "/ddptwin-worker";
 const std::string gloo_worker = WORKER_PROGRAMS "/ddptwin-worker-gloo";
+
+// The Python whose PyTorch speaks as the program does: the light one has the protocol of
+// Debian's 1.13.
+std::string python_for(const std::string& program) {
+  return program == gloo_worker ? "/usr/bin/python3" : WORKER_PYTHON;
+}
+
+bool is_torch_2(const std::string& program) { return program == torch_worker && WORKER_TORCH_2; }
+
+// spec/ddp-semantics.md §9.6 and §9.2.
+std::string nccl_refusal(const std::string& program) {
+  if (program == torch_worker &&
+      std::filesystem::exists(WORKER_PROGRAMS "/ddptwin-worker-nccl.so")) {
+    return "RuntimeError: nccl2 requires at least one CUDA device\n";
+  }
+  return "RuntimeError: Distributed package doesn't have NCCL built in\n";
+}
+
+std::string no_master(const std::string& program, int port) {
+  return (is_torch_2(program)
+              ? "torch.distributed.DistNetworkError: The client socket has timed out after 2000ms"
+              : "TimeoutError: The client socket has timed out after 2s") +
+         std::string(" while trying to connect to (127.0.0.1, ") + std::to_string(port) + ").\n";
+}
 
 // A port that can be bound, below the range from which the kernel gives out ports by itself: there
 // another test's connection could take it before the worker listens. Tests run side by side start
@@ -177,7 +201,7 @@ TEST_P(Programs, meet_a_python_rank_in_one_group) {
   for (const int cpp_rank : {0, 1}) {
     const int port = free_port();
     Process cpp(with({"--steps", "5", "--hidden", "600"}), environment_of(cpp_rank, 2, port));
-    Process python({"/usr/bin/python3", WORKER_TESTDATA "/ddp_peer.py", "5", hidden},
+    Process python({python_for(GetParam()), WORKER_TESTDATA "/ddp_peer.py", "5", hidden},
                    environment_of(1 - cpp_rank, 2, port));
     expect_equal_ends(cpp, python);
   }
@@ -232,7 +256,6 @@ TEST_P(Programs, end_as_the_documents_say) {
     int code;
     std::string words;
   };
-  const std::string nobody = "127.0.0.1, " + std::to_string(port_);
   const Row rows[] = {
       {"no rank",
        {},
@@ -240,17 +263,12 @@ TEST_P(Programs, end_as_the_documents_say) {
        1,
        "ValueError: Error initializing torch.distributed using env:// rendezvous: environment "
        "variable RANK expected, but not set\n"},
-      {"no nccl",
-       {"--backend", "nccl"},
-       environment_of(0, 1, port_),
-       1,
-       "RuntimeError: Distributed package doesn't have NCCL built in\n"},
+      {"no nccl", {"--backend", "nccl"}, environment_of(0, 1, port_), 1, nccl_refusal(GetParam())},
       {"no master",
        {"--timeout", "2s", "--eager-connect", "0"},
        environment_of(1, 2, port_),
        1,
-       "TimeoutError: The client socket has timed out after 2s while trying to connect to (" +
-           nobody + ").\n"},
+       no_master(GetParam(), port_)},
       {"rank too large",
        {"--timeout", "2s"},
        environment_of(0, -1, port_),
