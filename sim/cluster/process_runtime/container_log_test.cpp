@@ -1,0 +1,55 @@
+#include "cluster/process_runtime/container_log.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cluster/process_runtime/output_pipe.hpp"
+#include "cluster/process_runtime/pod_addresses.hpp"
+
+namespace ddptwin {
+namespace {
+
+TEST(ContainerLog, its_tail_is_limited_by_lines_and_by_bytes) {
+  ContainerLog log;
+  for (const char* line : {"one", "two", "three"}) log.add(line);
+  EXPECT_EQ(log.tail(80, 2048), "one\ntwo\nthree\n");
+  EXPECT_EQ(log.tail(2, 2048), "two\nthree\n");
+  EXPECT_EQ(log.tail(80, 8), "o\nthree\n");
+}
+
+TEST(ContainerLog, it_keeps_the_newest) {
+  ContainerLog log;
+  for (int i = 0; i < 10; ++i)
+    log.add(std::string(ContainerLog::bytes_max / 4, static_cast<char>('0' + i)));
+  const std::string tail = log.tail(100, 10 * ContainerLog::bytes_max);
+  EXPECT_LE(tail.size(), ContainerLog::bytes_max);
+  EXPECT_EQ(tail.back(), '\n');
+  EXPECT_EQ(tail[tail.size() - 2], '9');
+}
+
+TEST(LineCutter, lines_are_put_together_from_parts_and_cut_when_too_long) {
+  std::vector<std::string> lines;
+  const auto take = [&](std::string line) { lines.push_back(std::move(line)); };
+  sandbox::LineCutter cutter;
+  cutter.add("on", take);
+  cutter.add("e\n\ntwo\nth", take);
+  EXPECT_EQ(lines, (std::vector<std::string>{"one", "", "two"}));
+  cutter.finish(take);
+  EXPECT_EQ(lines.back(), "th");
+  cutter.add(std::string(sandbox::LineCutter::line_max + 5, 'x'), take);
+  EXPECT_EQ(lines.back().size(), sandbox::LineCutter::line_max);
+  cutter.finish(take);
+  EXPECT_EQ(lines.back(), "xxxxx");
+}
+
+TEST(PodAddresses, each_node_has_a_range_and_reuses_late) {
+  PodAddresses addresses;
+  EXPECT_EQ(addresses.take("a"), "10.244.0.2");
+  EXPECT_EQ(addresses.take("b"), "10.244.1.2");
+  addresses.give_back("10.244.0.2");
+  EXPECT_EQ(addresses.take("a"), "10.244.0.3");
+  for (int i = 0; i < 252; ++i) EXPECT_TRUE(addresses.take("a")) << i;
+  EXPECT_FALSE(addresses.take("a"));
+}
+
+}  // namespace
+}  // namespace ddptwin
