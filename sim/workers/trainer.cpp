@@ -156,6 +156,7 @@ int fail(const std::string& type, const char* message, int code) {
 }  // namespace
 
 int run_rank(const Options& options, const Engineering& engine) {
+  std::signal(SIGPIPE, SIG_IGN);  // as Python does: a dead peer is an exception, not a 141
   auto* rank =
       new Rank;  // never deleted: an exception must not pull memory from under gloo's threads
   try {
