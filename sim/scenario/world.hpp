@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "api/client.hpp"
+#include "cluster/kubelet/options.hpp"
 #include "cluster/runtime.hpp"
+#include "controller/pytorchjob/profile.hpp"
 #include "core/random.hpp"
 #include "core/trace.hpp"
 #include "objects/core_v1.hpp"
@@ -15,7 +17,9 @@
 namespace ddptwin {
 
 class Store;
-class Zone;
+namespace dns {
+class Resolver;
+}
 
 struct NodeOptions {
   std::string name{};
@@ -40,10 +44,12 @@ struct ClusterDns {
 struct WorldOptions {
   std::uint64_t seed = 1;
   bool scheduler = false;
-  bool controller_manager = true;   // garbage collector, namespaces, pod garbage, endpoints
-  std::string training_operator{};  // its version ("v1.9.0"); empty: not installed
+  bool controller_manager = true;  // garbage collector, namespaces, pod garbage, endpoints
+  // The training operator that is installed, if any.
+  std::optional<controller::pytorchjob::Profile> training_operator{};
   std::vector<NodeOptions> nodes{};
   ClusterDns dns{};
+  kubelet::KubeletClocks kubelet_clocks{};
 };
 
 // A world is driven by its loop: start() begins, nothing runs inside a call. `runtime` may be null
@@ -58,6 +64,7 @@ class World {
   Loop& loop();
   Trace& trace();
   Store& store();
+  dns::Resolver& resolver();  // the cluster's DNS, to be asked directly or served
   const KindRegistry& kinds() const;
   const WorldOptions& options() const;
   // A client of one's own for a new actor (a literal). It must end before the world.

@@ -11,6 +11,7 @@
 #include "cluster/script_runtime.hpp"
 #include "cluster/store.hpp"
 #include "objects/codec.hpp"
+#include "objects/describe.hpp"
 #include "objects/yaml.hpp"
 #include "scripted_pods.hpp"
 
@@ -116,6 +117,20 @@ Json shown(const Object& object) {
   return body;
 }
 
+// Versions and managed fields are left out of answers, wherever they stand.
+void strip(Json& value) {
+  if (value.is_array())
+    for (Json& element : value.get_array()) strip(element);
+  if (!value.is_object()) return;
+  for (auto& member : value.get_object()) {
+    if (member.key() == "metadata" && member.value().is_object()) {
+      member.value().get_object().erase("resourceVersion");
+      member.value().get_object().erase("managedFields");
+    }
+    strip(member.value());
+  }
+}
+
 // Kinds that recordings leave out of `changed`.
 bool is_shown(const Object& object, const std::string& namespace_) {
   static constexpr std::array hidden{"Event",
@@ -146,7 +161,9 @@ Director::Director(const Recording& recording, ReplayOptions options)
   world.seed = options.seed;
   world.scheduler = recording.needs_one("kube-scheduler");
   if (recording.needs_one("training-operator"))
-    world.training_operator = recording.version_of("training-operator");
+    if (const auto* profile =
+            controller::pytorchjob::find_profile(recording.version_of("training-operator")))
+      world.training_operator = *profile;
   if (kubelet) {
     world.nodes.push_back({.name = "kubelet-0", .address = "192.168.0.7"});
     world.dns.host = {{"192.168.0.254"}, {"example.org"}, {"timeout:2"}};
@@ -255,6 +272,7 @@ Json Director::answer(const Result<api::Response>& result, bool want_body) const
     out.emplace("body", symbols_.symbolic(*body));
   else if (want_body && result->object)
     out.emplace("body", symbols_.symbolic(shown(*result->object)));
+  if (Json* body = out.if_contains("body")) strip(*body);
   if (!result->warnings.empty()) {
     json::array warnings;
     for (const std::string& warning : result->warnings)
@@ -320,10 +338,11 @@ Json Director::call_one(const json::object& call) {
   if (!options) return refused(options.error());
   request.remove = *options;
   const auto result = world_->call(request, actor);
-  if (result && text(call, "accept") == "table")
-    return json::object{
-        {"code", result->code},
-        {"body", symbols_.symbolic(api::table_of(*request.target.kind, *result, loop_.now()))}};
+  if (result && text(call, "accept") == "table") {
+    Json table = api::table_of(*request.target.kind, *result, loop_.now());
+    strip(table);
+    return json::object{{"code", result->code}, {"body", symbols_.symbolic(table)}};
+  }
   return answer(result, call.contains("show"));
 }
 
@@ -369,12 +388,7 @@ Result<Json> Director::get(const json::object& argument) {
   api::Request request;
   request.target = {kind, kind->namespaced ? case_namespace : "",
                     symbols_.actual(text(argument, "name")), text(argument, "subresource")};
-  Json out = answer(world_->call(std::move(request), actor), true);
-  if (Json* body = out.get_object().if_contains("body"); body != nullptr && body->is_object())
-    if (Json* metadata = body->get_object().if_contains("metadata");
-        metadata != nullptr && metadata->is_object())
-      metadata->get_object().erase("resourceVersion");
-  return out;
+  return answer(world_->call(std::move(request), actor), true);
 }
 
 Result<Json> Director::status(const json::object& argument) {

@@ -3,11 +3,13 @@
 
 #include <boost/json.hpp>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "objects/type.hpp"
 
 namespace ddptwin::golden {
 

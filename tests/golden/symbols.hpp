@@ -15,7 +15,7 @@ namespace ddptwin::golden {
 class Symbols {
  public:
   // The namespace that the case runs in, shown as `default`.
-  explicit Symbols(std::string namespace_) : namespace_(std::move(namespace_)) {}
+  explicit Symbols(std::string case_namespace) : namespace_(std::move(case_namespace)) {}
 
   // Learns of a new object, and of addresses that an object has got.
   void learn(const Object& object);

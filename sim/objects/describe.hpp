@@ -1,0 +1,16 @@
+// A trace record as one line of text.
+#pragma once
+
+#include "core/trace.hpp"
+#include "objects/object.hpp"
+
+namespace ddptwin {
+
+// "Pod/default/mnist-worker-0"; "Node/n1" of a cluster-scoped object.
+std::string name_with_kind(const Object& object);
+// What a record is about: its object, or its subject.
+std::string subject_of(const Record& record);
+// "2026-01-01T00:00:05Z kubelet objectModified Pod/default/p: status.phase Pending -> Running".
+std::string describe(const Record& record);
+
+}  // namespace ddptwin

@@ -1,0 +1,300 @@
+#include "scenario/world.hpp"
+
+#include <array>
+#include <boost/json.hpp>
+#include <list>
+
+#include "cluster/kubelet/cluster_view.hpp"
+#include "cluster/kubelet/kubelet.hpp"
+#include "cluster/scheduler/scheduler.hpp"
+#include "cluster/store.hpp"
+#include "cluster/store_client.hpp"
+#include "controller/endpoints/endpoints_controller.hpp"
+#include "controller/endpoints/mirroring_controller.hpp"
+#include "controller/endpoints/slice_controller.hpp"
+#include "controller/host.hpp"
+#include "controller/pytorchjob/controller.hpp"
+#include "controller/pytorchjob/webhook.hpp"
+#include "dns/resolver.hpp"
+#include "dns/zone_feed.hpp"
+#include "objects/pytorchjob_definition.hpp"
+#include "objects/schema.hpp"
+
+namespace ddptwin {
+namespace {
+
+// What a node of the recordings has, where its options do not say otherwise.
+const ResourceList& default_capacity() {
+  static const ResourceList capacity{{"cpu", Quantity::of(32)},
+                                     {"memory", *Quantity::parse("256Gi")},
+                                     {"pods", Quantity::of(110)},
+                                     {"nvidia.com/gpu", Quantity::of(8)},
+                                     {"ephemeral-storage", *Quantity::parse("1Ti")}};
+  return capacity;
+}
+
+struct ConditionRow {
+  std::string_view type, status, reason, message;
+};
+constexpr std::array node_conditions{
+    ConditionRow{"MemoryPressure", "False", "KubeletHasSufficientMemory",
+                 "kubelet has sufficient memory available"},
+    ConditionRow{"DiskPressure", "False", "KubeletHasNoDiskPressure",
+                 "kubelet has no disk pressure"},
+    ConditionRow{"PIDPressure", "False", "KubeletHasSufficientPID",
+                 "kubelet has sufficient PID available"},
+    ConditionRow{"Ready", "True", "KubeletReady", "kubelet is posting ready status"},
+};
+
+std::shared_ptr<Node> node_object(const NodeOptions& options, Time now) {
+  auto node = std::make_shared<Node>();
+  node->metadata.name = options.name;
+  StringMap& labels = node->metadata.labels.edit();
+  labels = options.labels;
+  labels.emplace("kubernetes.io/hostname", options.name);
+  labels.emplace("kubernetes.io/os", "linux");
+  labels.emplace("kubernetes.io/arch", "amd64");
+  node->spec.taints = options.taints;
+  node->spec.unschedulable = options.unschedulable;
+  ResourceList capacity = options.capacity;
+  for (const auto& [name, amount] : default_capacity()) capacity.emplace(name, amount);
+  node->status.capacity = capacity;
+  node->status.allocatable = std::move(capacity);
+  node->status.addresses = {{"InternalIP", options.address}, {"Hostname", options.name}};
+  for (const ConditionRow& row : node_conditions) {
+    Condition condition;
+    condition.type_ = row.type;
+    condition.status = row.status;
+    condition.reason = row.reason;
+    condition.message = row.message;
+    condition.lastHeartbeatTime = now;
+    condition.lastTransitionTime = now;
+    node->status.conditions.push_back(std::move(condition));
+  }
+  return node;
+}
+
+// resolv.conf of a node, which the kubelet hands to pods.
+std::string resolv_conf(const DnsConfig& dns) {
+  std::string text;
+  for (const std::string& server : dns.servers) text += "nameserver " + server + "\n";
+  if (!dns.searches.empty()) {
+    text += "search";
+    for (const std::string& search : dns.searches) text += " " + search;
+    text += "\n";
+  }
+  if (!dns.options.empty()) {
+    text += "options";
+    for (const std::string& option : dns.options) text += " " + option;
+    text += "\n";
+  }
+  return text;
+}
+
+// The Service of the API server itself, which every pod's environment names.
+std::shared_ptr<Service> api_service() {
+  auto service = std::make_shared<Service>();
+  service->metadata.name = "kubernetes";
+  service->metadata.namespace_ = "default";
+  service->metadata.labels = StringMap{{"component", "apiserver"}, {"provider", "kubernetes"}};
+  ServiceSpec& spec = service->spec.edit();
+  spec.clusterIP = "10.0.0.1";
+  spec.clusterIPs = {spec.clusterIP};
+  spec.type_ = "ClusterIP";
+  ServicePort https;
+  https.name = "https";
+  https.protocol = "TCP";
+  https.port = 443;
+  https.targetPort = IntOrString{6443, {}, false};
+  spec.ports.push_back(std::move(https));
+  return service;
+}
+
+}  // namespace
+
+// Members end in the reverse order of their making: what calls ends before what is called.
+struct World::Parts {
+  Parts(Loop& l, WorldOptions o, PodRuntime* r)
+      : loop(l),
+        options(std::move(o)),
+        runtime(r),
+        random(options.seed),
+        trace(loop),
+        store(loop, random.split("store"), trace, kinds),
+        zone({.domain = options.dns.domain, .server_ip = options.dns.address}),
+        resolver(loop, trace, random.split("dns"), zone) {}
+
+  // A controller with the client and the host that run it.
+  struct Hosted {
+    std::unique_ptr<api::ApiClient> client{};
+    std::unique_ptr<controller::Controller> controller{};
+    std::unique_ptr<controller::ControllerHost> host{};
+  };
+
+  Hosted& add_controller(const char* actor, std::unique_ptr<controller::Controller> controller) {
+    Hosted& hosted = controllers.emplace_back();
+    hosted.client = std::make_unique<StoreClient>(loop, store, actor);
+    hosted.controller = std::move(controller);
+    hosted.host = std::make_unique<controller::ControllerHost>(
+        loop, *hosted.client, trace, random.split(hosted.controller->name()), *hosted.controller);
+    return hosted;
+  }
+
+  void install_controller_manager();
+  void install_training_operator(const controller::pytorchjob::Profile& profile);
+  void add_kubelet(const NodeOptions& node);
+
+  Loop& loop;
+  WorldOptions options;
+  PodRuntime* runtime;
+  Random random;
+  Trace trace;
+  KindRegistry kinds{};
+  Store store;
+  dns::Zone zone;
+  dns::Resolver resolver;
+  std::unique_ptr<api::ApiClient> dns_client{};
+  std::unique_ptr<dns::ZoneFeed> zone_feed{};
+  std::list<Hosted> controllers{};
+  std::vector<Hosted*> operators{};
+  std::unique_ptr<api::ApiClient> scheduler_client{};
+  std::unique_ptr<Scheduler> scheduler{};
+  std::unique_ptr<api::ApiClient> kubelet_client{};
+  std::shared_ptr<kubelet::ClusterView> kubelet_view{};
+  std::list<std::unique_ptr<kubelet::Kubelet>> kubelets{};
+  bool started = false;
+};
+
+void World::Parts::install_controller_manager() {
+  add_controller("kube-controller-manager", std::make_unique<controller::EndpointsController>());
+  add_controller("kube-controller-manager",
+                 std::make_unique<controller::EndpointSliceController>());
+  add_controller("kube-controller-manager",
+                 std::make_unique<controller::EndpointSliceMirroringController>());
+}
+
+void World::Parts::install_training_operator(const controller::pytorchjob::Profile& profile) {
+  using namespace controller::pytorchjob;
+  const RawJson source = pytorchjob_schema({.keyed_lists = profile.keyed_lists,
+                                            .immutable_queue = profile.immutable_queue,
+                                            .managed_by = profile.managed_by});
+  auto schema = Schema::compile(*source.get());
+  DDPTWIN_ASSERT(schema.has_value());  // our own text
+  store.set_schema(PyTorchJob::info(), std::move(*schema));
+  store.add_admission(
+      AdmissionPhase::validating,
+      [profile](const AdmissionRequest& request) -> Result<std::vector<std::string>> {
+        if (&request.kind != &PyTorchJob::info() || !request.subresource.empty() || !request.object)
+          return std::vector<std::string>();
+        Review verdict = review(static_cast<const PyTorchJob&>(*request.object), nullptr, profile);
+        if (verdict.refused) return fail(std::move(*verdict.refused));
+        return std::move(verdict.warnings);
+      });
+  Settings settings;
+  settings.profile = profile;
+  operators.push_back(&add_controller("training-operator",
+                                      std::make_unique<PyTorchJobController>(std::move(settings))));
+}
+
+void World::Parts::add_kubelet(const NodeOptions& node) {
+  DDPTWIN_ASSERT(runtime != nullptr);
+  if (!kubelet_client) {
+    kubelet_client = std::make_unique<StoreClient>(loop, store, "kubelet");
+    kubelet_view = std::make_shared<kubelet::ClusterView>(loop, *kubelet_client, *runtime);
+  }
+  kubelet::KubeletOptions options_of;
+  options_of.node_name = node.name;
+  options_of.node_ip = node.address;
+  options_of.cluster_dns = {options.dns.address};
+  options_of.cluster_domain = options.dns.domain;
+  options_of.host_resolv_conf = resolv_conf(options.dns.host);
+  options_of.random = random.split("kubelet").split(node.name);
+  options_of.clocks = options.kubelet_clocks;
+  options_of.view = kubelet_view;
+  kubelets.push_back(std::make_unique<kubelet::Kubelet>(loop, *kubelet_client, trace, *runtime,
+                                                        std::move(options_of)));
+  kubelets.back()->start();
+}
+
+World::World(Loop& loop, WorldOptions options, PodRuntime* runtime)
+    : parts_(std::make_unique<Parts>(loop, std::move(options), runtime)) {
+  Parts& parts = *parts_;
+  parts.dns_client = std::make_unique<StoreClient>(loop, parts.store, "coredns");
+  parts.zone_feed = std::make_unique<dns::ZoneFeed>(loop, *parts.dns_client, parts.zone);
+  if (parts.options.controller_manager) parts.install_controller_manager();
+  if (parts.options.training_operator)
+    parts.install_training_operator(*parts.options.training_operator);
+  if (parts.options.scheduler) {
+    parts.scheduler_client = std::make_unique<StoreClient>(loop, parts.store, "kube-scheduler");
+    parts.scheduler = std::make_unique<Scheduler>(loop, *parts.scheduler_client, parts.trace);
+  }
+}
+
+World::~World() = default;
+
+void World::start() {
+  parts_->started = true;
+  (void)call(api::create(api_service()), "ddptwin");
+  parts_->zone_feed->start();
+  for (auto& hosted : parts_->controllers) hosted.host->start();
+  if (parts_->scheduler) parts_->scheduler->start();
+  for (const NodeOptions& node : parts_->options.nodes) add_node(node);
+}
+
+Loop& World::loop() { return parts_->loop; }
+Trace& World::trace() { return parts_->trace; }
+Store& World::store() { return parts_->store; }
+dns::Resolver& World::resolver() { return parts_->resolver; }
+const KindRegistry& World::kinds() const { return parts_->kinds; }
+const WorldOptions& World::options() const { return parts_->options; }
+
+std::unique_ptr<api::ApiClient> World::client(const char* actor) {
+  return std::make_unique<StoreClient>(parts_->loop, parts_->store, actor);
+}
+
+Result<api::Response> World::call(const api::Request& request, std::string_view actor) {
+  return parts_->store.call(request, actor);
+}
+
+ObjectPtr World::find(const KindInfo& kind, std::string_view namespace_,
+                      std::string_view name) const {
+  return parts_->store.find(kind, namespace_, name);
+}
+
+std::vector<ObjectPtr> World::objects(const KindInfo& kind, std::string_view namespace_) const {
+  std::vector<ObjectPtr> found;
+  for (const auto& [key, object] : parts_->store.objects(kind))
+    if (namespace_.empty() || object->metadata.namespace_ == namespace_) found.push_back(object);
+  return found;
+}
+
+void World::add_namespace(const std::string& name) {
+  auto object = std::make_shared<Namespace>();
+  object->metadata.name = name;
+  (void)call(api::create(std::move(object)), "ddptwin");
+}
+
+void World::add_node(const NodeOptions& node) {
+  auto object = node_object(node, parts_->loop.now());
+  const auto status = object->status;
+  const auto made = call(api::create(object), "ddptwin");
+  if (!made) return;
+  auto with_status = std::static_pointer_cast<Node>(made->object->clone());
+  with_status->status = status;
+  with_status->spec.taints = node.taints;
+  (void)call(api::update(with_status, "status"), "ddptwin");
+  if (node.kubelet) parts_->add_kubelet(node);
+}
+
+void World::restart_kubelets() {
+  for (auto& kubelet : parts_->kubelets) kubelet->restart();
+}
+
+void World::crash_training_operator() {
+  for (Parts::Hosted* hosted : parts_->operators) {
+    hosted->host->crash();
+    hosted->host->restart();
+  }
+}
+
+}  // namespace ddptwin
