@@ -152,14 +152,14 @@ Status Store::admit(AdmissionPhase phase, Context& context, const AdmissionReque
 }
 
 // NamespaceLifecycle admission: nothing new where there is no namespace or where it ends.
-Status Store::check_create_namespace(const Context& context) const {
+Status Store::check_create_namespace(const Context& context, const std::string& object_name) const {
   if (!context.kind.namespaced) return {};
   const std::string& name = context.request.target.namespace_;
   const auto found = find<Namespace>({}, name);
   if (found == nullptr) return fail(not_found_error(Namespace::info(), name));
   if (found->status.phase != "Terminating" && !found->metadata.deletionTimestamp) return {};
   Error error = forbidden_error(
-      context.kind, context.request.object ? context.request.object->metadata.name : std::string(),
+      context.kind, object_name,
       fmt::format("unable to create new content in namespace {} because it is being terminated",
                   name));
   auto details = std::make_shared<ErrorDetails>(*error.details);

@@ -100,7 +100,7 @@ class Store {
   std::string new_uid();
   std::string generated_name(std::string_view base);
   Status admit(AdmissionPhase phase, Context& context, const AdmissionRequest& request);
-  Status check_create_namespace(const Context& context) const;
+  Status check_create_namespace(const Context& context, const std::string& object_name) const;
   Result<ObjectPtr> existing(const Context& context) const;
 
   // store_decode.cpp

@@ -44,7 +44,7 @@ std::shared_ptr<Object> with_new_status(const Object& old, const Object& sent) {
 Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
   const KindInfo& kind = context.kind;
   const bool dry_run = context.request.dry_run;
-  TRY_VOID(check_create_namespace(context));
+  TRY_VOID(check_create_namespace(context, object->metadata.name));
   fill_new(*object);
   if (kind.custom && kind.status) clear_field(*object, "status");
   if (kind.strategy.defaults != nullptr) kind.strategy.defaults(*object);

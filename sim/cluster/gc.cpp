@@ -1,0 +1,209 @@
+#include "cluster/gc.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cluster/gc_rules.hpp"
+
+namespace ddptwin {
+namespace {
+
+constexpr Duration look_after = 1ms;  // from an event to its consequence
+constexpr Duration first_retry = 5ms, last_retry = 1000s;
+
+const OwnerReference* reference_to(const Object& object, std::string_view uid) {
+  for (const OwnerReference& owner : *object.metadata.ownerReferences)
+    if (owner.uid == uid) return &owner;
+  return nullptr;
+}
+
+}  // namespace
+
+GarbageCollector::GarbageCollector(Loop& loop, api::ApiClient& client)
+    : loop_(loop),
+      client_(client),
+      recorder_(loop, client, "garbage-collector-controller"),
+      lane_(loop.new_lane()),
+      alive_(std::make_shared<int>(0)) {}
+
+GarbageCollector::~GarbageCollector() = default;
+
+void GarbageCollector::start() {
+  for (const KindInfo* kind : client_.kinds().all()) watch_kind(*kind);
+}
+
+void GarbageCollector::watch_kind(const KindInfo& kind) {
+  if (kind.kind == "Event") return;  // nobody owns through them, and there are many
+  auto informer = std::make_unique<api::Informer>(loop_, client_, api::Target{&kind, {}, {}, {}});
+  informer->add_handler(
+      [this](const ObjectPtr& before, const ObjectPtr& after) { on_change(before, after); });
+  informer->start();
+  informers_.push_back(std::move(informer));
+}
+
+void GarbageCollector::stall(bool stalled) {
+  stalled_ = stalled;
+  if (!stalled) work();
+}
+
+void GarbageCollector::on_change(const ObjectPtr& before, const ObjectPtr& after) {
+  if (after != nullptr)
+    on_object(before, after);
+  else
+    on_gone(before);
+}
+
+void GarbageCollector::on_object(const ObjectPtr& before, const ObjectPtr& after) {
+  nodes_[after->metadata.uid].object = after;
+  if (before == nullptr ||
+      !before->metadata.ownerReferences.same_as(after->metadata.ownerReferences))
+    link_owners(before, after);
+  if (before == nullptr) check_dependents(*after);
+  on_marked(before, after);
+}
+
+// Owners that were named before and are not now, and the other way round.
+void GarbageCollector::link_owners(const ObjectPtr& before, const ObjectPtr& after) {
+  const std::string& uid = after->metadata.uid;
+  if (before != nullptr)
+    for (const OwnerReference& owner : *before->metadata.ownerReferences) {
+      const OwnerReference* now = reference_to(*after, owner.uid);
+      if (now == nullptr) dependents_[owner.uid].erase(uid);
+      const bool unblocked = owner.blockOwnerDeletion.value_or(false) &&
+                             (now == nullptr || !now->blockOwnerDeletion.value_or(false));
+      if (now == nullptr || unblocked) wake_owner(owner.uid);
+    }
+  for (const OwnerReference& owner : *after->metadata.ownerReferences)
+    if (before == nullptr || reference_to(*before, owner.uid) == nullptr) link_owner(*after, owner);
+}
+
+void GarbageCollector::link_owner(const Object& dependent, const OwnerReference& owner) {
+  dependents_[owner.uid].insert(dependent.metadata.uid);
+  const Node* node = find(owner.uid);
+  // An owner that nobody has seen, or that is not what the reference says: to be asked for.
+  if (node == nullptr || !refers_to(dependent, owner, *node->object)) {
+    enqueue(dependent.metadata.uid);
+    return;
+  }
+  if (node->deleting_dependents) enqueue(dependent.metadata.uid);
+}
+
+// An owner that comes after its dependents: do their references mean it?
+void GarbageCollector::check_dependents(const Object& owner) {
+  for (const std::string& uid : dependents_of(owner.metadata.uid)) {
+    const Node* node = find(uid);
+    const OwnerReference* reference =
+        node != nullptr ? reference_to(*node->object, owner.metadata.uid) : nullptr;
+    if (reference != nullptr && !refers_to(*node->object, *reference, owner)) enqueue(uid);
+  }
+}
+
+bool GarbageCollector::refers_to(const Object& dependent, const OwnerReference& reference,
+                                 const Object& owner) {
+  const std::string& space = owner.metadata.namespace_;
+  if (!space.empty() && space != dependent.metadata.namespace_) {
+    const std::string& here = dependent.metadata.namespace_;
+    recorder_.event(
+        dependent, "Warning", "OwnerRefInvalidNamespace",
+        fmt::format("ownerRef [{}/{}, namespace: {}, name: {}, uid: {}] does not exist in "
+                    "namespace \"{}\"",
+                    reference.apiVersion, reference.kind, here, reference.name, reference.uid,
+                    here));
+    return false;
+  }
+  return owner.kind().kind == reference.kind &&
+         owner.kind().api_version() == reference.apiVersion &&
+         owner.metadata.name == reference.name;
+}
+
+// Deletion began, with a finalizer that is the collector's to fulfil.
+void GarbageCollector::on_marked(const ObjectPtr& before, const ObjectPtr& after) {
+  if (!after->metadata.deletionTimestamp) return;
+  const std::string& uid = after->metadata.uid;
+  const bool was = before != nullptr && before->metadata.deletionTimestamp;
+  const auto begins = [&](std::string_view finalizer) {
+    return gc::has_finalizer(*after, finalizer) && !(was && gc::has_finalizer(*before, finalizer));
+  };
+  if (begins(gc::orphan)) enqueue(uid);
+  if (!begins(gc::foreground)) return;
+  nodes_[uid].deleting_dependents = true;
+  for (const std::string& dependent : dependents_of(uid)) enqueue(dependent);
+  enqueue(uid);
+}
+
+void GarbageCollector::on_gone(const ObjectPtr& object) {
+  const std::string& uid = object->metadata.uid;
+  nodes_.erase(uid);
+  for (const OwnerReference& owner : *object->metadata.ownerReferences) {
+    const auto found = dependents_.find(owner.uid);
+    if (found != dependents_.end()) {
+      found->second.erase(uid);
+      if (found->second.empty()) dependents_.erase(found);
+    }
+    wake_owner(owner.uid);
+  }
+  for (const std::string& dependent : dependents_of(uid)) enqueue(dependent);
+}
+
+const GarbageCollector::Uids& GarbageCollector::dependents_of(const std::string& uid) const {
+  static const Uids none;
+  const auto found = dependents_.find(uid);
+  return found != dependents_.end() ? found->second : none;
+}
+
+std::vector<ObjectPtr> GarbageCollector::blocking_dependents(const std::string& uid) const {
+  std::vector<ObjectPtr> out;
+  for (const std::string& dependent : dependents_of(uid)) {
+    const Node* node = find(dependent);
+    const OwnerReference* reference = node != nullptr ? reference_to(*node->object, uid) : nullptr;
+    if (reference != nullptr && reference->blockOwnerDeletion.value_or(false))
+      out.push_back(node->object);
+  }
+  return out;
+}
+
+const GarbageCollector::Node* GarbageCollector::find(const std::string& uid) const {
+  const auto found = nodes_.find(uid);
+  return found != nodes_.end() ? &found->second : nullptr;
+}
+
+// One obstacle less for an owner that waits for its dependents.
+void GarbageCollector::wake_owner(const std::string& uid) {
+  const Node* node = find(uid);
+  if (node != nullptr && node->deleting_dependents) enqueue(uid);
+}
+
+void GarbageCollector::enqueue(const std::string& uid) {
+  if (visiting_.contains(uid)) {
+    again_.insert(uid);
+    return;
+  }
+  if (!queued_.insert(uid).second) return;
+  queue_.push_back(uid);
+  if (!work_.pending()) work_ = loop_.after(lane_, look_after, [this] { work(); });
+}
+
+// Twice the last wait, as the workqueue's rate limiter does.
+void GarbageCollector::retry(const std::string& uid) {
+  const int failures = std::min(failures_[uid]++, 20);
+  const Duration wait = std::min<Duration>(first_retry * (1LL << failures), last_retry);
+  retries_[uid] = loop_.after(lane_, wait, [this, uid] { enqueue(uid); });
+}
+
+void GarbageCollector::settled(const std::string& uid) {
+  failures_.erase(uid);
+  retries_.erase(uid);
+}
+
+void GarbageCollector::work() {
+  if (stalled_) return;
+  while (!queue_.empty()) {
+    const std::string uid = std::move(queue_.front());
+    queue_.pop_front();
+    queued_.erase(uid);
+    visit(uid);
+  }
+}
+
+}  // namespace ddptwin

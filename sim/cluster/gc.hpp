@@ -1,0 +1,92 @@
+// The garbage collector: what owners leave behind when they go (spec/kubernetes.md section 7).
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+
+#include "api/event_recorder.hpp"
+#include "api/informer.hpp"
+
+namespace ddptwin {
+
+// Sees every object through informers, keeps the graph of owners by uid, and deletes or lets go of
+// dependents through the API, each item on its own and repeatedly until it is settled. It never
+// trusts its graph for a deletion: object and owners are read anew.
+class GarbageCollector {
+ public:
+  GarbageCollector(Loop& loop, api::ApiClient& client);
+  ~GarbageCollector();
+  GarbageCollector(const GarbageCollector&) = delete;
+  GarbageCollector& operator=(const GarbageCollector&) = delete;
+
+  void start();
+  // A kind that came later (a custom resource definition).
+  void watch_kind(const KindInfo& kind);
+  // Stops looking at its queue, as a stalled collector does; what happens meanwhile is not lost.
+  void stall(bool stalled);
+
+ private:
+  struct Node {
+    ObjectPtr object{};
+    bool deleting_dependents = false;  // foreground deletion was seen; it is never taken back
+  };
+  // One item on its way: what was read, and how its owners stand.
+  struct Visit;
+  using VisitPtr = std::shared_ptr<Visit>;
+  using Uids = std::set<std::string, std::less<>>;
+
+  // gc.cpp: the graph
+  void on_change(const ObjectPtr& before, const ObjectPtr& after);
+  void on_object(const ObjectPtr& before, const ObjectPtr& after);
+  void on_gone(const ObjectPtr& object);
+  void link_owners(const ObjectPtr& before, const ObjectPtr& after);
+  void link_owner(const Object& dependent, const OwnerReference& owner);
+  void check_dependents(const Object& owner);
+  bool refers_to(const Object& dependent, const OwnerReference& reference, const Object& owner);
+  void on_marked(const ObjectPtr& before, const ObjectPtr& after);
+  const Uids& dependents_of(const std::string& uid) const;
+  std::vector<ObjectPtr> blocking_dependents(const std::string& uid) const;
+  const Node* find(const std::string& uid) const;
+  void wake_owner(const std::string& uid);
+
+  // gc.cpp: the queue
+  void enqueue(const std::string& uid);
+  void retry(const std::string& uid);
+  void settled(const std::string& uid);
+  void work();
+
+  // gc_visit.cpp: one item
+  void visit(const std::string& uid);
+  void on_latest(const VisitPtr& visit, Result<api::Response> answer);
+  void orphan_dependents(const VisitPtr& visit);
+  void orphan_next(const VisitPtr& visit, std::vector<ObjectPtr> rest);
+  void wait_for_blocking(const VisitPtr& visit);
+  void classify_next(const VisitPtr& visit, std::size_t index);
+  void decide(const VisitPtr& visit);
+  void let_go(const VisitPtr& visit);
+  void unblock_then_delete(const VisitPtr& visit);
+  void remove_finalizer(const VisitPtr& visit, std::string_view finalizer);
+  void remove(const VisitPtr& visit, api::Propagation propagation);
+  void call(api::Request request, api::Completion then);
+  void finish(const VisitPtr& visit, const Result<api::Response>& answer);
+
+  Loop& loop_;
+  api::ApiClient& client_;
+  api::EventRecorder recorder_;
+  Lane lane_;
+  std::vector<std::unique_ptr<api::Informer>> informers_{};
+  std::map<std::string, Node, std::less<>> nodes_{};       // by uid
+  std::map<std::string, Uids, std::less<>> dependents_{};  // by the owner's uid
+  std::deque<std::string> queue_{};
+  Uids queued_{};
+  Uids visiting_{};
+  Uids again_{};  // asked for while being visited
+  std::map<std::string, int, std::less<>> failures_{};
+  std::map<std::string, Timer, std::less<>> retries_{};
+  Timer work_{};
+  bool stalled_ = false;
+  std::shared_ptr<int> alive_;  // completions hold it weakly
+};
+
+}  // namespace ddptwin

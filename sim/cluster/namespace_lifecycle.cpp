@@ -1,0 +1,201 @@
+#include "cluster/namespace_lifecycle.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace ddptwin {
+namespace {
+
+constexpr Duration first_look = 5s;
+constexpr std::int64_t finalizer_estimate = 15;  // seconds that an object with finalizers may need
+constexpr Duration first_retry = 5ms, last_retry = 1000s;
+constexpr std::string_view finalizer = "kubernetes";
+
+bool holds(const Namespace& space) {
+  const auto& all = space.spec.finalizers;
+  return std::find(all.begin(), all.end(), finalizer) != all.end();
+}
+
+struct ConditionText {
+  std::string_view type, reason, message;
+};
+
+// As long as nothing is wrong.
+constexpr std::array fine{
+    ConditionText{"NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered",
+                  "All resources successfully discovered"},
+    ConditionText{"NamespaceDeletionGroupVersionParsingFailure", "ParsedGroupVersions",
+                  "All legacy kube types successfully parsed"},
+    ConditionText{"NamespaceDeletionContentFailure", "ContentDeleted",
+                  "All content successfully deleted, may be waiting on finalization"},
+    ConditionText{"NamespaceContentRemaining", "ContentRemoved",
+                  "All content successfully removed"},
+    ConditionText{"NamespaceFinalizersRemaining", "ContentHasNoFinalizers",
+                  "All content-preserving finalizers finished"},
+};
+
+struct Finding {
+  std::string reason{};
+  std::string message{};
+};
+
+void set_condition(std::vector<Condition>& conditions, const ConditionText& text,
+                   const Finding& wrong, Time now) {
+  auto at = std::find_if(conditions.begin(), conditions.end(),
+                         [&](const Condition& c) { return c.type_ == text.type; });
+  if (at == conditions.end()) at = conditions.insert(conditions.end(), Condition{});
+  const std::string status = wrong.reason.empty() ? "False" : "True";
+  if (at->status != status) at->lastTransitionTime = now.floor_seconds();
+  at->type_ = std::string(text.type);
+  at->status = status;
+  at->reason = wrong.reason.empty() ? std::string(text.reason) : wrong.reason;
+  at->message = wrong.reason.empty() ? std::string(text.message) : wrong.message;
+}
+
+}  // namespace
+
+struct NamespaceLifecycle::Look {
+  std::shared_ptr<Namespace> space;
+  std::vector<const KindInfo*> kinds;  // pods first; what is done is taken from the front
+  bool pods_left = false;
+  std::int64_t estimate = 0;  // seconds until the rest may be gone
+  bool failed = false;
+  std::map<std::string, std::size_t> remaining{};   // by "configmaps." or "jobs.batch"
+  std::map<std::string, std::size_t> finalizers{};  // by name
+};
+
+NamespaceLifecycle::NamespaceLifecycle(Loop& loop, api::ApiClient& client)
+    : loop_(loop),
+      client_(client),
+      lane_(loop.new_lane()),
+      namespaces_(loop, client, {&Namespace::info(), {}, {}, {}}),
+      alive_(std::make_shared<int>(0)) {
+  namespaces_.add_handler([this](const ObjectPtr& before, const ObjectPtr& after) {
+    if (after == nullptr) {
+      timers_.erase(before->metadata.name);
+      failures_.erase(before->metadata.name);
+      return;
+    }
+    const bool was = before != nullptr && before->metadata.deletionTimestamp;
+    if (after->metadata.deletionTimestamp && !was) schedule(after->metadata.name, first_look);
+  });
+}
+
+NamespaceLifecycle::~NamespaceLifecycle() = default;
+
+void NamespaceLifecycle::start() { namespaces_.start(); }
+
+void NamespaceLifecycle::schedule(const std::string& name, Duration delay) {
+  timers_[name] = loop_.after(lane_, delay, [this, name] { begin(name); });
+}
+
+void NamespaceLifecycle::call(api::Request request, api::Completion then) {
+  client_.call(std::move(request), [alive = std::weak_ptr<int>(alive_),
+                                    then = std::move(then)](Result<api::Response> answer) mutable {
+    if (!alive.expired()) then(std::move(answer));
+  });
+}
+
+void NamespaceLifecycle::retry(const std::string& name) {
+  const int failures = std::min(failures_[name]++, 20);
+  schedule(name, std::min<Duration>(first_retry * (1LL << failures), last_retry));
+}
+
+void NamespaceLifecycle::begin(const std::string& name) {
+  call(api::get(Namespace::info(), {}, name), [this, name](Result<api::Response> answer) {
+    if (!answer) {
+      if (answer.error().reason != Reason::not_found) retry(name);
+      return;
+    }
+    auto look = std::make_shared<Look>();
+    look->space = std::static_pointer_cast<Namespace>(answer->object->clone());
+    if (!look->space->metadata.deletionTimestamp || !holds(*look->space)) return;
+    look->kinds.push_back(&Pod::info());
+    for (const KindInfo* kind : client_.kinds().all())
+      if (kind->namespaced && kind != &Pod::info()) look->kinds.push_back(kind);
+    empty_next(look);
+  });
+}
+
+void NamespaceLifecycle::empty_next(const LookPtr& look) {
+  if (look->kinds.empty() || look->pods_left) return conclude(look);
+  const KindInfo& kind = *look->kinds.front();
+  look->kinds.erase(look->kinds.begin());
+  api::Request request;
+  request.verb = api::Verb::remove_collection;
+  request.target = {&kind, look->space->metadata.name, {}, {}};
+  request.remove.propagation = api::Propagation::background;
+  call(std::move(request), [this, look, &kind](const Result<api::Response>& answer) {
+    look->failed = look->failed || !answer;
+    count_rest(look, kind);
+  });
+}
+
+// What is still there, and how long it may need.
+void NamespaceLifecycle::count_rest(const LookPtr& look, const KindInfo& kind) {
+  call(api::list(kind, look->space->metadata.name),
+       [this, look, &kind](Result<api::Response> answer) {
+         look->failed = look->failed || !answer;
+         if (!answer || answer->items.empty()) return empty_next(look);
+         const bool pods = &kind == &Pod::info();
+         look->pods_left = pods;
+         for (const ObjectPtr& object : answer->items) {
+           if (pods) {
+             const auto& pod = static_cast<const Pod&>(*object);
+             look->estimate =
+                 std::max(look->estimate, pod.spec->terminationGracePeriodSeconds.value_or(0));
+           }
+           for (const std::string& name : object->metadata.finalizers) {
+             ++look->finalizers[name];
+             look->estimate = std::max(look->estimate, finalizer_estimate);
+           }
+         }
+         // Pods that only need their time are not worth a condition.
+         if (!pods || !look->finalizers.empty())
+           look->remaining[kind.group.empty() ? kind.plural + "." : kind.resource()] =
+               answer->items.size();
+         empty_next(look);
+       });
+}
+
+void NamespaceLifecycle::conclude(const LookPtr& look) {
+  std::map<std::string_view, Finding> wrong;
+  const auto list = [](const std::map<std::string, std::size_t>& counts, std::string_view format) {
+    std::vector<std::string> parts;
+    for (const auto& [name, count] : counts)
+      parts.push_back(fmt::format(fmt::runtime(format), name, count));
+    return fmt::format("{}", fmt::join(parts, ", "));
+  };
+  if (!look->remaining.empty())
+    wrong["NamespaceContentRemaining"] = {
+        "SomeResourcesRemain",
+        "Some resources are remaining: " + list(look->remaining, "{} has {} resource instances")};
+  if (!look->finalizers.empty())
+    wrong["NamespaceFinalizersRemaining"] = {
+        "SomeFinalizersRemain", "Some content in the namespace has finalizers remaining: " +
+                                    list(look->finalizers, "{} in {} resource instances")};
+  for (const ConditionText& text : fine)
+    set_condition(look->space->status.conditions, text, wrong[text.type], loop_.now());
+  look->space->metadata.resourceVersion.clear();
+  call(api::update(look->space, "status"), [this, look](const Result<api::Response>& answer) {
+    const std::string& name = look->space->metadata.name;
+    if (!answer || look->failed) return retry(name);
+    failures_.erase(name);
+    const bool rest = look->pods_left || !look->remaining.empty();
+    if (!rest) return finalize(look);
+    if (look->estimate == 0) return retry(name);
+    schedule(name, std::chrono::seconds(look->estimate / 2 + 1));
+  });
+}
+
+void NamespaceLifecycle::finalize(const LookPtr& look) {
+  auto space = std::static_pointer_cast<Namespace>(look->space->clone());
+  std::erase(space->spec.finalizers, finalizer);
+  call(api::update(space, "finalize"), [this, look](const Result<api::Response>& answer) {
+    if (!answer && answer.error().reason != Reason::not_found) retry(look->space->metadata.name);
+  });
+}
+
+}  // namespace ddptwin

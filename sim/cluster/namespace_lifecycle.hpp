@@ -1,0 +1,42 @@
+// The namespace controller: empties a namespace that is being deleted, then lets it go
+// (spec/kubernetes.md section 1.17).
+#pragma once
+
+#include "api/informer.hpp"
+#include "objects/core_v1.hpp"
+
+namespace ddptwin {
+
+// Pods go first, each with its own grace; while one is left nothing else is touched. It looks five
+// seconds after the deletion, then again after half of the time that the rest is likely to need.
+class NamespaceLifecycle {
+ public:
+  NamespaceLifecycle(Loop& loop, api::ApiClient& client);
+  ~NamespaceLifecycle();
+
+  void start();
+
+ private:
+  // One look at one namespace.
+  struct Look;
+  using LookPtr = std::shared_ptr<Look>;
+
+  void schedule(const std::string& name, Duration delay);
+  void begin(const std::string& name);
+  void empty_next(const LookPtr& look);
+  void count_rest(const LookPtr& look, const KindInfo& kind);
+  void conclude(const LookPtr& look);
+  void finalize(const LookPtr& look);
+  void retry(const std::string& name);
+  void call(api::Request request, api::Completion then);
+
+  Loop& loop_;
+  api::ApiClient& client_;
+  Lane lane_;
+  api::Informer namespaces_;
+  std::map<std::string, Timer, std::less<>> timers_{};
+  std::map<std::string, int, std::less<>> failures_{};
+  std::shared_ptr<int> alive_;
+};
+
+}  // namespace ddptwin

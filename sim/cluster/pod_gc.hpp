@@ -1,0 +1,43 @@
+// The pod garbage collector: pods that no kubelet will ever end (spec/kubernetes.md section 7).
+#pragma once
+
+#include "api/informer.hpp"
+
+namespace ddptwin {
+
+// Looks every 20 seconds for finished pods beyond a threshold, pods of nodes that are gone for 40
+// seconds, and terminating pods that were never placed; marks them Failed and deletes them with
+// grace 0.
+class PodGarbageCollector {
+ public:
+  struct Options {
+    std::size_t finished_threshold = 12'500;
+  };
+
+  PodGarbageCollector(Loop& loop, api::ApiClient& client, Options options);
+  PodGarbageCollector(Loop& loop, api::ApiClient& client)
+      : PodGarbageCollector(loop, client, Options()) {}
+  ~PodGarbageCollector();
+
+  void start();
+
+ private:
+  void look();
+  void collect_finished();
+  void collect_orphaned();
+  void collect_unscheduled();
+  void mark_and_remove(const ObjectPtr& pod, std::string reason, std::string message);
+  void remove(const Object& pod);
+
+  Loop& loop_;
+  api::ApiClient& client_;
+  Options options_;
+  Lane lane_;
+  api::Informer pods_;
+  api::Informer nodes_;
+  std::map<std::string, Time, std::less<>> missing_since_{};  // by node name
+  Timer next_{};
+  std::shared_ptr<int> alive_;
+};
+
+}  // namespace ddptwin
