@@ -126,8 +126,9 @@ class Zygote {
   // pod's it may go to another's; back to its own only if the user namespace it is in owns that.
   bool choose_pid_namespace(int wanted) {
     if (wanted < 0 && !has_chosen_) return true;
-    has_chosen_ = true;
-    return ::setns(wanted < 0 ? own_pid_namespace_ : wanted, CLONE_NEWPID) == 0;
+    if (::setns(wanted < 0 ? own_pid_namespace_ : wanted, CLONE_NEWPID) != 0) return false;
+    has_chosen_ = wanted >= 0;
+    return true;
   }
 
   [[noreturn]] void become(const Spawn& spawn, int report) {
@@ -197,7 +198,7 @@ class Zygote {
   sigset_t usual_signals_{};
   int signals_ = -1;
   int own_pid_namespace_ = -1;
-  bool has_chosen_ = false;  // a PID namespace for children, ever
+  bool has_chosen_ = false;  // another PID namespace than its own for children
   int nothing_ = -1;
   std::vector<Child> children_;
 };
