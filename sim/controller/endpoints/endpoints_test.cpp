@@ -20,6 +20,8 @@ using testing::IsEmpty;
 
 class FakeCache final : public Cache {
  public:
+  using Cache::find;
+  using Cache::list;
   void put(const std::shared_ptr<Object>& object) {
     if (object->metadata.uid.empty()) object->metadata.uid = "uid-" + object->metadata.name;
     objects_[&object->kind()][key_of(object->metadata)] = object;
@@ -39,6 +41,12 @@ class FakeCache final : public Cache {
     if (of_kind == objects_.end()) return found;
     for (const auto& [key, object] : of_kind->second)
       if (namespace_.empty() || object->metadata.namespace_ == namespace_) found.push_back(object);
+    return found;
+  }
+
+  std::vector<const KindInfo*> kinds() const override {
+    std::vector<const KindInfo*> found;
+    for (const auto& [kind, objects] : objects_) found.push_back(kind);
     return found;
   }
 

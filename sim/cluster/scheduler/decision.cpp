@@ -1,0 +1,59 @@
+#include "cluster/scheduler/decision.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cluster/scheduler/score.hpp"
+
+namespace ddptwin::scheduler {
+
+std::optional<Refusal> refusal_with_nominated(const PodInfo& pod, const NodeInfo& node,
+                                              const ClusterView& view) {
+  const std::string& name = node.node->metadata.name;
+  std::vector<PodInfoPtr> before = view.nominated_to(name, pod);
+  std::erase_if(before, [&](const PodInfoPtr& other) { return other->priority < pod.priority; });
+  if (!before.empty()) {
+    ClusterView promised = view;
+    for (const PodInfoPtr& other : before) promised.try_add(name, other);
+    if (auto refusal = refusal_of(pod, *promised.find(name), promised)) return refusal;
+  }
+  return refusal_of(pod, node, view);
+}
+
+Decision decide(const PodInfo& pod, const ClusterView& view) {
+  Decision decision;
+  const std::string& nominated = pod.pod->status.nominatedNodeName;
+  if (const NodeInfo* node = view.find(nominated); node != nullptr)
+    if (!refusal_with_nominated(pod, *node, view)) return {.node = nominated};
+  std::int64_t best = -1;
+  for (const NodeInfo* node : view.nodes()) {
+    if (auto refusal = refusal_with_nominated(pod, *node, view)) {
+      decision.refusals.push_back({node, std::move(*refusal)});
+      continue;
+    }
+    const std::int64_t points = score(pod, *node);
+    if (points <= best) continue;
+    best = points;
+    decision.node = node->node->metadata.name;
+  }
+  return decision;
+}
+
+std::vector<std::string> reasons_of(const std::vector<NodeRefusal>& refusals) {
+  std::vector<std::string> reasons;
+  for (const NodeRefusal& refused : refusals)
+    reasons.insert(reasons.end(), refused.refusal.reasons.begin(), refused.refusal.reasons.end());
+  return reasons;
+}
+
+std::string availability_text(std::size_t nodes, const std::vector<std::string>& reasons) {
+  std::map<std::string, int> counts;
+  for (const std::string& reason : reasons) ++counts[reason];
+  std::vector<std::string> parts;
+  for (const auto& [reason, count] : counts) parts.push_back(fmt::format("{} {}", count, reason));
+  std::sort(parts.begin(), parts.end());
+  return fmt::format("0/{} nodes are available: {}.", nodes, fmt::join(parts, ", "));
+}
+
+}  // namespace ddptwin::scheduler

@@ -1,0 +1,47 @@
+// Events as the scheduler writes them: the newer form (eventTime, action, reportingController),
+// where an event that comes again is a series on the first (spec/kubernetes.md §3.2).
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "api/client.hpp"
+#include "objects/core_v1.hpp"
+
+namespace ddptwin::scheduler {
+
+// Of equal events within series_time the second makes the first a series of two; later ones are
+// kept back, as the real recorder does, which would write their number half an hour later. Events
+// are equal when they regard the same version of the same object in the same words.
+class EventSeries {
+ public:
+  static constexpr Duration series_time = std::chrono::minutes(6);
+  static constexpr std::size_t remembered_max = 4096;
+
+  EventSeries(Loop& loop, api::ApiClient& client) : loop_(loop), client_(client) {}
+
+  struct Words {
+    std::string_view type{};
+    std::string_view reason{};
+    std::string_view action{};
+    std::string message{};
+  };
+  void event(const Object& regarding, const Words& words, const Object* related = nullptr);
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string, std::string>;
+  struct Known {
+    std::shared_ptr<const Event> event;
+    Time last{};
+    int count = 1;
+  };
+  void forget_old();
+
+  Loop& loop_;
+  api::ApiClient& client_;
+  std::map<Key, Known> known_{};
+  Time last_name_{};
+};
+
+}  // namespace ddptwin::scheduler

@@ -1,0 +1,114 @@
+#include "cluster/scheduler/preemption.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace ddptwin::scheduler {
+namespace {
+
+constexpr std::string_view not_helpful = "Preemption is not helpful for scheduling";
+constexpr std::string_view no_victims = "No preemption victims found for incoming pod";
+
+Time start_of(const Pod& pod) { return pod.status.startTime.value_or(Time(Duration::max())); }
+
+// Higher priority first, then who started first.
+bool is_more_important(const PodInfoPtr& a, const PodInfoPtr& b) {
+  return std::tuple(-std::int64_t{a->priority}, start_of(*a->pod), key_of(a->pod->metadata)) <
+         std::tuple(-std::int64_t{b->priority}, start_of(*b->pod), key_of(b->pod->metadata));
+}
+
+bool is_being_preempted(const Pod& pod) {
+  if (!pod.metadata.deletionTimestamp) return false;
+  const auto* condition = pod.status.condition("DisruptionTarget");
+  return condition != nullptr && condition->status == "True" &&
+         condition->reason == "PreemptionByScheduler";
+}
+
+// Its earlier victims are still ending on the node it was promised.
+bool waits_for_victims(const PodInfo& pod, const std::vector<NodeRefusal>& refusals,
+                       const ClusterView& view) {
+  const NodeInfo* node = view.find(pod.pod->status.nominatedNodeName);
+  if (node == nullptr) return false;
+  const bool lost = std::any_of(refusals.begin(), refusals.end(), [&](const NodeRefusal& refused) {
+    return refused.node == node && !refused.refusal.curable;
+  });
+  return !lost && std::any_of(node->pods.begin(), node->pods.end(), [&](const auto& placed) {
+    return placed.second->priority < pod.priority && is_being_preempted(*placed.second->pod);
+  });
+}
+
+struct Candidate {
+  std::string node{};
+  std::vector<PodInfoPtr> victims{};
+
+  // Smaller is better.
+  auto cost() const {
+    std::int64_t highest = std::numeric_limits<std::int64_t>::min(), sum = 0;
+    Time earliest(Duration::max());
+    for (const PodInfoPtr& victim : victims)
+      highest = std::max<std::int64_t>(highest, victim->priority);
+    for (const PodInfoPtr& victim : victims) {
+      sum += std::int64_t{victim->priority} - std::numeric_limits<std::int32_t>::min();
+      if (victim->priority == highest) earliest = std::min(earliest, start_of(*victim->pod));
+    }
+    return std::tuple(highest, sum, victims.size(), -earliest.since_epoch().count(), node);
+  }
+};
+
+// All lower ones are thought away, then put back as long as the pod still fits. An error is what
+// the node says instead.
+tl::expected<Candidate, std::vector<std::string>> victims_on(const PodInfo& pod,
+                                                             const NodeInfo& node,
+                                                             const ClusterView& view) {
+  Candidate candidate{.node = node.node->metadata.name};
+  std::vector<PodInfoPtr> lower;
+  for (const auto& [key, placed] : node.pods)
+    if (placed->priority < pod.priority) lower.push_back(placed);
+  if (lower.empty()) return tl::make_unexpected(std::vector{std::string(no_victims)});
+  ClusterView tried = view;
+  for (const PodInfoPtr& placed : lower)
+    tried.try_remove(candidate.node, key_of(placed->pod->metadata));
+  const auto refusal = [&] {
+    return refusal_with_nominated(pod, *tried.find(candidate.node), tried);
+  };
+  if (auto refused = refusal()) return tl::make_unexpected(std::move(refused->reasons));
+  std::sort(lower.begin(), lower.end(), is_more_important);
+  for (const PodInfoPtr& placed : lower) {
+    tried.try_add(candidate.node, placed);
+    if (!refusal()) continue;
+    tried.try_remove(candidate.node, key_of(placed->pod->metadata));
+    candidate.victims.push_back(placed);
+  }
+  return candidate;
+}
+
+}  // namespace
+
+Preemption preempt(const PodInfo& pod, const std::vector<NodeRefusal>& refusals,
+                   const ClusterView& view) {
+  if (pod.pod->spec->preemptionPolicy == "Never")
+    return {.text = "not eligible due to preemptionPolicy=Never.", .eligible = false};
+  if (waits_for_victims(pod, refusals, view))
+    return {.text = "not eligible due to a terminating pod on the nominated node.",
+            .eligible = false};
+  std::vector<std::string> reasons;
+  std::optional<Candidate> best;
+  for (const NodeRefusal& refused : refusals) {
+    if (!refused.refusal.curable) {
+      reasons.emplace_back(not_helpful);
+      continue;
+    }
+    auto candidate = victims_on(pod, *refused.node, view);
+    if (!candidate)
+      reasons.insert(reasons.end(), candidate.error().begin(), candidate.error().end());
+    else if (!best || candidate->cost() < best->cost())
+      best = std::move(*candidate);
+  }
+  if (!best) return {.text = availability_text(refusals.size(), reasons)};
+  Preemption preemption{.node = best->node};
+  for (const PodInfoPtr& victim : best->victims) preemption.victims.push_back(victim->pod);
+  return preemption;
+}
+
+}  // namespace ddptwin::scheduler

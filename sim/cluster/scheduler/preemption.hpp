@@ -1,0 +1,21 @@
+// Whom a pod of higher priority may push aside. Pure (spec/kubernetes.md §3.4).
+#pragma once
+
+#include "cluster/scheduler/decision.hpp"
+
+namespace ddptwin::scheduler {
+
+struct Preemption {
+  std::string node{};             // empty: nobody can be pushed aside
+  std::vector<PodPtr> victims{};  // most important first
+  std::string text{};             // what the message's tail says where there is no node
+  bool eligible = true;           // false: it may not even try, and keeps what it was promised
+};
+
+// The node where the least is lost: the lowest of the highest priorities among its victims, then
+// the smallest sum of priorities, the fewest victims, the latest start of the most important ones,
+// the first name.
+Preemption preempt(const PodInfo& pod, const std::vector<NodeRefusal>& refusals,
+                   const ClusterView& view);
+
+}  // namespace ddptwin::scheduler

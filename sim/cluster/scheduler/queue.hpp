@@ -1,0 +1,58 @@
+// Pods that wait for a node: those to be tried, and those for which something must happen first.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "cluster/scheduler/filters.hpp"
+#include "core/loop.hpp"
+
+namespace ddptwin::scheduler {
+
+// Of those to be tried the highest priority comes first, then who has waited longest since it was
+// last tried. Trying an unschedulable pod again costs no back-off where the queue is otherwise
+// empty, which here is nearly always (SchedulerPopFromBackoffQ); after a failed call to the API
+// the caller delays it. Source: spec/kubernetes.md §3.1, §3.2.
+class SchedulingQueue {
+ public:
+  // New, or known and changed. A change wakes it only where a filter that refused it thinks so.
+  void put(const PodPtr& pod, const ClusterView& view);
+  void drop(const std::string& key) { entries_.erase(key); }
+
+  struct Taken {
+    std::string key;
+    PodInfoPtr pod;
+    int attempts;  // this one included
+  };
+  // The next to be tried; it stays known, neither waiting nor to be tried, until put back.
+  std::optional<Taken> take();
+  // It fitted nowhere, and these filters said so; none: anything that happens may help.
+  void wait(const std::string& key, std::set<std::string_view> refused_by);
+  // To be tried again now.
+  void wake(const std::string& key);
+  void wake_all();
+  // Wakes those whom the event may help.
+  void happened(const ClusterEvent& event, const ClusterView& view);
+
+  bool contains(const std::string& key) const { return entries_.contains(key); }
+  bool has_ready() const;
+
+ private:
+  enum class State : std::uint8_t { ready, taken, waiting };
+  struct Entry {
+    PodInfoPtr pod;
+    State state = State::ready;
+    std::uint64_t since = 0;  // order, not time
+    int attempts = 0;
+    std::set<std::string_view> refused_by{};
+  };
+  static bool may_help(const Entry& entry, const ClusterEvent& event, const ClusterView& view);
+
+  std::map<std::string, Entry> entries_{};
+  std::uint64_t last_ = 0;
+};
+
+}  // namespace ddptwin::scheduler

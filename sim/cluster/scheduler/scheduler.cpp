@@ -1,0 +1,263 @@
+#include "cluster/scheduler/scheduler.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+namespace ddptwin {
+namespace {
+
+using namespace scheduler;
+namespace json = boost::json;
+
+constexpr Duration sync_poll = std::chrono::milliseconds(100);  // WaitForCacheSync
+constexpr Duration error_delay_first = std::chrono::seconds(1);
+constexpr Duration error_delay_max = std::chrono::seconds(10);
+constexpr std::string_view preempted_message =
+    "default-scheduler: preempting to accommodate a higher priority pod";
+
+bool is_placed(const Pod& pod) { return !pod.spec->nodeName.empty(); }
+
+// Waits for this scheduler to act.
+bool is_waiting(const Pod& pod) {
+  return !is_placed(pod) && !has_ended(pod) && pod.spec->schedulerName == Scheduler::name &&
+         pod.spec->schedulingGates.empty();
+}
+
+bool counts(const Pod* pod) { return pod != nullptr && is_placed(*pod) && !has_ended(*pod); }
+
+Duration error_delay(int attempts) {
+  Duration delay = error_delay_first;
+  for (int i = 1; i < attempts && delay < error_delay_max; ++i) delay *= 2;
+  return std::min(delay, error_delay_max);
+}
+
+std::string name_of(const Pod& pod) { return key_of(pod.metadata); }
+
+}  // namespace
+
+Scheduler::Scheduler(Loop& loop, api::ApiClient& client, Trace& trace)
+    : loop_(loop),
+      client_(client),
+      trace_(trace),
+      lane_(loop.new_lane()),
+      namespaces_(loop, client, {.kind = &Namespace::info()}),
+      nodes_(loop, client, {.kind = &Node::info()}),
+      pods_(loop, client, {.kind = &Pod::info()}),
+      events_(loop, client),
+      alive_(std::make_shared<int>(0)) {
+  namespaces_.add_handler([this](const auto& b, const auto& a) { on_namespace(b, a); });
+  nodes_.add_handler([this](const auto& b, const auto& a) { on_node(b, a); });
+  pods_.add_handler([this](const auto& b, const auto& a) { on_pod(b, a); });
+}
+
+Scheduler::~Scheduler() = default;
+
+void Scheduler::start() {
+  for (api::Informer* informer : {&namespaces_, &nodes_, &pods_}) informer->start();
+}
+
+bool Scheduler::synced() const { return namespaces_.synced() && nodes_.synced() && pods_.synced(); }
+
+void Scheduler::on_namespace(const ObjectPtr& before, const ObjectPtr& after) {
+  if (after)
+    view_.put_namespace(after->metadata.name, *after->metadata.labels);
+  else
+    view_.drop_namespace(before->metadata.name);
+}
+
+void Scheduler::on_node(const ObjectPtr& before, const ObjectPtr& after) {
+  if (!after) return view_.drop_node(before->metadata.name);
+  view_.put_node(as<Node>(after));
+  happened({.kind = before ? ClusterEvent::Kind::node_changed : ClusterEvent::Kind::node_added,
+            .node_before = as<Node>(before),
+            .node_after = as<Node>(after)});
+}
+
+// A pod is in the view from its placing to its end, in the queue before.
+void Scheduler::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
+  const PodPtr old = as<Pod>(before), now = as<Pod>(after);
+  const std::string key = key_of((now ? now : old)->metadata);
+  if (!now || is_placed(*now) || has_ended(*now)) assumed_.erase(key);
+  // Older than this scheduler's own decision, of which the cache has not heard yet.
+  if (assumed_.contains(key)) return;
+  if (now)
+    view_.put_pod(now);
+  else
+    view_.drop_pod(key);
+  const bool did = counts(old.get()), does = counts(now.get());
+  if (!did && does) happened({.kind = ClusterEvent::Kind::pod_placed, .pod_after = now});
+  if (did && !does) happened({.kind = ClusterEvent::Kind::pod_freed, .pod_before = old});
+  if (did && does && *old->metadata.labels != *now->metadata.labels)
+    happened({.kind = ClusterEvent::Kind::pod_relabelled, .pod_before = old, .pod_after = now});
+  if (now && is_waiting(*now)) {
+    queue_.put(now, view_);
+  } else {
+    queue_.drop(key);
+    retries_.erase(key);
+  }
+  pump();
+}
+
+void Scheduler::happened(const ClusterEvent& event) {
+  queue_.happened(event, view_);
+  pump();
+}
+
+void Scheduler::pump() {
+  if (pumping_ || !queue_.has_ready()) return;
+  pumping_ = true;
+  loop_.post(lane_, [this] { schedule_next(); });
+}
+
+void Scheduler::schedule_next() {
+  pumping_ = false;
+  if (!synced()) {
+    poll_ = loop_.after(lane_, sync_poll, [this] { pump(); });
+    return;
+  }
+  if (const auto taken = queue_.take()) schedule(*taken);
+  pump();
+}
+
+void Scheduler::schedule(const SchedulingQueue::Taken& taken) {
+  const Pod& pod = *taken.pod->pod;
+  retries_.erase(taken.key);
+  if (pod.metadata.deletionTimestamp) {
+    events_.event(pod, {"Warning", "FailedScheduling", "Scheduling",
+                        "skip schedule deleting pod: " + name_of(pod)});
+    return queue_.drop(taken.key);
+  }
+  const Decision decision = decide(*taken.pod, view_);
+  if (decision.node.empty()) return fail(taken, decision);
+  bind(taken, decision.node);
+}
+
+void Scheduler::bind(const SchedulingQueue::Taken& taken, const std::string& node) {
+  const Pod& pod = *taken.pod->pod;
+  record(pod, node);
+  auto assumed = std::static_pointer_cast<Pod>(pod.clone());
+  assumed->spec.edit().nodeName = node;
+  view_.put_pod(assumed);
+  assumed_.insert(taken.key);
+  api::Request request;
+  request.verb = api::Verb::create;
+  request.target = {&Pod::info(), pod.metadata.namespace_, pod.metadata.name, "binding"};
+  request.body = RawJson(json::object{
+      {"apiVersion", "v1"},
+      {"kind", "Binding"},
+      {"metadata", json::object{{"name", pod.metadata.name}, {"uid", pod.metadata.uid}}},
+      {"target", json::object{{"kind", "Node"}, {"name", node}}}});
+  client_.call(std::move(request), [this, taken, node, alive = std::weak_ptr<int>(alive_)](
+                                       const Result<api::Response>& result) {
+    if (alive.expired()) return;
+    on_bound(taken, node, result ? Status() : tl::make_unexpected(result.error()));
+  });
+}
+
+void Scheduler::on_bound(const SchedulingQueue::Taken& taken, const std::string& node,
+                         const Status& result) {
+  const Pod& pod = *taken.pod->pod;
+  if (result) {
+    events_.event(pod, {"Normal", "Scheduled", "Binding",
+                        fmt::format("Successfully assigned {} to {}", name_of(pod), node)});
+    return queue_.drop(taken.key);
+  }
+  // What the cache says of it is true again.
+  assumed_.erase(taken.key);
+  if (const auto known = as<Pod>(pods_.find(taken.key)))
+    view_.put_pod(known);
+  else
+    view_.drop_pod(taken.key);
+  record(pod, "binding refused: " + result.error().message);
+  if (!queue_.contains(taken.key)) return;
+  const std::string message = "binding rejected: " + result.error().message;
+  events_.event(pod, {"Warning", "FailedScheduling", "Scheduling", message});
+  write_condition(pod, "SchedulerError", message, std::nullopt);
+  retries_[taken.key] = loop_.after(lane_, error_delay(taken.attempts), [this, key = taken.key] {
+    queue_.wake(key);
+    pump();
+  });
+}
+
+void Scheduler::fail(const SchedulingQueue::Taken& taken, const Decision& decision) {
+  const Pod& pod = *taken.pod->pod;
+  std::string message = "no nodes available to schedule pods";
+  std::optional<std::string> nominated;
+  Preemption preemption;
+  std::set<std::string_view> refused_by;
+  if (!view_.empty()) {
+    for (const NodeRefusal& refused : decision.refusals) refused_by.insert(refused.refusal.filter);
+    message = availability_text(decision.refusals.size(), reasons_of(decision.refusals));
+    preemption = preempt(*taken.pod, decision.refusals, view_);
+    if (preemption.node.empty())
+      message += " no new claims to deallocate, preemption: " + preemption.text;
+    if (preemption.eligible) nominated = preemption.node;
+  }
+  record(pod, message);
+  queue_.wait(taken.key, std::move(refused_by));
+  retries_[taken.key] = loop_.after(lane_, retry_max, [this, key = taken.key] {
+    queue_.wake(key);
+    pump();
+  });
+  if (nominated) view_.nominate(taken.pod, *nominated);
+  events_.event(pod, {"Warning", "FailedScheduling", "Scheduling", message});
+  write_condition(pod, "Unschedulable", message, nominated);
+  for (const PodPtr& victim : preemption.victims) evict(*victim, pod, preemption.node);
+}
+
+// The victim keeps its own grace; it is marked first, so that its owner can tell why it went.
+void Scheduler::evict(const Pod& victim, const Pod& preemptor, const std::string& node) {
+  if (victim.metadata.deletionTimestamp) return;
+  json::object condition{{"type", "DisruptionTarget"},
+                         {"observedGeneration", victim.metadata.generation},
+                         {"status", "True"},
+                         {"lastProbeTime", nullptr},
+                         {"lastTransitionTime", format_rfc3339(loop_.now())},
+                         {"reason", "PreemptionByScheduler"},
+                         {"message", preempted_message}};
+  json::object body{{"status", json::object{{"conditions", json::array{std::move(condition)}}}}};
+  client_.call(api::patch(victim, api::PatchType::strategic, std::move(body), "status"),
+               [](const Result<api::Response>&) {});
+  client_.call(api::remove(victim), [](const Result<api::Response>&) {});
+  events_.event(victim,
+                {"Normal", "Preempted", "Preempting",
+                 fmt::format("Preempted by pod {} on node {}", preemptor.metadata.uid, node)},
+                &preemptor);
+}
+
+// Written only where it says something new; the time of the change stays while it is about words.
+void Scheduler::write_condition(const Pod& pod, std::string_view reason, const std::string& message,
+                                const std::optional<std::string>& nominated) {
+  const auto* old = pod.status.condition("PodScheduled");
+  const bool was_false = old != nullptr && old->status == "False";
+  json::object status;
+  if (!was_false || old->reason != reason || old->message != message) {
+    const Time since =
+        was_false && old->lastTransitionTime ? *old->lastTransitionTime : loop_.now();
+    json::object condition{{"type", "PodScheduled"},
+                           {"observedGeneration", pod.metadata.generation},
+                           {"status", "False"},
+                           {"lastProbeTime", nullptr},
+                           {"lastTransitionTime", format_rfc3339(since)},
+                           {"reason", reason},
+                           {"message", message}};
+    status.emplace("conditions", json::array{std::move(condition)});
+  }
+  if (nominated && *nominated != pod.status.nominatedNodeName)
+    status.emplace("nominatedNodeName", nominated->empty() ? Json() : Json(*nominated));
+  if (status.empty()) return;
+  client_.call(api::patch(pod, api::PatchType::strategic,
+                          json::object{{"status", std::move(status)}}, "status"),
+               [](const Result<api::Response>&) {});
+}
+
+void Scheduler::record(const Pod& pod, std::string text) {
+  trace_.write({.kind = RecordKind::schedule,
+                .actor = name,
+                .subject = name_of(pod),
+                .text = std::move(text)});
+}
+
+}  // namespace ddptwin

@@ -1,0 +1,65 @@
+// kube-scheduler: watches pods and nodes, gives each pod a node, pushes lesser pods aside where
+// that helps, and says why where nothing does (spec/kubernetes.md §3).
+#pragma once
+
+#include <memory>
+
+#include "api/informer.hpp"
+#include "cluster/scheduler/decision.hpp"
+#include "cluster/scheduler/event_series.hpp"
+#include "cluster/scheduler/preemption.hpp"
+#include "cluster/scheduler/queue.hpp"
+#include "core/trace.hpp"
+
+namespace ddptwin {
+
+// One pod a loop step. A decision counts at once (the pod is assumed to be there) and is taken back
+// when the API refuses the binding. Talks to the cluster through its client alone.
+class Scheduler {
+ public:
+  static constexpr std::string_view name = "default-scheduler";
+  // An unschedulable pod is tried again after so long, whatever happens.
+  static constexpr Duration retry_max = std::chrono::minutes(5);
+
+  // All outlive the scheduler.
+  Scheduler(Loop& loop, api::ApiClient& client, Trace& trace);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  void start();
+
+ private:
+  void on_pod(const ObjectPtr& before, const ObjectPtr& after);
+  void on_node(const ObjectPtr& before, const ObjectPtr& after);
+  void on_namespace(const ObjectPtr& before, const ObjectPtr& after);
+  void happened(const scheduler::ClusterEvent& event);
+  void pump();
+  void schedule_next();
+  void schedule(const scheduler::SchedulingQueue::Taken& taken);
+  void bind(const scheduler::SchedulingQueue::Taken& taken, const std::string& node);
+  void on_bound(const scheduler::SchedulingQueue::Taken& taken, const std::string& node,
+                const Status& result);
+  void fail(const scheduler::SchedulingQueue::Taken& taken, const scheduler::Decision& decision);
+  void evict(const Pod& victim, const Pod& preemptor, const std::string& node);
+  void write_condition(const Pod& pod, std::string_view reason, const std::string& message,
+                       const std::optional<std::string>& nominated);
+  void record(const Pod& pod, std::string text);
+  bool synced() const;
+
+  Loop& loop_;
+  api::ApiClient& client_;
+  Trace& trace_;
+  Lane lane_;
+  api::Informer namespaces_, nodes_, pods_;
+  scheduler::ClusterView view_{};
+  scheduler::SchedulingQueue queue_{};
+  scheduler::EventSeries events_;
+  std::set<std::string> assumed_{};         // keys of pods bound here, not yet seen placed
+  std::map<std::string, Timer> retries_{};  // by pod key
+  Timer poll_{};
+  bool pumping_ = false;
+  std::shared_ptr<int> alive_;  // completions hold it weakly
+};
+
+}  // namespace ddptwin
