@@ -1,4 +1,4 @@
-"""A rank as a user would write it: stock DistributedDataParallel, DistributedSampler, SGD, over env://.
+"""A rank as a user would write it: stock DistributedDataParallel and DistributedSampler over env://.
 
 It has the model and the data of torch_model.cpp and data.hpp, so that it can share a group with
 ddptwin-worker; the last line is the worker's own, with a hash of the parameters' bytes.
@@ -18,7 +18,8 @@ class Numbers(Dataset):
         return 1024
 
     def __getitem__(self, sample):
-        mixed = [((sample * 2654435761 + column * 2246822519) & 0xFFFFFFFF) >> 22 for column in range(FEATURES)]
+        mixed = [((sample * 2654435761 + column * 2246822519) & 0xFFFFFFFF) >> 22
+                 for column in range(FEATURES)]
         features = (torch.tensor(mixed, dtype=torch.float32) - 512) / 512
         return features, features[0:1] * 0.5 - features[1:2] + features[2:3] * 0.25
 
@@ -56,7 +57,8 @@ def main():
             done += 1
             print(f"step {done}/{steps} rank {rank} loss {loss.item():.4f}", flush=True)
             if done == steps:
-                print(f"finished rank {rank} steps {steps} parameters {fnv1a(net.parameters()):016x}")
+                parameters = fnv1a(net.parameters())
+                print(f"finished rank {rank} steps {steps} parameters {parameters:016x}")
                 return
 
 
