@@ -1,4 +1,4 @@
-"""A rank as a user would write it: stock DistributedDataParallel and DistributedSampler over env://.
+"""A rank as a user would write it: stock DistributedDataParallel and DistributedSampler, env://.
 
 It has the model and the data of torch_model.cpp and data.hpp, so that it can share a group with
 ddptwin-worker; the last line is the worker's own, with a hash of the parameters' bytes.
