@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include "controller/pytorchjob/pass.hpp"
+#include "controller/pytorchjob/pods.hpp"
 #include "objects/codec.hpp"
 
 namespace ddptwin::controller::pytorchjob {
@@ -21,17 +22,6 @@ bool is_volcano(const Settings& settings) { return lower(settings.gang_scheduler
 
 std::string scheduler_name(const Settings& settings) {
   return is_volcano(settings) ? std::string(volcano) : settings.gang_scheduler;
-}
-
-// Any replica's template names another scheduler than the gang's: its name is then left, and every
-// pod that is made says so.
-bool has_foreign_scheduler(const Pass& pass) {
-  const std::string gang = scheduler_name(pass.settings);
-  for (const auto& [type, spec] : replica_specs(pass.job)) {
-    const std::string& named = spec.template_.spec->schedulerName;
-    if (!named.empty() && named != gang) return true;
-  }
-  return false;
 }
 
 const json::object* member(const ObjectPtr& group, std::string_view name) {
@@ -117,6 +107,14 @@ Step waiting_step(const Pass& pass) {
 
 }  // namespace
 
+bool has_foreign_scheduler(const PyTorchJob& job, std::string_view gang) {
+  for (const auto& [type, spec] : replica_specs(job)) {
+    const std::string& named = spec.template_.spec->schedulerName;
+    if (!named.empty() && named != gang) return true;
+  }
+  return false;
+}
+
 ResourceList min_resources(const PyTorchJob& job, int members,
                            const std::vector<std::string>& order) {
   ResourceList sum;
@@ -159,7 +157,7 @@ bool sync_pod_group(Pass& pass) {
 
 void decorate_for_gang(Pass& pass, Pod& pod, std::string_view type) {
   if (pass.settings.gang_scheduler.empty()) return;
-  if (has_foreign_scheduler(pass))
+  if (has_foreign_scheduler(pass.job, scheduler_name(pass.settings)))
     pass.event(rules::foreign_scheduler, warning,
                pass.profile().set_event_reasons ? "SetPodTemplateSchedulerName"
                                                 : "SettedPodTemplateSchedulerName",

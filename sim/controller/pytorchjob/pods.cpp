@@ -1,4 +1,6 @@
 // The pods of one replica type (spec/pytorchjob.md §3.1, §4.3).
+#include "controller/pytorchjob/pods.hpp"
+
 #include <algorithm>
 
 #include "controller/pytorchjob/environment.hpp"
@@ -20,10 +22,6 @@ void add_labels(const Pass& pass, StringMap& labels, std::string_view type, int 
   labels[std::string(label::replica_type)] = lower(type);
   labels[std::string(label::replica_index)] = std::to_string(index);
   if (is_master_role(pass, type, index)) labels[std::string(label::job_role)] = "master";
-}
-
-std::string pod_restart_policy(const std::string& replica_policy) {
-  return replica_policy == "ExitCode" ? "Never" : replica_policy;
 }
 
 // Everything of the pod but its environment, and what the gang scheduler adds.
@@ -125,6 +123,12 @@ void handle_failed(Pass& pass, const std::string& type, const ReplicaSpec& spec,
   }
 }
 
+}  // namespace
+
+std::string pod_restart_policy(const std::string& replica_policy) {
+  return replica_policy == "ExitCode" ? "Never" : replica_policy;
+}
+
 // Counted from the list, also when it was deleted a moment ago.
 void count(ReplicaStatus& counters, const Pod& pod) {
   if (pod.status.phase == "Running")
@@ -134,8 +138,6 @@ void count(ReplicaStatus& counters, const Pod& pod) {
   else if (pod.status.phase == "Failed")
     ++counters.failed;
 }
-
-}  // namespace
 
 void reconcile_pods(Pass& pass, const std::string& type) {
   const ReplicaSpec& spec = *replica_spec(pass.job, type);

@@ -1,0 +1,391 @@
+#include "conversation.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <regex>
+
+#include "api/path.hpp"
+#include "api/status.hpp"
+#include "cluster/script_runtime.hpp"
+#include "cluster/store.hpp"
+#include "objects/codec.hpp"
+
+namespace ddptwin::conformance {
+namespace {
+
+namespace json = boost::json;
+using Fault = std::optional<std::string>;
+
+constexpr const char* actor = "python-requests";
+constexpr std::int64_t start_of_time = 1'767'225'600;  // 2026-01-01T00:00:00Z
+constexpr std::uint64_t seed = 1;
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> short_paths{{
+    {"P", "/api/v1/namespaces/default/pods"},
+    {"C", "/api/v1/namespaces/default/configmaps"},
+    {"S", "/apis/apps/v1/namespaces/default/statefulsets"},
+    {"L", "/apis/coordination.k8s.io/v1/namespaces/default/leases"},
+    {"N", "/api/v1/namespaces/default"},
+}};
+
+constexpr std::array<std::pair<std::string_view, api::PatchType>, 4> patch_types{{
+    {"merge", api::PatchType::merge},
+    {"strategic", api::PatchType::strategic},
+    {"json", api::PatchType::json},
+    {"apply", api::PatchType::apply},
+}};
+
+std::string text(const json::object& object, std::string_view key) {
+  const Json* member = object.if_contains(key);
+  return member != nullptr && member->is_string() ? std::string(member->get_string())
+                                                  : std::string();
+}
+
+bool is_set(const json::object& object, std::string_view key) {
+  const Json* member = object.if_contains(key);
+  return member != nullptr && member->is_bool() && member->get_bool();
+}
+
+api::Verb verb_of(std::string_view method, const api::Target& target) {
+  if (method == "POST") return api::Verb::create;
+  if (method == "PUT") return api::Verb::update;
+  if (method == "PATCH") return api::Verb::patch;
+  if (method == "DELETE")
+    return target.name.empty() ? api::Verb::remove_collection : api::Verb::remove;
+  return target.name.empty() ? api::Verb::list : api::Verb::get;
+}
+
+Json body_of(const api::Response& response, bool is_list) {
+  if (response.body.get() != nullptr) return *response.body.get();
+  if (!is_list) return response.object ? encode(*response.object) : Json(json::object());
+  json::array items;
+  for (const ObjectPtr& item : response.items) items.push_back(encode(*item));
+  json::object metadata{{"resourceVersion", response.resource_version}};
+  if (!response.continue_.empty()) metadata["continue"] = response.continue_;
+  if (response.remaining) metadata["remainingItemCount"] = *response.remaining;
+  return json::object{{"metadata", std::move(metadata)}, {"items", std::move(items)}};
+}
+
+// A part of a path: a name, an index, or the element whose member says so ([type=Ready]).
+struct Part {
+  std::string name{};
+  std::optional<std::size_t> index{};
+  std::string wanted{};  // of the element: its member `name` is this
+};
+
+// What stands in brackets.
+Part bracket(std::string_view text) {
+  if (text.starts_with('\'')) return {std::string(text.substr(1, text.size() - 2)), {}, {}};
+  if (const std::size_t equal = text.find('='); equal != std::string_view::npos)
+    return {std::string(text.substr(0, equal)), {}, std::string(text.substr(equal + 1))};
+  std::size_t index = 0;
+  std::from_chars(text.data(), text.data() + text.size(), index);
+  return {{}, index, {}};
+}
+
+std::vector<Part> parts_of(std::string_view path) {
+  std::vector<Part> parts;
+  while (!path.empty()) {
+    if (path.starts_with('[')) {
+      const std::size_t end = path.find(']');
+      parts.push_back(bracket(path.substr(1, end - 1)));
+      path.remove_prefix(end + 1);
+    } else {
+      const std::size_t end = std::min(path.find_first_of(".["), path.size());
+      parts.push_back({std::string(path.substr(0, end)), {}, {}});
+      path.remove_prefix(end);
+    }
+    if (path.starts_with('.')) path.remove_prefix(1);
+  }
+  return parts;
+}
+
+const Json* part_of(const Json& value, const Part& part) {
+  if (!part.wanted.empty() && value.is_array()) {
+    for (const Json& each : value.get_array())
+      if (each.is_object() && text(each.get_object(), part.name) == part.wanted) return &each;
+    return nullptr;
+  }
+  if (part.index)
+    return value.is_array() && *part.index < value.get_array().size()
+               ? &value.get_array()[*part.index]
+               : nullptr;
+  return value.is_object() ? value.get_object().if_contains(part.name) : nullptr;
+}
+
+// Numbers of either sign's type are the same number; a text that begins with '~' is a pattern.
+bool agrees(const Json& wanted, const Json& got) {
+  if (wanted.is_string() && wanted.get_string().starts_with("~"))
+    return got.is_string() &&
+           std::regex_search(got.get_string().c_str(), std::regex(wanted.get_string().c_str() + 1));
+  return wanted == got;
+}
+
+}  // namespace
+
+const Json* value_at(const Json& value, std::string_view path) {
+  const Json* at = &value;
+  for (const Part& part : parts_of(path))
+    if (at != nullptr) at = part_of(*at, part);
+  return at;
+}
+
+Conversation::Conversation(const json::object& description)
+    : description_(description),
+      loop_(Random(seed).split("loop"), Time(std::chrono::seconds(start_of_time)),
+            VirtualLoop::Order::fifo),
+      runtime_(std::make_unique<ScriptRuntime>(loop_)) {
+  WorldOptions options;
+  options.seed = seed;
+  options.scheduler = is_set(description, "scheduler");
+  options.dns.host = {{"192.168.0.254"}, {"example.org"}, {"timeout:2"}};
+  if (const Json* nodes = description.if_contains("nodes"))
+    for (const Json& node : nodes->as_array()) {
+      NodeOptions made;
+      made.name = text(node.as_object(), "name");
+      made.kubelet = is_set(node.as_object(), "kubelet");
+      made.unschedulable = is_set(node.as_object(), "unschedulable");
+      if (const Json* taints = node.as_object().if_contains("taints"))
+        made.taints = from_json<std::vector<Taint>>(*taints).value_or(std::vector<Taint>());
+      if (const Json* capacity = node.as_object().if_contains("capacity"))
+        made.capacity = from_json<ResourceList>(*capacity).value_or(ResourceList());
+      options.nodes.push_back(std::move(made));
+    }
+  world_ = std::make_unique<World>(loop_, std::move(options), runtime_.get());
+  client_ = world_->client(actor);
+  feed_ = std::make_unique<dns::ZoneFeed>(loop_, *client_, zone_);
+}
+
+Conversation::~Conversation() {
+  watch_.reset();
+  feed_.reset();
+  client_.reset();
+}
+
+Fault Conversation::hold() {
+  world_->start();
+  feed_->start();
+  loop_.run_until(loop_.now() + 1s);
+  int number = 0;
+  for (const Json& each : description_.at("do").as_array()) {
+    ++number;
+    if (Fault fault = step(each.as_object())) return fmt::format("step {}: {}", number, *fault);
+  }
+  return std::nullopt;
+}
+
+Fault Conversation::step(const json::object& step) {
+  if (const Json* seconds = step.if_contains("wait")) {
+    loop_.run_until(loop_.now() + std::chrono::duration_cast<Duration>(
+                                      std::chrono::duration<double>(seconds->to_number<double>())));
+    return std::nullopt;
+  }
+  if (is_set(step, "compact")) {
+    world_->store().compact();
+    return std::nullopt;
+  }
+  if (const Json* pod = step.if_contains("runtime"))
+    return check_values(step.at("has").as_object(),
+                        runtime_->requests("default", pod->as_string().c_str()));
+  if (const Json* exit = step.if_contains("exit")) {
+    const json::object& how = exit->as_object();
+    runtime_->container_exit("default", text(how, "pod"), text(how, "container"),
+                             static_cast<int>(how.at("code").as_int64()), is_set(how, "oom"));
+    return std::nullopt;
+  }
+  if (step.contains("ask")) return ask(step);
+  if (step.contains("watch")) return open_watch(step);
+  if (step.contains("events")) return check_events(step);
+  if (step.contains("absent")) return check_absence(step);
+  int code = 0;
+  const Json body = answer_to(step, code);
+  loop_.drain();
+  save(step, body);
+  return check(step, body, code);
+}
+
+Json Conversation::answer_to(const json::object& step, int& code) {
+  const auto refused = [&](const Error& error) {
+    code = api::code_of(error);
+    return api::status_of(error);
+  };
+  const std::string call = filled(text(step, "call"));
+  const std::size_t space = call.find(' ');
+  const auto path = api::parse_path(world_->kinds(), path_of(call.substr(space + 1)));
+  if (!path) return refused(path.error());
+  api::Request request;
+  request.target = path->target;
+  request.verb = verb_of(call.substr(0, space), path->target);
+  request.list = api::list_options(*path);
+  if (const Json* body = step.if_contains("body")) request.body = RawJson(filled(*body));
+  for (const auto& [name, type] : patch_types)
+    if (text(step, "type") == name) request.patch_type = type;
+  const auto query = [&](const char* name) {
+    const auto found = path->query.find(name);
+    return found != path->query.end() ? found->second : std::string();
+  };
+  request.field_validation = query("fieldValidation");
+  request.field_manager = query("fieldManager");
+  request.dry_run = query("dryRun") == "All";
+  request.force = query("force") == "true";
+  const bool removes =
+      request.verb == api::Verb::remove || request.verb == api::Verb::remove_collection;
+  const auto options = api::delete_options(*path, removes ? request.body.get() : nullptr);
+  if (!options) return refused(options.error());
+  request.remove = *options;
+  const auto result = world_->call(request, actor);
+  if (!result) return refused(result.error());
+  code = result->code;
+  return body_of(*result,
+                 request.verb == api::Verb::list || request.verb == api::Verb::remove_collection);
+}
+
+Fault Conversation::check(const json::object& step, const Json& body, int code) {
+  const std::string shown = json::serialize(body);
+  const Json* wanted = step.if_contains("code");
+  if (wanted != nullptr ? wanted->as_int64() != code : code / 100 != 2)
+    return fmt::format("answers {} {}", code, shown);
+  const std::string message = body.is_object() ? text(body.as_object(), "message") : "";
+  if (step.contains("message") && filled(text(step, "message")) != message)
+    return fmt::format("says \"{}\" instead of \"{}\"", message, filled(text(step, "message")));
+  if (!message.starts_with(text(step, "starts")))
+    return fmt::format("says \"{}\", which does not begin with \"{}\"", message,
+                       text(step, "starts"));
+  if (message.find(text(step, "contains")) == std::string::npos)
+    return fmt::format("says \"{}\", where \"{}\" is missing", message, text(step, "contains"));
+  if (const Json* values = step.if_contains("has"))
+    if (Fault fault = check_values(values->as_object(), body)) return fault;
+  return std::nullopt;
+}
+
+Fault Conversation::check_values(const json::object& wanted, const Json& body) {
+  for (const auto& [path, value] : wanted) {
+    const Json* got = value_at(body, path);
+    if (value.is_null() && got == nullptr) continue;
+    const Json want = filled(value);
+    if (got == nullptr || value.is_null() || !agrees(want, *got))
+      return fmt::format("{} is {} instead of {}", std::string_view(path),
+                         got == nullptr ? "absent" : json::serialize(*got),
+                         value.is_null() ? "absent" : json::serialize(want));
+  }
+  return std::nullopt;
+}
+
+Fault Conversation::open_watch(const json::object& step) {
+  const auto path = api::parse_path(world_->kinds(), path_of(filled(text(step, "watch"))));
+  if (!path) return path.error().message;
+  watch_ = std::make_unique<OpenWatch>();
+  watch_->watch = client_->watch(
+      path->target, api::list_options(*path), [watch = watch_.get()](const api::WatchEvent& event) {
+        Json object = event.object ? encode(*event.object) : Json(json::object());
+        if (event.type == api::WatchEventType::error) object = api::status_of(event.error);
+        watch->events.push_back(
+            json::object{{"type", api::to_string(event.type)}, {"object", std::move(object)}});
+      });
+  loop_.drain();
+  return std::nullopt;
+}
+
+// All events since the last look, in their order: {type, has}.
+Fault Conversation::check_events(const json::object& step) {
+  loop_.drain();
+  const std::vector<Json> events = std::exchange(watch_->events, {});
+  const json::array& wanted = step.at("events").as_array();
+  std::string types;
+  for (const Json& event : events) types += " " + text(event.as_object(), "type");
+  if (events.size() != wanted.size())
+    return fmt::format("{} events instead of {}:{}", events.size(), wanted.size(), types);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const json::object& want = wanted[i].as_object();
+    if (text(want, "type") != text(events[i].as_object(), "type"))
+      return fmt::format("event {} is wrong:{}", i, types);
+    if (const Json* values = want.if_contains("has"))
+      if (Fault fault = check_values(values->as_object(), events[i].at("object"))) return fault;
+  }
+  return std::nullopt;
+}
+
+// "absent: PATH": the answer to a GET is 404.
+Fault Conversation::check_absence(const json::object& step) {
+  int code = 0;
+  const Json body = answer_to(json::object{{"call", "GET " + text(step, "absent")}}, code);
+  if (code == 404) return std::nullopt;
+  return fmt::format("{} is still there: {}", text(step, "absent"), json::serialize(body));
+}
+
+// "ask: TYPE NAME" of the zone that CoreDNS would serve; PTR takes an IPv4 address as well.
+Fault Conversation::ask(const json::object& step) {
+  static constexpr std::array<std::pair<std::string_view, dns::RecordType>, 4> types{
+      {{"A", dns::RecordType::a},
+       {"AAAA", dns::RecordType::aaaa},
+       {"SRV", dns::RecordType::srv},
+       {"PTR", dns::RecordType::ptr}}};
+  const std::string asked = filled(text(step, "ask"));
+  const std::size_t space = asked.find(' ');
+  std::string name = asked.substr(space + 1);
+  if (const auto ip = dns::parse_ipv4(name))
+    name = fmt::format("{}.{}.{}.{}.in-addr.arpa", (*ip)[3], (*ip)[2], (*ip)[1], (*ip)[0]);
+  dns::Question question{dns::Name::parse(name).value(), dns::RecordType::a};
+  for (const auto& [word, type] : types)
+    if (asked.substr(0, space) == word) question.type = type;
+  const dns::Answer answer = zone_.answer(question);
+  const std::string said = dns::to_text(answer), wanted = filled(text(step, "says"));
+  if (said != wanted) return fmt::format("{} is {} instead of {}", asked, said, wanted);
+  const Json* minimum = step.if_contains("minimum");
+  if (minimum == nullptr) return std::nullopt;
+  const auto* soa =
+      answer.authority.empty() ? nullptr : std::get_if<dns::Soa>(&answer.authority.front().data);
+  if (soa == nullptr) return asked + " comes without a SOA";
+  if (soa->minimum != minimum->to_number<std::uint32_t>() ||
+      soa->minimum != answer.authority.front().ttl)
+    return fmt::format("{} has a SOA with minimum {}", asked, soa->minimum);
+  return std::nullopt;
+}
+
+void Conversation::save(const json::object& step, const Json& body) {
+  const Json* names = step.if_contains("save");
+  if (names == nullptr) return;
+  for (const auto& [name, path] : names->as_object()) {
+    const Json* value = value_at(body, path.as_string());
+    if (value != nullptr)
+      saved_[std::string(name)] =
+          value->is_string() ? std::string(value->get_string()) : json::serialize(*value);
+  }
+}
+
+std::string Conversation::filled(std::string_view text) const {
+  std::string out(text);
+  for (const auto& [name, value] : saved_) {
+    const std::string symbol = "$(" + name + ")";
+    for (std::size_t at = out.find(symbol); at != std::string::npos; at = out.find(symbol, at)) {
+      out.replace(at, symbol.size(), value);
+      at += value.size();
+    }
+  }
+  return out;
+}
+
+Json Conversation::filled(const Json& value) const {
+  if (value.is_string()) return Json(filled(std::string_view(value.get_string())));
+  if (value.is_array()) {
+    json::array out;
+    for (const Json& each : value.get_array()) out.push_back(filled(each));
+    return out;
+  }
+  if (!value.is_object()) return value;
+  json::object out;
+  for (const auto& [key, each] : value.get_object()) out[filled(key)] = filled(each);
+  return out;
+}
+
+std::string Conversation::path_of(std::string_view text) const {
+  for (const auto& [short_form, path] : short_paths)
+    if (text == short_form || text.starts_with(std::string(short_form) + "/") ||
+        text.starts_with(std::string(short_form) + "?"))
+      return std::string(path) + std::string(text.substr(short_form.size()));
+  return std::string(text);
+}
+
+}  // namespace ddptwin::conformance
