@@ -1,5 +1,5 @@
-// ddptwin-conformance-kubernetes: the cases of spec/kubernetes.md §8, one line each: ID VERDICT
-// REASON. Exit status 1: a case does not hold.
+// ddptwin-conformance-kubernetes [--quiet] [ID...]: the cases of spec/kubernetes.md §8, one line
+// each: ID, verdict, reason. Exit status 1: a case does not hold.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace {
 namespace json = boost::json;
 
 struct Verdict {
-  std::string_view word{};  // holds, fails, waiting
+  std::string_view word{};  // holds, waits, does not hold
   std::string reason{};
 };
 
@@ -36,11 +36,11 @@ bool has_kind(const std::string& kind) {
 // A case waits where it says so, or where it needs a kind that the twin does not have yet.
 Verdict judge(const json::object& description) {
   if (const std::string reason = text(description, "waiting"); !reason.empty())
-    return {"waiting", reason};
+    return {"waits", reason};
   if (const std::string kind = text(description, "needs"); !kind.empty() && !has_kind(kind))
-    return {"waiting", "the kind " + kind + " is not there yet"};
+    return {"waits", "the kind " + kind + " is not there yet"};
   Conversation conversation(description);
-  if (const auto fault = conversation.hold()) return {"fails", *fault};
+  if (const auto fault = conversation.hold()) return {"does not hold", *fault};
   return {"holds", text(description, "title")};
 }
 
@@ -55,7 +55,7 @@ int run(const Options& options) {
   std::set<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (entry.path().extension() == ".yaml") files.insert(entry.path());
-  std::map<std::string_view, int> sums{{"holds", 0}, {"fails", 0}, {"waiting", 0}};
+  std::map<std::string_view, int> sums{{"holds", 0}, {"waits", 0}, {"does not hold", 0}};
   for (const std::filesystem::path& file : files) {
     std::ifstream in(file);
     const auto documents =
@@ -70,13 +70,13 @@ int run(const Options& options) {
         if (!options.ids.empty() && !options.ids.contains(id)) continue;
         const Verdict verdict = judge(each.as_object());
         ++sums[verdict.word];
-        if (!options.quiet || verdict.word == "fails")
-          fmt::print("{} {} {}\n", id, verdict.word, verdict.reason);
+        if (!options.quiet || verdict.word == "does not hold")
+          fmt::print("{} {}: {}\n", id, verdict.word, verdict.reason);
       }
   }
-  fmt::print("kubernetes: {} hold, {} fail, {} wait\n", sums["holds"], sums["fails"],
-             sums["waiting"]);
-  return sums["fails"] == 0 ? 0 : 1;
+  fmt::print("kubernetes: {} cases hold, {} do not, {} wait\n", sums["holds"],
+             sums["does not hold"], sums["waits"]);
+  return sums["does not hold"] == 0 ? 0 : 1;
 }
 
 }  // namespace
