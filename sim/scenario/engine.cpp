@@ -13,10 +13,10 @@ constexpr std::string_view actor = "scenario";
 std::optional<Step> apply_manifests(const Scenario& scenario) {
   if (scenario.manifests.empty()) return std::nullopt;
   Apply apply;
-  for (const Manifest& manifest : scenario.manifests) apply.objects.push_back(manifest.object);
+  apply.manifests = scenario.manifests;
   Step step;
-  step.text = fmt::format("apply {} object{} of {}", apply.objects.size(),
-                          apply.objects.size() == 1 ? "" : "s", scenario.file);
+  step.text = fmt::format("apply {} object{} of {}", apply.manifests.size(),
+                          apply.manifests.size() == 1 ? "" : "s", scenario.file);
   step.where = scenario.file;
   step.action = std::move(apply);
   return step;

@@ -48,8 +48,8 @@ void Engine::act(const Apply&) { apply_next(0); }
 
 void Engine::apply_next(std::size_t index) {
   const Apply& action = std::get<Apply>(all_steps_[index_].action);
-  if (index == action.objects.size()) return acted({});
-  const ObjectPtr object = action.objects[index];
+  if (index == action.manifests.size()) return acted({});
+  const ObjectPtr object = action.manifests[index].object;
   const std::weak_ptr<int> alive = alive_;
   client_.call(api::create(object), [this, alive, object, index](Result<api::Response> result) {
     if (alive.expired() || stage_ != Stage::acting) return;

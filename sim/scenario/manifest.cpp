@@ -21,7 +21,8 @@ tl::unexpected<Error> api_error_at(const YamlDocument& document, const std::stri
   return fail(Reason::bad_input, error.message, document.where(path));
 }
 
-Result<ObjectPtr> parse_object(const Node& node, const ParseContext& context) {
+Result<Manifest> parse_object(const Node& node, std::shared_ptr<const YamlDocument> document,
+                              const ParseContext& context) {
   if (!node.value().is_object()) return node.must_be("a Kubernetes object");
   for (const std::string_view field : {"apiVersion", "kind"}) {
     const auto member = node.member(field);
@@ -35,7 +36,7 @@ Result<ObjectPtr> parse_object(const Node& node, const ParseContext& context) {
     return node.fail_at("metadata", "an object needs metadata.name or metadata.generateName");
   if (decoded->object->kind().namespaced && metadata.namespace_.empty())
     metadata.namespace_ = context.namespace_;
-  return ObjectPtr(std::move(decoded->object));
+  return Manifest{std::move(document), &node.value(), node.path(), std::move(decoded->object)};
 }
 
 Result<std::vector<Manifest>> read_manifests(const std::string& path, const ParseContext& context) {
@@ -43,11 +44,8 @@ Result<std::vector<Manifest>> read_manifests(const std::string& path, const Pars
   TRY(auto documents, parse_yaml(text, path));
   std::vector<Manifest> manifests;
   for (YamlDocument& document : documents) {
-    Manifest manifest;
-    manifest.document = std::make_shared<const YamlDocument>(std::move(document));
-    const Node node(*manifest.document, manifest.document->value, "");
-    manifest.where = node.where();
-    TRY(manifest.object, parse_object(node, context));
+    const auto shared = std::make_shared<const YamlDocument>(std::move(document));
+    TRY(Manifest manifest, parse_object(Node(*shared, shared->value, ""), shared, context));
     manifests.push_back(std::move(manifest));
   }
   return manifests;

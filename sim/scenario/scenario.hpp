@@ -84,9 +84,17 @@ struct State {
   std::string where{};  // file, line and field
 };
 
+// One object to be applied, and where it was written: a whole document, or a part of one.
+struct Manifest {
+  std::shared_ptr<const YamlDocument> document{};
+  const boost::json::value* value = nullptr;  // within the document
+  std::string base{};                         // the value's path in it
+  ObjectPtr object{};
+};
+
 // What a step does.
 struct Apply {
-  std::vector<ObjectPtr> objects{};
+  std::vector<Manifest> manifests{};
 };
 struct Delete {
   Selection of{};
@@ -143,13 +151,6 @@ struct NamedImage {
   std::string name{};  // as manifests write it
   Image image{};
   std::vector<std::string> notes{};  // what of its Dockerfile has no effect, with file and line
-};
-
-// One object to be applied, and where it was written.
-struct Manifest {
-  std::shared_ptr<const YamlDocument> document{};
-  ObjectPtr object{};
-  std::string where{};
 };
 
 enum class Mode : std::uint8_t { real, virtual_ };

@@ -387,22 +387,23 @@ Result<Scenario> parse_scenario(const std::string& file, const KindRegistry& kin
   scenario.name = file_name(file);
   scenario.incident = first_comment(text);
   scenario.plain = true;
-  ParseContext context{kinds, read_file, file.substr(0, file.rfind('/') + 1), "default"};
-  for (const YamlDocument& document : documents) {
-    if (!is_scenario(document)) continue;
+  ParseContext context{kinds, read_file, file.substr(0, file.rfind('/') + 1), "default", nullptr};
+  std::vector<std::shared_ptr<const YamlDocument>> objects;
+  for (YamlDocument& parsed : documents) {
+    auto document = std::make_shared<const YamlDocument>(std::move(parsed));
+    if (!is_scenario(*document)) {
+      objects.push_back(std::move(document));
+      continue;
+    }
     if (!scenario.plain)
       return fail(Reason::bad_input, "a file has one Scenario; this is its second",
-                  document.where(""));
+                  document->where(""));
     scenario.plain = false;
-    TRY_VOID(read_scenario(document, scenario, context));
+    context.document = std::move(document);
+    TRY_VOID(read_scenario(*context.document, scenario, context));
   }
-  for (YamlDocument& document : documents) {
-    if (is_scenario(document)) continue;
-    Manifest manifest;
-    manifest.document = std::make_shared<const YamlDocument>(std::move(document));
-    const Node node(*manifest.document, manifest.document->value, "");
-    manifest.where = node.where();
-    TRY(manifest.object, parse_object(node, context));
+  for (const auto& document : objects) {
+    TRY(Manifest manifest, parse_object(Node(*document, document->value, ""), document, context));
     scenario.manifests.push_back(std::move(manifest));
   }
   if (scenario.manifests.empty() && scenario.steps.empty())

@@ -19,8 +19,9 @@ using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 struct ParseContext {
   const KindRegistry& kinds;
   const ReadFile& read_file;
-  std::string folder;                  // of the scenario's file, with its "/"; or empty
-  std::string namespace_ = "default";  // of objects and selections that name none
+  std::string folder;                              // of the scenario's file, with its "/"; or empty
+  std::string namespace_ = "default";              // of objects and selections that name none
+  std::shared_ptr<const YamlDocument> document{};  // the Scenario's own
 };
 
 // One file: its Scenario document, if there is one, and the objects beside it. Without a Scenario
@@ -41,7 +42,8 @@ Result<Expectation> parse_expectation(const Node& node, const ParseContext& cont
 Result<NamedImage> parse_image(const Node& node, const ParseContext& context);
 // One object, decoded but not yet judged by the API (preflight.hpp does that). `node` is all of the
 // document or a part of it.
-Result<ObjectPtr> parse_object(const Node& node, const ParseContext& context);
+Result<Manifest> parse_object(const Node& node, std::shared_ptr<const YamlDocument> document,
+                              const ParseContext& context);
 // An error of the API or of decoding, placed where the document has the field that it names. `base`
 // is the object's own path in the document.
 tl::unexpected<Error> api_error_at(const YamlDocument& document, const std::string& base,

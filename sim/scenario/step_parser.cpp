@@ -64,15 +64,15 @@ Status apply_file(const Node& node, Apply& to, const ParseContext& context) {
     if (manifests.error().where.empty()) return node.fail(manifests.error().message);
     return fail(std::move(manifests).error());
   }
-  for (Manifest& manifest : *manifests) to.objects.push_back(std::move(manifest.object));
+  for (Manifest& manifest : *manifests) to.manifests.push_back(std::move(manifest));
   return {};
 }
 constexpr std::array apply_fields{
     ApplyField{"file", "a path", "a file of Kubernetes YAML beside this one", &apply_file},
     ApplyField{"object", "a Kubernetes object", "one object, written here",
                [](const Node& node, Apply& to, const ParseContext& context) -> Status {
-                 TRY(auto object, parse_object(node, context));
-                 to.objects.push_back(std::move(object));
+                 TRY(Manifest manifest, parse_object(node, context.document, context));
+                 to.manifests.push_back(std::move(manifest));
                  return {};
                }},
 };
@@ -84,7 +84,7 @@ Result<Apply> parse_apply(const Node& node, const ParseContext& context) {
   } else {
     TRY_VOID(read_fields(node, apply_fields, apply, context));
   }
-  if (apply.objects.empty()) return node.fail("there is no object to apply");
+  if (apply.manifests.empty()) return node.fail("there is no object to apply");
   return apply;
 }
 

@@ -1,0 +1,167 @@
+#include "scenario/env_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/value.hpp>
+
+#include "cluster/kubelet/env.hpp"
+#include "controller/pytorchjob/defaults.hpp"
+#include "controller/pytorchjob/environment.hpp"
+#include "core/virtual_loop.hpp"
+#include "scenario/images.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+namespace pytorchjob = controller::pytorchjob;
+
+constexpr Duration settle_time = std::chrono::seconds(30);
+
+// Which variables a job's controller appended to a pod, by name.
+using Injected = std::map<std::string, std::string, std::less<>>;
+
+Injected injected_by_job(const World& world, const Pod& pod) {
+  Injected injected;
+  const OwnerReference* owner = pod.metadata.controller();
+  const std::string* type = pod.metadata.label("training.kubeflow.org/replica-type");
+  const std::string* index = pod.metadata.label("training.kubeflow.org/replica-index");
+  if (owner == nullptr || type == nullptr || index == nullptr) return injected;
+  const auto job =
+      as<PyTorchJob>(world.find(PyTorchJob::info(), pod.metadata.namespace_, owner->name));
+  if (job == nullptr) return injected;
+  auto spec = pytorchjob::defaulted(*job->spec);
+  if (!spec) return injected;
+  const auto copy = std::static_pointer_cast<PyTorchJob>(job->clone());
+  copy->spec = std::move(*spec);
+  std::string replica = *type;
+  replica.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(replica.front())));
+  const auto variables = pytorchjob::environment(*copy, replica, std::stoi(*index),
+                                                 *world.options().training_operator);
+  if (!variables) return injected;
+  for (const auto& variable : *variables)
+    injected.emplace(variable.name, fmt::format("pytorchjob: {}", variable.rule));
+  return injected;
+}
+
+kubelet::PodContext context_of(const World& world, std::shared_ptr<const Pod> pod, int number) {
+  kubelet::PodContext context;
+  const std::string space = pod->metadata.namespace_;
+  context.pod = std::move(pod);
+  context.node = as<Node>(world.objects(Node::info(), "").front());
+  context.node_ip = world.options().nodes.front().address;
+  context.pod_ips = {fmt::format("10.244.0.{}", number)};
+  for (const ObjectPtr& service : world.objects(Service::info(), space))
+    context.services.push_back(as<Service>(service));
+  context.find_config_map = [&world, space](std::string_view name) {
+    return as<ConfigMap>(world.find(ConfigMap::info(), space, name));
+  };
+  context.find_secret = [&world, space](std::string_view name) {
+    return as<Secret>(world.find(Secret::info(), space, name));
+  };
+  return context;
+}
+
+const Image* image_of(const std::vector<NamedImage>& images, const std::string& name) {
+  for (const NamedImage& image : images) {
+    if (image.name == name || image.name + ":latest" == name) return &image.image;
+  }
+  return nullptr;
+}
+
+ExplainedContainer explain(const kubelet::PodContext& context, const Container& container,
+                           bool init, const Injected& injected,
+                           const std::vector<NamedImage>& images) {
+  ExplainedContainer explained{key_of(context.pod->metadata), container.name, init, {}, {}};
+  const auto variables = kubelet::environment(context, container);
+  if (!variables) {
+    explained.error = variables.error().message;
+    return explained;
+  }
+  // The pod's own variables replace the image's.
+  std::map<std::string, ExplainedVariable> by_name;
+  if (const Image* image = image_of(images, container.image)) {
+    for (const auto& [name, value] : image_environment(*image))
+      by_name[name] = {name, value, "image " + container.image};
+  }
+  for (const kubelet::EnvVariable& variable : *variables) {
+    const auto found = injected.find(variable.name);
+    const bool by_controller =
+        !init && found != injected.end() && variable.origin.rule == kubelet::EnvRule::value;
+    std::string rule =
+        by_controller ? found->second
+                      : fmt::format("{}{}{}", kubelet::to_string(variable.origin.rule),
+                                    variable.origin.from.empty() ? "" : ": ", variable.origin.from);
+    by_name[variable.name] = {variable.name, variable.value, std::move(rule)};
+  }
+  for (auto& [name, variable] : by_name) explained.variables.push_back(std::move(variable));
+  return explained;
+}
+
+WorldOptions virtual_options(const Scenario& scenario) {
+  WorldOptions options;
+  options.training_operator = *pytorchjob::find_profile(scenario.training_operator);
+  options.nodes = scenario.nodes;
+  for (NodeOptions& node : options.nodes) node.kubelet = false;
+  return options;
+}
+
+}  // namespace
+
+std::vector<ExplainedContainer> explain_environment(const Scenario& scenario) {
+  VirtualLoop loop(Random(1), Time(std::chrono::hours(24) * 365 * 56));
+  World world(loop, virtual_options(scenario), nullptr);
+  world.start();
+  if (scenario.namespace_ != "default") world.add_namespace(scenario.namespace_);
+  for (const Manifest& manifest : scenario.manifests)
+    (void)world.call(api::create(manifest.object), "user");
+  loop.run_until(loop.now() + settle_time);
+  const auto images = images_of(scenario, "");
+  std::vector<ExplainedContainer> explained;
+  int number = 1;
+  for (const ObjectPtr& object : world.objects(Pod::info(), "")) {
+    const auto pod = as<Pod>(object);
+    const Injected injected = injected_by_job(world, *pod);
+    const kubelet::PodContext context = context_of(world, pod, ++number);
+    for (const Container& container : pod->spec->initContainers)
+      explained.push_back(explain(context, container, true, injected, images));
+    for (const Container& container : pod->spec->containers)
+      explained.push_back(explain(context, container, false, injected, images));
+  }
+  return explained;
+}
+
+std::string environment_text(const std::vector<ExplainedContainer>& containers) {
+  std::string out;
+  for (const ExplainedContainer& container : containers) {
+    out += fmt::format("{}pod {} {}container {}\n", out.empty() ? "" : "\n", container.pod,
+                       container.init ? "init " : "", container.container);
+    if (!container.error.empty()) out += fmt::format("  cannot be made: {}\n", container.error);
+    std::size_t width = 0;
+    for (const ExplainedVariable& variable : container.variables)
+      width = std::max(width, variable.name.size() + variable.value.size() + 1);
+    width = std::min<std::size_t>(width, 60);
+    for (const ExplainedVariable& variable : container.variables)
+      out += fmt::format("  {:<{}}  # {}\n", variable.name + "=" + variable.value, width,
+                         variable.rule);
+  }
+  return out;
+}
+
+boost::json::value environment_json(const std::vector<ExplainedContainer>& containers) {
+  boost::json::array list;
+  for (const ExplainedContainer& container : containers) {
+    boost::json::array variables;
+    for (const ExplainedVariable& variable : container.variables)
+      variables.push_back(boost::json::object{
+          {"name", variable.name}, {"value", variable.value}, {"rule", variable.rule}});
+    list.push_back(boost::json::object{{"pod", container.pod},
+                                       {"container", container.container},
+                                       {"init", container.init},
+                                       {"variables", std::move(variables)},
+                                       {"error", container.error}});
+  }
+  return list;
+}
+
+}  // namespace ddptwin::scenario

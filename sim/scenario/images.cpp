@@ -1,0 +1,118 @@
+#include "scenario/images.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/value.hpp>
+
+namespace ddptwin::scenario {
+namespace {
+
+namespace json = boost::json;
+
+NamedImage plain_image(std::string name) {
+  NamedImage named;
+  named.name = std::move(name);
+  return named;
+}
+
+NamedImage worker_image() {
+  NamedImage named = plain_image("ddptwin-worker");
+  named.image.entrypoint = {"ddptwin-worker"};
+  return named;
+}
+
+// "name:latest" and "name" are one image (spec/kubernetes.md §2.3).
+std::string without_latest(std::string name) {
+  constexpr std::string_view latest = ":latest";
+  if (name.ends_with(latest)) name.resize(name.size() - latest.size());
+  return name;
+}
+
+// Walks a document; `path` is where it stands.
+void find_uses(const YamlDocument& document, const json::value& value, const std::string& path,
+               std::vector<ImageUse>& uses) {
+  if (const auto* list = value.if_array()) {
+    for (std::size_t i = 0; i < list->size(); ++i)
+      find_uses(document, (*list)[i], fmt::format("{}[{}]", path, i), uses);
+    return;
+  }
+  const auto* object = value.if_object();
+  if (object == nullptr) return;
+  for (const auto& member : *object) {
+    const std::string key(member.key());
+    const std::string here = path.empty() ? key : path + "." + key;
+    find_uses(document, member.value(), here, uses);
+    const auto* containers = member.value().if_array();
+    if (containers == nullptr || (key != "containers" && key != "initContainers")) continue;
+    for (std::size_t i = 0; i < containers->size(); ++i) {
+      const auto* container = (*containers)[i].if_object();
+      const auto* image = container != nullptr ? container->if_contains("image") : nullptr;
+      if (image != nullptr && image->is_string() && !image->as_string().empty())
+        uses.push_back({std::string(image->as_string()),
+                        document.where(fmt::format("{}[{}].image", here, i))});
+    }
+  }
+}
+
+}  // namespace
+
+const std::vector<NamedImage>& built_in_images() {
+  // alpine:3.10 is the init container that waits for the master (spec/pytorchjob.md §2.4).
+  static const std::vector<NamedImage> images{worker_image(), plain_image("alpine:3.10")};
+  return images;
+}
+
+std::vector<ImageUse> image_uses(const Manifest& manifest) {
+  std::vector<ImageUse> uses;
+  find_uses(*manifest.document, *manifest.value, manifest.base, uses);
+  return uses;
+}
+
+std::vector<ImageUse> image_uses(const Scenario& scenario) {
+  std::vector<ImageUse> uses;
+  const auto add = [&uses](const std::vector<Manifest>& manifests) {
+    for (const Manifest& manifest : manifests) {
+      auto more = image_uses(manifest);
+      std::move(more.begin(), more.end(), std::back_inserter(uses));
+    }
+  };
+  add(scenario.manifests);
+  for (const Step& step : scenario.steps) {
+    if (const Apply* apply = std::get_if<Apply>(&step.action)) add(apply->manifests);
+  }
+  return uses;
+}
+
+bool is_described(const Scenario& scenario, const std::string& image) {
+  const auto named = [&image](const NamedImage& known) {
+    return without_latest(known.name) == without_latest(image);
+  };
+  return std::any_of(scenario.images.begin(), scenario.images.end(), named) ||
+         std::any_of(built_in_images().begin(), built_in_images().end(), named);
+}
+
+void describe_plain_images(Scenario& scenario) {
+  for (const ImageUse& use : image_uses(scenario)) {
+    if (is_described(scenario, use.image)) continue;
+    NamedImage named = plain_image(use.image);
+    named.notes.push_back("no description: it is taken to be the host's own tools");
+    scenario.images.push_back(std::move(named));
+  }
+}
+
+std::vector<NamedImage> images_of(const Scenario& scenario, const std::string& python) {
+  std::vector<NamedImage> images = scenario.images;
+  for (const NamedImage& image : built_in_images()) {
+    const bool replaced =
+        std::any_of(images.begin(), images.end(),
+                    [&image](const NamedImage& own) { return own.name == image.name; });
+    if (!replaced) images.push_back(image);
+  }
+  if (!python.empty()) {
+    for (NamedImage& image : images) image.image.python = python;
+  }
+  return images;
+}
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,33 @@
+// Which images a run knows: those of the scenario, and a few that everybody has.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenario/scenario.hpp"
+
+namespace ddptwin::scenario {
+
+// Known without a description: ddptwin-worker, and what the training operator itself names.
+const std::vector<NamedImage>& built_in_images();
+
+// Where a manifest names an image.
+struct ImageUse {
+  std::string image{};
+  std::string where{};  // file, line and field
+};
+// Of every list named containers or initContainers, at any depth: so of any kind of workload.
+std::vector<ImageUse> image_uses(const Manifest& manifest);
+std::vector<ImageUse> image_uses(const Scenario& scenario);
+
+// With or without a tag, a name stands for the same image here.
+bool is_described(const Scenario& scenario, const std::string& image);
+
+// Describes what has no description as the host's own tools, with a note: for plain manifests,
+// whose user has said nothing about images.
+void describe_plain_images(Scenario& scenario);
+
+// All images of the run. `python`: a virtual environment for every one of them, or empty.
+std::vector<NamedImage> images_of(const Scenario& scenario, const std::string& python);
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,64 @@
+#include "scenario/preflight.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/json/value.hpp>
+#include <set>
+
+#include "controller/pytorchjob/profile.hpp"
+#include "core/virtual_loop.hpp"
+#include "scenario/images.hpp"
+#include "scenario/scenario_parser.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+// As kubectl sends it: the text as it is, unknown fields refused.
+api::Request create_request(const Manifest& manifest) {
+  api::Request request;
+  request.verb = api::Verb::create;
+  request.target = {&manifest.object->kind(), manifest.object->metadata.namespace_, "", ""};
+  request.body = RawJson(*manifest.value);
+  request.field_validation = "Strict";
+  return request;
+}
+
+Status try_objects(World& world, const std::vector<Manifest>& manifests) {
+  for (const Manifest& manifest : manifests) {
+    const auto created = world.call(create_request(manifest), "kubectl");
+    // Changing what another step made is no error: apply does both.
+    if (!created && created.error().reason != Reason::already_exists)
+      return api_error_at(*manifest.document, manifest.base, created.error());
+  }
+  return {};
+}
+
+Status check_images(const Scenario& scenario) {
+  for (const ImageUse& use : image_uses(scenario)) {
+    if (is_described(scenario, use.image)) continue;
+    return fail(Reason::bad_input,
+                fmt::format("the image \"{}\" has no description: say under spec.images of the "
+                            "Scenario what it is on this machine",
+                            use.image),
+                use.where);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status preflight(const Scenario& scenario) {
+  VirtualLoop loop(Random(1), Time(std::chrono::hours(24) * 365 * 56));
+  WorldOptions options;
+  options.training_operator = *controller::pytorchjob::find_profile(scenario.training_operator);
+  World world(loop, std::move(options), nullptr);
+  if (scenario.namespace_ != "default") world.add_namespace(scenario.namespace_);
+  TRY_VOID(try_objects(world, scenario.manifests));
+  for (const Step& step : scenario.steps) {
+    if (const Apply* apply = std::get_if<Apply>(&step.action))
+      TRY_VOID(try_objects(world, apply->manifests));
+  }
+  return check_images(scenario);
+}
+
+}  // namespace ddptwin::scenario

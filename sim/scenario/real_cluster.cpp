@@ -1,0 +1,43 @@
+#include "scenario/real_cluster.hpp"
+
+#include "dns/server.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+constexpr std::uint16_t dns_port = 53;
+
+}  // namespace
+
+// Members end in the reverse order of their making.
+struct RealCluster::Parts {
+  Parts(RealLoop& loop, WorldOptions options, std::unique_ptr<ProcessRuntime> r)
+      : runtime(std::move(r)), world(loop, std::move(options), runtime.get()) {}
+
+  std::unique_ptr<ProcessRuntime> runtime;
+  World world;
+  std::unique_ptr<dns::Server> server{};
+};
+
+RealCluster::RealCluster(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+RealCluster::~RealCluster() = default;
+
+Result<std::unique_ptr<RealCluster>> RealCluster::make(RealLoop& loop, WorldOptions options,
+                                                       const std::vector<NamedImage>& images) {
+  const std::string address = options.dns.address;
+  TRY(auto runtime, ProcessRuntime::start(loop, {}));
+  for (const NamedImage& image : images) runtime->add_image(image.name, image.image);
+  dns::Sockets sockets;
+  sockets.port = dns_port;
+  TRY(sockets.udp, runtime->bind_udp(address, dns_port));
+  TRY(sockets.tcp, runtime->listen_tcp(address, dns_port));
+  auto parts = std::make_unique<Parts>(loop, std::move(options), std::move(runtime));
+  parts->server = std::make_unique<dns::Server>(loop, parts->world.resolver(), sockets);
+  return std::unique_ptr<RealCluster>(new RealCluster(std::move(parts)));
+}
+
+void RealCluster::start() { parts_->world.start(); }
+World& RealCluster::world() { return parts_->world; }
+ProcessRuntime& RealCluster::runtime() { return *parts_->runtime; }
+
+}  // namespace ddptwin::scenario

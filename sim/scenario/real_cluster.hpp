@@ -1,0 +1,30 @@
+// A cluster in real time: processes in sandboxes, a DNS server on the cluster's own network.
+#pragma once
+
+#include <memory>
+
+#include "cluster/process_runtime/process_runtime.hpp"
+#include "core/real_loop.hpp"
+#include "scenario/images.hpp"
+#include "scenario/world.hpp"
+
+namespace ddptwin::scenario {
+
+class RealCluster {
+ public:
+  // Nothing runs before start(). Reason::unsupported_machine where this machine cannot.
+  static Result<std::unique_ptr<RealCluster>> make(RealLoop& loop, WorldOptions options,
+                                                   const std::vector<NamedImage>& images);
+  ~RealCluster();
+
+  void start();
+  World& world();
+  ProcessRuntime& runtime();
+
+ private:
+  struct Parts;
+  explicit RealCluster(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,71 @@
+#include "scenario/reference.hpp"
+
+#include <fmt/format.h>
+
+#include "controller/pytorchjob/profile.hpp"
+#include "scenario/invariants.hpp"
+#include "scenario/scenario_parser.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+constexpr std::string_view introduction = R"(# The scenario file
+
+Made from the parser's tables by `ddptwin list --reference`; a test holds it to them.
+
+A scenario is a YAML document `kind: Scenario` beside ordinary Kubernetes documents in one stream. The
+Kubernetes documents are applied at the start, unmodified; the Scenario says on which cluster, what the
+images are on this machine, what is done then, and what must come of it. A file without a Scenario
+runs on a default cluster, and every job in it must come to an end. Paths are beside the file that
+names them. Durations are written `500ms`, `2s`, `1m30s`, or as a number of seconds.
+
+```yaml
+# A worker is killed in the middle of training; the file's first comment tells the incident.
+apiVersion: ddptwin.dev/v1alpha1
+kind: Scenario
+spec:
+  manifests: [job.yaml]
+  steps:
+  - kill: pod/mnist-worker-0
+    when: {of: pod/mnist-worker-0, step: 5}
+  expect:
+  - eventually: {of: pytorchjob/mnist, condition: Succeeded}
+    within: 30s
+```
+)";
+
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string table_text(const ReferenceTable& table) {
+  std::string out = fmt::format("\n## {}\n", table.title);
+  if (!table.intro.empty()) out += fmt::format("\n{}\n", table.intro);
+  out += "\n| field | value | meaning |\n|---|---|---|\n";
+  for (const ReferenceRow& row : table.rows)
+    out += fmt::format("| `{}`{} | {} | {} |\n", row.name, row.required ? " (required)" : "",
+                       cell(row.shape), cell(row.help));
+  return out;
+}
+
+}  // namespace
+
+std::string reference_page() {
+  std::string out(introduction);
+  for (const ReferenceTable& table : reference_tables()) out += table_text(table);
+  out += "\n## The invariants\n\n| name | what holds at every moment |\n|---|---|\n";
+  for (const InvariantRow& row : invariant_rows())
+    out += fmt::format("| `{}` | {} |\n", row.name, cell(row.meaning));
+  out += "\n## The versions of the training operator\n\n";
+  for (const auto& profile : controller::pytorchjob::profiles())
+    out += fmt::format("- {}{}\n", profile.version,
+                       &profile == &controller::pytorchjob::default_profile() ? " (default)" : "");
+  return out;
+}
+
+}  // namespace ddptwin::scenario

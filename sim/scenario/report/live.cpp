@@ -1,0 +1,88 @@
+#include "scenario/report/live.hpp"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "objects/kinds.hpp"
+#include "objects/pytorchjob.hpp"
+#include "scenario/claims.hpp"
+#include "scenario/report/narrator.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+constexpr int pods_shown_max = 30;
+
+// Control characters of a container's output must not reach the terminal.
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+  return out;
+}
+
+std::string last_line(const Observer& observer, const Pod& pod) {
+  const std::string beginning = key_of(pod.metadata) + "/";
+  std::string line;
+  for (auto log = observer.logs().lower_bound(beginning);
+       log != observer.logs().end() && log->first.starts_with(beginning); ++log) {
+    if (!log->second.lines.empty()) line = log->second.lines.back();
+  }
+  return printable(line);
+}
+
+// Cut to so many characters, never within one.
+std::string cut(std::string text, int columns) {
+  int seen = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xC0U) == 0x80U) continue;
+    if (++seen > columns) {
+      text.resize(i);
+      break;
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+void PlainLines::on_record(const Record& record) {
+  const std::string time = elapsed(record.time - start_);
+  if (record.kind == RecordKind::log) {
+    out_ << fmt::format("{:>9}  {} | {}\n", time, record.subject, printable(record.text));
+  } else if (const auto told = tell(record)) {
+    out_ << fmt::format("{:>9}  {} {}\n", time, told->subject, told->text);
+  }
+  out_.flush();
+}
+
+std::string LiveView::line_of(const Object& object) const {
+  const Pod* pod = as<Pod>(object);
+  if (pod == nullptr) return fmt::format("{:<34} {}", short_name(object), summary_of(object));
+  const std::string phase = pod->metadata.deletionTimestamp ? "Terminating"
+                            : pod->status.phase.empty()     ? "-"
+                                                            : pod->status.phase;
+  return fmt::format("  {:<32} {:<11} {:>2} restarts  {}", pod->metadata.name, phase,
+                     restarts_of(*pod, ""), last_line(observer_, *pod));
+}
+
+void LiveView::put(std::string line) {
+  out_ << cut(std::move(line), columns_ - 1) << "\x1b[K\n";
+  ++drawn_;
+}
+
+void LiveView::draw(Time now) {
+  if (drawn_ > 0) out_ << fmt::format("\x1b[{}A", drawn_);
+  drawn_ = 0;
+  put(fmt::format("{}  {:.1f}s", title_, seconds_of(now - start_)));
+  for (const KindInfo* kind : {&PyTorchJob::info(), &Pod::info()}) {
+    int shown = 0;
+    for (const auto& [key, seen] : observer_.objects(*kind)) {
+      if (!seen.gone && shown++ < pods_shown_max) put(line_of(*seen.last));
+    }
+    if (shown > pods_shown_max) put(fmt::format("  ... and {} more", shown - pods_shown_max));
+  }
+  out_ << "\x1b[J" << std::flush;
+}
+
+}  // namespace ddptwin::scenario

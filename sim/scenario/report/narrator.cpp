@@ -1,0 +1,144 @@
+#include "scenario/report/narrator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "objects/kinds.hpp"
+#include "objects/pytorchjob.hpp"
+#include "scenario/claims.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+// Kinds whose coming and going is told.
+bool is_told(const Object& object) {
+  constexpr std::array<std::string_view, 2> untold{"Event", "EndpointSlice"};
+  constexpr std::array<std::string_view, 3> cluster{"Namespace", "Node", "Endpoints"};
+  const std::string_view kind = object.kind().kind;
+  return std::find(untold.begin(), untold.end(), kind) == untold.end() &&
+         std::find(cluster.begin(), cluster.end(), kind) == cluster.end();
+}
+
+void add(std::string& text, const std::string& part) { text += (text.empty() ? "" : "; ") + part; }
+
+const ContainerStatus* status_before(const Pod& before, const ContainerStatus& now) {
+  for (const ContainerStatus* status : statuses_of(before, now.name)) return status;
+  return nullptr;
+}
+
+void tell_container(const ContainerStatus& now, const ContainerStatus* was, std::string& text) {
+  const auto reason_of = [](const ContainerState& state) {
+    return state.waiting ? state.waiting->reason : std::string();
+  };
+  const std::string reason = reason_of(now.state);
+  const bool dull = reason.empty() || reason == "ContainerCreating" || reason == "PodInitializing";
+  if (!dull && (was == nullptr || reason_of(was->state) != reason)) {
+    const std::string& message = now.state.waiting->message;
+    add(text,
+        fmt::format("{} waits: {}{}{}", now.name, reason, message.empty() ? "" : ": ", message));
+  }
+  if (was != nullptr && now.restartCount > was->restartCount)
+    add(text, fmt::format("{} restarted ({})", now.name, now.restartCount));
+  if (now.state.terminated && (was == nullptr || !was->state.terminated))
+    add(text, fmt::format("{} ended: {}, exit {}", now.name, now.state.terminated->reason,
+                          now.state.terminated->exitCode));
+  if (now.state.running && (was == nullptr || !was->state.running))
+    add(text, fmt::format("{} started", now.name));
+}
+
+std::string tell_pod(const Pod& before, const Pod& now) {
+  std::string text;
+  if (before.spec->nodeName.empty() && !now.spec->nodeName.empty())
+    add(text, "placed on " + now.spec->nodeName);
+  if (before.status.phase != now.status.phase) add(text, now.status.phase);
+  for (const ContainerStatus* status : statuses_of(now, ""))
+    tell_container(*status, status_before(before, *status), text);
+  if (!before.metadata.deletionTimestamp && now.metadata.deletionTimestamp) add(text, "is to end");
+  if (const auto* placed = now.status.condition("PodScheduled");
+      placed != nullptr && placed->status == "False") {
+    const auto* was = before.status.condition("PodScheduled");
+    if (was == nullptr || was->message != placed->message)
+      add(text, "not placed: " + placed->message);
+  }
+  return text;
+}
+
+std::string tell_job(const PyTorchJob& before, const PyTorchJob& now) {
+  std::string text;
+  if (!now.status) return text;
+  for (const JobCondition& condition : now.status->conditions) {
+    const JobCondition* was = before.status ? before.status->condition(condition.type_) : nullptr;
+    if (condition.status != "True" || (was != nullptr && was->status == "True")) continue;
+    add(text, fmt::format("{}: {}", condition.type_, condition.message));
+  }
+  if (!before.metadata.deletionTimestamp && now.metadata.deletionTimestamp) add(text, "is to end");
+  return text;
+}
+
+std::optional<Told> tell_change(const Record& record) {
+  std::string text;
+  if (const Pod* pod = as<Pod>(*record.after)) text = tell_pod(*as<Pod>(*record.before), *pod);
+  if (const PyTorchJob* job = as<PyTorchJob>(*record.after))
+    text = tell_job(*as<PyTorchJob>(*record.before), *job);
+  if (text.empty()) return std::nullopt;
+  return Told{short_name(*record.after), std::move(text)};
+}
+
+std::optional<Told> tell_added(const Record& record) {
+  if (const Event* event = as<Event>(*record.after)) {
+    if (event->type_ != "Warning") return std::nullopt;
+    const ObjectReference& about = event->involvedObject;
+    std::string kind = about.kind;
+    std::transform(kind.begin(), kind.end(), kind.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return Told{kind + "/" + about.name,
+                fmt::format("warning {}: {}", event->reason, event->message)};
+  }
+  if (!is_told(*record.after)) return std::nullopt;
+  return Told{short_name(*record.after), "created"};
+}
+
+}  // namespace
+
+std::string short_name(const Object& object) {
+  const KindInfo& kind = object.kind();
+  const ObjectMeta& metadata = object.metadata;
+  const bool elsewhere = !metadata.namespace_.empty() && metadata.namespace_ != "default";
+  return fmt::format("{}/{}", kind.singular.empty() ? kind.kind : kind.singular,
+                     elsewhere ? key_of(metadata) : metadata.name);
+}
+
+std::string elapsed(Duration time) { return fmt::format("{:.3f}s", seconds_of(time)); }
+
+std::optional<Told> tell(const Record& record) {
+  switch (record.kind) {
+    case RecordKind::object_added:
+      return tell_added(record);
+    case RecordKind::object_modified:
+      return tell_change(record);
+    case RecordKind::object_deleted:
+      if (!is_told(*record.before)) return std::nullopt;
+      return Told{short_name(*record.before), "gone"};
+    case RecordKind::step:
+    case RecordKind::fault:
+    case RecordKind::image:
+      return Told{record.subject, record.text};
+    case RecordKind::expectation:
+      return Told{"expected", record.subject + ": " + record.text};
+    case RecordKind::invariant:
+      return Told{"invariant " + record.subject, "violated: " + record.text};
+    case RecordKind::api_refused:
+    case RecordKind::rule:
+    case RecordKind::schedule:
+    case RecordKind::container:
+    case RecordKind::log:
+    case RecordKind::dns:
+    case RecordKind::note:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace ddptwin::scenario

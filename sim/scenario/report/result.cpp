@@ -1,0 +1,222 @@
+#include "scenario/report/result.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/value.hpp>
+#include <boost/json/value_from.hpp>
+#include <ostream>
+
+#include "scenario/claims.hpp"
+#include "scenario/report/narrator.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+namespace json = boost::json;
+
+using Judged = RunResult::Judged;
+
+bool all_held(const std::vector<Judged>& judged) {
+  return std::all_of(judged.begin(), judged.end(),
+                     [](const Judged& one) { return one.verdict == Verdict::held; });
+}
+
+std::vector<PodEnd> pods_of(const Observer& observer) {
+  std::vector<PodEnd> pods;
+  for (const auto& [key, seen] : observer.objects(Pod::info())) {
+    const Pod& pod = *as<Pod>(*seen.last);
+    PodEnd end{key, summary_of(pod), restarts_of(pod, ""), exit_codes_of(pod, ""), seen.created};
+    if (seen.gone) end.state = "gone, was " + end.state;
+    pods.push_back(std::move(end));
+  }
+  return pods;
+}
+
+std::vector<Judged> invariants_of(const Scenario& scenario, const Engine& engine) {
+  std::vector<Judged> judged;
+  for (const InvariantRow& row : invariant_rows()) {
+    if (scenario.invariants_off.count(row.name) > 0) continue;
+    Judged one{std::string(row.name), Verdict::held, {}, {}, {}};
+    for (const Violation& violation : engine.violations()) {
+      if (violation.invariant != row.name) continue;
+      one.verdict = Verdict::failed;
+      one.at = violation.time - engine.started_at();
+      one.detail = fmt::format("{} (record {})", violation.text, violation.record);
+    }
+    judged.push_back(std::move(one));
+  }
+  return judged;
+}
+
+json::array to_json(const std::vector<Judged>& judged) {
+  json::array list;
+  for (const Judged& one : judged) {
+    json::object object{
+        {"name", one.name}, {"verdict", to_string(one.verdict)}, {"seconds", seconds_of(one.at)}};
+    if (!one.detail.empty()) object["detail"] = one.detail;
+    if (!one.where.empty()) object["where"] = one.where;
+    list.push_back(std::move(object));
+  }
+  return list;
+}
+
+void print_judged(std::ostream& out, std::string_view what, const std::vector<Judged>& judged) {
+  for (const Judged& one : judged) {
+    out << fmt::format("  {:<6}  {} {}", to_string(one.verdict), what, one.name);
+    if (one.at > Duration::zero()) out << fmt::format(" ({})", elapsed(one.at));
+    out << '\n';
+    if (one.verdict == Verdict::held) continue;
+    if (!one.detail.empty()) out << fmt::format("          {}\n", one.detail);
+    if (!one.where.empty()) out << fmt::format("          at {}\n", one.where);
+  }
+}
+
+std::string xml(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        // XML 1.0 has no place for control characters.
+        out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? '?' : c;
+    }
+  }
+  return out;
+}
+
+void print_cases(std::ostream& out, const RunResult& result, std::string_view what,
+                 const std::vector<Judged>& judged) {
+  for (const Judged& one : judged) {
+    out << fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"",
+                       xml(result.name), xml(fmt::format("{} {}", what, one.name)),
+                       seconds_of(one.at));
+    if (one.verdict == Verdict::held)
+      out << "/>\n";
+    else if (one.verdict == Verdict::open)
+      out << "><skipped/></testcase>\n";
+    else
+      out << fmt::format("><failure message=\"{}\">{}</failure></testcase>\n", xml(one.detail),
+                         xml(one.where));
+  }
+}
+
+std::size_t count(const RunResult& result, Verdict verdict) {
+  std::size_t number = 0;
+  for (const auto* list : {&result.step_verdicts, &result.expectations, &result.invariants}) {
+    number += static_cast<std::size_t>(
+        std::count_if(list->begin(), list->end(),
+                      [verdict](const Judged& one) { return one.verdict == verdict; }));
+  }
+  return number;
+}
+
+}  // namespace
+
+bool RunResult::passed() const {
+  return !interrupted && all_held(step_verdicts) && all_held(expectations) && all_held(invariants);
+}
+
+RunResult result_of(const Scenario& scenario, const Engine& engine) {
+  RunResult result;
+  result.name = scenario.name;
+  result.file = scenario.file;
+  result.incident = scenario.incident;
+  result.timed_out = engine.timed_out();
+  result.started_at = engine.started_at();
+  result.ended_at = engine.ended_at();
+  for (const StepResult& step : engine.steps()) {
+    const Duration at = step.ended_at ? *step.ended_at - engine.started_at() : Duration();
+    result.step_verdicts.push_back({step.step->name.empty() ? step.step->text : step.step->name,
+                                    step.verdict, at, step.detail, step.step->where});
+  }
+  for (const ExpectationResult& expectation : engine.expectations()) {
+    const Duration at =
+        expectation.decided_at ? *expectation.decided_at - engine.started_at() : Duration();
+    result.expectations.push_back({expectation.expectation->name, expectation.verdict, at,
+                                   expectation.detail, expectation.expectation->where});
+  }
+  result.invariants = invariants_of(scenario, engine);
+  result.invariants_off = {scenario.invariants_off.begin(), scenario.invariants_off.end()};
+  result.pods = pods_of(engine.observer());
+  return result;
+}
+
+void print_verdicts(std::ostream& out, const RunResult& result) {
+  print_judged(out, "step", result.step_verdicts);
+  print_judged(out, "expected", result.expectations);
+  std::vector<Judged> violated;
+  std::copy_if(result.invariants.begin(), result.invariants.end(), std::back_inserter(violated),
+               [](const Judged& one) { return one.verdict != Verdict::held; });
+  print_judged(out, "invariant", violated);
+  if (violated.empty())
+    out << fmt::format("  held    all {} invariants\n", result.invariants.size());
+  for (const auto& [name, reason] : result.invariants_off)
+    out << fmt::format("  off     invariant {}: {}\n", name, reason);
+  const std::string_view verdict = result.interrupted ? "INTERRUPTED"
+                                   : result.passed()  ? "PASSED"
+                                                      : "FAILED";
+  out << fmt::format("{} {} in {}{}\n", verdict, result.name,
+                     elapsed(result.ended_at - result.started_at),
+                     result.timed_out ? " (timeout)" : "");
+}
+
+json::value to_json(const RunResult& result) {
+  json::array pods;
+  for (const PodEnd& pod : result.pods) {
+    pods.push_back(json::object{{"name", pod.name},
+                                {"state", pod.state},
+                                {"restarts", pod.restarts},
+                                {"created", pod.created},
+                                {"exitCodes", json::value_from(pod.exit_codes)}});
+  }
+  json::object off;
+  for (const auto& [name, reason] : result.invariants_off) off[name] = reason;
+  return json::object{{"scenario", result.name},
+                      {"file", result.file},
+                      {"incident", result.incident},
+                      {"mode", to_string(result.mode)},
+                      {"seed", result.seed},
+                      {"passed", result.passed()},
+                      {"interrupted", result.interrupted},
+                      {"timedOut", result.timed_out},
+                      {"startedAt", format_rfc3339_micro(result.started_at)},
+                      {"seconds", seconds_of(result.ended_at - result.started_at)},
+                      {"steps", to_json(result.step_verdicts)},
+                      {"expectations", to_json(result.expectations)},
+                      {"invariants", to_json(result.invariants)},
+                      {"invariantsOff", std::move(off)},
+                      {"pods", std::move(pods)},
+                      {"artefacts", result.artefacts}};
+}
+
+void print_junit(std::ostream& out, const std::vector<RunResult>& results) {
+  out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
+  for (const RunResult& result : results) {
+    const std::size_t failed = count(result, Verdict::failed);
+    const std::size_t open = count(result, Verdict::open);
+    out << fmt::format(
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" time=\"{:.3f}\" "
+        "timestamp=\"{}\">\n",
+        xml(result.name), failed + open + count(result, Verdict::held), failed, open,
+        seconds_of(result.ended_at - result.started_at), format_rfc3339(result.started_at));
+    print_cases(out, result, "step", result.step_verdicts);
+    print_cases(out, result, "expected", result.expectations);
+    print_cases(out, result, "invariant", result.invariants);
+    out << "  </testsuite>\n";
+  }
+  out << "</testsuites>\n";
+}
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,56 @@
+// What came of a run, and the forms in which it is given: text, JSON, JUnit.
+#pragma once
+
+#include <boost/json/fwd.hpp>
+#include <iosfwd>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scenario/engine.hpp"
+
+namespace ddptwin::scenario {
+
+// A pod as the run left it.
+struct PodEnd {
+  std::string name{};  // "namespace/name"
+  std::string state{};
+  std::int64_t restarts = 0;
+  std::vector<std::int64_t> exit_codes{};
+  int created = 0;
+};
+
+struct RunResult {
+  std::string name{};
+  std::string file{};
+  std::string incident{};
+  Mode mode = Mode::real;
+  std::uint64_t seed = 1;
+  bool interrupted = false;
+  bool timed_out = false;
+  Time started_at{}, ended_at{};
+  struct Judged {
+    std::string name{};
+    Verdict verdict = Verdict::open;
+    Duration at{};  // since the start
+    std::string detail{};
+    std::string where{};  // file, line and field
+  };
+  std::vector<Judged> step_verdicts{};
+  std::vector<Judged> expectations{};
+  std::vector<Judged> invariants{};                     // every one that was watched
+  std::map<std::string, std::string> invariants_off{};  // name to reason
+  std::vector<PodEnd> pods{};
+  std::string artefacts{};  // the folder, or empty
+
+  bool passed() const;
+};
+
+RunResult result_of(const Scenario& scenario, const Engine& engine);
+
+void print_verdicts(std::ostream& out, const RunResult& result);
+boost::json::value to_json(const RunResult& result);
+// One test suite a scenario; a case each step, expectation and invariant.
+void print_junit(std::ostream& out, const std::vector<RunResult>& results);
+
+}  // namespace ddptwin::scenario

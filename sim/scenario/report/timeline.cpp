@@ -1,0 +1,44 @@
+#include "scenario/report/timeline.hpp"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "scenario/report/narrator.hpp"
+
+namespace ddptwin::scenario {
+
+Timeline::Origin Timeline::origin_of(const Record& record) const {
+  if (record.cause > 0 && record.cause < origins_.size()) return origins_[record.cause];
+  if (const auto fault = faults_.find(record.subject); fault != faults_.end())
+    return {fault->second, {}};
+  return {};
+}
+
+void Timeline::on_record(const Record& record) {
+  Origin origin = origin_of(record);
+  auto told = tell(record);
+  if (told) {
+    rows_.push_back({record.id, record.time, std::move(told->subject), std::move(told->text),
+                     origin.row, origin.rule});
+    origin = {rows_.size(), {}};
+    if (record.kind == RecordKind::fault) faults_[record.subject] = rows_.size();
+  } else if (record.kind == RecordKind::rule) {
+    origin.rule = record.rule;
+  }
+  origins_.resize(record.id + 1);
+  origins_[record.id] = origin;
+}
+
+void print_timeline(std::ostream& out, const Timeline& timeline, Time start) {
+  std::size_t number = 0;
+  for (const Timeline::Row& row : timeline.rows()) {
+    out << fmt::format("{:>4} {:>9}  {} {}", ++number, elapsed(row.time - start), row.subject,
+                       row.text);
+    if (row.because > 0) out << fmt::format("  <- {}", row.because);
+    if (!row.rule.empty()) out << fmt::format(" {}", row.rule);
+    out << '\n';
+  }
+}
+
+}  // namespace ddptwin::scenario

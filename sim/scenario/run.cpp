@@ -1,0 +1,162 @@
+#include "scenario/run.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <optional>
+#include <ostream>
+
+#include "controller/pytorchjob/profile.hpp"
+#include "core/real_loop.hpp"
+#include "scenario/real_cluster.hpp"
+#include "scenario/report/artefacts.hpp"
+#include "scenario/report/live.hpp"
+#include "scenario/report/narrator.hpp"
+#include "scenario/report/timeline.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+namespace asio = boost::asio;
+
+WorldOptions world_options(const Scenario& scenario, const RunOptions& options) {
+  WorldOptions world;
+  world.seed = options.seed;
+  world.scheduler = true;
+  world.training_operator = *controller::pytorchjob::find_profile(scenario.training_operator);
+  world.nodes = scenario.nodes;
+  return world;
+}
+
+// All that one run needs, alive as long as it.
+class Run {
+ public:
+  Run(const Scenario& scenario, const RunOptions& options, std::ostream& text)
+      : scenario_(scenario), options_(options), text_(text) {}
+
+  Result<RunResult> go();
+
+ private:
+  void start(const std::vector<NamedImage>& images);
+  void attach_reports();
+  void write_image_notes(const std::vector<NamedImage>& images);
+  void draw_again();
+  void on_signal();
+  RunResult report();
+
+  const Scenario& scenario_;
+  const RunOptions& options_;
+  std::ostream& text_;
+  asio::io_context io_{1};
+  RealLoop loop_{io_};
+  asio::signal_set signals_{io_, SIGINT, SIGTERM};
+  std::unique_ptr<Artefacts> artefacts_{};
+  Timeline timeline_{};
+  std::optional<PlainLines> lines_{};
+  std::optional<LiveView> view_{};
+  std::unique_ptr<RealCluster> cluster_{};
+  std::unique_ptr<api::ApiClient> client_{};
+  std::unique_ptr<Engine> engine_{};
+  Timer redraw_{};
+  bool interrupted_ = false;
+};
+
+Result<RunResult> Run::go() {
+  if (!options_.out.empty()) {
+    TRY(artefacts_, Artefacts::open(options_.out));
+  }
+  signals_.async_wait([this](const boost::system::error_code& error, int) {
+    if (!error) loop_.enter([this] { on_signal(); });
+  });
+  const auto images = images_of(scenario_, options_.python);
+  TRY(cluster_, RealCluster::make(loop_, world_options(scenario_, options_), images));
+  World& world = cluster_->world();
+  client_ = world.client("user");
+  engine_ = std::make_unique<Engine>(
+      loop_, world.trace(), *client_, scenario_,
+      [this](const ContainerId& id, int signal, Done<void> done) {
+        cluster_->runtime().signal_container(id, signal, std::move(done));
+      },
+      [this] { io_.stop(); });
+  attach_reports();
+  loop_.enter([this, &images] { start(images); });
+  io_.run();
+  RunResult result = report();
+  if (artefacts_) TRY_VOID(artefacts_->finish(engine_->observer(), result));
+  return result;
+}
+
+void Run::start(const std::vector<NamedImage>& images) {
+  cluster_->start();
+  if (scenario_.namespace_ != "default") cluster_->world().add_namespace(scenario_.namespace_);
+  write_image_notes(images);
+  engine_->start();
+}
+
+void Run::attach_reports() {
+  Trace& trace = cluster_->world().trace();
+  trace.add_sink([this](const Record& record) { timeline_.on_record(record); });
+  if (artefacts_) trace.add_sink([this](const Record& record) { artefacts_->on_record(record); });
+  if (options_.quiet) return;
+  if (options_.columns > 0) {
+    view_.emplace(text_, engine_->observer(), scenario_.name, options_.columns, loop_.now());
+    draw_again();
+    return;
+  }
+  lines_.emplace(text_, loop_.now());
+  trace.add_sink([this](const Record& record) { lines_->on_record(record); });
+}
+
+void Run::draw_again() {
+  view_->draw(loop_.now());
+  redraw_ = loop_.after(Lane{0}, LiveView::period, [this] { draw_again(); });
+}
+
+void Run::write_image_notes(const std::vector<NamedImage>& images) {
+  for (const NamedImage& image : images) {
+    for (const std::string& note : image.notes) {
+      Record record;
+      record.kind = RecordKind::image;
+      record.actor = "kubelet";
+      record.subject = "image " + image.name;
+      record.text = note;
+      cluster_->world().trace().write(std::move(record));
+    }
+  }
+}
+
+void Run::on_signal() {
+  interrupted_ = true;
+  engine_->finish();
+}
+
+RunResult Run::report() {
+  redraw_.cancel();
+  if (view_) view_->draw(engine_->ended_at());
+  RunResult result = result_of(scenario_, *engine_);
+  result.seed = options_.seed;
+  result.interrupted = interrupted_;
+  result.artefacts = options_.out;
+  if (!options_.quiet) {
+    text_ << "\nTimeline (<- names the row that led to it, and the controller's rule)\n";
+    print_timeline(text_, timeline_, engine_->started_at());
+    text_ << "\nVerdicts\n";
+  }
+  print_verdicts(text_, result);
+  if (!options_.out.empty())
+    text_ << fmt::format("artefacts: {0}/trace.jsonl, {0}/logs/, {0}/result.json\n", options_.out);
+  text_.flush();
+  return result;
+}
+
+}  // namespace
+
+Result<RunResult> run_scenario(const Scenario& scenario, const RunOptions& options,
+                               std::ostream& text) {
+  Run run(scenario, options, text);
+  return run.go();
+}
+
+}  // namespace ddptwin::scenario
