@@ -112,6 +112,11 @@ struct ScriptRuntime::Ending {
   std::string message{};  // of the runtime
 };
 
+struct ScriptRuntime::Command {
+  Done<ExecResult> done{};  // empty once it has ended
+  Timer timer{};
+};
+
 struct ScriptRuntime::Container {
   ContainerConfig config{};
   Sandbox* sandbox = nullptr;
@@ -119,7 +124,7 @@ struct ScriptRuntime::Container {
   std::string log{};
   Timer exit{}, kill{};
   std::vector<Done<void>> stopping{};
-  std::vector<Callback> on_end{};  // commands that run in it
+  std::vector<std::shared_ptr<Command>> commands{};  // that run in it
 };
 
 ScriptRuntime::ScriptRuntime(Loop& loop) : loop_(loop), lane_(loop.new_lane()) {}
@@ -302,8 +307,12 @@ void ScriptRuntime::end(Container& container, const Ending& ending) {
   const Lane lane = container.sandbox->lane;
   for (Done<void>& done : std::exchange(container.stopping, {}))
     answer<void>(lane, {}, {}, std::move(done));
-  for (Callback& command : std::exchange(container.on_end, {}))
-    loop_.post(lane, std::move(command));
+  for (const auto& command : std::exchange(container.commands, {})) {
+    command->timer.cancel();
+    if (command->done)
+      answer<ExecResult>(lane, {}, fail(Reason::unknown, "the container has ended", "Unknown"),
+                         std::exchange(command->done, nullptr));
+  }
   RuntimeEvent event;
   event.kind = RuntimeEvent::Kind::container_exited;
   event.pod_uid = container.sandbox->config.uid;
@@ -374,19 +383,11 @@ void ScriptRuntime::exec(const ContainerId& id, std::vector<std::string> command
   if (takes == Duration{0})
     return answer<ExecResult>(sandbox.lane, {}, std::move(result), std::move(done));
   // It ends with the container at the latest.
-  struct Command {
-    Done<ExecResult> done;
-    Timer timer{};
-  };
-  const auto running = std::make_shared<Command>(Command{std::move(done)});
-  running->timer = loop_.after(sandbox.lane, takes, [running, result] {
-    if (running->done) std::exchange(running->done, nullptr)(result);
-  });
-  container.on_end.emplace_back([running] {
-    running->timer.cancel();
-    if (running->done)
-      std::exchange(running->done,
-                    nullptr)(fail(Reason::unknown, "the container has ended", "Unknown"));
+  std::erase_if(container.commands, [](const auto& ended) { return !ended->done; });
+  const auto& running = container.commands.emplace_back(std::make_shared<Command>());
+  running->done = std::move(done);
+  running->timer = loop_.after(sandbox.lane, takes, [command = running, result] {
+    if (command->done) std::exchange(command->done, nullptr)(result);
   });
 }
 

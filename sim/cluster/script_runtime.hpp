@@ -72,6 +72,7 @@ class ScriptRuntime final : public PodRuntime {
  private:
   struct Script;  // of a pod's name: overrules, calls, requests
   struct Sandbox;
+  struct Command;
   struct Container;
   struct Ending;
 
@@ -91,9 +92,9 @@ class ScriptRuntime final : public PodRuntime {
 
   Loop& loop_;
   Lane lane_;  // of what concerns no container
-  std::map<std::string, std::unique_ptr<Script>, std::less<>> scripts_{};  // "namespace/pod"
-  std::map<SandboxId, std::unique_ptr<Sandbox>, std::less<>> sandboxes_{};
-  std::map<ContainerId, std::unique_ptr<Container>, std::less<>> containers_{};
+  std::map<std::string, std::unique_ptr<Script>, std::less<>> scripts_;  // "namespace/pod"
+  std::map<SandboxId, std::unique_ptr<Sandbox>, std::less<>> sandboxes_;
+  std::map<ContainerId, std::unique_ptr<Container>, std::less<>> containers_;
   std::set<std::string, std::less<>> pulled_{};
   std::vector<std::function<void(const RuntimeEvent&)>> listeners_{};
   std::uint32_t last_address_ = 0;

@@ -100,8 +100,33 @@ class Kubelet::Process {
   void wait_for_view() {
     const bool ready =
         machine_.view->synced() && machine_.view->node(machine_.options.node_name) != nullptr;
-    if (ready) return pods_.start();
+    if (ready) {
+      pods_.start();
+      return wait_for_pods();
+    }
     view_timer_ = machine_.loop.after(machine_.lane, view_poll, [this] { wait_for_view(); });
+  }
+
+  // Once all pods are known, what else runs has lost its object while no kubelet was there.
+  void wait_for_pods() {
+    if (!pods_.synced()) {
+      view_timer_ = machine_.loop.after(machine_.lane, view_poll, [this] { wait_for_pods(); });
+      return;
+    }
+    std::vector<std::string> orphans;
+    for (const auto& [uid, state] : machine_.inventory.pods())
+      if (!workers_.contains(uid)) orphans.push_back(uid);
+    for (const std::string& uid : orphans) stop_orphan(uid);
+  }
+
+  void stop_orphan(const std::string& uid) {
+    const PodRuntimeState& state = machine_.inventory.state(uid);
+    if (state.sandboxes.empty()) return machine_.inventory.remove_pod(uid);
+    machine_.runtime.stop_sandbox(
+        state.sandboxes.front().id,
+        [this, uid, alive = std::weak_ptr<NodeContext>(node_)](Result<void>) {
+          if (!alive.expired()) machine_.inventory.remove_pod(uid);
+        });
   }
 
   void on_view(const Object* object) {

@@ -1,0 +1,60 @@
+#include "cluster/kubelet/status_patch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+namespace ddptwin::kubelet {
+namespace {
+
+PodCondition condition(std::string type, std::string status) {
+  PodCondition made;
+  made.type_ = std::move(type);
+  made.status = std::move(status);
+  return made;
+}
+
+TEST(StatusPatch, equal_statuses_need_none) {
+  PodStatus status;
+  status.phase = "Running";
+  EXPECT_EQ(status_patch("u", status, status), std::nullopt);
+}
+
+TEST(StatusPatch, names_only_what_differs_and_the_order_of_conditions) {
+  PodStatus before;
+  before.phase = "Pending";
+  before.hostIP = "10.0.0.1";
+  before.conditions = {condition("Ready", "False"), condition("PodScheduled", "True")};
+  PodStatus after = before;
+  after.phase = "Running";
+  after.conditions[0].status = "True";
+  const auto patch = status_patch("u", before, after);
+  ASSERT_TRUE(patch.has_value());
+  EXPECT_EQ(*patch->get(), boost::json::parse(R"({
+    "metadata": {"uid": "u"},
+    "status": {
+      "phase": "Running",
+      "conditions": [{"type": "Ready", "status": "True"}],
+      "$setElementOrder/conditions": [{"type": "Ready"}, {"type": "PodScheduled"}]
+    }})"));
+}
+
+TEST(StatusPatch, an_address_that_is_gone_is_deleted) {
+  PodStatus before, after;
+  before.podIP = "10.1.0.1";
+  before.podIPs = {IpEntry{"10.1.0.1"}};
+  after.podIP = "10.1.0.2";
+  after.podIPs = {IpEntry{"10.1.0.2"}};
+  const auto patch = status_patch("u", before, after);
+  ASSERT_TRUE(patch.has_value());
+  EXPECT_EQ(patch->get()->at("status"), boost::json::parse(R"({
+    "podIP": "10.1.0.2",
+    "podIPs": [{"ip": "10.1.0.2"}, {"$patch": "delete", "ip": "10.1.0.1"}],
+    "$setElementOrder/podIPs": [{"ip": "10.1.0.2"}]
+    })"));
+  const auto removed = status_patch("u", before, PodStatus{});
+  EXPECT_EQ(removed->get()->at("status"), boost::json::parse(R"({"podIP": null, "podIPs": null})"));
+}
+
+}  // namespace
+}  // namespace ddptwin::kubelet
