@@ -2,7 +2,18 @@
 
 #include <algorithm>
 
+#include "objects/codec.hpp"
+
 namespace ddptwin::scheduler {
+namespace {
+
+// Its status is what the scheduler itself writes.
+bool asks_the_same(const Pod& before, const Pod& after) {
+  return *before.metadata.labels == *after.metadata.labels &&
+         (before.spec.same_as(after.spec) || equal(*before.spec, *after.spec));
+}
+
+}  // namespace
 
 void SchedulingQueue::put(const PodPtr& pod, const ClusterView& view) {
   auto info = std::make_shared<const PodInfo>(pod);
@@ -16,7 +27,9 @@ void SchedulingQueue::put(const PodPtr& pod, const ClusterView& view) {
   const ClusterEvent event{
       .kind = ClusterEvent::Kind::itself_changed, .pod_before = entry.pod->pod, .pod_after = pod};
   entry.pod = std::move(info);
-  if (entry.state == State::waiting && may_help(entry, event, view)) entry.state = State::ready;
+  if (entry.state == State::waiting && !asks_the_same(*event.pod_before, *pod) &&
+      may_help(entry, event, view))
+    entry.state = State::ready;
 }
 
 std::optional<SchedulingQueue::Taken> SchedulingQueue::take() {

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <boost/json.hpp>
+
 #include "cluster/scheduler/test_shapes.hpp"
 #include "cluster/store.hpp"
 #include "cluster/store_client.hpp"
@@ -15,6 +17,31 @@ namespace {
 using namespace scheduler::test;
 using testing::ElementsAre;
 using testing::IsEmpty;
+
+// Refuses that many bindings.
+class RefusingClient final : public api::ApiClient {
+ public:
+  RefusingClient(Loop& loop, Store& store) : client_(loop, store, "scheduler"), loop_(loop) {}
+  void call(api::Request request, api::Completion done) override {
+    if (request.target.subresource != "binding" || refusals == 0)
+      return client_.call(std::move(request), std::move(done));
+    --refusals;
+    loop_.post(lane_,
+               [done = std::move(done)]() mutable { done(fail(Reason::internal_error, "no")); });
+  }
+  std::unique_ptr<api::Watch> watch(api::Target target, api::ListOptions options,
+                                    api::WatchSink sink) override {
+    return client_.watch(std::move(target), std::move(options), std::move(sink));
+  }
+  const KindRegistry& kinds() const override { return client_.kinds(); }
+
+  int refusals = 0;
+
+ private:
+  StoreClient client_;
+  Loop& loop_;
+  Lane lane_ = loop_.new_lane();
+};
 
 class SchedulerTest : public testing::Test {
  protected:
@@ -35,6 +62,14 @@ class SchedulerTest : public testing::Test {
     settle();
   }
   void add(const std::shared_ptr<Object>& object) { must(api::create(object)); }
+  // A node is made with the taint not-ready; its kubelet would take it away.
+  void add(const std::shared_ptr<Node>& object) {
+    must(api::create(object));
+    auto ready =
+        std::static_pointer_cast<Node>(store.find<Node>("", object->metadata.name)->clone());
+    ready->spec.taints = object->spec.taints;
+    must(api::update(ready));
+  }
   std::shared_ptr<const Pod> find(const std::string& name) {
     return store.find<Pod>("default", name);
   }
@@ -50,10 +85,17 @@ class SchedulerTest : public testing::Test {
   Trace trace{loop};
   KindRegistry kinds;
   Store store{loop, Random(2), trace, kinds};
-  StoreClient client{loop, store, "scheduler"};
+  RefusingClient client{loop, store};
   Scheduler scheduler{loop, client, trace};
   std::vector<std::string> lines;
 };
+
+std::shared_ptr<Pod> important(std::shared_ptr<Pod> pod) {
+  PodSpec& spec = pod->spec.edit();
+  spec.priority.reset();
+  spec.priorityClassName = "system-cluster-critical";
+  return pod;
+}
 
 const std::string tail = " no new claims to deallocate, preemption: ";
 
@@ -126,10 +168,10 @@ TEST_F(SchedulerTest, tries_again_after_five_minutes_at_the_latest) {
 
 TEST_F(SchedulerTest, room_goes_to_the_highest_priority_then_to_who_waited_longest) {
   add(node("n"));
-  add(pod("a", {{"cpu", "4"}}, 9));
+  add(important(pod("a", {{"cpu", "4"}})));
   add(pod("early", {{"cpu", "4"}}));
   add(pod("later", {{"cpu", "4"}}));
-  add(pod("high", {{"cpu", "4"}}, 9));
+  add(important(pod("high", {{"cpu", "4"}})));
   events();
   end("a", "Succeeded");
   EXPECT_EQ(find("high")->spec->nodeName, "n");
@@ -167,7 +209,7 @@ TEST_F(SchedulerTest, pushes_a_lesser_pod_aside) {
   add(node("n"));
   add(pod("low", {{"cpu", "3"}}));
   events();
-  add(pod("high", {{"cpu", "2"}}, 100));
+  add(important(pod("high", {{"cpu", "2"}})));
   EXPECT_THAT(
       events(),
       ElementsAre("high FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu.",
@@ -193,17 +235,30 @@ TEST_F(SchedulerTest, a_pod_bound_by_another_is_let_go) {
   EXPECT_THAT(events(), IsEmpty());
 }
 
-// The same failure of the same version of a pod is a series, not another event.
+// The same failure of the same version of a pod is a series, not another event: the third of them,
+// for the first changed the pod by its condition.
 TEST_F(SchedulerTest, an_equal_event_becomes_a_series) {
-  add(node("n", {{"cpu", "1"}}));
+  add(node("n"));
+  add(pod("fill", {{"cpu", "4"}}));
   add(pod("p", {{"cpu", "4"}}));
-  const auto raise = [&](const char* name) { add(node(name, {{"cpu", "4"}}, {{"x", "y"}})); };
   events();
-  auto taken = placed(pod("fill", {{"cpu", "4"}}), "m");
-  add(taken);
-  raise("m");
-  end("fill", "Running");
-  EXPECT_LE(events().size(), 1U);
+  for (int i = 0; i < 2; ++i) settle(Scheduler::retry_max + 1s);
+  EXPECT_EQ(events().size(), 1U);
+  std::vector<std::string> series;
+  for (const auto& [key, object] : store.objects(Event::info()))
+    if (const Json* value = as<Event>(object)->series.get())
+      series.push_back(std::to_string(value->at("count").to_number<int>()));
+  EXPECT_THAT(series, ElementsAre("2"));
+}
+
+// An API that refuses the binding: the room is given back, and the pod tried again later.
+TEST_F(SchedulerTest, a_refused_binding_is_tried_again) {
+  client.refusals = 1;
+  add(node("n"));
+  add(pod("p"));
+  EXPECT_THAT(events(), ElementsAre("p FailedScheduling: binding rejected: no",
+                                    "p Scheduled: Successfully assigned default/p to n"));
+  EXPECT_EQ(find("p")->spec->nodeName, "n");
 }
 
 }  // namespace
