@@ -1,6 +1,7 @@
 #include "cluster/kubelet/container_statuses.hpp"
 
 #include <algorithm>
+#include <boost/json.hpp>
 
 #include "cluster/kubelet/phase.hpp"
 #include "cluster/kubelet/restart_policy.hpp"
@@ -110,6 +111,21 @@ void show_failure(const StatusSources& in, const Container& container, bool init
   status.state.waiting = ContainerStateWaiting{failure->second.reason, failure->second.message};
 }
 
+// The mounts as the specification has them; those that are read-only say that what is mounted below
+// them is not.
+RawJson volume_mounts(const Container& container) {
+  boost::json::array mounts;
+  for (const VolumeMount& mount : container.volumeMounts) {
+    boost::json::object shown{{"name", mount.name}, {"mountPath", mount.mountPath}};
+    if (mount.readOnly) {
+      shown["readOnly"] = true;
+      shown["recursiveReadOnly"] = mount.recursiveReadOnly.value_or("Disabled");
+    }
+    mounts.push_back(std::move(shown));
+  }
+  return mounts.empty() ? RawJson() : RawJson(Json(std::move(mounts)));
+}
+
 ContainerStatus status_of(const StatusSources& in, const Container& container, bool init,
                           const std::vector<ContainerStatus>& before) {
   const ContainerStatus* old = find_status(before, container.name);
@@ -132,6 +148,7 @@ ContainerStatus status_of(const StatusSources& in, const Container& container, b
     }
   }
   show_failure(in, container, init, status);
+  status.volumeMounts = volume_mounts(container);
   return status;
 }
 

@@ -40,7 +40,7 @@ class StopJob : public std::enable_shared_from_this<StopJob> {
 
   void begin(std::vector<StopRequest> requests) {
     for (StopRequest& request : requests) {
-      const Container* container = pod_->spec->container(request.name);
+      const Container* container = find_container(*pod_->spec, request.name);
       if (container == nullptr) continue;
       Item& item = items_.emplace_back();
       item.container = *container;

@@ -15,10 +15,11 @@ std::string NodeContext::node_ip() const {
   return {};
 }
 
-Duration NodeContext::jittered(Duration delay) const {
-  if (options.clocks.retry_jitter <= 0) return delay;
-  const double more = random.uniform() * options.clocks.retry_jitter;
-  return delay + Duration(static_cast<std::int64_t>(static_cast<double>(delay.count()) * more));
+Duration NodeContext::stretched(Duration delay) const {
+  const KubeletClocks& clocks = options.clocks;
+  double factor = clocks.retry_stretch;
+  if (clocks.retry_jitter > 0) factor += random.uniform() * clocks.retry_jitter;
+  return Duration(static_cast<std::int64_t>(static_cast<double>(delay.count()) * factor));
 }
 
 PodContext NodeContext::pod_context(const std::shared_ptr<const Pod>& pod) const {

@@ -37,8 +37,8 @@ struct NodeContext {
   std::function<Time()> next_tick;  // the earliest tick that is not past
 
   std::string node_ip() const;
-  // With jitter, where the options ask for some.
-  Duration jittered(Duration delay) const;
+  // When to try again after a delay: stretched, and with jitter where the options ask for some.
+  Duration stretched(Duration delay) const;
   PodContext pod_context(const std::shared_ptr<const Pod>& pod) const;
   // About the pod, or with a container about that part of it.
   void event(const Pod& pod, std::string_view type, std::string_view reason, std::string message,

@@ -27,7 +27,9 @@ struct KubeletClocks {
   Duration mount_retry_max = 122s;
   Duration mount_timeout = 123s;
   Duration volume_update = 60s;  // a changed ConfigMap or Secret reaches mounted files
-  double retry_jitter = 0;       // up to this fraction more on each retry, by `random`
+  // A retry comes that much later than its delay says: a real kubelet adds up to half by chance.
+  double retry_stretch = 1.25;
+  double retry_jitter = 0;  // up to this fraction more on each retry, by `random`
 };
 
 struct KubeletOptions {

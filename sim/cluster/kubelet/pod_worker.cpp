@@ -37,7 +37,7 @@ PodWorker::PodWorker(std::shared_ptr<NodeContext> node, std::shared_ptr<const Po
       mounts_(*node_, [this]() -> const std::shared_ptr<const Pod>& { return pod_; }) {
   for (const ContainerInstance& instance :
        PodRuntimeState(node_->inventory.state(uid())).containers)
-    if (const Container* container = pod_->spec->container(instance.name))
+    if (const Container* container = find_container(*pod_->spec, instance.name))
       node_->inventory.refresh(uid(), instance.id, container->terminationMessagePolicy);
   node_->view.route(uid(), [this](const RuntimeEvent& event) { runtime_event(event); });
 }
@@ -67,8 +67,8 @@ void PodWorker::reject(PodVerdict verdict) {
 void PodWorker::pod_changed(std::shared_ptr<const Pod> pod) {
   const std::shared_ptr<const Pod> before = std::exchange(pod_, std::move(pod));
   const bool own_write_only = before->metadata.generation == pod_->metadata.generation &&
-                              before->metadata.labels.same_as(pod_->metadata.labels) &&
-                              before->metadata.annotations.same_as(pod_->metadata.annotations) &&
+                              *before->metadata.labels == *pod_->metadata.labels &&
+                              *before->metadata.annotations == *pod_->metadata.annotations &&
                               is_deleted(*before) == is_deleted(*pod_);
   if (is_deleted(*pod_)) {
     const bool again = is_deleted(*before);
@@ -113,9 +113,9 @@ void PodWorker::runtime_event(const RuntimeEvent& event) {
     node_->inventory.sandbox_lost(uid());
     for (const ContainerInstance& instance :
          PodRuntimeState(node_->inventory.state(uid())).containers)
-      if (const Container* container = pod_->spec->container(instance.name))
+      if (const Container* container = find_container(*pod_->spec, instance.name))
         node_->inventory.refresh(uid(), instance.id, container->terminationMessagePolicy);
-  } else if (const Container* container = pod_->spec->container(event.container_name)) {
+  } else if (const Container* container = find_container(*pod_->spec, event.container_name)) {
     node_->inventory.refresh(uid(), event.container, container->terminationMessagePolicy);
     node_->record(*pod_, event.container_name, "exited");
   }

@@ -100,7 +100,10 @@ Readiness PodProbes::readiness(const Container& container, const ContainerStatus
     found.started = startup->id == id && startup->value == ProbeResult::success;
   if (Worker* ready = find(ProbeKind::readiness, container.name)) {
     found.ready = ready->id == id && ready->value == ProbeResult::success;
-    if (found.started && !found.ready) schedule(*ready, Duration{0});
+    if (found.started && !found.ready)
+      loop_.post(lane_, [this, ready, alive = std::weak_ptr<int>(ready->alive)] {
+        if (!alive.expired()) look(*ready);
+      });
   }
   return found;
 }
@@ -112,31 +115,39 @@ void PodProbes::schedule(Worker& worker, Duration delay) {
 }
 
 // A container that the probe has not met before is taken over with the first value of its kind.
-bool PodProbes::adopt(Worker& worker, const ContainerStatus& status) {
-  const ContainerId id = id_of(status);
-  if (id.empty()) return false;
-  if (worker.id != id) {
-    worker.id = id;
-    worker.value = row(worker.kind).at_first;
-    worker.on_hold = false;
-    worker.last.reset();
-    worker.run_length = 0;
-  }
-  return true;
+void PodProbes::adopt(Worker& worker, const ContainerId& id) {
+  worker.id = id;
+  worker.value = row(worker.kind).at_first;
+  worker.on_hold = false;
+  worker.last.reset();
+  worker.run_length = 0;
+  if (worker.kind == ProbeKind::readiness)
+    host_.probe_changed(worker.kind, worker.id, worker.value);
 }
 
 void PodProbes::tick(Worker& worker) {
   const PodStatus* told = host_.told_status();
   if (told != nullptr && is_terminal_phase(told->phase)) return;
   schedule(worker, std::chrono::seconds(std::max(worker.probe.periodSeconds, 1)));
-  if (told == nullptr || worker.in_flight) return;
+  look(worker);
+}
+
+void PodProbes::look(Worker& worker) {
+  const PodStatus* told = host_.told_status();
+  if (told == nullptr || worker.in_flight || worker.stopped) return;
   const ContainerStatus* status = find_status(told->containerStatuses, worker.container.name);
   if (status == nullptr) status = find_status(told->initContainerStatuses, worker.container.name);
-  if (status == nullptr || !adopt(worker, *status) || worker.on_hold) return;
-  if (!status->state.running) return set(worker, ProbeResult::failure);
-  const Time since = status->state.running->startedAt.value_or(Time{});
-  if (loop_.now() - since < std::chrono::seconds(worker.probe.initialDelaySeconds)) return;
+  if (status == nullptr) return;
+  const ContainerId id = id_of(*status);
+  // What is told may change below.
+  const std::optional<ContainerStateRunning> running = status->state.running;
   const bool started = status->started.value_or(false);
+  if (id.empty()) return;
+  if (worker.id != id) adopt(worker, id);
+  if (worker.on_hold) return;
+  if (!running) return set(worker, ProbeResult::failure);
+  const Time since = running->startedAt.value_or(Time{});
+  if (loop_.now() - since < std::chrono::seconds(worker.probe.initialDelaySeconds)) return;
   if (started != (worker.kind == ProbeKind::startup)) run(worker);
 }
 

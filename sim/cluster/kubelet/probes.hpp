@@ -47,7 +47,8 @@ class PodProbes {
   void add(ProbeKind kind, const Container& container, const std::optional<Probe>& probe);
   void schedule(Worker& worker, Duration delay);
   void tick(Worker& worker);
-  bool adopt(Worker& worker, const ContainerStatus& status);
+  void look(Worker& worker);
+  void adopt(Worker& worker, const ContainerId& id);
   void run(Worker& worker);
   void answered(Worker& worker, const ContainerId& id, const Result<ProbeAnswer>& answer);
   void set(Worker& worker, ProbeResult result);

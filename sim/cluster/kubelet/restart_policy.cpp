@@ -30,6 +30,13 @@ std::string_view policy_of(const PodSpec& spec, const Container& container) {
 
 }  // namespace
 
+const Container* find_container(const PodSpec& spec, std::string_view name) {
+  for (const auto* list : {&spec.containers, &spec.initContainers})
+    for (const Container& container : *list)
+      if (container.name == name) return &container;
+  return nullptr;
+}
+
 bool is_sidecar(const Container& container) {
   return container.restartPolicy && *container.restartPolicy == "Always";
 }

@@ -6,6 +6,9 @@
 
 namespace ddptwin::kubelet {
 
+// A container or init container of that name, or null.
+const Container* find_container(const PodSpec& spec, std::string_view name);
+
 // An init container that goes on beside the main ones (restartPolicy Always).
 bool is_sidecar(const Container& container);
 

@@ -232,7 +232,7 @@ void SyncPass::finish(bool changed, bool failed) {
     const Duration left = std::clamp<Duration>(*until_ - node_.loop.now(), 0s, clocks.resync);
     retry = retry ? std::min(*retry, left) : left;
   }
-  if (retry) retry = node_.jittered(*retry);
+  if (retry) retry = node_.stretched(*retry);
   worker_.end_pass(changed, retry);
 }
 
