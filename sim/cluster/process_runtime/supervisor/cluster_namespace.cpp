@@ -94,8 +94,8 @@ Status make_cluster_tree() {
   TRY_VOID(mount_at(nullptr, "/", nullptr, MS_REC | MS_PRIVATE));
   TRY_VOID(mount_at("tmpfs", anywhere, "tmpfs", 0, "mode=755"));
   if (::chdir(anywhere.c_str()) != 0) return system_error(anywhere);
-  for (const std::string& folder :
-       {place::host, place::base, place::images, place::pods, place::root, place::upper}) {
+  for (const std::string& folder : {place::host, place::base, place::images, place::pods,
+                                    place::node, place::root, place::upper}) {
     if (::mkdir(folder.substr(1).c_str(), 0755) != 0) return system_error(folder);
   }
   if (::mkdir("proc", 0555) != 0) return system_error("/proc");

@@ -25,6 +25,8 @@ inline const std::string host = "/host";
 inline const std::string base = "/base";
 inline const std::string images = "/images";
 inline const std::string pods = "/pods";
+// What hostPath volumes name and the host does not have: the node's own, gone with the cluster.
+inline const std::string node = "/node";
 inline const std::string root = "/root";    // mount point: a container's root while it is built
 inline const std::string upper = "/upper";  // mount point: its upper layers
 }  // namespace place

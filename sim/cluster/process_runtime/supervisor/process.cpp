@@ -48,8 +48,9 @@ void drop_capabilities() {
   }
 }
 
+// exec gives every handler its default back; what is ignored or blocked would stay so.
 void reset_signals() {
-  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  for (const int number : {SIGPIPE, SIGCHLD, SIGHUP}) ::signal(number, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -152,11 +153,11 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   if (found.path.empty()) {
     give_up(status, Kind::program_failed, cannot_execute(program.argv.front(), found.error));
   }
+  drop_capabilities();
+  reset_signals();
   // Many pods share few processors here: long slices, no preemption at every wake-up.
   const sched_param none{};
   ::sched_setscheduler(0, SCHED_BATCH, &none);
-  drop_capabilities();
-  reset_signals();
   ::execve(found.path.c_str(), pointers(program.argv).data(), pointers(program.env).data());
   give_up(status, Kind::program_failed, cannot_execute(program.argv.front(), go_error(errno)));
 }

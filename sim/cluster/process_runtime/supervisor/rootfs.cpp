@@ -124,7 +124,8 @@ Result<Fd> make_in(const std::string& root, const std::string& path, bool folder
       const std::string name = part.substr(slash + 1);
       const std::string at = fmt::format("/proc/self/fd/{}/{}", parent.get(), name);
       if (!last || folder) {
-        if (!name.empty() && ::mkdir(at.c_str(), 0755) != 0) return system_error(part);
+        if (!name.empty() && ::mkdir(at.c_str(), 0755) != 0 && errno != EEXIST)
+          return system_error(part);  // EEXIST: another container was quicker
       } else {
         TRY_VOID(make_empty_file(at));
       }
@@ -152,10 +153,16 @@ unsigned long locked_flags(const std::string& path) {
   return flags;
 }
 
+// A path of the host; where the host has nothing, a new folder that only this cluster sees.
+Result<Fd> open_on_node(const std::string& path) {
+  auto found = open_in(place::host, path);
+  return found ? std::move(found) : make_in(place::node, path, true);
+}
+
 Result<Fd> open_source(const Mount& mount) {
   const bool on_host = mount.kind == Mount::Kind::host;
   if (mount.sub_path.empty()) {
-    return on_host ? open_in(place::host, mount.source) : open_fd(mount.source, O_PATH);
+    return on_host ? open_on_node(mount.source) : open_fd(mount.source, O_PATH);
   }
   // As the kubelet: a subPath that does not exist is a new folder.
   return on_host ? make_in(place::host, mount.source + "/" + mount.sub_path, true)
