@@ -4,8 +4,11 @@
 #include <boost/json.hpp>
 #include <list>
 
+#include "cluster/gc.hpp"
 #include "cluster/kubelet/cluster_view.hpp"
 #include "cluster/kubelet/kubelet.hpp"
+#include "cluster/namespace_lifecycle.hpp"
+#include "cluster/pod_gc.hpp"
 #include "cluster/scheduler/scheduler.hpp"
 #include "cluster/store.hpp"
 #include "cluster/store_client.hpp"
@@ -155,6 +158,10 @@ struct World::Parts {
   dns::Resolver resolver;
   std::unique_ptr<api::ApiClient> dns_client{};
   std::unique_ptr<dns::ZoneFeed> zone_feed{};
+  std::vector<std::unique_ptr<api::ApiClient>> manager_clients{};
+  std::unique_ptr<GarbageCollector> garbage_collector{};
+  std::unique_ptr<NamespaceLifecycle> namespaces{};
+  std::unique_ptr<PodGarbageCollector> pod_garbage{};
   std::list<Hosted> controllers{};
   std::vector<Hosted*> operators{};
   std::unique_ptr<api::ApiClient> scheduler_client{};
@@ -171,6 +178,13 @@ void World::Parts::install_controller_manager() {
                  std::make_unique<controller::EndpointSliceController>());
   add_controller("kube-controller-manager",
                  std::make_unique<controller::EndpointSliceMirroringController>());
+  const auto client = [this]() -> api::ApiClient& {
+    return *manager_clients.emplace_back(
+        std::make_unique<StoreClient>(loop, store, "kube-controller-manager"));
+  };
+  garbage_collector = std::make_unique<GarbageCollector>(loop, client());
+  namespaces = std::make_unique<NamespaceLifecycle>(loop, client());
+  pod_garbage = std::make_unique<PodGarbageCollector>(loop, client());
 }
 
 void World::Parts::install_training_operator(const controller::pytorchjob::Profile& profile) {
@@ -202,14 +216,13 @@ void World::Parts::add_kubelet(const NodeOptions& node) {
     kubelet_client = std::make_unique<StoreClient>(loop, store, "kubelet");
     kubelet_view = std::make_shared<kubelet::ClusterView>(loop, *kubelet_client, *runtime);
   }
-  kubelet::KubeletOptions options_of;
+  kubelet::KubeletOptions options_of = options.kubelet;
   options_of.node_name = node.name;
   options_of.node_ip = node.address;
   options_of.cluster_dns = {options.dns.address};
   options_of.cluster_domain = options.dns.domain;
   options_of.host_resolv_conf = resolv_conf(options.dns.host);
   options_of.random = random.split("kubelet").split(node.name);
-  options_of.clocks = options.kubelet_clocks;
   options_of.view = kubelet_view;
   kubelets.push_back(std::make_unique<kubelet::Kubelet>(loop, *kubelet_client, trace, *runtime,
                                                         std::move(options_of)));
@@ -237,6 +250,11 @@ void World::start() {
   (void)call(api::create(api_service()), "ddptwin");
   parts_->zone_feed->start();
   for (auto& hosted : parts_->controllers) hosted.host->start();
+  if (parts_->garbage_collector) {
+    parts_->garbage_collector->start();
+    parts_->namespaces->start();
+    parts_->pod_garbage->start();
+  }
   if (parts_->scheduler) parts_->scheduler->start();
   for (const NodeOptions& node : parts_->options.nodes) add_node(node);
 }
@@ -279,9 +297,13 @@ void World::add_node(const NodeOptions& node) {
   const auto status = object->status;
   const auto made = call(api::create(object), "ddptwin");
   if (!made) return;
-  auto with_status = std::static_pointer_cast<Node>(made->object->clone());
+  // A node is made with the taint not-ready, which goes when it is Ready.
+  auto ready = std::static_pointer_cast<Node>(made->object->clone());
+  ready->spec.taints = node.taints;
+  const auto updated = call(api::update(ready), "ddptwin");
+  if (!updated) return;
+  auto with_status = std::static_pointer_cast<Node>(updated->object->clone());
   with_status->status = status;
-  with_status->spec.taints = node.taints;
   (void)call(api::update(with_status, "status"), "ddptwin");
   if (node.kubelet) parts_->add_kubelet(node);
 }

@@ -49,7 +49,8 @@ struct WorldOptions {
   std::optional<controller::pytorchjob::Profile> training_operator{};
   std::vector<NodeOptions> nodes{};
   ClusterDns dns{};
-  kubelet::KubeletClocks kubelet_clocks{};
+  // Of every kubelet; names, addresses and chance are filled in for each.
+  kubelet::KubeletOptions kubelet{};
 };
 
 // A world is driven by its loop: start() begins, nothing runs inside a call. `runtime` may be null
