@@ -54,6 +54,7 @@ Result<std::unique_ptr<ProcessRuntime>> ProcessRuntime::start(RealLoop& loop, Op
   configure.bridge_address = PodAddresses::gateway;
   configure.prefix = PodAddresses::prefix;
   configure.worker = options.worker.empty() ? beside_us("ddptwin-worker") : options.worker;
+  configure.warm_workers = options.warm_workers;
   configure.tools = std::move(options.tools);
   for (const std::string& tool : {configure.worker, beside_us("ddptwin-worker-gloo")}) {
     if (!tool.empty()) configure.tools.push_back(tool);

@@ -29,12 +29,14 @@ struct Configure {
   std::string bridge_address;  // the pods' gateway: "10.244.0.1"
   std::uint8_t prefix = 16;    // of the pod network
   std::string worker;          // ddptwin-worker on the host, the zygote's program; empty: no zygote
+  bool warm_workers = false;   // start the zygote now, not with the first worker
   std::vector<std::string> tools;  // host programs that every pod has in /usr/local/bin
   std::vector<std::string>
       visible;  // host folders that pods must see although they lie under /tmp or /run
 
   static void each(auto& self, auto&& field) {
-    field(self.bridge_address), field(self.prefix), field(self.worker), field(self.tools);
+    field(self.bridge_address), field(self.prefix), field(self.worker);
+    field(self.warm_workers), field(self.tools);
     field(self.visible);
   }
 };

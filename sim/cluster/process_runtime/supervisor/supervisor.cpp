@@ -141,6 +141,9 @@ Status Supervisor::configure(const Request& request, Fds&) {
   }
   worker_ = body.worker;
   TRY_VOID(network_.set_up(body.bridge_address, body.prefix));
+  if (body.warm_workers && !worker_.empty()) {
+    TRY(zygote_, ZygoteLink::start(worker_));
+  }
   reply_ok(request.id);
   return {};
 }
