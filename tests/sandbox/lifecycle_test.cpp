@@ -106,7 +106,7 @@ TEST_F(LifecycleTest, a_container_over_its_memory_limit_is_oom_killed) {
   config.memory_limit = 64 << 20;
   const Ran ran = run_shell(
       run_pod().id,
-      "exec /usr/bin/python3 -c \"import time; b=bytearray(200<<20); time.sleep(100)\"", config);
+      "exec /usr/bin/python3 -c \"import signal; b=bytearray(200<<20); signal.pause()\"", config);
   EXPECT_EQ(ran.report.exit_code, 137);
   EXPECT_EQ(ran.report.reason, "OOMKilled");
 }
@@ -122,9 +122,10 @@ TEST_F(LifecycleTest, shared_memory_counts_towards_the_limit) {
 TEST_F(LifecycleTest, a_container_within_its_limit_lives) {
   ContainerConfig config;
   config.memory_limit = 256 << 20;
-  const Ran ran = run_shell(
-      run_pod().id,
-      "exec /usr/bin/python3 -c \"import time; b=bytearray(50<<20); time.sleep(0.3)\"", config);
+  const Ran ran = run_shell(run_pod().id,
+                            "exec /usr/bin/python3 -c \"import select; b=bytearray(50<<20); "
+                            "select.select([],[],[],0.3)\"",
+                            config);
   EXPECT_EQ(ran.report.reason, "Completed");
 }
 

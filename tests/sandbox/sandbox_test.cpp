@@ -249,6 +249,22 @@ TEST_F(SandboxTest, an_unknown_image_cannot_be_pulled) {
   EXPECT_THAT(status.error().message, HasSubstr("docker.io/library/nope:latest: not found"));
 }
 
+TEST_F(SandboxTest, a_python_environment_is_seen_wherever_it_lies) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("ddptwin-venv-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder / "bin");
+  std::filesystem::create_symlink("/usr/bin/python3", folder / "bin" / "python3");
+  Image image;
+  image.python = folder;
+  runtime->add_image("venv", image);
+  ASSERT_TRUE(pull("venv"));
+  ContainerConfig container;
+  container.user_image = "venv";
+  EXPECT_EQ(run_shell(run_pod().id, "command -v python3; echo $VIRTUAL_ENV", container).output,
+            folder.string() + "/bin/python3\n" + folder.string() + "\n");
+  std::filesystem::remove_all(folder);
+}
+
 TEST_F(SandboxTest, the_hosts_python_environment_comes_first_on_the_path) {
   Image image;
   image.python = "/some/venv";

@@ -64,6 +64,13 @@ bool read_only_root(const RawJson& linux_config) {
   return value != nullptr && *value == Json(true);
 }
 
+// Whether pods have a folder of their own in its place (supervisor/layers.cpp).
+bool is_hidden(std::string_view path) {
+  constexpr std::array<std::string_view, 3> own{"/tmp/", "/run/", "/dev/shm/"};
+  return std::any_of(own.begin(), own.end(),
+                     [&](std::string_view folder) { return path.starts_with(folder); });
+}
+
 std::string reason_of(const Reply& event) {
   if (event.out_of_memory) return "OOMKilled";
   return event.status == 0 ? "Completed" : "Error";
@@ -189,6 +196,9 @@ sandbox::StartContainer ProcessRuntime::start_request(const Container& container
                             sandbox != sandboxes_.end() ? sandbox->second->config.hostname : "");
   request.cwd = config.working_dir.empty() ? described.workdir : config.working_dir;
   request.mounts = container.mounts;
+  if (is_hidden(described.python)) {
+    request.mounts.push_back({Mount::Kind::host, described.python, "", described.python, true});
+  }
   request.termination_path = config.termination_log;
   request.memory_limit = config.memory_limit ? static_cast<std::uint64_t>(*config.memory_limit) : 0;
   request.read_only_root = read_only_root(config.linux_);
