@@ -60,21 +60,30 @@ const Verdict* broken(const std::vector<Verdict>& verdicts) {
   return found != verdicts.end() ? &*found : nullptr;
 }
 
+// What one case of the table, or beyond it, came to.
+bool print_row(const std::string& id, const std::vector<Verdict>& verdicts, bool quiet) {
+  const Verdict* bad = broken(verdicts);
+  if (bad != nullptr)
+    fmt::print("{} does not hold ({}): {}\n", id, bad->profile, bad->why);
+  else if (verdicts.empty())
+    fmt::print("{} does not hold: no case says it\n", id);
+  else if (!quiet)
+    fmt::print("{} holds\n", id);
+  return bad == nullptr && !verdicts.empty();
+}
+
 int print(std::string_view system, const Report& report, bool quiet) {
-  int held = 0, failed = 0;
+  int rows = 0, held = 0, beyond = 0, beyond_held = 0;
   for (const auto& [id, verdicts] : report.rows) {
-    const Verdict* bad = broken(verdicts);
-    const bool holds = bad == nullptr && !verdicts.empty();
-    ++(holds ? held : failed);
-    if (holds && !quiet) fmt::print("{} holds\n", id);
-    if (bad != nullptr)
-      fmt::print("{} does not hold ({}): {}\n", id, bad->profile, bad->why);
-    else if (verdicts.empty())
-      fmt::print("{} does not hold: no case says it\n", id);
+    const bool holds = print_row(id, verdicts, quiet);
+    const bool in_table = id.starts_with('C');
+    ++(in_table ? rows : beyond);
+    if (holds) ++(in_table ? held : beyond_held);
   }
   for (const std::string& failure : report.failures) fmt::print("{}\n", failure);
-  fmt::print("{}: {} of {} rows hold\n", system, held, held + failed);
-  return failed == 0 && report.failures.empty() ? 0 : 1;
+  fmt::print("{}: {} of {} rows hold, and {} of {} cases beyond the table\n", system, held, rows,
+             beyond_held, beyond);
+  return held == rows && beyond_held == beyond && report.failures.empty() ? 0 : 1;
 }
 
 struct System {

@@ -51,7 +51,9 @@ Step Pass::status_step() const {
   // Only the status subresource is written: the spec is the cached one, untouched.
   auto updated = std::make_shared<PyTorchJob>(*seen.job);
   updated->status = status;
-  if (!updated->status->replicaStatuses) updated->status->replicaStatuses.emplace();
+  // An empty map is left out on the wire.
+  if (updated->status->replicaStatuses && updated->status->replicaStatuses->empty())
+    updated->status->replicaStatuses.reset();
   return Step{.rule = &rules::write_status, .request = api::update(std::move(updated), "status")};
 }
 

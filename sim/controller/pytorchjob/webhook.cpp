@@ -70,7 +70,7 @@ void judge_replica(const std::string& type, const ReplicaSpec& spec, const Profi
   judge_containers(path + ".template.spec.containers", spec.template_.spec->containers, errors);
   if (type == master_type && spec.replicas != 1)
     errors.push_back(path + ".replicas: Forbidden: must be 1");
-  if (type == worker_type && profile.elastic_needs_worker && spec.replicas && *spec.replicas < 1)
+  if (type != master_type && profile.elastic_needs_worker && spec.replicas && *spec.replicas < 1)
     errors.push_back(path + ".replicas: Forbidden: must be at least 1");
 }
 
