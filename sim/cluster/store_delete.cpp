@@ -31,10 +31,10 @@ Grace shorten(ObjectMeta& meta, std::optional<std::int64_t> asked, Time now) {
   if (!asked || *asked >= current) return Grace::pending;
   std::int64_t period = *asked;
   Time when = *meta.deletionTimestamp - seconds(current) + seconds(period);
-  // Shortened into the past: one second from now, unless it is to go at once.
-  if (period != 0 && when < now) {
+  // Shortened into the past: now, and one second of grace unless none was asked.
+  if (when < now) {
     when = now;
-    period = 1;
+    if (period != 0) period = 1;
   }
   meta.deletionTimestamp = when.floor_seconds();
   meta.deletionGracePeriodSeconds = period;

@@ -5,6 +5,7 @@
 #include "cluster/store.hpp"
 #include "cluster/store_errors.hpp"
 #include "objects/codec.hpp"
+#include "objects/core_v1.hpp"
 #include "objects/patch.hpp"
 #include "objects/strategy.hpp"
 #include "objects/validation.hpp"
@@ -14,10 +15,14 @@ namespace {
 
 bool is_status(const api::Request& request) { return request.target.subresource == "status"; }
 
-// An object that is being deleted and that nothing holds any longer.
-bool should_vanish(const ObjectMeta& meta) {
-  return meta.deletionTimestamp && meta.finalizers.empty() &&
-         meta.deletionGracePeriodSeconds.value_or(0) == 0;
+// An object that is being deleted and that nothing holds any longer. Namespaces are held by their
+// spec.
+bool should_vanish(const Object& object) {
+  const ObjectMeta& meta = object.metadata;
+  if (!meta.deletionTimestamp || !meta.finalizers.empty()) return false;
+  const Namespace* space = as<Namespace>(object);
+  if (space != nullptr && !space->spec.finalizers.empty()) return false;
+  return meta.deletionGracePeriodSeconds.value_or(0) == 0;
 }
 
 const Type& table_type(const KindInfo& kind) {
@@ -66,6 +71,12 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
     Error error = already_exists_error(kind, meta.name);
     if (there->metadata.deletionTimestamp)
       error.message = "object is being deleted: " + error.message;
+    if (!meta.generateName.empty()) {
+      auto details = std::make_shared<ErrorDetails>(*error.details);
+      details->retry_after_seconds = 1;
+      error.details = std::move(details);
+      error.message += ", the server was not able to generate a unique name for the object";
+    }
     return fail(std::move(error));
   }
   api::Response response;
@@ -201,7 +212,7 @@ Store::Answer Store::replace(Context& context, const ObjectPtr& old,
   TRY_VOID(admit(AdmissionPhase::validating, context, admission));
 
   api::Response response;
-  if (should_vanish(object->metadata)) {
+  if (should_vanish(*object)) {
     response.object = object;
     if (!dry_run) erase(kind, old, context.actor);
     return response;

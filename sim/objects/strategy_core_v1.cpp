@@ -6,6 +6,7 @@
 #include "objects/core_v1.hpp"
 #include "objects/defaults.hpp"
 #include "objects/validation.hpp"
+#include "objects/validation_core_v1.hpp"
 
 namespace ddptwin {
 namespace {
@@ -193,6 +194,9 @@ Strategy pod_strategy() {
   Strategy s;
   s.defaults = &defaults_of<Pod, &default_pod>;
   s.prepare_create = &create_pod;
+  s.validate = &validate_pod;
+  s.validate_update = &validate_pod_update;
+  s.warnings = &pod_warnings;
   s.grace_period = &pod_grace;
   s.field = &pod_field;
   s.fields = pod_field_names;
@@ -206,6 +210,8 @@ Strategy service_strategy() {
   s.defaults = &defaults_of<Service, &default_service>;
   s.prepare_create = &create_service;
   s.prepare_update = &update_service;
+  s.validate = &validate_service;
+  s.validate_update = &validate_service_update;
   s.field = &service_field;
   s.fields = fields;
   return s;
@@ -217,12 +223,19 @@ Strategy endpoints_strategy() {
   return s;
 }
 
-Strategy config_map_strategy() { return {}; }
+Strategy config_map_strategy() {
+  Strategy s;
+  s.validate = &validate_config_map;
+  s.validate_update = &validate_config_map_update;
+  return s;
+}
 
 Strategy secret_strategy() {
   static constexpr std::array<std::string_view, 1> fields{"type"};
   Strategy s;
   s.defaults = &defaults_of<Secret, &default_secret>;
+  s.validate = &validate_secret;
+  s.validate_update = &validate_secret_update;
   s.field = &secret_field;
   s.fields = fields;
   return s;

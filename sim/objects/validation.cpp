@@ -36,8 +36,9 @@ bool is_name_part(std::string_view text) {
                      [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
 }
 
-std::string too_long_text(std::size_t limit) {
-  return fmt::format("must be no more than {} bytes", limit);
+// Names are said to be too long in characters, labels in bytes.
+std::string too_long_text(std::size_t limit, std::string_view unit) {
+  return fmt::format("must be no more than {} {}", limit, unit);
 }
 
 constexpr std::string_view subdomain_text =
@@ -147,7 +148,7 @@ ErrorCause not_supported(std::string field, std::string_view shown_value,
 
 std::vector<std::string> dns_label_problems(std::string_view text) {
   std::vector<std::string> out;
-  if (text.size() > 63) out.push_back(too_long_text(63));
+  if (text.size() > 63) out.push_back(too_long_text(63, "characters"));
   if (!is_dns_label(text))
     out.emplace_back(is_dns_subdomain(text) ? "must not contain dots" : label_text);
   return out;
@@ -155,14 +156,14 @@ std::vector<std::string> dns_label_problems(std::string_view text) {
 
 std::vector<std::string> dns_subdomain_problems(std::string_view text) {
   std::vector<std::string> out;
-  if (text.size() > 253) out.push_back(too_long_text(253));
+  if (text.size() > 253) out.push_back(too_long_text(253, "characters"));
   if (!is_dns_subdomain(text)) out.emplace_back(subdomain_text);
   return out;
 }
 
 std::vector<std::string> dns_1035_label_problems(std::string_view text) {
   std::vector<std::string> out;
-  if (text.size() > 63) out.push_back(too_long_text(63));
+  if (text.size() > 63) out.push_back(too_long_text(63, "characters"));
   if (!is_dns_label(text) || text.front() < 'a') out.emplace_back(label_1035_text);
   return out;
 }
@@ -173,7 +174,7 @@ std::vector<std::string> qualified_name_problems(std::string_view text) {
   std::string_view name = text;
   if (slash != std::string_view::npos) {
     if (text.find('/', slash + 1) != std::string_view::npos)
-      return {"a qualified name " + std::string(name_part_text.substr(10)) +
+      return {"a valid label key " + std::string(name_part_text.substr(10)) +
               " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"};
     const std::string_view prefix = text.substr(0, slash);
     name = text.substr(slash + 1);
@@ -186,14 +187,14 @@ std::vector<std::string> qualified_name_problems(std::string_view text) {
   if (name.empty())
     out.emplace_back("name part must be non-empty");
   else if (name.size() > 63)
-    out.push_back("name part " + too_long_text(63));
+    out.push_back("name part " + too_long_text(63, "bytes"));
   if (!is_name_part(name)) out.emplace_back(name_part_text);
   return out;
 }
 
 std::vector<std::string> label_value_problems(std::string_view text) {
   std::vector<std::string> out;
-  if (text.size() > 63) out.push_back(too_long_text(63));
+  if (text.size() > 63) out.push_back(too_long_text(63, "bytes"));
   if (!text.empty() && !is_name_part(text)) out.emplace_back(label_value_text);
   return out;
 }
@@ -247,7 +248,7 @@ ErrorList validate_owners(const std::vector<OwnerReference>& owners) {
     if (owner.kind == "Event" &&
         (owner.apiVersion == "v1" || owner.apiVersion == "events.k8s.io/v1"))
       out.push_back(
-          invalid(std::string(path), to_shown_json(owners),
+          invalid(std::string(path), to_shown_json(owner),
                   fmt::format("{} is disallowed from being an owner",
                               owner.apiVersion == "v1" ? "/v1, Kind=Event"
                                                        : "events.k8s.io/v1, Kind=Event")));

@@ -270,11 +270,15 @@ Json Director::answer(const Result<api::Response>& result, bool want_body) const
     return out;
   }
   out.emplace("code", result->code);
-  if (const Json* body = result->body.get())
+  // Of a success only a Status is recorded unasked.
+  const Json* body = result->body.get();
+  const bool is_status = body != nullptr && body->is_object() &&
+                         text(body->get_object(), "kind") == "Status";
+  if (body != nullptr && (want_body || is_status))
     out.emplace("body", symbols_.symbolic(*body));
   else if (want_body && result->object)
     out.emplace("body", symbols_.symbolic(shown(*result->object)));
-  if (Json* body = out.if_contains("body")) strip(*body);
+  if (Json* shown_body = out.if_contains("body")) strip(*shown_body);
   if (!result->warnings.empty()) {
     json::array warnings;
     for (const std::string& warning : result->warnings)
