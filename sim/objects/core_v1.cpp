@@ -26,14 +26,15 @@ const Type& ContainerStateWaiting::type() {
 }
 const Type& ContainerStateRunning::type() {
   using S = ContainerStateRunning;
-  static const Type t = structure<S>("v1.ContainerStateRunning", {F(startedAt)});
+  static const Type t = structure<S>("v1.ContainerStateRunning", {F(startedAt, .always = true)});
   return t;
 }
 const Type& ContainerStateTerminated::type() {
   using S = ContainerStateTerminated;
-  static const Type t = structure<S>("v1.ContainerStateTerminated",
-                                     {F(exitCode, .always = true), F(signal), F(reason), F(message),
-                                      F(startedAt), F(finishedAt), F(containerID)});
+  static const Type t =
+      structure<S>("v1.ContainerStateTerminated",
+                   {F(exitCode, .always = true), F(signal), F(reason), F(message),
+                    F(startedAt, .always = true), F(finishedAt, .always = true), F(containerID)});
   return t;
 }
 const Type& ContainerState::type() {
