@@ -16,6 +16,7 @@ class ClusterView;
 
 // The values of an unconfigured kubelet v1.36 (spec/kubernetes.md §2.1, §2.4, §2.7, §2.10).
 struct KubeletClocks {
+  Duration first_look = 50ms;    // from the sight of a pod to its first pass (cgroups, directories)
   Duration relist = 1s;          // a change in the runtime is seen at the next such tick
   Duration status_delay = 10ms;  // changes of a status within it become one write
   Duration status_retry = 10s;   // after a refused write

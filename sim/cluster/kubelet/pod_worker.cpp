@@ -54,7 +54,8 @@ void PodWorker::take(PodEvent event) {
 void PodWorker::admit() {
   const bool complete = is_terminal_phase(pod_->status.phase);
   take(is_deleted(*pod_) ? PodEvent::deleted : complete ? PodEvent::completed : PodEvent::admitted);
-  want_pass();
+  again_ =
+      node_->loop.after(node_->lane, node_->options.clocks.first_look, [this] { want_pass(); });
 }
 
 void PodWorker::reject(PodVerdict verdict) {

@@ -1,0 +1,220 @@
+// A kubelet over the store and a scripted runtime, in virtual time. What a real one writes is held
+// by the recordings (tests/recordings/kubelet); here is what they do not show.
+#include "cluster/kubelet/kubelet.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cluster/kubelet/cluster_view.hpp"
+#include "cluster/script_runtime.hpp"
+#include "cluster/store.hpp"
+#include "cluster/store_client.hpp"
+#include "core/virtual_loop.hpp"
+#include "objects/codec.hpp"
+#include "objects/yaml.hpp"
+
+namespace ddptwin::kubelet {
+namespace {
+
+class KubeletTest : public testing::Test {
+ protected:
+  KubeletTest() {
+    add(R"(
+apiVersion: v1
+kind: Node
+metadata: {name: n0}
+status:
+  addresses: [{type: InternalIP, address: 192.168.0.1}]
+  allocatable: {cpu: '4', memory: 8Gi, pods: '5'}
+)");
+    KubeletOptions options;
+    options.node_name = "n0";
+    kubelet_ = std::make_unique<Kubelet>(loop_, client_, trace_, runtime_, options);
+    kubelet_->start();
+    pass(1s);
+  }
+
+  void add(const std::string& yaml) {
+    const auto documents = parse_yaml(yaml, "test");
+    ASSERT_TRUE(documents) << documents.error().text();
+    for (const YamlDocument& document : *documents) {
+      auto decoded = decode_object(kinds_, document.value);
+      ASSERT_TRUE(decoded) << decoded.error().text();
+      const auto status = as<Node>(decoded->object);
+      if (decoded->object->kind().namespaced && decoded->object->metadata.namespace_.empty())
+        decoded->object->metadata.namespace_ = "default";
+      const auto made = store_.call(api::create(decoded->object), "test");
+      ASSERT_TRUE(made) << made.error().text();
+      if (!status) continue;
+      auto with_status = std::static_pointer_cast<Node>(made->object->clone());
+      with_status->status = status->status;
+      ASSERT_TRUE(store_.call(api::update(with_status, "status"), "test"));
+    }
+  }
+  void add_pod(const std::string& name, const std::string& spec,
+               const std::string& annotations = "{}") {
+    add("apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", annotations: " + annotations +
+        "}\nspec: {nodeName: n0, " + spec + "}\n");
+  }
+  void pass(Duration time) { loop_.run_until(loop_.now() + time); }
+  std::shared_ptr<const Pod> pod(std::string_view name) const {
+    return store_.find<Pod>("default", name);
+  }
+  void remove(std::string_view name) { ASSERT_TRUE(store_.call(api::remove(*pod(name)), "test")); }
+  int events(std::string_view reason) const {
+    int count = 0;
+    for (const auto& [key, object] : store_.objects(Event::info()))
+      if (const auto event = as<Event>(object); event->reason == reason) count += event->count;
+    return count;
+  }
+
+  static constexpr auto one = "restartPolicy: Never, containers: [{name: c, image: busybox}]";
+
+  VirtualLoop loop_{Random(7), Time(std::chrono::seconds(1'000'000'000)), VirtualLoop::Order::fifo};
+  Trace trace_{loop_};
+  KindRegistry kinds_;
+  Store store_{loop_, Random(3), trace_, kinds_};
+  StoreClient client_{loop_, store_, "kubelet"};
+  ScriptRuntime runtime_{loop_};
+  std::unique_ptr<Kubelet> kubelet_;
+};
+
+TEST_F(KubeletTest, runs_a_pod_and_reports_its_end) {
+  add_pod("p", one, "{rig/exit.c: 0 after 5}");
+  pass(3s);
+  EXPECT_EQ(pod("p")->status.phase, "Running");
+  EXPECT_EQ(pod("p")->status.hostIP, "192.168.0.1");
+  pass(5s);
+  EXPECT_EQ(pod("p")->status.phase, "Succeeded");
+}
+
+TEST_F(KubeletTest, a_pod_at_rest_costs_nothing) {
+  add_pod("p", one);
+  pass(10s);
+  const std::uint64_t steps = loop_.steps();
+  pass(3600s);
+  EXPECT_EQ(loop_.steps(), steps);
+}
+
+TEST_F(KubeletTest, refuses_a_pod_that_finds_no_room_beside_the_others) {
+  const std::string half =
+      "restartPolicy: Never, containers: [{name: c, image: busybox, resources: {requests: {cpu: "
+      "'3'}}}]";
+  add_pod("a", half);
+  add_pod("b", half);
+  pass(3s);
+  EXPECT_EQ(pod("a")->status.phase, "Running");
+  EXPECT_EQ(pod("b")->status.phase, "Failed");
+  EXPECT_EQ(pod("b")->status.reason, "OutOfcpu");
+  EXPECT_EQ(pod("b")->status.message,
+            "Pod was rejected: Node didn't have enough resource: cpu, requested: 3000, used: 3000, "
+            "capacity: 4000");
+}
+
+TEST_F(KubeletTest, a_finished_pod_gives_its_room_back) {
+  const std::string half =
+      "restartPolicy: Never, containers: [{name: c, image: busybox, resources: {requests: {cpu: "
+      "'3'}}}]";
+  add_pod("a", half, "{rig/exit.c: 0 after 1}");
+  pass(5s);
+  add_pod("b", half);
+  pass(3s);
+  EXPECT_EQ(pod("b")->status.phase, "Running");
+}
+
+TEST_F(KubeletTest, a_deleted_pod_goes_when_its_containers_have_ended) {
+  add_pod("p", "restartPolicy: Always, containers: [{name: c, image: busybox}]",
+          "{rig/term.c: 0 after 3}");
+  pass(3s);
+  remove("p");
+  pass(2s);
+  ASSERT_TRUE(pod("p"));
+  EXPECT_EQ(pod("p")->status.phase, "Running");
+  pass(4s);
+  EXPECT_FALSE(pod("p"));
+  EXPECT_EQ(kubelet_->pod_count(), 0u);
+}
+
+TEST_F(KubeletTest, an_eviction_says_why) {
+  add_pod("p", one);
+  pass(3s);
+  EXPECT_FALSE(kubelet_->evict("default", "q", PodVerdict{}));
+  EXPECT_TRUE(kubelet_->evict(
+      "default", "p", PodVerdict{"Evicted", "The node was low on resource: memory. ", "memory"}));
+  pass(5s);
+  const PodStatus& status = pod("p")->status;
+  EXPECT_EQ(status.phase, "Failed");
+  EXPECT_EQ(status.reason, "Evicted");
+  EXPECT_EQ(status.message, "The node was low on resource: memory. ");
+  ASSERT_NE(status.condition("DisruptionTarget"), nullptr);
+  EXPECT_EQ(status.condition("DisruptionTarget")->reason, "TerminationByKubelet");
+}
+
+TEST_F(KubeletTest, what_ended_while_no_kubelet_ran_is_found_by_the_next_one) {
+  add_pod("p", one);
+  pass(3s);
+  kubelet_->stop();
+  runtime_.container_exit("default", "p", "c", 3);
+  pass(60s);
+  EXPECT_EQ(pod("p")->status.phase, "Running");
+  kubelet_->start();
+  pass(5s);
+  EXPECT_EQ(pod("p")->status.phase, "Failed");
+  EXPECT_EQ(pod("p")->status.containerStatuses.at(0).state.terminated->exitCode, 3);
+}
+
+TEST_F(KubeletTest, a_pod_that_was_removed_while_no_kubelet_ran_is_stopped) {
+  add_pod("p", one);
+  pass(3s);
+  kubelet_->stop();
+  api::DeleteOptions now;
+  now.grace_period_seconds = 0;
+  ASSERT_TRUE(store_.call(api::remove(*pod("p"), now), "test"));
+  kubelet_->start();
+  pass(5s);
+  EXPECT_EQ(runtime_.calls("default", "p").back(), "StopPodSandbox attempt 0");
+}
+
+TEST_F(KubeletTest, the_back_off_grows_and_is_reset_after_ten_good_minutes) {
+  add_pod("p", "restartPolicy: Always, containers: [{name: c, image: busybox}]",
+          "{rig/exit.c: '1 after 1, 1 after 1, 1 after 1, 1 after 700, 1 after 1, run'}");
+  pass(5s);
+  EXPECT_EQ(pod("p")->status.containerStatuses.at(0).restartCount, 1);
+  pass(70s);
+  EXPECT_EQ(pod("p")->status.containerStatuses.at(0).restartCount, 3);
+  // It ran for 700 s: the next restart is at once, the one after it 10 s later.
+  pass(680s);
+  EXPECT_EQ(pod("p")->status.containerStatuses.at(0).restartCount, 4);
+  pass(15s);
+  EXPECT_EQ(pod("p")->status.containerStatuses.at(0).restartCount, 5);
+}
+
+TEST_F(KubeletTest, kubelets_of_many_nodes_share_a_view) {
+  kubelet_.reset();
+  KubeletOptions options;
+  options.view = std::make_shared<ClusterView>(loop_, client_, runtime_);
+  std::vector<std::unique_ptr<Kubelet>> kubelets;
+  for (const std::string name : {"m0", "m1"}) {
+    add("apiVersion: v1\nkind: Node\nmetadata: {name: " + name + "}\n");
+    options.node_name = name;
+    kubelets.push_back(std::make_unique<Kubelet>(loop_, client_, trace_, runtime_, options));
+    kubelets.back()->start();
+    add("apiVersion: v1\nkind: Pod\nmetadata: {name: on-" + name + "}\nspec: {nodeName: " + name +
+        ", containers: [{name: c, image: busybox}]}\n");
+  }
+  pass(3s);
+  for (const auto& kubelet : kubelets) {
+    EXPECT_EQ(kubelet->pod_count(), 1u);
+    EXPECT_EQ(pod("on-" + kubelet->node_name())->status.phase, "Running");
+  }
+}
+
+TEST_F(KubeletTest, counts_what_happens_again_in_one_event) {
+  add_pod("p", "restartPolicy: Always, containers: [{name: c, image: busybox}]",
+          "{rig/exit.c: '1 after 1'}");
+  pass(30s);
+  EXPECT_EQ(events("Started"), 3);
+  EXPECT_GE(events("BackOff"), 2);
+}
+
+}  // namespace
+}  // namespace ddptwin::kubelet
