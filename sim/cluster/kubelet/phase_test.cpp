@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"sidecar_runs", "Never", {"s:r"}, {"r"}, false, "Running"},
         Row{"sidecar_outlives_main", "Never", {"s:r"}, {"0"}, false, "Running"},
         Row{"sidecar_code_does_not_count", "Never", {"s:9"}, {"0"}, false, "Succeeded"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& row) { return std::string(row.param.name); });
 
 TEST(Phase, a_matching_rule_keeps_a_never_pod_running) {
   PodSpec spec;

@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
             false,
             7,
             restart}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& row) { return std::string(row.param.name); });
 
 TEST(WantsStart, nothing_is_started_in_a_pod_that_is_being_deleted) {
   Pod pod;
