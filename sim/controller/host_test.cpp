@@ -1,0 +1,301 @@
+#include "controller/host.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "core/virtual_loop.hpp"
+
+namespace ddptwin::controller {
+namespace {
+
+constexpr Rule test_rule{"test_rule", "host_test.cpp"};
+
+// A cluster of ConfigMaps: list, one watch, create, get, delete; refuses what it is told to.
+class TinyApi final : public api::ApiClient {
+ public:
+  explicit TinyApi(Loop& loop) : loop_(loop), lane_(loop.new_lane()) {}
+
+  void call(api::Request request, api::Completion done) override {
+    loop_.post(lane_, [this, request = std::move(request), done = std::move(done)]() mutable {
+      done(answer(request));
+    });
+  }
+
+  std::unique_ptr<api::Watch> watch(api::Target target, api::ListOptions,
+                                    api::WatchSink sink) override {
+    if (target.kind == &ConfigMap::info())
+      sink_ = std::make_shared<api::WatchSink>(std::move(sink));
+    return std::make_unique<api::Watch>();
+  }
+
+  const KindRegistry& kinds() const override { return kinds_; }
+
+  void put(const std::string& name, bool ending = false) {
+    auto object = std::make_shared<ConfigMap>();
+    object->metadata.name = name;
+    object->metadata.namespace_ = "ns";
+    object->metadata.resourceVersion = std::to_string(++revision_);
+    if (ending) object->metadata.deletionTimestamp = loop_.now();
+    objects[name] = object;
+    if (sink_)
+      loop_.post(lane_, [sink = sink_, object] {
+        (*sink)({.type = api::WatchEventType::added, .object = object});
+      });
+  }
+
+  std::map<std::string, ObjectPtr> objects{};
+  std::map<std::string, Reason> refuse{};  // by name
+  std::vector<std::string> log{};          // of writes and single reads
+  std::vector<std::string> events{};       // "reason: message"
+
+ private:
+  Result<api::Response> answer(const api::Request& request) {
+    api::Response response;
+    response.resource_version = "1";
+    if (request.verb == api::Verb::list) {
+      for (const auto& [name, object] : objects)
+        if (request.target.kind == &ConfigMap::info()) response.items.push_back(object);
+      return response;
+    }
+    if (request.target.kind == &Event::info()) {
+      if (const auto event = as<Event>(request.object))
+        events.push_back(event->reason + ": " + event->message);
+      response.object = request.object;
+      return response;
+    }
+    const std::string& name = request.target.name;
+    log.push_back(std::string(to_string(request.verb)) + " " + name);
+    if (const auto found = refuse.find(name); found != refuse.end())
+      return fail(found->second, "no " + name);
+    if (request.verb == api::Verb::create) objects[name] = request.object;
+    if (!objects.contains(name)) return fail(Reason::not_found, name + " not found");
+    response.object = objects[name];
+    if (request.verb == api::Verb::remove) objects.erase(name);
+    return response;
+  }
+
+  Loop& loop_;
+  Lane lane_;
+  KindRegistry kinds_{};
+  std::shared_ptr<api::WatchSink> sink_{};
+  int revision_ = 0;
+};
+
+Step create_step(const std::string& name) {
+  auto object = std::make_shared<ConfigMap>();
+  object->metadata.name = name;
+  object->metadata.namespace_ = "ns";
+  return Step{.rule = &test_rule,
+              .request = api::create(object),
+              .expected = {{.when = Expected::When::before_call, .key = name, .adds = 1}},
+              .event = EventText{"Normal", "Made", name},
+              .refused = EventText{"Warning", "NotMade", "because "}};
+}
+
+// Plans what the test says, for whatever ConfigMap appears.
+class TestController final : public Controller {
+ public:
+  std::string_view name() const override { return "test-controller"; }
+  std::vector<Watched> watches(const KindRegistry&) const override {
+    return {{.kind = &ConfigMap::info()}};
+  }
+  Reaction observe(const Change& change, const Cache&, Expectations&, Time) override {
+    Reaction reaction;
+    if (panic_on_sight) reaction.panic = "index out of range";
+    // What the plan itself makes wakes nobody.
+    if (change.after && change.after->metadata.name == "job")
+      reaction.wake.push_back({.key = "ns/job"});
+    return reaction;
+  }
+  Plan plan(const Key&, const Observed& seen, Time) const override {
+    ++plans;
+    satisfied = seen.expectations.satisfied("a", Time());
+    Plan plan;
+    plan.about = seen.cache.find(ConfigMap::info(), "ns", "job");
+    plan.steps = steps;
+    plan.requeue_after = requeue_after;
+    return plan;
+  }
+  void reset() override { ++resets; }
+
+  std::vector<Step> steps{};
+  std::optional<Duration> requeue_after{};
+  bool panic_on_sight = false;
+  mutable int plans = 0;
+  mutable bool satisfied = true;
+  int resets = 0;
+};
+
+struct HostTest : ::testing::Test {
+  VirtualLoop loop{Random(1), Time(1000s), VirtualLoop::Order::fifo};
+  TinyApi cluster{loop};
+  Trace trace{loop};
+  TestController controller{};
+  HostOptions options{};
+  std::unique_ptr<ControllerHost> host{};
+
+  void start() {
+    host = std::make_unique<ControllerHost>(loop, cluster, trace, Random(1), controller, options);
+    host->start();
+    cluster.put("job");
+  }
+  void run(Duration duration = 0s) { loop.run_until(loop.now() + duration); }
+};
+
+TEST_F(HostTest, carries_out_a_plan_in_order_with_its_events) {
+  controller.steps = {create_step("a"), create_step("b")};
+  start();
+  run();
+  EXPECT_EQ(cluster.log, (std::vector<std::string>{"create a", "create b"}));
+  run(1s);
+  EXPECT_EQ(cluster.events, (std::vector<std::string>{"Made: a", "Made: b"}));
+  EXPECT_TRUE(host->idle());
+}
+
+TEST_F(HostTest, makes_one_write_a_loop_step) {
+  controller.steps = {create_step("a"), create_step("b"), create_step("c")};
+  start();
+  std::size_t before = 0;
+  while (loop.step()) {
+    EXPECT_LE(cluster.log.size(), before + 1);
+    before = cluster.log.size();
+  }
+  EXPECT_EQ(before, 3u);
+}
+
+TEST_F(HostTest, drops_the_rest_after_a_refusal_and_backs_off) {
+  controller.steps = {create_step("a"), create_step("b")};
+  cluster.refuse["a"] = Reason::already_exists;
+  start();
+  run();
+  EXPECT_EQ(cluster.log, (std::vector<std::string>{"create a"}));
+  run(4ms);
+  EXPECT_EQ(controller.plans, 1);
+  run(1ms);
+  EXPECT_EQ(controller.plans, 2);
+  cluster.refuse.clear();
+  run(10ms);
+  EXPECT_EQ(cluster.log,
+            (std::vector<std::string>{"create a", "create a", "create a", "create b"}));
+  run(1s);
+  EXPECT_EQ(cluster.events.front(), "NotMade: because no a");
+}
+
+TEST_F(HostTest, takes_an_expectation_back_when_the_call_is_refused) {
+  controller.steps = {create_step("a")};
+  cluster.refuse["a"] = Reason::forbidden;
+  start();
+  run(5ms);
+  EXPECT_EQ(controller.plans, 2);
+  EXPECT_TRUE(controller.satisfied);
+}
+
+TEST_F(HostTest, goes_on_after_a_tolerated_refusal) {
+  Step first = create_step("a");
+  first.tolerated = {Reason::timeout};
+  controller.steps = {first, create_step("b")};
+  cluster.refuse["a"] = Reason::timeout;
+  start();
+  run();
+  EXPECT_EQ(cluster.log, (std::vector<std::string>{"create a", "create b"}));
+}
+
+TEST_F(HostTest, does_instead_what_the_refused_step_says) {
+  Step first = create_step("a");
+  first.instead = std::vector{create_step("c")};
+  controller.steps = {first, create_step("b")};
+  cluster.refuse["a"] = Reason::not_found;
+  start();
+  run(1s);
+  EXPECT_EQ(cluster.log, (std::vector<std::string>{"create a", "create c"}));
+}
+
+Step delete_step(const std::string& name) {
+  ConfigMap object;
+  object.metadata.name = name;
+  object.metadata.namespace_ = "ns";
+  return Step{.rule = &test_rule,
+              .request = api::remove(object),
+              .only_if_alive = true,
+              .event = EventText{"Normal", "Deleted", name}};
+}
+
+TEST_F(HostTest, deletes_only_what_is_still_alive) {
+  controller.steps = {delete_step("gone"), delete_step("ending"), delete_step("alive")};
+  start();
+  cluster.put("ending", true);
+  cluster.put("alive");
+  run(1s);
+  EXPECT_EQ(cluster.log,
+            (std::vector<std::string>{"get gone", "get ending", "get alive", "delete alive"}));
+  EXPECT_EQ(cluster.events, (std::vector<std::string>{"Deleted: alive"}));
+}
+
+TEST_F(HostTest, plans_again_when_the_plan_asks_for_it) {
+  controller.requeue_after = 30s;
+  start();
+  run(29s);
+  EXPECT_EQ(controller.plans, 1);
+  run(1s);
+  EXPECT_EQ(controller.plans, 2);
+}
+
+TEST_F(HostTest, a_crash_between_two_writes_loses_the_rest_and_the_next_process_plans_anew) {
+  controller.steps = {create_step("a"), create_step("b"), create_step("c")};
+  start();
+  while (cluster.log.empty()) ASSERT_TRUE(loop.step());
+  host->crash();
+  run(60s);
+  // The call that was under way still happens, though nobody hears the answer.
+  EXPECT_EQ(cluster.log, (std::vector<std::string>{"create a", "create b"}));
+  EXPECT_EQ(controller.resets, 1);
+  host->restart();
+  run();
+  EXPECT_EQ(controller.plans, 2);
+  EXPECT_TRUE(controller.satisfied);  // the expectation of the first process is forgotten
+}
+
+TEST_F(HostTest, a_panic_ends_the_process_which_comes_back_later_and_later) {
+  controller.panic_on_sight = true;
+  start();
+  run();
+  EXPECT_FALSE(host->running());
+  run(1s);
+  EXPECT_FALSE(host->running());
+  controller.panic_on_sight = false;
+  run(9s);
+  EXPECT_FALSE(host->running());
+  run(1s);
+  EXPECT_TRUE(host->running());
+  EXPECT_EQ(controller.plans, 1);
+}
+
+TEST_F(HostTest, the_clients_throttle_spaces_calls_beyond_the_burst) {
+  options.client_burst = 2;
+  options.client_per_second = 10;
+  controller.steps = {create_step("a"), create_step("b"), create_step("c"), create_step("d")};
+  start();
+  run();
+  EXPECT_EQ(cluster.log.size(), 2u);
+  run(100ms);
+  EXPECT_EQ(cluster.log.size(), 3u);
+  run(100ms);
+  EXPECT_EQ(cluster.log.size(), 4u);
+}
+
+TEST_F(HostTest, writes_each_rule_into_the_trace) {
+  std::vector<std::string> rules;
+  trace.add_sink([&](const Record& record) {
+    if (record.kind == RecordKind::rule)
+      rules.push_back(record.subject + " " + std::string(record.rule) + " " + record.text);
+  });
+  controller.steps = {create_step("a")};
+  start();
+  run();
+  EXPECT_EQ(rules, (std::vector<std::string>{"ns/job test_rule create ConfigMap a"}));
+}
+
+}  // namespace
+}  // namespace ddptwin::controller

@@ -1,0 +1,96 @@
+#include "controller/work_queue.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/virtual_loop.hpp"
+
+namespace ddptwin::controller {
+namespace {
+
+struct WorkQueueTest : ::testing::Test {
+  VirtualLoop loop{Random(1), Time(), VirtualLoop::Order::fifo};
+  int woken = 0;
+  WorkQueue queue{loop, RateLimits{}, [this] { ++woken; }};
+
+  // When the key comes out again after a failure, from now.
+  Duration delay_after_failure() {
+    const Time before = loop.now();
+    queue.add_rate_limited("k");
+    while (queue.empty()) EXPECT_TRUE(loop.step());
+    queue.take();
+    queue.done("k");
+    return loop.now() - before;
+  }
+};
+
+TEST_F(WorkQueueTest, a_key_is_queued_once_however_often_it_is_added) {
+  queue.add("k");
+  queue.add("k");
+  EXPECT_EQ(woken, 1);
+  EXPECT_EQ(queue.take(), "k");
+  EXPECT_EQ(queue.take(), std::nullopt);
+}
+
+TEST_F(WorkQueueTest, a_key_added_while_in_hand_is_queued_again_by_done) {
+  queue.add("k");
+  queue.take();
+  queue.add("k");
+  EXPECT_TRUE(queue.empty());
+  queue.done("k");
+  EXPECT_EQ(queue.take(), "k");
+}
+
+TEST_F(WorkQueueTest, keys_come_out_in_the_order_of_their_adding) {
+  queue.add("b");
+  queue.add("a");
+  EXPECT_EQ(queue.take(), "b");
+  EXPECT_EQ(queue.take(), "a");
+}
+
+TEST_F(WorkQueueTest, of_two_delays_the_earlier_end_holds) {
+  queue.add_after("k", 5s);
+  queue.add_after("k", 2s);
+  queue.add_after("k", 9s);
+  loop.run_until(Time(2s));
+  EXPECT_EQ(queue.take(), "k");
+  queue.done("k");
+  loop.run_until(Time(20s));
+  EXPECT_TRUE(queue.empty());
+}
+
+TEST_F(WorkQueueTest, back_off_doubles_from_5_ms_and_is_forgotten) {
+  EXPECT_EQ(delay_after_failure(), 5ms);
+  EXPECT_EQ(delay_after_failure(), 10ms);
+  EXPECT_EQ(delay_after_failure(), 20ms);
+  queue.forget("k");
+  EXPECT_EQ(delay_after_failure(), 5ms);
+}
+
+TEST_F(WorkQueueTest, back_off_ends_at_1000_s) {
+  for (int i = 0; i < 30; ++i) delay_after_failure();
+  EXPECT_EQ(delay_after_failure(), 1000s);
+}
+
+TEST_F(WorkQueueTest, clear_forgets_delays_too) {
+  queue.add("a");
+  queue.add_after("b", 1s);
+  queue.clear();
+  loop.run_until(Time(5s));
+  EXPECT_TRUE(queue.empty());
+}
+
+TEST(TokenBucket, a_burst_is_free_and_then_each_token_takes_its_time) {
+  TokenBucket bucket(20, 3);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(bucket.reserve(Time(1s)), 0s);
+  EXPECT_EQ(bucket.reserve(Time(1s)), 50ms);
+  EXPECT_EQ(bucket.reserve(Time(1s)), 100ms);
+  EXPECT_EQ(bucket.reserve(Time(60s)), 0s);
+}
+
+TEST(TokenBucket, a_rate_of_zero_is_no_limit) {
+  TokenBucket bucket(0, 0);
+  EXPECT_EQ(bucket.reserve(Time(1s)), 0s);
+}
+
+}  // namespace
+}  // namespace ddptwin::controller
