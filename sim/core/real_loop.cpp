@@ -50,6 +50,7 @@ void RealLoop::enter(Callback callback) {
   impl_->inside = impl_->read();
   callback();
   impl_->inside.reset();
+  set_context(0);  // what comes in from outside next has no cause in here
 }
 
 // Asio keeps one queue for all, so every lane keeps its order.

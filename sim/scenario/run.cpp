@@ -80,7 +80,10 @@ Result<RunResult> Run::go() {
         cluster_->runtime().signal_container(id, signal, std::move(done));
       },
       [this] { io_.stop(); });
-  attach_reports();
+  if (artefacts_) {
+    cluster_->world().trace().add_sink(
+        [this](const Record& record) { artefacts_->on_record(record); });
+  }
   loop_.enter([this, &images] { start(images); });
   io_.run();
   RunResult result = report();
@@ -90,6 +93,7 @@ Result<RunResult> Run::go() {
 
 void Run::start(const std::vector<NamedImage>& images) {
   cluster_->start();
+  attach_reports();  // after it: the cluster's own objects are no news
   if (scenario_.namespace_ != "default") cluster_->world().add_namespace(scenario_.namespace_);
   write_image_notes(images);
   engine_->start();
@@ -98,7 +102,6 @@ void Run::start(const std::vector<NamedImage>& images) {
 void Run::attach_reports() {
   Trace& trace = cluster_->world().trace();
   trace.add_sink([this](const Record& record) { timeline_.on_record(record); });
-  if (artefacts_) trace.add_sink([this](const Record& record) { artefacts_->on_record(record); });
   if (options_.quiet) return;
   if (options_.columns > 0) {
     view_.emplace(text_, engine_->observer(), scenario_.name, options_.columns, loop_.now());

@@ -122,6 +122,8 @@ std::optional<Told> tell(const Record& record) {
       if (!is_told(*record.before)) return std::nullopt;
       return Told{short_name(*record.before), "gone"};
     case RecordKind::step:
+      if (record.text == "done") return std::nullopt;
+      return Told{record.subject, record.text};
     case RecordKind::fault:
     case RecordKind::image:
       return Told{record.subject, record.text};

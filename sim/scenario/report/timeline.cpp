@@ -8,11 +8,13 @@
 
 namespace ddptwin::scenario {
 
-Timeline::Origin Timeline::origin_of(const Record& record) const {
+Timeline::Origin Timeline::origin_of(const Record& record) {
   if (record.cause > 0 && record.cause < origins_.size()) return origins_[record.cause];
-  if (const auto fault = faults_.find(record.subject); fault != faults_.end())
-    return {fault->second, {}};
-  return {};
+  const auto fault = faults_.find(record.subject);
+  if (record.kind != RecordKind::container || fault == faults_.end()) return {};
+  const Origin origin{fault->second, {}};
+  faults_.erase(fault);
+  return origin;
 }
 
 void Timeline::on_record(const Record& record) {

@@ -33,12 +33,12 @@ class Timeline {
     std::size_t row = 0;
     std::string_view rule{};
   };
-  Origin origin_of(const Record& record) const;
+  Origin origin_of(const Record& record);
 
   std::vector<Row> rows_{};
   std::vector<Origin> origins_{};  // by record id
   // What the outside does (a process ends) has no cause in the trace. Of a container that a fault
-  // acted on, the fault is one.
+  // acted on, the fault is the next one's.
   std::map<std::string, std::size_t, std::less<>> faults_{};
 };
 

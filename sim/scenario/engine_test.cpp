@@ -1,0 +1,102 @@
+#include "scenario/engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/virtual_loop.hpp"
+#include "scenario/scenario_parser.hpp"
+#include "scenario/world.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+constexpr std::string_view config_map =
+    "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: one}\n";
+
+// A scenario of objects without pods, in virtual time.
+class Run {
+ public:
+  explicit Run(const std::string& spec) {
+    const KindRegistry kinds;
+    const std::string text = "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nspec:\n" + spec +
+                             std::string(config_map);
+    auto parsed = parse_scenario("s.yaml", kinds,
+                                 [&](const std::string&) { return Result<std::string>(text); });
+    EXPECT_TRUE(parsed) << parsed.error().text();
+    scenario_ = std::move(*parsed);
+    WorldOptions options;
+    world_.emplace(loop_, std::move(options), nullptr);
+    client_ = world_->client("user");
+    engine_.emplace(
+        loop_, world_->trace(), *client_, scenario_,
+        [](const ContainerId&, int, Done<void> done) { done({}); }, [this] { over_ = true; });
+    world_->start();
+    engine_->start();
+    loop_.run_until(Time() + 10min);
+    EXPECT_TRUE(over_);
+  }
+  const Engine& engine() const { return *engine_; }
+  double seconds() const { return seconds_of(engine_->ended_at() - engine_->started_at()); }
+  std::string verdicts() const {
+    std::string out;
+    for (const StepResult& step : engine_->steps()) out += to_string(step.verdict).front();
+    out += ' ';
+    for (const auto& expectation : engine_->expectations())
+      out += to_string(expectation.verdict).front();
+    return out;
+  }
+
+ private:
+  VirtualLoop loop_{Random(1), Time()};
+  Scenario scenario_{};
+  std::optional<World> world_{};
+  std::unique_ptr<api::ApiClient> client_{};
+  std::optional<Engine> engine_{};
+  bool over_ = false;
+};
+
+TEST(Engine, takes_steps_one_after_another_by_time_and_state) {
+  const Run run(R"(
+  steps:
+  - {patch: {of: configmap/c, patch: {data: {a: two}}}, after: 2s}
+  - {delete: configmap/c, at: 5s, when: {of: configmap/c, match: {data: {a: two}}}}
+  - {wait: {of: configmap/c, count: 0}}
+  expect:
+  - eventually: {of: configmap/c, match: {data: {a: two}}}
+    within: 3s
+)");
+  EXPECT_EQ(run.verdicts(), "hhhh h");
+  EXPECT_NEAR(run.seconds(), 5, 0.1);
+}
+
+TEST(Engine, a_step_that_cannot_be_taken_ends_the_run) {
+  const Run run("  steps:\n  - kill: pod/nobody\n  - wait: 1s\n");
+  EXPECT_EQ(run.verdicts(), "hfo ");
+  EXPECT_EQ(run.engine().steps()[1].detail,
+            "no container runs to be killed: there never was a pod/nobody");
+}
+
+TEST(Engine, a_state_that_does_not_come_in_time_fails_its_step) {
+  const Run run("  steps:\n  - {wait: {of: pod/p, phase: Running}, within: 4s}\n");
+  EXPECT_EQ(run.verdicts(), "hf ");
+  EXPECT_NEAR(run.seconds(), 4, 0.1);
+}
+
+TEST(Engine, the_timeout_ends_everything) {
+  const Run run("  expect:\n  - eventually: {of: pod/p}\n  timeout: 7s\n");
+  EXPECT_TRUE(run.engine().timed_out());
+  EXPECT_EQ(run.verdicts(), "h f");
+  EXPECT_NEAR(run.seconds(), 7, 0.1);
+}
+
+TEST(Engine, apply_changes_what_is_there_already) {
+  const Run run(R"(
+  steps:
+  - apply: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: three}}}
+  expect:
+  - finally: {of: configmap/c, match: {data: {a: three}}, created: 1}
+)");
+  EXPECT_EQ(run.verdicts(), "hh h");
+}
+
+}  // namespace
+}  // namespace ddptwin::scenario

@@ -1,0 +1,115 @@
+#include <gtest/gtest.h>
+
+#include <boost/json/serialize.hpp>
+#include <sstream>
+
+#include "core/virtual_loop.hpp"
+#include "scenario/report/narrator.hpp"
+#include "scenario/report/result.hpp"
+#include "scenario/report/timeline.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+ObjectPtr pod(const char* phase) {
+  auto pod = std::make_shared<Pod>();
+  pod->metadata.name = "p";
+  pod->metadata.namespace_ = "default";
+  pod->status.phase = phase;
+  return pod;
+}
+
+Record record(RecordKind kind, std::string subject, std::string text) {
+  Record made;
+  made.kind = kind;
+  made.subject = std::move(subject);
+  made.text = std::move(text);
+  return made;
+}
+
+TEST(Timeline, each_row_names_the_row_and_the_rule_that_led_to_it) {
+  VirtualLoop loop(Random(1), Time());
+  Trace trace(loop);
+  Timeline timeline;
+  trace.add_sink([&](const Record& one) { timeline.on_record(one); });
+  trace.write(record(RecordKind::step, "step 1", "apply"));
+  trace.write(record(RecordKind::log, "default/p/c", "not told"));
+  Record rule = record(RecordKind::rule, "j", "create pod");
+  rule.rule = "create_missing_pod";
+  trace.write(rule);
+  Record added;
+  added.kind = RecordKind::object_added;
+  added.after = pod("Pending");
+  trace.write(added);
+  loop.set_context(0);
+  trace.write(record(RecordKind::fault, "default/p/c", "signal 9"));
+  loop.set_context(0);
+  trace.write(record(RecordKind::container, "default/p/c", "exited"));
+  Record failed;
+  failed.kind = RecordKind::object_modified;
+  failed.before = pod("Running");
+  failed.after = pod("Failed");
+  trace.write(failed);
+  std::ostringstream out;
+  print_timeline(out, timeline, Time());
+  EXPECT_EQ(out.str(),
+            "   1    0.000s  step 1 apply\n"
+            "   2    0.000s  pod/p created  <- 1 create_missing_pod\n"
+            "   3    0.000s  default/p/c signal 9\n"
+            "   4    0.000s  pod/p Failed  <- 3\n");
+}
+
+RunResult failed_result() {
+  RunResult result;
+  result.name = "a<b";
+  result.ended_at = Time(2s);
+  result.step_verdicts.push_back({"one", Verdict::held, 1s, "", "s.yaml:3:1"});
+  result.step_verdicts.push_back({"two", Verdict::open, {}, "", "s.yaml:4:1"});
+  result.expectations.push_back(
+      {"eventually \"x\"", Verdict::failed, 2s, "it did not & will not", "s.yaml:9:5 spec"});
+  result.invariants.push_back({"times", Verdict::held, {}, "", ""});
+  return result;
+}
+
+TEST(Result, junit_escapes_counts_and_skips) {
+  std::ostringstream out;
+  print_junit(out, {failed_result()});
+  EXPECT_EQ(out.str(),
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<testsuites>\n"
+            "  <testsuite name=\"a&lt;b\" tests=\"4\" failures=\"1\" skipped=\"1\" time=\"2.000\" "
+            "timestamp=\"1970-01-01T00:00:00Z\">\n"
+            "    <testcase classname=\"a&lt;b\" name=\"step one\" time=\"1.000\"/>\n"
+            "    <testcase classname=\"a&lt;b\" name=\"step two\" "
+            "time=\"0.000\"><skipped/></testcase>\n"
+            "    <testcase classname=\"a&lt;b\" name=\"expected eventually &quot;x&quot;\" "
+            "time=\"2.000\"><failure message=\"it did not &amp; will not\">s.yaml:9:5 "
+            "spec</failure></testcase>\n"
+            "    <testcase classname=\"a&lt;b\" name=\"invariant times\" time=\"0.000\"/>\n"
+            "  </testsuite>\n"
+            "</testsuites>\n");
+}
+
+TEST(Result, a_verdict_says_where_and_why_it_failed) {
+  std::ostringstream out;
+  print_verdicts(out, failed_result());
+  EXPECT_EQ(out.str(),
+            "  held    step one (1.000s)\n"
+            "  open    step two\n"
+            "          at s.yaml:4:1\n"
+            "  failed  expected eventually \"x\" (2.000s)\n"
+            "          it did not & will not\n"
+            "          at s.yaml:9:5 spec\n"
+            "  held    all 1 invariants\n"
+            "FAILED a<b in 2.000s\n");
+}
+
+TEST(Result, an_interrupted_run_has_not_passed) {
+  RunResult result;
+  EXPECT_TRUE(result.passed());
+  result.interrupted = true;
+  EXPECT_FALSE(result.passed());
+}
+
+}  // namespace
+}  // namespace ddptwin::scenario

@@ -1,0 +1,62 @@
+// Every file of tests/bad_input is refused with exit status 2, with the words of the .stderr file
+// beside it, before anything starts.
+#include <algorithm>
+
+#include "command.hpp"
+
+namespace ddptwin::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path folder = fs::path(DDPTWIN_SOURCE_DIR) / "tests/bad_input";
+
+std::vector<std::string> bad_files() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class BadInput : public testing::TestWithParam<std::string> {};
+TEST_P(BadInput, is_refused_with_file_line_and_field) {
+  const Said said = ddptwin("run " + GetParam() + ".yaml", folder.string());
+  EXPECT_EQ(said.status, 2);
+  EXPECT_EQ(said.out, "");
+  expect_golden(folder / (GetParam() + ".stderr"), said.err);
+}
+INSTANTIATE_TEST_SUITE_P(Files, BadInput, testing::ValuesIn(bad_files()),
+                         [](const auto& row) { return row.param; });
+
+TEST(BadInputTest, there_are_twenty_such_files_at_least) { EXPECT_GE(bad_files().size(), 20U); }
+
+TEST(BadInputTest, a_file_of_100_megabytes_is_refused_unread) {
+  const fs::path huge = fs::path(testing::TempDir()) / "huge.yaml";
+  std::ofstream(huge).close();
+  fs::resize_file(huge, 100'000'000);
+  const Said said = ddptwin("run huge.yaml", testing::TempDir());
+  fs::remove(huge);
+  EXPECT_EQ(said.status, 2);
+  EXPECT_EQ(said.err, "ddptwin: huge.yaml: the file is larger than 16 MiB\n");
+}
+
+TEST(BadInputTest, a_missing_file_and_a_folder_are_refused) {
+  Said said = ddptwin("run no_such.yaml", folder.string());
+  EXPECT_EQ(said.status, 2);
+  EXPECT_EQ(said.err, "ddptwin: no_such.yaml: no such file\n");
+  said = ddptwin("run .", folder.string());
+  EXPECT_EQ(said.status, 2);
+  EXPECT_EQ(said.err, "ddptwin: .: is a folder, not a file\n");
+}
+
+TEST(BadInputTest, one_bad_file_keeps_the_good_ones_from_running) {
+  const Said said =
+      ddptwin("run ../../scenarios/pytorchjob/demo.yaml unknown_step.yaml", folder.string());
+  EXPECT_EQ(said.status, 2);
+  EXPECT_EQ(said.out, "");
+}
+
+}  // namespace
+}  // namespace ddptwin::test
