@@ -1,7 +1,7 @@
 #include "cluster/process_runtime/process_runtime.hpp"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,6 +35,14 @@ std::string resolv_conf(const DnsConfig& dns) {
   return text;
 }
 
+// Each container costs two descriptors here; the usual soft limit of 1024 is soon reached.
+void raise_open_files() {
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
 }  // namespace
 
 std::string_view ProcessRuntime::memory_limit_method() {
@@ -60,6 +68,7 @@ Result<std::unique_ptr<ProcessRuntime>> ProcessRuntime::start(RealLoop& loop, Op
     if (!tool.empty()) configure.tools.push_back(tool);
   }
   configure.visible = std::move(options.visible);
+  raise_open_files();
   TRY(auto supervisor, sandbox::SupervisorClient::start(loop, program, configure));
   return std::unique_ptr<ProcessRuntime>(new ProcessRuntime(loop, std::move(supervisor)));
 }
@@ -165,7 +174,12 @@ void ProcessRuntime::remove_sandbox(const SandboxId& id) {
   });
   if (!found->second->config.host_network) addresses_.give_back(found->second->address);
   sandboxes_.erase(found);
-  for (const ContainerId& container : inside) containers_.erase(container);
+  for (const ContainerId& container : inside) {
+    const auto gone = containers_.extract(container);
+    for (Done<void>& done : gone.mapped()->stops) {
+      answer(loop_, lane_, std::move(done), Result<void>());
+    }
+  }
 }
 
 void ProcessRuntime::sandbox_died(const SandboxId& id) {
