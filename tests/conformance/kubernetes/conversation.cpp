@@ -376,7 +376,8 @@ Json Conversation::filled(const Json& value) const {
   }
   if (!value.is_object()) return value;
   json::object out;
-  for (const auto& [key, each] : value.get_object()) out[filled(key)] = filled(each);
+  for (const auto& [key, each] : value.get_object())
+    out[filled(std::string_view(key))] = filled(each);
   return out;
 }
 

@@ -33,15 +33,18 @@ bool has_kind(const std::string& kind) {
   return false;
 }
 
-// A case waits where it says so, or where it needs a kind that the twin does not have yet.
+// A case waits where it says so and does not hold, or where it needs a kind that the twin does not
+// have yet.
 Verdict judge(const json::object& description) {
-  if (const std::string reason = text(description, "waiting"); !reason.empty())
-    return {"waits", reason};
+  const std::string waiting = text(description, "waiting");
   if (const std::string kind = text(description, "needs"); !kind.empty() && !has_kind(kind))
     return {"waits", "the kind " + kind + " is not there yet"};
+  if (!description.contains("do")) return {"waits", waiting};
   Conversation conversation(description);
-  if (const auto fault = conversation.hold()) return {"does not hold", *fault};
-  return {"holds", text(description, "title")};
+  if (const auto fault = conversation.hold())
+    return waiting.empty() ? Verdict{"does not hold", *fault}
+                           : Verdict{"waits", waiting + " (" + *fault + ")"};
+  return {"holds", text(description, "title") + (waiting.empty() ? "" : " (it need not wait)")};
 }
 
 struct Options {
