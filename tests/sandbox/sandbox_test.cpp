@@ -126,7 +126,7 @@ TEST_F(SandboxTest, a_pod_can_replace_a_file_of_the_system) {
 }
 
 TEST_F(SandboxTest, a_container_sees_its_own_processes_only_and_is_the_first) {
-  EXPECT_EQ(run_shell(run_pod().id, "echo $$; ls -d /proc/[0-9]* | wc -l").output, "1\n3\n");
+  EXPECT_EQ(run_shell(run_pod().id, "echo $$; echo /proc/[0-9]*").output, "1\n/proc/1\n");
 }
 
 TEST_F(SandboxTest, containers_of_a_pod_share_its_network) {
