@@ -16,7 +16,7 @@ const Type& PodCondition::type() {
   static const Type t =
       structure<S>("v1.PodCondition", {F(type_, .always = true), F(observedGeneration),
                                        F(status, .always = true), F(lastProbeTime, .always = true),
-                                       F(lastTransitionTime), F(reason), F(message)});
+                                       F(lastTransitionTime, .always = true), F(reason), F(message)});
   return t;
 }
 const Type& ContainerStateWaiting::type() {

@@ -92,6 +92,10 @@ class Builder final : public YAML::EventHandler {
     if (tag == "!" || tag == "tag:yaml.org,2002:str")
       return scalar(mark, json::value(text), anchor, false);
     refuse_tag(mark, tag, "");
+    static constexpr std::string_view letters = "yYnN";
+    if (!limits_.letters_are_booleans && text.size() == 1 &&
+        letters.find(text[0]) != std::string_view::npos)
+      return scalar(mark, json::value(text), anchor, false);
     auto value = resolve_plain_scalar(text);
     if (!value) throw Refused{position_of(mark), fmt::format("{} has no JSON value", text)};
     scalar(mark, std::move(*value), anchor, text == "<<");

@@ -59,6 +59,8 @@ struct YamlLimits {
   int depth = 100;
   // What aliases may add to a document, in bytes of the JSON text that it would make (alias bombs).
   std::size_t alias_bytes = 1024 * 1024;
+  // Whether a plain y or n is a boolean, as kubectl reads it; the Python tools read a letter.
+  bool letters_are_booleans = true;
 };
 
 // Every document of the stream that is not empty, read as Kubernetes' tools read YAML: see

@@ -17,7 +17,7 @@ constexpr std::array wildcards{
     Wildcard{"<dump>", ".*"},
     Wildcard{"<diff>", ".*"},
     Wildcard{"<rv>", "[0-9]+"},
-    Wildcard{"<uid>", "[-0-9a-f]{36}"},
+    Wildcard{"<uid>", "[-0-9a-f]{36}|uid\\([^)]*\\)"},
     Wildcard{"<ip>", "[0-9.]+|ip\\([^)]*\\)"},
     Wildcard{"<d>", "[0-9a-zµ.]+"},
     Wildcard{"<continue>", ".*"},

@@ -98,6 +98,27 @@ NodeOptions node_of(const json::object& argument) {
   return node;
 }
 
+// Recordings list a HorizontalPodAutoscaler by its oldest version: utilisation of the CPU is a
+// field.
+void as_autoscaling_v1(json::object& autoscaler) {
+  autoscaler["apiVersion"] = "autoscaling/v1";
+  json::object& spec = autoscaler.at("spec").get_object();
+  if (const Json* metrics = spec.if_contains("metrics"))
+    for (const Json& metric : metrics->as_array()) {
+      const Json* resource = metric.get_object().if_contains("resource");
+      if (resource == nullptr || text(resource->get_object(), "name") != "cpu") continue;
+      const Json& target = resource->get_object().at("target");
+      if (const Json* share = target.get_object().if_contains("averageUtilization"))
+        spec["targetCPUUtilizationPercentage"] = *share;
+    }
+  spec.erase("metrics");
+  json::object status{{"currentReplicas", 0}, {"desiredReplicas", 0}};
+  if (const Json* own = autoscaler.if_contains("status"))
+    for (const auto& member : own->get_object())
+      if (member.key() != "currentMetrics") status[member.key()] = member.value();
+  autoscaler["status"] = std::move(status);
+}
+
 Json shown(const Object& object) {
   Json body = encode(object);
   auto& top = body.get_object();
@@ -201,14 +222,15 @@ void Director::on_record(const Record& record) {
   if (!played || deletions_.contains(pod->metadata.uid)) return;
   const std::string key = key_of(pod->metadata);
   deletions_[pod->metadata.uid] = loop_.after(
-      lane_, finish_delete_delay, [this, key] { finish_delete(key, finish_delete_code); });
+      lane_, finish_delete_delay,
+      [this, uid = pod->metadata.uid, key] { finish_delete(key, uid, finish_delete_code); });
 }
 
-void Director::finish_delete(const std::string& key, std::int32_t code) {
+void Director::finish_delete(const std::string& key, const std::string& uid, std::int32_t code) {
   const auto slash = key.find('/');
   const auto found = world_->find(Pod::info(), key.substr(0, slash), key.substr(slash + 1));
   const auto pod = as<Pod>(found);
-  if (!pod) return;
+  if (!pod || pod->metadata.uid != uid) return;
   const bool over = pod->status.phase == "Succeeded" || pod->status.phase == "Failed";
   if (!over && !pod->status.containerStatuses.empty())
     write_pod_status(*pod, ended_status(*pod, loop_.now(), {.code = code}));
@@ -264,6 +286,11 @@ Result<const KindInfo*> Director::kind_named(const json::object& argument) const
 
 Json Director::answer(const Result<api::Response>& result, bool want_body) const {
   json::object out;
+  const auto add_warnings = [&](const std::vector<std::string>& all) {
+    json::array warnings;
+    for (const std::string& warning : all) warnings.emplace_back(symbols_.symbolic(warning));
+    if (!warnings.empty()) out.emplace("warnings", std::move(warnings));
+  };
   if (!result) {
     out.emplace("code", api::code_of(result.error()));
     out.emplace("body", symbols_.symbolic(api::status_of(result.error())));
@@ -272,27 +299,24 @@ Json Director::answer(const Result<api::Response>& result, bool want_body) const
   out.emplace("code", result->code);
   // Of a success only a Status is recorded unasked.
   const Json* body = result->body.get();
-  const bool is_status = body != nullptr && body->is_object() &&
-                         text(body->get_object(), "kind") == "Status";
+  const bool is_status =
+      body != nullptr && body->is_object() && text(body->get_object(), "kind") == "Status";
   if (body != nullptr && (want_body || is_status))
     out.emplace("body", symbols_.symbolic(*body));
   else if (want_body && result->object)
     out.emplace("body", symbols_.symbolic(shown(*result->object)));
   if (Json* shown_body = out.if_contains("body")) strip(*shown_body);
-  if (!result->warnings.empty()) {
-    json::array warnings;
-    for (const std::string& warning : result->warnings)
-      warnings.emplace_back(symbols_.symbolic(warning));
-    out.emplace("warnings", std::move(warnings));
-  }
+  add_warnings(result->warnings);
   return out;
 }
 
 Result<Json> Director::apply(const Json& argument) {
   std::vector<Json> documents;
   if (argument.is_string()) {
+    YamlLimits limits;
+    limits.letters_are_booleans = false;  // the recordings' director is a Python program
     TRY(const auto parsed,
-        parse_yaml(symbols_.actual(std::string(argument.get_string())), recording_.name));
+        parse_yaml(symbols_.actual(std::string(argument.get_string())), recording_.name, limits));
     for (const YamlDocument& document : parsed) documents.push_back(document.value);
   } else if (argument.is_array()) {
     for (const Json& document : argument.get_array())
@@ -441,7 +465,7 @@ Status Director::play(const Step& step) {
       json::object body{{"status", symbols_.actual(argument.at("status"))}};
       (void)world_->call(api::patch(*pod, api::PatchType::merge, std::move(body), "status"), actor);
     } else if (step.verb == "finishDelete" && terminating) {
-      finish_delete(key_of(pod->metadata),
+      finish_delete(key_of(pod->metadata), pod->metadata.uid,
                     static_cast<std::int32_t>(number(argument, "code", finish_delete_code)));
     }
   }
@@ -521,8 +545,11 @@ Director::Snapshot Director::snapshot() const {
   Snapshot all;
   for (const KindInfo* kind : world_->kinds().all())
     for (const ObjectPtr& object : world_->objects(*kind, {}))
-      if (is_shown(*object, case_namespace))
-        all.objects.emplace(symbols_.key_of(*object), symbols_.symbolic(shown(*object)));
+      if (is_shown(*object, case_namespace)) {
+        Json body = shown(*object);
+        if (kind->kind == "HorizontalPodAutoscaler") as_autoscaling_v1(body.get_object());
+        all.objects.emplace(symbols_.key_of(*object), symbols_.symbolic(body));
+      }
   return all;
 }
 

@@ -56,7 +56,7 @@ class Director {
   Result<Json> cri(const boost::json::object& argument);
   void make_standing_nodes();
   void on_record(const Record& record);
-  void finish_delete(const std::string& key, std::int32_t code);
+  void finish_delete(const std::string& key, const std::string& uid, std::int32_t code);
   void write_pod_status(const Pod& pod, const PodStatus& status);
   void bind(const Pod& pod, const std::string& node);
   std::vector<std::shared_ptr<const Pod>> pods_named(const Json& patterns) const;

@@ -50,6 +50,21 @@ Duration last_step_length(const json::object& doing) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(length));
 }
 
+// Some recordings were made without ends by themselves and do not say so: their steps show a bound
+// pod that is still terminating when all is quiet.
+bool shows_terminating_pod(const std::vector<Step>& steps) {
+  for (const Step& step : steps)
+    for (const auto& member : step.changed) {
+      if (!member.key().starts_with("v1/Pod/") || !member.value().is_object()) continue;
+      const json::object& pod = member.value().get_object();
+      const Json *metadata = pod.if_contains("metadata"), *spec = pod.if_contains("spec");
+      if (metadata != nullptr && metadata->as_object().contains("deletionTimestamp") &&
+          spec != nullptr && spec->as_object().contains("nodeName"))
+        return true;
+    }
+  return false;
+}
+
 }  // namespace
 
 bool Recording::needs_one(std::string_view what) const {
@@ -97,6 +112,8 @@ Result<Recording> load(const std::filesystem::path& file) {
     recording.steps.push_back(step_of(object, at));
     recording.end = at + last_step_length(object.at("do").get_object());
   }
+  if (!top.contains("autoFinishDelete"))
+    recording.auto_finish_delete = !shows_terminating_pod(recording.steps);
   return recording;
 }
 

@@ -19,25 +19,35 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
     text.replace(at, from.size(), to);
 }
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-         c == '-';
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
+bool continues_name(char c) { return is_letter_or_digit(c) || c == '-' || c == '.'; }
+bool continues_address(char c) { return c == '.' || (c >= '0' && c <= '9'); }
 
-// Replaces whole words only: 10.0.0.1 is not part of 10.0.0.10.
-void replace_words(std::string& text, const std::string& from, const std::string& to) {
+// Replaces `from` where it is not part of something longer. A generated name may be the beginning
+// of the name of what was made for it.
+template <class Before, class After>
+void replace_words(std::string& text, const std::string& from, const std::string& to, Before before,
+                   After after) {
   for (std::size_t at = text.find(from); at != std::string::npos;) {
-    const bool starts = at == 0 || !is_word(text[at - 1]);
     const std::size_t end = at + from.size();
-    const bool ends =
-        end == text.size() || !is_word(text[end]) || (text[end] == '.' && end + 1 == text.size());
-    if (starts && ends) {
+    const bool full_stop = end + 1 == text.size() && text[end] == '.';
+    if ((at == 0 || !before(text[at - 1])) &&
+        (end == text.size() || full_stop || !after(text[end]))) {
       text.replace(at, from.size(), to);
       at = text.find(from, at + to.size());
     } else {
       at = text.find(from, at + 1);
     }
   }
+}
+
+void replace_name(std::string& text, const std::string& from, const std::string& to) {
+  replace_words(text, from, to, continues_name, is_letter_or_digit);
+}
+void replace_address(std::string& text, const std::string& from, const std::string& to) {
+  replace_words(text, from, to, continues_address, continues_address);
 }
 
 template <class F>
@@ -64,7 +74,7 @@ void Symbols::learn(const Object& object) {
   const std::string& name = object.metadata.name;
   std::string prefix = object.metadata.generateName.substr(0, prefix_length_max);
   if (!prefix.empty() && name.starts_with(prefix) && !names_.contains(name))
-    names_[name] = prefix + "~" + std::to_string(++generated_[kind + "/" + prefix]);
+    names_[name] = symbolic(prefix) + "~" + std::to_string(++generated_[kind + "/" + prefix]);
   const std::string& space = object.metadata.namespace_;
   const std::string path =
       (space.empty() || space == namespace_ ? "" : space + "/") + name_of(object);
@@ -84,8 +94,9 @@ void Symbols::learn(const Object& object) {
           "ip(" + known + ")" + (count > 1 ? "~" + std::to_string(count) : std::string());
     }
   }
-  if (const Service* service = as<Service>(object);
-      service != nullptr && !service->spec->clusterIP.empty() && service->spec->clusterIP != "None")
+  if (const Service* service = as<Service>(object); service != nullptr && space == namespace_ &&
+                                                    !service->spec->clusterIP.empty() &&
+                                                    service->spec->clusterIP != "None")
     addresses_[service->spec->clusterIP] = "ip(" + known + ")";
 }
 
@@ -108,10 +119,10 @@ std::string Symbols::symbolic(std::string text) const {
   if (text.size() >= uid_length)
     for (const auto& [uid, symbol] : uids_) replace_all(text, uid, "uid(" + symbol + ")");
   for (const auto& [name, symbol] : names_)
-    if (text.size() >= name.size()) replace_words(text, name, symbol);
+    if (text.size() >= name.size()) replace_name(text, name, symbol);
   if (!host_ip_.empty()) {
-    for (const auto& [ip, symbol] : addresses_) replace_words(text, ip, symbol);
-    replace_words(text, host_ip_, "<hostIP>");
+    for (const auto& [ip, symbol] : addresses_) replace_address(text, ip, symbol);
+    replace_address(text, host_ip_, "<hostIP>");
   }
   replace_all(text, namespace_, "default");
   return text;
