@@ -7,6 +7,7 @@
 #include "objects/core_v1.hpp"
 #include "objects/discovery_v1.hpp"
 #include "objects/pytorchjob.hpp"
+#include "objects/scheduling_v1.hpp"
 
 namespace ddptwin {
 
@@ -16,6 +17,7 @@ std::span<const KindInfo* const> built_in_kinds() {
       &Service::info(),       &Endpoints::info(),  &ConfigMap::info(),
       &Secret::info(),        &Event::info(),      &ServiceAccount::info(),
       &EndpointSlice::info(), &PyTorchJob::info(), &HorizontalPodAutoscaler::info(),
+      &PriorityClass::info(),
   };
   return rows;
 }
