@@ -433,6 +433,8 @@ TEST(EndpointControllers, a_pod_wakes_the_services_that_choose_it_or_did) {
   EXPECT_THAT(woken(p, nullptr), ElementsAre("ns/h"));
   EXPECT_THAT(woken(p, pod("p", {.ip = "1.1.1.1", .ready = false})), ElementsAre("ns/h"));
   EXPECT_THAT(woken(p, annotated), IsEmpty());
+  // Eviction by a kubelet changes the phase alone.
+  EXPECT_THAT(woken(p, pod("p", {.ip = "1.1.1.1", .phase = "Failed"})), IsEmpty());
   EXPECT_THAT(woken(nullptr, moved), IsEmpty());
 }
 
