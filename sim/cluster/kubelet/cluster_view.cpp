@@ -16,6 +16,10 @@ ClusterView::ClusterView(Loop& loop, api::ApiClient& client, PodRuntime& runtime
       services_(watch("Service")),
       config_maps_(watch("ConfigMap")),
       secrets_(watch("Secret")) {
+  for (api::Informer* informer : {config_maps_.get(), secrets_.get()})
+    informer->add_handler([this](const ObjectPtr& before, const ObjectPtr& after) {
+      tell(after ? *after : *before);
+    });
   runtime.listen([this, alive = std::weak_ptr<int>(alive_)](const RuntimeEvent& event) {
     if (alive.expired()) return;
     const auto sink = sinks_.find(event.pod_uid);
@@ -27,9 +31,6 @@ std::unique_ptr<api::Informer> ClusterView::watch(std::string_view kind) {
   api::Target target;
   target.kind = client_.kinds().find("v1", kind);
   auto informer = std::make_unique<api::Informer>(loop_, client_, target);
-  informer->add_handler([this](const ObjectPtr& before, const ObjectPtr& after) {
-    tell(after ? after.get() : before.get());
-  });
   return informer;
 }
 
@@ -45,7 +46,7 @@ bool ClusterView::synced() const {
   return nodes_->synced() && services_->synced() && config_maps_->synced() && secrets_->synced();
 }
 
-void ClusterView::tell(const Object* object) {
+void ClusterView::tell(const Object& object) {
   // A listener may add or remove listeners.
   std::vector<Listener> listeners;
   for (const auto& [id, listener] : listeners_) listeners.push_back(listener);

@@ -29,9 +29,8 @@ class ClusterView {
 
   // Whether the first lists are all in.
   bool synced() const;
-  // Called when a ConfigMap or Secret changes, with its kind, namespace and name; and when the view
-  // becomes synced or a Node appears, with nulls.
-  using Listener = std::function<void(const Object*)>;
+  // Called when a ConfigMap or Secret comes, changes or goes, until the returned token ends.
+  using Listener = std::function<void(const Object&)>;
   std::shared_ptr<void> listen(Listener listener);
 
   using EventSink = std::function<void(const RuntimeEvent&)>;
@@ -39,7 +38,7 @@ class ClusterView {
   void unroute(const std::string& pod_uid) { sinks_.erase(pod_uid); }
 
  private:
-  void tell(const Object* object);
+  void tell(const Object& object);
   std::unique_ptr<api::Informer> watch(std::string_view kind);
 
   Loop& loop_;

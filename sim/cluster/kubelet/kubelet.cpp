@@ -67,7 +67,7 @@ class Kubelet::Process {
             [this] { return next_tick(); }})),
         pods_(machine.loop, machine.client, pods_target(machine), pods_options(machine)) {
     machine.view->start();
-    listening_ = machine.view->listen([this](const Object* object) { on_view(object); });
+    listening_ = machine.view->listen([this](const Object& object) { on_view(object); });
     pods_.add_handler(
         [this](const ObjectPtr& before, const ObjectPtr& after) { on_pod(before, after); });
     wait_for_view();
@@ -129,11 +129,9 @@ class Kubelet::Process {
         });
   }
 
-  void on_view(const Object* object) {
-    const std::string& kind = object->kind().kind;
-    if (kind != "ConfigMap" && kind != "Secret") return;
+  void on_view(const Object& object) {
     for (const auto& [uid, worker] : workers_)
-      if (shows(*worker->pod(), *object)) worker->volumes_changed();
+      if (shows(*worker->pod(), object)) worker->volumes_changed();
   }
 
   void on_pod(const ObjectPtr& before, const ObjectPtr& after) {
@@ -159,6 +157,7 @@ class Kubelet::Process {
       if (worker->occupies()) others.push_back(worker->pod().get());
     PodWorker& worker =
         *workers_.emplace(pod->metadata.uid, std::make_unique<PodWorker>(node_, pod)).first->second;
+    if (worker.was_rejected()) return worker.let_be();
     if (pod->metadata.deletionTimestamp || worker.was_admitted()) return worker.admit();
     const std::shared_ptr<const Node> node = machine_.view->node(machine_.options.node_name);
     if (node)

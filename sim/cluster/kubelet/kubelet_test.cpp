@@ -110,6 +110,19 @@ TEST_F(KubeletTest, refuses_a_pod_that_finds_no_room_beside_the_others) {
             "capacity: 4000");
 }
 
+TEST_F(KubeletTest, a_refused_pod_stays_as_it_is_and_goes_when_deleted) {
+  add_pod("p", "nodeSelector: {disk: ssd}, containers: [{name: c, image: busybox}]");
+  pass(3s);
+  const std::string before = pod("p")->metadata.resourceVersion;
+  EXPECT_EQ(pod("p")->status.reason, "NodeAffinity");
+  kubelet_->restart();
+  pass(10s);
+  EXPECT_EQ(pod("p")->metadata.resourceVersion, before);
+  remove("p");
+  pass(1s);
+  EXPECT_FALSE(pod("p"));
+}
+
 TEST_F(KubeletTest, a_finished_pod_gives_its_room_back) {
   const std::string half =
       "restartPolicy: Never, containers: [{name: c, image: busybox, resources: {requests: {cpu: "

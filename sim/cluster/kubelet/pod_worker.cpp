@@ -65,6 +65,17 @@ void PodWorker::reject(PodVerdict verdict) {
   writer_.finish();
 }
 
+bool PodWorker::was_rejected() const {
+  return is_terminal_phase(pod_->status.phase) && pod_->status.containerStatuses.empty() &&
+         node_->inventory.state(uid()).sandboxes.empty();
+}
+
+void PodWorker::let_be() {
+  tell(pod_->status);
+  take(PodEvent::rejected);
+  writer_.finish();
+}
+
 void PodWorker::pod_changed(std::shared_ptr<const Pod> pod) {
   const std::shared_ptr<const Pod> before = std::exchange(pod_, std::move(pod));
   const bool own_write_only = before->metadata.generation == pod_->metadata.generation &&

@@ -31,6 +31,9 @@ class PodWorker final : public ProbeHost {
   // ended.
   void admit();
   void reject(PodVerdict verdict);
+  // A pod that an earlier kubelet process has refused is left as it is.
+  bool was_rejected() const;
+  void let_be();
   // A pod that an earlier kubelet process has admitted is not asked again.
   bool was_admitted() const { return !pod_->status.phase.empty() && pod_->status.startTime; }
 
