@@ -178,6 +178,7 @@ Store::Answer Store::bind(Context& context) {
   at->type_ = "PodScheduled";
   if (at->status != "True") at->lastTransitionTime = loop_.now().floor_seconds();
   at->status = "True";
+  at->observedGeneration.reset();
   at->reason.clear();
   at->message.clear();
   if (!request.dry_run) {
