@@ -10,7 +10,9 @@ namespace ddptwin::api {
 namespace {
 
 tl::unexpected<Error> unknown_path() {
-  return fail(Reason::not_found, "the server could not find the requested resource");
+  Error error{Reason::not_found, {}, "the server could not find the requested resource", {}, 0};
+  error.details = std::make_shared<const ErrorDetails>();  // the answer shows it empty
+  return fail(std::move(error));
 }
 
 Result<std::int64_t> number(std::string_view name, std::string_view text) {
@@ -27,9 +29,19 @@ Result<Propagation> propagation(std::string_view text) {
   if (text == "Background") return Propagation::background;
   if (text == "Foreground") return Propagation::foreground;
   if (text == "Orphan") return Propagation::orphan;
-  return fail(Reason::invalid,
-              "propagationPolicy: Unsupported value: \"" + std::string(text) +
-                  "\": supported values: \"Background\", \"Foreground\", \"Orphan\"");
+  const std::string why =
+      "Unsupported value: \"" + std::string(text) +
+      "\": supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"";
+  ErrorDetails details;
+  details.group = "meta.k8s.io";
+  details.kind = "DeleteOptions";
+  details.causes = {{"FieldValueNotSupported", why, "propagationPolicy"}};
+  Error error{Reason::invalid,
+              {},
+              "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: " + why,
+              std::make_shared<const ErrorDetails>(std::move(details)),
+              0};
+  return fail(std::move(error));
 }
 
 // Takes the segments behind the group and version apart.

@@ -62,6 +62,12 @@ tl::unexpected<Error> not_a_quantity() {
               "quantities must match the regular expression "
               "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
 }
+// Letters that suffixes are made of, then at most a sign and digits.
+bool looks_like_suffix(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of("eEinumkKMGTP"), text.size()));
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  return text.find_first_not_of("0123456789") == std::string_view::npos;
+}
 tl::unexpected<Error> bad_suffix() {
   return fail(Reason::bad_request, "unable to parse quantity's suffix");
 }
@@ -89,6 +95,7 @@ Result<Quantity> Quantity::parse(std::string_view text) {
   if (number.empty() || number == "." || std::count(number.begin(), number.end(), '.') > 1)
     return not_a_quantity();
   const std::string_view rest = text.substr(at + number.size());
+  if (!looks_like_suffix(rest)) return not_a_quantity();
 
   Format format = decimal_si;
   int128 unit = nano;
