@@ -33,6 +33,17 @@ Duration error_delay(int attempts) {
   return std::min(delay, error_delay_max);
 }
 
+// A condition for the pod's status, in its place or behind the others: client-go says with each
+// patch in which order it wants the list.
+json::object with_condition(const Pod& pod, json::object condition) {
+  json::array order;
+  const auto add = [&](const Json& type) { order.push_back(json::object{{"type", type}}); };
+  for (const PodCondition& known : pod.status.conditions) add(Json(known.type_));
+  if (pod.status.condition(condition.at("type").as_string()) == nullptr) add(condition.at("type"));
+  return {{"$setElementOrder/conditions", std::move(order)},
+          {"conditions", json::array{std::move(condition)}}};
+}
+
 std::string name_of(const Pod& pod) { return key_of(pod.metadata); }
 
 }  // namespace
@@ -217,7 +228,7 @@ void Scheduler::evict(const Pod& victim, const Pod& preemptor, const std::string
                          {"lastTransitionTime", format_rfc3339(loop_.now())},
                          {"reason", "PreemptionByScheduler"},
                          {"message", preempted_message}};
-  json::object body{{"status", json::object{{"conditions", json::array{std::move(condition)}}}}};
+  json::object body{{"status", with_condition(victim, std::move(condition))}};
   client_.call(api::patch(victim, api::PatchType::strategic, std::move(body), "status"),
                [](const Result<api::Response>&) {});
   client_.call(api::remove(victim), [](const Result<api::Response>&) {});
@@ -243,7 +254,7 @@ void Scheduler::write_condition(const Pod& pod, std::string_view reason, const s
                            {"lastTransitionTime", format_rfc3339(since)},
                            {"reason", reason},
                            {"message", message}};
-    status.emplace("conditions", json::array{std::move(condition)});
+    status = with_condition(pod, std::move(condition));
   }
   if (nominated && *nominated != pod.status.nominatedNodeName)
     status.emplace("nominatedNodeName", nominated->empty() ? Json() : Json(*nominated));
