@@ -153,6 +153,20 @@ TEST(GarbageCollector, AReferenceToNothingIsAnEnd) {
   EXPECT_NE(f.find("unknown"), nullptr);
 }
 
+TEST(GarbageCollector, AnOwnerElsewhereIsNone) {
+  Fixture f;
+  const ObjectPtr far = f.map("far", {}, {}, "kube-public");
+  f.run(2s);
+  f.map("b", {owner(*far)});
+  f.run(2s);
+  EXPECT_EQ(f.find("b"), nullptr);
+  const auto& events = f.store.objects(Event::info());
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(static_cast<const Event&>(*events.begin()->second).message,
+            "ownerRef [v1/ConfigMap, namespace: default, name: far, uid: " + far->metadata.uid +
+                "] does not exist in namespace \"default\"");
+}
+
 TEST(GarbageCollector, WhatHappensInAStallIsDoneAfterIt) {
   Fixture f;
   const ObjectPtr a = f.map("a");

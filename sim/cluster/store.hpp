@@ -110,6 +110,7 @@ class Store {
                                                  const Object* old, bool from_patch) const;
 
   // store_write.cpp
+  static void warn_of_doubled_owners(Context& context, Object& object);
   Answer insert(Context& context, std::shared_ptr<Object> object);
   Answer update(Context& context);
   Answer patch(Context& context);

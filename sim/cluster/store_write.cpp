@@ -46,11 +46,18 @@ std::shared_ptr<Object> with_new_status(const Object& old, const Object& sent) {
 
 }  // namespace
 
+void Store::warn_of_doubled_owners(Context& context, Object& object) {
+  if (object.metadata.ownerReferences->size() < 2) return;
+  if (std::string warning = merge_owner_references(object.metadata); !warning.empty())
+    context.warnings.push_back(std::move(warning));
+}
+
 Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
   const KindInfo& kind = context.kind;
   const bool dry_run = context.request.dry_run;
   TRY_VOID(check_create_namespace(context, object->metadata.name));
   fill_new(*object);
+  warn_of_doubled_owners(context, *object);
   if (kind.custom && kind.status) clear_field(*object, "status");
   if (kind.strategy.defaults != nullptr) kind.strategy.defaults(*object);
   const AdmissionRequest admission{api::Verb::create, kind,          {},     object,
@@ -204,6 +211,8 @@ Store::Answer Store::replace(Context& context, const ObjectPtr& old,
   if (is_status(context.request)) object = with_new_status(*old, *object);
   if (kind.strategy.defaults != nullptr) kind.strategy.defaults(*object);
   TRY_VOID(prepare(context, *object, *old));
+  if (!object->metadata.ownerReferences.same_as(old->metadata.ownerReferences))
+    warn_of_doubled_owners(context, *object);
   const AdmissionRequest admission{
       api::Verb::update, kind,   context.request.target.subresource, object, old,
       context.actor,     dry_run};

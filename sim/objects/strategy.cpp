@@ -1,5 +1,6 @@
 #include "objects/strategy.hpp"
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "objects/codec.hpp"
@@ -84,6 +85,27 @@ void keep_system_metadata(ObjectMeta& updated, const ObjectMeta& old) {
   updated.deletionGracePeriodSeconds = old.deletionGracePeriodSeconds;
   updated.generation = old.generation;
   updated.selfLink.clear();
+}
+
+std::string merge_owner_references(ObjectMeta& metadata) {
+  const std::vector<OwnerReference>& all = *metadata.ownerReferences;
+  std::vector<OwnerReference> kept;
+  std::string doubled;
+  for (const OwnerReference& owner : all) {
+    // Only references that are equal in all are one; others of that uid stay.
+    const bool same = std::any_of(kept.begin(), kept.end(),
+                                  [&](const OwnerReference& k) { return equal(k, owner); });
+    const bool same_uid = std::any_of(kept.begin(), kept.end(),
+                                      [&](const OwnerReference& k) { return k.uid == owner.uid; });
+    if (same_uid) doubled += (doubled.empty() ? "" : ", ") + owner.uid;
+    if (!same) kept.push_back(owner);
+  }
+  if (doubled.empty()) return {};
+  if (kept.size() < all.size()) metadata.ownerReferences = std::move(kept);
+  return ".metadata.ownerReferences contains duplicate entries; API server dedups owner references "
+         "in 1.20+, and may reject such requests as early as 1.24; please fix your requests; "
+         "duplicate UID(s) observed: " +
+         doubled;
 }
 
 bool tracks_generation(const KindInfo& kind) { return kind.custom || kind.generation; }

@@ -21,5 +21,7 @@ void keep_system_metadata(ObjectMeta& updated, const ObjectMeta& old);
 // The generation after a write of the main resource; kinds without one keep theirs.
 void advance_generation(Object& updated, const Object& old);
 bool tracks_generation(const KindInfo& kind);
+// One reference an owner; the warning for the client where there were more, else empty.
+std::string merge_owner_references(ObjectMeta& metadata);
 
 }  // namespace ddptwin

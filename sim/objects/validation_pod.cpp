@@ -283,12 +283,15 @@ void check_containers(ErrorList& out, const PodSpec& spec, const std::string& pa
 
 void check_volume_sources(ErrorList& out, const Volume& volume, const std::string& path) {
   int sources = 0;
-  for (const FieldInfo& field : Volume::type().fields) {
-    if (field.name == "name" || field.type().empty(field.read(&volume))) continue;
-    if (++sources > 1)
+  const auto count = [&](const FieldInfo& field) {
+    if (!field.type().empty(field.read(&volume)) && ++sources > 1)
       out.push_back(forbidden(path + "." + std::string(field.name),
                               "may not specify more than 1 volume type"));
-  }
+  };
+  // emptyDir is looked at first, the others in their order.
+  count(*Volume::type().find("emptyDir"));
+  for (const FieldInfo& field : Volume::type().fields)
+    if (field.name != "name" && field.name != "emptyDir") count(field);
   if (sources > 1) return;
   if (volume.hostPath) {
     static const Names types{"",     "BlockDevice",  "CharDevice", "Directory", "DirectoryOrCreate",

@@ -1,0 +1,91 @@
+#include "objects/validation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "objects/codec.hpp"
+#include "objects/core_v1.hpp"
+#include "objects/defaults.hpp"
+#include "objects/validation_core_v1.hpp"
+
+namespace ddptwin {
+namespace {
+
+std::vector<std::string> lines(const ErrorList& causes) {
+  std::vector<std::string> out;
+  for (const ErrorCause& cause : causes) out.push_back(cause.field + ": " + cause.message);
+  return out;
+}
+
+using Lines = std::vector<std::string>;
+
+// Recorded: api/api-invalid-pod-containers, -env and -volumes.
+TEST(PodValidation, SaysItInTheServersWords) {
+  const std::pair<const char*, Lines> rows[] = {
+      {R"({})", {"spec.containers: Required value"}},
+      {R"({"containers":[{"name":"c","image":"a"},{"name":"c","image":"a"}]})",
+       {"spec.containers[1].name: Duplicate value: \"c\""}},
+      {R"({"containers":[{"name":"c","image":" a"}]})",
+       {"spec.containers[0].image: Invalid value: \" a\": must not have leading or trailing "
+        "whitespace"}},
+      {R"({"containers":[{"name":"c","image":"a"}],"restartPolicy":"Sometimes"})",
+       {"spec.restartPolicy: Unsupported value: \"Sometimes\": supported values: \"Always\", "
+        "\"OnFailure\", \"Never\""}},
+      {R"({"containers":[{"name":"c","image":"a","imagePullPolicy":"Sometimes",)"
+       R"("terminationMessagePolicy":"X"}]})",
+       {"spec.containers[0].terminationMessagePolicy: Unsupported value: \"X\": supported values: "
+        "\"File\", \"FallbackToLogsOnError\"",
+        "spec.containers[0].imagePullPolicy: Unsupported value: \"Sometimes\": supported values: "
+        "\"Always\", \"IfNotPresent\", \"Never\""}},
+      {R"({"containers":[{"name":"c","image":"a","env":[{"name":"A=B","value":"x"}]}]})",
+       {"spec.containers[0].env[0].name: Invalid value: \"A=B\": a valid environment variable name "
+        "must consist only of printable ASCII characters other than '='"}},
+      {R"({"containers":[{"name":"c","image":"a","volumeMounts":[{"name":"v","mountPath":"/v"}]}]})",
+       {"spec.containers[0].volumeMounts[0].name: Not found: \"v\""}},
+      {R"({"volumes":[{"name":"v","emptyDir":{},"hostPath":{"path":"/x"}}],)"
+       R"("containers":[{"name":"c","image":"a"}]})",
+       {"spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type"}},
+      {R"({"containers":[{"name":"c","image":"a","resources":{"limits":{"cpu":"1"},)"
+       R"("requests":{"cpu":"2"}}}]})",
+       {"spec.containers[0].resources.requests: Invalid value: \"2\": must be less than or equal "
+        "to cpu limit of 1"}},
+  };
+  for (const auto& [text, expected] : rows) {
+    auto spec = from_json<PodSpec>(boost::json::parse(text));
+    ASSERT_TRUE(spec.has_value()) << text;
+    Pod pod;
+    pod.spec = std::move(*spec);
+    default_pod(pod);
+    EXPECT_EQ(lines(validate_pod(pod)), expected) << text;
+  }
+}
+
+TEST(Names, AreJudgedByTheirRule) {
+  EXPECT_TRUE(dns_subdomain_problems("a.b-c.d").empty());
+  EXPECT_EQ(dns_label_problems("a.b"), Lines{"must not contain dots"});
+  EXPECT_EQ(dns_label_problems(std::string(64, 'x')), Lines{"must be no more than 63 characters"});
+  EXPECT_EQ(label_value_problems(std::string(64, 'x')), Lines{"must be no more than 63 bytes"});
+  EXPECT_EQ(qualified_name_problems("/a"), Lines{"prefix part must be non-empty"});
+  EXPECT_TRUE(qualified_name_problems("kubernetes.io/metadata.name").empty());
+  EXPECT_FALSE(dns_1035_label_problems("1a").empty());
+}
+
+TEST(PodUpdate, ChangesImagesAndLittleElse) {
+  Pod old;
+  PodSpec& spec = old.spec.edit();
+  spec.containers.emplace_back().name = "c";
+  spec.containers.back().image = "a";
+  default_pod(old);
+  Pod image = old;
+  image.spec.edit().containers[0].image = "b";
+  EXPECT_TRUE(validate_pod_update(image, old).empty());
+  Pod node = old;
+  node.spec.edit().nodeName = "n";
+  ASSERT_EQ(validate_pod_update(node, old).size(), 1u);
+  EXPECT_TRUE(validate_pod_update(node, old)[0].message.starts_with(
+      "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"));
+}
+
+}  // namespace
+}  // namespace ddptwin
