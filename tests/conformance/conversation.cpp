@@ -1,6 +1,7 @@
 #include "conversation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <boost/json.hpp>
 #include <fstream>
 #include <functional>
@@ -161,15 +162,12 @@ void cmd_job(Talk& talk, const Words& words, const std::string&) {
   store_job(talk, job_body(given, given.contains("name") ? given.at("name") : "j"));
 }
 
-// `also {YAML}`: the last `job` again with a merge patch, before anybody has seen it: `job` with
-// all.
-void cmd_new(Talk& talk, const Words& words, const std::string& rest) {
+// `new worker=1 {spec: ...}`: the short options of `job`, and a merge patch on what they make.
+void cmd_new(Talk& talk, const Words&, const std::string& rest) {
   const std::size_t brace = rest.find('{');
   const auto given = options(split(rest.substr(0, brace)), 0);
-  (void)words;
-  const Json patched = *apply_merge_patch(
-      job_body(given, given.contains("name") ? given.at("name") : "j"), flow(rest.substr(brace)));
-  store_job(talk, patched);
+  const std::string name = given.contains("name") ? given.at("name") : "j";
+  store_job(talk, *apply_merge_patch(job_body(given, name), flow(rest.substr(brace))));
 }
 
 void cmd_edit(Talk& talk, const Words&, const std::string& rest) {
@@ -295,7 +293,7 @@ std::string short_form(const JobCondition& condition) {
   return condition.type_;
 }
 
-std::string since(const Talk&, const std::optional<Time>& time) {
+std::string since(const std::optional<Time>& time) {
   static const Time start = *parse_rfc3339("2026-01-01T00:00:00Z");
   return time ? "@" + std::to_string(static_cast<int>(seconds_of(*time - start))) : "nil";
 }
@@ -315,8 +313,8 @@ void cmd_status(Talk& talk, const Words&, const std::string&) {
   if (!job->status) return talk.answer.push_back("no status");
   std::string line = "status";
   for (const JobCondition& condition : job->status->conditions) line += " " + short_form(condition);
-  line += counters(*job->status) + " start " + since(talk, job->status->startTime) + " end " +
-          since(talk, job->status->completionTime);
+  line += counters(*job->status) + " start " + since(job->status->startTime) + " end " +
+          since(job->status->completionTime);
   talk.answer.push_back(line);
 }
 
@@ -325,8 +323,7 @@ void cmd_conditions(Talk& talk, const Words&, const std::string&) {
   if (!job || !job->status) return talk.answer.push_back("no status");
   for (const JobCondition& c : job->status->conditions)
     talk.answer.push_back(short_form(c) + " " + c.reason + ": " + c.message + " (" +
-                          since(talk, c.lastUpdateTime) + " " + since(talk, c.lastTransitionTime) +
-                          ")");
+                          since(c.lastUpdateTime) + " " + since(c.lastTransitionTime) + ")");
 }
 
 void cmd_objects(Talk& talk, const Words&, const std::string&) {
@@ -574,8 +571,7 @@ void write_blocks(const std::string& file, const std::vector<Block>& blocks) {
   for (const Block& block : blocks) {
     if (!first) out << "\n";
     first = false;
-    for (const Lines* part : {&block.comment})
-      for (const std::string& line : *part) out << line << "\n";
+    for (const std::string& line : block.comment) out << line << "\n";
     out << block.header << "\n";
     for (const std::string& line : block.input) out << line << "\n";
     out << "----\n";

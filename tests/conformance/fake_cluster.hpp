@@ -34,13 +34,10 @@ class FakeCluster final : public controller::Cache {
   Time now{};
   // Deleted pods that run stay, being deleted, until drop().
   bool graceful = false;
-  bool quiet_events = false;
   controller::Expectations expectations{};
   controller::pytorchjob::PyTorchJobController controller;
   std::set<std::string_view> rules{};  // every rule that was taken
   std::vector<std::string> panics{};   // in the watch handler
-  std::uint64_t seed = 1;
-  bool has_pod_groups = false;
   const KindRegistry& registry() const { return kinds_; }
 
   ObjectPtr find(const KindInfo& kind, std::string_view namespace_,
