@@ -468,6 +468,9 @@ Status Director::play(const Step& step) {
       finish_delete(key_of(pod->metadata), pod->metadata.uid,
                     static_cast<std::int32_t>(number(argument, "code", finish_delete_code)));
     }
+    // The director writes one pod after the other over HTTP: who watches is done with the first
+    // before the second comes (sidecar-keeps-pod-running, step 4).
+    loop_.drain();
   }
   return {};
 }
