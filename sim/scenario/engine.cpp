@@ -154,7 +154,10 @@ void Engine::look_at_state() {
   if (stage_ != Stage::when && stage_ != Stage::until) return;
   const State* state = awaited();
   if (state != nullptr && !observer_.holds(*state)) return;
-  if (stage_ == Stage::when) return act();
+  if (stage_ == Stage::when) {
+    if (!waits_for_container()) act();
+    return;
+  }
   end_step({});
 }
 

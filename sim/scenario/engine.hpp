@@ -60,6 +60,7 @@ class Engine {
   void end_step(Status status);
   void look_at_state();
   const State* awaited() const;
+  bool waits_for_container() const;
   void report(const std::vector<const ExpectationResult*>& decided);
   void report_violations();
   void set_bound_timer();

@@ -1,6 +1,7 @@
 // What each kind of step does.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/value.hpp>
 
 #include "objects/codec.hpp"
@@ -26,6 +27,21 @@ const ContainerStatus* running_container(const Pod& pod, std::string_view name) 
     if (status->state.running) return status;
   }
   return nullptr;
+}
+
+struct Target {
+  const Pod* pod;
+  const ContainerStatus* status;
+};
+
+std::vector<Target> kill_targets(const std::vector<ObjectPtr>& objects, const Kill& action) {
+  std::vector<Target> targets;
+  for (const ObjectPtr& object : objects) {
+    const Pod* pod = as<Pod>(*object);
+    if (const ContainerStatus* status = running_container(*pod, action.container))
+      targets.push_back({pod, status});
+  }
+  return targets;
 }
 
 // As kubectl apply without the last-applied annotation: what the file says replaces what is there.
@@ -83,14 +99,22 @@ void Engine::act(const Delete& action) {
   }
 }
 
+// A container prints before its pod's status says that it runs: a kill that a log line triggers
+// waits for the status, which names the container.
+bool Engine::waits_for_container() const {
+  const Kill* kill = std::get_if<Kill>(&all_steps_[index_].action);
+  if (kill == nullptr) return false;
+  const auto objects = observer_.select(kill->of);
+  const bool alive = std::any_of(objects.begin(), objects.end(), [](const ObjectPtr& object) {
+    const std::string& phase = as<Pod>(*object)->status.phase;
+    return phase != "Succeeded" && phase != "Failed";
+  });
+  return alive && kill_targets(objects, *kill).empty();
+}
+
 void Engine::act(const Kill& action) {
-  std::vector<std::pair<const Pod*, const ContainerStatus*>> targets;
   const auto objects = observer_.select(action.of);
-  for (const ObjectPtr& object : objects) {
-    const Pod* pod = as<Pod>(*object);
-    if (const ContainerStatus* status = running_container(*pod, action.container))
-      targets.emplace_back(pod, status);
-  }
+  const auto targets = kill_targets(objects, action);
   if (targets.empty())
     return acted(fail(Reason::not_found,
                       "no container runs to be killed: " + observer_.describe(action.of)));

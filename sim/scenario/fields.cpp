@@ -170,14 +170,20 @@ std::optional<Node> Node::member(std::string_view name) const {
               path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name));
 }
 
+bool is_near(std::string_view name, std::span<const std::string_view> known) {
+  const std::size_t tolerated = std::max<std::size_t>(2, name.size() / 3);
+  return std::any_of(known.begin(), known.end(), [&](std::string_view candidate) {
+    return distance(name, candidate) <= tolerated;
+  });
+}
+
 std::string suggestion(std::string_view name, std::span<const std::string_view> known) {
   const auto nearest =
       std::min_element(known.begin(), known.end(), [&](std::string_view a, std::string_view b) {
         return distance(name, a) < distance(name, b);
       });
   if (nearest == known.end()) return "";
-  const std::size_t tolerated = std::max<std::size_t>(2, name.size() / 3);
-  if (distance(name, *nearest) <= tolerated) return fmt::format(" (did you mean {}?)", *nearest);
+  if (is_near(name, known)) return fmt::format(" (did you mean {}?)", *nearest);
   return fmt::format(" (known: {})", fmt::join(known, ", "));
 }
 

@@ -61,6 +61,8 @@ struct Field {
   bool required = false;
 };
 
+// Whether a known name is one or two slips away.
+bool is_near(std::string_view name, std::span<const std::string_view> known);
 // " (did you mean NAME?)" when a known name is near, else " (known: ...)".
 std::string suggestion(std::string_view name, std::span<const std::string_view> known);
 

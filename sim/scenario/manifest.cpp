@@ -1,22 +1,36 @@
 #include <fmt/format.h>
 
+#include <boost/json/value.hpp>
+
 #include "objects/codec.hpp"
 #include "scenario/scenario_parser.hpp"
 
 namespace ddptwin::scenario {
 namespace {
 
-// An API error names its place by a field path: in the causes, or in `where`.
-std::string field_of(const Error& error) {
+// The first word of a message that is a path into the object: `spec.a[0].b`.
+std::string path_in(std::string_view message, const Json& object) {
+  constexpr std::string_view ends = " \":,;`";
+  while (!message.empty()) {
+    const std::string_view word = message.substr(0, message.find_first_of(ends));
+    const std::string_view head = word.substr(0, word.find_first_of(".["));
+    if (head.size() < word.size() && object.as_object().contains(head)) return std::string(word);
+    message.remove_prefix(std::min(word.size() + 1, message.size()));
+  }
+  return {};
+}
+
+// An API error names its place by a field path: in the causes, in `where`, or in its words.
+std::string field_of(const Error& error, const Json& object) {
   if (error.details && !error.details->causes.empty()) return error.details->causes.front().field;
-  return error.where;
+  return error.where.empty() ? path_in(error.message, object) : error.where;
 }
 
 }  // namespace
 
 tl::unexpected<Error> api_error_at(const YamlDocument& document, const std::string& base,
-                                   const Error& error) {
-  const std::string field = field_of(error);
+                                   const Json& object, const Error& error) {
+  const std::string field = field_of(error, object);
   const std::string path = base.empty() || field.empty() ? base + field : base + "." + field;
   return fail(Reason::bad_input, error.message, document.where(path));
 }
@@ -30,7 +44,7 @@ Result<Manifest> parse_object(const Node& node, std::shared_ptr<const YamlDocume
     TRY_VOID(member->as_text());
   }
   auto decoded = decode_object(context.kinds, node.value());
-  if (!decoded) return api_error_at(node.document(), node.path(), decoded.error());
+  if (!decoded) return api_error_at(node.document(), node.path(), node.value(), decoded.error());
   ObjectMeta& metadata = decoded->object->metadata;
   if (metadata.name.empty() && metadata.generateName.empty())
     return node.fail_at("metadata", "an object needs metadata.name or metadata.generateName");

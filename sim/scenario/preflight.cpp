@@ -28,7 +28,7 @@ Status try_objects(World& world, const std::vector<Manifest>& manifests) {
     const auto created = world.call(create_request(manifest), "kubectl");
     // Changing what another step made is no error: apply does both.
     if (!created && created.error().reason != Reason::already_exists)
-      return api_error_at(*manifest.document, manifest.base, created.error());
+      return api_error_at(*manifest.document, manifest.base, *manifest.value, created.error());
   }
   return {};
 }

@@ -45,9 +45,9 @@ Result<NamedImage> parse_image(const Node& node, const ParseContext& context);
 Result<Manifest> parse_object(const Node& node, std::shared_ptr<const YamlDocument> document,
                               const ParseContext& context);
 // An error of the API or of decoding, placed where the document has the field that it names. `base`
-// is the object's own path in the document.
+// is the object's own path in the document, `object` what was read there.
 tl::unexpected<Error> api_error_at(const YamlDocument& document, const std::string& base,
-                                   const Error& error);
+                                   const Json& object, const Error& error);
 Result<std::vector<Manifest>> read_manifests(const std::string& path, const ParseContext& context);
 
 // The path of a file that a scenario names.

@@ -335,7 +335,8 @@ Result<Step> parse_step(const Node& node, const ParseContext& context) {
   for (const auto& [name, member] : members) {
     if (std::find(known.begin(), known.end(), name) == known.end())
       return member.fail(
-          fmt::format("unknown kind of step \"{}\"{}", name, suggestion(name, known)));
+          fmt::format("unknown kind of step \"{}\"{}", name,
+                      is_near(name, known) ? suggestion(name, known) : suggestion(name, actions)));
   }
   StepDraft draft;
   TRY_VOID(read_fields(node, step_fields, draft, context));
