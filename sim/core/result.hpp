@@ -65,6 +65,7 @@ struct Error {
   std::string message{};  // what was found, what was expected
   std::shared_ptr<const ErrorDetails> details{};
   int code = 0;  // the HTTP status where it is not the reason's usual one, else 0
+  std::vector<std::string> warnings{};  // what the API server warned of beside refusing
 
   // "where: message", or the message alone.
   std::string text() const;
@@ -76,7 +77,7 @@ using Status = Result<void>;
 
 inline tl::unexpected<Error> fail(Error error) { return tl::make_unexpected(std::move(error)); }
 inline tl::unexpected<Error> fail(Reason reason, std::string message, std::string where = {}) {
-  return tl::make_unexpected(Error{reason, std::move(where), std::move(message), nullptr, 0});
+  return tl::make_unexpected(Error{reason, std::move(where), std::move(message), nullptr, 0, {}});
 }
 
 [[noreturn]] void assertion_failed(const char* expression, const char* file, int line);

@@ -201,7 +201,10 @@ void World::Parts::install_training_operator(const controller::pytorchjob::Profi
         if (&request.kind != &PyTorchJob::info() || !request.subresource.empty() || !request.object)
           return std::vector<std::string>();
         Review verdict = review(static_cast<const PyTorchJob&>(*request.object), nullptr, profile);
-        if (verdict.refused) return fail(std::move(*verdict.refused));
+        if (verdict.refused) {
+          verdict.refused->warnings = std::move(verdict.warnings);
+          return fail(std::move(*verdict.refused));
+        }
         return std::move(verdict.warnings);
       });
   Settings settings;

@@ -293,6 +293,7 @@ Json Director::answer(const Result<api::Response>& result, bool want_body) const
   };
   if (!result) {
     out.emplace("code", api::code_of(result.error()));
+    add_warnings(result.error().warnings);
     out.emplace("body", symbols_.symbolic(api::status_of(result.error())));
     return out;
   }

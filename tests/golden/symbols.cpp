@@ -101,8 +101,9 @@ void Symbols::learn(const Object& object) {
 }
 
 std::string Symbols::name_of(const Object& object) const {
-  const auto found = names_.find(object.metadata.name);
-  return found != names_.end() ? found->second : object.metadata.name;
+  std::string name = object.metadata.name;
+  for (const auto& [generated, symbol] : names_) replace_name(name, generated, symbol);
+  return name;
 }
 
 std::string Symbols::key_of(const Object& object) const {

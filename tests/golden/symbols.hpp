@@ -43,11 +43,17 @@ class Symbols {
   std::string host_ip_{};
   Time now_{};
   std::vector<Time> step_begins_{};
-  std::map<std::string, std::string> uids_{};       // uid -> uid(Kind/name)
-  std::map<std::string, std::string> names_{};      // generated name -> symbol
-  std::map<std::string, std::string> addresses_{};  // ip -> ip(Kind/name)
-  std::map<std::string, int> generated_{};          // kind and prefix -> how many so far
-  std::map<std::string, int> incarnations_{};       // Kind/name -> how many so far
+  std::map<std::string, std::string> uids_{};  // uid -> uid(Kind/name)
+  // The longest first: a generated name may be the beginning of another.
+  struct LongerFirst {
+    bool operator()(const std::string& a, const std::string& b) const {
+      return a.size() != b.size() ? a.size() > b.size() : a < b;
+    }
+  };
+  std::map<std::string, std::string, LongerFirst> names_{};  // generated name -> symbol
+  std::map<std::string, std::string> addresses_{};           // ip -> ip(Kind/name)
+  std::map<std::string, int> generated_{};                   // kind and prefix -> how many so far
+  std::map<std::string, int> incarnations_{};                // Kind/name -> how many so far
   std::map<std::string, int> address_counts_{};  // Pod/name of one uid -> how many addresses so far
 };
 
