@@ -98,8 +98,8 @@ Result<std::int64_t> integer(const Type& type, const Json& value, const std::str
     n = static_cast<std::int64_t>(value.get_double());
   } else if (value.is_number()) {
     return fail(Reason::bad_request,
-                "json: cannot unmarshal number " + number_text(value) +
-                    " into Go value of type " + go_name(type),
+                "json: cannot unmarshal number " + number_text(value) + " into Go value of type " +
+                    go_name(type),
                 path);
   } else {
     return mismatch(type, value, path);

@@ -13,10 +13,10 @@ const Type& Condition::type() {
 }
 const Type& PodCondition::type() {
   using S = PodCondition;
-  static const Type t =
-      structure<S>("v1.PodCondition", {F(type_, .always = true), F(observedGeneration),
-                                       F(status, .always = true), F(lastProbeTime, .always = true),
-                                       F(lastTransitionTime, .always = true), F(reason), F(message)});
+  static const Type t = structure<S>(
+      "v1.PodCondition", {F(type_, .always = true), F(observedGeneration),
+                          F(status, .always = true), F(lastProbeTime, .always = true),
+                          F(lastTransitionTime, .always = true), F(reason), F(message)});
   return t;
 }
 const Type& ContainerStateWaiting::type() {

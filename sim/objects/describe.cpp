@@ -10,7 +10,8 @@ namespace {
 constexpr std::size_t value_length_max = 80;
 
 std::string short_text(const Json& value) {
-  std::string text = value.is_string() ? std::string(value.get_string()) : boost::json::serialize(value);
+  std::string text =
+      value.is_string() ? std::string(value.get_string()) : boost::json::serialize(value);
   if (text.size() > value_length_max) text = text.substr(0, value_length_max) + "...";
   return text;
 }
@@ -18,15 +19,19 @@ std::string short_text(const Json& value) {
 std::string changes(const Object& before, const Object& after) {
   std::string text;
   for (const Difference& d : diff(before, after)) {
-    if (d.path == "metadata.resourceVersion" || d.path.starts_with("metadata.managedFields")) continue;
-    text += (text.empty() ? "" : "; ") + d.path + " " + short_text(d.before) + " -> " + short_text(d.after);
+    if (d.path == "metadata.resourceVersion" || d.path.starts_with("metadata.managedFields"))
+      continue;
+    text += (text.empty() ? "" : "; ") + d.path + " " + short_text(d.before) + " -> " +
+            short_text(d.after);
   }
   return text;
 }
 
 }  // namespace
 
-std::string name_with_kind(const Object& object) { return object.kind().kind + "/" + key_of(object.metadata); }
+std::string name_with_kind(const Object& object) {
+  return object.kind().kind + "/" + key_of(object.metadata);
+}
 
 std::string subject_of(const Record& record) {
   if (record.after) return name_with_kind(*record.after);
@@ -36,7 +41,8 @@ std::string subject_of(const Record& record) {
 
 std::string describe(const Record& record) {
   std::string text = format_rfc3339_micro(record.time) + " ";
-  text += std::string(record.actor) + " " + std::string(to_string(record.kind)) + " " + subject_of(record);
+  text += std::string(record.actor) + " " + std::string(to_string(record.kind)) + " " +
+          subject_of(record);
   if (!record.rule.empty()) text += " [" + std::string(record.rule) + "]";
   if (!record.text.empty()) text += ": " + record.text;
   if (record.before && record.after) text += ": " + changes(*record.before, *record.after);

@@ -9,7 +9,7 @@
 #include "api/status.hpp"
 #include "api/table.hpp"
 #include "cluster/script_runtime.hpp"
-#include "cluster/store.hpp"
+#include "objects/autoscaling.hpp"
 #include "objects/codec.hpp"
 #include "objects/describe.hpp"
 #include "objects/yaml.hpp"
@@ -98,27 +98,6 @@ NodeOptions node_of(const json::object& argument) {
   return node;
 }
 
-// Recordings list a HorizontalPodAutoscaler by its oldest version: utilisation of the CPU is a
-// field.
-void as_autoscaling_v1(json::object& autoscaler) {
-  autoscaler["apiVersion"] = "autoscaling/v1";
-  json::object& spec = autoscaler.at("spec").get_object();
-  if (const Json* metrics = spec.if_contains("metrics"))
-    for (const Json& metric : metrics->as_array()) {
-      const Json* resource = metric.get_object().if_contains("resource");
-      if (resource == nullptr || text(resource->get_object(), "name") != "cpu") continue;
-      const Json& target = resource->get_object().at("target");
-      if (const Json* share = target.get_object().if_contains("averageUtilization"))
-        spec["targetCPUUtilizationPercentage"] = *share;
-    }
-  spec.erase("metrics");
-  json::object status{{"currentReplicas", 0}, {"desiredReplicas", 0}};
-  if (const Json* own = autoscaler.if_contains("status"))
-    for (const auto& member : own->get_object())
-      if (member.key() != "currentMetrics") status[member.key()] = member.value();
-  autoscaler["status"] = std::move(status);
-}
-
 Json shown(const Object& object) {
   Json body = encode(object);
   auto& top = body.get_object();
@@ -150,6 +129,15 @@ void strip(Json& value) {
     }
     strip(member.value());
   }
+}
+
+// Recordings list a HorizontalPodAutoscaler by its oldest version.
+Json shown_in_changed(const Object& object) {
+  const auto* autoscaler = as<HorizontalPodAutoscaler>(object);
+  if (autoscaler == nullptr) return shown(object);
+  Json body = to_autoscaling_v1(*autoscaler);
+  strip(body);
+  return body;
 }
 
 // Kinds that recordings leave out of `changed`.
@@ -550,9 +538,7 @@ Director::Snapshot Director::snapshot() const {
   for (const KindInfo* kind : world_->kinds().all())
     for (const ObjectPtr& object : world_->objects(*kind, {}))
       if (is_shown(*object, case_namespace)) {
-        Json body = shown(*object);
-        if (kind->kind == "HorizontalPodAutoscaler") as_autoscaling_v1(body.get_object());
-        all.objects.emplace(symbols_.key_of(*object), symbols_.symbolic(body));
+        all.objects.emplace(symbols_.key_of(*object), symbols_.symbolic(shown_in_changed(*object)));
       }
   return all;
 }
