@@ -13,9 +13,9 @@ constexpr std::string_view config_map =
     "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: one}\n";
 
 // A scenario of objects without pods, in virtual time.
-class Run {
+class ScenarioRun {
  public:
-  explicit Run(const std::string& spec) {
+  explicit ScenarioRun(const std::string& spec) {
     const KindRegistry kinds;
     const std::string text = "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nspec:\n" + spec +
                              std::string(config_map);
@@ -55,7 +55,7 @@ class Run {
 };
 
 TEST(Engine, takes_steps_one_after_another_by_time_and_state) {
-  const Run run(R"(
+  const ScenarioRun run(R"(
   steps:
   - {patch: {of: configmap/c, patch: {data: {a: two}}}, after: 2s}
   - {delete: configmap/c, at: 5s, when: {of: configmap/c, match: {data: {a: two}}}}
@@ -69,27 +69,27 @@ TEST(Engine, takes_steps_one_after_another_by_time_and_state) {
 }
 
 TEST(Engine, a_step_that_cannot_be_taken_ends_the_run) {
-  const Run run("  steps:\n  - kill: pod/nobody\n  - wait: 1s\n");
+  const ScenarioRun run("  steps:\n  - kill: pod/nobody\n  - wait: 1s\n");
   EXPECT_EQ(run.verdicts(), "hfo ");
   EXPECT_EQ(run.engine().steps()[1].detail,
             "no container runs to be killed: there never was a pod/nobody");
 }
 
 TEST(Engine, a_state_that_does_not_come_in_time_fails_its_step) {
-  const Run run("  steps:\n  - {wait: {of: pod/p, phase: Running}, within: 4s}\n");
+  const ScenarioRun run("  steps:\n  - {wait: {of: pod/p, phase: Running}, within: 4s}\n");
   EXPECT_EQ(run.verdicts(), "hf ");
   EXPECT_NEAR(run.seconds(), 4, 0.1);
 }
 
 TEST(Engine, the_timeout_ends_everything) {
-  const Run run("  expect:\n  - eventually: {of: pod/p}\n  timeout: 7s\n");
+  const ScenarioRun run("  expect:\n  - eventually: {of: pod/p}\n  timeout: 7s\n");
   EXPECT_TRUE(run.engine().timed_out());
   EXPECT_EQ(run.verdicts(), "h f");
   EXPECT_NEAR(run.seconds(), 7, 0.1);
 }
 
 TEST(Engine, apply_changes_what_is_there_already) {
-  const Run run(R"(
+  const ScenarioRun run(R"(
   steps:
   - apply: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: three}}}
   expect:
