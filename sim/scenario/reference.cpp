@@ -13,11 +13,11 @@ constexpr std::string_view introduction = R"(# The scenario file
 
 Made from the parser's tables by `ddptwin list --reference`; a test holds it to them.
 
-A scenario is a YAML document `kind: Scenario` beside ordinary Kubernetes documents in one stream. The
-Kubernetes documents are applied at the start, unmodified; the Scenario says on which cluster, what the
-images are on this machine, what is done then, and what must come of it. A file without a Scenario
-runs on a default cluster, and every job in it must come to an end. Paths are beside the file that
-names them. Durations are written `500ms`, `2s`, `1m30s`, or as a number of seconds.
+A scenario is a YAML document `kind: Scenario` beside ordinary Kubernetes documents in one stream.
+The Kubernetes documents are applied at the start, unmodified; the Scenario says on which cluster,
+what the images are on this machine, what is done then, and what must come of it. A file without a
+Scenario runs on a default cluster, and every job in it must come to an end. Paths are beside the
+file that names them. Durations are written `500ms`, `2s`, `1m30s`, or as a number of seconds.
 
 ```yaml
 # A worker is killed in the middle of training; the file's first comment tells the incident.
