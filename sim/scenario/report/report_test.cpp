@@ -50,13 +50,20 @@ TEST(Timeline, each_row_names_the_row_and_the_rule_that_led_to_it) {
   failed.before = pod("Running");
   failed.after = pod("Failed");
   trace.write(failed);
+  loop.set_context(0);
+  Record ended;
+  ended.kind = RecordKind::object_modified;
+  ended.before = pod("Failed");
+  ended.after = pod("Running");
+  trace.write(ended);
   std::ostringstream out;
   print_timeline(out, timeline, Time());
   EXPECT_EQ(out.str(),
             "   1    0.000s  step 1 apply\n"
             "   2    0.000s  pod/p created  <- 1 create_missing_pod\n"
             "   3    0.000s  default/p/c signal 9\n"
-            "   4    0.000s  pod/p Failed  <- 3\n");
+            "   4    0.000s  pod/p Failed  <- 3\n"
+            "   5    0.000s  pod/p Running  <- 4\n");
 }
 
 RunResult failed_result() {

@@ -21,6 +21,8 @@ void Timeline::on_record(const Record& record) {
   Origin origin = origin_of(record);
   auto told = tell(record);
   if (told) {
+    if (origin.row == 0 && record.after != nullptr) origin.row = last_[told->subject];
+    last_[told->subject] = rows_.size() + 1;
     rows_.push_back({record.id, record.time, std::move(told->subject), std::move(told->text),
                      origin.row, origin.rule});
     origin = {rows_.size(), {}};

@@ -40,6 +40,8 @@ class Timeline {
   // What the outside does (a process ends) has no cause in the trace. Of a container that a fault
   // acted on, the fault is the next one's.
   std::map<std::string, std::size_t, std::less<>> faults_{};
+  // Where the trace has no cause for a change of an object, what happened to it last is one.
+  std::map<std::string, std::size_t, std::less<>> last_{};  // by the row's subject
 };
 
 void print_timeline(std::ostream& out, const Timeline& timeline, Time start);
