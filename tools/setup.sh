@@ -27,7 +27,7 @@ install_packages() {
     die "apt-get update failed (its last lines stand above)"
   fi
   if ! "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-      -o APT::Status-Fd=3 "${missing[@]}" >"$log" 2>&1 3> >(show_progress installing); then
+      -o APT::Status-Fd=3 "${missing[@]}" 3> >(show_progress) >"$log" 2>&1; then
     grep -E '^E: ' "$log" >&2 || tail -n 5 "$log" >&2
     rm -f "$log"
     die "apt-get could not install all of: ${missing[*]}"
@@ -36,16 +36,17 @@ install_packages() {
   say "installed"
 }
 
-# Reads apt's status lines (pmstatus:package:percent:text) and says every tenth per cent.
+# Reads apt's status lines (dlstatus and pmstatus:package:percent:text) and says every tenth per cent.
 show_progress() {
-  local kind package percent rest last=-10
+  local kind package percent rest doing said=
   while IFS=: read -r kind package percent rest; do
+    case "$kind" in dlstatus) doing=fetching ;; pmstatus) doing=installing ;; *) continue ;; esac
     percent=${percent%%.*}
     case "$percent" in ''|*[!0-9]*) continue ;; esac
-    if [ "$percent" -ge $((last + 10)) ]; then
-      say "$1: $percent % ($kind $package)"
-      last=$percent
-    fi
+    percent=$((percent / 10 * 10))
+    [ "$doing $percent" != "$said" ] || continue
+    said="$doing $percent"
+    say "$doing: $percent %"
   done
 }
 
@@ -63,7 +64,7 @@ build() {
     fi
   fi
   say "building (build/$preset)"
-  if ! NINJA_STATUS='[%f/%t %es] ' ninja -C "$folder" "$@" >"$folder/build.log" 2>&1 3>&1; then
+  if ! NINJA_STATUS='[%f/%t %es] ' ninja -C "$folder" "$@" >"$folder/build.log" 2>&1; then
     grep -E 'FAILED:|error:|Error' "$folder/build.log" | head -n 20 >&2
     die "the build failed; all it said is in build/$preset/build.log"
   fi &
