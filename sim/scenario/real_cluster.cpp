@@ -23,9 +23,10 @@ RealCluster::RealCluster(std::unique_ptr<Parts> parts) : parts_(std::move(parts)
 RealCluster::~RealCluster() = default;
 
 Result<std::unique_ptr<RealCluster>> RealCluster::make(RealLoop& loop, WorldOptions options,
-                                                       const std::vector<NamedImage>& images) {
+                                                       const std::vector<NamedImage>& images,
+                                                       bool warm_workers) {
   const std::string address = options.dns.address;
-  TRY(auto runtime, ProcessRuntime::start(loop, {}));
+  TRY(auto runtime, ProcessRuntime::start(loop, {.warm_workers = warm_workers}));
   for (const NamedImage& image : images) runtime->add_image(image.name, image.image);
   dns::Sockets sockets;
   sockets.port = dns_port;

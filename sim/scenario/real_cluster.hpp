@@ -12,9 +12,12 @@ namespace ddptwin::scenario {
 
 class RealCluster {
  public:
-  // Nothing runs before start(). Reason::unsupported_machine where this machine cannot.
+  // Nothing runs before start(). Reason::unsupported_machine where this machine cannot. With
+  // `warm_workers` the built-in worker is loaded first, so that its pods start by fork from the
+  // first one on.
   static Result<std::unique_ptr<RealCluster>> make(RealLoop& loop, WorldOptions options,
-                                                   const std::vector<NamedImage>& images);
+                                                   const std::vector<NamedImage>& images,
+                                                   bool warm_workers);
   ~RealCluster();
 
   void start();

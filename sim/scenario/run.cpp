@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
@@ -10,6 +11,7 @@
 
 #include "controller/pytorchjob/profile.hpp"
 #include "core/real_loop.hpp"
+#include "objects/codec.hpp"
 #include "scenario/real_cluster.hpp"
 #include "scenario/report/artefacts.hpp"
 #include "scenario/report/live.hpp"
@@ -32,6 +34,20 @@ WorldOptions world_options(const Scenario& scenario, const RunOptions& options) 
   world.kubelet.clocks.first_look = Duration::zero();
   world.kubelet.clocks.relist = std::chrono::milliseconds(10);
   return world;
+}
+
+// Whether a manifest or an image names the built-in worker that links libtorch.
+bool uses_worker(const Scenario& scenario, const std::vector<NamedImage>& images) {
+  constexpr std::string_view worker = "ddptwin-worker";
+  const auto names_it = [&](const std::string& word) { return word == worker; };
+  for (const NamedImage& image : images)
+    for (const auto* words : {&image.image.entrypoint, &image.image.cmd})
+      if (std::any_of(words->begin(), words->end(), names_it)) return true;
+  const std::string quoted = '"' + std::string(worker) + '"';
+  return std::any_of(scenario.manifests.begin(), scenario.manifests.end(),
+                     [&](const Manifest& manifest) {
+                       return to_text(*manifest.object).find(quoted) != std::string::npos;
+                     });
 }
 
 // All that one run needs, alive as long as it.
@@ -75,7 +91,8 @@ Result<RunResult> Run::go() {
     if (!error) loop_.enter([this] { on_signal(); });
   });
   const auto images = images_of(scenario_, options_.python);
-  TRY(cluster_, RealCluster::make(loop_, world_options(scenario_, options_), images));
+  TRY(cluster_, RealCluster::make(loop_, world_options(scenario_, options_), images,
+                                  uses_worker(scenario_, images)));
   World& world = cluster_->world();
   client_ = world.client("user");
   engine_ = std::make_unique<Engine>(

@@ -22,8 +22,8 @@ class ProcessRuntime final : public PodRuntime {
   struct Options {
     std::string supervisor{};  // the program ddptwin-sandbox; empty: found beside this program
     std::string worker{};      // ddptwin-worker, for the zygote; empty: found, if there is one
-    bool warm_workers =
-        false;  // load the zygote now (0.5 s in the background), not with the first worker
+    // Load the zygote now (start() then takes 0.5 s more), not with the first worker.
+    bool warm_workers = false;
     std::vector<std::string> tools{};    // more programs that pods find in /usr/local/bin
     std::vector<std::string> visible{};  // host folders under /tmp or /run that pods must see
   };

@@ -143,6 +143,7 @@ Status Supervisor::configure(const Request& request, Fds&) {
   TRY_VOID(network_.set_up(body.bridge_address, body.prefix));
   if (body.warm_workers && !worker_.empty()) {
     TRY(zygote_, ZygoteLink::start(worker_));
+    zygote_->wait_until_warm();
   }
   reply_ok(request.id);
   return {};

@@ -1,9 +1,11 @@
 #include "cluster/process_runtime/supervisor/zygote_link.hpp"
 
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 
 #include "cluster/process_runtime/supervisor/layers.hpp"
@@ -30,7 +32,16 @@ namespace {
   ::_exit(127);
 }
 
+constexpr int warm_up_max = 20'000;  // milliseconds
+
 }  // namespace
+
+// Its first message is `ready`, which stays to be read by whoever reads its reports.
+void ZygoteLink::wait_until_warm() const {
+  pollfd readable{socket_.get(), POLLIN, 0};
+  while (::poll(&readable, 1, warm_up_max) < 0 && errno == EINTR) {
+  }
+}
 
 Result<ZygoteLink> ZygoteLink::start(const std::string& worker) {
   int ends[2];

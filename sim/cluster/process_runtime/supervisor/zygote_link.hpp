@@ -13,6 +13,8 @@ class ZygoteLink {
  public:
   static Result<ZygoteLink> start(const std::string& worker);
 
+  // Returns once it is warm, or has ended, or a bounded time is over.
+  void wait_until_warm() const;
   int socket() const { return socket_.get(); }
   pid_t pid() const { return pid_; }
   bool send(const zygote::Spawn& spawn) const { return zygote::send(socket_.get(), spawn); }
