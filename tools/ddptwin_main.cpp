@@ -241,7 +241,7 @@ void add_env(CLI::App& app, EnvArguments& arguments) {
 int main_of(int argc, char** argv) {
   CLI::App app("A digital twin for distributed PyTorch jobs on Kubernetes", "ddptwin");
   app.set_version_flag("--version", "ddptwin " DDPTWIN_VERSION);
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   app.footer(
       "Examples:\n"
       "  ddptwin run scenarios/pytorchjob/demo.yaml\n"
@@ -260,6 +260,10 @@ int main_of(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     // Help and version are "errors" of status 0 to CLI11.
     return app.exit(error) == 0 ? Exit::held : Exit::bad_input;
+  }
+  if (app.get_subcommands().empty()) {
+    std::cerr << app.help();
+    return Exit::bad_input;
   }
   if (app.got_subcommand("run")) return run(std::move(run_arguments));
   if (app.got_subcommand("env")) return print_environment(env_arguments.files, env_arguments.json);

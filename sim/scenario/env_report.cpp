@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/json/value.hpp>
+#include <charconv>
 
 #include "cluster/kubelet/env.hpp"
 #include "controller/pytorchjob/defaults.hpp"
@@ -34,10 +35,13 @@ Injected injected_by_job(const World& world, const Pod& pod) {
   if (!spec) return injected;
   const auto copy = std::static_pointer_cast<PyTorchJob>(job->clone());
   copy->spec = std::move(*spec);
+  int number = 0;
+  const char* end = index->data() + index->size();
+  if (std::from_chars(index->data(), end, number).ptr != end || type->empty()) return injected;
   std::string replica = *type;
   replica.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(replica.front())));
-  const auto variables = pytorchjob::environment(*copy, replica, std::stoi(*index),
-                                                 *world.options().training_operator);
+  const auto variables =
+      pytorchjob::environment(*copy, replica, number, *world.options().training_operator);
   if (!variables) return injected;
   for (const auto& variable : *variables)
     injected.emplace(variable.name, fmt::format("pytorchjob: {}", variable.rule));

@@ -147,9 +147,10 @@ Status read_dockerfile(const ImageDraft& draft, const ParseContext& context, Nam
   if (source.context.empty()) {
     TRY(source.context, real_path(folder_of(path)));
   }
-  TRY(DockerfileResult result, parse_dockerfile(source));
-  to.image = std::move(result.image);
-  for (const ImageNote& note : result.notes)
+  auto result = parse_dockerfile(source);
+  if (!result) return node.fail(result.error().text());
+  to.image = std::move(result->image);
+  for (const ImageNote& note : result->notes)
     to.notes.push_back(fmt::format("{}:{}: {}", path, note.line, note.text));
   return {};
 }
