@@ -181,6 +181,7 @@ Store::Answer Store::bind(Context& context) {
   at->observedGeneration.reset();
   at->reason.clear();
   at->message.clear();
+  bound->status.nominatedNodeName.clear();
   if (!request.dry_run) {
     bound->metadata.resourceVersion = std::to_string(revision_ + 1);
     commit(context.kind, old, bound, context.actor);
