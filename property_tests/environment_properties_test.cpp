@@ -1,0 +1,157 @@
+// The variables of every replica of every job (spec/pytorchjob.md §2, appendix B 10).
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "cluster/kubelet/env.hpp"
+#include "controller/pytorchjob/defaults.hpp"
+#include "controller/pytorchjob/environment.hpp"
+#include "controller/pytorchjob/names.hpp"
+#include "generators.hpp"
+#include "property.hpp"
+
+namespace ddptwin::property {
+namespace {
+
+namespace pj = controller::pytorchjob;
+
+using Variables = std::vector<pj::InjectedVariable>;
+
+struct Replica {
+  std::string type{};
+  int index = 0;
+  std::map<std::string, std::string> variables{};  // as a container sees them
+  Variables injected{};
+};
+
+PyTorchJob defaulted_job(const JobShape& shape) {
+  PyTorchJob job = *job_of(shape);
+  auto spec = pj::defaulted(*job.spec);
+  RC_ASSERT(spec.has_value());
+  job.spec = std::move(*spec);
+  return job;
+}
+
+// Upstream's v1.7 reads spec.nprocPerNode of a Master job without looking whether it is there.
+bool crashes(const PyTorchJob& job, const pj::Profile& profile) {
+  return !profile.nproc_without_master && pj::has_master(job) && !job.spec->nprocPerNode;
+}
+
+// A naive reading of what the process gets: each in order, the later over the earlier.
+std::map<std::string, std::string> seen_by_process(const Container& container,
+                                                   const Variables& injected) {
+  std::map<std::string, std::string> out;
+  for (const EnvVar& variable : container.env) out[variable.name] = variable.value;
+  for (const auto& variable : injected) out[variable.name] = variable.value;
+  return out;
+}
+
+std::vector<Replica> replicas_of(const PyTorchJob& job, const pj::Profile& profile) {
+  std::vector<Replica> all;
+  for (const auto& [type, spec] : *job.spec->pytorchReplicaSpecs) {
+    for (int index = 0; index < *spec.replicas; ++index) {
+      auto injected = pj::environment(job, type, index, profile);
+      RC_ASSERT(injected.has_value());
+      const Container& container = spec.template_.spec->containers.front();
+      all.push_back({type, index, seen_by_process(container, *injected), std::move(*injected)});
+    }
+  }
+  return all;
+}
+
+TEST(EnvironmentProperties, RanksOfAMasterJobAreAPermutation) {
+  holds([](JobShape shape, const pj::Profile& profile) {
+    shape.master = true;
+    const PyTorchJob job = defaulted_job(shape);
+    RC_PRE(!crashes(job, profile));
+    const std::vector<Replica> replicas = replicas_of(job, profile);
+    std::set<std::string> ranks, wanted;
+    for (std::size_t i = 0; i < replicas.size(); ++i) {
+      wanted.insert(std::to_string(i));
+      const auto& variables = replicas[i].variables;
+      ranks.insert(variables.at("RANK"));
+      RC_ASSERT(variables.at("PET_NODE_RANK") == variables.at("RANK"));
+      RC_ASSERT((variables.at("RANK") == "0") == (replicas[i].type == pj::master_type));
+    }
+    RC_ASSERT(ranks == wanted);
+  });
+}
+
+TEST(EnvironmentProperties, AllReplicasAgreeOnTheWorldAndItsMaster) {
+  holds([](JobShape shape, const pj::Profile& profile) {
+    shape.master = true;
+    const PyTorchJob job = defaulted_job(shape);
+    RC_PRE(!crashes(job, profile));
+    const auto replicas = replicas_of(job, profile);
+    const bool counted = !shape.elastic || !shape.elastic_nproc;  // spec.nprocPerNode counts alone
+    const int processes = counted && !shape.nproc.empty() && std::isdigit(shape.nproc[0]) != 0
+                              ? std::stoi(shape.nproc)
+                              : 1;
+    const std::string world = std::to_string(static_cast<int>(replicas.size()) * processes);
+    const std::string port = std::to_string(shape.port != 0 ? shape.port : pj::default_port);
+    for (const Replica& replica : replicas) {
+      RC_ASSERT(replica.variables.at("WORLD_SIZE") == world);
+      RC_ASSERT(replica.variables.at("MASTER_ADDR") == "j-master-0");
+      RC_ASSERT(replica.variables.at("MASTER_PORT") == port);
+      RC_ASSERT(replica.variables.at("PET_MASTER_ADDR") == replica.variables.at("MASTER_ADDR"));
+      RC_ASSERT(replica.variables.at("PET_MASTER_PORT") == replica.variables.at("MASTER_PORT"));
+      RC_ASSERT(replica.variables.contains("PET_RDZV_ENDPOINT") == shape.elastic);
+    }
+  });
+}
+
+TEST(EnvironmentProperties, WithoutAMasterNothingNamesARankOrAMaster) {
+  holds([](JobShape shape, const pj::Profile& profile) {
+    shape.master = false;
+    shape.workers = std::max(1, shape.workers);
+    const PyTorchJob job = defaulted_job(shape);
+    for (const Replica& replica : replicas_of(job, profile)) {
+      for (const auto& variable : replica.injected)
+        for (const char* name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
+          RC_ASSERT(variable.name != name);
+      RC_ASSERT(replica.variables.at("PYTHONUNBUFFERED") == "1");
+      RC_ASSERT(replica.variables.contains("PET_NNODES"));
+    }
+  });
+}
+
+TEST(EnvironmentProperties, OnlyTheKnownCrashOfAnOldVersionIsAnError) {
+  holds([](const JobShape& shape, const pj::Profile& profile) {
+    const PyTorchJob job = defaulted_job(shape);
+    for (const auto& [type, spec] : *job.spec->pytorchReplicaSpecs) {
+      const auto injected = pj::environment(job, type, 0, profile);
+      RC_ASSERT(injected.has_value() == !crashes(job, profile));
+      if (!injected) RC_ASSERT(injected.error().reason == Reason::internal_error);
+    }
+  });
+}
+
+TEST(EnvironmentProperties, InTheContainerLaterDuplicatesWin) {
+  holds(
+      [](const JobShape& shape, const pj::Profile& profile) {
+        const PyTorchJob job = defaulted_job(shape);
+        RC_PRE(!crashes(job, profile));
+        for (const Replica& replica : replicas_of(job, profile)) {
+          auto pod = std::make_shared<Pod>();
+          pod->metadata.name = "p";
+          pod->metadata.namespace_ = "default";
+          PodSpec& spec = pod->spec.edit();
+          spec.enableServiceLinks = false;
+          Container container =
+              job.spec->pytorchReplicaSpecs->at(replica.type).template_.spec->containers.front();
+          for (const auto& variable : replica.injected)
+            container.env.push_back({.name = variable.name, .value = variable.value});
+          spec.containers.push_back(container);
+          const auto variables = kubelet::environment({.pod = pod}, container);
+          RC_ASSERT(variables.has_value());
+          std::map<std::string, std::string> seen;
+          for (const auto& variable : *variables)
+            RC_ASSERT(seen.emplace(variable.name, variable.value).second);
+          RC_ASSERT(seen == replica.variables);
+        }
+      },
+      4);
+}
+
+}  // namespace
+}  // namespace ddptwin::property
