@@ -54,7 +54,7 @@ show_progress() {
 build() {
   local preset=$1
   shift
-  local folder="$root/build/$preset"
+  local folder="$root/build/$preset" status=0
   mkdir -p "$folder"
   if [ ! -f "$folder/build.ninja" ]; then
     say "configuring (build/$preset)"
@@ -64,26 +64,25 @@ build() {
     fi
   fi
   say "building (build/$preset)"
-  if ! NINJA_STATUS='[%f/%t %es] ' ninja -C "$folder" "$@" >"$folder/build.log" 2>&1; then
-    grep -E 'FAILED:|error:|Error' "$folder/build.log" | head -n 20 >&2
-    die "the build failed; all it said is in build/$preset/build.log"
-  fi &
+  NINJA_STATUS='[%f/%t %es] ' ninja -C "$folder" "$@" >"$folder/build.log" 2>&1 &
   local job=$!
-  trap 'kill $job 2>/dev/null; exit 130' INT TERM
+  trap 'kill "$job" 2>/dev/null; exit 130' INT TERM
   follow_build "$job" "$folder/build.log"
-  local status=0
   wait "$job" || status=$?
   trap - INT TERM
-  return "$status"
+  [ "$status" -eq 0 ] && return 0
+  grep -E 'FAILED:|error:|^ninja: error' "$folder/build.log" | head -n 20 >&2
+  die "the build failed; all it said is in build/$preset/build.log"
 }
 
 # Says how far a build is, every few seconds, until the process ends.
 follow_build() {
-  local job=$1 log=$2 line last=
+  local job=$1 log=$2 line='' last=''
   while kill -0 "$job" 2>/dev/null; do
-    sleep 0.5
-    line=$(tail -c 300 "$log" 2>/dev/null | grep -o '\[[0-9]*/[0-9]* [0-9.]*s\]' | tail -n 1)
-    if [ -n "$line" ] && [ "${line%% *}" != "$last" ] && [ $((SECONDS % 5)) -eq 0 ]; then
+    sleep 0.2
+    [ $((SECONDS % 5)) -eq 0 ] || continue
+    line=$(tail -c 300 "$log" 2>/dev/null | grep -o '\[[0-9]*/[0-9]* [0-9.]*s\]' | tail -n 1) || true
+    if [ -n "$line" ] && [ "${line%% *}" != "$last" ]; then
       say "building $line"
       last=${line%% *}
     fi

@@ -76,8 +76,8 @@ const std::map<std::string, std::set<std::string>> arrows{
 constexpr std::string_view shared_header = "workers/zygote_protocol.hpp";
 
 TEST(Tidy, includes_follow_the_arrows) {
-  static const std::regex include(R"(^\s*#include\s+"([a-z_]+)/([^"]+)") ");
-      for (const File& file : sources()) {
+  static const std::regex include(R"re(^\s*#include\s+"([a-z_]+)/([^"]+)")re");
+  for (const File& file : sources()) {
     const std::string folder = folder_of(file.path);
     if (folder.empty() || is_test(file.path)) continue;
     ASSERT_TRUE(arrows.contains(folder)) << file.path << ": the folder has no arrows";
@@ -183,14 +183,15 @@ TEST(Tidy, no_line_is_longer_than_a_hundred) {
 TEST(Tidy, every_header_is_included_somewhere) {
   const auto files = sources();
   std::set<std::string> included;
-  static const std::regex include(R"(^\s*#include\s+"([^"]+)") ");
-      for (const File& file : files) for (const std::string& line : file.lines) {
-    std::smatch match;
-    if (!std::regex_search(line, match, include)) continue;
-    included.insert(match[1]);
-    included.insert(
-        (fs::path(file.path).parent_path() / match[1].str()).lexically_normal().string());
-  }
+  static const std::regex include(R"re(^\s*#include\s+"([^"]+)")re");
+  for (const File& file : files)
+    for (const std::string& line : file.lines) {
+      std::smatch match;
+      if (!std::regex_search(line, match, include)) continue;
+      included.insert(match[1]);
+      included.insert(
+          (fs::path(file.path).parent_path() / match[1].str()).lexically_normal().string());
+    }
   for (const File& file : files) {
     if (!file.path.ends_with(".hpp")) continue;
     const std::string from_sim = file.path.starts_with("sim/") ? file.path.substr(4) : file.path;
