@@ -80,17 +80,14 @@ void Informer::on_event(const WatchEvent& event) {
 
 void Informer::put(ObjectPtr object) {
   const std::string key = key_of(object->metadata);
-  ObjectPtr& slot = objects_[key];
-  const ObjectPtr before = slot;
+  ObjectPtr before = find(key);
+  // Deleted and made anew between two looks: two changes, not one.
   if (before && before->metadata.uid != object->metadata.uid) {
-    // Deleted and made anew between two looks: two changes, not one.
-    slot = nullptr;
-    notify(before, nullptr);
-    objects_[key] = object;
-    return notify(nullptr, object);
+    drop(key);
+    before = nullptr;
   }
   if (before && before->metadata.resourceVersion == object->metadata.resourceVersion) return;
-  slot = object;
+  objects_[key] = object;
   notify(before, object);
 }
 

@@ -5,7 +5,7 @@
 
 namespace ddptwin::controller {
 
-// A process that crashed is started again by its kubelet: at once, then after 10 s, doubling to
+// A process that crashed is started again by its kubelet: soon, then after 10 s, doubling to
 // 300 s; ten minutes of health clear that (spec/kubernetes.md §2).
 namespace {
 
@@ -178,7 +178,10 @@ void ControllerHost::on_change(Source& source, const ObjectPtr& before, const Ob
 void ControllerHost::resync(Source& source) {
   std::vector<ObjectPtr> objects;
   for (const auto& [key, object] : source.informer->objects()) objects.push_back(object);
-  for (const ObjectPtr& object : objects) on_change(source, object, object);
+  for (const ObjectPtr& object : objects) {
+    if (!running_) return;  // a change may make the process crash
+    on_change(source, object, object);
+  }
   source.resync_timer = loop_.after(lane_, *source.resync, [this, s = &source] { resync(*s); });
 }
 

@@ -58,7 +58,6 @@ class ControllerHost {
   void pump();
   void take_next();
   void next_step();
-  void take_step();
   void read_first();
   void on_read(const Result<api::Response>& result);
   void call();

@@ -47,9 +47,12 @@ Time RealLoop::now() const { return impl_->inside ? *impl_->inside : impl_->read
 
 void RealLoop::enter(Callback callback) {
   if (impl_->inside) return callback();
+  struct Inside {
+    std::optional<Time>& time;
+    ~Inside() { time.reset(); }
+  } inside{impl_->inside};
   impl_->inside = impl_->read();
   callback();
-  impl_->inside.reset();
   set_context(0);  // what comes in from outside next has no cause in here
 }
 

@@ -1,0 +1,146 @@
+#include "api/informer.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/random.hpp"
+#include "core/virtual_loop.hpp"
+#include "objects/core_v1.hpp"
+
+namespace ddptwin::api {
+namespace {
+
+ObjectPtr pod(const std::string& name, const std::string& uid, const std::string& version) {
+  auto object = std::make_shared<Pod>();
+  object->metadata.name = name;
+  object->metadata.namespace_ = "ns";
+  object->metadata.uid = uid;
+  object->metadata.resourceVersion = version;
+  return object;
+}
+
+// A cluster that answers lists with what the test says and keeps the watches' ends.
+class FakeClient final : public ApiClient {
+ public:
+  explicit FakeClient(Loop& loop) : loop_(loop), lane_(loop.new_lane()) {}
+
+  void call(Request, Completion done) override {
+    ++lists;
+    Response response;
+    response.items = objects;
+    response.resource_version = "10";
+    loop_.post(lane_, [response, done = std::move(done), refused = refuse]() mutable {
+      if (refused) return done(fail(Reason::service_unavailable, "not now"));
+      done(std::move(response));
+    });
+  }
+  std::unique_ptr<Watch> watch(Target, ListOptions options, WatchSink sink) override {
+    from = options.resource_version;
+    sink_ = std::move(sink);
+    return std::make_unique<Watch>();
+  }
+  const KindRegistry& kinds() const override { return kinds_; }
+
+  void send(WatchEventType type, ObjectPtr object) {
+    WatchEvent event;
+    event.type = type;
+    event.object = std::move(object);
+    sink_(event);
+  }
+
+  std::vector<ObjectPtr> objects{};
+  std::string from{};
+  int lists = 0;
+  bool refuse = false;
+
+ private:
+  Loop& loop_;
+  Lane lane_;
+  KindRegistry kinds_{};
+  WatchSink sink_{};
+};
+
+class InformerTest : public testing::Test {
+ protected:
+  InformerTest() {
+    informer_.add_handler([this](const ObjectPtr& before, const ObjectPtr& after) {
+      heard_ += before ? before->metadata.uid : "-";
+      heard_ += ">";
+      heard_ += after ? after->metadata.uid : "-";
+      heard_ += " ";
+      for (const auto& [key, object] : informer_.objects()) EXPECT_NE(object, nullptr) << key;
+    });
+  }
+
+  VirtualLoop loop_{Random(1), Time()};
+  FakeClient client_{loop_};
+  Informer informer_{loop_, client_, Target{&Pod::info(), {}, {}, {}}};
+  std::string heard_;
+};
+
+TEST_F(InformerTest, lists_and_then_watches_from_the_list) {
+  client_.objects = {pod("a", "A", "1")};
+  informer_.start();
+  EXPECT_FALSE(informer_.synced());
+  loop_.drain();
+  EXPECT_TRUE(informer_.synced());
+  EXPECT_EQ(client_.from, "10");
+  client_.send(WatchEventType::added, pod("b", "B", "11"));
+  client_.send(WatchEventType::modified, pod("a", "A", "12"));
+  client_.send(WatchEventType::removed, pod("a", "A", "13"));
+  EXPECT_EQ(heard_, "->A ->B A>A A>- ");
+  EXPECT_EQ(informer_.find("ns", "a"), nullptr);
+  EXPECT_EQ(informer_.find("ns/b")->metadata.uid, "B");
+}
+
+TEST_F(InformerTest, an_event_of_a_version_already_seen_is_no_news) {
+  informer_.start();
+  loop_.drain();
+  client_.send(WatchEventType::added, pod("a", "A", "11"));
+  client_.send(WatchEventType::modified, pod("a", "A", "11"));
+  EXPECT_EQ(heard_, "->A ");
+}
+
+TEST_F(InformerTest, after_a_gap_it_lists_again_and_tells_what_is_gone) {
+  client_.objects = {pod("a", "A", "1"), pod("b", "B", "2")};
+  informer_.start();
+  loop_.drain();
+  heard_.clear();
+  client_.objects = {pod("b", "B", "2"), pod("c", "C", "20")};
+  client_.send(WatchEventType::error, nullptr);
+  loop_.drain();
+  EXPECT_EQ(client_.lists, 2);
+  EXPECT_EQ(heard_, "A>- ->C ");
+}
+
+TEST_F(InformerTest, one_made_anew_between_two_looks_is_two_changes) {
+  client_.objects = {pod("a", "A", "1")};
+  informer_.start();
+  loop_.drain();
+  client_.objects = {pod("a", "A2", "20")};
+  client_.send(WatchEventType::error, nullptr);
+  loop_.drain();
+  EXPECT_EQ(heard_, "->A A>- ->A2 ");
+}
+
+TEST_F(InformerTest, a_refused_list_is_asked_again) {
+  client_.refuse = true;
+  informer_.start();
+  loop_.drain();
+  EXPECT_FALSE(informer_.synced());
+  client_.refuse = false;
+  loop_.run_until(loop_.now() + 2s);
+  EXPECT_TRUE(informer_.synced());
+}
+
+TEST_F(InformerTest, restarted_it_tells_of_every_object_again) {
+  client_.objects = {pod("a", "A", "1")};
+  informer_.start();
+  loop_.drain();
+  informer_.restart();
+  EXPECT_TRUE(informer_.objects().empty());
+  loop_.drain();
+  EXPECT_EQ(heard_, "->A ->A ");
+}
+
+}  // namespace
+}  // namespace ddptwin::api
