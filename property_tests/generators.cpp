@@ -15,8 +15,8 @@ namespace gen = rc::gen;
 namespace pj = controller::pytorchjob;
 
 constexpr int depth_max = 7;
-constexpr int elements_max = 3;  // of a list or a map: less than this
-constexpr int fields_max = 4;    // set of one structure: less than this
+constexpr int elements_max = 4;  // of a list or a map: less than this
+constexpr int fields_max = 8;    // set of one structure: less than this
 constexpr int year_seconds = 365 * 24 * 3600;
 
 // Fills values of any type that has a table. Runs inside a generator: every draw is RapidCheck's.

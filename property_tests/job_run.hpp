@@ -1,0 +1,95 @@
+// A whole cluster in virtual time with one PyTorchJob, to which things happen.
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/script_runtime.hpp"
+#include "core/virtual_loop.hpp"
+#include "generators.hpp"
+#include "scenario/world.hpp"
+
+namespace ddptwin::property {
+
+// One thing that happens to the job, followed by some seconds of rest.
+struct Event {
+  enum class Kind : std::uint8_t {
+    exit,        // the main container of the pod ends by itself
+    node_fault,  // the pod's sandbox is lost
+    remove_pod,
+    scale,  // the number of workers is patched to `number`
+    suspend,
+    resume,
+    kubelets_restart,
+    operator_crash,
+    rest,
+  };
+  Kind kind = Kind::rest;
+  std::string pod{};
+  int number = 0;   // the exit code, or the number of workers
+  int seconds = 0;  // of rest afterwards
+};
+rc::Gen<Event> any_event();
+void showValue(const Event& event, std::ostream& out);
+
+// What a run is made of; the same plan is the same run.
+struct RunPlan {
+  JobShape shape{};
+  controller::pytorchjob::Profile profile{};
+  std::uint64_t seed = 0;
+  std::vector<Event> events{};
+};
+rc::Gen<RunPlan> run_plan();
+void showValue(const RunPlan& plan, std::ostream& out);
+
+// Safety of the whole run, looked at after every trace record (spec/pytorchjob.md appendix B,
+// "Upstream keeps").
+class SafetyWatch {
+ public:
+  void on_record(const Record& record);
+  const std::vector<std::string>& violations() const { return violations_; }
+
+ private:
+  void look_at(const PyTorchJob& job);
+  void look_at_change(const PyTorchJob& before, const PyTorchJob& after, std::string_view actor);
+  void look_at_pod(const Record& record);
+  void require(bool holds, std::string_view rule, const Record& record);
+
+  const Record* now_ = nullptr;
+  std::map<std::string, std::map<std::string, std::string>> live_{};  // replica: uid: rank
+  std::vector<std::string> violations_{};
+};
+
+class JobRun {
+ public:
+  explicit JobRun(const RunPlan& plan);
+
+  // Makes the job; false where the API refuses it.
+  bool create();
+  void apply(const Event& event);
+  void remove_job();
+  void rest(Duration duration);
+
+  std::vector<std::shared_ptr<const Pod>> pods() const;
+  std::vector<ObjectPtr> services() const;  // of the job
+  const std::vector<std::string>& violations() const { return watch_.violations(); }
+  const std::vector<std::string>& lines() const { return lines_; }  // the trace
+
+ private:
+  void patch_job(const Json& patch);
+  std::vector<ObjectPtr> owned(const KindInfo& kind) const;
+
+  VirtualLoop loop_;
+  ScriptRuntime runtime_;
+  World world_;
+  SafetyWatch watch_{};
+  std::vector<std::string> lines_{};
+  std::shared_ptr<const PyTorchJob> job_;
+};
+
+}  // namespace ddptwin::property
