@@ -135,6 +135,7 @@ class Store {
   Answer call_subresource(Context& context);
   Answer scale(Context& context);
   Answer bind(Context& context);
+  Answer evict(Context& context);
   Answer finalize_namespace(Context& context);
 
   // store_watch.cpp

@@ -1,10 +1,12 @@
-// scale, pods/binding, namespaces/finalize (spec/kubernetes.md sections 1.1 and 8.5).
+// scale, pods/binding, pods/eviction, namespaces/finalize (spec/kubernetes.md sections 1.1
+// and 8.5).
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
 
+#include "api/path.hpp"
 #include "cluster/store.hpp"
 #include "cluster/store_errors.hpp"
 #include "objects/codec.hpp"
@@ -93,6 +95,7 @@ Store::Answer Store::call_subresource(Context& context) {
   const std::string& name = context.request.target.subresource;
   if (name == "scale" && context.kind.scale) return scale(context);
   if (name == "binding" && &context.kind == &Pod::info()) return bind(context);
+  if (name == "eviction" && &context.kind == &Pod::info()) return evict(context);
   if (name == "finalize" && &context.kind == &Namespace::info()) return finalize_namespace(context);
   return fail(resource_not_found_error());
 }
@@ -186,6 +189,39 @@ Store::Answer Store::bind(Context& context) {
     bound->metadata.resourceVersion = std::to_string(revision_ + 1);
     commit(context.kind, old, bound, context.actor);
   }
+  api::Response response;
+  response.code = 201;
+  response.body = success_status(201);
+  return response;
+}
+
+// policy/v1 Eviction: the pod is told why it goes, then deleted with the options in the body. No
+// kind of disruption budget stands in its way yet (spec/kubernetes.md sections 1.12 and 3.6).
+Store::Answer Store::evict(Context& context) {
+  const api::Request& request = context.request;
+  if (request.verb != api::Verb::create) return fail(method_not_allowed_error());
+  TRY(ObjectPtr object, existing(context));
+  api::Request deletion = request;
+  if (const Json* body = request.body.get(); body != nullptr) {
+    TRY(deletion.remove, api::delete_options({}, at_path(*body, ".deleteOptions")));
+  }
+  if (!request.dry_run && !object->metadata.deletionTimestamp) {
+    auto told = std::static_pointer_cast<Pod>(object->clone());
+    std::vector<PodCondition>& conditions = told->status.conditions;
+    std::erase_if(conditions, [](const PodCondition& c) { return c.type_ == "DisruptionTarget"; });
+    PodCondition target;
+    target.type_ = "DisruptionTarget";
+    target.status = "True";
+    target.lastTransitionTime = loop_.now().floor_seconds();
+    target.reason = "EvictionByEvictionAPI";
+    target.message = "Eviction API: evicting";
+    conditions.push_back(std::move(target));
+    told->metadata.resourceVersion = std::to_string(revision_ + 1);
+    commit(context.kind, object, told, context.actor);
+    object = told;
+  }
+  Context of_deletion{deletion, context.kind, context.actor, {}, {}};
+  TRY_VOID(remove_one(of_deletion, object));
   api::Response response;
   response.code = 201;
   response.body = success_status(201);

@@ -367,6 +367,11 @@ ErrorList validate_pod(const Object& object) {
 
 std::vector<std::string> pod_warnings(const Object& object) {
   std::vector<std::string> out;
+  if (const auto problems = dns_label_problems(object.metadata.name); !problems.empty())
+    out.push_back(
+        fmt::format("metadata.name: this is used in the Pod's hostname, which can result "
+                    "in surprising behavior; a DNS label is recommended: [{}]",
+                    fmt::join(problems, " ")));
   const PodSpec& spec = *static_cast<const Pod&>(object).spec;
   const auto check = [&](const std::vector<Container>& containers, std::string_view field) {
     for (std::size_t c = 0; c < containers.size(); ++c) {

@@ -134,11 +134,11 @@ Json Symbols::symbolic(const Json& value) const {
 }
 
 std::string Symbols::actual(std::string text) const {
+  replace_all(text, "$(NS)", namespace_);
   if (text.find("uid(") != std::string::npos)
     for (const auto& [uid, symbol] : uids_) replace_all(text, "uid(" + symbol + ")", uid);
   if (text.find('~') != std::string::npos)
     for (const auto& [name, symbol] : names_) replace_all(text, symbol, name);
-  replace_all(text, "$(NS)", namespace_);
   static const std::regex now(R"(\$\(NOW(u?)([-+]\d+)?\))");
   for (std::smatch match; std::regex_search(text, match, now);) {
     const Time time =
