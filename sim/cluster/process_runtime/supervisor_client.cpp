@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 namespace ddptwin::sandbox {
 namespace {
@@ -47,15 +48,38 @@ Result<pid_t> spawn(const std::string& program, int socket) {
   return system_failure("start " + program);
 }
 
-Reply lost_reply(std::uint64_t id) {
+Reply refusal(std::uint64_t id, std::string why) {
   Reply reply;
   reply.id = id;
   reply.outcome = Outcome::refused;
-  reply.message = "the sandbox supervisor has died";
+  reply.message = std::move(why);
   return reply;
 }
 
-Error error_of(const Reply& reply) {
+void close_all(const std::vector<int>& fds) {
+  for (const int fd : fds) ::close(fd);
+}
+
+Result<std::vector<int>> copies_of(const std::vector<int>& fds) {
+  std::vector<int> copies;
+  for (const int fd : fds) {
+    copies.push_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (copies.back() >= 0) continue;
+    const auto error = system_failure("copy a descriptor");
+    copies.pop_back();
+    close_all(copies);
+    return error;
+  }
+  return copies;
+}
+
+// Errors of sending after which nothing can be sent any more.
+bool is_end_of_link(int error) {
+  return error == EPIPE || error == ECONNRESET || error == ENOTCONN || error == EBADF;
+}
+
+// Of a start that failed; ProcessRuntime words the refusals of what pods ask.
+Error start_error_of(const Reply& reply) {
   const Reason reason =
       reply.outcome == Outcome::unsupported ? Reason::unsupported_machine : Reason::io;
   return Error{reason, "", reply.message, nullptr, 0};
@@ -87,9 +111,7 @@ SupervisorClient::SupervisorClient(RealLoop& loop, int socket, pid_t guard)
     : loop_(loop), socket_(loop.io(), socket), guard_(guard) {}
 
 SupervisorClient::~SupervisorClient() {
-  for (const Outgoing& out : outgoing_) {
-    for (const int fd : out.fds) ::close(fd);
-  }
+  for (const Outgoing& out : outgoing_) close_all(out.fds);
   if (socket_.is_open()) socket_.close();
   // The supervisor sees the end of the socket and the guard waits for the supervisor, which waits
   // for all that lives in its PID namespace. Should that ever hang, killing the guard ends it.
@@ -108,13 +130,15 @@ std::uint64_t SupervisorClient::send(Operation operation, std::string body,
   const std::uint64_t id = ++last_id_;
   waiting_.emplace(id, std::move(answer));
   if (!alive()) {
-    boost::asio::post(loop_.io(),
-                      [this, id] { loop_.enter([this, id] { dispatch(lost_reply(id)); }); });
+    refuse(id, std::string(died));
     return id;
   }
-  Outgoing out{encode(Request{id, operation, std::move(body)}), {}};
-  for (const int fd : fds) out.fds.push_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
-  outgoing_.push_back(std::move(out));
+  Result<std::vector<int>> copies = copies_of(fds);
+  if (!copies) {
+    refuse(id, copies.error().text());
+    return id;
+  }
+  outgoing_.push_back({id, encode(Request{id, operation, std::move(body)}), std::move(*copies)});
   if (!writing_) flush();
   return id;
 }
@@ -124,11 +148,29 @@ void SupervisorClient::flush() {
     const Outgoing& out = outgoing_.front();
     if (!send_message(socket_.native_handle(), out.body, out.fds)) {
       if (errno == EAGAIN || errno == EWOULDBLOCK) return wait_to_write();
-      return;  // the reading side learns of the end
+      if (is_end_of_link(errno)) return post(&SupervisorClient::lost);
+      // Only this request cannot be sent: too many open files, no memory, too long.
+      refuse(out.id, system_failure("send a request").value().text());
     }
-    for (const int fd : out.fds) ::close(fd);
+    close_all(out.fds);
     outgoing_.pop_front();
   }
+}
+
+void SupervisorClient::post(void (SupervisorClient::*step)()) {
+  boost::asio::post(loop_.io(), [this, step, here = std::weak_ptr<int>(here_)] {
+    if (here.expired()) return;
+    loop_.enter([this, step] { (this->*step)(); });
+  });
+}
+
+void SupervisorClient::refuse(std::uint64_t id, std::string why) {
+  refusals_.push_back(refusal(id, std::move(why)));
+  post(&SupervisorClient::tell_refusals);
+}
+
+void SupervisorClient::tell_refusals() {
+  for (const Reply& reply : std::exchange(refusals_, {})) dispatch(reply);
 }
 
 void SupervisorClient::wait_to_write() {
@@ -177,11 +219,12 @@ void SupervisorClient::dispatch(const Reply& reply) {
 }
 
 void SupervisorClient::lost() {
+  if (!alive()) return;
   socket_.close();
-  while (!waiting_.empty()) dispatch(lost_reply(waiting_.begin()->first));
-  Reply gone;
+  Reply gone;  // first, so that what follows is understood
   gone.kind = Reply::Kind::supervisor_died;
   dispatch(gone);
+  while (!waiting_.empty()) dispatch(refusal(waiting_.begin()->first, std::string(died)));
 }
 
 Result<std::vector<int>> SupervisorClient::call_and_wait(Operation operation,
@@ -196,21 +239,23 @@ Result<std::vector<int>> SupervisorClient::call_and_wait(Operation operation,
 Result<std::vector<int>> SupervisorClient::wait_for(std::uint64_t id,
                                                     const std::optional<Reply>& answer) {
   for (;;) {
+    tell_refusals();
+    if (answer) return fail(start_error_of(*answer));
     const short events = outgoing_.empty() ? POLLIN : POLLIN | POLLOUT;
     pollfd ready{socket_.native_handle(), events, 0};
     ::poll(&ready, 1, -1);
     if (!outgoing_.empty() && !writing_) flush();
     std::optional<Message> message = receive_message(socket_.native_handle());
     if (!message && (errno == EAGAIN || errno == EWOULDBLOCK)) continue;
-    if (!message || message->end) return fail(Reason::io, "the sandbox supervisor has died");
+    if (!message || message->end) return fail(Reason::io, std::string(died));
     const std::optional<Reply> reply = decode<Reply>(message->body);
     if (!reply) return fail(Reason::io, "the sandbox supervisor speaks another language");
     // A failure to start has no request to answer.
-    if (reply->id == 0 && reply->outcome != Outcome::ok) return fail(error_of(*reply));
+    if (reply->id == 0 && reply->outcome != Outcome::ok) return fail(start_error_of(*reply));
     dispatch(*reply);
     if (!answer) continue;
     if (reply->id == id && reply->outcome == Outcome::ok) return std::move(message->fds);
-    return fail(error_of(*answer));
+    return fail(start_error_of(*answer));
   }
 }
 

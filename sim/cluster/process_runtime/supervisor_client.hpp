@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/process_runtime/protocol.hpp"
@@ -21,6 +22,7 @@ class SupervisorClient {
  public:
   using Answer = UniqueFunction<void(const Reply&)>;
   using Listener = std::function<void(const Reply&)>;
+  static constexpr std::string_view died = "the sandbox supervisor has died";
 
   // Starts `program` (ddptwin-sandbox) and configures it. Call it on a thread that lives as long as
   // the process: the sandboxes end with that thread. Reason::unsupported_machine where the kernel
@@ -58,7 +60,14 @@ class SupervisorClient {
   void dispatch(const Reply& reply);
   void lost();
 
+  // Later, unless this has ended by then.
+  void post(void (SupervisorClient::*step)());
+  // Answers a request that was not sent.
+  void refuse(std::uint64_t id, std::string why);
+  void tell_refusals();
+
   struct Outgoing {
+    std::uint64_t id;
     std::string body;
     std::vector<int> fds;  // our own copies
   };
@@ -68,7 +77,9 @@ class SupervisorClient {
   std::uint64_t last_id_ = 0;
   std::map<std::uint64_t, Answer> waiting_;
   std::deque<Outgoing> outgoing_;
+  std::vector<Reply> refusals_;
   bool writing_ = false;
+  std::shared_ptr<int> here_ = std::make_shared<int>(0);
   Listener events_;
 };
 
