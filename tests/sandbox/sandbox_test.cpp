@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <boost/json.hpp>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "process_list.hpp"
 #include "sandbox_fixture.hpp"
 
 namespace ddptwin {
@@ -240,6 +242,28 @@ TEST_F(SandboxTest, an_images_files_workdir_and_command_are_used) {
   wait_for_end(*id);
   EXPECT_EQ(log_of(*id),
             "/workspace\nprint('demo')\n/app:\ndemo.py\nsub\n\n/usr/local/share/added:\nx\ndemo\n");
+}
+
+TEST_F(SandboxTest, an_image_whose_copying_is_killed_cannot_be_pulled) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("ddptwin-large-" + std::to_string(::getpid()));
+  std::ofstream(file).close();
+  std::filesystem::resize_file(file, std::uintmax_t{2} << 30);  // takes no room, but time to copy
+  Image image;
+  image.copies = {{file, "/large"}};
+  runtime->add_image("large", image);
+  std::optional<Result<ImageStatus>> pulled;
+  runtime->pull_image("large", {}, [&](Result<ImageStatus> result) { pulled = std::move(result); });
+  const pid_t guard = children_of(::getpid()).at(0);
+  const pid_t supervisor = children_of(guard).at(0);
+  std::vector<pid_t> copier;
+  ASSERT_TRUE(until([&] { return !(copier = children_of(supervisor)).empty(); }));
+  EXPECT_EQ(::kill(copier.front(), SIGKILL), 0);
+  std::filesystem::remove(file);
+  ASSERT_TRUE(until([&] { return pulled.has_value(); }));
+  ASSERT_FALSE(*pulled);
+  EXPECT_THAT(pulled->error().message, HasSubstr("copying was killed by signal 9"));
+  EXPECT_FALSE(runtime->image("large"));
 }
 
 TEST_F(SandboxTest, an_unknown_image_cannot_be_pulled) {

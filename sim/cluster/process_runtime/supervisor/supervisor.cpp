@@ -31,6 +31,12 @@ Outcome outcome_of(const Error& error) {
   return error.reason == Reason::not_found ? Outcome::not_found : Outcome::refused;
 }
 
+// Of a copier that could not say itself what was wrong.
+std::string copying_ended(int status) {
+  return WIFSIGNALED(status) ? fmt::format("copying was killed by signal {}", WTERMSIG(status))
+                             : fmt::format("copying ended with status {}", WEXITSTATUS(status));
+}
+
 }  // namespace
 
 void Supervisor::run() {
@@ -178,13 +184,14 @@ Status Supervisor::make_image(const Request& request, Fds&) {
   return {};
 }
 
-void Supervisor::image_done(ImageJob& job) {
-  char text[4096];
-  const ssize_t size = ::read(job.status.get(), text, sizeof text);
-  if (size > 0) {
+void Supervisor::image_done(ImageJob& job, int status) {
+  if (status != 0) {
     remove_tree(job.folder);
-    return reply_error(job.request, Outcome::refused,
-                       std::string(text, static_cast<std::size_t>(size)));
+    char text[4096];
+    const ssize_t size = ::read(job.status.get(), text, sizeof text);
+    const std::string why =
+        size > 0 ? std::string(text, static_cast<std::size_t>(size)) : copying_ended(status);
+    return reply_error(job.request, Outcome::refused, why);
   }
   images_[job.image] = layers_.stack(job.folder);
   reply_ok(job.request);
@@ -225,7 +232,7 @@ Status Supervisor::stop_pod(const Request& request, Fds&) {
     reply_ok(request.id);
     return {};
   }
-  pod->second.stop_request = request.id;
+  pod->second.stop_requests.push_back(request.id);
   ::kill(pod->second.pid, SIGKILL);  // the kernel takes all that is in its PID namespace along
   return {};
 }

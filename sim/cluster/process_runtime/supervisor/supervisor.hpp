@@ -39,7 +39,7 @@ class Supervisor {
     RunPod config;
     pid_t pid = 0;  // holds the pod's namespaces; the first process of its PID namespace
     Fd pid_namespace, net, uts, ipc;
-    std::uint64_t stop_request = 0;
+    std::vector<std::uint64_t> stop_requests;
     bool dead = false;
     std::vector<std::string> memory_volumes;
   };
@@ -96,7 +96,7 @@ class Supervisor {
   void container_reported(Container& container);
   void request_worker(Container& container);
   void command_reported(const std::string& name, Command& command);
-  void image_done(ImageJob& job);
+  void image_done(ImageJob& job, int status);
   void zygote_reported();
   void reap();
   void ended(pid_t pid, int status);

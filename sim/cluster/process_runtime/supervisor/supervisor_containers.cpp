@@ -273,7 +273,8 @@ void Supervisor::ended(pid_t pid, int status) {
     if (pod.pid != pid || pod.dead) continue;
     pod.dead = true;
     pod.pid_namespace.reset(), pod.net.reset(), pod.uts.reset(), pod.ipc.reset();
-    if (pod.stop_request != 0) return reply_ok(pod.stop_request);
+    for (const std::uint64_t request : pod.stop_requests) reply_ok(request);
+    if (!pod.stop_requests.empty()) return;
     Reply reply;
     reply.kind = Reply::Kind::pod_died;
     reply.name = name;
@@ -281,7 +282,7 @@ void Supervisor::ended(pid_t pid, int status) {
   }
   for (auto job = image_jobs_.begin(); job != image_jobs_.end(); ++job) {
     if (job->pid != pid) continue;
-    image_done(*job);
+    image_done(*job, status);
     image_jobs_.erase(job);
     return;
   }
