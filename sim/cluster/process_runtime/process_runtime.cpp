@@ -108,6 +108,8 @@ void ProcessRuntime::listen(std::function<void(const RuntimeEvent&)> listener) {
   listener_ = std::move(listener);
 }
 
+void ProcessRuntime::on_lost(std::function<void(const Error&)> lost) { lost_ = std::move(lost); }
+
 void ProcessRuntime::emit(Lane lane, RuntimeEvent event) {
   loop_.post(lane, [this, event = std::move(event)] {
     if (listener_) listener_(event);
@@ -157,8 +159,9 @@ void ProcessRuntime::stop_sandbox(const SandboxId& id, Done<void> done) {
   found->second->stopping = true;
   supervisor_->call(
       Operation::stop_pod, sandbox::PodName{id}, {},
-      [this, lane = found->second->lane, done = std::move(done)](const Reply&) mutable {
-        answer(loop_, lane, std::move(done), Result<void>());
+      [this, lane = found->second->lane, done = std::move(done)](const Reply& reply) mutable {
+        answer(loop_, lane, std::move(done),
+               reply.outcome == Outcome::ok ? Result<void>() : Result<void>(fail(error_of(reply))));
       });
 }
 
@@ -174,12 +177,7 @@ void ProcessRuntime::remove_sandbox(const SandboxId& id) {
   });
   if (!found->second->config.host_network) addresses_.give_back(found->second->address);
   sandboxes_.erase(found);
-  for (const ContainerId& container : inside) {
-    const auto gone = containers_.extract(container);
-    for (Done<void>& done : gone.mapped()->stops) {
-      answer(loop_, lane_, std::move(done), Result<void>());
-    }
-  }
+  for (const ContainerId& container : inside) forget(container);
 }
 
 void ProcessRuntime::sandbox_died(const SandboxId& id) {
@@ -261,15 +259,20 @@ void ProcessRuntime::on_event(const Reply& event) {
   }
 }
 
-// All pods have died with it.
+// To tell that the containers were killed would make an accident of ours a failure of the training.
 void ProcessRuntime::supervisor_died() {
+  loop_.post(lane_, [this, error = lost_error()] {
+    if (lost_) lost_(error);
+  });
   for (const auto& [id, container] : containers_) {
-    if (container->report.phase != ContainerPhase::running) continue;
-    Reply killed;
-    killed.status = SIGKILL;
-    container_exited(*container, killed);
+    container->grace.cancel();
+    for (Done<void>& done : std::exchange(container->stops, {})) {
+      answer(loop_, container->lane, std::move(done), Result<void>(fail(lost_error())));
+    }
   }
-  for (const auto& [id, sandbox] : sandboxes_) sandbox_died(id);
+  for (const auto& [name, command] : std::exchange(commands_, {})) {
+    answer(loop_, command->lane, std::move(command->done), Result<ExecResult>(fail(lost_error())));
+  }
 }
 
 }  // namespace ddptwin

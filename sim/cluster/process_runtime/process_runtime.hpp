@@ -41,6 +41,11 @@ class ProcessRuntime final : public PodRuntime {
   Result<int> bind_udp(const std::string& address, std::uint16_t port);
   Result<int> listen_tcp(const std::string& address, std::uint16_t port);
 
+  // Called once if the supervisor dies, before anything else hears of it. All pods have died with
+  // it, which is no failure of theirs: no container is reported as exited, what waits for an answer
+  // is answered with an error, and so is all that is asked later.
+  void on_lost(std::function<void(const Error&)> lost);
+
   // A signal to the main process of a container that runs (fault injection, `kill` steps).
   void signal_container(const ContainerId& id, int number, Done<void> done);
   // Bytes in a volume of the pod (emptyDir limits).
@@ -86,10 +91,13 @@ class ProcessRuntime final : public PodRuntime {
   void supervisor_died();
   void container_exited(Container& container, const sandbox::Reply& event);
   void container_over(Container& container);
+  void forget(const ContainerId& id);
   void command_over(const std::string& name);
   void sandbox_died(const SandboxId& id);
-  std::vector<sandbox::Mount> mounts_of(const Sandbox& sandbox, Container& container);
-  void write_volume(const SandboxId& sandbox, const std::string& name, const VolumeSource& source);
+  std::vector<sandbox::Mount> mounts_of(Container& container);
+  void write_volume(Container& container, const sandbox::WriteVolume& request);
+  void volumes_written(Container& container);
+  void start_failed(Container& container, std::string message);
   sandbox::StartContainer start_request(const Container& container);
   Status open_output(Container& container);
   void line(Container& container, bool standard_error, std::string text);
@@ -105,6 +113,7 @@ class ProcessRuntime final : public PodRuntime {
   std::map<ContainerId, std::unique_ptr<Container>> containers_;
   std::map<std::string, std::unique_ptr<Command>> commands_;
   std::function<void(const RuntimeEvent&)> listener_;
+  std::function<void(const Error&)> lost_;
   std::unique_ptr<sandbox::SupervisorClient> supervisor_;  // last: its end is the first
 };
 

@@ -100,17 +100,32 @@ sandbox::WriteVolume volume_request(const SandboxId& sandbox, const std::string&
 
 // --- volumes ---
 
-void ProcessRuntime::write_volume(const SandboxId& sandbox, const std::string& name,
-                                  const VolumeSource& source) {
-  supervisor_->call(Operation::write_volume, volume_request(sandbox, name, source), {},
-                    [](const Reply&) {});
+// A volume that is refused makes the container that mounts it fail to start.
+void ProcessRuntime::write_volume(Container& container, const sandbox::WriteVolume& request) {
+  ++container.volumes_to_write;
+  supervisor_->call(Operation::write_volume, request, {},
+                    [this, id = container.id](const Reply& reply) {
+                      const auto found = containers_.find(id);
+                      if (found == containers_.end()) return;
+                      Container& written = *found->second;
+                      if (reply.outcome != Outcome::ok && !written.refusal)
+                        written.refusal = error_of(reply);
+                      if (--written.volumes_to_write == 0) volumes_written(written);
+                    });
+}
+
+void ProcessRuntime::volumes_written(Container& container) {
+  answer(loop_, container.lane, std::exchange(container.created, {}),
+         Result<ContainerId>(container.id));
 }
 
 void ProcessRuntime::update_volume(const std::string& pod_uid,
                                    std::shared_ptr<const VolumeSource> source) {
   for (const auto& [id, sandbox] : sandboxes_) {
     if (sandbox->config.uid == pod_uid && !sandbox->stopping) {
-      write_volume(id, source->name, *source);
+      // A refusal is no container's yet: the next that starts with this volume writes it again.
+      supervisor_->call(Operation::write_volume, volume_request(id, source->name, *source), {},
+                        [](const Reply&) {});
     }
   }
 }
@@ -127,7 +142,7 @@ void ProcessRuntime::volume_usage(const SandboxId& id, const std::string& volume
 }
 
 // The mounts of a container; what they show is sent ahead.
-std::vector<Mount> ProcessRuntime::mounts_of(const Sandbox& sandbox, Container& container) {
+std::vector<Mount> ProcessRuntime::mounts_of(Container& container) {
   std::vector<Mount> mounts;
   for (const char* name : {"resolv.conf", "hostname"}) {
     mounts.push_back({Mount::Kind::volume, own_volume, name, std::string("/etc/") + name, false});
@@ -145,14 +160,11 @@ std::vector<Mount> ProcessRuntime::mounts_of(const Sandbox& sandbox, Container& 
       made.source = mount.source->host_path;
     } else {
       made.source = mount.source->name;
-      write_volume(container.sandbox, mount.source->name, *mount.source);
+      write_volume(container, volume_request(container.sandbox, mount.source->name, *mount.source));
     }
     mounts.push_back(std::move(made));
   }
-  static_cast<void>(sandbox);
-  if (!own.files.empty()) {
-    supervisor_->call(Operation::write_volume, own, {}, [](const Reply&) {});
-  }
+  if (!own.files.empty()) write_volume(container, own);
   return mounts;
 }
 
@@ -173,10 +185,10 @@ void ProcessRuntime::create_container(const SandboxId& sandbox, ContainerConfig 
       std::make_unique<Container>(Container{id, sandbox, std::move(config), loop_.new_lane()});
   container->report.id = id;
   container->report.created_at = loop_.now();
-  container->mounts = mounts_of(*found->second, *container);
-  const Lane lane = container->lane;
-  containers_.emplace(id, std::move(container));
-  answer(loop_, lane, std::move(done), Result<ContainerId>(id));
+  container->created = std::move(done);
+  Container& created = *containers_.emplace(id, std::move(container)).first->second;
+  created.mounts = mounts_of(created);
+  if (created.volumes_to_write == 0) volumes_written(created);
 }
 
 sandbox::StartContainer ProcessRuntime::start_request(const Container& container) {
@@ -229,6 +241,10 @@ void ProcessRuntime::start_container(const ContainerId& id, Done<void> done) {
     return answer(loop_, lane_, std::move(done), Result<void>(fail(no_such_container(id))));
   }
   Container& container = *found->second;
+  if (container.refusal) {
+    start_failed(container, container.refusal->message);
+    return answer(loop_, container.lane, std::move(done), Result<void>(fail(*container.refusal)));
+  }
   if (Status opened = open_output(container); !opened) {
     return answer(loop_, container.lane, std::move(done), Result<void>(fail(opened.error())));
   }
@@ -240,24 +256,33 @@ void ProcessRuntime::start_container(const ContainerId& id, Done<void> done) {
         if (started == containers_.end()) {
           return answer(loop_, lane_, std::move(done), Result<void>(fail(no_such_container(id))));
         }
+        if (!supervisor_->alive()) {
+          return answer(loop_, started->second->lane, std::move(done),
+                        Result<void>(fail(lost_error())));
+        }
         ContainerReport& report = started->second->report;
         if (reply.outcome == Outcome::ok) {
           report.phase = ContainerPhase::running;
           report.started_at = loop_.now();
           return answer(loop_, started->second->lane, std::move(done), Result<void>());
         }
-        // spec/kubernetes.md §2.3: exit code 128, started at the epoch
-        report.phase = ContainerPhase::exited;
-        report.exit_code = 128;
-        report.reason = "StartError";
-        report.message = reply.message;
-        report.started_at = Time();
-        report.finished_at = loop_.now();
-        started->second->exited = true;
+        start_failed(*started->second, reply.message);
         answer(loop_, started->second->lane, std::move(done), Result<void>(fail(error_of(reply))));
       });
   container.out.pipe->close_write_end();
   container.err.pipe->close_write_end();
+}
+
+// spec/kubernetes.md §2.3: exit code 128, started at the epoch
+void ProcessRuntime::start_failed(Container& container, std::string message) {
+  ContainerReport& report = container.report;
+  report.phase = ContainerPhase::exited;
+  report.exit_code = 128;
+  report.reason = "StartError";
+  report.message = std::move(message);
+  report.started_at = Time();
+  report.finished_at = loop_.now();
+  container.exited = true;
 }
 
 void ProcessRuntime::stop_container(const ContainerId& id, std::int64_t grace_period,
@@ -267,6 +292,9 @@ void ProcessRuntime::stop_container(const ContainerId& id, std::int64_t grace_pe
     return answer(loop_, lane_, std::move(done), Result<void>());
   }
   Container& container = *found->second;
+  if (!supervisor_->alive()) {
+    return answer(loop_, container.lane, std::move(done), Result<void>(fail(lost_error())));
+  }
   container.stops.push_back(std::move(done));
   const auto send = [this, id](int number) {
     supervisor_->call(Operation::signal_container, sandbox::SignalContainer{id, number}, {},
@@ -294,7 +322,20 @@ void ProcessRuntime::remove_container(const ContainerId& id) {
     found->second->removed = true;
     return stop_container(id, 0, [](const Result<void>&) {});
   }
-  containers_.erase(found);
+  forget(id);
+}
+
+// What waits for it is answered.
+void ProcessRuntime::forget(const ContainerId& id) {
+  const auto gone = containers_.extract(id);
+  Container& container = *gone.mapped();
+  if (container.created) {
+    answer(loop_, lane_, std::move(container.created),
+           Result<ContainerId>(fail(no_such_container(container.id))));
+  }
+  for (Done<void>& done : container.stops) {
+    answer(loop_, lane_, std::move(done), Result<void>());
+  }
 }
 
 void ProcessRuntime::container_exited(Container& container, const Reply& event) {

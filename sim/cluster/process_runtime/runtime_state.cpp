@@ -29,6 +29,10 @@ Error error_of(const sandbox::Reply& reply) {
                unknown_name ? "NotFound" : "Unknown", reply.message, nullptr, 0};
 }
 
+Error lost_error() {
+  return Error{Reason::io, "Unavailable", std::string(sandbox::SupervisorClient::died), nullptr, 0};
+}
+
 std::string normalised(std::string reference) {
   for (const std::string_view prefix : {"docker.io/library/", "docker.io/"}) {
     if (reference.starts_with(prefix)) reference.erase(0, prefix.size());

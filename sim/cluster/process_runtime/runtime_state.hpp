@@ -26,6 +26,9 @@ struct ProcessRuntime::Container {
   Lane lane;
   ContainerReport report{};
   std::vector<sandbox::Mount> mounts{};
+  Done<ContainerId> created{};  // waits for its volumes to be written
+  int volumes_to_write = 0;
+  std::optional<Error> refusal{};  // the first, of a volume
   ContainerLog log{};
   struct Output {
     std::unique_ptr<sandbox::OutputPipe> pipe{};
@@ -66,6 +69,8 @@ void answer(Loop& loop, Lane lane, Done<T> done, Result<T> result) {
 
 // A refusal of the supervisor as a real runtime would word it: the gRPC code in `where`.
 Error error_of(const sandbox::Reply& reply);
+// What all is answered with once the supervisor is gone.
+Error lost_error();
 // "busybox", "busybox:latest" and "docker.io/library/busybox:latest" are one image.
 std::string normalised(std::string reference);
 ImageStatus image_status(const std::string& normalised_reference);
