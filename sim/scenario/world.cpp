@@ -49,6 +49,16 @@ constexpr std::array node_conditions{
     ConditionRow{"Ready", "True", "KubeletReady", "kubelet is posting ready status"},
 };
 
+// v1.NodeSystemInfo of a machine that tells nothing about itself.
+boost::json::object unknown_node_info() {
+  boost::json::object info;
+  for (const char* field :
+       {"machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion",
+        "kubeletVersion", "kubeProxyVersion", "operatingSystem", "architecture"})
+    info[field] = "";
+  return info;
+}
+
 std::shared_ptr<Node> node_object(const NodeOptions& options, Time now) {
   auto node = std::make_shared<Node>();
   node->metadata.name = options.name;
@@ -57,6 +67,7 @@ std::shared_ptr<Node> node_object(const NodeOptions& options, Time now) {
   labels.emplace("kubernetes.io/hostname", options.name);
   labels.emplace("kubernetes.io/os", "linux");
   labels.emplace("kubernetes.io/arch", "amd64");
+  node->metadata.annotations.edit()["node.alpha.kubernetes.io/ttl"] = "0";
   node->spec.taints = options.taints;
   node->spec.unschedulable = options.unschedulable;
   ResourceList capacity = options.capacity;
@@ -64,6 +75,9 @@ std::shared_ptr<Node> node_object(const NodeOptions& options, Time now) {
   node->status.capacity = capacity;
   node->status.allocatable = std::move(capacity);
   node->status.addresses = {{"InternalIP", options.address}, {"Hostname", options.name}};
+  node->status.daemonEndpoints =
+      RawJson(boost::json::object{{"kubeletEndpoint", boost::json::object{{"Port", 0}}}});
+  node->status.nodeInfo = RawJson(unknown_node_info());
   for (const ConditionRow& row : node_conditions) {
     Condition condition;
     condition.type_ = row.type;
@@ -163,7 +177,6 @@ struct World::Parts {
   std::unique_ptr<NamespaceLifecycle> namespaces{};
   std::unique_ptr<PodGarbageCollector> pod_garbage{};
   std::list<Hosted> controllers{};
-  std::vector<Hosted*> operators{};
   std::unique_ptr<api::ApiClient> scheduler_client{};
   std::unique_ptr<Scheduler> scheduler{};
   std::unique_ptr<api::ApiClient> kubelet_client{};
@@ -209,8 +222,7 @@ void World::Parts::install_training_operator(const controller::pytorchjob::Profi
       });
   Settings settings;
   settings.profile = profile;
-  operators.push_back(&add_controller("training-operator",
-                                      std::make_unique<PyTorchJobController>(std::move(settings))));
+  add_controller("training-operator", std::make_unique<PyTorchJobController>(std::move(settings)));
 }
 
 void World::Parts::add_kubelet(const NodeOptions& node) {
@@ -248,7 +260,7 @@ World::World(Loop& loop, WorldOptions options, PodRuntime* runtime)
 
 World::~World() = default;
 
-void World::start() {
+Status World::start() {
   parts_->started = true;
   (void)call(api::create(api_service()), "ddptwin");
   parts_->zone_feed->start();
@@ -259,7 +271,8 @@ void World::start() {
     parts_->pod_garbage->start();
   }
   if (parts_->scheduler) parts_->scheduler->start();
-  for (const NodeOptions& node : parts_->options.nodes) add_node(node);
+  for (const NodeOptions& node : parts_->options.nodes) TRY_VOID(add_node(node));
+  return {};
 }
 
 Loop& World::loop() { return parts_->loop; }
@@ -289,37 +302,29 @@ std::vector<ObjectPtr> World::objects(const KindInfo& kind, std::string_view nam
   return found;
 }
 
-void World::add_namespace(const std::string& name) {
+Status World::add_namespace(const std::string& name) {
   auto object = std::make_shared<Namespace>();
   object->metadata.name = name;
-  (void)call(api::create(std::move(object)), "ddptwin");
+  TRY_VOID(call(api::create(std::move(object)), "ddptwin"));
+  return {};
 }
 
-void World::add_node(const NodeOptions& node) {
+Status World::add_node(const NodeOptions& node) {
   auto object = node_object(node, parts_->loop.now());
-  const auto status = object->status;
-  const auto made = call(api::create(object), "ddptwin");
-  if (!made) return;
+  TRY(const auto made, call(api::create(object), "ddptwin"));
   // A node is made with the taint not-ready, which goes when it is Ready.
-  auto ready = std::static_pointer_cast<Node>(made->object->clone());
+  auto ready = std::static_pointer_cast<Node>(made.object->clone());
   ready->spec.taints = node.taints;
-  const auto updated = call(api::update(ready), "ddptwin");
-  if (!updated) return;
-  auto with_status = std::static_pointer_cast<Node>(updated->object->clone());
-  with_status->status = status;
-  (void)call(api::update(with_status, "status"), "ddptwin");
+  TRY(const auto updated, call(api::update(ready), "ddptwin"));
+  auto with_status = std::static_pointer_cast<Node>(updated.object->clone());
+  with_status->status = object->status;
+  TRY_VOID(call(api::update(with_status, "status"), "ddptwin"));
   if (node.kubelet) parts_->add_kubelet(node);
+  return {};
 }
 
 void World::restart_kubelets() {
   for (auto& kubelet : parts_->kubelets) kubelet->restart();
-}
-
-void World::crash_training_operator() {
-  for (Parts::Hosted* hosted : parts_->operators) {
-    hosted->host->crash();
-    hosted->host->restart();
-  }
 }
 
 }  // namespace ddptwin

@@ -60,7 +60,8 @@ class World {
   World(Loop& loop, WorldOptions options, PodRuntime* runtime);
   ~World();
 
-  void start();
+  // The error of a node that the API refuses.
+  Status start();
 
   Loop& loop();
   Trace& trace();
@@ -77,13 +78,11 @@ class World {
   // In the order of their keys; an empty namespace means all.
   std::vector<ObjectPtr> objects(const KindInfo& kind, std::string_view namespace_) const;
 
-  void add_namespace(const std::string& name);
+  Status add_namespace(const std::string& name);
   // A Node, Ready, and its kubelet where it has one. Before or after start().
-  void add_node(const NodeOptions& node);
+  Status add_node(const NodeOptions& node);
   // The kubelets' processes are replaced; containers live on.
   void restart_kubelets();
-  // Every controller of the training operator loses its memory and begins anew.
-  void crash_training_operator();
 
  private:
   struct Parts;

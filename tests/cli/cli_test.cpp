@@ -43,8 +43,8 @@ TEST(CliTest, list_names_scenarios_with_their_incident) {
   const Said said = ddptwin("list", DDPTWIN_TEST_DIR);
   EXPECT_EQ(said.status, 0);
   for (const auto& entry : fs::directory_iterator(source / "scenarios/pytorchjob")) {
-    if (entry.path().extension() == ".yaml")
-      EXPECT_NE(said.out.find(entry.path().filename().string()), std::string::npos) << entry.path();
+    if (entry.path().extension() != ".yaml") continue;
+    EXPECT_NE(said.out.find(entry.path().filename().string()), std::string::npos) << entry.path();
   }
 }
 

@@ -84,6 +84,7 @@ void sort_by(Json& list, std::string_view by) {
 NodeOptions node_of(const json::object& argument) {
   NodeOptions node;
   node.name = text(argument, "name");
+  node.address = "192.168.0.9";
   node.kubelet = false;
   if (const Json* labels = argument.if_contains("labels"))
     for (const auto& member : labels->as_object())
@@ -192,7 +193,7 @@ void Director::make_standing_nodes() {
     node.name = fmt::format("node-{}", i);
     node.labels = {{"golden/standing", "true"}};
     node.kubelet = false;
-    world_->add_node(node);
+    DDPTWIN_ASSERT(world_->add_node(node).has_value());
   }
 }
 
@@ -527,7 +528,8 @@ Result<Json> Director::perform(const Step& step) {
     return none;
   }
   if (step.verb == "nodes") {
-    for (const Json& node : step.argument.as_array()) world_->add_node(node_of(node.as_object()));
+    for (const Json& node : step.argument.as_array())
+      TRY_VOID(world_->add_node(node_of(node.as_object())));
     return none;
   }
   return fail(Reason::bad_input, "the twin cannot perform " + step.verb);
@@ -614,9 +616,9 @@ std::optional<Difference> Director::compare(const Step& step, const std::optiona
 }
 
 Result<std::optional<Difference>> Director::replay() {
-  world_->start();
+  TRY_VOID(world_->start());
   make_standing_nodes();
-  world_->add_namespace(case_namespace);
+  TRY_VOID(world_->add_namespace(case_namespace));
   const Duration warm_up = 5s;  // controllers list and settle before the first step
   loop_.run_until(loop_.now() + warm_up);
   const Time zero = loop_.now();
