@@ -142,7 +142,7 @@ constexpr std::array off_fields{
 };
 using InvariantField = Field<Scenario, ParseContext>;
 constexpr std::array invariant_fields{
-    InvariantField{"off", "a list", "invariants that do not hold here",
+    InvariantField{"except", "a list", "invariants that do not hold here",
                    [](const Node& node, Scenario& to, const ParseContext& context) -> Status {
                      TRY(const auto nodes, node.as_list());
                      for (const Node& element : nodes) {
@@ -439,7 +439,7 @@ std::vector<ReferenceTable> reference_tables() {
   add(step_tables());
   add(state_tables());
   add({reference_of("invariants", "", invariant_fields),
-       reference_of("off", "An invariant that is not watched.", off_fields)});
+       reference_of("except", "An invariant that is not watched.", off_fields)});
   return tables;
 }
 

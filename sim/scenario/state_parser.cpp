@@ -138,8 +138,8 @@ Result<std::string> parse_pattern(const Node& node) {
   TRY(const std::string pattern, node.as_text());
   try {
     const std::regex compiled(pattern);
-  } catch (const std::regex_error& error) {
-    return node.fail(fmt::format("not a regular expression: {}", error.what()));
+  } catch (const std::regex_error&) {
+    return node.must_be("a regular expression");
   }
   return pattern;
 }
