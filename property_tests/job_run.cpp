@@ -24,8 +24,8 @@ constexpr int seconds_max = 40;  // of rest after an event: less than this
 constexpr std::size_t events_max = 12;
 
 constexpr const char* event_names[] = {
-    "exit",   "lose sandbox of",  "delete pod",     "scale workers", "suspend",
-    "resume", "restart kubelets", "crash operator", "wait",
+    "exit",    "lose sandbox of", "delete pod",       "scale workers",
+    "suspend", "resume",          "restart kubelets", "wait",
 };
 
 WorldOptions world_of(const RunPlan& plan) {
@@ -54,10 +54,11 @@ std::string variable(const Pod& pod, std::string_view name) {
 
 }  // namespace
 
-rc::Gen<Event> any_event() {
+rc::Gen<Event> any_event(const JobShape& shape) {
   using Kind = Event::Kind;
-  std::vector<std::string> pods{pj::replica_name("j", pj::master_type, 0)};
-  for (int i = 0; i < workers_max; ++i) pods.push_back(pj::replica_name("j", pj::worker_type, i));
+  std::vector<std::string> pods;
+  if (shape.master) pods.push_back(pj::replica_name("j", pj::master_type, 0));
+  for (int i = 0; i < shape.workers; ++i) pods.push_back(pj::replica_name("j", pj::worker_type, i));
   return gen::build<Event>(
       gen::set(&Event::kind, gen::weightedElement<Kind>({{8, Kind::exit},
                                                          {2, Kind::node_fault},
@@ -66,10 +67,9 @@ rc::Gen<Event> any_event() {
                                                          {1, Kind::suspend},
                                                          {2, Kind::resume},
                                                          {1, Kind::kubelets_restart},
-                                                         {2, Kind::operator_crash},
                                                          {1, Kind::rest}})),
       gen::set(&Event::pod, gen::elementOf(pods)),
-      gen::set(&Event::number, gen::element(0, 0, 1, 2, 5, 137, 138, 143)),
+      gen::set(&Event::number, gen::element(0, 0, 0, 1, 3, 137, 138, 143)),
       gen::set(&Event::seconds, gen::resize(rc::kNominalSize, gen::inRange(0, seconds_max))));
 }
 
@@ -90,7 +90,7 @@ rc::Gen<RunPlan> run_plan() {
     plan.seed = *gen::resize(rc::kNominalSize, gen::inRange<std::uint64_t>(1, 1'000'000));
     const std::size_t count =
         *gen::resize(rc::kNominalSize, gen::inRange<std::size_t>(1, events_max));
-    plan.events = *gen::container<std::vector<Event>>(count, any_event());
+    plan.events = *gen::container<std::vector<Event>>(count, any_event(plan.shape));
     return plan;
   });
 }
@@ -178,7 +178,7 @@ JobRun::JobRun(const RunPlan& plan)
     watch_.on_record(record);
   });
   script_init_containers(runtime_);
-  world_.start();
+  DDPTWIN_ASSERT(world_.start().has_value());  // our own nodes
 }
 
 bool JobRun::create() {
@@ -220,9 +220,6 @@ void JobRun::apply(const Event& event) {
       break;
     case Kind::kubelets_restart:
       world_.restart_kubelets();
-      break;
-    case Kind::operator_crash:
-      world_.crash_training_operator();
       break;
     case Kind::rest:
       break;

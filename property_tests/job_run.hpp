@@ -26,7 +26,6 @@ struct Event {
     suspend,
     resume,
     kubelets_restart,
-    operator_crash,
     rest,
   };
   Kind kind = Kind::rest;
@@ -34,7 +33,8 @@ struct Event {
   int number = 0;   // the exit code, or the number of workers
   int seconds = 0;  // of rest afterwards
 };
-rc::Gen<Event> any_event();
+// To a job of this shape: its pods are hit.
+rc::Gen<Event> any_event(const JobShape& shape);
 void showValue(const Event& event, std::ostream& out);
 
 // What a run is made of; the same plan is the same run.
