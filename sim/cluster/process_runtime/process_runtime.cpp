@@ -1,14 +1,13 @@
 #include "cluster/process_runtime/process_runtime.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <filesystem>
 
+#include "cluster/process_runtime/open_files.hpp"
 #include "cluster/process_runtime/runtime_state.hpp"
 
 namespace ddptwin {
@@ -35,21 +34,7 @@ std::string resolv_conf(const DnsConfig& dns) {
   return text;
 }
 
-// Each container costs two descriptors here; the usual soft limit of 1024 is soon reached.
-void raise_open_files() {
-  rlimit files{};
-  ::getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_cur = files.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &files);
-}
-
 }  // namespace
-
-std::string_view ProcessRuntime::memory_limit_method() {
-  return "the supervisor looks every 20 ms (private pages by PSS, /dev/shm, memory volumes) and "
-         "kills "
-         "the container that is over its limit";
-}
 
 Result<std::unique_ptr<ProcessRuntime>> ProcessRuntime::start(RealLoop& loop, Options options) {
   const std::string program =
@@ -68,7 +53,7 @@ Result<std::unique_ptr<ProcessRuntime>> ProcessRuntime::start(RealLoop& loop, Op
     if (!tool.empty()) configure.tools.push_back(tool);
   }
   configure.visible = std::move(options.visible);
-  raise_open_files();
+  sandbox::raise_open_files();
   TRY(auto supervisor, sandbox::SupervisorClient::start(loop, program, configure));
   return std::unique_ptr<ProcessRuntime>(new ProcessRuntime(loop, std::move(supervisor)));
 }

@@ -9,12 +9,12 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
+#include "cluster/process_runtime/open_files.hpp"
 #include "cluster/process_runtime/supervisor/cluster_namespace.hpp"
 #include "cluster/process_runtime/supervisor/supervisor.hpp"
 
@@ -27,13 +27,6 @@ void report_failure(int socket, const Error& error) {
       error.reason == Reason::unsupported_machine ? Outcome::unsupported : Outcome::refused;
   reply.message = error.text();
   static_cast<void>(send_message(socket, encode(reply), {}));
-}
-
-void raise_open_files() {
-  rlimit files{};
-  ::getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_cur = files.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &files);
 }
 
 [[noreturn]] void be_supervisor(Fd socket, Fd life) {
