@@ -1,6 +1,7 @@
 // How containers end, and what is run in them.
 #include <gmock/gmock.h>
 
+#include <boost/json.hpp>
 #include <csignal>
 
 #include "sandbox_fixture.hpp"
@@ -99,6 +100,43 @@ TEST_F(LifecycleTest, the_termination_message_is_read) {
   config.termination_log = "/dev/termination-log";
   const Ran ran = run_shell(run_pod().id, "echo bad luck > /dev/termination-log; exit 1", config);
   EXPECT_EQ(ran.report.termination_log, "bad luck\n");
+}
+
+TEST_F(LifecycleTest, what_is_not_utf8_is_replaced_in_all_that_leaves_the_runtime) {
+  ContainerConfig config;
+  config.termination_log = "/dev/termination-log";
+  const auto id = start_shell(
+      run_pod().id, R"(printf 'a\377b\n'; printf 'c\377d' > /dev/termination-log; exec sleep 1000)",
+      config);
+  ASSERT_TRUE(id) << id.error().text();
+  ASSERT_TRUE(wait_for_line(*id, "a\uFFFDb\n"));
+  const auto command = wait<ExecResult>([&](auto done) {
+    runtime->exec(*id, {"printf", R"(e\377f)"}, 0s, std::move(done));
+  });
+  ASSERT_TRUE(command) << command.error().text();
+  EXPECT_EQ(command->output, "e\uFFFDf");
+  ASSERT_TRUE(wait<void>([&](auto done) { runtime->stop_container(*id, 0, std::move(done)); }));
+  EXPECT_EQ(runtime->report(*id)->termination_log, "c\uFFFDd");
+  ASSERT_TRUE(until([&] { return events.back().kind == RuntimeEvent::Kind::container_exited; }));
+  EXPECT_EQ(events.front().line, "a\uFFFDb");
+}
+
+TEST_F(LifecycleTest, a_last_line_without_end_is_told_although_another_process_holds_the_output) {
+  SandboxConfig config;  // in a namespace of the pod's processes, they outlive the container
+  config.linux_ = RawJson(
+      Json{{"securityContext", {{"namespaceOptions", {{"usernsOptions", {{"mode", "NODE"}}}}}}}});
+  const Ran ran = run_shell(run_pod(config).id, "sleep 1000 & printf partial; exit 4");
+  EXPECT_EQ(ran.report.exit_code, 4);
+  EXPECT_EQ(ran.output, "partial\n");
+}
+
+TEST_F(LifecycleTest, all_who_stop_a_sandbox_are_answered) {
+  const SandboxStatus pod = run_pod();
+  int answers = 0;
+  for (int i = 0; i < 3; ++i) {
+    runtime->stop_sandbox(pod.id, [&](const Result<void>& result) { answers += result ? 1 : 0; });
+  }
+  EXPECT_TRUE(until([&] { return answers == 3; }));
 }
 
 TEST_F(LifecycleTest, a_container_over_its_memory_limit_is_oom_killed) {

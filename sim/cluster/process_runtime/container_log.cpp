@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cluster/process_runtime/utf8.hpp"
+
 namespace ddptwin {
 
 void ContainerLog::add(const std::string& line) {
@@ -20,8 +22,7 @@ std::string ContainerLog::tail(std::size_t lines, std::size_t bytes) const {
        ++line) {
     text += *line + "\n";
   }
-  if (text.size() > bytes) text.erase(0, text.size() - bytes);
-  return text;
+  return std::string(utf8_tail(text, bytes));
 }
 
 }  // namespace ddptwin

@@ -13,7 +13,8 @@ class ContainerLog {
   static constexpr std::size_t bytes_max = 64 * 1024;
 
   void add(const std::string& line);
-  // The last lines, each with its end; if more than `bytes`, the last bytes of them.
+  // The last lines, each with its end; if more than `bytes`, the last characters of
+  // them.
   std::string tail(std::size_t lines, std::size_t bytes) const;
 
  private:

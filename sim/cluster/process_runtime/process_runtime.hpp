@@ -50,8 +50,6 @@ class ProcessRuntime final : public PodRuntime {
   void signal_container(const ContainerId& id, int number, Done<void> done);
   // Bytes in a volume of the pod (emptyDir limits).
   void volume_usage(const SandboxId& id, const std::string& volume, Done<std::uint64_t> done);
-  // How memory limits are enforced, in words for the trace.
-  static std::string_view memory_limit_method();
 
   void run_sandbox(SandboxConfig config, Done<SandboxStatus> done) override;
   void stop_sandbox(const SandboxId& id, Done<void> done) override;
@@ -100,7 +98,8 @@ class ProcessRuntime final : public PodRuntime {
   void start_failed(Container& container, std::string message);
   sandbox::StartContainer start_request(const Container& container);
   Status open_output(Container& container);
-  void line(Container& container, bool standard_error, std::string text);
+  void give_up_output(Container& container, bool standard_error);
+  void line(Container& container, bool standard_error, const std::string& bytes);
   void emit(Lane lane, RuntimeEvent event);
   RuntimeEvent event_of(const Container& container, RuntimeEvent::Kind kind) const;
 

@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "cluster/process_runtime/runtime_state.hpp"
+#include "cluster/process_runtime/utf8.hpp"
 
 namespace ddptwin {
 namespace {
@@ -219,8 +220,8 @@ sandbox::StartContainer ProcessRuntime::start_request(const Container& container
 
 Status ProcessRuntime::open_output(Container& container) {
   const auto open = [&](Container::Output& output, bool standard_error) -> Status {
-    const auto take = [this, &container, standard_error](std::string text) {
-      line(container, standard_error, std::move(text));
+    const auto take = [this, &container, standard_error](const std::string& text) {
+      line(container, standard_error, text);
     };
     TRY(output.pipe,
         sandbox::OutputPipe::make(
@@ -342,18 +343,25 @@ void ProcessRuntime::container_exited(Container& container, const Reply& event) 
   ContainerReport& report = container.report;
   report.exit_code = exit_code_of(event.status);
   report.reason = reason_of(event);
-  report.termination_log = event.message;
+  report.termination_log = utf8_head(valid_utf8(event.message), sandbox::termination_message_max);
   report.finished_at = loop_.now();
   container.exited = true;
   container.grace.cancel();
   container.output_patience =
       loop_.after(container.lane, output_patience, [this, id = container.id] {
         Container& late = *containers_.at(id);
-        late.out.pipe.reset();
-        late.err.pipe.reset();
+        give_up_output(late, false);
+        give_up_output(late, true);
         container_over(late);
       });
   container_over(container);
+}
+
+// What it printed without an end of line is its last line, although the pipe may go on.
+void ProcessRuntime::give_up_output(Container& container, bool standard_error) {
+  Container::Output& output = standard_error ? container.err : container.out;
+  output.pipe.reset();
+  output.lines.finish([&](const std::string& bytes) { line(container, standard_error, bytes); });
 }
 
 // Its end is told when all that it printed has been.
@@ -374,7 +382,8 @@ void ProcessRuntime::container_over(Container& container) {
   }
 }
 
-void ProcessRuntime::line(Container& container, bool standard_error, std::string text) {
+void ProcessRuntime::line(Container& container, bool standard_error, const std::string& bytes) {
+  std::string text = valid_utf8(bytes);
   container.log.add(text);
   RuntimeEvent event = event_of(container, RuntimeEvent::Kind::log_line);
   event.line = std::move(text);
@@ -456,7 +465,7 @@ void ProcessRuntime::command_over(const std::string& name) {
   command.last_wait = loop_.after(command.lane, patience, [this, name] {
     const auto over = commands_.find(name);
     Command& last = *over->second;
-    ExecResult result{exit_code_of(*last.status), std::move(last.output), last.timed_out};
+    ExecResult result{exit_code_of(*last.status), valid_utf8(last.output), last.timed_out};
     answer(loop_, last.lane, std::move(last.done), Result<ExecResult>(std::move(result)));
     commands_.erase(over);
   });

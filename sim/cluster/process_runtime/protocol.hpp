@@ -3,11 +3,15 @@
 // have id 0. Descriptors travel beside the packet, as the comments say.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace ddptwin::sandbox {
+
+// Bytes of a termination message that are kept (spec/kubernetes.md §2.3).
+inline constexpr std::size_t termination_message_max = 4096;
 
 enum class Operation : std::uint8_t {
   configure,

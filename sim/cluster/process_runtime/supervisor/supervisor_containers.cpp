@@ -16,7 +16,6 @@ namespace ddptwin::sandbox {
 namespace {
 
 constexpr std::string_view worker_program = "ddptwin-worker";
-constexpr std::size_t termination_message_max = 4096;  // spec/kubernetes.md §2.3
 
 std::string termination_file(const StartContainer& config) {
   return fmt::format("{}/{}/termination/{}", place::pods, config.pod, config.container);

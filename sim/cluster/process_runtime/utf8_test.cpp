@@ -1,0 +1,41 @@
+#include "cluster/process_runtime/utf8.hpp"
+
+#include <gtest/gtest.h>
+
+namespace ddptwin {
+namespace {
+
+TEST(Utf8, what_is_not_utf8_is_replaced_and_the_rest_kept) {
+  const std::string_view r = "\xef\xbf\xbd";
+  const auto with = [&](std::string_view a, int replaced, std::string_view b) {
+    std::string text(a);
+    for (int i = 0; i < replaced; ++i) text += r;
+    return text.append(b);
+  };
+  EXPECT_EQ(valid_utf8(""), "");
+  EXPECT_EQ(valid_utf8("plain\tüß€😀"), "plain\tüß€😀");
+  EXPECT_EQ(valid_utf8("a\xff"
+                       "b"),
+            with("a", 1, "b"));
+  EXPECT_EQ(valid_utf8("a\x80"), with("a", 1, ""));            // a continuation alone
+  EXPECT_EQ(valid_utf8("\xc0\xaf"), with("", 2, ""));          // longer than needed
+  EXPECT_EQ(valid_utf8("\xed\xa0\x80x"), with("", 3, "x"));    // a surrogate
+  EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80"), with("", 4, ""));  // beyond U+10FFFF
+  EXPECT_EQ(valid_utf8("\xe2\x82"), with("", 1, ""));          // cut short at the end
+  EXPECT_EQ(valid_utf8("\xe2\x82"
+                       "x"),
+            with("", 1, "x"));
+  EXPECT_EQ(valid_utf8("\xf0\x9f\x98\xe2\x82\xac"), with("", 1, "€"));
+}
+
+TEST(Utf8, no_character_is_cut) {
+  EXPECT_EQ(utf8_head("a€b", 5), "a€b");
+  EXPECT_EQ(utf8_head("a€b", 4), "a€");
+  EXPECT_EQ(utf8_head("a€b", 3), "a");
+  EXPECT_EQ(utf8_tail("a€b", 4), "€b");
+  EXPECT_EQ(utf8_tail("a€b", 3), "b");
+  EXPECT_EQ(utf8_tail("a€b", 0), "");
+}
+
+}  // namespace
+}  // namespace ddptwin
