@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace ddptwin::scenario {
 namespace {
@@ -59,6 +60,11 @@ void Engine::start() {
 void Engine::on_record(const Record& record) {
   observer_.on_record(record);
   invariants_.on_record(record);
+  if (stage_ == Stage::over || stage_ == Stage::idle) return;
+  // Judged at once: the next record may end the state. What is decided is written by check().
+  const auto now_decided = expectations_.judge(loop_.now(), record.id);
+  decided_.insert(decided_.end(), now_decided.begin(), now_decided.end());
+  if (const State* state = awaited()) state_seen_ = state_seen_ || observer_.holds(*state);
   wake();
 }
 
@@ -72,6 +78,7 @@ void Engine::check() {
   awake_ = false;
   if (stage_ == Stage::over) return;
   report_violations();
+  report(std::exchange(decided_, {}));
   report(expectations_.judge(loop_.now(), trace_.last()));
   look_at_state();
   set_bound_timer();
@@ -96,6 +103,7 @@ void Engine::finish() {
   stage_ = Stage::over;
   ended_at_ = loop_.now();
   report_violations();
+  report(std::exchange(decided_, {}));
   report(expectations_.finish(ended_at_, trace_.last()));
   on_over_();
 }
@@ -121,8 +129,13 @@ void Engine::begin_step() {
   delay_timer_ = loop_.at(lane_, due, [this] { delay_over(); });
 }
 
+void Engine::enter(Stage stage) {
+  stage_ = stage;
+  state_seen_ = false;
+}
+
 void Engine::delay_over() {
-  stage_ = Stage::when;
+  enter(Stage::when);
   set_step_timer();
   look_at_state();
   wake();
@@ -133,10 +146,15 @@ void Engine::set_step_timer() {
   const auto& within = all_steps_[index_].within;
   if (!within) return;
   step_timer_ = loop_.after(lane_, *within, [this, within] {
+    if (stage_ != Stage::when && stage_ != Stage::until) return;
     const State* state = awaited();
-    if (state == nullptr) return;
-    end_step(fail(Reason::timeout, fmt::format("not so within {}: {}", format_go_duration(*within),
-                                               observer_.describe(state->of))));
+    const Kill* kill = std::get_if<Kill>(&all_steps_[index_].action);
+    std::string detail = fmt::format("not so within {}", format_go_duration(*within));
+    if (state != nullptr)
+      detail += ": " + observer_.describe(state->of);
+    else if (kill != nullptr)
+      detail += ": " + observer_.describe(kill->of);
+    end_step(fail(Reason::timeout, std::move(detail)));
   });
 }
 
@@ -153,7 +171,8 @@ const State* Engine::awaited() const {
 void Engine::look_at_state() {
   if (stage_ != Stage::when && stage_ != Stage::until) return;
   const State* state = awaited();
-  if (state != nullptr && !observer_.holds(*state)) return;
+  if (state != nullptr && !state_seen_ && !observer_.holds(*state)) return;
+  state_seen_ = true;  // of this stage; a kill may still wait for its container
   if (stage_ == Stage::when) {
     if (!waits_for_container()) act();
     return;
@@ -176,6 +195,7 @@ void Engine::end_step(Status status) {
   result.ended_at = loop_.now();
   if (!result.began_at) result.began_at = result.ended_at;
   if (!status) {
+    stage_ = Stage::failed;  // nothing is awaited any more
     result.detail = status.error().message;
     write(RecordKind::step, step_name(), "failed: " + result.detail);
   } else {

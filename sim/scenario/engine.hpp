@@ -49,12 +49,13 @@ class Engine {
 
  private:
   // Where the engine is within the step in hand.
-  enum class Stage : std::uint8_t { idle, delay, when, acting, until, over };
+  enum class Stage : std::uint8_t { idle, delay, when, acting, until, failed, over };
 
   void on_record(const Record& record);
   void wake();
   void check();
   void begin_step();
+  void enter(Stage stage);
   void delay_over();
   void act();
   void end_step(Status status);
@@ -94,7 +95,9 @@ class Engine {
   Stage stage_ = Stage::idle;
   std::size_t to_do_ = 0;  // calls of the action that have not been answered
   std::size_t violations_reported_ = 0;
-  bool awake_ = false;  // a check is posted
+  bool awake_ = false;       // a check is posted
+  bool state_seen_ = false;  // what the step in hand waits for was so since the stage began
+  std::vector<const ExpectationResult*> decided_{};  // judged, not yet written
   bool timed_out_ = false;
   Time started_at_{}, ended_at_{};
   Timer delay_timer_{}, step_timer_{}, bound_timer_{}, timeout_timer_{};

@@ -143,7 +143,7 @@ void Engine::act(const Patch& action) {
 
 void Engine::act(const Wait& action) {
   if (!action.state) return acted({});
-  stage_ = Stage::until;
+  enter(Stage::until);
   look_at_state();
 }
 

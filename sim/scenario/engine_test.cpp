@@ -15,7 +15,9 @@ constexpr std::string_view config_map =
 // A scenario of objects without pods, in virtual time.
 class ScenarioRun {
  public:
-  explicit ScenarioRun(const std::string& spec) {
+  // `meanwhile` happens a second after the start, in one loop turn.
+  explicit ScenarioRun(
+      const std::string& spec, const std::function<void(World&)>& meanwhile = [](World&) {}) {
     const KindRegistry kinds;
     const std::string text = "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nspec:\n" + spec +
                              std::string(config_map);
@@ -29,8 +31,9 @@ class ScenarioRun {
     engine_.emplace(
         loop_, world_->trace(), *client_, scenario_,
         [](const ContainerId&, int, Done<void> done) { done({}); }, [this] { over_ = true; });
-    world_->start();
+    EXPECT_TRUE(world_->start());
     engine_->start();
+    const Timer timer = loop_.after(loop_.new_lane(), 1s, [&] { meanwhile(*world_); });
     loop_.run_until(Time() + 10min);
     EXPECT_TRUE(over_);
   }
@@ -96,6 +99,29 @@ TEST(Engine, apply_changes_what_is_there_already) {
   - finally: {of: configmap/c, match: {data: {a: three}}, created: 1}
 )");
   EXPECT_EQ(run.verdicts(), "hh h");
+}
+
+// The ConfigMap says another word and the first one again, between two turns of the loop.
+void blink(World& world) {
+  for (const char* word : {"two", "one"}) {
+    auto changed =
+        std::static_pointer_cast<ConfigMap>(world.find(ConfigMap::info(), "default", "c")->clone());
+    changed->data.edit()["a"] = word;
+    EXPECT_TRUE(world.call(api::update(changed), "user"));
+  }
+}
+
+TEST(Engine, a_state_that_lasts_for_one_record_is_seen) {
+  const ScenarioRun run(R"(
+  steps:
+  - {wait: {of: configmap/c, match: {data: {a: two}}}, within: 3s}
+  expect:
+  - eventually: {of: configmap/c, match: {data: {a: two}}}
+    within: 3s
+  - never: {of: configmap/c, match: {data: {a: two}}}
+)",
+                        blink);
+  EXPECT_EQ(run.verdicts(), "hh hf");
 }
 
 }  // namespace

@@ -52,7 +52,13 @@ Status preflight(const Scenario& scenario) {
   WorldOptions options;
   options.training_operator = *controller::pytorchjob::find_profile(scenario.training_operator);
   World world(loop, std::move(options), nullptr);
-  if (scenario.namespace_ != "default") world.add_namespace(scenario.namespace_);
+  if (scenario.namespace_ != "default") TRY_VOID(world.add_namespace(scenario.namespace_));
+  for (NodeOptions node : scenario.nodes) {
+    node.kubelet = false;  // nothing is started here
+    if (const auto made = world.add_node(node); !made)
+      return fail(Reason::bad_input, made.error().message,
+                  fmt::format("{}: node {}", scenario.file, node.name));
+  }
   TRY_VOID(try_objects(world, scenario.manifests));
   for (const Step& step : scenario.steps) {
     if (const Apply* apply = std::get_if<Apply>(&step.action))

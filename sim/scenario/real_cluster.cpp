@@ -37,7 +37,7 @@ Result<std::unique_ptr<RealCluster>> RealCluster::make(RealLoop& loop, WorldOpti
   return std::unique_ptr<RealCluster>(new RealCluster(std::move(parts)));
 }
 
-void RealCluster::start() { parts_->world.start(); }
+Status RealCluster::start() { return parts_->world.start(); }
 World& RealCluster::world() { return parts_->world; }
 ProcessRuntime& RealCluster::runtime() { return *parts_->runtime; }
 

@@ -20,7 +20,7 @@ class RealCluster {
                                                    bool warm_workers);
   ~RealCluster();
 
-  void start();
+  Status start();
   World& world();
   ProcessRuntime& runtime();
 

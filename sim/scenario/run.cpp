@@ -59,7 +59,7 @@ class Run {
   Result<RunResult> go();
 
  private:
-  void start(const std::vector<NamedImage>& images);
+  Status start(const std::vector<NamedImage>& images);
   void attach_reports();
   void write_image_notes(const std::vector<NamedImage>& images);
   void draw_again();
@@ -81,6 +81,7 @@ class Run {
   std::unique_ptr<Engine> engine_{};
   Timer redraw_{};
   bool interrupted_ = false;
+  std::optional<Error> failed_{};  // the run itself, not what it watches
 };
 
 Result<RunResult> Run::go() {
@@ -105,19 +106,31 @@ Result<RunResult> Run::go() {
     cluster_->world().trace().add_sink(
         [this](const Record& record) { artefacts_->on_record(record); });
   }
-  loop_.enter([this, &images] { start(images); });
-  io_.run();
+  cluster_->runtime().on_lost([this](const Error& error) {
+    if (!failed_) failed_ = error;
+    io_.stop();
+  });
+  loop_.enter([this, &images] {
+    if (auto started = start(images); !started) {
+      failed_ = std::move(started).error();
+      io_.stop();
+    }
+  });
+  if (!failed_) io_.run();
+  if (failed_) return fail(std::move(*failed_));
   RunResult result = report();
   if (artefacts_) TRY_VOID(artefacts_->finish(engine_->observer(), result));
   return result;
 }
 
-void Run::start(const std::vector<NamedImage>& images) {
-  cluster_->start();
+Status Run::start(const std::vector<NamedImage>& images) {
+  TRY_VOID(cluster_->start());
   attach_reports();  // after it: the cluster's own objects are no news
-  if (scenario_.namespace_ != "default") cluster_->world().add_namespace(scenario_.namespace_);
+  if (scenario_.namespace_ != "default")
+    TRY_VOID(cluster_->world().add_namespace(scenario_.namespace_));
   write_image_notes(images);
   engine_->start();
+  return {};
 }
 
 void Run::attach_reports() {

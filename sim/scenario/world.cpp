@@ -177,6 +177,7 @@ struct World::Parts {
   std::unique_ptr<NamespaceLifecycle> namespaces{};
   std::unique_ptr<PodGarbageCollector> pod_garbage{};
   std::list<Hosted> controllers{};
+  std::vector<Hosted*> operators{};
   std::unique_ptr<api::ApiClient> scheduler_client{};
   std::unique_ptr<Scheduler> scheduler{};
   std::unique_ptr<api::ApiClient> kubelet_client{};
@@ -222,7 +223,8 @@ void World::Parts::install_training_operator(const controller::pytorchjob::Profi
       });
   Settings settings;
   settings.profile = profile;
-  add_controller("training-operator", std::make_unique<PyTorchJobController>(std::move(settings)));
+  operators.push_back(&add_controller("training-operator",
+                                      std::make_unique<PyTorchJobController>(std::move(settings))));
 }
 
 void World::Parts::add_kubelet(const NodeOptions& node) {
@@ -325,6 +327,13 @@ Status World::add_node(const NodeOptions& node) {
 
 void World::restart_kubelets() {
   for (auto& kubelet : parts_->kubelets) kubelet->restart();
+}
+
+void World::crash_training_operator() {
+  for (Parts::Hosted* hosted : parts_->operators) {
+    hosted->host->crash();
+    hosted->host->restart();
+  }
 }
 
 }  // namespace ddptwin

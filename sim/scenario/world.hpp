@@ -83,6 +83,8 @@ class World {
   Status add_node(const NodeOptions& node);
   // The kubelets' processes are replaced; containers live on.
   void restart_kubelets();
+  // Every controller of the training operator loses its memory and begins anew.
+  void crash_training_operator();
 
  private:
   struct Parts;
