@@ -48,8 +48,6 @@ class ProcessRuntime final : public PodRuntime {
 
   // A signal to the main process of a container that runs (fault injection, `kill` steps).
   void signal_container(const ContainerId& id, int number, Done<void> done);
-  // Bytes in a volume of the pod (emptyDir limits).
-  void volume_usage(const SandboxId& id, const std::string& volume, Done<std::uint64_t> done);
 
   void run_sandbox(SandboxConfig config, Done<SandboxStatus> done) override;
   void stop_sandbox(const SandboxId& id, Done<void> done) override;

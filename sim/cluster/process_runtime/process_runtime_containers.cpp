@@ -131,17 +131,6 @@ void ProcessRuntime::update_volume(const std::string& pod_uid,
   }
 }
 
-void ProcessRuntime::volume_usage(const SandboxId& id, const std::string& volume,
-                                  Done<std::uint64_t> done) {
-  supervisor_->call(Operation::volume_usage, sandbox::VolumeUsage{id, volume}, {},
-                    [this, done = std::move(done)](const Reply& reply) mutable {
-                      answer(loop_, lane_, std::move(done),
-                             reply.outcome == Outcome::ok
-                                 ? Result<std::uint64_t>(reply.value)
-                                 : Result<std::uint64_t>(fail(error_of(reply))));
-                    });
-}
-
 // The mounts of a container; what they show is sent ahead.
 std::vector<Mount> ProcessRuntime::mounts_of(Container& container) {
   std::vector<Mount> mounts;

@@ -21,7 +21,6 @@ enum class Operation : std::uint8_t {
   stop_pod,
   remove_pod,
   write_volume,
-  volume_usage,
   start_container,
   signal_container,
   exec,
@@ -119,13 +118,6 @@ struct WriteVolume {
   }
 };
 
-// The reply's value is the number of bytes in the volume.
-struct VolumeUsage {
-  std::string pod;
-  std::string volume;
-  static void each(auto& self, auto&& field) { field(self.pod), field(self.volume); }
-};
-
 struct Mount {
   enum class Kind : std::uint8_t { volume, host };
   Kind kind = Kind::volume;
@@ -216,13 +208,12 @@ struct Reply {
   Kind kind = Kind::reply;
   Outcome outcome = Outcome::ok;
   std::string message;      // the error; of a container's end its termination message
-  std::uint64_t value = 0;  // volume usage; the main process as the supervisor sees it
   std::string name;         // events: which container, exec or pod
   std::int32_t status = 0;  // events: as waitpid() gives it
   bool out_of_memory = false;
 
   static void each(auto& self, auto&& field) {
-    field(self.id), field(self.kind), field(self.outcome), field(self.message), field(self.value);
+    field(self.id), field(self.kind), field(self.outcome), field(self.message);
     field(self.name), field(self.status), field(self.out_of_memory);
   }
 };

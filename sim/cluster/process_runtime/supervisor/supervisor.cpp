@@ -81,10 +81,9 @@ void Supervisor::send(const Reply& reply, const std::vector<int>& fds) {
   if (!send_message(socket_.get(), encode(reply), fds)) gone_ = true;
 }
 
-void Supervisor::reply_ok(std::uint64_t id, std::uint64_t value) {
+void Supervisor::reply_ok(std::uint64_t id) {
   Reply reply;
   reply.id = id;
-  reply.value = value;
   send(reply);
 }
 
@@ -127,7 +126,6 @@ Status Supervisor::handle(const Request& request, Fds& fds) {
       Row{Operation::stop_pod, &Supervisor::stop_pod},
       Row{Operation::remove_pod, &Supervisor::remove_pod},
       Row{Operation::write_volume, &Supervisor::write_volume},
-      Row{Operation::volume_usage, &Supervisor::volume_usage},
       Row{Operation::start_container, &Supervisor::start_container},
       Row{Operation::signal_container, &Supervisor::signal_container},
       Row{Operation::exec, &Supervisor::exec},
@@ -269,14 +267,6 @@ Status Supervisor::write_volume(const Request& request, Fds&) {
   }
   TRY_VOID(replace_files(path, body));
   reply_ok(request.id);
-  return {};
-}
-
-Status Supervisor::volume_usage(const Request& request, Fds&) {
-  TRY(const VolumeUsage body, body_of<VolumeUsage>(request));
-  const auto pod = pods_.find(body.pod);
-  if (pod == pods_.end()) return fail(Reason::not_found, "no such pod");
-  reply_ok(request.id, bytes_in_tree(volume_path(body.pod, body.volume)));
   return {};
 }
 

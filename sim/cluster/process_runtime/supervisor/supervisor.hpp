@@ -82,14 +82,13 @@ class Supervisor {
   Status stop_pod(const Request& request, Fds& fds);
   Status remove_pod(const Request& request, Fds& fds);
   Status write_volume(const Request& request, Fds& fds);
-  Status volume_usage(const Request& request, Fds& fds);
   Status start_container(const Request& request, Fds& fds);
   Status signal_container(const Request& request, Fds& fds);
   Status exec(const Request& request, Fds& fds);
   Status kill_exec(const Request& request, Fds& fds);
 
   void send(const Reply& reply, const std::vector<int>& fds = {});
-  void reply_ok(std::uint64_t id, std::uint64_t value = 0);
+  void reply_ok(std::uint64_t id);
   void reply_error(std::uint64_t id, Outcome outcome, std::string message);
 
   Status prepare_container(Container& container, const Pod& pod, ContainerStart& start);

@@ -111,7 +111,7 @@ void Supervisor::container_reported(Container& container) {
     return;
   }
   container.running = true;
-  reply_ok(container.request, static_cast<std::uint64_t>(container.pid));
+  reply_ok(container.request);
 }
 
 void Supervisor::request_worker(Container& container) {
@@ -171,7 +171,7 @@ void Supervisor::zygote_reported() {
     case Kind::started:
       container.running = true;
       container.worker = reply->pid;
-      return reply_ok(container.request, static_cast<std::uint64_t>(reply->pid));
+      return reply_ok(container.request);
     case Kind::failed:
       container.failure = ChildReport{ChildReport::Kind::setup_failed, reply->what};
       ::kill(container.pid, SIGKILL);

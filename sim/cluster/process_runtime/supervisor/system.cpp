@@ -119,16 +119,4 @@ void remove_tree(const std::string& path) {
       open_folders_max, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-std::uint64_t bytes_in_tree(const std::string& path) {
-  std::uint64_t total = 0;
-  for (const std::string& name : names_in(path)) {
-    const std::string child = path + "/" + name;
-    struct stat info {};
-    if (::lstat(child.c_str(), &info) != 0) continue;
-    total += S_ISDIR(info.st_mode) ? bytes_in_tree(child)
-                                   : static_cast<std::uint64_t>(info.st_blocks) * 512;
-  }
-  return total;
-}
-
 }  // namespace ddptwin::sandbox

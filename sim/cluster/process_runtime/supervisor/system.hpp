@@ -56,6 +56,5 @@ struct FolderContent {
 FolderContent content_of(const std::string& path);
 // Removes a tree; crosses no mounts and follows no links.
 void remove_tree(const std::string& path);
-std::uint64_t bytes_in_tree(const std::string& path);
 
 }  // namespace ddptwin::sandbox
