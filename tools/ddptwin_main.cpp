@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <set>
 
 #include "controller/pytorchjob/profile.hpp"
 #include "scenario/env_report.hpp"
@@ -67,6 +68,20 @@ Status check_modes(const std::vector<scenario::Scenario>& scenarios) {
   return {};
 }
 
+// Each of several scenarios has a folder of its own name under --out.
+Status check_folders(const std::vector<scenario::Scenario>& scenarios) {
+  std::set<std::string> names;
+  for (const scenario::Scenario& one : scenarios) {
+    if (one.name.empty() || one.name.front() == '.' || one.name.find('/') != one.name.npos)
+      return fail(Reason::bad_input, "\"" + one.name + "\" is no name of a folder",
+                  one.file + " metadata.name");
+    if (!names.insert(one.name).second)
+      return fail(Reason::bad_input, "two scenarios are named \"" + one.name + "\"",
+                  one.file + " metadata.name");
+  }
+  return {};
+}
+
 // Of the terminal behind the descriptor; 0: it is none.
 int columns_of(int descriptor) {
   if (isatty(descriptor) == 0) return 0;
@@ -102,7 +117,10 @@ int run_all(const RunArguments& arguments, const std::vector<scenario::Scenario>
   for (const scenario::Scenario& one : scenarios) {
     auto result =
         scenario::run_scenario(one, options_of(arguments, one, scenarios.size() > 1), text);
-    if (!result) return exit_of(result.error());
+    if (!result) {
+      status = exit_of(result.error());
+      break;
+    }
     if (arguments.json)
       std::cout << boost::json::serialize(scenario::to_json(*result)) << std::endl;
     results.push_back(std::move(*result));
@@ -131,6 +149,12 @@ int run(RunArguments arguments) {
   const auto scenarios = read_scenarios(arguments.files);
   if (!scenarios) return exit_of(scenarios.error());
   if (const auto fine = check_modes(*scenarios); !fine) return exit_of(fine.error());
+  if (!arguments.out.empty() && scenarios->size() > 1)
+    if (const auto fine = check_folders(*scenarios); !fine) return exit_of(fine.error());
+  // Before anything runs: a report that cannot be written is bad input.
+  if (!arguments.junit.empty())
+    if (const auto writable = write_junit(arguments.junit, {}); !writable)
+      return exit_of({Reason::bad_input, "--junit", writable.error().message});
   return run_all(arguments, *scenarios);
 }
 
@@ -273,4 +297,11 @@ int main_of(int argc, char** argv) {
 }  // namespace
 }  // namespace ddptwin
 
-int main(int argc, char** argv) { return ddptwin::main_of(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return ddptwin::main_of(argc, argv);
+  } catch (const std::exception& error) {  // a library's, where nobody expected it
+    std::cerr << "ddptwin: " << error.what() << "; this is a bug of ddptwin\n";
+    return 70;  // EX_SOFTWARE
+  }
+}

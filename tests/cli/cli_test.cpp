@@ -48,6 +48,21 @@ TEST(CliTest, list_names_scenarios_with_their_incident) {
   }
 }
 
+TEST(CliTest, a_report_that_cannot_be_written_is_found_before_anything_runs) {
+  const Said said =
+      ddptwin("run demo.yaml --junit /nonexistent/report.xml", source / "scenarios/pytorchjob");
+  EXPECT_EQ(said.status, 2);
+  EXPECT_EQ(said.out, "");
+  EXPECT_EQ(said.err, "ddptwin: --junit: /nonexistent/report.xml: cannot be written\n");
+}
+
+TEST(CliTest, two_scenarios_of_one_name_do_not_share_a_folder) {
+  const Said said =
+      ddptwin("run demo.yaml demo.yaml --out /nonexistent", source / "scenarios/pytorchjob");
+  EXPECT_EQ(said.status, 2);
+  EXPECT_EQ(said.err, "ddptwin: demo.yaml metadata.name: two scenarios are named \"demo\"\n");
+}
+
 TEST(CliTest, the_reference_page_is_that_of_the_parser) {
   expect_golden(source / "docs/reference/scenario.md", scenario::reference_page());
 }
