@@ -121,6 +121,11 @@ TEST_F(LifecycleTest, what_is_not_utf8_is_replaced_in_all_that_leaves_the_runtim
   EXPECT_EQ(events.front().line, "a\uFFFDb");
 }
 
+TEST_F(LifecycleTest, a_line_too_long_is_cut_between_characters) {
+  const Ran ran = run_shell(run_pod().id, "head -c 16383 /dev/zero | tr '\\0' x; echo '€uro'");
+  EXPECT_EQ(ran.output, std::string(16383, 'x') + "\n€uro\n");
+}
+
 TEST_F(LifecycleTest, a_last_line_without_end_is_told_although_another_process_holds_the_output) {
   SandboxConfig config;  // in a namespace of the pod's processes, they outlive the container
   config.linux_ = RawJson(

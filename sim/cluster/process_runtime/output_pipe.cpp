@@ -10,6 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "cluster/process_runtime/utf8.hpp"
+
 namespace ddptwin::sandbox {
 
 void LineCutter::add(std::string_view bytes, const std::function<void(std::string)>& line) {
@@ -17,8 +19,9 @@ void LineCutter::add(std::string_view bytes, const std::function<void(std::strin
     const std::size_t end = bytes.find('\n');
     partial_.append(bytes.substr(0, end));
     while (partial_.size() > line_max) {
-      line(partial_.substr(0, line_max));
-      partial_.erase(0, line_max);
+      const std::string part(utf8_head(partial_, line_max));
+      line(part);
+      partial_.erase(0, part.size());
     }
     if (end == std::string_view::npos) return;
     line(std::exchange(partial_, {}));

@@ -18,6 +18,8 @@ constexpr std::array leads{Lead{0x00, 0x7f, 1, 0, 0},       Lead{0xc2, 0xdf, 2, 
                            Lead{0xf0, 0xf0, 4, 0x90, 0xbf}, Lead{0xf1, 0xf3, 4, 0x80, 0xbf},
                            Lead{0xf4, 0xf4, 4, 0x80, 0x8f}};
 
+constexpr int longest_sequence = 4;
+
 struct Sequence {
   std::size_t size;
   bool valid;
@@ -55,8 +57,9 @@ std::string valid_utf8(std::string_view bytes) {
 
 std::string_view utf8_head(std::string_view text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
-  while (bytes_max > 0 && continues(text[bytes_max])) --bytes_max;
-  return text.substr(0, bytes_max);
+  std::size_t end = bytes_max;
+  for (int i = 1; i < longest_sequence && end > 0 && continues(text[end]); ++i) --end;
+  return text.substr(0, continues(text[end]) ? bytes_max : end);
 }
 
 std::string_view utf8_tail(std::string_view text, std::size_t bytes_max) {

@@ -32,6 +32,8 @@ TEST(Utf8, no_character_is_cut) {
   EXPECT_EQ(utf8_head("a€b", 5), "a€b");
   EXPECT_EQ(utf8_head("a€b", 4), "a€");
   EXPECT_EQ(utf8_head("a€b", 3), "a");
+  EXPECT_EQ(utf8_head("€", 1), "");
+  EXPECT_EQ(utf8_head("\x80\x80\x80\x80\x80\x80", 5).size(), 5u);
   EXPECT_EQ(utf8_tail("a€b", 4), "€b");
   EXPECT_EQ(utf8_tail("a€b", 3), "b");
   EXPECT_EQ(utf8_tail("a€b", 0), "");
