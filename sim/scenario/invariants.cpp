@@ -62,7 +62,7 @@ class NoNewPods final : public Invariant {
   std::set<std::string> finished_{};
 };
 
-// INV-MONO: restart counts and observed resource versions never decrease.
+// INV-MONO: generations and restart counts never decrease.
 class Monotone final : public Invariant {
   std::string after(const Record& record) override {
     if (record.kind != RecordKind::object_modified) return {};
@@ -82,7 +82,7 @@ class Monotone final : public Invariant {
   }
 };
 
-// INV-TIME: startTime is not after completionTime, and a finished job has both.
+// INV-TIME: startTime is not after completionTime.
 class Times final : public Invariant {
   std::string after(const Record& record) override {
     const auto* job = record.after ? as<PyTorchJob>(*record.after) : nullptr;
@@ -95,7 +95,7 @@ class Times final : public Invariant {
   }
 };
 
-// INV-STATUS-TRUTH: at most one of Running, Restarting, Succeeded, Failed is the job's state.
+// INV-STATUS-TRUTH: not Succeeded and Failed at once, not Running and Restarting at once.
 class OneState final : public Invariant {
   std::string after(const Record& record) override {
     const auto* job = record.after ? as<PyTorchJob>(*record.after) : nullptr;

@@ -17,13 +17,25 @@ namespace {
 // Longer lines are searched up to here: std::regex recurses once a character.
 constexpr std::size_t searched_length_max = 4096;
 
-bool any_line_matches(const SeenLog& log, const std::string& pattern) {
-  const std::regex expression(pattern);
-  return std::any_of(log.lines.begin(), log.lines.end(), [&](const std::string& line) {
-    const auto end =
-        line.begin() + static_cast<std::ptrdiff_t>(std::min(line.size(), searched_length_max));
+// The parser compiled the pattern; searching may still give up on a line, which then does not
+// match.
+bool matches(const std::regex& expression, const std::string& line) {
+  const auto end =
+      line.begin() + static_cast<std::ptrdiff_t>(std::min(line.size(), searched_length_max));
+  try {
     return std::regex_search(line.begin(), end, expression);
-  });
+  } catch (const std::regex_error&) {
+    return false;
+  }
+}
+
+bool any_line_matches(const SeenLog& log, const std::string& pattern) {
+  SeenLog::Search& search = log.searches[pattern];
+  if (search.found || search.next == log.lines.size()) return search.found;
+  const std::regex expression(pattern);
+  while (!search.found && search.next < log.lines.size())
+    search.found = matches(expression, log.lines[search.next++]);
+  return search.found;
 }
 
 bool text_is(const boost::json::object& condition, std::string_view field, std::string_view text) {

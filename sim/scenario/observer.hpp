@@ -23,6 +23,12 @@ struct SeenLog {
   std::vector<std::string> lines{};
   std::int64_t step = 0;   // the last "step N" it printed
   std::int64_t steps = 0;  // the N of "step n/N", 0: it said none
+  // How far each pattern has been searched for, so that a line is searched once.
+  struct Search {
+    std::size_t next = 0;
+    bool found = false;
+  };
+  mutable std::map<std::string, Search, std::less<>> searches{};
 };
 
 class Observer {
