@@ -215,9 +215,12 @@ TEST_P(Programs, lose_a_killed_peer_with_pythons_words_and_exit_1) {
   one.kill(SIGKILL);
   EXPECT_EQ(one.wait(), 137);
   EXPECT_EQ(zero.wait(), 1);
+  // Now and then Gloo does not wake who waits for a send when its pair has failed: the send then
+  // ends by its timeout, with exit 1 all the same.
   const std::regex words(
       "RuntimeError: \\[[^\\]]*pair\\.cc:\\d+\\] "
-      "(Connection closed by peer|Read error|writev) \\[[0-9.]+\\]:\\d+");
+      "(Connection closed by peer|Read error|writev) \\[[0-9.]+\\]:\\d+|"
+      "unbound_buffer\\.cc:\\d+\\] Timed out waiting 30000ms for send operation");
   EXPECT_TRUE(std::regex_search(zero.output(), words)) << zero.output();
 }
 
