@@ -32,7 +32,8 @@ WorldOptions world_options(const Scenario& scenario, const RunOptions& options) 
   // A kubelet looks at its runtime once a second; this one hears of every change from the runtime
   // itself, so that a run in real time takes no longer than its programs.
   world.kubelet.clocks.first_look = Duration::zero();
-  world.kubelet.clocks.relist = std::chrono::milliseconds(10);
+  world.kubelet.clocks.relist = std::chrono::milliseconds(1);
+  world.kubelet.clocks.status_delay = std::chrono::milliseconds(1);
   return world;
 }
 
