@@ -23,6 +23,8 @@ add_library(ddptwin_options INTERFACE)
 target_compile_options(ddptwin_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
   -Woverloaded-virtual -Wimplicit-fallthrough
+  # g++ 12 says it of std::function and std::optional as soon as it optimises.
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
   $<$<BOOL:${DDPTWIN_WERROR}>:-Werror>)
 if(DDPTWIN_SANITIZE)
   target_compile_options(ddptwin_options INTERFACE
