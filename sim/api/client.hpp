@@ -39,6 +39,11 @@ struct ListOptions {
   std::string continue_{};
   std::string resource_version{};
   std::string resource_version_match{};
+  // Of a watch (a caller that reads them from a query sees by `watch` that one is wanted).
+  bool watch = false;
+  bool allow_bookmarks = false;
+  std::optional<bool> send_initial_events{};
+  std::optional<std::int64_t> timeout_seconds{};
 };
 
 struct DeleteOptions {
@@ -60,8 +65,11 @@ struct Request {
   std::string field_manager{};     // empty: derived from the client's name
   std::string field_validation{};  // Strict, Warn, Ignore; empty: the default (Warn)
   bool dry_run = false;
-  ListOptions list{};
+  ListOptions list{};  // of get: its resource_version
   DeleteOptions remove{};
+  // Of a body that came as text: its length, and the members named twice (paths: data.a).
+  std::size_t body_bytes = 0;
+  std::vector<std::string> doubled_fields{};
 };
 
 struct Response {

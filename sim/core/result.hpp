@@ -57,6 +57,7 @@ struct ErrorDetails {
   std::string uid{};
   std::vector<ErrorCause> causes{};
   int retry_after_seconds = 0;
+  std::string continue_{};  // of an expired page of a list: a token for the rest as it is now
 };
 
 struct Error {
