@@ -1,0 +1,108 @@
+// The pods' network without packets: who listens where, what a connection attempt meets, which
+// pairs of pods are cut, slow or reset, and who learns when a process ends.
+// Source: spec/ddp-semantics.md §3.3, §3.5, §6.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/loop.hpp"
+#include "core/result.hpp"
+
+namespace ddptwin::model {
+
+using ProcessId = std::uint32_t;
+
+// What is done to what goes between two pods, both ways. The default lets it pass.
+struct LinkFault {
+  // nft reject with tcp reset: whoever sends next is told that the connection is gone, the other
+  // side is told nothing. New connections are refused.
+  bool reset = false;
+  // Packets vanish: nothing is told to anybody until TCP gives up.
+  bool drop = false;
+  Duration delay{};  // added one way
+  bool none() const { return !reset && !drop && delay == Duration::zero(); }
+  friend bool operator==(const LinkFault&, const LinkFault&) = default;
+};
+
+enum class Connect : std::uint8_t {
+  accepted,     // after one round trip
+  refused,      // ECONNREFUSED, after one round trip
+  no_host,      // EHOSTUNREACH: an address of the pods' range that nobody has
+  unreachable,  // ENETUNREACH: no route
+  timed_out,    // ETIMEDOUT: SYNs vanish, or nobody accepts, until the caller's patience ends
+};
+int errno_of(Connect outcome);  // 0 for accepted
+
+// A service behind a listening socket. Null: accepts and never answers (a foreign program).
+class Service;
+
+class Network {
+ public:
+  Network(Loop& loop, Duration round_trip);
+  ~Network();
+
+  // Pods. An address is attached at most once at a time.
+  void attach(const std::string& address);
+  void detach(const std::string& address);  // nobody answers there any more
+  bool is_attached(const std::string& address) const { return hosts_.contains(address); }
+
+  // Faults: between two addresses, or of all that goes to and from one. The stronger of what is
+  // installed acts. A default fault heals.
+  void set_link(const std::string& one, const std::string& other, const LinkFault& fault);
+  void set_host(const std::string& address, const LinkFault& fault);
+  LinkFault link(const std::string& one, const std::string& other) const;
+  bool any_fault() const { return !links_.empty() || !isolated_.empty(); }
+  // Called after every change of a fault; the returned number ends it.
+  std::uint64_t watch_links(std::function<void()> changed);
+  void unwatch_links(std::uint64_t watch);
+
+  // A listening socket on all addresses of a pod. Error: EADDRINUSE. It ends with unlisten(), or
+  // with its process. Port 0 takes a free one.
+  Result<std::uint16_t> listen(const std::string& address, std::uint16_t port, ProcessId owner,
+                               Service* service);
+  void unlisten(const std::string& address, std::uint16_t port);
+  struct Listener {
+    ProcessId owner = 0;
+    Service* service = nullptr;
+  };
+  const Listener* listener(const std::string& address, std::uint16_t port) const;
+
+  // One attempt, as the network stands when the packets arrive. `from` is the caller's address;
+  // 127.0.0.0/8 is itself. Nothing is held open: who wants to know of the other's end asks Mesh or
+  // StoreClient. `patience` bounds what would never be answered.
+  void connect(const std::string& from, const std::string& to, std::uint16_t port,
+               Duration patience, Lane lane, UniqueFunction<void(Connect)> done);
+  // What an attempt made now would meet.
+  Connect would_connect(const std::string& from, const std::string& to, std::uint16_t port) const;
+
+  Duration round_trip() const { return round_trip_; }
+  Duration round_trip(const std::string& one, const std::string& other) const;
+
+  // The sockets of a process are closed.
+  void close_all(ProcessId owner);
+
+ private:
+  struct Attempt;
+  void finish(std::uint64_t id);
+
+  Loop& loop_;
+  Duration round_trip_;
+  std::set<std::string, std::less<>> hosts_{};
+  std::map<std::pair<std::string, std::uint16_t>, Listener> listeners_{};
+  std::map<std::pair<std::string, std::string>, LinkFault> links_{};  // the smaller address first
+  std::map<std::string, LinkFault> isolated_{};
+  std::map<std::uint64_t, std::function<void()>> watches_{};
+  std::map<std::uint64_t, std::unique_ptr<Attempt>> attempts_{};
+  std::uint64_t last_id_ = 0;
+  std::uint16_t last_port_ = 0;
+};
+
+}  // namespace ddptwin::model

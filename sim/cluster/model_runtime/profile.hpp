@@ -1,0 +1,180 @@
+// The constants of the modelled DDP worker: a row each, a column per PyTorch (1.13.1 as Debian
+// packages it; 2.x as spec/ddp-semantics.md chapter 9 measures 2.15) and one per kind of machine.
+// All sources are sections of spec/ddp-semantics.md. Durations are whole nanoseconds, so that every
+// compiler computes the same. torchrun's own constants are in torchrun_profile.hpp.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/time.hpp"
+
+namespace ddptwin::model {
+
+// The machine of chapter 0, against which real runs of the twin are compared, or a plausible
+// cluster (an assumption, §8.1).
+enum class Machine : std::uint8_t { host, cluster };
+
+struct OnMachine {
+  Duration host{};
+  Duration cluster{};
+  constexpr Duration on(Machine machine) const { return machine == Machine::host ? host : cluster; }
+};
+
+struct TorchProfile {
+  std::string_view name{};
+
+  // Store connect.
+  bool backs_off = false;        // §9.1 1: back-off with jitter; otherwise a grid
+  Duration connect_grid{};       // §3.3: between tries of 1.13
+  Duration back_off_first{};     // §9.8: mean of the first sleep, times U(0.5, 1.5)
+  int back_off_percent = 100;    // §9.8: growth of the mean from sleep to sleep
+  Duration back_off_max{};       // §9.8
+  bool retries_no_host = false;  // §3.3, §9.2: EHOSTUNREACH and ENETUNREACH
+  Duration no_host{};            // §3.3: ARP failure for the mapped and the plain address
+  Duration spread_per_rank{};    // §9.2: each client first sleeps 1..world of these
+
+  // Rendezvous.
+  Duration world_poll{};             // §8.1: rank 0 looks at the count of clients
+  Duration world_slack{};            // §3.2: it waits until more than T, in whole seconds
+  bool fails_without_world = false;  // §9.2: 1.13 silently goes on
+  OnMachine mesh_per_rank{};         // §8.1, §9.2: 3 ranks 10-20 ms
+  int pair_timeouts = 0;             // §3.2, §9.8: a pair's connect gives up after so many T
+  int refused_tries = 0;             // §3.2, §9.2: back to back
+  bool checks_address_size = false;  // §3.3: 136 vs 204
+  bool store_barrier = false;        // §9.2
+  Duration barrier_poll{};           // §2.1
+
+  // Training.
+  OnMachine peer_loss{};        // §3.1, §9.3, §8.1: a socket closes until the neighbour raises
+  Duration peer_loss_spread{};  // §3.1: 11-28 ms; §9.3: 17-65 ms
+  Duration timeout_slack{};     // §3.2: T + 30 ms
+  bool advises = false;         // §9.3: the texts end with advice
+  OnMachine closing{};          // §3.1, §9.3: exception until an interpreter closes its sockets
+  OnMachine leaving{};          // §8.1, §9.8: exception until the process is gone
+  OnMachine clean_closing{};    // §3.1, §9.3: the end of a script until its sockets close
+  OnMachine clean_leaving{};    // §9.3, §9.7
+
+  // Processes.
+  OnMachine python_start{};         // §8.1, §9.7, §9.8: exec until torch is imported
+  OnMachine first_ddp{};            // §9.8: imports torch._dynamo
+  std::uint64_t python_memory = 0;  // §1.2, §9.7: private bytes of a rank with DDP
+};
+
+struct Timing {
+  Machine machine = Machine::host;
+  std::string_view name{};
+
+  Duration sandbox{};        // §6.1: a pod's namespaces; cluster: assumption
+  Duration container{};      // §1.3: clone, root, exec; cluster: assumption
+  Duration image_pull{};     // host: images are folders; cluster: assumption
+  Duration worker_start{};   // §1.3: fork from the zygote
+  Duration program_start{};  // §1.3: exec of a small program
+  Duration round_trip{};     // §6.4; cluster: §8.1 "RTT"
+  Duration store_op{};       // §8.1
+  Duration dns{};            // §7.2: one question
+
+  // §8.1 all-reduce of S bytes over N ranks. host: max(2(N-1) a, N(4N-4) c / P) + 2(N-1) S / B;
+  // cluster: 2(N-1) (a + S / (N B)).
+  Duration hop{};                     // a
+  Duration processor{};               // c; 0: the term is absent
+  int processors = 1;                 // P
+  std::int64_t bytes_per_second = 1;  // B
+};
+
+inline constexpr TorchProfile torch_1{
+    .name = "1.13",
+    .backs_off = false,
+    .connect_grid = 1s,
+    .retries_no_host = false,
+    .no_host = 6140ms,
+    .world_poll = 10ms,
+    .world_slack = 1s,
+    .fails_without_world = false,
+    .mesh_per_rank = {20ms, 10ms},
+    .pair_timeouts = 5,
+    .refused_tries = 1,
+    .checks_address_size = true,
+    .store_barrier = true,
+    .barrier_poll = 10ms,
+    .peer_loss = {20ms, 5ms},
+    .peer_loss_spread = 8ms,
+    .timeout_slack = 30ms,
+    .advises = false,
+    .closing = {140ms, 250ms},
+    .leaving = {250ms, 400ms},
+    .clean_closing = {120ms, 200ms},
+    .clean_leaving = {250ms, 400ms},
+    .python_start = {950ms, 3s},
+    .first_ddp = {0s, 0s},
+    .python_memory = 122U << 20U,
+};
+
+inline constexpr TorchProfile torch_2{
+    .name = "2.x",
+    .backs_off = true,
+    .back_off_first = 500ms,
+    .back_off_percent = 150,
+    .back_off_max = 60s,
+    .retries_no_host = true,
+    .no_host = 6140ms,
+    .spread_per_rank = 1ms,
+    .world_poll = 10ms,
+    .world_slack = 1s,
+    .fails_without_world = true,
+    .mesh_per_rank = {5ms, 5ms},
+    .pair_timeouts = 5,
+    .refused_tries = 4,
+    .checks_address_size = false,
+    .store_barrier = false,
+    .peer_loss = {30ms, 5ms},
+    .peer_loss_spread = 12ms,
+    .timeout_slack = 30ms,
+    .advises = true,
+    .closing = {900ms, 1s},
+    .leaving = {900ms, 1s},
+    .clean_closing = {700ms, 1s},
+    .clean_leaving = {700ms, 1s},
+    .python_start = {1800ms, 4500ms},
+    .first_ddp = {1200ms, 1200ms},
+    .python_memory = 381U << 20U,
+};
+
+inline constexpr Timing host_timing{
+    .machine = Machine::host,
+    .name = "host",
+    .sandbox = 1300us,
+    .container = 3ms,
+    .image_pull = 0s,
+    .worker_start = 5ms,
+    .program_start = 600us,
+    .round_trip = 60us,
+    .store_op = 20us,
+    .dns = 100us,
+    .hop = 25us,
+    .processor = 17500ns,
+    .processors = 2,
+    .bytes_per_second = 3'050'000'000,
+};
+
+inline constexpr Timing cluster_timing{
+    .machine = Machine::cluster,
+    .name = "cluster",
+    .sandbox = 300ms,
+    .container = 200ms,
+    .image_pull = 2s,
+    .worker_start = 100ms,
+    .program_start = 5ms,
+    .round_trip = 200us,
+    .store_op = 50us,
+    .dns = 500us,
+    .hop = 60us,
+    .processor = 0ns,
+    .processors = 1,
+    .bytes_per_second = 1'100'000'000,
+};
+
+// One ring all-reduce; zero for a world of one.
+Duration all_reduce(const Timing& timing, std::uint64_t bytes, int world);
+
+}  // namespace ddptwin::model

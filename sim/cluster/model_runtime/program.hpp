@@ -1,0 +1,149 @@
+// What runs in a modelled container: programs as state machines, and the process that each of them
+// is. A program reads no clock, chance, file or network but through its Process.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cluster/model_runtime/profile.hpp"
+#include "core/loop.hpp"
+#include "core/random.hpp"
+#include "core/result.hpp"
+
+namespace ddptwin::model {
+
+class Process;
+class Network;
+struct Resolved;
+struct Workload;
+
+// Of one runtime; never used twice. 0 is no process.
+using ProcessId = std::uint32_t;
+using TimerId = std::uint32_t;
+// In the order in which they were set; names are unique.
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+struct ExitStatus {
+  int code = 0;
+  int signal = 0;  // not 0: ended by it, and `code` says nothing
+  bool out_of_memory = false;
+  // As a container's status shows it: 128 + n for a signal (spec/kubernetes.md §2.3).
+  int shown() const { return signal != 0 ? 128 + signal : code; }
+  friend bool operator==(const ExitStatus&, const ExitStatus&) = default;
+};
+
+// A state machine in a process. All calls come from the loop, on the lane of the process's pod;
+// none comes after ended(). The program itself is destroyed somewhat later than that.
+class Program {
+ public:
+  virtual ~Program() = default;
+  // The process exists. Everything else follows from its timers, answers and signals.
+  virtual void start(Process& process) = 0;
+  // A signal other than SIGKILL, SIGSTOP and SIGCONT. False: no handler is installed, and the
+  // default action follows (process 1 of a container then ignores it).
+  virtual bool signal(Process& /*process*/, int /*number*/) { return false; }
+  // A child that it spawned has ended.
+  virtual void child_exited(Process& /*process*/, ProcessId /*child*/, const ExitStatus&) {}
+  // SIGSTOP and SIGCONT: the timers of the process stand still in between; these are for what
+  // others know of it.
+  virtual void stopped(Process& /*process*/) {}
+  virtual void continued(Process& /*process*/) {}
+  // The process has ended, by itself or not: its sockets are closed. To be used for what outlives
+  // it.
+  virtual void ended(Process& /*process*/, const ExitStatus&) {}
+};
+
+struct Spawn {
+  std::vector<std::string> argv{};
+  Environment env{};
+  bool new_session = false;  // torchrun 2.x: outlives its parent's end (ddp-semantics §9.5)
+};
+
+// The profile and constants that a runtime was made with.
+struct Model {
+  const TorchProfile* torch = &torch_2;
+  const Timing* timing = &host_timing;
+};
+
+// One process of a container: what its program may ask for. Owned by the runtime; an id can be kept
+// longer than a reference. The first process of a container is its process 1: its end is the
+// container's, and takes all others with it.
+class Process {
+ public:
+  // How the runtime keeps processes; process.cpp and model_runtime.cpp know it.
+  struct State;
+  explicit Process(std::unique_ptr<State> state);
+  ~Process();
+  Process(const Process&) = delete;
+
+  ProcessId id() const;
+  bool alive() const;
+  bool is_stopped() const;
+  int pid() const;  // as its own PID namespace counts: 1 for the first
+  const std::vector<std::string>& argv() const;
+  const Environment& environment() const;
+  std::string_view env(std::string_view name) const;  // empty: unset or empty
+  const std::string& hostname() const;
+  std::string fqdn() const;       // what socket.getfqdn() says: the first name of /etc/hosts
+  const std::string& ip() const;  // of the pod
+  const std::string& node() const;
+  const std::string& working_directory() const;
+  const Workload* workload() const;  // what the user said of the image's script; null: nothing
+
+  const Model& model() const;
+  Loop& loop();
+  Lane lane() const;
+  Time now() const;
+  // A stream of its own. Never two draws in one expression: compilers order them differently.
+  Random& random();
+
+  // A line on stdout or stderr, without its end.
+  void print(std::string line);
+  void print_error(std::string line);
+
+  // The process ends; nothing of its program is called after ended().
+  void exit(int code);
+  // It ends by a signal of its own (abort, a segmentation fault).
+  void die(int signal);
+
+  // Runs the callback after that much time in which the process is not stopped; not after its end.
+  TimerId after(Duration delay, Callback callback);
+  void cancel(TimerId timer);  // 0 and what has run are ignored
+
+  // Anonymous memory, kept for ever. Over the container's limit the process is killed: false, and
+  // it has ended.
+  bool allocate(std::uint64_t bytes);
+
+  // Children. The environment is the child's whole; a command that cannot be started is an error
+  // in the words of exec.
+  Result<ProcessId> spawn(Spawn spawn);
+  // False: no such child, or it has ended.
+  bool kill(ProcessId child, int number);
+  bool is_alive(ProcessId child) const;
+
+  // Files by absolute path in the container. Errors carry errno in `code` and the words of Python's
+  // OSError: "[Errno 2] No such file or directory: '/x'".
+  Result<std::string> read_file(std::string_view path) const;
+  // At once and whole, as by a rename.
+  Status write_file(std::string_view path, std::string content);
+  bool file_exists(std::string_view path) const;
+  void remove_file(std::string_view path);
+
+  // getaddrinfo() of IPv4 addresses: /etc/hosts, then the search domains of resolv.conf
+  // (resolver.hpp). An address answers itself, at once.
+  void lookup(std::string name, UniqueFunction<void(const Resolved&)> done);
+  Network& network();
+
+  State& state() { return *state_; }
+  const State& state() const { return *state_; }
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ddptwin::model

@@ -1,0 +1,41 @@
+// What a user says of a script that only a process could run, so that it can be modelled:
+// images[].model of a scenario.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/time.hpp"
+
+namespace ddptwin::model {
+
+// A rank of a data-parallel training, started by the container's own command or by torchrun. It
+// prints the lines of the built-in worker (sim/workers/README.md), so that scenarios can wait for
+// steps.
+struct Workload {
+  // From exec to init_process_group; absent: python3 importing torch, as the profile has it.
+  std::optional<Duration> start{};
+  std::int64_t steps = 20;
+  Duration step_time = std::chrono::milliseconds(100);  // one step's own work, without all-reduce
+  std::uint64_t gradient_bytes = 25U << 20U;            // of one rank in one step
+  Duration timeout = std::chrono::minutes(30);          // of init_process_group
+  std::string checkpoint{};                             // a file; empty: none is written or read
+  std::int64_t checkpoint_every = 0;                    // steps; 0: after the last step only
+  std::uint64_t memory = 0;  // bytes of one rank beside those of the interpreter
+
+  int exit_code = 0;                           // after the last step
+  std::optional<std::int64_t> fail_at_step{};  // after this step
+  std::optional<int> fail_rank{};              // absent: every rank
+  int fail_code = 1;
+  bool fail_once = false;  // not again in the same pod, or where the checkpoint lies
+  int peer_loss_code = 1;  // when a collective fails; 1 is an uncaught exception
+
+  // The command of the container starts it through torchrun, whatever the command is called; where
+  // the command is torchrun itself this need not be said.
+  bool torchrun = false;
+
+  friend bool operator==(const Workload&, const Workload&) = default;
+};
+
+}  // namespace ddptwin::model
