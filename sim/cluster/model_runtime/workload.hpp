@@ -5,14 +5,23 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/time.hpp"
 
 namespace ddptwin::model {
 
-// A rank of a data-parallel training, started by the container's own command or by torchrun. It
-// prints the lines of the built-in worker (sim/workers/README.md), so that scenarios can wait for
-// steps.
+// Lines of a rank on its standard output, each with {rank}, {world_size}, {step} and {steps} filled
+// in.
+struct Prints {
+  std::vector<std::string> joined{};    // once init_process_group is done
+  std::vector<std::string> step{};      // at the end of each step
+  std::vector<std::string> finished{};  // after the last step
+
+  friend bool operator==(const Prints&, const Prints&) = default;
+};
+
+// A rank of a data-parallel training, started by the container's own command or by torchrun.
 struct Workload {
   // From exec to init_process_group; absent: python3 importing torch, as the profile has it.
   std::optional<Duration> start{};
@@ -29,6 +38,8 @@ struct Workload {
   std::optional<int> fail_rank{};              // absent: every rank
   int fail_code = 1;
   bool fail_once = false;  // not again in the same pod, or where the checkpoint lies
+  // Absent: the lines of the built-in worker (sim/workers/README.md).
+  std::optional<Prints> prints{};
   int peer_loss_code = 1;  // when a collective fails; 1 is an uncaught exception
 
   // The command of the container starts it through torchrun, whatever the command is called; where
