@@ -92,6 +92,7 @@ class Process {
   std::string fqdn() const;       // what socket.getfqdn() says: the first name of /etc/hosts
   const std::string& ip() const;  // of the pod
   const std::string& node() const;
+  int cpus() const;  // of the node, as os.cpu_count() says: no quota is looked at
   const std::string& working_directory() const;
   const Workload* workload() const;  // what the user said of the image's script; null: nothing
 
@@ -125,6 +126,7 @@ class Process {
   // False: no such child, or it has ended.
   bool kill(ProcessId child, int number);
   bool is_alive(ProcessId child) const;
+  int pid_of(ProcessId child) const;  // as pid(); 0: no such child
 
   // Files by absolute path in the container. Errors carry errno in `code` and the words of Python's
   // OSError: "[Errno 2] No such file or directory: '/x'".
