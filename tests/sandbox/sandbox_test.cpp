@@ -1,5 +1,7 @@
 // What a pod in a sandbox is and sees (spec/ddp-semantics.md §6, README.md of the process runtime).
 #include <gmock/gmock.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,6 +45,33 @@ TEST_F(SandboxTest, a_pod_has_its_own_hostname_and_address) {
   const Ran ran =
       run_shell(pod.id, "hostname; cat /etc/hostname; grep -c " + pod.ip + " /proc/net/fib_trie");
   EXPECT_EQ(ran.output, "torchrun-cpu-master-0\ntorchrun-cpu-master-0\n2\n");
+}
+
+// A datagram that comes after all that was under way, within a second.
+bool hears_again(int socket) {
+  char byte = 0;
+  while (::recv(socket, &byte, 1, MSG_DONTWAIT) >= 0) {
+  }
+  pollfd ready{socket, POLLIN, 0};
+  return ::poll(&ready, 1, 1000) == 1;
+}
+
+TEST_F(SandboxTest, what_a_pod_sends_arrives_although_older_pods_go) {
+  const auto bound = runtime->bind_udp("10.0.0.10", 53);
+  ASSERT_TRUE(bound) << bound.error().text();
+  std::vector<SandboxId> older;
+  for (int i = 0; i < 8; ++i) older.push_back(run_pod().id);
+  ContainerConfig sender;
+  sender.name = "sender";
+  sender.command = {"bash", "-c",
+                    "while :; do echo > /dev/udp/10.0.0.10/53; sleep 0.02; done 2> /dev/null"};
+  ASSERT_TRUE(start(run_pod().id, sender));
+  ASSERT_TRUE(hears_again(*bound));
+  for (const SandboxId& pod : older) {
+    ASSERT_TRUE(wait<void>([&](auto done) { runtime->stop_sandbox(pod, std::move(done)); }));
+    EXPECT_TRUE(hears_again(*bound)) << "after " << pod << " had gone";
+  }
+  ::close(*bound);
 }
 
 TEST_F(SandboxTest, resolv_conf_and_hosts_are_the_kubelets) {

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -27,7 +28,8 @@ class Netlink::Packet {
   void attribute(int type, const void* data, std::size_t size) {
     const std::size_t start = begin(type);
     append(data, size);
-    end(start);
+    // Without the padding: the kernel judges addresses by it.
+    at<rtattr>(start)->rta_len = static_cast<std::uint16_t>(RTA_LENGTH(size));
   }
   void attribute(int type, const std::string& text) {
     attribute(type, text.c_str(), text.size() + 1);
@@ -103,8 +105,12 @@ Status Netlink::set_up(int index) {
 }
 
 Status Netlink::add_bridge(const std::string& name) {
+  // A bridge without an address of its own takes the lowest of its ports': it changes as pods come
+  // and go, and what a pod sends to the old one is lost until its neighbour entry has aged.
+  constexpr std::array<std::uint8_t, 6> own_address{0x02, 0, 0, 0, 0, 0x01};
   Packet packet(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, ifinfomsg{});
   packet.attribute(IFLA_IFNAME, name);
+  packet.attribute(IFLA_ADDRESS, own_address.data(), own_address.size());
   const std::size_t info = packet.begin(IFLA_LINKINFO);
   packet.attribute(IFLA_INFO_KIND, std::string("bridge"));
   packet.end(info);
