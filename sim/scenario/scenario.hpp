@@ -11,8 +11,11 @@
 #include <vector>
 
 #include "api/client.hpp"
+#include "cluster/model_runtime/workload.hpp"
 #include "cluster/process_runtime/image.hpp"
 #include "objects/yaml.hpp"
+#include "scenario/faults/fault.hpp"
+#include "scenario/invariants.hpp"
 #include "scenario/world.hpp"
 
 namespace ddptwin::scenario {
@@ -150,6 +153,7 @@ struct Expectation {
 struct NamedImage {
   std::string name{};  // as manifests write it
   Image image{};
+  std::optional<model::Workload> model{};  // what its script does, for virtual runs
   std::vector<std::string> notes{};  // what of its Dockerfile has no effect, with file and line
 };
 
@@ -168,8 +172,11 @@ struct Scenario {
   std::vector<Manifest> manifests{};  // applied at the start, in their order
   std::vector<Step> steps{};
   std::vector<Expectation> expectations{};
-  std::map<std::string, std::string, std::less<>> invariants_off{};  // name to reason
+  InvariantPolicy invariants{};
   std::vector<Mode> modes{};
+  std::string torch{};  // of the modelled workers, a profile's name; empty: the default
+  FaultPlan faults{};
+  std::optional<std::uint64_t> seed{};  // where the command line names none
   Duration timeout = std::chrono::minutes(2);
 };
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <boost/json.hpp>
+#include <functional>
 #include <list>
 
 #include "cluster/gc.hpp"
@@ -134,27 +135,57 @@ struct World::Parts {
   Parts(Loop& l, WorldOptions o, PodRuntime* r)
       : loop(l),
         options(std::move(o)),
-        runtime(r),
+        runtime(r != nullptr && options.faults != nullptr ? &options.faults->wrap(*r) : r),
         random(options.seed),
         trace(loop),
         store(loop, random.split("store"), trace, kinds),
         zone({.domain = options.dns.domain, .server_ip = options.dns.address}),
         resolver(loop, trace, random.split("dns"), zone) {}
 
+  using MakeController = std::function<std::unique_ptr<controller::Controller>()>;
   // A controller with the client and the host that run it.
   struct Hosted {
+    const char* actor = "";
+    MakeController make{};
     std::unique_ptr<api::ApiClient> client{};
     std::unique_ptr<controller::Controller> controller{};
     std::unique_ptr<controller::ControllerHost> host{};
+    bool second = false;  // beside another of the same name
+
+    bool is(std::string_view process) const {
+      return process == actor || process == controller->name();
+    }
   };
 
-  Hosted& add_controller(const char* actor, std::unique_ptr<controller::Controller> controller) {
+  // `actor` is a literal; `instance` tells those of one actor apart.
+  std::unique_ptr<api::ApiClient> client(const char* actor, std::string_view instance = {}) {
+    std::unique_ptr<api::ApiClient> made = std::make_unique<StoreClient>(loop, store, actor);
+    if (options.faults == nullptr) return made;
+    return std::make_unique<api::FaultyClient>(
+        loop, std::move(made), api::Caller{actor, std::string(instance)}, *options.faults);
+  }
+
+  // Without `chance` its own by name.
+  Hosted& add_controller(const char* actor, MakeController make,
+                         std::optional<Random> chance = std::nullopt) {
     Hosted& hosted = controllers.emplace_back();
-    hosted.client = std::make_unique<StoreClient>(loop, store, actor);
-    hosted.controller = std::move(controller);
+    hosted.actor = actor;
+    hosted.make = std::move(make);
+    hosted.controller = hosted.make();
+    hosted.client = client(actor, hosted.controller->name());
     hosted.host = std::make_unique<controller::ControllerHost>(
-        loop, *hosted.client, trace, random.split(hosted.controller->name()), *hosted.controller);
+        loop, *hosted.client, trace, chance ? *chance : random.split(hosted.controller->name()),
+        *hosted.controller);
     return hosted;
+  }
+  void start_scheduler() {
+    scheduler = std::make_unique<Scheduler>(loop, *scheduler_client, trace);
+    scheduler->start();
+  }
+  kubelet::Kubelet* kubelet_of(std::string_view node) {
+    for (auto& one : kubelets)
+      if (one->node_name() == node) return one.get();
+    return nullptr;
   }
 
   void install_controller_manager();
@@ -180,25 +211,26 @@ struct World::Parts {
   std::vector<Hosted*> operators{};
   std::unique_ptr<api::ApiClient> scheduler_client{};
   std::unique_ptr<Scheduler> scheduler{};
-  std::unique_ptr<api::ApiClient> kubelet_client{};
+  std::unique_ptr<api::ApiClient> view_client{};
+  std::vector<std::unique_ptr<api::ApiClient>> kubelet_clients{};
   std::shared_ptr<kubelet::ClusterView> kubelet_view{};
   std::list<std::unique_ptr<kubelet::Kubelet>> kubelets{};
   bool started = false;
 };
 
 void World::Parts::install_controller_manager() {
-  add_controller("kube-controller-manager", std::make_unique<controller::EndpointsController>());
-  add_controller("kube-controller-manager",
-                 std::make_unique<controller::EndpointSliceController>());
-  add_controller("kube-controller-manager",
-                 std::make_unique<controller::EndpointSliceMirroringController>());
-  const auto client = [this]() -> api::ApiClient& {
-    return *manager_clients.emplace_back(
-        std::make_unique<StoreClient>(loop, store, "kube-controller-manager"));
+  constexpr const char* actor = "kube-controller-manager";
+  add_controller(actor, [] { return std::make_unique<controller::EndpointsController>(); });
+  add_controller(actor, [] { return std::make_unique<controller::EndpointSliceController>(); });
+  add_controller(actor,
+                 [] { return std::make_unique<controller::EndpointSliceMirroringController>(); });
+  const auto manager_client = [this](const char* part) -> api::ApiClient& {
+    return *manager_clients.emplace_back(client("kube-controller-manager", part));
   };
-  garbage_collector = std::make_unique<GarbageCollector>(loop, client());
-  namespaces = std::make_unique<NamespaceLifecycle>(loop, client());
-  pod_garbage = std::make_unique<PodGarbageCollector>(loop, client());
+  garbage_collector = std::make_unique<GarbageCollector>(loop, manager_client("garbage-collector"));
+  namespaces = std::make_unique<NamespaceLifecycle>(loop, manager_client("namespace-controller"));
+  pod_garbage =
+      std::make_unique<PodGarbageCollector>(loop, manager_client("pod-garbage-collector"));
 }
 
 void World::Parts::install_training_operator(const controller::pytorchjob::Profile& profile) {
@@ -223,16 +255,18 @@ void World::Parts::install_training_operator(const controller::pytorchjob::Profi
       });
   Settings settings;
   settings.profile = profile;
-  operators.push_back(&add_controller("training-operator",
-                                      std::make_unique<PyTorchJobController>(std::move(settings))));
+  operators.push_back(&add_controller("training-operator", [settings] {
+    return std::make_unique<PyTorchJobController>(settings);
+  }));
 }
 
 void World::Parts::add_kubelet(const NodeOptions& node) {
   DDPTWIN_ASSERT(runtime != nullptr);
-  if (!kubelet_client) {
-    kubelet_client = std::make_unique<StoreClient>(loop, store, "kubelet");
-    kubelet_view = std::make_shared<kubelet::ClusterView>(loop, *kubelet_client, *runtime);
+  if (!kubelet_view) {
+    view_client = client("kubelet", "");
+    kubelet_view = std::make_shared<kubelet::ClusterView>(loop, *view_client, *runtime);
   }
+  kubelet_clients.push_back(client("kubelet", node.name));
   kubelet::KubeletOptions options_of = options.kubelet;
   options_of.node_name = node.name;
   options_of.node_ip = node.address;
@@ -241,21 +275,21 @@ void World::Parts::add_kubelet(const NodeOptions& node) {
   options_of.host_resolv_conf = resolv_conf(options.dns.host);
   options_of.random = random.split("kubelet").split(node.name);
   options_of.view = kubelet_view;
-  kubelets.push_back(std::make_unique<kubelet::Kubelet>(loop, *kubelet_client, trace, *runtime,
-                                                        std::move(options_of)));
+  kubelets.push_back(std::make_unique<kubelet::Kubelet>(loop, *kubelet_clients.back(), trace,
+                                                        *runtime, std::move(options_of)));
   kubelets.back()->start();
 }
 
 World::World(Loop& loop, WorldOptions options, PodRuntime* runtime)
     : parts_(std::make_unique<Parts>(loop, std::move(options), runtime)) {
   Parts& parts = *parts_;
-  parts.dns_client = std::make_unique<StoreClient>(loop, parts.store, "coredns");
+  parts.dns_client = parts.client("coredns", "");
   parts.zone_feed = std::make_unique<dns::ZoneFeed>(loop, *parts.dns_client, parts.zone);
   if (parts.options.controller_manager) parts.install_controller_manager();
   if (parts.options.training_operator)
     parts.install_training_operator(*parts.options.training_operator);
   if (parts.options.scheduler) {
-    parts.scheduler_client = std::make_unique<StoreClient>(loop, parts.store, "kube-scheduler");
+    parts.scheduler_client = parts.client("kube-scheduler", "");
     parts.scheduler = std::make_unique<Scheduler>(loop, *parts.scheduler_client, parts.trace);
   }
 }
@@ -284,9 +318,7 @@ dns::Resolver& World::resolver() { return parts_->resolver; }
 const KindRegistry& World::kinds() const { return parts_->kinds; }
 const WorldOptions& World::options() const { return parts_->options; }
 
-std::unique_ptr<api::ApiClient> World::client(const char* actor) {
-  return std::make_unique<StoreClient>(parts_->loop, parts_->store, actor);
-}
+std::unique_ptr<api::ApiClient> World::client(const char* actor) { return parts_->client(actor); }
 
 Result<api::Response> World::call(const api::Request& request, std::string_view actor) {
   return parts_->store.call(request, actor);
@@ -321,8 +353,80 @@ Status World::add_node(const NodeOptions& node) {
   auto with_status = std::static_pointer_cast<Node>(updated.object->clone());
   with_status->status = object->status;
   TRY_VOID(call(api::update(with_status, "status"), "ddptwin"));
-  if (node.kubelet) parts_->add_kubelet(node);
+  if (node.kubelet && parts_->kubelet_of(node.name) == nullptr) parts_->add_kubelet(node);
   return {};
+}
+
+std::vector<std::string> World::controllers() const {
+  std::vector<std::string> names;
+  for (const Parts::Hosted& hosted : parts_->controllers)
+    if (!hosted.second) names.emplace_back(hosted.controller->name());
+  return names;
+}
+
+bool World::crash_controller(std::string_view process) {
+  bool found = false;
+  for (Parts::Hosted& hosted : parts_->controllers) {
+    if (hosted.second || !hosted.is(process)) continue;
+    hosted.host->crash();
+    found = true;
+  }
+  return found;
+}
+
+bool World::start_controller(std::string_view process) {
+  bool found = false;
+  for (Parts::Hosted& hosted : parts_->controllers) {
+    if (hosted.second || !hosted.is(process)) continue;
+    if (!hosted.host->running()) hosted.host->restart();
+    found = true;
+  }
+  return found;
+}
+
+bool World::begin_second_controller(std::string_view process) {
+  std::vector<Parts::Hosted*> firsts;
+  for (Parts::Hosted& hosted : parts_->controllers)
+    if (!hosted.second && hosted.is(process)) firsts.push_back(&hosted);
+  for (const Parts::Hosted* first : firsts) {
+    // Each has memory and chance of its own; what both share is the cluster.
+    const Random chance = parts_->random.split(first->controller->name())
+                              .split("second")
+                              .split(parts_->controllers.size());
+    Parts::Hosted& hosted = parts_->add_controller(first->actor, first->make, chance);
+    hosted.second = true;
+    hosted.host->start();
+  }
+  return !firsts.empty();
+}
+
+bool World::end_second_controller(std::string_view process) {
+  bool found = false;
+  for (Parts::Hosted& hosted : parts_->controllers) {
+    if (!hosted.second || !hosted.is(process)) continue;
+    // What it has posted may still come back to it: it stays, without life.
+    hosted.host->crash();
+    found = true;
+  }
+  return found;
+}
+
+void World::stop_scheduler() { parts_->scheduler.reset(); }
+
+void World::start_scheduler() {
+  if (parts_->scheduler_client && !parts_->scheduler) parts_->start_scheduler();
+}
+
+bool World::stop_kubelet(std::string_view node) {
+  kubelet::Kubelet* found = parts_->kubelet_of(node);
+  if (found != nullptr) found->stop();
+  return found != nullptr;
+}
+
+bool World::start_kubelet(std::string_view node) {
+  kubelet::Kubelet* found = parts_->kubelet_of(node);
+  if (found != nullptr) found->start();
+  return found != nullptr;
 }
 
 void World::restart_kubelets() {

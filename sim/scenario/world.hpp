@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "api/client.hpp"
+#include "api/faulty_client.hpp"
 #include "cluster/kubelet/options.hpp"
 #include "cluster/runtime.hpp"
 #include "controller/pytorchjob/profile.hpp"
@@ -41,6 +41,14 @@ struct ClusterDns {
   DnsConfig host{};
 };
 
+// Where a plan of faults may act in a world (faults/injector.hpp), beside the processes that World
+// itself ends and begins.
+class WorldFaults : public api::FaultPort {
+ public:
+  // Stands between the kubelets and their runtime; both outlive the world.
+  virtual PodRuntime& wrap(PodRuntime& runtime) = 0;
+};
+
 struct WorldOptions {
   std::uint64_t seed = 1;
   bool scheduler = false;
@@ -51,6 +59,9 @@ struct WorldOptions {
   ClusterDns dns{};
   // Of every kubelet; names, addresses and chance are filled in for each.
   kubelet::KubeletOptions kubelet{};
+  // Asked at every port of every component; outlives the world. Null: nothing stands between a
+  // component and what it talks to.
+  WorldFaults* faults = nullptr;
 };
 
 // A world is driven by its loop: start() begins, nothing runs inside a call. `runtime` may be null
@@ -85,6 +96,23 @@ class World {
   void restart_kubelets();
   // Every controller of the training operator loses its memory and begins anew.
   void crash_training_operator();
+
+  // The processes of the control plane and of the nodes, to be ended and begun. A `process` is a
+  // controller ("pytorchjob-controller") or all of one actor ("training-operator"). False: there is
+  // none of that name.
+  std::vector<std::string> controllers() const;
+  // Ends now, perhaps between two writes, and stays away until started.
+  bool crash_controller(std::string_view process);
+  bool start_controller(std::string_view process);
+  // A second process of the same controller beside the first, as with two leaders; crashed by
+  // end_second_controller().
+  bool begin_second_controller(std::string_view process);
+  bool end_second_controller(std::string_view process);
+  // Not to be called by what the scheduler itself calls.
+  void stop_scheduler();
+  void start_scheduler();
+  bool stop_kubelet(std::string_view node);  // containers go on
+  bool start_kubelet(std::string_view node);
 
  private:
   struct Parts;

@@ -119,7 +119,10 @@ void Scheduler::happened(const ClusterEvent& event) {
 void Scheduler::pump() {
   if (pumping_ || !queue_.has_ready()) return;
   pumping_ = true;
-  loop_.post(lane_, [this] { schedule_next(); });
+  // The process may end before.
+  loop_.post(lane_, [this, alive = std::weak_ptr<int>(alive_)] {
+    if (!alive.expired()) schedule_next();
+  });
 }
 
 void Scheduler::schedule_next() {
@@ -148,9 +151,8 @@ void Scheduler::schedule(const SchedulingQueue::Taken& taken) {
 void Scheduler::bind(const SchedulingQueue::Taken& taken, const std::string& node) {
   const Pod& pod = *taken.pod->pod;
   record(pod, node);
-  auto assumed = std::static_pointer_cast<Pod>(pod.clone());
-  assumed->spec.edit().nodeName = node;
-  view_.put_pod(assumed);
+  view_.drop_pod(taken.key);
+  view_.try_add(node, taken.pod);
   assumed_.insert(taken.key);
   api::Request request;
   request.verb = api::Verb::create;
@@ -265,6 +267,10 @@ void Scheduler::write_condition(const Pod& pod, std::string_view reason, const s
 }
 
 void Scheduler::record(const Pod& pod, std::string text) {
+  if (!trace_.wants(RecordKind::schedule)) {
+    trace_.skip();
+    return;
+  }
   trace_.write({.kind = RecordKind::schedule,
                 .actor = name,
                 .subject = name_of(pod),

@@ -1,0 +1,62 @@
+// Carries a plan of faults out in one world, at its ports and nowhere else (design.md section 6).
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "scenario/faults/census.hpp"
+#include "scenario/faults/fault.hpp"
+#include "scenario/faults/runtime_tap.hpp"
+#include "scenario/world.hpp"
+
+namespace ddptwin::model {
+class Network;
+}
+
+namespace ddptwin::scenario {
+
+// What a runtime can do to what it runs, beside what the kubelet asks of it.
+struct RuntimePorts {
+  // A signal to the first process of a container.
+  std::function<void(const RunningContainer& container, int signal)> signal{};
+  // The first process ends by itself; null where nobody can make it.
+  std::function<void(const RunningContainer& container, int code)> exit{};
+  model::Network* network = nullptr;  // null: faults of links do nothing
+};
+
+// Make it before the world, give it to WorldOptions::faults, attach it before the world starts, and
+// start() it when the scenario's time begins. Each fault that acts writes a record of kind fault:
+// actor "faults", subject where, text what. It says "healed" once all faults have ended. Faults
+// that wait at one port are asked in the order of the plan; the first that acts decides, all count.
+class FaultInjector final : public WorldFaults {
+ public:
+  // The loop outlives the injector, the injector the world.
+  FaultInjector(Loop& loop, FaultPlan plan);
+  ~FaultInjector() override;
+
+  void attach(World& world, RuntimePorts ports);
+  // The moment that `at` counts from; what was counted before does not count.
+  void start();
+  // All faults end, and none begins any more: what was taken away comes back.
+  void heal();
+  bool healed() const;
+  // The world is about to end: its components may not be touched any more.
+  void detach();
+
+  const Census& census() const;
+  // How often each fault of the plan has acted.
+  const std::vector<std::int64_t>& acted() const;
+
+  PodRuntime& wrap(PodRuntime& runtime) override;
+  api::CallVerdict on_call(const api::Caller& caller, const api::Request& request) override;
+  void on_answer(const api::Caller& caller, const api::Request& request,
+                 const Result<api::Response>& answer) override;
+  api::EventVerdict on_event(const api::Caller& caller, const KindInfo& kind,
+                             const api::WatchEvent& event) override;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,195 @@
+#include "scenario/faults/node_outage.hpp"
+
+#include <algorithm>
+
+#include "cluster/scheduler/matching.hpp"
+#include "objects/core_v1.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+constexpr std::string_view actor = "kube-controller-manager";
+constexpr std::string_view unreachable = "node.kubernetes.io/unreachable";
+constexpr std::string_view silent_reason = "NodeStatusUnknown";
+constexpr std::string_view silent_message = "Kubelet stopped posting node status.";
+
+struct ReadyWords {
+  std::string_view type, status, reason, message;
+};
+// What a kubelet posts.
+constexpr ReadyWords healthy[] = {
+    {"MemoryPressure", "False", "KubeletHasSufficientMemory",
+     "kubelet has sufficient memory available"},
+    {"DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
+    {"PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"},
+    {"Ready", "True", "KubeletReady", "kubelet is posting ready status"},
+};
+
+bool has_ended(const Pod& pod) {
+  return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
+}
+
+bool is_ready(const Node& node) {
+  return std::any_of(node.status.conditions.begin(), node.status.conditions.end(),
+                     [](const Condition& c) { return c.type_ == "Ready" && c.status == "True"; });
+}
+
+// How long a pod stays on an unreachable node; nothing: for ever.
+std::optional<Duration> toleration_of(const Pod& pod) {
+  const Taint taint{std::string(unreachable), {}, "NoExecute", {}};
+  std::optional<Duration> shortest;
+  bool tolerated = false, for_ever = false;
+  for (const Toleration& toleration : pod.spec->tolerations) {
+    PodSpec one;
+    one.tolerations = {toleration};
+    if (!scheduler::tolerates(one, taint)) continue;
+    tolerated = true;
+    if (!toleration.tolerationSeconds) {
+      for_ever = true;
+      continue;
+    }
+    const Duration lasts =
+        std::chrono::seconds(std::max<std::int64_t>(0, *toleration.tolerationSeconds));
+    shortest = shortest ? std::min(*shortest, lasts) : lasts;
+  }
+  if (!tolerated) return Duration::zero();
+  return for_ever && !shortest ? std::nullopt : shortest;
+}
+
+template <class T>
+std::shared_ptr<T> copy_of(const ObjectPtr& object) {
+  return std::static_pointer_cast<T>(object->clone());
+}
+
+}  // namespace
+
+NodeOutage::NodeOutage(World& world, Lane lane, std::string node, bool deleted, OutageTimes times)
+    : world_(world), lane_(lane), node_(std::move(node)), deleted_(deleted) {
+  world_.stop_kubelet(node_);
+  for (const auto& pod : pods())
+    if (!pod->status.podIP.empty()) addresses_.push_back(pod->status.podIP);
+  if (deleted_) {
+    // PodGC does the rest.
+    if (const ObjectPtr object = world_.find(Node::info(), "", node_))
+      static_cast<void>(world_.call(api::remove(*object), "user"));
+    return;
+  }
+  unknown_ = world_.loop().after(lane_, times.until_unknown, [this] { unknown(); });
+}
+
+std::vector<std::shared_ptr<const Pod>> NodeOutage::pods() const {
+  std::vector<std::shared_ptr<const Pod>> found;
+  for (const ObjectPtr& object : world_.objects(Pod::info(), "")) {
+    auto pod = as<Pod>(object);
+    if (pod->spec->nodeName == node_) found.push_back(std::move(pod));
+  }
+  return found;
+}
+
+// With no node left that is Ready nobody is evicted: then it is the control plane that is cut off.
+bool NodeOutage::others_ready() const {
+  const auto nodes = world_.objects(Node::info(), "");
+  return std::any_of(nodes.begin(), nodes.end(), [this](const ObjectPtr& object) {
+    return object->metadata.name != node_ && is_ready(*as<Node>(*object));
+  });
+}
+
+void NodeOutage::unknown() {
+  const bool evicts = others_ready();
+  mark_node();
+  mark_pods();
+  if (evicts) evict_later();
+}
+
+void NodeOutage::mark_node() {
+  const ObjectPtr object = world_.find(Node::info(), "", node_);
+  if (!object) return;
+  const Time now = world_.loop().now();
+  auto tainted = copy_of<Node>(object);
+  tainted->spec.taints.push_back({std::string(unreachable), {}, "NoSchedule", now});
+  if (others_ready())
+    tainted->spec.taints.push_back({std::string(unreachable), {}, "NoExecute", now});
+  const auto written = world_.call(api::update(tainted), actor);
+  if (!written) return;
+  auto silent = copy_of<Node>(written->object);
+  for (Condition& condition : silent->status.conditions) {
+    condition.status = "Unknown";
+    condition.reason = silent_reason;
+    condition.message = silent_message;
+    condition.lastTransitionTime = now;
+  }
+  static_cast<void>(world_.call(api::update(silent, "status"), actor));
+}
+
+void NodeOutage::mark_pods() {
+  for (const auto& pod : pods()) {
+    if (has_ended(*pod)) continue;
+    auto unready = copy_of<Pod>(pod);
+    bool changed = false;
+    for (PodCondition& condition : unready->status.conditions) {
+      if (condition.type_ != "Ready" || condition.status != "True") continue;
+      condition.status = "False";
+      condition.lastTransitionTime = world_.loop().now().floor_seconds();
+      changed = true;
+    }
+    if (changed) static_cast<void>(world_.call(api::update(unready, "status"), actor));
+  }
+}
+
+void NodeOutage::evict_later() {
+  for (const auto& pod : pods()) {
+    const auto tolerated = toleration_of(*pod);
+    if (!tolerated || has_ended(*pod) || pod->metadata.deletionTimestamp) continue;
+    evictions_.push_back(world_.loop().after(
+        lane_, *tolerated,
+        [this, key = key_of(pod->metadata), uid = pod->metadata.uid] { evict(key, uid); }));
+  }
+}
+
+void NodeOutage::evict(const std::string& key, const std::string& uid) {
+  const std::size_t slash = key.find('/');
+  const ObjectPtr object = world_.find(Pod::info(), key.substr(0, slash), key.substr(slash + 1));
+  if (!object || object->metadata.uid != uid || object->metadata.deletionTimestamp) return;
+  auto marked = copy_of<Pod>(object);
+  PodCondition disrupted;
+  disrupted.type_ = "DisruptionTarget";
+  disrupted.observedGeneration = marked->metadata.generation;
+  disrupted.status = "True";
+  disrupted.lastTransitionTime = world_.loop().now().floor_seconds();
+  disrupted.reason = "DeletionByTaintManager";
+  disrupted.message = "Taint manager: deleting due to NoExecute taint";
+  marked->status.conditions.push_back(std::move(disrupted));
+  static_cast<void>(world_.call(api::update(marked, "status"), actor));
+  static_cast<void>(world_.call(api::remove(*object), actor));
+}
+
+void NodeOutage::return_back() {
+  unknown_.cancel();
+  evictions_.clear();
+  if (deleted_) {
+    for (const NodeOptions& options : world_.options().nodes)
+      if (options.name == node_) static_cast<void>(world_.add_node(options));
+    world_.start_kubelet(node_);
+    return;
+  }
+  if (const ObjectPtr object = world_.find(Node::info(), "", node_)) {
+    const Time now = world_.loop().now();
+    auto clean = copy_of<Node>(object);
+    std::erase_if(clean->spec.taints, [](const Taint& taint) { return taint.key == unreachable; });
+    const auto written = world_.call(api::update(clean), actor);
+    auto ready = copy_of<Node>(written ? written->object : object);
+    for (Condition& condition : ready->status.conditions) {
+      for (const ReadyWords& words : healthy) {
+        if (condition.type_ != words.type || condition.status == words.status) continue;
+        condition.status = words.status;
+        condition.reason = words.reason;
+        condition.message = words.message;
+        condition.lastTransitionTime = now;
+      }
+    }
+    static_cast<void>(world_.call(api::update(ready, "status"), "kubelet"));
+  }
+  world_.start_kubelet(node_);
+}
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,53 @@
+// A node that is gone for a while, and what the cluster makes of it: the part of the node
+// life-cycle and taint-eviction controllers that a silent kubelet sets in motion
+// (spec/kubernetes.md §2.12).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/loop.hpp"
+#include "scenario/world.hpp"
+
+namespace ddptwin::scenario {
+
+struct OutageTimes {
+  Duration until_unknown = std::chrono::seconds(50);  // node-monitor-grace-period of 1.36
+};
+
+// One outage of one node, from its making to return_back(). It touches the API as
+// kube-controller-manager and the kubelet's process, nothing else; what becomes of the containers
+// and the network is its owner's.
+class NodeOutage {
+ public:
+  // The world outlives it. `deleted`: the Node object goes too, and a new one comes back.
+  NodeOutage(World& world, Lane lane, std::string node, bool deleted, OutageTimes times = {});
+
+  // The kubelet is back: the Node is Ready at once, and pods whose eviction was pending stay.
+  void return_back();
+
+  // Addresses of the node's pods when it went.
+  const std::vector<std::string>& addresses() const { return addresses_; }
+
+ private:
+  void unknown();
+  void mark_node();
+  void mark_pods();
+  void evict_later();
+  void evict(const std::string& key, const std::string& uid);
+  bool others_ready() const;
+  std::vector<std::shared_ptr<const Pod>> pods() const;
+
+  World& world_;
+  Lane lane_;
+  std::string node_;
+  bool deleted_;
+  std::vector<std::string> addresses_{};
+  Timer unknown_{};
+  std::vector<Timer> evictions_{};
+};
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,122 @@
+#include "scenario/faults/runtime_tap.hpp"
+
+namespace ddptwin::scenario {
+
+bool RunningContainer::is_of(std::string_view wanted) const {
+  const std::size_t slash = wanted.find('/');
+  if (slash == wanted.npos) return wanted == pod;
+  return wanted.substr(0, slash) == namespace_ && wanted.substr(slash + 1) == pod;
+}
+
+RuntimeTap::RuntimeTap(PodRuntime& next, OnStart on_start, OnLine on_line)
+    : next_(next), on_start_(std::move(on_start)), on_line_(std::move(on_line)) {
+  next_.listen([this, alive = std::weak_ptr<int>(alive_)](const RuntimeEvent& event) {
+    if (!alive.expired()) on_event(event);
+  });
+}
+
+void RuntimeTap::on_event(const RuntimeEvent& event) {
+  if (event.kind == RuntimeEvent::Kind::container_exited) running_.erase(event.container);
+  // A container may print before its start is answered.
+  const auto known = containers_.find(event.container);
+  if (event.kind == RuntimeEvent::Kind::log_line && known != containers_.end())
+    on_line_(known->second, event.line);
+  for (const auto& listener : listeners_) listener(event);
+}
+
+void RuntimeTap::run_sandbox(SandboxConfig config, Done<SandboxStatus> done) {
+  RunningContainer pod;
+  pod.namespace_ = config.namespace_;
+  pod.pod = config.name;
+  pod.node = config.node;
+  next_.run_sandbox(std::move(config),
+                    [this, alive = std::weak_ptr<int>(alive_), pod = std::move(pod),
+                     done = std::move(done)](Result<SandboxStatus> status) mutable {
+                      if (!alive.expired() && status) sandboxes_[status->id] = std::move(pod);
+                      done(std::move(status));
+                    });
+}
+
+void RuntimeTap::stop_sandbox(const SandboxId& id, Done<void> done) {
+  next_.stop_sandbox(id, std::move(done));
+}
+
+void RuntimeTap::remove_sandbox(const SandboxId& id) {
+  sandboxes_.erase(id);
+  next_.remove_sandbox(id);
+}
+
+std::optional<ImageStatus> RuntimeTap::image(const std::string& reference) {
+  return next_.image(reference);
+}
+
+void RuntimeTap::pull_image(const std::string& reference, const SandboxConfig& sandbox,
+                            Done<ImageStatus> done) {
+  next_.pull_image(reference, sandbox, std::move(done));
+}
+
+void RuntimeTap::create_container(const SandboxId& sandbox, ContainerConfig config,
+                                  Done<ContainerId> done) {
+  RunningContainer container;
+  if (const auto at = sandboxes_.find(sandbox); at != sandboxes_.end()) container = at->second;
+  container.name = config.name;
+  next_.create_container(
+      sandbox, std::move(config),
+      [this, alive = std::weak_ptr<int>(alive_), container = std::move(container),
+       done = std::move(done)](Result<ContainerId> id) mutable {
+        if (!alive.expired() && id) {
+          container.id = *id;
+          containers_[*id] = std::move(container);
+        }
+        done(std::move(id));
+      });
+}
+
+void RuntimeTap::start_container(const ContainerId& id, Done<void> done) {
+  next_.start_container(id, [this, alive = std::weak_ptr<int>(alive_), id,
+                             done = std::move(done)](Result<void> result) mutable {
+    const bool known = !alive.expired() && result && containers_.contains(id);
+    // It may have ended already.
+    const auto report = known ? next_.report(id) : std::nullopt;
+    if (report && report->phase == ContainerPhase::running) {
+      running_[id] = containers_[id];
+      on_start_(running_[id]);
+    }
+    done(std::move(result));
+  });
+}
+
+void RuntimeTap::stop_container(const ContainerId& id, std::int64_t grace_period, Done<void> done) {
+  next_.stop_container(id, grace_period, std::move(done));
+}
+
+void RuntimeTap::remove_container(const ContainerId& id) {
+  containers_.erase(id);
+  running_.erase(id);
+  next_.remove_container(id);
+}
+
+void RuntimeTap::exec(const ContainerId& id, std::vector<std::string> command, Duration timeout,
+                      Done<ExecResult> done) {
+  next_.exec(id, std::move(command), timeout, std::move(done));
+}
+
+std::optional<ContainerReport> RuntimeTap::report(const ContainerId& id) const {
+  return next_.report(id);
+}
+
+std::string RuntimeTap::log_tail(const ContainerId& id, std::size_t lines,
+                                 std::size_t bytes) const {
+  return next_.log_tail(id, lines, bytes);
+}
+
+void RuntimeTap::update_volume(const std::string& pod_uid,
+                               std::shared_ptr<const VolumeSource> source) {
+  next_.update_volume(pod_uid, std::move(source));
+}
+
+void RuntimeTap::listen(std::function<void(const RuntimeEvent&)> listener) {
+  listeners_.push_back(std::move(listener));
+}
+
+}  // namespace ddptwin::scenario
