@@ -2,154 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <string_view>
-#include <vector>
+#include "objects/image_reference.hpp"
 
 namespace ddptwin::kubelet {
-namespace {
-
-constexpr std::size_t max_path = 255;
-constexpr std::size_t max_tag = 128;
-constexpr std::size_t identifier_length = 64;
-constexpr std::size_t min_digest = 32;
-constexpr std::string_view bad_format = "invalid reference format";
-
-bool is_lower_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-bool is_alnum(char c) { return is_lower_alnum(c) || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-bool is_word(char c) { return is_alnum(c) || c == '_'; }
-
-template <class Test>
-bool all(std::string_view text, Test test) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), test);
-}
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t at = 0;;) {
-    const std::size_t end = text.find(separator, at);
-    parts.push_back(text.substr(at, end - at));
-    if (end == std::string_view::npos) return parts;
-    at = end + 1;
-  }
-}
-
-// Letters and digits, parted by '.', '_', '__' or any number of '-'.
-bool is_path_component(std::string_view text) {
-  if (text.empty() || !is_lower_alnum(text.front()) || !is_lower_alnum(text.back())) return false;
-  for (std::size_t at = 0; at < text.size();) {
-    if (is_lower_alnum(text[at])) {
-      ++at;
-      continue;
-    }
-    const std::size_t next = text.find_first_of("abcdefghijklmnopqrstuvwxyz0123456789", at);
-    const std::string_view separator = text.substr(at, next - at);
-    const bool dashes = all(separator, [](char c) { return c == '-'; });
-    if (!dashes && separator != "." && separator != "_" && separator != "__") return false;
-    at = next;
-  }
-  return true;
-}
-
-bool is_domain(std::string_view text) {
-  if (const std::size_t colon = text.rfind(':');
-      colon != std::string_view::npos && !text.ends_with(']')) {
-    if (!all(text.substr(colon + 1), is_digit)) return false;
-    text = text.substr(0, colon);
-  }
-  if (text.starts_with('[') && text.ends_with(']'))
-    return all(text.substr(1, text.size() - 2), [](char c) { return is_hex(c) || c == ':'; });
-  const std::vector<std::string_view> labels = split(text, '.');
-  return std::all_of(labels.begin(), labels.end(), [](std::string_view label) {
-    return all(label, [](char c) { return is_alnum(c) || c == '-'; }) && is_alnum(label.front()) &&
-           is_alnum(label.back());
-  });
-}
-
-bool is_tag(std::string_view text) {
-  return text.size() <= max_tag &&
-         all(text, [](char c) { return is_word(c) || c == '.' || c == '-'; }) &&
-         is_word(text.front());
-}
-
-bool is_digest(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos || !is_alnum(text.front())) return false;
-  const std::string_view hex = text.substr(colon + 1);
-  return hex.size() >= min_digest && all(hex, is_hex);
-}
-
-struct Reference {
-  std::string domain{};
-  std::string path{};
-  std::string tag{};
-  std::string digest{};
-  bool has_tag = false;
-  bool has_digest = false;
-};
-
-bool names_a_registry(std::string_view first) {
-  return first.find_first_of(".:") != std::string_view::npos || first == "localhost" ||
-         std::any_of(first.begin(), first.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
-}
-
-// Cuts a name into its parts, Docker Hub's short forms written out; nothing is checked.
-Reference cut(std::string_view image) {
-  Reference out;
-  const std::size_t slash = image.find('/');
-  std::string rest(image);
-  out.domain = "docker.io";
-  if (slash != std::string_view::npos && names_a_registry(image.substr(0, slash))) {
-    out.domain = image.substr(0, slash);
-    rest = image.substr(slash + 1);
-  }
-  if (out.domain == "docker.io" && rest.find('/') == std::string::npos) rest = "library/" + rest;
-  if (const std::size_t at = rest.find('@'); at != std::string::npos) {
-    out.has_digest = true;
-    out.digest = rest.substr(at + 1);
-    rest.resize(at);
-  }
-  if (const std::size_t colon = rest.find(':'); colon != std::string::npos) {
-    out.has_tag = true;
-    out.tag = rest.substr(colon + 1);
-    rest.resize(colon);
-  }
-  out.path = rest;
-  return out;
-}
-
-// Empty: the reference is good.
-std::string fault_of(const std::string& image, const Reference& reference) {
-  if (image.size() == identifier_length &&
-      all(image, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }))
-    return fmt::format("invalid repository name ({}), cannot specify 64-byte hexadecimal strings",
-                       image);
-  if (std::any_of(reference.path.begin(), reference.path.end(),
-                  [](char c) { return c >= 'A' && c <= 'Z'; }))
-    return fmt::format("{}: repository name ({}) must be lowercase", bad_format, reference.path);
-  const std::vector<std::string_view> components = split(reference.path, '/');
-  const bool good = is_domain(reference.domain) &&
-                    std::all_of(components.begin(), components.end(), is_path_component) &&
-                    (!reference.has_tag || is_tag(reference.tag)) &&
-                    (!reference.has_digest || is_digest(reference.digest));
-  if (!good) return std::string(bad_format);
-  if (reference.path.size() > max_path)
-    return fmt::format("repository name must not be more than {} characters", max_path);
-  return "";
-}
-
-}  // namespace
 
 Result<std::string> with_default_tag(const std::string& image) {
-  const Reference reference = cut(image);
-  if (const std::string fault = fault_of(image, reference); !fault.empty())
+  const ImageReference reference = ImageReference::cut(image);
+  if (const std::string fault = image_reference_fault(image, reference); !fault.empty())
     return fail(Reason::invalid,
                 fmt::format("Failed to apply default image tag \"{0}\": couldn't parse image name "
                             "\"{0}\": {1}",
                             image, fault));
-  return reference.has_tag || reference.has_digest ? image : image + ":latest";
+  return reference.tag || reference.digest ? image : image + ":latest";
 }
 
 }  // namespace ddptwin::kubelet

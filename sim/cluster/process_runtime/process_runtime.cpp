@@ -9,6 +9,7 @@
 
 #include "cluster/process_runtime/open_files.hpp"
 #include "cluster/process_runtime/runtime_state.hpp"
+#include "objects/image_reference.hpp"
 
 namespace ddptwin {
 namespace {
@@ -67,7 +68,7 @@ ProcessRuntime::ProcessRuntime(RealLoop& loop,
 ProcessRuntime::~ProcessRuntime() = default;
 
 void ProcessRuntime::add_image(const std::string& reference, Image image) {
-  images_.insert_or_assign(normalised(reference), KnownImage{std::move(image)});
+  images_.insert_or_assign(canonical_image(reference), KnownImage{std::move(image)});
 }
 
 std::string ProcessRuntime::new_id(const std::string& of) { return hex_name(of, ++ids_); }
@@ -178,23 +179,22 @@ void ProcessRuntime::sandbox_died(const SandboxId& id) {
 // --- images ---
 
 std::optional<ImageStatus> ProcessRuntime::image(const std::string& reference) {
-  const auto found = images_.find(normalised(reference));
+  const auto found = images_.find(canonical_image(reference));
   if (found == images_.end() || !found->second.made) return std::nullopt;
   return image_status(found->first);
 }
 
 void ProcessRuntime::pull_image(const std::string& reference, const SandboxConfig&,
                                 Done<ImageStatus> done) {
-  const std::string name = normalised(reference);
+  const std::string name = canonical_image(reference);
   const auto found = images_.find(name);
   if (found == images_.end()) {
-    const std::string full = "docker.io/library/" + name;
     return answer(loop_, lane_, std::move(done),
                   Result<ImageStatus>(
                       fail(Reason::not_found,
                            fmt::format("failed to pull and unpack image \"{0}\": failed to resolve "
                                        "reference \"{0}\": {0}: not found",
-                                       full),
+                                       name),
                            "NotFound")));
   }
   if (found->second.made) {

@@ -105,7 +105,7 @@ class ProcessRuntime final : public PodRuntime {
   Lane lane_;
   std::uint64_t ids_ = 0;
   PodAddresses addresses_;
-  std::map<std::string, KnownImage> images_;  // by normalised reference
+  std::map<std::string, KnownImage> images_;  // by canonical_image()
   std::map<SandboxId, std::unique_ptr<Sandbox>> sandboxes_;
   std::map<ContainerId, std::unique_ptr<Container>> containers_;
   std::map<std::string, std::unique_ptr<Command>> commands_;

@@ -9,6 +9,7 @@
 
 #include "cluster/process_runtime/runtime_state.hpp"
 #include "cluster/process_runtime/utf8.hpp"
+#include "objects/image_reference.hpp"
 
 namespace ddptwin {
 namespace {
@@ -184,7 +185,7 @@ void ProcessRuntime::create_container(const SandboxId& sandbox, ContainerConfig 
 sandbox::StartContainer ProcessRuntime::start_request(const Container& container) {
   const ContainerConfig& config = container.config;
   const std::string image =
-      normalised(config.user_image.empty() ? config.image : config.user_image);
+      canonical_image(config.user_image.empty() ? config.image : config.user_image);
   const auto known = images_.find(image);
   const Image none;
   const Image& described = known != images_.end() ? known->second.image : none;

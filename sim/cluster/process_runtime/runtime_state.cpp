@@ -5,6 +5,8 @@
 
 #include <boost/json.hpp>
 
+#include "objects/image_reference.hpp"
+
 namespace ddptwin {
 namespace {
 
@@ -33,23 +35,9 @@ Error lost_error() {
   return Error{Reason::io, "Unavailable", std::string(sandbox::SupervisorClient::died), nullptr, 0};
 }
 
-std::string normalised(std::string reference) {
-  for (const std::string_view prefix : {"docker.io/library/", "docker.io/"}) {
-    if (reference.starts_with(prefix)) reference.erase(0, prefix.size());
-  }
-  if (const std::size_t digest = reference.find('@'); digest != std::string::npos) {
-    reference.erase(digest);
-  }
-  const std::size_t slash = reference.rfind('/');
-  const std::size_t name = slash == std::string::npos ? 0 : slash;
-  if (reference.find(':', name) == std::string::npos) reference += ":latest";
-  return reference;
-}
-
-ImageStatus image_status(const std::string& normalised_reference) {
-  const std::string digest = "sha256:" + hex_name(normalised_reference, 0);
-  const std::string name = normalised_reference.substr(0, normalised_reference.rfind(':'));
-  return ImageStatus{name + "@" + digest, digest, 0};
+ImageStatus image_status(const std::string& canonical) {
+  const std::string digest = "sha256:" + hex_name(canonical, 0);
+  return ImageStatus{ImageReference::cut(canonical).repository() + "@" + digest, digest, 0};
 }
 
 std::string hex_name(const std::string& of, std::uint64_t number) {

@@ -71,9 +71,8 @@ void answer(Loop& loop, Lane lane, Done<T> done, Result<T> result) {
 Error error_of(const sandbox::Reply& reply);
 // What all is answered with once the supervisor is gone.
 Error lost_error();
-// "busybox", "busybox:latest" and "docker.io/library/busybox:latest" are one image.
-std::string normalised(std::string reference);
-ImageStatus image_status(const std::string& normalised_reference);
+// Of an image by its canonical name (objects/image_reference.hpp).
+ImageStatus image_status(const std::string& canonical);
 // 64 hexadecimal digits, as containerd names what it makes; another for each number.
 std::string hex_name(const std::string& of, std::uint64_t number);
 // Whether the CRI's namespace options ask for one PID namespace per pod: `pid` is POD, which is 0
