@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/json.hpp>
 
 #include "objects/codec.hpp"
@@ -71,38 +72,46 @@ std::string to_shown_json(const T& value) {
   return boost::json::serialize(to_json(value));
 }
 
-void immutable(ErrorList& causes, std::string_view field, bool same, std::string shown_value) {
-  if (!same)
-    causes.push_back(
-        invalid("metadata." + std::string(field), std::move(shown_value), "field is immutable"));
+template <class T>
+void immutable(ErrorList& causes, std::string_view field, const T& now, const T& then,
+               std::string (*show)(const T&)) {
+  if (now == then) return;
+  causes.push_back(invalid("metadata." + std::string(field), show(now), "field is immutable"));
 }
 
 }  // namespace
 
+std::string summary_of(const ErrorList& causes) {
+  std::vector<std::string> seen;
+  for (const ErrorCause& cause : causes) {
+    std::string one = cause.field + ": " + cause.message;
+    // Two validators that find the same mistake say it once.
+    if (std::find(seen.begin(), seen.end(), one) == seen.end()) seen.push_back(std::move(one));
+  }
+  if (seen.size() == 1) return seen.front();
+  return fmt::format("[{}]", fmt::join(seen, ", "));
+}
+
 std::string quoted(std::string_view text) {
+  struct Escape {
+    char byte;
+    std::string_view shown;
+  };
+  static constexpr std::array escapes{
+      Escape{'"', "\\\""}, Escape{'\\', "\\\\"}, Escape{'\a', "\\a"},
+      Escape{'\b', "\\b"}, Escape{'\f', "\\f"},  Escape{'\n', "\\n"},
+      Escape{'\r', "\\r"}, Escape{'\t', "\\t"},  Escape{'\v', "\\v"}};
   std::string out = "\"";
   for (const char c : text) {
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      default:
-        out += static_cast<unsigned char>(c) < 0x20
-                   ? fmt::format("\\x{:02x}", static_cast<unsigned>(c))
-                   : std::string(1, c);
-    }
+    const auto escape = std::find_if(escapes.begin(), escapes.end(),
+                                     [c](const Escape& row) { return row.byte == c; });
+    const auto byte = static_cast<unsigned char>(c);
+    if (escape != escapes.end())
+      out += escape->shown;
+    else if (byte < ' ' || byte == 0x7f)
+      out += fmt::format("\\x{:02x}", byte);
+    else
+      out += c;
   }
   return out + "\"";
 }
@@ -287,10 +296,15 @@ ErrorList validate_finalizers(const std::vector<std::string>& finalizers) {
   return out;
 }
 
-ErrorList validate_common(const ObjectMeta& meta) {
-  ErrorList out = validate_labels(*meta.labels, "metadata.labels");
-  append(out, validate_annotations(*meta.annotations, "metadata.annotations"));
-  append(out, validate_owners(*meta.ownerReferences));
+// What is shared with a stored object was judged when that was stored.
+ErrorList validate_common(const ObjectMeta& meta, const ObjectMeta* old) {
+  ErrorList out;
+  if (old == nullptr || !meta.labels.same_as(old->labels))
+    append(out, validate_labels(*meta.labels, "metadata.labels"));
+  if (old == nullptr || !meta.annotations.same_as(old->annotations))
+    append(out, validate_annotations(*meta.annotations, "metadata.annotations"));
+  if (old == nullptr || !meta.ownerReferences.same_as(old->ownerReferences))
+    append(out, validate_owners(*meta.ownerReferences));
   append(out, validate_finalizers(meta.finalizers));
   return out;
 }
@@ -313,13 +327,13 @@ ErrorList validate_metadata(const Object& object, NameRule name_rule) {
   else
     for (const std::string& problem : rule(meta.name))
       out.push_back(invalid("metadata.name", quoted(meta.name), problem));
-  append(out, validate_common(meta));
+  append(out, validate_common(meta, nullptr));
   return out;
 }
 
 ErrorList validate_metadata_update(const Object& updated, const Object& old) {
   const ObjectMeta &now = updated.metadata, &then = old.metadata;
-  ErrorList out = validate_common(now);
+  ErrorList out = validate_common(now, &then);
   if (then.deletionTimestamp) {
     std::vector<std::string> added;
     for (const std::string& name : now.finalizers)
@@ -333,13 +347,12 @@ ErrorList validate_metadata_update(const Object& updated, const Object& old) {
                       "finalizers []string{{{}}}",
                       fmt::join(added, ", "))));
   }
-  immutable(out, "name", now.name == then.name, quoted(now.name));
-  immutable(out, "namespace", now.namespace_ == then.namespace_, quoted(now.namespace_));
-  immutable(out, "uid", now.uid == then.uid, quoted(now.uid));
-  immutable(out, "creationTimestamp", now.creationTimestamp == then.creationTimestamp,
-            shown_time(now.creationTimestamp));
-  immutable(out, "deletionTimestamp", now.deletionTimestamp == then.deletionTimestamp,
-            shown_time(now.deletionTimestamp));
+  const auto text = [](const std::string& value) { return quoted(value); };
+  immutable<std::string>(out, "name", now.name, then.name, text);
+  immutable<std::string>(out, "namespace", now.namespace_, then.namespace_, text);
+  immutable<std::string>(out, "uid", now.uid, then.uid, text);
+  immutable(out, "creationTimestamp", now.creationTimestamp, then.creationTimestamp, &shown_time);
+  immutable(out, "deletionTimestamp", now.deletionTimestamp, then.deletionTimestamp, &shown_time);
   return out;
 }
 

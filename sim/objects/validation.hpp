@@ -19,7 +19,9 @@ ErrorCause not_found(std::string field, std::string_view shown_value);
 ErrorCause too_long(std::string field, std::size_t limit);
 ErrorCause not_supported(std::string field, std::string_view shown_value,
                          const std::vector<std::string_view>& supported);
-// Go's %q.
+// Causes as one text: "field: message", several in brackets, equal ones once.
+std::string summary_of(const ErrorList& causes);
+// Go's %q of a byte string: what is printable stays, UTF-8 too.
 std::string quoted(std::string_view text);
 // A string map as the API shows it: {"a":"b"}.
 std::string shown(const StringMap& map);

@@ -87,5 +87,10 @@ TEST(PodUpdate, ChangesImagesAndLittleElse) {
       "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"));
 }
 
+TEST(Validation, QuotesTextAsGoDoes) {
+  EXPECT_EQ(quoted("a\"b\\c\n\t\r\a\b\f\v\x01\x7f\u00e9"),
+            "\"a\\\"b\\\\c\\n\\t\\r\\a\\b\\f\\v\\x01\\x7f\u00e9\"");
+}
+
 }  // namespace
 }  // namespace ddptwin

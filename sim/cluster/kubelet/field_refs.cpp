@@ -7,6 +7,7 @@
 
 #include "cluster/kubelet/env.hpp"
 #include "cluster/kubelet/resources.hpp"
+#include "objects/validation.hpp"
 
 namespace ddptwin::kubelet {
 namespace {
@@ -41,53 +42,11 @@ constexpr std::array field_rows{
     FieldRow{"status.podIPs", [](const PodContext& c) { return joined(c.pod_ips); }},
 };
 
-// Go's %q of a byte string: what is printable stays, UTF-8 too.
-std::string go_quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\a':
-        out += "\\a";
-        break;
-      case '\b':
-        out += "\\b";
-        break;
-      case '\f':
-        out += "\\f";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      case '\v':
-        out += "\\v";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f')
-          out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-        else
-          out += c;
-    }
-  }
-  return out + '"';
-}
-
 std::string map_lines(const StringMap& map) {
   std::string out;
   for (const auto& [key, value] : map) {
     if (!out.empty()) out += '\n';
-    out += key + "=" + go_quoted(value);
+    out += key + "=" + quoted(value);
   }
   return out;
 }
