@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "objects/base64.hpp"
+
 namespace ddptwin {
 namespace {
 
@@ -120,53 +122,6 @@ T& ref(void* to) {
 template <class T>
 const T& ref(const void* from) {
   return *static_cast<const T*>(from);
-}
-
-constexpr std::string_view base64_alphabet =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-std::string to_base64(const std::vector<std::uint8_t>& bytes) {
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t chunk = static_cast<std::uint32_t>(bytes[i]) << 16;
-    if (i + 1 < bytes.size()) chunk |= static_cast<std::uint32_t>(bytes[i + 1]) << 8;
-    if (i + 2 < bytes.size()) chunk |= bytes[i + 2];
-    text.push_back(base64_alphabet[(chunk >> 18) & 63]);
-    text.push_back(base64_alphabet[(chunk >> 12) & 63]);
-    text.push_back(i + 1 < bytes.size() ? base64_alphabet[(chunk >> 6) & 63] : '=');
-    text.push_back(i + 2 < bytes.size() ? base64_alphabet[chunk & 63] : '=');
-  }
-  return text;
-}
-
-// Go's StdEncoding: padding is a must, line breaks are skipped. The error is the index of the bad
-// byte.
-tl::expected<std::vector<std::uint8_t>, std::size_t> from_base64(std::string_view text) {
-  std::vector<std::uint8_t> bytes;
-  std::uint32_t chunk = 0;
-  int held = 0, padding = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\n' || c == '\r') continue;
-    if (c == '=') {
-      if (held < 2 || held + padding >= 4) return tl::make_unexpected(i);
-      ++padding;
-      continue;
-    }
-    const auto digit = base64_alphabet.find(c);
-    if (digit == std::string_view::npos || padding > 0) return tl::make_unexpected(i);
-    chunk = (chunk << 6) | static_cast<std::uint32_t>(digit);
-    if (++held == 4) {
-      for (const int shift : {16, 8, 0}) bytes.push_back(static_cast<std::uint8_t>(chunk >> shift));
-      chunk = 0;
-      held = 0;
-    }
-  }
-  if (held == 0 && padding == 0) return bytes;
-  if (held + padding != 4) return tl::make_unexpected(text.size());
-  bytes.push_back(static_cast<std::uint8_t>(chunk >> (held == 2 ? 4 : 10)));
-  if (held == 3) bytes.push_back(static_cast<std::uint8_t>(chunk >> 2));
-  return bytes;
 }
 
 Status decode_scalar(const Type& type, void* to, const Json& value, const std::string& path) {
