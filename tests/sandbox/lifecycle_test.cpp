@@ -38,6 +38,67 @@ TEST_F(LifecycleTest, a_killed_main_process_is_137) {
   EXPECT_EQ(wait_for_end(*id).exit_code, 137);
 }
 
+// The loop's context in which the end of a container is told: the record that led to it.
+struct CauseOfEnd {
+  RealLoop& loop;
+  std::optional<std::uint64_t> cause{};
+
+  CauseOfEnd(RealLoop& real_loop, ProcessRuntime& runtime) : loop(real_loop) {
+    runtime.listen([this](const RuntimeEvent& event) {
+      if (event.kind == RuntimeEvent::Kind::container_exited) cause = loop.context();
+    });
+  }
+};
+
+TEST_F(LifecycleTest, an_end_is_put_down_to_who_sent_the_signal) {
+  constexpr std::uint64_t record = 42;
+  using End = std::function<void(const SandboxId&, const ContainerId&)>;
+  const End ends[] = {
+      [&](const auto&, const auto& id) {
+        runtime->signal_container(id, SIGKILL, [](const Result<void>&) {});
+      },
+      [&](const auto&, const auto& id) {
+        runtime->stop_container(id, 0, [](const Result<void>&) {});
+      },
+      [&](const auto& pod, const auto&) { runtime->stop_sandbox(pod, [](const Result<void>&) {}); },
+  };
+  for (const End& end : ends) {
+    CauseOfEnd told(loop, *runtime);
+    const SandboxStatus pod = run_pod();
+    const auto id = start_shell(pod.id, "echo up; exec sleep 1000");
+    ASSERT_TRUE(id) << id.error().text();
+    ASSERT_TRUE(wait_for_line(*id, "up"));
+    loop.set_context(record);
+    end(pod.id, *id);
+    loop.set_context(0);
+    ASSERT_TRUE(until([&] { return told.cause.has_value(); }));
+    EXPECT_EQ(*told.cause, record);
+    runtime->listen({});
+  }
+}
+
+TEST_F(LifecycleTest, an_end_by_itself_has_no_cause) {
+  CauseOfEnd told(loop, *runtime);
+  const auto id = start_shell(run_pod().id, "true");
+  ASSERT_TRUE(id) << id.error().text();
+  ASSERT_TRUE(until([&] { return told.cause.has_value(); }));
+  EXPECT_EQ(*told.cause, 0U);
+  runtime->listen({});
+}
+
+TEST_F(LifecycleTest, answers_come_in_the_context_of_their_question) {
+  constexpr std::uint64_t record = 43;
+  std::optional<std::uint64_t> cause;
+  SandboxConfig config;
+  config.uid = "asked";
+  config.hostname = "asked";
+  loop.set_context(record);
+  runtime->run_sandbox(config, [&](const Result<SandboxStatus>&) { cause = loop.context(); });
+  loop.set_context(0);
+  ASSERT_TRUE(until([&] { return cause.has_value(); }));
+  EXPECT_EQ(*cause, record);
+}
+
 TEST_F(LifecycleTest, stopping_sends_sigterm_which_a_handler_may_answer) {
   const auto id = start_shell(
       run_pod().id, "trap 'echo bye; exit 5' TERM; echo up; while :; do sleep 0.01; done");

@@ -143,6 +143,8 @@ void ProcessRuntime::stop_sandbox(const SandboxId& id, Done<void> done) {
   const auto found = sandboxes_.find(id);
   if (found == sandboxes_.end()) return answer(loop_, lane_, std::move(done), Result<void>());
   found->second->stopping = true;
+  for (const auto& [name, container] : containers_)
+    if (container->sandbox == id) container->cause = loop_.context();
   supervisor_->call(
       Operation::stop_pod, sandbox::PodName{id}, {},
       [this, lane = found->second->lane, done = std::move(done)](const Reply& reply) mutable {

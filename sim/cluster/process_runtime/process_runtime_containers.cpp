@@ -19,46 +19,6 @@ using sandbox::Operation;
 using sandbox::Outcome;
 using sandbox::Reply;
 
-struct Signal {
-  std::string_view name;
-  int number;
-};
-constexpr std::array signals{Signal{"SIGTERM", SIGTERM}, Signal{"SIGINT", SIGINT},
-                             Signal{"SIGQUIT", SIGQUIT}, Signal{"SIGKILL", SIGKILL},
-                             Signal{"SIGHUP", SIGHUP},   Signal{"SIGUSR1", SIGUSR1},
-                             Signal{"SIGUSR2", SIGUSR2}, Signal{"SIGABRT", SIGABRT}};
-
-int signal_number(std::string_view name) {
-  for (const Signal& signal : signals) {
-    if (name == signal.name || (!name.empty() && name == signal.name.substr(3)))
-      return signal.number;
-  }
-  return SIGTERM;
-}
-
-std::vector<std::string> command_line(const Image& image, const ContainerConfig& config) {
-  // spec/kubernetes.md §2.9: a command replaces entrypoint and cmd, args alone replace cmd.
-  std::vector<std::string> argv = config.command.empty() ? image.entrypoint : config.command;
-  const bool own_args = !config.args.empty() || !config.command.empty();
-  const std::vector<std::string>& args = own_args ? config.args : image.cmd;
-  argv.insert(argv.end(), args.begin(), args.end());
-  return argv;
-}
-
-std::vector<std::string> environment(const Image& image, const ContainerConfig& config,
-                                     const std::string& hostname) {
-  Image merged;
-  for (const auto& [name, value] : image_environment(image)) merged.set_env(name, value);
-  merged.set_env("HOSTNAME", hostname);
-  for (const auto& [name, value] : config.env) merged.set_env(name, value);
-  const bool has_home = std::any_of(merged.env.begin(), merged.env.end(),
-                                    [](const auto& entry) { return entry.first == "HOME"; });
-  if (!has_home) merged.set_env("HOME", "/root");
-  std::vector<std::string> env;
-  for (const auto& [name, value] : merged.env) env.push_back(name + "=" + value);
-  return env;
-}
-
 bool read_only_root(const RawJson& linux_config) {
   if (linux_config.get() == nullptr) return false;
   boost::system::error_code error;
@@ -194,9 +154,11 @@ sandbox::StartContainer ProcessRuntime::start_request(const Container& container
   request.pod = container.sandbox;
   request.container = container.id;
   request.image = image;
-  request.argv = command_line(described, config);
-  request.env = environment(described, config,
-                            sandbox != sandboxes_.end() ? sandbox->second->config.hostname : "");
+  request.argv = command_line(described, config.command, config.args);
+  const std::string hostname =
+      sandbox != sandboxes_.end() ? sandbox->second->config.hostname : std::string();
+  for (const auto& [name, value] : container_environment(described, hostname, config.env))
+    request.env.push_back(name + "=" + value);
   request.cwd = config.working_dir.empty() ? described.workdir : config.working_dir;
   request.mounts = container.mounts;
   if (is_hidden(described.python)) {
@@ -287,17 +249,20 @@ void ProcessRuntime::stop_container(const ContainerId& id, std::int64_t grace_pe
     return answer(loop_, container.lane, std::move(done), Result<void>(fail(lost_error())));
   }
   container.stops.push_back(std::move(done));
+  container.cause = loop_.context();
   const auto send = [this, id](int number) {
     supervisor_->call(Operation::signal_container, sandbox::SignalContainer{id, number}, {},
                       [](const Reply&) {});
   };
   if (grace_period <= 0) return send(SIGKILL);
-  send(signal_number(container.config.stop_signal));
+  send(stop_signal_number(container.config.stop_signal));
   container.grace =
       loop_.after(container.lane, std::chrono::seconds(grace_period), [send] { send(SIGKILL); });
 }
 
 void ProcessRuntime::signal_container(const ContainerId& id, int number, Done<void> done) {
+  if (const auto found = containers_.find(id); found != containers_.end())
+    found->second->cause = loop_.context();
   supervisor_->call(
       Operation::signal_container, sandbox::SignalContainer{id, number}, {},
       [this, done = std::move(done)](const Reply& reply) mutable {
@@ -363,6 +328,8 @@ void ProcessRuntime::container_over(Container& container) {
   if (!drained(container.out) || !drained(container.err)) return;
   container.output_patience.cancel();
   container.report.phase = ContainerPhase::exited;
+  // Neither the supervisor nor the end of its output knows who ended it.
+  loop_.set_context(container.cause);
   emit(container.lane, event_of(container, RuntimeEvent::Kind::container_exited));
   for (Done<void>& done : std::exchange(container.stops, {})) {
     answer(loop_, container.lane, std::move(done), Result<void>());

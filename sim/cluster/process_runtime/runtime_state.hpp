@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cluster/process_runtime/container_log.hpp"
+#include "cluster/process_runtime/container_rules.hpp"
 #include "cluster/process_runtime/process_runtime.hpp"
 
 namespace ddptwin {
@@ -40,6 +41,9 @@ struct ProcessRuntime::Container {
   Timer output_patience{};
   Timer grace{};
   std::vector<Done<void>> stops{};  // wait for its end
+  // Of who last sent it a signal (Loop::context), which its end is put down to; 0: it ended by
+  // itself.
+  std::uint64_t cause = 0;
 };
 
 struct ProcessRuntime::Command {
@@ -71,13 +75,6 @@ void answer(Loop& loop, Lane lane, Done<T> done, Result<T> result) {
 Error error_of(const sandbox::Reply& reply);
 // What all is answered with once the supervisor is gone.
 Error lost_error();
-// Of an image by its canonical name (objects/image_reference.hpp).
-ImageStatus image_status(const std::string& canonical);
-// 64 hexadecimal digits, as containerd names what it makes; another for each number.
-std::string hex_name(const std::string& of, std::uint64_t number);
-// Whether the CRI's namespace options ask for one PID namespace per pod: `pid` is POD, which is 0
-// and therefore left out of the JSON.
-bool shares_processes(const RawJson& linux_config);
 // What waitpid() gave as an exit code: 128 + n for a signal (spec/kubernetes.md §2.3).
 int exit_code_of(int wait_status);
 

@@ -128,7 +128,7 @@ SupervisorClient::~SupervisorClient() {
 std::uint64_t SupervisorClient::send(Operation operation, std::string body,
                                      const std::vector<int>& fds, Answer answer) {
   const std::uint64_t id = ++last_id_;
-  waiting_.emplace(id, std::move(answer));
+  waiting_.emplace(id, Waiting{std::move(answer), loop_.context()});
   if (!alive()) {
     refuse(id, std::string(died));
     return id;
@@ -207,15 +207,17 @@ void SupervisorClient::read_ready() {
 }
 
 void SupervisorClient::dispatch(const Reply& reply) {
+  const std::uint64_t outer = loop_.context();
   if (reply.id == 0) {
+    loop_.set_context(0);
     if (events_) events_(reply);
-    return;
+  } else if (const auto found = waiting_.find(reply.id); found != waiting_.end()) {
+    Waiting waiting = std::move(found->second);
+    waiting_.erase(found);
+    loop_.set_context(waiting.context);
+    waiting.answer(reply);
   }
-  const auto found = waiting_.find(reply.id);
-  if (found == waiting_.end()) return;
-  Answer answer = std::move(found->second);
-  waiting_.erase(found);
-  answer(reply);
+  loop_.set_context(outer);
 }
 
 void SupervisorClient::lost() {

@@ -35,8 +35,8 @@ class SupervisorClient {
   SupervisorClient& operator=(const SupervisorClient&) = delete;
 
   // The descriptors are sent as copies and stay the caller's. The answer comes inside
-  // RealLoop::enter, never inside this call. A supervisor that has died answers everything with
-  // `refused`.
+  // RealLoop::enter, with the causal context of this call, never inside it. A supervisor that has
+  // died answers everything with `refused`.
   template <class T>
   void call(Operation operation, const T& body, const std::vector<int>& fds, Answer answer) {
     send(operation, encode(body), fds, std::move(answer));
@@ -75,7 +75,11 @@ class SupervisorClient {
   boost::asio::posix::stream_descriptor socket_;
   pid_t guard_;
   std::uint64_t last_id_ = 0;
-  std::map<std::uint64_t, Answer> waiting_;
+  struct Waiting {
+    Answer answer;
+    std::uint64_t context;  // of the caller (Loop::context): its record is the answer's cause
+  };
+  std::map<std::uint64_t, Waiting> waiting_;
   std::deque<Outgoing> outgoing_;
   std::vector<Reply> refusals_;
   bool writing_ = false;
