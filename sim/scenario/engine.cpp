@@ -34,7 +34,7 @@ Engine::Engine(Loop& loop, Trace& trace, api::ApiClient& client, const Scenario&
       signal_(std::move(signal)),
       on_over_(std::move(over)),
       lane_(loop.new_lane()),
-      invariants_(scenario.invariants_off),
+      invariants_(scenario.invariants),
       expectations_(scenario.expectations, observer_) {
   if (auto step = apply_manifests(scenario)) all_steps_.push_back(std::move(*step));
   all_steps_.insert(all_steps_.end(), scenario.steps.begin(), scenario.steps.end());

@@ -42,6 +42,8 @@ class Engine {
   const std::vector<StepResult>& steps() const { return steps_; }
   const std::vector<ExpectationResult>& expectations() const { return expectations_.results(); }
   const std::vector<Violation>& violations() const { return invariants_.violations(); }
+  // Every invariant that is watched, and whether it is as the scenario wants it.
+  std::vector<InvariantWatch::Judged> invariants() const { return invariants_.judged(); }
   Time started_at() const { return started_at_; }
   Time ended_at() const { return ended_at_; }
   bool over() const { return stage_ == Stage::over; }

@@ -1,10 +1,17 @@
-// What must hold at every moment of every run, whatever the scenario (spec/failure-modes.md §2). A
-// scenario may switch one off, and says why.
+// What must hold in every run, whatever the scenario: the named invariants of spec/failure-modes.md
+// §2 and those of spec/pytorchjob.md appendix B, as far as this system has them. They read trace
+// records and nothing else, so they are the same in real and in virtual time. A scenario may switch
+// one off, or expect one to be violated, and says why.
+//
+// A run has two phases. Safety is watched after every record. What must become true in the end is
+// looked at when a job has been at rest for a while (`rest` below), and not while something is kept
+// broken on purpose: a `fault` record with the text "healed" ends that phase.
 #pragma once
 
-#include <functional>
+#include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,44 +21,108 @@
 
 namespace ddptwin::scenario {
 
-// One invariant while it watches a run. It reads the records and nothing else.
-class Invariant {
- public:
-  virtual ~Invariant() = default;
-  // What is wrong after this record, or nothing.
-  virtual std::string after(const Record& record) = 0;
-};
+namespace invariants {
+struct Sight;
+class Facts;
+class Verdicts;
+class Ring;
+using Judge = void (*)(const Sight& sight, Verdicts& verdicts);
+}  // namespace invariants
+
+// How long nothing of a job may change before it counts as at rest.
+inline constexpr Duration rest = std::chrono::seconds(20);
+// The same after something was broken and healed: longer than any back-off that grew meanwhile
+// (1000 s of a work queue, spec/pytorchjob.md §4.1).
+inline constexpr Duration rest_after_faults = std::chrono::minutes(20);
+// Within this a job that is neither at its end nor training must have come forward, since the last
+// thing that happened to it and since faults stopped. Longer than PyTorch's longest default timeout
+// (30 minutes of a collective) with a restart and its back-off behind it.
+inline constexpr Duration progress_within = std::chrono::minutes(45);
 
 struct InvariantRow {
-  std::string_view name;     // "terminal"
-  std::string_view meaning;  // one sentence
-  std::unique_ptr<Invariant> (*make)();
+  std::string_view name;         // "terminal"
+  std::string_view id;           // "INV-TERMINAL", or the place in spec/pytorchjob.md
+  std::string_view meaning;      // one sentence
+  std::string_view explanation;  // a paragraph
+  // The bugs and quirks of upstream that break it, "Q1, FM-001"; empty: upstream keeps it always.
+  std::string_view broken_by;
+  bool strict;  // only watched where a scenario asks for it: upstream breaks it in everyday runs
+  std::uint32_t topics;        // the records after which it is judged (invariants/facts.hpp)
+  invariants::Judge after;     // after each of them
+  invariants::Judge at_rest;   // of a job that has been at rest; null: never
+  invariants::Judge when_due;  // when a time has come that the job's own fields name; or null
+  // "after every record about pods", "at rest": in words.
+  std::string when() const;
 };
 std::span<const InvariantRow> invariant_rows();
+const InvariantRow* find_invariant(std::string_view name);
+// What `ddptwin list invariants NAME` prints.
+std::string explain(const InvariantRow& row);
 
 struct Violation {
   std::string_view invariant{};
-  std::uint64_t record = 0;
+  std::uint64_t record = 0;  // after which it was seen
   Time time{};
-  std::string text{};
+  std::string object{};  // "PyTorchJob/default/mnist"
+  std::string text{};    // what is wrong
+  // The records that lead to it, the earliest first, each by its headline.
+  std::vector<std::string> chain{};
 };
+// Several lines: what is wrong, then the records that lead to it.
+std::string explain(const Violation& violation);
 
-// All invariants that a scenario did not switch off, as one sink of the trace.
+// What a run thinks of the invariants, by name; values are reasons.
+struct InvariantPolicy {
+  using Reasons = std::map<std::string, std::string, std::less<>>;
+  Reasons off{};                              // not watched
+  Reasons violated{};                         // must be violated: its violation is the pass
+  std::set<std::string, std::less<>> also{};  // strict ones that are watched
+  bool watches(const InvariantRow& row) const;
+};
+// Without those that upstream's own bugs break: for random runs of the faithful controllers.
+InvariantPolicy kept_by_upstream();
+
+// All invariants of a policy, as one sink of the trace.
 class InvariantWatch {
  public:
-  explicit InvariantWatch(const std::map<std::string, std::string, std::less<>>& off);
+  explicit InvariantWatch(const InvariantPolicy& policy = {});
+  ~InvariantWatch();
+  InvariantWatch(const InvariantWatch&) = delete;
+  InvariantWatch& operator=(const InvariantWatch&) = delete;
 
   void on_record(const Record& record);
-  // The first violation of each, in the order of their happening.
+  // Time has passed without a record, or the run is over: judges what has come to rest by now.
+  void pass(Time now);
+
+  // The first violation of each, in the order of their happening; expected ones too.
   const std::vector<Violation>& violations() const { return violations_; }
-  bool violated(std::string_view name) const;
+  const Violation* violation(std::string_view name) const;
+  // Nothing was violated but what had to be, and all of that was.
+  bool held() const;
+
+  struct Judged {
+    const InvariantRow* row = nullptr;
+    bool held = true;                      // as the policy wants it
+    const Violation* violation = nullptr;  // points into violations()
+    std::string_view expected{};           // why it must be violated; empty: it must hold
+  };
+  // Every one that was watched, in the order of the rows.
+  std::vector<Judged> judged() const;
 
  private:
-  struct Watched {
-    const InvariantRow* row;
-    std::unique_ptr<Invariant> invariant;
-  };
-  std::vector<Watched> watched_{};
+  friend class invariants::Verdicts;
+  using Watched = std::vector<const InvariantRow*>;
+  void judge(const invariants::Sight& sight, const Watched& rows,
+             invariants::Judge InvariantRow::*which);
+  void violated(const invariants::Sight& sight, const InvariantRow& row, std::string object,
+                std::string text);
+  void pass_due(Time now);
+
+  InvariantPolicy policy_;
+  std::vector<Watched> by_topic_{};  // the table: what to ask after which record
+  Watched at_rest_{}, when_due_{};
+  std::unique_ptr<invariants::Facts> facts_;
+  std::unique_ptr<invariants::Ring> ring_;
   std::vector<Violation> violations_{};
 };
 

@@ -123,7 +123,7 @@ TEST(ScenarioParser, nodes_and_images_are_described) {
   ASSERT_EQ(scenario->images.size(), 1U);
   EXPECT_EQ(scenario->images[0].image.workdir, "/w");
   EXPECT_EQ(scenario->images[0].image.cmd, std::vector<std::string>{"exit 3"});
-  EXPECT_EQ(scenario->invariants_off.at("times"), "the clock goes back");
+  EXPECT_EQ(scenario->invariants.off.at("times"), "the clock goes back");
   EXPECT_EQ(scenario->modes.size(), 2U);
   EXPECT_EQ(scenario->timeout, Duration(30s));
 }

@@ -1,0 +1,166 @@
+#include "scenario/invariants/facts.hpp"
+#include "scenario/invariants/tape.hpp"
+
+namespace ddptwin::scenario::invariants {
+namespace {
+
+void suspend(PyTorchJob& job) { job.spec.edit().runPolicy.suspend = true; }
+
+// A job that has finished, with a Master that ended and a worker that runs.
+void finished(Tape& tape, const std::string& policy) {
+  tape.job(1, 1, [&](PyTorchJob& job) {
+    if (!policy.empty()) job.spec.edit().runPolicy.cleanPodPolicy = policy;
+  });
+  for (const std::string pod : {"master-0", "worker-0"}) {
+    tape.pod(pod);
+    tape.run(pod);
+  }
+  tape.exit("master-0", 0);
+  tape.finish("Succeeded");
+}
+
+void served(Tape& tape) {
+  tape.job(1, 0);
+  tape.pod("master-0");
+  tape.service("master-0");
+  tape.run("master-0", "10.0.0.1");
+  tape.slice("master-0", "master-0", "10.0.0.1");
+}
+
+constexpr const char* master_name = "j-master-0.default.svc.cluster.local. A";
+
+}  // namespace
+
+std::vector<Case> cases_of_cleanup() {
+  return {
+      {"clean-up",
+       [](Tape& tape) {
+         finished(tape, "Running");
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         finished(tape, "Running");
+         tape.remove("worker-0", operator_actor);
+         tape.come_to_rest();
+       }},
+      {"clean-up",
+       [](Tape& tape) {
+         finished(tape, "All");
+         tape.remove("worker-0", operator_actor);
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         finished(tape, "");
+         tape.come_to_rest();
+       }},
+      {"pods-kept",
+       [](Tape& tape) {
+         tape.job(1, 0);
+         tape.pod("master-0");
+         tape.run("master-0");
+         tape.terminate("master-0", operator_actor);
+         tape.finish("Failed");
+       },
+       [](Tape& tape) {
+         tape.job(1, 0);
+         tape.pod("master-0");
+         tape.run("master-0");
+         tape.terminate("master-0", "user");
+         tape.finish("Failed");
+       }},
+      {"finished-pods-stop",
+       [](Tape& tape) {
+         finished(tape, "");
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         finished(tape, "");
+         tape.exit("worker-0", 0);
+         tape.come_to_rest();
+       }},
+      {"suspended",
+       [](Tape& tape) {
+         tape.job(1, 0, &suspend);
+         tape.condition("Suspended");
+         tape.pod("master-0");
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         tape.job(1, 0, &suspend);
+         tape.condition("Suspended");
+         tape.pod("master-0");
+         tape.terminate("master-0", operator_actor);
+         tape.come_to_rest();
+       }},
+      {"suspend-is-reached",
+       [](Tape& tape) {
+         tape.job(1, 0, &suspend);
+         tape.condition("Running");
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         tape.job(1, 0, &suspend);
+         tape.condition("Suspended");
+         tape.come_to_rest();
+       }},
+      {"services-have-pods",
+       [](Tape& tape) {
+         served(tape);
+         tape.remove("master-0", "user");
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         served(tape);
+         tape.come_to_rest();
+       }},
+      {"endpoints",
+       [](Tape& tape) {
+         served(tape);
+         tape.slice("master-0", "worker-0", "10.0.0.2");
+       },
+       [](Tape& tape) {
+         served(tape);
+         tape.slice("master-0", "master-0", "10.0.0.2");
+       }},
+      {"endpoints-are-true",
+       [](Tape& tape) {
+         served(tape);
+         tape.exit("master-0", 0);
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         served(tape);
+         tape.exit("master-0", 0);
+         tape.slice("master-0", "master-0", "");
+         tape.come_to_rest();
+       }},
+      {"names",
+       [](Tape& tape) {
+         served(tape);
+         tape.write(RecordKind::dns, "dns", master_name, "10.0.0.9");
+       },
+       [](Tape& tape) {
+         served(tape);
+         for (const char* answer : {"10.0.0.1", "NXDOMAIN", "NODATA"})
+           tape.write(RecordKind::dns, "dns", master_name, answer);
+         tape.write(RecordKind::dns, "dns", "example.org. A", "93.184.216.34");
+       }},
+      {"names",
+       [](Tape& tape) {
+         served(tape);
+         tape.exit("master-0", 1);
+         tape.wait(31s);
+         tape.write(RecordKind::dns, "dns", master_name, "10.0.0.1");
+       },
+       [](Tape& tape) {
+         served(tape);
+         tape.exit("master-0", 1);
+         tape.wait(29s);
+         tape.write(RecordKind::dns, "dns", master_name, "10.0.0.1");
+         tape.write(RecordKind::fault, "faults", "dns", "{dns: wrong}");
+         tape.write(RecordKind::dns, "dns", master_name, "10.9.9.9");
+       }},
+  };
+}
+
+}  // namespace ddptwin::scenario::invariants

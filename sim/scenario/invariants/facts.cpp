@@ -1,0 +1,554 @@
+#include "scenario/invariants/facts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "controller/pytorchjob/names.hpp"
+#include "objects/discovery_v1.hpp"
+#include "scenario/invariants.hpp"
+
+namespace ddptwin::scenario::invariants {
+namespace {
+
+namespace pj = controller::pytorchjob;
+
+// Of the cluster itself: what they do answers something, and is no stimulus.
+constexpr std::array<std::string_view, 7> components{
+    operator_actor, controller_actor, "kubelet", "kube-scheduler", "kube-controller-manager",
+    "coredns",      "container"};
+bool is_component(std::string_view actor) {
+  return std::find(components.begin(), components.end(), actor) != components.end();
+}
+
+constexpr Duration due_slack = std::chrono::seconds(30);  // a deadline and a TTL may fire so late
+
+struct KindRow {
+  const KindInfo* kind;
+  Topic topic;
+};
+const std::array<KindRow, 4>& kind_rows() {
+  static const std::array<KindRow, 4> rows{{{&Pod::info(), Topic::pod},
+                                            {&PyTorchJob::info(), Topic::job},
+                                            {&EndpointSlice::info(), Topic::slice},
+                                            {&Service::info(), Topic::service}}};
+  return rows;
+}
+
+Topic topic_of_object(const Object& object) {
+  const KindInfo* kind = &object.kind();
+  if (kind == &Event::info())
+    return static_cast<const Event&>(object).type_ == "Warning" ? Topic::warning : Topic::other;
+  for (const KindRow& row : kind_rows())
+    if (row.kind == kind) return row.topic;
+  return Topic::object;
+}
+
+std::int64_t number_of(const Container& container, std::string_view variable) {
+  std::int64_t number = -1;
+  for (const EnvVar& one : container.env) {
+    if (one.name != variable) continue;  // the last of a name wins
+    number = -1;
+    std::from_chars(one.value.data(), one.value.data() + one.value.size(), number);
+  }
+  return number;
+}
+
+std::int64_t restarts_in(const PodStatus& status) {
+  std::int64_t sum = 0;
+  for (const auto* list : {&status.initContainerStatuses, &status.containerStatuses})
+    for (const ContainerStatus& one : *list) sum += one.restartCount;
+  return sum;
+}
+
+bool is_over(std::string_view phase) { return phase == "Succeeded" || phase == "Failed"; }
+
+// Its main container ended with a code that is not worth another try (spec/pytorchjob.md §4.3).
+bool failed_for_good(const Pod& pod) {
+  for (const ContainerStatus& one : pod.status.containerStatuses)
+    if (one.name == pj::container_name && one.state.terminated)
+      return !pj::is_retryable(one.state.terminated->exitCode);
+  return false;
+}
+
+// "{process: kill, of: mnist-worker-0}": without a signal it is 9.
+bool is_plain_kill(std::string_view fault) {
+  return fault.find("process: kill") != fault.npos && fault.find("signal: ") == fault.npos;
+}
+
+bool same_conditions(const PyTorchJob& a, const PyTorchJob& b) {
+  const auto of = [](const PyTorchJob& job) {
+    return job.status ? &job.status->conditions : nullptr;
+  };
+  const auto *one = of(a), *other = of(b);
+  if (one == nullptr || other == nullptr) return one == other;
+  return std::equal(one->begin(), one->end(), other->begin(), other->end(),
+                    [](const JobCondition& c, const JobCondition& d) {
+                      return c.type_ == d.type_ && c.status == d.status;
+                    });
+}
+
+}  // namespace
+
+Topic topic_of(const Record& record) {
+  switch (record.kind) {
+    case RecordKind::object_added:
+    case RecordKind::object_modified:
+    case RecordKind::object_deleted:
+      return topic_of_object(record.after ? *record.after : *record.before);
+    case RecordKind::api_refused:
+      return Topic::refused;
+    case RecordKind::rule:
+      return Topic::rule;
+    case RecordKind::container:
+      return Topic::container;
+    case RecordKind::log:
+      return Topic::log;
+    case RecordKind::dns:
+      return Topic::dns;
+    case RecordKind::fault:
+      return Topic::fault;
+    default:
+      return Topic::other;
+  }
+}
+
+std::string_view type_name(int type) { return type == 0 ? pj::master_type : pj::worker_type; }
+
+bool JobFacts::live() const {
+  return handled && !gone && !last->metadata.deletionTimestamp &&
+         last->spec->runPolicy.managedBy.value_or("kubeflow.org/training-operator") ==
+             "kubeflow.org/training-operator";
+}
+
+const ReplicaSpec* JobFacts::spec_of(int type) const {
+  return pj::replica_spec(*last, type_name(type));
+}
+
+int JobFacts::wanted(int type) const {
+  const ReplicaSpec* spec = spec_of(type);
+  return spec == nullptr ? 0 : spec->replicas.value_or(1);
+}
+
+JobFacts* Facts::job(std::string_view key) const {
+  const auto found = jobs_by_key_.find(key);
+  return found == jobs_by_key_.end() ? nullptr : found->second;
+}
+
+PodFacts* Facts::pod(std::string_view key) const {
+  const auto found = pods_by_key_.find(key);
+  return found == pods_by_key_.end() ? nullptr : found->second;
+}
+
+JobFacts* Facts::job_of_service(std::string_view key) const {
+  const auto found = services_by_key_.find(key);
+  return found == services_by_key_.end() ? nullptr : found->second;
+}
+
+const Facts::Address* Facts::address(std::string_view ip) const {
+  const auto found = addresses_.find(ip);
+  return found == addresses_.end() ? nullptr : &found->second;
+}
+
+JobFacts* Facts::owner_of(const ObjectMeta& metadata) const {
+  const OwnerReference* owner = metadata.controller();
+  if (owner == nullptr || owner->kind != "PyTorchJob") return nullptr;
+  const auto found = jobs_.find(owner->uid);
+  return found == jobs_.end() ? nullptr : found->second.get();
+}
+
+Sight Facts::take(const Record& record, Topic topic) {
+  Sight sight{*this};
+  sight.record = &record;
+  sight.now = record.time;
+  switch (topic) {
+    case Topic::job:
+      take_job(record, sight);
+      break;
+    case Topic::pod:
+      take_pod(record, sight);
+      break;
+    case Topic::service:
+      take_service(record, sight);
+      break;
+    case Topic::warning: {
+      const auto& event = static_cast<const Event&>(record.after ? *record.after : *record.before);
+      const auto& about = event.involvedObject;
+      const auto found = jobs_.find(about.uid);
+      const auto pod = pods_.find(about.uid);
+      JobFacts* job = found != jobs_.end() ? found->second.get()
+                      : pod != pods_.end() ? pod->second->job
+                                           : nullptr;
+      if (job != nullptr) job->warned = record.id;
+      sight.job = job;
+      break;
+    }
+    case Topic::refused:
+      take_refused(record, sight);
+      break;
+    case Topic::rule:
+      if (record.actor == controller_actor) {
+        planned_ = record.subject;
+        sight.job = job(record.subject);
+        if (sight.job != nullptr) sight.job->handled = true;
+      }
+      break;
+    case Topic::container:
+    case Topic::log:
+      take_log(record, sight);
+      break;
+    case Topic::fault:
+      take_fault(record, sight);
+      break;
+    case Topic::slice:
+      take_slice(record, sight);
+      break;
+    case Topic::object:
+    case Topic::dns:
+      break;
+    case Topic::other:
+      if (record.kind == RecordKind::schedule) scheduled_ = true;
+      if (record.kind == RecordKind::note && record.text.starts_with("panic: ")) panicked_ = true;
+      break;
+  }
+  return sight;
+}
+
+// ---- jobs --------------------------------------------------------------------------------------
+
+void Facts::take_job(const Record& record, Sight& sight) {
+  const auto now = as<PyTorchJob>(record.after ? record.after : record.before);
+  auto& entry = jobs_[now->metadata.uid];
+  if (!entry) {
+    entry = std::make_unique<JobFacts>();
+    entry->uid = now->metadata.uid;
+    entry->key = key_of(now->metadata);
+    entry->stimulus_at = entry->progress_at = record.time;
+    jobs_by_key_[entry->key] = entry.get();
+  }
+  JobFacts& job = *entry;
+  sight.job = &job;
+  const bool moved = !job.last || !same_conditions(*job.last, *now);
+  const auto start = [](const PyTorchJob& one) {
+    return one.status ? one.status->startTime : std::nullopt;
+  };
+  const bool started = start(*now) && (!job.last || start(*job.last) != start(*now));
+  const bool respecified = !job.last || job.last->metadata.generation != now->metadata.generation;
+  job.last = now;
+  if (respecified) {
+    job.suspend_seen = job.suspend_seen || job.suspended();
+    for (int type = 0; type < 2; ++type) {
+      TypeFacts& facts = job.types[static_cast<std::size_t>(type)];
+      const int wanted = job.wanted(type);
+      facts.wanted_min = facts.wanted_min < 0 ? wanted : std::min(facts.wanted_min, wanted);
+      facts.wanted_max = std::max(facts.wanted_max, wanted);
+    }
+    const auto& per_node = now->spec->nprocPerNode;
+    std::int64_t processes = 1;
+    if (per_node) std::from_chars(per_node->data(), per_node->data() + per_node->size(), processes);
+    const std::int64_t world = pj::total_replicas(*now) * std::max<std::int64_t>(processes, 1);
+    if (job.worlds.empty() || job.worlds.back() != world) job.worlds.push_back(world);
+  }
+  const auto& status = now->status;
+  if (!job.finished() && status && (status->is_true("Succeeded") || status->is_true("Failed"))) {
+    job.finished_at = record.time;
+    job.finished_record = record.id;
+    const auto& ttl = now->spec->runPolicy.ttlSecondsAfterFinished;
+    if (ttl) alarm(job, record.time + std::chrono::seconds(*ttl) + due_slack, false);
+  }
+  const auto& deadline = now->spec->runPolicy.activeDeadlineSeconds;
+  if ((started || respecified) && deadline && start(*now))
+    alarm(job, *start(*now) + std::chrono::seconds(*deadline) + due_slack, false);
+  if (record.actor == operator_actor) {
+    job.handled = true;
+    job.refusals = 0;
+  }
+  changed(job, record.time, record.actor);
+  if (moved || respecified) progressed(job, record.time);
+  if (record.kind != RecordKind::object_deleted) return;
+  job.gone = true;
+  const auto named = jobs_by_key_.find(job.key);
+  if (named != jobs_by_key_.end() && named->second == &job) jobs_by_key_.erase(named);
+  // Its pods may still look at it while they are collected.
+  if (job.pods.empty()) forget_job(job);
+}
+
+void Facts::changed(JobFacts& job, Time now, std::string_view actor) {
+  job.changed_at = now;
+  if (actor == operator_actor)
+    ++job.writes;
+  else if (!is_component(actor))
+    stimulate(job, now);
+  if (job.queued_rest) return;
+  job.queued_rest = true;
+  alarm(job, now + rest_of(job), true);
+}
+
+void Facts::progressed(JobFacts& job, Time now) {
+  job.progress_at = now;
+  if (job.queued_progress) return;
+  job.queued_progress = true;
+  alarm(job, now + progress_within, false);
+}
+
+void Facts::stimulate(JobFacts& job, Time now) {
+  job.stimulus_at = now;
+  job.writes = 0;
+}
+
+// A key that was refused many times in a row comes back late (5 ms, doubling).
+Duration Facts::rest_of(const JobFacts& job) const {
+  constexpr int refusals_many = 10;
+  return was_disturbed_ || job.refusals > refusals_many ? rest_after_faults : rest;
+}
+
+void Facts::alarm(JobFacts& job, Time at, bool at_rest) {
+  alarms_.push({at, ++alarm_count_, job.uid, at_rest});
+}
+
+std::optional<Facts::Due> Facts::next_due(Time now) {
+  while (!alarms_.empty() && alarms_.top().at <= now) {
+    const Alarm due = alarms_.top();
+    alarms_.pop();
+    const auto found = jobs_.find(due.uid);
+    if (found == jobs_.end()) continue;
+    JobFacts& job = *found->second;
+    if (due.at_rest) {
+      const Time quiet = std::max(job.changed_at, healed_at_) + rest_of(job);
+      if (disturbed_ || quiet > due.at) {
+        alarm(job, std::max(quiet, due.at + rest), true);
+        continue;
+      }
+      job.queued_rest = false;
+      return Due{&job, due.at, true};
+    }
+    if (job.queued_progress && !job.finished() && !job.gone &&
+        due.at >= job.progress_at + progress_within) {
+      const Time late = std::max({job.progress_at, job.stimulus_at, healed_at_}) + progress_within;
+      if (disturbed_ || late > due.at) {
+        alarm(job, std::max(late, due.at + rest), false);
+        continue;
+      }
+      job.queued_progress = false;
+    }
+    return Due{&job, due.at, false};
+  }
+  return std::nullopt;
+}
+
+// ---- pods --------------------------------------------------------------------------------------
+
+void Facts::take_pod(const Record& record, Sight& sight) {
+  const auto pod = as<Pod>(record.after ? record.after : record.before);
+  if (record.kind == RecordKind::object_added) {
+    auto& entry = pods_[pod->metadata.uid];
+    entry = std::make_unique<PodFacts>();
+    entry->last = pod;
+    entry->created_at = record.time;
+    add_pod(record, *entry);
+    sight.pod = entry.get();
+  } else {
+    const auto found = pods_.find(pod->metadata.uid);
+    if (found == pods_.end()) return;
+    sight.pod = found->second.get();
+    if (record.kind == RecordKind::object_modified) change_pod(record, *sight.pod);
+  }
+  PodFacts& facts = *sight.pod;
+  sight.job = facts.job;
+  if (record.kind == RecordKind::object_deleted) {
+    if (facts.deleted_by.empty()) facts.deleted_by = record.actor;
+    forget_pod(facts);
+    facts.last = pod;
+    gone_pod_ = std::move(pods_.extract(pod->metadata.uid).mapped());
+  }
+  if (facts.job == nullptr) return;
+  changed(*facts.job, record.time, record.actor);
+  if (record.kind != RecordKind::object_modified) progressed(*facts.job, record.time);
+}
+
+void Facts::add_pod(const Record& record, PodFacts& facts) {
+  const Pod& pod = *facts.last;
+  pods_by_key_[key_of(pod.metadata)] = &facts;
+  facts.job = owner_of(pod.metadata);
+  if (facts.job == nullptr) return;
+  JobFacts& job = *facts.job;
+  job.pods.push_back(&facts);
+  const std::string* type = pod.metadata.label(pj::label::replica_type);
+  const auto index = pj::replica_index(pod.metadata);
+  if (type == nullptr || !index || *index < 0) return;
+  facts.type = *type == "master" ? 0 : *type == "worker" ? 1 : -1;
+  facts.index = *index;
+  if (!pod.spec->containers.empty()) {
+    facts.world_size = number_of(pod.spec->containers.front(), "WORLD_SIZE");
+    facts.rank = number_of(pod.spec->containers.front(), "RANK");
+  }
+  if (facts.type < 0) return;
+  auto& replicas = job.types[static_cast<std::size_t>(facts.type)].replicas;
+  if (replicas.size() <= static_cast<std::size_t>(facts.index))
+    replicas.resize(static_cast<std::size_t>(facts.index) + 1);
+  ReplicaFacts& replica = replicas[static_cast<std::size_t>(facts.index)];
+  replica.pods.push_back(&facts);
+  ++replica.created;
+  if (replica.last_failed) {
+    ++job.replaced;
+    restarted(job, record);
+  }
+  replica.last_failed = false;
+}
+
+void Facts::restarted(JobFacts& job, const Record& record) {
+  job.restart_record = record.id;
+  const auto& limit = job.last->spec->runPolicy.backoffLimit;
+  if (limit && !job.budget_spent_at && job.replaced + job.restarts >= *limit)
+    job.budget_spent_at = record.time;
+}
+
+void Facts::change_pod(const Record& record, PodFacts& facts) {
+  const Pod& before = static_cast<const Pod&>(*record.before);
+  facts.last = as<Pod>(record.after);
+  const Pod& pod = *facts.last;
+  if (pod.metadata.deletionTimestamp && !before.metadata.deletionTimestamp) {
+    facts.deleted_by = record.actor;
+    facts.terminating_since = record.time;
+  }
+  if (before.spec->nodeName.empty() && !pod.spec->nodeName.empty() &&
+      record.actor == "kube-scheduler")
+    scheduled_ = true;
+  if (record.actor == "kubelet") kubelets_ = true;
+  const bool over = is_over(pod.status.phase);
+  if (pod.status.podIP != before.status.podIP && !pod.status.podIP.empty())
+    addresses_[pod.status.podIP] = {key_of(pod.metadata), std::nullopt};
+  if (over && !is_over(before.status.phase) && !pod.status.podIP.empty())
+    addresses_[pod.status.podIP] = {key_of(pod.metadata), record.time};
+  if (facts.job == nullptr) return;
+  JobFacts& job = *facts.job;
+  if (pod.status.phase != before.status.phase) {
+    progressed(job, record.time);
+    if (over && !facts.terminating()) stimulate(job, record.time);
+  }
+  if (const std::int64_t restarts = restarts_in(pod.status); restarts > facts.restarts) {
+    job.restarts += restarts - facts.restarts;
+    facts.restarts = restarts;
+    restarted(job, record);
+  }
+  if (job.restarts > 0) {
+    std::int64_t running = 0;
+    for (const PodFacts* one : job.pods) running += one->is("Running") ? one->restarts : 0;
+    job.running_restarts_max = std::max(job.running_restarts_max, running);
+  }
+  if (facts.type < 0) return;
+  ReplicaFacts& replica = job.types[static_cast<std::size_t>(facts.type)]
+                              .replicas[static_cast<std::size_t>(facts.index)];
+  if (pod.status.phase == "Succeeded") replica.succeeded = true;
+  if (pod.status.phase == "Failed") {
+    replica.failed = true;
+    replica.permanent = replica.permanent || failed_for_good(pod);
+  }
+  if (facts.terminating() && (pod.status.phase == "Running" || before.status.phase == "Running"))
+    replica.failed = true;
+}
+
+void Facts::forget_pod(PodFacts& facts) {
+  facts.gone = true;
+  const std::string key = key_of(facts.last->metadata);
+  const auto named = pods_by_key_.find(key);
+  if (named != pods_by_key_.end() && named->second == &facts) pods_by_key_.erase(named);
+  if (const auto& ip = facts.last->status.podIP; !ip.empty()) {
+    const auto address = addresses_.find(ip);
+    if (address != addresses_.end() && address->second.pod == key && !address->second.until)
+      address->second.until = facts.last->metadata.deletionTimestamp;
+  }
+  if (facts.job == nullptr) return;
+  JobFacts& job = *facts.job;
+  std::erase(job.pods, &facts);
+  if (facts.type >= 0) {
+    ReplicaFacts& replica = job.types[static_cast<std::size_t>(facts.type)]
+                                .replicas[static_cast<std::size_t>(facts.index)];
+    std::erase(replica.pods, &facts);
+    replica.last_failed = facts.is("Failed") && facts.deleted_by == operator_actor;
+  }
+  if (!job.gone || !job.pods.empty()) return;
+  forget_job(job);
+}
+
+// It stays until the next one that goes, for the judges of its record.
+void Facts::forget_job(JobFacts& job) {
+  for (const auto& [name, service] : job.services)
+    services_by_key_.erase(key_of(service->metadata));
+  auto entry = jobs_.extract(job.uid);
+  gone_job_ = std::move(entry.mapped());
+}
+
+// ---- the rest ----------------------------------------------------------------------------------
+
+void Facts::take_service(const Record& record, Sight& sight) {
+  const auto service = as<Service>(record.after ? record.after : record.before);
+  sight.job = owner_of(service->metadata);
+  if (sight.job == nullptr) return;
+  JobFacts& job = *sight.job;
+  const std::string key = key_of(service->metadata);
+  if (record.kind == RecordKind::object_deleted) {
+    job.services.erase(service->metadata.name);
+    job.slices.erase(service->metadata.name);
+    services_by_key_.erase(key);
+  } else {
+    services_by_key_[key] = &job;
+    job.services[service->metadata.name] = service;
+    const std::string* type = service->metadata.label(pj::label::replica_type);
+    const auto index = pj::replica_index(service->metadata);
+    if (type != nullptr && index && *index >= 0) {
+      auto& replicas = job.types[*type == "master" ? 0 : 1].replicas;
+      if (replicas.size() > static_cast<std::size_t>(*index))
+        replicas[static_cast<std::size_t>(*index)].service_created = true;
+    }
+  }
+  changed(job, record.time, record.actor);
+}
+
+void Facts::take_slice(const Record& record, Sight& sight) {
+  slices_ = true;
+  const auto slice = as<EndpointSlice>(record.after ? record.after : record.before);
+  const std::string* service = slice->metadata.label("kubernetes.io/service-name");
+  if (service == nullptr) return;
+  sight.job = job_of_service(slice->metadata.namespace_ + "/" + *service);
+  if (sight.job == nullptr) return;
+  if (record.kind == RecordKind::object_deleted)
+    sight.job->slices.erase(*service);
+  else
+    sight.job->slices[*service] = slice;
+}
+
+void Facts::take_refused(const Record& record, Sight& sight) {
+  if (record.actor != operator_actor) return;
+  sight.job = job(planned_);
+  if (sight.job == nullptr) return;
+  ++sight.job->refusals;
+  changed(*sight.job, record.time, "kubelet");
+}
+
+void Facts::take_fault(const Record& record, Sight& sight) {
+  if (record.text == "healed") {
+    disturbed_ = false;
+    healed_at_ = record.time;
+    return;
+  }
+  // A step's kill, and a plan's: what happens to a process is over at once.
+  const bool kill = record.text == "signal 9" || is_plain_kill(record.text);
+  const bool process = kill || record.text.starts_with("signal ") ||
+                       record.text.find("process: ") != record.text.npos;
+  if (!process) disturbed_ = was_disturbed_ = true;
+  const std::size_t slash = record.subject.rfind('/');
+  const std::string_view subject = record.subject;
+  PodFacts* hit = pod(subject);
+  if (hit == nullptr && slash != record.subject.npos) hit = pod(subject.substr(0, slash));
+  if (hit == nullptr) return;
+  sight.pod = hit;
+  sight.job = hit->job;
+  if (hit->job != nullptr) stimulate(*hit->job, record.time);
+  if (kill && slash != record.subject.npos) {
+    hit->killed = record.subject.substr(slash + 1);
+    hit->killed_at = record.time;
+  }
+}
+
+}  // namespace ddptwin::scenario::invariants

@@ -1,0 +1,163 @@
+// What the lines of workers tell of a training. Only the exact words of our own worker and of its
+// model count (sim/workers/README.md, "Output"): a script of the user's may print anything.
+#include <algorithm>
+#include <charconv>
+
+#include "scenario/invariants/facts.hpp"
+#include "scenario/invariants/lines.hpp"
+
+namespace ddptwin::scenario::invariants {
+namespace {
+
+// Takes `words` off the front of the line.
+bool skip(std::string_view& line, std::string_view words) {
+  if (!line.starts_with(words)) return false;
+  line.remove_prefix(words.size());
+  return true;
+}
+
+bool number(std::string_view& line, std::int64_t& to) {
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), to);
+  if (error != std::errc{} || to < 0) return false;
+  line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+  return true;
+}
+
+void read_joined(std::string_view rest, WorkerLine& line) {
+  if (number(rest, line.rank) && skip(rest, " world_size ") && number(rest, line.world))
+    line.kind = WorkerLine::Kind::joined;
+}
+void read_step(std::string_view rest, WorkerLine& line) {
+  if (!number(rest, line.step) || !skip(rest, "/") || !number(rest, line.steps)) return;
+  line.kind = WorkerLine::Kind::step;
+  if (!skip(rest, " rank ") || !number(rest, line.rank)) line.rank = -1;
+}
+void read_checkpoint(std::string_view rest, WorkerLine& line) {
+  if (number(rest, line.step) && rest.empty()) line.kind = WorkerLine::Kind::checkpoint;
+}
+void read_finished(std::string_view rest, WorkerLine& line) {
+  if (!number(rest, line.rank) || !skip(rest, " steps ") || !number(rest, line.steps)) return;
+  line.kind = WorkerLine::Kind::finished;
+  if (skip(rest, " parameters ")) line.parameters = rest;
+}
+
+struct LineRow {
+  std::string_view words;
+  void (*read)(std::string_view rest, WorkerLine& line);
+};
+constexpr LineRow rows[] = {
+    {"step ", &read_step},
+    {"joined rank ", &read_joined},
+    {"checkpoint step ", &read_checkpoint},
+    {"finished rank ", &read_finished},
+};
+
+RankFacts& rank_of(PodFacts& pod, std::int64_t rank) {
+  for (RankFacts& one : pod.ranks)
+    if (one.rank == rank) return one;
+  pod.ranks.push_back({});
+  pod.ranks.back().rank = rank;
+  return pod.ranks.back();
+}
+
+// A rank that joins with another world size, or a second time, begins a new group.
+void join(JobFacts& job, PodFacts& pod, const WorkerLine& line, Time now) {
+  GroupFacts& group = job.group;
+  const auto rank = static_cast<std::size_t>(line.rank);
+  const bool fits = group.world == line.world && rank < group.joined.size() && !group.joined[rank];
+  if (!fits) {
+    const std::uint64_t generation = group.generation + 1;
+    group = GroupFacts{};
+    group.generation = generation;
+    group.formed_at = now;
+    group.world = line.world;
+    group.joined.resize(static_cast<std::size_t>(std::clamp<std::int64_t>(line.world, 0, 100'000)));
+  }
+  if (rank < group.joined.size()) group.joined[rank] = true;
+  RankFacts& facts = rank_of(pod, line.rank);
+  facts = RankFacts{line.rank, group.generation, 0, 0};
+}
+
+void step(JobFacts& job, RankFacts& facts, const WorkerLine& line, Time now) {
+  GroupFacts& group = job.group;
+  const bool first = facts.begun == 0;
+  if (first) facts.begun = line.step;
+  facts.step = line.step;
+  if (facts.generation != group.generation || group.world == 0) return;
+  if (group.begun < 0) group.begun = line.step;
+  const std::int64_t at = line.step - group.begun;
+  if (at < 0 || at > line.steps) return;
+  const auto place = static_cast<std::size_t>(at);
+  if (group.done.size() <= place) group.done.resize(place + 1);
+  ++group.done[place];
+  // Nobody ends a step whose all-reduce a peer has not entered, after the step before.
+  if (group.lag_step < 0 && place > 0 && group.done[place - 1] < group.world) {
+    group.lag_step = line.step - 1;
+    group.lag_since = now;
+  } else if (group.lag_step >= 0 &&
+             group.done[static_cast<std::size_t>(group.lag_step - group.begun)] >= group.world) {
+    group.lag_step = -1;
+  }
+}
+
+}  // namespace
+
+WorkerLine read_line(std::string_view text) {
+  WorkerLine line;
+  for (const LineRow& row : rows) {
+    if (!text.starts_with(row.words)) continue;
+    row.read(text.substr(row.words.size()), line);
+    break;
+  }
+  return line;
+}
+
+void Facts::take_log(const Record& record, Sight& sight) {
+  const std::size_t slash = record.subject.rfind('/');
+  if (slash == record.subject.npos) return;
+  if (record.kind == RecordKind::container) {
+    if (record.text != "exited") return;
+    PodFacts* ended = pod(std::string_view(record.subject).substr(0, slash));
+    if (ended == nullptr) return;
+    sight.pod = ended;
+    sight.job = ended->job;
+    ended->ranks.clear();
+    if (ended->job != nullptr && !ended->terminating()) stimulate(*ended->job, record.time);
+    return;
+  }
+  sight.line = read_line(record.text);
+  if (sight.line.kind == WorkerLine::Kind::none) return;
+  sight.pod = pod(std::string_view(record.subject).substr(0, slash));
+  sight.job = sight.pod != nullptr ? sight.pod->job : nullptr;
+  if (sight.job == nullptr) return;
+  JobFacts& job = *sight.job;
+  WorkerLine& line = sight.line;
+  if (line.rank < 0) line.rank = sight.pod->rank;
+  switch (line.kind) {
+    case WorkerLine::Kind::joined:
+      join(job, *sight.pod, line, record.time);
+      break;
+    case WorkerLine::Kind::step:
+      sight.rank = &rank_of(*sight.pod, line.rank);
+      step(job, *sight.rank, line, record.time);
+      sight.step_before = job.step_max;
+      job.step_max = std::max(job.step_max, line.step);
+      job.steps = line.steps;
+      progressed(job, record.time);
+      break;
+    case WorkerLine::Kind::checkpoint:
+      job.checkpoint = std::max(job.checkpoint, line.step);
+      break;
+    case WorkerLine::Kind::finished:
+      job.step_max = std::max(job.step_max, line.steps);
+      if (job.parameters_world == job.group.world && job.parameters_steps == line.steps) break;
+      job.parameters = line.parameters;
+      job.parameters_world = job.group.world;
+      job.parameters_steps = line.steps;
+      break;
+    case WorkerLine::Kind::none:
+      break;
+  }
+}
+
+}  // namespace ddptwin::scenario::invariants

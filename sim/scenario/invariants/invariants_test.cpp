@@ -1,0 +1,190 @@
+// Each invariant is broken by one story and kept by another that comes near.
+#include "scenario/invariants.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scenario/invariants/facts.hpp"
+#include "scenario/invariants/ring.hpp"
+#include "scenario/invariants/tape.hpp"
+
+namespace ddptwin::scenario::invariants {
+namespace {
+
+std::vector<Case> all_cases() {
+  std::vector<Case> all;
+  for (const auto& cases : {cases_of_ends(), cases_of_status(), cases_of_replicas(),
+                            cases_of_cleanup(), cases_of_training(), cases_of_liveness()})
+    all.insert(all.end(), cases.begin(), cases.end());
+  return all;
+}
+
+TEST(Invariants, each_is_broken_by_its_story) {
+  for (const Case& one : all_cases()) {
+    Tape tape;
+    one.breaks(tape);
+    const Violation* violation = tape.watch().violation(one.invariant);
+    ASSERT_NE(violation, nullptr) << one.invariant;
+    EXPECT_FALSE(violation->text.empty()) << one.invariant;
+    EXPECT_FALSE(violation->object.empty()) << one.invariant;
+  }
+}
+
+TEST(Invariants, each_is_kept_by_what_comes_near) {
+  for (const Case& one : all_cases()) {
+    Tape tape;
+    one.keeps(tape);
+    const Violation* violation = tape.watch().violation(one.invariant);
+    EXPECT_EQ(violation, nullptr) << one.invariant << ": " << violation->text;
+  }
+}
+
+TEST(Invariants, each_has_a_story) {
+  std::set<std::string_view> told;
+  for (const Case& one : all_cases()) {
+    EXPECT_NE(find_invariant(one.invariant), nullptr) << one.invariant;
+    told.insert(one.invariant);
+  }
+  for (const InvariantRow& row : invariant_rows()) EXPECT_TRUE(told.contains(row.name)) << row.name;
+}
+
+TEST(Invariants, an_ordinary_life_keeps_them_all) {
+  Tape tape;
+  tape.job(1, 1);
+  tape.status(
+      [](JobStatus& status) { status.startTime = Time(std::chrono::seconds(1'767'225'600)); });
+  tape.condition("Created");
+  for (const std::string name : {"master-0", "worker-0"}) tape.pod(name);
+  for (const std::string name : {"master-0", "worker-0"}) tape.service(name);
+  tape.run("master-0", "10.0.0.1");
+  tape.slice("master-0", "master-0", "10.0.0.1");
+  tape.run("worker-0", "10.0.0.2");
+  tape.slice("worker-0", "worker-0", "10.0.0.2");
+  tape.condition("Running");
+  tape.counts("Master", 1, 0, 0);
+  tape.counts("Worker", 1, 0, 0);
+  for (const std::string line : {"joined rank 0 world_size 2", "step 1/2 rank 0 loss 1.0"})
+    tape.say("master-0", line);
+  for (const std::string line : {"joined rank 1 world_size 2", "step 1/2 rank 1 loss 1.0"})
+    tape.say("worker-0", line);
+  tape.come_to_rest();
+  for (const std::string line :
+       {"step 2/2 rank 0 loss 0.5", "finished rank 0 steps 2 parameters a"})
+    tape.say("master-0", line);
+  for (const std::string line :
+       {"step 2/2 rank 1 loss 0.5", "finished rank 1 steps 2 parameters a"})
+    tape.say("worker-0", line);
+  for (const std::string name : {"master-0", "worker-0"}) {
+    tape.exit(name, 0);
+    tape.slice(name, name, "");
+  }
+  tape.counts("Master", 0, 1, 0);
+  tape.counts("Worker", 0, 1, 0);
+  tape.finish("Succeeded");
+  tape.come_to_rest();
+  for (const auto& one : tape.watch().judged()) EXPECT_TRUE(one.held) << explain(*one.violation);
+  EXPECT_TRUE(tape.watch().held());
+}
+
+TEST(Invariants, an_expected_violation_is_the_pass_and_its_absence_a_failure) {
+  InvariantPolicy policy;
+  policy.violated["one-state"] = "a bug of upstream";
+  InvariantWatch watch(policy);
+  EXPECT_FALSE(watch.held());
+  Record record;
+  record.id = 1;
+  record.kind = RecordKind::object_added;
+  auto job = std::make_shared<PyTorchJob>();
+  job->metadata.uid = "u";
+  job->status.emplace();
+  for (const char* type : {"Running", "Restarting"}) {
+    JobCondition condition;
+    condition.type_ = type;
+    condition.status = "True";
+    job->status->conditions.push_back(std::move(condition));
+  }
+  record.after = job;
+  watch.on_record(record);
+  EXPECT_TRUE(watch.held());
+  const auto judged = watch.judged();
+  const auto found = std::find_if(judged.begin(), judged.end(),
+                                  [](const auto& one) { return one.row->name == "one-state"; });
+  ASSERT_NE(found, judged.end());
+  EXPECT_EQ(found->expected, "a bug of upstream");
+}
+
+TEST(Invariants, strict_ones_are_watched_on_demand) {
+  const InvariantRow& row = *find_invariant("completion-time-set");
+  InvariantPolicy policy;
+  EXPECT_TRUE(row.strict);
+  EXPECT_FALSE(policy.watches(row));
+  policy.also.emplace("completion-time-set");
+  EXPECT_TRUE(policy.watches(row));
+  policy.off.emplace("completion-time-set", "not here");
+  EXPECT_FALSE(policy.watches(row));
+}
+
+TEST(Invariants, what_upstream_keeps_is_never_broken_by_it) {
+  const InvariantPolicy policy = kept_by_upstream();
+  for (const InvariantRow& row : invariant_rows()) {
+    EXPECT_EQ(policy.watches(row), row.broken_by.empty()) << row.name;
+    EXPECT_TRUE(!row.strict || !row.broken_by.empty()) << row.name;
+    EXPECT_FALSE(row.when().empty()) << row.name;
+  }
+}
+
+TEST(Invariants, an_explanation_says_when_and_who_breaks_it) {
+  const std::string text = explain(*find_invariant("backoff-limit"));
+  EXPECT_THAT(text, testing::StartsWith("backoff-limit (INV-BUDGET)\n"));
+  EXPECT_THAT(text, testing::HasSubstr("after every record about pods\n"));
+  EXPECT_THAT(text, testing::HasSubstr("breaks it: Q1, Q42, FM-001\n"));
+  EXPECT_THAT(text, testing::HasSubstr("in every run\n"));
+}
+
+TEST(Invariants, a_violation_tells_what_led_to_it) {
+  Tape tape;
+  tape.job(1, 0);
+  tape.condition("Running");
+  tape.condition("Restarting");
+  const Violation* violation = tape.watch().violation("one-state");
+  ASSERT_NE(violation, nullptr);
+  EXPECT_EQ(violation->object, "PyTorchJob/default/j");
+  EXPECT_EQ(violation->record, 4U);
+  // The rule has no cause: the chain begins there.
+  ASSERT_EQ(violation->chain.size(), 3U);
+  EXPECT_THAT(violation->chain.front(), testing::HasSubstr("pytorchjob-controller rule default/j"));
+  EXPECT_THAT(violation->chain.back(), testing::HasSubstr("objectModified PyTorchJob/default/j"));
+  EXPECT_THAT(explain(*violation),
+              testing::HasSubstr("Running and Restarting at once (record 4)\n"));
+}
+
+TEST(Ring, keeps_the_last_records_only) {
+  Ring ring;
+  Record record;
+  for (std::uint64_t id = 1; id <= 3000; ++id) {
+    record.id = id;
+    record.cause = id - 1;
+    record.text = std::to_string(id);
+    ring.add(record);
+  }
+  EXPECT_EQ(ring.last(), 3000U);
+  EXPECT_THAT(ring.chain(3000), testing::SizeIs(12));
+  EXPECT_THAT(ring.chain(1980), testing::SizeIs(4));  // 1977 is the oldest that is kept
+  EXPECT_THAT(ring.chain(7), testing::IsEmpty());
+}
+
+TEST(WorkerLines, are_read_in_their_own_words_only) {
+  using Kind = WorkerLine::Kind;
+  EXPECT_EQ(read_line("step 3/20 rank 1 loss 0.5").kind, Kind::step);
+  EXPECT_EQ(read_line("step 3/20 rank 1 loss 0.5").rank, 1);
+  EXPECT_EQ(read_line("step 3/20").rank, -1);
+  EXPECT_EQ(read_line("step 3 of 20").kind, Kind::none);
+  EXPECT_EQ(read_line("joined rank 2 world_size 4").world, 4);
+  EXPECT_EQ(read_line("joined the others").kind, Kind::none);
+  EXPECT_EQ(read_line("checkpoint step 10").step, 10);
+  EXPECT_EQ(read_line("finished rank 0 steps 50 parameters 463d").parameters, "463d");
+  EXPECT_EQ(read_line("").kind, Kind::none);
+}
+
+}  // namespace
+}  // namespace ddptwin::scenario::invariants

@@ -1,0 +1,166 @@
+#include "scenario/invariants/facts.hpp"
+#include "scenario/invariants/tape.hpp"
+
+namespace ddptwin::scenario::invariants {
+namespace {
+
+const Time start{std::chrono::seconds(1'767'225'600)};
+
+void deadline_job(PyTorchJob& job) { job.spec.edit().runPolicy.activeDeadlineSeconds = 60; }
+void ttl_job(PyTorchJob& job) { job.spec.edit().runPolicy.ttlSecondsAfterFinished = 60; }
+
+void begin(Tape& tape, const Tape::EditJob& edit = {}) {
+  tape.job(1, 1, edit);
+  tape.status([](JobStatus& status) { status.startTime = start; });
+  tape.condition("Created");
+  for (const std::string pod : {"master-0", "worker-0"}) tape.pod(pod);
+}
+
+void much_later(Tape& tape) {
+  tape.wait(2 * progress_within);
+  tape.write(RecordKind::note, "user", "", "");
+}
+
+}  // namespace
+
+std::vector<Case> cases_of_liveness() {
+  return {
+      {"progress",
+       [](Tape& tape) {
+         begin(tape);
+         tape.run("master-0");
+         tape.phase("worker-0", "Unknown");
+         much_later(tape);
+       },
+       [](Tape& tape) {
+         begin(tape);
+         for (const std::string pod : {"master-0", "worker-0"}) tape.run(pod);
+         much_later(tape);
+       }},
+      {"progress",
+       [](Tape& tape) {
+         begin(tape);
+         for (const std::string pod : {"master-0", "worker-0"}) tape.run(pod);
+         tape.say("master-0", "step 1/9 rank 0");
+         much_later(tape);
+       },
+       [](Tape& tape) {
+         begin(tape);
+         tape.run("master-0");
+         tape.edit_pod("worker-0", [](Pod& pod) {
+           PodCondition condition;
+           condition.type_ = "PodScheduled";
+           condition.status = "False";
+           condition.reason = "Unschedulable";
+           pod.status.conditions = {condition};
+         });
+         much_later(tape);
+       }},
+      {"progress",
+       [](Tape& tape) {
+         begin(tape);
+         tape.run("master-0");
+         tape.write(RecordKind::fault, "faults", "operator", "{controller: crash}");
+         much_later(tape);
+         tape.write(RecordKind::fault, "faults", "all", "healed");
+         much_later(tape);
+       },
+       [](Tape& tape) {
+         begin(tape);
+         tape.run("master-0");
+         tape.write(RecordKind::fault, "faults", "operator", "{controller: crash}");
+         much_later(tape);
+         tape.write(RecordKind::fault, "faults", "all", "healed");
+         tape.wait(progress_within / 2);
+         tape.write(RecordKind::note, "user", "", "");
+       }},
+      {"deadline",
+       [](Tape& tape) {
+         begin(tape, &deadline_job);
+         tape.wait(91s);
+         tape.write(RecordKind::note, "user", "", "");
+       },
+       [](Tape& tape) {
+         begin(tape, &deadline_job);
+         tape.wait(61s);
+         tape.finish("Failed");
+         tape.wait(60s);
+         tape.write(RecordKind::note, "user", "", "");
+       }},
+      {"ttl",
+       [](Tape& tape) {
+         begin(tape, &ttl_job);
+         tape.finish("Succeeded");
+         tape.wait(91s);
+         tape.write(RecordKind::note, "user", "", "");
+       },
+       [](Tape& tape) {
+         begin(tape, &ttl_job);
+         tape.finish("Succeeded");
+         tape.wait(61s);
+         tape.change(operator_actor,
+                     [](PyTorchJob& job) { job.metadata.deletionTimestamp = start; });
+         tape.wait(60s);
+         tape.write(RecordKind::note, "user", "", "");
+       }},
+      {"quiesce",
+       [](Tape& tape) {
+         begin(tape);
+         for (int i = 0; i < 100; ++i) tape.counts("Worker", i, 0, 0);
+       },
+       [](Tape& tape) {
+         begin(tape);
+         for (int i = 0; i < 100; ++i) {
+           tape.counts("Worker", i, 0, 0);
+           if (i % 10 == 0) tape.change("user", [](PyTorchJob& job) { ++job.metadata.generation; });
+         }
+       }},
+      {"no-refused-writes",
+       [](Tape& tape) {
+         begin(tape);
+         tape.write(RecordKind::api_refused, operator_actor, "create services default/j-worker-0",
+                    "Service \"j-worker-0\" is invalid: spec.ports[0].name: Required value");
+       },
+       [](Tape& tape) {
+         begin(tape);
+         tape.write(RecordKind::api_refused, operator_actor, "create pods default/j-worker-0",
+                    "pods \"j-worker-0\" already exists");
+       }},
+      {"no-panic",
+       [](Tape& tape) {
+         begin(tape);
+         tape.write(RecordKind::note, controller_actor, "", "panic: index out of range");
+       },
+       [](Tape& tape) {
+         begin(tape);
+         tape.write(RecordKind::note, controller_actor, "", "all is well");
+       }},
+      {"no-leak",
+       [](Tape& tape) {
+         begin(tape);
+         tape.terminate("worker-0", "user");
+         tape.wait(61s);
+         tape.condition("Restarting");
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         begin(tape);
+         tape.terminate("worker-0", "user");
+         tape.wait(30s);
+         tape.remove("worker-0", "kubelet");
+         tape.come_to_rest();
+       }},
+      {"visible",
+       [](Tape& tape) {
+         tape.job(0, 0);
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         tape.job(1, 0);
+         tape.pod("master-0");
+         tape.come_to_rest();
+       }},
+  };
+}
+
+}  // namespace ddptwin::scenario::invariants

@@ -1,0 +1,200 @@
+// Invariants about the pods of a job: how many, which, in what order, with what environment, and
+// why one is taken away.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "controller/pytorchjob/names.hpp"
+#include "scenario/invariants/judges.hpp"
+
+namespace ddptwin::scenario::invariants {
+namespace {
+
+bool has_ended(const PodFacts& pod) { return pod.is("Succeeded") || pod.is("Failed"); }
+
+const ReplicaFacts* replica_of(const PodFacts& pod) {
+  if (pod.job == nullptr || pod.type < 0) return nullptr;
+  return &pod.job->types[static_cast<std::size_t>(pod.type)]
+              .replicas[static_cast<std::size_t>(pod.index)];
+}
+
+std::string_view variable(const Pod& pod, std::string_view name) {
+  std::string_view value;
+  if (pod.spec->containers.empty()) return value;
+  for (const EnvVar& one : pod.spec->containers.front().env)
+    if (one.name == name) value = one.value;
+  return value;
+}
+
+bool is_new_pod(const Sight& sight) {
+  return sight.record->kind == RecordKind::object_added && sight.pod != nullptr &&
+         sight.pod->type >= 0 && sight.record->actor == operator_actor;
+}
+
+}  // namespace
+
+bool deletion_asked(const Record& record, std::string_view actor) {
+  if (record.actor != actor || record.before == nullptr) return false;
+  if (record.before->metadata.deletionTimestamp) return false;
+  return record.after == nullptr || record.after->metadata.deletionTimestamp.has_value();
+}
+
+void no_duplicates(const Sight& sight, Verdicts& verdicts) {
+  if (sight.pod == nullptr) return;
+  const ReplicaFacts* replica = replica_of(*sight.pod);
+  if (replica == nullptr || replica->pods.size() < 2) return;
+  const auto live = std::count_if(replica->pods.begin(), replica->pods.end(),
+                                  [](const PodFacts* pod) { return !has_ended(*pod); });
+  if (live > 1)
+    verdicts.violated(sight.job->text(),
+                      fmt::format("{} has {} live pods for {} {}", sight.job->text(), live,
+                                  type_name(sight.pod->type), sight.pod->index));
+}
+
+void environment(const Sight& sight, Verdicts& verdicts) {
+  if (!is_new_pod(sight) || !sight.job->has_master()) return;
+  const JobFacts& job = *sight.job;
+  if (job.types[0].wanted_min < 1) return;  // there was a time without a Master
+  const PodFacts& pod = *sight.pod;
+  const std::int64_t rank = pod.type == 0 ? pod.index : pod.index + 1;
+  if (pod.rank != rank)
+    verdicts.violated(name_of(*pod.last), fmt::format("{} has RANK {}, not {}", name_of(*pod.last),
+                                                      variable(*pod.last, "RANK"), rank));
+  // A pod may come from a spec that has just been changed.
+  if (std::find(job.worlds.begin(), job.worlds.end(), pod.world_size) == job.worlds.end())
+    verdicts.violated(
+        name_of(*pod.last),
+        fmt::format("{} has WORLD_SIZE {}, and the job has {} processes", name_of(*pod.last),
+                    variable(*pod.last, "WORLD_SIZE"), job.worlds.back()));
+  const std::string master = controller::pytorchjob::replica_name(
+      job.last->metadata.name, controller::pytorchjob::master_type, 0);
+  if (variable(*pod.last, "MASTER_ADDR") != master)
+    verdicts.violated(name_of(*pod.last),
+                      fmt::format("{} has MASTER_ADDR {}, which is not {}", name_of(*pod.last),
+                                  variable(*pod.last, "MASTER_ADDR"), master));
+}
+
+void distinct_ranks(const Sight& sight, Verdicts& verdicts) {
+  if (!is_new_pod(sight) || !sight.job->has_master() || sight.pod->rank < 0) return;
+  for (const PodFacts* other : sight.job->pods) {
+    if (other == sight.pod || other->terminating() || has_ended(*other)) continue;
+    if (other->rank == sight.pod->rank)
+      verdicts.violated(name_of(*sight.pod->last),
+                        fmt::format("{} and {} both have RANK {}", name_of(*sight.pod->last),
+                                    name_of(*other->last), other->rank));
+  }
+}
+
+void world_agrees(const Sight& sight, Verdicts& verdicts) {
+  const JobFacts& job = *sight.job;
+  if (!job.live() || job.finished() || job.suspended() || !job.has_master()) return;
+  if (job.last->spec->elasticPolicy) return;  // PET_NNODES tells torchrun a range
+  for (const PodFacts* pod : job.pods) {
+    if (pod->terminating() || has_ended(*pod) || pod->world_size == job.worlds.back()) continue;
+    verdicts.violated(job.text(),
+                      fmt::format("{} still has WORLD_SIZE {}, and the job has {} "
+                                  "processes",
+                                  name_of(*pod->last), pod->world_size, job.worlds.back()));
+    return;
+  }
+}
+
+void creation_order(const Sight& sight, Verdicts& verdicts) {
+  const Record& record = *sight.record;
+  if (record.kind != RecordKind::object_added || record.actor != operator_actor) return;
+  if (sight.job == nullptr) return;
+  const ObjectMeta& metadata = record.after->metadata;
+  const std::string* label = metadata.label(controller::pytorchjob::label::replica_type);
+  const auto index = controller::pytorchjob::replica_index(metadata);
+  if (label == nullptr || !index || *index < 0) return;
+  const TypeFacts& type = sight.job->types[*label == "master" ? 0 : 1];
+  // A pod comes after those of lower indices, a Service after all pods of its type.
+  const bool service = sight.pod == nullptr;
+  const auto before = static_cast<std::size_t>(service ? std::max(type.wanted_min, 0) : *index);
+  for (std::size_t i = 0; i < before; ++i) {
+    if (i < type.replicas.size() && type.replicas[i].created > 0) continue;
+    verdicts.violated(name_of(*record.after), fmt::format("{} was made before the pod of {} {}",
+                                                          name_of(*record.after), *label, i));
+    return;
+  }
+}
+
+void count(const Sight& sight, Verdicts& verdicts) {
+  const JobFacts& job = *sight.job;
+  if (!job.live() || job.finished() || job.suspended() || job.refusals > 0) return;
+  if (sight.facts.panicked()) return;
+  const bool leaving = std::any_of(job.pods.begin(), job.pods.end(),
+                                   [](const PodFacts* pod) { return pod->terminating(); });
+  const bool refused = job.pods.empty() && job.warned > 0;  // "visible" judges it
+  if (leaving || refused) return;
+  for (int type = 0; type < 2; ++type) {
+    if (job.spec_of(type) == nullptr) continue;
+    const auto& replicas = job.types[static_cast<std::size_t>(type)].replicas;
+    const auto wanted = static_cast<std::size_t>(std::max(job.wanted(type), 0));
+    for (std::size_t i = 0; i < std::max(wanted, replicas.size()); ++i) {
+      const std::size_t pods = i < replicas.size() ? replicas[i].pods.size() : 0;
+      if (pods == (i < wanted ? 1U : 0U)) continue;
+      verdicts.violated(job.text(), fmt::format("{} wants {} {} and has {} pods of index {}",
+                                                job.text(), wanted, type_name(type), pods, i));
+      return;
+    }
+  }
+}
+
+void owned(const Sight& sight, Verdicts& verdicts) {
+  if (!deletion_asked(*sight.record, operator_actor) || sight.job != nullptr) return;
+  const Object& object = *sight.record->before;
+  verdicts.violated(name_of(object), fmt::format("the operator deleted {}, which is not of a job "
+                                                 "that exists",
+                                                 name_of(object)));
+}
+
+void needless_deletion(const Sight& sight, Verdicts& verdicts) {
+  if (!deletion_asked(*sight.record, operator_actor) || sight.job == nullptr) return;
+  const JobFacts& job = *sight.job;
+  const PodFacts& pod = *sight.pod;
+  if (pod.type < 0 || pod.is("Failed") || job.finished() || job.suspend_seen) return;
+  const int wanted = job.types[static_cast<std::size_t>(pod.type)].wanted_min;
+  if (pod.index >= wanted || limit_reached(job, sight.now)) return;
+  verdicts.violated(name_of(*pod.last),
+                    fmt::format("the operator deleted {}, which is {} and wanted",
+                                name_of(*pod.last), pod.last->status.phase));
+}
+
+void backoff_limit(const Sight& sight, Verdicts& verdicts) {
+  if (sight.job == nullptr) return;
+  const JobFacts& job = *sight.job;
+  constexpr Duration reaction =
+      std::chrono::seconds(5);  // of the operator, to the last allowed one
+  if (job.restart_record != sight.record->id || !job.budget_spent_at || job.finished()) return;
+  if (sight.now <= *job.budget_spent_at + reaction) return;
+  verdicts.violated(job.text(), fmt::format("{} was restarted {} times, with backoffLimit {}",
+                                            job.text(), job.replaced + job.restarts,
+                                            job.last->spec->runPolicy.backoffLimit.value_or(0)));
+}
+
+void exit_code(const Sight& sight, Verdicts& verdicts) {
+  if (sight.pod == nullptr || sight.pod->killed.empty() || !is_change(sight)) return;
+  PodFacts& pod = *sight.pod;
+  constexpr std::int32_t killed_code = 137;
+  const Time killed_second{std::chrono::floor<std::chrono::seconds>(pod.killed_at.since_epoch())};
+  for (const auto* list :
+       {&pod.last->status.containerStatuses, &pod.last->status.initContainerStatuses}) {
+    for (const ContainerStatus& status : *list) {
+      if (status.name != pod.killed) continue;
+      for (const ContainerState* state : {&status.state, &status.lastState}) {
+        const auto& end = state->terminated;
+        if (!end || !end->finishedAt || *end->finishedAt < killed_second) continue;
+        pod.killed.clear();
+        if (end->exitCode != killed_code)
+          verdicts.violated(name_of(*pod.last),
+                            fmt::format("{}/{} was killed with signal 9, and its status says exit "
+                                        "code {}",
+                                        name_of(*pod.last), status.name, end->exitCode));
+        return;
+      }
+    }
+  }
+}
+
+}  // namespace ddptwin::scenario::invariants

@@ -1,0 +1,215 @@
+#include "scenario/invariants/facts.hpp"
+#include "scenario/invariants/tape.hpp"
+
+namespace ddptwin::scenario::invariants {
+namespace {
+
+void job_with_pods(Tape& tape, const Tape::EditJob& edit = {}) {
+  tape.job(1, 2, edit);
+  tape.condition("Created");
+  for (const std::string pod : {"master-0", "worker-0", "worker-1"}) tape.pod(pod);
+}
+
+void variable(Pod& pod, const std::string& name, const std::string& value) {
+  for (EnvVar& one : pod.spec.edit().containers.front().env)
+    if (one.name == name) one.value = value;
+}
+
+void scale(Tape& tape, int workers) {
+  tape.change("user", [workers](PyTorchJob& job) {
+    job.spec.edit().pytorchReplicaSpecs->at("Worker").replicas = workers;
+    ++job.metadata.generation;
+  });
+}
+
+void limit(PyTorchJob& job) { job.spec.edit().runPolicy.backoffLimit = 2; }
+
+// The worker fails and is made anew, so many times.
+void recreate(Tape& tape, int times, Duration apart) {
+  for (int i = 0; i < times; ++i) {
+    tape.run("worker-0");
+    tape.exit("worker-0", 137);
+    tape.terminate("worker-0", operator_actor);
+    tape.remove("worker-0", "kubelet");
+    tape.wait(apart);
+    tape.pod("worker-0");
+  }
+}
+
+void foreign(Pod& pod) { pod.metadata.ownerReferences = {}; }
+
+void kill(Tape& tape) {
+  job_with_pods(tape);
+  tape.run("worker-0");
+  tape.write(RecordKind::fault, "scenario", "default/j-worker-0/pytorch", "signal 9");
+  tape.wait(1s);
+}
+
+}  // namespace
+
+std::vector<Case> cases_of_replicas() {
+  return {
+      {"no-duplicates",
+       [](Tape& tape) {
+         job_with_pods(tape);
+         tape.pod("worker-0", [](Pod& pod) { pod.metadata.name = "j-worker-0-again"; });
+       },
+       [](Tape& tape) {
+         job_with_pods(tape);
+         tape.exit("worker-0", 1);
+         tape.pod("worker-0", [](Pod& pod) { pod.metadata.name = "j-worker-0-again"; });
+       }},
+      {"environment",
+       [](Tape& tape) {
+         tape.job(1, 1);
+         tape.pod("master-0", [](Pod& pod) { variable(pod, "RANK", "1"); });
+       },
+       [](Tape& tape) { job_with_pods(tape); }},
+      {"environment",
+       [](Tape& tape) {
+         tape.job(1, 1);
+         tape.pod("master-0", [](Pod& pod) { variable(pod, "WORLD_SIZE", "3"); });
+       },
+       [](Tape& tape) {
+         tape.job(1, 1);
+         scale(tape, 2);
+         tape.pod("master-0", [](Pod& pod) { variable(pod, "WORLD_SIZE", "2"); });
+       }},
+      {"environment",
+       [](Tape& tape) {
+         tape.job(1, 1);
+         tape.pod("master-0", [](Pod& pod) { variable(pod, "MASTER_ADDR", "localhost"); });
+       },
+       [](Tape& tape) {
+         tape.job(0, 1);  // without a Master nothing is given
+         tape.pod("worker-0", [](Pod& pod) { variable(pod, "MASTER_ADDR", "localhost"); });
+       }},
+      {"distinct-ranks",
+       [](Tape& tape) {
+         tape.job(1, 2);
+         tape.pod("worker-0");
+         tape.pod("worker-1", [](Pod& pod) { variable(pod, "RANK", "1"); });
+       },
+       [](Tape& tape) { job_with_pods(tape); }},
+      {"world-agrees",
+       [](Tape& tape) {
+         job_with_pods(tape);
+         scale(tape, 3);
+         tape.pod("worker-2");
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         job_with_pods(tape);
+         tape.come_to_rest();
+       }},
+      {"creation-order",
+       [](Tape& tape) {
+         tape.job(1, 2);
+         tape.pod("worker-1");
+       },
+       [](Tape& tape) {
+         job_with_pods(tape);
+         for (const std::string name : {"master-0", "worker-0", "worker-1"}) tape.service(name);
+       }},
+      {"creation-order",
+       [](Tape& tape) {
+         tape.job(1, 2);
+         tape.pod("worker-0");
+         tape.service("worker-0");
+       },
+       [](Tape& tape) {
+         job_with_pods(tape);
+         tape.remove("worker-0", "user");
+         tape.pod("worker-0");
+       }},
+      {"count",
+       [](Tape& tape) {
+         job_with_pods(tape);
+         tape.remove("worker-0", "user");
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         job_with_pods(tape);
+         tape.come_to_rest();
+       }},
+      {"count",
+       [](Tape& tape) {
+         job_with_pods(tape);
+         scale(tape, 1);
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         job_with_pods(tape);
+         scale(tape, 1);
+         tape.remove("worker-1", operator_actor);
+         tape.come_to_rest();
+       }},
+      {"owned",
+       [](Tape& tape) {
+         tape.job(1, 1);
+         tape.pod("worker-0", &foreign);
+         tape.terminate("worker-0", operator_actor);
+       },
+       [](Tape& tape) {
+         tape.job(1, 1);
+         tape.pod("worker-0", &foreign);
+         tape.terminate("worker-0", "user");
+       }},
+      {"owned-services",
+       [](Tape& tape) {
+         tape.job(1, 1);
+         tape.service("worker-0");
+         tape.remove_service("worker-0", true);
+       },
+       [](Tape& tape) {
+         tape.job(1, 1);
+         tape.service("worker-0");
+         tape.remove_service("worker-0", false);
+       }},
+      {"no-needless-restart",
+       [](Tape& tape) {
+         job_with_pods(tape);
+         tape.run("worker-0");
+         tape.terminate("worker-0", operator_actor);
+       },
+       [](Tape& tape) {
+         job_with_pods(tape);
+         tape.exit("worker-0", 137);
+         tape.terminate("worker-0", operator_actor);
+         scale(tape, 1);
+         tape.terminate("worker-1", operator_actor);
+         tape.terminate("master-0", "user");
+       }},
+      {"no-needless-restart",
+       [](Tape& tape) {
+         job_with_pods(
+             tape, [](PyTorchJob& job) { job.spec.edit().runPolicy.activeDeadlineSeconds = 60; });
+         tape.terminate("master-0", operator_actor);
+       },
+       [](Tape& tape) {
+         job_with_pods(tape, [](PyTorchJob& job) { job.spec.edit().runPolicy.suspend = true; });
+         tape.terminate("master-0", operator_actor);
+       }},
+      {"backoff-limit",
+       [](Tape& tape) {
+         job_with_pods(tape, &limit);
+         recreate(tape, 3, 10s);
+       },
+       [](Tape& tape) {
+         job_with_pods(tape, &limit);
+         recreate(tape, 2, 10s);
+       }},
+      {"exit-code",
+       [](Tape& tape) {
+         kill(tape);
+         tape.exit("worker-0", 1);
+       },
+       [](Tape& tape) {
+         kill(tape);
+         tape.exit("worker-0", 137);
+         tape.exit("worker-0", 137);
+       }},
+  };
+}
+
+}  // namespace ddptwin::scenario::invariants

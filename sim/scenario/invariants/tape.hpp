@@ -1,0 +1,75 @@
+// Hand-written records for the tests of the invariants: one job "j" and what happens to it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "objects/discovery_v1.hpp"
+#include "objects/pytorchjob.hpp"
+#include "scenario/invariants.hpp"
+
+namespace ddptwin::scenario::invariants {
+
+class Tape {
+ public:
+  Tape();  // watches everything, what is strict too
+
+  // The job, which the operator has looked at.
+  using EditJob = std::function<void(PyTorchJob&)>;
+  void job(int masters, int workers, const EditJob& edit = {});
+  void change(std::string_view actor, const EditJob& edit);
+  // The operator's write of a status.
+  void status(const std::function<void(JobStatus&)>& edit);
+  void condition(const std::string& type, const std::string& status = "True");
+  void finish(const std::string& type);  // with a completionTime
+  void counts(const std::string& type, int active, int succeeded, int failed);
+
+  // Pods of the job by "master-0" and "worker-1"; the operator makes them.
+  using EditPod = std::function<void(Pod&)>;
+  void pod(const std::string& name, const EditPod& edit = {});
+  void edit_pod(const std::string& name, const EditPod& edit, std::string_view actor = "kubelet");
+  void phase(const std::string& name, const std::string& phase);
+  void exit(const std::string& name, int code);  // Failed or Succeeded with it
+  void run(const std::string& name, const std::string& ip = "");
+  void terminate(const std::string& name, std::string_view actor);
+  void remove(const std::string& name, std::string_view actor);
+  void service(const std::string& name);
+  // The operator deletes it; a foreign one was of a job that is no longer there.
+  void remove_service(const std::string& name, bool foreign);
+  // The endpoints of a Service; without an address there are none.
+  void slice(const std::string& service, const std::string& pod, const std::string& ip);
+
+  void say(const std::string& pod, const std::string& line);
+  void write(RecordKind kind, std::string_view actor, std::string subject, std::string text);
+  void wait(Duration duration) { now_ = now_ + duration; }
+  void come_to_rest();
+
+  const InvariantWatch& watch() const { return watch_; }
+
+ private:
+  void put(ObjectPtr before, ObjectPtr after, std::string_view actor);
+
+  InvariantWatch watch_;
+  Time now_{std::chrono::seconds(1'767'225'600)};
+  std::uint64_t id_ = 0;
+  int uids_ = 0;
+  std::map<std::string, ObjectPtr> objects_{};  // by kind and name
+};
+
+// What breaks an invariant, and what comes near and keeps it.
+struct Case {
+  std::string_view invariant;
+  void (*breaks)(Tape&);
+  void (*keeps)(Tape&);
+};
+std::vector<Case> cases_of_ends();
+std::vector<Case> cases_of_status();
+std::vector<Case> cases_of_replicas();
+std::vector<Case> cases_of_cleanup();
+std::vector<Case> cases_of_training();
+std::vector<Case> cases_of_liveness();
+
+}  // namespace ddptwin::scenario::invariants

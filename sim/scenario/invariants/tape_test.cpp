@@ -1,0 +1,258 @@
+#include "scenario/invariants/tape.hpp"
+
+#include <fmt/format.h>
+
+#include "controller/pytorchjob/names.hpp"
+#include "scenario/invariants/facts.hpp"
+
+namespace ddptwin::scenario::invariants {
+namespace {
+
+namespace pj = controller::pytorchjob;
+
+InvariantPolicy everything() {
+  InvariantPolicy policy;
+  for (const InvariantRow& row : invariant_rows())
+    if (row.strict) policy.also.emplace(row.name);
+  return policy;
+}
+
+ReplicaSpec replica_of(int replicas) {
+  ReplicaSpec spec;
+  spec.replicas = replicas;
+  spec.restartPolicy = "OnFailure";
+  return spec;
+}
+
+OwnerReference owner_of_job(const ObjectMeta& job) {
+  OwnerReference owner;
+  owner.kind = "PyTorchJob";
+  owner.name = job.name;
+  owner.uid = job.uid;
+  owner.controller = true;
+  return owner;
+}
+
+// "worker-1" in labels and variables, as the operator writes them.
+struct Place {
+  std::string type, index;
+  explicit Place(const std::string& name)
+      : type(name.substr(0, name.find('-'))), index(name.substr(name.find('-') + 1)) {}
+  int rank() const { return std::stoi(index) + (type == "worker" ? 1 : 0); }
+};
+
+StringMap labels_of(const Place& place) {
+  return {{std::string(pj::label::job_name), "j"},
+          {std::string(pj::label::replica_type), place.type},
+          {std::string(pj::label::replica_index), place.index}};
+}
+
+}  // namespace
+
+Tape::Tape() : watch_(everything()) {}
+
+void Tape::put(ObjectPtr before, ObjectPtr after, std::string_view actor) {
+  Record record;
+  record.id = ++id_;
+  record.cause = id_ - 1;
+  record.time = now_;
+  record.kind = before == nullptr  ? RecordKind::object_added
+                : after == nullptr ? RecordKind::object_deleted
+                                   : RecordKind::object_modified;
+  record.actor = actor;
+  record.before = before;
+  record.after = after;
+  const Object& object = after ? *after : *before;
+  const std::string key = object.kind().kind + "/" + object.metadata.name;
+  if (after)
+    objects_[key] = after;
+  else
+    objects_.erase(key);
+  watch_.on_record(record);
+}
+
+void Tape::write(RecordKind kind, std::string_view actor, std::string subject, std::string text) {
+  Record record;
+  record.id = ++id_;
+  record.time = now_;
+  record.kind = kind;
+  record.actor = actor;
+  record.subject = std::move(subject);
+  record.text = std::move(text);
+  watch_.on_record(record);
+}
+
+void Tape::say(const std::string& pod, const std::string& line) {
+  write(RecordKind::log, "container", "default/j-" + pod + "/pytorch", line);
+}
+
+void Tape::come_to_rest() {
+  now_ = now_ + rest + Duration(1s);
+  watch_.pass(now_);
+}
+
+void Tape::job(int masters, int workers, const EditJob& edit) {
+  auto job = std::make_shared<PyTorchJob>();
+  job->metadata.name = "j";
+  job->metadata.namespace_ = "default";
+  job->metadata.uid = fmt::format("uid-{}", ++uids_);
+  job->metadata.generation = 1;
+  ReplicaSpecs& specs = job->spec.edit().pytorchReplicaSpecs.emplace();
+  if (masters > 0) specs.emplace("Master", replica_of(masters));
+  if (workers > 0) specs.emplace("Worker", replica_of(workers));
+  if (edit) edit(*job);
+  put(nullptr, job, "user");
+  write(RecordKind::rule, controller_actor, "default/j", "");
+}
+
+void Tape::change(std::string_view actor, const EditJob& edit) {
+  const auto before = as<PyTorchJob>(objects_.at("PyTorchJob/j"));
+  auto after = std::static_pointer_cast<PyTorchJob>(before->clone());
+  edit(*after);
+  put(before, after, actor);
+}
+
+void Tape::status(const std::function<void(JobStatus&)>& edit) {
+  change(operator_actor, [&](PyTorchJob& job) {
+    if (!job.status) job.status.emplace();
+    edit(*job.status);
+  });
+}
+
+void Tape::condition(const std::string& type, const std::string& value) {
+  status([&](JobStatus& status) {
+    std::erase_if(status.conditions, [&](const JobCondition& one) { return one.type_ == type; });
+    JobCondition condition;
+    condition.type_ = type;
+    condition.status = value;
+    status.conditions.push_back(std::move(condition));
+  });
+}
+
+void Tape::finish(const std::string& type) {
+  status([&](JobStatus& status) {
+    JobCondition condition;
+    condition.type_ = type;
+    condition.status = "True";
+    if (status.conditions.empty()) {
+      status.conditions.push_back(condition);
+      status.conditions.back().type_ = "Created";
+    }
+    status.conditions.push_back(std::move(condition));
+    status.completionTime = now_;
+  });
+}
+
+void Tape::counts(const std::string& type, int active, int succeeded, int failed) {
+  status([&](JobStatus& status) {
+    if (!status.replicaStatuses) status.replicaStatuses.emplace();
+    ReplicaStatus& replica = (*status.replicaStatuses)[type];
+    replica.active = active;
+    replica.succeeded = succeeded;
+    replica.failed = failed;
+  });
+}
+
+void Tape::pod(const std::string& name, const EditPod& edit) {
+  const Place place(name);
+  const auto job = as<PyTorchJob>(objects_.at("PyTorchJob/j"));
+  auto pod = std::make_shared<Pod>();
+  pod->metadata.name = "j-" + name;
+  pod->metadata.namespace_ = "default";
+  pod->metadata.uid = fmt::format("uid-{}", ++uids_);
+  pod->metadata.labels = labels_of(place);
+  pod->metadata.ownerReferences = std::vector{owner_of_job(job->metadata)};
+  Container& container = pod->spec.edit().containers.emplace_back();
+  container.name = "pytorch";
+  const auto variable = [&](const std::string& key, const std::string& value) {
+    EnvVar one;
+    one.name = key;
+    one.value = value;
+    container.env.push_back(std::move(one));
+  };
+  variable("RANK", std::to_string(place.rank()));
+  variable("WORLD_SIZE", std::to_string(pj::total_replicas(*job)));
+  variable("MASTER_ADDR", "j-master-0");
+  pod->status.phase = "Pending";
+  if (edit) edit(*pod);
+  put(nullptr, pod, operator_actor);
+}
+
+void Tape::edit_pod(const std::string& name, const EditPod& edit, std::string_view actor) {
+  const auto before = as<Pod>(objects_.at("Pod/j-" + name));
+  auto after = std::static_pointer_cast<Pod>(before->clone());
+  edit(*after);
+  put(before, after, actor);
+}
+
+void Tape::phase(const std::string& name, const std::string& phase) {
+  edit_pod(name, [&](Pod& pod) { pod.status.phase = phase; });
+}
+
+void Tape::exit(const std::string& name, int code) {
+  edit_pod(name, [&](Pod& pod) {
+    pod.status.phase = code == 0 ? "Succeeded" : "Failed";
+    ContainerStatus status;
+    status.name = "pytorch";
+    status.state.terminated.emplace();
+    status.state.terminated->exitCode = code;
+    status.state.terminated->finishedAt = now_;
+    pod.status.containerStatuses = {status};
+  });
+}
+
+void Tape::run(const std::string& name, const std::string& ip) {
+  edit_pod(name, [&](Pod& pod) {
+    pod.status.phase = "Running";
+    pod.status.podIP = ip;
+    PodCondition ready;
+    ready.type_ = "Ready";
+    ready.status = "True";
+    pod.status.conditions = {ready};
+  });
+}
+
+void Tape::terminate(const std::string& name, std::string_view actor) {
+  edit_pod(
+      name, [&](Pod& pod) { pod.metadata.deletionTimestamp = now_ + Duration(30s); }, actor);
+}
+
+void Tape::remove(const std::string& name, std::string_view actor) {
+  put(objects_.at("Pod/j-" + name), nullptr, actor);
+}
+
+void Tape::service(const std::string& name) {
+  const auto job = objects_.at("PyTorchJob/j");
+  auto service = std::make_shared<Service>();
+  service->metadata.name = "j-" + name;
+  service->metadata.namespace_ = "default";
+  service->metadata.labels = labels_of(Place(name));
+  service->metadata.ownerReferences = std::vector{owner_of_job(job->metadata)};
+  put(nullptr, service, operator_actor);
+}
+
+void Tape::remove_service(const std::string& name, bool foreign) {
+  const auto before = as<Service>(objects_.at("Service/j-" + name));
+  auto last = std::static_pointer_cast<Service>(before->clone());
+  if (foreign) last->metadata.ownerReferences.edit().front().uid = "of an older job";
+  put(last, nullptr, operator_actor);
+}
+
+void Tape::slice(const std::string& service, const std::string& pod, const std::string& ip) {
+  auto slice = std::make_shared<EndpointSlice>();
+  slice->metadata.name = "j-" + service + "-abcde";
+  slice->metadata.namespace_ = "default";
+  slice->metadata.labels = StringMap{{"kubernetes.io/service-name", "j-" + service}};
+  if (!ip.empty()) {
+    Endpoint& endpoint = slice->endpoints.emplace_back();
+    endpoint.addresses = {ip};
+    endpoint.conditions.ready = true;
+    endpoint.targetRef.emplace();
+    endpoint.targetRef->kind = "Pod";
+    endpoint.targetRef->name = "j-" + pod;
+  }
+  const auto before = objects_.find("EndpointSlice/" + slice->metadata.name);
+  put(before == objects_.end() ? nullptr : before->second, slice, "kube-controller-manager");
+}
+
+}  // namespace ddptwin::scenario::invariants

@@ -1,0 +1,130 @@
+#include "scenario/invariants/facts.hpp"
+#include "scenario/invariants/tape.hpp"
+
+namespace ddptwin::scenario::invariants {
+namespace {
+
+void joined(Tape& tape) {
+  tape.say("master-0", "joined rank 0 world_size 2");
+  tape.say("worker-0", "joined rank 1 world_size 2");
+}
+
+void started(Tape& tape) {
+  tape.job(1, 1);
+  for (const std::string pod : {"master-0", "worker-0"}) {
+    tape.pod(pod);
+    tape.run(pod);
+  }
+  joined(tape);
+}
+
+void steps(Tape& tape, int from, int to) {
+  for (int i = from; i <= to; ++i) {
+    tape.say("master-0", "step " + std::to_string(i) + "/9 rank 0 loss 1.0");
+    tape.say("worker-0", "step " + std::to_string(i) + "/9 rank 1 loss 1.0");
+    tape.wait(2s);
+  }
+}
+
+void process_ends(Tape& tape) {
+  for (const std::string pod : {"master-0", "worker-0"})
+    tape.write(RecordKind::container, "kubelet", "default/j-" + pod + "/pytorch", "exited");
+}
+
+}  // namespace
+
+std::vector<Case> cases_of_training() {
+  return {
+      {"rendezvous",
+       [](Tape& tape) {
+         started(tape);
+         steps(tape, 1, 2);
+         tape.say("worker-0", "joined rank 1 world_size 2");  // a group of its own
+         tape.wait(2s);
+         tape.say("master-0", "step 3/9 rank 0 loss 1.0");
+       },
+       [](Tape& tape) {
+         started(tape);
+         steps(tape, 1, 2);
+         process_ends(tape);
+         joined(tape);
+         steps(tape, 1, 2);
+       }},
+      {"rendezvous",
+       [](Tape& tape) {
+         started(tape);
+         tape.say("worker-0", "joined rank 2 world_size 2");
+       },
+       [](Tape& tape) { started(tape); }},
+      {"lockstep",
+       [](Tape& tape) {
+         started(tape);
+         tape.say("master-0", "step 1/9 rank 0 loss 1.0");
+         tape.say("master-0", "step 2/9 rank 0 loss 1.0");
+         tape.wait(2s);
+         tape.say("master-0", "step 3/9 rank 0 loss 1.0");
+       },
+       [](Tape& tape) {
+         started(tape);
+         tape.say("master-0", "step 1/9 rank 0 loss 1.0");
+         tape.say("master-0", "step 2/9 rank 0 loss 1.0");  // read late, not done late
+         tape.say("worker-0", "step 1/9 rank 1 loss 1.0");
+         tape.say("worker-0", "step 2/9 rank 1 loss 1.0");
+         steps(tape, 3, 5);
+       }},
+      {"lockstep",
+       [](Tape& tape) {
+         started(tape);
+         tape.say("master-0", "step 4/9 rank 0 loss 1.0");
+         tape.say("worker-0", "step 1/9 rank 1 loss 1.0");
+       },
+       [](Tape& tape) {
+         tape.job(0, 2);  // scripts that do not train together
+         for (const std::string pod : {"worker-0", "worker-1"}) tape.pod(pod);
+         tape.say("worker-0", "step 4/9");
+         tape.wait(2s);
+         tape.say("worker-0", "step 6/9");
+         tape.say("worker-1", "step 1/9");
+       }},
+      {"checkpoint",
+       [](Tape& tape) {
+         started(tape);
+         steps(tape, 1, 4);
+         tape.say("master-0", "checkpoint step 4");
+         process_ends(tape);
+         joined(tape);
+         steps(tape, 3, 4);
+       },
+       [](Tape& tape) {
+         started(tape);
+         steps(tape, 1, 4);
+         tape.say("master-0", "checkpoint step 4");
+         steps(tape, 5, 6);
+         process_ends(tape);
+         joined(tape);
+         steps(tape, 5, 6);
+       }},
+      {"checkpoint",
+       [](Tape& tape) {
+         started(tape);
+         steps(tape, 3, 4);
+       },
+       [](Tape& tape) {
+         started(tape);
+         steps(tape, 1, 2);
+       }},
+      {"parameters",
+       [](Tape& tape) {
+         started(tape);
+         tape.say("master-0", "finished rank 0 steps 9 parameters aa");
+         tape.say("worker-0", "finished rank 1 steps 9 parameters bb");
+       },
+       [](Tape& tape) {
+         started(tape);
+         tape.say("master-0", "finished rank 0 steps 9 parameters aa");
+         tape.say("worker-0", "finished rank 1 steps 9 parameters aa");
+       }},
+  };
+}
+
+}  // namespace ddptwin::scenario::invariants

@@ -1,0 +1,196 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "objects/describe.hpp"
+#include "scenario/invariants/judges.hpp"
+#include "scenario/invariants/ring.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+using namespace invariants;
+
+constexpr std::array<std::string_view, topic_count> topic_names{
+    "jobs",        "pods",     "Services",    "EndpointSlices", "other objects",
+    "Warnings",    "refusals", "rules",       "containers",     "log lines",
+    "DNS answers", "faults",   "other things"};
+
+constexpr int explain_width = 92;
+
+// Breaks a text into lines of that width, each behind the indent.
+std::string wrap(std::string_view text, std::string_view indent) {
+  std::string out(indent);
+  std::size_t column = indent.size();
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    if (column > indent.size() && column + 1 + word.size() > explain_width) {
+      out += '\n';
+      out += indent;
+      column = indent.size();
+    }
+    if (column > indent.size()) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+    at = end + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string InvariantRow::when() const {
+  std::string records;
+  for (std::size_t i = 0; i < topic_count; ++i) {
+    if ((topics & (1U << i)) == 0) continue;
+    if (!records.empty()) records += ", ";
+    records += topic_names[i];
+  }
+  std::string out;
+  if (!records.empty()) out = "after every record about " + records;
+  if (at_rest != nullptr)
+    out += std::string(out.empty() ? "" : "; ") + "when nothing of the job has changed for " +
+           format_go_duration(rest) + ", after faults " + format_go_duration(rest_after_faults);
+  if (when_due != nullptr) out += std::string(out.empty() ? "" : "; ") + "when its time has come";
+  return out;
+}
+
+const InvariantRow* find_invariant(std::string_view name) {
+  for (const InvariantRow& row : invariant_rows())
+    if (row.name == name) return &row;
+  return nullptr;
+}
+
+std::string explain(const InvariantRow& row) {
+  std::string out = fmt::format("{} ({})\n{}\n\n{}\n\n", row.name, row.id, wrap(row.meaning, "  "),
+                                wrap(row.explanation, "  "));
+  out += fmt::format("  judged      {}\n", row.when());
+  out += fmt::format("  upstream    {}\n", row.broken_by.empty()
+                                               ? std::string("keeps it")
+                                               : fmt::format("breaks it: {}", row.broken_by));
+  out += fmt::format(
+      "  watched     {}\n",
+      row.strict ? "where a scenario names it under invariants.also or .violated" : "in every run");
+  return out;
+}
+
+std::string explain(const Violation& violation) {
+  std::string out =
+      fmt::format("{}: {} (record {})", violation.invariant, violation.text, violation.record);
+  for (const std::string& line : violation.chain) out += "\n  " + line;
+  return out;
+}
+
+bool InvariantPolicy::watches(const InvariantRow& row) const {
+  if (off.contains(row.name)) return false;
+  return !row.strict || also.contains(row.name) || violated.contains(row.name);
+}
+
+InvariantPolicy kept_by_upstream() {
+  InvariantPolicy policy;
+  for (const InvariantRow& row : invariant_rows())
+    if (!row.broken_by.empty())
+      policy.off.emplace(row.name, "upstream breaks it: " + std::string(row.broken_by));
+  return policy;
+}
+
+InvariantWatch::InvariantWatch(const InvariantPolicy& policy)
+    : policy_(policy),
+      by_topic_(topic_count),
+      facts_(std::make_unique<Facts>()),
+      ring_(std::make_unique<Ring>()) {
+  for (const InvariantRow& row : invariant_rows()) {
+    if (!policy_.watches(row)) continue;
+    for (std::size_t i = 0; i < topic_count; ++i)
+      if ((row.topics & (1U << i)) != 0) by_topic_[i].push_back(&row);
+    if (row.at_rest != nullptr) at_rest_.push_back(&row);
+    if (row.when_due != nullptr) when_due_.push_back(&row);
+  }
+}
+
+InvariantWatch::~InvariantWatch() = default;
+
+void InvariantWatch::on_record(const Record& record) {
+  pass_due(record.time - Duration(1));
+  ring_->add(record);
+  const Topic topic = topic_of(record);
+  const Watched& rows = by_topic_[static_cast<std::size_t>(topic)];
+  const Sight sight = facts_->take(record, topic);
+  if (!rows.empty()) judge(sight, rows, &InvariantRow::after);
+}
+
+void InvariantWatch::pass(Time now) { pass_due(now); }
+
+void InvariantWatch::pass_due(Time now) {
+  while (const auto due = facts_->next_due(now)) {
+    Sight sight{*facts_};
+    sight.now = due->at;
+    sight.job = due->job;
+    if (due->at_rest)
+      judge(sight, at_rest_, &InvariantRow::at_rest);
+    else
+      judge(sight, when_due_, &InvariantRow::when_due);
+  }
+}
+
+void InvariantWatch::judge(const Sight& sight, const Watched& rows, Judge InvariantRow::*which) {
+  for (const InvariantRow* row : rows) {
+    Verdicts verdicts(*this, sight, *row);
+    (row->*which)(sight, verdicts);
+  }
+}
+
+void InvariantWatch::violated(const Sight& sight, const InvariantRow& row, std::string object,
+                              std::string text) {
+  if (violation(row.name) != nullptr) return;
+  Violation one;
+  one.invariant = row.name;
+  one.record = sight.record != nullptr ? sight.record->id : ring_->last();
+  one.time = sight.now;
+  one.object = std::move(object);
+  one.text = std::move(text);
+  one.chain = ring_->chain(one.record);
+  violations_.push_back(std::move(one));
+}
+
+const Violation* InvariantWatch::violation(std::string_view name) const {
+  for (const Violation& one : violations_)
+    if (one.invariant == name) return &one;
+  return nullptr;
+}
+
+std::vector<InvariantWatch::Judged> InvariantWatch::judged() const {
+  std::vector<Judged> all;
+  for (const InvariantRow& row : invariant_rows()) {
+    if (!policy_.watches(row)) continue;
+    Judged one;
+    one.row = &row;
+    one.violation = violation(row.name);
+    const auto expected = policy_.violated.find(row.name);
+    if (expected != policy_.violated.end()) one.expected = expected->second;
+    one.held = (one.violation != nullptr) == (expected != policy_.violated.end());
+    all.push_back(one);
+  }
+  return all;
+}
+
+bool InvariantWatch::held() const {
+  const auto all = judged();
+  return std::all_of(all.begin(), all.end(), [](const Judged& one) { return one.held; });
+}
+
+namespace invariants {
+
+void Verdicts::violated(std::string object, std::string text) {
+  watch_.violated(sight_, row_, std::move(object), std::move(text));
+}
+
+std::string name_of(const Object& object) { return name_with_kind(object); }
+
+}  // namespace invariants
+}  // namespace ddptwin::scenario
