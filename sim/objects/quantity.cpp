@@ -72,6 +72,91 @@ tl::unexpected<Error> bad_suffix() {
   return fail(Reason::bad_request, "unable to parse quantity's suffix");
 }
 
+constexpr int128 cap = max_value * nano;  // the API's largest amount
+
+// What stands behind the digits.
+struct Unit {
+  Quantity::Format format = decimal_si;
+  int128 nanos = nano;  // what one of it is
+  int exponent = 0;     // times ten to this
+};
+
+// "e-3", "E21": at most two digits.
+Result<int> exponent_of(std::string_view text) {
+  text.remove_prefix(1);
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  if (text.empty() || text.size() > 2) return bad_suffix();
+  int exponent = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return bad_suffix();
+    exponent = exponent * 10 + (c - '0');
+  }
+  return negative ? -exponent : exponent;
+}
+
+Result<Unit> unit_of(std::string_view text) {
+  for (const Suffix& suffix : suffixes)
+    if (suffix.text == text) return Unit{suffix.format, suffix.nanos, 0};
+  if (!text.starts_with('e') && !text.starts_with('E')) return bad_suffix();
+  TRY(const int exponent, exponent_of(text));
+  return Unit{decimal_exponent, nano, exponent};
+}
+
+// Digits as a number times ten to an exponent.
+struct Decimal {
+  int128 mantissa = 0;
+  int exponent = 0;
+  bool more = false;  // digits followed that the mantissa has no room for
+};
+
+Decimal decimal_of(std::string_view number) {
+  constexpr int128 full = power(10, 36);
+  Decimal out;
+  bool after_point = false;
+  for (const char c : number) {
+    if (c == '.') {
+      after_point = true;
+    } else if (out.mantissa < full) {
+      out.mantissa = out.mantissa * 10 + (c - '0');
+      if (after_point) --out.exponent;
+    } else {
+      out.more = out.more || c != '0';
+      if (!after_point) ++out.exponent;
+    }
+  }
+  return out;
+}
+
+// In the notations of tens: exact, beyond nine decimals rounded up, as upstream does.
+int128 decimal_nanos(std::string_view number, const Unit& unit) {
+  Decimal value = decimal_of(number);
+  value.exponent += unit.exponent;
+  for (int128 nanos = unit.nanos; nanos > 1; nanos /= 10) ++value.exponent;
+  for (; value.exponent > 0 && value.mantissa <= cap; --value.exponent) value.mantissa *= 10;
+  for (; value.exponent < 0 && value.mantissa > 0; ++value.exponent) {
+    value.more = value.more || value.mantissa % 10 != 0;
+    value.mantissa /= 10;
+  }
+  return std::min(value.mantissa + (value.more ? 1 : 0), cap);
+}
+
+// In the binary notation: of the decimals fifteen count, and they are rounded up.
+int128 binary_nanos(std::string_view number, int128 unit) {
+  const std::size_t point = std::min(number.find('.'), number.size());
+  int128 whole = 0, fraction = 0, scale = 1;
+  for (const char c : number.substr(0, point))
+    if (whole <= cap) whole = whole * 10 + (c - '0');
+  for (const char c : number.substr(std::min(point + 1, number.size()), 15)) {
+    fraction = fraction * 10 + (c - '0');
+    scale *= 10;
+  }
+  if (whole > 0 && unit > cap / whole) return cap;
+  const int128 rest =
+      unit > power(10, 23) ? fraction * (unit / scale) : divide_up(fraction * unit, scale);
+  return std::min(whole * unit + rest, cap);
+}
+
 }  // namespace
 
 Quantity Quantity::from_nanos(int128 nanos, Format format) {
@@ -97,57 +182,10 @@ Result<Quantity> Quantity::parse(std::string_view text) {
   const std::string_view rest = text.substr(at + number.size());
   if (!looks_like_suffix(rest)) return not_a_quantity();
 
-  Format format = decimal_si;
-  int128 unit = nano;
-  int exponent = 0;
-  const auto suffix = std::find_if(suffixes.begin(), suffixes.end(),
-                                   [&](const Suffix& s) { return s.text == rest; });
-  if (suffix != suffixes.end()) {
-    format = suffix->format;
-    unit = suffix->nanos;
-  } else if (!rest.empty() && (rest[0] == 'e' || rest[0] == 'E') && rest.size() > 1) {
-    std::size_t i = 1;
-    const bool minus = rest[1] == '-';
-    if (rest[1] == '-' || rest[1] == '+') ++i;
-    if (i == rest.size() || rest.size() - i > 2) return bad_suffix();
-    for (; i < rest.size(); ++i) {
-      if (rest[i] < '0' || rest[i] > '9') return bad_suffix();
-      exponent = exponent * 10 + (rest[i] - '0');
-    }
-    if (minus) exponent = -exponent;
-    format = decimal_exponent;
-  } else {
-    return bad_suffix();
-  }
-
-  // Whole digits are worth `unit` each; each decimal a tenth of the one before. Beyond the API's
-  // largest value the amount is capped, beyond nine decimals rounded up, as upstream does.
-  int128 whole = 0, fraction = 0, scale = 1;
-  const int128 cap = max_value * nano;
-  bool after_point = false;
-  for (const char c : number) {
-    if (c == '.') {
-      after_point = true;
-    } else if (!after_point) {
-      if (whole <= cap) whole = whole * 10 + (c - '0');
-    } else if (scale < power(10, 15)) {
-      fraction = fraction * 10 + (c - '0');
-      scale *= 10;
-    }
-  }
-  for (; exponent > 0 && unit <= cap; --exponent) unit *= 10;
-  int128 divisor = 1;
-  for (; exponent < 0 && divisor <= power(10, 18); ++exponent) divisor *= 10;
-  int128 nanos = 0;
-  if (whole > 0 && unit > cap / whole) {
-    nanos = cap;
-  } else {
-    nanos = divide_up(whole * unit, divisor);
-    nanos += unit > power(10, 23) ? (fraction * (unit / scale)) / divisor
-                                  : divide_up(divide_up(fraction * unit, scale), divisor);
-  }
-  nanos = std::min(nanos, cap);
-  return from_nanos(negative ? -nanos : nanos, format);
+  TRY(const Unit unit, unit_of(rest));
+  const int128 nanos =
+      unit.format == binary_si ? binary_nanos(number, unit.nanos) : decimal_nanos(number, unit);
+  return from_nanos(negative ? -nanos : nanos, unit.format);
 }
 
 std::string Quantity::str() const {

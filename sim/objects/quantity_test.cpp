@@ -20,6 +20,24 @@ TEST(Quantity, IsStoredInItsCanonicalForm) {
   }
 }
 
+// Found by fuzzing: digits that an exponent takes back below the cap were capped or dropped.
+TEST(Quantity, IsExactInExponentsWithinTheLimits) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"92233720368.1205071233712329E5", "9223372036812050712337124e-9"},
+      {"9223372036812050712337124e-9", "9223372036812050712337124e-9"},
+      {"99999999999999999999999999999e-20", "1e9"},
+      {"1e-10", "1e-9"},
+      {"1e99", "9223372036854775807"},
+      {"0e99", "0"},
+      {"-1E3", "-1e3"},
+  };
+  for (const auto& [text, canonical] : rows) {
+    const auto quantity = Quantity::parse(text);
+    ASSERT_TRUE(quantity.has_value()) << text;
+    EXPECT_EQ(quantity->str(), canonical) << text;
+  }
+}
+
 TEST(Quantity, RefusesWhatIsNoAmount) {
   for (const char* text : {"", "x", "1ki", "1e", "--1", "1 Gi"})
     EXPECT_FALSE(Quantity::parse(text).has_value()) << text;
