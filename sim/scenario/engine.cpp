@@ -102,10 +102,15 @@ void Engine::finish() {
     timer->cancel();
   stage_ = Stage::over;
   ended_at_ = loop_.now();
-  report_violations();
+  pass();
   report(std::exchange(decided_, {}));
   report(expectations_.finish(ended_at_, trace_.last()));
   on_over_();
+}
+
+void Engine::pass() {
+  invariants_.pass(loop_.now());
+  report_violations();
 }
 
 // ---- steps -------------------------------------------------------------------------------------

@@ -37,6 +37,8 @@ class Engine {
   void start();
   // Ends the run now, judging things as they are.
   void finish();
+  // Also after the end: judges the invariants about what has come to rest by now.
+  void pass();
 
   const Observer& observer() const { return observer_; }
   const std::vector<StepResult>& steps() const { return steps_; }

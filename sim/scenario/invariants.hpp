@@ -85,7 +85,7 @@ InvariantPolicy kept_by_upstream();
 // All invariants of a policy, as one sink of the trace.
 class InvariantWatch {
  public:
-  explicit InvariantWatch(const InvariantPolicy& policy = {});
+  explicit InvariantWatch(const InvariantPolicy& policy);
   ~InvariantWatch();
   InvariantWatch(const InvariantWatch&) = delete;
   InvariantWatch& operator=(const InvariantWatch&) = delete;
