@@ -7,11 +7,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "core/loop.hpp"
 #include "core/result.hpp"
@@ -20,14 +19,14 @@ namespace ddptwin::model {
 
 using ProcessId = std::uint32_t;
 
-// What is done to what goes between two pods, both ways. The default lets it pass.
+// What is done to what goes between two pods. The default lets it pass.
 struct LinkFault {
-  // nft reject with tcp reset: whoever sends next is told that the connection is gone, the other
-  // side is told nothing. New connections are refused.
-  bool reset = false;
-  // Packets vanish: nothing is told to anybody until TCP gives up.
+  // Packets vanish, both ways: nothing is told to anybody until TCP gives up.
   bool drop = false;
-  Duration delay{};  // added one way
+  // nft reject with tcp reset, in the first of the two pods: the second is told that the connection
+  // is gone when it sends next, the first is told nothing. New connections are refused.
+  bool reset = false;
+  Duration delay{};  // added one way, both ways
   bool none() const { return !reset && !drop && delay == Duration::zero(); }
   friend bool operator==(const LinkFault&, const LinkFault&) = default;
 };
@@ -37,17 +36,24 @@ enum class Connect : std::uint8_t {
   refused,      // ECONNREFUSED, after one round trip
   no_host,      // EHOSTUNREACH: an address of the pods' range that nobody has
   unreachable,  // ENETUNREACH: no route
-  timed_out,    // ETIMEDOUT: SYNs vanish, or nobody accepts, until the caller's patience ends
+  timed_out,    // ETIMEDOUT: SYNs vanish until the caller's patience ends
 };
 int errno_of(Connect outcome);  // 0 for accepted
 
-// A service behind a listening socket. Null: accepts and never answers (a foreign program).
-class Service;
+// What listens behind a port. A null one is a foreign program: it accepts and never answers.
+class Service {
+ public:
+  virtual ~Service() = default;
+  // Its process has ended: the other ends are told by the kernel.
+  virtual void owner_ended() {}
+};
 
 class Network {
  public:
-  Network(Loop& loop, Duration round_trip);
+  // `no_host`: how long it takes to find out that nobody has an address (ARP).
+  Network(Loop& loop, Duration round_trip, Duration no_host);
   ~Network();
+  Network(const Network&) = delete;
 
   // Pods. An address is attached at most once at a time.
   void attach(const std::string& address);
@@ -58,14 +64,15 @@ class Network {
   // installed acts. A default fault heals.
   void set_link(const std::string& one, const std::string& other, const LinkFault& fault);
   void set_host(const std::string& address, const LinkFault& fault);
+  // Of both directions together; `reset` says whether `other` is told of it.
   LinkFault link(const std::string& one, const std::string& other) const;
   bool any_fault() const { return !links_.empty() || !isolated_.empty(); }
   // Called after every change of a fault; the returned number ends it.
   std::uint64_t watch_links(std::function<void()> changed);
-  void unwatch_links(std::uint64_t watch);
+  void unwatch_links(std::uint64_t watch) { watches_.erase(watch); }
 
-  // A listening socket on all addresses of a pod. Error: EADDRINUSE. It ends with unlisten(), or
-  // with its process. Port 0 takes a free one.
+  // A listening socket on all addresses of a pod. The error is EADDRINUSE. It ends with unlisten(),
+  // or with its process. Port 0 takes a free one.
   Result<std::uint16_t> listen(const std::string& address, std::uint16_t port, ProcessId owner,
                                Service* service);
   void unlisten(const std::string& address, std::uint16_t port);
@@ -75,15 +82,14 @@ class Network {
   };
   const Listener* listener(const std::string& address, std::uint16_t port) const;
 
-  // One attempt, as the network stands when the packets arrive. `from` is the caller's address;
-  // 127.0.0.0/8 is itself. Nothing is held open: who wants to know of the other's end asks Mesh or
-  // StoreClient. `patience` bounds what would never be answered.
+  // What an attempt made now would meet. 127.0.0.0/8 is the caller itself.
+  Connect would_connect(const std::string& from, const std::string& to, std::uint16_t port) const;
+  // One attempt: what the network is like when the packets arrive. Nothing is held open: who wants
+  // to know of the other's end is StoreClient or a member of a group. `patience` bounds what would
+  // never be answered. The answer of an attempt whose caller ended must be ignored by it.
   void connect(const std::string& from, const std::string& to, std::uint16_t port,
                Duration patience, Lane lane, UniqueFunction<void(Connect)> done);
-  // What an attempt made now would meet.
-  Connect would_connect(const std::string& from, const std::string& to, std::uint16_t port) const;
 
-  Duration round_trip() const { return round_trip_; }
   Duration round_trip(const std::string& one, const std::string& other) const;
 
   // The sockets of a process are closed.
@@ -92,17 +98,19 @@ class Network {
  private:
   struct Attempt;
   void finish(std::uint64_t id);
+  void changed();
 
   Loop& loop_;
   Duration round_trip_;
-  std::set<std::string, std::less<>> hosts_{};
-  std::map<std::pair<std::string, std::uint16_t>, Listener> listeners_{};
-  std::map<std::pair<std::string, std::string>, LinkFault> links_{};  // the smaller address first
-  std::map<std::string, LinkFault> isolated_{};
-  std::map<std::uint64_t, std::function<void()>> watches_{};
-  std::map<std::uint64_t, std::unique_ptr<Attempt>> attempts_{};
+  Duration no_host_;
+  std::set<std::string, std::less<>> hosts_;
+  std::map<std::pair<std::string, std::uint16_t>, Listener> listeners_;
+  std::map<std::pair<std::string, std::string>, LinkFault> links_;  // as they were installed
+  std::map<std::string, LinkFault, std::less<>> isolated_;
+  std::map<std::uint64_t, std::function<void()>> watches_;
+  std::map<std::uint64_t, std::unique_ptr<Attempt>> attempts_;
   std::uint64_t last_id_ = 0;
-  std::uint16_t last_port_ = 0;
+  std::uint16_t last_port_ = 32767;
 };
 
 }  // namespace ddptwin::model

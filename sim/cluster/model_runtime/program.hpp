@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cluster/model_runtime/profile.hpp"
+#include "cluster/model_runtime/timers.hpp"
 #include "core/loop.hpp"
 #include "core/random.hpp"
 #include "core/result.hpp"
@@ -19,12 +20,12 @@ namespace ddptwin::model {
 
 class Process;
 class Network;
+enum class Connect : std::uint8_t;
 struct Resolved;
 struct Workload;
 
 // Of one runtime; never used twice. 0 is no process.
 using ProcessId = std::uint32_t;
-using TimerId = std::uint32_t;
 // In the order in which they were set; names are unique.
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
@@ -47,6 +48,9 @@ class Program {
   // A signal other than SIGKILL, SIGSTOP and SIGCONT. False: no handler is installed, and the
   // default action follows (process 1 of a container then ignores it).
   virtual bool signal(Process& /*process*/, int /*number*/) { return false; }
+  // False: it counts as a later process than the container's first, which has no default actions
+  // for signals (the built-in worker, forked from a zygote: process_runtime/README.md).
+  virtual bool is_first_process() const { return true; }
   // A child that it spawned has ended.
   virtual void child_exited(Process& /*process*/, ProcessId /*child*/, const ExitStatus&) {}
   // SIGSTOP and SIGCONT: the timers of the process stand still in between; these are for what
@@ -68,17 +72,18 @@ struct Spawn {
 struct Model {
   const TorchProfile* torch = &torch_2;
   const Timing* timing = &host_timing;
+  int cpus = 2;  // of every node, as os.cpu_count() says (ddp-semantics §0)
 };
 
 // One process of a container: what its program may ask for. Owned by the runtime; an id can be kept
 // longer than a reference. The first process of a container is its process 1: its end is the
 // container's, and takes all others with it.
-class Process {
+class Process final : public Timers {
  public:
   // How the runtime keeps processes; process.cpp and model_runtime.cpp know it.
   struct State;
   explicit Process(std::unique_ptr<State> state);
-  ~Process();
+  ~Process() override;
   Process(const Process&) = delete;
 
   ProcessId id() const;
@@ -106,6 +111,8 @@ class Process {
   // A line on stdout or stderr, without its end.
   void print(std::string line);
   void print_error(std::string line);
+  // False: nobody reads the lines of steps in this run, so they need not be made.
+  bool prints_steps() const;
 
   // The process ends; nothing of its program is called after ended().
   void exit(int code);
@@ -113,8 +120,8 @@ class Process {
   void die(int signal);
 
   // Runs the callback after that much time in which the process is not stopped; not after its end.
-  TimerId after(Duration delay, Callback callback);
-  void cancel(TimerId timer);  // 0 and what has run are ignored
+  TimerId after(Duration delay, Callback callback) override;
+  void cancel(TimerId timer) override;
 
   // Anonymous memory, kept for ever. Over the container's limit the process is killed: false, and
   // it has ended.
@@ -140,11 +147,17 @@ class Process {
   // (resolver.hpp). An address answers itself, at once.
   void lookup(std::string name, UniqueFunction<void(const Resolved&)> done);
   Network& network();
+  // One connection attempt from this pod; the answer comes in the process's own time and not after
+  // its end (network.hpp).
+  void connect(const std::string& address, std::uint16_t port, Duration patience,
+               UniqueFunction<void(Connect)> done);
 
   State& state() { return *state_; }
   const State& state() const { return *state_; }
 
  private:
+  void print_to(bool standard_error, std::string line);
+
   std::unique_ptr<State> state_;
 };
 

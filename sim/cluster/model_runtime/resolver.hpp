@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/model_runtime/timers.hpp"
 #include "cluster/runtime.hpp"
 #include "core/loop.hpp"
 
@@ -54,5 +55,28 @@ std::vector<std::string> hosts_addresses(std::string_view hosts, std::string_vie
 std::string hosts_name(std::string_view hosts, std::string_view address);
 
 bool is_ipv4(std::string_view text);
+
+// Who asks: what its container shows the C library. The texts are the container's own.
+struct ResolverFiles {
+  std::string_view hosts{};
+  const DnsConfig* dns = nullptr;
+  std::string_view address{};  // of the pod
+};
+
+// One getaddrinfo(). It asks server after server and name after name; its end gives up.
+class Resolution {
+ public:
+  // All that is referred to outlives it. `trip` is what one question takes.
+  Resolution(const ResolverFiles& files, const Lookup& lookup, Duration trip, Timers& timers);
+  ~Resolution();
+  Resolution(const Resolution&) = delete;
+
+  // The answer never comes inside the call. It may end the resolution.
+  void start(std::string name, UniqueFunction<void(const Resolved&)> done);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;  // answers that come late find it gone
+};
 
 }  // namespace ddptwin::model

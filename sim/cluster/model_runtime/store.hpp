@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,42 +16,39 @@ namespace ddptwin::model {
 class StoreClient;
 class GroupStore;
 
-// What listens behind a port. StoreServer is the only one that answers.
-class Service {
- public:
-  virtual ~Service() = default;
-};
-
-// The server's side: keys, who waits for them, and the meetings of process groups (group.hpp),
-// which keep their addresses in it. Lives in the process that hosts it and ends with it: the
-// clients are told.
+// The server's side: keys, who waits for them, and the meetings of process groups (mesh.hpp), which
+// keep their addresses in it. Lives in the process that hosts it and ends with it: the clients are
+// told.
 class StoreServer final : public Service {
  public:
   // Listens. The error is EADDRINUSE, type and words as Python shows them: text() is the line.
   static Result<std::unique_ptr<StoreServer>> listen(Process& host, std::uint16_t port);
   ~StoreServer() override;
+  StoreServer(const StoreServer&) = delete;
 
   std::uint16_t port() const { return port_; }
   Process& host() { return host_; }
   const std::map<std::string, std::string, std::less<>>& keys() const { return keys_; }
   // How many clients have come (the `init/` counter of the world count).
   int clients() const { return joined_; }
+  // Called after each client that comes.
+  void on_client(Callback came) { came_ = std::move(came); }
   GroupStore& groups() { return *groups_; }
+
+  void owner_ended() override;
 
  private:
   friend class StoreClient;
-  struct Waiting;
 
   StoreServer(Process& host, std::uint16_t port);
-  void changed(const std::string& key);
-  void leave(StoreClient& client);
+  void changed();
 
   Process& host_;
   std::uint16_t port_;
   int joined_ = 0;
-  std::map<std::string, std::string, std::less<>> keys_{};
-  std::vector<StoreClient*> clients_{};
-  std::vector<Waiting> waiting_{};
+  std::map<std::string, std::string, std::less<>> keys_;
+  std::vector<StoreClient*> clients_;
+  Callback came_{};
   std::unique_ptr<GroupStore> groups_;
 };
 
@@ -73,11 +69,12 @@ class StoreClient {
 
   // Tries until it is connected or the profile's rule gives up (§3.2, §9.2, §9.8). Counts as one
   // client of the server. A foreign listener is never answered.
-  void connect(UniqueFunction<void(const Status&)> done);
+  // `known_ip`: the address that the name has just been found to have; the first try takes it.
+  void connect(UniqueFunction<void(const Status&)> done, std::string known_ip = {});
   bool connected() const { return server_ != nullptr; }
-  // Called once when the connection is lost while nothing is asked for. Only some ask: c10d itself
-  // notices at its next operation.
-  void on_lost(Callback lost);
+  // Called once when the server's process ends. Only some want to know: c10d itself notices at its
+  // next operation.
+  void on_lost(Callback lost) { on_lost_ = std::move(lost); }
 
   void set(std::string key, std::string value, UniqueFunction<void(const Status&)> done);
   void get(std::string key, UniqueFunction<void(const Result<std::string>&)> done);  // waits for it
@@ -94,25 +91,31 @@ class StoreClient {
   // Of every operation from now on.
   void set_timeout(Duration timeout) { timeout_ = timeout; }
   Duration timeout() const { return timeout_; }
-  // The server that it is connected to, for what runs beside its keys (group.hpp); null: none.
+  // The server that it is connected to, for what runs beside its keys (mesh.hpp); null: none.
   StoreServer* server() { return server_; }
+  const std::string& server_ip() const { return server_ip_; }
 
  private:
   friend class StoreServer;
   struct Operation;
-  struct Attempt;
 
   void try_connect();
+  void try_address();
   void resolved(const Resolved& answer);
-  void outcome(Connect result);
+  void tried(Connect outcome);
   void retry();
-  void give_up();
-  void joined();
+  void greet();
+  void connect_over(const Status& status);
+  Duration next_sleep();
   void server_ended();
+  void fail_all(const Error& error);
+
   void run(std::unique_ptr<Operation> operation);
   void arrive(std::uint32_t id);
-  void finish(std::uint32_t id);
-  void fail_all(const Error& error);
+  void too_late(std::uint32_t id);
+  void look_again();
+  void finish(std::uint32_t id, Result<std::string> result);
+  bool is_stalled() const;
 
   Process& process_;
   StoreAddress address_;
@@ -121,8 +124,14 @@ class StoreClient {
   std::string server_ip_{};
   bool lost_ = false;
   Callback on_lost_{};
-  std::unique_ptr<Attempt> attempt_;
-  std::map<std::uint32_t, std::unique_ptr<Operation>> operations_{};
+
+  UniqueFunction<void(const Status&)> connecting_{};
+  Time first_try_{};  // of the inner loop at hand
+  bool last_loop_ = false;
+  Duration mean_sleep_{};
+  std::string tried_ip_{};
+
+  std::map<std::uint32_t, std::unique_ptr<Operation>> operations_;
   std::uint32_t last_operation_ = 0;
 };
 

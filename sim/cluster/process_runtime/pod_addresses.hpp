@@ -1,6 +1,7 @@
 // Who has which pod IP. As in a real cluster each node has a range of its own: 10.244.NODE.0/24 of
-// 10.244.0.0/16, .1 being the gateway of node 0's range. An address is given again only after the
-// range has been used up, so that a pod's successor is seldom taken for it.
+// 10.244.0.0/16, .1 being the gateway of node 0's range; where there may be more than 256 nodes,
+// the later ones have 10.129.N.0/24 and so on. An address is given again only after the range has
+// been used up, so that a pod's successor is seldom taken for it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,13 @@ class PodAddresses {
   static constexpr const char* gateway = "10.244.0.1";
   static constexpr std::uint8_t prefix = 16;
 
-  // Nothing when the node's range is full (253 pods) or the 256 ranges are given out.
+  static constexpr int ranges_of_prefix = 256;
+  static constexpr int ranges_limit = 64 * 256;
+
+  // Precondition: ranges_max is at most ranges_limit.
+  explicit PodAddresses(int ranges_max = ranges_of_prefix) : ranges_max_(ranges_max) {}
+
+  // Nothing when the node's range is full (253 pods) or all ranges are given out.
   std::optional<std::string> take(const std::string& node);
   void give_back(const std::string& address);
 
@@ -25,6 +32,7 @@ class PodAddresses {
     int number = 0;
     int last = 1;
   };
+  int ranges_max_;
   std::map<std::string, Range> ranges_;
   std::set<std::string> taken_;
 };

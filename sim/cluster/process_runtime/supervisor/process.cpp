@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "cluster/process_runtime/start_error.hpp"
 #include "cluster/process_runtime/wire.hpp"
 
 namespace ddptwin::sandbox {
@@ -82,16 +83,6 @@ std::string_view variable(const std::vector<std::string>& env, std::string_view 
   return {};
 }
 
-// The words are those of runc and of Go's os/exec, which a user of Kubernetes finds in the pod's
-// status.
-std::string cannot_execute(const std::string& name, const std::string& why) {
-  return fmt::format(
-      "failed to create containerd task: failed to create shim task: OCI runtime create failed: "
-      "runc "
-      "create failed: unable to start container process: exec: \"{}\": {}: unknown",
-      name, why);
-}
-
 std::string go_error(int error) {
   std::string text = std::strerror(error);
   std::transform(text.begin(), text.begin() + 1, text.begin(),
@@ -126,7 +117,7 @@ Found find_program(const Program& program) {
     }
     start = end + 1;
   }
-  return {{}, "executable file not found in $PATH"};
+  return {{}, std::string(not_in_path)};
 }
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {

@@ -1,0 +1,145 @@
+#include "cluster/model_runtime/commands.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cluster/model_runtime/rank.hpp"
+#include "cluster/model_runtime/shell.hpp"
+#include "cluster/model_runtime/small_programs.hpp"
+#include "cluster/model_runtime/torchrun.hpp"
+#include "cluster/process_runtime/start_error.hpp"
+
+namespace ddptwin::model {
+namespace {
+
+using Argv = std::vector<std::string>;
+using Made = std::unique_ptr<Program>;
+
+struct Row {
+  std::string_view name;
+  Made (*make)(const Argv& argv);
+};
+// By the name of the program's file. Shells, torchrun and described scripts follow rules of their
+// own.
+constexpr std::array rows{
+    Row{"ddptwin-worker", [](const Argv& argv) { return make_worker(argv); }},
+    Row{"ddptwin-worker-gloo", [](const Argv& argv) { return make_worker(argv); }},
+    Row{"true", [](const Argv&) { return make_exit(0); }},
+    Row{"false", [](const Argv&) { return make_exit(1); }},
+    Row{"sleep", [](const Argv& argv) { return make_sleep(argv); }},
+    Row{"echo", [](const Argv& argv) { return make_echo(argv); }},
+    Row{"nslookup", [](const Argv& argv) { return make_nslookup(argv); }},
+    Row{"cat", [](const Argv& argv) { return make_cat(argv); }},
+    Row{"test", [](const Argv& argv) { return make_test(argv); }},
+    Row{"[", [](const Argv& argv) { return make_test(argv); }},
+};
+
+// Programs that a host has and nobody can model without being told what they do.
+constexpr std::array<std::string_view, 20> known_to_exist{
+    "python3", "python",    "env",  "timeout",    "nohup", "bash", "sh",
+    "mpirun",  "deepspeed", "node", "perl",       "ruby",  "java", "make",
+    "ls",      "date",      "grep", "accelerate", "wget",  "curl"};
+
+std::string quoted(const Argv& argv) {
+  std::string text = fmt::format("{}", fmt::join(argv, " "));
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  constexpr std::size_t shown_max = 60;
+  if (text.size() > shown_max) text = text.substr(0, shown_max) + "...";
+  return text;
+}
+
+Error only_a_process(const Argv& argv, const std::string& why = {}) {
+  return Error{Reason::bad_input,
+               "",
+               fmt::format("only a process can run `{}`{}{}: describe it under images[].model "
+                           "(start, steps, stepTime, ...)",
+                           quoted(argv), why.empty() ? "" : ", for ", why),
+               nullptr,
+               0,
+               {}};
+}
+
+// A file that the image adds, or one that hosts usually have: it would be found.
+bool exists(const std::string& name, const Image& image) {
+  if (std::find(known_to_exist.begin(), known_to_exist.end(), base_name(name)) !=
+      known_to_exist.end())
+    return true;
+  if (name.find('/') != name.npos) return true;
+  return std::any_of(image.copies.begin(), image.copies.end(),
+                     [&](const ImageCopy& copy) { return base_name(copy.to) == name; });
+}
+
+// What a launcher script of the user's would call: torchrun [--no-python] COMMAND.
+torchrun::Launch launch_in_place_of(const Argv& argv) {
+  torchrun::Launch launch;
+  const bool python = base_name(argv.front()).starts_with("python");
+  if (!python) launch.arguments.push_back("--no-python");
+  for (std::size_t i = python ? 1 : 0; i < argv.size(); ++i) {
+    if (!python || argv[i] != "-u") launch.arguments.push_back(argv[i]);
+  }
+  return launch;
+}
+
+// The workload becomes a plan once it is known where the rank runs.
+class Described final : public Program {
+ public:
+  explicit Described(const Workload& workload) : workload_(workload) {}
+  void start(Process& process) override {
+    rank_ = make_rank(plan_of(workload_, process.model()));
+    rank_->start(process);
+  }
+  void stopped(Process& process) override {
+    if (rank_) rank_->stopped(process);
+  }
+  void continued(Process& process) override {
+    if (rank_) rank_->continued(process);
+  }
+  void ended(Process& process, const ExitStatus& status) override {
+    if (rank_) rank_->ended(process, status);
+  }
+
+ private:
+  Workload workload_;
+  Made rank_{};
+};
+
+}  // namespace
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& argv,
+                                              const CommandContext& context) {
+  if (argv.empty()) return fail(Reason::not_found, "no command specified");
+  const std::string name = base_name(argv.front());
+  if (std::optional<torchrun::Launch> launch = torchrun::launch_of(argv))
+    return torchrun::make_torchrun(std::move(*launch));
+  for (const Row& row : rows) {
+    if (row.name == name) return row.make(argv);
+  }
+  if (is_shell(name)) {
+    auto made = make_shell(argv, context);
+    if (made || context.workload == nullptr) {
+      if (!made && made.error().message.starts_with("only a process")) return made;
+      return made ? std::move(made) : fail(only_a_process(argv, made.error().message));
+    }
+  }
+  if (context.workload != nullptr) {
+    if (context.workload->torchrun && !context.is_child)
+      return torchrun::make_torchrun(launch_in_place_of(argv));
+    return std::make_unique<Described>(*context.workload);
+  }
+  if (exists(argv.front(), *context.image)) return fail(only_a_process(argv));
+  return fail(Reason::not_found, std::string(not_in_path));
+}
+
+Status can_model(const std::vector<std::string>& argv, const Image& image,
+                 const Workload* workload) {
+  const auto made = make_program(argv, {&image, workload, false});
+  if (!made && made.error().reason == Reason::bad_input) return fail(made.error());
+  return {};
+}
+
+}  // namespace ddptwin::model

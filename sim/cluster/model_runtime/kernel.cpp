@@ -1,0 +1,194 @@
+#include "cluster/model_runtime/kernel.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+
+#include "cluster/model_runtime/training.hpp"
+#include "cluster/process_runtime/container_rules.hpp"
+
+namespace ddptwin::model {
+namespace {
+
+// signal(7): what these do by default is nothing.
+constexpr std::array ignored_by_default{SIGCHLD, SIGURG, SIGWINCH};
+
+bool is_ignored(int number) {
+  return std::find(ignored_by_default.begin(), ignored_by_default.end(), number) !=
+         ignored_by_default.end();
+}
+
+// pid_namespaces(7): of what it has no handler for, process 1 gets nothing but SIGKILL and SIGSTOP.
+bool is_process_one(const Process::State& state) {
+  return state.pid == 1 && state.program->is_first_process() &&
+         !shares_processes(state.container->config.linux_);
+}
+
+}  // namespace
+
+Kernel::Kernel(Loop& loop, Random random, Model model, Lookup lookup, bool step_lines, Hooks hooks)
+    : loop_(loop),
+      random_(random),
+      model_(model),
+      lookup_(std::move(lookup)),
+      step_lines_(step_lines),
+      hooks_(std::move(hooks)),
+      network_(loop, model.timing->round_trip, model.torch->no_host),
+      trainings_(std::make_unique<Trainings>(loop, network_, model)) {
+  processes_.emplace_back();  // 0 is no process
+}
+
+Kernel::~Kernel() = default;
+
+ProcessId Kernel::make(ModelContainer& container, Start start) {
+  const auto id = static_cast<ProcessId>(processes_.size());
+  container.processes.push_back(id);
+  auto state = std::make_unique<Process::State>();
+  state->kernel = this;
+  state->id = id;
+  state->pid = static_cast<int>(container.processes.size());
+  state->container = &container;
+  state->argv = std::move(start.argv);
+  state->env = std::move(start.env);
+  state->program = std::move(start.program);
+  state->parent = start.parent;
+  state->new_session = start.new_session;
+  state->capture = start.capture;
+  state->random = random_.split(container.pod->config.uid)
+                      .split(container.config.name)
+                      .split((std::uint64_t{container.config.attempt} << 32U) |
+                             static_cast<std::uint32_t>(state->pid));
+  processes_.push_back(std::make_unique<Process>(std::move(state)));
+  return id;
+}
+
+void Kernel::begin(ProcessId id) {
+  Process& process = *processes_[id];
+  process.state().program->start(process);
+}
+
+Process* Kernel::find(ProcessId id) const {
+  if (id >= processes_.size() || processes_[id] == nullptr) return nullptr;
+  return processes_[id]->state().alive ? processes_[id].get() : nullptr;
+}
+
+bool Kernel::signal(ProcessId id, int number) {
+  Process* process = find(id);
+  if (process == nullptr) return false;
+  Process::State& state = process->state();
+  switch (number) {
+    case SIGKILL:
+      end(id, {0, SIGKILL});
+      return true;
+    case SIGSTOP:
+      stop(*process);
+      return true;
+    case SIGCONT:
+      resume(*process);
+      return true;
+    default:
+      break;
+  }
+  if (state.stopped) {
+    state.pending.push_back(number);
+    return true;
+  }
+  if (state.program->signal(*process, number) || !state.alive) return true;
+  if (!is_ignored(number) && !is_process_one(state)) end(id, {0, number});
+  return true;
+}
+
+void Kernel::stop(Process& process) {
+  Process::State& state = process.state();
+  if (state.stopped) return;
+  state.stopped = true;
+  for (Wait& wait : state.waits) {
+    wait.left = std::max(wait.due - loop_.now(), Duration::zero());
+    wait.timer.cancel();
+  }
+  state.program->stopped(process);
+}
+
+void Kernel::resume(Process& process) {
+  Process::State& state = process.state();
+  if (!state.stopped) return;
+  state.stopped = false;
+  for (Wait& wait : state.waits) {
+    wait.due = loop_.now() + wait.left;
+    arm(process, wait);
+  }
+  state.program->continued(process);
+  for (const int number : std::exchange(state.pending, {})) {
+    if (state.alive) signal(state.id, number);
+  }
+}
+
+void Kernel::end(ProcessId id, const ExitStatus& status) {
+  Process* process = find(id);
+  if (process == nullptr) return;
+  Process::State& state = process->state();
+  ModelContainer& container = *state.container;
+  state.alive = false;
+  state.waits.clear();
+  state.lookups.clear();
+  state.program->ended(*process, status);
+  network_.close_all(id);
+  container.memory -= state.memory;
+  container.processes[static_cast<std::size_t>(state.pid - 1)] = 0;
+  bury(id, container.pod->lane);
+  if (Process* parent = find(state.parent); parent != nullptr) {
+    after(*parent, Duration::zero(),
+          [parent, id, status] { parent->state().program->child_exited(*parent, id, status); });
+  }
+  if (state.capture != nullptr) hooks_.command_ended(id, status);
+  if (state.pid != 1) return;
+  const std::vector<ProcessId> others = container.processes;
+  for (const ProcessId other : others) end(other, {0, SIGKILL});
+  hooks_.ended(container, status);
+}
+
+void Kernel::bury(ProcessId id, Lane lane) {
+  graveyard_.push_back(id);
+  if (graveyard_.size() > 1) return;
+  loop_.post(lane, [this] {
+    for (const ProcessId dead : std::exchange(graveyard_, {})) processes_[dead].reset();
+  });
+}
+
+TimerId Kernel::after(Process& process, Duration delay, Callback callback) {
+  Process::State& state = process.state();
+  Wait& wait = state.waits.emplace_back();
+  wait.id = ++state.last_wait;
+  wait.due = loop_.now() + delay;
+  wait.left = delay;
+  wait.callback = std::move(callback);
+  if (!state.stopped) arm(process, wait);
+  return wait.id;
+}
+
+void Kernel::arm(Process& process, Wait& wait) {
+  const Process::State& state = process.state();
+  wait.timer = loop_.at(state.container->pod->lane, wait.due,
+                        [this, id = state.id, timer = wait.id] { fire(id, timer); });
+}
+
+// What became due in one instant is called even if it was cancelled in that instant, or its process
+// stopped or ended: so nothing but the numbers is relied on.
+void Kernel::fire(ProcessId id, TimerId timer) {
+  Process* process = find(id);
+  if (process == nullptr || process->state().stopped) return;
+  std::vector<Wait>& waits = process->state().waits;
+  const auto found =
+      std::find_if(waits.begin(), waits.end(), [&](const Wait& wait) { return wait.id == timer; });
+  if (found == waits.end() || found->due > loop_.now()) return;
+  Callback callback = std::move(found->callback);
+  waits.erase(found);
+  callback();
+}
+
+void Kernel::cancel(Process& process, TimerId timer) {
+  if (timer != 0)
+    std::erase_if(process.state().waits, [&](const Wait& wait) { return wait.id == timer; });
+}
+
+}  // namespace ddptwin::model

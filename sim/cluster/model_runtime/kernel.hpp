@@ -1,0 +1,80 @@
+// What all modelled processes of one runtime share: process table, signals, timers, files, network,
+// process groups. For ModelRuntime's own source files only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/model_runtime/state.hpp"
+
+namespace ddptwin::model {
+
+class Trainings;
+
+class Kernel {
+ public:
+  // What containers are told of their processes.
+  struct Hooks {
+    std::function<void(ModelContainer&, const ExitStatus&)> ended{};  // process 1 has
+    std::function<void(ModelContainer&)> printed{};  // the first line since its lines were taken
+    std::function<void(ProcessId, const ExitStatus&)> command_ended{};
+  };
+
+  Kernel(Loop& loop, Random random, Model model, Lookup lookup, bool step_lines, Hooks hooks);
+  ~Kernel();
+  Kernel(const Kernel&) = delete;
+
+  struct Start {
+    std::vector<std::string> argv{};
+    Environment env{};
+    std::unique_ptr<Program> program{};
+    ProcessId parent = 0;
+    bool new_session = false;
+    std::string* capture = nullptr;
+  };
+  // A process that does nothing until begin().
+  ProcessId make(ModelContainer& container, Start start);
+  void begin(ProcessId id);
+
+  // A signal, as from outside the container's namespace. False: there is no such process.
+  bool signal(ProcessId id, int number);
+  void end(ProcessId id, const ExitStatus& status);
+  // Null: it has ended.
+  Process* find(ProcessId id) const;
+
+  Loop& loop() { return loop_; }
+  const Model& model() const { return model_; }
+  const Lookup& lookup() const { return lookup_; }
+  Network& network() { return network_; }
+  Files& files() { return files_; }
+  Trainings& trainings() { return *trainings_; }
+  const Random& random() const { return random_; }
+  bool step_lines() const { return step_lines_; }
+  const Hooks& hooks() const { return hooks_; }
+
+  TimerId after(Process& process, Duration delay, Callback callback);
+  void cancel(Process& process, TimerId timer);
+
+ private:
+  void fire(ProcessId id, TimerId timer);
+  void arm(Process& process, Wait& wait);
+  void stop(Process& process);
+  void resume(Process& process);
+  void bury(ProcessId id, Lane lane);
+
+  Loop& loop_;
+  Random random_;
+  Model model_;
+  Lookup lookup_;
+  bool step_lines_;
+  Hooks hooks_;
+  Network network_;
+  Files files_;
+  std::unique_ptr<Trainings> trainings_;
+  std::vector<std::unique_ptr<Process>> processes_;  // by id; null once ended and forgotten
+  std::vector<ProcessId> graveyard_;                 // ended, but perhaps still on the stack
+};
+
+}  // namespace ddptwin::model

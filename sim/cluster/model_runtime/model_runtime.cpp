@@ -1,0 +1,520 @@
+#include "cluster/model_runtime/model_runtime.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <unordered_map>
+
+#include "cluster/model_runtime/commands.hpp"
+#include "cluster/model_runtime/kernel.hpp"
+#include "cluster/process_runtime/container_rules.hpp"
+#include "cluster/process_runtime/pod_addresses.hpp"
+#include "cluster/process_runtime/start_error.hpp"
+#include "objects/image_reference.hpp"
+
+namespace ddptwin {
+namespace {
+
+using model::ExitStatus;
+using model::Kernel;
+using model::ModelContainer;
+using model::ModelPod;
+using model::ProcessId;
+
+constexpr int start_error_code = 128;
+constexpr std::size_t termination_message_max = 4096;
+
+Error no_such_container(const ContainerId& id) {
+  return Error{Reason::not_found,
+               "NotFound",
+               fmt::format("an error occurred when try to find container \"{}\": not found", id),
+               nullptr,
+               0,
+               {}};
+}
+
+std::string reason_of(const ExitStatus& status) {
+  if (status.out_of_memory) return "OOMKilled";
+  return status.shown() == 0 ? "Completed" : "Error";
+}
+
+struct KnownImage {
+  Image image{};
+  std::optional<model::Workload> workload{};
+  bool pulled = false;
+  ImageStatus status{};
+};
+
+// A command in a container, beside its own processes.
+struct Command {
+  std::string output{};
+  Done<ExecResult> done{};
+  Timer limit{};
+  Lane lane{};
+  bool timed_out = false;
+};
+
+}  // namespace
+
+struct ModelRuntime::Parts {
+  Parts(Loop& l, Random random, Options options);
+
+  ModelPod* pod(const SandboxId& id) const;
+  ModelContainer* container(const ContainerId& id) const;
+  KnownImage* known(const std::string& reference);
+  std::string new_id(const std::string& of);
+
+  void started(std::uint32_t number, Done<void> done);
+  void start_failed(ModelContainer& container, std::string message);
+  void ended(ModelContainer& container, const ExitStatus& status);
+  void printed(const ModelContainer& container);
+  void tell_lines(std::uint32_t number);
+  void command_ended(ProcessId id, const ExitStatus& status);
+  void kill(const ModelContainer& container);
+  void kill_all(ModelPod& pod);
+  void forget(ModelContainer& container);
+  void tell(const RuntimeEvent& event) const {
+    if (listener) listener(event);
+  }
+  RuntimeEvent event_of(const ModelContainer& container, RuntimeEvent::Kind kind) const;
+
+  template <class T>
+  void answer(Lane to, Done<T> done, Result<T> result) {
+    loop.post(to, [done = std::move(done), result = std::move(result)]() mutable {
+      done(std::move(result));
+    });
+  }
+
+  Loop& loop;
+  Lane lane;
+  std::function<void(const RuntimeEvent&)> listener{};
+  std::uint64_t ids = 0;
+  PodAddresses addresses{PodAddresses::ranges_limit};
+  std::map<std::string, KnownImage, std::less<>> images{};      // by canonical_image()
+  std::map<std::string, std::string, std::less<>> canonical{};  // what references were called
+  std::vector<std::unique_ptr<ModelPod>> pods{};                // by number; null: removed
+  std::vector<std::unique_ptr<ModelContainer>> containers{};    // by number; null: removed
+  // Looked up by id only, never walked: its order cannot be seen.
+  std::unordered_map<std::string, std::uint32_t> pod_numbers{}, container_numbers{};
+  std::map<std::string, std::uint32_t, std::less<>> pods_by_uid{};
+  std::map<ProcessId, std::unique_ptr<Command>> commands{};
+  Kernel kernel;  // last: its processes end first
+};
+
+ModelRuntime::Parts::Parts(Loop& l, Random random, Options options)
+    : loop(l),
+      lane(l.new_lane()),
+      kernel(
+          l, random.split("model_runtime"), options.model, std::move(options.lookup),
+          options.step_lines,
+          {.ended = [this](ModelContainer& c, const ExitStatus& s) { ended(c, s); },
+           .printed = [this](ModelContainer& c) { printed(c); },
+           .command_ended = [this](ProcessId id, const ExitStatus& s) { command_ended(id, s); }}) {}
+
+ModelRuntime::ModelRuntime(Loop& loop, Random random, Options options)
+    : parts_(std::make_unique<Parts>(loop, random, std::move(options))) {}
+ModelRuntime::~ModelRuntime() = default;
+
+ModelPod* ModelRuntime::Parts::pod(const SandboxId& id) const {
+  const auto found = pod_numbers.find(id);
+  return found == pod_numbers.end() ? nullptr : pods[found->second].get();
+}
+
+ModelContainer* ModelRuntime::Parts::container(const ContainerId& id) const {
+  const auto found = container_numbers.find(id);
+  return found == container_numbers.end() ? nullptr : containers[found->second].get();
+}
+
+KnownImage* ModelRuntime::Parts::known(const std::string& reference) {
+  auto name = canonical.find(reference);
+  if (name == canonical.end())
+    name = canonical.emplace(reference, canonical_image(reference)).first;
+  const auto found = images.find(name->second);
+  return found == images.end() ? nullptr : &found->second;
+}
+
+std::string ModelRuntime::Parts::new_id(const std::string& of) { return hex_name(of, ++ids); }
+
+RuntimeEvent ModelRuntime::Parts::event_of(const ModelContainer& container,
+                                           RuntimeEvent::Kind kind) const {
+  RuntimeEvent event;
+  event.kind = kind;
+  event.pod_uid = container.pod->config.uid;
+  event.container = container.id;
+  event.container_name = container.config.name;
+  return event;
+}
+
+void ModelRuntime::listen(std::function<void(const RuntimeEvent&)> listener) {
+  parts_->listener = std::move(listener);
+}
+
+model::Network& ModelRuntime::network() { return parts_->kernel.network(); }
+
+std::string ModelRuntime::address_of(const std::string& pod_uid) const {
+  const auto found = parts_->pods_by_uid.find(pod_uid);
+  return found == parts_->pods_by_uid.end() ? std::string() : parts_->pods[found->second]->address;
+}
+
+// --- images ---
+
+void ModelRuntime::add_image(const std::string& reference, Image image,
+                             std::optional<model::Workload> workload) {
+  const std::string name = canonical_image(reference);
+  parts_->images.insert_or_assign(
+      name, KnownImage{std::move(image), std::move(workload), false, image_status(name)});
+}
+
+std::optional<ImageStatus> ModelRuntime::image(const std::string& reference) {
+  const KnownImage* known = parts_->known(reference);
+  if (known == nullptr || !known->pulled) return std::nullopt;
+  return known->status;
+}
+
+void ModelRuntime::pull_image(const std::string& reference, const SandboxConfig&,
+                              Done<ImageStatus> done) {
+  KnownImage* known = parts_->known(reference);
+  if (known == nullptr) {
+    return parts_->answer<ImageStatus>(
+        parts_->lane, std::move(done),
+        fail(Reason::not_found,
+             fmt::format("failed to pull and unpack image \"{0}\": failed to resolve reference "
+                         "\"{0}\": {0}: not found",
+                         canonical_image(reference)),
+             "NotFound"));
+  }
+  known->pulled = true;
+  const Duration time = parts_->kernel.model().timing->image_pull;
+  if (time == Duration::zero())
+    return parts_->answer<ImageStatus>(parts_->lane, std::move(done), known->status);
+  // Nobody cancels a pull: its timer lives until it fires.
+  auto timer = std::make_shared<Timer>();
+  *timer = parts_->loop.after(
+      parts_->lane, time,
+      [timer, status = known->status, done = std::move(done)]() mutable { done(status); });
+}
+
+// --- sandboxes ---
+
+void ModelRuntime::run_sandbox(SandboxConfig config, Done<SandboxStatus> done) {
+  Parts& parts = *parts_;
+  std::optional<std::string> address =
+      config.host_network ? std::string(PodAddresses::gateway) : parts.addresses.take(config.node);
+  if (!address) {
+    return parts.answer<SandboxStatus>(
+        parts.lane, std::move(done),
+        fail(Reason::unknown, "no pod IP is left in the range of the node", "Unknown"));
+  }
+  auto made = std::make_unique<ModelPod>();
+  ModelPod& pod = *made;
+  pod.id = parts.new_id(config.uid);
+  pod.number = static_cast<std::uint32_t>(parts.pods.size());
+  pod.config = std::move(config);
+  pod.lane = parts.loop.new_lane();
+  pod.address = std::move(*address);
+  parts.pod_numbers.emplace(pod.id, pod.number);
+  parts.pods_by_uid.insert_or_assign(pod.config.uid, pod.number);
+  parts.pods.push_back(std::move(made));
+  parts.kernel.network().attach(pod.address);
+  pod.timer = parts.loop.after(pod.lane, parts.kernel.model().timing->sandbox,
+                               [status = SandboxStatus{pod.id, pod.address},
+                                done = std::move(done)]() mutable { done(std::move(status)); });
+}
+
+void ModelRuntime::Parts::kill(const ModelContainer& container) {
+  if (!container.processes.empty()) kernel.signal(container.processes.front(), SIGKILL);
+}
+
+void ModelRuntime::Parts::kill_all(ModelPod& pod) {
+  pod.stopping = true;
+  const std::vector<ModelContainer*> inside = pod.containers;
+  for (const ModelContainer* one : inside) kill(*one);
+  if (!pod.config.host_network) kernel.network().detach(pod.address);
+}
+
+void ModelRuntime::stop_sandbox(const SandboxId& id, Done<void> done) {
+  ModelPod* pod = parts_->pod(id);
+  if (pod == nullptr) return parts_->answer<void>(parts_->lane, std::move(done), {});
+  if (!pod->stopping) parts_->kill_all(*pod);
+  parts_->answer<void>(pod->lane, std::move(done), {});
+}
+
+void ModelRuntime::sandbox_dies(const SandboxId& id) {
+  ModelPod* pod = parts_->pod(id);
+  if (pod == nullptr || pod->stopping) return;
+  parts_->kill_all(*pod);
+  RuntimeEvent event;
+  event.kind = RuntimeEvent::Kind::sandbox_died;
+  event.pod_uid = pod->config.uid;
+  parts_->loop.post(pod->lane,
+                    [parts = parts_.get(), event = std::move(event)] { parts->tell(event); });
+}
+
+void ModelRuntime::remove_sandbox(const SandboxId& id) {
+  Parts& parts = *parts_;
+  ModelPod* pod = parts.pod(id);
+  if (pod == nullptr) return;
+  if (!pod->stopping) parts.kill_all(*pod);
+  const std::vector<ModelContainer*> inside = pod->containers;
+  for (ModelContainer* one : inside) parts.forget(*one);
+  if (!pod->config.host_network) parts.addresses.give_back(pod->address);
+  const auto current = parts.pods_by_uid.find(pod->config.uid);
+  if (current != parts.pods_by_uid.end() && current->second == pod->number) {
+    parts.kernel.files().forget_pod(pod->config.uid);
+    parts.pods_by_uid.erase(current);
+  }
+  parts.pod_numbers.erase(id);
+  // What is already posted for its containers looks them up, and its lane lives on.
+  parts.loop.post(pod->lane, [&parts, number = pod->number] { parts.pods[number].reset(); });
+}
+
+// --- containers ---
+
+void ModelRuntime::create_container(const SandboxId& sandbox, ContainerConfig config,
+                                    Done<ContainerId> done) {
+  Parts& parts = *parts_;
+  ModelPod* pod = parts.pod(sandbox);
+  if (pod == nullptr || pod->stopping) {
+    return parts.answer<ContainerId>(
+        parts.lane, std::move(done),
+        fail(Reason::not_found, fmt::format("failed to find sandbox id \"{}\": not found", sandbox),
+             "NotFound"));
+  }
+  static const Image none;
+  auto made = std::make_unique<ModelContainer>();
+  ModelContainer& container = *made;
+  container.id = parts.new_id(pod->config.uid);
+  container.number = static_cast<std::uint32_t>(parts.containers.size());
+  container.pod = pod;
+  container.config = std::move(config);
+  container.report.id = container.id;
+  container.report.created_at = parts.loop.now();
+  const KnownImage* known = parts.known(
+      container.config.user_image.empty() ? container.config.image : container.config.user_image);
+  container.image = known == nullptr ? &none : &known->image;
+  if (known != nullptr && known->workload) container.workload = &*known->workload;
+  pod->containers.push_back(&container);
+  parts.container_numbers.emplace(container.id, container.number);
+  parts.containers.push_back(std::move(made));
+  parts.answer<ContainerId>(pod->lane, std::move(done), container.id);
+}
+
+void ModelRuntime::start_container(const ContainerId& id, Done<void> done) {
+  Parts& parts = *parts_;
+  ModelContainer* container = parts.container(id);
+  if (container == nullptr)
+    return parts.answer<void>(parts.lane, std::move(done), fail(no_such_container(id)));
+  container->start =
+      parts.loop.after(container->pod->lane, parts.kernel.model().timing->container,
+                       [&parts, number = container->number, done = std::move(done)]() mutable {
+                         parts.started(number, std::move(done));
+                       });
+}
+
+void ModelRuntime::Parts::started(std::uint32_t number, Done<void> done) {
+  if (containers[number] == nullptr || containers[number]->pod->stopping)
+    return done(fail(Reason::not_found, "the container was killed while it started", "NotFound"));
+  ModelContainer& container = *containers[number];
+  ContainerConfig& config = container.config;
+  std::vector<std::string> argv = command_line(*container.image, config.command, config.args);
+  auto program = model::make_program(argv, {container.image, container.workload, false});
+  if (!program) {
+    const std::string message = argv.empty()
+                                    ? program.error().message
+                                    : cannot_execute(argv.front(), program.error().message);
+    start_failed(container, message);
+    return done(fail(Reason::unknown, message, "Unknown"));
+  }
+  Kernel::Start start;
+  start.argv = std::move(argv);
+  start.env = container_environment(*container.image, container.pod->config.hostname,
+                                    std::move(config.env));
+  start.program = std::move(*program);
+  const ProcessId process = kernel.make(container, std::move(start));
+  container.report.phase = ContainerPhase::running;
+  container.report.started_at = loop.now();
+  done({});
+  if (kernel.find(process) != nullptr) kernel.begin(process);
+}
+
+// spec/kubernetes.md §2.3: exit code 128, started at the epoch
+void ModelRuntime::Parts::start_failed(ModelContainer& container, std::string message) {
+  ContainerReport& report = container.report;
+  report.phase = ContainerPhase::exited;
+  report.exit_code = start_error_code;
+  report.reason = "StartError";
+  report.message = std::move(message);
+  report.started_at = Time();
+  report.finished_at = loop.now();
+}
+
+void ModelRuntime::Parts::ended(ModelContainer& container, const ExitStatus& status) {
+  ContainerReport& report = container.report;
+  report.phase = ContainerPhase::exited;
+  report.exit_code = status.shown();
+  report.reason = reason_of(status);
+  report.finished_at = loop.now();
+  if (!container.config.termination_log.empty()) {
+    auto written = kernel.files().read(container, container.config.termination_log);
+    if (written) report.termination_log = written->substr(0, termination_message_max);
+  }
+  container.grace.cancel();
+  const Lane to = container.pod->lane;
+  loop.post(to, [this, number = container.number] {
+    const ModelContainer* over = containers[number].get();
+    if (over == nullptr) return;
+    tell(event_of(*over, RuntimeEvent::Kind::container_exited));
+  });
+  for (Done<void>& done : std::exchange(container.stops, {})) answer<void>(to, std::move(done), {});
+  if (container.removed) {
+    loop.post(to, [this, number = container.number] {
+      if (containers[number] != nullptr) forget(*containers[number]);
+    });
+  }
+}
+
+void ModelRuntime::Parts::printed(const ModelContainer& container) {
+  loop.post(container.pod->lane, [this, number = container.number] { tell_lines(number); });
+}
+
+void ModelRuntime::Parts::tell_lines(std::uint32_t number) {
+  ModelContainer* container = containers[number].get();
+  if (container == nullptr) return;
+  RuntimeEvent event = event_of(*container, RuntimeEvent::Kind::log_line);
+  for (model::PrintedLine& line : std::exchange(container->untold, {})) {
+    event.line = std::move(line.text);
+    event.standard_error = line.standard_error;
+    tell(event);
+  }
+}
+
+void ModelRuntime::stop_container(const ContainerId& id, std::int64_t grace_period,
+                                  Done<void> done) {
+  Parts& parts = *parts_;
+  ModelContainer* container = parts.container(id);
+  if (container == nullptr || container->report.phase != ContainerPhase::running)
+    return parts.answer<void>(parts.lane, std::move(done), {});
+  container->stops.push_back(std::move(done));
+  const ProcessId process = container->processes.front();
+  if (grace_period > 0) {
+    const int number = stop_signal_number(container->config.stop_signal);
+    container->grace =
+        parts.loop.after(container->pod->lane, std::chrono::seconds(grace_period),
+                         [&parts, process] { parts.kernel.signal(process, SIGKILL); });
+    // Not now: the caller is told later even of an end that comes at once.
+    return parts.loop.post(container->pod->lane,
+                           [&parts, process, number] { parts.kernel.signal(process, number); });
+  }
+  parts.loop.post(container->pod->lane,
+                  [&parts, process] { parts.kernel.signal(process, SIGKILL); });
+}
+
+void ModelRuntime::signal_container(const ContainerId& id, int number, Done<void> done) {
+  Parts& parts = *parts_;
+  ModelContainer* container = parts.container(id);
+  if (container == nullptr || container->report.phase != ContainerPhase::running)
+    return parts.answer<void>(parts.lane, std::move(done),
+                              fail(Reason::not_found, "no such container", "NotFound"));
+  parts.kernel.signal(container->processes.front(), number);
+  parts.answer<void>(container->pod->lane, std::move(done), {});
+}
+
+void ModelRuntime::remove_container(const ContainerId& id) {
+  ModelContainer* container = parts_->container(id);
+  if (container == nullptr) return;
+  if (container->report.phase == ContainerPhase::running) {
+    container->removed = true;
+    parts_->kill(*container);
+    return;
+  }
+  parts_->forget(*container);
+}
+
+void ModelRuntime::Parts::forget(ModelContainer& container) {
+  container.start.cancel();
+  std::erase(container.pod->containers, &container);
+  kernel.files().forget_container(container);
+  container_numbers.erase(container.id);
+  // Its ended processes may still be on the stack, or wait to be buried on this lane.
+  loop.post(container.pod->lane, [this, number = container.number] { containers[number].reset(); });
+}
+
+std::optional<ContainerReport> ModelRuntime::report(const ContainerId& id) const {
+  const ModelContainer* container = parts_->container(id);
+  if (container == nullptr) return std::nullopt;
+  return container->report;
+}
+
+std::string ModelRuntime::log_tail(const ContainerId& id, std::size_t lines,
+                                   std::size_t bytes) const {
+  const ModelContainer* container = parts_->container(id);
+  return container == nullptr ? std::string() : container->log.tail(lines, bytes);
+}
+
+void ModelRuntime::update_volume(const std::string& pod_uid,
+                                 std::shared_ptr<const VolumeSource> source) {
+  const auto found = parts_->pods_by_uid.find(pod_uid);
+  if (found == parts_->pods_by_uid.end()) return;
+  for (ModelContainer* container : parts_->pods[found->second]->containers) {
+    for (RuntimeMount& mount : container->config.mounts) {
+      if (mount.source != nullptr && mount.source->name == source->name) mount.source = source;
+    }
+  }
+}
+
+// --- commands in containers ---
+
+void ModelRuntime::exec(const ContainerId& id, std::vector<std::string> command, Duration timeout,
+                        Done<ExecResult> done) {
+  Parts& parts = *parts_;
+  ModelContainer* container = parts.container(id);
+  if (container == nullptr || container->report.phase != ContainerPhase::running) {
+    return parts.answer<ExecResult>(parts.lane, std::move(done), fail(no_such_container(id)));
+  }
+  auto program = model::make_program(command, {container->image, nullptr, true});
+  if (!program && program.error().reason == Reason::not_found) {
+    const std::string name = command.empty() ? std::string() : command.front();
+    return parts.answer<ExecResult>(
+        container->pod->lane, std::move(done),
+        fail(Reason::unknown, cannot_execute(name, program.error().message), "Unknown"));
+  }
+  // A check that cannot be modelled finds what it looks for as long as the container runs.
+  if (!program)
+    return parts.answer<ExecResult>(container->pod->lane, std::move(done), ExecResult{});
+  auto running = std::make_unique<Command>();
+  running->done = std::move(done);
+  running->lane = container->pod->lane;
+  Kernel::Start start;
+  start.argv = std::move(command);
+  if (const model::Process* first = parts.kernel.find(container->processes.front()))
+    start.env = first->environment();
+  start.program = std::move(*program);
+  start.capture = &running->output;
+  const ProcessId process = parts.kernel.make(*container, std::move(start));
+  if (timeout > Duration::zero()) {
+    running->limit = parts.loop.after(running->lane, timeout, [&parts, process] {
+      const auto late = parts.commands.find(process);
+      if (late == parts.commands.end()) return;
+      late->second->timed_out = true;
+      parts.kernel.signal(process, SIGKILL);
+    });
+  }
+  parts.commands.emplace(process, std::move(running));
+  parts.loop.post(container->pod->lane, [&parts, process] {
+    if (parts.kernel.find(process) != nullptr) parts.kernel.begin(process);
+  });
+}
+
+void ModelRuntime::Parts::command_ended(ProcessId id, const ExitStatus& status) {
+  const auto found = commands.find(id);
+  if (found == commands.end()) return;
+  Command& over = *found->second;
+  over.limit.cancel();
+  answer<ExecResult>(over.lane, std::move(over.done),
+                     ExecResult{status.shown(), over.output, over.timed_out});
+  // A child of it may still hold its output.
+  loop.post(over.lane, [this, id] { commands.erase(id); });
+}
+
+}  // namespace ddptwin

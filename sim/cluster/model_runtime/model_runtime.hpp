@@ -1,0 +1,73 @@
+// PodRuntime whose containers are modelled: DDP workers, torchrun, and the small programs around
+// them, as state machines on any loop (README.md). Nothing in it waits for a process or reads a
+// clock.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/model_runtime/network.hpp"
+#include "cluster/model_runtime/program.hpp"
+#include "cluster/model_runtime/resolver.hpp"
+#include "cluster/model_runtime/workload.hpp"
+#include "cluster/process_runtime/image.hpp"
+#include "cluster/runtime.hpp"
+
+namespace ddptwin {
+
+class ModelRuntime final : public PodRuntime {
+ public:
+  struct Options {
+    model::Model model{};    // which PyTorch, which machine
+    model::Lookup lookup{};  // null: no name has an address but those of /etc/hosts
+    bool step_lines = true;  // false: steps and checkpoints print nothing, for speed
+  };
+
+  ModelRuntime(Loop& loop, Random random, Options options);
+  ~ModelRuntime() override;
+  ModelRuntime(const ModelRuntime&) = delete;
+
+  // Makes the image known under a reference. What only a process could run in it is modelled by
+  // `workload`.
+  void add_image(const std::string& reference, Image image,
+                 std::optional<model::Workload> workload = {});
+
+  // A signal to the main process of a container that runs (fault injection, `kill` steps).
+  void signal_container(const ContainerId& id, int number, Done<void> done);
+  // The sandbox is lost with all that runs in it.
+  void sandbox_dies(const SandboxId& id);
+
+  // Links between pods, by their addresses.
+  model::Network& network();
+  // Of the sandbox that a pod has now; empty: none.
+  std::string address_of(const std::string& pod_uid) const;
+
+  void run_sandbox(SandboxConfig config, Done<SandboxStatus> done) override;
+  void stop_sandbox(const SandboxId& id, Done<void> done) override;
+  void remove_sandbox(const SandboxId& id) override;
+  std::optional<ImageStatus> image(const std::string& reference) override;
+  void pull_image(const std::string& reference, const SandboxConfig& sandbox,
+                  Done<ImageStatus> done) override;
+  void create_container(const SandboxId& sandbox, ContainerConfig config,
+                        Done<ContainerId> done) override;
+  void start_container(const ContainerId& id, Done<void> done) override;
+  void stop_container(const ContainerId& id, std::int64_t grace_period, Done<void> done) override;
+  void remove_container(const ContainerId& id) override;
+  void exec(const ContainerId& id, std::vector<std::string> command, Duration timeout,
+            Done<ExecResult> done) override;
+  std::optional<ContainerReport> report(const ContainerId& id) const override;
+  std::string log_tail(const ContainerId& id, std::size_t lines, std::size_t bytes) const override;
+  void update_volume(const std::string& pod_uid,
+                     std::shared_ptr<const VolumeSource> source) override;
+  void listen(std::function<void(const RuntimeEvent&)> listener) override;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace ddptwin

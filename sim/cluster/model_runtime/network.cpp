@@ -1,0 +1,199 @@
+#include "cluster/model_runtime/network.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <vector>
+
+namespace ddptwin::model {
+namespace {
+
+constexpr std::uint16_t first_free_port = 32768, last_free_port = 60999;  // ip_local_port_range
+
+// Addresses of nodes' ranges (PodAddresses): there is a route to them, whoever has them.
+bool is_pod_address(std::string_view address) {
+  int second = 0;
+  constexpr std::string_view first = "10.";
+  if (!address.starts_with(first)) return false;
+  address.remove_prefix(first.size());
+  std::from_chars(address.data(), address.data() + address.size(), second);
+  return second >= 128;
+}
+
+bool is_loopback(std::string_view address) { return address.starts_with("127."); }
+
+void merge(LinkFault& into, const LinkFault& other) {
+  into.drop |= other.drop;
+  into.reset |= other.reset;
+  into.delay += other.delay;
+}
+
+}  // namespace
+
+int errno_of(Connect outcome) {
+  switch (outcome) {
+    case Connect::accepted:
+      return 0;
+    case Connect::refused:
+      return ECONNREFUSED;
+    case Connect::no_host:
+      return EHOSTUNREACH;
+    case Connect::unreachable:
+      return ENETUNREACH;
+    case Connect::timed_out:
+      return ETIMEDOUT;
+  }
+  return 0;
+}
+
+struct Network::Attempt {
+  std::string from, to;
+  std::uint16_t port;
+  Time end;  // of the caller's patience
+  Lane lane;
+  UniqueFunction<void(Connect)> done;
+  Timer timer{};
+};
+
+Network::Network(Loop& loop, Duration round_trip, Duration no_host)
+    : loop_(loop), round_trip_(round_trip), no_host_(no_host) {}
+Network::~Network() = default;
+
+void Network::attach(const std::string& address) { hosts_.insert(address); }
+
+void Network::detach(const std::string& address) {
+  hosts_.erase(address);
+  isolated_.erase(address);
+  std::erase_if(links_, [&](const auto& entry) {
+    return entry.first.first == address || entry.first.second == address;
+  });
+}
+
+void Network::set_link(const std::string& one, const std::string& other, const LinkFault& fault) {
+  if (fault.none()) {
+    links_.erase({one, other});
+    links_.erase({other, one});
+  } else {
+    links_[{one, other}] = fault;
+  }
+  changed();
+}
+
+void Network::set_host(const std::string& address, const LinkFault& fault) {
+  if (fault.none())
+    isolated_.erase(address);
+  else
+    isolated_[address] = fault;
+  changed();
+}
+
+LinkFault Network::link(const std::string& one, const std::string& other) const {
+  LinkFault fault;
+  if (!any_fault() || one == other) return fault;
+  if (const auto found = links_.find({one, other}); found != links_.end())
+    merge(fault, found->second);
+  if (const auto found = links_.find({other, one}); found != links_.end()) {
+    LinkFault back = found->second;
+    back.reset = false;
+    merge(fault, back);
+  }
+  if (const auto found = isolated_.find(one); found != isolated_.end()) merge(fault, found->second);
+  if (const auto found = isolated_.find(other); found != isolated_.end()) {
+    LinkFault back = found->second;
+    back.reset = false;
+    merge(fault, back);
+  }
+  return fault;
+}
+
+std::uint64_t Network::watch_links(std::function<void()> changed) {
+  watches_.emplace(++last_id_, std::move(changed));
+  return last_id_;
+}
+
+// A watcher may end itself and others.
+void Network::changed() {
+  std::vector<std::uint64_t> ids;
+  for (const auto& [id, watch] : watches_) ids.push_back(id);
+  for (const std::uint64_t id : ids) {
+    if (const auto found = watches_.find(id); found != watches_.end()) found->second();
+  }
+}
+
+Result<std::uint16_t> Network::listen(const std::string& address, std::uint16_t port,
+                                      ProcessId owner, Service* service) {
+  for (int tried = 0; port == 0 && tried <= last_free_port - first_free_port; ++tried) {
+    last_port_ =
+        last_port_ >= last_free_port ? first_free_port : static_cast<std::uint16_t>(last_port_ + 1);
+    if (!listeners_.contains({address, last_port_})) port = last_port_;
+  }
+  if (port == 0 || !listeners_.emplace(std::pair(address, port), Listener{owner, service}).second)
+    return fail(Error{Reason::io, "", "Address already in use", nullptr, EADDRINUSE});
+  return port;
+}
+
+void Network::unlisten(const std::string& address, std::uint16_t port) {
+  listeners_.erase({address, port});
+}
+
+const Network::Listener* Network::listener(const std::string& address, std::uint16_t port) const {
+  const auto found = listeners_.find({address, port});
+  return found == listeners_.end() ? nullptr : &found->second;
+}
+
+Connect Network::would_connect(const std::string& from, const std::string& to,
+                               std::uint16_t port) const {
+  const std::string& target = is_loopback(to) ? from : to;
+  if (target != from) {
+    const LinkFault fault = link(from, target);
+    if (fault.drop) return Connect::timed_out;
+    if (fault.reset || link(target, from).reset) return Connect::refused;
+    if (!hosts_.contains(target))
+      return is_pod_address(target) ? Connect::no_host : Connect::unreachable;
+  }
+  return listener(target, port) != nullptr ? Connect::accepted : Connect::refused;
+}
+
+Duration Network::round_trip(const std::string& one, const std::string& other) const {
+  if (one == other || is_loopback(other)) return Duration::zero();
+  return any_fault() ? round_trip_ + 2 * link(one, other).delay : round_trip_;
+}
+
+void Network::connect(const std::string& from, const std::string& to, std::uint16_t port,
+                      Duration patience, Lane lane, UniqueFunction<void(Connect)> done) {
+  const std::uint64_t id = ++last_id_;
+  const Duration trip =
+      would_connect(from, to, port) == Connect::no_host ? no_host_ : round_trip(from, to);
+  auto attempt =
+      std::make_unique<Attempt>(Attempt{from, to, port, loop_.now() + patience, lane, {}});
+  attempt->done = std::move(done);
+  attempt->timer = loop_.after(lane, std::min(trip, patience), [this, id] { finish(id); });
+  attempts_.emplace(id, std::move(attempt));
+}
+
+// SYNs are sent again after 1, 3, 7, ... seconds: a path that heals is found by the next of them.
+void Network::finish(std::uint64_t id) {
+  const auto found = attempts_.find(id);
+  Attempt& attempt = *found->second;
+  Connect outcome = would_connect(attempt.from, attempt.to, attempt.port);
+  if (outcome == Connect::timed_out && loop_.now() < attempt.end) {
+    attempt.timer = loop_.after(attempt.lane, std::min<Duration>(1s, attempt.end - loop_.now()),
+                                [this, id] { finish(id); });
+    return;
+  }
+  const std::unique_ptr<Attempt> over = std::move(found->second);
+  attempts_.erase(found);
+  over->done(outcome);
+}
+
+void Network::close_all(ProcessId owner) {
+  std::vector<Service*> ended;
+  std::erase_if(listeners_, [&](const auto& entry) {
+    if (entry.second.owner != owner) return false;
+    if (entry.second.service != nullptr) ended.push_back(entry.second.service);
+    return true;
+  });
+  for (Service* service : ended) service->owner_ended();
+}
+
+}  // namespace ddptwin::model

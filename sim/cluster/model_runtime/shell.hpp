@@ -1,0 +1,19 @@
+// `sh -c SCRIPT` as a program (shell_script.hpp says which scripts). What is not built in runs as a
+// child, or, as the script's last command, in the shell's place.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/model_runtime/commands.hpp"
+#include "cluster/model_runtime/program.hpp"
+
+namespace ddptwin::model {
+
+// "sh", "bash", ... with -c; nothing is said of scripts in files, which only a process can read.
+bool is_shell(const std::string& name);
+Result<std::unique_ptr<Program>> make_shell(const std::vector<std::string>& argv,
+                                            const CommandContext& context);
+
+}  // namespace ddptwin::model

@@ -1,0 +1,190 @@
+#include "cluster/model_runtime/small_programs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "cluster/model_runtime/resolver.hpp"
+
+namespace ddptwin::model {
+namespace {
+
+struct Unit {
+  char suffix;
+  std::int64_t seconds;
+};
+constexpr std::array units{Unit{'s', 1}, Unit{'m', 60}, Unit{'h', 3600}, Unit{'d', 86400}};
+constexpr std::int64_t seconds_max = std::int64_t{1} << 31U;  // 68 years: "infinity" for a run
+
+class Exit final : public Program {
+ public:
+  explicit Exit(int code) : code_(code) {}
+  void start(Process& process) override { process.exit(code_); }
+
+ private:
+  int code_;
+};
+
+class Sleep final : public Program {
+ public:
+  explicit Sleep(std::vector<std::string> argv) : argv_(std::move(argv)) {}
+
+  void start(Process& process) override {
+    Duration total{};
+    if (argv_.size() < 2) {
+      process.print_error("sleep: missing operand");
+      return process.exit(1);
+    }
+    for (std::size_t i = 1; i < argv_.size(); ++i) {
+      const std::optional<Duration> time = sleep_time(argv_[i]);
+      if (!time) {
+        process.print_error(fmt::format("sleep: invalid time interval '{}'", argv_[i]));
+        return process.exit(1);
+      }
+      total += *time;
+    }
+    process.after(total, [&process] { process.exit(0); });
+  }
+
+ private:
+  std::vector<std::string> argv_;
+};
+
+class Echo final : public Program {
+ public:
+  explicit Echo(std::string line) : line_(std::move(line)) {}
+  void start(Process& process) override {
+    process.print(std::move(line_));
+    process.exit(0);
+  }
+
+ private:
+  std::string line_;
+};
+
+class Nslookup final : public Program {
+ public:
+  explicit Nslookup(std::string name) : name_(std::move(name)) {}
+
+  void start(Process& process) override {
+    process.lookup(name_, [this, &process](const Resolved& answer) {
+      for (std::string& line : nslookup_lines(name_, answer)) process.print(std::move(line));
+      process.exit(answer.error == 0 ? 0 : 1);
+    });
+  }
+
+ private:
+  std::string name_;
+};
+
+class Cat final : public Program {
+ public:
+  explicit Cat(std::vector<std::string> argv) : argv_(std::move(argv)) {}
+
+  void start(Process& process) override {
+    int code = 0;
+    for (std::size_t i = 1; i < argv_.size(); ++i) {
+      const Result<std::string> content = process.read_file(argv_[i]);
+      if (content) {
+        process.print(content->ends_with('\n') ? content->substr(0, content->size() - 1)
+                                               : *content);
+      } else {
+        process.print_error(fmt::format("cat: {}: No such file or directory", argv_[i]));
+        code = 1;
+      }
+    }
+    process.exit(code);
+  }
+
+ private:
+  std::vector<std::string> argv_;
+};
+
+class Test final : public Program {
+ public:
+  explicit Test(std::vector<std::string> argv) : argv_(std::move(argv)) {}
+  void start(Process& process) override { process.exit(test_holds(process, argv_) ? 0 : 1); }
+
+ private:
+  std::vector<std::string> argv_;
+};
+
+bool plain_test(const Process& process, const std::vector<std::string>& words) {
+  if (words.size() == 1) return !words[0].empty();
+  if (words.size() == 2) {
+    if (words[0] == "-n") return !words[1].empty();
+    if (words[0] == "-z") return words[1].empty();
+    return process.file_exists(words[1]);
+  }
+  if (words.size() != 3) return false;
+  return words[1] == "!=" ? words[0] != words[2] : words[0] == words[2];
+}
+
+}  // namespace
+
+std::optional<Duration> sleep_time(const std::string& text) {
+  if (text == "infinity" || text == "inf") return std::chrono::seconds(seconds_max);
+  double amount = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, amount);
+  if (error != std::errc{} || !(amount >= 0)) return std::nullopt;
+  std::int64_t factor = 1;
+  if (stop != end) {
+    const auto unit = std::find_if(units.begin(), units.end(),
+                                   [&](const Unit& one) { return one.suffix == *stop; });
+    if (unit == units.end() || stop + 1 != end) return std::nullopt;
+    factor = unit->seconds;
+  }
+  const double seconds =
+      std::min(amount * static_cast<double>(factor), static_cast<double>(seconds_max));
+  return Duration(static_cast<std::int64_t>(seconds * 1e9));
+}
+
+// bind9-host's, as far as anybody reads it.
+std::vector<std::string> nslookup_lines(const std::string& name, const Resolved& answer) {
+  if (answer.error == Resolved::try_again)
+    return {";; connection timed out; no servers could be reached"};
+  if (answer.error != 0) return {fmt::format("** server can't find {}: NXDOMAIN", name)};
+  std::vector<std::string> lines;
+  for (const std::string& address : answer.addresses) {
+    lines.push_back("Name:\t" + answer.name);
+    lines.push_back("Address: " + address);
+  }
+  return lines;
+}
+
+bool test_holds(const Process& process, const std::vector<std::string>& argv) {
+  std::vector<std::string> words(argv.begin() + 1, argv.end());
+  if (argv.front() == "[" && !words.empty()) words.pop_back();
+  bool wanted = true;
+  for (; words.size() > 1 && words.front() == "!"; wanted = !wanted) words.erase(words.begin());
+  return plain_test(process, words) == wanted;
+}
+
+std::unique_ptr<Program> make_exit(int code) { return std::make_unique<Exit>(code); }
+
+std::unique_ptr<Program> make_sleep(const std::vector<std::string>& argv) {
+  return std::make_unique<Sleep>(argv);
+}
+
+std::unique_ptr<Program> make_echo(const std::vector<std::string>& argv) {
+  std::string line;
+  for (std::size_t i = 1; i < argv.size(); ++i) line += (i == 1 ? "" : " ") + argv[i];
+  return std::make_unique<Echo>(std::move(line));
+}
+
+std::unique_ptr<Program> make_nslookup(const std::vector<std::string>& argv) {
+  return std::make_unique<Nslookup>(argv.size() > 1 ? argv[1] : std::string());
+}
+
+std::unique_ptr<Program> make_cat(const std::vector<std::string>& argv) {
+  return std::make_unique<Cat>(argv);
+}
+
+std::unique_ptr<Program> make_test(const std::vector<std::string>& argv) {
+  return std::make_unique<Test>(argv);
+}
+
+}  // namespace ddptwin::model

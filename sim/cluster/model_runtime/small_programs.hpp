@@ -1,0 +1,29 @@
+// The small programs of an image: true, false, sleep, echo, nslookup, cat, test.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/model_runtime/program.hpp"
+
+namespace ddptwin::model {
+
+// "2", "0.5", "1m", "infinity"; nothing when sleep(1) would refuse it.
+std::optional<Duration> sleep_time(const std::string& text);
+
+// What nslookup prints.
+std::vector<std::string> nslookup_lines(const std::string& name, const Resolved& answer);
+// What `test ...` or `[ ... ]` finds: -e and -f FILE, -n and -z TEXT, =, !=, a leading !.
+bool test_holds(const Process& process, const std::vector<std::string>& argv);
+
+// Ends at once with that code.
+std::unique_ptr<Program> make_exit(int code);
+std::unique_ptr<Program> make_sleep(const std::vector<std::string>& argv);
+std::unique_ptr<Program> make_echo(const std::vector<std::string>& argv);
+std::unique_ptr<Program> make_nslookup(const std::vector<std::string>& argv);
+std::unique_ptr<Program> make_cat(const std::vector<std::string>& argv);
+std::unique_ptr<Program> make_test(const std::vector<std::string>& argv);
+
+}  // namespace ddptwin::model

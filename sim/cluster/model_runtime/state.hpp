@@ -1,0 +1,102 @@
+// What ModelRuntime remembers of pods, containers and processes. For its own source files only.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/model_runtime/files.hpp"
+#include "cluster/model_runtime/network.hpp"
+#include "cluster/model_runtime/program.hpp"
+#include "cluster/model_runtime/resolver.hpp"
+#include "cluster/model_runtime/workload.hpp"
+#include "cluster/process_runtime/image.hpp"
+#include "cluster/runtime.hpp"
+
+namespace ddptwin::model {
+
+struct ModelContainer;
+class Kernel;
+
+struct ModelPod {
+  SandboxId id{};
+  std::uint32_t number = 0;
+  SandboxConfig config{};
+  Lane lane{};
+  std::string address{};
+  bool stopping = false;
+  bool attached = false;
+  std::vector<ModelContainer*> containers{};
+  Timer timer{};  // of its making
+};
+
+// The newest of what a container printed.
+class LogLines {
+ public:
+  // What the kubelet may ask for (80 lines, 2048 bytes; spec/kubernetes.md §2.3), and some more.
+  static constexpr std::size_t lines_max = 160;
+  void add(std::string line);
+  // The last lines, each with its end; if more than `bytes`, the last characters of them.
+  std::string tail(std::size_t lines, std::size_t bytes) const;
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+struct PrintedLine {
+  std::string text;
+  bool standard_error = false;
+};
+
+struct ModelContainer {
+  ContainerId id{};
+  std::uint32_t number = 0;
+  ModelPod* pod = nullptr;
+  ContainerConfig config{};
+  ContainerReport report{};
+  const Image* image = nullptr;
+  const Workload* workload = nullptr;
+  LogLines log{};
+  std::vector<PrintedLine> untold{};   // lines whose events are still to be sent
+  std::vector<ProcessId> processes{};  // pid - 1 is the index; 0 once it has ended
+  std::uint64_t memory = 0;
+  Timer start{};  // from start_container to the first process
+  Timer grace{};
+  std::vector<Done<void>> stops{};  // wait for its end
+  bool removed = false;
+};
+
+// A timer of a process. While the process is stopped `left` holds what remains.
+struct Wait {
+  TimerId id = 0;
+  Time due{};
+  Duration left{};
+  Callback callback{};
+  Timer timer{};
+};
+
+struct Process::State {
+  Kernel* kernel = nullptr;
+  ProcessId id = 0;
+  int pid = 0;
+  ModelContainer* container = nullptr;
+  std::vector<std::string> argv{};
+  Environment env{};
+  std::unique_ptr<Program> program{};
+  ProcessId parent = 0;
+  bool new_session = false;
+  bool alive = true;
+  bool stopped = false;
+  std::vector<int> pending{};  // signals that wait for SIGCONT
+  std::vector<Wait> waits{};
+  TimerId last_wait = 0;
+  std::vector<std::unique_ptr<Resolution>> lookups{};
+  std::uint64_t memory = 0;
+  Random random{0};
+  std::string* capture = nullptr;  // of a command: its output instead of the container's log
+};
+
+}  // namespace ddptwin::model

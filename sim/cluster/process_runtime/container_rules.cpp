@@ -1,0 +1,108 @@
+#include "cluster/process_runtime/container_rules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/json.hpp>
+#include <csignal>
+
+#include "objects/image_reference.hpp"
+
+namespace ddptwin {
+namespace {
+
+struct Signal {
+  std::string_view name;
+  int number;
+};
+constexpr std::array signals{Signal{"SIGTERM", SIGTERM}, Signal{"SIGINT", SIGINT},
+                             Signal{"SIGQUIT", SIGQUIT}, Signal{"SIGKILL", SIGKILL},
+                             Signal{"SIGHUP", SIGHUP},   Signal{"SIGUSR1", SIGUSR1},
+                             Signal{"SIGUSR2", SIGUSR2}, Signal{"SIGABRT", SIGABRT}};
+
+std::uint64_t mix(std::uint64_t value) {  // splitmix64
+  value += 0x9e3779b97f4a7c15ULL;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
+  return value ^ (value >> 31);
+}
+
+std::uint64_t hash(std::string_view text) {  // FNV-1a
+  std::uint64_t value = 0xcbf29ce484222325ULL;
+  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return value;
+}
+
+}  // namespace
+
+std::vector<std::string> command_line(const Image& image, const std::vector<std::string>& command,
+                                      const std::vector<std::string>& args) {
+  std::vector<std::string> argv = command.empty() ? image.entrypoint : command;
+  const bool own_args = !args.empty() || !command.empty();
+  const std::vector<std::string>& rest = own_args ? args : image.cmd;
+  argv.insert(argv.end(), rest.begin(), rest.end());
+  return argv;
+}
+
+std::vector<std::pair<std::string, std::string>> container_environment(
+    const Image& image, const std::string& hostname,
+    std::vector<std::pair<std::string, std::string>> own) {
+  auto merged = image_environment(image);
+  const auto set = [&merged](std::size_t known, std::string name, std::string value) {
+    for (std::size_t i = 0; i < known; ++i) {
+      if (merged[i].first != name) continue;
+      merged[i].second = std::move(value);
+      return;
+    }
+    merged.emplace_back(std::move(name), std::move(value));
+  };
+  merged.reserve(merged.size() + own.size() + 2);
+  set(merged.size(), "HOSTNAME", hostname);
+  const std::size_t of_image = merged.size();
+  for (auto& [name, value] : own) set(of_image, std::move(name), std::move(value));
+  const bool has_home = std::any_of(merged.begin(), merged.end(),
+                                    [](const auto& entry) { return entry.first == "HOME"; });
+  if (!has_home) merged.emplace_back("HOME", "/root");
+  return merged;
+}
+
+int stop_signal_number(std::string_view name) {
+  for (const Signal& signal : signals) {
+    if (name == signal.name || (!name.empty() && name == signal.name.substr(3)))
+      return signal.number;
+  }
+  return SIGTERM;
+}
+
+bool shares_processes(const RawJson& linux_config) {
+  const Json* value = linux_config.get();
+  if (value == nullptr) return false;
+  for (const char* name : {"securityContext", "namespaceOptions"}) {
+    const auto* object = value->if_object();
+    value = object != nullptr ? object->if_contains(name) : nullptr;
+    if (value == nullptr) return false;
+  }
+  const auto* options = value->if_object();
+  if (options == nullptr) return false;
+  const Json* pid = options->if_contains("pid");
+  return pid == nullptr || *pid == Json("POD") || *pid == Json(0);
+}
+
+std::string hex_name(std::string_view of, std::uint64_t number) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  constexpr int parts = 4, digits_of_part = 16;
+  std::string text;
+  text.reserve(parts * digits_of_part);
+  std::uint64_t state = hash(of) + number;
+  for (int part = 0; part < parts; ++part) {
+    state = mix(state);
+    for (int shift = 60; shift >= 0; shift -= 4) text += digits[(state >> shift) & 15];
+  }
+  return text;
+}
+
+ImageStatus image_status(const std::string& canonical) {
+  const std::string digest = "sha256:" + hex_name(canonical, 0);
+  return ImageStatus{ImageReference::cut(canonical).repository() + "@" + digest, digest, 0};
+}
+
+}  // namespace ddptwin
