@@ -21,11 +21,19 @@ bool is_ready(const Pod& pod) {
   return ready != nullptr && ready->status == "True";
 }
 
+void judge_suspend(const Sight& sight, Verdicts& verdicts) {
+  const JobFacts& job = *sight.job;
+  if (!job.live() || job.finished() || !job.suspended() || sight.facts.panicked()) return;
+  if (!job.last->status || !job.last->status->is_true("Suspended"))
+    verdicts.violated(job.text(),
+                      fmt::format("{} is to be suspended, and never says Suspended", job.text()));
+}
+
 }  // namespace
 
 void clean_up(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  if (!job.live() || !job.finished() || job.refusals > 0 || sight.facts.panicked()) return;
+  if (!job.live() || !job.finished() || job.blocked() || sight.facts.panicked()) return;
   const std::string_view policy = policy_of(job);
   if (policy == "None") return;
   for (const PodFacts* pod : job.pods) {
@@ -39,18 +47,13 @@ void clean_up(const Sight& sight, Verdicts& verdicts) {
 }
 
 void pods_kept(const Sight& sight, Verdicts& verdicts) {
-  if (!became(sight, "Failed") || policy_of(*sight.job) != "None") return;
+  const JobFacts& job = *sight.job;
+  if (!became(sight, "Failed") || policy_of(job) != "None") return;
   constexpr Duration same_pass = std::chrono::seconds(1);
-  for (const PodFacts* pod : sight.job->pods) {
-    if (!pod->terminating() || pod->deleted_by != operator_actor || pod->is("Failed")) continue;
-    if (pod->type < 0 || pod->index >= sight.job->wanted(pod->type)) continue;
-    if (pod->terminating_since + same_pass < sight.now) continue;
-    verdicts.violated(
-        sight.job->text(),
-        fmt::format("{} is Failed with cleanPodPolicy None, and {} was deleted for it",
-                    sight.job->text(), name_of(*pod->last)));
-    return;
-  }
+  if (job.taken_pod.empty() || job.taken_at + same_pass < sight.now) return;
+  verdicts.violated(job.text(),
+                    fmt::format("{} is Failed with cleanPodPolicy None, and {} was deleted for it",
+                                job.text(), job.taken_pod));
 }
 
 void finished_pods_stop(const Sight& sight, Verdicts& verdicts) {
@@ -76,11 +79,11 @@ void suspended(const Sight& sight, Verdicts& verdicts) {
 }
 
 void suspend_is_reached(const Sight& sight, Verdicts& verdicts) {
-  const JobFacts& job = *sight.job;
-  if (!job.live() || job.finished() || !job.suspended()) return;
-  if (!job.last->status || !job.last->status->is_true("Suspended"))
-    verdicts.violated(job.text(),
-                      fmt::format("{} is to be suspended, and never says Suspended", job.text()));
+  if (!sight.job->last->spec->runPolicy.ttlSecondsAfterFinished) judge_suspend(sight, verdicts);
+}
+
+void suspend_with_ttl(const Sight& sight, Verdicts& verdicts) {
+  if (sight.job->last->spec->runPolicy.ttlSecondsAfterFinished) judge_suspend(sight, verdicts);
 }
 
 void services_have_pods(const Sight& sight, Verdicts& verdicts) {

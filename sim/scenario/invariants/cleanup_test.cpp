@@ -6,6 +6,11 @@ namespace {
 
 void suspend(PyTorchJob& job) { job.spec.edit().runPolicy.suspend = true; }
 
+void suspend_with_ttl(PyTorchJob& job) {
+  suspend(job);
+  job.spec.edit().runPolicy.ttlSecondsAfterFinished = 60;
+}
+
 // A job that has finished, with a Master that ended and a worker that runs.
 void finished(Tape& tape, const std::string& policy) {
   tape.job(1, 1, [&](PyTorchJob& job) {
@@ -100,6 +105,17 @@ std::vector<Case> cases_of_cleanup() {
        },
        [](Tape& tape) {
          tape.job(1, 0, &suspend);
+         tape.condition("Suspended");
+         tape.come_to_rest();
+       }},
+      {"suspend-with-ttl",
+       [](Tape& tape) {
+         tape.job(1, 0, &suspend_with_ttl);
+         tape.condition("Running");
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         tape.job(1, 0, &suspend_with_ttl);
          tape.condition("Suspended");
          tape.come_to_rest();
        }},

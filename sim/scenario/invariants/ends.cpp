@@ -50,6 +50,18 @@ bool failure_is_final(const JobFacts& job) {
 
 }  // namespace
 
+bool has_failed_for_good(const JobFacts& job) {
+  for (const PodFacts* pod : job.pods) {
+    const ReplicaSpec* spec = pod->type < 0 ? nullptr : job.spec_of(pod->type);
+    if (spec == nullptr || spec->restartPolicy != "ExitCode" || !pod->is("Failed")) continue;
+    if (job.types[static_cast<std::size_t>(pod->type)]
+            .replicas[static_cast<std::size_t>(pod->index)]
+            .permanent)
+      return true;
+  }
+  return false;
+}
+
 bool became(const Sight& sight, std::string_view condition) {
   const Record& record = *sight.record;
   if (record.after == nullptr) return false;
@@ -166,7 +178,7 @@ void succeeded_for_a_reason(const Sight& sight, Verdicts& verdicts) {
 void trained_to_the_end(const Sight& sight, Verdicts& verdicts) {
   if (!became(sight, "Succeeded")) return;
   const JobFacts& job = *sight.job;
-  if (job.steps > 0 && job.step_max < job.steps)
+  if (job.steps > 0 && !job.trained)
     verdicts.violated(job.text(), fmt::format("{} is Succeeded after step {} of {}", job.text(),
                                               job.step_max, job.steps));
 }

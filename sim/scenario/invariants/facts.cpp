@@ -296,10 +296,8 @@ void Facts::stimulate(JobFacts& job, Time now) {
   job.writes = 0;
 }
 
-// A key that was refused many times in a row comes back late (5 ms, doubling).
 Duration Facts::rest_of(const JobFacts& job) const {
-  constexpr int refusals_many = 10;
-  return was_disturbed_ || job.refusals > refusals_many ? rest_after_faults : rest;
+  return was_disturbed_ || job.blocked() ? rest_after_faults : rest;
 }
 
 void Facts::alarm(JobFacts& job, Time at, bool at_rest) {
@@ -356,7 +354,7 @@ void Facts::take_pod(const Record& record, Sight& sight) {
   PodFacts& facts = *sight.pod;
   sight.job = facts.job;
   if (record.kind == RecordKind::object_deleted) {
-    if (facts.deleted_by.empty()) facts.deleted_by = record.actor;
+    if (facts.deleted_by.empty()) take_away(facts, record);
     forget_pod(facts);
     facts.last = pod;
     gone_pod_ = std::move(pods_.extract(pod->metadata.uid).mapped());
@@ -407,17 +405,19 @@ void Facts::change_pod(const Record& record, PodFacts& facts) {
   const Pod& before = static_cast<const Pod&>(*record.before);
   facts.last = as<Pod>(record.after);
   const Pod& pod = *facts.last;
-  if (pod.metadata.deletionTimestamp && !before.metadata.deletionTimestamp) {
-    facts.deleted_by = record.actor;
-    facts.terminating_since = record.time;
-  }
+  if (pod.metadata.deletionTimestamp && !before.metadata.deletionTimestamp)
+    take_away(facts, record);
   if (before.spec->nodeName.empty() && !pod.spec->nodeName.empty() &&
       record.actor == "kube-scheduler")
     scheduled_ = true;
   if (record.actor == "kubelet") kubelets_ = true;
   const bool over = is_over(pod.status.phase);
-  if (pod.status.podIP != before.status.podIP && !pod.status.podIP.empty())
-    addresses_[pod.status.podIP] = {key_of(pod.metadata), std::nullopt};
+  if (pod.status.podIP != before.status.podIP) {
+    if (!before.status.podIP.empty())
+      addresses_[before.status.podIP] = {key_of(pod.metadata), record.time};
+    if (!pod.status.podIP.empty())
+      addresses_[pod.status.podIP] = {key_of(pod.metadata), std::nullopt};
+  }
   if (over && !is_over(before.status.phase) && !pod.status.podIP.empty())
     addresses_[pod.status.podIP] = {key_of(pod.metadata), record.time};
   if (facts.job == nullptr) return;
@@ -446,6 +446,15 @@ void Facts::change_pod(const Record& record, PodFacts& facts) {
   }
   if (facts.terminating() && (pod.status.phase == "Running" || before.status.phase == "Running"))
     replica.failed = true;
+}
+
+void Facts::take_away(PodFacts& facts, const Record& record) {
+  facts.deleted_by = record.actor;
+  facts.terminating_since = record.time;
+  if (facts.job == nullptr || facts.type < 0 || record.actor != operator_actor) return;
+  if (facts.is("Failed") || facts.index >= facts.job->wanted(facts.type)) return;
+  facts.job->taken_pod = facts.last->metadata.name;
+  facts.job->taken_at = record.time;
 }
 
 void Facts::forget_pod(PodFacts& facts) {

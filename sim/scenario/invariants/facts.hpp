@@ -51,6 +51,9 @@ inline constexpr std::string_view controller_actor = "pytorchjob-controller";
 struct JobFacts;
 class Facts;
 
+// With 5 ms, doubling, the try after so many refusals comes within the time of rest.
+inline constexpr int refusals_many = 10;
+
 // One rank's training as its own lines tell it (sim/workers/README.md, "Output").
 struct RankFacts {
   std::int64_t rank = -1;
@@ -139,10 +142,15 @@ struct JobFacts {
   std::optional<Time> budget_spent_at{};
 
   GroupFacts group{};
-  std::int64_t step_max = 0, steps = 0;  // the furthest step of any rank; the target
+  std::int64_t step_max = 0, steps = 0;  // the furthest step of any rank; the last target told
+  bool trained = false;                  // a rank has ended its last step
   std::int64_t checkpoint = -1;          // the newest that is complete
   std::string parameters{};              // the hash of the first rank that finished
   std::int64_t parameters_world = 0, parameters_steps = 0;
+
+  // The last pod that the operator took away though it had not failed and was wanted.
+  std::string taken_pod{};
+  Time taken_at{};
 
   // A pod made after the job had finished. Upstream does so only from a stale cache, and then its
   // write of the status is refused (Q37): until it is known, this is a suspicion.
@@ -150,6 +158,8 @@ struct JobFacts {
   std::string late_pod{};
 
   bool finished() const { return finished_record != 0; }
+  // So often in a row that the operator comes back to it rarely: what it wants is blocked.
+  bool blocked() const { return refusals > refusals_many; }
   // The operator of this cluster answers for it, and it is not being deleted.
   bool live() const;
   bool suspended() const { return last->spec->runPolicy.suspend.value_or(false); }
@@ -218,6 +228,7 @@ class Facts {
   void take_pod(const Record& record, Sight& sight);
   void add_pod(const Record& record, PodFacts& facts);
   void change_pod(const Record& record, PodFacts& facts);
+  void take_away(PodFacts& facts, const Record& record);
   void forget_pod(PodFacts& facts);
   void forget_job(JobFacts& job);
   void take_service(const Record& record, Sight& sight);

@@ -143,12 +143,14 @@ void Facts::take_log(const Record& record, Sight& sight) {
       sight.step_before = job.step_max;
       job.step_max = std::max(job.step_max, line.step);
       job.steps = line.steps;
+      job.trained = job.trained || line.step >= line.steps;
       progressed(job, record.time);
       break;
     case WorkerLine::Kind::checkpoint:
       job.checkpoint = std::max(job.checkpoint, line.step);
       break;
     case WorkerLine::Kind::finished:
+      job.trained = true;
       job.step_max = std::max(job.step_max, line.steps);
       if (job.parameters_world == job.group.world && job.parameters_steps == line.steps) break;
       job.parameters = line.parameters;

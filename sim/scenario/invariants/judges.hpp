@@ -29,6 +29,8 @@ inline bool is_change(const Sight& sight) {
 bool deletion_asked(const Record& record, std::string_view actor);
 // backoffLimit or activeDeadlineSeconds may fail the job by now (spec/pytorchjob.md §4.6).
 bool limit_reached(const JobFacts& job, Time now);
+// A pod of policy ExitCode stands there, Failed with a code that is not worth another try.
+bool has_failed_for_good(const JobFacts& job);
 // The job's status got this condition by this record.
 bool became(const Sight& sight, std::string_view condition);
 
@@ -53,6 +55,7 @@ void start_time(const Sight& sight, Verdicts& verdicts);
 void spec_untouched(const Sight& sight, Verdicts& verdicts);
 void counters_are_true(const Sight& sight, Verdicts& verdicts);
 void conditions_are_true(const Sight& sight, Verdicts& verdicts);
+void permanent_failure_fails(const Sight& sight, Verdicts& verdicts);
 void created_first(const Sight& sight, Verdicts& verdicts);
 void running_is_true(const Sight& sight, Verdicts& verdicts);
 void finished_counters(const Sight& sight, Verdicts& verdicts);
@@ -62,11 +65,13 @@ void no_duplicates(const Sight& sight, Verdicts& verdicts);
 void environment(const Sight& sight, Verdicts& verdicts);
 void distinct_ranks(const Sight& sight, Verdicts& verdicts);
 void world_agrees(const Sight& sight, Verdicts& verdicts);
+void world_agrees_after_scaling(const Sight& sight, Verdicts& verdicts);
 void creation_order(const Sight& sight, Verdicts& verdicts);
 void count(const Sight& sight, Verdicts& verdicts);
 void owned(const Sight& sight, Verdicts& verdicts);
 void needless_deletion(const Sight& sight, Verdicts& verdicts);
 void backoff_limit(const Sight& sight, Verdicts& verdicts);
+void backoff_limit_in_place(const Sight& sight, Verdicts& verdicts);
 void exit_code(const Sight& sight, Verdicts& verdicts);
 
 // cleanup.cpp
@@ -75,6 +80,7 @@ void pods_kept(const Sight& sight, Verdicts& verdicts);
 void finished_pods_stop(const Sight& sight, Verdicts& verdicts);
 void suspended(const Sight& sight, Verdicts& verdicts);
 void suspend_is_reached(const Sight& sight, Verdicts& verdicts);
+void suspend_with_ttl(const Sight& sight, Verdicts& verdicts);
 void services_have_pods(const Sight& sight, Verdicts& verdicts);
 void endpoints(const Sight& sight, Verdicts& verdicts);
 void endpoints_are_true(const Sight& sight, Verdicts& verdicts);
@@ -89,11 +95,15 @@ void parameters(const Sight& sight, Verdicts& verdicts);
 // liveness.cpp
 void progress(const Sight& sight, Verdicts& verdicts);
 void deadline(const Sight& sight, Verdicts& verdicts);
+void deadline_is_seen(const Sight& sight, Verdicts& verdicts);
 void ttl(const Sight& sight, Verdicts& verdicts);
+void ttl_after_all(const Sight& sight, Verdicts& verdicts);
 void quiesce(const Sight& sight, Verdicts& verdicts);
+void quiesce_at_zero(const Sight& sight, Verdicts& verdicts);
 void no_refused_writes(const Sight& sight, Verdicts& verdicts);
 void no_panic(const Sight& sight, Verdicts& verdicts);
 void no_leak(const Sight& sight, Verdicts& verdicts);
 void visible(const Sight& sight, Verdicts& verdicts);
+void visible_without_types(const Sight& sight, Verdicts& verdicts);
 
 }  // namespace ddptwin::scenario::invariants

@@ -11,9 +11,56 @@ namespace {
 constexpr Duration leak_slack = std::chrono::seconds(30);   // beyond an object's grace period
 constexpr std::int64_t writes_base = 40, writes_each = 20;  // per pod of the job
 
-bool is_unschedulable(const PodFacts& pod) {
+// Why a pod does not run: no node takes it, or a container cannot start.
+bool says_why(const PodFacts& pod) {
   const PodCondition* scheduled = pod.last->status.condition("PodScheduled");
-  return scheduled != nullptr && scheduled->status == "False" && !scheduled->reason.empty();
+  if (scheduled != nullptr && scheduled->status == "False" && !scheduled->reason.empty())
+    return true;
+  for (const auto* list :
+       {&pod.last->status.initContainerStatuses, &pod.last->status.containerStatuses})
+    for (const ContainerStatus& one : *list)
+      if (one.state.waiting && one.state.waiting->reason != "ContainerCreating" &&
+          one.state.waiting->reason != "PodInitializing" && !one.state.waiting->reason.empty())
+        return true;
+  return false;
+}
+
+bool wants_zero(const JobFacts& job) {
+  for (int type = 0; type < 2; ++type)
+    if (job.spec_of(type) != nullptr && job.wanted(type) < 1) return true;
+  return false;
+}
+
+void judge_writes(const Sight& sight, Verdicts& verdicts) {
+  const JobFacts& job = *sight.job;
+  const std::int64_t bound = writes_base + writes_each * std::max(job.wanted(0) + job.wanted(1), 1);
+  if (job.writes <= bound || sight.facts.disturbed()) return;
+  verdicts.violated(job.text(), fmt::format("the operator wrote {} times for {} since anything "
+                                            "happened to it",
+                                            job.writes, job.text()));
+}
+
+bool is_mute(const Sight& sight) {
+  const JobFacts& job = *sight.job;
+  if (!job.live() || job.finished() || job.suspended() || sight.facts.panicked()) return false;
+  const bool told = job.last->status && !job.last->status->conditions.empty();
+  return !told && job.pods.empty() && job.warned == 0;
+}
+
+// It can be deleted for its TTL in every version.
+bool ends_plainly(const JobFacts& job) {
+  return job.last->status && job.last->status->completionTime && !job.suspended();
+}
+
+void judge_ttl(const Sight& sight, Verdicts& verdicts) {
+  const JobFacts& job = *sight.job;
+  const auto& seconds = job.last->spec->runPolicy.ttlSecondsAfterFinished;
+  if (!job.live() || !job.finished() || !seconds || sight.facts.disturbed()) return;
+  const Time due = job.finished_at + std::chrono::seconds(*seconds);
+  if (sight.now < std::max(due, sight.facts.healed_at()) + leak_slack) return;
+  verdicts.violated(job.text(), fmt::format("{} finished, and is still there {} after its "
+                                            "ttlSecondsAfterFinished",
+                                            job.text(), format_go_duration(sight.now - due)));
 }
 
 }  // namespace
@@ -29,10 +76,10 @@ void progress(const Sight& sight, Verdicts& verdicts) {
         return (pod->is("Running") && !pod->terminating()) || pod->is("Succeeded");
       }));
   const bool reported = std::any_of(job.pods.begin(), job.pods.end(),
-                                    [](const PodFacts* pod) { return is_unschedulable(*pod); });
+                                    [](const PodFacts* pod) { return says_why(*pod); });
   // Who does not print its steps trains as long as its pods run.
-  const bool trains = running == wanted && (job.steps == 0 || job.step_max >= job.steps);
-  if (trains || reported) return;
+  const bool trains = running == wanted && (job.steps == 0 || job.trained);
+  if (trains || reported || has_failed_for_good(job)) return;
   verdicts.violated(job.text(),
                     fmt::format("{} has neither ended nor come forward for {}: {} of {} pods run, "
                                 "step {} of {}",
@@ -52,25 +99,36 @@ void deadline(const Sight& sight, Verdicts& verdicts) {
                                             job.text(), format_go_duration(sight.now - due)));
 }
 
-void ttl(const Sight& sight, Verdicts& verdicts) {
+void deadline_is_seen(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  const auto& seconds = job.last->spec->runPolicy.ttlSecondsAfterFinished;
-  if (!job.live() || !job.finished() || !seconds || sight.facts.disturbed()) return;
-  const Time due = job.finished_at + std::chrono::seconds(*seconds);
-  if (sight.now < std::max(due, sight.facts.healed_at()) + leak_slack) return;
-  verdicts.violated(job.text(), fmt::format("{} finished, and is still there {} after its "
-                                            "ttlSecondsAfterFinished",
-                                            job.text(), format_go_duration(sight.now - due)));
+  if (!job.live() || job.finished() || job.suspended() || job.blocked()) return;
+  const auto& seconds = job.last->spec->runPolicy.activeDeadlineSeconds;
+  const auto& status = job.last->status;
+  if (!seconds || !status || !status->startTime || sight.facts.panicked()) return;
+  constexpr Duration look = std::chrono::seconds(1);
+  if (job.changed_at < *status->startTime + std::chrono::seconds(*seconds) + look) return;
+  verdicts.violated(job.text(),
+                    fmt::format("{} changed at {}, after its activeDeadlineSeconds, and "
+                                "was not failed for it",
+                                job.text(), format_rfc3339(job.changed_at)));
+}
+
+void ttl(const Sight& sight, Verdicts& verdicts) {
+  if (ends_plainly(*sight.job)) judge_ttl(sight, verdicts);
+}
+
+void ttl_after_all(const Sight& sight, Verdicts& verdicts) {
+  if (!ends_plainly(*sight.job)) judge_ttl(sight, verdicts);
 }
 
 void quiesce(const Sight& sight, Verdicts& verdicts) {
   if (sight.job == nullptr || sight.record->actor != operator_actor) return;
-  const JobFacts& job = *sight.job;
-  const std::int64_t bound = writes_base + writes_each * std::max(job.wanted(0) + job.wanted(1), 1);
-  if (job.writes <= bound || sight.facts.disturbed()) return;
-  verdicts.violated(job.text(), fmt::format("the operator wrote {} times for {} since anything "
-                                            "happened to it",
-                                            job.writes, job.text()));
+  if (!wants_zero(*sight.job)) judge_writes(sight, verdicts);
+}
+
+void quiesce_at_zero(const Sight& sight, Verdicts& verdicts) {
+  if (sight.job == nullptr || sight.record->actor != operator_actor) return;
+  if (wants_zero(*sight.job)) judge_writes(sight, verdicts);
 }
 
 void no_refused_writes(const Sight& sight, Verdicts& verdicts) {
@@ -105,13 +163,19 @@ void no_leak(const Sight& sight, Verdicts& verdicts) {
 }
 
 void visible(const Sight& sight, Verdicts& verdicts) {
-  const JobFacts& job = *sight.job;
-  if (!job.live() || job.finished() || job.suspended() || sight.facts.panicked()) return;
-  const bool told = job.last->status && !job.last->status->conditions.empty();
-  if (!told && job.pods.empty() && job.warned == 0)
+  const bool types = sight.job->spec_of(0) != nullptr || sight.job->spec_of(1) != nullptr;
+  if (types && is_mute(sight))
     verdicts.violated(
-        job.text(),
-        fmt::format("{} has no pod, no condition, and no Warning says why", job.text()));
+        sight.job->text(),
+        fmt::format("{} has no pod, no condition, and no Warning says why", sight.job->text()));
+}
+
+void visible_without_types(const Sight& sight, Verdicts& verdicts) {
+  const bool types = sight.job->spec_of(0) != nullptr || sight.job->spec_of(1) != nullptr;
+  if (!types && is_mute(sight))
+    verdicts.violated(
+        sight.job->text(),
+        fmt::format("{} has no replica type, and nothing tells its user", sight.job->text()));
 }
 
 }  // namespace ddptwin::scenario::invariants

@@ -103,6 +103,46 @@ std::vector<Case> cases_of_liveness() {
          tape.wait(60s);
          tape.write(RecordKind::note, "user", "", "");
        }},
+      {"deadline-is-seen",
+       [](Tape& tape) {
+         begin(tape, &deadline_job);
+         tape.wait(62s);
+         tape.run("master-0");
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         begin(tape, &deadline_job);
+         tape.wait(58s);
+         tape.run("master-0");
+         tape.come_to_rest();
+       }},
+      {"ttl-after-all",
+       [](Tape& tape) {
+         begin(tape, &ttl_job);
+         tape.condition("Failed");  // without a completionTime
+         tape.wait(91s);
+         tape.write(RecordKind::note, "user", "", "");
+       },
+       [](Tape& tape) {
+         begin(tape, &ttl_job);
+         tape.finish("Failed");
+         tape.wait(91s);
+         tape.write(RecordKind::note, "user", "", "");
+       }},
+      {"quiesce-at-zero",
+       [](Tape& tape) {
+         tape.job(1, 1, [](PyTorchJob& job) {
+           job.spec.edit().pytorchReplicaSpecs->at("Worker").replicas = 0;
+         });
+         for (int i = 0; i < 40; ++i) {
+           tape.pod("worker-0");
+           tape.remove("worker-0", operator_actor);
+         }
+       },
+       [](Tape& tape) {
+         begin(tape);
+         for (int i = 0; i < 100; ++i) tape.counts("Worker", i, 0, 0);
+       }},
       {"quiesce",
        [](Tape& tape) {
          begin(tape);
@@ -152,12 +192,21 @@ std::vector<Case> cases_of_liveness() {
        }},
       {"visible",
        [](Tape& tape) {
-         tape.job(0, 0);
+         tape.job(1, 0);
          tape.come_to_rest();
        },
        [](Tape& tape) {
          tape.job(1, 0);
          tape.pod("master-0");
+         tape.come_to_rest();
+       }},
+      {"visible-without-types",
+       [](Tape& tape) {
+         tape.job(0, 0);
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         tape.job(1, 0);
          tape.come_to_rest();
        }},
   };

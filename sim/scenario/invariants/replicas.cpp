@@ -31,6 +31,19 @@ bool is_new_pod(const Sight& sight) {
          sight.pod->type >= 0 && sight.record->actor == operator_actor;
 }
 
+void judge_world(const Sight& sight, Verdicts& verdicts) {
+  const JobFacts& job = *sight.job;
+  if (!job.live() || job.finished() || job.suspended() || !job.has_master()) return;
+  if (job.last->spec->elasticPolicy) return;  // PET_NNODES tells torchrun a range
+  for (const PodFacts* pod : job.pods) {
+    if (pod->terminating() || has_ended(*pod) || pod->world_size == job.worlds.back()) continue;
+    verdicts.violated(job.text(),
+                      fmt::format("{} has WORLD_SIZE {}, and the job has {} processes",
+                                  name_of(*pod->last), pod->world_size, job.worlds.back()));
+    return;
+  }
+}
+
 }  // namespace
 
 bool deletion_asked(const Record& record, std::string_view actor) {
@@ -86,17 +99,11 @@ void distinct_ranks(const Sight& sight, Verdicts& verdicts) {
 }
 
 void world_agrees(const Sight& sight, Verdicts& verdicts) {
-  const JobFacts& job = *sight.job;
-  if (!job.live() || job.finished() || job.suspended() || !job.has_master()) return;
-  if (job.last->spec->elasticPolicy) return;  // PET_NNODES tells torchrun a range
-  for (const PodFacts* pod : job.pods) {
-    if (pod->terminating() || has_ended(*pod) || pod->world_size == job.worlds.back()) continue;
-    verdicts.violated(job.text(),
-                      fmt::format("{} still has WORLD_SIZE {}, and the job has {} "
-                                  "processes",
-                                  name_of(*pod->last), pod->world_size, job.worlds.back()));
-    return;
-  }
+  if (sight.job->worlds.size() == 1) judge_world(sight, verdicts);
+}
+
+void world_agrees_after_scaling(const Sight& sight, Verdicts& verdicts) {
+  if (sight.job->worlds.size() > 1) judge_world(sight, verdicts);
 }
 
 void creation_order(const Sight& sight, Verdicts& verdicts) {
@@ -121,7 +128,7 @@ void creation_order(const Sight& sight, Verdicts& verdicts) {
 
 void count(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  if (!job.live() || job.finished() || job.suspended() || job.refusals > 0) return;
+  if (!job.live() || job.finished() || job.suspended() || job.blocked()) return;
   if (sight.facts.panicked()) return;
   const bool leaving = std::any_of(job.pods.begin(), job.pods.end(),
                                    [](const PodFacts* pod) { return pod->terminating(); });
@@ -171,6 +178,24 @@ void backoff_limit(const Sight& sight, Verdicts& verdicts) {
   verdicts.violated(job.text(), fmt::format("{} was restarted {} times, with backoffLimit {}",
                                             job.text(), job.replaced + job.restarts,
                                             job.last->spec->runPolicy.backoffLimit.value_or(0)));
+}
+
+void backoff_limit_in_place(const Sight& sight, Verdicts& verdicts) {
+  const JobFacts& job = *sight.job;
+  const auto& limit = job.last->spec->runPolicy.backoffLimit;
+  if (!limit || !job.live() || job.finished() || job.suspended()) return;
+  if (job.blocked() || sight.facts.panicked()) return;
+  std::int64_t restarts = 0;
+  for (const PodFacts* pod : job.pods) {
+    const ReplicaSpec* spec = pod->type < 0 ? nullptr : job.spec_of(pod->type);
+    if (spec != nullptr && spec->restartPolicy != "Never" && pod->is("Running"))
+      restarts += pod->restarts;
+  }
+  if (restarts >= std::max(*limit, 1))
+    verdicts.violated(
+        job.text(), fmt::format("the Running pods of {} were restarted {} times, with backoffLimit "
+                                "{}, and it has not failed",
+                                job.text(), restarts, *limit));
 }
 
 void exit_code(const Sight& sight, Verdicts& verdicts) {

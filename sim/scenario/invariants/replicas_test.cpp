@@ -36,6 +36,13 @@ void recreate(Tape& tape, int times, Duration apart) {
   }
 }
 
+void restarts(Pod& pod, int count) {
+  ContainerStatus status;
+  status.name = "pytorch";
+  status.restartCount = count;
+  pod.status.containerStatuses = {status};
+}
+
 void foreign(Pod& pod) { pod.metadata.ownerReferences = {}; }
 
 void kill(Tape& tape) {
@@ -92,6 +99,17 @@ std::vector<Case> cases_of_replicas() {
        },
        [](Tape& tape) { job_with_pods(tape); }},
       {"world-agrees",
+       [](Tape& tape) {
+         tape.job(1, 0);
+         tape.pod("master-0", [](Pod& pod) { variable(pod, "WORLD_SIZE", "2"); });
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         job_with_pods(tape);
+         scale(tape, 3);
+         tape.come_to_rest();
+       }},
+      {"world-agrees-after-scaling",
        [](Tape& tape) {
          job_with_pods(tape);
          scale(tape, 3);
@@ -198,6 +216,19 @@ std::vector<Case> cases_of_replicas() {
        [](Tape& tape) {
          job_with_pods(tape, &limit);
          recreate(tape, 2, 10s);
+       }},
+      {"backoff-limit-in-place",
+       [](Tape& tape) {
+         job_with_pods(tape, &limit);
+         tape.run("worker-0");
+         tape.edit_pod("worker-0", [](Pod& pod) { restarts(pod, 2); });
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         job_with_pods(tape, &limit);
+         tape.run("worker-0");
+         tape.edit_pod("worker-0", [](Pod& pod) { restarts(pod, 1); });
+         tape.come_to_rest();
        }},
       {"exit-code",
        [](Tape& tape) {

@@ -109,11 +109,15 @@ constexpr std::array rows{
         "conditions-are-true", "INV-STATUS-TRUTH",
         "At rest a job has the condition that its pods ask for.",
         "A dumb reader of the pods must come to the same condition: Succeeded when the pods that "
-        "decide have succeeded, Failed when one failed for good, Running when the deciding pods "
-        "run "
-        "and none fails. training-operator v1.7 leaves a job in Restarting whose pod ended with a "
-        "permanent code.",
-        "Q2, FM-002 (v1.7.0)", false, never, nullptr, &conditions_are_true, nullptr},
+        "decide have succeeded, Failed when one of policy Never has failed, Running when the "
+        "deciding pods run and none fails.",
+        "", false, never, nullptr, &conditions_are_true, nullptr},
+    InvariantRow{
+        "permanent-failure-fails", "INV-STATUS-TRUTH, INV-PROGRESS",
+        "At rest a job with a pod that failed for good has failed.",
+        "Of policy ExitCode and with a code below 128. training-operator v1.7.0 decides not to "
+        "restart such a pod, and says Restarting for ever.",
+        "Q2, FM-002 (v1.7.0)", false, never, nullptr, &permanent_failure_fails, nullptr},
     InvariantRow{"created-first", "INV-STATUS-TRUTH", "The first condition of a job is Created.",
                  "Upstream keeps Created in its cache until its first write of the status, and "
                  "loses it when "
@@ -150,21 +154,27 @@ constexpr std::array rows{
                  "", false, pod, &distinct_ranks, nullptr, nullptr},
     InvariantRow{
         "world-agrees", "INV-ENV", "At rest all pods of a job have the WORLD_SIZE of its spec.",
-        "Ranks that were told different sizes never form one group. Upstream does not restart the "
-        "old pods when a job that is not elastic is scaled (spec/pytorchjob.md §7, C107).",
-        "scaling a job without elasticPolicy", false, never, nullptr, &world_agrees, nullptr},
+        "Ranks that were told different sizes never form one group. Of jobs that were not scaled.",
+        "", false, never, nullptr, &world_agrees, nullptr},
+    InvariantRow{"world-agrees-after-scaling", "INV-ENV",
+                 "Also after scaling all pods of a job have the WORLD_SIZE of its spec.",
+                 "Upstream does not restart the old pods when a job that is not elastic is scaled "
+                 "(spec/pytorchjob.md §7, C107): the new ones never meet them.",
+                 "scaling a job without elasticPolicy", false, never, nullptr,
+                 &world_agrees_after_scaling, nullptr},
     InvariantRow{
         "creation-order", "B13",
         "Pods are made in the order of their indices, Services after them.",
         "The first pod of an index comes after the first pods of all lower ones of its type, and "
         "the first Service of a type after all pods of the type.",
         "", false, topics(Topic::pod, Topic::service), &creation_order, nullptr, nullptr},
-    InvariantRow{"count", "INV-COUNT",
-                 "At rest a job has exactly one pod of each index that its spec wants.",
-                 "Of a job that has not ended and is not suspended; a pod that cannot leave blocks "
-                 "its index "
-                 "and is told by no-leak.",
-                 "Q6, Q14", false, never, nullptr, &count, nullptr},
+    InvariantRow{
+        "count", "INV-COUNT",
+        "At rest a job has exactly one pod of each index that its spec wants.",
+        "Of a job that has not ended and is not suspended. A pod that cannot leave blocks its "
+        "index "
+        "and is told by no-leak; a name that is taken by somebody else's pod blocks it too.",
+        "", false, never, nullptr, &count, nullptr},
     InvariantRow{
         "owned", "INV-OWNED", "The operator deletes only pods that a job owns.",
         "A pod that it deletes has a controller reference with the uid of a job that exists: pods "
@@ -188,6 +198,12 @@ constexpr std::array rows{
         "looks at the restartCounts of living pods only, and a pod that it makes anew begins at 0: "
         "with policy ExitCode a retryable failure is restarted for ever.",
         "Q1, Q42, FM-001", false, pod, &backoff_limit, nullptr, nullptr},
+    InvariantRow{
+        "backoff-limit-in-place", "INV-BUDGET",
+        "At rest restarts in place have not used the backoffLimit up.",
+        "The restartCounts of a job's Running pods add up to less than its backoffLimit, or it has "
+        "failed. Pods of policy Never are not restarted.",
+        "", false, never, nullptr, &backoff_limit_in_place, nullptr},
     InvariantRow{"exit-code", "INV-EXIT",
                  "A container that was killed with signal 9 is reported with 137.",
                  "The end that a pod's status tells of is the one that was made.", "", false, pod,
@@ -213,11 +229,14 @@ constexpr std::array rows{
         "suspended", "INV-SUSPEND", "At rest all pods of a suspended job are being deleted.",
         "A pod that was not yet in the operator's cache goes in the next pass (appendix B9).", "",
         false, never, nullptr, &suspended, nullptr},
-    InvariantRow{
-        "suspend-is-reached", "INV-SUSPEND",
-        "At rest a job that is to be suspended says Suspended.",
-        "training-operator v1.7 and v1.8.0 stop in an error before they say so, if a TTL is set.",
-        "Q16, FM-007 (v1.7.0, v1.8.0)", false, never, nullptr, &suspend_is_reached, nullptr},
+    InvariantRow{"suspend-is-reached", "INV-SUSPEND",
+                 "At rest a job that is to be suspended says Suspended.",
+                 "Of jobs without ttlSecondsAfterFinished.", "", false, never, nullptr,
+                 &suspend_is_reached, nullptr},
+    InvariantRow{"suspend-with-ttl", "INV-SUSPEND",
+                 "At rest a job with a TTL that is to be suspended says Suspended.",
+                 "training-operator v1.7.0 and v1.8.0 stop in an error before they say so.",
+                 "Q16, FM-007 (v1.7.0, v1.8.0)", false, never, nullptr, &suspend_with_ttl, nullptr},
     InvariantRow{"services-have-pods", "INV-CLEANUP", "At rest each Service of a job has its pod.",
                  "Upstream cleans Services up by the list of pods: where the pod is gone already, "
                  "its Service "
@@ -269,26 +288,38 @@ constexpr std::array rows{
         "why.",
         "The clock starts with the last stimulus, and with the healing of faults. A job that has "
         "neither ended nor come forward by then, whose pods do not all run or whose steps stand "
-        "still, is stuck, unless a pod is reported as unschedulable. Judged where kubelets run.",
-        "Q2, Q38, FM-068, FM-102, FM-103", false, never, nullptr, nullptr, &progress},
+        "still, is stuck, unless a pod says why it cannot run. Judged where kubelets run.",
+        "", false, never, nullptr, nullptr, &progress},
     InvariantRow{"deadline", "INV-TIME",
                  "A job that outlives its activeDeadlineSeconds is failed for it.",
                  "Within 30 s. Upstream has no timer for it: a quiet job lives on until something "
                  "happens to "
                  "it.",
                  "Q4", false, never, nullptr, nullptr, &deadline},
+    InvariantRow{"deadline-is-seen", "INV-TIME",
+                 "At rest a job that changed after its activeDeadlineSeconds has failed for it.",
+                 "Whatever happens to the job or its pods makes the operator look at the clock.",
+                 "", false, never, nullptr, &deadline_is_seen, nullptr},
     InvariantRow{"ttl", "INV-TIME",
                  "A finished job is deleted when its ttlSecondsAfterFinished is over.",
-                 "Within 30 s. Upstream never does so after a permanent exit code, nor while the "
-                 "finished job "
-                 "is suspended.",
-                 "Q3, Q17", false, never, nullptr, nullptr, &ttl},
+                 "Within 30 s. Of jobs that have a completionTime and are not suspended.", "",
+                 false, never, nullptr, nullptr, &ttl},
     InvariantRow{
-        "quiesce", "INV-QUIESCE", "The operator stops writing when nothing happens any more.",
-        "40 writes and 20 for each pod are more than any cascade needs. Zero replicas make "
-        "upstream "
-        "create and delete a pod for ever.",
-        "Q6", false, topics(Topic::job, Topic::pod, Topic::service), &quiesce, nullptr, nullptr},
+        "ttl-after-all", "INV-TIME",
+        "A job that failed without a completionTime, or is suspended, is deleted in time too.",
+        "Upstream never deletes a job that a permanent exit code has failed, nor a finished one "
+        "while "
+        "it is suspended.",
+        "Q3, Q17", false, never, nullptr, nullptr, &ttl_after_all},
+    InvariantRow{"quiesce", "INV-QUIESCE",
+                 "The operator stops writing when nothing happens any more.",
+                 "40 writes and 20 for each pod are more than any cascade needs.", "", false,
+                 topics(Topic::job, Topic::pod, Topic::service), &quiesce, nullptr, nullptr},
+    InvariantRow{"quiesce-at-zero", "INV-QUIESCE",
+                 "Also for a replica type of zero the operator stops writing.",
+                 "Zero replicas make upstream create and delete a pod for ever.", "Q6", false,
+                 topics(Topic::job, Topic::pod, Topic::service), &quiesce_at_zero, nullptr,
+                 nullptr},
     InvariantRow{
         "no-refused-writes", "INV-QUIESCE",
         "The operator asks for nothing that the API finds invalid or forbidden.",
@@ -302,13 +333,15 @@ constexpr std::array rows{
     InvariantRow{"no-leak", "INV-NOLEAK", "Nothing waits for its deletion for ever.",
                  "At rest no job, and no pod of one, is there half a minute after its grace "
                  "period. A pod of "
-                 "a lost node is, in upstream, until somebody deletes it by force.",
-                 "Q38, FM-068", false, never, nullptr, &no_leak, nullptr},
+                 "a node that is lost for good would be (Q38); after faults nodes are back.",
+                 "", false, never, nullptr, &no_leak, nullptr},
     InvariantRow{"visible", "INV-VALID", "A job that gets no pods says why.",
-                 "At rest a job that was admitted has pods, a condition, or a Warning about it. A "
-                 "job without "
-                 "replica types has none of them in upstream.",
-                 "Q31, FM-024", false, never, nullptr, &visible, nullptr},
+                 "At rest a job that was admitted has pods, a condition, or a Warning about it.",
+                 "", false, never, nullptr, &visible, nullptr},
+    InvariantRow{"visible-without-types", "INV-VALID",
+                 "A job without replica types says that it does nothing.",
+                 "Upstream admits it and never looks at it again.", "Q31, FM-024", false, never,
+                 nullptr, &visible_without_types, nullptr},
 };
 
 }  // namespace

@@ -47,12 +47,13 @@ bool is_true(const JobFacts& job, std::string_view condition) {
 // At rest, and nothing stands in the way of the operator's last word about it.
 bool has_settled(const Sight& sight) {
   const JobFacts& job = *sight.job;
-  return job.live() && job.refusals == 0 && !sight.facts.panicked();
+  return job.live() && !job.blocked() && !sight.facts.panicked();
 }
 
 // The condition that the pods ask for, where a dumb reader can tell; empty: it cannot.
 std::string_view due_condition(const JobFacts& job) {
   const int judge = job.has_master() ? 0 : 1;  // the type whose pods decide (§4.9)
+  if (job.spec_of(judge) == nullptr) return {};
   const Counts deciding = count_pods(job, judge);
   const bool elastic = judge == 1 && job.last->spec->elasticPolicy.has_value();
   if (deciding.succeeded == job.wanted(judge) || (elastic && deciding.succeeded > 0))
@@ -65,12 +66,6 @@ std::string_view due_condition(const JobFacts& job) {
     if (counts.failed == 0 || job.wanted(type) <= counts.succeeded + counts.active) continue;
     failing = true;
     if (spec->restartPolicy == "Never") return "Failed";
-    const auto& replicas = job.types[static_cast<std::size_t>(type)].replicas;
-    if (spec->restartPolicy == "ExitCode" &&
-        std::any_of(replicas.begin(), replicas.end(), [](const ReplicaFacts& one) {
-          return one.permanent && one.pods.size() == 1 && one.pods.front()->is("Failed");
-        }))
-      return "Failed";
   }
   if (!failing && deciding.active > 0) return "Running";
   return {};
@@ -177,6 +172,15 @@ void conditions_are_true(const Sight& sight, Verdicts& verdicts) {
   if (!due.empty() && !is_true(job, due))
     verdicts.violated(job.text(),
                       fmt::format("{} should be {} by its pods, and is not", job.text(), due));
+}
+
+void permanent_failure_fails(const Sight& sight, Verdicts& verdicts) {
+  const JobFacts& job = *sight.job;
+  if (has_settled(sight) && !job.finished() && !job.suspended() && has_failed_for_good(job))
+    verdicts.violated(job.text(),
+                      fmt::format("a pod of {} has failed with a permanent code, and the "
+                                  "job goes on",
+                                  job.text()));
 }
 
 void created_first(const Sight& sight, Verdicts& verdicts) {

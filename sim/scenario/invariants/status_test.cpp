@@ -151,7 +151,7 @@ std::vector<Case> cases_of_status() {
          running_job(tape);
          tape.come_to_rest();
        }},
-      {"conditions-are-true",
+      {"permanent-failure-fails",
        [](Tape& tape) {
          tape.job(1, 1, [](PyTorchJob& job) {
            job.spec.edit().pytorchReplicaSpecs->at("Worker").restartPolicy = "ExitCode";
@@ -169,6 +169,23 @@ std::vector<Case> cases_of_status() {
          tape.exit("worker-0", 137);  // OnFailure: whether it is Running depends on the order
          tape.counts("Worker", 0, 0, 1);
          tape.condition("Running", "False");
+         tape.come_to_rest();
+       }},
+      {"conditions-are-true",
+       [](Tape& tape) {
+         tape.job(1, 1, [](PyTorchJob& job) {
+           job.spec.edit().pytorchReplicaSpecs->at("Worker").restartPolicy = "Never";
+         });
+         for (const std::string pod : {"master-0", "worker-0"}) tape.pod(pod);
+         tape.exit("worker-0", 1);
+         tape.condition("Running");
+         tape.counts("Worker", 0, 0, 1);
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         running_job(tape);
+         tape.exit("worker-0", 1);
+         tape.counts("Worker", 0, 0, 1);
          tape.come_to_rest();
        }},
       {"created-first",

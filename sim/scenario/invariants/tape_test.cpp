@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "controller/pytorchjob/names.hpp"
+#include "objects/kinds.hpp"
 #include "scenario/invariants/facts.hpp"
 
 namespace ddptwin::scenario::invariants {
