@@ -4,8 +4,8 @@
 // one off, or expect one to be violated, and says why.
 //
 // A run has two phases. Safety is watched after every record. What must become true in the end is
-// looked at when a job has been at rest for a while (`rest` below), and not while something is kept
-// broken on purpose: a `fault` record with the text "healed" ends that phase.
+// looked at when a job has been at rest for a while (`rest_time` below), and not while something is
+// kept broken on purpose: a `fault` record with the text "healed" ends that phase.
 #pragma once
 
 #include <deque>
@@ -30,10 +30,10 @@ using Judge = void (*)(const Sight& sight, Verdicts& verdicts);
 }  // namespace invariants
 
 // How long nothing of a job may change before it counts as at rest.
-inline constexpr Duration rest = std::chrono::seconds(20);
+inline constexpr Duration rest_time = std::chrono::seconds(20);
 // The same after something was broken and healed: longer than any back-off that grew meanwhile
 // (1000 s of a work queue, spec/pytorchjob.md §4.1).
-inline constexpr Duration rest_after_faults = std::chrono::minutes(20);
+inline constexpr Duration rest_time_after_faults = std::chrono::minutes(20);
 // Within this a job that is neither at its end nor training must have come forward, since the last
 // thing that happened to it and since faults stopped. Longer than PyTorch's longest default timeout
 // (30 minutes of a collective) with a restart and its back-off behind it.

@@ -297,7 +297,7 @@ void Facts::stimulate(JobFacts& job, Time now) {
 }
 
 Duration Facts::rest_of(const JobFacts& job) const {
-  return was_disturbed_ || job.blocked() ? rest_after_faults : rest;
+  return was_disturbed_ || job.blocked() ? rest_time_after_faults : rest_time;
 }
 
 void Facts::alarm(JobFacts& job, Time at, bool at_rest) {
@@ -314,7 +314,7 @@ std::optional<Facts::Due> Facts::next_due(Time now) {
     if (due.at_rest) {
       const Time quiet = std::max(job.changed_at, healed_at_) + rest_of(job);
       if (disturbed_ || quiet > due.at) {
-        alarm(job, std::max(quiet, due.at + rest), true);
+        alarm(job, std::max(quiet, due.at + rest_time), true);
         continue;
       }
       job.queued_rest = false;
@@ -324,7 +324,7 @@ std::optional<Facts::Due> Facts::next_due(Time now) {
         due.at >= job.progress_at + progress_within) {
       const Time late = std::max({job.progress_at, job.stimulus_at, healed_at_}) + progress_within;
       if (disturbed_ || late > due.at) {
-        alarm(job, std::max(late, due.at + rest), false);
+        alarm(job, std::max(late, due.at + rest_time), false);
         continue;
       }
       job.queued_progress = false;

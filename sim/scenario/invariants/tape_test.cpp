@@ -88,7 +88,7 @@ void Tape::say(const std::string& pod, const std::string& line) {
 }
 
 void Tape::come_to_rest() {
-  now_ = now_ + rest + Duration(1s);
+  now_ = now_ + rest_time + Duration(1s);
   watch_.pass(now_);
 }
 
