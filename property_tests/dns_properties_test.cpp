@@ -1,0 +1,395 @@
+// What the cluster's DNS answers, against the pods that stand behind each Service at that moment:
+// endpoint controllers, zone feed, zone and resolver in one (spec/kubernetes.md §5, §6.1).
+#include <algorithm>
+#include <boost/json.hpp>
+#include <map>
+#include <ostream>
+#include <set>
+
+#include "core/virtual_loop.hpp"
+#include "dns/resolver.hpp"
+#include "property.hpp"
+#include "scenario/world.hpp"
+
+namespace ddptwin::property {
+namespace {
+
+namespace gen = rc::gen;
+using dns::RecordType;
+
+constexpr Time start{std::chrono::seconds(1'767'225'600)};
+constexpr Duration propagation = 2s;
+constexpr std::string_view user = "user", node = "n0";
+constexpr std::int32_t job_port = 23456;
+const std::vector<std::string> service_names{"s0", "s1"}, pod_names{"p0", "p1", "p2"},
+    namespaces{"default", "other"};
+
+struct Change {
+  enum class Kind : std::uint8_t {
+    create_service,
+    delete_service,
+    publish_not_ready,  // or no longer
+    create_pod,
+    start_pod,  // it has its address, and is not ready
+    ready_pod,
+    unready_pod,
+    end_pod,  // Succeeded: nothing of it is ready
+    relabel_pod,
+    let_pod_terminate,
+    delete_pod,
+  };
+  Kind kind = Kind::create_pod;
+  std::string namespace_{};
+  std::string service{};
+  std::string pod{};
+  int shape = 0;  // of what is made
+};
+constexpr const char* change_names[] = {"create service",
+                                        "delete service",
+                                        "publish not ready of",
+                                        "create",
+                                        "start",
+                                        "ready",
+                                        "unready",
+                                        "end",
+                                        "relabel",
+                                        "terminate",
+                                        "delete"};
+
+void showValue(const Change& change, std::ostream& out) {
+  out << change_names[static_cast<int>(change.kind)] << " " << change.namespace_ << "/"
+      << (change.kind <= Change::Kind::publish_not_ready ? change.service : change.pod) << " shape "
+      << change.shape;
+}
+
+rc::Gen<Change> any_change() {
+  using Kind = Change::Kind;
+  return gen::build<Change>(
+      gen::set(&Change::kind, gen::weightedElement<Kind>({{3, Kind::create_service},
+                                                          {1, Kind::delete_service},
+                                                          {1, Kind::publish_not_ready},
+                                                          {4, Kind::create_pod},
+                                                          {4, Kind::start_pod},
+                                                          {5, Kind::ready_pod},
+                                                          {1, Kind::unready_pod},
+                                                          {1, Kind::end_pod},
+                                                          {1, Kind::relabel_pod},
+                                                          {1, Kind::let_pod_terminate},
+                                                          {1, Kind::delete_pod}})),
+      gen::set(&Change::namespace_,
+               gen::weightedElement<std::string>({{3, "default"}, {1, "other"}})),
+      gen::set(&Change::service, gen::elementOf(service_names)),
+      gen::set(&Change::pod, gen::elementOf(pod_names)),
+      gen::set(&Change::shape, gen::resize(rc::kNominalSize, gen::inRange(0, 12))));
+}
+
+// A name's answer as its rcode and the data in it; the order of records is chance.
+struct Seen {
+  dns::Rcode rcode = dns::Rcode::nx_domain;
+  std::multiset<std::string> records{};
+  bool operator==(const Seen&) const = default;
+};
+void showValue(const Seen& seen, std::ostream& out) {
+  out << dns::to_text(seen.rcode);
+  for (const std::string& record : seen.records) out << " " << record;
+}
+
+std::string data_text(const dns::ResourceRecord& record) {
+  if (const auto* v4 = std::get_if<dns::Ipv4>(&record.data)) return dns::to_text(*v4);
+  if (const auto* name = std::get_if<dns::Name>(&record.data)) return name->text();
+  if (const auto* srv = std::get_if<dns::Srv>(&record.data))
+    return std::to_string(srv->port) + " " + srv->target.text();
+  return dns::to_text(record);
+}
+
+class Cluster {
+ public:
+  explicit Cluster(std::uint64_t seed)
+      : loop_(Random(seed).split("loop"), start), world_(loop_, options(seed), nullptr) {
+    DDPTWIN_ASSERT(world_.start().has_value());
+    DDPTWIN_ASSERT(world_.add_namespace("other").has_value());
+    settle();
+  }
+
+  void apply(const Change& change);
+  void settle() { loop_.run_until(loop_.now() + propagation); }
+
+  // The question's letters are now of one case and now of the other: nobody may mind.
+  Seen ask(const std::string& name, RecordType type) {
+    std::string mixed = name;
+    for (std::size_t i = name.size() % 3; i < mixed.size(); i += 3)
+      mixed[i] = static_cast<char>(std::toupper(static_cast<unsigned char>(mixed[i])));
+    std::optional<dns::Answer> answer;
+    world_.resolver().ask({{*dns::Name::parse(mixed), type, dns::class_in}, "test"},
+                          [&](std::optional<dns::Answer> got) { answer = std::move(got); });
+    loop_.drain();
+    RC_ASSERT(answer.has_value());
+    Seen seen{answer->rcode, {}};
+    for (const auto& record : answer->answers) {
+      RC_ASSERT(record.name.text() == mixed + ".");
+      seen.records.insert(data_text(record));
+    }
+    return seen;
+  }
+  std::vector<std::shared_ptr<const Service>> services() const { return all<Service>(); }
+  std::vector<std::shared_ptr<const Pod>> pods() const { return all<Pod>(); }
+
+ private:
+  static WorldOptions options(std::uint64_t seed) {
+    WorldOptions options;
+    options.seed = seed;
+    options.nodes = {{.name = std::string(node), .kubelet = false}};
+    return options;
+  }
+  template <class T>
+  std::vector<std::shared_ptr<const T>> all() const {
+    std::vector<std::shared_ptr<const T>> out;
+    for (const ObjectPtr& object : world_.objects(T::info(), "")) out.push_back(as<T>(object));
+    return out;
+  }
+  std::shared_ptr<const Pod> pod(const Change& change) const {
+    return as<Pod>(world_.find(Pod::info(), change.namespace_, change.pod));
+  }
+  // A refusal is an answer too: it is there already, or no longer.
+  void call(const api::Request& request) { static_cast<void>(world_.call(request, user)); }
+  void create_service(const Change& change);
+  void create_pod(const Change& change);
+  void write_status(const Change& change);
+
+  VirtualLoop loop_;
+  World world_;
+  int last_address_ = 0;
+};
+
+void Cluster::create_service(const Change& change) {
+  auto service = std::make_shared<Service>();
+  service->metadata.name = change.service;
+  service->metadata.namespace_ = change.namespace_;
+  ServiceSpec& spec = service->spec.edit();
+  spec.selector = {{"app", change.service}};
+  spec.publishNotReadyAddresses = change.shape % 3 == 1;
+  if (change.shape % 4 != 3) spec.clusterIP = "None";
+  if (change.shape % 5 != 4 || change.shape % 4 == 3)
+    spec.ports = {{.name = "job", .protocol = "TCP", .port = job_port}};
+  if (change.shape % 2 == 1)
+    spec.ports.push_back({.name = "log",
+                          .protocol = "UDP",
+                          .port = 99,
+                          .targetPort = IntOrString{0, "named", true}});
+  call(api::create(service));
+}
+
+void Cluster::create_pod(const Change& change) {
+  auto pod = std::make_shared<Pod>();
+  pod->metadata.name = change.pod;
+  pod->metadata.namespace_ = change.namespace_;
+  pod->metadata.labels =
+      StringMap{{"app", service_names[static_cast<std::size_t>(change.shape % 2)]}};
+  PodSpec& spec = pod->spec.edit();
+  spec.nodeName = node;
+  if (change.shape % 3 != 0) spec.hostname = "h" + std::to_string(change.shape % 3);
+  if (change.shape % 4 != 0)
+    spec.subdomain = service_names[static_cast<std::size_t>(change.shape / 4 % 2)];
+  Container container;
+  container.name = "c";
+  container.image = "busybox";
+  if (change.shape % 5 != 0)
+    container.ports = {{.name = "named", .containerPort = 4000, .protocol = "UDP"}};
+  spec.containers.push_back(std::move(container));
+  call(api::create(pod));
+}
+
+// As a kubelet would write it.
+void Cluster::write_status(const Change& change) {
+  using Kind = Change::Kind;
+  const auto known = pod(change);
+  if (!known) return;
+  const bool started = !known->status.podIP.empty();
+  const auto* condition = known->status.condition("Ready");
+  const bool ready = condition != nullptr && condition->status == "True";
+  const bool over = known->status.phase == "Succeeded";
+  if (over || started == (change.kind == Kind::start_pod)) return;
+  // An end that nobody can see in the readiness goes unnoticed
+  // (sim/controller/endpoints/README.md).
+  if (change.kind == Kind::end_pod && !ready) return;
+  auto next = std::static_pointer_cast<Pod>(known->clone());
+  next->status.phase = change.kind == Kind::end_pod ? "Succeeded" : "Running";
+  if (!started) {
+    next->status.podIP = "10.244.0." + std::to_string(++last_address_ % 250);
+    next->status.podIPs = {{next->status.podIP}};
+  }
+  PodCondition now;
+  now.type_ = "Ready";
+  now.status = change.kind == Kind::ready_pod ? "True" : "False";
+  next->status.conditions = {now};
+  call(api::update(next, "status"));
+}
+
+void Cluster::apply(const Change& change) {
+  using Kind = Change::Kind;
+  api::DeleteOptions at_once;
+  at_once.grace_period_seconds = 0;
+  const ObjectPtr service = world_.find(Service::info(), change.namespace_, change.service);
+  switch (change.kind) {
+    case Kind::create_service:
+      return create_service(change);
+    case Kind::delete_service:
+      if (service) call(api::remove(*service));
+      return;
+    case Kind::publish_not_ready:
+      if (service)
+        call(api::patch(
+            *service, api::PatchType::merge,
+            boost::json::object{{"spec", {{"publishNotReadyAddresses", change.shape % 2 == 0}}}}));
+      return;
+    case Kind::create_pod:
+      return create_pod(change);
+    case Kind::relabel_pod:
+      if (const auto known = pod(change))
+        call(api::patch(
+            *known, api::PatchType::merge,
+            boost::json::object{
+                {"metadata", {{"labels", {{"app", "s" + std::to_string(change.shape % 3)}}}}}}));
+      return;
+    case Kind::let_pod_terminate:
+      if (const auto known = pod(change)) call(api::remove(*known));
+      return;
+    case Kind::delete_pod:
+      if (const auto known = pod(change)) call(api::remove(*known, at_once));
+      return;
+    default:
+      return write_status(change);
+  }
+}
+
+// --- the model: Services and pods as they are, each rule in its simplest words ---
+
+bool stands_behind(const Pod& pod, const Service& service) {
+  const auto app = pod.metadata.labels->find("app");
+  if (pod.metadata.namespace_ != service.metadata.namespace_ || pod.status.podIP.empty() ||
+      pod.status.phase == "Succeeded" || app->second != service.spec->selector.at("app"))
+    return false;
+  if (service.spec->publishNotReadyAddresses) return true;
+  const auto* ready = pod.status.condition("Ready");
+  return ready != nullptr && ready->status == "True" && !pod.metadata.deletionTimestamp;
+}
+
+std::string label_of(const Pod& pod, const Service& service) {
+  if (!pod.spec->hostname.empty() && pod.spec->subdomain == service.metadata.name)
+    return pod.spec->hostname;
+  std::string dashed = pod.status.podIP;
+  std::replace(dashed.begin(), dashed.end(), '.', '-');
+  return dashed;
+}
+
+std::optional<std::int32_t> number_of(const ServicePort& port, const Pod& pod) {
+  if (!port.targetPort || !port.targetPort->is_text) return port.port;
+  if (pod.spec->containers.front().ports.empty()) return std::nullopt;
+  return pod.spec->containers.front().ports.front().containerPort;
+}
+
+Seen answer_of(std::multiset<std::string> records) {
+  // Two pods of one name and number are one record.
+  std::set<std::string> once(records.begin(), records.end());
+  return {records.empty() ? dns::Rcode::nx_domain : dns::Rcode::no_error,
+          {once.begin(), once.end()}};
+}
+
+using Pods = std::vector<std::shared_ptr<const Pod>>;
+
+// Without any port of its own that leads somewhere, a pod still has its address.
+void check_headless(Cluster& cluster, const Service& service, const Pods& behind) {
+  const std::string name =
+      service.metadata.name + "." + service.metadata.namespace_ + ".svc.cluster.local";
+  std::multiset<std::string> addresses;
+  std::map<std::string, std::multiset<std::string>> by_label;
+  for (const auto& pod : behind) {
+    addresses.insert(pod->status.podIP);
+    by_label[label_of(*pod, service)].insert(pod->status.podIP);
+  }
+  RC_ASSERT(cluster.ask(name, RecordType::a) == answer_of(addresses));
+  const Seen nothing{addresses.empty() ? dns::Rcode::nx_domain : dns::Rcode::no_error, {}};
+  RC_ASSERT(cluster.ask(name, RecordType::aaaa) == nothing);
+  for (const std::string label : {"h1", "h2", "nobody"})
+    RC_ASSERT(cluster.ask(label + "." + name, RecordType::a) == answer_of(by_label[label]));
+  for (const auto& [label, wanted] : by_label)
+    RC_ASSERT(cluster.ask(label + "." + name, RecordType::a) == answer_of(wanted));
+  for (const ServicePort& port : service.spec->ports) {
+    std::multiset<std::string> targets;
+    for (const auto& pod : behind)
+      if (const auto number = number_of(port, *pod))
+        targets.insert(std::to_string(*number) + " " + label_of(*pod, service) + "." + name + ".");
+    const std::string protocol = port.protocol == "TCP" ? "._tcp." : "._udp.";
+    RC_ASSERT(cluster.ask("_" + port.name + protocol + name, RecordType::srv) ==
+              answer_of(targets));
+  }
+}
+
+// It has its own address whether anybody stands behind it or not.
+void check_clustered(Cluster& cluster, const Service& service) {
+  const std::string name =
+      service.metadata.name + "." + service.metadata.namespace_ + ".svc.cluster.local";
+  RC_ASSERT(cluster.ask(name, RecordType::a) == answer_of({service.spec->clusterIP}));
+  RC_ASSERT(cluster.ask("_job._tcp." + name, RecordType::srv) ==
+            answer_of({std::to_string(job_port) + " " + name + "."}));
+  std::string reverse;
+  for (std::string rest = service.spec->clusterIP; !rest.empty();) {
+    const auto dot = rest.find('.');
+    reverse = rest.substr(0, dot) + "." + reverse;
+    rest = dot == std::string::npos ? "" : rest.substr(dot + 1);
+  }
+  RC_ASSERT(cluster.ask(reverse + "in-addr.arpa", RecordType::ptr) == answer_of({name + "."}));
+}
+
+void check_all(Cluster& cluster) {
+  const Pods pods = cluster.pods();
+  std::set<std::string> there;
+  for (const auto& service : cluster.services()) {
+    if (service->metadata.name == "kubernetes") continue;
+    there.insert(key_of(service->metadata));
+    Pods behind;
+    for (const auto& pod : pods)
+      if (stands_behind(*pod, *service)) behind.push_back(pod);
+    if (service->spec->clusterIP == "None")
+      check_headless(cluster, *service, behind);
+    else
+      check_clustered(cluster, *service);
+  }
+  for (const std::string& namespace_ : namespaces)
+    for (const std::string& service : service_names)
+      if (!there.contains(namespace_ + "/" + service))
+        RC_ASSERT(cluster.ask(service + "." + namespace_ + ".svc.cluster.local", RecordType::a) ==
+                  answer_of({}));
+}
+
+TEST(DnsProperties, ItAnswersWithThePodsBehindEachService) {
+  holds(
+      [] {
+        const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
+        const auto changes = *gen::container<std::vector<Change>>(any_change()).as("changes");
+        Cluster cluster(seed);
+        for (const Change& change : changes) {
+          cluster.apply(change);
+          cluster.settle();
+          check_all(cluster);
+        }
+      },
+      3);
+}
+
+// Changes that come faster than the endpoints follow end in the same answers.
+TEST(DnsProperties, ItCatchesUpWithChangesThatComeAtOnce) {
+  holds(
+      [] {
+        const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
+        const auto changes = *gen::container<std::vector<Change>>(any_change()).as("changes");
+        Cluster cluster(seed);
+        for (const Change& change : changes) cluster.apply(change);
+        cluster.settle();
+        check_all(cluster);
+      },
+      2);
+}
+
+}  // namespace
+}  // namespace ddptwin::property

@@ -1,0 +1,565 @@
+// What becomes of a job, on a machine where nothing goes wrong but what the property itself does:
+// outcomes from a table that any user could write down (spec/pytorchjob.md §4), for every job that
+// the generator can make and every version.
+#include <algorithm>
+#include <boost/json.hpp>
+#include <ostream>
+
+#include "cluster_run.hpp"
+#include "property.hpp"
+
+namespace ddptwin::property {
+namespace {
+
+namespace gen = rc::gen;
+namespace json = boost::json;
+using Profile = controller::pytorchjob::Profile;
+using Names = std::set<std::string>;
+
+constexpr Duration start_up = 15s;
+constexpr Duration settling = 50s;  // a grace period of 30 s, and what follows it
+constexpr int run_cost = 5;
+
+// Without limits and time to live: what the property is about decides alone.
+JobShape plain_shape() {
+  JobShape shape = *job_shape().as("job");
+  shape.empty_worker = false;
+  shape.backoff_limit = -1;
+  shape.active_deadline_seconds = 0;
+  shape.ttl_seconds = -1;
+  return shape;
+}
+
+std::uint64_t any_seed() { return *gen::inRange<std::uint64_t>(1, 10'000).as("seed"); }
+
+std::string policy_of(const JobShape& shape) {
+  return shape.restart_policy.empty() ? "OnFailure" : shape.restart_policy;
+}
+
+bool is_old(const Profile& profile) { return profile.version == "v1.7.0"; }
+
+Names expected_names(const JobShape& shape, int workers) {
+  Names names;
+  if (shape.master) names.insert("j-master-0");
+  for (int i = 0; i < workers; ++i) names.insert("j-worker-" + std::to_string(i));
+  return names;
+}
+
+template <class T>
+Names names_of(const std::map<std::string, T>& objects) {
+  Names names;
+  for (const auto& [name, object] : objects) names.insert(name);
+  return names;
+}
+
+std::map<std::string, std::string> uids_of(const std::map<std::string, ClusterRun::PodPtr>& pods) {
+  std::map<std::string, std::string> uids;
+  for (const auto& [name, pod] : pods) uids[name] = pod->metadata.uid;
+  return uids;
+}
+
+void log_job(const ClusterRun& run) {
+  RC_LOG() << "True:";
+  for (const std::string& type : run.conditions(true)) RC_LOG() << " " << type;
+  RC_LOG() << "; False:";
+  for (const std::string& type : run.conditions(false)) RC_LOG() << " " << type;
+  RC_LOG() << "; pods:";
+  for (const auto& [name, pod] : run.pods())
+    RC_LOG() << " " << name << " " << pod->status.phase << " " << pod->metadata.uid << ",";
+  RC_LOG() << "\n";
+}
+
+// Of a job that is not over: the counters are the pods'.
+void check_counters(const ClusterRun& run) {
+  std::map<std::string, int> running;
+  for (const auto& [name, pod] : run.pods())
+    if (pod->status.phase == "Running" && !pod->metadata.deletionTimestamp)
+      ++running[name.find("-master-") != std::string::npos ? "Master" : "Worker"];
+  for (const auto& [type, counters] : *run.job()->status->replicaStatuses)
+    RC_ASSERT(counters.active == running[type]);
+}
+
+// A job whose pods all run: the place to which the properties put theirs.
+void start(ClusterRun& run, const JobShape& shape) {
+  RC_PRE(run.create(shape));
+  run.rest(start_up);
+  RC_PRE(!run.pods().empty());  // v1.7 crashes on some jobs
+  log_job(run);
+  RC_ASSERT(names_of(run.pods()) == expected_names(shape, shape.workers));
+  RC_ASSERT(names_of(run.services()) == expected_names(shape, shape.workers));
+  for (const auto& [name, pod] : run.pods()) RC_ASSERT(pod->status.phase == "Running");
+  RC_ASSERT(run.conditions(true) == (Names{"Created", "Running"}));
+  RC_ASSERT(run.conditions(false).empty());
+  RC_ASSERT(run.job()->status->startTime.has_value());
+  check_counters(run);
+}
+
+// FM-029: tools and gang schedulers find the master by its role.
+void check_roles(const ClusterRun& run, const JobShape& shape, const Profile& profile) {
+  Names leaders;
+  for (const auto& [name, pod] : run.pods())
+    if (const std::string* role = pod->metadata.label("training.kubeflow.org/job-role")) {
+      RC_ASSERT(*role == "master");
+      leaders.insert(name);
+    }
+  if (shape.master)
+    RC_ASSERT(leaders == Names{"j-master-0"});
+  else
+    RC_ASSERT(leaders == (is_old(profile) ? Names{} : Names{"j-worker-0"}));  // Q32
+}
+
+// --- one container ends ---
+
+enum class Fate : std::uint8_t { goes_on, restarts_in_place, is_replaced, succeeds, fails, stuck };
+
+Fate fate_of(const JobShape& shape, const Profile& profile, bool master, int code) {
+  const std::string policy = policy_of(shape);
+  if (policy == "Always" || (policy == "OnFailure" && code != 0)) return Fate::restarts_in_place;
+  if (code == 0) {
+    const bool last = master || (!shape.master && (shape.workers == 1 || shape.elastic));
+    return last ? Fate::succeeds : Fate::goes_on;
+  }
+  if (policy == "Never") return Fate::fails;
+  if (code >= 128) return Fate::is_replaced;
+  return is_old(profile) ? Fate::stuck : Fate::fails;  // Q2
+}
+
+// Which pods are left of a job that is over; services are counted by pods (Q15).
+Names left_over(const JobShape& shape, const std::string& ended) {
+  if (shape.clean_pod_policy == "All") return {};
+  if (shape.clean_pod_policy == "Running") return {ended};
+  return expected_names(shape, shape.workers);
+}
+
+void check_over(const ClusterRun& run, const JobShape& shape, const std::string& type,
+                const std::string& ended) {
+  RC_ASSERT(run.conditions(true) == (Names{"Created", type}));
+  RC_ASSERT(run.conditions(false) == (Names{"Running"}));
+  RC_ASSERT(names_of(run.pods()) == left_over(shape, ended));
+  RC_ASSERT(names_of(run.services()) == left_over(shape, ended));
+}
+
+TEST(JobLaws, OneExitCodeDecidesByPolicyAndVersion) {
+  holds(
+      [] {
+        const JobShape shape = plain_shape();
+        const Profile profile = *any_profile().as("version");
+        ClusterRun run(any_seed(), profile);
+        start(run, shape);
+        check_roles(run, shape, profile);
+        const auto before = uids_of(run.pods());
+        const Names all = expected_names(shape, shape.workers);
+        const std::string ended = *gen::elementOf(all).as("pod");
+        const int code = *gen::element(0, 0, 1, 2, 127, 128, 129, 137, 143, 255).as("exit code");
+        run.exit(ended, code);
+        run.rest(settling);
+        log_job(run);
+        const auto pods = run.pods();
+        const Fate fate = fate_of(shape, profile, ended == "j-master-0", code);
+        const auto& job = *run.job();
+        if (fate == Fate::succeeds) return check_over(run, shape, "Succeeded", ended);
+        if (fate == Fate::fails) {
+          check_over(run, shape, "Failed", ended);
+          // Q3: the end by a permanent exit code has no time.
+          RC_ASSERT(job.status->completionTime.has_value() == (policy_of(shape) == "Never"));
+          return;
+        }
+        RC_ASSERT(!job.status->completionTime);
+        auto after = uids_of(pods);
+        if (fate == Fate::is_replaced) {
+          RC_ASSERT(after.at(ended) != before.at(ended));
+          after[ended] = before.at(ended);
+          RC_ASSERT(run.ever("Restarting"));
+        }
+        RC_ASSERT(after == before);
+        if (fate == Fate::stuck) return;
+        RC_ASSERT(run.conditions(true) == (Names{"Created", "Running"}));
+        RC_ASSERT(pods.at(ended)->status.phase ==
+                  (fate == Fate::goes_on ? "Succeeded" : "Running"));
+        RC_ASSERT(pods.at(ended)->status.containerStatuses.front().restartCount ==
+                  (fate == Fate::restarts_in_place ? 1 : 0));
+        check_counters(run);
+      },
+      2);
+}
+
+TEST(JobLaws, AWorkerOnlyJobSucceedsWithItsLastWorker) {
+  holds(
+      [] {
+        JobShape shape = plain_shape();
+        shape.master = shape.elastic = false;
+        shape.workers = std::max(1, shape.workers);
+        if (shape.restart_policy == "Always") shape.restart_policy = "Never";
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        start(run, shape);
+        for (int i = 0; i < shape.workers; ++i) {
+          RC_ASSERT(!run.job()->status->completionTime);
+          run.exit("j-worker-" + std::to_string(i), 0);
+          run.rest(5s);
+        }
+        log_job(run);
+        RC_ASSERT(run.conditions(true) == (Names{"Created", "Succeeded"}));
+        const auto& counters = run.job()->status->replicaStatuses->at("Worker");
+        RC_ASSERT(counters.succeeded == shape.workers);
+      },
+      run_cost);
+}
+
+// Evicted by its node, or past a deadline of its own: Failed although its policy restarts it
+// (FM-019).
+TEST(JobLaws, APodThatItsNodeFailsIsReplacedUnlessThePolicyIsNever) {
+  holds(
+      [] {
+        const JobShape shape = plain_shape();
+        const std::string policy = policy_of(shape);
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        RC_PRE(run.create(shape, {}, [](PyTorchJob& job) {
+          for (auto& [type, replica] : *job.spec.edit().pytorchReplicaSpecs)
+            replica.template_.spec.edit().activeDeadlineSeconds = 20;
+        }));
+        run.rest(start_up);
+        RC_PRE(!run.pods().empty());
+        const auto before = uids_of(run.pods());
+        run.rest(15s);
+        log_job(run);
+        if (policy == "Never") {
+          RC_ASSERT(run.conditions(true).contains("Failed"));
+          return;
+        }
+        // By the exit code of what was killed, 143, under ExitCode.
+        RC_ASSERT(run.ever("Restarting"));
+        RC_ASSERT(!run.conditions(true).contains("Failed"));
+        const auto after = uids_of(run.pods());
+        for (const auto& [name, uid] : before) RC_ASSERT(after.at(name) != uid);
+      },
+      run_cost);
+}
+
+// Q8: who is being deleted while it runs has failed.
+TEST(JobLaws, UnderNeverAPodThatIsDeletedFailsTheJob) {
+  holds(
+      [] {
+        JobShape shape = plain_shape();
+        shape.restart_policy = "Never";
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        const Names all = expected_names(shape, shape.workers);
+        for (const std::string& name : all) run.script(name, "term.pytorch", "0 after 5");
+        start(run, shape);
+        run.remove(*run.pods().at(*gen::elementOf(all).as("deleted")));
+        run.rest(3s);
+        log_job(run);
+        RC_ASSERT(run.conditions(true).contains("Failed"));
+      },
+      2 * run_cost);
+}
+
+// FM-032: who waits for its start is no better than who runs.
+TEST(JobLaws, PolicyRunningTakesPendingPodsToo) {
+  holds(
+      [] {
+        JobShape shape = plain_shape();
+        shape.master = true;
+        shape.workers = std::max(1, shape.workers);
+        shape.restart_policy = "Never";
+        shape.clean_pod_policy = "Running";
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        RC_PRE(run.create(shape));
+        for (int i = 0; i < shape.workers; ++i)
+          run.script("j-worker-" + std::to_string(i), "exit.init-pytorch", "0 after 1000");
+        run.rest(start_up);
+        RC_PRE(!run.pods().empty());
+        RC_ASSERT(run.pods().at("j-worker-0")->status.phase == "Pending");
+        run.exit("j-master-0", 0);
+        run.rest(settling);
+        check_over(run, shape, "Succeeded", "j-master-0");
+      },
+      2 * run_cost);
+}
+
+// --- limits ---
+
+TEST(JobLaws, TheBackoffLimitIsReachedByThatManyRestarts) {
+  holds(
+      [] {
+        JobShape shape = plain_shape();
+        shape.restart_policy = *gen::element<std::string>("OnFailure", "Always").as("policy");
+        shape.backoff_limit = *gen::inRange(0, 4).as("limit");
+        const Profile profile = *any_profile().as("version");
+        ClusterRun run(any_seed(), profile);
+        start(run, shape);
+        const Names all = expected_names(shape, shape.workers);
+        const int enough = std::max(1, shape.backoff_limit);
+        for (int restarts = 1; restarts <= enough; ++restarts) {
+          run.exit(*gen::elementOf(all).as("pod"), 1);
+          run.rest(60s);
+          log_job(run);
+          RC_ASSERT(run.conditions(true).contains("Failed") == (restarts == enough));
+        }
+        const JobStatus& status = *run.job()->status;
+        RC_ASSERT(status.completionTime.has_value());
+        RC_ASSERT(status.condition("Failed")->message ==
+                  "Job j has failed because it has reached the specified backoff limit");
+        // Q5: until v1.9.4 the policy is not asked.
+        const bool asked = profile.version == "v1.9.4" && shape.clean_pod_policy != "All" &&
+                           shape.clean_pod_policy != "Running";
+        RC_ASSERT(names_of(run.pods()) == (asked ? all : Names{}));
+        RC_ASSERT(names_of(run.services()) == (asked ? all : Names{}));
+      },
+      run_cost);
+}
+
+// Q4: no clock wakes the operator; the first thing that happens afterwards does.
+TEST(JobLaws, TheDeadlineCountsFromTheStartAndNeedsAWakeUp) {
+  holds(
+      [] {
+        JobShape shape = plain_shape();
+        const int deadline = shape.active_deadline_seconds = *gen::inRange(20, 60).as("deadline");
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        start(run, shape);
+        const Time started = *run.job()->status->startTime;
+        int pokes = 0;
+        const auto poke = [&] {
+          run.patch_job(
+              json::object{{"metadata", {{"annotations", {{"poke", std::to_string(++pokes)}}}}}});
+          run.rest(2s);
+        };
+        run.rest(started + std::chrono::seconds(deadline) - 3s - run.now());
+        poke();
+        RC_ASSERT(!run.conditions(true).contains("Failed"));
+        run.rest(10s);
+        RC_ASSERT(!run.conditions(true).contains("Failed"));
+        poke();
+        RC_ASSERT(run.conditions(true).contains("Failed"));
+        RC_ASSERT(run.job()->status->condition("Failed")->message ==
+                  "Job j has failed because it was active longer than specified deadline");
+      },
+      run_cost);
+}
+
+TEST(JobLaws, AFinishedJobGoesWhenItsTimeToLiveIsOver) {
+  holds(
+      [] {
+        JobShape shape = plain_shape();
+        shape.master = true;
+        shape.restart_policy = *gen::element<std::string>("Never", "OnFailure").as("policy");
+        const int ttl = shape.ttl_seconds = *gen::element(0, 5, 40).as("ttl");
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        start(run, shape);
+        run.rest(20s);
+        RC_ASSERT(!run.job_gone_at());
+        const Time ended = run.now();
+        run.exit("j-master-0", 0);
+        run.rest(100s);
+        RC_ASSERT(run.job_gone_at().has_value());
+        const Duration lived = *run.job_gone_at() - ended;
+        RC_LOG() << "gone after " << seconds_of(lived) << " s\n";
+        // The end is seen within two ticks of the kubelet, and its time has no fractions.
+        RC_ASSERT(lived >= std::chrono::seconds(ttl) - 1s);
+        RC_ASSERT(lived <= std::chrono::seconds(ttl) + 4s);
+        run.rest(settling);
+        RC_ASSERT(run.pods().empty());
+        RC_ASSERT(run.services().empty());
+      },
+      run_cost);
+}
+
+// --- suspend, scale ---
+
+void suspend(ClusterRun& run, bool suspended) {
+  run.patch_job(json::object{{"spec", {{"runPolicy", {{"suspend", suspended}}}}}});
+  run.rest(settling);
+  log_job(run);
+}
+
+TEST(JobLaws, ASuspendedJobHasNothingAndBeginsAnewWhenResumed) {
+  holds(
+      [] {
+        const JobShape shape = plain_shape();
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        start(run, shape);
+        const Time started = *run.job()->status->startTime;
+        suspend(run, true);
+        RC_ASSERT(run.pods().empty());
+        RC_ASSERT(run.services().empty());
+        RC_ASSERT(run.conditions(true) == (Names{"Created", "Suspended"}));
+        RC_ASSERT(run.conditions(false) == (Names{"Running"}));
+        RC_ASSERT(run.job()->status->condition("Running")->reason == "PyTorchJobSuspended");
+        RC_ASSERT(run.job()->status->startTime == started);  // Q18
+        check_counters(run);
+        const Time resumed = run.now();
+        suspend(run, false);
+        RC_ASSERT(names_of(run.pods()) == expected_names(shape, shape.workers));
+        RC_ASSERT(names_of(run.services()) == expected_names(shape, shape.workers));
+        RC_ASSERT(run.conditions(true) == (Names{"Created", "Running"}));
+        RC_ASSERT(run.conditions(false) == (Names{"Suspended"}));
+        RC_ASSERT(*run.job()->status->startTime >= resumed.floor_seconds());
+        RC_ASSERT(*run.job()->status->startTime <= resumed + 2s);
+        check_counters(run);
+      },
+      run_cost);
+}
+
+TEST(JobLaws, AJobThatIsMadeSuspendedMakesNothing) {
+  holds(
+      [] {
+        const JobShape shape = plain_shape();
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        RC_PRE(run.create(shape, {},
+                          [](PyTorchJob& job) { job.spec.edit().runPolicy.suspend = true; }));
+        run.rest(start_up);
+        log_job(run);
+        RC_ASSERT(run.conditions(true) == (Names{"Created", "Suspended"}));
+        RC_ASSERT(!run.job()->status->startTime);
+        for (const std::string& name : expected_names(shape, shape.workers))
+          for (const char* kind : {"pods", "services"})
+            RC_ASSERT(run.creations(kind, "default/" + name) == 0);
+      },
+      2 * run_cost);
+}
+
+// Under policy Never a worker that is taken away fails the job (Q8).
+TEST(JobLaws, ScalingMakesAndTakesTheHighestIndices) {
+  holds(
+      [] {
+        JobShape shape = plain_shape();
+        RC_PRE(policy_of(shape) != "Never" && shape.workers > 0);
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        start(run, shape);
+        const auto before = uids_of(run.pods());
+        const int workers = *gen::inRange(1, 12).as("workers");
+        run.patch_job(json::object{
+            {"spec", {{"pytorchReplicaSpecs", {{"Worker", {{"replicas", workers}}}}}}}});
+        run.rest(settling);
+        log_job(run);
+        const Names wanted = expected_names(shape, workers);
+        RC_ASSERT(names_of(run.pods()) == wanted);
+        RC_ASSERT(names_of(run.services()) == wanted);
+        for (const auto& [name, uid] : uids_of(run.pods()))
+          if (const auto old = before.find(name); old != before.end())
+            RC_ASSERT(uid == old->second);
+        RC_ASSERT(run.conditions(true) == (Names{"Created", "Running"}));
+        check_counters(run);
+      },
+      run_cost);
+}
+
+// --- who belongs to whom ---
+
+// Each name leads to its own pod, and to no other job's (FM-017, FM-026).
+void check_addresses(ClusterRun& run, const JobName& name, const JobShape& shape) {
+  const auto pods = run.pods(name);
+  const auto services = run.services(name);
+  RC_ASSERT(static_cast<int>(pods.size()) == (shape.master ? 1 : 0) + shape.workers);
+  for (const auto& [service_name, service] : services) {
+    const auto& pod = pods.at(service_name);
+    RC_ASSERT(run.resolve(service_name, name.namespace_) == Names{pod->status.podIP});
+    const std::string port = variable(*pod, "MASTER_PORT");
+    const auto& ports = service->spec->ports;
+    if (!port.empty() && port != "user")
+      RC_ASSERT(std::any_of(ports.begin(), ports.end(), [&](const ServicePort& one) {
+        return one.name == "pytorchjob-port" && std::to_string(one.port) == port;
+      }));
+  }
+  for (const auto& [pod_name, pod] : pods) {
+    if (!shape.master) continue;
+    const std::string master = variable(*pod, "MASTER_ADDR");
+    RC_ASSERT(run.resolve(master, name.namespace_) ==
+              Names{pods.at(name.name + "-master-0")->status.podIP});
+    RC_ASSERT((variable(*pod, "RANK") == "0") == (pod_name == name.name + "-master-0"));
+  }
+}
+
+TEST(JobLaws, JobsBesideEachOtherKeepToThemselves) {
+  holds(
+      [] {
+        const std::vector<JobName> names{{"default", "j"}, {"default", "j-worker"}, {"other", "j"}};
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        std::vector<JobShape> shapes;
+        for (const JobName& name : names) {
+          shapes.push_back(plain_shape());
+          shapes.back().env.clear();
+          shapes.back().workers = std::min(3, shapes.back().workers);
+          RC_PRE(run.create(shapes.back(), name));
+        }
+        run.rest(start_up);
+        for (const JobName& name : names) RC_PRE(!run.pods(name).empty());
+        for (std::size_t i = 0; i < names.size(); ++i) check_addresses(run, names[i], shapes[i]);
+        // One of them is suspended, scaled or goes: the others do not notice.
+        const auto touched = *gen::inRange<std::size_t>(0, names.size()).as("job touched");
+        std::vector<std::map<std::string, std::string>> before;
+        for (const JobName& name : names) before.push_back(uids_of(run.pods(name)));
+        if (*gen::arbitrary<bool>().as("deleted, not suspended"))
+          run.remove(*run.job(names[touched]));
+        else
+          run.patch_job(json::object{{"spec", {{"runPolicy", {{"suspend", true}}}}}},
+                        names[touched]);
+        run.rest(settling);
+        for (std::size_t i = 0; i < names.size(); ++i) {
+          if (i == touched) {
+            RC_ASSERT(run.pods(names[i]).empty());
+            RC_ASSERT(run.services(names[i]).empty());
+          } else {
+            RC_ASSERT(uids_of(run.pods(names[i])) == before[i]);
+            check_addresses(run, names[i], shapes[i]);
+          }
+        }
+      },
+      run_cost);
+}
+
+// Pods that an earlier job of the same name left behind are not the new one's: they are neither
+// counted nor deleted (§4.2 M2, FM-017).
+TEST(JobLaws, PodsOfAnEarlierJobOfTheNameAreLeftAlone) {
+  holds(
+      [] {
+        JobShape shape = plain_shape();
+        shape.clean_pod_policy = "All";
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        start(run, shape);
+        const auto before = uids_of(run.pods());
+        api::DeleteOptions orphan;
+        orphan.propagation = api::Propagation::orphan;
+        run.remove(*run.job(), orphan);
+        run.rest(5s);
+        RC_ASSERT(run.job() == nullptr);
+        RC_ASSERT(run.create(shape));
+        run.rest(30s);
+        RC_ASSERT(uids_of(run.pods()) == before);
+        suspend(run, true);
+        RC_ASSERT(uids_of(run.pods()) == before);
+        if (const auto& status = run.job()->status; status && status->replicaStatuses)
+          for (const auto& [type, counters] : *status->replicaStatuses)
+            RC_ASSERT(counters.active == 0);
+      },
+      2 * run_cost);
+}
+
+// What was there once is made again under the same name: by a user's hand, or by a node's loss.
+TEST(JobLaws, APodOrServiceThatIsTakenAwayIsMadeAgain) {
+  holds(
+      [] {
+        JobShape shape = plain_shape();
+        RC_PRE(policy_of(shape) != "Never");  // Q8
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        start(run, shape);
+        const auto before = uids_of(run.pods());
+        const std::string taken = *gen::elementOf(expected_names(shape, shape.workers)).as("taken");
+        const bool service = *gen::arbitrary<bool>().as("its service");
+        if (service)
+          run.remove(*run.services().at(taken));
+        else
+          run.remove(*run.pods().at(taken));
+        run.rest(settling);
+        log_job(run);
+        RC_ASSERT(names_of(run.pods()) == expected_names(shape, shape.workers));
+        RC_ASSERT(names_of(run.services()) == expected_names(shape, shape.workers));
+        auto after = uids_of(run.pods());
+        RC_ASSERT((after.at(taken) == before.at(taken)) == service);
+        RC_ASSERT(run.conditions(true) == (Names{"Created", "Running"}));
+        check_counters(run);
+      },
+      run_cost);
+}
+
+}  // namespace
+}  // namespace ddptwin::property

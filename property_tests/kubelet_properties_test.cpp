@@ -1,0 +1,482 @@
+// The life of a pod on its node: what becomes of random containers under every restart policy, and
+// what holds whatever is done to them (spec/kubernetes.md §2.2, §2.4 to §2.6).
+#include <algorithm>
+#include <map>
+#include <ostream>
+#include <set>
+
+#include "cluster/script_runtime.hpp"
+#include "core/virtual_loop.hpp"
+#include "objects/describe.hpp"
+#include "property.hpp"
+#include "scenario/world.hpp"
+
+namespace ddptwin::property {
+namespace {
+
+namespace gen = rc::gen;
+
+constexpr Time start{std::chrono::seconds(1'767'225'600)};
+constexpr std::string_view user = "user";
+constexpr std::int64_t grace_min = 2;
+
+// One run of a container: how it ends, and after how many seconds.
+struct Attempt {
+  int code = 0;
+  int seconds = 0;
+};
+struct ContainerShape {
+  std::string name{};
+  bool init = false;
+  std::vector<Attempt> attempts{};  // the last is what all later ones do
+  std::string on_term{};            // "": ends at once; "ignore"; "0 after 3"
+};
+struct PodShape {
+  std::string policy{};
+  std::vector<ContainerShape> containers{};  // those that initialise come first
+  int grace = 30;
+};
+
+void showValue(const PodShape& pod, std::ostream& out) {
+  out << pod.policy << ", grace " << pod.grace;
+  for (const ContainerShape& container : pod.containers) {
+    out << "\n  " << (container.init ? "init " : "") << container.name << ":";
+    for (const Attempt& attempt : container.attempts)
+      out << " " << attempt.code << " after " << attempt.seconds << ",";
+    if (!container.on_term.empty()) out << " on SIGTERM " << container.on_term;
+  }
+}
+
+ContainerShape any_container(const std::string& name, bool init) {
+  ContainerShape container{.name = name, .init = init};
+  for (int n = *gen::inRange(0, 3); n > 0; --n)
+    container.attempts.push_back({*gen::element(0, 1, 1, 2, 137, 143), *gen::inRange(0, 8)});
+  container.attempts.push_back({*gen::element(0, 0, 0, 1), *gen::inRange(0, 8)});
+  container.on_term = *gen::element<std::string>("", "ignore", "0 after 3");
+  return container;
+}
+
+rc::Gen<PodShape> any_pod() {
+  return gen::resize(rc::kNominalSize, gen::exec([] {
+                       PodShape pod;
+                       pod.policy = *gen::element<std::string>("Never", "OnFailure", "Always");
+                       for (int n = *gen::inRange(0, 3), i = 0; i < n; ++i)
+                         pod.containers.push_back(any_container("i" + std::to_string(i), true));
+                       for (int n = *gen::inRange(1, 3), i = 0; i < n; ++i)
+                         pod.containers.push_back(any_container("c" + std::to_string(i), false));
+                       pod.grace = *gen::element(0, 1, 5, 30);
+                       return pod;
+                     }));
+}
+
+std::string script_of(const ContainerShape& container) {
+  std::string text;
+  for (const Attempt& attempt : container.attempts)
+    text += (text.empty() ? "" : ", ") + std::to_string(attempt.code) + " after " +
+            std::to_string(attempt.seconds);
+  return text;
+}
+
+std::shared_ptr<Pod> pod_object(const PodShape& shape) {
+  auto pod = std::make_shared<Pod>();
+  pod->metadata.name = "p";
+  pod->metadata.namespace_ = "default";
+  StringMap& script = pod->metadata.annotations.edit();
+  PodSpec& spec = pod->spec.edit();
+  spec.nodeName = "n0";
+  spec.restartPolicy = shape.policy;
+  spec.terminationGracePeriodSeconds = shape.grace;
+  for (const ContainerShape& one : shape.containers) {
+    Container container;
+    container.name = one.name;
+    container.image = "busybox";
+    (one.init ? spec.initContainers : spec.containers).push_back(std::move(container));
+    script["rig/exit." + one.name] = script_of(one);
+    if (!one.on_term.empty()) script["rig/term." + one.name] = one.on_term;
+  }
+  return pod;
+}
+
+// When a container began and how it ended, as the trace tells it.
+struct Run {
+  Time began{};
+  std::optional<Time> ended{};
+};
+
+class NodeRun {
+ public:
+  explicit NodeRun(std::uint64_t seed)
+      : loop_(Random(seed).split("loop"), start),
+        runtime_(loop_),
+        world_(loop_, options(seed), &runtime_) {
+    world_.trace().add_sink([this](const Record& record) { on_record(record); });
+    DDPTWIN_ASSERT(world_.start().has_value());
+    rest(2s);
+  }
+
+  void create(const PodShape& shape) {
+    RC_ASSERT(world_.call(api::create(pod_object(shape)), user).has_value());
+  }
+  void rest(Duration duration) { loop_.run_until(loop_.now() + duration); }
+  std::shared_ptr<const Pod> pod() const {
+    return as<Pod>(world_.find(Pod::info(), "default", "p"));
+  }
+  void remove(std::optional<std::int64_t> grace) {
+    api::DeleteOptions options;
+    options.grace_period_seconds = grace;
+    if (const auto known = pod())
+      static_cast<void>(world_.call(api::remove(*known, options), user));
+  }
+  void restart_kubelet() { world_.restart_kubelets(); }
+  void exit(const std::string& container, int code, bool oom) {
+    runtime_.container_exit("default", "p", container, code, oom);
+  }
+  void lose_sandbox() {
+    sandboxes_lost_ = true;
+    runtime_.sandbox_dies("default", "p");
+  }
+  Time now() const { return loop_.now(); }
+
+  std::vector<std::string> calls() const { return runtime_.calls("default", "p"); }
+  const std::vector<Run>& runs_of(const std::string& container) { return runs_[container]; }
+  const std::vector<std::string>& violations() const { return violations_; }
+
+ private:
+  static WorldOptions options(std::uint64_t seed) {
+    WorldOptions options;
+    options.seed = seed;
+    options.nodes = {{.name = "n0"}};
+    return options;
+  }
+  void on_record(const Record& record);
+  void on_container(const Record& record);
+  void on_status(const Pod& before, const Pod& after);
+  void require(bool holds, const char* what) {
+    if (!holds) violations_.push_back(std::string(what) + ", after: " + describe(*now_));
+  }
+
+  VirtualLoop loop_;
+  ScriptRuntime runtime_;
+  World world_;
+  const Record* now_ = nullptr;
+  bool sandboxes_lost_ = false;
+  std::map<std::string, std::vector<Run>> runs_{};
+  std::vector<std::string> violations_{};
+};
+
+void NodeRun::on_container(const Record& record) {
+  const auto slash = record.subject.rfind('/');
+  const std::string name = record.subject.substr(slash + 1);
+  if (record.text == "started") {
+    const auto known = pod();
+    require(
+        known == nullptr || (known->status.phase != "Succeeded" && known->status.phase != "Failed"),
+        "nothing starts in a pod that is over");
+    runs_[name].push_back({record.time, std::nullopt});
+  } else if (record.text == "exited" && !runs_[name].empty()) {
+    runs_[name].back().ended = record.time;
+  }
+}
+
+bool is_over(const Pod& pod) {
+  return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
+}
+
+std::vector<ContainerStatus> statuses_of(const Pod& pod) {
+  std::vector<ContainerStatus> all = pod.status.initContainerStatuses;
+  all.insert(all.end(), pod.status.containerStatuses.begin(), pod.status.containerStatuses.end());
+  return all;
+}
+
+int order_of(const std::string& phase) {
+  return phase == "Running" ? 1 : phase == "Pending" ? 0 : 2;
+}
+
+void NodeRun::on_status(const Pod& before, const Pod& after) {
+  const std::string &old = before.status.phase, &phase = after.status.phase;
+  require(!is_over(before) || phase == old, "a phase that is over stays");
+  if (!sandboxes_lost_ && !old.empty())
+    require(order_of(old) <= order_of(phase), "a phase does not go back");
+  const auto was = statuses_of(before), is = statuses_of(after);
+  bool runs = false, all_good = true;
+  for (const ContainerStatus& status : is) {
+    runs = runs || status.state.running.has_value();
+    for (const ContainerStatus& one : was)
+      if (one.name == status.name)
+        require(one.restartCount <= status.restartCount, "a restart count does not fall");
+    if (status.restartCount > 0)
+      require(status.lastState.terminated.has_value(), "what was restarted has ended before");
+  }
+  for (const ContainerStatus& status : after.status.containerStatuses)
+    all_good = all_good && status.state.terminated && status.state.terminated->exitCode == 0;
+  if (is_over(after)) require(!runs, "nothing runs in a pod that is over");
+  if (phase == "Succeeded") require(all_good, "who succeeded has ended with 0");
+  const auto* ready = after.status.condition("Ready");
+  if (ready != nullptr && ready->status == "True")
+    require(phase == "Running", "who is ready is running");
+}
+
+void NodeRun::on_record(const Record& record) {
+  now_ = &record;
+  if (record.kind == RecordKind::container && !record.subject.empty()) return on_container(record);
+  const Pod* before = record.before ? as<Pod>(*record.before) : nullptr;
+  const Pod* after = record.after ? as<Pod>(*record.after) : nullptr;
+  if (before != nullptr && after != nullptr) on_status(*before, *after);
+}
+
+void require_safe(const NodeRun& node) {
+  if (!node.violations().empty()) RC_FAIL(node.violations().front());
+}
+
+// --- a pod left to itself ---
+
+bool restarts(const std::string& policy, bool init, int code) {
+  return code != 0 ? policy != "Never" : policy == "Always" && !init;
+}
+
+// What becomes of one container: its attempts, one after the other. A loop that never ends has no
+// end here either.
+struct Outcome {
+  bool ends = false;
+  int code = 0;
+  int restarts = 0;
+};
+Outcome outcome_of(const std::string& policy, const ContainerShape& container) {
+  Outcome outcome;
+  for (const Attempt& attempt : container.attempts) {
+    outcome.code = attempt.code;
+    outcome.ends = !restarts(policy, container.init, attempt.code);
+    if (outcome.ends) return outcome;
+    ++outcome.restarts;
+  }
+  return outcome;
+}
+
+const ContainerStatus* status_of(const Pod& pod, const std::string& name) {
+  for (const auto* list : {&pod.status.initContainerStatuses, &pod.status.containerStatuses})
+    for (const ContainerStatus& status : *list)
+      if (status.name == name) return &status;
+  return nullptr;
+}
+
+void check_end(const ContainerStatus& status, const Outcome& wanted) {
+  RC_ASSERT(status.state.terminated.has_value());
+  RC_ASSERT(status.state.terminated->exitCode == wanted.code);
+  RC_ASSERT(status.state.terminated->reason == (wanted.code == 0 ? "Completed" : "Error"));
+  RC_ASSERT(status.restartCount == wanted.restarts);
+}
+
+// Which of the initialising containers had their turn, and how the pod ends.
+void check_whole_life(NodeRun& node, const PodShape& shape) {
+  const auto pod = node.pod();
+  bool held = false, fails = false, endless = false;
+  std::optional<Time> previous_end;
+  Time mains_may_begin = start;
+  for (const ContainerShape& container : shape.containers) {
+    const auto& runs = node.runs_of(container.name);
+    if (held) {
+      RC_ASSERT(runs.empty());
+      continue;
+    }
+    const Outcome wanted = outcome_of(shape.policy, container);
+    RC_ASSERT(!runs.empty());
+    RC_ASSERT(runs.front().began >= mains_may_begin);
+    if (wanted.ends) {
+      check_end(*status_of(*pod, container.name), wanted);
+      RC_ASSERT(static_cast<int>(runs.size()) == wanted.restarts + 1);
+    } else {
+      RC_ASSERT(runs.size() >= container.attempts.size());
+      endless = true;
+    }
+    fails = fails || (wanted.ends && wanted.code != 0);
+    if (!container.init) continue;
+    held = !wanted.ends || wanted.code != 0;
+    mains_may_begin = *runs.back().ended;
+  }
+  if (!endless)
+    RC_ASSERT(pod->status.phase == (fails ? "Failed" : "Succeeded"));
+  else
+    RC_ASSERT(!is_over(*pod));
+}
+
+TEST(KubeletProperties, APodLeftToItselfEndsAsItsScriptsAndPolicySay) {
+  holds(
+      [] {
+        const PodShape shape = *any_pod().as("pod");
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(shape);
+        node.rest(300s);  // three restarts of each in turn: 10 + 20 s at most
+        require_safe(node);
+        check_whole_life(node, shape);
+      },
+      2);
+}
+
+// --- back-off ---
+
+struct Crashes {
+  std::vector<int> seconds{};  // how long it ran each time
+};
+
+// 10 s, 20 s, ... 300 s from the end of the last run; the first restart at once; anew after ten
+// quiet minutes. A look comes up to a quarter of the wait, or of a minute, and a tick late.
+TEST(KubeletProperties, RestartsComeAfterADelayThatDoubles) {
+  holds(
+      [] {
+        PodShape shape{.policy = *gen::element<std::string>("OnFailure", "Always").as("policy")};
+        ContainerShape crashing{.name = "c0"};
+        const auto runs =
+            *gen::resize(9, gen::container<std::vector<int>>(gen::element(0, 1, 5, 30, 400, 1300)))
+                 .as("seconds of the runs");
+        for (const int seconds : runs) crashing.attempts.push_back({1, seconds});
+        crashing.attempts.push_back({1, 100'000});
+        shape.containers = {crashing};
+        NodeRun node(1);
+        node.create(shape);
+        node.rest(4h);
+        require_safe(node);
+        const auto& seen = node.runs_of("c0");
+        RC_ASSERT(seen.size() == crashing.attempts.size());
+        std::optional<Duration> delay;
+        Time updated{};
+        for (std::size_t i = 1; i < seen.size(); ++i) {
+          const Time end = *seen[i - 1].ended;
+          const bool anew = !delay || end - updated > 600s;
+          const Duration wait = anew ? Duration{0} : *delay;
+          const Duration waited = seen[i].began - end;
+          RC_LOG() << "restart " << i << ": " << seconds_of(waited) << " s of " << seconds_of(wait);
+          RC_ASSERT(waited >= wait);
+          RC_ASSERT(waited <= wait + std::min<Duration>(wait, 60s) / 4 + 3s);
+          delay = anew ? 10s : std::min<Duration>(2 * wait, 300s);
+          updated = seen[i].began;
+        }
+      },
+      4);
+}
+
+// --- a pod to which things happen ---
+
+struct Happening {
+  enum class Kind : std::uint8_t { exit, oom, lose_sandbox, restart_kubelet, rest };
+  Kind kind = Kind::rest;
+  std::string container{};
+  int code = 0;
+  int seconds = 0;  // afterwards
+};
+constexpr const char* happening_names[] = {"exit of ", "OOM kill of ", "lost sandbox ",
+                                           "kubelet restart ", "rest "};
+
+void showValue(const Happening& one, std::ostream& out) {
+  out << happening_names[static_cast<int>(one.kind)] << one.container << " with " << one.code
+      << ", then " << one.seconds << " s";
+}
+
+rc::Gen<Happening> any_happening() {
+  using Kind = Happening::Kind;
+  return gen::build<Happening>(
+      gen::set(&Happening::kind, gen::weightedElement<Kind>({{4, Kind::exit},
+                                                             {1, Kind::oom},
+                                                             {1, Kind::lose_sandbox},
+                                                             {1, Kind::restart_kubelet},
+                                                             {2, Kind::rest}})),
+      gen::set(&Happening::container, gen::element<std::string>("c0", "c1", "i0", "i1")),
+      gen::set(&Happening::code, gen::element(0, 1, 137, 143)),
+      gen::set(&Happening::seconds, gen::element(0, 1, 3, 15)));
+}
+
+void apply(NodeRun& node, const Happening& one) {
+  using Kind = Happening::Kind;
+  if (one.kind == Kind::exit) node.exit(one.container, one.code, false);
+  if (one.kind == Kind::oom) node.exit(one.container, 137, true);
+  if (one.kind == Kind::lose_sandbox) node.lose_sandbox();
+  if (one.kind == Kind::restart_kubelet) node.restart_kubelet();
+  node.rest(std::chrono::seconds(one.seconds));
+}
+
+TEST(KubeletProperties, StatusesStaySoundWhateverHappens) {
+  holds(
+      [] {
+        const PodShape shape = *any_pod().as("pod");
+        const auto happenings =
+            *gen::resize(8, gen::container<std::vector<Happening>>(any_happening()))
+                 .as("happenings");
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(shape);
+        for (const Happening& one : happenings) {
+          apply(node, one);
+          require_safe(node);
+        }
+        node.rest(120s);
+        require_safe(node);
+      },
+      2);
+}
+
+TEST(KubeletProperties, WhoRunsOutOfMemoryIsKilledWith137) {
+  holds(
+      [] {
+        PodShape shape{.policy = *gen::element<std::string>("Never", "OnFailure").as("policy")};
+        shape.containers = {{.name = "c0", .attempts = {{0, 500}}}};
+        NodeRun node(1);
+        node.create(shape);
+        node.rest(3s);
+        node.exit("c0", 137, true);
+        node.rest(4s);  // two looks: one starts it anew, the next shows it
+        const auto pod = node.pod();
+        const ContainerStatus& status = *status_of(*pod, "c0");
+        const auto& end =
+            shape.policy == "Never" ? status.state.terminated : status.lastState.terminated;
+        RC_ASSERT(end.has_value());
+        RC_ASSERT(end->exitCode == 137);
+        RC_ASSERT(end->reason == "OOMKilled");
+      },
+      25);
+}
+
+// Deleted pods get the signal at once, their grace and no more, and go when nothing of them runs.
+TEST(KubeletProperties, ADeletedPodGoesWithinItsGrace) {
+  holds(
+      [] {
+        PodShape shape = *any_pod().as("pod");
+        for (ContainerShape& container : shape.containers) container.attempts = {{0, 0}};
+        for (ContainerShape& container : shape.containers)
+          if (!container.init) container.attempts = {{0, 10'000}};
+        const auto asked = *gen::element<int>(-1, 1, 7, 40).as("grace asked for");
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(shape);
+        node.rest(std::chrono::seconds(*gen::element(8, 12).as("deleted after")));
+        RC_ASSERT(node.pod()->status.phase == "Running");
+        const std::int64_t grace =
+            std::max<std::int64_t>(grace_min, asked < 0 ? shape.grace : asked);
+        const Time deleted = node.now();
+        const bool at_once = asked < 0 && shape.grace == 0;
+        node.remove(asked < 0 ? std::nullopt : std::optional<std::int64_t>(asked));
+        std::int64_t needed = 0;
+        for (const ContainerShape& container : shape.containers) {
+          if (container.init || container.on_term.empty()) continue;
+          needed = std::max(
+              needed, container.on_term == "ignore" ? grace : std::min<std::int64_t>(3, grace));
+        }
+        if (needed > 1 && !at_once) {
+          node.rest(std::chrono::seconds(needed) - 500ms);
+          RC_ASSERT(node.pod() != nullptr);
+          RC_ASSERT(node.pod()->metadata.deletionTimestamp.has_value());
+        }
+        node.rest(deleted + std::chrono::seconds(needed) + 6s - node.now());
+        RC_ASSERT(node.pod() == nullptr);
+        const auto calls = node.calls();
+        for (const ContainerShape& container : shape.containers) {
+          if (container.init) continue;
+          const std::string stop =
+              "StopContainer " + container.name + " attempt 0 timeout " + std::to_string(grace);
+          RC_LOG() << stop << "\n";
+          RC_ASSERT(std::count(calls.begin(), calls.end(), stop) == 1);
+          RC_ASSERT(node.runs_of(container.name).size() == 1u);
+        }
+        require_safe(node);
+      },
+      2);
+}
+
+}  // namespace
+}  // namespace ddptwin::property

@@ -1,0 +1,168 @@
+// The same things happen twice: once on a quiet machine, once with a crash between two writes, with
+// slow calls, with watches that are late or begin anew. The world ends alike. No model is needed.
+//
+// What upstream's own memory makes different, and is therefore not compared:
+// - the order of conditions: a crash before the first status write puts Created last (Q23);
+// - events, and how often a pass ran (Q13, Q37);
+// - deadlines: no clock wakes the operator, so a crash may be what ends a job (Q4); there are none;
+// - uids, addresses and times.
+#include <algorithm>
+#include <ostream>
+
+#include "property.hpp"
+#include "world_plan.hpp"
+
+namespace ddptwin::property {
+namespace {
+
+namespace gen = rc::gen;
+using scenario::Fault;
+using scenario::FaultKind;
+
+constexpr int run_cost = 6;
+constexpr Duration afterwards = 30min;
+
+// What a user sees in the end, by object.
+using End = std::map<std::string, std::string>;
+
+void add_job(End& end, const ClusterRun& run, const JobName& name) {
+  const std::string key = name.namespace_ + "/" + name.name;
+  const auto job = run.job(name);
+  if (!job) return;
+  std::string& text = end["job " + key];
+  for (const std::string& type : run.conditions(true, name)) text += " " + type;
+  text += ", not";
+  for (const std::string& type : run.conditions(false, name)) text += " " + type;
+  if (job->status && job->status->replicaStatuses)
+    for (const auto& [type, counters] : *job->status->replicaStatuses)
+      text += ", " + type + " " + std::to_string(counters.active) + " active " +
+              std::to_string(counters.succeeded) + " succeeded " + std::to_string(counters.failed) +
+              " failed";
+  for (const auto& [pod_name, pod] : run.pods(name)) {
+    std::string& state = end["pod " + name.namespace_ + "/" + pod_name];
+    state = pod->status.phase;
+    for (const ContainerStatus& status : pod->status.containerStatuses)
+      state += ", " + std::to_string(status.restartCount) + " restarts";
+    if (pod->metadata.deletionTimestamp) state += ", terminating";
+  }
+  for (const auto& [service_name, service] : run.services(name))
+    end["service " + name.namespace_ + "/" + service_name] = "there";
+}
+
+End end_of(const WorldPlan& plan) {
+  ClusterRun run(plan.seed, plan.profile, plan.faults);
+  for (const WorldEvent& event : plan.events) apply(run, plan, event);
+  run.heal();
+  run.rest(afterwards);
+  End end;
+  for (const JobName& name : job_names()) add_job(end, run, name);
+  return end;
+}
+
+void same_end(const WorldPlan& plan, const std::vector<Fault>& faults) {
+  WorldPlan disturbed = plan;
+  disturbed.faults.faults = faults;
+  RC_LOG() << "disturbed:\n";
+  RC_ASSERT(end_of(disturbed) == end_of(plan));
+}
+
+Fault fault_of(FaultKind kind, const std::string& of = {}) {
+  Fault fault;
+  fault.kind = kind;
+  fault.of = of;
+  return fault;
+}
+
+TEST(MetamorphicProperties, ACrashOfTheOperatorBetweenAnyTwoWritesChangesNoEnd) {
+  holds(
+      [] {
+        const WorldPlan plan = *quiet_plan().as("world");
+        Fault crash = fault_of(FaultKind::controller_crash, "training-operator");
+        crash.nth = *gen::inRange(1, 60).as("after this write");
+        crash.lasts = std::chrono::seconds(*gen::element(0, 0, 5).as("seconds away"));
+        same_end(plan, {crash});
+      },
+      run_cost);
+}
+
+TEST(MetamorphicProperties, ACrashOfTheControllerManagerChangesNoEnd) {
+  holds(
+      [] {
+        const WorldPlan plan = *quiet_plan().as("world");
+        Fault crash = fault_of(FaultKind::controller_crash, "kube-controller-manager");
+        crash.nth = *gen::inRange(1, 60).as("after this write");
+        same_end(plan, {crash});
+      },
+      2 * run_cost);
+}
+
+TEST(MetamorphicProperties, SlowCallsChangeNoEnd) {
+  holds(
+      [] {
+        const WorldPlan plan = *quiet_plan().as("world");
+        Fault slow = fault_of(FaultKind::api_latency,
+                              *gen::element<std::string>("", "training-operator", "kubelet",
+                                                         "kube-controller-manager")
+                                   .as("of"));
+        slow.delay = std::chrono::milliseconds(*gen::element(1, 10, 200).as("delay"));
+        slow.lasts = 24h;
+        slow.at = 0s;
+        same_end(plan, {slow});
+      },
+      run_cost);
+}
+
+TEST(MetamorphicProperties, LateAndBrokenWatchesChangeNoEnd) {
+  holds(
+      [] {
+        const WorldPlan plan = *quiet_plan().as("world");
+        std::vector<Fault> faults;
+        for (int n = *gen::inRange(1, 4).as("faults"); n > 0; --n) {
+          Fault fault = fault_of(
+              *gen::element(FaultKind::watch_delay, FaultKind::watch_relist, FaultKind::watch_drop),
+              *gen::element<std::string>("training-operator", "kube-scheduler", "kubelet",
+                                         "kube-controller-manager"));
+          fault.nth = *gen::inRange(1, 80);
+          faults.push_back(fault);
+        }
+        same_end(plan, faults);
+      },
+      run_cost);
+}
+
+TEST(MetamorphicProperties, OtherLanesChangeNoEnd) {
+  holds(
+      [] {
+        const WorldPlan plan = *quiet_plan().as("world");
+        WorldPlan other = plan;
+        other.seed += 1;
+        RC_ASSERT(end_of(other) == end_of(plan));
+      },
+      run_cost);
+}
+
+// What was made is not made again while nobody has seen it (FM-055): one late watch, one creation.
+TEST(MetamorphicProperties, ThePodsOfALateWatchAreMadeOnce) {
+  holds(
+      [] {
+        WorldPlan plan = *quiet_plan().as("world");
+        Fault late = fault_of(FaultKind::watch_delay, "training-operator");
+        late.delay = 20s;
+        late.lasts = 10s;
+        late.at = 0s;
+        late.object_kind = "Pod";
+        Fault services = late;
+        services.object_kind = "Service";
+        ClusterRun run(plan.seed, plan.profile, {.faults = {late, services}});
+        RC_PRE(run.create(plan.shapes.front()));
+        run.rest(9s);
+        for (const auto& [name, pod] : run.pods())
+          RC_ASSERT(run.creations("pods", "default/" + name) == 1);
+        for (const auto& [name, service] : run.services())
+          RC_ASSERT(run.creations("services", "default/" + name) == 1);
+      },
+      run_cost);
+}
+
+}  // namespace
+}  // namespace ddptwin::property
