@@ -68,6 +68,7 @@ struct ModelRuntime::Parts {
   void started(std::uint32_t number, Done<void> done);
   void start_failed(ModelContainer& container, std::string message);
   void ended(ModelContainer& container, const ExitStatus& status);
+  void over(std::uint32_t number);
   void printed(const ModelContainer& container);
   void tell_lines(std::uint32_t number);
   void command_ended(ProcessId id, const ExitStatus& status);
@@ -349,9 +350,9 @@ void ModelRuntime::Parts::start_failed(ModelContainer& container, std::string me
   report.finished_at = loop.now();
 }
 
+// Its end is told when all that it printed has been.
 void ModelRuntime::Parts::ended(ModelContainer& container, const ExitStatus& status) {
   ContainerReport& report = container.report;
-  report.phase = ContainerPhase::exited;
   report.exit_code = status.shown();
   report.reason = reason_of(status);
   report.finished_at = loop.now();
@@ -360,18 +361,17 @@ void ModelRuntime::Parts::ended(ModelContainer& container, const ExitStatus& sta
     if (written) report.termination_log = written->substr(0, termination_message_max);
   }
   container.grace.cancel();
-  const Lane to = container.pod->lane;
-  loop.post(to, [this, number = container.number] {
-    const ModelContainer* over = containers[number].get();
-    if (over == nullptr) return;
-    tell(event_of(*over, RuntimeEvent::Kind::container_exited));
-  });
-  for (Done<void>& done : std::exchange(container.stops, {})) answer<void>(to, std::move(done), {});
-  if (container.removed) {
-    loop.post(to, [this, number = container.number] {
-      if (containers[number] != nullptr) forget(*containers[number]);
-    });
-  }
+  loop.post(container.pod->lane, [this, number = container.number] { over(number); });
+}
+
+void ModelRuntime::Parts::over(std::uint32_t number) {
+  if (containers[number] == nullptr) return;
+  ModelContainer& container = *containers[number];
+  container.report.phase = ContainerPhase::exited;
+  for (Done<void>& done : std::exchange(container.stops, {}))
+    answer<void>(container.pod->lane, std::move(done), {});
+  tell(event_of(container, RuntimeEvent::Kind::container_exited));
+  if (containers[number] != nullptr && container.removed) forget(container);
 }
 
 void ModelRuntime::Parts::printed(const ModelContainer& container) {
@@ -417,6 +417,16 @@ void ModelRuntime::signal_container(const ContainerId& id, int number, Done<void
     return parts.answer<void>(parts.lane, std::move(done),
                               fail(Reason::not_found, "no such container", "NotFound"));
   parts.kernel.signal(container->processes.front(), number);
+  parts.answer<void>(container->pod->lane, std::move(done), {});
+}
+
+void ModelRuntime::exit_container(const ContainerId& id, int code, Done<void> done) {
+  Parts& parts = *parts_;
+  ModelContainer* container = parts.container(id);
+  if (container == nullptr || container->report.phase != ContainerPhase::running)
+    return parts.answer<void>(parts.lane, std::move(done),
+                              fail(Reason::not_found, "no such container", "NotFound"));
+  parts.kernel.end(container->processes.front(), {code & 0xff});
   parts.answer<void>(container->pod->lane, std::move(done), {});
 }
 
@@ -469,7 +479,10 @@ void ModelRuntime::exec(const ContainerId& id, std::vector<std::string> command,
                         Done<ExecResult> done) {
   Parts& parts = *parts_;
   ModelContainer* container = parts.container(id);
-  if (container == nullptr || container->report.phase != ContainerPhase::running) {
+  const bool running_now = container != nullptr &&
+                           container->report.phase == ContainerPhase::running &&
+                           container->processes.front() != 0;
+  if (!running_now) {
     return parts.answer<ExecResult>(parts.lane, std::move(done), fail(no_such_container(id)));
   }
   auto program = model::make_program(command, {container->image, nullptr, true});
