@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
             {{"PET_NNODES", ""}},
             "1 ValueError: invalid literal for int() with base 10: ''",
             "1 ValueError: invalid literal for int() with base 10: ''"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& row) { return row.param.name; });
 
 TEST(TorchrunOptions, the_command_line_wins_over_the_environment) {
   const auto options =
@@ -227,7 +227,7 @@ INSTANTIATE_TEST_SUITE_P(
              {"--start-method", "thread", "a.py"},
              "argument --start-method/--start_method: invalid choice: 'thread' (choose from "
              "'spawn', 'fork', 'forkserver')"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& row) { return row.param.name; });
 
 TEST(TorchrunOptions, dashes_in_names_came_with_2) {
   EXPECT_TRUE(read(torchrun_2, {"--max-restarts=3", "a.py"}).has_value());

@@ -152,8 +152,10 @@ void pass_exit_barrier(const Agent& agent, const World& world, Callback done) {
   tell(store, fmt::format("{}{}{}", world.prefix, name, world.group_rank), "1");
   const Duration usual = store.timeout();
   store.set_timeout(agent.profile.exit_barrier);
-  store.wait(numbered(world, name), [done = std::move(done)](const Status&) mutable { done(); });
-  store.set_timeout(usual);
+  store.wait(numbered(world, name), [&store, usual, done = std::move(done)](const Status&) mutable {
+    store.set_timeout(usual);
+    done();
+  });
 }
 
 }  // namespace ddptwin::torchrun

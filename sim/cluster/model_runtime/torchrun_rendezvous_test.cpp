@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
                     LateRow{"waiting", waiting_for_next(), 1s, Action::remove_from_wait_list},
                     LateRow{"unknown", {}, 1s, Action::error_timeout},
                     LateRow{"much_too_late", waiting_for_next(), 6s, Action::error_timeout}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& row) { return row.param.name; });
 
 TEST(Rendezvous, a_closed_one_takes_nobody) {
   RendezvousState state = applied(Action::mark_closed, {}, a, two_of_two, at(0s));
