@@ -1,10 +1,14 @@
 #include "api/path.hpp"
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <boost/url/decode_view.hpp>
 #include <boost/url/parse.hpp>
 #include <boost/url/url_view.hpp>
 #include <charconv>
+
+#include "api/status.hpp"
+#include "objects/validation.hpp"
 
 namespace ddptwin::api {
 namespace {
@@ -29,19 +33,9 @@ Result<Propagation> propagation(std::string_view text) {
   if (text == "Background") return Propagation::background;
   if (text == "Foreground") return Propagation::foreground;
   if (text == "Orphan") return Propagation::orphan;
-  const std::string why =
-      "Unsupported value: \"" + std::string(text) +
-      "\": supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"";
-  ErrorDetails details;
-  details.group = "meta.k8s.io";
-  details.kind = "DeleteOptions";
-  details.causes = {{"FieldValueNotSupported", why, "propagationPolicy"}};
-  Error error{Reason::invalid,
-              {},
-              "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: " + why,
-              std::make_shared<const ErrorDetails>(std::move(details)),
-              0};
-  return fail(std::move(error));
+  return fail(invalid_options("DeleteOptions",
+                              {not_supported("propagationPolicy", quoted(text),
+                                             {"Foreground", "Background", "Orphan", "nil"})}));
 }
 
 // Takes the segments behind the group and version apart.
@@ -81,7 +75,16 @@ Result<Path> parse_path(const KindRegistry& kinds, std::string_view text) {
   return path;
 }
 
-ListOptions list_options(const Path& path) {
+bool is_set(const Path& path, std::string_view option) {
+  const auto found = path.query.find(option);
+  if (found == path.query.end()) return false;
+  const auto same_letter = [](char a, char b) { return (a | 0x20) == b; };
+  constexpr std::string_view no = "false";
+  const std::string& value = found->second;
+  return value != "0" && !std::equal(value.begin(), value.end(), no.begin(), no.end(), same_letter);
+}
+
+Result<ListOptions> list_options(const Path& path) {
   ListOptions options;
   const auto text = [&](std::string_view name) -> std::string {
     const auto found = path.query.find(name);
@@ -92,7 +95,16 @@ ListOptions list_options(const Path& path) {
   options.continue_ = text("continue");
   options.resource_version = text("resourceVersion");
   options.resource_version_match = text("resourceVersionMatch");
-  if (const auto limit = number("limit", text("limit"))) options.limit = *limit;
+  if (!text("limit").empty()) {
+    TRY(options.limit, number("limit", text("limit")));
+  }
+  if (!text("timeoutSeconds").empty()) {
+    TRY(options.timeout_seconds, number("timeoutSeconds", text("timeoutSeconds")));
+  }
+  options.watch = is_set(path, "watch");
+  options.allow_bookmarks = is_set(path, "allowWatchBookmarks");
+  if (path.query.contains("sendInitialEvents"))
+    options.send_initial_events = is_set(path, "sendInitialEvents");
   return options;
 }
 

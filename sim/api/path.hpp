@@ -16,8 +16,11 @@ struct Path {
 
 // What a path and its query mean. Not found where no such kind is served.
 Result<Path> parse_path(const KindRegistry& kinds, std::string_view path);
+// Whether a query sets that option: present, and neither 0 nor false (spec/kubernetes.md section
+// 1.2).
+bool is_set(const Path& path, std::string_view option);
 // The list options in a query.
-ListOptions list_options(const Path& path);
+Result<ListOptions> list_options(const Path& path);
 // The delete options in a query, under those of a DeleteOptions body (may be null).
 Result<DeleteOptions> delete_options(const Path& path, const Json* body);
 

@@ -2,6 +2,8 @@
 
 #include <boost/json.hpp>
 
+#include "objects/validation.hpp"
+
 namespace ddptwin::api {
 namespace {
 
@@ -33,12 +35,24 @@ json::object details_of(const ErrorDetails& details) {
 
 }  // namespace
 
+Error invalid_options(std::string_view options_kind, ErrorList causes) {
+  auto details = std::make_shared<ErrorDetails>();
+  details->group = "meta.k8s.io";
+  details->kind = std::string(options_kind);
+  std::string message =
+      std::string(options_kind) + ".meta.k8s.io \"\" is invalid: " + summary_of(causes);
+  details->causes = std::move(causes);
+  return {Reason::invalid, {}, std::move(message), std::move(details), 0, {}};
+}
+
 int code_of(const Error& error) { return error.code != 0 ? error.code : http_code(error.reason); }
 
 Json status_of(const Error& error) {
+  json::object metadata;
+  if (error.details) put(metadata, "continue", error.details->continue_);
   json::object out{{"kind", "Status"},
                    {"apiVersion", "v1"},
-                   {"metadata", json::object{}},
+                   {"metadata", std::move(metadata)},
                    {"status", "Failure"}};
   out.emplace("message", error.message);
   put(out, "reason", std::string(to_string(error.reason)));

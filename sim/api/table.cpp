@@ -76,6 +76,8 @@ Json table_of(const KindInfo& kind, const Response& response, Time now) {
   json::object metadata;
   if (!response.resource_version.empty())
     metadata.emplace("resourceVersion", response.resource_version);
+  if (!response.continue_.empty()) metadata.emplace("continue", response.continue_);
+  if (response.remaining) metadata.emplace("remainingItemCount", *response.remaining);
   return json::object{{"kind", "Table"},
                       {"apiVersion", "meta.k8s.io/v1"},
                       {"metadata", std::move(metadata)},

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <regex>
 
-#include "api/path.hpp"
-#include "api/status.hpp"
-#include "api/table.hpp"
+#include "answers.hpp"
+#include "api_calls.hpp"
 #include "cluster/script_runtime.hpp"
 #include "objects/autoscaling.hpp"
 #include "objects/codec.hpp"
@@ -50,34 +49,10 @@ Ending ending_of(const json::object& argument, std::int64_t default_code) {
 }
 
 api::PatchType patch_type(std::string_view name) {
-  if (name == "json" || name == "application/json-patch+json") return api::PatchType::json;
-  if (name == "strategic" || name == "application/strategic-merge-patch+json")
-    return api::PatchType::strategic;
-  if (name == "apply" || name == "application/apply-patch+yaml") return api::PatchType::apply;
+  if (name == "json") return api::PatchType::json;
+  if (name == "strategic") return api::PatchType::strategic;
+  if (name == "apply") return api::PatchType::apply;
   return api::PatchType::merge;
-}
-
-api::Verb verb_of(std::string_view method, const api::Target& target) {
-  if (method == "POST") return api::Verb::create;
-  if (method == "PUT") return api::Verb::update;
-  if (method == "PATCH") return api::Verb::patch;
-  if (method == "DELETE")
-    return target.name.empty() ? api::Verb::remove_collection : api::Verb::remove;
-  return target.name.empty() ? api::Verb::list : api::Verb::get;
-}
-
-// Lists whose order depends on races of the endpoint controllers are put in the order of the
-// recordings.
-void sort_by(Json& list, std::string_view by) {
-  if (!list.is_array()) return;
-  auto& elements = list.get_array();
-  std::stable_sort(elements.begin(), elements.end(), [&](const Json& a, const Json& b) {
-    const auto rank = [&](const Json& j) {
-      const Json* member = j.is_object() ? j.get_object().if_contains(by) : nullptr;
-      return member != nullptr ? json::serialize(*member) : std::string();
-    };
-    return rank(a) < rank(b);
-  });
 }
 
 // A node of the verb `nodes`: the default size, overridden.
@@ -97,39 +72,6 @@ NodeOptions node_of(const json::object& argument) {
     if (const auto list = from_json<std::vector<Taint>>(*taints)) node.taints = *list;
   if (const Json* off = argument.if_contains("unschedulable")) node.unschedulable = off->as_bool();
   return node;
-}
-
-Json shown(const Object& object) {
-  Json body = encode(object);
-  auto& top = body.get_object();
-  auto& metadata = top.at("metadata").get_object();
-  metadata.erase("resourceVersion");
-  metadata.erase("managedFields");
-  const std::string& kind = object.kind().kind;
-  if (kind == "Endpoints" || kind == "EndpointSlice") {
-    metadata.erase("generation");
-    if (Json* annotations = metadata.if_contains("annotations")) {
-      annotations->as_object().erase("endpoints.kubernetes.io/last-change-trigger-time");
-      if (annotations->as_object().empty()) metadata.erase("annotations");
-    }
-    if (Json* endpoints = top.if_contains("endpoints")) sort_by(*endpoints, "addresses");
-    if (Json* subsets = top.if_contains("subsets")) sort_by(*subsets, "ports");
-  }
-  return body;
-}
-
-// Versions and managed fields are left out of answers, wherever they stand.
-void strip(Json& value) {
-  if (value.is_array())
-    for (Json& element : value.get_array()) strip(element);
-  if (!value.is_object()) return;
-  for (auto& member : value.get_object()) {
-    if (member.key() == "metadata" && member.value().is_object()) {
-      member.value().get_object().erase("resourceVersion");
-      member.value().get_object().erase("managedFields");
-    }
-    strip(member.value());
-  }
 }
 
 // Recordings list a HorizontalPodAutoscaler by its oldest version.
@@ -183,6 +125,7 @@ Director::Director(const Recording& recording, ReplayOptions options)
   }
   world_ = std::make_unique<World>(loop_, std::move(world), runtime_.get());
   world_->trace().add_sink([this](const Record& record) { on_record(record); });
+  api_calls_ = std::make_unique<ApiCalls>(loop_, *world_, symbols_, actor.data());
 }
 
 Director::~Director() = default;
@@ -273,33 +216,6 @@ Result<const KindInfo*> Director::kind_named(const json::object& argument) const
   return fail(Reason::not_found, "the twin has no kind " + name);
 }
 
-Json Director::answer(const Result<api::Response>& result, bool want_body) const {
-  json::object out;
-  const auto add_warnings = [&](const std::vector<std::string>& all) {
-    json::array warnings;
-    for (const std::string& warning : all) warnings.emplace_back(symbols_.symbolic(warning));
-    if (!warnings.empty()) out.emplace("warnings", std::move(warnings));
-  };
-  if (!result) {
-    out.emplace("code", api::code_of(result.error()));
-    add_warnings(result.error().warnings);
-    out.emplace("body", symbols_.symbolic(api::status_of(result.error())));
-    return out;
-  }
-  out.emplace("code", result->code);
-  // Of a success only a Status is recorded unasked.
-  const Json* body = result->body.get();
-  const bool is_status =
-      body != nullptr && body->is_object() && text(body->get_object(), "kind") == "Status";
-  if (body != nullptr && (want_body || is_status))
-    out.emplace("body", symbols_.symbolic(*body));
-  else if (want_body && result->object)
-    out.emplace("body", symbols_.symbolic(shown(*result->object)));
-  if (Json* shown_body = out.if_contains("body")) strip(*shown_body);
-  add_warnings(result->warnings);
-  return out;
-}
-
 Result<Json> Director::apply(const Json& argument) {
   std::vector<Json> documents;
   if (argument.is_string()) {
@@ -328,49 +244,8 @@ Result<Json> Director::apply(const Json& argument) {
     }
     request.field_validation = "Strict";
     request.body = RawJson(std::move(document));
-    answers.push_back(answer(world_->call(std::move(request), actor), false));
+    answers.push_back(answer_of(symbols_, world_->call(std::move(request), actor), false));
   }
-  return answers;
-}
-
-Json Director::call_one(const json::object& call) {
-  const auto refused = [](const Error& error) {
-    return Json(json::object{{"code", api::code_of(error)}, {"body", api::status_of(error)}});
-  };
-  const auto path = api::parse_path(world_->kinds(), symbols_.actual(text(call, "path")));
-  if (!path) return refused(path.error());
-  api::Request request;
-  request.target = path->target;
-  request.verb = verb_of(text(call, "method", "GET"), path->target);
-  if (const Json* body = call.if_contains("body")) request.body = RawJson(symbols_.actual(*body));
-  request.list = api::list_options(*path);
-  request.patch_type = patch_type(text(call, "contentType"));
-  const auto query = [&](const char* name) {
-    const auto found = path->query.find(name);
-    return found != path->query.end() ? found->second : std::string();
-  };
-  request.field_validation = query("fieldValidation");
-  request.field_manager = query("fieldManager");
-  request.dry_run = query("dryRun") == "All";
-  request.force = query("force") == "true";
-  const auto options =
-      api::delete_options(*path, request.verb == api::Verb::remove ? request.body.get() : nullptr);
-  if (!options) return refused(options.error());
-  request.remove = *options;
-  const auto result = world_->call(request, actor);
-  if (result && text(call, "accept") == "table") {
-    Json table = api::table_of(*request.target.kind, *result, loop_.now());
-    strip(table);
-    return json::object{{"code", result->code}, {"body", symbols_.symbolic(table)}};
-  }
-  return answer(result, call.contains("show"));
-}
-
-Result<Json> Director::call_api(const Json& argument) {
-  if (!argument.is_array()) return symbols_.symbolic(call_one(argument.as_object()));
-  json::array answers;
-  for (const Json& call : argument.get_array())
-    answers.push_back(symbols_.symbolic(call_one(call.as_object())));
   return answers;
 }
 
@@ -385,7 +260,7 @@ Result<Json> Director::patch(const json::object& argument) {
   request.field_manager = text(argument, "manager");
   if (const Json* force = argument.if_contains("force"))
     request.force = force->is_bool() && force->get_bool();
-  return answer(world_->call(std::move(request), actor), false);
+  return answer_of(symbols_, world_->call(std::move(request), actor), false);
 }
 
 Result<Json> Director::remove(const json::object& argument) {
@@ -400,7 +275,7 @@ Result<Json> Director::remove(const json::object& argument) {
   if (policy == "Orphan") request.remove.propagation = api::Propagation::orphan;
   if (const Json* grace = argument.if_contains("grace"))
     request.remove.grace_period_seconds = grace->as_int64();
-  return answer(world_->call(std::move(request), actor), false);
+  return answer_of(symbols_, world_->call(std::move(request), actor), false);
 }
 
 Result<Json> Director::get(const json::object& argument) {
@@ -408,7 +283,7 @@ Result<Json> Director::get(const json::object& argument) {
   api::Request request;
   request.target = {kind, kind->namespaced ? case_namespace : "",
                     symbols_.actual(text(argument, "name")), text(argument, "subresource")};
-  return answer(world_->call(std::move(request), actor), true);
+  return answer_of(symbols_, world_->call(std::move(request), actor), true);
 }
 
 Result<Json> Director::status(const json::object& argument) {
@@ -504,7 +379,7 @@ Result<Json> Director::perform(const Step& step) {
                                  "crashloop", "disrupt",  "podstatus", "finishDelete"};
   const Json none = nullptr;
   if (step.verb == "apply") return apply(step.argument);
-  if (step.verb == "api") return call_api(step.argument);
+  if (step.verb == "api") return api_calls_->perform(step.argument);
   if (step.verb == "patch") return patch(step.argument.as_object());
   if (step.verb == "delete") return remove(step.argument.as_object());
   if (step.verb == "get") return get(step.argument.as_object());

@@ -16,6 +16,8 @@ class ScriptRuntime;
 
 namespace ddptwin::golden {
 
+class ApiCalls;
+
 // Where the first difference lies.
 struct Difference {
   int step = 0;
@@ -45,8 +47,6 @@ class Director {
 
   Result<Json> perform(const Step& step);
   Result<Json> apply(const Json& argument);
-  Result<Json> call_api(const Json& argument);
-  Json call_one(const boost::json::object& call);
   Result<Json> patch(const boost::json::object& argument);
   Result<Json> remove(const boost::json::object& argument);
   Result<Json> get(const boost::json::object& argument);
@@ -61,7 +61,6 @@ class Director {
   void bind(const Pod& pod, const std::string& node);
   std::vector<std::shared_ptr<const Pod>> pods_named(const Json& patterns) const;
   Result<const KindInfo*> kind_named(const boost::json::object& argument) const;
-  Json answer(const Result<api::Response>& result, bool want_body) const;
 
   Snapshot snapshot() const;
   std::optional<Difference> compare(const Step& step, const std::optional<Json>& result,
@@ -77,7 +76,7 @@ class Director {
   Lane lane_;
   std::map<std::string, Timer> deletions_{};  // by uid: scripted ends of terminating pods
   std::vector<ObjectPtr> step_events_{};
-  std::map<std::string, std::string> saved_{};
+  std::unique_ptr<ApiCalls> api_calls_;
   int started_pods_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <regex>
 
+#include "api/call.hpp"
 #include "api/path.hpp"
 #include "api/status.hpp"
 #include "cluster/script_runtime.hpp"
@@ -30,11 +31,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> short_pat
     {"N", "/api/v1/namespaces/default"},
 }};
 
-constexpr std::array<std::pair<std::string_view, api::PatchType>, 4> patch_types{{
-    {"merge", api::PatchType::merge},
-    {"strategic", api::PatchType::strategic},
-    {"json", api::PatchType::json},
-    {"apply", api::PatchType::apply},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> patch_types{{
+    {"merge", "application/merge-patch+json"},
+    {"strategic", "application/strategic-merge-patch+json"},
+    {"json", "application/json-patch+json"},
+    {"apply", "application/apply-patch+yaml"},
 }};
 
 std::string text(const json::object& object, std::string_view key) {
@@ -43,29 +44,15 @@ std::string text(const json::object& object, std::string_view key) {
                                                   : std::string();
 }
 
+std::string media_type_of(std::string_view patch_type) {
+  for (const auto& [name, media_type] : patch_types)
+    if (patch_type == name) return std::string(media_type);
+  return std::string(patch_types.front().second);
+}
+
 bool is_set(const json::object& object, std::string_view key) {
   const Json* member = object.if_contains(key);
   return member != nullptr && member->is_bool() && member->get_bool();
-}
-
-api::Verb verb_of(std::string_view method, const api::Target& target) {
-  if (method == "POST") return api::Verb::create;
-  if (method == "PUT") return api::Verb::update;
-  if (method == "PATCH") return api::Verb::patch;
-  if (method == "DELETE")
-    return target.name.empty() ? api::Verb::remove_collection : api::Verb::remove;
-  return target.name.empty() ? api::Verb::list : api::Verb::get;
-}
-
-Json body_of(const api::Response& response, bool is_list) {
-  if (response.body.get() != nullptr) return *response.body.get();
-  if (!is_list) return response.object ? encode(*response.object) : Json(json::object());
-  json::array items;
-  for (const ObjectPtr& item : response.items) items.push_back(encode(*item));
-  json::object metadata{{"resourceVersion", response.resource_version}};
-  if (!response.continue_.empty()) metadata["continue"] = response.continue_;
-  if (response.remaining) metadata["remainingItemCount"] = *response.remaining;
-  return json::object{{"metadata", std::move(metadata)}, {"items", std::move(items)}};
 }
 
 // A part of a path: a name, an index, or the element whose member says so ([type=Ready]).
@@ -200,6 +187,7 @@ Fault Conversation::step(const json::object& step) {
   if (step.contains("events")) return check_events(step);
   if (step.contains("absent")) return check_absence(step);
   int code = 0;
+  warnings_.clear();
   const Json body = answer_to(step, code);
   loop_.drain();
   save(step, body);
@@ -211,35 +199,20 @@ Json Conversation::answer_to(const json::object& step, int& code) {
     code = api::code_of(error);
     return api::status_of(error);
   };
-  const std::string call = filled(text(step, "call"));
-  const std::size_t space = call.find(' ');
-  const auto path = api::parse_path(world_->kinds(), path_of(call.substr(space + 1)));
-  if (!path) return refused(path.error());
-  api::Request request;
-  request.target = path->target;
-  request.verb = verb_of(call.substr(0, space), path->target);
-  request.list = api::list_options(*path);
-  if (const Json* body = step.if_contains("body")) request.body = RawJson(filled(*body));
-  for (const auto& [name, type] : patch_types)
-    if (text(step, "type") == name) request.patch_type = type;
-  const auto query = [&](const char* name) {
-    const auto found = path->query.find(name);
-    return found != path->query.end() ? found->second : std::string();
-  };
-  request.field_validation = query("fieldValidation");
-  request.field_manager = query("fieldManager");
-  request.dry_run = query("dryRun") == "All";
-  request.force = query("force") == "true";
-  const bool removes =
-      request.verb == api::Verb::remove || request.verb == api::Verb::remove_collection;
-  const auto options = api::delete_options(*path, removes ? request.body.get() : nullptr);
-  if (!options) return refused(options.error());
-  request.remove = *options;
-  const auto result = world_->call(request, actor);
+  const std::string said = filled(text(step, "call"));
+  const std::size_t space = said.find(' ');
+  api::Call call{said.substr(0, space), path_of(said.substr(space + 1)), {}, {}};
+  if (call.method == "PATCH") call.media_type = media_type_of(text(step, "type"));
+  if (step.contains("media")) call.media_type = text(step, "media");
+  if (const Json* body = step.if_contains("body")) call.body = json::serialize(filled(*body));
+  if (step.contains("raw")) call.body = filled(text(step, "raw"));
+  const auto request = api::request_of(world_->kinds(), call);
+  if (!request) return refused(request.error());
+  const auto result = world_->call(*request, actor);
   if (!result) return refused(result.error());
   code = result->code;
-  return body_of(*result,
-                 request.verb == api::Verb::list || request.verb == api::Verb::remove_collection);
+  warnings_ = result->warnings;
+  return api::body_of(*request, *result);
 }
 
 Fault Conversation::check(const json::object& step, const Json& body, int code) {
@@ -255,6 +228,10 @@ Fault Conversation::check(const json::object& step, const Json& body, int code) 
                        text(step, "starts"));
   if (message.find(text(step, "contains")) == std::string::npos)
     return fmt::format("says \"{}\", where \"{}\" is missing", message, text(step, "contains"));
+  if (step.contains("warning") &&
+      text(step, "warning") != fmt::format("{}", fmt::join(warnings_, "; ")))
+    return fmt::format("warns \"{}\" instead of \"{}\"", fmt::join(warnings_, "; "),
+                       text(step, "warning"));
   if (const Json* values = step.if_contains("has"))
     if (Fault fault = check_values(values->as_object(), body)) return fault;
   return std::nullopt;
@@ -276,9 +253,11 @@ Fault Conversation::check_values(const json::object& wanted, const Json& body) {
 Fault Conversation::open_watch(const json::object& step) {
   const auto path = api::parse_path(world_->kinds(), path_of(filled(text(step, "watch"))));
   if (!path) return path.error().message;
+  const auto options = api::list_options(*path);
+  if (!options) return options.error().message;
   watch_ = std::make_unique<OpenWatch>();
-  watch_->watch = client_->watch(
-      path->target, api::list_options(*path), [watch = watch_.get()](const api::WatchEvent& event) {
+  watch_->watch =
+      client_->watch(path->target, *options, [watch = watch_.get()](const api::WatchEvent& event) {
         Json object = event.object ? encode(*event.object) : Json(json::object());
         if (event.type == api::WatchEventType::error) object = api::status_of(event.error);
         watch->events.push_back(

@@ -57,6 +57,7 @@ class Conversation {
   std::unique_ptr<api::ApiClient> client_;
   std::map<std::string, std::string, std::less<>> saved_{};
   std::unique_ptr<OpenWatch> watch_{};
+  std::vector<std::string> warnings_{};  // of the last call
   dns::Zone zone_{};
   std::unique_ptr<dns::ZoneFeed> feed_{};
 };
