@@ -6,6 +6,7 @@ find_package(Threads REQUIRED)
 
 option(DDPTWIN_TESTS "Build the tests" ON)
 option(DDPTWIN_BENCH "Build the benchmarks" OFF)
+option(DDPTWIN_FUZZ "Build the entries of fuzz/ with libFuzzer (clang; preset fuzz)" OFF)
 option(DDPTWIN_WERROR "Warnings are errors (presets switch it on)" OFF)
 option(DDPTWIN_PCH "Precompile the heavy library headers" ON)
 set(DDPTWIN_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")

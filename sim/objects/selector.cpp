@@ -243,7 +243,7 @@ bool LabelMatcher::matches(const StringMap& labels) const {
 std::string LabelMatcher::text() const {
   const auto list = [](const std::vector<std::string>& values) {
     std::string out = "(";
-    for (const std::string& value : values) out += (out.size() > 1 ? "," : "") + value;
+    for (std::size_t i = 0; i < values.size(); ++i) out += (i > 0 ? "," : "") + values[i];
     return out + ")";
   };
   std::string out;

@@ -44,6 +44,12 @@ TEST(LabelMatcher, RefusesInTheApisWords) {
   }
 }
 
+// Found by fuzzing: the empty value was lost.
+TEST(LabelMatcher, KeepsAnEmptyValueInItsText) {
+  EXPECT_EQ(LabelMatcher::parse("env notin (prod,)")->text(), "env notin (,prod)");
+  EXPECT_EQ(LabelMatcher::parse("a in (y,x,y)")->text(), "a in (x,y)");
+}
+
 TEST(FieldMatcher, ReadsEscapesAndEmptyValues) {
   const auto matcher = FieldMatcher::parse("a=x\\,y,b!=,c==1");
   ASSERT_TRUE(matcher.has_value());

@@ -74,7 +74,12 @@ class Builder final : public YAML::EventHandler {
 
   std::optional<YamlDocument> take() { return std::exchange(finished_, std::nullopt); }
 
-  void OnDocumentStart(const YAML::Mark&) override {
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    // yaml-cpp leaves what cannot begin a value, such as a comma, where it is and would read it for
+    // ever.
+    if (mark.pos == last_start_)
+      throw Refused{position_of(mark), "not valid YAML: no value can begin here"};
+    last_start_ = mark.pos;
     document_ = YamlDocument{};
     document_.file = file_;
     open_.clear();
@@ -139,6 +144,7 @@ class Builder final : public YAML::EventHandler {
   std::vector<Open> open_{};
   std::map<YAML::anchor_t, Built> anchors_{};  // an anchor whose value is not finished is absent
   std::size_t alias_bytes_ = 0;
+  int last_start_ = -1;  // of a document, in the text
 };
 
 void Builder::scalar(const YAML::Mark& mark, json::value value, YAML::anchor_t anchor,
