@@ -53,11 +53,10 @@ bool send_message(int socket, std::string_view body, const std::vector<int>& fds
 
 std::optional<Message> receive_message(int socket) {
   std::optional<zygote::Packet> packet = zygote::receive_packet(socket);
-  if (!packet) {
-    // A peer that died with packets of ours unread answers with a reset instead of an end.
-    if (errno == ECONNRESET) return Message{{}, {}, true};
-    return std::nullopt;
-  }
+  // A peer that ended with packets of ours unread resets the link, once: what it said before is
+  // still there, and then its end.
+  if (!packet && errno == ECONNRESET) packet = zygote::receive_packet(socket);
+  if (!packet) return std::nullopt;
   if (packet->bytes.empty()) return Message{{}, {}, true};
   if (packet->bytes.front() == in_packet) {
     packet->bytes.erase(0, 1);
