@@ -30,12 +30,15 @@ class Pods {
   Pods(const model::TorchProfile& torch, std::uint64_t seed);
   ~Pods();
 
-  // What the script that torchrun starts does; before start().
+  // What the script that torchrun starts does, unless it is a program that needs no description
+  // (`described` is false); before add().
   model::Workload workload{};
+  bool described = true;
+  std::vector<std::string> command{"torchrun", "train.py"};
 
   // pod-0, pod-1, ... with addresses in that order, whose names resolve.
   void add(int count);
-  // A new agent in the pod: torchrun with these variables, `train.py` its script.
+  // A new agent in the pod: the command with these variables.
   void start(int pod, const model::Environment& environment);
   // All agents of the pod and their workers are killed, as with the pod.
   void kill_pod(int pod);

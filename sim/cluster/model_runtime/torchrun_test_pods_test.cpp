@@ -60,7 +60,7 @@ void Pods::add(int count) {
     made.state.attached = true;
     made.container.pod = &made.state;
     made.container.image = &image_;
-    made.container.workload = &workload;
+    made.container.workload = described ? &workload : nullptr;
     made.container.config.name = "pytorch";
     RuntimeMount hosts{};
     hosts.container_path = "/etc/hosts";
@@ -76,9 +76,8 @@ void Pods::add(int count) {
 void Pods::start(int number, const model::Environment& environment) {
   Pod& in = *pods_.at(static_cast<std::size_t>(number));
   in.end.reset();
-  const std::vector<std::string> argv{"torchrun", "train.py"};
-  in.agent =
-      kernel_->make(in.container, {argv, environment, make_torchrun(*launch_of(argv)), in.holder});
+  in.agent = kernel_->make(in.container,
+                           {command, environment, make_torchrun(*launch_of(command)), in.holder});
   kernel_->begin(in.agent);
 }
 

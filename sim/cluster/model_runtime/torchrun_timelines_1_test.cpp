@@ -153,15 +153,27 @@ TEST_F(Timelines1, the_agents_code_is_1_whatever_the_workers_was) {
 }
 
 TEST_F(Timelines1, a_restart_for_another_node_is_not_counted) {
-  pods.workload.timeout = 10s;
+  pods.described = false;
+  pods.command = {"torchrun",    "--no_python",  "ddptwin-worker", "--steps",     "100000",
+                  "--step-time", "100ms",        "--timeout",      "10s",         "--fail-at-step",
+                  "5",           "--fail-with",  "hang",           "--fail-rank", "1",
+                  "--fail-once", "--checkpoint", "/tmp/checkpoint"};
   start_c10d(2, "2", 3);
   const Duration hang = now();
-  pods.signal_worker(1, sigstop);
-  // The other rank times out, its agent restarts and waits; the hung one is killed for the node
+  // The other rank times out, its agent restarts and waits; the hung one's ends it for the node
   // that waits.
-  expect_between(first_step_after(0, hang), 11s, 46s);
+  expect_between(first_step_after(0, hang), 11s, 17s);
   EXPECT_EQ(pods.worker_env(0, "TORCHELASTIC_RESTART_COUNT"), "1");
   EXPECT_EQ(pods.worker_env(1, "TORCHELASTIC_RESTART_COUNT"), "0");
+}
+
+TEST_F(Timelines1, a_stopped_worker_is_killed_before_the_restart) {
+  pods.workload.timeout = 10s;
+  start_c10d(2, "2", 3);
+  const Duration stop = now();
+  pods.signal_worker(1, sigstop);
+  expect_between(first_step_after(0, stop), 41s, 47s);
+  EXPECT_TRUE(pods.printed(1, "via 15, forcefully exiting via 9"));
 }
 
 TEST_F(Timelines1, a_lost_node_is_missed_for_its_lease_and_the_last_call) {

@@ -149,6 +149,44 @@ TEST_F(Timelines2, static_attempts_need_not_line_up) {
   EXPECT_EQ(pods.worker_env(1, "TORCHELASTIC_RESTART_COUNT"), "2");
 }
 
+// Of 20 worlds, in how many the group of a first restart stands within 40 s.
+int restarts_that_work(int agents, const model::Environment& environment) {
+  int count = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Pods world(model::torch_2, seed);
+    world.workload.steps = 100'000;
+    world.add(agents);
+    for (int pod = 0; pod < agents; ++pod) world.start(pod, environment);
+    EXPECT_TRUE(world.until([&] { return world.printed(0, "step 5/"); }, 60s)) << world.log(0);
+    const Duration crash = world.now();
+    world.signal_worker(agents - 1, sigkill);
+    if (world.until([&] { return world.printed(0, "joined", crash); }, 40s)) ++count;
+  }
+  return count;
+}
+
+TEST(Restarts2, of_a_c10d_group_are_a_matter_of_chance_unless_nothing_is_shared) {
+  const int shared = restarts_that_work(3, c10d("3", 1));
+  EXPECT_GT(shared, 0);
+  EXPECT_LT(shared, 20);
+  EXPECT_EQ(restarts_that_work(3, with(c10d("3", 1), no_sharing)), 20);
+}
+
+TEST(Determinism2, the_same_seed_tells_the_same_story) {
+  const auto story = [](std::uint64_t seed) {
+    Pods world(model::torch_2, seed);
+    world.workload.steps = 100'000;
+    world.add(3);
+    for (int pod = 0; pod < 3; ++pod) world.start(pod, c10d("1:3", 3, "last_call_timeout=3"));
+    world.run(10s);
+    world.kill_pod(2);
+    world.run(60s);
+    return world.log(0) + world.log(1) + world.log(2);
+  };
+  EXPECT_EQ(story(11), story(11));
+  EXPECT_NE(story(11), story(12));
+}
+
 TEST_F(Timelines2, a_newcomer_ends_all_agents_after_a_minute) {
   start_c10d(2, c10d("1:3", 3, "last_call_timeout=3"));
   pods.add(1);
