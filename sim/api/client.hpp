@@ -61,6 +61,10 @@ struct Request {
                        // into `body`
   RawJson body{};  // patch: the patch; create and update: the object as JSON, where it came as such
   PatchType patch_type = PatchType::merge;
+  // Of a patch whose author has computed its outcome: where the object still is `patch_of`, it
+  // becomes `patched`. A server may take that instead of the patch; `body` says the same to all.
+  ObjectPtr patch_of{};
+  ObjectPtr patched{};
   bool force = false;              // of an apply patch
   std::string field_manager{};     // empty: derived from the client's name
   std::string field_validation{};  // Strict, Warn, Ignore; empty: the default (Warn)
