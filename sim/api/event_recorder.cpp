@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <list>
 #include <set>
+#include <unordered_map>
 
 namespace ddptwin::api {
 namespace {
@@ -24,50 +25,59 @@ constexpr std::string_view combined = "(combined from similar events): ";
 template <class Value>
 class Recent {
  public:
-  Value* find(const std::string& key) {
-    const auto found = entries_.find(key);
-    if (found == entries_.end()) return nullptr;
-    order_.splice(order_.begin(), order_, found->second.place);
-    return &found->second.value;
+  Value* find(std::string_view key) {
+    const auto found = places_.find(key);
+    if (found == places_.end()) return nullptr;
+    items_.splice(items_.begin(), items_, found->second);
+    return &found->second->value;
   }
   // Precondition: find(key) is null.
-  Value& put(const std::string& key, Value value) {
-    order_.push_front(key);
-    Value& slot =
-        entries_.emplace(key, Entry{std::move(value), order_.begin()}).first->second.value;
-    if (entries_.size() > max_keys) {
-      entries_.erase(order_.back());
-      order_.pop_back();
+  Value& put(std::string_view key, Value value) {
+    items_.push_front(Item{std::string(key), std::move(value)});
+    places_.emplace(items_.front().key, items_.begin());
+    if (items_.size() > max_keys) {
+      places_.erase(items_.back().key);
+      items_.pop_back();
     }
-    return slot;
+    return items_.front().value;
   }
 
  private:
-  struct Entry {
+  struct Item {
+    std::string key;
     Value value;
-    std::list<std::string>::iterator place;
   };
-  std::map<std::string, Entry> entries_;
-  std::list<std::string> order_;
+  std::list<Item> items_;
+  // Looked up only, never walked; the keys are the items' own.
+  std::unordered_map<std::string_view, typename std::list<Item>::iterator> places_;
 };
 
-// Text that no field of an object can contain parts the fields of a key.
-template <class... Parts>
-std::string key_of_parts(const Parts&... parts) {
-  std::string key;
-  ((key += parts, key += '\n'), ...);
-  return key;
-}
+// By what events are told apart: each key is the beginning of the next. Text that no field of an
+// object can contain parts the fields.
+class Keys {
+ public:
+  explicit Keys(const Event& e) {
+    const ObjectReference& o = e.involvedObject;
+    add({e.source.component, e.source.host, o.kind, o.namespace_, o.name, o.uid, o.apiVersion});
+    spam_ = text_.size();
+    add({e.type_, e.reason});
+    similar_ = text_.size();
+    add({o.fieldPath, e.message});
+  }
+  std::string_view spam() const { return std::string_view(text_).substr(0, spam_); }
+  std::string_view similar() const { return std::string_view(text_).substr(0, similar_); }
+  std::string_view same() const { return text_; }
 
-std::string spam_key(const Event& e) {
-  const ObjectReference& o = e.involvedObject;
-  return key_of_parts(e.source.component, e.source.host, o.kind, o.namespace_, o.name, o.uid,
-                      o.apiVersion);
-}
-std::string similar_key(const Event& e) { return spam_key(e) + key_of_parts(e.type_, e.reason); }
-std::string same_key(const Event& e) {
-  return similar_key(e) + key_of_parts(e.involvedObject.fieldPath, e.message);
-}
+ private:
+  void add(std::initializer_list<std::string_view> parts) {
+    for (const std::string_view part : parts) {
+      text_ += part;
+      text_ += '\n';
+    }
+  }
+  std::string text_{};
+  std::size_t spam_ = 0, similar_ = 0;
+};
 
 // FNV-1a: a component's share of the nanoseconds in its events' names.
 std::uint64_t hash_of(std::string_view text) {
@@ -88,14 +98,12 @@ class EventRecorder::Correlator {
  public:
   explicit Correlator(bool spam_filter) : spam_filter_(spam_filter) {}
 
-  // The event to write, or null when the filter drops it. A count above one means that the event
-  // of that name exists and is to be patched.
-  std::shared_ptr<const Event> correlate(const Event& event, Time now,
-                                         const std::function<std::string()>& new_name) {
-    auto out = std::make_shared<Event>(event);
-    const std::string key = aggregate(*out, now, new_name);
-    observe(*out, key);
-    return accept(*out, now) ? out : nullptr;
+  // Whether to write the event, which becomes what is to be written. A count above one means that
+  // the event of that name exists and is to be patched.
+  bool correlate(Event& event, Time now, const std::function<std::string()>& new_name) {
+    const Keys keys(event);
+    observe(event, aggregate(event, keys, now, new_name));
+    return accept(keys.spam(), now);
   }
 
  private:
@@ -113,8 +121,9 @@ class EventRecorder::Correlator {
     Time last{};
   };
 
-  std::string aggregate(Event& event, Time now, const std::function<std::string()>& new_name) {
-    const std::string key = similar_key(event);
+  std::string_view aggregate(Event& event, const Keys& keys, Time now,
+                             const std::function<std::string()>& new_name) {
+    const std::string_view key = keys.similar();
     Similar* similar = similar_.find(key);
     if (similar == nullptr)
       similar = &similar_.put(key, Similar{});
@@ -122,7 +131,7 @@ class EventRecorder::Correlator {
       *similar = Similar{};
     similar->messages.insert(event.message);
     similar->last = now;
-    if (similar->messages.size() < max_similar) return same_key(event);
+    if (similar->messages.size() < max_similar) return keys.same();
     similar->messages.erase(similar->messages.begin());
     event.metadata.name = new_name();
     event.message = std::string(combined) + event.message;
@@ -131,7 +140,7 @@ class EventRecorder::Correlator {
     return key;
   }
 
-  void observe(Event& event, const std::string& key) {
+  void observe(Event& event, std::string_view key) {
     if (Seen* seen = seen_.find(key)) {
       event.metadata.name = seen->name;
       event.firstTimestamp = seen->first;
@@ -141,9 +150,8 @@ class EventRecorder::Correlator {
     seen_.put(key, Seen{event.count, event.firstTimestamp, event.metadata.name});
   }
 
-  bool accept(const Event& event, Time now) {
+  bool accept(std::string_view key, Time now) {
     if (!spam_filter_) return true;
-    const std::string key = spam_key(event);
     Bucket* bucket = buckets_.find(key);
     if (bucket == nullptr) bucket = &buckets_.put(key, Bucket{spam_burst, now});
     const double refill = seconds_of(now - bucket->last) * spam_refill_per_second;
@@ -219,14 +227,14 @@ std::string EventRecorder::next_name(const std::string& object) {
 
 void EventRecorder::send_next() {
   while (!writing_ && !queue_.empty()) {
-    const std::shared_ptr<const Event> next = std::move(queue_.front());
+    std::shared_ptr<Event> next = std::move(queue_.front());
     queue_.pop_front();
-    auto correlated = correlator_->correlate(*next, loop_.now(),
-                                             [&] { return next_name(next->involvedObject.name); });
-    if (correlated == nullptr) continue;
+    if (!correlator_->correlate(*next, loop_.now(),
+                                [&] { return next_name(next->involvedObject.name); }))
+      continue;
     writing_ = true;
     tries_ = 0;
-    send(std::move(correlated));
+    send(std::move(next));
   }
 }
 

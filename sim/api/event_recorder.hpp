@@ -57,7 +57,7 @@ class EventRecorder {
   std::string host_;
   Lane lane_;
   std::unique_ptr<Correlator> correlator_;
-  std::deque<std::shared_ptr<const Event>> queue_{};  // before correlation
+  std::deque<std::shared_ptr<Event>> queue_{};  // before correlation
   Duration name_offset_;
   Time last_name_{};
   int tries_ = 0;

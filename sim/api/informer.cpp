@@ -1,5 +1,7 @@
 #include "api/informer.hpp"
 
+#include <algorithm>
+
 namespace ddptwin::api {
 namespace {
 
@@ -24,6 +26,8 @@ void Informer::restart() {
   ++era_;
   watch_.reset();
   objects_.clear();
+  by_labels_.clear();
+  by_selector_.reset();
   synced_ = false;
   relist();
 }
@@ -44,14 +48,8 @@ void Informer::on_list(Result<Response> result) {
     retry_ = loop_.after(lane_, relist_delay, [this] { relist(); });
     return;
   }
-  std::map<std::string, ObjectPtr, std::less<>> listed;
-  for (ObjectPtr& object : result->items)
-    listed.emplace(key_of(object->metadata), std::move(object));
-  std::vector<std::string> gone;
-  for (const auto& [key, object] : objects_)
-    if (!listed.contains(key)) gone.push_back(key);
-  for (const std::string& key : gone) drop(key);
-  for (auto& [key, object] : listed) put(object);
+  if (!objects_.empty()) drop_all_but(result->items);
+  for (const ObjectPtr& object : result->items) put(object);
   synced_ = true;
   ListOptions options = options_;
   options.resource_version = result->resource_version;
@@ -65,7 +63,7 @@ void Informer::on_event(const WatchEvent& event) {
     case WatchEventType::modified:
       return put(event.object);
     case WatchEventType::removed:
-      return drop(key_of(event.object->metadata));
+      return drop(event.object->metadata.namespace_, event.object->metadata.name);
     case WatchEventType::bookmark:
       return;
     case WatchEventType::error:
@@ -78,24 +76,33 @@ void Informer::on_event(const WatchEvent& event) {
   }
 }
 
-void Informer::put(ObjectPtr object) {
-  const std::string key = key_of(object->metadata);
-  ObjectPtr before = find(key);
+void Informer::drop_all_but(const std::vector<ObjectPtr>& listed) {
+  ObjectMap there;
+  for (const ObjectPtr& object : listed) there.put(object);
+  std::vector<ObjectPtr> gone;
+  for (const auto& [key, object] : objects_)
+    if (there.find(key) == nullptr) gone.push_back(object);
+  for (const ObjectPtr& object : gone) drop(object->metadata.namespace_, object->metadata.name);
+}
+
+void Informer::put(const ObjectPtr& object) {
+  const ObjectMeta& meta = object->metadata;
+  ObjectPtr before = objects_.find(meta.namespace_, meta.name);
   // Deleted and made anew between two looks: two changes, not one.
-  if (before && before->metadata.uid != object->metadata.uid) {
-    drop(key);
+  if (before && before->metadata.uid != meta.uid) {
+    drop(meta.namespace_, meta.name);
     before = nullptr;
   }
-  if (before && before->metadata.resourceVersion == object->metadata.resourceVersion) return;
-  objects_[key] = object;
+  if (before && before->metadata.resourceVersion == meta.resourceVersion) return;
+  objects_.put(object);
+  index(before, object);
   notify(before, object);
 }
 
-void Informer::drop(const std::string& key) {
-  const auto found = objects_.find(key);
-  if (found == objects_.end()) return;
-  const ObjectPtr before = found->second;
-  objects_.erase(found);
+void Informer::drop(std::string_view namespace_, std::string_view name) {
+  const ObjectPtr before = objects_.take(namespace_, name);
+  if (before == nullptr) return;
+  index(before, nullptr);
   notify(before, nullptr);
 }
 
@@ -103,18 +110,46 @@ void Informer::notify(const ObjectPtr& before, const ObjectPtr& after) {
   for (const InformerHandler& handler : handlers_) handler(before, after);
 }
 
-ObjectPtr Informer::find(std::string_view namespace_, std::string_view name) const {
-  return find(namespace_.empty() ? std::string(name)
-                                 : std::string(namespace_) + "/" + std::string(name));
-}
-
-ObjectPtr Informer::find(std::string_view key) const {
-  const auto found = objects_.find(key);
-  return found != objects_.end() ? found->second : nullptr;
-}
-
 void Informer::replace_cached(ObjectPtr object) {
-  objects_[key_of(object->metadata)] = std::move(object);
+  const ObjectPtr before = objects_.put(object);
+  index(before, object);
+}
+
+void Informer::index(const ObjectPtr& before, const ObjectPtr& after) {
+  const bool labels_changed =
+      before && after && !before->metadata.labels.same_as(after->metadata.labels);
+  for (LabelIndex& index : by_labels_) {
+    if (before && (!after || labels_changed)) index.drop(*before);
+    if (after) index.put(after);
+  }
+  if (!by_selector_) return;
+  if (before) by_selector_->drop(*before);
+  if (after) by_selector_->put(after);
+}
+
+std::vector<ObjectPtr> Informer::select(std::string_view namespace_,
+                                        const StringMap& labels) const {
+  const auto covers = [&](const LabelIndex& index) {
+    return std::equal(index.keys().begin(), index.keys().end(), labels.begin(), labels.end(),
+                      [](const std::string& key, const auto& label) { return key == label.first; });
+  };
+  auto at = std::find_if(by_labels_.begin(), by_labels_.end(), covers);
+  if (at == by_labels_.end()) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : labels) keys.push_back(key);
+    at = by_labels_.emplace(by_labels_.end(), std::move(keys));
+    for (const auto& [key, object] : objects_) at->put(object);
+  }
+  return at->find(namespace_, labels);
+}
+
+std::vector<ObjectPtr> Informer::selecting(std::string_view namespace_,
+                                           const StringMap& labels) const {
+  if (!by_selector_) {
+    by_selector_.emplace();
+    for (const auto& [key, object] : objects_) by_selector_->put(object);
+  }
+  return by_selector_->selecting(namespace_, labels);
 }
 
 }  // namespace ddptwin::api

@@ -1,9 +1,8 @@
 // A local copy of one kind's objects: list, then watch, and list again after a gap.
 #pragma once
 
-#include <map>
-
 #include "api/client.hpp"
+#include "api/object_index.hpp"
 
 namespace ddptwin::api {
 
@@ -27,9 +26,16 @@ class Informer {
   void restart();
   bool synced() const { return synced_; }
 
-  ObjectPtr find(std::string_view namespace_, std::string_view name) const;
-  ObjectPtr find(std::string_view key) const;
-  const std::map<std::string, ObjectPtr, std::less<>>& objects() const { return objects_; }
+  const ObjectPtr& find(std::string_view namespace_, std::string_view name) const {
+    return objects_.find(namespace_, name);
+  }
+  const ObjectPtr& find(std::string_view key) const { return objects_.find(key); }
+  const ObjectMap& objects() const { return objects_; }
+  // Those of the namespace that carry all these labels, by name. The first question about a set of
+  // keys makes an index of it. Precondition: `labels` is not empty.
+  std::vector<ObjectPtr> select(std::string_view namespace_, const StringMap& labels) const;
+  // Of Services: those whose selector these labels satisfy, by name.
+  std::vector<ObjectPtr> selecting(std::string_view namespace_, const StringMap& labels) const;
   // Changes the cached copy only, as upstream code does that writes into its cache
   // (spec/pytorchjob.md Q23).
   void replace_cached(ObjectPtr object);
@@ -38,8 +44,10 @@ class Informer {
   void relist();
   void on_list(Result<Response> result);
   void on_event(const WatchEvent& event);
-  void put(ObjectPtr object);
-  void drop(const std::string& key);
+  void drop_all_but(const std::vector<ObjectPtr>& listed);
+  void put(const ObjectPtr& object);
+  void drop(std::string_view namespace_, std::string_view name);
+  void index(const ObjectPtr& before, const ObjectPtr& after);
   void notify(const ObjectPtr& before, const ObjectPtr& after);
 
   Loop& loop_;
@@ -47,7 +55,9 @@ class Informer {
   Target target_;
   ListOptions options_;
   std::vector<InformerHandler> handlers_{};
-  std::map<std::string, ObjectPtr, std::less<>> objects_{};
+  ObjectMap objects_{};
+  mutable std::vector<LabelIndex> by_labels_{};
+  mutable std::optional<SelectorIndex> by_selector_{};
   std::unique_ptr<Watch> watch_{};
   Timer retry_{};
   Lane lane_;

@@ -164,13 +164,13 @@ Result<Warnings> allocate_service(const Store& store, const AdmissionRequest& re
   if (request.object == nullptr || &request.kind != &Service::info() ||
       !request.subresource.empty())
     return Warnings();
-  ServiceSpec& spec = static_cast<Service&>(*request.object).spec.edit();
-  if (spec.type_ == "ExternalName") return Warnings();
-  if (spec.clusterIP.empty()) TRY_VOID(allocate_address(store, spec));
+  Cow<ServiceSpec>& spec = static_cast<Service&>(*request.object).spec;
+  if (spec->type_ == "ExternalName") return Warnings();
+  if (spec->clusterIP.empty()) TRY_VOID(allocate_address(store, spec.edit()));
   const bool on_nodes =
-      spec.type_ == "NodePort" ||
-      (spec.type_ == "LoadBalancer" && spec.allocateLoadBalancerNodePorts.value_or(true));
-  if (on_nodes) allocate_node_ports(store, spec);
+      spec->type_ == "NodePort" ||
+      (spec->type_ == "LoadBalancer" && spec->allocateLoadBalancerNodePorts.value_or(true));
+  if (on_nodes) allocate_node_ports(store, spec.edit());
   return Warnings();
 }
 

@@ -162,7 +162,7 @@ TEST(GarbageCollector, AnOwnerElsewhereIsNone) {
   EXPECT_EQ(f.find("b"), nullptr);
   const auto& events = f.store.objects(Event::info());
   ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(static_cast<const Event&>(*events.begin()->second).message,
+  EXPECT_EQ(static_cast<const Event&>(*(*events.begin()).object).message,
             "ownerRef [v1/ConfigMap, namespace: default, name: far, uid: " + far->metadata.uid +
                 "] does not exist in namespace \"default\"");
 }

@@ -14,6 +14,11 @@ bool is_finished(const Pod& pod) {
   return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
 }
 
+bool counts_alike(const Pod& a, const Pod& b) {
+  return is_finished(a) == is_finished(b) && a.spec->nodeName == b.spec->nodeName &&
+         a.metadata.deletionTimestamp.has_value() == b.metadata.deletionTimestamp.has_value();
+}
+
 const Pod& pod_of(const ObjectPtr& object) { return static_cast<const Pod&>(*object); }
 
 }  // namespace
@@ -25,7 +30,14 @@ PodGarbageCollector::PodGarbageCollector(Loop& loop, api::ApiClient& client, Opt
       lane_(loop.new_lane()),
       pods_(loop, client, {&Pod::info(), {}, {}, {}}),
       nodes_(loop, client, {&Node::info(), {}, {}, {}}),
-      alive_(std::make_shared<int>(0)) {}
+      alive_(std::make_shared<int>(0)) {
+  pods_.add_handler(
+      [this](const ObjectPtr& before, const ObjectPtr& after) { on_pod(before, after); });
+  nodes_.add_handler([this](const ObjectPtr& before, const ObjectPtr& after) {
+    if (before == nullptr || after == nullptr)
+      on_node((after != nullptr ? after : before)->metadata.name);
+  });
+}
 
 PodGarbageCollector::~PodGarbageCollector() = default;
 
@@ -33,6 +45,44 @@ void PodGarbageCollector::start() {
   pods_.start();
   nodes_.start();
   next_ = loop_.after(lane_, round, [this] { look(); });
+}
+
+void PodGarbageCollector::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
+  if (before != nullptr && after != nullptr && counts_alike(pod_of(before), pod_of(after))) return;
+  if (before != nullptr) uncount(before);
+  if (after != nullptr) count(after);
+}
+
+void PodGarbageCollector::count(const ObjectPtr& pod) {
+  const std::string key = key_of(pod->metadata);
+  const std::string& node = pod_of(pod).spec->nodeName;
+  if (is_finished(pod_of(pod))) finished_.insert(key);
+  if (!node.empty()) {
+    Keys& there = on_node_[node];
+    there.insert(key);
+    if (there.size() == 1) on_node(node);
+  } else if (pod->metadata.deletionTimestamp) {
+    ending_unplaced_.insert(key);
+  }
+}
+
+void PodGarbageCollector::uncount(const ObjectPtr& pod) {
+  const std::string key = key_of(pod->metadata);
+  finished_.erase(key);
+  ending_unplaced_.erase(key);
+  const auto there = on_node_.find(pod_of(pod).spec->nodeName);
+  if (there == on_node_.end()) return;
+  there->second.erase(key);
+  if (!there->second.empty()) return;
+  lost_nodes_.erase(there->first);
+  on_node_.erase(there);
+}
+
+void PodGarbageCollector::on_node(const std::string& name) {
+  if (nodes_.find({}, name) == nullptr && on_node_.contains(name))
+    lost_nodes_.insert(name);
+  else
+    lost_nodes_.erase(name);
 }
 
 void PodGarbageCollector::look() {
@@ -45,10 +95,9 @@ void PodGarbageCollector::look() {
 
 // The oldest finished pods beyond the threshold.
 void PodGarbageCollector::collect_finished() {
+  if (finished_.size() <= options_.finished_threshold) return;
   std::vector<ObjectPtr> finished;
-  for (const auto& [key, pod] : pods_.objects())
-    if (is_finished(pod_of(pod))) finished.push_back(pod);
-  if (finished.size() <= options_.finished_threshold) return;
+  for (const std::string& key : finished_) finished.push_back(pods_.find(key));
   std::stable_sort(finished.begin(), finished.end(), [](const ObjectPtr& a, const ObjectPtr& b) {
     return a->metadata.creationTimestamp < b->metadata.creationTimestamp;
   });
@@ -58,22 +107,23 @@ void PodGarbageCollector::collect_finished() {
 
 void PodGarbageCollector::collect_orphaned() {
   std::map<std::string, Time, std::less<>> missing;
-  for (const auto& [key, pod] : pods_.objects()) {
-    const std::string& node = pod_of(pod).spec->nodeName;
-    if (node.empty() || nodes_.find({}, node) != nullptr) continue;
+  Keys orphans;
+  for (const std::string& node : lost_nodes_) {
     const auto known = missing_since_.find(node);
     const Time since = known != missing_since_.end() ? known->second : loop_.now();
     missing.emplace(node, since);
-    if (loop_.now() - since >= node_quarantine)
-      mark_and_remove(pod, "DeletionByPodGC", "PodGC: node no longer exists");
+    if (loop_.now() - since >= node_quarantine) {
+      const Keys& there = on_node_.at(node);
+      orphans.insert(there.begin(), there.end());
+    }
   }
+  for (const std::string& key : orphans)
+    mark_and_remove(pods_.find(key), "DeletionByPodGC", "PodGC: node no longer exists");
   missing_since_ = std::move(missing);
 }
 
 void PodGarbageCollector::collect_unscheduled() {
-  for (const auto& [key, pod] : pods_.objects())
-    if (pod->metadata.deletionTimestamp && pod_of(pod).spec->nodeName.empty())
-      mark_and_remove(pod, {}, {});
+  for (const std::string& key : ending_unplaced_) mark_and_remove(pods_.find(key), {}, {});
 }
 
 // A pod that did not finish by itself becomes Failed first; a reason makes it a disruption.

@@ -1,6 +1,9 @@
 // The pod garbage collector: pods that no kubelet will ever end (spec/kubernetes.md section 7).
 #pragma once
 
+#include <map>
+#include <set>
+
 #include "api/informer.hpp"
 
 namespace ddptwin {
@@ -22,6 +25,10 @@ class PodGarbageCollector {
   void start();
 
  private:
+  void on_pod(const ObjectPtr& before, const ObjectPtr& after);
+  void count(const ObjectPtr& pod);
+  void uncount(const ObjectPtr& pod);
+  void on_node(const std::string& name);
   void look();
   void collect_finished();
   void collect_orphaned();
@@ -35,6 +42,11 @@ class PodGarbageCollector {
   Lane lane_;
   api::Informer pods_;
   api::Informer nodes_;
+  using Keys = std::set<std::string>;
+  Keys finished_{};
+  Keys ending_unplaced_{};
+  std::map<std::string, Keys> on_node_{};
+  std::set<std::string> lost_nodes_{};                        // that have pods and no object
   std::map<std::string, Time, std::less<>> missing_since_{};  // by node name
   Timer next_{};
   std::shared_ptr<int> alive_;

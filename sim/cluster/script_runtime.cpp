@@ -95,15 +95,16 @@ ImageStatus image_status(std::string_view reference) {
 struct ScriptRuntime::Script {
   std::map<std::string, std::string, std::less<>> overrules{};
   std::vector<std::string> calls{};
-  json::array requests{};
+  std::vector<std::function<Json()>> requests{};  // written down when somebody asks
   SandboxId latest{};
 };
 
 struct ScriptRuntime::Sandbox {
-  SandboxConfig config{};
+  std::shared_ptr<const SandboxConfig> config{};
   SandboxId id{};
   Lane lane{};
   bool ready = true;
+  std::map<ContainerId, Container*> containers{};  // that were made in it and not removed
 };
 
 struct ScriptRuntime::Ending {
@@ -118,7 +119,7 @@ struct ScriptRuntime::Command {
 };
 
 struct ScriptRuntime::Container {
-  ContainerConfig config{};
+  std::shared_ptr<const ContainerConfig> config{};
   Sandbox* sandbox = nullptr;
   ContainerReport report{};
   std::string log{};
@@ -146,7 +147,7 @@ std::string ScriptRuntime::told(const SandboxConfig& config, const std::string& 
 }
 
 std::string ScriptRuntime::told(const Container& container, const std::string& key) {
-  return told(container.sandbox->config, key);
+  return told(*container.sandbox->config, key);
 }
 
 void ScriptRuntime::note(Script& of_pod, std::string call) {
@@ -185,11 +186,13 @@ void ScriptRuntime::run_sandbox(SandboxConfig config, Done<SandboxStatus> done) 
   const std::optional<Duration> delay = parse_delay(scripted);
   if (!scripted.empty() && !delay)
     return answer<SandboxStatus>(lane_, {}, fail(scripted_error(scripted)), std::move(done));
-  of_pod.requests.push_back(json::object{{"runPodSandbox", kubelet::cri_json(config)}});
   auto sandbox = std::make_unique<Sandbox>();
   sandbox->id = fmt::format("sandbox-{}", ++last_sandbox_);
   sandbox->lane = loop_.new_lane();
-  sandbox->config = std::move(config);
+  sandbox->config = std::make_shared<const SandboxConfig>(std::move(config));
+  of_pod.requests.push_back([asked = sandbox->config] {
+    return Json(json::object{{"runPodSandbox", kubelet::cri_json(*asked)}});
+  });
   ++last_address_;
   SandboxStatus status{
       sandbox->id, fmt::format("10.244.{}.{}", (last_address_ >> 8) & 255, last_address_ & 255)};
@@ -203,8 +206,8 @@ void ScriptRuntime::stop_sandbox(const SandboxId& id, Done<void> done) {
   const auto at = sandboxes_.find(id);
   if (at == sandboxes_.end()) return answer<void>(lane_, {}, {}, std::move(done));
   Sandbox& sandbox = *at->second;
-  note(script(sandbox.config.namespace_, sandbox.config.name),
-       fmt::format("StopPodSandbox attempt {}", sandbox.config.attempt));
+  note(script(sandbox.config->namespace_, sandbox.config->name),
+       fmt::format("StopPodSandbox attempt {}", sandbox.config->attempt));
   sandbox.ready = false;
   for (Container* container : running(sandbox)) end(*container, {killed_code, {}, {}});
   answer<void>(sandbox.lane, {}, {}, std::move(done));
@@ -213,8 +216,8 @@ void ScriptRuntime::stop_sandbox(const SandboxId& id, Done<void> done) {
 void ScriptRuntime::remove_sandbox(const SandboxId& id) {
   const auto at = sandboxes_.find(id);
   if (at == sandboxes_.end()) return;
-  std::erase_if(containers_,
-                [&](const auto& entry) { return entry.second->sandbox == at->second.get(); });
+  for (const auto& [container, made] : std::exchange(at->second->containers, {}))
+    containers_.erase(container);
   sandboxes_.erase(at);
 }
 
@@ -244,16 +247,19 @@ void ScriptRuntime::create_container(const SandboxId& sandbox_id, ContainerConfi
         lane_, {}, fail(Reason::not_found, "sandbox " + sandbox_id + " not found", "NotFound"),
         std::move(done));
   Sandbox& sandbox = *at->second;
-  Script& of_pod = script(sandbox.config.namespace_, sandbox.config.name);
+  Script& of_pod = script(sandbox.config->namespace_, sandbox.config->name);
   note(of_pod, fmt::format("CreateContainer {} attempt {}", config.name, config.attempt));
-  const std::string scripted = told(sandbox.config, "create." + config.name);
+  const std::string scripted = told(*sandbox.config, "create." + config.name);
   if (!scripted.empty())
     return answer<ContainerId>(sandbox.lane, {}, fail(scripted_error(scripted)), std::move(done));
-  of_pod.requests.push_back(json::object{{"createContainer", kubelet::cri_json(config)}});
-  ContainerId id = fmt::format("{}~{}~{}", config.name, config.attempt, sandbox.config.uid);
+  ContainerId id = fmt::format("{}~{}~{}", config.name, config.attempt, sandbox.config->uid);
   auto container = std::make_unique<Container>();
   container->sandbox = &sandbox;
-  container->config = std::move(config);
+  container->config = std::make_shared<const ContainerConfig>(std::move(config));
+  of_pod.requests.push_back([asked = container->config] {
+    return Json(json::object{{"createContainer", kubelet::cri_json(*asked)}});
+  });
+  sandbox.containers[id] = container.get();
   container->report.id = id;
   container->report.created_at = loop_.now();
   containers_[id] = std::move(container);
@@ -268,9 +274,9 @@ void ScriptRuntime::start_container(const ContainerId& id, Done<void> done) {
   Container& container = *at->second;
   const Sandbox& sandbox = *container.sandbox;
   note(
-      script(sandbox.config.namespace_, sandbox.config.name),
-      fmt::format("StartContainer {} attempt {}", container.config.name, container.config.attempt));
-  const std::string scripted = told(container, "start." + container.config.name);
+      script(sandbox.config->namespace_, sandbox.config->name),
+      fmt::format("StartContainer {} attempt {}", container.config->name, container.config->attempt));
+  const std::string scripted = told(container, "start." + container.config->name);
   if (!scripted.empty()) {
     Error error = scripted_error(scripted);
     container.report.started_at = Time{};
@@ -284,8 +290,8 @@ void ScriptRuntime::start_container(const ContainerId& id, Done<void> done) {
 }
 
 void ScriptRuntime::schedule_exit(Container& container) {
-  const std::string scripted = told(container, "exit." + container.config.name);
-  const std::string_view entry = entry_for(scripted, container.config.attempt);
+  const std::string scripted = told(container, "exit." + container.config->name);
+  const std::string_view entry = entry_for(scripted, container.config->attempt);
   if (entry.empty() || entry == "run") return;
   const CodeAfter exit = parse_code_after(entry);
   Container* target = &container;
@@ -315,9 +321,9 @@ void ScriptRuntime::end(Container& container, const Ending& ending) {
   }
   RuntimeEvent event;
   event.kind = RuntimeEvent::Kind::container_exited;
-  event.pod_uid = container.sandbox->config.uid;
+  event.pod_uid = container.sandbox->config->uid;
   event.container = report.id;
-  event.container_name = container.config.name;
+  event.container_name = container.config->name;
   send(event, lane);
 }
 
@@ -327,13 +333,13 @@ void ScriptRuntime::stop_container(const ContainerId& id, std::int64_t grace_per
   if (at == containers_.end()) return answer<void>(lane_, {}, {}, std::move(done));
   Container& container = *at->second;
   const Sandbox& sandbox = *container.sandbox;
-  note(script(sandbox.config.namespace_, sandbox.config.name),
-       fmt::format("StopContainer {} attempt {} timeout {}", container.config.name,
-                   container.config.attempt, grace_period));
+  note(script(sandbox.config->namespace_, sandbox.config->name),
+       fmt::format("StopContainer {} attempt {} timeout {}", container.config->name,
+                   container.config->attempt, grace_period));
   if (container.report.phase != ContainerPhase::running)
     return answer<void>(sandbox.lane, {}, {}, std::move(done));
   container.stopping.push_back(std::move(done));
-  const std::string scripted = told(container, "term." + container.config.name);
+  const std::string scripted = told(container, "term." + container.config->name);
   if (scripted.empty()) return end(container, {terminated_code, {}, {}});
   const Duration grace = std::chrono::seconds(grace_period);
   CodeAfter obeyed{killed_code, grace};
@@ -347,7 +353,12 @@ void ScriptRuntime::stop_container(const ContainerId& id, std::int64_t grace_per
   });
 }
 
-void ScriptRuntime::remove_container(const ContainerId& id) { containers_.erase(id); }
+void ScriptRuntime::remove_container(const ContainerId& id) {
+  const auto at = containers_.find(id);
+  if (at == containers_.end()) return;
+  at->second->sandbox->containers.erase(id);
+  containers_.erase(at);
+}
 
 void ScriptRuntime::exec(const ContainerId& id, std::vector<std::string> command, Duration timeout,
                          Done<ExecResult> done) {
@@ -358,12 +369,12 @@ void ScriptRuntime::exec(const ContainerId& id, std::vector<std::string> command
                               std::move(done));
   Container& container = *at->second;
   const Sandbox& sandbox = *container.sandbox;
-  note(script(sandbox.config.namespace_, sandbox.config.name),
-       fmt::format("ExecSync {} \"{}\" timeout {}", container.config.name, fmt::join(command, " "),
+  note(script(sandbox.config->namespace_, sandbox.config->name),
+       fmt::format("ExecSync {} \"{}\" timeout {}", container.config->name, fmt::join(command, " "),
                    format_go_duration(timeout)));
   const std::string word = command.empty() ? std::string() : command.front();
   const std::string scripted =
-      told(container, fmt::format("exec.{}.{}", container.config.name, word));
+      told(container, fmt::format("exec.{}.{}", container.config->name, word));
   ExecResult result{0, "ok", false};
   Duration takes{0};
   if (scripted == "timeout") {
@@ -414,9 +425,8 @@ void ScriptRuntime::update_volume(const std::string&, std::shared_ptr<const Volu
 
 std::vector<ScriptRuntime::Container*> ScriptRuntime::running(const Sandbox& sandbox) {
   std::vector<Container*> found;
-  for (const auto& [id, container] : containers_)
-    if (container->sandbox == &sandbox && container->report.phase == ContainerPhase::running)
-      found.push_back(container.get());
+  for (const auto& [id, container] : sandbox.containers)
+    if (container->report.phase == ContainerPhase::running) found.push_back(container);
   return found;
 }
 
@@ -433,9 +443,9 @@ void ScriptRuntime::print(Container& container, const std::string& text) {
     const auto newline = rest.find('\n');
     RuntimeEvent event;
     event.kind = RuntimeEvent::Kind::log_line;
-    event.pod_uid = container.sandbox->config.uid;
+    event.pod_uid = container.sandbox->config->uid;
     event.container = container.report.id;
-    event.container_name = container.config.name;
+    event.container_name = container.config->name;
     event.line = rest.substr(0, newline);
     send(event, container.sandbox->lane);
     if (newline == std::string_view::npos) break;
@@ -450,7 +460,7 @@ void ScriptRuntime::container_exit(const std::string& namespace_, const std::str
   const Sandbox* sandbox = latest_sandbox(namespace_, pod);
   if (sandbox == nullptr) return;
   for (Container* one : running(*sandbox)) {
-    if (!container.empty() && one->config.name != container) continue;
+    if (!container.empty() && one->config->name != container) continue;
     print(*one, log);
     one->report.termination_log = message;
     end(*one, {code, oom ? "OOMKilled" : reason, {}});
@@ -469,7 +479,7 @@ void ScriptRuntime::sandbox_dies(const std::string& namespace_, const std::strin
   for (Container* one : running(*sandbox)) end(*one, {killed_code, {}, {}});
   RuntimeEvent event;
   event.kind = RuntimeEvent::Kind::sandbox_died;
-  event.pod_uid = sandbox->config.uid;
+  event.pod_uid = sandbox->config->uid;
   send(event, sandbox->lane);
 }
 
@@ -481,7 +491,10 @@ std::vector<std::string> ScriptRuntime::calls(const std::string& namespace_,
 
 Json ScriptRuntime::requests(const std::string& namespace_, const std::string& pod) const {
   const auto at = scripts_.find(namespace_ + "/" + pod);
-  return at == scripts_.end() ? json::array() : at->second->requests;
+  json::array requests;
+  if (at != scripts_.end())
+    for (const auto& request : at->second->requests) requests.push_back(request());
+  return requests;
 }
 
 }  // namespace ddptwin

@@ -57,12 +57,10 @@ Store::Table& Store::table(const KindInfo& kind) const {
 
 ObjectPtr Store::find(const KindInfo& kind, std::string_view namespace_,
                       std::string_view name) const {
-  const Objects& all = table(kind).objects;
-  const auto found = all.find(storage_key(namespace_, name));
-  return found != all.end() ? found->second : nullptr;
+  return table(kind).objects.find(namespace_, name);
 }
 
-const std::map<std::string, ObjectPtr, std::less<>>& Store::objects(const KindInfo& kind) const {
+const ObjectMap& Store::objects(const KindInfo& kind) const {
   return table(kind).objects;
 }
 
@@ -183,28 +181,6 @@ Result<ObjectPtr> Store::existing(const Context& context) const {
   ObjectPtr found = find(context.kind, target.namespace_, target.name);
   if (found == nullptr) return fail(not_found_error(context.kind, target.name));
   return found;
-}
-
-Store::Answer Store::get(Context& context) {
-  TRY(ObjectPtr found, existing(context));
-  api::Response response;
-  response.object = std::move(found);
-  return response;
-}
-
-Store::Answer Store::list(Context& context) {
-  const api::Request& request = context.request;
-  TRY(const ObjectFilter filter, ObjectFilter::parse(context.kind, request.target, request.list));
-  const Objects& all = table(context.kind).objects;
-  const std::string prefix =
-      request.target.namespace_.empty() ? std::string() : request.target.namespace_ + "/";
-  api::Response response;
-  response.resource_version = std::to_string(revision_);
-  for (auto at = all.lower_bound(prefix); at != all.end(); ++at) {
-    if (!at->first.starts_with(prefix)) break;
-    if (filter.matches(*at->second)) response.items.push_back(at->second);
-  }
-  return response;
 }
 
 }  // namespace ddptwin

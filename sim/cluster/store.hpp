@@ -9,6 +9,7 @@
 #include "cluster/admission.hpp"
 #include "core/random.hpp"
 #include "core/trace.hpp"
+#include "objects/object_map.hpp"
 #include "objects/schema.hpp"
 #include "objects/selector.hpp"
 
@@ -34,15 +35,16 @@ class Store {
   // Runs to the end at once. The actor must outlive the trace (a literal).
   Result<api::Response> call(const api::Request& request, std::string_view actor);
   // Events are posted on a lane of this watch, in the order of the revisions. A resourceVersion
-  // resumes behind it; none or "0" begins with an `added` for every object.
+  // resumes behind it; none or "0" begins with an `added` for every object. A refusal (options, a
+  // version that is none) is an `error` event too, as is `expired`.
   std::unique_ptr<api::Watch> watch(const api::Target& target, const api::ListOptions& options,
                                     api::WatchSink sink);
 
   // Hooks run in the order of their adding.
   void add_admission(AdmissionPhase phase, AdmissionHook hook);
   // Another definition of a custom kind than its row has, as another version of its operator brings
-  // along.
-  void set_schema(const KindInfo& kind, Schema schema);
+  // along. Worlds may share it.
+  void set_schema(const KindInfo& kind, std::shared_ptr<const Schema> schema);
   // Forgets the past: every watch that resumes from before now answers "expired".
   void compact();
   // Ends every running watch of the kind (null: of all kinds) with an `expired` error event.
@@ -55,20 +57,22 @@ class Store {
     return std::static_pointer_cast<const T>(find(T::info(), namespace_, name));
   }
   // Every object of the kind, ordered by "namespace/name".
-  const std::map<std::string, ObjectPtr, std::less<>>& objects(const KindInfo& kind) const;
+  const ObjectMap& objects(const KindInfo& kind) const;
   std::uint64_t revision() const { return revision_; }
   KindRegistry& kinds() { return kinds_; }
   const KindRegistry& kinds() const { return kinds_; }
   Loop& loop() { return loop_; }
 
  private:
-  using Objects = std::map<std::string, ObjectPtr, std::less<>>;
   struct WatchState;
   class WatchHandle;
   struct Table {
     std::shared_ptr<const KindInfo> kind{};  // keeps the row alive, whose address is the key
-    Objects objects{};
+    ObjectMap objects{};
+    // In the order of their beginning. Those that ask for one node's pods are apart: there may be
+    // thousands of them, and each change concerns two at most.
     std::vector<std::shared_ptr<WatchState>> watches{};
+    std::unordered_map<std::string, std::vector<std::shared_ptr<WatchState>>> node_watches{};
     std::shared_ptr<const Schema> schema{};  // of a custom kind
   };
   // One accepted write, kept for watches that resume. `before` null: created; `after` null:
@@ -93,8 +97,6 @@ class Store {
   Table& table(const KindInfo& kind) const;
   Answer dispatch(Context& context);
   Answer create(Context& context);
-  Answer get(Context& context);
-  Answer list(Context& context);
   Status check_namespace(const Context& context, Object& object) const;
   void fill_new(Object& object);
   std::string new_uid();
@@ -102,6 +104,14 @@ class Store {
   Status admit(AdmissionPhase phase, Context& context, const AdmissionRequest& request);
   Status check_create_namespace(const Context& context, const std::string& object_name) const;
   Result<ObjectPtr> existing(const Context& context) const;
+
+  // store_list.cpp
+  struct Page;
+  Answer get(Context& context);
+  Answer list(Context& context);
+  Result<Page> page_of(const Context& context) const;
+  std::vector<ObjectPtr> objects_at(const Table& rows, std::string_view namespace_,
+                                    std::uint64_t revision) const;
 
   // store_decode.cpp
   const Schema* schema_of(const KindInfo& kind) const;
@@ -118,6 +128,7 @@ class Store {
   Status prepare(Context& context, Object& object, const Object& old) const;
   Status validate_update(Context& context, const Object& object, const Object& old) const;
   Result<Json> patched(Context& context, const Object& old) const;
+  Result<std::shared_ptr<Object>> after_patch(Context& context, const ObjectPtr& old) const;
   void commit(const KindInfo& kind, const ObjectPtr& before, const ObjectPtr& after,
               std::string_view actor);
 
@@ -139,14 +150,20 @@ class Store {
   Answer finalize_namespace(Context& context);
 
   // store_watch.cpp
+  // `gone`: of a deletion, what watchers see of `before`.
   void publish(Table& table, std::uint64_t revision, const ObjectPtr& before,
-               const ObjectPtr& after);
+               const ObjectPtr& after, const ObjectPtr& gone = nullptr);
+  void publish_beside_nodes(Table& table, std::uint64_t revision, const ObjectPtr& before,
+                            const ObjectPtr& after);
   void deliver(const std::shared_ptr<WatchState>& watch, std::uint64_t revision,
                const ObjectPtr& before, const ObjectPtr& after);
   void post_event(const std::shared_ptr<WatchState>& watch, api::WatchEventType type,
-                  std::uint64_t revision, ObjectPtr object);
+                  ObjectPtr object);
   void post_error(const std::shared_ptr<WatchState>& watch, Error error);
-  void start_watch(const std::shared_ptr<WatchState>& watch, const std::string& from);
+  void start_watch(const std::shared_ptr<WatchState>& watch, const api::ListOptions& options,
+                   const Table& rows);
+  void post_bookmark(const std::shared_ptr<WatchState>& watch, bool ends_initial_events);
+  void bookmark_later(const std::shared_ptr<WatchState>& watch);
 
   Loop& loop_;
   Random random_;
@@ -155,6 +172,7 @@ class Store {
   Options options_;
   std::uint64_t revision_ = 1;
   std::uint64_t compacted_ = 0;  // watches resume from here at the earliest
+  std::uint64_t last_watch_ = 0;
   std::deque<Change> history_{};
   // By group and kind. The second is looked up only, never walked: its order cannot be seen.
   mutable std::map<std::string, std::unique_ptr<Table>> tables_{};
@@ -169,12 +187,17 @@ class ObjectFilter {
   static Result<ObjectFilter> parse(const KindInfo& kind, const api::Target& target,
                                     const api::ListOptions& options);
   bool matches(const Object& object) const;
+  // The node whose pods alone it lets through, or null.
+  const std::string* node() const;
   bool has_selectors() const { return !labels_.empty() || !fields_.empty(); }
+  // metadata.name=x of one namespace or of a kind without: a list of at most one.
+  bool names_one() const { return names_one_; }
 
  private:
   std::string namespace_{};
   LabelMatcher labels_{};
   FieldMatcher fields_{};
+  bool names_one_ = false;
 };
 
 }  // namespace ddptwin

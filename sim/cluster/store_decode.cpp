@@ -97,15 +97,98 @@ bool has_source(const Object& object) {
          spec->type().source(spec->read(object.body())).get() != nullptr;
 }
 
+std::string text_of(const Json& object, std::string_view member) {
+  const Json* value = object.get_object().if_contains(member);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
+}
+
+std::string_view version_of(std::string_view api_version) {
+  return api_version.substr(api_version.find('/') + 1);  // all of it where there is no group
+}
+
+// What a body says it is; a built-in kind need not be named.
+struct BodyKind {
+  std::string api_version{};
+  std::string kind{};
+
+  static BodyKind of(const Json& body, const KindInfo& expected) {
+    BodyKind said{text_of(body, "apiVersion"), text_of(body, "kind")};
+    if (expected.custom) return said;
+    if (said.api_version.empty()) said.api_version = expected.api_version();
+    if (said.kind.empty()) said.kind = expected.kind;
+    return said;
+  }
+  bool is(const KindInfo& expected) const {
+    return kind == expected.kind && api_version == expected.api_version();
+  }
+};
+
+// Why a body of another built-in kind cannot be converted, in the words of upstream's scheme.
+std::string conversion_fault(const KindRegistry& kinds, const BodyKind& said,
+                             const KindInfo& expected) {
+  if (kinds.find(said.api_version, said.kind) == nullptr)
+    return fmt::format(
+        "no kind {} is registered for version {} in scheme "
+        "\"pkg/runtime/scheme.go:111\"",
+        quoted(said.kind), quoted(said.api_version));
+  const std::string_view package =
+      expected.group.empty() ? "core"
+                             : std::string_view(expected.group).substr(0, expected.group.find('.'));
+  return fmt::format("converting ({}.{}) to ({}.{}): unknown conversion",
+                     version_of(said.api_version), said.kind, package, expected.kind);
+}
+
+Error wrong_version_error(const BodyKind& said, const KindInfo& expected) {
+  return {Reason::bad_request,
+          {},
+          fmt::format("the API version in the data ({}) does not match the expected API version "
+                      "({})",
+                      said.api_version, expected.api_version()),
+          nullptr,
+          0,
+          {}};
+}
+
+// Custom resources are named exactly (spec/kubernetes.md section 1.16).
+Error custom_kind_error(const Json& body, const BodyKind& said, const KindInfo& kind,
+                        bool from_patch) {
+  if (said.kind.empty())
+    return {Reason::bad_request,
+            {},
+            fmt::format("the object provided is unrecognized (must be of type {}): Object 'Kind' "
+                        "is missing in '{}'",
+                        kind.kind, json::serialize(body)),
+            nullptr,
+            0,
+            {}};
+  KindInfo said_kind;
+  said_kind.group = kind.group;
+  said_kind.kind = said.kind;
+  const Json* metadata = body.get_object().if_contains("metadata");
+  const std::string name =
+      metadata != nullptr && metadata->is_object() ? text_of(*metadata, "name") : "";
+  if (said.kind != kind.kind)
+    return invalid_error(said_kind, name,
+                         {invalid("kind", quoted(said.kind), "must be " + kind.kind)});
+  Error error = wrong_version_error(said, kind);
+  if (from_patch)
+    error = invalid_error(
+        said_kind, name,
+        {invalid("apiVersion", quoted(said.api_version), "must be " + kind.api_version())});
+  // All but the metadata is unknown to a version that nobody defines.
+  error.warnings = {"unknown field \"spec\""};
+  return error;
+}
+
 std::string strict_text(const std::vector<std::string>& problems) {
   return fmt::format("strict decoding error: {}", fmt::join(problems, ", "));
 }
 
 }  // namespace
 
-void Store::set_schema(const KindInfo& kind, Schema schema) {
+void Store::set_schema(const KindInfo& kind, std::shared_ptr<const Schema> schema) {
   Table& rows = table(kind);
-  rows.schema = std::make_shared<const Schema>(std::move(schema));
+  rows.schema = std::move(schema);
 }
 
 const Schema* Store::schema_of(const KindInfo& kind) const {
@@ -138,6 +221,18 @@ Result<std::shared_ptr<Object>> Store::decode_checked(Context& context, const Js
                 fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", kind.kind,
                             kind.version, kind.kind, why));
   };
+  const BodyKind said = sent.is_object() ? BodyKind::of(sent, kind) : BodyKind();
+  if (sent.is_object() && !said.is(kind)) {
+    if (kind.custom) return tl::make_unexpected(custom_kind_error(sent, said, kind, from_patch));
+    const bool other_version = said.kind == kind.kind && !kind.group.empty() &&
+                               said.api_version.starts_with(kind.group + "/");
+    if (other_version && !from_patch) return fail(wrong_version_error(said, kind));
+    const std::string why = conversion_fault(kinds_, said, kind);
+    if (from_patch) return refuse(why);
+    return fail(Reason::bad_request,
+                fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", said.kind,
+                            version_of(said.api_version), kind.kind, why));
+  }
   const Schema* schema = sent.is_object() ? schema_of(kind) : nullptr;
   std::vector<std::string> unknown;
   Json body = sent;
@@ -157,6 +252,8 @@ Result<std::shared_ptr<Object>> Store::decode_checked(Context& context, const Js
   }
   if (schema == nullptr) unknown = std::move(decoded->notes.unknown_fields);
   std::vector<std::string> problems;
+  for (const std::string& path : request.doubled_fields)
+    problems.push_back("duplicate field \"" + path + "\"");
   for (const std::string& path : unknown) problems.push_back("unknown field \"" + path + "\"");
   if (request.field_validation == "Strict" && !problems.empty())
     return refuse(strict_text(problems));

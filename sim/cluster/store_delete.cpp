@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "api/status.hpp"
 #include "cluster/store.hpp"
 #include "cluster/store_errors.hpp"
 #include "objects/core_v1.hpp"
@@ -140,7 +141,7 @@ Status Store::check_preconditions(const Context& context, const Object& object) 
 Store::Answer Store::remove(Context& context) {
   const api::DeleteOptions& options = context.request.remove;
   if (options.orphan_dependents && options.propagation)
-    return fail(invalid_options_error(
+    return fail(api::invalid_options(
         "DeleteOptions",
         {invalid("propagationPolicy",
                  quoted(*options.propagation == api::Propagation::orphan       ? "Orphan"
@@ -239,7 +240,7 @@ Store::Answer Store::remove_namespace(Context& context, const ObjectPtr& object)
 ObjectPtr Store::erase(const KindInfo& kind, const ObjectPtr& last, std::string_view actor) {
   Table& rows = table(kind);
   ++revision_;
-  rows.objects.erase(key_of(last->metadata));
+  rows.objects.take(last->metadata.namespace_, last->metadata.name);
   // Watchers get the last state with the revision of the deletion.
   std::shared_ptr<Object> gone = last->clone();
   gone->metadata.resourceVersion = std::to_string(revision_);
@@ -248,7 +249,7 @@ ObjectPtr Store::erase(const KindInfo& kind, const ObjectPtr& last, std::string_
   record.actor = actor;
   record.before = last;
   trace_.write(std::move(record));
-  publish(rows, revision_, gone, nullptr);
+  publish(rows, revision_, last, nullptr, gone);
   return gone;
 }
 

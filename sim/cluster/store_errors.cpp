@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include "objects/validation.hpp"
 
 namespace ddptwin {
 namespace {
@@ -13,18 +13,6 @@ std::shared_ptr<ErrorDetails> details_of(const KindInfo& kind, std::string_view 
   details->group = kind.group;
   details->kind = kind.plural;
   return details;
-}
-
-std::string joined(const ErrorList& causes) {
-  const auto text = [](const ErrorCause& cause) { return cause.field + ": " + cause.message; };
-  std::vector<std::string> seen;
-  for (const ErrorCause& cause : causes) {
-    std::string one = text(cause);
-    // Two validators that find the same mistake say it once.
-    if (std::find(seen.begin(), seen.end(), one) == seen.end()) seen.push_back(std::move(one));
-  }
-  if (seen.size() == 1) return seen.front();
-  return fmt::format("[{}]", fmt::join(seen, ", "));
 }
 
 }  // namespace
@@ -73,17 +61,8 @@ Error invalid_error(const KindInfo& kind, std::string_view name, ErrorList cause
   auto details = details_of(kind, name);
   details->kind = kind.kind;
   const std::string group_kind = kind.group.empty() ? kind.kind : kind.kind + "." + kind.group;
-  std::string message = fmt::format("{} \"{}\" is invalid: {}", group_kind, name, joined(causes));
-  details->causes = std::move(causes);
-  return {Reason::invalid, {}, std::move(message), std::move(details), 0};
-}
-
-Error invalid_options_error(std::string_view options_kind, ErrorList causes) {
-  auto details = std::make_shared<ErrorDetails>();
-  details->group = "meta.k8s.io";
-  details->kind = std::string(options_kind);
   std::string message =
-      fmt::format("{}.meta.k8s.io \"\" is invalid: {}", options_kind, joined(causes));
+      fmt::format("{} \"{}\" is invalid: {}", group_kind, name, summary_of(causes));
   details->causes = std::move(causes);
   return {Reason::invalid, {}, std::move(message), std::move(details), 0};
 }
@@ -102,6 +81,33 @@ Error resource_not_found_error() {
           "the server could not find the requested resource",
           std::make_shared<ErrorDetails>(),
           0};
+}
+
+Error too_large_version_error(std::uint64_t asked, std::uint64_t current) {
+  auto details = std::make_shared<ErrorDetails>();
+  details->causes = {{"ResourceVersionTooLarge", "Too large resource version", ""}};
+  details->retry_after_seconds = 1;
+  return {Reason::timeout,
+          {},
+          fmt::format("Timeout: Too large resource version: {}, current: {}", asked, current),
+          std::move(details),
+          0,
+          {}};
+}
+
+Error expired_page_error(std::string rest) {
+  auto details = std::make_shared<ErrorDetails>();
+  details->continue_ = std::move(rest);
+  return {Reason::expired,
+          {},
+          "The provided continue parameter is too old to display a consistent list result. You can "
+          "start a new list without the continue parameter, or use the continue token in this "
+          "response to retrieve the remainder of the results. Continuing with the provided token "
+          "results in an inconsistent list - objects that were created, modified, or deleted "
+          "between the time the first chunk was returned and now may show up in the list.",
+          std::move(details),
+          0,
+          {}};
 }
 
 Error plain_error(std::string message) {

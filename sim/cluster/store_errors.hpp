@@ -16,10 +16,12 @@ Error conflict_error(const KindInfo& kind, std::string_view name, std::string_vi
 Error modified_error(const KindInfo& kind, std::string_view name);
 Error forbidden_error(const KindInfo& kind, std::string_view name, std::string_view why);
 Error invalid_error(const KindInfo& kind, std::string_view name, ErrorList causes);
-// Of an options object: `ListOptions.meta.k8s.io "" is invalid: ...`.
-Error invalid_options_error(std::string_view options_kind, ErrorList causes);
 Error method_not_allowed_error();
 Error resource_not_found_error();
+// The store has not come to that version yet.
+Error too_large_version_error(std::uint64_t asked, std::uint64_t current);
+// The version that a page continues is forgotten; `rest` continues with the objects as they are.
+Error expired_page_error(std::string rest);
 // A 500 without a reason.
 Error plain_error(std::string message);
 

@@ -203,6 +203,9 @@ Store::Answer Store::evict(Context& context) {
   TRY(ObjectPtr object, existing(context));
   api::Request deletion = request;
   if (const Json* body = request.body.get(); body != nullptr) {
+    const Json* name = at_path(*body, ".metadata.name");
+    if (name != nullptr && name->is_string() && name->get_string() != request.target.name)
+      return fail(Reason::bad_request, "name in URL does not match name in Eviction object");
     TRY(deletion.remove, api::delete_options({}, at_path(*body, ".deleteOptions")));
   }
   if (!request.dry_run && !object->metadata.deletionTimestamp) {

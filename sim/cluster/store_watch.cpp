@@ -2,11 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "cluster/list_options.hpp"
 #include "cluster/store.hpp"
 #include "cluster/store_errors.hpp"
+#include "objects/core_v1.hpp"
 #include "objects/strategy.hpp"
 
 namespace ddptwin {
@@ -19,6 +20,9 @@ struct Store::WatchState {
   api::WatchSink sink;
   std::uint64_t after = 0;  // changes up to here are known to the watcher
   bool open = true;
+  std::uint64_t number = 0;  // in the order of their beginning
+  std::shared_ptr<const KindInfo> kind{};
+  Timer next_bookmark{};
 };
 
 // Closes the stream; the table lets go of closed ones at its next change.
@@ -28,6 +32,7 @@ class Store::WatchHandle final : public api::Watch {
   ~WatchHandle() override {
     state_->open = false;
     state_->sink = nullptr;
+    state_->next_bookmark.cancel();
   }
   WatchHandle(const WatchHandle&) = delete;
   WatchHandle& operator=(const WatchHandle&) = delete;
@@ -37,6 +42,8 @@ class Store::WatchHandle final : public api::Watch {
 };
 
 namespace {
+
+constexpr Duration bookmark_interval = 1min;
 
 ObjectPtr with_version(const ObjectPtr& object, std::uint64_t revision) {
   std::string version = std::to_string(revision);
@@ -62,42 +69,106 @@ std::unique_ptr<api::Watch> Store::watch(const api::Target& target, const api::L
   auto filter = ObjectFilter::parse(*target.kind, target, options);
   auto state = std::make_shared<WatchState>(WatchState{loop_.new_lane(),
                                                        filter ? std::move(*filter) : ObjectFilter(),
-                                                       std::move(sink), revision_, true});
-  if (!filter) {
-    post_error(state, std::move(filter.error()));
+                                                       std::move(sink), revision_, true,
+                                                       ++last_watch_, nullptr, Timer()});
+  Status allowed = validate_watch_options(options);
+  if (allowed && !filter) allowed = fail(std::move(filter.error()));
+  if (!allowed) {
+    post_error(state, std::move(allowed.error()));
     return std::make_unique<WatchHandle>(std::move(state));
   }
   Table& rows = table(*target.kind);
-  rows.watches.push_back(state);
-  start_watch(state, options.resource_version);
-  if (state->open && (options.resource_version.empty() || options.resource_version == "0")) {
-    for (const auto& [key, object] : rows.objects)
-      if (state->filter.matches(*object)) post_event(state, WatchEventType::added, 0, object);
-  } else if (state->open) {
-    for (const Change& change : history_)
-      if (change.table == &rows) deliver(state, change.revision, change.before, change.after);
-  }
+  state->kind = rows.kind;
+  const std::string* node = target.kind == &Pod::info() ? state->filter.node() : nullptr;
+  (node != nullptr ? rows.node_watches[*node] : rows.watches).push_back(state);
+  start_watch(state, options, rows);
   return std::make_unique<WatchHandle>(std::move(state));
 }
 
-// Reads the version to resume from; closes the watch where that is not possible.
-void Store::start_watch(const std::shared_ptr<WatchState>& watch, const std::string& from) {
-  if (from.empty() || from == "0") return;
-  std::uint64_t version = 0;
-  const auto [end, error] = std::from_chars(from.data(), from.data() + from.size(), version);
-  if (error != std::errc() || end != from.data() + from.size())
-    return post_error(watch, plain_error(fmt::format("resourceVersion: Invalid value: \"{}\": "
-                                                     "strconv.ParseUint: parsing \"{}\": invalid "
-                                                     "syntax",
-                                                     from, from)));
-  if (version < compacted_) return post_error(watch, expired(version, compacted_));
-  watch->after = version;
+// The past that the watcher asked for; the watch is closed where there is none.
+void Store::start_watch(const std::shared_ptr<WatchState>& watch, const api::ListOptions& options,
+                        const Table& rows) {
+  const std::string& from = options.resource_version;
+  auto version = version_number(from);
+  if (!version) return post_error(watch, std::move(version.error()));
+  const bool from_now = from.empty() || from == "0";
+  if (!from_now && *version < compacted_) return post_error(watch, expired(*version, compacted_));
+  // With sendInitialEvents any state that is not older will do: the present one is.
+  if (options.send_initial_events.value_or(from_now)) {
+    for (const auto& [key, object] : rows.objects)
+      if (watch->filter.matches(*object)) post_event(watch, WatchEventType::added, object);
+  } else if (!from_now) {
+    watch->after = *version;
+    for (const Change& change : history_)
+      if (change.table == &rows) deliver(watch, change.revision, change.before, change.after);
+  }
+  if (!options.allow_bookmarks) return;
+  if (options.send_initial_events.value_or(false)) post_bookmark(watch, true);
+  bookmark_later(watch);
+}
+
+// An object of the kind that says the revision up to which the watcher knows all.
+void Store::post_bookmark(const std::shared_ptr<WatchState>& watch, bool ends_initial_events) {
+  std::shared_ptr<Object> mark = kinds_.make(*watch->kind);
+  mark->metadata.resourceVersion = std::to_string(revision_);
+  if (ends_initial_events)
+    mark->metadata.annotations.edit().emplace("k8s.io/initial-events-end", "true");
+  post_event(watch, WatchEventType::bookmark, std::move(mark));
+}
+
+void Store::bookmark_later(const std::shared_ptr<WatchState>& watch) {
+  watch->next_bookmark =
+      loop_.after(watch->lane, bookmark_interval, [this, weak = std::weak_ptr(watch)] {
+        const auto state = weak.lock();
+        if (state == nullptr || !state->open) return;
+        post_bookmark(state, false);
+        bookmark_later(state);
+      });
+}
+
+namespace {
+
+template <class Watches>
+void drop_closed(Watches& watches) {
+  std::erase_if(watches, [](const auto& watch) { return !watch->open; });
+}
+
+}  // namespace
+
+// In the order of their beginning: the watches of all pods, and among them those of the node that a
+// pod is on or was on.
+void Store::publish_beside_nodes(Table& rows, std::uint64_t revision, const ObjectPtr& before,
+                                 const ObjectPtr& after) {
+  std::vector<const std::shared_ptr<WatchState>*> of_nodes;
+  const std::string* last = nullptr;
+  for (const ObjectPtr* object : {&before, &after}) {
+    if (*object == nullptr) continue;
+    const std::string& node = static_cast<const Pod&>(**object).spec->nodeName;
+    const auto found = rows.node_watches.find(node);
+    if (found == rows.node_watches.end() || (last != nullptr && *last == node)) continue;
+    last = &node;
+    drop_closed(found->second);
+    for (const auto& watch : found->second) of_nodes.push_back(&watch);
+  }
+  const auto by_number = [](const auto* a, const auto* b) { return (*a)->number < (*b)->number; };
+  std::sort(of_nodes.begin(), of_nodes.end(), by_number);
+  auto next = of_nodes.begin();
+  for (const auto& watch : rows.watches) {
+    for (; next != of_nodes.end() && (**next)->number < watch->number; ++next)
+      deliver(**next, revision, before, after);
+    deliver(watch, revision, before, after);
+  }
+  for (; next != of_nodes.end(); ++next) deliver(**next, revision, before, after);
 }
 
 void Store::publish(Table& rows, std::uint64_t revision, const ObjectPtr& before,
-                    const ObjectPtr& after) {
-  std::erase_if(rows.watches, [](const auto& watch) { return !watch->open; });
-  for (const auto& watch : rows.watches) deliver(watch, revision, before, after);
+                    const ObjectPtr& after, const ObjectPtr& gone) {
+  const ObjectPtr& seen = gone != nullptr ? gone : before;
+  drop_closed(rows.watches);
+  if (!rows.node_watches.empty())
+    publish_beside_nodes(rows, revision, seen, after);
+  else
+    for (const auto& watch : rows.watches) deliver(watch, revision, seen, after);
   history_.push_back(Change{revision, &rows, before, after});
   while (history_.size() > options_.history) {
     compacted_ = history_.front().revision;
@@ -112,12 +183,11 @@ void Store::deliver(const std::shared_ptr<WatchState>& watch, std::uint64_t revi
   const bool was = before != nullptr && watch->filter.matches(*before);
   const bool is = after != nullptr && watch->filter.matches(*after);
   if (is)
-    return post_event(watch, was ? WatchEventType::modified : WatchEventType::added, revision,
-                      after);
-  if (was) post_event(watch, WatchEventType::removed, revision, with_version(before, revision));
+    return post_event(watch, was ? WatchEventType::modified : WatchEventType::added, after);
+  if (was) post_event(watch, WatchEventType::removed, with_version(before, revision));
 }
 
-void Store::post_event(const std::shared_ptr<WatchState>& watch, WatchEventType type, std::uint64_t,
+void Store::post_event(const std::shared_ptr<WatchState>& watch, WatchEventType type,
                        ObjectPtr object) {
   loop_.post(watch->lane, [watch, object = std::move(object), type] {
     if (!watch->open) return;
@@ -150,9 +220,13 @@ void Store::compact() {
 void Store::expire_watches(const KindInfo* kind) {
   for (const auto& [name, rows] : tables_) {
     if (kind != nullptr && rows.get() != &table(*kind)) continue;
-    for (const auto& watch : rows->watches)
+    std::vector<std::shared_ptr<WatchState>> all = std::exchange(rows->watches, {});
+    for (auto& [node, watches] : std::exchange(rows->node_watches, {}))
+      all.insert(all.end(), watches.begin(), watches.end());
+    std::sort(all.begin(), all.end(),
+              [](const auto& a, const auto& b) { return a->number < b->number; });
+    for (const auto& watch : all)
       if (watch->open) post_error(watch, expired(watch->after, revision_));
-    rows->watches.clear();
   }
 }
 
@@ -163,6 +237,8 @@ Result<ObjectFilter> ObjectFilter::parse(const KindInfo& kind, const api::Target
   TRY(out.labels_, LabelMatcher::parse(options.label_selector));
   TRY(out.fields_, FieldMatcher::parse(options.field_selector));
   for (const FieldRequirement& r : out.fields_.requirements()) {
+    if (r.field == "metadata.name" && !r.negated && (!kind.namespaced || !out.namespace_.empty()))
+      out.names_one_ = true;
     const auto& known = kind.strategy.fields;
     if (r.field == "metadata.name" || r.field == "metadata.namespace" ||
         std::find(known.begin(), known.end(), r.field) != known.end())
@@ -175,6 +251,12 @@ Result<ObjectFilter> ObjectFilter::parse(const KindInfo& kind, const api::Target
     return fail(Reason::bad_request, "field label not supported: " + r.field);
   }
   return out;
+}
+
+const std::string* ObjectFilter::node() const {
+  for (const FieldRequirement& r : fields_.requirements())
+    if (r.field == "spec.nodeName" && !r.negated) return &r.value;
+  return nullptr;
 }
 
 bool ObjectFilter::matches(const Object& object) const {

@@ -25,6 +25,18 @@ bool should_vanish(const Object& object) {
   return meta.deletionGracePeriodSeconds.value_or(0) == 0;
 }
 
+// What etcd takes at once.
+constexpr std::size_t stored_bytes_max = 1536 * 1024;
+
+// Only what came as text is measured: a small text cannot make a large object, but a patch can.
+Status check_size(const api::Request& request, const Object& object) {
+  const bool may_be_large =
+      request.body_bytes > stored_bytes_max / 2 ||
+      (request.body_bytes > 0 && request.verb == api::Verb::patch);
+  if (!may_be_large || to_text(object).size() <= stored_bytes_max) return {};
+  return fail(plain_error("etcdserver: request is too large"));
+}
+
 const Type& table_type(const KindInfo& kind) {
   return kind.type != nullptr ? kind.type() : GenericObject::type();
 }
@@ -86,6 +98,7 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
     }
     return fail(std::move(error));
   }
+  TRY_VOID(check_size(context.request, *object));
   api::Response response;
   response.code = 201;
   response.object = object;
@@ -117,10 +130,15 @@ Store::Answer Store::update(Context& context) {
             ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: " +
             object->metadata.uid + ", UID in object meta: " + old->metadata.uid));
   const std::string& version = object->metadata.resourceVersion;
-  if (context.kind.custom && (version.empty() || version == "0"))
+  if (context.kind.custom && (version.empty() || version == "0")) {
+    // Said of the resource: the storage refuses it, not the validation of the kind.
+    KindInfo resource;
+    resource.group = context.kind.group;
+    resource.kind = context.kind.plural;
     return fail(invalid_error(
-        context.kind, target.name,
+        resource, target.name,
         {invalid("metadata.resourceVersion", "0", "must be specified for an update")}));
+  }
   return replace(context, old, std::move(object));
 }
 
@@ -146,10 +164,18 @@ Result<Json> Store::patched(Context& context, const Object& old) const {
   return fail(Reason::unsupported_media_type, "415: Unsupported Media Type");
 }
 
+// What the patch makes of the object. Its author may have computed that already.
+Result<std::shared_ptr<Object>> Store::after_patch(Context& context, const ObjectPtr& old) const {
+  const api::Request& request = context.request;
+  if (request.patched != nullptr && request.patch_of == old && is_status(request))
+    return std::const_pointer_cast<Object>(request.patched);  // only read: with_new_status()
+  TRY(const Json json, patched(context, *old));
+  return decode_checked(context, json, old.get(), true);
+}
+
 Store::Answer Store::patch(Context& context) {
   TRY(const ObjectPtr old, existing(context));
-  TRY(const Json json, patched(context, *old));
-  TRY(std::shared_ptr<Object> object, decode_checked(context, json, old.get(), true));
+  TRY(std::shared_ptr<Object> object, after_patch(context, old));
   TRY_VOID(check_namespace(context, *object));
   const std::string& name = context.request.target.name;
   if (object->metadata.name.empty())
@@ -208,8 +234,10 @@ Store::Answer Store::replace(Context& context, const ObjectPtr& old,
                              std::shared_ptr<Object> object) {
   const KindInfo& kind = context.kind;
   const bool dry_run = context.request.dry_run;
-  if (is_status(context.request)) object = with_new_status(*old, *object);
-  if (kind.strategy.defaults != nullptr) kind.strategy.defaults(*object);
+  const bool status = is_status(context.request);
+  if (status) object = with_new_status(*old, *object);
+  const auto defaults = status ? kind.strategy.status_defaults : kind.strategy.defaults;
+  if (defaults != nullptr) defaults(*object);
   TRY_VOID(prepare(context, *object, *old));
   if (!object->metadata.ownerReferences.same_as(old->metadata.ownerReferences))
     warn_of_doubled_owners(context, *object);
@@ -230,6 +258,7 @@ Store::Answer Store::replace(Context& context, const ObjectPtr& old,
     response.object = old;
     return response;
   }
+  TRY_VOID(check_size(context.request, *object));
   if (!dry_run) {
     object->metadata.resourceVersion = std::to_string(revision_ + 1);
     commit(kind, old, object, context.actor);
@@ -243,7 +272,7 @@ void Store::commit(const KindInfo& kind, const ObjectPtr& before, const ObjectPt
   Table& rows = table(kind);
   ++revision_;
   DDPTWIN_ASSERT(after->metadata.resourceVersion == std::to_string(revision_));
-  rows.objects[key_of(after->metadata)] = after;
+  rows.objects.put(after);
   Record record;
   record.kind = before == nullptr ? RecordKind::object_added : RecordKind::object_modified;
   record.actor = actor;

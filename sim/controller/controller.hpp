@@ -101,6 +101,12 @@ class Cache {
                          std::string_view name) const = 0;
   // In the order of their keys. An empty namespace means all.
   virtual std::vector<ObjectPtr> list(const KindInfo& kind, std::string_view namespace_) const = 0;
+  // Those of the namespace that carry all these labels (at least one), in the order of their names.
+  virtual std::vector<ObjectPtr> select(const KindInfo& kind, std::string_view namespace_,
+                                        const StringMap& labels) const;
+  // The Services of the namespace whose selector these labels satisfy, in the order of their names.
+  virtual std::vector<ObjectPtr> services_selecting(std::string_view namespace_,
+                                                    const StringMap& labels) const;
   // The kinds it holds: those of watches() that the cluster knows.
   virtual std::vector<const KindInfo*> kinds() const = 0;
 
@@ -112,6 +118,14 @@ class Cache {
   std::vector<std::shared_ptr<const T>> list(std::string_view namespace_) const {
     std::vector<std::shared_ptr<const T>> found;
     for (const ObjectPtr& object : list(T::info(), namespace_)) found.push_back(as<T>(object));
+    return found;
+  }
+  template <class T>
+  std::vector<std::shared_ptr<const T>> select(std::string_view namespace_,
+                                               const StringMap& labels) const {
+    std::vector<std::shared_ptr<const T>> found;
+    for (const ObjectPtr& object : select(T::info(), namespace_, labels))
+      found.push_back(as<T>(object));
     return found;
   }
 };

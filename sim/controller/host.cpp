@@ -51,15 +51,23 @@ class ControllerHost::InformerCache final : public Cache {
   }
 
   std::vector<ObjectPtr> list(const KindInfo& kind, std::string_view namespace_) const override {
-    std::vector<ObjectPtr> found;
     const Source* source = of(kind);
-    if (source == nullptr) return found;
-    const auto& objects = source->informer->objects();
-    const std::string prefix = namespace_.empty() ? std::string() : std::string(namespace_) + "/";
-    for (auto at = objects.lower_bound(prefix);
-         at != objects.end() && at->first.starts_with(prefix); ++at)
-      found.push_back(at->second);
-    return found;
+    return source != nullptr ? source->informer->objects().of_namespace(namespace_)
+                             : std::vector<ObjectPtr>();
+  }
+
+  std::vector<ObjectPtr> select(const KindInfo& kind, std::string_view namespace_,
+                                const StringMap& labels) const override {
+    const Source* source = of(kind);
+    return source != nullptr ? source->informer->select(namespace_, labels)
+                             : std::vector<ObjectPtr>();
+  }
+
+  std::vector<ObjectPtr> services_selecting(std::string_view namespace_,
+                                            const StringMap& labels) const override {
+    const Source* source = of(Service::info());
+    return source != nullptr ? source->informer->selecting(namespace_, labels)
+                             : std::vector<ObjectPtr>();
   }
 
   std::vector<const KindInfo*> kinds() const override {
@@ -132,6 +140,7 @@ void ControllerHost::begin() {
 }
 
 void ControllerHost::crash() {
+  restart_.cancel();  // of a process that had ended by itself
   if (!running_) return;
   running_ = false;
   ++era_;
@@ -327,6 +336,10 @@ void ControllerHost::tell(const EventText& event, std::string_view suffix) {
 
 void ControllerHost::record(const Step& step) {
   if (step.rule == nullptr) return;
+  if (!trace_.wants(RecordKind::rule)) {
+    trace_.skip();
+    return;
+  }
   Record record;
   record.kind = RecordKind::rule;
   record.actor = controller_.name();

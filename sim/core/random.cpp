@@ -17,11 +17,11 @@ std::uint64_t Random::next() { return mix(state_ += 0x9e3779b97f4a7c15ULL); }
 
 std::uint64_t Random::below(std::uint64_t bound) {
   DDPTWIN_ASSERT(bound > 0);
-  // Draws under the threshold would make the low remainders likelier; they are drawn again.
-  const std::uint64_t threshold = (0 - bound) % bound;
   for (;;) {
     const std::uint64_t draw = next();
-    if (draw >= threshold) return draw % bound;
+    // Draws under the threshold would make the low remainders likelier; they are drawn again. It is
+    // below the bound, and nearly every draw is above.
+    if (draw >= bound || draw >= (0 - bound) % bound) return draw % bound;
   }
 }
 

@@ -13,12 +13,29 @@ std::string_view to_string(RecordKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
+void Trace::add_sink(Sink sink) {
+  listeners_.push_back({std::move(sink), ~0U});
+  wanted_ = ~0U;
+}
+
+void Trace::add_sink(Sink sink, std::initializer_list<RecordKind> kinds) {
+  Listener& added = listeners_.emplace_back(Listener{std::move(sink), 0});
+  for (const RecordKind kind : kinds) added.kinds |= bit(kind);
+  wanted_ |= added.kinds;
+}
+
+std::uint64_t Trace::skip() {
+  loop_.set_context(++last_);
+  return last_;
+}
+
 std::uint64_t Trace::write(Record record) {
-  record.id = ++last_;
+  record.id = last_ + 1;
   record.cause = loop_.context();
   record.time = loop_.now();
-  loop_.set_context(record.id);
-  for (const Sink& sink : sinks_) sink(record);
+  skip();
+  for (const Listener& listener : listeners_)
+    if ((listener.kinds & bit(record.kind)) != 0) listener.sink(record);
   return record.id;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -60,13 +61,26 @@ class Trace {
   // Numbers and times the record, names its cause from the loop's context, hands it to every sink
   // in their order, and makes it the cause of what follows in this callback.
   std::uint64_t write(Record record);
+  // Whether some sink reads records of that kind. Where none does, who would write one may call
+  // skip() instead and not make it: the numbers and causes of all others stay the same.
+  bool wants(RecordKind kind) const { return (wanted_ & bit(kind)) != 0; }
+  std::uint64_t skip();
   // Sinks are added before the run and stay. A sink may not write.
-  void add_sink(Sink sink) { sinks_.push_back(std::move(sink)); }
+  void add_sink(Sink sink);
+  // It hears of these kinds only.
+  void add_sink(Sink sink, std::initializer_list<RecordKind> kinds);
   std::uint64_t last() const { return last_; }
 
  private:
+  static std::uint32_t bit(RecordKind kind) { return 1U << static_cast<unsigned>(kind); }
+  struct Listener {
+    Sink sink;
+    std::uint32_t kinds;
+  };
+
   Loop& loop_;
-  std::vector<Sink> sinks_{};
+  std::vector<Listener> listeners_{};
+  std::uint32_t wanted_ = 0;
   std::uint64_t last_ = 0;
 };
 

@@ -5,72 +5,178 @@
 #include "core/result.hpp"
 
 namespace ddptwin {
+namespace {
+
+constexpr std::size_t children = 4;
+constexpr std::size_t cancelled_min = 64;  // fewer are not worth a sweep
+
+}  // namespace
 
 VirtualLoop::VirtualLoop(Random random, Time start, Order order)
     : random_(random), now_(start), order_(order) {}
 
 VirtualLoop::~VirtualLoop() {
   // What a callback owns may post or cancel while it dies; it must find the loop whole.
-  auto timers = std::move(timers_);
-  timers_.clear();
-  auto lanes = std::move(lanes_);
-  lanes_.clear();
+  for (std::uint32_t i = 0; i < slots_; ++i) {
+    slot(i).timer = 0;
+    slot(i).callback = nullptr;
+  }
+}
+
+std::uint32_t VirtualLoop::take_slot(Lane lane, Callback callback) {
+  if (free_ == none) {
+    DDPTWIN_ASSERT(slots_ < (1U << slot_bits));
+    blocks_.push_back(std::make_unique<Slot[]>(slots_a_block));
+    for (std::uint32_t i = slots_a_block; i-- > 0;) {
+      slot(slots_ + i).next = free_;
+      free_ = slots_ + i;
+    }
+    slots_ += slots_a_block;
+  }
+  const std::uint32_t index = free_;
+  Slot& taken = slot(index);
+  free_ = taken.next;
+  taken.callback = std::move(callback);
+  taken.context = context();
+  taken.lane = lane;
+  return index;
+}
+
+void VirtualLoop::free_slot(std::uint32_t index) {
+  // The callback may own what posts as it dies: it dies while the slot is still taken.
+  slot(index).callback = nullptr;
+  slot(index).next = free_;
+  free_ = index;
+}
+
+void VirtualLoop::append(Queue& queue, std::uint32_t index) {
+  slot(index).next = none;
+  if (queue.tail == none)
+    queue.head = index;
+  else
+    slot(queue.tail).next = index;
+  queue.tail = index;
+}
+
+std::uint32_t VirtualLoop::pop(Queue& queue) {
+  const std::uint32_t index = queue.head;
+  queue.head = slot(index).next;
+  if (queue.head == none) queue.tail = none;
+  return index;
 }
 
 void VirtualLoop::post(Lane lane, Callback callback) {
-  push_ready(lane, Work{std::move(callback), context()});
+  push_ready(take_slot(lane, std::move(callback)));
 }
 
 Timer VirtualLoop::at(Lane lane, Time time, Callback callback) {
-  const std::uint64_t id = ++last_timer_;
-  timers_.emplace(id, Waiting{std::max(time, now_), lane, std::move(callback), context()});
+  const std::uint32_t index = take_slot(lane, std::move(callback));
+  const std::uint64_t id = (++last_timer_ << slot_bits) | index;
+  slot(index).timer = id;
   due_.push_back(Due{std::max(time, now_), id});
-  std::push_heap(due_.begin(), due_.end());
+  sift_up(due_.size() - 1);
   return Timer(*this, id);
 }
 
-void VirtualLoop::cancel(std::uint64_t timer) { timers_.erase(timer); }
+VirtualLoop::Slot* VirtualLoop::waiting(std::uint64_t timer) const {
+  Slot& found = slot(static_cast<std::uint32_t>(timer & ((1U << slot_bits) - 1)));
+  return found.timer == timer ? &found : nullptr;
+}
 
-bool VirtualLoop::is_pending(std::uint64_t timer) const { return timers_.contains(timer); }
+bool VirtualLoop::is_pending(std::uint64_t timer) const { return waiting(timer) != nullptr; }
 
-void VirtualLoop::push_ready(Lane lane, Work work) {
-  const auto index = static_cast<std::uint32_t>(lane);
-  if (index >= lanes_.size()) lanes_.resize(index + 1);
-  if (order_ == Order::fifo)
-    ready_in_order_.push_back(index);
-  else if (lanes_[index].empty())
-    ready_lanes_.push_back(index);
-  lanes_[index].push_back(std::move(work));
+void VirtualLoop::cancel(std::uint64_t timer) {
+  Slot* found = waiting(timer);
+  if (found == nullptr) return;
+  found->timer = 0;
+  if (found->due) {
+    // Released, and not begun: its place in the lane stays, and nothing happens there.
+    found->callback = nullptr;
+    return;
+  }
+  ++cancelled_;
+  free_slot(static_cast<std::uint32_t>(timer & ((1U << slot_bits) - 1)));
+  // Timers that are far away and cancelled must not pile up.
+  if (cancelled_ < cancelled_min || cancelled_ < due_.size() / 2) return;
+  std::erase_if(due_, [this](const Due& due) { return waiting(due.id) == nullptr; });
+  cancelled_ = 0;
+  for (std::size_t i = due_.size() / children + 1; i-- > 0;) sift_down(i);
+}
+
+void VirtualLoop::sift_up(std::size_t at) {
+  const Due moved = due_[at];
+  while (at > 0) {
+    const std::size_t parent = (at - 1) / children;
+    if (!moved.before(due_[parent])) break;
+    due_[at] = due_[parent];
+    at = parent;
+  }
+  due_[at] = moved;
+}
+
+void VirtualLoop::sift_down(std::size_t at) {
+  if (at >= due_.size()) return;
+  const Due moved = due_[at];
+  for (;;) {
+    const std::size_t first = at * children + 1;
+    if (first >= due_.size()) break;
+    const std::size_t end = std::min(first + children, due_.size());
+    std::size_t least = first;
+    for (std::size_t i = first + 1; i < end; ++i)
+      if (due_[i].before(due_[least])) least = i;
+    if (!due_[least].before(moved)) break;
+    due_[at] = due_[least];
+    at = least;
+  }
+  due_[at] = moved;
+}
+
+void VirtualLoop::pop_due() {
+  due_.front() = due_.back();
+  due_.pop_back();
+  sift_down(0);
+}
+
+void VirtualLoop::push_ready(std::uint32_t index) {
   ++ready_count_;
+  if (order_ == Order::fifo) return append(ready_in_order_, index);
+  const auto lane = static_cast<std::uint32_t>(slot(index).lane);
+  if (lane >= lanes_.size()) lanes_.resize(std::max<std::size_t>(lane + 1, lanes_.size() * 2));
+  if (lanes_[lane].head == none) ready_lanes_.push_back(lane);
+  append(lanes_[lane], index);
+}
+
+// Precondition: something is ready.
+std::uint32_t VirtualLoop::next_ready() {
+  --ready_count_;
+  if (order_ == Order::fifo) return pop(ready_in_order_);
+  const auto choice = static_cast<std::size_t>(random_.below(ready_lanes_.size()));
+  Queue& lane = lanes_[ready_lanes_[choice]];
+  const std::uint32_t index = pop(lane);
+  if (lane.head == none) {
+    ready_lanes_[choice] = ready_lanes_.back();
+    ready_lanes_.pop_back();
+  }
+  return index;
 }
 
 bool VirtualLoop::run_ready() {
   if (ready_count_ == 0) return false;
-  std::uint32_t lane = 0;
-  if (order_ == Order::fifo) {
-    lane = ready_in_order_.front();
-    ready_in_order_.pop_front();
-  } else {
-    const auto choice = static_cast<std::size_t>(random_.below(ready_lanes_.size()));
-    lane = ready_lanes_[choice];
-    if (lanes_[lane].size() == 1) {
-      ready_lanes_[choice] = ready_lanes_.back();
-      ready_lanes_.pop_back();
-    }
-  }
-  Work work = std::move(lanes_[lane].front());
-  lanes_[lane].pop_front();
-  --ready_count_;
+  const std::uint32_t index = next_ready();
+  Slot& work = slot(index);
   ++steps_;
+  work.timer = 0;
+  work.due = false;
   set_context(work.context);
-  work.callback();
+  if (work.callback) work.callback();
+  free_slot(index);
   return true;
 }
 
 void VirtualLoop::drop_cancelled() {
-  while (!due_.empty() && !timers_.contains(due_.front().id)) {
-    std::pop_heap(due_.begin(), due_.end());
-    due_.pop_back();
+  while (!due_.empty() && waiting(due_.front().id) == nullptr) {
+    pop_due();
+    --cancelled_;
   }
 }
 
@@ -78,19 +184,18 @@ std::optional<Time> VirtualLoop::next_timer() const {
   std::optional<Time> next;
   // The heap's top may be cancelled; const forbids dropping it, so look for the earliest living
   // one.
-  if (!due_.empty() && timers_.contains(due_.front().id)) return due_.front().time;
+  if (!due_.empty() && waiting(due_.front().id) != nullptr) return due_.front().time;
   for (const Due& due : due_)
-    if (timers_.contains(due.id) && (!next || due.time < *next)) next = due.time;
+    if (waiting(due.id) != nullptr && (!next || due.time < *next)) next = due.time;
   return next;
 }
 
 void VirtualLoop::release_due() {
   for (drop_cancelled(); !due_.empty() && due_.front().time <= now_; drop_cancelled()) {
-    auto waiting = timers_.extract(due_.front().id);
-    std::pop_heap(due_.begin(), due_.end());
-    due_.pop_back();
-    push_ready(waiting.mapped().lane,
-               Work{std::move(waiting.mapped().callback), waiting.mapped().context});
+    const auto index = static_cast<std::uint32_t>(due_.front().id & ((1U << slot_bits) - 1));
+    pop_due();
+    slot(index).due = true;
+    push_ready(index);
   }
 }
 

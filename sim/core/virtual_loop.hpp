@@ -1,9 +1,8 @@
 // The loop whose time jumps to the next event and whose order between lanes comes from a seed.
 #pragma once
 
-#include <deque>
-#include <map>
-#include <unordered_map>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/loop.hpp"
@@ -41,42 +40,64 @@ class VirtualLoop final : public Loop {
   std::uint64_t steps() const { return steps_; }
 
  private:
-  struct Work {
-    Callback callback;
-    std::uint64_t context;
+  // Where a callback waits, ready or for its time. Slots stay where they are and are used again.
+  struct Slot {
+    Callback callback{};
+    std::uint64_t context = 0;
+    std::uint64_t timer = 0;  // the timer's id, until it begins; 0: no timer, or a cancelled one
+    bool due = false;         // a timer that is ready: it can still be cancelled
+    Lane lane{};
+    std::uint32_t next = none;  // in its queue, or of the free ones
   };
-  struct Waiting {
-    Time time;
-    Lane lane;
-    Callback callback;
-    std::uint64_t context;
+  struct Queue {
+    std::uint32_t head = none, tail = none;
   };
+  // The low bits of a timer's id are its slot, the others count: of two timers the one made first
+  // has the smaller id.
   struct Due {
     Time time;
     std::uint64_t id;
-    // Reversed: std::push_heap keeps the greatest on top and the earliest is wanted there.
-    bool operator<(const Due& other) const {
-      return time != other.time ? time > other.time : id > other.id;
+    bool before(const Due& other) const {
+      return time != other.time ? time < other.time : id < other.id;
     }
   };
+  static constexpr std::uint32_t none = 0xffffffff;
+  static constexpr unsigned slot_bits = 24;
+  static constexpr std::uint32_t slots_a_block = 256;
 
   void cancel(std::uint64_t timer) override;
   bool is_pending(std::uint64_t timer) const override;
-  void push_ready(Lane lane, Work work);
+  Slot& slot(std::uint32_t index) const {
+    return blocks_[index / slots_a_block][index % slots_a_block];
+  }
+  std::uint32_t take_slot(Lane lane, Callback callback);
+  void free_slot(std::uint32_t index);
+  Slot* waiting(std::uint64_t timer) const;
+  void append(Queue& queue, std::uint32_t index);
+  std::uint32_t pop(Queue& queue);
+  void push_ready(std::uint32_t index);
+  std::uint32_t next_ready();
   bool run_ready();
   void release_due();
   void drop_cancelled();
+  // due_ is a heap of four children a node: half as deep as one of two, and a node's children
+  // share a cache line.
+  void sift_up(std::size_t at);
+  void sift_down(std::size_t at);
+  void pop_due();
 
   Random random_;
   Time now_;
   Order order_;
-  std::vector<std::deque<Work>> lanes_;       // by lane number
-  std::vector<std::uint32_t> ready_lanes_;    // fair: lanes with work, each once
-  std::deque<std::uint32_t> ready_in_order_;  // fifo: one entry a callback
+  std::vector<std::unique_ptr<Slot[]>> blocks_{};
+  std::uint32_t slots_ = 0;
+  std::uint32_t free_ = none;
+  std::vector<Queue> lanes_{};                // fair: by lane number
+  std::vector<std::uint32_t> ready_lanes_{};  // fair: lanes with work, each once
+  Queue ready_in_order_{};                    // fifo
   std::uint64_t ready_count_ = 0;
-  // Looked up by id only, never walked: its order cannot be seen.
-  std::unordered_map<std::uint64_t, Waiting> timers_;
-  std::vector<Due> due_;  // a heap
+  std::vector<Due> due_{};     // those of cancelled timers too
+  std::size_t cancelled_ = 0;  // of due_
   std::uint64_t last_timer_ = 0;
   std::uint64_t steps_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -87,6 +88,42 @@ TEST(VirtualLoop, callbacks_own_what_cannot_be_copied) {
   loop.post(loop.new_lane(), [&got, owned = std::make_unique<int>(4)] { got = *owned; });
   loop.drain();
   EXPECT_EQ(got, 4);
+}
+
+// Against a list that is searched: many timers, most of them cancelled, slots used again.
+TEST(VirtualLoop, timers_come_by_time_and_then_in_the_order_of_their_making) {
+  VirtualLoop loop(Random(1), start, VirtualLoop::Order::fifo);
+  Random random(8);
+  const Lane lane = loop.new_lane();
+  std::vector<std::pair<Time, int>> wanted, ran;
+  std::vector<std::pair<int, Timer>> timers;
+  for (int i = 0; i < 5000; ++i) {
+    const Time due = start + Duration(static_cast<std::int64_t>(random.below(300)));
+    timers.emplace_back(i,
+                        loop.at(lane, due, [&ran, &loop, i] { ran.emplace_back(loop.now(), i); }));
+    wanted.emplace_back(due, i);
+    if (!random.chance(0.8)) continue;
+    const auto at = static_cast<std::ptrdiff_t>(random.below(timers.size()));
+    std::erase_if(wanted, [&](const auto& one) { return one.second == timers[at].first; });
+    timers.erase(timers.begin() + at);
+  }
+  std::sort(wanted.begin(), wanted.end());
+  EXPECT_EQ(loop.next_timer(), wanted.front().first);
+  loop.run_until(start + 1s);
+  EXPECT_EQ(ran, wanted);
+}
+
+TEST(Trace, records_that_nobody_wants_count_all_the_same) {
+  VirtualLoop loop(Random(1), start);
+  Trace trace(loop);
+  std::vector<std::uint64_t> ids;
+  trace.add_sink([&](const Record& record) { ids.push_back(record.id); }, {RecordKind::note});
+  EXPECT_TRUE(trace.wants(RecordKind::note));
+  EXPECT_FALSE(trace.wants(RecordKind::rule));
+  trace.write({.kind = RecordKind::rule});
+  EXPECT_EQ(trace.skip(), 2U);
+  trace.write({.text = "third"});
+  EXPECT_EQ(ids, std::vector<std::uint64_t>{3});
 }
 
 TEST(Trace, a_record_is_the_cause_of_what_its_callback_posts) {

@@ -38,6 +38,8 @@ struct Strategy {
   // What is wrong with a name; null: a DNS subdomain is asked (validation.hpp).
   std::vector<std::string> (*name_rule)(std::string_view name) = nullptr;
   void (*defaults)(Object&) = nullptr;
+  // The part of `defaults` that is about the status; a write of /status leaves all else as it is.
+  void (*status_defaults)(Object&) = nullptr;
   // On create and update: drop what the client may not set, keep what it may not change, bump
   // generation.
   void (*prepare_create)(Object&) = nullptr;

@@ -185,6 +185,7 @@ Strategy node_strategy() {
   static constexpr std::array<std::string_view, 1> fields{"spec.unschedulable"};
   Strategy s;
   s.defaults = &defaults_of<Node, &default_node>;
+  s.status_defaults = s.defaults;
   s.field = &node_field;
   s.fields = fields;
   return s;

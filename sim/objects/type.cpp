@@ -4,11 +4,28 @@
 
 namespace ddptwin {
 
-RawJson::RawJson(Json value) : value_(std::make_shared<const Json>(std::move(value))) {}
+struct RawJson::Part {
+  mutable std::function<Json()> make;  // empty once the value is there
+  mutable Json value;
+};
+
+RawJson::RawJson(Json value) : part_(std::make_shared<const Part>(Part{{}, std::move(value)})) {}
+
+RawJson RawJson::later(std::function<Json()> make) {
+  RawJson made;
+  made.part_ = std::make_shared<const Part>(Part{std::move(make), {}});
+  return made;
+}
+
+const Json* RawJson::get() const {
+  if (part_ == nullptr) return nullptr;
+  if (part_->make) part_->value = std::exchange(part_->make, nullptr)();
+  return &part_->value;
+}
 
 bool RawJson::operator==(const RawJson& other) const {
-  if (value_ == other.value_) return true;
-  return value_ && other.value_ && *value_ == *other.value_;
+  if (part_ == other.part_) return true;
+  return part_ && other.part_ && *get() == *other.get();
 }
 
 const FieldInfo* Type::find(std::string_view field) const {

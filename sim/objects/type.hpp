@@ -5,6 +5,7 @@
 
 #include <boost/json/fwd.hpp>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,11 +40,16 @@ class RawJson {
  public:
   RawJson() = default;
   explicit RawJson(Json value);
-  const Json* get() const { return value_.get(); }  // null: absent
+  // Made when somebody looks at it, for what is nearly always looked at by nobody. The same each
+  // time: `make` is called once at most.
+  static RawJson later(std::function<Json()> make);
+  const Json* get() const;  // null: absent
+  bool absent() const { return part_ == nullptr; }
   bool operator==(const RawJson& other) const;
 
  private:
-  std::shared_ptr<const Json> value_;
+  struct Part;
+  std::shared_ptr<const Part> part_;
 };
 
 // A part of a custom resource as its author wrote it, beside the value it was read into. The API
@@ -356,7 +362,7 @@ Type make() {
     return t;
   } else if constexpr (std::is_same_v<T, RawJson>) {
     Type t = base<T>(Shape::json);
-    t.empty = [](const void* p) { return static_cast<const RawJson*>(p)->get() == nullptr; };
+    t.empty = [](const void* p) { return static_cast<const RawJson*>(p)->absent(); };
     return t;
   } else if constexpr (IsVector<T>::value)
     return list<T>();

@@ -128,6 +128,31 @@ std::shared_ptr<Service> api_service() {
   return service;
 }
 
+// Compiled once a process and shared by its worlds, which only read it.
+template <bool keyed_lists, bool immutable_queue, bool managed_by>
+std::shared_ptr<const Schema> definition() {
+  static const std::shared_ptr<const Schema> compiled = [] {
+    const RawJson source = pytorchjob_schema({.keyed_lists = keyed_lists,
+                                              .immutable_queue = immutable_queue,
+                                              .managed_by = managed_by});
+    auto schema = Schema::compile(*source.get());
+    DDPTWIN_ASSERT(schema.has_value());  // our own text
+    return std::make_shared<const Schema>(std::move(*schema));
+  }();
+  return compiled;
+}
+
+std::shared_ptr<const Schema> definition_of(const controller::pytorchjob::Profile& profile) {
+  static constexpr std::array definitions{
+      &definition<false, false, false>, &definition<false, false, true>,
+      &definition<false, true, false>,  &definition<false, true, true>,
+      &definition<true, false, false>,  &definition<true, false, true>,
+      &definition<true, true, false>,   &definition<true, true, true>};
+  const std::size_t row = (profile.keyed_lists ? 4U : 0U) + (profile.immutable_queue ? 2U : 0U) +
+                          (profile.managed_by ? 1U : 0U);
+  return definitions[row]();
+}
+
 }  // namespace
 
 // Members end in the reverse order of their making: what calls ends before what is called.
@@ -235,12 +260,7 @@ void World::Parts::install_controller_manager() {
 
 void World::Parts::install_training_operator(const controller::pytorchjob::Profile& profile) {
   using namespace controller::pytorchjob;
-  const RawJson source = pytorchjob_schema({.keyed_lists = profile.keyed_lists,
-                                            .immutable_queue = profile.immutable_queue,
-                                            .managed_by = profile.managed_by});
-  auto schema = Schema::compile(*source.get());
-  DDPTWIN_ASSERT(schema.has_value());  // our own text
-  store.set_schema(PyTorchJob::info(), std::move(*schema));
+  store.set_schema(PyTorchJob::info(), definition_of(profile));
   store.add_admission(
       AdmissionPhase::validating,
       [profile](const AdmissionRequest& request) -> Result<std::vector<std::string>> {

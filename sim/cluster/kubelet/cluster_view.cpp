@@ -3,8 +3,8 @@
 namespace ddptwin::kubelet {
 namespace {
 
-std::string key(std::string_view namespace_, std::string_view name) {
-  return std::string(namespace_) + "/" + std::string(name);
+bool has_address(const Service& service) {
+  return !service.spec->clusterIP.empty() && service.spec->clusterIP != "None";
 }
 
 }  // namespace
@@ -20,6 +20,8 @@ ClusterView::ClusterView(Loop& loop, api::ApiClient& client, PodRuntime& runtime
     informer->add_handler([this](const ObjectPtr& before, const ObjectPtr& after) {
       tell(after ? *after : *before);
     });
+  services_->add_handler(
+      [this](const ObjectPtr& before, const ObjectPtr& after) { on_service(before, after); });
   runtime.listen([this, alive = std::weak_ptr<int>(alive_)](const RuntimeEvent& event) {
     if (alive.expired()) return;
     const auto sink = sinks_.find(event.pod_uid);
@@ -80,13 +82,22 @@ std::shared_ptr<const Secret> ClusterView::secret(std::string_view namespace_,
   return as<Secret>(secrets_->find(namespace_, name));
 }
 
+void ClusterView::on_service(const ObjectPtr& before, const ObjectPtr& after) {
+  const auto old = as<Service>(before), fresh = as<Service>(after);
+  if (old && has_address(*old)) {
+    const auto space = addressed_.find(old->metadata.namespace_);
+    space->second.erase(old->metadata.name);
+    if (space->second.empty()) addressed_.erase(space);
+  }
+  if (fresh && has_address(*fresh))
+    addressed_[fresh->metadata.namespace_].insert_or_assign(fresh->metadata.name, fresh);
+}
+
 std::vector<std::shared_ptr<const Service>> ClusterView::services(
     std::string_view namespace_) const {
   std::vector<std::shared_ptr<const Service>> found;
-  const auto& all = services_->objects();
-  const std::string prefix = key(namespace_, "");
-  for (auto at = all.lower_bound(prefix); at != all.end() && at->first.starts_with(prefix); ++at)
-    found.push_back(as<Service>(at->second));
+  if (const auto space = addressed_.find(namespace_); space != addressed_.end())
+    for (const auto& [name, service] : space->second) found.push_back(service);
   if (namespace_ != "default")
     if (auto master = as<Service>(services_->find("default", "kubernetes")))
       found.push_back(std::move(master));

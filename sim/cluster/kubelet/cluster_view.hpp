@@ -24,7 +24,8 @@ class ClusterView {
   std::shared_ptr<const ConfigMap> config_map(std::string_view namespace_,
                                               std::string_view name) const;
   std::shared_ptr<const Secret> secret(std::string_view namespace_, std::string_view name) const;
-  // Of that namespace, and default/kubernetes.
+  // Those with an address, which are what a pod's environment tells of: of that namespace, and
+  // default/kubernetes.
   std::vector<std::shared_ptr<const Service>> services(std::string_view namespace_) const;
 
   // Whether the first lists are all in.
@@ -39,11 +40,14 @@ class ClusterView {
 
  private:
   void tell(const Object& object);
+  void on_service(const ObjectPtr& before, const ObjectPtr& after);
   std::unique_ptr<api::Informer> watch(std::string_view kind);
 
   Loop& loop_;
   api::ApiClient& client_;
   std::unique_ptr<api::Informer> nodes_, services_, config_maps_, secrets_;
+  using Services = std::map<std::string, std::shared_ptr<const Service>>;  // by name
+  std::map<std::string, Services, std::less<>> addressed_{};               // by namespace
   std::map<std::uint64_t, Listener> listeners_{};
   std::uint64_t last_listener_ = 0;
   std::map<std::string, EventSink, std::less<>> sinks_{};

@@ -63,6 +63,10 @@ void NodeContext::notices(const Pod& pod, const Notices& notices) const {
 }
 
 void NodeContext::record(const Pod& pod, const std::string& container, std::string text) const {
+  if (!trace.wants(RecordKind::container)) {
+    trace.skip();
+    return;
+  }
   Record record;
   record.kind = RecordKind::container;
   record.actor = "kubelet";

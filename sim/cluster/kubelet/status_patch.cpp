@@ -52,12 +52,10 @@ void patch_list(const json::array& before, const json::array& after, std::string
 
 }  // namespace
 
-std::optional<RawJson> status_patch(const std::string& uid, const PodStatus& before,
-                                    const PodStatus& after) {
+Json status_patch(const std::string& uid, const PodStatus& before, const PodStatus& after) {
   const json::value old_json = to_json(before), new_json = to_json(after);
   const json::object& old_status = old_json.as_object();
   json::object patch = changed_members(old_status, new_json.as_object());
-  if (patch.empty()) return std::nullopt;
   for (const FieldInfo& field : PodStatus::type().fields) {
     if (field.options.merge_key.empty()) continue;
     const json::value* changed = patch.if_contains(field.name);
@@ -66,8 +64,7 @@ std::optional<RawJson> status_patch(const std::string& uid, const PodStatus& bef
     const json::array wanted = changed->as_array();
     patch_list(old->as_array(), wanted, field.name, field.options.merge_key, patch);
   }
-  return RawJson(json::value(
-      json::object{{"metadata", json::object{{"uid", uid}}}, {"status", std::move(patch)}}));
+  return json::object{{"metadata", json::object{{"uid", uid}}}, {"status", std::move(patch)}};
 }
 
 }  // namespace ddptwin::kubelet

@@ -8,6 +8,34 @@
 #include "objects/codec.hpp"
 
 namespace ddptwin::kubelet {
+namespace {
+
+void cut(std::optional<Time>& time) {
+  if (time) time = time->floor_seconds();
+}
+
+void cut(ContainerState& state) {
+  if (state.running) cut(state.running->startedAt);
+  if (!state.terminated) return;
+  cut(state.terminated->startedAt);
+  cut(state.terminated->finishedAt);
+}
+
+// The wire keeps whole seconds.
+void cut_to_seconds(PodStatus& status) {
+  cut(status.startTime);
+  for (PodCondition& condition : status.conditions) {
+    cut(condition.lastProbeTime);
+    cut(condition.lastTransitionTime);
+  }
+  for (auto* list : {&status.initContainerStatuses, &status.containerStatuses})
+    for (ContainerStatus& container : *list) {
+      cut(container.state);
+      cut(container.lastState);
+    }
+}
+
+}  // namespace
 
 StatusWriter::StatusWriter(Owner owner, std::shared_ptr<const Pod> pod,
                            std::function<bool()> may_run)
@@ -60,10 +88,20 @@ void StatusWriter::on_read(Result<api::Response> answer) {
     return end_pass(false);
   }
   if (!told_) return end_pass(false);
-  const PodStatus merged = merge_for_write(server->status, *told_, may_run_());
-  const std::optional<RawJson> change = status_patch(pod_->metadata.uid, server->status, merged);
-  if (!change) return let_go(*server);
-  call(api::patch(*server, api::PatchType::strategic, *change->get(), "status"),
+  auto patched = std::make_shared<Pod>(*server);
+  patched->status = merge_for_write(server->status, *told_, may_run_());
+  cut_to_seconds(patched->status);
+  if (equal(patched->status, server->status)) return let_go(*server);
+  api::Request request;
+  request.verb = api::Verb::patch;
+  request.target = {&Pod::info(), server->metadata.namespace_, server->metadata.name, "status"};
+  request.patch_type = api::PatchType::strategic;
+  request.body = RawJson::later([server, patched] {
+    return status_patch(server->metadata.uid, server->status, patched->status);
+  });
+  request.patch_of = server;
+  request.patched = patched;
+  call(std::move(request),
        [this](Result<api::Response> written) { on_written(std::move(written)); });
 }
 

@@ -178,7 +178,7 @@ std::optional<Refusal> refuse_neighbours(const PodInfo& pod, const NodeInfo& nod
     return Refusal{.reasons = {"node(s) didn't match pod affinity rules"}};
   if (has_unwanted_neighbours(*pod.pod, *node.node, view))
     return Refusal{.reasons = {"node(s) didn't match pod anti-affinity rules"}, .curable = true};
-  if (is_unwanted(*pod.pod, *node.node, view))
+  if (view.has_avoiding() && is_unwanted(*pod.pod, *node.node, view))
     return Refusal{.reasons = {"node(s) didn't satisfy existing pods anti-affinity rules"},
                    .curable = true};
   return std::nullopt;

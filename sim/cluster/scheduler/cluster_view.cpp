@@ -1,6 +1,7 @@
 #include "cluster/scheduler/cluster_view.hpp"
 
 #include "cluster/kubelet/resources.hpp"
+#include "cluster/scheduler/matching.hpp"
 
 namespace ddptwin::scheduler {
 namespace {
@@ -22,53 +23,140 @@ std::vector<HostPort> host_ports(const PodSpec& spec) {
   return ports;
 }
 
+// What scoring counts for a pod that requests nothing (upstream GetNonzeroRequests).
+constexpr std::int64_t cpu_default = 100, memory_default = 200LL * 1024 * 1024 * 1000;
+
+std::int64_t milli_or(const ResourceList& request, std::string_view name, std::int64_t otherwise) {
+  const auto found = request.find(name);
+  return found == request.end() || found->second.zero() ? otherwise : found->second.milli_value();
+}
+
+bool is_plain_spec(const PodSpec& spec) {
+  return spec.nodeSelector.empty() && !spec.affinity && spec.topologySpreadConstraints.empty();
+}
+
+// Amounts as text that two nodes share where they have the same; zero is as good as absent.
+void write_amounts(std::string& text, const ResourceList& amounts) {
+  for (const auto& [name, amount] : amounts) {
+    if (amount.zero()) continue;
+    const int128 nanos = amount.nanos();
+    text += name;
+    text.append(reinterpret_cast<const char*>(&nanos), sizeof nanos);
+  }
+  text += '\n';
+}
+
+std::string class_key(const NodeInfo& info) {
+  const Node& node = *info.node;
+  std::string text = node.spec.unschedulable ? "u" : "s";
+  for (const Taint& taint : node.spec.taints)
+    text += taint.key + '\n' + taint.value + '\n' + taint.effect + '\n';
+  text += '\n';
+  write_amounts(text, node.status.allocatable);
+  write_amounts(text, info.requested);
+  for (const std::int64_t used : {info.score_cpu, info.score_memory})
+    text.append(reinterpret_cast<const char*>(&used), sizeof used);
+  return text;
+}
+
 }  // namespace
 
 bool has_ended(const Pod& pod) {
   return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
 }
 
-PodInfo::PodInfo(PodPtr p)
-    : pod(std::move(p)),
-      request(kubelet::pod_requests(*pod->spec)),
-      ports(host_ports(*pod->spec)),
-      priority(pod->spec->priority.value_or(0)) {
-  for (const auto& [name, amount] : pod->spec->overhead) request[name] += amount;
+PodNeeds::PodNeeds(const PodSpec& spec)
+    : request(kubelet::pod_requests(spec)), ports(host_ports(spec)) {
+  for (const auto& [name, amount] : spec.overhead) request[name] += amount;
   request.insert_or_assign("pods", Quantity::of(1));
+  score_cpu = milli_or(request, "cpu", cpu_default);
+  score_memory = milli_or(request, "memory", memory_default);
+  avoids_others = !required_anti_affinity(spec).empty();
+  plain = is_plain_spec(spec) && ports.empty();
 }
 
+PodInfo::PodInfo(PodPtr p)
+    : pod(std::move(p)),
+      needs(std::make_shared<const PodNeeds>(*pod->spec)),
+      priority(pod->spec->priority.value_or(0)) {}
+
+PodInfo::PodInfo(PodPtr p, const PodInfo& known)
+    : pod(std::move(p)),
+      needs(pod->spec.same_as(known.pod->spec) ? known.needs
+                                               : std::make_shared<const PodNeeds>(*pod->spec)),
+      priority(pod->spec->priority.value_or(0)) {}
+
 void NodeInfo::add(const std::string& key, PodInfoPtr pod) {
-  for (const auto& [name, amount] : pod->request) requested[name] += amount;
+  for (const auto& [name, amount] : pod->needs->request) requested[name] += amount;
+  score_cpu += pod->needs->score_cpu;
+  score_memory += pod->needs->score_memory;
   pods.emplace(key, std::move(pod));
 }
 
 void NodeInfo::remove(const std::string& key) {
   const auto found = pods.find(key);
   if (found == pods.end()) return;
-  for (const auto& [name, amount] : found->second->request) requested[name] -= amount;
+  const PodNeeds& needs = *found->second->needs;
+  for (const auto& [name, amount] : needs.request) requested[name] -= amount;
+  score_cpu -= needs.score_cpu;
+  score_memory -= needs.score_memory;
   pods.erase(found);
+}
+
+void ClusterView::declassify(const std::string& name, NodeInfo& node) {
+  if (!node.node) return;
+  const auto found = classes_.find(node.alike);
+  if (found == classes_.end()) return;
+  found->second.erase(name);
+  if (found->second.empty()) classes_.erase(found);
+}
+
+void ClusterView::classify(const std::string& name, NodeInfo& node) {
+  if (!node.node) return;
+  node.alike = class_key(node);
+  classes_[node.alike].insert(name);
 }
 
 void ClusterView::put_node(std::shared_ptr<const Node> node) {
   const std::string name = node->metadata.name;
-  nodes_[name].node = std::move(node);
+  NodeInfo& info = nodes_[name];
+  declassify(name, info);
+  info.node = std::move(node);
+  classify(name, info);
 }
 
 void ClusterView::drop_node(const std::string& name) {
   const auto found = nodes_.find(name);
   if (found == nodes_.end()) return;
+  declassify(name, found->second);
   found->second.node = nullptr;
   if (found->second.pods.empty()) nodes_.erase(found);
 }
 
 void ClusterView::put_pod(const PodPtr& pod) {
   const std::string key = key_of(pod->metadata);
+  const std::string& node = pod->spec->nodeName;
+  PodInfoPtr known;
+  if (const auto at = node_of_.find(key); at != node_of_.end()) {
+    PodInfoPtr& placed = nodes_[at->second].pods[key];
+    known = placed;
+    if (at->second == node && !has_ended(*pod)) {
+      auto info = std::make_shared<const PodInfo>(pod, *known);
+      if (info->needs == known->needs || *info->needs == *known->needs) {
+        placed = std::move(info);
+        nominated_.erase(key);
+        return;
+      }
+    }
+  }
   drop_pod(key);
-  if (has_ended(*pod)) return;
-  if (!pod->spec->nodeName.empty())
-    try_add(pod->spec->nodeName, std::make_shared<const PodInfo>(pod));
-  else if (!pod->status.nominatedNodeName.empty())
-    nominate(std::make_shared<const PodInfo>(pod), pod->status.nominatedNodeName);
+  if (has_ended(*pod) || (node.empty() && pod->status.nominatedNodeName.empty())) return;
+  const auto info =
+      known ? std::make_shared<const PodInfo>(pod, *known) : std::make_shared<const PodInfo>(pod);
+  if (!node.empty())
+    try_add(node, info);
+  else
+    nominate(info, pod->status.nominatedNodeName);
 }
 
 void ClusterView::drop_pod(const std::string& key) {
@@ -115,24 +203,28 @@ const StringMap* ClusterView::namespace_labels(const std::string& name) const {
   return found != namespaces_.end() ? &found->second : nullptr;
 }
 
-bool ClusterView::empty() const {
-  for (const auto& [name, node] : nodes_)
-    if (node.node) return false;
-  return true;
-}
-
 void ClusterView::try_add(const std::string& node, const PodInfoPtr& pod) {
   const std::string key = key_of(pod->pod->metadata);
   node_of_.insert_or_assign(key, node);
-  nodes_[node].add(key, pod);
+  NodeInfo& info = nodes_[node];
+  declassify(node, info);
+  info.add(key, pod);
+  if (pod->needs->avoids_others) ++avoiding_;
+  classify(node, info);
 }
 
 void ClusterView::try_remove(const std::string& node, const std::string& key) {
   node_of_.erase(key);
   const auto found = nodes_.find(node);
   if (found == nodes_.end()) return;
-  found->second.remove(key);
-  if (!found->second.node && found->second.pods.empty()) nodes_.erase(found);
+  NodeInfo& info = found->second;
+  const auto placed = info.pods.find(key);
+  if (placed == info.pods.end()) return;
+  declassify(node, info);
+  if (placed->second->needs->avoids_others) --avoiding_;
+  info.remove(key);
+  classify(node, info);
+  if (!info.node && info.pods.empty()) nodes_.erase(found);
 }
 
 }  // namespace ddptwin::scheduler

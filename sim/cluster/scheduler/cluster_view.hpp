@@ -3,7 +3,9 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "objects/core_v1.hpp"
@@ -16,26 +18,45 @@ struct HostPort {
   std::string ip{};  // 0.0.0.0 where the pod names none
   std::string protocol{};
   std::int32_t port = 0;
+  bool operator==(const HostPort&) const = default;
+};
+
+// What a pod asks for by its specification.
+struct PodNeeds {
+  explicit PodNeeds(const PodSpec& spec);
+  ResourceList request;  // effective, with pods: 1
+  std::vector<HostPort> ports;
+  std::int64_t score_cpu = 0, score_memory = 0;  // thousandths, as scoring counts them
+  bool avoids_others = false;                    // required pod anti-affinity
+  // Which node it may go to depends on nothing but room, taints and being schedulable.
+  bool plain = false;
+  bool operator==(const PodNeeds&) const = default;
 };
 
 // A pod with what the filters ask of it, computed once.
 struct PodInfo {
   explicit PodInfo(PodPtr pod);
+  // The same pod in another state: what `known` says of an equal specification still holds.
+  PodInfo(PodPtr pod, const PodInfo& known);
   PodPtr pod;
-  ResourceList request;  // effective, with pods: 1
-  std::vector<HostPort> ports;
+  std::shared_ptr<const PodNeeds> needs;
   std::int32_t priority = 0;
 };
 using PodInfoPtr = std::shared_ptr<const PodInfo>;
 
 struct NodeInfo {
-  std::shared_ptr<const Node> node{};        // null: only pods name it
-  std::map<std::string, PodInfoPtr> pods{};  // by key; also those that are terminating
-  ResourceList requested{};                  // the sum over pods
+  std::shared_ptr<const Node> node{};            // null: only pods name it
+  std::map<std::string, PodInfoPtr> pods{};      // by key; also those that are terminating
+  ResourceList requested{};                      // the sum over pods
+  std::int64_t score_cpu = 0, score_memory = 0;  // likewise
+  std::string alike{};                           // of its NodeClass
 
   void add(const std::string& key, PodInfoPtr pod);
   void remove(const std::string& key);
 };
+
+// Nodes that cannot be told apart by a plain pod: the same room, taken and left, the same taints.
+using NodeClass = std::set<std::string>;  // names
 
 // Pods count from the moment they are placed until they have ended or are gone. A pod that has been
 // promised a node (status.nominatedNodeName) is kept apart: it counts there for pods of its own
@@ -57,15 +78,28 @@ class ClusterView {
   // Those promised the node, but for the pod itself.
   std::vector<PodInfoPtr> nominated_to(const std::string& node, const PodInfo& but) const;
   const StringMap* namespace_labels(const std::string& name) const;
-  bool empty() const;
+  bool empty() const { return classes_.empty(); }
+  // All nodes, in classes. Thousands of nodes are a handful of classes.
+  const std::map<std::string, NodeClass>& classes() const { return classes_; }
+  // Whether a plain pod need not look at other nodes' pods: nobody is promised a node, nobody
+  // avoids others.
+  bool is_plain() const { return nominated_.empty() && avoiding_ == 0; }
+  // Whether some placed pod has required anti-affinity.
+  bool has_avoiding() const { return avoiding_ > 0; }
 
   // For trying what would be: adds or takes away without the pod's own word for it.
   void try_add(const std::string& node, const PodInfoPtr& pod);
   void try_remove(const std::string& node, const std::string& key);
 
  private:
+  void classify(const std::string& name, NodeInfo& node);
+  void declassify(const std::string& name, NodeInfo& node);
+
   std::map<std::string, NodeInfo> nodes_{};
-  std::map<std::string, std::string> node_of_{};  // pod key to node
+  std::map<std::string, NodeClass> classes_{};
+  std::size_t avoiding_ = 0;  // placed pods that avoid others
+  // By pod key; looked up only, never walked.
+  std::unordered_map<std::string, std::string> node_of_{};
   std::map<std::string, std::pair<PodInfoPtr, std::string>> nominated_{};
   std::map<std::string, StringMap> namespaces_{};
 };

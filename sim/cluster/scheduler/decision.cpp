@@ -21,11 +21,35 @@ std::optional<Refusal> refusal_with_nominated(const PodInfo& pod, const NodeInfo
   return refusal_of(pod, node, view);
 }
 
+namespace {
+
+// For a plain pod one node of each class speaks for all of them. Nothing: none fits.
+std::string best_of_classes(const PodInfo& pod, const ClusterView& view) {
+  std::string best;
+  std::int64_t most = -1;
+  for (const auto& [key, names] : view.classes()) {
+    const std::string& first = *names.begin();
+    const NodeInfo& node = *view.find(first);
+    if (refusal_of(pod, node, view)) continue;
+    const std::int64_t points = score(pod, node);
+    if (points < most || (points == most && best < first)) continue;
+    most = points;
+    best = first;
+  }
+  return best;
+}
+
+}  // namespace
+
 Decision decide(const PodInfo& pod, const ClusterView& view) {
   Decision decision;
   const std::string& nominated = pod.pod->status.nominatedNodeName;
   if (const NodeInfo* node = view.find(nominated); node != nullptr)
     if (!refusal_with_nominated(pod, *node, view)) return {.node = nominated};
+  if (pod.needs->plain && view.is_plain()) {
+    decision.node = best_of_classes(pod, view);
+    if (!decision.node.empty()) return decision;
+  }
   std::int64_t best = -1;
   for (const NodeInfo* node : view.nodes()) {
     if (auto refusal = refusal_with_nominated(pod, *node, view)) {

@@ -15,7 +15,7 @@ struct NodeRefusal {
 
 struct Decision {
   std::string node{};                   // empty: none fits
-  std::vector<NodeRefusal> refusals{};  // in the order of the nodes' names
+  std::vector<NodeRefusal> refusals{};  // where none fits: of all, in the order of their names
 };
 
 // Of the nodes that fit the one of the highest score; of equal ones the first by name, where the

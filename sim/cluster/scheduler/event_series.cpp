@@ -21,7 +21,9 @@ void EventSeries::event(const Object& regarding, const Words& words, const Objec
                 std::string(words.reason), words.message};
   if (const auto found = known_.find(key); found != known_.end()) {
     Known& known = found->second;
+    by_age_.erase({known.last, &found->first});
     known.last = now;
+    by_age_.emplace(now, &found->first);
     if (++known.count != 2) return;
     boost::json::object series{{"count", known.count},
                                {"lastObservedTime", format_rfc3339_micro(now)}};
@@ -45,17 +47,20 @@ void EventSeries::event(const Object& regarding, const Words& words, const Objec
   made->reportingComponent = component;
   made->reportingInstance = component;
   if (related != nullptr) made->related = api::reference_to(*related);
-  known_.emplace(key, Known{made, now});
+  const auto added = known_.emplace(key, Known{made, now}).first;
+  by_age_.emplace(now, &added->first);
   client_.call(api::create(made), [](const Result<api::Response>&) {});
 }
 
+void EventSeries::forget_oldest() {
+  const auto oldest = known_.find(*by_age_.begin()->second);
+  by_age_.erase(by_age_.begin());
+  known_.erase(oldest);
+}
+
 void EventSeries::forget_old() {
-  const Time now = loop_.now();
-  std::erase_if(known_, [&](const auto& item) { return now - item.second.last > series_time; });
-  if (known_.size() < remembered_max) return;
-  known_.erase(std::min_element(known_.begin(), known_.end(), [](const auto& a, const auto& b) {
-    return a.second.last < b.second.last;
-  }));
+  while (!by_age_.empty() && loop_.now() - by_age_.begin()->first > series_time) forget_oldest();
+  if (known_.size() >= remembered_max) forget_oldest();
 }
 
 }  // namespace ddptwin::scheduler

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -31,16 +32,25 @@ class EventSeries {
 
  private:
   using Key = std::tuple<std::string, std::string, std::string, std::string>;
+  // When one came last, and which; of one instant in the order of the keys.
+  using Age = std::pair<Time, const Key*>;
+  struct Older {
+    bool operator()(const Age& a, const Age& b) const {
+      return a.first != b.first ? a.first < b.first : *a.second < *b.second;
+    }
+  };
   struct Known {
     std::shared_ptr<const Event> event;
     Time last{};
     int count = 1;
   };
+  void forget_oldest();
   void forget_old();
 
   Loop& loop_;
   api::ApiClient& client_;
   std::map<Key, Known> known_{};
+  std::set<Age, Older> by_age_{};
   Time last_name_{};
 };
 

@@ -56,8 +56,9 @@ std::optional<Refusal> refuse_unmatched(const PodInfo& pod, const NodeInfo& node
 }
 
 std::optional<Refusal> refuse_ports(const PodInfo& pod, const NodeInfo& node, const ClusterView&) {
+  if (pod.needs->ports.empty()) return std::nullopt;
   for (const auto& [key, other] : node.pods)
-    if (ports_conflict(pod.ports, other->ports))
+    if (ports_conflict(pod.needs->ports, other->needs->ports))
       return curable("node(s) didn't have free ports for the requested pod ports");
   return std::nullopt;
 }
@@ -65,7 +66,7 @@ std::optional<Refusal> refuse_ports(const PodInfo& pod, const NodeInfo& node, co
 // Every resource that is short is named; "pods" first, then by name.
 std::optional<Refusal> refuse_unfit(const PodInfo& pod, const NodeInfo& node, const ClusterView&) {
   Refusal refusal{.curable = true};
-  for (const auto& [name, wanted] : pod.request) {
+  for (const auto& [name, wanted] : pod.needs->request) {
     if (wanted.zero()) continue;
     const auto has = node.node->status.allocatable.find(name);
     const Quantity allocatable =
@@ -82,7 +83,7 @@ std::optional<Refusal> refuse_unfit(const PodInfo& pod, const NodeInfo& node, co
 }
 
 bool fits_when_empty(const PodInfo& pod, const Node& node) {
-  return std::all_of(pod.request.begin(), pod.request.end(), [&](const auto& wanted) {
+  return std::all_of(pod.needs->request.begin(), pod.needs->request.end(), [&](const auto& wanted) {
     const auto has = node.status.allocatable.find(wanted.first);
     return wanted.second.zero() ||
            (has != node.status.allocatable.end() && wanted.second <= has->second);
@@ -115,7 +116,7 @@ bool taints_may_help(const PodInfo& pod, const ClusterEvent& event, const Cluste
 bool ports_may_help(const PodInfo& pod, const ClusterEvent& event, const ClusterView&) {
   if (event.kind == Kind::node_added) return true;
   return event.kind == Kind::pod_freed &&
-         ports_conflict(pod.ports, PodInfo(event.pod_before).ports);
+         ports_conflict(pod.needs->ports, PodNeeds(*event.pod_before->spec).ports);
 }
 
 constexpr std::array table{

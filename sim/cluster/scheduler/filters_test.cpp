@@ -1,9 +1,12 @@
 #include "cluster/scheduler/filters.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "cluster/scheduler/preemption.hpp"
+#include "cluster/scheduler/score.hpp"
 #include "cluster/scheduler/test_shapes.hpp"
+#include "core/random.hpp"
 
 namespace ddptwin::scheduler {
 namespace {
@@ -61,7 +64,7 @@ TEST(SchedulerFilters, the_request_is_that_of_the_whole_pod) {
     };
     spec.overhead = amounts({{"cpu", "250m"}});
   });
-  EXPECT_EQ(PodInfo(shaped).request.at("cpu").str(), "3750m");
+  EXPECT_EQ(PodInfo(shaped).needs->request.at("cpu").str(), "3750m");
 }
 
 TEST(SchedulerFilters, taints_and_cordons) {
@@ -255,6 +258,37 @@ TEST(SchedulerDecision, takes_the_emptier_node_and_the_first_of_equals) {
                  .preference = {.matchExpressions = {{"kubernetes.io/hostname", "In", {"a"}}}}}}}};
   });
   EXPECT_EQ(decide(PodInfo(preferring), view).node, "a");
+}
+
+// A node of each class speaks for all: the same choice as looking at every node.
+TEST(SchedulerDecision, classes_of_nodes_choose_as_a_look_at_all_does) {
+  Random random(12);
+  for (int round = 0; round < 50; ++round) {
+    ClusterView view;
+    for (int i = 0; i < 12; ++i) {
+      const auto made = node(fmt::format("n{}", random.below(100)),
+                             {{"cpu", std::to_string(2 + random.below(3))}});
+      made->spec.unschedulable = random.chance(0.1);
+      view.put_node(made);
+    }
+    for (int i = 0; i < 40; ++i) {
+      const PodInfo asking(pod(fmt::format("p{}", i), {{"cpu", std::to_string(random.below(2))}}));
+      ASSERT_TRUE(asking.needs->plain && view.is_plain());
+      std::string best;
+      std::int64_t most = -1;
+      for (const NodeInfo* one : view.nodes())
+        if (!refusal_of(asking, *one, view) && score(asking, *one) > most) {
+          most = score(asking, *one);
+          best = one->node->metadata.name;
+        }
+      ASSERT_EQ(decide(asking, view).node, best);
+      if (best.empty() || random.chance(0.3)) {
+        if (i > 0) view.drop_pod(fmt::format("default/p{}", random.below(40)));
+      } else {
+        view.try_add(best, std::make_shared<const PodInfo>(asking));
+      }
+    }
+  }
 }
 
 struct PreemptionTest : testing::Test {

@@ -15,63 +15,70 @@ bool asks_the_same(const Pod& before, const Pod& after) {
 
 }  // namespace
 
+void SchedulingQueue::set_state(Entries::iterator at, State state) {
+  Entry& entry = at->second;
+  if (entry.state == State::ready) ready_.erase(turn_of(entry));
+  if (entry.state == State::waiting) waiting_.erase(at->first);
+  entry.state = state;
+  if (state == State::ready) ready_.emplace(turn_of(entry), at);
+  if (state == State::waiting) waiting_.emplace(at->first, at);
+}
+
 void SchedulingQueue::put(const PodPtr& pod, const ClusterView& view) {
-  auto info = std::make_shared<const PodInfo>(pod);
   const auto [found, is_new] = entries_.try_emplace(key_of(pod->metadata));
   Entry& entry = found->second;
   if (is_new) {
-    entry.pod = std::move(info);
+    entry.pod = std::make_shared<const PodInfo>(pod);
     entry.since = ++last_;
-    return;
+    return set_state(found, State::ready);
   }
   const ClusterEvent event{
       .kind = ClusterEvent::Kind::itself_changed, .pod_before = entry.pod->pod, .pod_after = pod};
-  entry.pod = std::move(info);
-  if (entry.state == State::waiting && !asks_the_same(*event.pod_before, *pod) &&
-      may_help(entry, event, view))
-    entry.state = State::ready;
+  // Its turn goes by its priority: it is taken out before that may change.
+  const State state = entry.state;
+  set_state(found, State::taken);
+  entry.pod = std::make_shared<const PodInfo>(pod, *entry.pod);
+  const bool woken = state == State::waiting && !asks_the_same(*event.pod_before, *pod) &&
+                     may_help(entry, event, view);
+  set_state(found, woken ? State::ready : state);
+}
+
+void SchedulingQueue::drop(const std::string& key) {
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return;
+  set_state(found, State::taken);
+  entries_.erase(found);
 }
 
 std::optional<SchedulingQueue::Taken> SchedulingQueue::take() {
-  auto best = entries_.end();
-  for (auto at = entries_.begin(); at != entries_.end(); ++at) {
-    if (at->second.state != State::ready) continue;
-    if (best == entries_.end() ||
-        std::pair(-std::int64_t{at->second.pod->priority}, at->second.since) <
-            std::pair(-std::int64_t{best->second.pod->priority}, best->second.since))
-      best = at;
-  }
-  if (best == entries_.end()) return std::nullopt;
-  best->second.state = State::taken;
+  if (ready_.empty()) return std::nullopt;
+  const Entries::iterator best = ready_.begin()->second;
+  set_state(best, State::taken);
   return Taken{best->first, best->second.pod, ++best->second.attempts};
 }
 
 void SchedulingQueue::wait(const std::string& key, std::set<std::string_view> refused_by) {
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;
-  found->second.state = State::waiting;
+  set_state(found, State::waiting);
   found->second.since = ++last_;
   found->second.refused_by = std::move(refused_by);
 }
 
 void SchedulingQueue::wake(const std::string& key) {
-  const auto found = entries_.find(key);
-  if (found != entries_.end()) found->second.state = State::ready;
+  if (const auto found = entries_.find(key); found != entries_.end())
+    set_state(found, State::ready);
 }
 
 void SchedulingQueue::wake_all() {
-  for (auto& [key, entry] : entries_)
-    if (entry.state == State::waiting) entry.state = State::ready;
+  while (!waiting_.empty()) set_state(waiting_.begin()->second, State::ready);
 }
 
 void SchedulingQueue::happened(const ClusterEvent& event, const ClusterView& view) {
-  for (auto& [key, entry] : entries_)
-    if (entry.state == State::waiting && may_help(entry, event, view)) entry.state = State::ready;
-}
-
-bool SchedulingQueue::has_ready() const {
-  return std::any_of(entries_.begin(), entries_.end(),
-                     [](const auto& item) { return item.second.state == State::ready; });
+  std::vector<Entries::iterator> woken;
+  for (const auto& [key, at] : waiting_)
+    if (may_help(at->second, event, view)) woken.push_back(at);
+  for (const Entries::iterator at : woken) set_state(at, State::ready);
 }
 
 bool SchedulingQueue::may_help(const Entry& entry, const ClusterEvent& event,

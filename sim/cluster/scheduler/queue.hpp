@@ -20,7 +20,7 @@ class SchedulingQueue {
  public:
   // New, or known and changed. A change wakes it only where a filter that refused it thinks so.
   void put(const PodPtr& pod, const ClusterView& view);
-  void drop(const std::string& key) { entries_.erase(key); }
+  void drop(const std::string& key);
 
   struct Taken {
     std::string key;
@@ -38,7 +38,7 @@ class SchedulingQueue {
   void happened(const ClusterEvent& event, const ClusterView& view);
 
   bool contains(const std::string& key) const { return entries_.contains(key); }
-  bool has_ready() const;
+  bool has_ready() const { return !ready_.empty(); }
 
  private:
   enum class State : std::uint8_t { ready, taken, waiting };
@@ -49,9 +49,18 @@ class SchedulingQueue {
     int attempts = 0;
     std::set<std::string_view> refused_by{};
   };
+  using Entries = std::map<std::string, Entry>;
+  // The greater priority first, then what is older.
+  using Turn = std::pair<std::int64_t, std::uint64_t>;
+  static Turn turn_of(const Entry& entry) {
+    return {-std::int64_t{entry.pod->priority}, entry.since};
+  }
   static bool may_help(const Entry& entry, const ClusterEvent& event, const ClusterView& view);
+  void set_state(Entries::iterator at, State state);
 
-  std::map<std::string, Entry> entries_{};
+  Entries entries_{};
+  std::map<Turn, Entries::iterator> ready_{};
+  std::map<std::string_view, Entries::iterator> waiting_{};  // by the key of the entry
   std::uint64_t last_ = 0;
 };
 

@@ -10,33 +10,19 @@ namespace {
 
 constexpr std::int64_t points_max = 100;
 
-// What a pod counts for in scoring that requests nothing.
-struct Resource {
-  std::string_view name;
-  std::int64_t milli_default;
-};
-constexpr std::array resources{Resource{"cpu", 100},
-                               Resource{"memory", 200LL * 1024 * 1024 * 1000}};
-
-std::int64_t milli_of(const PodInfo& pod, const Resource& resource) {
-  const auto found = pod.request.find(resource.name);
-  return found == pod.request.end() || found->second.zero() ? resource.milli_default
-                                                            : found->second.milli_value();
+std::int64_t points_for_room(const Node& node, std::string_view resource, std::int64_t used) {
+  const auto has = node.status.allocatable.find(resource);
+  if (has == node.status.allocatable.end() || has->second.zero()) return 0;
+  const std::int64_t allocatable = has->second.milli_value();
+  if (used >= allocatable) return 0;
+  return static_cast<std::int64_t>(static_cast<int128>(allocatable - used) * points_max /
+                                   allocatable);
 }
 
 std::int64_t least_allocated(const PodInfo& pod, const NodeInfo& node) {
-  std::int64_t sum = 0;
-  for (const Resource& resource : resources) {
-    const auto has = node.node->status.allocatable.find(resource.name);
-    if (has == node.node->status.allocatable.end() || has->second.zero()) continue;
-    const std::int64_t allocatable = has->second.milli_value();
-    std::int64_t used = milli_of(pod, resource);
-    for (const auto& [key, other] : node.pods) used += milli_of(*other, resource);
-    if (used < allocatable)
-      sum += static_cast<std::int64_t>(static_cast<int128>(allocatable - used) * points_max /
-                                       allocatable);
-  }
-  return sum / std::ssize(resources);
+  return (points_for_room(*node.node, "cpu", node.score_cpu + pod.needs->score_cpu) +
+          points_for_room(*node.node, "memory", node.score_memory + pod.needs->score_memory)) /
+         2;
 }
 
 std::int64_t preferred_affinity(const PodInfo& pod, const NodeInfo& node) {

@@ -1,10 +1,10 @@
 #include "controller/endpoints/membership.hpp"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "objects/codec.hpp"
-#include "objects/selector.hpp"
 
 namespace ddptwin::controller::endpoints {
 namespace {
@@ -26,11 +26,6 @@ bool is_relevant(const Change& change) {
          *before->metadata.labels != *after->metadata.labels || named(*before) != named(*after);
 }
 
-bool selects(const Service& service, const Object* pod) {
-  return pod != nullptr &&
-         LabelMatcher::from(service.spec->selector).matches(*pod->metadata.labels);
-}
-
 }  // namespace
 
 bool is_selecting(const Service& service) {
@@ -40,9 +35,7 @@ bool is_selecting(const Service& service) {
 bool is_headless(const Service& service) { return service.spec->clusterIP == "None"; }
 
 std::vector<PodPtr> selected_pods(const Service& service, const Cache& cache) {
-  std::vector<PodPtr> pods = cache.list<Pod>(service.metadata.namespace_);
-  std::erase_if(pods, [&](const PodPtr& pod) { return !selects(service, pod.get()); });
-  return pods;
+  return cache.select<Pod>(service.metadata.namespace_, service.spec->selector);
 }
 
 bool is_member(const Pod& pod, Terminating terminating) {
@@ -99,10 +92,22 @@ StringMap endpoint_labels(const Service& service, std::string_view managed_by_ke
 std::vector<Reaction::Wake> services_of(const Change& pod_change, const Cache& cache) {
   std::vector<Reaction::Wake> wake;
   if (!is_relevant(pod_change)) return wake;
-  const auto services = cache.list<Service>(pod_change.object().metadata.namespace_);
-  for (const ServicePtr& service : services)
-    if (is_selecting(*service) &&
-        (selects(*service, pod_change.before.get()) || selects(*service, pod_change.after.get())))
+  // By name, as all Services of the namespace come; a change of labels may concern two sets.
+  std::map<std::string_view, ObjectPtr> services;
+  const auto add = [&](const StringMap& labels) {
+    for (ObjectPtr& service :
+         cache.services_selecting(pod_change.object().metadata.namespace_, labels)) {
+      const std::string_view name = service->metadata.name;
+      services.emplace(name, std::move(service));
+    }
+  };
+  if (pod_change.before) add(*pod_change.before->metadata.labels);
+  if (pod_change.after &&
+      (!pod_change.before ||
+       *pod_change.before->metadata.labels != *pod_change.after->metadata.labels))
+    add(*pod_change.after->metadata.labels);
+  for (const auto& [name, service] : services)
+    if (is_selecting(static_cast<const Service&>(*service)))
       wake.push_back({key_of(service->metadata), {}});
   return wake;
 }

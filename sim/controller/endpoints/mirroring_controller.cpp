@@ -93,11 +93,10 @@ SliceShape shape_of(const Endpoints& endpoints) {
 }
 
 std::vector<SlicePtr> mirrors_of(const KeyParts& key, const Cache& cache) {
-  std::vector<SlicePtr> slices = cache.list<EndpointSlice>(key.namespace_);
-  std::erase_if(slices, [&](const SlicePtr& slice) {
-    const std::string* name = slice->metadata.label(service_name_label);
-    return !is_ours(*slice) || name == nullptr || *name != key.name ||
-           slice->metadata.deletionTimestamp;
+  std::vector<SlicePtr> slices = cache.select<EndpointSlice>(
+      key.namespace_, {{std::string(service_name_label), key.name}});
+  std::erase_if(slices, [](const SlicePtr& slice) {
+    return !is_ours(*slice) || slice->metadata.deletionTimestamp;
   });
   return slices;
 }

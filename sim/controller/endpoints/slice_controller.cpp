@@ -86,11 +86,10 @@ std::vector<SliceGroup> groups_of(const Service& service, const Cache& cache,
 }
 
 std::vector<SlicePtr> slices_of(const Service& service, const Cache& cache) {
-  std::vector<SlicePtr> slices = cache.list<EndpointSlice>(service.metadata.namespace_);
-  std::erase_if(slices, [&](const SlicePtr& slice) {
-    const std::string* name = slice->metadata.label(service_name_label);
-    return !is_ours(*slice) || name == nullptr || *name != service.metadata.name ||
-           slice->metadata.deletionTimestamp;
+  std::vector<SlicePtr> slices = cache.select<EndpointSlice>(
+      service.metadata.namespace_, {{std::string(service_name_label), service.metadata.name}});
+  std::erase_if(slices, [](const SlicePtr& slice) {
+    return !is_ours(*slice) || slice->metadata.deletionTimestamp;
   });
   return slices;
 }

@@ -78,16 +78,6 @@ Reaction dependent_changed(const Change& change, const Cache& cache, Expectation
   return reaction;
 }
 
-bool has_label(const ObjectMeta& metadata, std::string_view name, std::string_view value) {
-  const std::string* found = metadata.label(name);
-  return found != nullptr && *found == value;
-}
-
-bool is_labelled_for(const ObjectMeta& metadata, const std::string& job) {
-  return has_label(metadata, label::operator_name, controller_name) &&
-         has_label(metadata, label::job_name, job);
-}
-
 bool is_worker_first(TypeOrder order, Random& random) {
   return order == TypeOrder::worker_first || (order == TypeOrder::random && random.chance(0.5));
 }
@@ -137,14 +127,14 @@ Plan PyTorchJobController::plan(const Key& key, const Observed& seen, Time now) 
   View view;
   view.job = seen.cache.find<PyTorchJob>(parts.namespace_, parts.name);
   if (!view.job) return pytorchjob::plan(view, settings_, now);
-  for (auto& pod : seen.cache.list<Pod>(parts.namespace_)) {
+  const StringMap labels{{std::string(label::operator_name), std::string(controller_name)},
+                         {std::string(label::job_name), parts.name}};
+  for (auto& pod : seen.cache.select<Pod>(parts.namespace_, labels)) {
     const OwnerReference* owner = pod->metadata.controller();
-    if (owner != nullptr && owner->uid == view.job->metadata.uid &&
-        is_labelled_for(pod->metadata, parts.name))
+    if (owner != nullptr && owner->uid == view.job->metadata.uid)
       view.pods.push_back(std::move(pod));
   }
-  for (auto& service : seen.cache.list<Service>(parts.namespace_))
-    if (is_labelled_for(service->metadata, parts.name)) view.services.push_back(std::move(service));
+  view.services = seen.cache.select<Service>(parts.namespace_, labels);
   view.autoscaler = seen.cache.find<HorizontalPodAutoscaler>(parts.namespace_, parts.name);
   for (const KindInfo* kind : seen.cache.kinds())
     if (is_pod_group(*kind)) view.pod_group_kind = kind;

@@ -1,0 +1,51 @@
+// Objects by what they carry or ask for, so that a controller need not look at all of a kind.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "objects/object_map.hpp"
+
+namespace ddptwin::api {
+
+// Objects by namespace and the values of some labels. Looked up by value only, never walked.
+class LabelIndex {
+ public:
+  using Labels = const StringMap& (*)(const Object&);
+
+  // `labels` says which of the object's maps is meant; its labels, unless something else is given.
+  explicit LabelIndex(std::vector<std::string> keys, Labels labels = &labels_of);
+
+  void put(const ObjectPtr& object);
+  void drop(const Object& object);
+  // Those that carry these values for the index's keys, by name.
+  std::vector<ObjectPtr> find(std::string_view namespace_, const StringMap& labels) const;
+  const std::vector<std::string>& keys() const { return keys_; }
+
+ private:
+  static const StringMap& labels_of(const Object& object) { return *object.metadata.labels; }
+  // Whether all keys are there; their values then are in `text`.
+  bool project(std::string_view namespace_, const StringMap& labels, std::string& text) const;
+
+  std::vector<std::string> keys_;
+  Labels labels_;
+  std::unordered_map<std::string, std::vector<ObjectPtr>> objects_{};
+};
+
+// Services by their selectors. Those that ask for the same keys share a table by the values.
+class SelectorIndex {
+ public:
+  void put(const ObjectPtr& object);
+  void drop(const Object& object);
+  // The Services of that namespace that select an object with these labels, by name.
+  std::vector<ObjectPtr> selecting(std::string_view namespace_, const StringMap& labels) const;
+
+ private:
+  LabelIndex* table_of(const StringMap& selector);
+
+  std::vector<LabelIndex> by_keys_{};
+};
+
+}  // namespace ddptwin::api

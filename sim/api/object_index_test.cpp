@@ -1,0 +1,66 @@
+#include "api/object_index.hpp"
+
+#include <gtest/gtest.h>
+
+#include "objects/core_v1.hpp"
+
+namespace ddptwin::api {
+namespace {
+
+ObjectPtr pod(std::string name, StringMap labels) {
+  auto made = std::make_shared<Pod>();
+  made->metadata.namespace_ = "default";
+  made->metadata.name = std::move(name);
+  made->metadata.labels = std::move(labels);
+  return made;
+}
+
+ObjectPtr service(std::string name, StringMap selector) {
+  auto made = std::make_shared<Service>();
+  made->metadata.namespace_ = "default";
+  made->metadata.name = std::move(name);
+  made->spec.edit().selector = std::move(selector);
+  return made;
+}
+
+std::string names(const std::vector<ObjectPtr>& objects) {
+  std::string text;
+  for (const ObjectPtr& object : objects) text += object->metadata.name;
+  return text;
+}
+
+TEST(LabelIndex, finds_those_that_carry_all_values_by_name) {
+  LabelIndex index({"app", "role"});
+  for (const char* name : {"b", "a"}) index.put(pod(name, {{"app", "x"}, {"role", "r"}}));
+  index.put(pod("c", {{"app", "x"}, {"role", "other"}}));
+  index.put(pod("d", {{"app", "x"}}));
+  EXPECT_EQ(names(index.find("default", {{"app", "x"}, {"role", "r"}, {"more", "m"}})), "ab");
+  EXPECT_EQ(names(index.find("elsewhere", {{"app", "x"}, {"role", "r"}})), "");
+  EXPECT_EQ(names(index.find("default", {{"app", "x"}})), "");
+}
+
+TEST(LabelIndex, forgets_what_is_dropped_and_keeps_the_last_of_a_name) {
+  LabelIndex index({"app"});
+  const ObjectPtr old = pod("a", {{"app", "x"}}), fresh = pod("a", {{"app", "x"}});
+  index.put(old);
+  index.put(fresh);
+  EXPECT_EQ(index.find("default", {{"app", "x"}}), std::vector{fresh});
+  index.drop(*fresh);
+  EXPECT_TRUE(index.find("default", {{"app", "x"}}).empty());
+}
+
+TEST(SelectorIndex, finds_services_whose_whole_selector_the_labels_satisfy) {
+  SelectorIndex index;
+  index.put(service("c", {{"app", "x"}, {"role", "r"}}));
+  index.put(service("a", {{"app", "x"}}));
+  index.put(service("b", {{"role", "r"}}));
+  index.put(service("none", {}));
+  EXPECT_EQ(names(index.selecting("default", {{"app", "x"}, {"role", "r"}})), "abc");
+  EXPECT_EQ(names(index.selecting("default", {{"app", "x"}})), "a");
+  EXPECT_EQ(names(index.selecting("default", {{"app", "y"}})), "");
+  index.drop(*service("a", {{"app", "x"}}));
+  EXPECT_EQ(names(index.selecting("default", {{"app", "x"}})), "");
+}
+
+}  // namespace
+}  // namespace ddptwin::api

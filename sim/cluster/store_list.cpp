@@ -1,0 +1,106 @@
+// Get and list: at which version, and page by page (spec/kubernetes.md section 1.9).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cluster/list_options.hpp"
+#include "cluster/store.hpp"
+#include "cluster/store_errors.hpp"
+
+namespace ddptwin {
+
+// What of the objects a list shows.
+struct Store::Page {
+  std::uint64_t revision = 0;
+  std::string start{};     // behind the namespace's prefix
+  std::int64_t limit = 0;  // 0: all
+};
+
+Store::Answer Store::get(Context& context) {
+  TRY(const std::uint64_t version, version_number(context.request.list.resource_version));
+  if (version > revision_) return fail(too_large_version_error(version, revision_));
+  TRY(ObjectPtr found, existing(context));
+  api::Response response;
+  response.object = std::move(found);
+  return response;
+}
+
+Result<Store::Page> Store::page_of(const Context& context) const {
+  const api::ListOptions& options = context.request.list;
+  const std::int64_t limit = std::max<std::int64_t>(options.limit, 0);
+  const std::string& wanted = options.resource_version;
+  if (!options.continue_.empty()) {
+    if (!wanted.empty() && wanted != "0")
+      return fail(Reason::bad_request,
+                  "specifying resource version is not allowed when using continue");
+    TRY(Continuation from, Continuation::parse(options.continue_));
+    if (from.revision == Continuation::as_it_is_now) return Page{revision_, from.start, limit};
+    const auto revision = static_cast<std::uint64_t>(from.revision);
+    if (revision > revision_) return fail(too_large_version_error(revision, revision_));
+    if (revision < compacted_)
+      return fail(expired_page_error(Continuation{Continuation::as_it_is_now, from.start}.token()));
+    return Page{revision, std::move(from.start), limit};
+  }
+  auto version = version_number(wanted);
+  if (!version)
+    return fail(Reason::bad_request, "invalid resource version: " + version.error().message);
+  if (*version > revision_) return fail(too_large_version_error(*version, revision_));
+  // Any state will do, and the cache that has one gives it whole.
+  if (wanted == "0") return Page{revision_, {}, 0};
+  // A limit without a match means that very version, as it did before there was a match.
+  const std::string& match = options.resource_version_match;
+  const bool exact = *version != 0 && (match == "Exact" || (match.empty() && limit > 0));
+  if (!exact) return Page{revision_, {}, limit};
+  if (*version < compacted_)
+    return fail(Reason::expired, "The resourceVersion for the provided list is too old.");
+  return Page{*version, {}, limit};
+}
+
+// The past: what came after the revision is taken back, the latest first.
+std::vector<ObjectPtr> Store::objects_at(const Table& rows, std::string_view namespace_,
+                                         std::uint64_t revision) const {
+  std::vector<ObjectPtr> now = rows.objects.of_namespace(namespace_);
+  if (revision == revision_) return now;
+  std::map<std::string, ObjectPtr> past;
+  for (ObjectPtr& object : now) past.emplace(key_of(object->metadata), std::move(object));
+  for (auto change = history_.rbegin(); change != history_.rend(); ++change) {
+    if (change->revision <= revision) break;
+    if (change->table != &rows) continue;
+    const ObjectMeta& meta = (change->before ? change->before : change->after)->metadata;
+    if (!namespace_.empty() && meta.namespace_ != namespace_) continue;
+    past[key_of(meta)] = change->before;
+  }
+  std::vector<ObjectPtr> out;
+  for (auto& [key, object] : past)
+    if (object != nullptr) out.push_back(std::move(object));
+  return out;
+}
+
+Store::Answer Store::list(Context& context) {
+  const api::Request& request = context.request;
+  TRY_VOID(validate_list_options(request.list));
+  TRY(const ObjectFilter filter, ObjectFilter::parse(context.kind, request.target, request.list));
+  TRY(const Page page, page_of(context));
+  const std::string& space = request.target.namespace_;
+  const std::vector<ObjectPtr> all = objects_at(table(context.kind), space, page.revision);
+  const auto key = [&](const ObjectPtr& object) {
+    return space.empty() ? key_of(object->metadata) : object->metadata.name;
+  };
+  auto at = page.start.empty()
+                ? all.begin()
+                : std::partition_point(all.begin(), all.end(), [&](const ObjectPtr& object) {
+                    return key(object) < page.start;
+                  });
+  api::Response response;
+  response.resource_version = std::to_string(page.revision);
+  const auto limit = static_cast<std::size_t>(page.limit);
+  for (; at != all.end() && (limit == 0 || response.items.size() < limit); ++at)
+    if (filter.matches(**at)) response.items.push_back(*at);
+  if (at == all.end() || filter.names_one()) return response;
+  // What is left may match or not: the server that cuts a page does not look.
+  response.continue_ = Continuation{static_cast<std::int64_t>(page.revision), key(*at)}.token();
+  if (!filter.has_selectors()) response.remaining = all.end() - at;
+  return response;
+}
+
+}  // namespace ddptwin

@@ -1,0 +1,189 @@
+#include "objects/object_map.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace ddptwin {
+namespace {
+
+constexpr std::size_t cells_min = 16;
+constexpr std::size_t settle_min = 1024;  // fewer that went are not worth a sweep
+
+const ObjectPtr nothing{};
+
+std::uint32_t hash_of(std::string_view namespace_, std::string_view name) {
+  const std::size_t hash = std::hash<std::string_view>()(namespace_) * 0x9e3779b97f4a7c15ULL ^
+                           std::hash<std::string_view>()(name);
+  return static_cast<std::uint32_t>(hash ^ (hash >> 32));
+}
+
+struct Parts {
+  std::string_view namespace_, name;
+};
+Parts parts_of(std::string_view key) {
+  const std::size_t slash = key.find('/');
+  if (slash == std::string_view::npos) return {{}, key};
+  return {key.substr(0, slash), key.substr(slash + 1)};
+}
+
+// As the keys "namespace/name" compare, without making them: '-' and '.' come before '/'.
+bool key_before(const Parts& a, const Parts& b) {
+  const std::string_view x = a.namespace_, y = b.namespace_;
+  if (x == y) return a.name < b.name;
+  const std::size_t common = std::min(x.size(), y.size());
+  if (const int order = x.substr(0, common).compare(y.substr(0, common)); order != 0)
+    return order < 0;
+  return x.size() < y.size() ? '/' < static_cast<unsigned char>(y[common])
+                             : static_cast<unsigned char>(x[common]) < '/';
+}
+
+Parts parts_of(const ObjectMeta& meta) { return {meta.namespace_, meta.name}; }
+
+}  // namespace
+
+ObjectMap::Entry ObjectMap::Iterator::operator*() const {
+  const ObjectPtr& object = map_->slot(map_->order_[at_]);
+  return {key_of(object->metadata), object};
+}
+
+void ObjectMap::Iterator::skip_gone() {
+  while (at_ < map_->order_.size() && map_->slot(map_->order_[at_]) == nullptr) ++at_;
+}
+
+std::size_t ObjectMap::locate(std::uint32_t hash, std::string_view namespace_,
+                              std::string_view name) const {
+  const std::size_t mask = cells_.size() - 1;
+  for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
+    const Cell& cell = cells_[at];
+    if (cell.slot == empty_cell) return at;
+    if (cell.hash != hash) continue;
+    const ObjectMeta& meta = slot(cell.slot)->metadata;
+    if (meta.name == name && meta.namespace_ == namespace_) return at;
+  }
+}
+
+void ObjectMap::grow() {
+  std::vector<Cell> old =
+      std::exchange(cells_, std::vector<Cell>(std::max(cells_min, cells_.size() * 2)));
+  const std::size_t mask = cells_.size() - 1;
+  for (const Cell& cell : old) {
+    if (cell.slot == empty_cell) continue;
+    std::size_t at = cell.hash & mask;
+    while (cells_[at].slot != empty_cell) at = (at + 1) & mask;
+    cells_[at] = cell;
+  }
+}
+
+ObjectPtr ObjectMap::put(ObjectPtr object) {
+  if ((size_ + 1) * 4 > cells_.size() * 3) grow();
+  const ObjectMeta& meta = object->metadata;
+  const std::uint32_t hash = hash_of(meta.namespace_, meta.name);
+  Cell& cell = cells_[locate(hash, meta.namespace_, meta.name)];
+  if (cell.slot != empty_cell) return std::exchange(slot(cell.slot), std::move(object));
+  if (free_.empty()) {
+    blocks_.push_back(std::make_unique<ObjectPtr[]>(slots_a_block));
+    for (std::uint32_t i = slots_a_block; i-- > 0;) free_.push_back(slots_ + i);
+    slots_ += slots_a_block;
+  }
+  cell = {hash, free_.back()};
+  free_.pop_back();
+  slot(cell.slot) = std::move(object);
+  new_.push_back(cell.slot);
+  ++size_;
+  return nullptr;
+}
+
+// Cells behind it that stand there only because this one was taken move up.
+void ObjectMap::drop_cell(std::size_t at) {
+  const std::size_t mask = cells_.size() - 1;
+  std::size_t hole = at;
+  for (std::size_t next = (at + 1) & mask; cells_[next].slot != empty_cell;
+       next = (next + 1) & mask) {
+    const std::size_t home = cells_[next].hash & mask;
+    if (((next - home) & mask) < ((next - hole) & mask)) continue;
+    cells_[hole] = cells_[next];
+    hole = next;
+  }
+  cells_[hole] = Cell{};
+}
+
+ObjectPtr ObjectMap::take(std::string_view namespace_, std::string_view name) {
+  if (cells_.empty()) return nullptr;
+  const std::size_t at = locate(hash_of(namespace_, name), namespace_, name);
+  if (cells_[at].slot == empty_cell) return nullptr;
+  const std::uint32_t index = cells_[at].slot;
+  drop_cell(at);
+  --size_;
+  gone_.push_back(index);
+  ObjectPtr taken = std::exchange(slot(index), nullptr);
+  if (gone_.size() > settle_min && gone_.size() > size_) settle_order();
+  return taken;
+}
+
+void ObjectMap::clear() {
+  blocks_.clear();
+  slots_ = 0;
+  size_ = 0;
+  for (std::vector<std::uint32_t>* list : {&order_, &new_, &gone_, &free_}) list->clear();
+  cells_.clear();
+}
+
+const ObjectPtr& ObjectMap::find(std::string_view namespace_, std::string_view name) const {
+  if (size_ == 0) return nothing;
+  const Cell& cell = cells_[locate(hash_of(namespace_, name), namespace_, name)];
+  return cell.slot != empty_cell ? slot(cell.slot) : nothing;
+}
+
+const ObjectPtr& ObjectMap::find(std::string_view key) const {
+  const Parts parts = parts_of(key);
+  return find(parts.namespace_, parts.name);
+}
+
+// Those that went leave the order; their slots may then be used again.
+void ObjectMap::settle_order() const {
+  if (!gone_.empty()) {
+    const auto is_gone = [this](std::uint32_t index) { return slot(index) == nullptr; };
+    std::erase_if(order_, is_gone);
+    std::erase_if(new_, is_gone);
+    free_.insert(free_.end(), gone_.begin(), gone_.end());
+    gone_.clear();
+  }
+  if (new_.empty()) return;
+  const auto before = [this](std::uint32_t a, std::uint32_t b) {
+    return key_before(parts_of(slot(a)->metadata), parts_of(slot(b)->metadata));
+  };
+  std::sort(new_.begin(), new_.end(), before);
+  const auto middle = static_cast<std::ptrdiff_t>(order_.size());
+  order_.insert(order_.end(), new_.begin(), new_.end());
+  new_.clear();
+  std::inplace_merge(order_.begin(), order_.begin() + middle, order_.end(), before);
+}
+
+ObjectMap::Iterator ObjectMap::begin() const {
+  settle_order();
+  return {*this, 0};
+}
+
+ObjectMap::Iterator ObjectMap::end() const {
+  settle_order();
+  return {*this, order_.size()};
+}
+
+std::vector<ObjectPtr> ObjectMap::of_namespace(std::string_view namespace_) const {
+  settle_order();
+  std::vector<ObjectPtr> found;
+  auto at = order_.begin();
+  if (namespace_.empty())
+    found.reserve(size_);
+  else
+    at = std::partition_point(order_.begin(), order_.end(), [&](std::uint32_t index) {
+      return key_before(parts_of(slot(index)->metadata), {namespace_, {}});
+    });
+  for (; at != order_.end(); ++at) {
+    if (!namespace_.empty() && slot(*at)->metadata.namespace_ != namespace_) break;
+    found.push_back(slot(*at));
+  }
+  return found;
+}
+
+}  // namespace ddptwin

@@ -1,0 +1,91 @@
+// Objects of one kind by namespace and name.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "objects/object.hpp"
+
+namespace ddptwin {
+
+// Finds by hash, without making a key, and is walked in the order of the keys "namespace/name" like
+// a std::map of them. The order is made when somebody walks: one sort of what came since the last
+// walk. What comes or goes during a walk is left out of it.
+class ObjectMap {
+ public:
+  struct Entry {
+    std::string key;
+    const ObjectPtr& object;
+  };
+  class Iterator {
+   public:
+    using value_type = Entry;
+    using difference_type = std::ptrdiff_t;
+    Iterator(const ObjectMap& map, std::size_t at) : map_(&map), at_(at) { skip_gone(); }
+    Entry operator*() const;
+    Iterator& operator++() {
+      ++at_;
+      skip_gone();
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    void skip_gone();
+
+    const ObjectMap* map_;
+    std::size_t at_;
+  };
+
+  ObjectMap() = default;
+  ObjectMap(const ObjectMap&) = delete;
+  ObjectMap& operator=(const ObjectMap&) = delete;
+
+  // What was there under that name, or null.
+  ObjectPtr put(ObjectPtr object);
+  ObjectPtr take(std::string_view namespace_, std::string_view name);
+  void clear();
+
+  // Null where there is none.
+  const ObjectPtr& find(std::string_view namespace_, std::string_view name) const;
+  const ObjectPtr& find(std::string_view key) const;
+  bool contains(std::string_view key) const { return find(key) != nullptr; }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+
+  Iterator begin() const;
+  Iterator end() const;
+  // Those of one namespace, or all when it is empty; in the order of their keys.
+  std::vector<ObjectPtr> of_namespace(std::string_view namespace_) const;
+
+ private:
+  struct Cell {
+    std::uint32_t hash = 0;
+    std::uint32_t slot = empty_cell;
+  };
+  static constexpr std::uint32_t empty_cell = 0xffffffff;
+  static constexpr std::uint32_t slots_a_block = 32;
+
+  ObjectPtr& slot(std::uint32_t index) const {
+    return blocks_[index / slots_a_block][index % slots_a_block];
+  }
+  std::size_t locate(std::uint32_t hash, std::string_view namespace_, std::string_view name) const;
+  void grow();
+  void drop_cell(std::size_t at);
+  void settle_order() const;
+
+  std::vector<std::unique_ptr<ObjectPtr[]>> blocks_{};  // slots stay where they are
+  std::uint32_t slots_ = 0;
+  std::size_t size_ = 0;
+  std::vector<Cell> cells_{};  // open addressing, a power of two
+  // Slots in the order of the keys, but for those that came (new_) or went (gone_) since.
+  mutable std::vector<std::uint32_t> order_{};
+  mutable std::vector<std::uint32_t> new_{};
+  mutable std::vector<std::uint32_t> gone_{};
+  mutable std::vector<std::uint32_t> free_{};
+};
+
+}  // namespace ddptwin
