@@ -5,12 +5,17 @@
 #include <algorithm>
 #include <boost/json/value.hpp>
 #include <charconv>
+#include <tuple>
 
 #include "cluster/kubelet/env.hpp"
+#include "cluster/kubelet/hosts.hpp"
 #include "controller/pytorchjob/defaults.hpp"
 #include "controller/pytorchjob/environment.hpp"
 #include "core/virtual_loop.hpp"
+#include "objects/codec.hpp"
+#include "objects/image_reference.hpp"
 #include "scenario/images.hpp"
+#include "scenario/virtual_run.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -68,9 +73,14 @@ kubelet::PodContext context_of(const World& world, std::shared_ptr<const Pod> po
 
 const Image* image_of(const std::vector<NamedImage>& images, const std::string& name) {
   for (const NamedImage& image : images) {
-    if (image.name == name || image.name + ":latest" == name) return &image.image;
+    if (is_same_image(image.name, name)) return &image.image;
   }
   return nullptr;
+}
+
+Result<std::string> hostname_of(const kubelet::PodContext& context) {
+  TRY(const kubelet::PodNames names, kubelet::pod_names(context));
+  return kubelet::kernel_hostname(names, *context.pod->spec);
 }
 
 ExplainedContainer explain(const kubelet::PodContext& context, const Container& container,
@@ -82,12 +92,14 @@ ExplainedContainer explain(const kubelet::PodContext& context, const Container& 
     explained.error = variables.error().message;
     return explained;
   }
-  // The pod's own variables replace the image's.
+  // The pod's own variables replace the image's and the runtime's HOSTNAME.
   std::map<std::string, ExplainedVariable> by_name;
   if (const Image* image = image_of(images, container.image)) {
     for (const auto& [name, value] : image_environment(*image))
       by_name[name] = {name, value, "image " + container.image};
   }
+  if (const auto hostname = hostname_of(context))
+    by_name["HOSTNAME"] = {"HOSTNAME", *hostname, "runtime: the pod's hostname"};
   for (const kubelet::EnvVariable& variable : *variables) {
     const auto found = injected.find(variable.name);
     const bool by_controller =
@@ -98,6 +110,7 @@ ExplainedContainer explain(const kubelet::PodContext& context, const Container& 
                                     variable.origin.from.empty() ? "" : ": ", variable.origin.from);
     by_name[variable.name] = {variable.name, variable.value, std::move(rule)};
   }
+  by_name.try_emplace("HOME", ExplainedVariable{"HOME", "/root", "runtime: nobody sets another"});
   for (auto& [name, variable] : by_name) explained.variables.push_back(std::move(variable));
   return explained;
 }
@@ -110,29 +123,60 @@ WorldOptions virtual_options(const Scenario& scenario) {
   return options;
 }
 
-}  // namespace
+// As a step of the scenario does it: made, or changed where it is there already.
+void apply(World& world, const std::vector<Manifest>& manifests) {
+  for (const Manifest& manifest : manifests) {
+    const auto made = world.call(api::create(manifest.object), "user");
+    if (made || made.error().reason != Reason::already_exists) continue;
+    Json body = encode(*manifest.object);
+    body.as_object().erase("status");
+    (void)world.call(api::patch(*manifest.object, api::PatchType::merge, std::move(body)), "user");
+  }
+}
 
-std::vector<ExplainedContainer> explain_environment(const Scenario& scenario) {
-  VirtualLoop loop(Random(1), Time(std::chrono::hours(24) * 365 * 56));
-  World world(loop, virtual_options(scenario), nullptr);
-  world.start();
-  if (scenario.namespace_ != "default") world.add_namespace(scenario.namespace_);
-  for (const Manifest& manifest : scenario.manifests)
-    (void)world.call(api::create(manifest.object), "user");
-  loop.run_until(loop.now() + settle_time);
-  const auto images = images_of(scenario, "");
-  std::vector<ExplainedContainer> explained;
+// By pod, kind and place of the container: what a later pod of that name gets replaces it.
+using Explained = std::map<std::tuple<std::string, bool, std::size_t>, ExplainedContainer>;
+
+void explain_pods(const World& world, const std::vector<NamedImage>& images, Explained& to) {
   int number = 1;
   for (const ObjectPtr& object : world.objects(Pod::info(), "")) {
     const auto pod = as<Pod>(object);
     const Injected injected = injected_by_job(world, *pod);
     const kubelet::PodContext context = context_of(world, pod, ++number);
-    for (const Container& container : pod->spec->initContainers)
-      explained.push_back(explain(context, container, true, injected, images));
-    for (const Container& container : pod->spec->containers)
-      explained.push_back(explain(context, container, false, injected, images));
+    for (const bool init : {true, false}) {
+      const auto& containers = init ? pod->spec->initContainers : pod->spec->containers;
+      for (std::size_t i = 0; i < containers.size(); ++i)
+        to[{key_of(pod->metadata), !init, i}] =
+            explain(context, containers[i], init, injected, images);
+    }
   }
-  return explained;
+}
+
+}  // namespace
+
+std::vector<ExplainedContainer> explain_environment(const Scenario& scenario,
+                                                    const std::string& python) {
+  VirtualLoop loop(Random(1), virtual_start);
+  World world(loop, virtual_options(scenario), nullptr);
+  world.start();
+  if (scenario.namespace_ != "default") world.add_namespace(scenario.namespace_);
+  const auto images = images_of(scenario, python);
+  Explained explained;
+  const auto settle = [&] {
+    loop.run_until(loop.now() + settle_time);
+    explain_pods(world, images, explained);
+  };
+  apply(world, scenario.manifests);
+  settle();
+  for (const Step& step : scenario.steps) {
+    const Apply* action = std::get_if<Apply>(&step.action);
+    if (action == nullptr) continue;
+    apply(world, action->manifests);
+    settle();
+  }
+  std::vector<ExplainedContainer> list;
+  for (auto& [place, container] : explained) list.push_back(std::move(container));
+  return list;
 }
 
 std::string environment_text(const std::vector<ExplainedContainer>& containers) {

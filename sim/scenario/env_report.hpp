@@ -22,7 +22,10 @@ struct ExplainedContainer {
   std::string error{};  // why the kubelet would not make it (CreateContainerConfigError)
 };
 
-std::vector<ExplainedContainer> explain_environment(const Scenario& scenario);
+// Of the pods that the manifests lead to, and those that the objects of `apply` steps do. `python`:
+// a virtual environment for every image, or empty.
+std::vector<ExplainedContainer> explain_environment(const Scenario& scenario,
+                                                    const std::string& python);
 
 std::string environment_text(const std::vector<ExplainedContainer>& containers);
 boost::json::value environment_json(const std::vector<ExplainedContainer>& containers);

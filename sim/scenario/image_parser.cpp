@@ -22,6 +22,7 @@ struct ImageDraft {
   std::optional<std::vector<std::string>> cmd{};
   std::vector<ImageCopy> copies{};
   std::string python{};
+  std::optional<model::Workload> model{};
 };
 
 Result<std::vector<std::string>> text_list(const Node& node) {
@@ -130,6 +131,12 @@ constexpr std::array image_fields{
                  }
                  return {};
                }},
+    ImageField{"model", "a map",
+               "what its script does, for runs in virtual time, which start no process",
+               [](const Node& node, ImageDraft& to, const ParseContext& context) -> Status {
+                 TRY(to.model, parse_model(node, context));
+                 return {};
+               }},
 };
 
 std::string folder_of(const std::string& path) {
@@ -162,6 +169,7 @@ Result<NamedImage> parse_image(const Node& node, const ParseContext& context) {
   TRY_VOID(read_fields(node, image_fields, draft, context));
   NamedImage named;
   named.name = draft.name;
+  named.model = std::move(draft.model);
   if (draft.dockerfile) {
     TRY_VOID(read_dockerfile(draft, context, named));
   } else if (!draft.context.empty() || !draft.args.empty()) {
@@ -178,8 +186,11 @@ Result<NamedImage> parse_image(const Node& node, const ParseContext& context) {
 }
 
 std::vector<ReferenceTable> image_tables() {
-  return {reference_of("Image", "What an image of the manifests is on this machine.", image_fields),
-          reference_of("copy", "", copy_fields)};
+  std::vector<ReferenceTable> tables{
+      reference_of("Image", "What an image of the manifests is on this machine.", image_fields),
+      reference_of("copy", "", copy_fields)};
+  for (ReferenceTable& table : model_tables()) tables.push_back(std::move(table));
+  return tables;
 }
 
 }  // namespace ddptwin::scenario

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <boost/json/value.hpp>
 
+#include "objects/image_reference.hpp"
+
 namespace ddptwin::scenario {
 namespace {
 
@@ -22,11 +24,12 @@ NamedImage worker_image() {
   return named;
 }
 
-// "name:latest" and "name" are one image (spec/kubernetes.md §2.3).
-std::string without_latest(std::string name) {
-  constexpr std::string_view latest = ":latest";
-  if (name.ends_with(latest)) name.resize(name.size() - latest.size());
-  return name;
+std::vector<std::string> texts_of(const json::value* list) {
+  std::vector<std::string> texts;
+  if (list == nullptr || !list->is_array()) return texts;
+  for (const json::value& text : list->as_array())
+    if (text.is_string()) texts.emplace_back(text.as_string());
+  return texts;
 }
 
 // Walks a document; `path` is where it stands.
@@ -50,7 +53,9 @@ void find_uses(const YamlDocument& document, const json::value& value, const std
       const auto* image = container != nullptr ? container->if_contains("image") : nullptr;
       if (image != nullptr && image->is_string() && !image->as_string().empty())
         uses.push_back({std::string(image->as_string()),
-                        document.where(fmt::format("{}[{}].image", here, i))});
+                        document.where(fmt::format("{}[{}].image", here, i)),
+                        texts_of(container->if_contains("command")),
+                        texts_of(container->if_contains("args"))});
     }
   }
 }
@@ -85,9 +90,7 @@ std::vector<ImageUse> image_uses(const Scenario& scenario) {
 }
 
 bool is_described(const Scenario& scenario, const std::string& image) {
-  const auto named = [&image](const NamedImage& known) {
-    return without_latest(known.name) == without_latest(image);
-  };
+  const auto named = [&image](const NamedImage& known) { return is_same_image(known.name, image); };
   return std::any_of(scenario.images.begin(), scenario.images.end(), named) ||
          std::any_of(built_in_images().begin(), built_in_images().end(), named);
 }
@@ -104,15 +107,28 @@ void describe_plain_images(Scenario& scenario) {
 std::vector<NamedImage> images_of(const Scenario& scenario, const std::string& python) {
   std::vector<NamedImage> images = scenario.images;
   for (const NamedImage& image : built_in_images()) {
-    const bool replaced =
-        std::any_of(images.begin(), images.end(),
-                    [&image](const NamedImage& own) { return own.name == image.name; });
+    const bool replaced = std::any_of(
+        images.begin(), images.end(),
+        [&image](const NamedImage& own) { return is_same_image(own.name, image.name); });
     if (!replaced) images.push_back(image);
   }
   if (!python.empty()) {
     for (NamedImage& image : images) image.image.python = python;
   }
   return images;
+}
+
+void write_notes(Trace& trace, const std::vector<NamedImage>& images) {
+  for (const NamedImage& image : images) {
+    for (const std::string& note : image.notes) {
+      Record record;
+      record.kind = RecordKind::image;
+      record.actor = "kubelet";
+      record.subject = "image " + image.name;
+      record.text = note;
+      trace.write(std::move(record));
+    }
+  }
 }
 
 }  // namespace ddptwin::scenario

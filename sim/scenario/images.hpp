@@ -14,7 +14,8 @@ const std::vector<NamedImage>& built_in_images();
 // Where a manifest names an image.
 struct ImageUse {
   std::string image{};
-  std::string where{};  // file, line and field
+  std::string where{};                         // file, line and field
+  std::vector<std::string> command{}, args{};  // of the container
 };
 // Of every list named containers or initContainers, at any depth: so of any kind of workload.
 std::vector<ImageUse> image_uses(const Manifest& manifest);
@@ -29,5 +30,8 @@ void describe_plain_images(Scenario& scenario);
 
 // All images of the run. `python`: a virtual environment for every one of them, or empty.
 std::vector<NamedImage> images_of(const Scenario& scenario, const std::string& python);
+
+// A record for each part of a Dockerfile that has no effect here.
+void write_notes(Trace& trace, const std::vector<NamedImage>& images);
 
 }  // namespace ddptwin::scenario

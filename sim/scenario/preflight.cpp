@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/value.hpp>
-#include <set>
 
+#include "cluster/model_runtime/commands.hpp"
 #include "controller/pytorchjob/profile.hpp"
 #include "core/virtual_loop.hpp"
+#include "objects/image_reference.hpp"
 #include "scenario/images.hpp"
 #include "scenario/scenario_parser.hpp"
+#include "scenario/virtual_run.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -45,10 +48,19 @@ Status check_images(const Scenario& scenario) {
   return {};
 }
 
+// spec/kubernetes.md §2.9: a command replaces entrypoint and cmd, args alone replace cmd.
+std::vector<std::string> command_line(const Image& image, const ImageUse& use) {
+  std::vector<std::string> argv = use.command.empty() ? image.entrypoint : use.command;
+  const bool own_args = !use.args.empty() || !use.command.empty();
+  const std::vector<std::string>& args = own_args ? use.args : image.cmd;
+  argv.insert(argv.end(), args.begin(), args.end());
+  return argv;
+}
+
 }  // namespace
 
 Status preflight(const Scenario& scenario) {
-  VirtualLoop loop(Random(1), Time(std::chrono::hours(24) * 365 * 56));
+  VirtualLoop loop(Random(1), virtual_start);
   WorldOptions options;
   options.training_operator = *controller::pytorchjob::find_profile(scenario.training_operator);
   World world(loop, std::move(options), nullptr);
@@ -65,6 +77,20 @@ Status preflight(const Scenario& scenario) {
       TRY_VOID(try_objects(world, apply->manifests));
   }
   return check_images(scenario);
+}
+
+Status check_modelled(const Scenario& scenario) {
+  const auto images = images_of(scenario, "");
+  for (const ImageUse& use : image_uses(scenario)) {
+    const auto named = std::find_if(images.begin(), images.end(), [&use](const NamedImage& one) {
+      return is_same_image(one.name, use.image);
+    });
+    if (named == images.end()) continue;  // preflight() has said so
+    const model::Workload* workload = named->model ? &*named->model : nullptr;
+    auto modelled = model::can_model(command_line(named->image, use), named->image, workload);
+    if (!modelled) return fail(Reason::bad_input, modelled.error().text(), use.where);
+  }
+  return {};
 }
 
 }  // namespace ddptwin::scenario

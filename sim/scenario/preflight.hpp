@@ -10,4 +10,8 @@ namespace ddptwin::scenario {
 // and field.
 Status preflight(const Scenario& scenario);
 
+// Whether every container can run in virtual time. The error, Reason::bad_input with file, line and
+// field, says how to describe what a process alone could run.
+Status check_modelled(const Scenario& scenario);
+
 }  // namespace ddptwin::scenario

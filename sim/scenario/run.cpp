@@ -1,41 +1,22 @@
 #include "scenario/run.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <optional>
-#include <ostream>
 
-#include "controller/pytorchjob/profile.hpp"
 #include "core/real_loop.hpp"
 #include "objects/codec.hpp"
+#include "scenario/cluster_options.hpp"
 #include "scenario/real_cluster.hpp"
-#include "scenario/report/artefacts.hpp"
-#include "scenario/report/live.hpp"
-#include "scenario/report/narrator.hpp"
-#include "scenario/report/timeline.hpp"
+#include "scenario/report/reports.hpp"
+#include "scenario/virtual_run.hpp"
 
 namespace ddptwin::scenario {
 namespace {
 
 namespace asio = boost::asio;
-
-WorldOptions world_options(const Scenario& scenario, const RunOptions& options) {
-  WorldOptions world;
-  world.seed = options.seed;
-  world.scheduler = true;
-  world.training_operator = *controller::pytorchjob::find_profile(scenario.training_operator);
-  world.nodes = scenario.nodes;
-  // A kubelet looks at its runtime once a second; this one hears of every change from the runtime
-  // itself, so that a run in real time takes no longer than its programs.
-  world.kubelet.clocks.first_look = Duration::zero();
-  world.kubelet.clocks.relist = std::chrono::milliseconds(1);
-  world.kubelet.clocks.status_delay = std::chrono::milliseconds(1);
-  return world;
-}
 
 // Whether a manifest or an image names the built-in worker that links libtorch.
 bool uses_worker(const Scenario& scenario, const std::vector<NamedImage>& images) {
@@ -51,49 +32,39 @@ bool uses_worker(const Scenario& scenario, const std::vector<NamedImage>& images
                      });
 }
 
-// All that one run needs, alive as long as it.
-class Run {
+// All that one run in real time needs, alive as long as it.
+class RealRun {
  public:
-  Run(const Scenario& scenario, const RunOptions& options, std::ostream& text)
-      : scenario_(scenario), options_(options), text_(text) {}
+  RealRun(const Scenario& scenario, const RunOptions& options, Reports& reports)
+      : scenario_(scenario), options_(options), reports_(reports) {}
 
   Result<RunResult> go();
 
  private:
   Status start(const std::vector<NamedImage>& images);
-  void attach_reports();
-  void write_image_notes(const std::vector<NamedImage>& images);
   void draw_again();
   void on_signal();
-  RunResult report();
 
   const Scenario& scenario_;
   const RunOptions& options_;
-  std::ostream& text_;
+  Reports& reports_;
   asio::io_context io_{1};
   RealLoop loop_{io_};
   asio::signal_set signals_{io_, SIGINT, SIGTERM};
-  std::unique_ptr<Artefacts> artefacts_{};
-  Timeline timeline_{};
-  std::optional<PlainLines> lines_{};
-  std::optional<LiveView> view_{};
   std::unique_ptr<RealCluster> cluster_{};
   std::unique_ptr<api::ApiClient> client_{};
   std::unique_ptr<Engine> engine_{};
-  Timer redraw_{};
+  Timer redraw_{}, settled_{};
   bool interrupted_ = false;
   std::optional<Error> failed_{};  // the run itself, not what it watches
 };
 
-Result<RunResult> Run::go() {
-  if (!options_.out.empty()) {
-    TRY(artefacts_, Artefacts::open(options_.out));
-  }
+Result<RunResult> RealRun::go() {
   signals_.async_wait([this](const boost::system::error_code& error, int) {
     if (!error) loop_.enter([this] { on_signal(); });
   });
   const auto images = images_of(scenario_, options_.python);
-  TRY(cluster_, RealCluster::make(loop_, world_options(scenario_, options_), images,
+  TRY(cluster_, RealCluster::make(loop_, cluster_options(scenario_, options_.seed), images,
                                   uses_worker(scenario_, images)));
   World& world = cluster_->world();
   client_ = world.client("user");
@@ -102,11 +73,11 @@ Result<RunResult> Run::go() {
       [this](const ContainerId& id, int signal, Done<void> done) {
         cluster_->runtime().signal_container(id, signal, std::move(done));
       },
-      [this] { io_.stop(); });
-  if (artefacts_) {
-    cluster_->world().trace().add_sink(
-        [this](const Record& record) { artefacts_->on_record(record); });
-  }
+      [this] {
+        if (options_.settle == Duration::zero()) return io_.stop();
+        settled_ = loop_.after(Lane{0}, options_.settle, [this] { io_.stop(); });
+      });
+  reports_.attach(world.trace());
   cluster_->runtime().on_lost([this](const Error& error) {
     if (!failed_) failed_ = error;
     io_.stop();
@@ -118,74 +89,53 @@ Result<RunResult> Run::go() {
     }
   });
   if (!failed_) io_.run();
-  if (failed_) return fail(std::move(*failed_));
-  RunResult result = report();
-  if (artefacts_) TRY_VOID(artefacts_->finish(engine_->observer(), result));
-  return result;
-}
-
-Status Run::start(const std::vector<NamedImage>& images) {
-  TRY_VOID(cluster_->start());
-  attach_reports();  // after it: the cluster's own objects are no news
-  if (scenario_.namespace_ != "default")
-    TRY_VOID(cluster_->world().add_namespace(scenario_.namespace_));
-  write_image_notes(images);
-  engine_->start();
-  return {};
-}
-
-void Run::attach_reports() {
-  Trace& trace = cluster_->world().trace();
-  trace.add_sink([this](const Record& record) { timeline_.on_record(record); });
-  if (options_.quiet) return;
-  if (options_.columns > 0) {
-    view_.emplace(text_, engine_->observer(), scenario_.name, options_.columns, loop_.now());
-    draw_again();
-    return;
-  }
-  lines_.emplace(text_, loop_.now());
-  trace.add_sink([this](const Record& record) { lines_->on_record(record); });
-}
-
-void Run::draw_again() {
-  view_->draw(loop_.now());
-  redraw_ = loop_.after(Lane{0}, LiveView::period, [this] { draw_again(); });
-}
-
-void Run::write_image_notes(const std::vector<NamedImage>& images) {
-  for (const NamedImage& image : images) {
-    for (const std::string& note : image.notes) {
-      Record record;
-      record.kind = RecordKind::image;
-      record.actor = "kubelet";
-      record.subject = "image " + image.name;
-      record.text = note;
-      cluster_->world().trace().write(std::move(record));
-    }
-  }
-}
-
-void Run::on_signal() {
-  interrupted_ = true;
-  engine_->finish();
-}
-
-RunResult Run::report() {
   redraw_.cancel();
-  if (view_) view_->draw(engine_->ended_at());
+  if (failed_) return fail(std::move(*failed_));
   RunResult result = result_of(scenario_, *engine_);
   result.seed = options_.seed;
   result.interrupted = interrupted_;
   result.artefacts = options_.out;
-  if (!options_.quiet) {
-    text_ << "\nTimeline (<- names the row that led to it, and the controller's rule)\n";
-    print_timeline(text_, timeline_, engine_->started_at());
-    text_ << "\nVerdicts\n";
-  }
-  print_verdicts(text_, result);
-  if (!options_.out.empty())
-    text_ << fmt::format("artefacts: {0}/trace.jsonl, {0}/logs/, {0}/result.json\n", options_.out);
-  text_.flush();
+  TRY_VOID(reports_.finish(engine_->observer(), result));
+  return result;
+}
+
+Status RealRun::start(const std::vector<NamedImage>& images) {
+  TRY_VOID(cluster_->start());
+  World& world = cluster_->world();
+  reports_.attach(world.trace(), engine_->observer(), scenario_.name, loop_.now());
+  if (options_.watch) world.trace().add_sink(options_.watch);
+  if (reports_.live()) draw_again();
+  if (scenario_.namespace_ != "default") TRY_VOID(world.add_namespace(scenario_.namespace_));
+  write_notes(world.trace(), images);
+  engine_->start();
+  return {};
+}
+
+void RealRun::draw_again() {
+  reports_.draw(loop_.now());
+  redraw_ = loop_.after(Lane{0}, LiveView::period, [this] { draw_again(); });
+}
+
+void RealRun::on_signal() {
+  interrupted_ = true;
+  engine_->finish();
+}
+
+Result<RunResult> run_in_virtual_time(const Scenario& scenario, const RunOptions& options,
+                                      Reports& reports) {
+  // Who compares two runs lets both settle for the same time.
+  VirtualRun run(scenario,
+                 {.seed = options.seed, .torch = options.torch, .rest = !options.watch});
+  Trace& trace = run.world().trace();
+  reports.attach(trace);
+  TRY_VOID(run.start([&] {
+    reports.attach(trace, run.engine().observer(), scenario.name, run.loop().now());
+    if (options.watch) trace.add_sink(options.watch);
+  }));
+  TRY(RunResult result, run.finish());
+  run.loop().run_until(run.loop().now() + options.settle);
+  result.artefacts = options.out;
+  TRY_VOID(reports.finish(run.engine().observer(), result));
   return result;
 }
 
@@ -193,7 +143,11 @@ RunResult Run::report() {
 
 Result<RunResult> run_scenario(const Scenario& scenario, const RunOptions& options,
                                std::ostream& text) {
-  Run run(scenario, options, text);
+  // What happens in virtual time is over before anybody could watch it: plain lines tell it.
+  const int columns = options.mode == Mode::real ? options.columns : 0;
+  TRY(const auto reports, Reports::open({options.out, options.quiet, columns}, text));
+  if (options.mode == Mode::virtual_) return run_in_virtual_time(scenario, options, *reports);
+  RealRun run(scenario, options, *reports);
   return run.go();
 }
 

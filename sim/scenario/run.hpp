@@ -1,24 +1,31 @@
-// One run of one scenario in real time, from its cluster's start to its clean end.
+// One run of one scenario, in real or virtual time, from its cluster's start to its clean end, told
+// to people.
 #pragma once
 
 #include <iosfwd>
 #include <string>
 
+#include "core/trace.hpp"
 #include "scenario/report/result.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ddptwin::scenario {
 
 struct RunOptions {
+  Mode mode = Mode::real;
   std::uint64_t seed = 1;
+  std::string torch{};   // virtual: the profile of the modelled workers; empty: the scenario's
   std::string python{};  // a virtual environment for every image; empty: none
   std::string out{};     // the folder for artefacts; empty: none are kept
   bool quiet = false;    // no live view and no timeline
   int columns = 0;       // of the terminal that `text` is; 0: it is none
+  Duration settle{};     // how long the cluster goes on once all is decided
+  Trace::Sink watch{};   // hears of every record since the scenario's time began
 };
 
-// Text for people goes to `text`. SIGINT and SIGTERM end the run cleanly: the result is then
-// `interrupted`. Errors: unsupported_machine, io, bad_input (the folder).
+// Text for people goes to `text`. SIGINT and SIGTERM end a run in real time cleanly: the result is
+// then `interrupted`. Errors: unsupported_machine, io, bad_input (the folder), internal_error (a
+// run in virtual time that is stuck).
 Result<RunResult> run_scenario(const Scenario& scenario, const RunOptions& options,
                                std::ostream& text);
 

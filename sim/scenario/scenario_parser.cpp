@@ -8,7 +8,9 @@
 
 #include "controller/pytorchjob/profile.hpp"
 #include "objects/pytorchjob.hpp"
+#include "scenario/faults/fault_parser.hpp"
 #include "scenario/invariants.hpp"
+#include "scenario/virtual_run.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -116,39 +118,71 @@ constexpr std::array cluster_fields{
 
 // ---- invariants --------------------------------------------------------------------------------
 
-struct SwitchedOff {
+struct NamedInvariant {
   std::string name{};
   std::string reason{};
 };
-using OffField = Field<SwitchedOff, ParseContext>;
-constexpr std::array off_fields{
-    OffField{"name", "an invariant", "`ddptwin list` names them",
-             [](const Node& node, SwitchedOff& to, const ParseContext&) -> Status {
-               TRY(to.name, node.as_text());
-               std::vector<std::string_view> known;
-               for (const InvariantRow& row : invariant_rows()) known.push_back(row.name);
-               if (std::find(known.begin(), known.end(), to.name) == known.end())
-                 return node.fail(fmt::format("unknown invariant \"{}\"{}", to.name,
-                                              suggestion(to.name, known)));
-               return {};
-             },
-             true},
-    OffField{"reason", "text", "why it does not hold here; it stands in the report",
-             [](const Node& node, SwitchedOff& to, const ParseContext&) -> Status {
-               TRY(to.reason, node.as_text());
-               return {};
-             },
-             true},
+
+Status read_invariant(const Node& node, std::string& to) {
+  TRY(to, node.as_text());
+  if (find_invariant(to) != nullptr) return {};
+  std::vector<std::string_view> known;
+  for (const InvariantRow& row : invariant_rows()) known.push_back(row.name);
+  return node.fail(fmt::format("unknown invariant \"{}\"{}", to, suggestion(to, known)));
+}
+
+using NamedField = Field<NamedInvariant, ParseContext>;
+constexpr std::array named_fields{
+    NamedField{"name", "an invariant", "`ddptwin list` names them",
+               [](const Node& node, NamedInvariant& to, const ParseContext&) {
+                 return read_invariant(node, to.name);
+               },
+               true},
+    NamedField{"reason", "text", "why; it stands in the report",
+               [](const Node& node, NamedInvariant& to, const ParseContext&) -> Status {
+                 TRY(to.reason, node.as_text());
+                 return {};
+               },
+               true},
 };
+
+Status read_named(const Node& list, InvariantPolicy::Reasons& to, const ParseContext& context) {
+  TRY(const auto nodes, list.as_list());
+  for (const Node& element : nodes) {
+    NamedInvariant one;
+    TRY_VOID(read_fields(element, named_fields, one, context));
+    to[one.name] = one.reason;
+  }
+  return {};
+}
+
+Status check_no_contradiction(const Node& node, const InvariantPolicy& policy) {
+  for (const auto& [name, reason] : policy.off)
+    if (policy.violated.contains(name))
+      return node.fail(fmt::format("{} stands under except and under violated", name));
+  return {};
+}
+
 using InvariantField = Field<Scenario, ParseContext>;
 constexpr std::array invariant_fields{
-    InvariantField{"except", "a list", "invariants that do not hold here",
-                   [](const Node& node, Scenario& to, const ParseContext& context) -> Status {
-                     TRY(const auto nodes, node.as_list());
-                     for (const Node& element : nodes) {
-                       SwitchedOff off;
-                       TRY_VOID(read_fields(element, off_fields, off, context));
-                       to.invariants_off[off.name] = off.reason;
+    InvariantField{"except", "a list", "invariants that are not watched",
+                   [](const Node& node, Scenario& to, const ParseContext& context) {
+                     return read_named(node, to.invariants.off, context);
+                   }},
+    InvariantField{"violated", "a list",
+                   "invariants that must be violated: it is the pass, and that they hold is a "
+                   "failure",
+                   [](const Node& node, Scenario& to, const ParseContext& context) {
+                     return read_named(node, to.invariants.violated, context);
+                   }},
+    InvariantField{"also", "a list of invariants",
+                   "strict ones that are watched too; upstream breaks them in everyday runs",
+                   [](const Node& list, Scenario& to, const ParseContext&) -> Status {
+                     TRY(const auto nodes, list.as_list());
+                     for (const Node& node : nodes) {
+                       std::string name;
+                       TRY_VOID(read_invariant(node, name));
+                       to.invariants.also.insert(std::move(name));
                      }
                      return {};
                    }},
@@ -164,6 +198,13 @@ Status read_modes(const Node& list, Scenario& to, const ParseContext&) {
     to.modes.push_back(text == "real" ? Mode::real : Mode::virtual_);
   }
   return to.modes.empty() ? list.must_be("a list of real, virtual or both") : Status();
+}
+
+Status read_torch(const Node& node, Scenario& to, const ParseContext&) {
+  TRY(to.torch, node.as_any_scalar());
+  const auto& known = torch_profile_names();
+  if (std::find(known.begin(), known.end(), to.torch) != known.end()) return {};
+  return node.fail(fmt::format("unknown version \"{}\"{}", to.torch, suggestion(to.torch, known)));
 }
 
 Status read_manifest_files(const Node& list, Scenario& to, const ParseContext& context) {
@@ -228,11 +269,33 @@ constexpr std::array spec_fields{
               [](const Node& node, Scenario& to, const ParseContext& context) {
                 return read_list<Expectation, &parse_expectation>(node, to.expectations, context);
               }},
-    SpecField{"invariants", "a map", "which of the invariants are not watched",
+    SpecField{"faults", "a list of faults",
+              "what goes wrong beside the steps, at the ports of the cluster's own components",
               [](const Node& node, Scenario& to, const ParseContext& context) {
-                return read_fields(node, invariant_fields, to, context);
+                return read_list<Fault, &parse_fault>(node, to.faults.faults, context);
               }},
-    SpecField{"modes", "a list of real, virtual", "how it can run; default: real", &read_modes},
+    SpecField{"heal", "a duration",
+              "since the scenario began: all faults end, and jobs must come to their due end; "
+              "default: with the last fault",
+              [](const Node& node, Scenario& to, const ParseContext&) -> Status {
+                TRY(to.faults.heal, node.as_duration());
+                return {};
+              }},
+    SpecField{"seed", "a number", "what chance begins with; default: 1, and --seed overrules it",
+              [](const Node& node, Scenario& to, const ParseContext&) -> Status {
+                TRY(const std::int64_t seed, node.as_integer());
+                if (seed < 0) return node.must_be("0 or more");
+                to.seed = static_cast<std::uint64_t>(seed);
+                return {};
+              }},
+    SpecField{"invariants", "a map", "which of the invariants are watched, and which must break",
+              [](const Node& node, Scenario& to, const ParseContext& context) -> Status {
+                TRY_VOID(read_fields(node, invariant_fields, to, context));
+                return check_no_contradiction(node, to.invariants);
+              }},
+    SpecField{"modes", "a list of real, virtual", "how it can run; default: both", &read_modes},
+    SpecField{"torch", "a version",
+              "the PyTorch of workers in virtual time, 1.13 or 2.x; default: 2.x", &read_torch},
     SpecField{"timeout", "a duration", "the end, whatever is still open; default: 2m",
               [](const Node& node, Scenario& to, const ParseContext&) -> Status {
                 TRY(to.timeout, node.as_duration());
@@ -339,7 +402,7 @@ void add_defaults(Scenario& scenario) {
   if (scenario.nodes.empty()) scenario.nodes.push_back(default_node());
   for (std::size_t i = 0; i < scenario.nodes.size(); ++i)
     scenario.nodes[i].address = fmt::format("192.168.{}.{}", i / 250, i % 250 + 1);
-  if (scenario.modes.empty()) scenario.modes = {Mode::real};
+  if (scenario.modes.empty()) scenario.modes = {Mode::real, Mode::virtual_};
   if (!scenario.expectations.empty()) return;
   for (const Manifest& manifest : scenario.manifests) {
     if (as<PyTorchJob>(*manifest.object) != nullptr)
@@ -437,9 +500,11 @@ std::vector<ReferenceTable> reference_tables() {
   };
   add(image_tables());
   add(step_tables());
+  add(fault_tables());
   add(state_tables());
   add({reference_of("invariants", "", invariant_fields),
-       reference_of("except", "An invariant that is not watched.", off_fields)});
+       reference_of("except, violated", "An invariant that is not watched, or that must be violated.",
+                    named_fields)});
   return tables;
 }
 

@@ -33,13 +33,15 @@ Result<Scenario> parse_scenario(const std::string& file, const KindRegistry& kin
 // is at least one.
 Scenario merge_plain(std::vector<Scenario> scenarios);
 
-// The parts, by file: state_parser.cpp, step_parser.cpp, image_parser.cpp, manifest.cpp.
+// The parts, by file: state_parser.cpp, step_parser.cpp, image_parser.cpp, model_parser.cpp,
+// manifest.cpp.
 Result<State> parse_state(const Node& node, const ParseContext& context);
 Result<Selection> parse_selection(const Node& node, const ParseContext& context);
 Result<Range> parse_range(const Node& node);
 Result<Step> parse_step(const Node& node, const ParseContext& context);
 Result<Expectation> parse_expectation(const Node& node, const ParseContext& context);
 Result<NamedImage> parse_image(const Node& node, const ParseContext& context);
+Result<model::Workload> parse_model(const Node& node, const ParseContext& context);
 // One object, decoded but not yet judged by the API (preflight.hpp does that). `node` is all of the
 // document or a part of it.
 Result<Manifest> parse_object(const Node& node, std::shared_ptr<const YamlDocument> document,
@@ -58,5 +60,6 @@ std::vector<ReferenceTable> reference_tables();
 std::vector<ReferenceTable> state_tables();
 std::vector<ReferenceTable> step_tables();
 std::vector<ReferenceTable> image_tables();
+std::vector<ReferenceTable> model_tables();
 
 }  // namespace ddptwin::scenario

@@ -9,6 +9,7 @@
 
 #include "scenario/claims.hpp"
 #include "scenario/report/narrator.hpp"
+#include "scenario/trace_hash.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -16,6 +17,16 @@ namespace {
 namespace json = boost::json;
 
 using Judged = RunResult::Judged;
+
+// As a shell takes it.
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+:@%,=";
+  if (!text.empty() && text.find_first_not_of(plain) == text.npos) return text;
+  std::string word = "'";
+  for (const char c : text) c == '\'' ? word += "'\\''" : word += c;
+  return word + "'";
+}
 
 bool all_held(const std::vector<Judged>& judged) {
   return std::all_of(judged.begin(), judged.end(),
@@ -33,17 +44,19 @@ std::vector<PodEnd> pods_of(const Observer& observer) {
   return pods;
 }
 
-std::vector<Judged> invariants_of(const Scenario& scenario, const Engine& engine) {
+std::vector<Judged> invariants_of(const Engine& engine) {
   std::vector<Judged> judged;
-  for (const InvariantRow& row : invariant_rows()) {
-    if (scenario.invariants_off.count(row.name) > 0) continue;
-    Judged one{std::string(row.name), Verdict::held, {}, {}, {}};
-    for (const Violation& violation : engine.violations()) {
-      if (violation.invariant != row.name) continue;
-      one.verdict = Verdict::failed;
-      one.at = violation.time - engine.started_at();
-      one.detail = fmt::format("{} (record {})", violation.text, violation.record);
+  for (const InvariantWatch::Judged& invariant : engine.invariants()) {
+    Judged one{std::string(invariant.row->name), Verdict::held, {}, {}, {}};
+    if (!invariant.held) one.verdict = Verdict::failed;
+    if (invariant.violation != nullptr) {
+      one.at = invariant.violation->time - engine.started_at();
+      one.detail = explain(*invariant.violation);
+    } else if (!invariant.expected.empty()) {
+      one.detail = "it held, and was to be violated";
     }
+    if (!invariant.expected.empty())
+      one.detail += fmt::format("\n  its violation is expected: {}", invariant.expected);
     judged.push_back(std::move(one));
   }
   return judged;
@@ -61,13 +74,22 @@ json::array to_json(const std::vector<Judged>& judged) {
   return list;
 }
 
+// The lines of a text below one another.
+std::string indented(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') out += "          ";
+  }
+  return out;
+}
+
 void print_judged(std::ostream& out, std::string_view what, const std::vector<Judged>& judged) {
   for (const Judged& one : judged) {
     out << fmt::format("  {:<6}  {} {}", to_string(one.verdict), what, one.name);
     if (one.at > Duration::zero()) out << fmt::format(" ({})", elapsed(one.at));
     out << '\n';
-    if (one.verdict == Verdict::held) continue;
-    if (!one.detail.empty()) out << fmt::format("          {}\n", one.detail);
+    if (!one.detail.empty()) out << fmt::format("          {}\n", indented(one.detail));
     if (!one.where.empty()) out << fmt::format("          at {}\n", one.where);
   }
 }
@@ -107,8 +129,8 @@ void print_cases(std::ostream& out, const RunResult& result, std::string_view wh
     else if (one.verdict == Verdict::open)
       out << "><skipped/></testcase>\n";
     else
-      out << fmt::format("><failure message=\"{}\">{}</failure></testcase>\n", xml(one.detail),
-                         xml(one.where));
+      out << fmt::format("><failure message=\"{}\">{}\n{}</failure></testcase>\n", xml(one.detail),
+                         xml(one.where), xml(result.repeat()));
   }
 }
 
@@ -126,6 +148,13 @@ std::size_t count(const RunResult& result, Verdict verdict) {
 
 bool RunResult::passed() const {
   return !interrupted && all_held(step_verdicts) && all_held(expectations) && all_held(invariants);
+}
+
+std::string RunResult::repeat() const {
+  std::string command =
+      fmt::format("ddptwin run {} --mode {} --seed {}", shell_word(file), to_string(mode), seed);
+  if (!torch.empty()) command += " --torch " + torch;
+  return command;
 }
 
 RunResult result_of(const Scenario& scenario, const Engine& engine) {
@@ -147,8 +176,8 @@ RunResult result_of(const Scenario& scenario, const Engine& engine) {
     result.expectations.push_back({expectation.expectation->name, expectation.verdict, at,
                                    expectation.detail, expectation.expectation->where});
   }
-  result.invariants = invariants_of(scenario, engine);
-  result.invariants_off = {scenario.invariants_off.begin(), scenario.invariants_off.end()};
+  result.invariants = invariants_of(engine);
+  result.invariants_off = {scenario.invariants.off.begin(), scenario.invariants.off.end()};
   result.pods = pods_of(engine.observer());
   return result;
 }
@@ -156,20 +185,27 @@ RunResult result_of(const Scenario& scenario, const Engine& engine) {
 void print_verdicts(std::ostream& out, const RunResult& result) {
   print_judged(out, "step", result.step_verdicts);
   print_judged(out, "expected", result.expectations);
-  std::vector<Judged> violated;
-  std::copy_if(result.invariants.begin(), result.invariants.end(), std::back_inserter(violated),
-               [](const Judged& one) { return one.verdict != Verdict::held; });
-  print_judged(out, "invariant", violated);
-  if (violated.empty())
+  // Those that were violated, as they should or not, and those that should have been.
+  std::vector<Judged> told;
+  std::copy_if(result.invariants.begin(), result.invariants.end(), std::back_inserter(told),
+               [](const Judged& one) { return !one.detail.empty(); });
+  print_judged(out, "invariant", told);
+  if (all_held(result.invariants))
     out << fmt::format("  held    all {} invariants\n", result.invariants.size());
   for (const auto& [name, reason] : result.invariants_off)
     out << fmt::format("  off     invariant {}: {}\n", name, reason);
   const std::string_view verdict = result.interrupted ? "INTERRUPTED"
                                    : result.passed()  ? "PASSED"
                                                       : "FAILED";
-  out << fmt::format("{} {} in {}{}\n", verdict, result.name,
+  out << fmt::format("{} {} in {}{}{}\n", verdict, result.name,
                      elapsed(result.ended_at - result.started_at),
+                     result.mode == Mode::virtual_ ? " of virtual time" : "",
                      result.timed_out ? " (timeout)" : "");
+  if (result.trace_hash)
+    out << fmt::format("  trace {} of {} records, seed {}, PyTorch {}\n",
+                       hash_text(*result.trace_hash), result.records, result.seed, result.torch);
+  if (!result.passed() && !result.interrupted)
+    out << fmt::format("  repeat with: {}\n", result.repeat());
 }
 
 json::value to_json(const RunResult& result) {
@@ -183,7 +219,7 @@ json::value to_json(const RunResult& result) {
   }
   json::object off;
   for (const auto& [name, reason] : result.invariants_off) off[name] = reason;
-  return json::object{{"scenario", result.name},
+  json::object object{{"scenario", result.name},
                       {"file", result.file},
                       {"incident", result.incident},
                       {"mode", to_string(result.mode)},
@@ -198,7 +234,14 @@ json::value to_json(const RunResult& result) {
                       {"invariants", to_json(result.invariants)},
                       {"invariantsOff", std::move(off)},
                       {"pods", std::move(pods)},
-                      {"artefacts", result.artefacts}};
+                      {"artefacts", result.artefacts},
+                      {"repeat", result.repeat()}};
+  if (result.trace_hash) {
+    object["torch"] = result.torch;
+    object["traceHash"] = hash_text(*result.trace_hash);
+    object["records"] = result.records;
+  }
+  return object;
 }
 
 void print_junit(std::ostream& out, const std::vector<RunResult>& results) {

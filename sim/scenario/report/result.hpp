@@ -26,6 +26,9 @@ struct RunResult {
   std::string incident{};
   Mode mode = Mode::real;
   std::uint64_t seed = 1;
+  std::string torch{};                        // virtual: the profile of the modelled workers
+  std::optional<std::uint64_t> trace_hash{};  // virtual
+  std::uint64_t records = 0;                  // virtual
   bool interrupted = false;
   bool timed_out = false;
   Time started_at{}, ended_at{};
@@ -44,6 +47,8 @@ struct RunResult {
   std::string artefacts{};  // the folder, or empty
 
   bool passed() const;
+  // The command that does the same again; in real time chance of the machine's own is not repeated.
+  std::string repeat() const;
 };
 
 RunResult result_of(const Scenario& scenario, const Engine& engine);

@@ -1,0 +1,149 @@
+#include "scenario/agreement.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "objects/kinds.hpp"
+#include "scenario/claims.hpp"
+#include "scenario/report/narrator.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+// "pod/train-worker-0", "endpointslice.discovery.k8s.io/train-*".
+std::string name_of(const Object& object) {
+  if (object.metadata.generateName.empty()) return short_name(object);
+  std::string name = short_name(object);
+  name.resize(name.size() - (object.metadata.name.size() - object.metadata.generateName.size()));
+  return name + "*";
+}
+
+std::string list_text(const std::vector<std::string>& parts) {
+  return fmt::format("{}", fmt::join(parts, " > "));
+}
+
+}  // namespace
+
+void CanonicalTrace::on_record(const Record& record) {
+  switch (record.kind) {
+    case RecordKind::object_added: {
+      if (const Event* told = as<Event>(*record.after)) return event(*told);
+      const std::string name = name_of(*record.after);
+      Named& named = names_[name];
+      ++named.left;
+      numbered_[record.after->metadata.uid] = fmt::format("{} #{}", name, ++named.made);
+      return change(*record.after);
+    }
+    case RecordKind::object_modified:
+      return change(*record.after);
+    case RecordKind::object_deleted:
+      if (numbered_.contains(record.before->metadata.uid)) --names_[name_of(*record.before)].left;
+      return;
+    case RecordKind::log:
+      return log(record);
+    default:
+      return;
+  }
+}
+
+void CanonicalTrace::change(const Object& object) {
+  // What was there before the scenario began is the cluster's own.
+  const auto number = numbered_.find(object.metadata.uid);
+  if (number == numbered_.end()) return;
+  if (const Pod* changed = as<Pod>(object)) return pod(seen_[number->second], *changed);
+  const auto* job = as<PyTorchJob>(object);
+  if (job == nullptr || !job->status) return;
+  for (const JobCondition& one : job->status->conditions)
+    condition(seen_[number->second], one.type_, one.status, one.reason);
+}
+
+void CanonicalTrace::condition(Seen& seen, const std::string& type, const std::string& status,
+                               const std::string& reason) {
+  std::string now = status + (reason.empty() ? "" : " " + reason);
+  std::string& last = seen.conditions[type];
+  if (last == now) return;
+  last = std::move(now);
+  seen.transitions.push_back(type + "=" + last);
+}
+
+void CanonicalTrace::pod(Seen& seen, const Pod& pod) {
+  if (const std::string& phase = pod.status.phase;
+      !phase.empty() && (seen.phases.empty() || seen.phases.back() != phase))
+    seen.phases.push_back(phase);
+  for (const PodCondition& one : pod.status.conditions)
+    condition(seen, one.type_, one.status, one.reason);
+  containers(seen, pod.status.initContainerStatuses);
+  containers(seen, pod.status.containerStatuses);
+}
+
+void CanonicalTrace::containers(Seen& seen, const std::vector<ContainerStatus>& statuses) {
+  for (const ContainerStatus& status : statuses) {
+    seen.restarts[status.name] = status.restartCount;
+    // The last state first: it is the older one.
+    for (const ContainerState* state : {&status.lastState, &status.state}) {
+      if (!state->terminated || !seen.ended.insert(state->terminated->containerID).second) continue;
+      seen.exits[status.name].push_back(
+          fmt::format("{} {}", state->terminated->exitCode, state->terminated->reason));
+    }
+  }
+}
+
+void CanonicalTrace::log(const Record& record) {
+  const StepLine line = step_of(record.text);
+  std::int64_t& last = steps_[record.subject];
+  last = std::max(last, line.step);
+}
+
+void CanonicalTrace::event(const Event& event) {
+  const ObjectReference& about = event.involvedObject;
+  events_[fmt::format("{} {}", about.kind, about.name)].insert(event.reason);
+}
+
+Facts CanonicalTrace::facts() const {
+  Facts facts;
+  for (const auto& [name, named] : names_)
+    facts[{name, "objects"}] = fmt::format("{} made, {} left", named.made, named.left);
+  for (const auto& [name, seen] : seen_) {
+    if (!seen.transitions.empty()) facts[{name, "conditions"}] = list_text(seen.transitions);
+    if (!seen.phases.empty()) facts[{name, "phases"}] = list_text(seen.phases);
+    for (const auto& [container, exits] : seen.exits)
+      facts[{name + " " + container, "exits"}] = list_text(exits);
+    for (const auto& [container, restarts] : seen.restarts)
+      facts[{name + " " + container, "restarts"}] = fmt::format("{}", restarts);
+  }
+  for (const auto& [container, step] : steps_)
+    if (step > 0) facts[{container, "steps"}] = fmt::format("{}", step);
+  for (const auto& [about, reasons] : events_)
+    facts[{about, "events"}] = fmt::format("{}", fmt::join(reasons, ", "));
+  return facts;
+}
+
+std::vector<Disagreement> compare(std::string_view scenario, const Facts& real,
+                                  const Facts& virtual_) {
+  std::vector<Disagreement> found;
+  const auto note = [&](const auto& key, std::string in_real, std::string in_virtual) {
+    Disagreement one{key.first, key.second, std::move(in_real), std::move(in_virtual), {}};
+    for (const Explained& row : explained_differences()) {
+      if ((row.scenario.empty() || row.scenario == scenario) &&
+          one.subject.starts_with(row.subject) && (row.aspect.empty() || row.aspect == one.aspect))
+        one.explanation = row.reason;
+    }
+    found.push_back(std::move(one));
+  };
+  for (const auto& [key, value] : real) {
+    const auto other = virtual_.find(key);
+    if (other == virtual_.end())
+      note(key, value, "");
+    else if (other->second != value)
+      note(key, value, other->second);
+  }
+  for (const auto& [key, value] : virtual_)
+    if (!real.contains(key)) note(key, "", value);
+  return found;
+}
+
+std::span<const Explained> explained_differences() { return {}; }
+
+}  // namespace ddptwin::scenario

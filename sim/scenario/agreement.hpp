@@ -1,0 +1,84 @@
+// What a run came to, apart from its times: the form in which real and virtual runs of one scenario
+// are compared (issue 7, point 3).
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/trace.hpp"
+#include "objects/core_v1.hpp"
+#include "objects/pytorchjob.hpp"
+
+namespace ddptwin::scenario {
+
+// One fact by what it is about and which of its aspects: {"pod/train-worker-0 #1", "phases"} is
+// "Pending > Running > Failed". Objects of a name are numbered in the order of their making;
+// generated names end in "*".
+using Facts = std::map<std::pair<std::string, std::string>, std::string>;
+
+// Reads a trace from the moment the scenario begins:
+//   objects     how many of each name were made, and how many are left
+//   conditions  their transitions in order, with status and reason: of pods and jobs
+//   phases      of a pod
+//   exits       exit code and reason of each container's runs, in order
+//   restarts    the last restart count of each container
+//   steps       the last training step that a container told the end of
+//   events      the reasons of the Events about an object, in the order of the alphabet
+class CanonicalTrace {
+ public:
+  void on_record(const Record& record);
+  Facts facts() const;
+
+ private:
+  struct Seen {
+    std::map<std::string, std::string> conditions{};  // by type: status and reason
+    std::vector<std::string> transitions{};
+    std::vector<std::string> phases{};
+    std::map<std::string, std::vector<std::string>> exits{};  // by container
+    std::map<std::string, std::int32_t> restarts{};
+    std::set<std::string> ended{};  // containers' ids
+  };
+  struct Named {
+    int made = 0;
+    int left = 0;
+  };
+
+  void change(const Object& object);
+  void condition(Seen& seen, const std::string& type, const std::string& status,
+                 const std::string& reason);
+  void pod(Seen& seen, const Pod& pod);
+  void containers(Seen& seen, const std::vector<ContainerStatus>& statuses);
+  void log(const Record& record);
+  void event(const Event& event);
+
+  std::map<std::string, Named> names_{};
+  std::map<std::string, std::string> numbered_{};  // by uid: "pod/train-worker-0 #1"
+  std::map<std::string, Seen> seen_{};             // by that
+  std::map<std::string, std::int64_t> steps_{};    // by "namespace/pod/container"
+  std::map<std::string, std::set<std::string>> events_{};
+};
+
+struct Disagreement {
+  std::string subject{}, aspect{};
+  std::string real{}, virtual_{};  // empty: there is no such fact
+  std::string_view explanation{};  // empty: nobody knows one
+};
+
+// A difference that is known and why it is there. Beside it stands the rule or constant.
+struct Explained {
+  std::string_view scenario;  // its name; empty: any
+  std::string_view subject;   // how it begins; empty: any
+  std::string_view aspect;    // empty: any
+  std::string_view reason;
+};
+std::span<const Explained> explained_differences();
+
+std::vector<Disagreement> compare(std::string_view scenario, const Facts& real,
+                                  const Facts& virtual_);
+
+}  // namespace ddptwin::scenario

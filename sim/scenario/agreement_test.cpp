@@ -1,0 +1,124 @@
+#include "scenario/agreement.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ddptwin::scenario {
+namespace {
+
+using testing::ElementsAre;
+
+// A trace of one pod, made by hand.
+class PodStory {
+ public:
+  PodStory() {
+    pod_->metadata.name = "w-0";
+    pod_->metadata.namespace_ = "default";
+    pod_->metadata.uid = "u1";
+    write(RecordKind::object_added);
+  }
+  PodStory& phase(const char* phase) {
+    pod_ = std::static_pointer_cast<Pod>(pod_->clone());
+    pod_->status.phase = phase;
+    write(RecordKind::object_modified);
+    return *this;
+  }
+  PodStory& ended(const char* id, int code, int restarts) {
+    pod_ = std::static_pointer_cast<Pod>(pod_->clone());
+    ContainerStatus status;
+    status.name = "c";
+    status.restartCount = restarts;
+    status.state.terminated.emplace();
+    status.state.terminated->containerID = id;
+    status.state.terminated->exitCode = code;
+    status.state.terminated->reason = "Error";
+    pod_->status.containerStatuses = {status};
+    write(RecordKind::object_modified);
+    return *this;
+  }
+  PodStory& condition(const char* type, const char* status) {
+    pod_ = std::static_pointer_cast<Pod>(pod_->clone());
+    PodCondition& added = pod_->status.conditions.emplace_back();
+    added.type_ = type;
+    added.status = status;
+    write(RecordKind::object_modified);
+    return *this;
+  }
+  PodStory& says(const char* line) {
+    Record record;
+    record.kind = RecordKind::log;
+    record.subject = "default/w-0/c";
+    record.text = line;
+    canonical_.on_record(record);
+    return *this;
+  }
+  Facts facts() const { return canonical_.facts(); }
+
+ private:
+  void write(RecordKind kind) {
+    Record record;
+    record.kind = kind;
+    record.time = Time(Duration(++writes_ * 1'000'000));  // no two stories take the same time
+    record.after = pod_;
+    canonical_.on_record(record);
+  }
+
+  static inline int writes_ = 0;
+  CanonicalTrace canonical_{};
+  std::shared_ptr<Pod> pod_ = std::make_shared<Pod>();
+};
+
+TEST(CanonicalTrace, keeps_what_happened_and_in_which_order) {
+  const Facts facts = PodStory()
+                          .phase("Pending")
+                          .condition("PodScheduled", "True")
+                          .phase("Running")
+                          .says("step 3/20 rank 1 loss 0.5")
+                          .says("step 2/20")
+                          .ended("x", 137, 0)
+                          .ended("x", 137, 0)
+                          .ended("y", 1, 1)
+                          .phase("Failed")
+                          .facts();
+  const Facts expected{
+      {{"pod/w-0", "objects"}, "1 made, 1 left"},
+      {{"pod/w-0 #1", "conditions"}, "PodScheduled=True"},
+      {{"pod/w-0 #1", "phases"}, "Pending > Running > Failed"},
+      {{"pod/w-0 #1 c", "exits"}, "137 Error > 1 Error"},
+      {{"pod/w-0 #1 c", "restarts"}, "1"},
+      {{"default/w-0/c", "steps"}, "3"},
+  };
+  EXPECT_EQ(facts, expected);
+}
+
+TEST(Agreement, times_do_not_matter) {
+  const auto story = [] { return PodStory().phase("Running").ended("x", 0, 0).facts(); };
+  EXPECT_TRUE(compare("s", story(), story()).empty());
+}
+
+TEST(Agreement, every_difference_is_named) {
+  const Facts real = PodStory().phase("Running").ended("x", 0, 0).facts();
+  const Facts other =
+      PodStory().phase("Running").phase("Failed").ended("x", 1, 0).says("step 1").facts();
+  const auto found = compare("s", real, other);
+  std::vector<std::string> aspects;
+  for (const Disagreement& one : found) {
+    aspects.push_back(one.aspect);
+    EXPECT_EQ(one.explanation, "");
+  }
+  EXPECT_THAT(aspects, ElementsAre("phases", "exits", "steps"));
+  EXPECT_EQ(found[1].real, "0 Error");
+  EXPECT_EQ(found[1].virtual_, "1 Error");
+  EXPECT_EQ(found[2].real, "");
+}
+
+// An explanation that no run needs any more is to be deleted: tools/agree shows which are used.
+TEST(Agreement, every_explanation_says_what_it_is_about_and_why) {
+  for (const Explained& row : explained_differences()) {
+    EXPECT_FALSE(row.aspect.empty()) << row.reason;
+    EXPECT_GT(row.reason.size(), 20U);
+  }
+}
+
+}  // namespace
+}  // namespace ddptwin::scenario

@@ -1,0 +1,227 @@
+#include "scenario/virtual_run.hpp"
+
+#include <algorithm>
+
+#include "cluster/model_runtime/model_runtime.hpp"
+#include "dns/resolver.hpp"
+#include "scenario/cluster_options.hpp"
+#include "scenario/images.hpp"
+#include "scenario/trace_hash.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+// More callbacks than this at one instant, and the run is taken to be stuck: the largest worlds
+// need some hundred thousand.
+constexpr std::uint64_t callbacks_at_once_max = 20'000'000;
+
+const model::TorchProfile& profile_of(const Scenario& scenario, const VirtualOptions& options) {
+  const std::string& name = options.torch.empty() ? scenario.torch : options.torch;
+  return name == model::torch_1.name ? model::torch_1 : model::torch_2;
+}
+
+model::DnsAnswer answer_of(const std::optional<dns::Answer>& answer) {
+  using model::DnsOutcome;
+  if (!answer) return {DnsOutcome::lost, {}};
+  if (answer->rcode == dns::Rcode::nx_domain) return {DnsOutcome::nx_domain, {}};
+  if (answer->rcode != dns::Rcode::no_error) return {DnsOutcome::failure, {}};
+  model::DnsAnswer found{DnsOutcome::found, {}};
+  for (const dns::ResourceRecord& record : answer->answers)
+    if (const auto* address = std::get_if<dns::Ipv4>(&record.data))
+      found.addresses.push_back(dns::to_text(*address));
+  if (found.addresses.empty()) found.outcome = DnsOutcome::no_data;
+  return found;
+}
+
+}  // namespace
+
+// Members end in the reverse order of their making.
+struct VirtualRun::Parts {
+  Parts(const Scenario& s, const VirtualOptions& options)
+      : scenario(s),
+        torch(profile_of(s, options)),
+        seed(options.seed),
+        rest(options.rest),
+        loop(Random(options.seed).split("loop"), virtual_start, options.order),
+        runtime(loop, Random(options.seed).split("runtime"), runtime_options(options)),
+        injector(make_injector(options)),
+        world(loop, world_options(options), &runtime),
+        client(world.client("user")),
+        engine(
+            loop, world.trace(), *client, scenario,
+            [this](const ContainerId& id, int signal, Done<void> done) {
+              runtime.signal_container(id, signal, std::move(done));
+            },
+            [] {}) {
+    if (injector) injector->attach(world, ports());
+    if (options.hash) {
+      hash = std::make_unique<TraceHash>();
+      world.trace().add_sink([this](const Record& record) { hash->on_record(record); });
+    }
+  }
+
+  ModelRuntime::Options runtime_options(const VirtualOptions& options) {
+    ModelRuntime::Options made;
+    made.model.torch = &torch;
+    made.step_lines = options.step_lines;
+    made.lookup = [this](const model::DnsQuestion& question,
+                         UniqueFunction<void(model::DnsAnswer)> done) {
+      ask(question, std::move(done));
+    };
+    return made;
+  }
+
+  WorldOptions world_options(const VirtualOptions& options) const {
+    WorldOptions made = cluster_options(scenario, options.seed);
+    made.faults = injector.get();
+    return made;
+  }
+
+  std::unique_ptr<FaultInjector> make_injector(const VirtualOptions& options) {
+    const FaultPlan& plan = options.faults != nullptr ? *options.faults : scenario.faults;
+    if (options.faults == nullptr && plan.faults.empty() && !plan.heal) return nullptr;
+    broken = std::any_of(plan.faults.begin(), plan.faults.end(), [](const Fault& fault) {
+      return row_of(fault.kind).port != "process";
+    });
+    return std::make_unique<FaultInjector>(loop, plan);
+  }
+
+  RuntimePorts ports() {
+    RuntimePorts made;
+    made.signal = [this](const RunningContainer& container, int signal) {
+      runtime.signal_container(container.id, signal, [](const Result<void>&) {});
+    };
+    made.exit = [this](const RunningContainer& container, int code) {
+      runtime.exit_container(container.id, code, [](const Result<void>&) {});
+    };
+    made.network = &runtime.network();
+    return made;
+  }
+
+  // As the pod's resolver does over the network: names that are none do not exist.
+  void ask(const model::DnsQuestion& question, UniqueFunction<void(model::DnsAnswer)> done) {
+    auto name = dns::Name::parse(question.name);
+    if (!name) {
+      loop.post(dns_lane, [done = std::move(done)]() mutable {
+        done({model::DnsOutcome::nx_domain, {}});
+      });
+      return;
+    }
+    dns::Query query{{std::move(*name), dns::RecordType::a}, question.client};
+    world.resolver().ask(std::move(query), [done = std::move(done)](
+                                               const std::optional<dns::Answer>& answer) mutable {
+      done(answer_of(answer));
+    });
+  }
+
+  const Scenario& scenario;
+  const model::TorchProfile& torch;
+  std::uint64_t seed;
+  bool rest;
+  bool broken = false;  // for a while, by the plan of faults; the end of a process is over at once
+  VirtualLoop loop;
+  Lane dns_lane = loop.new_lane();
+  std::unique_ptr<TraceHash> hash{};
+  ModelRuntime runtime;
+  std::unique_ptr<FaultInjector> injector;  // null: no faults in this run
+  World world;
+  std::unique_ptr<api::ApiClient> client;
+  Engine engine;
+  Time instant{};
+  std::uint64_t callbacks = 0;  // at this instant
+};
+
+VirtualRun::VirtualRun(const Scenario& scenario, const VirtualOptions& options)
+    : parts_(std::make_unique<Parts>(scenario, options)) {}
+VirtualRun::~VirtualRun() = default;
+
+VirtualLoop& VirtualRun::loop() { return parts_->loop; }
+World& VirtualRun::world() { return parts_->world; }
+ModelRuntime& VirtualRun::runtime() { return parts_->runtime; }
+Engine& VirtualRun::engine() { return parts_->engine; }
+const Engine& VirtualRun::engine() const { return parts_->engine; }
+FaultInjector* VirtualRun::injector() { return parts_->injector.get(); }
+
+Status VirtualRun::start(const std::function<void()>& ready) {
+  Parts& parts = *parts_;
+  const auto images = images_of(parts.scenario, "");
+  for (const NamedImage& image : images)
+    parts.runtime.add_image(image.name, image.image, image.model);
+  TRY_VOID(parts.world.start());
+  if (ready) ready();
+  if (parts.scenario.namespace_ != "default")
+    TRY_VOID(parts.world.add_namespace(parts.scenario.namespace_));
+  write_notes(parts.world.trace(), images);
+  if (parts.injector) parts.injector->start();
+  parts.engine.start();
+  return {};
+}
+
+bool VirtualRun::step() { return !parts_->engine.over() && advance(); }
+
+// One callback, as long as there is no end of them at one instant.
+bool VirtualRun::advance() {
+  Parts& parts = *parts_;
+  if (stuck() || !parts.loop.step()) return false;
+  if (parts.loop.now() != parts.instant) {
+    parts.instant = parts.loop.now();
+    parts.callbacks = 0;
+  }
+  ++parts.callbacks;
+  return true;
+}
+
+void VirtualRun::come_to_rest() {
+  Parts& parts = *parts_;
+  const Duration bound = parts.broken ? progress_within : rest_time;
+  const Time until = parts.loop.now() + bound + std::chrono::seconds(2);
+  const auto goes_on = [&] {
+    if (!parts.loop.idle()) return true;
+    const auto next = parts.loop.next_timer();
+    return next && *next <= until;
+  };
+  while (goes_on() && advance()) {
+  }
+  if (stuck()) return;
+  parts.loop.run_until(until);
+  parts.engine.pass();
+}
+
+Result<RunResult> VirtualRun::finish() {
+  while (step()) {
+  }
+  if (parts_->rest && parts_->engine.over()) come_to_rest();
+  if (stuck())
+    return fail(Reason::internal_error,
+                "the run is stuck: there is no end of things to do at one instant, after " +
+                    format_go_duration(parts_->loop.now() - parts_->engine.started_at()),
+                result().repeat());
+  return result();
+}
+
+RunResult VirtualRun::result() const {
+  RunResult result = result_of(parts_->scenario, parts_->engine);
+  result.mode = Mode::virtual_;
+  result.seed = parts_->seed;
+  result.torch = parts_->torch.name;
+  if (parts_->hash) result.trace_hash = trace_hash();
+  result.records = records();
+  return result;
+}
+
+std::uint64_t VirtualRun::trace_hash() const { return parts_->hash ? parts_->hash->value() : 0; }
+std::uint64_t VirtualRun::records() const { return parts_->world.trace().last(); }
+bool VirtualRun::stuck() const { return parts_->callbacks > callbacks_at_once_max; }
+
+Result<RunResult> run_virtually(const Scenario& scenario, const VirtualOptions& options) {
+  VirtualRun run(scenario, options);
+  TRY_VOID(run.start());
+  return run.finish();
+}
+
+const std::vector<std::string_view>& torch_profile_names() {
+  static const std::vector<std::string_view> names{model::torch_1.name, model::torch_2.name};
+  return names;
+}
+
+}  // namespace ddptwin::scenario

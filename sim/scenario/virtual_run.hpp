@@ -1,0 +1,86 @@
+// One run of one scenario in virtual time: no output, no thread, nothing shared between runs, so
+// that many run side by side. Repeatable: the same scenario, options and version give the same
+// trace (trace_hash.hpp).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/virtual_loop.hpp"
+#include "scenario/engine.hpp"
+#include "scenario/faults/injector.hpp"
+#include "scenario/report/result.hpp"
+#include "scenario/world.hpp"
+
+namespace ddptwin {
+class ModelRuntime;
+}
+
+namespace ddptwin::scenario {
+
+struct VirtualOptions {
+  std::uint64_t seed = 1;
+  std::string torch{};  // a name of torch_profile_names(); empty: the scenario's
+  // `fair` lets the seed choose between the lanes that are ready.
+  VirtualLoop::Order order = VirtualLoop::Order::fair;
+  bool hash = true;  // without it trace_hash() is 0
+  // Once all is decided the world goes on until what must come true in the end has had its time:
+  // invariants about rest, and after faults about progress, are judged then (invariants.hpp).
+  bool rest = true;
+  // Without it workers print no steps, for speed; scenarios cannot wait for them then.
+  bool step_lines = true;
+  // Instead of the scenario's own; even an empty plan counts where faults could have acted
+  // (FaultInjector::census). Null and none in the scenario: nothing stands between the components.
+  const FaultPlan* faults = nullptr;
+};
+
+class VirtualRun {
+ public:
+  // The scenario outlives the run. Nothing runs before start(); sinks of the trace, faults of the
+  // resolver and of the runtime are put in between.
+  VirtualRun(const Scenario& scenario, const VirtualOptions& options);
+  ~VirtualRun();
+
+  VirtualLoop& loop();
+  World& world();
+  ModelRuntime& runtime();
+  Engine& engine();
+  const Engine& engine() const;
+  FaultInjector* injector();  // null: this run has no faults
+
+  // The cluster starts; `ready` is called, which may add sinks that its own objects are no news to;
+  // then the scenario's time begins. Errors: those of World::start().
+  Status start(const std::function<void()>& ready = {});
+  // Runs one callback of the loop. False: the run is over, or stuck.
+  bool step();
+  // Steps until it is over, and at rest. The error of a run that is stuck: callbacks without end at
+  // one instant.
+  Result<RunResult> finish();
+  // As things are.
+  RunResult result() const;
+
+  std::uint64_t trace_hash() const;
+  std::uint64_t records() const;
+  bool stuck() const;
+
+ private:
+  struct Parts;
+  bool advance();
+  void come_to_rest();
+
+  std::unique_ptr<Parts> parts_;
+};
+
+// From start to end.
+Result<RunResult> run_virtually(const Scenario& scenario, const VirtualOptions& options);
+
+// When every virtual run begins: 2026-01-01T00:00:00Z.
+inline constexpr Time virtual_start{std::chrono::seconds(1'767'225'600)};
+
+// "1.13" and "2.x"; the last one is the default.
+const std::vector<std::string_view>& torch_profile_names();
+
+}  // namespace ddptwin::scenario

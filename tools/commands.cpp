@@ -1,0 +1,42 @@
+#include "commands.hpp"
+
+#include <filesystem>
+#include <iostream>
+
+#include "scenario/files.hpp"
+#include "scenario/images.hpp"
+#include "scenario/preflight.hpp"
+#include "scenario/scenario_parser.hpp"
+
+namespace ddptwin {
+
+int exit_of(const Error& error) {
+  std::cerr << "ddptwin: " << error.text() << '\n';
+  return error.reason == Reason::bad_input ? Exit::bad_input : Exit::cannot;
+}
+
+Result<std::vector<scenario::Scenario>> read_scenarios(const std::vector<std::string>& files) {
+  const KindRegistry kinds;
+  std::vector<scenario::Scenario> scenarios, plain;
+  for (const std::string& file : files) {
+    TRY(auto parsed, scenario::parse_scenario(file, kinds, &scenario::read_text_file));
+    (parsed.plain ? plain : scenarios).push_back(std::move(parsed));
+  }
+  if (!plain.empty()) {
+    scenarios.push_back(scenario::merge_plain(std::move(plain)));
+    scenario::describe_plain_images(scenarios.back());
+  }
+  for (const scenario::Scenario& one : scenarios) TRY_VOID(scenario::preflight(one));
+  return scenarios;
+}
+
+Result<std::string> python_folder(const std::string& argument) {
+  if (argument.empty()) return argument;
+  TRY(std::string found, scenario::real_path(argument));
+  if (!std::filesystem::exists(found + "/bin/python3"))
+    return fail(Reason::bad_input, "no virtual environment: it has no bin/python3",
+                "--python " + found);
+  return found;
+}
+
+}  // namespace ddptwin

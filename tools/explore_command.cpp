@@ -1,0 +1,245 @@
+// ddptwin explore: many runs of one scenario in virtual time, each with other faults.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include "commands.hpp"
+#include "scenario/explore/explorer.hpp"
+#include "scenario/faults/fault_parser.hpp"
+#include "scenario/faults/fault_yaml.hpp"
+#include "scenario/files.hpp"
+#include "scenario/preflight.hpp"
+#include "scenario/virtual_run.hpp"
+
+namespace ddptwin {
+namespace {
+
+using scenario::Coverage;
+using scenario::Explored;
+using scenario::ExploreOptions;
+using scenario::Finding;
+using scenario::Subject;
+
+struct ExploreArguments {
+  std::string file{};
+  std::uint64_t runs = 1000;
+  std::string faults = "all";
+  unsigned jobs = 0;  // 0: one a core
+  std::uint64_t seed = 1;
+  std::string out = "explored";
+  std::string torch{};
+  std::size_t faults_max = 6;
+  bool exhaustive = false, strict = false, quiet = false;
+};
+
+std::string coverage_text(const Coverage& coverage, std::size_t kinds) {
+  return fmt::format("rules {}/{}, transitions {}/{}, fault kinds {}/{}", coverage.rules(),
+                     Coverage::all_rules().size(), coverage.transitions(),
+                     Coverage::all_transitions().size(), coverage.faults(), kinds);
+}
+
+// A line that is drawn over on a terminal, and otherwise told now and then.
+class ProgressLine {
+ public:
+  ProgressLine(std::size_t kinds, bool quiet)
+      : kinds_(kinds), quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
+
+  void show(const scenario::Progress& progress) {
+    const auto now = Clock::now();
+    const Clock::duration pause =
+        terminal_ ? std::chrono::milliseconds(100) : std::chrono::seconds(10);
+    if (quiet_ || now - shown_ < pause) return;
+    shown_ = now;
+    const double seconds = std::chrono::duration<double>(now - began_).count();
+    std::cerr << fmt::format(
+        "{}{}/{} runs, {:.0f}/s, {} failed; {}{}", terminal_ ? "\r" : "", progress.done,
+        progress.all, static_cast<double>(progress.done) / std::max(seconds, 0.001),
+        progress.failed, coverage_text(*progress.coverage, kinds_), terminal_ ? "\033[K" : "\n");
+  }
+  void end() const {
+    if (terminal_ && !quiet_) std::cerr << "\r\033[K";
+  }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::size_t kinds_;
+  bool quiet_, terminal_;
+  Clock::time_point began_ = Clock::now();
+  Clock::time_point shown_ = Clock::now();
+};
+
+// The failure's words, of which the first line says what is wrong.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::string comment_of(const Finding& finding, const std::string& file) {
+  std::string text = fmt::format("Found by ddptwin explore in {}: {} is violated.\n{}\n", file,
+                                 finding.failure.what, finding.failure.text);
+  text += fmt::format("World seed {}, run {}; {}.", finding.world_seed, finding.run,
+                      finding.minimal ? "nothing smaller fails this way"
+                                      : "not searched to the end for something smaller");
+  return text;
+}
+
+std::string file_of(const std::string& folder, const Subject& subject, const Finding& finding) {
+  std::string what = finding.failure.what;
+  std::replace_if(
+      what.begin(), what.end(), [](char c) { return c == '/' || c == ' '; }, '-');
+  return fmt::format("{}/{}-{}.yaml", folder, subject.name(), what);
+}
+
+Status write_finding(const Subject& subject, const Explored& explored, const Finding& finding,
+                     const std::string& folder, const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  std::ofstream stream(path);
+  stream << subject.text(explored.demand, finding.plan, finding.world_seed,
+                         comment_of(finding, subject.file()), folder);
+  stream.flush();
+  if (!stream) return fail(Reason::io, path + ": cannot be written");
+  return {};
+}
+
+// Runs the written file as `ddptwin run` does, and looks whether it fails the same way.
+Result<bool> fails_again(const std::string& path, const Finding& finding,
+                         const std::string& torch) {
+  TRY(const auto scenarios, read_scenarios({path}));
+  const auto& again = scenarios.front();
+  TRY(const auto result,
+      scenario::run_virtually(again, {.seed = again.seed.value_or(1), .torch = torch}));
+  const auto failed = [&](const scenario::RunResult::Judged& judged) {
+    return judged.name == finding.failure.what && judged.verdict == scenario::Verdict::failed;
+  };
+  return std::any_of(result.invariants.begin(), result.invariants.end(), failed) ||
+         std::any_of(result.expectations.begin(), result.expectations.end(), failed);
+}
+
+Result<bool> tell_finding(const Subject& subject, const Explored& explored, const Finding& finding,
+                          const ExploreArguments& arguments) {
+  std::cout << fmt::format("\n{}: {}\n", finding.failure.what, first_line(finding.failure.text));
+  if (finding.run == 0)
+    std::cout << "  without any fault\n";
+  else
+    std::cout << fmt::format("  in {} runs, first in run {}; {} of its {} faults do it{}\n",
+                             finding.runs_failed, finding.run, finding.plan.faults.size(),
+                             finding.faults_before, finding.minimal ? ", and nothing smaller" : "");
+  for (const scenario::Fault& fault : finding.plan.faults)
+    std::cout << "  - " << to_yaml(fault) << '\n';
+  const std::string path = file_of(arguments.out, subject, finding);
+  TRY_VOID(write_finding(subject, explored, finding, arguments.out, path));
+  TRY(const bool again, fails_again(path, finding, arguments.torch));
+  std::cout << fmt::format("  {}ddptwin run {} --mode virtual --seed {}{}\n",
+                           again ? "" : "does not fail again: ", path, finding.world_seed,
+                           arguments.torch.empty() ? "" : " --torch " + arguments.torch);
+  return again;
+}
+
+void tell_summary(const Explored& explored, const ExploreOptions& options, double seconds) {
+  if (options.exhaustive)
+    std::cout << fmt::format(
+        "{} points of {} kinds of faults, every one tried once; the fault acted in {}\n",
+        explored.points, options.kinds.size(), explored.disturbed);
+  std::cout << fmt::format("{} runs in {:.1f} s ({:.0f}/s), {:.0f} h of virtual time; {}\n",
+                           explored.runs, seconds,
+                           static_cast<double>(explored.runs) / std::max(seconds, 0.001),
+                           seconds_of(explored.simulated) / 3600,
+                           coverage_text(explored.coverage, options.kinds.size()));
+  if (explored.cut_short > 0)
+    std::cout << fmt::format("in {} runs a step could not be taken, and the run ended there\n",
+                             explored.cut_short);
+  for (const std::string& job : explored.demand.due)
+    std::cout << fmt::format("required: {} comes to an end within {} of healing\n", job,
+                             format_go_duration(scenario::end_after_heal));
+  if (explored.demand.due.empty())
+    std::cout << "no job comes to an end undisturbed: only the invariants were required\n";
+  std::cout << (explored.findings.empty() ? "nothing failed\n" : "") << std::flush;
+}
+
+Result<ExploreOptions> options_of(const ExploreArguments& arguments) {
+  ExploreOptions options;
+  options.runs = arguments.runs;
+  TRY(options.kinds, scenario::parse_fault_kinds(arguments.faults));
+  options.jobs =
+      arguments.jobs != 0 ? arguments.jobs : std::max(1U, std::thread::hardware_concurrency());
+  options.seed = arguments.seed;
+  options.exhaustive = arguments.exhaustive;
+  options.strict = arguments.strict;
+  options.torch = arguments.torch;
+  options.faults_max = arguments.faults_max;
+  return options;
+}
+
+int explore(const ExploreArguments& arguments) {
+  const auto options = options_of(arguments);
+  if (!options) return exit_of(options.error());
+  const auto scenarios = read_scenarios({arguments.file});
+  if (!scenarios) return exit_of(scenarios.error());
+  if (const auto fine = scenario::check_modelled(scenarios->front()); !fine)
+    return exit_of(fine.error());
+  const auto subject = Subject::open(arguments.file, &scenario::read_text_file);
+  if (!subject) return exit_of(subject.error());
+  ProgressLine line(options->kinds.size(), arguments.quiet);
+  const auto explored = scenario::explore(
+      *subject, *options, [&](const scenario::Progress& progress) { line.show(progress); });
+  line.end();
+  if (!explored) return exit_of(explored.error());
+  tell_summary(*explored, *options, line.seconds());
+  for (const Finding& finding : explored->findings) {
+    const auto told = tell_finding(*subject, *explored, finding, arguments);
+    if (!told) return exit_of(told.error());
+  }
+  return explored->findings.empty() ? Exit::held : Exit::failed;
+}
+
+}  // namespace
+
+Command add_explore(CLI::App& app) {
+  const auto arguments = std::make_shared<ExploreArguments>();
+  CLI::App& command = *app.add_subcommand(
+      "explore", "Run a scenario many times in virtual time, each time with other faults");
+  command.add_option("FILE", arguments->file, "A scenario or manifest")->required();
+  command.add_option("--runs", arguments->runs, "How many random plans of faults")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      .add_option("--faults", arguments->faults,
+                  "Kinds or ports with commas: api-conflict,watch,dns; or all")
+      ->capture_default_str();
+  command.add_option("--jobs", arguments->jobs, "Threads; default: one a core")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--seed", arguments->seed, "What chance begins with")->capture_default_str();
+  command.add_option("--out", arguments->out, "The folder for what fails, as scenarios")
+      ->capture_default_str();
+  command.add_option("--faults-max", arguments->faults_max, "At most so many faults in one run")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_flag("--exhaustive", arguments->exhaustive,
+                   "Every single fault of the kinds at every point where it can act, once");
+  command.add_flag("--strict", arguments->strict,
+                   "Watch also the invariants that upstream's own bugs break");
+  command
+      .add_option("--torch", arguments->torch,
+                  "The PyTorch of the workers; default: the scenario's")
+      ->check(CLI::IsMember(std::vector<std::string>(scenario::torch_profile_names().begin(),
+                                                     scenario::torch_profile_names().end())));
+  command.add_flag("--quiet", arguments->quiet, "No progress");
+  command.footer(
+      "What fails is made small, written as a scenario and run again from its file.\n"
+      "\n"
+      "Examples:\n"
+      "  ddptwin explore scenarios/pytorchjob/worker-killed-exitcode.yaml --runs 10000\n"
+      "  ddptwin explore job.yaml --faults api,controller --exhaustive\n"
+      "\n"
+      "Exit status: 0 nothing failed; 1 something did; 2 bad input; 3 this machine cannot.");
+  return {&command, [arguments] { return explore(*arguments); }};
+}
+
+}  // namespace ddptwin
