@@ -6,6 +6,7 @@
 #include "cluster/store.hpp"
 #include "core/virtual_loop.hpp"
 #include "objects/codec.hpp"
+#include "objects/core_v1.hpp"
 #include "objects/pytorchjob.hpp"
 
 namespace ddptwin {
@@ -152,6 +153,88 @@ TEST(Scale, ReadsAndWritesThePathOfTheDefinition) {
   EXPECT_EQ(refused.error().message,
             "PyTorchJob.kubeflow.org \"j\" is invalid: .spec.pytorchReplicaSpecs.Worker.replicas: "
             "Invalid value: -1: should be a non-negative integer");
+}
+
+// Recorded: api/api-cr-wrong-kind-and-patch-types.
+TEST(Definition, IsForItsOwnKindAndVersion) {
+  const std::pair<std::string, std::string> rows[] = {
+      {R"({"apiVersion":"kubeflow.org/v1","kind":"TFJob","metadata":{"name":"b"}})",
+       "TFJob.kubeflow.org \"b\" is invalid: kind: Invalid value: \"TFJob\": must be PyTorchJob"},
+      {R"({"apiVersion":"kubeflow.org/v2","kind":"PyTorchJob","metadata":{"name":"b"}})",
+       "the API version in the data (kubeflow.org/v2) does not match the expected API version "
+       "(kubeflow.org/v1)"},
+      {R"({"metadata":{"name":"b"}})",
+       "the object provided is unrecognized (must be of type PyTorchJob): Object 'Kind' is missing "
+       "in '{\"metadata\":{\"name\":\"b\"}}'"},
+  };
+  for (const auto& [body, message] : rows) {
+    Fixture f;
+    const auto answer = f.call(api::Verb::create, body);
+    ASSERT_FALSE(answer) << body;
+    EXPECT_EQ(answer.error().message, message);
+  }
+}
+
+// Recorded: api/api-decode-errors.
+TEST(BuiltInKind, IsToldFromAnother) {
+  const std::tuple<std::string, std::string, std::string> rows[] = {
+      {"v1", "ConfigMap",
+       "ConfigMap in version \"v1\" cannot be handled as a Pod: converting (v1.ConfigMap) to "
+       "(core.Pod): unknown conversion"},
+      {"v2", "Pod",
+       "Pod in version \"v2\" cannot be handled as a Pod: no kind \"Pod\" is registered for "
+       "version "
+       "\"v2\" in scheme \"pkg/runtime/scheme.go:111\""},
+      {"apps/v1", "Pod",
+       "Pod in version \"v1\" cannot be handled as a Pod: no kind \"Pod\" is registered for "
+       "version "
+       "\"apps/v1\" in scheme \"pkg/runtime/scheme.go:111\""},
+  };
+  for (const auto& [version, kind, message] : rows) {
+    Fixture f;
+    api::Request request;
+    request.verb = api::Verb::create;
+    request.target = {&Pod::info(), "default", {}, {}};
+    request.body = RawJson(boost::json::object{{"apiVersion", version}, {"kind", kind}});
+    const auto answer = f.store.call(request, "test");
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().message, message);
+  }
+}
+
+TEST(DoubledFields, AreRefusedStrictlyAndWarnedOfOtherwise) {
+  Fixture f;
+  api::Request request;
+  request.verb = api::Verb::create;
+  request.target = {&ConfigMap::info(), "default", {}, {}};
+  request.body = RawJson(boost::json::parse(R"({"metadata":{"name":"a"},"data":{"a":"2"}})"));
+  request.doubled_fields = {"data.a"};
+  request.field_validation = "Strict";
+  const auto refused = f.store.call(request, "test");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: "
+            "duplicate field \"data.a\"");
+  request.field_validation = "";
+  const auto warned = f.store.call(request, "test");
+  ASSERT_TRUE(warned);
+  EXPECT_EQ(warned->warnings, std::vector<std::string>{"duplicate field \"data.a\""});
+}
+
+TEST(StoredSize, IsLimitedForWhatCameAsText) {
+  Fixture f;
+  api::Request request;
+  request.verb = api::Verb::create;
+  request.target = {&Pod::info(), "default", {}, {}};
+  const std::string large(1'600'000, 'x');
+  request.body = RawJson(boost::json::parse(
+      R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i","env":)"
+      R"([{"name":"A","value":")" +
+      large + R"("}]}]}})"));
+  request.body_bytes = large.size();
+  const auto answer = f.store.call(request, "test");
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().message, "etcdserver: request is too large");
 }
 
 }  // namespace
