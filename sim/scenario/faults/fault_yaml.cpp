@@ -20,8 +20,9 @@ bool is_plain(std::string_view text) {
   const auto is_safe = [&](char c) {
     return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '/';
   };
-  if (text.empty() || !is_letter(text.front()) || !std::all_of(text.begin(), text.end(), is_safe))
-    return false;
+  if (text.empty() || !std::all_of(text.begin(), text.end(), is_safe)) return false;
+  // "1m30s": no number ends with an s.
+  if (!is_letter(text.front())) return text.back() == 's' && parse_go_duration(text).has_value();
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });

@@ -292,12 +292,6 @@ bool FaultInjector::healed() const { return parts_->healed; }
 const Census& FaultInjector::census() const { return parts_->census; }
 const std::vector<std::int64_t>& FaultInjector::acted() const { return parts_->acted; }
 
-void FaultInjector::detach() {
-  parts_->running = false;
-  parts_->actives.clear();
-  parts_->heal_timer.cancel();
-}
-
 PodRuntime& FaultInjector::wrap(PodRuntime& runtime) {
   parts_->tap = std::make_unique<RuntimeTap>(
       runtime,

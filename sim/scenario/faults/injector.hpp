@@ -40,8 +40,6 @@ class FaultInjector final : public WorldFaults {
   // All faults end, and none begins any more: what was taken away comes back.
   void heal();
   bool healed() const;
-  // The world is about to end: its components may not be touched any more.
-  void detach();
 
   const Census& census() const;
   // How often each fault of the plan has acted.

@@ -1,0 +1,196 @@
+#include "scenario/explore/explorer.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "scenario/explore/points.hpp"
+#include "scenario/explore/shrink.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+constexpr Duration second = std::chrono::seconds(1);
+// What a fault may last at most, and the disturbed run be longer (generate.cpp, span()).
+constexpr Duration disturbance = std::chrono::minutes(7);
+constexpr std::uint64_t world_seed_max = 1U << 31U;  // short to read and to type
+
+// What is kept of a run.
+struct Outcome {
+  std::string failed{};  // what failed first; empty: nothing
+};
+
+bool fails_with(const Trial& trial, const std::string& what) {
+  return std::any_of(trial.failures.begin(), trial.failures.end(),
+                     [&](const Failure& failure) { return failure.what == what; });
+}
+
+class Explorer {
+ public:
+  Explorer(const Subject& subject, const ExploreOptions& options, const OnProgress& on_progress)
+      : subject_(subject), options_(options), on_progress_(on_progress) {}
+
+  Result<Explored> go() {
+    TRY_VOID(look_undisturbed());
+    if (found_.findings.empty()) {
+      if (options_.exhaustive) points_ = every_point(census_, options_.kinds);
+      found_.points = points_.size();
+      found_.runs = options_.exhaustive ? points_.size() : options_.runs;
+      TRY_VOID(run_all());
+      TRY_VOID(explain_failures());
+    }
+    return std::move(found_);
+  }
+
+ private:
+  // The scenario as it is, for its length and its points; then which of its jobs come to an end.
+  Status look_undisturbed() {
+    TRY(const Scenario own, subject_.own());
+    const Trial natural = try_faults(own, {}, {options_.seed, options_.torch});
+    census_ = natural.census;
+    found_.undisturbed = natural.length;
+    Subject::Demand& demand = found_.demand;
+    demand.strict = options_.strict;
+    demand.due = subject_.jobs();
+    TRY(const Scenario demanding, subject_.scenario(demand, {}, options_.seed));
+    const Trial quiet = try_faults(demanding, {}, {options_.seed, options_.torch});
+    std::erase_if(demand.due,
+                  [&](const std::string& job) { return fails_with(quiet, Subject::end_of(job)); });
+    for (const Failure& failure : quiet.failures)
+      if (!Subject::is_end(failure.what))
+        found_.findings.push_back({failure, {}, options_.seed, 0, 0, 1, 0, true});
+    demand.heal = natural.length / second * second + second + disturbance;
+    return {};
+  }
+
+  Drawn drawn(std::uint64_t run) const {
+    if (!options_.exhaustive)
+      return draw_run(options_, run, census_, found_.undisturbed, found_.demand.heal);
+    return {{{points_[run - 1]}, found_.demand.heal}, options_.seed};
+  }
+
+  Status run_all() {
+    outcomes_.resize(found_.runs);
+    const unsigned helpers =
+        static_cast<unsigned>(std::min<std::uint64_t>(options_.jobs, found_.runs));
+    std::vector<std::thread> threads;
+    for (unsigned i = 1; i < helpers; ++i) threads.emplace_back([this] { work(false); });
+    work(true);
+    for (std::thread& thread : threads) thread.join();
+    return failed_ ? Status(fail(Error(*failed_))) : Status();
+  }
+
+  // Takes runs until none is left. Each thread has its own scenario; what they share is the
+  // counter.
+  void work(bool reports) {
+    const auto scenario = subject_.scenario(found_.demand, {}, options_.seed);
+    if (!scenario) {
+      const std::lock_guard lock(mutex_);
+      failed_ = scenario.error();
+      return;
+    }
+    for (;;) {
+      const std::uint64_t run = next_.fetch_add(1) + 1;
+      if (run > found_.runs) return;
+      const Drawn drawn_run = drawn(run);
+      const Trial trial =
+          try_faults(*scenario, drawn_run.plan, {drawn_run.world_seed, options_.torch});
+      add(run, trial);
+      if (reports && on_progress_) report();
+    }
+  }
+
+  void add(std::uint64_t run, const Trial& trial) {
+    const std::lock_guard lock(mutex_);
+    Outcome& outcome = outcomes_[run - 1];
+    if (!trial.failures.empty()) outcome.failed = trial.failures.front().what;
+    found_.coverage.merge(trial.coverage);
+    found_.cut_short += trial.step_failed ? 1 : 0;
+    found_.disturbed += trial.disturbed ? 1 : 0;
+    found_.records += trial.records;
+    found_.simulated += trial.length;
+    ++done_;
+    failures_ += outcome.failed.empty() ? 0 : 1;
+  }
+
+  void report() {
+    Coverage coverage;
+    Progress progress;
+    {
+      const std::lock_guard lock(mutex_);
+      coverage = found_.coverage;
+      progress = {done_, found_.runs, failures_, &coverage};
+    }
+    on_progress_(progress);
+  }
+
+  // The first run of each way to fail, made small.
+  Status explain_failures() {
+    TRY(const Scenario scenario, subject_.scenario(found_.demand, {}, options_.seed));
+    std::vector<std::string> ways;
+    for (const Outcome& outcome : outcomes_)
+      if (!outcome.failed.empty() &&
+          std::find(ways.begin(), ways.end(), outcome.failed) == ways.end())
+        ways.push_back(outcome.failed);
+    for (const std::string& way : ways) found_.findings.push_back(explain_one(scenario, way));
+    return {};
+  }
+
+  Finding explain_one(const Scenario& scenario, const std::string& way) {
+    Finding finding;
+    for (std::uint64_t run = outcomes_.size(); run > 0; --run) {
+      if (outcomes_[run - 1].failed != way) continue;
+      finding.run = run;
+      ++finding.runs_failed;
+    }
+    const Drawn first = drawn(finding.run);
+    const TrialOptions options{first.world_seed, options_.torch};
+    finding.world_seed = first.world_seed;
+    finding.faults_before = first.plan.faults.size();
+    Shrunk shrunk = shrink(
+        first.plan,
+        [&](const FaultPlan& plan) { return fails_with(try_faults(scenario, plan, options), way); },
+        options_.shrink_max);
+    finding.tries = shrunk.runs;
+    finding.minimal = shrunk.minimal;
+    finding.plan = std::move(shrunk.plan);
+    for (const Failure& failure : try_faults(scenario, finding.plan, options).failures)
+      if (failure.what == way) finding.failure = failure;
+    return finding;
+  }
+
+  const Subject& subject_;
+  const ExploreOptions& options_;
+  const OnProgress& on_progress_;
+  Explored found_{};
+  Census census_{};
+  std::vector<Fault> points_{};
+  std::atomic<std::uint64_t> next_ = 0;
+  std::mutex mutex_{};  // of what follows, and of the sums in found_
+  std::vector<Outcome> outcomes_{};
+  std::uint64_t done_ = 0, failures_ = 0;
+  std::optional<Error> failed_{};
+};
+
+}  // namespace
+
+Drawn draw_run(const ExploreOptions& options, std::uint64_t run, const Census& census,
+               Duration undisturbed, Duration heal) {
+  const Random random = Random(options.seed).split("explore").split(run);
+  PlanBounds bounds;
+  bounds.faults_max = options.faults_max;
+  bounds.length = undisturbed;
+  Drawn drawn;
+  drawn.plan = random_plan(random.split("plan"), census, options.kinds, bounds);
+  drawn.plan.heal = heal;
+  drawn.world_seed = random.split("world").below(world_seed_max);
+  return drawn;
+}
+
+Result<Explored> explore(const Subject& subject, const ExploreOptions& options,
+                         const OnProgress& on_progress) {
+  return Explorer(subject, options, on_progress).go();
+}
+
+}  // namespace ddptwin::scenario

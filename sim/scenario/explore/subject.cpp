@@ -1,0 +1,237 @@
+#include "scenario/explore/subject.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+#include <filesystem>
+
+#include "objects/pytorchjob.hpp"
+#include "scenario/faults/fault_yaml.hpp"
+#include "scenario/invariants.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+namespace json = boost::json;
+namespace fs = std::filesystem;
+
+constexpr std::string_view api_version = "ddptwin.dev/v1alpha1";
+
+bool is_scenario(const json::value& value) {
+  const auto* object = value.if_object();
+  const auto* kind = object != nullptr ? object->if_contains("kind") : nullptr;
+  return kind != nullptr && kind->is_string() && kind->as_string() == "Scenario";
+}
+
+// The member of that name as an object, made where it is missing.
+json::object& object_in(json::object& parent, std::string_view name) {
+  json::value& member = parent[name];
+  if (!member.is_object()) member = json::object();
+  return member.as_object();
+}
+json::array& array_in(json::object& parent, std::string_view name) {
+  json::value& member = parent[name];
+  if (!member.is_array()) member = json::array();
+  return member.as_array();
+}
+
+void add_job(const ObjectPtr& object, std::vector<std::string>& to) {
+  if (as<PyTorchJob>(*object) == nullptr) return;
+  std::string key = key_of(object->metadata);
+  if (std::find(to.begin(), to.end(), key) == to.end()) to.push_back(std::move(key));
+}
+
+std::vector<std::string> jobs_of(const Scenario& scenario) {
+  std::vector<std::string> found;
+  for (const Manifest& manifest : scenario.manifests) add_job(manifest.object, found);
+  for (const Step& step : scenario.steps)
+    if (const auto* apply = std::get_if<Apply>(&step.action))
+      for (const Manifest& manifest : apply->manifests) add_job(manifest.object, found);
+  return found;
+}
+
+// Paths that a scenario says beside its own file, said from another folder.
+class Rebase {
+ public:
+  Rebase(const std::string& from, const std::string& to)
+      : from_(fs::absolute(from.empty() ? "." : from)), to_(fs::absolute(to.empty() ? "." : to)) {}
+
+  void text(json::value* value) const {
+    if (value == nullptr || !value->is_string()) return;
+    const fs::path path(std::string(value->as_string()));
+    if (path.is_absolute()) return;
+    *value = (from_ / path).lexically_normal().lexically_relative(to_.lexically_normal()).string();
+  }
+
+  void spec(json::object& spec) const {
+    if (auto* files = spec.if_contains("manifests"); files != nullptr && files->is_array())
+      for (json::value& file : files->as_array()) text(&file);
+    for (json::value& step : array_in(spec, "steps")) {
+      json::value* apply = step.is_object() ? step.as_object().if_contains("apply") : nullptr;
+      text(apply);
+      if (apply != nullptr && apply->is_object()) text(apply->as_object().if_contains("file"));
+    }
+    for (json::value& image : array_in(spec, "images")) {
+      if (!image.is_object()) continue;
+      for (const char* field : {"dockerfile", "context", "python"})
+        text(image.as_object().if_contains(field));
+      for (json::value& copy : array_in(image.as_object(), "copy"))
+        if (copy.is_object()) text(copy.as_object().if_contains("from"));
+    }
+  }
+
+ private:
+  fs::path from_, to_;
+};
+
+void drop_empty(json::object& object, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names)
+    if (const auto* member = object.if_contains(name);
+        member != nullptr && ((member->is_array() && member->as_array().empty()) ||
+                              (member->is_object() && member->as_object().empty())))
+      object.erase(name);
+}
+
+constexpr std::string_view end_words = " comes to an end";
+
+json::object finishes(const std::string& job, Duration within) {
+  const std::size_t slash = job.find('/');
+  return {{"name", Subject::end_of(job)},
+          {"eventually", json::object{{"of", json::object{{"kind", "PyTorchJob"},
+                                                          {"namespace", job.substr(0, slash)},
+                                                          {"name", job.substr(slash + 1)}}},
+                                      {"finished", true}}},
+          {"within", format_go_duration(within)}};
+}
+
+// Keeps the run going until nothing is broken any more, whatever the jobs have come to.
+json::object watched(Duration until) {
+  return {{"name", "watched until the faults are healed"},
+          {"always", json::object{{"of", "nodes"}, {"count", json::object{{"atLeast", 0}}}}},
+          {"within", format_go_duration(until)}};
+}
+
+}  // namespace
+
+Result<Subject> Subject::open(const std::string& file, const ReadFile& read_file) {
+  Subject subject;
+  const KindRegistry kinds;
+  // Read once: whoever parses again, on whatever thread, sees the same.
+  const auto texts = std::make_shared<std::map<std::string, std::string, std::less<>>>();
+  const ReadFile remember = [&](const std::string& path) -> Result<std::string> {
+    if (const auto known = texts->find(path); known != texts->end()) return known->second;
+    TRY(std::string read, read_file(path));
+    return texts->emplace(path, std::move(read)).first->second;
+  };
+  TRY(const Scenario parsed, parse_scenario(file, kinds, remember));
+  TRY(const std::string text, remember(file));
+  TRY(auto documents, parse_yaml(text, file));
+  subject.file_ = file;
+  subject.name_ = parsed.name;
+  subject.folder_ = file.substr(0, file.rfind('/') + 1);
+  subject.jobs_ = jobs_of(parsed);
+  subject.texts_ = texts;
+  subject.document_ = {{"apiVersion", api_version}, {"kind", "Scenario"}};
+  for (YamlDocument& document : documents) {
+    if (is_scenario(document.value))
+      subject.document_ = std::move(document.value).as_object();
+    else
+      subject.others_.push_back(std::move(document.value));
+  }
+  return subject;
+}
+
+json::object Subject::spec(const Demand& demand, const FaultPlan& plan, std::uint64_t seed) const {
+  json::object spec;
+  if (const auto* own = document_.if_contains("spec"); own != nullptr && own->is_object())
+    spec = own->as_object();
+  json::array expect;
+  for (const std::string& job : demand.due)
+    expect.push_back(finishes(job, demand.heal + end_after_heal));
+  expect.push_back(watched(demand.heal));
+  spec["expect"] = std::move(expect);
+  spec["timeout"] = format_go_duration(demand.heal + end_after_heal + std::chrono::minutes(10));
+  spec["modes"] = {"virtual"};
+
+  json::object& invariants = object_in(spec, "invariants");
+  json::array& except = array_in(invariants, "except");
+  const auto add = [&except](std::string_view name, std::string_view reason) {
+    for (const json::value& known : except)
+      if (known.at("name").as_string() == json::string_view(name.data(), name.size())) return;
+    except.push_back(json::object{{"name", name}, {"reason", reason}});
+  };
+  // What the scenario wants to see violated need not be, when other things go wrong.
+  if (const auto* violated = invariants.if_contains("violated");
+      violated != nullptr && violated->is_array()) {
+    const json::array wanted = violated->as_array();
+    for (const json::value& one : wanted)
+      add(std::string_view(one.at("name").as_string()),
+          std::string_view(one.at("reason").as_string()));
+    invariants.erase("violated");
+  }
+  if (!demand.strict)
+    for (const auto& [name, reason] : kept_by_upstream().off) add(name, reason);
+
+  spec.erase("faults");
+  spec.erase("heal");
+  if (plan.heal) {
+    json::array faults;
+    for (const Fault& fault : plan.faults) faults.push_back(to_json(fault));
+    spec["faults"] = std::move(faults);
+    spec["heal"] = format_go_duration(*plan.heal);
+  }
+  spec["seed"] = seed;
+  return spec;
+}
+
+std::string Subject::text(const Demand& demand, const FaultPlan& plan, std::uint64_t seed,
+                          const std::string& comment, const std::string& folder) const {
+  json::object document = document_;
+  json::object changed = spec(demand, plan, seed);
+  Rebase(folder_, folder).spec(changed);
+  drop_empty(object_in(changed, "invariants"), {"except"});
+  drop_empty(changed, {"steps", "images", "faults", "invariants"});
+  for (json::value& image : array_in(changed, "images"))
+    if (image.is_object()) drop_empty(image.as_object(), {"copy"});
+  drop_empty(changed, {"images"});
+  document["spec"] = std::move(changed);
+  std::string out;
+  std::string_view left = comment;
+  while (!left.empty()) {
+    const std::size_t end = std::min(left.find('\n'), left.size());
+    out += fmt::format("# {}\n", left.substr(0, end));
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  out += block_yaml(document);
+  for (const json::value& other : others_) out += "---\n" + block_yaml(other);
+  return out;
+}
+
+std::string Subject::end_of(const std::string& job) { return job + std::string(end_words); }
+bool Subject::is_end(std::string_view expectation) { return expectation.ends_with(end_words); }
+
+Result<Scenario> Subject::own() const {
+  const KindRegistry kinds;
+  TRY(Scenario scenario,
+      parse_scenario(file_, kinds, [this](const std::string& path) { return remembered(path); }));
+  scenario.faults = {};
+  return scenario;
+}
+
+Result<std::string> Subject::remembered(const std::string& path) const {
+  const auto known = texts_->find(path);
+  if (known == texts_->end()) return fail(Reason::bad_input, path + ": it was not read before");
+  return known->second;
+}
+
+Result<Scenario> Subject::scenario(const Demand& demand, const FaultPlan& plan,
+                                   std::uint64_t seed) const {
+  const std::string made = text(demand, plan, seed, "", folder_);
+  const KindRegistry kinds;
+  const ReadFile with_this = [this, &made](const std::string& path) -> Result<std::string> {
+    return path == file_ ? made : remembered(path);
+  };
+  return parse_scenario(file_, kinds, with_this);
+}
+
+}  // namespace ddptwin::scenario

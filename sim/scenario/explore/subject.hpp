@@ -1,0 +1,66 @@
+// The scenario that is explored, as text: what it says itself, with what has to hold whatever goes
+// wrong in place of its own expectations.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scenario/faults/fault.hpp"
+#include "scenario/scenario_parser.hpp"
+
+namespace ddptwin::scenario {
+
+// Within this after healing each job that comes to an end undisturbed has come to one: twice
+// PyTorch's longest default timeout, and the longest back-off of a work queue, and some.
+inline constexpr Duration end_after_heal = std::chrono::hours(2);
+
+// A file, its Scenario document and its objects. A value: each thread parses its own Scenario from
+// the text it makes.
+class Subject {
+ public:
+  // Errors: those of the file. `read_file` is used here and by scenario().
+  static Result<Subject> open(const std::string& file, const ReadFile& read_file);
+
+  const std::string& file() const { return file_; }
+  const std::string& name() const { return name_; }
+  // The jobs beside the scenario and in its steps, "namespace/name".
+  const std::vector<std::string>& jobs() const { return jobs_; }
+
+  // The name of the expectation that a job comes to an end.
+  static std::string end_of(const std::string& job);
+  static bool is_end(std::string_view expectation);
+
+  // What is required in a run: that the jobs of `due` come to an end, and the invariants; those
+  // that upstream's own bugs break only where `strict`.
+  struct Demand {
+    std::vector<std::string> due{};
+    Duration heal{};
+    bool strict = false;
+  };
+  // The explored scenario, its faults in it, as a file in `folder` would say it; `comment` begins
+  // it.
+  std::string text(const Demand& demand, const FaultPlan& plan, std::uint64_t seed,
+                   const std::string& comment, const std::string& folder) const;
+  // As it is, with its own expectations and without its own faults.
+  Result<Scenario> own() const;
+  // As text() says it, parsed, for a run in this process.
+  Result<Scenario> scenario(const Demand& demand, const FaultPlan& plan, std::uint64_t seed) const;
+
+ private:
+  Result<std::string> remembered(const std::string& path) const;
+  boost::json::object spec(const Demand& demand, const FaultPlan& plan, std::uint64_t seed) const;
+
+  std::string file_{};
+  std::string name_{};
+  std::string folder_{};                      // of the file; empty: the current one
+  boost::json::object document_{};            // the Scenario's; made up for a plain file
+  std::vector<boost::json::value> others_{};  // the objects beside it
+  std::vector<std::string> jobs_{};
+  // Every file that was read, by its path; never changed again.
+  std::shared_ptr<const std::map<std::string, std::string, std::less<>>> texts_{};
+};
+
+}  // namespace ddptwin::scenario

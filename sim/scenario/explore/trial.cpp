@@ -1,0 +1,58 @@
+#include "scenario/explore/trial.hpp"
+
+#include <algorithm>
+
+#include "scenario/virtual_run.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+std::vector<Failure> failures_of(const Engine& engine) {
+  std::vector<Failure> found;
+  for (const InvariantWatch::Judged& judged : engine.invariants())
+    if (judged.violation != nullptr && judged.expected.empty())
+      found.push_back({std::string(judged.row->name), explain(*judged.violation),
+                       judged.violation->time - engine.started_at()});
+  for (const ExpectationResult& result : engine.expectations())
+    if (result.verdict == Verdict::failed)
+      found.push_back({result.expectation->name, result.detail,
+                       result.decided_at.value_or(engine.ended_at()) - engine.started_at()});
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Failure& a, const Failure& b) { return a.at < b.at; });
+  return found;
+}
+
+}  // namespace
+
+Trial try_faults(const Scenario& scenario, const FaultPlan& plan, const TrialOptions& options) {
+  Trial trial;
+  VirtualOptions virtually;
+  virtually.seed = options.seed;
+  virtually.torch = options.torch;
+  virtually.hash = false;
+  virtually.faults = &plan;
+  VirtualRun run(scenario, virtually);
+  run.world().trace().add_sink(
+      [&trial](const Record& record) { trial.coverage.on_record(record); });
+  const Status started = run.start();
+  const Result<RunResult> result =
+      started ? run.finish() : Result<RunResult>(fail(Error(started.error())));
+  const Engine& engine = run.engine();
+  const Time end = run.loop().now();
+  trial.length = end - engine.started_at();
+  trial.records = run.records();
+  if (started) trial.failures = failures_of(engine);
+  if (!result) trial.failures.push_back({"stuck", result.error().message, trial.length});
+  trial.step_failed =
+      std::any_of(engine.steps().begin(), engine.steps().end(),
+                  [](const StepResult& step) { return step.verdict == Verdict::failed; });
+  trial.census = run.injector()->census();
+  for (std::size_t i = 0; i < plan.faults.size(); ++i) {
+    const std::int64_t acted = run.injector()->acted()[i];
+    trial.coverage.add_fault(plan.faults[i].kind, acted);
+    trial.disturbed = trial.disturbed || acted > 0;
+  }
+  return trial;
+}
+
+}  // namespace ddptwin::scenario

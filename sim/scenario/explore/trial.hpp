@@ -1,0 +1,41 @@
+// One run with faults, and what of it counts as a failure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenario/explore/coverage.hpp"
+#include "scenario/faults/census.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ddptwin::scenario {
+
+struct Failure {
+  std::string what{};  // an invariant's name, an expectation's, or "stuck"
+  std::string text{};  // what is wrong, on one line or several
+  Duration at{};       // since the scenario began
+  friend bool operator==(const Failure&, const Failure&) = default;
+};
+
+struct Trial {
+  std::vector<Failure> failures{};  // the first of each, in their order
+  bool step_failed = false;         // a step could not be taken, and the run ended there
+  Duration length{};                // until the run's end
+  std::uint64_t records = 0;
+  bool disturbed = false;  // a fault acted
+  Coverage coverage{};
+  Census census{};
+};
+
+struct TrialOptions {
+  std::uint64_t seed = 1;
+  std::string torch{};  // empty: the scenario's
+};
+
+// A violated invariant that the scenario does not expect, an expectation that does not hold, or a
+// run without end at one instant. Steps that cannot be taken are no failure: a fault may take away
+// what they act upon.
+Trial try_faults(const Scenario& scenario, const FaultPlan& plan, const TrialOptions& options);
+
+}  // namespace ddptwin::scenario

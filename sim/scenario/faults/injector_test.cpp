@@ -1,0 +1,399 @@
+// Each port is hit exactly where the plan says, in a cluster with a PyTorchJob whose containers
+// follow a script.
+#include "scenario/faults/injector.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "cluster/script_runtime.hpp"
+#include "controller/pytorchjob/profile.hpp"
+#include "core/virtual_loop.hpp"
+#include "dns/resolver.hpp"
+#include "objects/codec.hpp"
+#include "objects/pytorchjob.hpp"
+#include "scenario/faults/fault_parser.hpp"
+#include "scenario/scenario_parser.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr Time start_time{std::chrono::seconds(1'767'225'600)};
+constexpr const char* job_text = R"({"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob",
+  "metadata": {"name": "j", "namespace": "default"},
+  "spec": {"pytorchReplicaSpecs": {
+    "Master": {"replicas": 1, "restartPolicy": "OnFailure", "template": {"spec": {"containers":
+      [{"name": "pytorch", "image": "busybox"}]}}},
+    "Worker": {"replicas": 2, "restartPolicy": "ExitCode", "template": {"spec": {"containers":
+      [{"name": "pytorch", "image": "busybox"}]}}}}}})";
+
+const ReadFile no_files = [](const std::string&) -> Result<std::string> {
+  return fail(Reason::bad_input, "no files here");
+};
+
+// `faults` is a YAML list.
+FaultPlan plan_of(const std::string& faults, std::optional<Duration> heal = std::nullopt) {
+  const KindRegistry kinds;
+  auto documents = parse_yaml(faults, "plan.yaml");
+  EXPECT_TRUE(documents);
+  FaultPlan plan{{}, heal};
+  if (documents->empty()) return plan;
+  const auto document = std::make_shared<const YamlDocument>(std::move(documents->front()));
+  const ParseContext context{kinds, no_files, "", "default", document};
+  const auto nodes = Node(*document, document->value, "").as_list();
+  for (const Node& node : *nodes) {
+    auto fault = parse_fault(node, context);
+    EXPECT_TRUE(fault) << fault.error().text();
+    plan.faults.push_back(std::move(*fault));
+  }
+  return plan;
+}
+
+WorldOptions options_of(WorldFaults& faults) {
+  WorldOptions options;
+  options.scheduler = true;
+  options.training_operator = controller::pytorchjob::default_profile();
+  options.nodes = {{.name = "n0", .address = "192.168.0.1"},
+                   {.name = "n1", .address = "192.168.0.2"}};
+  options.faults = &faults;
+  return options;
+}
+
+struct Disturbed {
+  explicit Disturbed(FaultPlan plan, std::uint64_t seed = 1)
+      : loop(Random(seed), start_time),
+        runtime(loop),
+        injector(loop, std::move(plan)),
+        world(loop, options_of(injector), &runtime) {
+    world.trace().add_sink([this](const Record& record) { on_record(record); });
+    RuntimePorts ports;
+    ports.signal = [this](const RunningContainer& c, int signal) {
+      runtime.container_exit(c.namespace_, c.pod, c.name, 128 + signal);
+    };
+    ports.exit = [this](const RunningContainer& c, int code) {
+      runtime.container_exit(c.namespace_, c.pod, c.name, code);
+    };
+    injector.attach(world, std::move(ports));
+    for (const char* worker : {"j-worker-0", "j-worker-1"})
+      runtime.set("default", worker, "exit.init-pytorch", "0 after 1");
+    EXPECT_TRUE(world.start());
+    loop.run_until(start_time + 5s);
+    injector.start();
+    const auto made = decode_json(job_text);
+    EXPECT_TRUE(world.call(api::create(made), "user"));
+  }
+
+  ObjectPtr decode_json(const char* text) {
+    auto decoded = decode_object(world.kinds(), boost::json::parse(text));
+    EXPECT_TRUE(decoded) << decoded.error().text();
+    return decoded->object;
+  }
+  void go(Duration duration) { loop.run_until(loop.now() + duration); }
+
+  void on_record(const Record& record) {
+    const auto at = (record.time - start_time - 5s) / Duration(1ms);
+    if (record.kind == RecordKind::fault)
+      faults.push_back(fmt::format("{} {}: {}", at, record.subject, record.text));
+    if (record.kind == RecordKind::schedule)
+      scheduled.push_back(fmt::format("{} {}", at, record.subject));
+    if (record.kind == RecordKind::container && record.text == "started")
+      starts.push_back(fmt::format("{} {}", at, record.subject));
+    if (record.kind == RecordKind::object_added && as<Pod>(record.after) != nullptr)
+      pods_made.push_back(record.after->metadata.name);
+    if (record.actor == "training-operator" && as<PyTorchJob>(record.after) != nullptr)
+      ++status_writes;
+  }
+  std::string phase(const std::string& pod) {
+    const auto found = as<Pod>(world.find(Pod::info(), "default", pod));
+    return found ? found->status.phase : "none";
+  }
+  std::string condition(const std::string& type) {
+    const auto job = as<PyTorchJob>(world.find(PyTorchJob::info(), "default", "j"));
+    if (!job || !job->status) return "none";
+    return job->status->is_true(type) ? "True" : "False";
+  }
+
+  VirtualLoop loop;
+  ScriptRuntime runtime;
+  FaultInjector injector;
+  World world;
+  std::vector<std::string> faults{}, scheduled{}, starts{}, pods_made{};
+  int status_writes = 0;
+};
+
+TEST(FaultInjector, an_empty_plan_counts_and_does_nothing) {
+  Disturbed run(plan_of("[]"));
+  run.go(30s);
+  EXPECT_THAT(run.faults, IsEmpty());
+  EXPECT_EQ(run.condition("Running"), "True");
+  const Census& census = run.injector.census();
+  EXPECT_EQ((census.starts.at({"default/j-master-0", "pytorch"})), 1);
+  EXPECT_FALSE(census.starts.contains({"default/j-worker-0", "init-pytorch"}));
+  EXPECT_GT((census.writes.at({"training-operator", "pytorchjob-controller"})), 6);
+  EXPECT_EQ((census.writes.at({"training-operator", "pytorchjob-controller"})),
+            (census.calls.at({"training-operator", "pytorchjob-controller"})));
+  EXPECT_GT((census.events.at({{"training-operator", "pytorchjob-controller"}, "Pod"})), 3);
+  EXPECT_FALSE(run.injector.healed());
+}
+
+TEST(FaultInjector, the_second_pod_is_refused_and_made_again) {
+  Disturbed run(
+      plan_of("[{api: error, of: training-operator, verb: create, kind: Pod, nth: 2, code: 503}]"));
+  run.go(30s);
+  EXPECT_THAT(run.faults,
+              ElementsAre(HasSubstr("pytorchjob-controller create Pod j-worker-0: {api: error"),
+                          HasSubstr("all: healed")));
+  EXPECT_THAT(run.pods_made, SizeIs(3));
+  EXPECT_EQ(run.condition("Running"), "True");
+  EXPECT_EQ(run.injector.acted(), std::vector<std::int64_t>{1});
+}
+
+TEST(FaultInjector, a_lost_reply_is_of_a_pod_that_is_there) {
+  Disturbed run(plan_of("[{api: lostReply, of: training-operator, verb: create, kind: Pod}]"));
+  run.go(30s);
+  EXPECT_THAT(run.faults, SizeIs(2));
+  EXPECT_THAT(run.pods_made, SizeIs(3));
+  EXPECT_EQ(run.condition("Running"), "True");
+}
+
+TEST(FaultInjector, calls_are_refused_for_as_long_as_it_is_said) {
+  Disturbed run(plan_of("[{api: error, of: kubelet, at: 0s, for: 20s}]"));
+  run.go(19s);
+  EXPECT_EQ(run.phase("j-master-0"), "Pending");
+  EXPECT_FALSE(run.injector.healed());
+  run.go(30s);
+  EXPECT_EQ(run.phase("j-master-0"), "Running");
+  EXPECT_TRUE(run.injector.healed());
+  EXPECT_GT(run.injector.acted()[0], 1);
+}
+
+TEST(FaultInjector, calls_of_others_pass) {
+  Disturbed run(plan_of("[{api: conflict, of: kube-scheduler, name: nobody, for: 60s}]"));
+  run.go(30s);
+  EXPECT_THAT(run.faults, IsEmpty());
+  EXPECT_EQ(run.condition("Running"), "True");
+}
+
+TEST(FaultInjector, what_a_watch_tells_late_is_known_late) {
+  Disturbed late(
+      plan_of("[{watch: delay, of: kube-scheduler, kind: Pod, name: j-master-0, delay: 7s}]"));
+  late.go(30s);
+  const auto of_master = [](const std::string& line) { return line.ends_with("j-master-0"); };
+  const auto found = std::find_if(late.scheduled.begin(), late.scheduled.end(), of_master);
+  ASSERT_NE(found, late.scheduled.end());
+  EXPECT_GE(std::stoll(*found), 7000);
+  EXPECT_LT(std::stoll(*found), 8000);
+}
+
+TEST(FaultInjector, a_dropped_stream_is_listed_again_after_its_silence) {
+  Disturbed run(plan_of("[{watch: drop, of: kube-scheduler, kind: Pod, for: 12s}]"));
+  run.go(11s);
+  EXPECT_THAT(run.scheduled, IsEmpty());
+  run.go(10s);
+  EXPECT_THAT(run.scheduled, SizeIs(3));
+  EXPECT_EQ(run.condition("Running"), "True");
+}
+
+TEST(FaultInjector, a_controller_that_crashes_after_a_write_goes_on_from_there) {
+  for (int nth = 1; nth <= 8; ++nth) {
+    Disturbed run(plan_of(
+        fmt::format("[{{controller: crash, of: pytorchjob-controller, nth: {}, for: 3s}}]", nth)));
+    run.go(2s);
+    const int before = run.status_writes;
+    run.go(60s);
+    EXPECT_THAT(run.faults, SizeIs(2)) << nth;
+    EXPECT_THAT(run.pods_made, SizeIs(3)) << nth;
+    EXPECT_EQ(run.condition("Running"), "True") << nth;
+    EXPECT_GE(run.status_writes, before) << nth;
+  }
+}
+
+TEST(FaultInjector, a_crashed_controller_writes_nothing_until_it_is_back) {
+  Disturbed run(plan_of("[{controller: crash, of: training-operator, nth: 1, for: 20s}]"));
+  run.go(19s);
+  EXPECT_EQ((run.injector.census().writes.at({"training-operator", "pytorchjob-controller"})), 1);
+  run.go(20s);
+  EXPECT_EQ(run.condition("Running"), "True");
+}
+
+TEST(FaultInjector, two_controllers_make_no_pod_twice) {
+  Disturbed run(plan_of("[{controller: double, of: pytorchjob-controller, for: 40s}]"));
+  run.go(60s);
+  EXPECT_THAT(run.pods_made, SizeIs(3));
+  EXPECT_EQ(run.condition("Running"), "True");
+  EXPECT_TRUE(run.injector.healed());
+}
+
+TEST(FaultInjector, without_a_scheduler_pods_wait) {
+  Disturbed run(plan_of("[{scheduler: down, nth: 1, for: 25s}]"));
+  run.go(20s);
+  EXPECT_THAT(run.starts, SizeIs(testing::Le(2U)));
+  run.go(60s);
+  EXPECT_EQ(run.condition("Running"), "True");
+}
+
+TEST(FaultInjector, a_restarted_kubelet_finds_its_containers) {
+  for (int nth = 1; nth <= 6; ++nth) {
+    Disturbed run(plan_of(fmt::format("[{{kubelet: restart, nth: {}, for: 2s}}]", nth)));
+    run.go(60s);
+    EXPECT_EQ(run.injector.acted()[0], 1) << nth;
+    EXPECT_EQ(run.condition("Running"), "True") << nth;
+    EXPECT_EQ((run.injector.census().starts.at({"default/j-master-0", "pytorch"})), 1) << nth;
+  }
+}
+
+TEST(FaultInjector, a_container_is_killed_at_its_nth_start) {
+  Disturbed run(
+      plan_of("[{process: kill, of: j-master-0, nth: 2}, {process: exit, of: j-master-0, code: 3, "
+              "at: 10s}]"));
+  run.go(90s);
+  ASSERT_THAT(run.faults, SizeIs(3));
+  EXPECT_EQ(run.faults[0],
+            "10000 default/j-master-0/pytorch: {process: exit, of: j-master-0, at: 10s, code: 3}");
+  EXPECT_THAT(run.faults[1], HasSubstr("default/j-master-0/pytorch: {process: kill"));
+  const auto pod = as<Pod>(run.world.find(Pod::info(), "default", "j-master-0"));
+  EXPECT_EQ(pod->status.containerStatuses.at(0).restartCount, 2);
+  EXPECT_EQ(pod->status.containerStatuses.at(0).lastState.terminated->exitCode, 137);
+}
+
+TEST(FaultInjector, a_container_is_hit_when_it_has_done_a_step) {
+  Disturbed run(plan_of("[{process: exit, of: default/j-worker-1, step: 5, code: 1}]"));
+  run.go(10s);
+  EXPECT_THAT(run.faults, IsEmpty());
+  // A line of the script's log comes with an end; the container of the other worker prints too.
+  run.runtime.container_exit("default", "j-worker-0", "pytorch", 137, false, {}, {}, "step 9/20\n");
+  run.go(1s);
+  EXPECT_THAT(run.faults, IsEmpty());
+  EXPECT_EQ(run.injector.census().steps.at("default/j-worker-0"), 9);
+}
+
+TEST(FaultInjector, a_state_starts_a_fault) {
+  Disturbed run(
+      plan_of("[{api: conflict, of: training-operator, kind: PyTorchJob, when: {of: "
+              "pod/j-worker-1, phase: Running}}]"));
+  run.go(60s);
+  ASSERT_THAT(run.faults, SizeIs(2));
+  EXPECT_THAT(run.faults[0], HasSubstr("update PyTorchJob j"));
+  EXPECT_EQ(run.condition("Running"), "True");
+}
+
+TEST(FaultInjector, pods_of_a_lost_node_are_evicted_and_come_back) {
+  Disturbed run(plan_of("[{node: lost, of: n0, at: 10s, for: 400s}]"));
+  run.go(10s);
+  std::vector<std::string> there;
+  for (const ObjectPtr& object : run.world.objects(Pod::info(), "default"))
+    if (as<Pod>(*object)->spec->nodeName == "n0") there.push_back(object->metadata.name);
+  ASSERT_FALSE(there.empty());
+  const auto node_ready = [&] {
+    for (const Condition& c :
+         as<ddptwin::Node>(run.world.find(ddptwin::Node::info(), "", "n0"))->status.conditions)
+      if (c.type_ == "Ready") return c.status + " " + c.reason;
+    return std::string();
+  };
+  run.go(49s);
+  EXPECT_EQ(node_ready(), "True KubeletReady");
+  run.go(2s);
+  EXPECT_EQ(node_ready(), "Unknown NodeStatusUnknown");
+  run.go(298s);
+  const auto leaving = [&](const std::string& pod) {
+    return run.world.find(Pod::info(), "default", pod)->metadata.deletionTimestamp.has_value();
+  };
+  EXPECT_FALSE(leaving(there.front()));
+  run.go(2s);
+  EXPECT_TRUE(leaving(there.front()));
+  run.go(120s);
+  EXPECT_EQ(node_ready(), "True KubeletReady");
+  EXPECT_EQ(run.condition("Running"), "True");
+  EXPECT_FALSE(leaving(there.front()));
+}
+
+TEST(FaultInjector, a_deleted_node_takes_its_pods_and_comes_back) {
+  Disturbed run(plan_of("[{node: deleted, of: n1, at: 10s, for: 200s}]"));
+  run.go(11s);
+  EXPECT_EQ(run.world.find(ddptwin::Node::info(), "", "n1"), nullptr);
+  run.go(100s);
+  for (const ObjectPtr& object : run.world.objects(Pod::info(), "default"))
+    EXPECT_NE(as<Pod>(*object)->spec->nodeName, "n1") << object->metadata.name;
+  run.go(120s);
+  EXPECT_NE(run.world.find(ddptwin::Node::info(), "", "n1"), nullptr);
+  EXPECT_EQ(run.condition("Running"), "True");
+}
+
+TEST(FaultInjector, nothing_is_placed_on_a_cordoned_node) {
+  Disturbed run(plan_of("[{node: cordon, of: n0}]", 60s));
+  run.go(50s);
+  for (const ObjectPtr& object : run.world.objects(Pod::info(), "default"))
+    EXPECT_EQ(as<Pod>(*object)->spec->nodeName, "n1");
+  run.go(11s);
+  EXPECT_FALSE(
+      as<ddptwin::Node>(run.world.find(ddptwin::Node::info(), "", "n0"))->spec.unschedulable);
+  EXPECT_THAT(run.faults, Contains("60000 all: healed"));
+}
+
+TEST(FaultInjector, the_dns_answers_what_it_is_told) {
+  Disturbed run(
+      plan_of("[{dns: servfail, of: j-master-0, nth: 2}, {dns: nxdomain, of: j-worker-0, for: 5s}, "
+              "{dns: lost, of: gone}, {dns: late, of: late, delay: 4s}, "
+              "{dns: wrong, of: j-worker-1, address: 192.0.2.9}]"));
+  run.go(20s);
+  std::vector<std::string> answers;
+  const auto ask = [&](const char* name) {
+    const Time asked = run.loop.now();
+    run.world.resolver().ask(
+        {{*dns::Name::parse(name), dns::RecordType::a}, "test"},
+        [&, asked](const std::optional<dns::Answer>& answer) {
+          answers.push_back(fmt::format(
+              "{} {}", (run.loop.now() - asked) / Duration(1s),
+              answer ? dns::to_text(answer->rcode) +
+                           (answer->answers.empty() ? ""
+                                                    : " " + std::to_string(answer->answers.size()))
+                     : "lost"));
+        });
+    run.go(6s);
+  };
+  for (const char* name :
+       {"j-master-0.default.svc.cluster.local", "j-master-0.default.svc.cluster.local",
+        "j-master-0.default.svc.cluster.local", "j-worker-0.default.svc.cluster.local",
+        "j-worker-0.default.svc.cluster.local", "gone.example", "late.example",
+        "j-worker-1.default.svc.cluster.local"})
+    ask(name);
+  EXPECT_THAT(answers, ElementsAre("0 NOERROR 1", "0 SERVFAIL", "0 NOERROR 1", "0 NXDOMAIN",
+                                   "0 NOERROR 1", "0 lost", "4 NXDOMAIN", "0 NOERROR 1"));
+}
+
+TEST(FaultInjector, healing_ends_all_and_lets_nothing_begin) {
+  Disturbed run(
+      plan_of("[{scheduler: down}, {api: error, of: kubelet, for: 1h}, "
+              "{process: kill, of: j-master-0, at: 90s}]",
+              40s));
+  run.go(39s);
+  EXPECT_EQ(run.condition("Running"), "False");
+  run.go(120s);
+  EXPECT_EQ(run.condition("Running"), "True");
+  EXPECT_EQ(run.faults.back(), "40000 all: healed");
+  EXPECT_EQ(run.injector.acted()[2], 0);
+}
+
+TEST(FaultInjector, the_same_plan_is_the_same_run) {
+  const auto once = [] {
+    Disturbed run(
+        plan_of("[{api: lostReply, of: training-operator, nth: 3}, {watch: drop, of: kubelet, "
+                "for: 9s}, "
+                "{controller: double, of: training-operator, at: 2s}]"),
+        99);
+    run.go(100s);
+    return std::make_tuple(run.faults, run.starts, run.world.trace().last());
+  };
+  EXPECT_EQ(once(), once());
+}
+
+}  // namespace
+}  // namespace ddptwin::scenario
