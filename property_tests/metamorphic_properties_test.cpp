@@ -4,7 +4,14 @@
 // What upstream's own memory makes different, and is therefore not compared:
 // - the order of conditions: a crash before the first status write puts Created last (Q23);
 // - events, and how often a pass ran (Q13, Q37);
-// - deadlines: no clock wakes the operator, so a crash may be what ends a job (Q4); there are none;
+// - the counters of a job that is over: they stay as its last pass found them (Q25);
+// - limits: no clock wakes the operator, so a crash may be what ends a job at its deadline (Q4);
+// and
+//   pods of a job that reached one may be made again before its end is in the cache (Q37); none are
+//   set;
+// - pods that are deleted under policy Never: seen while they go they fail the job, seen gone they
+// are
+//   made again (Q8); nobody deletes one;
 // - uids, addresses and times.
 #include <algorithm>
 #include <ostream>
@@ -33,7 +40,9 @@ void add_job(End& end, const ClusterRun& run, const JobName& name) {
   for (const std::string& type : run.conditions(true, name)) text += " " + type;
   text += ", not";
   for (const std::string& type : run.conditions(false, name)) text += " " + type;
-  if (job->status && job->status->replicaStatuses)
+  const bool over = run.conditions(true, name).contains("Failed") ||
+                    run.conditions(true, name).contains("Succeeded");
+  if (!over && job->status && job->status->replicaStatuses)
     for (const auto& [type, counters] : *job->status->replicaStatuses)
       text += ", " + type + " " + std::to_string(counters.active) + " active " +
               std::to_string(counters.succeeded) + " succeeded " + std::to_string(counters.failed) +

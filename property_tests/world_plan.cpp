@@ -131,6 +131,10 @@ WorldPlan any_plan(bool faulty) {
   return plan;
 }
 
+bool takes_a_pod_away(Kind kind) {
+  return kind == Kind::delete_pod || kind == Kind::evict_pod || kind == Kind::scale;
+}
+
 std::shared_ptr<const Pod> pod_of(const ClusterRun& run, const WorldEvent& event) {
   const auto pods = run.pods(job_names()[static_cast<std::size_t>(event.job)]);
   if (pods.empty()) return nullptr;
@@ -203,9 +207,19 @@ rc::Gen<WorldPlan> world_plan() {
 rc::Gen<WorldPlan> quiet_plan() {
   return gen::resize(rc::kNominalSize, gen::exec([] {
                        WorldPlan plan = any_plan(false);
-                       for (WorldEvent& event : plan.events) event.seconds = quiet_seconds;
-                       // No clock ends them: whatever wakes the operator does (Q4).
-                       for (JobShape& shape : plan.shapes) shape.active_deadline_seconds = 0;
+                       for (WorldEvent& event : plan.events) {
+                         event.seconds = quiet_seconds;
+                         // Whether a pass sees the pod while it goes decides over the job (Q8).
+                         const auto& shape = plan.shapes[static_cast<std::size_t>(event.job)];
+                         if (shape.restart_policy == "Never" && takes_a_pod_away(event.kind))
+                           event.kind = Kind::rest;
+                       }
+                       // No clock ends them: whatever wakes the operator does (Q4). And what has
+                       // reached a limit may be made anew before the end is in the cache (Q37).
+                       for (JobShape& shape : plan.shapes) {
+                         shape.active_deadline_seconds = 0;
+                         shape.backoff_limit = -1;
+                       }
                        return plan;
                      }));
 }

@@ -51,8 +51,8 @@ void showValue(const WorldPlan& plan, std::ostream& out);
 // Each plan leaves out a random part of the kinds of events and faults and weighs the rest anew: a
 // run in which everything fails a little finds less.
 rc::Gen<WorldPlan> world_plan();
-// Without faults and deadlines, every event followed by so long a rest that the world is quiet
-// again.
+// Without faults, every event followed by so long a rest that the world is quiet again. What
+// upstream itself leaves to chance is left out: limits, and pods taken away under policy Never.
 rc::Gen<WorldPlan> quiet_plan();
 
 void apply(ClusterRun& run, const WorldPlan& plan, const WorldEvent& event);
