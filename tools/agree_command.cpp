@@ -124,8 +124,8 @@ Command add_agree(CLI::App& app) {
   command.add_option("--python", arguments->python,
                      "A virtual environment whose python3 every image has");
   command.footer(
-      "Compared are objects, conditions with their reasons, phases, exit codes, restart counts,\n"
-      "training steps and events, in their order but not in their times.\n"
+      "Compared are objects, conditions with their reasons, phases, exit codes, restart counts\n"
+      "and training steps, in their order but not in their times.\n"
       "\n"
       "Example:\n"
       "  ddptwin agree scenarios/pytorchjob/*.yaml\n"

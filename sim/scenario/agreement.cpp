@@ -29,7 +29,8 @@ std::string list_text(const std::vector<std::string>& parts) {
 void CanonicalTrace::on_record(const Record& record) {
   switch (record.kind) {
     case RecordKind::object_added: {
-      if (const Event* told = as<Event>(*record.after)) return event(*told);
+      // Events are told again, or not, by chance of the order: they are no part of the outcome.
+      if (as<Event>(*record.after) != nullptr) return;
       const std::string name = name_of(*record.after);
       Named& named = names_[name];
       ++named.left;
@@ -96,11 +97,6 @@ void CanonicalTrace::log(const Record& record) {
   last = std::max(last, line.step);
 }
 
-void CanonicalTrace::event(const Event& event) {
-  const ObjectReference& about = event.involvedObject;
-  events_[fmt::format("{} {}", about.kind, about.name)].insert(event.reason);
-}
-
 Facts CanonicalTrace::facts() const {
   Facts facts;
   for (const auto& [name, named] : names_)
@@ -115,8 +111,6 @@ Facts CanonicalTrace::facts() const {
   }
   for (const auto& [container, step] : steps_)
     if (step > 0) facts[{container, "steps"}] = fmt::format("{}", step);
-  for (const auto& [about, reasons] : events_)
-    facts[{about, "events"}] = fmt::format("{}", fmt::join(reasons, ", "));
   return facts;
 }
 

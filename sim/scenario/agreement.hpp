@@ -28,7 +28,6 @@ using Facts = std::map<std::pair<std::string, std::string>, std::string>;
 //   exits       exit code and reason of each container's runs, in order
 //   restarts    the last restart count of each container
 //   steps       the last training step that a container told the end of
-//   events      the reasons of the Events about an object, in the order of the alphabet
 class CanonicalTrace {
  public:
   void on_record(const Record& record);
@@ -54,13 +53,11 @@ class CanonicalTrace {
   void pod(Seen& seen, const Pod& pod);
   void containers(Seen& seen, const std::vector<ContainerStatus>& statuses);
   void log(const Record& record);
-  void event(const Event& event);
 
   std::map<std::string, Named> names_{};
   std::map<std::string, std::string> numbered_{};  // by uid: "pod/train-worker-0 #1"
   std::map<std::string, Seen> seen_{};             // by that
   std::map<std::string, std::int64_t> steps_{};    // by "namespace/pod/container"
-  std::map<std::string, std::set<std::string>> events_{};
 };
 
 struct Disagreement {

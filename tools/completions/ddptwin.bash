@@ -3,20 +3,23 @@ _ddptwin() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W 'run env list --help --version' -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W 'run env list agree --help --version' -- "$cur")
     return
   fi
   case "$prev" in
     --out|--python) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --junit) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-    --mode) mapfile -t COMPREPLY < <(compgen -W 'real' -- "$cur"); return ;;
-    --seed) return ;;
+    --mode) mapfile -t COMPREPLY < <(compgen -W 'real virtual both' -- "$cur"); return ;;
+    --torch) mapfile -t COMPREPLY < <(compgen -W '1.13 2.x' -- "$cur"); return ;;
+    --seed|--seeds) return ;;
   esac
   case "$command:$cur" in
-    run:-*) mapfile -t COMPREPLY < <(compgen -W '--help --out --junit --json --seed --quiet --python --mode' -- "$cur") ;;
-    env:-*) mapfile -t COMPREPLY < <(compgen -W '--help --json' -- "$cur") ;;
+    run:-*) mapfile -t COMPREPLY < <(compgen -W '--help --out --junit --json --seed --quiet --python --mode --torch' -- "$cur") ;;
+    env:-*) mapfile -t COMPREPLY < <(compgen -W '--help --json --python' -- "$cur") ;;
     list:-*) mapfile -t COMPREPLY < <(compgen -W '--help --reference' -- "$cur") ;;
-    run:*|env:*) mapfile -t COMPREPLY < <(compgen -f -X '!*.@(yaml|yml|json)' -- "$cur"; compgen -d -- "$cur") ;;
+    list:*) mapfile -t COMPREPLY < <(compgen -W 'scenarios invariants versions' -- "$cur") ;;
+    agree:-*) mapfile -t COMPREPLY < <(compgen -W '--help --seed --seeds --torch --python' -- "$cur") ;;
+    run:*|env:*|agree:*) mapfile -t COMPREPLY < <(compgen -f -X '!*.@(yaml|yml|json)' -- "$cur"; compgen -d -- "$cur") ;;
   esac
 }
 complete -o filenames -F _ddptwin ddptwin

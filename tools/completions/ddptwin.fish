@@ -1,15 +1,19 @@
 # fish completion of ddptwin
-set -l commands run env list
+set -l commands run env list agree
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a run -d 'Run scenarios or plain Kubernetes manifests'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a env -d 'Print the environment each container would get, and why'
+complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a agree -d 'Run scenarios really and virtually, and compare what came of it'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a list -d 'List scenarios, invariants and versions'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -l version -d 'Print the version'
 complete -c ddptwin -l help -d 'Print help'
 complete -c ddptwin -n '__fish_seen_subcommand_from run' -l out -r -a '(__fish_complete_directories)' -d 'Keep the artefacts in this folder'
 complete -c ddptwin -n '__fish_seen_subcommand_from run' -l junit -r -F -d 'Write the verdicts as JUnit XML'
 complete -c ddptwin -n '__fish_seen_subcommand_from run env' -l json -d 'Print JSON'
-complete -c ddptwin -n '__fish_seen_subcommand_from run' -l seed -x -d 'What chance begins with'
+complete -c ddptwin -n '__fish_seen_subcommand_from run agree' -l seed -x -d 'What chance begins with'
 complete -c ddptwin -n '__fish_seen_subcommand_from run' -l quiet -d 'Print the verdicts only'
-complete -c ddptwin -n '__fish_seen_subcommand_from run' -l python -r -a '(__fish_complete_directories)' -d 'A virtual environment for every image'
-complete -c ddptwin -n '__fish_seen_subcommand_from run' -l mode -x -a real -d 'The clock'
+complete -c ddptwin -n '__fish_seen_subcommand_from run env agree' -l python -r -a '(__fish_complete_directories)' -d 'A virtual environment for every image'
+complete -c ddptwin -n '__fish_seen_subcommand_from run' -l mode -x -a 'real virtual both' -d 'The clock'
+complete -c ddptwin -n '__fish_seen_subcommand_from run agree' -l torch -x -a '1.13 2.x' -d 'The PyTorch of modelled workers'
+complete -c ddptwin -n '__fish_seen_subcommand_from agree' -l seeds -x -d 'How many virtual runs'
 complete -c ddptwin -n '__fish_seen_subcommand_from list' -l reference -d 'Print the reference of the scenario language'
+complete -c ddptwin -f -n '__fish_seen_subcommand_from list' -a 'scenarios invariants versions'
