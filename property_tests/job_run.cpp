@@ -4,10 +4,8 @@
 
 #include <boost/json.hpp>
 #include <ostream>
-#include <set>
 
 #include "controller/pytorchjob/names.hpp"
-#include "objects/codec.hpp"
 #include "objects/describe.hpp"
 
 namespace ddptwin::property {
@@ -43,13 +41,6 @@ void script_init_containers(ScriptRuntime& runtime) {
   for (int i = 0; i < workers_max; ++i)
     runtime.set("default", pj::replica_name("j", pj::worker_type, i), "exit.init-pytorch",
                 "0 after 1");
-}
-
-std::string variable(const Pod& pod, std::string_view name) {
-  std::string value;
-  for (const EnvVar& one : pod.spec->containers.front().env)
-    if (one.name == name) value = one.value;
-  return value;
 }
 
 }  // namespace
@@ -104,70 +95,6 @@ void showValue(const RunPlan& plan, std::ostream& out) {
   }
 }
 
-void SafetyWatch::require(bool holds, std::string_view rule, const Record& record) {
-  if (!holds) violations_.push_back(fmt::format("{}, after: {}", rule, describe(record)));
-}
-
-void SafetyWatch::look_at(const PyTorchJob& job) {
-  if (!job.status) return;
-  const JobStatus& status = *job.status;
-  std::set<std::string> types;
-  for (const JobCondition& condition : status.conditions)
-    require(types.insert(condition.type_).second, "B1: one condition per type", *now_);
-  require(!(status.is_true("Running") && status.is_true("Restarting")),
-          "B2: Running and Restarting never coexist", *now_);
-  require(!status.completionTime || status.is_true("Succeeded") || status.is_true("Failed"),
-          "B7: completionTime implies Succeeded or Failed", *now_);
-}
-
-void SafetyWatch::look_at_change(const PyTorchJob& before, const PyTorchJob& after,
-                                 std::string_view actor) {
-  require(actor == user || equal(*before.spec, *after.spec), "B12: the spec is never modified",
-          *now_);
-  if (!before.status) return;
-  require(after.status.has_value(), "a status stays", *now_);
-  if (!after.status) return;
-  if (before.status->is_true("Failed"))
-    require(to_json(before.status->conditions) == to_json(after.status->conditions),
-            "B3: once Failed is stored the conditions are frozen", *now_);
-  if (before.status->is_true("Succeeded"))
-    require(after.status->is_true("Succeeded"), "B4: Succeeded is never withdrawn", *now_);
-  const bool started_anew =
-      before.status->startTime && before.status->startTime != after.status->startTime;
-  require(!started_anew || before.status->is_true("Suspended"),
-          "B8: startTime changes on resume only", *now_);
-}
-
-void SafetyWatch::look_at_pod(const Record& record) {
-  const Pod& pod = *as<Pod>(record.after ? *record.after : *record.before);
-  const std::string* type = pod.metadata.label(pj::label::replica_type);
-  const std::string* index = pod.metadata.label(pj::label::replica_index);
-  if (type == nullptr || index == nullptr) return;
-  auto& replica = live_[*type + "/" + *index];
-  if (record.after && !pod.metadata.deletionTimestamp) {
-    // RANK itself may be the user's own where the job has no Master.
-    replica[pod.metadata.uid] = variable(pod, "PET_NODE_RANK");
-  } else {
-    replica.erase(pod.metadata.uid);
-  }
-  require(replica.size() <= 1, "B6: at most one live pod of an index", record);
-  std::set<std::string> ranks;
-  for (const auto& [name, pods] : live_)
-    for (const auto& [uid, rank] : pods)
-      require(rank.empty() || ranks.insert(rank).second, "B10: ranks are distinct", record);
-}
-
-void SafetyWatch::on_record(const Record& record) {
-  const Object* object = record.after ? record.after.get() : record.before.get();
-  if (object == nullptr) return;
-  now_ = &record;
-  if (as<Pod>(*object) != nullptr) look_at_pod(record);
-  if (as<PyTorchJob>(*object) == nullptr || !record.after) return;
-  const auto& after = *as<PyTorchJob>(*record.after);
-  look_at(after);
-  if (record.before) look_at_change(*as<PyTorchJob>(*record.before), after, record.actor);
-}
-
 JobRun::JobRun(const RunPlan& plan)
     : loop_(Random(plan.seed).split("loop"), start),
       runtime_(loop_),
@@ -188,7 +115,16 @@ bool JobRun::create() {
   return true;
 }
 
-void JobRun::rest(Duration duration) { loop_.run_until(loop_.now() + duration); }
+void JobRun::rest(Duration duration) {
+  loop_.run_until(loop_.now() + duration);
+  watch_.pass(loop_.now());
+}
+
+std::vector<std::string> JobRun::violations() const {
+  std::vector<std::string> all;
+  for (const scenario::Violation& one : watch_.violations()) all.push_back(explain(one));
+  return all;
+}
 
 void JobRun::patch_job(const Json& patch) {
   // A refusal is an answer too: a finished or deleted job, a number the webhook does not like.

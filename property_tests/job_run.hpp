@@ -4,7 +4,6 @@
 #include <rapidcheck.h>
 
 #include <iosfwd>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "cluster/script_runtime.hpp"
 #include "core/virtual_loop.hpp"
 #include "generators.hpp"
+#include "scenario/invariants.hpp"
 #include "scenario/world.hpp"
 
 namespace ddptwin::property {
@@ -47,24 +47,6 @@ struct RunPlan {
 rc::Gen<RunPlan> run_plan();
 void showValue(const RunPlan& plan, std::ostream& out);
 
-// Safety of the whole run, looked at after every trace record (spec/pytorchjob.md appendix B,
-// "Upstream keeps").
-class SafetyWatch {
- public:
-  void on_record(const Record& record);
-  const std::vector<std::string>& violations() const { return violations_; }
-
- private:
-  void look_at(const PyTorchJob& job);
-  void look_at_change(const PyTorchJob& before, const PyTorchJob& after, std::string_view actor);
-  void look_at_pod(const Record& record);
-  void require(bool holds, std::string_view rule, const Record& record);
-
-  const Record* now_ = nullptr;
-  std::map<std::string, std::map<std::string, std::string>> live_{};  // replica: uid: rank
-  std::vector<std::string> violations_{};
-};
-
 class JobRun {
  public:
   explicit JobRun(const RunPlan& plan);
@@ -77,7 +59,8 @@ class JobRun {
 
   std::vector<std::shared_ptr<const Pod>> pods() const;
   std::vector<ObjectPtr> services() const;  // of the job
-  const std::vector<std::string>& violations() const { return watch_.violations(); }
+  // What upstream keeps (scenario/invariants.hpp), judged after every record and at rest.
+  std::vector<std::string> violations() const;
   const std::vector<std::string>& lines() const { return lines_; }  // the trace
 
  private:
@@ -87,7 +70,7 @@ class JobRun {
   VirtualLoop loop_;
   ScriptRuntime runtime_;
   World world_;
-  SafetyWatch watch_{};
+  scenario::InvariantWatch watch_{scenario::kept_by_upstream()};
   std::vector<std::string> lines_{};
   std::shared_ptr<const PyTorchJob> job_;
 };

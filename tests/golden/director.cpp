@@ -105,12 +105,14 @@ Director::Director(const Recording& recording, ReplayOptions options)
       options_(options),
       loop_(Random(options.seed).split("loop"), Time(std::chrono::seconds(start_of_time)),
             options.order),
+      late_watches_(Random(options.seed).split("late watches")),
       symbols_(case_namespace),
       lane_(loop_.new_lane()) {
   const bool kubelet = recording.needs_one("kubelet");
   if (kubelet) runtime_ = std::make_unique<ScriptRuntime>(loop_);
   WorldOptions world;
   world.seed = options.seed;
+  if (options.late_watches) world.faults = &late_watches_;
   world.scheduler = recording.needs_one("kube-scheduler");
   if (recording.needs_one("training-operator"))
     if (const auto* profile =
@@ -146,8 +148,12 @@ void Director::on_record(const Record& record) {
   if (!object) return;
   if (record.after) symbols_.learn(*record.after);
   if (record.after && &record.after->kind() == &Event::info() &&
-      record.after->metadata.namespace_ == case_namespace)
+      record.after->metadata.namespace_ == case_namespace) {
     step_events_.push_back(record.after);
+    const Event& event = static_cast<const Event&>(*record.after);
+    ++told_[fmt::format("{}/{} {}", event.involvedObject.kind,
+                        symbols_.symbolic(event.involvedObject.name), event.source.component)];
+  }
   const auto pod = as<Pod>(record.after);
   if (!pod || !recording_.auto_finish_delete || !pod->metadata.deletionTimestamp) return;
   const bool played = !pod->spec->nodeName.empty() && !runtime_;
@@ -441,52 +447,73 @@ std::optional<Difference> Director::compare_events(const Step& step) const {
     return true;
   };
   const auto show = [](const Text& t) { return fmt::format("{}", fmt::join(t, " | ")); };
-  for (const Text& want : expected)
-    if (std::none_of(actual.begin(), actual.end(),
-                     [&](const Text& have) { return same(want, have); }))
-      return Difference{step.number, "events", {"", show(want), "(no such event)"}};
-  for (const Text& have : actual)
-    if (std::none_of(expected.begin(), expected.end(),
-                     [&](const Text& want) { return same(want, have); }))
-      return Difference{step.number, "events", {"", "(no such event)", show(have)}};
+  const auto is_in = [](const std::vector<Text>& all, const auto& fits) {
+    return std::any_of(all.begin(), all.end(), fits);
+  };
+  const char* none = "(no such event)";
+  for (const Text& want : expected) {
+    if (is_in(actual, [&](const Text& have) { return same(want, have); })) continue;
+    // A recorder that has told 25 events of an object drops the next ones.
+    const auto told = told_.find(want[3] + " " + want[4]);
+    const std::string instead =
+        fmt::format("(no such event, {} told)", told == told_.end() ? 0 : told->second);
+    if (auto wrong = judged({step.number, "events", {"", show(want), instead}})) return wrong;
+  }
+  for (const Text& have : actual) {
+    if (is_in(expected, [&](const Text& want) { return same(want, have); })) continue;
+    if (auto wrong = judged({step.number, "events", {"", none, show(have)}})) return wrong;
+  }
   return std::nullopt;
+}
+
+std::string Difference::text() const {
+  return fmt::format("{}{}{}: {} -> {}", what, mismatch.path.empty() ? "" : " ", mismatch.path,
+                     mismatch.expected, mismatch.actual);
+}
+
+std::optional<Difference> Director::judged(Difference difference) const {
+  if (options_.tolerated && options_.tolerated(difference)) return std::nullopt;
+  return difference;
 }
 
 std::optional<Difference> Director::compare(const Step& step, const std::optional<Json>& result,
                                             const Snapshot& before, const Snapshot& after) {
-  if (!step.expected_result.is_null() && result)
-    if (auto wrong = mismatch(symbols_, step.expected_result, *result))
-      return Difference{step.number, "result", *wrong};
   const auto find = [](const Snapshot& s, const std::string& key) -> const Json* {
     const auto found = s.objects.find(key);
     return found != s.objects.end() ? &found->second : nullptr;
   };
+  std::optional<Difference> wrong;
+  const auto differs = [&](std::string what, Mismatch mismatch) {
+    wrong = judged({step.number, std::move(what), std::move(mismatch)});
+    return wrong.has_value();
+  };
+  if (!step.expected_result.is_null() && result)
+    if (const auto other = mismatch(symbols_, step.expected_result, *result);
+        other && differs("result", *other))
+      return wrong;
   for (const auto& member : step.changed) {
     const std::string key(member.key());
     const Json* have = find(after, key);
-    if (have == nullptr)
-      return Difference{step.number, "changed " + key, {"(whole)", "an object", "(absent)"}};
-    if (auto wrong = mismatch(symbols_, member.value(), *have))
-      return Difference{step.number, "changed " + key, *wrong};
+    std::optional<Mismatch> other = Mismatch{"(whole)", "an object", "(absent)"};
+    if (have != nullptr) other = mismatch(symbols_, member.value(), *have);
+    if (other && differs("changed " + key, std::move(*other))) return wrong;
   }
   for (const auto& [key, have] : after.objects) {
     const Json* old = find(before, key);
-    if (!step.changed.contains(key) && (old == nullptr || *old != have))
-      return Difference{step.number,
-                        "changed " + key,
-                        {"(whole)", "unchanged",
-                         old == nullptr ? "made: " + json::serialize(have)
-                                        : "was " + json::serialize(*old) + "\n      now " +
-                                              json::serialize(have)}};
+    if (step.changed.contains(key) || (old != nullptr && *old == have)) continue;
+    const std::string now =
+        old == nullptr ? "made: " + json::serialize(have)
+                       : "was " + json::serialize(*old) + "\n      now " + json::serialize(have);
+    if (differs("changed " + key, {"(whole)", "unchanged", now})) return wrong;
   }
   for (const auto& [key, old] : before.objects)
     if (find(after, key) == nullptr &&
         std::find(step.gone.begin(), step.gone.end(), key) == step.gone.end() &&
-        !step.changed.contains(key))
-      return Difference{step.number, "gone " + key, {"(whole)", "still there", "gone"}};
+        !step.changed.contains(key) && differs("gone " + key, {"(whole)", "still there", "gone"}))
+      return wrong;
   for (const std::string& key : step.gone)
-    if (find(after, key) != nullptr)
-      return Difference{step.number, "gone " + key, {"(whole)", "gone", "still there"}};
+    if (find(after, key) != nullptr && differs("gone " + key, {"(whole)", "gone", "still there"}))
+      return wrong;
   return compare_events(step);
 }
 

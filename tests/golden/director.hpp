@@ -1,12 +1,14 @@
 // Performs a recording's steps against the twin in virtual time and compares after each.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "compare.hpp"
 #include "core/virtual_loop.hpp"
+#include "late_watches.hpp"
 #include "recording.hpp"
 #include "scenario/world.hpp"
 
@@ -23,13 +25,18 @@ struct Difference {
   int step = 0;
   std::string what{};  // "changed v1/Pod/p", "result", "gone", "events"
   Mismatch mismatch{};
+  // "events: (no such event) -> Warning | FailedCreatePod | ..."
+  std::string text() const;
 };
 
 struct ReplayOptions {
   std::uint64_t seed = 1;
   // In which order ready lanes run; `fifo` is what the quiet machine of the recordings did.
   VirtualLoop::Order order = VirtualLoop::Order::fifo;
-  bool verbose = false;  // prints every trace record
+  bool late_watches = false;  // events of watches come late now and then, as the seed says
+  bool verbose = false;       // prints every trace record
+  // Whether upstream itself may come out so; such a difference is none. Null: nothing is.
+  std::function<bool(const Difference&)> tolerated{};
 };
 
 class Director {
@@ -66,16 +73,19 @@ class Director {
   std::optional<Difference> compare(const Step& step, const std::optional<Json>& result,
                                     const Snapshot& before, const Snapshot& after);
   std::optional<Difference> compare_events(const Step& step) const;
+  std::optional<Difference> judged(Difference difference) const;
 
   const Recording& recording_;
   ReplayOptions options_;
   VirtualLoop loop_;
+  LateWatches late_watches_;
   Symbols symbols_;
   std::unique_ptr<ScriptRuntime> runtime_;
   std::unique_ptr<World> world_;
   Lane lane_;
   std::map<std::string, Timer> deletions_{};  // by uid: scripted ends of terminating pods
   std::vector<ObjectPtr> step_events_{};
+  std::map<std::string, int> told_{};  // events so far, by what they are about and who told them
   std::unique_ptr<ApiCalls> api_calls_;
   int started_pods_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 
 #include "director.hpp"
 
@@ -18,16 +19,19 @@ struct Options {
   std::vector<std::string> what{};  // SYSTEM [CASE] or several systems
   std::string directory = DDPTWIN_SOURCE_DIR "/tests/recordings";
   std::string waiting = DDPTWIN_SOURCE_DIR "/tests/golden/waiting.txt";
-  std::string filter{};
+  std::string races = DDPTWIN_SOURCE_DIR "/tests/golden/races.txt";
   std::uint64_t seed = 1;
+  int seeds = 1;
   bool fair = false;
+  bool late = false;
   bool verbose = false;
   bool quiet = false;
 };
 
 // "system/case reason" or "system reason" a line; # begins a comment.
-std::map<std::string, std::string> read_waiting(const std::string& file) {
-  std::map<std::string, std::string> waiting;
+using Reasons = std::map<std::string, std::string>;
+Reasons read_reasons(const std::string& file) {
+  Reasons waiting;
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
     if (line.empty() || line[0] == '#') continue;
@@ -54,6 +58,33 @@ std::vector<fs::path> find_recordings(const Options& options) {
   return files;
 }
 
+// What upstream itself does otherwise in another order: in these cases differences whose text
+// matches are none.
+struct Race {
+  std::string cases{};  // "system/case", or its beginning and a *
+  std::regex difference{};
+
+  bool is_of(std::string_view name) const {
+    const std::string_view wanted = cases;
+    return wanted.ends_with('*') ? name.starts_with(wanted.substr(0, wanted.size() - 1))
+                                 : name == wanted;
+  }
+};
+
+// "CASES :: REGULAR EXPRESSION :: reason" a line; # begins a comment.
+std::vector<Race> read_races(const std::string& file) {
+  constexpr std::string_view between = " :: ";
+  std::vector<Race> races;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t first = line.find(between);
+    if (line.empty() || line[0] == '#' || first == line.npos) continue;
+    const std::size_t begin = first + between.size(), second = line.find(between, begin);
+    races.push_back({line.substr(0, first), std::regex(line.substr(begin, second - begin))});
+  }
+  return races;
+}
+
 struct Tally {
   int held = 0, failed = 0, waiting = 0, ahead = 0;
 };
@@ -63,13 +94,24 @@ struct Verdict {
   std::string why{};
 };
 
-Verdict replay(const fs::path& file, const Options& options) {
-  const auto recording = load(file);
-  if (!recording) return {false, recording.error().text()};
-  Director director(*recording,
-                    {.seed = options.seed,
-                     .order = options.fair ? VirtualLoop::Order::fair : VirtualLoop::Order::fifo,
-                     .verbose = options.verbose});
+// What a difference says first is what counts; whole objects may stand behind it.
+constexpr std::size_t difference_length_max = 400;
+
+Verdict replay_once(const Recording& recording, std::uint64_t seed, const Options& options,
+                    const std::vector<Race>& races) {
+  ReplayOptions replay;
+  replay.seed = seed;
+  replay.order = options.fair ? VirtualLoop::Order::fair : VirtualLoop::Order::fifo;
+  replay.late_watches = options.late;
+  replay.verbose = options.verbose;
+  if (!races.empty())
+    replay.tolerated = [&races](const Difference& difference) {
+      const std::string text = difference.text().substr(0, difference_length_max);
+      return std::any_of(races.begin(), races.end(), [&text](const Race& race) {
+        return std::regex_search(text, race.difference);
+      });
+    };
+  Director director(recording, std::move(replay));
   const auto difference = director.replay();
   if (!difference) return {false, "cannot be replayed: " + difference.error().text()};
   if (!*difference) return {true, {}};
@@ -78,8 +120,25 @@ Verdict replay(const fs::path& file, const Options& options) {
                              d.mismatch.path, d.mismatch.expected, d.mismatch.actual)};
 }
 
+// Under each seed; the first that differs is told.
+Verdict replay(const fs::path& file, const Options& options, const std::vector<Race>& races) {
+  const auto recording = load(file);
+  if (!recording) return {false, recording.error().text()};
+  for (int i = 0; i < options.seeds; ++i) {
+    const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(i);
+    Verdict verdict = replay_once(*recording, seed, options, races);
+    if (verdict.held) continue;
+    verdict.why += fmt::format("\n  again with --seed {}{}{}", seed, options.fair ? " --fair" : "",
+                               options.late ? " --late" : "");
+    return verdict;
+  }
+  return {true, {}};
+}
+
 int run(const Options& options) {
-  const auto waiting = read_waiting(options.waiting);
+  const Reasons waiting = read_reasons(options.waiting);
+  const std::vector<Race> races =
+      options.fair || options.late ? read_races(options.races) : std::vector<Race>();
   const auto files = find_recordings(options);
   if (files.empty()) {
     fmt::print(stderr, "ddptwin-golden: no recording of that name under {}\n", options.directory);
@@ -92,7 +151,10 @@ int run(const Options& options) {
     auto reason = waiting.find(name);
     if (reason == waiting.end()) reason = waiting.find(system);
     const bool must_hold = reason == waiting.end();
-    const Verdict verdict = replay(file, options);
+    std::vector<Race> possible;
+    std::copy_if(races.begin(), races.end(), std::back_inserter(possible),
+                 [&name](const Race& race) { return race.is_of(name); });
+    const Verdict verdict = replay(file, options, possible);
     Tally& tally = tallies[system];
     if (verdict.held) {
       ++(must_hold ? tally.held : tally.ahead);
@@ -133,6 +195,12 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--waiting", options.waiting,
                  "the list of cases that are not to hold, each with its reason");
+  app.add_option("--races", options.races,
+                 "the list of what upstream itself does otherwise in another order, for --fair and "
+                 "--late");
+  app.add_option("--seeds", options.seeds, "replay each under that many seeds, from --seed on")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--late", options.late, "let events of watches come late now and then");
   app.add_option("--seed", options.seed, "seed of the virtual loop and of names and uids")
       ->capture_default_str();
   app.add_flag("--fair", options.fair,
