@@ -73,9 +73,11 @@ asio::awaitable<std::optional<Answer>> ask(RealLoop& loop, Resolver& resolver, Q
 
 // A message over TCP is its length and its bytes.
 Bytes framed(const Bytes& reply) {
-  Bytes out{static_cast<std::uint8_t>(reply.size() >> 8),
-            static_cast<std::uint8_t>(reply.size() & 0xff)};
-  out.insert(out.end(), reply.begin(), reply.end());
+  constexpr std::size_t prefix = 2;
+  Bytes out(prefix + reply.size());
+  out[0] = static_cast<std::uint8_t>(reply.size() >> 8);
+  out[1] = static_cast<std::uint8_t>(reply.size() & 0xff);
+  std::copy(reply.begin(), reply.end(), out.begin() + prefix);
   return out;
 }
 
