@@ -90,7 +90,8 @@ void print_judged(std::ostream& out, std::string_view what, const std::vector<Ju
     if (one.at > Duration::zero()) out << fmt::format(" ({})", elapsed(one.at));
     out << '\n';
     if (!one.detail.empty()) out << fmt::format("          {}\n", indented(one.detail));
-    if (!one.where.empty()) out << fmt::format("          at {}\n", one.where);
+    if (!one.where.empty() && one.verdict != Verdict::held)
+      out << fmt::format("          at {}\n", one.where);
   }
 }
 
