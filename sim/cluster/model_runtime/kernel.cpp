@@ -54,6 +54,8 @@ ProcessId Kernel::make(ModelContainer& container, Start start) {
   state->parent = start.parent;
   state->new_session = start.new_session;
   state->capture = start.capture;
+  state->output = std::move(start.output);
+  state->error_output = std::move(start.error_output);
   state->random = random_.split(container.pod->config.uid)
                       .split(container.config.name)
                       .split((std::uint64_t{container.config.attempt} << 32U) |
@@ -135,7 +137,8 @@ void Kernel::end(ProcessId id, const ExitStatus& status) {
   network_.close_all(id);
   container.memory -= state.memory;
   container.processes[static_cast<std::size_t>(state.pid - 1)] = 0;
-  bury(id, container.pod->lane);
+  // Not now: it may be on the stack.
+  loop_.post(container.pod->lane, [this, id] { processes_[id].reset(); });
   if (Process* parent = find(state.parent); parent != nullptr) {
     after(*parent, Duration::zero(),
           [parent, id, status] { parent->state().program->child_exited(*parent, id, status); });
@@ -145,14 +148,6 @@ void Kernel::end(ProcessId id, const ExitStatus& status) {
   const std::vector<ProcessId> others = container.processes;
   for (const ProcessId other : others) end(other, {0, SIGKILL});
   hooks_.ended(container, status);
-}
-
-void Kernel::bury(ProcessId id, Lane lane) {
-  graveyard_.push_back(id);
-  if (graveyard_.size() > 1) return;
-  loop_.post(lane, [this] {
-    for (const ProcessId dead : std::exchange(graveyard_, {})) processes_[dead].reset();
-  });
 }
 
 TimerId Kernel::after(Process& process, Duration delay, Callback callback) {

@@ -33,6 +33,7 @@ class Kernel {
     ProcessId parent = 0;
     bool new_session = false;
     std::string* capture = nullptr;
+    Spawn::Stream output{}, error_output{};
   };
   // A process that does nothing until begin().
   ProcessId make(ModelContainer& container, Start start);
@@ -62,7 +63,6 @@ class Kernel {
   void arm(Process& process, Wait& wait);
   void stop(Process& process);
   void resume(Process& process);
-  void bury(ProcessId id, Lane lane);
 
   Loop& loop_;
   Random random_;
@@ -73,8 +73,7 @@ class Kernel {
   Network network_;
   Files files_;
   std::unique_ptr<Trainings> trainings_;
-  std::vector<std::unique_ptr<Process>> processes_;  // by id; null once ended and forgotten
-  std::vector<ProcessId> graveyard_;                 // ended, but perhaps still on the stack
+  std::vector<std::unique_ptr<Process>> processes_;  // by id; null once forgotten
 };
 
 }  // namespace ddptwin::model

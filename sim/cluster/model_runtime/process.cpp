@@ -72,6 +72,9 @@ void Process::print_to(bool standard_error, std::string line) {
     *state_->capture += line + "\n";
     return;
   }
+  const Spawn::Stream& stream = standard_error ? state_->error_output : state_->output;
+  if (!stream.shown) return;
+  line.insert(0, stream.prefix);
   ModelContainer& container = *state_->container;
   container.log.add(line);
   container.untold.push_back({std::move(line), standard_error});
@@ -106,7 +109,8 @@ Result<ProcessId> Process::spawn(Spawn spawn) {
   Kernel& kernel = *state_->kernel;
   const ProcessId child =
       kernel.make(container, {std::move(spawn.argv), std::move(spawn.env), std::move(program),
-                              state_->id, spawn.new_session, state_->capture});
+                              state_->id, spawn.new_session, state_->capture,
+                              std::move(spawn.output), std::move(spawn.error_output)});
   kernel.after(*kernel.find(child), model().timing->program_start,
                [&kernel, child] { kernel.begin(child); });
   return child;

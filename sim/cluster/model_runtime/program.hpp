@@ -66,6 +66,13 @@ struct Spawn {
   std::vector<std::string> argv{};
   Environment env{};
   bool new_session = false;  // torchrun 2.x: outlives its parent's end (ddp-semantics §9.5)
+  // How its lines appear in the container's log: behind a prefix, or not at all (ddp-semantics §4).
+  struct Stream {
+    std::string prefix{};
+    bool shown = true;
+  };
+  Stream output{};
+  Stream error_output{};
 };
 
 // The profile and constants that a runtime was made with.

@@ -89,7 +89,9 @@ class Rank final : public Program, public Trainee {
   void ended(Process& process, const ExitStatus&) override {
     attendee_.reset();
     if (Training* training = find_training()) training->close(place_.rank);
-    process.state().kernel->trainings().swept(training_, process.lane());
+    Trainings& trainings = process.state().kernel->trainings();
+    trainings.process_ended(process.id());
+    trainings.swept(training_, process.lane());
   }
 
   Process& process() override { return *process_; }
@@ -369,7 +371,8 @@ bool Rank::allocate_if_due(std::int64_t step) {
 
 // True for the first time only.
 bool Rank::leave_mark() {
-  if (plan_.checkpoint.empty()) return process_->state().container->config.attempt == 0;
+  if (plan_.checkpoint.empty())
+    return process_->state().container->config.attempt == 0 && place_.attempt == "0";
   const std::string mark = fmt::format("{}.failed-rank-{}", plan_.checkpoint, place_.rank);
   if (process_->file_exists(mark)) return false;
   const Status left = process_->write_file(mark, {});

@@ -96,6 +96,7 @@ struct Process::State {
   std::vector<std::unique_ptr<Resolution>> lookups{};
   std::uint64_t memory = 0;
   Random random{0};
+  Spawn::Stream output{}, error_output{};
   std::string* capture = nullptr;  // of a command: its output instead of the container's log
 };
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "cluster/model_runtime/torchrun_messages.hpp"
 #include "cluster/model_runtime/torchrun_workers.hpp"
@@ -12,7 +11,6 @@ namespace ddptwin::torchrun {
 namespace {
 
 constexpr int sigterm = 15;
-constexpr std::array handled_signals{sigterm, 2, 1, 3};  // SIGINT, SIGHUP, SIGQUIT
 constexpr std::string_view agent_file = "agent/server/api";
 
 // What the agent is doing; monitoring is the only state in which it looks at its workers.
@@ -149,9 +147,9 @@ void Torchrun::begin(model::Process& process) {
 }
 
 bool Torchrun::signal(model::Process& process, int number) {
-  const bool handled =
-      std::find(handled_signals.begin(), handled_signals.end(), number) != handled_signals.end();
-  if (!handled || !handles_signals_) return false;
+  if (!handles_signals_) return false;
+  const std::string handled = "," + run_->options.signals_to_handle + ",";
+  if (handled.find("," + signal_name(number) + ",") == std::string::npos) return false;
   if (phase_ == Phase::leaving) return true;
   phase_ = Phase::leaving;
   process.cancel(tick_);
@@ -236,7 +234,8 @@ void Torchrun::agree_on_ranks(UniqueFunction<void()> next) {
 void Torchrun::start_workers() {
   run_->agent.process.after(run_->agent.profile.spawn, [this] {
     if (phase_ != Phase::meeting) return;
-    if (run_->agent.profile.needs_redirects && !run_->options.log_streams_given)
+    const bool no_streams = run_->options.redirects == "0" || run_->options.tee == "0";
+    if (run_->agent.profile.needs_redirects && no_streams)
       return raise(Error{Reason::bad_input,
                          {},
                          "AttributeError: 'NoneType' object has no attribute 'get'",
@@ -314,10 +313,10 @@ void Torchrun::workers_failed() {
   run_->workers.stop(sigterm, [this, failed = std::move(failed)] {
     const std::string binary =
         run_->options.command.front() == "python3" ? "/usr/bin/python3" : run_->options.command[0];
+    const Worker& first = first_failure(failed);
     say(run_->agent, Level::error, "multiprocessing/api",
         fmt::format("failed (exitcode: {}) local_rank: {} (pid: {}) of binary: {}",
-                    failed.front().return_code(), failed.front().local_rank, failed.front().pid,
-                    binary));
+                    first.return_code(), first.local_rank, first.pid, binary));
     if (run_->remaining_restarts > 0) {
       say(run_->agent, Level::info, agent_file,
           fmt::format("[{}] Worker group FAILED. {}/{} attempts left; will restart worker group",

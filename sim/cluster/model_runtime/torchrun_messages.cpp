@@ -107,21 +107,23 @@ std::string signal_name(int number) {
   return "<N/A>";
 }
 
+const Worker& first_failure(const std::vector<Worker>& failed) {
+  return *std::min_element(failed.begin(), failed.end(), [](const Worker& a, const Worker& b) {
+    return a.ended_at.floor_seconds() < b.ended_at.floor_seconds();
+  });
+}
+
 std::vector<std::string> child_failed_error(std::string_view name, const std::string& host,
                                             const std::vector<Worker>& failed) {
   const std::string title = fmt::format("{} FAILED", name);
-  // Python compares whole seconds, and takes the first of equal ones.
-  const auto root =
-      std::min_element(failed.begin(), failed.end(), [](const auto& a, const auto& b) {
-        return a.ended_at.floor_seconds() < b.ended_at.floor_seconds();
-      });
+  const Worker* root = &first_failure(failed);
   std::vector<std::string> others{}, first{};
   std::size_t width = title.size();
   for (auto worker = failed.begin(); worker != failed.end(); ++worker) {
     const auto lines =
         failure_lines(static_cast<std::size_t>(worker - failed.begin()), host, *worker);
     for (const std::string& line : lines) width = std::max(width, line.size());
-    append(worker == root ? first : others, lines);
+    append(&*worker == root ? first : others, lines);
   }
   if (others.empty()) others = {"  <NO_OTHER_FAILURES>"};
   width = std::min(width, width_max);

@@ -25,6 +25,9 @@ void say_uncaught(const Agent& agent, const std::string& exception);
 // "SIGTERM"; "<N/A>" where Python knows none.
 std::string signal_name(int number);
 
+// The root cause. Python compares whole seconds, and takes the first of equal ones.
+const Worker& first_failure(const std::vector<Worker>& failed);
+
 // ChildFailedError's words: a block with the root cause and the other failures (§9.5).
 std::vector<std::string> child_failed_error(std::string_view name, const std::string& host,
                                             const std::vector<Worker>& failed);

@@ -182,18 +182,18 @@ Checked<void> apply_configuration(const Profile& profile, const Configuration& c
 
 // Which backend, where and under which name: --standalone first, then 2.x's rule for a node that is
 // told nothing (§9.5).
-struct Meeting {
+struct Place {
   std::string backend{}, endpoint{}, run_id{};
 };
-Meeting choose_meeting(const Profile& profile, const Arguments& arguments, int max_nodes,
-                       const Hardware& hardware) {
+Place choose_place(const Profile& profile, const Arguments& arguments, int max_nodes,
+                   const Hardware& hardware) {
   const bool told_nothing = profile.lone_node_is_c10d && max_nodes == 1 &&
                             arguments["rdzv_backend"] == "static" &&
                             arguments["rdzv_endpoint"].empty() && arguments["master_port"].empty();
   if (arguments["standalone"] == "1")
     return {"c10d", std::string(profile.standalone_endpoint), hardware.unique_id};
   if (told_nothing) return {"c10d", "localhost:0", hardware.unique_id};
-  Meeting out{arguments["rdzv_backend"], arguments["rdzv_endpoint"], arguments["rdzv_id"]};
+  Place out{arguments["rdzv_backend"], arguments["rdzv_endpoint"], arguments["rdzv_id"]};
   const std::string& port = arguments["master_port"];
   if (out.backend == "static" && out.endpoint.empty())
     out.endpoint = arguments["master_addr"] + ":" + (port.empty() ? "29500" : port);
@@ -201,7 +201,7 @@ Meeting choose_meeting(const Profile& profile, const Arguments& arguments, int m
   return out;
 }
 
-Checked<void> read_meeting(const Meeting& meeting, Options& out) {
+Checked<void> read_place(const Place& meeting, Options& out) {
   out.run_id = meeting.run_id;
   if (meeting.backend == "static") {
     out.backend = Backend::static_;
@@ -251,12 +251,30 @@ Checked<std::vector<std::string>> worker_command(const Arguments& arguments,
   return out;
 }
 
+bool is_streams(std::string_view text) {
+  return text.size() == 1 && text[0] >= '0' && text[0] <= '3';
+}
+
+// upstream's Std.from_str: one value for all, or LOCAL_RANK:VALUE of one digit each.
+Checked<void> check_streams(const std::string& text) {
+  if (is_streams(text)) return {};
+  for (const std::string& part : split(text, ',')) {
+    const bool fits = part.size() == 3 && part[0] >= '0' && part[0] <= '9' && part[1] == ':' &&
+                      is_streams(std::string_view(part).substr(2));
+    if (!fits)
+      return raise(fmt::format(
+          "ValueError: {} does not match: <^[0123]$> or <^(\\d:[0123],)*(\\d:[0123])$>", text));
+  }
+  return {};
+}
+
 Duration seconds_from(const std::string& text) {
   return std::chrono::duration_cast<Duration>(
       std::chrono::duration<double>(std::strtod(text.c_str(), nullptr)));
 }
 
-Options with_defaults(const Profile& profile, const Arguments& arguments) {
+Options with_defaults(const Profile& profile, const Arguments& arguments,
+                      const StringMap& environment) {
   Options out{};
   out.join_timeout = profile.join_timeout;
   out.last_call = profile.last_call;
@@ -270,18 +288,29 @@ Options with_defaults(const Profile& profile, const Arguments& arguments) {
   out.shutdown_timeout = profile.shutdown_timeout;
   out.role = arguments["role"];
   out.log_dir = arguments["log_dir"];
-  out.log_streams_given = arguments["redirects"] != "0" && arguments["tee"] != "0";
+  out.redirects = arguments["redirects"];
+  out.tee = arguments["tee"];
   if (profile.later_options) {
     out.local_address = arguments["local_addr"];
     out.signals_to_handle = arguments["signals_to_handle"];
     out.virtual_local_rank = arguments["virtual_local_rank"] == "1";
+    const auto variable = environment.find("TORCH_ELASTIC_SHUTDOWN_TIMEOUT");
     if (!arguments["shutdown_timeout"].empty())
       out.shutdown_timeout = seconds_from(arguments["shutdown_timeout"]);
+    else if (variable != environment.end() && python_int(variable->second))
+      out.shutdown_timeout = seconds_from(variable->second);
   }
   return out;
 }
 
 }  // namespace
+
+int streams_of(std::string_view mapping, int local_rank) {
+  if (mapping.size() == 1) return mapping[0] - '0';
+  for (const std::string& part : split(mapping, ','))
+    if (part[0] - '0' == local_rank) return part[2] - '0';
+  return 0;
+}
 
 Refusal uncaught(const std::string& exception) {
   return Refusal{1, {"Traceback (most recent call last):", exception}};
@@ -292,7 +321,7 @@ Checked<Options> read_options(const Profile& profile, const std::string& program
                               const StringMap& environment, const Hardware& hardware) {
   const auto parsed = parse_arguments(profile, program, arguments, environment);
   if (!parsed) return tl::make_unexpected(parsed.error());
-  Options out = with_defaults(profile, *parsed);
+  Options out = with_defaults(profile, *parsed, environment);
   if (auto read = read_node_bounds(profile, (*parsed)["nnodes"], out); !read)
     return tl::make_unexpected(read.error());
   const auto restarts = integer((*parsed)["max_restarts"]);
@@ -310,11 +339,13 @@ Checked<Options> read_options(const Profile& profile, const std::string& program
   const auto command = worker_command(*parsed, environment);
   if (!command) return tl::make_unexpected(command.error());
   out.command = *command;
-  if (auto read = read_meeting(choose_meeting(profile, *parsed, out.max_nodes, hardware), out);
-      !read)
+  if (auto read = read_place(choose_place(profile, *parsed, out.max_nodes, hardware), out); !read)
     return tl::make_unexpected(read.error());
   if (auto read = apply_configuration(profile, *configuration, out); !read)
     return tl::make_unexpected(read.error());
+  for (const std::string& streams : {out.redirects, out.tee})
+    if (auto checked = check_streams(streams); !checked)
+      return tl::make_unexpected(checked.error());
   // WorkerSpec refuses what the parser has let through.
   if (out.nproc < 1 || out.monitor_interval <= Duration::zero()) return raise("AssertionError");
   return out;

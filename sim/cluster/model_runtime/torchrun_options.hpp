@@ -50,10 +50,11 @@ struct Options {
   int node_rank = 0;
   std::string local_address{};
   std::string log_dir{};
-  bool log_streams_given = true;  // redirects and tee are not the "0" that Debian's cannot read
+  std::string redirects = "0";  // "0:1,1:3": which streams of a local rank go to files; "3": of all
+  std::string tee = "0";        // ... and to the console too
   bool sets_omp_threads = false;  // more than one worker and OMP_NUM_THREADS unset
   bool virtual_local_rank = false;
-  std::string signals_to_handle{};  // 2.x
+  std::string signals_to_handle = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";
   std::vector<std::string>
       command{};  // of a worker: python3 -u script args, or as --no-python says
 };
@@ -69,6 +70,9 @@ struct Hardware {
 Checked<Options> read_options(const Profile& profile, const std::string& program,
                               const std::vector<std::string>& arguments,
                               const StringMap& environment, const Hardware& hardware);
+
+// Of "0", "3" or "0:1,1:3": 1 for standard output, 2 for standard error, 3 for both.
+int streams_of(std::string_view mapping, int local_rank);
 
 // Python's int(): surrounding blanks, a sign and underscores between digits are allowed.
 std::optional<std::int64_t> python_int(std::string_view source);

@@ -161,7 +161,7 @@ TEST(TorchrunOptions, defaults_are_those_of_the_version) {
   EXPECT_EQ(current->last_call, 30s);
   EXPECT_EQ(current->join_timeout, 600s);
   EXPECT_EQ(current->static_timeout, 900s);
-  EXPECT_FALSE(old->log_streams_given);
+  EXPECT_EQ(old->redirects, "0");
 }
 
 TEST(TorchrunOptions, the_rendezvous_configuration_sets_timeouts_in_seconds) {
@@ -247,6 +247,17 @@ TEST(TorchrunOptions, every_option_is_read_from_its_variable_except_two) {
   EXPECT_THAT(never, ElementsAre("logs_specs", "numa_binding"));
   EXPECT_EQ(read(torchrun_2, {"a.py"}, {{"PET_SHUTDOWN_TIMEOUT", "7"}})->shutdown_timeout, 7s);
   EXPECT_EQ(read(torchrun_1, {"a.py"}, {{"PET_SHUTDOWN_TIMEOUT", "7"}})->shutdown_timeout, 30s);
+}
+
+TEST(TorchrunOptions, streams_are_told_for_all_or_by_local_rank) {
+  EXPECT_EQ(streams_of("3", 5), 3);
+  EXPECT_EQ(streams_of("0:1,2:3", 0), 1);
+  EXPECT_EQ(streams_of("0:1,2:3", 1), 0);
+  EXPECT_EQ(streams_of("0:1,2:3", 2), 3);
+  const auto wrong = read(torchrun_2, {"--tee=0:4", "a.py"});
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_EQ(wrong.error().exit_code, 1);
+  EXPECT_THAT(wrong.error().lines.back(), HasSubstr("ValueError: 0:4 does not match"));
 }
 
 TEST(TorchrunOptions, integers_are_read_as_python_reads_them) {

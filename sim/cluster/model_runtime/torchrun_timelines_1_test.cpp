@@ -355,6 +355,14 @@ TEST_F(Timelines1, a_failed_agent_lingers_in_the_exit_barrier) {
   EXPECT_TRUE(pods.printed(0, "failed (exitcode: 1)"));
 }
 
+TEST_F(Timelines1, teed_lines_come_behind_role_and_local_rank) {
+  start_static(2, 0);
+  EXPECT_TRUE(pods.printed(1, "[default0]:step 5/"));
+  pods.signal_worker(0, sigkill);
+  EXPECT_TRUE(pods.until([&] { return pods.printed(1, "Connection closed by peer"); }, 5s));
+  EXPECT_FALSE(pods.printed(1, "[default0]:RuntimeError"));  // 0:1 is standard output only
+}
+
 TEST_F(Timelines1, debians_torchrun_cannot_start_workers_without_redirects) {
   pods.add(1);
   pods.start(0, {});

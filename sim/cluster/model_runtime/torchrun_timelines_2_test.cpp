@@ -383,6 +383,27 @@ TEST_F(Timelines2, an_empty_standalone_ends_torchrun_at_once) {
   EXPECT_TRUE(pods.printed(0, "ValueError: invalid literal for int() with base 10: ''"));
 }
 
+// One read timeout for its look at the members, one for closing the rendezvous (upstream's order).
+TEST_F(Timelines2, an_agent_that_is_cut_off_from_the_store_gives_up_after_two_read_timeouts) {
+  start_c10d(2, c10d("2", 3));
+  const Duration cut = now();
+  pods.network().set_link(Pods::ip(0), Pods::ip(1), model::LinkFault{.drop = true});
+  expect_between(agent_ends_after(1, cut), 120s, 126s);
+  EXPECT_EQ(exit_code(1), 1);
+  EXPECT_TRUE(pods.printed(1, "RendezvousConnectionError"));
+}
+
+TEST_F(Timelines2, signals_that_are_not_handled_have_the_default_action) {
+  start_c10d(2, with(c10d("2", 0), {"PET_SIGNALS_TO_HANDLE", "SIGTERM,SIGUSR1"}));
+  pods.signal_agent(1, 10);
+  EXPECT_TRUE(pods.until([&] { return pods.agent_end(1).has_value(); }, 10s));
+  EXPECT_EQ(exit_code(1), 1);
+  EXPECT_TRUE(pods.printed(1, "Received 10 death signal"));
+  pods.signal_agent(0, 2);
+  pods.run(100ms);
+  EXPECT_EQ(exit_code(0), 128 + 2);
+}
+
 TEST_F(Timelines2, other_local_workers_get_sigterm_when_one_fails) {
   pods.add(1);
   pods.start(0, {{"PET_NPROC_PER_NODE", "3"}});

@@ -24,6 +24,14 @@ void assign(model::Environment& environment, std::string name, std::string value
     environment.emplace_back(std::move(name), std::move(value));
 }
 
+// What goes to a file only is not in the container's log; what is teed comes back into it behind
+// the role and the local rank (§4).
+model::Spawn::Stream stream_of(const Options& options, int local_rank, int stream) {
+  if ((streams_of(options.tee, local_rank) & stream) != 0)
+    return {fmt::format("[{}{}]:", options.role, local_rank), true};
+  return {{}, (streams_of(options.redirects, local_rank) & stream) == 0};
+}
+
 bool is_set(const model::Environment& environment, std::string_view name) {
   return std::any_of(environment.begin(), environment.end(),
                      [&](const auto& entry) { return entry.first == name; });
@@ -68,8 +76,9 @@ Status WorkerGroup::start(WorkerPlace place) {
   workers_.clear();
   for (int local_rank = 0; local_rank < agent_.options.nproc; ++local_rank) {
     place.local_rank = local_rank;
-    auto spawned = agent_.process.spawn(model::Spawn{
-        agent_.options.command, worker_environment(agent_, place), agent_.profile.own_session});
+    auto spawned = agent_.process.spawn(
+        {agent_.options.command, worker_environment(agent_, place), agent_.profile.own_session,
+         stream_of(agent_.options, local_rank, 1), stream_of(agent_.options, local_rank, 2)});
     if (!spawned) return fail(std::move(spawned).error());
     Worker worker{};
     worker.process = *spawned;
