@@ -104,6 +104,9 @@ void step(JobFacts& job, RankFacts& facts, const WorkerLine& line, Time now) {
 
 WorkerLine read_line(std::string_view text) {
   WorkerLine line;
+  // torchrun's --tee puts role and local rank before it: "[default0]:" (ddp-semantics §4).
+  const auto tag = text.find("]:");
+  if (text.starts_with('[') && tag != text.npos) text.remove_prefix(tag + 2);
   for (const LineRow& row : rows) {
     if (!text.starts_with(row.words)) continue;
     row.read(text.substr(row.words.size()), line);

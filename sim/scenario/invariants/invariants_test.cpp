@@ -183,6 +183,7 @@ TEST(WorkerLines, are_read_in_their_own_words_only) {
   EXPECT_EQ(read_line("joined the others").kind, Kind::none);
   EXPECT_EQ(read_line("checkpoint step 10").step, 10);
   EXPECT_EQ(read_line("finished rank 0 steps 50 parameters 463d").parameters, "463d");
+  EXPECT_EQ(read_line("[default0]:step 3/20 rank 1 loss 0.5").rank, 1);
   EXPECT_EQ(read_line("").kind, Kind::none);
 }
 
