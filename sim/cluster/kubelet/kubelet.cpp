@@ -10,7 +10,7 @@
 namespace ddptwin::kubelet {
 namespace {
 
-constexpr Duration view_poll = 20ms;  // until the first lists are in
+constexpr Duration view_poll = 1ms;  // until the first lists are in
 
 // Whether a volume of the pod shows that ConfigMap or Secret.
 bool shows(const Pod& pod, const Object& object) {

@@ -202,7 +202,7 @@ void ProcessRuntime::pull_image(const std::string& reference, const SandboxConfi
   if (found->second.made) {
     return answer(loop_, lane_, std::move(done), Result<ImageStatus>(image_status(name)));
   }
-  found->second.waiting.push_back(std::move(done));
+  found->second.waiting.push_back({std::move(done), loop_.context()});
   if (found->second.waiting.size() > 1) return;
   sandbox::MakeImage request{name, found->second.image.workdir, {}};
   for (const ImageCopy& copy : found->second.image.copies) {
@@ -215,8 +215,9 @@ void ProcessRuntime::pull_image(const std::string& reference, const SandboxConfi
 void ProcessRuntime::image_made(const std::string& name, const Reply& reply) {
   KnownImage& known = images_.at(name);
   known.made = reply.outcome == Outcome::ok;
-  for (Done<ImageStatus>& done : std::exchange(known.waiting, {})) {
-    answer(loop_, lane_, std::move(done),
+  for (KnownImage::Waiting& waiting : std::exchange(known.waiting, {})) {
+    loop_.set_context(waiting.context);
+    answer(loop_, lane_, std::move(waiting.done),
            known.made ? Result<ImageStatus>(image_status(name))
                       : Result<ImageStatus>(fail(error_of(reply))));
   }

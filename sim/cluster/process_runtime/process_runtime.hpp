@@ -75,7 +75,11 @@ class ProcessRuntime final : public PodRuntime {
   struct KnownImage {
     Image image;
     bool made = false;
-    std::vector<Done<ImageStatus>> waiting{};  // for it to be made
+    struct Waiting {
+      Done<ImageStatus> done;
+      std::uint64_t context;  // of who asked (Loop::context)
+    };
+    std::vector<Waiting> waiting{};  // for it to be made
   };
 
   ProcessRuntime(RealLoop& loop, std::unique_ptr<sandbox::SupervisorClient> supervisor);

@@ -20,7 +20,8 @@
 namespace ddptwin::sandbox {
 namespace {
 
-constexpr int memory_look_ms = 20;  // how often containers with a limit are looked at
+constexpr std::size_t pending_max = 1024;  // what comes beyond waits in the socket
+constexpr int memory_look_ms = 20;         // how often containers with a limit are looked at
 
 bool all_ids_mapped() {
   const std::string map = read_file("/proc/self/uid_map", 4096);
@@ -60,7 +61,8 @@ void Supervisor::run() {
       polls.push_back({command.status.get(), POLLIN, 0});
       commands.push_back(name);
     }
-    ::poll(polls.data(), polls.size(), any_limit() ? memory_look_ms : -1);
+    const int patience = any_limit() ? memory_look_ms : -1;
+    ::poll(polls.data(), polls.size(), pending_.empty() ? patience : 0);
     if (polls[1].revents != 0) return;
     // Whether a program runs is known before its end is: the order of what ddptwin hears is true.
     std::size_t at = 4;
@@ -73,7 +75,8 @@ void Supervisor::run() {
     if (polls[3].revents != 0) zygote_reported();
     if (polls[2].revents != 0) reap();
     if (any_limit()) check_memory();
-    if (polls[0].revents != 0) take_request();
+    if (polls[0].revents != 0) take_requests();
+    handle_next();
   }
 }
 
@@ -95,6 +98,13 @@ void Supervisor::reply_error(std::uint64_t id, Outcome outcome, std::string mess
   send(reply);
 }
 
+void Supervisor::take_requests() {
+  pollfd more{socket_.get(), POLLIN, 0};
+  do {
+    take_request();
+  } while (!gone_ && pending_.size() < pending_max && ::poll(&more, 1, 0) > 0);
+}
+
 void Supervisor::take_request() {
   std::optional<Message> message = receive_message(socket_.get());
   if (!message || message->end) {
@@ -103,13 +113,41 @@ void Supervisor::take_request() {
   }
   Fds fds;
   for (const int fd : message->fds) fds.emplace_back(fd);
-  const std::optional<Request> request = decode<Request>(message->body);
+  std::optional<Request> request = decode<Request>(message->body);
   if (!request) {
     gone_ = true;  // only another build could send this
     return;
   }
-  if (Status handled = handle(*request, fds); !handled) {
-    reply_error(request->id, outcome_of(handled.error()), handled.error().text());
+  Pending pending{std::move(*request), std::move(fds)};
+  if (pending.request.operation == Operation::start_container) {
+    const auto start = decode<StartContainer>(pending.request.body);
+    pending.quick = start && is_worker(start->argv);
+  } else if (pending.request.operation == Operation::write_volume) {
+    if (auto files = decode<WriteVolume>(pending.request.body)) pending.pod = std::move(files->pod);
+  } else {
+    pending.quick = pending.request.operation == Operation::make_image;
+  }
+  pending_.push_back(std::move(pending));
+}
+
+// What is quick here and lets others go on beside: an image, which a child copies; the start of a
+// built-in worker, most of which is the zygote's work; files of a pod that is there. None of them
+// needs anything that stands before it in the queue: a start is asked for only when all that it
+// needs has been answered.
+bool Supervisor::goes_ahead(const Pending& pending) const {
+  return pending.quick || (!pending.pod.empty() && pods_.contains(pending.pod));
+}
+
+// In the order in which they came, but for what goes ahead.
+void Supervisor::handle_next() {
+  if (gone_ || pending_.empty()) return;
+  auto next = std::find_if(pending_.begin(), pending_.end(),
+                           [this](const Pending& pending) { return goes_ahead(pending); });
+  if (next == pending_.end()) next = pending_.begin();
+  Pending taken = std::move(*next);
+  pending_.erase(next);
+  if (Status handled = handle(taken.request, taken.fds); !handled) {
+    reply_error(taken.request.id, outcome_of(handled.error()), handled.error().text());
   }
 }
 
@@ -166,6 +204,15 @@ Status Supervisor::open_socket(const Request& request, Fds&) {
 Status Supervisor::make_image(const Request& request, Fds&) {
   TRY(const MakeImage body, body_of<MakeImage>(request));
   ImageJob job{request.id, 0, body.image, fmt::format("{}/{}", place::images, ++images_made_), {}};
+  if (body.copies.empty()) {
+    if (Status filled = layers_.fill_image(body, job.folder); !filled) {
+      remove_tree(job.folder);
+      return filled;
+    }
+    images_[job.image] = layers_.stack(job.folder);
+    reply_ok(job.request);
+    return {};
+  }
   TRY(Pipe status, make_pipe());
   job.pid = ::fork();
   if (job.pid < 0) return system_error("fork");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <list>
 #include <map>
 #include <memory>
@@ -72,7 +73,19 @@ class Supervisor {
     Fd status;
   };
   using Fds = std::vector<Fd>;
+  // A request that has come and is still to be handled.
+  struct Pending {
+    Request request;
+    Fds fds;
+    bool quick = false;  // see goes_ahead()
+    std::string pod{};   // of files to be written: whose
+  };
+  void take_requests();
   void take_request();
+  void handle_next();
+  bool goes_ahead(const Pending& pending) const;
+  // Of the built-in worker, which comes from the zygote.
+  bool is_worker(const std::vector<std::string>& argv) const;
   Status handle(const Request& request, Fds& fds);
   // One per operation. A failure is the reply; success is replied by the function, now or later.
   Status configure(const Request& request, Fds& fds);
@@ -115,6 +128,7 @@ class Supervisor {
   std::map<std::string, Command> commands_;
   std::list<ImageJob> image_jobs_;
   std::uint64_t images_made_ = 0;
+  std::deque<Pending> pending_;
   bool gone_ = false;
 };
 

@@ -21,10 +21,6 @@ std::string termination_file(const StartContainer& config) {
   return fmt::format("{}/{}/termination/{}", place::pods, config.pod, config.container);
 }
 
-bool is_worker(const std::vector<std::string>& argv) {
-  return !argv.empty() && argv.front().substr(argv.front().rfind('/') + 1) == worker_program;
-}
-
 // A killed container as waitpid() would report it.
 constexpr int killed_status = SIGKILL;
 
@@ -39,6 +35,11 @@ std::optional<ChildReport> read_report(const Fd& status) {
 }
 
 }  // namespace
+
+bool Supervisor::is_worker(const std::vector<std::string>& argv) const {
+  return !worker_.empty() && !argv.empty() &&
+         argv.front().substr(argv.front().rfind('/') + 1) == worker_program;
+}
 
 Status Supervisor::prepare_container(Container& container, const Pod& pod, ContainerStart& start) {
   const StartContainer& config = container.config;
@@ -77,7 +78,7 @@ Status Supervisor::start_container(const Request& request, Fds& fds) {
   Container container;
   container.config = std::move(config);
   container.request = request.id;
-  container.from_zygote = !worker_.empty() && is_worker(container.config.argv);
+  container.from_zygote = is_worker(container.config.argv);
   ContainerStart start;
   TRY_VOID(prepare_container(container, pod->second, start));
   start.program.standard = {-1, fds[0].get(), fds[1].get()};
