@@ -57,16 +57,18 @@ void CanonicalTrace::change(const Object& object) {
   const auto* job = as<PyTorchJob>(object);
   if (job == nullptr || !job->status) return;
   for (const JobCondition& one : job->status->conditions)
-    condition(seen_[number->second], one.type_, one.status, one.reason);
+    condition(seen_[number->second], "", one.type_, one.status, one.reason);
 }
 
-void CanonicalTrace::condition(Seen& seen, const std::string& type, const std::string& status,
-                               const std::string& reason) {
+void CanonicalTrace::condition(Seen& seen, const std::string& list, const std::string& type,
+                               const std::string& status, const std::string& reason) {
   std::string now = status + (reason.empty() ? "" : " " + reason);
   std::string& last = seen.conditions[type];
   if (last == now) return;
+  const bool first = last.empty();
   last = std::move(now);
-  seen.transitions.push_back(type + "=" + last);
+  if (first && type == "PodReadyToStartContainers" && status == "False") return;
+  seen.transitions[list].push_back(type + "=" + last);
 }
 
 void CanonicalTrace::pod(Seen& seen, const Pod& pod) {
@@ -74,7 +76,7 @@ void CanonicalTrace::pod(Seen& seen, const Pod& pod) {
       !phase.empty() && (seen.phases.empty() || seen.phases.back() != phase))
     seen.phases.push_back(phase);
   for (const PodCondition& one : pod.status.conditions)
-    condition(seen, one.type_, one.status, one.reason);
+    condition(seen, one.type_, one.type_, one.status, one.reason);
   containers(seen, pod.status.initContainerStatuses);
   containers(seen, pod.status.containerStatuses);
 }
@@ -102,7 +104,8 @@ Facts CanonicalTrace::facts() const {
   for (const auto& [name, named] : names_)
     facts[{name, "objects"}] = fmt::format("{} made, {} left", named.made, named.left);
   for (const auto& [name, seen] : seen_) {
-    if (!seen.transitions.empty()) facts[{name, "conditions"}] = list_text(seen.transitions);
+    for (const auto& [list, transitions] : seen.transitions)
+      facts[{name, list.empty() ? "conditions" : "condition " + list}] = list_text(transitions);
     if (!seen.phases.empty()) facts[{name, "phases"}] = list_text(seen.phases);
     for (const auto& [container, exits] : seen.exits)
       facts[{name + " " + container, "exits"}] = list_text(exits);

@@ -23,7 +23,11 @@ using Facts = std::map<std::pair<std::string, std::string>, std::string>;
 
 // Reads a trace from the moment the scenario begins:
 //   objects     how many of each name were made, and how many are left
-//   conditions  their transitions in order, with status and reason: of pods and jobs
+//   conditions  their transitions with status and reason: those of a job in order; those of a pod
+//   in
+//               order for each type, because two that change within a millisecond stand in one
+//               write of the kubelet or in two (KubeletClocks::status_delay). For the same reason
+//               it does not count whether PodReadyToStartContainers was False at first
 //   phases      of a pod
 //   exits       exit code and reason of each container's runs, in order
 //   restarts    the last restart count of each container
@@ -36,7 +40,7 @@ class CanonicalTrace {
  private:
   struct Seen {
     std::map<std::string, std::string> conditions{};  // by type: status and reason
-    std::vector<std::string> transitions{};
+    std::map<std::string, std::vector<std::string>> transitions{};
     std::vector<std::string> phases{};
     std::map<std::string, std::vector<std::string>> exits{};  // by container
     std::map<std::string, std::int32_t> restarts{};
@@ -48,8 +52,9 @@ class CanonicalTrace {
   };
 
   void change(const Object& object);
-  void condition(Seen& seen, const std::string& type, const std::string& status,
-                 const std::string& reason);
+  // `list`: of which transitions; the type of a pod's, empty for a job's.
+  void condition(Seen& seen, const std::string& list, const std::string& type,
+                 const std::string& status, const std::string& reason);
   void pod(Seen& seen, const Pod& pod);
   void containers(Seen& seen, const std::vector<ContainerStatus>& statuses);
   void log(const Record& record);

@@ -82,7 +82,7 @@ TEST(CanonicalTrace, keeps_what_happened_and_in_which_order) {
                           .facts();
   const Facts expected{
       {{"pod/w-0", "objects"}, "1 made, 1 left"},
-      {{"pod/w-0 #1", "conditions"}, "PodScheduled=True"},
+      {{"pod/w-0 #1", "condition PodScheduled"}, "PodScheduled=True"},
       {{"pod/w-0 #1", "phases"}, "Pending > Running > Failed"},
       {{"pod/w-0 #1 c", "exits"}, "137 Error > 1 Error"},
       {{"pod/w-0 #1 c", "restarts"}, "1"},

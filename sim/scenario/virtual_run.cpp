@@ -20,17 +20,18 @@ const model::TorchProfile& profile_of(const Scenario& scenario, const VirtualOpt
   return name == model::torch_1.name ? model::torch_1 : model::torch_2;
 }
 
-// What pods cost in real runs of ddptwin, so that both modes order things alike: a sandbox with its
-// layers and its network, a container from the call to its first instruction, the end of the one
-// before included, and a program out of those layers. Read off the traces of
-// worker-killed-exitcode.yaml and demo.yaml on two cores: 16-56 ms from the end of a container to
-// the start of the next, 34-63 ms for the first nslookup. Without it a worker that is made again
-// would be back before its peers have noticed its death, 12 to 42 ms after it (peer_loss).
+// What pods cost in real runs of ddptwin, so that both modes order things alike. Read off the
+// traces of worker-killed-exitcode.yaml and demo.yaml on two cores: 20-32 ms from the end of a
+// process to "ended" (libtorch's memory is given back), 16-56 ms from there to the start of the
+// next one, 34-63 ms for the first nslookup of a pod. With less a worker that is made again would
+// be back before its peers have noticed its death, 12 to 42 ms after it (peer_loss); a machine
+// under load shows that too.
 const model::Timing& twin_timing() {
   static const model::Timing timing = [] {
     model::Timing made = model::host_timing;
     made.sandbox = 15ms;
-    made.container = 45ms;
+    made.container = 25ms;
+    made.reap = 25ms;
     made.program_start = 15ms;
     return made;
   }();

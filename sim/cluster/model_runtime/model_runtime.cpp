@@ -361,7 +361,12 @@ void ModelRuntime::Parts::ended(ModelContainer& container, const ExitStatus& sta
     if (written) report.termination_log = written->substr(0, termination_message_max);
   }
   container.grace.cancel();
-  loop.post(container.pod->lane, [this, number = container.number] { over(number); });
+  const Duration reap = kernel.model().timing->reap;
+  if (reap == Duration::zero())
+    return loop.post(container.pod->lane, [this, number = container.number] { over(number); });
+  auto timer = std::make_shared<Timer>();  // nobody cancels it
+  *timer = loop.after(container.pod->lane, reap,
+                      [this, timer, number = container.number] { over(number); });
 }
 
 void ModelRuntime::Parts::over(std::uint32_t number) {

@@ -41,6 +41,7 @@ struct TorchProfile {
   OnMachine mesh_per_rank{};         // §8.1, §9.2: 3 ranks 10-20 ms
   int pair_timeouts = 0;             // §3.2, §9.8: a pair's connect gives up after so many T
   int refused_tries = 0;             // §3.2, §9.2: back to back
+  bool names_first = false;          // §2.1: rank_<r>; each waits for those before it
   bool checks_address_size = false;  // §3.3: 136 vs 204
   bool store_barrier = false;        // §9.2
   Duration barrier_poll{};           // §2.1
@@ -68,6 +69,7 @@ struct Timing {
   Duration sandbox{};        // §6.1: a pod's namespaces; cluster: assumption
   Duration container{};      // §1.3: clone, root, exec; cluster: assumption
   Duration image_pull{};     // host: images are folders; cluster: assumption
+  Duration reap{};           // from the end of a container's process 1 until the runtime tells it
   Duration worker_start{};   // §1.3: fork from the zygote
   Duration program_start{};  // §1.3: exec of a small program
   Duration round_trip{};     // §6.4; cluster: §8.1 "RTT"
@@ -94,6 +96,7 @@ inline constexpr TorchProfile torch_1{
     .mesh_per_rank = {20ms, 10ms},
     .pair_timeouts = 5,
     .refused_tries = 1,
+    .names_first = true,
     .checks_address_size = true,
     .store_barrier = true,
     .barrier_poll = 10ms,
@@ -125,6 +128,7 @@ inline constexpr TorchProfile torch_2{
     .mesh_per_rank = {5ms, 5ms},
     .pair_timeouts = 5,
     .refused_tries = 4,
+    .names_first = false,
     .checks_address_size = false,
     .store_barrier = false,
     .peer_loss = {30ms, 5ms},

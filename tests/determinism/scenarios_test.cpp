@@ -1,0 +1,83 @@
+// Every scenario of the library that runs in virtual time holds there: under every seed and with
+// either PyTorch, where it names none.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include "scenario/files.hpp"
+#include "scenario/preflight.hpp"
+#include "scenario/scenario_parser.hpp"
+#include "scenario/virtual_run.hpp"
+
+namespace ddptwin::test {
+namespace {
+
+namespace fs = std::filesystem;
+using scenario::Scenario;
+
+const fs::path folder = fs::path(DDPTWIN_SOURCE_DIR) / "scenarios";
+constexpr std::uint64_t seeds = 20;
+
+// Relative to the folder, in the order of the alphabet. A manifest that a scenario names is none.
+std::vector<std::string> files() {
+  std::vector<std::string> found;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".yaml") continue;
+    const auto text = scenario::read_text_file(entry.path().string());
+    if (text && text->find("kind: Scenario") != text->npos)
+      found.push_back(fs::relative(entry.path(), folder).generic_string());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+void expect_to_hold(const Scenario& one, std::uint64_t seed, std::string_view torch) {
+  const auto result = run_virtually(one, {.seed = seed, .torch = std::string(torch)});
+  ASSERT_TRUE(result) << result.error().text();
+  std::ostringstream verdicts;
+  scenario::print_verdicts(verdicts, *result);
+  ASSERT_TRUE(result->passed()) << verdicts.str();
+}
+
+class VirtualScenario : public testing::TestWithParam<std::string> {};
+TEST_P(VirtualScenario, holds_under_every_seed) {
+  const KindRegistry kinds;
+  const auto one =
+      scenario::parse_scenario((folder / GetParam()).string(), kinds, &scenario::read_text_file);
+  ASSERT_TRUE(one) << one.error().text();
+  if (std::count(one->modes.begin(), one->modes.end(), scenario::Mode::virtual_) == 0)
+    GTEST_SKIP() << "runs in real time only";
+  const auto modelled = scenario::check_modelled(*one);
+  ASSERT_TRUE(modelled) << modelled.error().text();
+  // A scenario that names a seed tells what happens under that one.
+  const std::uint64_t first = one->seed.value_or(1);
+  const std::uint64_t last = one->seed ? first : seeds;
+  for (const std::string_view torch : scenario::torch_profile_names()) {
+    if (!one->torch.empty() && one->torch != torch) continue;
+    for (std::uint64_t seed = first; seed <= last && !HasFatalFailure(); ++seed)
+      expect_to_hold(*one, seed, torch);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Library, VirtualScenario, testing::ValuesIn(files()), [](const auto& row) {
+  std::string name = row.param.substr(0, row.param.rfind('.'));
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '-' || c == '/'; }, '_');
+  return name;
+});
+
+// Both modes are the promise of the PyTorchJob scenarios.
+TEST(VirtualScenarioTest, scenarios_of_pytorchjob_run_in_both_modes) {
+  const KindRegistry kinds;
+  for (const std::string& file : files()) {
+    if (!file.starts_with("pytorchjob/")) continue;
+    const auto one =
+        scenario::parse_scenario((folder / file).string(), kinds, &scenario::read_text_file);
+    ASSERT_TRUE(one) << one.error().text();
+    EXPECT_EQ(one->modes.size(), 2U) << file;
+  }
+}
+
+}  // namespace
+}  // namespace ddptwin::test
