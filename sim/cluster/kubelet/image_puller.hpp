@@ -30,8 +30,8 @@ class ImagePuller {
       std::function<void(std::string_view type, std::string_view reason, std::string message)>;
   using ImageDone = UniqueFunction<void(ImageOutcome)>;
 
-  ImagePuller(Loop& loop, Lane lane, PodRuntime& runtime, Duration back_off, Duration back_off_max)
-      : loop_(loop), lane_(lane), runtime_(runtime), back_off_(back_off, back_off_max) {}
+  ImagePuller(Loop& loop, PodRuntime& runtime, Duration back_off, Duration back_off_max)
+      : loop_(loop), runtime_(runtime), back_off_(back_off, back_off_max) {}
 
   // The outcome may come inside the call.
   void ensure(const Pod& pod, const Container& container, const SandboxConfig& sandbox,
@@ -53,7 +53,6 @@ class ImagePuller {
   void pulled(Job& job, Time began, Result<ImageStatus> result);
 
   Loop& loop_;
-  Lane lane_;
   PodRuntime& runtime_;
   BackOff back_off_;
   std::map<std::string, std::string, std::less<>> last_error_{};  // by back-off key

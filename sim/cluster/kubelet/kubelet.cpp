@@ -56,7 +56,7 @@ class Kubelet::Process {
         began_(machine.loop.now()),
         random_(machine.options.random),
         events_(machine.loop, machine.client, "kubelet", machine.options.node_name),
-        images_(machine.loop, machine.lane, machine.runtime, machine.options.clocks.back_off,
+        images_(machine.loop, machine.runtime, machine.options.clocks.back_off,
                 machine.options.clocks.back_off_max),
         restarts_(machine.options.clocks.back_off, machine.options.clocks.back_off_max),
         prober_(machine.loop, machine.lane, machine.runtime, machine.options.network_probe),

@@ -65,7 +65,7 @@ void StatusWriter::schedule(Duration delay) {
 template <class F>
 void StatusWriter::call(api::Request request, F then) {
   owner_.client.call(std::move(request),
-                     [this, alive = std::weak_ptr<int>(alive_), then](auto answer) mutable {
+                     [alive = std::weak_ptr<int>(alive_), then](auto answer) mutable {
                        if (!alive.expired()) then(std::move(answer));
                      });
 }

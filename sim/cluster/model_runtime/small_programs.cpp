@@ -132,8 +132,9 @@ std::optional<Duration> sleep_time(const std::string& text) {
   if (error != std::errc{} || !(amount >= 0)) return std::nullopt;
   std::int64_t factor = 1;
   if (stop != end) {
-    const auto unit = std::find_if(units.begin(), units.end(),
-                                   [&](const Unit& one) { return one.suffix == *stop; });
+    const auto unit = std::find_if(units.begin(), units.end(), [letter = *stop](const Unit& one) {
+      return one.suffix == letter;
+    });
     if (unit == units.end() || stop + 1 != end) return std::nullopt;
     factor = unit->seconds;
   }
