@@ -42,12 +42,23 @@ Mesh::Entry* Mesh::entry(int rank) {
   return index < entries_.size() && entries_[index].process != 0 ? &entries_[index] : nullptr;
 }
 
+bool Mesh::has_name(int rank) const {
+  const auto index = static_cast<std::size_t>(rank);
+  return index < names_.size() && names_[index];
+}
+
+void Mesh::arrive(Attendee& attendee) {
+  attendees_.push_back(&attendee);
+  const auto index = static_cast<std::size_t>(attendee.place_.rank);
+  if (names_.size() <= index) names_.resize(index + 1);
+  names_[index] = true;
+}
+
 void Mesh::publish(Attendee& attendee) {
   const auto index = static_cast<std::size_t>(attendee.place_.rank);
   if (entries_.size() <= index) entries_.resize(index + 1);
   entries_[index] = {attendee.process_.id(), &attendee,      attendee.process_.ip(),
                      attendee.number_,       attendee.port_, attendee.place_.world_size};
-  attendees_.push_back(&attendee);
 }
 
 void Mesh::leave(Attendee& attendee) {
@@ -81,6 +92,11 @@ Training& Mesh::training_for(const Attendee& attendee) {
   }
   Training& made = trainings_.make(attendee.process_.lane(), std::move(seats));
   forming_ = made.id();
+  for (std::size_t rank = 0; rank < std::min(size, entries_.size()); ++rank) {
+    const Entry& from = entries_[rank];
+    if (from.attendee == nullptr && attendee.process_.is_alive(from.process))
+      trainings_.expect_end(from.process, made.id(), static_cast<int>(rank));
+  }
   return made;
 }
 
@@ -111,30 +127,59 @@ void Attendee::start() {
   }
   dialled_by_.resize(static_cast<std::size_t>(world));
   watch_ = process_.network().watch_links([this] { progress(); });
-  mesh_->publish(*this);
+  mesh_->arrive(*this);
+  const bool names = process_.model().torch->names_first;
+  if (!names) begin_pairs();
   progress();
-  mesh_->wake(place_.rank);
+  if (names && mesh_ != nullptr) mesh_->wake(place_.rank);
+}
+
+void Attendee::begin_pairs() {
+  phase_ = Phase::pairs;
+  next_ = 0;
+  mesh_->publish(*this);
+  published_ = true;
 }
 
 // To dial lets the other side go on, which may dial this one.
 void Attendee::progress() {
   again_ = true;
-  if (progressing_ || process_.is_stopped() || paired_ || mesh_ == nullptr) return;
+  if (progressing_ || process_.is_stopped() || mesh_ == nullptr) return;
   progressing_ = true;
-  while (std::exchange(again_, false) && !paired_) {
-    while (next_ < place_.world_size) {
-      if (next_ != place_.rank && pair_with(next_) != Next::go_on) break;
-      process_.cancel(std::exchange(limit_, 0));
-      ++next_;
+  while (std::exchange(again_, false)) {
+    while (phase_ != Phase::over && step() == Next::go_on) {
     }
   }
   progressing_ = false;
-  if (paired_ || next_ < place_.world_size) return;
-  paired_ = true;
+  if (std::exchange(published_, false)) mesh_->wake(place_.rank);
+}
+
+Attendee::Next Attendee::step() {
+  const bool names = phase_ == Phase::names;
+  if (next_ < (names ? place_.rank : place_.world_size)) {
+    const bool own = next_ == place_.rank;
+    const Next outcome = own ? Next::go_on : (names ? read_name(next_) : pair_with(next_));
+    if (outcome != Next::go_on) return outcome;
+    process_.cancel(std::exchange(limit_, 0));
+    ++next_;
+    return Next::go_on;
+  }
+  if (names) {
+    begin_pairs();
+    return Next::go_on;
+  }
+  phase_ = Phase::over;
   const TorchProfile& torch = *process_.model().torch;
   const Duration mesh = torch.mesh_per_rank.on(process_.model().timing->machine);
   limit_ = process_.after(place_.world_size > 1 ? mesh * place_.world_size : Duration::zero(),
                           [this] { connected(); });
+  return Next::wait;
+}
+
+// gloo 2022 counts who is on its host among the ranks before it.
+Attendee::Next Attendee::read_name(int rank) {
+  if (mesh_->has_name(rank) && !store_is_cut()) return Next::go_on;
+  return wait_for(place_.timeout, rank, true);
 }
 
 bool Attendee::store_is_cut() const {
@@ -167,8 +212,10 @@ Attendee::Next Attendee::dial(Mesh::Entry& peer, int rank) {
   if (fault.drop) {
     return wait_for(torch.pair_timeouts * place_.timeout, rank, false);
   }
-  if (!process_.is_alive(peer.process) || fault.reset ||
-      network.link(peer.ip, process_.ip()).reset) {
+  // 1.13 listens for each pair only until it is connected; 2.x for the group's life (§9.2).
+  const bool listens =
+      process_.is_alive(peer.process) && (peer.attendee != nullptr || !torch.checks_address_size);
+  if (!listens || fault.reset || network.link(peer.ip, process_.ip()).reset) {
     finish(fail(pair_refused(torch, peer.ip, peer.port)));
     return Next::failed;
   }
@@ -222,7 +269,7 @@ void Attendee::wait_at_barrier(Time since) {
 void Attendee::finish(Result<Training*> result) {
   if (!done_) return;
   process_.cancel(std::exchange(limit_, 0));
-  paired_ = true;
+  phase_ = Phase::over;
   Done done = std::exchange(done_, nullptr);
   // Not now: somebody else's progress may have led here.
   process_.after(Duration::zero(),

@@ -35,12 +35,15 @@ class Mesh {
   };
 
   Entry* entry(int rank);
+  bool has_name(int rank) const;
+  void arrive(Attendee& attendee);
   void publish(Attendee& attendee);
   void leave(Attendee& attendee);
   Training& training_for(const Attendee& attendee);
   void wake(int rank);
 
   Trainings& trainings_;
+  std::vector<bool> names_;           // by rank: its hostname is there
   std::vector<Entry> entries_;        // by rank; process 0: never published
   std::vector<Attendee*> attendees_;  // not yet done, in the order of their coming
   std::uint64_t forming_ = 0;         // the training that the next to be done joins
@@ -82,8 +85,12 @@ class Attendee {
 
  private:
   friend class Mesh;
+  enum class Phase : std::uint8_t { names, pairs, over };
   enum class Next : std::uint8_t { go_on, wait, failed };
 
+  void begin_pairs();
+  Next step();
+  Next read_name(int rank);
   Next pair_with(int rank);
   Next dial(Mesh::Entry& peer, int rank);
   Next wait_for(Duration limit, int rank, bool key);
@@ -99,12 +106,13 @@ class Attendee {
   Done done_;
   std::uint16_t port_ = 0;
   std::uint32_t number_ = 0;
+  Phase phase_ = Phase::names;
   int next_ = 0;                  // the rank that it is about to be connected with
   std::vector<bool> dialled_by_;  // by rank
   bool waiting_for_key_ = false;
   TimerId limit_ = 0;
-  bool paired_ = false;  // or failed
   bool progressing_ = false, again_ = false;
+  bool published_ = false;  // and nobody has been told yet
   std::uint64_t watch_ = 0;
 };
 

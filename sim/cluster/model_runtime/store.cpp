@@ -261,17 +261,20 @@ void StoreClient::server_ended() {
   lost_ = true;
   if (!process_.alive()) return;
   process_.after(process_.network().round_trip(process_.ip(), server_ip_), [this] {
-    fail_all(store_closed(*process_.model().torch));
-    if (on_lost_) std::exchange(on_lost_, nullptr)();
+    Callback lost = std::exchange(on_lost_, nullptr);
+    fail_all(store_closed(*process_.model().torch));  // may end this client
+    if (lost) lost();
   });
 }
 
+// Whoever is told may end this client.
 void StoreClient::fail_all(const Error& error) {
-  std::vector<std::uint32_t> ids;
-  for (const auto& [id, operation] : operations_) ids.push_back(id);
-  for (const std::uint32_t id : ids) {
-    if (operations_.contains(id)) finish(id, fail(error));
+  const auto all = std::exchange(operations_, {});
+  for (const auto& [id, operation] : all) {
+    process_.cancel(operation->timer);
+    process_.cancel(operation->limit);
   }
+  for (const auto& [id, operation] : all) operation->done(fail(error));
 }
 
 void StoreClient::set(std::string key, std::string value,

@@ -22,9 +22,13 @@ Time next_retransmission(Time since, Time now) {
 
 }  // namespace
 
-Training::Training(std::uint64_t id, Loop& loop, const Network& network, const Model& model,
-                   Lane lane, std::vector<Seat> seats)
-    : id_(id), loop_(loop), network_(network), model_(model), lane_(lane) {
+Training::Training(std::uint64_t id, Trainings& all, Lane lane, std::vector<Seat> seats)
+    : id_(id),
+      all_(all),
+      loop_(all.loop_),
+      network_(all.network_),
+      model_(all.model_),
+      lane_(lane) {
   members_.resize(seats.size());
   present_ = static_cast<int>(seats.size());
   for (std::size_t rank = 0; rank < seats.size(); ++rank) {
@@ -157,8 +161,12 @@ void Training::update() {
   }
   updating_ = false;
   timer_.cancel();
-  if (const std::optional<Time> next = next_event())
-    timer_ = loop_.at(lane_, *next, [this] { update(); });
+  const std::optional<Time> next = next_event();
+  if (!next) return;
+  // A timer that is due at once with the group's end is still called.
+  timer_ = loop_.at(lane_, *next, [&all = all_, id = id_] {
+    if (Training* training = all.find(id)) training->update();
+  });
 }
 
 // All that is due now. Ranks are called here, and may come back into any public function.
@@ -330,15 +338,26 @@ Trainings::~Trainings() { network_.unwatch_links(watch_); }
 
 Training& Trainings::make(Lane lane, std::vector<Training::Seat> seats) {
   const std::uint64_t id = ++last_;
-  return *trainings_
-              .emplace(id, std::make_unique<Training>(id, loop_, network_, model_, lane,
-                                                      std::move(seats)))
-              .first->second;
+  auto made = std::make_unique<Training>(id, *this, lane, std::move(seats));
+  return *trainings_.emplace(id, std::move(made)).first->second;
 }
 
 Training* Trainings::find(std::uint64_t id) {
   const auto found = trainings_.find(id);
   return found == trainings_.end() ? nullptr : found->second.get();
+}
+
+void Trainings::expect_end(ProcessId process, std::uint64_t id, int rank) {
+  second_seats_.emplace(process, Seat{id, rank});
+}
+
+void Trainings::process_ended(ProcessId process) {
+  const auto [first, last] = second_seats_.equal_range(process);
+  const std::vector<std::pair<ProcessId, Seat>> seats(first, last);
+  second_seats_.erase(first, last);
+  for (const auto& [id, seat] : seats) {
+    if (Training* training = find(seat.id)) training->close(seat.rank);
+  }
 }
 
 void Trainings::swept(std::uint64_t id, Lane lane) {

@@ -53,6 +53,8 @@ struct TraineePlan {
   std::int64_t steps = 0;
 };
 
+class Trainings;
+
 class Training {
  public:
   struct Seat {  // who is expected as which rank
@@ -61,8 +63,7 @@ class Training {
     std::uint16_t port = 0;
     bool gone = false;
   };
-  Training(std::uint64_t id, Loop& loop, const Network& network, const Model& model, Lane lane,
-           std::vector<Seat> seats);
+  Training(std::uint64_t id, Trainings& all, Lane lane, std::vector<Seat> seats);
 
   std::uint64_t id() const { return id_; }
   bool expects(int rank, ProcessId process) const;
@@ -119,6 +120,7 @@ class Training {
   bool is_cut(int rank) const { return !cuts_.empty() && cuts_[static_cast<std::size_t>(rank)]; }
 
   std::uint64_t id_;
+  Trainings& all_;
   Loop& loop_;
   const Network& network_;
   Model model_;
@@ -142,17 +144,27 @@ class Trainings {
   Training& make(Lane lane, std::vector<Training::Seat> seats);
   // Null: it is over.
   Training* find(std::uint64_t id);
+  // A process that is in another group already sits in this one too: a restarted peer has found its
+  // old address.
+  void expect_end(ProcessId process, std::uint64_t id, int rank);
+  void process_ended(ProcessId process);
   // To be called when a rank has left: forgets groups without ranks, later.
   void swept(std::uint64_t id, Lane lane);
   std::size_t size() const { return trainings_.size(); }
 
  private:
+  friend class Training;
   Loop& loop_;
   Network& network_;
   Model model_;
   std::uint64_t watch_;
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, std::unique_ptr<Training>> trainings_;
+  struct Seat {
+    std::uint64_t id = 0;
+    int rank = 0;
+  };
+  std::multimap<ProcessId, Seat> second_seats_;
 };
 
 }  // namespace ddptwin::model
