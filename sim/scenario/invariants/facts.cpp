@@ -469,6 +469,7 @@ void Facts::forget_pod(PodFacts& facts) {
   }
   if (facts.job == nullptr) return;
   JobFacts& job = *facts.job;
+  end_ranks(facts);
   std::erase(job.pods, &facts);
   if (facts.type >= 0) {
     ReplicaFacts& replica = job.types[static_cast<std::size_t>(facts.type)]

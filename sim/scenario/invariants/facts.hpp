@@ -100,6 +100,7 @@ struct TypeFacts {
 // The process group of a job that trains now.
 struct GroupFacts {
   std::uint64_t generation = 0;
+  bool broken = false;  // one of its ranks has ended: who joins next begins another
   Time formed_at{};
   std::int64_t world = 0;
   std::vector<bool> joined{};        // by rank
@@ -169,6 +170,8 @@ struct JobFacts {
   std::string text() const { return "PyTorchJob/" + key; }
 };
 std::string_view type_name(int type);  // "Master", "Worker"
+// The processes in a pod are no more.
+void end_ranks(PodFacts& pod);
 
 // What a judge is given.
 struct Sight {

@@ -60,11 +60,13 @@ RankFacts& rank_of(PodFacts& pod, std::int64_t rank) {
   return pod.ranks.back();
 }
 
-// A rank that joins with another world size, or a second time, begins a new group.
+// A rank that joins with another world size, a second time, or after one has ended, begins a new
+// group.
 void join(JobFacts& job, PodFacts& pod, const WorkerLine& line, Time now) {
   GroupFacts& group = job.group;
   const auto rank = static_cast<std::size_t>(line.rank);
-  const bool fits = group.world == line.world && rank < group.joined.size() && !group.joined[rank];
+  const bool fits = !group.broken && group.world == line.world && rank < group.joined.size() &&
+                    !group.joined[rank];
   if (!fits) {
     const std::uint64_t generation = group.generation + 1;
     group = GroupFacts{};
@@ -115,6 +117,13 @@ WorkerLine read_line(std::string_view text) {
   return line;
 }
 
+void end_ranks(PodFacts& pod) {
+  if (pod.job != nullptr)
+    for (const RankFacts& rank : pod.ranks)
+      if (rank.generation == pod.job->group.generation) pod.job->group.broken = true;
+  pod.ranks.clear();
+}
+
 void Facts::take_log(const Record& record, Sight& sight) {
   const std::size_t slash = record.subject.rfind('/');
   if (slash == record.subject.npos) return;
@@ -124,7 +133,7 @@ void Facts::take_log(const Record& record, Sight& sight) {
     if (ended == nullptr) return;
     sight.pod = ended;
     sight.job = ended->job;
-    ended->ranks.clear();
+    end_ranks(*ended);
     if (ended->job != nullptr && !ended->terminating()) stimulate(*ended->job, record.time);
     return;
   }

@@ -53,6 +53,24 @@ std::vector<Case> cases_of_training() {
       {"rendezvous",
        [](Tape& tape) {
          started(tape);
+         steps(tape, 1, 2);
+         tape.say("master-0", "joined rank 0 world_size 3");
+         tape.wait(2s);
+         tape.say("worker-0", "step 3/9 rank 1 loss 1.0");
+       },
+       [](Tape& tape) {
+         started(tape);
+         steps(tape, 1, 2);
+         // One rank alone tries again, in vain; then both do, the other one first.
+         tape.write(RecordKind::container, "kubelet", "default/j-worker-0/pytorch", "exited");
+         tape.say("worker-0", "joined rank 1 world_size 2");
+         process_ends(tape);
+         joined(tape);
+         steps(tape, 1, 2);
+       }},
+      {"rendezvous",
+       [](Tape& tape) {
+         started(tape);
          tape.say("worker-0", "joined rank 2 world_size 2");
        },
        [](Tape& tape) { started(tape); }},
