@@ -110,7 +110,7 @@ inline constexpr Profile torchrun_2{
 
 // torchrun of the PyTorch that the ranks have.
 constexpr const Profile& profile_of(const model::TorchProfile& torch) {
-  return &torch == torchrun_1.torch ? torchrun_1 : torchrun_2;
+  return torch.name == torchrun_1.torch->name ? torchrun_1 : torchrun_2;
 }
 
 }  // namespace ddptwin::torchrun

@@ -289,6 +289,40 @@ TEST_F(Timelines2, all_agents_die_with_the_pod_that_hosts_the_rendezvous) {
   }
 }
 
+TEST_F(Timelines2, an_agents_worker_outlives_it_until_its_peers_go) {
+  start_c10d(3, c10d("3", 3));
+  const Duration killed = now();
+  pods.signal_agent(0, sigkill);
+  EXPECT_EQ(pods.workers(0), 1);
+  for (const int pod : {1, 2}) {
+    expect_between(agent_ends_after(pod, killed), 1500ms, 5s);
+    EXPECT_EQ(exit_code(pod), 1);
+  }
+  EXPECT_TRUE(pods.until([&] { return pods.workers(0) == 0; }, 5s));
+}
+
+TEST_F(Timelines2, a_restarted_static_host_waits_for_the_whole_world) {
+  start_static(2, 3);
+  pods.kill_pod(0);
+  pods.run(5s);
+  EXPECT_EQ(exit_code(1), 1);
+  pods.start(0, static_node(0, 2, 3));
+  pods.run(300s);
+  EXPECT_TRUE(pods.agent_runs(0));
+  EXPECT_EQ(pods.workers(0), 0);
+  pods.start(1, static_node(1, 2, 3));
+  EXPECT_TRUE(trains_again(1, now(), 15s)) << pods.log(1);
+}
+
+TEST_F(Timelines2, three_static_agents_use_up_a_restart_in_vain) {
+  start_static(3, 1);
+  const Duration crash = now();
+  pods.signal_worker(2, sigkill);
+  agent_ends_after(2, crash);
+  EXPECT_EQ(exit_code(2), 1);
+  EXPECT_TRUE(pods.printed(2, "SO_ERROR: Connection refused", crash));
+}
+
 TEST_F(Timelines2, a_static_group_dies_with_the_pod_that_hosts_the_store) {
   start_static(3, 3);
   const Duration killed = now();
