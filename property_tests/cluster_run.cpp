@@ -57,10 +57,6 @@ ClusterRun::ClusterRun(std::uint64_t seed, const pj::Profile& profile, scenario:
   if (faults_) faults_->start();
 }
 
-ClusterRun::~ClusterRun() {
-  if (faults_) faults_->detach();
-}
-
 std::string ClusterRun::first_violation() {
   watch_.pass(loop_.now());
   return watch_.violations().empty() ? std::string() : explain(watch_.violations().front());

@@ -35,7 +35,6 @@ class ClusterRun {
   // the run.
   ClusterRun(std::uint64_t seed, const controller::pytorchjob::Profile& profile,
              scenario::FaultPlan faults = {});
-  ~ClusterRun();
 
   using Edit = std::function<void(PyTorchJob&)>;
   // False where the API refuses it. Init containers of its workers find their master in a second.
