@@ -88,7 +88,7 @@ Status read_fields(const Node& map, const std::array<Field<T, Context>, size>& f
   TRY(const auto members, map.as_map());
   for (const auto& [name, node] : members) {
     const auto row = std::find_if(fields.begin(), fields.end(),
-                                  [&](const auto& field) { return field.name == name; });
+                                  [&key = name](const auto& field) { return field.name == key; });
     TRY_VOID(row->read(node, to, context));
   }
   return {};

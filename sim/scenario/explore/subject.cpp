@@ -151,7 +151,7 @@ json::object Subject::spec(const Demand& demand, const FaultPlan& plan, std::uin
   expect.push_back(watched(demand.heal));
   spec["expect"] = std::move(expect);
   spec["timeout"] = format_go_duration(demand.heal + end_after_heal + std::chrono::minutes(10));
-  spec["modes"] = {"virtual"};
+  spec["modes"] = json::array{"virtual"};
 
   json::object& invariants = object_in(spec, "invariants");
   json::array& except = array_in(invariants, "except");
