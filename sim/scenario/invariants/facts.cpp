@@ -115,6 +115,13 @@ Topic topic_of(const Record& record) {
 
 std::string_view type_name(int type) { return type == 0 ? pj::master_type : pj::worker_type; }
 
+PodFacts::ContainerFacts& PodFacts::container(std::string_view name) {
+  for (ContainerFacts& one : containers)
+    if (one.name == name) return one;
+  containers.push_back({std::string(name), 0, false, 0});
+  return containers.back();
+}
+
 bool JobFacts::live() const {
   return handled && !gone && !last->metadata.deletionTimestamp &&
          last->spec->runPolicy.managedBy.value_or("kubeflow.org/training-operator") ==
@@ -555,10 +562,12 @@ void Facts::take_fault(const Record& record, Sight& sight) {
   sight.pod = hit;
   sight.job = hit->job;
   if (hit->job != nullptr) stimulate(*hit->job, record.time);
-  if (kill && slash != record.subject.npos) {
-    hit->killed = record.subject.substr(slash + 1);
-    hit->killed_at = record.time;
-  }
+  if (!kill || slash == record.subject.npos) return;
+  // A process that has ended already is not killed, whatever its pod's status says by then.
+  PodFacts::ContainerFacts& container = hit->container(subject.substr(slash + 1));
+  if (!container.running) return;
+  container.killed_start = container.starts;
+  hit->killed = true;
 }
 
 }  // namespace ddptwin::scenario::invariants

@@ -73,10 +73,19 @@ struct PodFacts {
   Time terminating_since{};
   std::int64_t restarts = 0;                // of all its containers
   std::int64_t world_size = -1, rank = -1;  // of the environment its containers are given
-  std::string killed{};                     // the container that was sent SIGKILL, until it ended
-  Time killed_at{};
+  // Its containers, by the kubelet's own records.
+  struct ContainerFacts {
+    std::string name{};
+    int starts = 0;
+    bool running = false;
+    int killed_start =
+        0;  // the start that was ended with SIGKILL; 0: none, or it has been reported
+  };
+  std::vector<ContainerFacts> containers{};
+  bool killed = false;  // one of them was
   std::vector<RankFacts> ranks{};
 
+  ContainerFacts& container(std::string_view name);
   bool terminating() const { return last->metadata.deletionTimestamp.has_value(); }
   bool is(std::string_view phase) const { return last->status.phase == phase; }
 };
@@ -238,6 +247,7 @@ class Facts {
   void take_slice(const Record& record, Sight& sight);
   void take_refused(const Record& record, Sight& sight);
   void take_log(const Record& record, Sight& sight);
+  void take_container(const Record& record, std::size_t slash, Sight& sight);
   void take_fault(const Record& record, Sight& sight);
   void changed(JobFacts& job, Time now, std::string_view actor);
   void progressed(JobFacts& job, Time now);

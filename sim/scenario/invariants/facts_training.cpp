@@ -124,19 +124,28 @@ void end_ranks(PodFacts& pod) {
   pod.ranks.clear();
 }
 
+void Facts::take_container(const Record& record, std::size_t slash, Sight& sight) {
+  const bool exited = record.text == "exited";
+  if (!exited && record.text != "started") return;
+  const std::string_view subject = record.subject, container = subject.substr(slash + 1);
+  PodFacts* pod_of = pod(subject.substr(0, slash));
+  if (pod_of == nullptr) return;
+  sight.pod = pod_of;
+  sight.job = pod_of->job;
+  PodFacts::ContainerFacts& facts = pod_of->container(container);
+  facts.running = !exited;
+  if (!exited) {
+    ++facts.starts;
+    return;
+  }
+  end_ranks(*pod_of);
+  if (pod_of->job != nullptr && !pod_of->terminating()) stimulate(*pod_of->job, record.time);
+}
+
 void Facts::take_log(const Record& record, Sight& sight) {
   const std::size_t slash = record.subject.rfind('/');
   if (slash == record.subject.npos) return;
-  if (record.kind == RecordKind::container) {
-    if (record.text != "exited") return;
-    PodFacts* ended = pod(std::string_view(record.subject).substr(0, slash));
-    if (ended == nullptr) return;
-    sight.pod = ended;
-    sight.job = ended->job;
-    end_ranks(*ended);
-    if (ended->job != nullptr && !ended->terminating()) stimulate(*ended->job, record.time);
-    return;
-  }
+  if (record.kind == RecordKind::container) return take_container(record, slash, sight);
   sight.line = read_line(record.text);
   if (sight.line.kind == WorkerLine::Kind::none) return;
   sight.pod = pod(std::string_view(record.subject).substr(0, slash));

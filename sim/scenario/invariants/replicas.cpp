@@ -44,6 +44,21 @@ void judge_world(const Sight& sight, Verdicts& verdicts) {
   }
 }
 
+constexpr std::int32_t killed_code = 137;
+
+// The code that is reported for the start that was killed, once; nothing: not yet, or no longer.
+std::optional<std::int32_t> code_after_kill(PodFacts& pod, const ContainerStatus& status) {
+  PodFacts::ContainerFacts& container = pod.container(status.name);
+  const int newest = status.restartCount + 1;  // the start that `state` tells of
+  if (container.killed_start == 0 || newest < container.killed_start) return std::nullopt;
+  const bool is_newest = newest == container.killed_start;
+  const auto& end = is_newest ? status.state.terminated : status.lastState.terminated;
+  if (is_newest && !end) return std::nullopt;
+  const bool told = end && newest <= container.killed_start + 1;
+  container.killed_start = 0;
+  return told ? std::optional(end->exitCode) : std::nullopt;
+}
+
 }  // namespace
 
 bool deletion_asked(const Record& record, std::string_view actor) {
@@ -199,27 +214,16 @@ void backoff_limit_in_place(const Sight& sight, Verdicts& verdicts) {
 }
 
 void exit_code(const Sight& sight, Verdicts& verdicts) {
-  if (sight.pod == nullptr || sight.pod->killed.empty() || !is_change(sight)) return;
+  if (sight.pod == nullptr || !sight.pod->killed || !is_change(sight)) return;
   PodFacts& pod = *sight.pod;
-  constexpr std::int32_t killed_code = 137;
-  const Time killed_second{std::chrono::floor<std::chrono::seconds>(pod.killed_at.since_epoch())};
   for (const auto* list :
-       {&pod.last->status.containerStatuses, &pod.last->status.initContainerStatuses}) {
-    for (const ContainerStatus& status : *list) {
-      if (status.name != pod.killed) continue;
-      for (const ContainerState* state : {&status.state, &status.lastState}) {
-        const auto& end = state->terminated;
-        if (!end || !end->finishedAt || *end->finishedAt < killed_second) continue;
-        pod.killed.clear();
-        if (end->exitCode != killed_code)
-          verdicts.violated(name_of(*pod.last),
-                            fmt::format("{}/{} was killed with signal 9, and its status says exit "
-                                        "code {}",
-                                        name_of(*pod.last), status.name, end->exitCode));
-        return;
-      }
-    }
-  }
+       {&pod.last->status.containerStatuses, &pod.last->status.initContainerStatuses})
+    for (const ContainerStatus& status : *list)
+      if (const auto code = code_after_kill(pod, status); code && *code != killed_code)
+        verdicts.violated(name_of(*pod.last),
+                          fmt::format("{}/{} was killed with signal 9, and its status says exit "
+                                      "code {}",
+                                      name_of(*pod.last), status.name, *code));
 }
 
 }  // namespace ddptwin::scenario::invariants

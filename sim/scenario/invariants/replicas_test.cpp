@@ -48,6 +48,7 @@ void foreign(Pod& pod) { pod.metadata.ownerReferences = {}; }
 void kill(Tape& tape) {
   job_with_pods(tape);
   tape.run("worker-0");
+  tape.write(RecordKind::container, "kubelet", "default/j-worker-0/pytorch", "started");
   tape.write(RecordKind::fault, "scenario", "default/j-worker-0/pytorch", "signal 9");
   tape.wait(1s);
 }
@@ -239,6 +240,20 @@ std::vector<Case> cases_of_replicas() {
          kill(tape);
          tape.exit("worker-0", 137);
          tape.exit("worker-0", 137);
+       }},
+      {"exit-code",
+       [](Tape& tape) {
+         kill(tape);
+         tape.exit("worker-0", 143);
+       },
+       [](Tape& tape) {
+         job_with_pods(tape);
+         tape.run("worker-0");
+         // It had ended before the signal came; its status tells so later.
+         tape.write(RecordKind::container, "kubelet", "default/j-worker-0/pytorch", "started");
+         tape.write(RecordKind::container, "kubelet", "default/j-worker-0/pytorch", "exited");
+         tape.write(RecordKind::fault, "scenario", "default/j-worker-0/pytorch", "signal 9");
+         tape.exit("worker-0", 0);
        }},
   };
 }

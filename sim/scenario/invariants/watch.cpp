@@ -95,7 +95,7 @@ bool InvariantPolicy::watches(const InvariantRow& row) const {
 InvariantPolicy kept_by_upstream() {
   InvariantPolicy policy;
   for (const InvariantRow& row : invariant_rows())
-    if (!row.broken_by.empty())
+    if (!row.broken_by.empty() && !row.strict)
       policy.off.emplace(row.name, "upstream breaks it: " + std::string(row.broken_by));
   return policy;
 }
