@@ -58,9 +58,14 @@ std::string table_text(const ReferenceTable& table) {
 std::string reference_page() {
   std::string out(introduction);
   for (const ReferenceTable& table : reference_tables()) out += table_text(table);
-  out += "\n## The invariants\n\n| name | what holds at every moment |\n|---|---|\n";
+  out +=
+      "\n## The invariants\n\n`ddptwin list invariants NAME` explains one. Strict ones are watched "
+      "where "
+      "`also` or `violated` names\nthem: upstream breaks them in everyday runs.\n\n"
+      "| name | what holds | upstream breaks it by |\n|---|---|---|\n";
   for (const InvariantRow& row : invariant_rows())
-    out += fmt::format("| `{}` | {} |\n", row.name, cell(row.meaning));
+    out += fmt::format("| `{}`{} | {} | {} |\n", row.name, row.strict ? " (strict)" : "",
+                       cell(row.meaning), cell(row.broken_by));
   out += "\n## The versions of the training operator\n\n";
   for (const auto& profile : controller::pytorchjob::profiles())
     out += fmt::format("- {}{}\n", profile.version,
