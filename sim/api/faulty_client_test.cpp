@@ -111,7 +111,7 @@ TEST(FaultyClient, a_lost_reply_is_of_a_call_that_happened) {
   Fixture f;
   f.script.call.lose_reply = injected_lost_connection();
   f.create();
-  EXPECT_EQ(f.answer, "http2: client connection lost");
+  EXPECT_EQ(f.answer, "IOhttp2: client connection lost");
   EXPECT_EQ(f.next->carried_out, std::vector<std::string>{"create"});
   EXPECT_EQ(f.script.heard, std::vector<std::string>{"one ok"});
 }

@@ -109,6 +109,9 @@ struct VirtualRun::Parts {
     made.signal = [this](const RunningContainer& container, int signal) {
       runtime.signal_container(container.id, signal, [](const Result<void>&) {});
     };
+    made.is_alive = [this](const RunningContainer& container) {
+      return runtime.is_alive(container.id);
+    };
     made.exit = [this](const RunningContainer& container, int code) {
       runtime.exit_container(container.id, code, [](const Result<void>&) {});
     };

@@ -425,6 +425,13 @@ void ModelRuntime::signal_container(const ContainerId& id, int number, Done<void
   parts.answer<void>(container->pod->lane, std::move(done), {});
 }
 
+bool ModelRuntime::is_alive(const ContainerId& id) const {
+  const ModelContainer* container = parts_->container(id);
+  if (container == nullptr || container->report.phase != ContainerPhase::running) return false;
+  const model::Process* process = parts_->kernel.find(container->processes.front());
+  return process != nullptr && process->alive();
+}
+
 void ModelRuntime::exit_container(const ContainerId& id, int code, Done<void> done) {
   Parts& parts = *parts_;
   ModelContainer* container = parts.container(id);

@@ -38,6 +38,9 @@ class ModelRuntime final : public PodRuntime {
 
   // A signal to the main process of a container that runs (fault injection, `kill` steps).
   void signal_container(const ContainerId& id, int number, Done<void> done);
+  // Whether a signal would reach the main process: it may have ended a moment ago, and nobody has
+  // heard of it yet.
+  bool is_alive(const ContainerId& id) const;
   // The main process of a container that runs ends by itself with that code.
   void exit_container(const ContainerId& id, int code, Done<void> done);
   // The sandbox is lost with all that runs in it.

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::string_view call_fields = "of verb kind name for";
 constexpr Duration once = Duration::zero();
+// A kubelet's process is not up sooner: what it had asked of the runtime has happened by then.
+constexpr Duration kubelet_start_min = std::chrono::seconds(1);
 constexpr std::nullopt_t until_healed = std::nullopt;
 
 using Kind = FaultKind;
@@ -51,8 +53,10 @@ constexpr std::array rows{
              "as dead, and the Node object is deleted; afterwards a new Node of that name comes"},
     FaultRow{Kind::node_cordon, "node", "cordon", Counts::write, "of for", "of", until_healed,
              "no new pods are placed there"},
-    FaultRow{Kind::kubelet_restart, "kubelet", "restart", Counts::write, "of for", "", once,
-             "the agent's process ends and begins anew after `for` (0); containers go on"},
+    FaultRow{Kind::kubelet_restart, "kubelet", "restart", Counts::write, "of for", "",
+             kubelet_start_min,
+             "the agent's process ends and begins anew after `for` (1s, and no sooner); containers "
+             "go on"},
     FaultRow{Kind::process_kill, "process", "kill", Counts::start, "of container step signal", "of",
              once, "its first process gets `signal` (9)"},
     FaultRow{Kind::process_exit, "process", "exit", Counts::start, "of container step code", "of",
@@ -121,7 +125,8 @@ bool must_have(const FaultRow& row, std::string_view field) {
 }
 
 std::optional<Duration> duration_of(const Fault& fault) {
-  return fault.lasts ? fault.lasts : row_of(fault.kind).lasts;
+  const auto lasts = fault.lasts ? fault.lasts : row_of(fault.kind).lasts;
+  return fault.kind == FaultKind::kubelet_restart ? std::max(*lasts, kubelet_start_min) : lasts;
 }
 
 bool operator==(const Fault& a, const Fault& b) {

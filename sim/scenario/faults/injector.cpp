@@ -203,7 +203,17 @@ void FaultInjector::Parts::on_start(const RunningContainer& container) {
   }
 }
 
-void FaultInjector::Parts::on_line(const RunningContainer& container, const std::string& line) {
+void FaultInjector::Parts::on_line(const RunningContainer& container, const std::string& line,
+                                   bool recorded) {
+  // What a container prints while its kubelet is away stands in its log all the same.
+  if (!recorded && world != nullptr) {
+    Record record;
+    record.kind = RecordKind::log;
+    record.actor = "container";
+    record.subject = container.namespace_ + "/" + container.pod + "/" + container.name;
+    record.text = line;
+    world->trace().write(std::move(record));
+  }
   const std::int64_t step = step_of(line).step;
   if (!running || step == 0) return;
   std::int64_t& last = census.steps[container.namespace_ + "/" + container.pod];
@@ -296,8 +306,10 @@ PodRuntime& FaultInjector::wrap(PodRuntime& runtime) {
   parts_->tap = std::make_unique<RuntimeTap>(
       runtime,
       [parts = parts_.get()](const RunningContainer& container) { parts->on_start(container); },
-      [parts = parts_.get()](const RunningContainer& container, const std::string& line) {
-        parts->on_line(container, line);
+      [parts = parts_.get()](const RunningContainer& container, const std::string& line,
+                             bool recorded) { parts->on_line(container, line, recorded); },
+      [parts = parts_.get()] {
+        return parts->world != nullptr ? parts->world->trace().last() : 0;
       });
   return *parts_->tap;
 }

@@ -19,6 +19,8 @@ namespace ddptwin::scenario {
 struct RuntimePorts {
   // A signal to the first process of a container.
   std::function<void(const RunningContainer& container, int signal)> signal{};
+  // Whether its first process is still there to be hit; null: nobody knows better than its report.
+  std::function<bool(const RunningContainer& container)> is_alive{};
   // The first process ends by itself; null where nobody can make it.
   std::function<void(const RunningContainer& container, int code)> exit{};
   model::Network* network = nullptr;  // null: faults of links do nothing

@@ -111,6 +111,10 @@ void FaultInjector::Parts::end(Active& one) {
 void FaultInjector::Parts::strike(Active& one, const RunningContainer& container) {
   if (one.stage == Stage::over || healed) return;
   one.stage = Stage::over;
+  // It may have ended at that very moment: then there is nobody to be hit.
+  const auto report = tap->report(container.id);
+  if (!report || report->phase != ContainerPhase::running) return check_healed();
+  if (ports.is_alive && !ports.is_alive(container)) return check_healed();
   const Fault& fault = *one.fault;
   record(one, container.namespace_ + "/" + container.pod + "/" + container.name);
   if (fault.kind == FaultKind::process_kill) {

@@ -46,7 +46,7 @@ struct FaultInjector::Parts {
   bool hits(Active& one);
   void on_record(const Record& record);
   void on_start(const RunningContainer& container);
-  void on_line(const RunningContainer& container, const std::string& line);
+  void on_line(const RunningContainer& container, const std::string& line, bool recorded);
   bool is_meant(const Active& one, const RunningContainer& container) const;
   dns::Verdict on_question(const dns::Query& query);
   void count(const api::Caller& caller, const api::Request& request);

@@ -8,8 +8,11 @@ bool RunningContainer::is_of(std::string_view wanted) const {
   return wanted.substr(0, slash) == namespace_ && wanted.substr(slash + 1) == pod;
 }
 
-RuntimeTap::RuntimeTap(PodRuntime& next, OnStart on_start, OnLine on_line)
-    : next_(next), on_start_(std::move(on_start)), on_line_(std::move(on_line)) {
+RuntimeTap::RuntimeTap(PodRuntime& next, OnStart on_start, OnLine on_line, Records records)
+    : next_(next),
+      on_start_(std::move(on_start)),
+      on_line_(std::move(on_line)),
+      records_(std::move(records)) {
   next_.listen([this, alive = std::weak_ptr<int>(alive_)](const RuntimeEvent& event) {
     if (!alive.expired()) on_event(event);
   });
@@ -17,11 +20,12 @@ RuntimeTap::RuntimeTap(PodRuntime& next, OnStart on_start, OnLine on_line)
 
 void RuntimeTap::on_event(const RuntimeEvent& event) {
   if (event.kind == RuntimeEvent::Kind::container_exited) running_.erase(event.container);
+  const std::uint64_t before = records_();
+  for (const auto& listener : listeners_) listener(event);
+  if (event.kind != RuntimeEvent::Kind::log_line) return;
   // A container may print before its start is answered.
   const auto known = containers_.find(event.container);
-  if (event.kind == RuntimeEvent::Kind::log_line && known != containers_.end())
-    on_line_(known->second, event.line);
-  for (const auto& listener : listeners_) listener(event);
+  if (known != containers_.end()) on_line_(known->second, event.line, records_() != before);
 }
 
 void RuntimeTap::run_sandbox(SandboxConfig config, Done<SandboxStatus> done) {

@@ -22,10 +22,13 @@ struct RunningContainer {
 class RuntimeTap final : public PodRuntime {
  public:
   using OnStart = std::function<void(const RunningContainer&)>;
-  using OnLine = std::function<void(const RunningContainer&, const std::string& line)>;
+  // `recorded`: somebody who listens has written it to the trace; no kubelet may be there to do so.
+  using OnLine =
+      std::function<void(const RunningContainer&, const std::string& line, bool recorded)>;
+  using Records = std::function<std::uint64_t()>;  // how many the trace has
 
   // `next` outlives the tap.
-  RuntimeTap(PodRuntime& next, OnStart on_start, OnLine on_line);
+  RuntimeTap(PodRuntime& next, OnStart on_start, OnLine on_line, Records records);
 
   // In the order of their ids.
   const std::map<ContainerId, RunningContainer>& running() const { return running_; }
@@ -55,6 +58,7 @@ class RuntimeTap final : public PodRuntime {
   PodRuntime& next_;
   OnStart on_start_;
   OnLine on_line_;
+  Records records_;
   std::map<SandboxId, RunningContainer> sandboxes_{};     // its pod and node
   std::map<ContainerId, RunningContainer> containers_{};  // created, not yet removed
   std::map<ContainerId, RunningContainer> running_{};
