@@ -22,8 +22,8 @@ constexpr int seconds_max = 40;  // of rest after an event: less than this
 constexpr std::size_t events_max = 12;
 
 constexpr const char* event_names[] = {
-    "exit",    "lose sandbox of", "delete pod",       "scale workers",
-    "suspend", "resume",          "restart kubelets", "wait",
+    "exit",   "lose sandbox of",  "delete pod",     "scale workers", "suspend",
+    "resume", "restart kubelets", "crash operator", "wait",
 };
 
 WorldOptions world_of(const RunPlan& plan) {
@@ -58,6 +58,7 @@ rc::Gen<Event> any_event(const JobShape& shape) {
                                                          {1, Kind::suspend},
                                                          {2, Kind::resume},
                                                          {1, Kind::kubelets_restart},
+                                                         {1, Kind::operator_crash},
                                                          {1, Kind::rest}})),
       gen::set(&Event::pod, gen::elementOf(pods)),
       gen::set(&Event::number, gen::element(0, 0, 0, 1, 3, 137, 138, 143)),
@@ -156,6 +157,9 @@ void JobRun::apply(const Event& event) {
       break;
     case Kind::kubelets_restart:
       world_.restart_kubelets();
+      break;
+    case Kind::operator_crash:
+      world_.crash_training_operator();
       break;
     case Kind::rest:
       break;

@@ -26,6 +26,7 @@ struct Event {
     suspend,
     resume,
     kubelets_restart,
+    operator_crash,  // it loses its memory, perhaps between two writes, and begins anew
     rest,
   };
   Kind kind = Kind::rest;
