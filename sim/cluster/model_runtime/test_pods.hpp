@@ -15,6 +15,11 @@ namespace ddptwin::model {
 
 using Strings = std::vector<std::string>;
 
+inline Strings operator+(Strings one, const Strings& other) {
+  one.insert(one.end(), other.begin(), other.end());
+  return one;
+}
+
 struct TestOptions {
   const TorchProfile* torch = &torch_2;
   std::uint64_t seed = 1;

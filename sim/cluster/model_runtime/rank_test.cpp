@@ -1,0 +1,194 @@
+// The built-in worker and described scripts: options, checkpoints, failures on purpose.
+#include "cluster/model_runtime/rank.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "cluster/model_runtime/test_pods.hpp"
+
+namespace ddptwin::model {
+namespace {
+
+struct Alone {
+  std::string name;
+  Strings args;
+  int code;
+  std::string line;
+};
+
+class OneRank : public testing::TestWithParam<Alone> {};
+INSTANTIATE_TEST_SUITE_P(
+    Worker, OneRank,
+    testing::Values(
+        Alone{"success", {"--steps", "3"}, 0, "finished rank 0 steps 3 parameters "},
+        Alone{"fails", {"--fail-at-step", "2", "--fail-code", "7"}, 7, "failing rank 0 at step 2"},
+        Alone{"aborts", {"--fail-at-step", "2", "--fail-with", "abort"}, 134, "step 2/20"},
+        Alone{"segfaults", {"--fail-at-step", "2", "--fail-with", "segv"}, 139, "step 2/20"},
+        Alone{"not_its_rank", {"--fail-at-step", "2", "--fail-rank", "1"}, 0, "finished rank 0"},
+        Alone{"wrong_option",
+              {"--steps", "ten"},
+              2,
+              "ddptwin-worker: --steps takes a positive whole number, not 'ten'"},
+        Alone{"no_nccl",
+              {"--backend", "nccl"},
+              1,
+              "RuntimeError: Distributed package doesn't have NCCL built in"},
+        Alone{"help", {"--help"}, 0, "usage: ddptwin-worker"},
+        Alone{"nowhere_to_save",
+              {"--checkpoint", "/nowhere/c"},
+              1,
+              "OSError: [Errno 2] No such file or directory: '/nowhere/c'"}),
+    [](const auto& one) { return one.param.name; });
+
+TEST_P(OneRank, ends_with_its_code_and_says_why) {
+  TestPods pods;
+  pods.rank(0, 1, GetParam().args);
+  EXPECT_EQ(pods.exit_code("pod-0"), GetParam().code) << pods.all_lines();
+  EXPECT_TRUE(pods.line("pod-0", GetParam().line)) << pods.all_lines();
+}
+
+TEST(Worker, hangs_when_asked_to_until_it_is_killed) {
+  TestPods pods;
+  pods.group(2, {"--steps", "5", "--fail-at-step", "5", "--fail-with", "hang", "--fail-rank", "1"});
+  EXPECT_EQ(pods.exit_code("pod-0"), 0);
+  pods.run(24h);
+  EXPECT_TRUE(pods.runs("pod-1"));
+  pods.signal("pod-1", SIGTERM);
+  EXPECT_EQ(pods.exit_code("pod-1"), 143);
+}
+
+TEST(Worker, resumes_from_the_checkpoint_and_ends_as_if_it_had_not_been_interrupted) {
+  const auto parameters = [](TestPods& pods) {
+    const std::string text = pods.line("pod-0", "finished")->text;
+    return text.substr(text.find("parameters"));
+  };
+  TestPods whole;
+  whole.rank(0, 1, {"--steps", "12"});
+  EXPECT_EQ(whole.exit_code("pod-0"), 0);
+
+  TestPods pods;
+  const Strings args{"--steps",        "12", "--checkpoint", "/shared/c", "--checkpoint-every", "5",
+                     "--fail-at-step", "7",  "--fail-code",  "139",       "--fail-once"};
+  pods.rank(0, 1, args);
+  EXPECT_EQ(pods.exit_code("pod-0"), 139);
+  EXPECT_TRUE(pods.line("pod-0", "checkpoint step 5"));
+  pods.rank(0, 1, args);
+  EXPECT_EQ(pods.exit_code("pod-0"), 0) << pods.all_lines();
+  EXPECT_TRUE(pods.line("pod-0", "resumed from step 5"));
+  EXPECT_TRUE(pods.line("pod-0", "checkpoint step 12"));
+  EXPECT_EQ(parameters(pods), parameters(whole));
+}
+
+TEST(Worker, resumes_with_all_ranks_on_other_pods) {
+  TestPods pods;
+  const Strings args{"--steps", "8", "--checkpoint", "/shared/c", "--checkpoint-every", "2"};
+  pods.group(2, args + Strings{"--fail-at-step", "5", "--fail-rank", "1", "--fail-code", "9"});
+  EXPECT_EQ(pods.exit_code("pod-1"), 9);
+  EXPECT_EQ(pods.exit_code("pod-0"), 1);
+  pods.rank(0, 2, args);
+  pods.rank(1, 2, args);
+  EXPECT_EQ(pods.exit_code("pod-0"), 0) << pods.all_lines();
+  EXPECT_EQ(pods.exit_code("pod-1"), 0);
+  EXPECT_TRUE(pods.line("pod-0", "resumed from step 4"));
+  EXPECT_TRUE(pods.line("pod-1", "resumed from step 4"));
+}
+
+TEST(Worker, refuses_a_checkpoint_of_another_model) {
+  TestPods pods;
+  pods.rank(0, 1, {"--steps", "2", "--checkpoint", "/shared/c"});
+  EXPECT_EQ(pods.exit_code("pod-0"), 0);
+  pods.rank(0, 1, {"--steps", "4", "--checkpoint", "/shared/c", "--hidden", "8"});
+  EXPECT_EQ(pods.exit_code("pod-0"), 1);
+  EXPECT_EQ(pods.last_error("pod-0"),
+            "RuntimeError: Error(s) in loading state_dict: size mismatch: the checkpoint was made "
+            "with another model");
+}
+
+TEST(Worker, is_killed_above_its_memory_limit) {
+  TestPods pods;
+  pods.pod("pod-0");
+  ContainerConfig config = pods.config(
+      "pod-0", "ddptwin-worker", {"--allocate", "1Gi", "--allocate-at-step", "3"},
+      {{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"MASTER_ADDR", "localhost"}, {"MASTER_PORT", "1"}});
+  config.memory_limit = 256 << 20;
+  pods.start("pod-0", config);
+  EXPECT_EQ(pods.exit_code("pod-0"), 137);
+  EXPECT_EQ(pods.report("pod-0").reason, "OOMKilled");
+  EXPECT_TRUE(pods.line("pod-0", "allocating 1073741824 bytes rank 0"));
+}
+
+TEST(Worker, prints_no_steps_where_nobody_reads_them) {
+  TestPods pods({.step_lines = false});
+  pods.rank(0, 1, {"--steps", "3", "--checkpoint", "/shared/c"});
+  EXPECT_EQ(pods.exit_code("pod-0"), 0);
+  EXPECT_FALSE(pods.line("pod-0", "step 1"));
+  EXPECT_TRUE(pods.line("pod-0", "joined rank 0"));
+}
+
+std::string whole_run(std::uint64_t seed) {
+  TestPods pods({.seed = seed});
+  pods.group(4, {"--steps", "20", "--step-time", "10ms", "--eager-connect", "0"});
+  pods.until_line("pod-0", "step 7/", 5min);
+  pods.signal("pod-2", SIGKILL);
+  for (const char* name : {"pod-0", "pod-1", "pod-2", "pod-3"}) pods.exit_code(name);
+  return pods.all_lines();
+}
+
+TEST(Worker, does_the_same_for_the_same_seed_and_else_for_others) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    EXPECT_EQ(whole_run(seed), whole_run(seed));
+    EXPECT_NE(whole_run(seed), whole_run(seed + 1));
+  }
+}
+
+TEST(Described, trains_as_it_was_described) {
+  TestPods pods;
+  Workload workload;
+  workload.steps = 4;
+  workload.step_time = 250ms;
+  workload.checkpoint = "/shared/model.pt";
+  workload.checkpoint_every = 2;
+  workload.exit_code = 5;
+  workload.prints = Prints{{"hello {rank} of {world_size}"}, {"epoch {step}/{steps}"}, {"bye"}};
+  pods.runtime().add_image("script", Image(), workload);
+  for (int rank = 0; rank < 2; ++rank) {
+    const std::string name = "pod-" + std::to_string(rank);
+    pods.pod(name);
+    ContainerConfig config = pods.config(name, "script", {},
+                                         {{"RANK", std::to_string(rank)},
+                                          {"WORLD_SIZE", "2"},
+                                          {"MASTER_ADDR", rank == 0 ? "localhost" : "pod-0"},
+                                          {"MASTER_PORT", "29500"}});
+    config.command = {"python3", "train.py"};
+    pods.start(name, config);
+  }
+  EXPECT_EQ(pods.exit_code("pod-0"), 5) << pods.all_lines();
+  EXPECT_EQ(pods.exit_code("pod-1"), 5);
+  const Duration joined = pods.line("pod-1", "hello 1 of 2")->at;
+  EXPECT_GT(joined, torch_2.python_start.host);
+  EXPECT_GE(pods.line("pod-1", "epoch 4/4")->at - joined, 4 * 250ms);
+  EXPECT_TRUE(pods.line("pod-0", "checkpoint step 2"));
+  EXPECT_TRUE(pods.line("pod-0", "bye"));
+}
+
+TEST(Described, ignores_sigterm_as_process_1) {
+  TestPods pods;
+  Workload workload;
+  workload.steps = 1'000'000;
+  pods.runtime().add_image("script", Image(), workload);
+  pods.pod("pod-0");
+  ContainerConfig config = pods.config(
+      "pod-0", "script", {},
+      {{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"MASTER_ADDR", "localhost"}, {"MASTER_PORT", "29500"}});
+  config.command = {"python3", "train.py"};
+  pods.start("pod-0", config);
+  pods.until_line("pod-0", "step 3/");
+  const Duration stopped = pods.now();
+  pods.runtime().stop_container(pods.latest("pod-0"), 5, [](Result<void>) {});
+  EXPECT_EQ(pods.exit_code("pod-0"), 137);
+  EXPECT_EQ(pods.ended_at("pod-0") - stopped, 5s);
+}
+
+}  // namespace
+}  // namespace ddptwin::model
