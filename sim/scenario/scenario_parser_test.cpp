@@ -110,7 +110,10 @@ TEST(ScenarioParser, nodes_and_images_are_described) {
     - {name: gpu, count: 2, resources: {nvidia.com/gpu: 4}}
   images:
   - {name: i, workdir: /w, env: {A: 1}, entrypoint: [sh, -c], cmd: ["exit 3"]}
-  invariants: {except: [{name: times, reason: the clock goes back}]}
+  invariants:
+    except: [{name: times, reason: the clock goes back}]
+    violated: [{name: one-end, reason: quirk Q10}]
+    also: [created-first]
   modes: [real, virtual]
   timeout: 30s
 )")}});
@@ -124,6 +127,8 @@ TEST(ScenarioParser, nodes_and_images_are_described) {
   EXPECT_EQ(scenario->images[0].image.workdir, "/w");
   EXPECT_EQ(scenario->images[0].image.cmd, std::vector<std::string>{"exit 3"});
   EXPECT_EQ(scenario->invariants.off.at("times"), "the clock goes back");
+  EXPECT_EQ(scenario->invariants.violated.at("one-end"), "quirk Q10");
+  EXPECT_TRUE(scenario->invariants.also.contains("created-first"));
   EXPECT_EQ(scenario->modes.size(), 2U);
   EXPECT_EQ(scenario->timeout, Duration(30s));
 }
@@ -171,6 +176,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"},
         Refusal{"same_node_twice", "  cluster: {nodes: [{name: a}, {name: a}]}\n",
                 "s.yaml:8:33 spec.cluster.nodes[1].name: there are two nodes named a"},
+        Refusal{"invariant_off_and_violated",
+                "  invariants: {except: [{name: times, reason: x}], violated: [{name: times, "
+                "reason: z}]}\n",
+                "s.yaml:8:3 spec.invariants: times stands under except and under violated"},
         Refusal{
             "unknown_invariant", "  invariants: {except: [{name: tims, reason: x}]}\n",
             "s.yaml:8:26 spec.invariants.except[0].name: unknown invariant \"tims\" (did you mean "
