@@ -68,6 +68,21 @@ std::string key_text(const json::value& key, YamlPosition at) {
                                   : "a mapping key must be a scalar, not a list or a map"};
 }
 
+std::size_t utf8_length(std::string_view text);
+
+// yaml-cpp writes the escapes \N (U+0085) and \_ (U+00A0) as single bytes; all else is UTF-8, as
+// the text it read is.
+std::string as_utf8(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = utf8_length(std::string_view(text).substr(i));
+    if (length == 0) out += '\xC2';
+    out.append(text, i, std::max<std::size_t>(length, 1));
+    i += std::max<std::size_t>(length, 1);
+  }
+  return out;
+}
+
 class Builder final : public YAML::EventHandler {
  public:
   Builder(const std::string& file, const YamlLimits& limits) : file_(file), limits_(limits) {}
@@ -93,7 +108,8 @@ class Builder final : public YAML::EventHandler {
     scalar(mark, json::value(nullptr), anchor, false);
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                const std::string& text) override {
+                const std::string& read) override {
+    const std::string text = as_utf8(read);
     if (tag == "!" || tag == "tag:yaml.org,2002:str")
       return scalar(mark, json::value(text), anchor, false);
     refuse_tag(mark, tag, "");

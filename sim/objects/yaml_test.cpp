@@ -62,6 +62,8 @@ INSTANTIATE_TEST_SUITE_P(
                         R"({"a":[{"k":1},{"k":2,"l":2}],"b":{"k":1,"l":2}})"},
                     Row{"json", "{\n\t\"a\": [1, 2.5, null, true],\n\t\"b\": \"\\u00e9\\/\"\n}\n",
                         R"({"a":[1,2.5E0,null,true],"b":"é/"})"},
+                    Row{"escapes", R"(["x\Ny\_z\L", "\x85\u00e9"])",
+                        "[\"x\u0085y\u00a0z\u2028\",\"\u0085\u00e9\"]"},
                     Row{"json_surrogates", R"({"a": "\ud83d\ude00"})", R"({"a":"😀"})"},
                     Row{"byte_order_mark",
                         "\xEF\xBB\xBF"
