@@ -537,6 +537,32 @@ TEST(JobLaws, PodsOfAnEarlierJobOfTheNameAreLeftAlone) {
       2 * run_cost);
 }
 
+// Nor are those that are still going when the job is made anew: it waits for their names (Q14).
+TEST(JobLaws, ANewJobOfTheNameDoesNotCountThePodsThatGo) {
+  holds(
+      [] {
+        const JobShape shape = plain_shape();
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        const Names all = expected_names(shape, shape.workers);
+        for (const std::string& name : all) run.script(name, "term.pytorch", "ignore");
+        start(run, shape);
+        const auto before = uids_of(run.pods());
+        run.remove(*run.job());
+        RC_ASSERT(run.create(shape));
+        run.rest(10s);
+        log_job(run);
+        RC_ASSERT(uids_of(run.pods()) == before);
+        for (const char* type : {"Running", "Restarting", "Failed", "Succeeded"})
+          RC_ASSERT(!run.conditions(true).contains(type));
+        run.rest(20min);  // the operator's back-off has grown meanwhile
+        log_job(run);
+        RC_ASSERT(names_of(run.pods()) == all);
+        for (const auto& [name, uid] : uids_of(run.pods())) RC_ASSERT(uid != before.at(name));
+        RC_ASSERT(run.conditions(true) == (Names{"Created", "Running"}));
+      },
+      2 * run_cost);
+}
+
 // What was there once is made again under the same name: by a user's hand, or by a node's loss.
 TEST(JobLaws, APodOrServiceThatIsTakenAwayIsMadeAgain) {
   holds(
