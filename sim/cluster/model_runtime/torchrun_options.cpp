@@ -201,34 +201,34 @@ Place choose_place(const Profile& profile, const Arguments& arguments, int max_n
   return out;
 }
 
-Checked<void> read_place(const Place& meeting, Options& out) {
-  out.run_id = meeting.run_id;
-  if (meeting.backend == "static") {
+Checked<void> read_place(const Place& place, Options& out) {
+  out.run_id = place.run_id;
+  if (place.backend == "static") {
     out.backend = Backend::static_;
-    auto endpoint = read_endpoint(meeting.endpoint, -1);
+    auto endpoint = read_endpoint(place.endpoint, -1);
     if (!endpoint) return tl::make_unexpected(endpoint.error());
     if (endpoint->port == -1)
       return raise(
           fmt::format("ValueError: Port is missing in endpoint: {}. Try to specify --master_port",
-                      meeting.endpoint));
+                      place.endpoint));
     out.endpoint = *endpoint;
     return {};
   }
-  if (meeting.backend == "c10d") {
+  if (place.backend == "c10d") {
     out.backend = Backend::c10d;
-    auto endpoint = read_endpoint(meeting.endpoint, 29400);
+    auto endpoint = read_endpoint(place.endpoint, 29400);
     if (!endpoint) return tl::make_unexpected(endpoint.error());
     out.endpoint = *endpoint;
     return {};
   }
-  if (meeting.backend.empty())
+  if (place.backend.empty())
     return raise("ValueError: The rendezvous backend name must be a non-empty string.");
-  if (meeting.backend.starts_with("etcd"))
+  if (place.backend.starts_with("etcd"))
     return raise("ModuleNotFoundError: No module named 'etcd'");
   return raise(fmt::format(
       "ValueError: The rendezvous backend '{}' is not registered. Did you forget to call "
       "`register`?",
-      meeting.backend));
+      place.backend));
 }
 
 // What each worker process runs.
@@ -268,9 +268,12 @@ Checked<void> check_streams(const std::string& text) {
   return {};
 }
 
+// What is longer than this is for ever.
+constexpr double seconds_max = 1e9;
+
 Duration seconds_from(const std::string& text) {
-  return std::chrono::duration_cast<Duration>(
-      std::chrono::duration<double>(std::strtod(text.c_str(), nullptr)));
+  const double seconds = std::clamp(std::strtod(text.c_str(), nullptr), -seconds_max, seconds_max);
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
 
 Options with_defaults(const Profile& profile, const Arguments& arguments,
