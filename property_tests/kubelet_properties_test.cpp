@@ -270,7 +270,6 @@ void check_end(const ContainerStatus& status, const Outcome& wanted) {
 void check_whole_life(NodeRun& node, const PodShape& shape) {
   const auto pod = node.pod();
   bool held = false, fails = false, endless = false;
-  std::optional<Time> previous_end;
   Time mains_may_begin = start;
   for (const ContainerShape& container : shape.containers) {
     const auto& runs = node.runs_of(container.name);
