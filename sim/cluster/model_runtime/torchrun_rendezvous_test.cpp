@@ -31,7 +31,7 @@ RendezvousState joined(RendezvousState state, const NodeId& node,
   }
 }
 
-TEST(Rendezvous, is_complete_at_once_when_the_maximum_has_come) {
+TEST(TorchrunRendezvous, is_complete_at_once_when_the_maximum_has_come) {
   RendezvousState state = joined({}, b, two_of_two, at(0s));
   EXPECT_FALSE(state.complete);
   state = joined(state, a, two_of_two, at(1s));
@@ -40,7 +40,7 @@ TEST(Rendezvous, is_complete_at_once_when_the_maximum_has_come) {
   EXPECT_EQ(decide(Operation::join, state, b, two_of_two, deadline, at(1s)), Action::finish);
 }
 
-TEST(Rendezvous, ranks_follow_the_order_of_names_as_texts) {
+TEST(TorchrunRendezvous, ranks_follow_the_order_of_names_as_texts) {
   const RendezvousSettings two{2, 2, 30s, 5s, 3};
   RendezvousState state = joined({}, NodeId{"pod-2", 1, 0}, two, at(0s));
   state = joined(state, NodeId{"pod-10", 1, 0}, two, at(0s));
@@ -48,7 +48,7 @@ TEST(Rendezvous, ranks_follow_the_order_of_names_as_texts) {
   EXPECT_EQ(state.participants.begin()->second, 0);
 }
 
-TEST(Rendezvous, waits_for_the_last_call_when_the_minimum_has_come) {
+TEST(TorchrunRendezvous, waits_for_the_last_call_when_the_minimum_has_come) {
   RendezvousState state = joined({}, a, one_to_three, at(0s));
   EXPECT_EQ(state.deadline, at(30s));
   state = applied(Action::keep_alive, state, a, one_to_three, at(30s));
@@ -57,7 +57,7 @@ TEST(Rendezvous, waits_for_the_last_call_when_the_minimum_has_come) {
             Action::mark_complete);
 }
 
-TEST(Rendezvous, puts_a_newcomer_on_the_wait_list_while_there_is_room) {
+TEST(TorchrunRendezvous, puts_a_newcomer_on_the_wait_list_while_there_is_room) {
   RendezvousState full = joined(joined({}, a, two_of_two, at(0s)), b, two_of_two, at(0s));
   EXPECT_EQ(decide(Operation::join, full, late, two_of_two, deadline, at(1s)), Action::sync);
   RendezvousState open = joined({}, a, one_to_three, at(0s));
@@ -68,7 +68,7 @@ TEST(Rendezvous, puts_a_newcomer_on_the_wait_list_while_there_is_room) {
   EXPECT_THAT(open.wait_list, ElementsAre(late));
 }
 
-TEST(Rendezvous, begins_the_next_round_when_the_last_participant_has_left) {
+TEST(TorchrunRendezvous, begins_the_next_round_when_the_last_participant_has_left) {
   RendezvousState state = joined(joined({}, a, two_of_two, at(0s)), b, two_of_two, at(0s));
   state = applied(Action::remove_from_participants, state, a, two_of_two, at(9s));
   EXPECT_EQ(state.round, 0);
@@ -78,7 +78,7 @@ TEST(Rendezvous, begins_the_next_round_when_the_last_participant_has_left) {
   EXPECT_FALSE(state.complete);
 }
 
-TEST(Rendezvous, loses_a_node_fifteen_seconds_after_its_last_heartbeat) {
+TEST(TorchrunRendezvous, loses_a_node_fifteen_seconds_after_its_last_heartbeat) {
   RendezvousState state = joined(joined({}, a, two_of_two, at(0s)), b, two_of_two, at(0s));
   state = applied(Action::keep_alive, state, a, two_of_two, at(14s));
   EXPECT_EQ(without_dead(state, two_of_two, at(15s)).participants.size(), 2U);
@@ -86,7 +86,7 @@ TEST(Rendezvous, loses_a_node_fifteen_seconds_after_its_last_heartbeat) {
               ElementsAre(Pair(a, 0)));
 }
 
-TEST(Rendezvous, forgets_the_last_call_when_too_few_are_left) {
+TEST(TorchrunRendezvous, forgets_the_last_call_when_too_few_are_left) {
   const RendezvousSettings two_to_three{2, 3, 30s, 5s, 3};
   RendezvousState state = joined(joined({}, a, two_to_three, at(0s)), b, two_to_three, at(1s));
   EXPECT_EQ(state.deadline, at(31s));
@@ -122,13 +122,13 @@ INSTANTIATE_TEST_SUITE_P(
                     LateRow{"much_too_late", waiting_for_next(), 6s, Action::error_timeout}),
     [](const auto& row) { return row.param.name; });
 
-TEST(Rendezvous, a_closed_one_takes_nobody) {
+TEST(TorchrunRendezvous, a_closed_one_takes_nobody) {
   RendezvousState state = applied(Action::mark_closed, {}, a, two_of_two, at(0s));
   EXPECT_EQ(decide(Operation::join, state, b, two_of_two, deadline, at(0s)), Action::error_closed);
   EXPECT_EQ(decide(Operation::close, state, b, two_of_two, deadline, at(0s)), Action::finish);
 }
 
-TEST(Rendezvous, a_heartbeat_is_due_after_its_interval) {
+TEST(TorchrunRendezvous, a_heartbeat_is_due_after_its_interval) {
   const RendezvousState state = joined({}, a, one_to_three, at(0s));
   EXPECT_EQ(decide(Operation::keep_alive, state, a, one_to_three, deadline, at(4s)),
             Action::finish);
@@ -136,7 +136,7 @@ TEST(Rendezvous, a_heartbeat_is_due_after_its_interval) {
             Action::keep_alive);
 }
 
-TEST(Rendezvous, a_state_comes_back_from_its_text) {
+TEST(TorchrunRendezvous, a_state_comes_back_from_its_text) {
   RendezvousState state = joined({}, a, one_to_three, at(0s));
   state.wait_list.insert(late);
   state.last_heartbeats.emplace(late, at(3s));
