@@ -1,0 +1,76 @@
+// A virtual cluster that trains, for the benchmarks: nodes, operator, scheduler, kubelets,
+// invariants, and PyTorchJobs whose pods train for so many steps.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/script_runtime.hpp"
+#include "core/virtual_loop.hpp"
+#include "scenario/invariants.hpp"
+#include "scenario/world.hpp"
+
+namespace ddptwin::bench {
+
+struct ClusterShape {
+  int nodes = 1;
+  std::uint64_t seed = 1;
+  VirtualLoop::Order order = VirtualLoop::Order::fair;
+  // More jobs than one operator with its 20 calls a second serves at once: what is judged of a job
+  // that has come to rest does not hold of one that waits for its turn.
+  bool crowded = false;
+};
+
+struct JobShape {
+  std::string name = "job";
+  int workers = 3;  // beside one master
+  int steps = 20;   // of a second each
+  int gpus = 1;     // of each pod
+};
+
+// Counts what happens to the jobs of one world.
+class TrainingWorld {
+ public:
+  explicit TrainingWorld(const ClusterShape& shape);
+  ~TrainingWorld();
+
+  World& world() { return *world_; }
+  VirtualLoop& loop() { return *loop_; }
+  ScriptRuntime& runtime() { return *runtime_; }
+
+  void create(const JobShape& job);
+  // SIGKILL to the training process of that pod after so long.
+  void kill_after(const std::string& pod, Duration delay);
+  // The same, once it is Running.
+  void kill_once_running(const std::string& pod, Duration delay) { doomed_[pod] = delay; }
+  // Until so many jobs have Succeeded and no pod is left; false when nothing is left to do before,
+  // or an invariant is violated.
+  bool run_until_cleaned_up(int jobs);
+
+  int succeeded() const { return succeeded_; }
+  int pods() const { return pods_; }
+  std::uint64_t pods_made() const { return pods_made_; }
+  std::uint64_t writes() const { return writes_; }
+  std::uint64_t restarts() const { return restarts_; }
+  std::vector<std::string> violations() const;  // of invariants, a sentence each
+
+ private:
+  void on_record(const Record& record);
+
+  scenario::InvariantWatch invariants_;
+  std::unique_ptr<VirtualLoop> loop_;
+  std::unique_ptr<ScriptRuntime> runtime_;
+  std::unique_ptr<World> world_;
+  std::map<std::string, Duration> doomed_{};
+  std::vector<Timer> kills_{};
+  int succeeded_ = 0;
+  int pods_ = 0;
+  std::uint64_t pods_made_ = 0;
+  std::uint64_t writes_ = 0;
+  std::uint64_t restarts_ = 0;
+};
+
+}  // namespace ddptwin::bench
