@@ -161,6 +161,17 @@ void failed_for_a_reason(const Sight& sight, Verdicts& verdicts) {
                   job.text()));
 }
 
+void restarting_for_a_reason(const Sight& sight, Verdicts& verdicts) {
+  if (!is_change(sight) || !became(sight, "Restarting")) return;
+  for (const TypeFacts& type : sight.job->types)
+    for (const ReplicaFacts& replica : type.replicas)
+      if (replica.failed) return;
+  verdicts.violated(sight.job->text(),
+                    fmt::format("{} is Restarting, and no pod of its own has failed or was taken "
+                                "away while it ran",
+                                sight.job->text()));
+}
+
 void succeeded_for_a_reason(const Sight& sight, Verdicts& verdicts) {
   if (!became(sight, "Succeeded")) return;
   const JobFacts& job = *sight.job;

@@ -115,6 +115,20 @@ std::vector<Case> cases_of_ends() {
          tape.wait(60s);
          tape.finish("Failed");
        }},
+      {"restarting-for-a-reason",
+       [](Tape& tape) {
+         tape.job(1, 1);
+         for (const std::string pod : {"master-0", "worker-0"}) tape.pod(pod);
+         tape.run("worker-0");
+         tape.condition("Restarting");
+       },
+       [](Tape& tape) {
+         tape.job(1, 1);
+         for (const std::string pod : {"master-0", "worker-0"}) tape.pod(pod);
+         tape.run("worker-0");
+         tape.terminate("worker-0", "user");
+         tape.condition("Restarting");
+       }},
       {"succeeded-for-a-reason",
        [](Tape& tape) {
          tape.job(1, 1);

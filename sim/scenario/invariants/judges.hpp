@@ -40,6 +40,7 @@ void no_new_pods(const Sight& sight, Verdicts& verdicts);
 void frozen(const Sight& sight, Verdicts& verdicts);
 void one_end(const Sight& sight, Verdicts& verdicts);
 void failed_for_a_reason(const Sight& sight, Verdicts& verdicts);
+void restarting_for_a_reason(const Sight& sight, Verdicts& verdicts);
 void succeeded_for_a_reason(const Sight& sight, Verdicts& verdicts);
 void trained_to_the_end(const Sight& sight, Verdicts& verdicts);
 void completion_time_set(const Sight& sight, Verdicts& verdicts);

@@ -51,6 +51,12 @@ constexpr std::array rows{
         "backoffLimit or activeDeadlineSeconds was reached. A retryable failure within the budget "
         "never ends in Failed.",
         "", false, job, &failed_for_a_reason, nullptr, nullptr},
+    InvariantRow{
+        "restarting-for-a-reason", "INV-STATUS-TRUTH",
+        "A job says Restarting only when a pod of its own has failed.",
+        "Or was taken away while it ran. Pods of an older job of the same name, or of another "
+        "namespace, are not its own (FM-017).",
+        "", false, job, &restarting_for_a_reason, nullptr, nullptr},
     InvariantRow{"succeeded-for-a-reason", "INV-EXIT",
                  "A job succeeds only when the pods that decide it succeeded.",
                  "When Succeeded is stored, the Master's pod has been in phase Succeeded; without "
