@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 #include "objects/kinds.hpp"
 #include "scenario/claims.hpp"
@@ -141,6 +142,16 @@ std::vector<Disagreement> compare(std::string_view scenario, const Facts& real,
   return found;
 }
 
-std::span<const Explained> explained_differences() { return {}; }
+std::span<const Explained> explained_differences() {
+  static constexpr std::array rows{
+      Explained{
+          "worker-killed-onfailure", "pod/train-worker-0 #1", "",
+          "the kill follows a step's line, and the next all-reduce is a millisecond behind it: "
+          "killed after that, the worker is missed at the end of the step only "
+          "(ddp-semantics.md §3.1, Training::loss_of), and back before that it fails with "
+          "the master"},
+  };
+  return rows;
+}
 
 }  // namespace ddptwin::scenario

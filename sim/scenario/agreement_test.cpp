@@ -112,10 +112,20 @@ TEST(Agreement, every_difference_is_named) {
   EXPECT_EQ(found[2].real, "");
 }
 
+TEST(Agreement, a_known_difference_comes_with_its_explanation) {
+  const Explained& row = explained_differences().front();
+  const std::pair<std::string, std::string> key{std::string(row.subject), "exits"};
+  const auto found = compare(row.scenario, {{key, "1 Error"}}, {{key, "137 Error"}});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].explanation, row.reason);
+  EXPECT_EQ(compare("another", {{key, "1 Error"}}, {{key, "137 Error"}})[0].explanation, "");
+}
+
 // An explanation that no run needs any more is to be deleted: tools/agree shows which are used.
 TEST(Agreement, every_explanation_says_what_it_is_about_and_why) {
   for (const Explained& row : explained_differences()) {
-    EXPECT_FALSE(row.aspect.empty()) << row.reason;
+    EXPECT_FALSE(row.scenario.empty()) << row.reason;
+    EXPECT_FALSE(row.subject.empty()) << row.reason;
     EXPECT_GT(row.reason.size(), 20U);
   }
 }

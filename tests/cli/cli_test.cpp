@@ -24,11 +24,13 @@ INSTANTIATE_TEST_SUITE_P(
     Table, Cli,
     testing::Values(Row{"help", "--help", 0}, Row{"help_run", "run --help", 0},
                     Row{"help_env", "env --help", 0}, Row{"help_list", "list --help", 0},
-                    Row{"no_command", "", 2}, Row{"unknown_command", "fly", 2},
-                    Row{"run_without_file", "run", 2},
+                    Row{"help_agree", "agree --help", 0}, Row{"no_command", "", 2},
+                    Row{"unknown_command", "fly", 2}, Row{"run_without_file", "run", 2},
                     Row{"unknown_option", "run --fast x.yaml", 2},
                     Row{"bad_seed", "run --seed many x.yaml", 2},
                     Row{"bad_mode", "run --mode warp x.yaml", 2},
+                    Row{"bad_torch", "run --torch 0.4 x.yaml", 2},
+                    Row{"option_before_files", "run --nope", 2},
                     Row{"no_such_python", "run --python /no/such x.yaml", 2},
                     Row{"env_of_the_demo", "env ../../scenarios/pytorchjob/demo.yaml", 0}),
     [](const auto& row) { return std::string(row.param.name); });
@@ -63,6 +65,64 @@ TEST(CliTest, two_scenarios_of_one_name_do_not_share_a_folder) {
   EXPECT_EQ(said.err, "ddptwin: demo.yaml metadata.name: two scenarios are named \"demo\"\n");
 }
 
+constexpr const char* exit_code = "../../scenarios/pytorchjob/permanent-exit-code.yaml";
+
+TEST(CliTest, virtual_runs_are_repeated_by_their_seed) {
+  const std::string command = std::string("run ") + exit_code + " --mode virtual --json --seed ";
+  const Said first = ddptwin(command + "7", DDPTWIN_TEST_DIR);
+  EXPECT_EQ(first.status, 0) << first.err;
+  EXPECT_EQ(first.out, ddptwin(command + "7", DDPTWIN_TEST_DIR).out);
+  EXPECT_NE(first.out, ddptwin(command + "8", DDPTWIN_TEST_DIR).out);
+  for (const char* part :
+       {"\"mode\":\"virtual\"", "\"seed\":7", "\"traceHash\":\"", "\"torch\":\"2.x\""})
+    EXPECT_NE(first.out.find(part), std::string::npos) << part;
+}
+
+// A job that hangs; the expectation that is added to every plain job cannot hold.
+TEST(CliTest, a_failure_names_the_command_that_repeats_it) {
+  const fs::path file = fs::path(testing::TempDir()) / "hangs for ever.yaml";
+  std::ofstream(file) << "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: j}\n"
+                         "spec: {pytorchReplicaSpecs: {Master: {replicas: 1, template: {spec: "
+                         "{containers: [{name: pytorch, image: ddptwin-worker, args: "
+                         "[--fail-at-step, '1', --fail-with, hang]}]}}}}}\n";
+  const Said said = ddptwin(
+      "run 'hangs for ever.yaml' --mode virtual --seed 3 --torch 1.13 --quiet", testing::TempDir());
+  fs::remove(file);
+  EXPECT_EQ(said.status, 1) << said.err;
+  EXPECT_NE(said.out.find("repeat with: ddptwin run 'hangs for ever.yaml' --mode virtual --seed 3 "
+                          "--torch 1.13\n"),
+            std::string::npos)
+      << said.out;
+}
+
+TEST(CliTest, what_only_a_process_can_run_is_refused_in_virtual_time) {
+  const fs::path file = fs::path(testing::TempDir()) / "script.yaml";
+  std::ofstream(file)
+      << "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, "
+         "image: mine, command: [python3, train.py]}]}\n";
+  const Said said = ddptwin("run script.yaml --mode virtual", testing::TempDir());
+  fs::remove(file);
+  EXPECT_EQ(said.status, 2);
+  EXPECT_EQ(said.out, "");
+  EXPECT_NE(said.err.find("script.yaml:4:"), std::string::npos) << said.err;
+  EXPECT_NE(said.err.find("images[].model"), std::string::npos) << said.err;
+}
+
+// Objects of `apply` steps are explained too; the runtime's own variables are named with their
+// rule.
+TEST(CliTest, env_sees_apply_steps_and_the_runtime) {
+  const fs::path file = fs::path(testing::TempDir()) / "later.yaml";
+  std::ofstream(file) << "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nspec:\n  steps:\n"
+                         "  - apply: {object: {apiVersion: v1, kind: Pod, metadata: {name: late}, "
+                         "spec: {containers: [{name: c, image: ddptwin-worker}]}}}\n";
+  const Said said = ddptwin("env later.yaml", testing::TempDir());
+  fs::remove(file);
+  EXPECT_EQ(said.status, 0) << said.err;
+  for (const char* part : {"pod default/late container c", "HOSTNAME=late",
+                           "# runtime: the pod's hostname", "HOME=/root"})
+    EXPECT_NE(said.out.find(part), std::string::npos) << part << "\n" << said.out;
+}
+
 TEST(CliTest, the_reference_page_is_that_of_the_parser) {
   expect_golden(source / "docs/reference/scenario.md", scenario::reference_page());
 }
@@ -73,7 +133,7 @@ TEST(CliTest, completions_and_manual_know_every_option) {
   for (const char* file : {"tools/completions/ddptwin.bash", "tools/completions/_ddptwin",
                            "tools/completions/ddptwin.fish", "docs/ddptwin.1"}) {
     const std::string text = read_file(source / file);
-    for (const std::string word : {"run", "env", "list"})
+    for (const std::string word : {"run", "env", "list", "agree"})
       EXPECT_NE(text.find(word), std::string::npos) << file << " " << word;
     for (std::size_t at = help.find("--"); at != help.npos; at = help.find("--", at + 2)) {
       const std::size_t end = help.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at + 2);
