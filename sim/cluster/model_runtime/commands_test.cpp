@@ -1,0 +1,155 @@
+#include "cluster/model_runtime/commands.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "cluster/model_runtime/shell_script.hpp"
+#include "cluster/model_runtime/test_pods.hpp"
+
+namespace ddptwin::model {
+namespace {
+
+struct Row {
+  std::string name;
+  Strings argv;
+  bool described = false;
+  std::string refusal{};  // empty: can be modelled
+};
+
+class CanModel : public testing::TestWithParam<Row> {};
+INSTANTIATE_TEST_SUITE_P(
+    Commands, CanModel,
+    testing::Values(
+        Row{"worker", {"/usr/bin/ddptwin-worker", "--steps", "3"}}, Row{"sleep", {"sleep", "3"}},
+        Row{"missing", {"python4", "train.py"}}, Row{"torchrun", {"torchrun", "train.py"}},
+        Row{"module", {"python3", "-m", "torch.distributed.run", "train.py"}},
+        Row{"described", {"python3", "train.py"}, true},
+        Row{"described_file", {"/app/run.sh"}, true},
+        Row{"shell", {"sh", "-c", "echo a; sleep 2 && exit 3"}},
+        Row{"shell_of_described", {"bash", "-ec", "cd /app && exec python3 train.py"}, true},
+        Row{"script",
+            {"python3", "train.py"},
+            false,
+            "only a process can run `python3 train.py`: describe it under images[].model (start, "
+            "steps, stepTime, ...)"},
+        Row{"file",
+            {"/app/run.sh"},
+            false,
+            "only a process can run `/app/run.sh`: describe it under images[].model (start, steps, "
+            "stepTime, ...)"},
+        Row{"shell_of_script",
+            {"sh", "-c", "echo a; python3 train.py"},
+            false,
+            "only a process can run `python3 train.py`: describe it under images[].model (start, "
+            "steps, stepTime, ...)"},
+        Row{"pipe",
+            {"sh", "-c", "ls | wc"},
+            false,
+            "only a process can run `sh -c ls | wc`, for its script uses |: describe it under "
+            "images[].model (start, steps, stepTime, ...)"}),
+    [](const auto& one) { return one.param.name; });
+
+TEST_P(CanModel, says_whether_and_else_what_to_do) {
+  const Workload workload;
+  const Status status =
+      can_model(GetParam().argv, Image(), GetParam().described ? &workload : nullptr);
+  EXPECT_EQ(status ? std::string() : status.error().message, GetParam().refusal);
+}
+
+TEST(Commands, one_that_the_image_adds_is_not_taken_for_missing) {
+  Image image;
+  image.copies.push_back({"/src/mytrain", "/usr/local/bin/mytrain"});
+  EXPECT_FALSE(can_model({"mytrain"}, image, nullptr));
+  EXPECT_TRUE(can_model({"mytrain"}, Image(), nullptr));
+}
+
+struct Run {
+  std::string name;
+  Strings argv;
+  int code = 0;
+  Strings lines{};
+  Duration least{}, most = 1s;
+};
+
+class OneCommand : public testing::TestWithParam<Run> {};
+INSTANTIATE_TEST_SUITE_P(
+    Commands, OneCommand,
+    testing::Values(
+        Run{"yes", {"true"}}, Run{"no", {"false"}, 1}, Run{"echo", {"echo", "a", "b"}, 0, {"a b"}},
+        Run{"sleep", {"sleep", "2.5"}, 0, {}, 2500ms, 2600ms},
+        Run{"sleep_minutes", {"sleep", "2m"}, 0, {}, 120s, 121s},
+        Run{"bad_sleep", {"sleep", "x"}, 1, {"sleep: invalid time interval 'x'"}},
+        Run{"lookup",
+            {"nslookup", "web"},
+            0,
+            {"Name:\tweb.default.svc.cluster.local", "Address: 10.0.0.9"}},
+        Run{"no_such_name", {"nslookup", "nobody"}, 1, {"** server can't find nobody: NXDOMAIN"}},
+        Run{"shell_exit", {"sh", "-c", "exit 7"}, 7},
+        Run{"shell_sequence", {"sh", "-c", "echo a; sleep 1; echo b"}, 0, {"a", "b"}, 1s, 2s},
+        Run{"shell_and", {"sh", "-c", "false && echo no; true && echo yes"}, 0, {"yes"}},
+        Run{"shell_or", {"sh", "-c", "false || exit 4"}, 4},
+        Run{"shell_not", {"sh", "-c", "if ! false; then exit 5; fi"}, 5},
+        Run{"shell_else", {"sh", "-c", "if false; then exit 5; else exit 6; fi"}, 6},
+        Run{"shell_variable",
+            {"sh", "-c", "a=5; b=\"x $a\"; echo $b ${a}y '$a'"},
+            0,
+            {"x 5 5y $a"}},
+        Run{"shell_status", {"sh", "-c", "false; exit $?"}, 1},
+        Run{"shell_errexit", {"sh", "-c", "set -e; false; echo no"}, 1},
+        Run{"shell_for", {"sh", "-c", "for i in a b; do echo $i; done"}, 0, {"a", "b"}},
+        Run{"shell_break",
+            {"sh", "-c", "for i in $(seq 9); do if [ $i = 3 ]; then break; fi; sleep 1; done"},
+            0,
+            {},
+            2s,
+            3s},
+        Run{"shell_child", {"sh", "-c", "ddptwin-worker --steps x; echo $?"}, 0, {"2"}},
+        Run{"shell_missing",
+            {"sh", "-c", "python4 x; exit $?"},
+            127,
+            {"sh: 1: python4: not found"}},
+        Run{"shell_quiet", {"sh", "-c", "nslookup pod-0 >/dev/null 2>&1 && echo up"}, 0, {"up"}},
+        Run{"shell_until",
+            {"sh", "-c", "until nslookup pod-0; do echo waiting; sleep 2; done; echo done"},
+            0,
+            {"done"}}),
+    [](const auto& one) { return one.param.name; });
+
+TEST_P(OneCommand, ends_with_its_code_after_its_time) {
+  TestPods pods;
+  pods.addresses()["web.default.svc.cluster.local"] = "10.0.0.9";
+  pods.pod("pod-0");
+  pods.command("pod-0", GetParam().argv);
+  EXPECT_EQ(pods.exit_code("pod-0"), GetParam().code) << pods.all_lines();
+  for (const std::string& line : GetParam().lines)
+    EXPECT_TRUE(pods.line("pod-0", line)) << line << " is not in:\n" << pods.all_lines();
+  const ContainerReport report = pods.report("pod-0");
+  EXPECT_GE(*report.finished_at - *report.started_at, GetParam().least);
+  EXPECT_LE(*report.finished_at - *report.started_at, GetParam().most);
+}
+
+TEST(Commands, the_last_of_a_script_takes_the_shells_place) {
+  TestPods pods;
+  pods.pod("pod-0");
+  pods.command("pod-0", {"sh", "-c", "echo a; exec ddptwin-worker --steps 1000000"});
+  pods.run(1s);
+  EXPECT_EQ(pods.exit_code("pod-0"), 1);  // no RANK: the worker's own end
+  EXPECT_TRUE(pods.line("pod-0", "environment variable RANK expected"));
+}
+
+TEST(Commands, a_missing_one_is_a_start_error) {
+  TestPods pods;
+  pods.pod("pod-0");
+  pods.command("pod-0", {"python4", "train.py"});
+  EXPECT_EQ(pods.exit_code("pod-0"), 128);
+  EXPECT_EQ(pods.report("pod-0").reason, "StartError");
+  EXPECT_EQ(pods.report("pod-0").started_at, Time());
+  EXPECT_EQ(pods.start_error(),
+            "failed to create containerd task: failed to create shim task: OCI runtime create "
+            "failed: runc create failed: unable to start container process: exec: \"python4\": "
+            "executable file not found in $PATH: unknown");
+}
+
+}  // namespace
+}  // namespace ddptwin::model
