@@ -199,6 +199,8 @@ Attendee::Next Attendee::pair_with(int rank) {
     finish(fail(address_size(address_bytes, address_bytes * peer->world_size / place_.world_size)));
     return Next::failed;
   }
+  peer_ip_ = peer->ip;
+  peer_port_ = peer->port;
   const bool dials = std::pair(number_, port_) > std::pair(peer->number, peer->port);
   if (dials) return dial(*peer, rank);
   if (dialled_by_[static_cast<std::size_t>(rank)]) return Next::go_on;
@@ -237,12 +239,14 @@ Attendee::Next Attendee::wait_for(Duration limit, int rank, bool key) {
   return Next::wait;
 }
 
+bool Attendee::needs_store() const {
+  return phase_ != Phase::pairs || waiting_for_key_ || limit_ == 0;
+}
+
 void Attendee::gave_up(int rank, bool key) {
-  if (mesh_ == nullptr) return;
   const TorchProfile& torch = *process_.model().torch;
   if (key) return finish(fail(key_missing(torch, place_.timeout, address_key(rank))));
-  const Mesh::Entry* peer = mesh_->entry(rank);
-  finish(fail(pair_timed_out(torch, peer->ip, peer->port)));
+  finish(fail(pair_timed_out(torch, peer_ip_, peer_port_)));
 }
 
 void Attendee::connected() {

@@ -79,6 +79,8 @@ class Attendee {
 
   void start();
   void progress();  // after SIGCONT, and when somebody has come
+  // False: it waits for a peer to dial, or for its own dial; the store's end is no news to it.
+  bool needs_store() const;
   Process& process() { return process_; }
   const Place& place() const { return place_; }
   std::uint16_t port() const { return port_; }
@@ -110,6 +112,8 @@ class Attendee {
   int next_ = 0;                  // the rank that it is about to be connected with
   std::vector<bool> dialled_by_;  // by rank
   bool waiting_for_key_ = false;
+  std::string peer_ip_{};  // of the pair that is waited for
+  std::uint16_t peer_port_ = 0;
   TimerId limit_ = 0;
   bool progressing_ = false, again_ = false;
   bool published_ = false;  // and nobody has been told yet
