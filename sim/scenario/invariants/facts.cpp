@@ -399,6 +399,7 @@ void Facts::add_pod(const Record& record, PodFacts& facts) {
     restarted(job, record);
   }
   replica.last_failed = false;
+  replica.after_failed = replica.gone_failed;
 }
 
 void Facts::restarted(JobFacts& job, const Record& record) {
@@ -482,6 +483,7 @@ void Facts::forget_pod(PodFacts& facts) {
     ReplicaFacts& replica = job.types[static_cast<std::size_t>(facts.type)]
                                 .replicas[static_cast<std::size_t>(facts.index)];
     std::erase(replica.pods, &facts);
+    replica.gone_failed = facts.is("Failed");
     replica.last_failed = facts.is("Failed") && facts.deleted_by == operator_actor;
   }
   if (!job.gone || !job.pods.empty()) return;

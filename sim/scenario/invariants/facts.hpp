@@ -95,10 +95,12 @@ struct ReplicaFacts {
   std::vector<PodFacts*> pods{};  // that exist, the newest last
   int created = 0;                // how many there have been
   bool service_created = false;
-  bool failed = false;       // one of them failed, or was deleted while it ran
-  bool permanent = false;    // one of them failed with a code that is not worth another try
-  bool succeeded = false;    // one of them succeeded
-  bool last_failed = false;  // the last that is gone had failed
+  bool failed = false;        // one of them failed, or was deleted while it ran
+  bool permanent = false;     // one of them failed with a code that is not worth another try
+  bool succeeded = false;     // one of them succeeded
+  bool last_failed = false;   // the last that is gone had failed, and the operator took it away
+  bool after_failed = false;  // the newest stands where a failed one stood
+  bool gone_failed = false;   // the last that is gone had failed
 };
 
 struct TypeFacts {
