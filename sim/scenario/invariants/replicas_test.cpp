@@ -209,6 +209,18 @@ std::vector<Case> cases_of_replicas() {
          job_with_pods(tape, [](PyTorchJob& job) { job.spec.edit().runPolicy.suspend = true; });
          tape.terminate("master-0", operator_actor);
        }},
+      {"no-needless-restart",
+       [](Tape& tape) {
+         job_with_pods(tape);
+         recreate(tape, 1, 1s);
+         tape.wait(6s);
+         tape.terminate("worker-0", operator_actor);
+       },
+       [](Tape& tape) {
+         job_with_pods(tape);
+         recreate(tape, 1, 1s);
+         tape.terminate("worker-0", operator_actor);  // a stale pass, and the name
+       }},
       {"backoff-limit",
        [](Tape& tape) {
          job_with_pods(tape, &limit);

@@ -193,9 +193,9 @@ constexpr std::array rows{
     InvariantRow{
         "no-needless-restart", "INV-BUDGET", "The operator deletes no healthy pod that is wanted.",
         "A pod that it deletes has Failed, has an index that the spec does not want, or belongs to "
-        "a job that has finished, is suspended or has reached a limit. In a run in which no "
-        "process "
-        "fails nothing is restarted.",
+        "a job that has finished, is suspended or has reached a limit. Upstream deletes by name: a "
+        "stale pass may hit the new pod where the failed one stood, for 5 s. In a run in which no "
+        "process fails nothing is restarted.",
         "", false, pod, &needless_deletion, nullptr, nullptr},
     InvariantRow{
         "backoff-limit", "INV-BUDGET", "A job is not restarted more often than its backoffLimit.",
