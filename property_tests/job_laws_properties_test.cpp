@@ -208,6 +208,29 @@ TEST(JobLaws, AWorkerOnlyJobSucceedsWithItsLastWorkerAnElasticOneWithItsFirst) {
       run_cost);
 }
 
+// Workers that have ended well decide nothing where there is a master (§4.9).
+TEST(JobLaws, AMasterJobSucceedsWithItsMasterAlone) {
+  holds(
+      [] {
+        JobShape shape = plain_shape();
+        shape.master = true;
+        shape.workers = std::max(1, shape.workers);
+        if (shape.restart_policy == "Always") shape.restart_policy = "Never";
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        start(run, shape);
+        for (int i = 0; i < shape.workers; ++i) run.exit("j-worker-" + std::to_string(i), 0);
+        run.rest(10s);
+        log_job(run);
+        RC_ASSERT(run.conditions(true) == (Names{"Created", "Running"}));
+        check_counters(run);
+        run.exit("j-master-0", 0);
+        run.rest(10s);
+        log_job(run);
+        RC_ASSERT(run.conditions(true) == (Names{"Created", "Succeeded"}));
+      },
+      2 * run_cost);
+}
+
 // Evicted by its node, or past a deadline of its own: Failed although its policy restarts it
 // (FM-019).
 TEST(JobLaws, APodThatItsNodeFailsIsReplacedUnlessThePolicyIsNever) {
