@@ -27,6 +27,10 @@
 namespace ddptwin {
 namespace {
 
+// How many past changes a watch may resume over. Informers begin to watch at once after their list;
+// each change keeps two states of an object alive.
+constexpr std::size_t watch_history = 10'000;
+
 // What a node of the recordings has, where its options do not say otherwise.
 const ResourceList& default_capacity() {
   static const ResourceList capacity{{"cpu", Quantity::of(32)},
@@ -163,7 +167,7 @@ struct World::Parts {
         runtime(r != nullptr && options.faults != nullptr ? &options.faults->wrap(*r) : r),
         random(options.seed),
         trace(loop),
-        store(loop, random.split("store"), trace, kinds),
+        store(loop, random.split("store"), trace, kinds, {.history = watch_history}),
         zone({.domain = options.dns.domain, .server_ip = options.dns.address}),
         resolver(loop, trace, random.split("dns"), zone) {}
 
