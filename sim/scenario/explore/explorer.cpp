@@ -34,7 +34,7 @@ class Explorer {
   Result<Explored> go() {
     TRY_VOID(look_undisturbed());
     if (found_.findings.empty()) {
-      if (options_.exhaustive) points_ = every_point(census_, options_.kinds);
+      if (options_.exhaustive) points_ = every_point(found_.census, options_.kinds);
       found_.points = points_.size();
       found_.runs = options_.exhaustive ? points_.size() : options_.runs;
       TRY_VOID(run_all());
@@ -48,7 +48,7 @@ class Explorer {
   Status look_undisturbed() {
     TRY(const Scenario own, subject_.own());
     const Trial natural = try_faults(own, {}, {options_.seed, options_.torch});
-    census_ = natural.census;
+    found_.census = natural.census;
     found_.undisturbed = natural.length;
     Subject::Demand& demand = found_.demand;
     demand.strict = options_.strict;
@@ -66,7 +66,7 @@ class Explorer {
 
   Drawn drawn(std::uint64_t run) const {
     if (!options_.exhaustive)
-      return draw_run(options_, run, census_, found_.undisturbed, found_.demand.heal);
+      return draw_run(options_, run, found_.census, found_.undisturbed, found_.demand.heal);
     return {{{points_[run - 1]}, found_.demand.heal}, options_.seed};
   }
 
@@ -164,7 +164,6 @@ class Explorer {
   const ExploreOptions& options_;
   const OnProgress& on_progress_;
   Explored found_{};
-  Census census_{};
   std::vector<Fault> points_{};
   std::atomic<std::uint64_t> next_ = 0;
   std::mutex mutex_{};  // of what follows, and of the sums in found_

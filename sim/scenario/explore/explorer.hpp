@@ -46,6 +46,7 @@ struct Explored {
   Coverage coverage{};
   std::vector<Finding> findings{};  // in the order of their first runs
   Subject::Demand demand{};
+  Census census{};         // of the run without faults
   Duration undisturbed{};  // the length of the run without faults
 };
 

@@ -169,8 +169,14 @@ json::object Subject::spec(const Demand& demand, const FaultPlan& plan, std::uin
           std::string_view(one.at("reason").as_string()));
     invariants.erase("violated");
   }
-  if (!demand.strict)
+  if (demand.strict) {
+    json::array& also = array_in(invariants, "also");
+    also.clear();
+    for (const InvariantRow& row : invariant_rows())
+      if (row.strict) also.push_back(json::string_view(row.name.data(), row.name.size()));
+  } else {
     for (const auto& [name, reason] : kept_by_upstream().off) add(name, reason);
+  }
 
   spec.erase("faults");
   spec.erase("heal");
@@ -189,7 +195,7 @@ std::string Subject::text(const Demand& demand, const FaultPlan& plan, std::uint
   json::object document = document_;
   json::object changed = spec(demand, plan, seed);
   Rebase(folder_, folder).spec(changed);
-  drop_empty(object_in(changed, "invariants"), {"except"});
+  drop_empty(object_in(changed, "invariants"), {"except", "also"});
   drop_empty(changed, {"steps", "images", "faults", "invariants"});
   for (json::value& image : array_in(changed, "images"))
     if (image.is_object()) drop_empty(image.as_object(), {"copy"});

@@ -7,6 +7,12 @@
 namespace ddptwin::scenario {
 namespace {
 
+// A step that fails ends the run before its time: what had time left by then did not fail.
+bool had_its_time(const ExpectationResult& result, const Engine& engine) {
+  const auto& within = result.expectation->within;
+  return !within || result.decided_at.value_or(engine.ended_at()) - engine.started_at() >= *within;
+}
+
 std::vector<Failure> failures_of(const Engine& engine) {
   std::vector<Failure> found;
   for (const InvariantWatch::Judged& judged : engine.invariants())
@@ -14,7 +20,7 @@ std::vector<Failure> failures_of(const Engine& engine) {
       found.push_back({std::string(judged.row->name), explain(*judged.violation),
                        judged.violation->time - engine.started_at()});
   for (const ExpectationResult& result : engine.expectations())
-    if (result.verdict == Verdict::failed)
+    if (result.verdict == Verdict::failed && had_its_time(result, engine))
       found.push_back({result.expectation->name, result.detail,
                        result.decided_at.value_or(engine.ended_at()) - engine.started_at()});
   std::stable_sort(found.begin(), found.end(),
@@ -43,9 +49,11 @@ Trial try_faults(const Scenario& scenario, const FaultPlan& plan, const TrialOpt
   trial.records = run.records();
   if (started) trial.failures = failures_of(engine);
   if (!result) trial.failures.push_back({"stuck", result.error().message, trial.length});
+  // One that was never reached ended nothing.
   trial.step_failed =
-      std::any_of(engine.steps().begin(), engine.steps().end(),
-                  [](const StepResult& step) { return step.verdict == Verdict::failed; });
+      std::any_of(engine.steps().begin(), engine.steps().end(), [](const StepResult& step) {
+        return step.verdict == Verdict::failed && step.ended_at.has_value();
+      });
   trial.census = run.injector()->census();
   for (std::size_t i = 0; i < plan.faults.size(); ++i) {
     const std::int64_t acted = run.injector()->acted()[i];
