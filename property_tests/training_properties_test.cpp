@@ -44,8 +44,8 @@ spec:
           containers:
           - name: pytorch
             image: ddptwin-worker
-            args: [--steps, "12", --step-time, 1s, --checkpoint, /checkpoints/c, --checkpoint-every, "2",
-                   --timeout, 2m, --peer-loss-code, "138"]
+            args: [--steps, "12", --step-time, 1s, --checkpoint, /checkpoints/c,
+                   --checkpoint-every, "2", --timeout, 2m, --peer-loss-code, "138"]
             volumeMounts:
             - {name: checkpoints, mountPath: /checkpoints}
           volumes:
