@@ -22,17 +22,16 @@ TEST_P(Cli, says_what_its_golden_file_says) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, Cli,
-    testing::Values(Row{"help", "--help", 0}, Row{"help_run", "run --help", 0},
-                    Row{"help_env", "env --help", 0}, Row{"help_list", "list --help", 0},
-                    Row{"help_agree", "agree --help", 0}, Row{"no_command", "", 2},
-                    Row{"unknown_command", "fly", 2}, Row{"run_without_file", "run", 2},
-                    Row{"unknown_option", "run --fast x.yaml", 2},
-                    Row{"bad_seed", "run --seed many x.yaml", 2},
-                    Row{"bad_mode", "run --mode warp x.yaml", 2},
-                    Row{"bad_torch", "run --torch 0.4 x.yaml", 2},
-                    Row{"option_before_files", "run --nope", 2},
-                    Row{"no_such_python", "run --python /no/such x.yaml", 2},
-                    Row{"env_of_the_demo", "env ../../scenarios/pytorchjob/demo.yaml", 0}),
+    testing::Values(
+        Row{"help", "--help", 0}, Row{"help_run", "run --help", 0},
+        Row{"help_env", "env --help", 0}, Row{"help_list", "list --help", 0},
+        Row{"help_agree", "agree --help", 0}, Row{"help_explore", "explore --help", 0},
+        Row{"no_command", "", 2}, Row{"unknown_command", "fly", 2},
+        Row{"run_without_file", "run", 2}, Row{"unknown_option", "run --fast x.yaml", 2},
+        Row{"bad_seed", "run --seed many x.yaml", 2}, Row{"bad_mode", "run --mode warp x.yaml", 2},
+        Row{"bad_torch", "run --torch 0.4 x.yaml", 2}, Row{"option_before_files", "run --nope", 2},
+        Row{"no_such_python", "run --python /no/such x.yaml", 2},
+        Row{"env_of_the_demo", "env ../../scenarios/pytorchjob/demo.yaml", 0}),
     [](const auto& row) { return std::string(row.param.name); });
 
 TEST(CliTest, version_is_said_at_once) {
@@ -133,7 +132,7 @@ TEST(CliTest, completions_and_manual_know_every_option) {
   for (const char* file : {"tools/completions/ddptwin.bash", "tools/completions/_ddptwin",
                            "tools/completions/ddptwin.fish", "docs/ddptwin.1"}) {
     const std::string text = read_file(source / file);
-    for (const std::string word : {"run", "env", "list", "agree"})
+    for (const std::string word : {"run", "env", "list", "agree", "explore"})
       EXPECT_NE(text.find(word), std::string::npos) << file << " " << word;
     for (std::size_t at = help.find("--"); at != help.npos; at = help.find("--", at + 2)) {
       const std::size_t end = help.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at + 2);

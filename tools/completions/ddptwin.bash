@@ -3,7 +3,7 @@ _ddptwin() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W 'run env list agree --help --version' -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W 'run env list agree explore --help --version' -- "$cur")
     return
   fi
   case "$prev" in
@@ -11,7 +11,8 @@ _ddptwin() {
     --junit) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --mode) mapfile -t COMPREPLY < <(compgen -W 'real virtual both' -- "$cur"); return ;;
     --torch) mapfile -t COMPREPLY < <(compgen -W '1.13 2.x' -- "$cur"); return ;;
-    --seed|--seeds) return ;;
+    --faults) mapfile -t COMPREPLY < <(compgen -W 'all api watch controller scheduler node kubelet process link dns' -- "$cur"); return ;;
+    --seed|--seeds|--runs|--jobs|--faults-max) return ;;
   esac
   case "$command:$cur" in
     run:-*) mapfile -t COMPREPLY < <(compgen -W '--help --out --junit --json --seed --quiet --python --mode --torch' -- "$cur") ;;
@@ -19,7 +20,8 @@ _ddptwin() {
     list:-*) mapfile -t COMPREPLY < <(compgen -W '--help --reference' -- "$cur") ;;
     list:*) mapfile -t COMPREPLY < <(compgen -W 'scenarios invariants versions' -- "$cur") ;;
     agree:-*) mapfile -t COMPREPLY < <(compgen -W '--help --seed --seeds --torch --python' -- "$cur") ;;
-    run:*|env:*|agree:*) mapfile -t COMPREPLY < <(compgen -f -X '!*.@(yaml|yml|json)' -- "$cur"; compgen -d -- "$cur") ;;
+    explore:-*) mapfile -t COMPREPLY < <(compgen -W '--help --runs --faults --jobs --seed --out --faults-max --exhaustive --strict --torch --quiet' -- "$cur") ;;
+    run:*|env:*|agree:*|explore:*) mapfile -t COMPREPLY < <(compgen -f -X '!*.@(yaml|yml|json)' -- "$cur"; compgen -d -- "$cur") ;;
   esac
 }
 complete -o filenames -F _ddptwin ddptwin

@@ -1,8 +1,9 @@
 # fish completion of ddptwin
-set -l commands run env list agree
+set -l commands run env list agree explore
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a run -d 'Run scenarios or plain Kubernetes manifests'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a env -d 'Print the environment each container would get, and why'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a agree -d 'Run scenarios really and virtually, and compare what came of it'
+complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a explore -d 'Run a scenario many times, each time with other faults'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a list -d 'List scenarios, invariants and versions'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -l version -d 'Print the version'
 complete -c ddptwin -l help -d 'Print help'
@@ -17,3 +18,13 @@ complete -c ddptwin -n '__fish_seen_subcommand_from run agree' -l torch -x -a '1
 complete -c ddptwin -n '__fish_seen_subcommand_from agree' -l seeds -x -d 'How many virtual runs'
 complete -c ddptwin -n '__fish_seen_subcommand_from list' -l reference -d 'Print the reference of the scenario language'
 complete -c ddptwin -f -n '__fish_seen_subcommand_from list' -a 'scenarios invariants versions'
+complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l runs -x -d 'How many random plans of faults'
+complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l faults -x -a 'all api watch controller scheduler node kubelet process link dns' -d 'Kinds or ports'
+complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l jobs -x -d 'Threads'
+complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l seed -x -d 'What chance begins with'
+complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l out -r -a '(__fish_complete_directories)' -d 'The folder for what fails'
+complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l faults-max -x -d 'At most so many faults in one run'
+complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l exhaustive -d 'Every single fault at every point'
+complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l strict -d 'Watch also what upstream breaks'
+complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l torch -x -a '1.13 2.x' -d 'The PyTorch of the workers'
+complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l quiet -d 'No progress'

@@ -143,8 +143,8 @@ TEST(FaultTable, names_are_distinct) {
 TEST(BlockYaml, is_read_back_as_the_same_value) {
   const char* const texts[] = {
       R"({"a":1,"b":[],"c":{},"d":null,"e":"x: y","f":"","g":true,"h":"true"})",
-      R"({"spec":{"steps":[{"kill":"pod/a","when":{"of":"pod/a","step":5}},["x",["y"]]],"n":-1.5}})",
-      R"([{"long":"1234567890123456789012345678901234567890123456789012345678901234567890123456",
+      R"({"spec":{"steps":[{"kill":"pod/a","when":{"of":"pod/a","step":5}},["x",["y"]]],"n":-1}})",
+      R"([{"long":"123456789012345678901234567890123456789012345678901234567890123456789",
           "list":[{"a":"1234567890123456789012345678901234567890","b":[1,2,3,[4,5]],"c":"end"}]}])",
       R"({"text":"two\nlines\tand \"quotes\" \\ \u0001 é"})",
   };
