@@ -1,0 +1,181 @@
+#include "scenario/explore/explorer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "scenario/explore/points.hpp"
+#include "scenario/faults/fault_parser.hpp"
+#include "scenario/faults/fault_yaml.hpp"
+#include "scenario/files.hpp"
+#include "scenario/virtual_run.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+// A retryable code restarts a worker for ever: upstream does not count those restarts against the
+// backoffLimit (Q1, FM-001).
+constexpr const char* bounded_job = R"(
+apiVersion: ddptwin.dev/v1alpha1
+kind: Scenario
+metadata: {name: bounded}
+spec: {modes: [virtual]}
+---
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train}
+spec:
+  runPolicy: {backoffLimit: 1}
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      restartPolicy: ExitCode
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: ddptwin-worker
+            args: [--steps, "8", --step-time, 3s]
+)";
+
+Subject subject_of(const std::string& text) {
+  auto subject =
+      Subject::open("bounded.yaml", [&](const std::string&) { return Result<std::string>(text); });
+  EXPECT_TRUE(subject) << subject.error().text();
+  return std::move(*subject);
+}
+
+ExploreOptions options_of(std::string_view kinds, std::uint64_t runs) {
+  ExploreOptions options;
+  options.kinds = *parse_fault_kinds(kinds);
+  options.runs = runs;
+  return options;
+}
+
+std::vector<std::string> words_of(const Explored& explored) {
+  std::vector<std::string> words;
+  for (const Finding& finding : explored.findings) {
+    words.push_back(finding.failure.what + " " + std::to_string(finding.run) + " " +
+                    std::to_string(finding.runs_failed) + " " + std::to_string(finding.world_seed));
+    for (const Fault& fault : finding.plan.faults) words.push_back(to_yaml(fault));
+  }
+  return words;
+}
+
+TEST(Explorer, finds_a_known_bug_and_its_smallest_cause) {
+  const Subject subject = subject_of(bounded_job);
+  ExploreOptions options = options_of("process-kill,watch-delay", 60);
+  options.strict = true;
+  const auto explored = explore(subject, options, nullptr);
+  ASSERT_TRUE(explored) << explored.error().text();
+  EXPECT_EQ(explored->demand.due, std::vector<std::string>{"default/train"});
+  const auto found =
+      std::find_if(explored->findings.begin(), explored->findings.end(),
+                   [](const Finding& f) { return f.failure.what == "backoff-limit"; });
+  ASSERT_NE(found, explored->findings.end());
+  EXPECT_TRUE(found->minimal);
+  EXPECT_GT(found->faults_before, found->plan.faults.size());
+  // Restarts beyond the limit take more kills than the limit.
+  ASSERT_EQ(found->plan.faults.size(), 2U);
+  for (const Fault& fault : found->plan.faults)
+    EXPECT_EQ(fault.kind, FaultKind::process_kill) << to_yaml(fault);
+
+  // Its file does the same.
+  const std::string text =
+      subject.text(explored->demand, found->plan, found->world_seed, "two\nlines", "");
+  EXPECT_TRUE(text.starts_with("# two\n# lines\napiVersion")) << text;
+  const KindRegistry kinds;
+  const auto again = parse_scenario("again.yaml", kinds,
+                                    [&](const std::string&) { return Result<std::string>(text); });
+  ASSERT_TRUE(again) << again.error().text() << text;
+  EXPECT_EQ(again->faults.faults, found->plan.faults);
+  EXPECT_EQ(again->seed, found->world_seed);
+  const auto result = run_virtually(*again, {.seed = *again->seed});
+  ASSERT_TRUE(result);
+  EXPECT_FALSE(result->passed());
+  EXPECT_TRUE(
+      std::any_of(result->invariants.begin(), result->invariants.end(), [](const auto& one) {
+        return one.name == "backoff-limit" && one.verdict == Verdict::failed;
+      }));
+}
+
+TEST(Explorer, nothing_depends_on_the_number_of_threads) {
+  const Subject subject = subject_of(bounded_job);
+  ExploreOptions options = options_of("all", 30);
+  options.strict = true;
+  options.shrink_max = 20;
+  const auto one = explore(subject, options, nullptr);
+  options.jobs = 3;
+  std::uint64_t reported = 0;
+  const auto three = explore(subject, options, [&](const Progress& p) { reported = p.done; });
+  ASSERT_TRUE(one && three);
+  EXPECT_EQ(words_of(*one), words_of(*three));
+  EXPECT_EQ(one->records, three->records);
+  EXPECT_EQ(one->simulated, three->simulated);
+  EXPECT_EQ(one->disturbed, three->disturbed);
+  EXPECT_EQ(one->coverage.rules(), three->coverage.rules());
+  EXPECT_GT(reported, 0U);
+  EXPECT_LE(reported, 30U);
+}
+
+TEST(Explorer, an_exhaustive_search_tries_as_many_points_as_the_trace_shows) {
+  const Subject subject = subject_of(bounded_job);
+  // Counted from the trace of a plain run, not by the injector.
+  const auto own = subject.own();
+  ASSERT_TRUE(own);
+  VirtualRun plain(*own, {.seed = 1});
+  std::uint64_t starts = 0, steps = 0, writes = 0;
+  bool counts = false;
+  plain.world().trace().add_sink([&](const Record& record) {
+    if (!counts) return;
+    starts += record.kind == RecordKind::container && record.text == "started";
+    steps += record.kind == RecordKind::log && record.text.starts_with("step ");
+    writes += record.actor == "training-operator" &&
+              (record.after != nullptr || record.before != nullptr);
+  });
+  ASSERT_TRUE(plain.start([&] { counts = true; }));
+  ASSERT_TRUE(plain.finish());
+  EXPECT_EQ(steps, 8U);
+
+  ExploreOptions options = options_of("process-kill", 1);
+  options.exhaustive = true;
+  const auto kills = explore(subject, options, nullptr);
+  ASSERT_TRUE(kills);
+  EXPECT_EQ(kills->points, starts + steps);
+  EXPECT_EQ(kills->runs, kills->points);
+  // The process ends with its last step: nobody is there to be killed then.
+  EXPECT_EQ(kills->disturbed, kills->points - 1);
+
+  options = options_of("controller-crash", 1);
+  options.exhaustive = true;
+  const auto crashes = explore(subject, options, nullptr);
+  ASSERT_TRUE(crashes);
+  const auto of_operator =
+      crashes->census.writes.at({"training-operator", "pytorchjob-controller"});
+  // A write that changes nothing leaves no record.
+  EXPECT_GE(static_cast<std::uint64_t>(of_operator), writes);
+  EXPECT_LE(static_cast<std::uint64_t>(of_operator), writes + 2);
+  EXPECT_EQ(crashes->disturbed, crashes->points);
+  EXPECT_THAT(words_of(*crashes), testing::IsEmpty());
+}
+
+TEST(Explorer, each_run_is_decided_by_its_number) {
+  const ExploreOptions options = options_of("all", 10);
+  Census census;
+  census.calls = {{{"training-operator", "pytorchjob-controller"}, 9}};
+  census.steps = {{"default/a", 5}};
+  std::set<std::uint64_t> seeds;
+  for (std::uint64_t run = 1; run <= 50; ++run) {
+    const Drawn drawn = draw_run(options, run, census, 10s, 60s);
+    const Drawn again = draw_run(options, run, census, 10s, 60s);
+    EXPECT_EQ(drawn.world_seed, again.world_seed);
+    EXPECT_EQ(drawn.plan.faults, again.plan.faults);
+    EXPECT_EQ(drawn.plan.heal, Duration(60s));
+    seeds.insert(drawn.world_seed);
+  }
+  EXPECT_EQ(seeds.size(), 50U);
+}
+
+}  // namespace
+}  // namespace ddptwin::scenario
