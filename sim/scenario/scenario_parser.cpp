@@ -293,7 +293,8 @@ constexpr std::array spec_fields{
                 TRY_VOID(read_fields(node, invariant_fields, to, context));
                 return check_no_contradiction(node, to.invariants);
               }},
-    SpecField{"modes", "a list of real, virtual", "how it can run; default: both", &read_modes},
+    SpecField{"modes", "a list of real, virtual",
+              "how it can run; default: both, and virtual with faults", &read_modes},
     SpecField{"torch", "a version",
               "the PyTorch of workers in virtual time, 1.13 or 2.x; default: 2.x", &read_torch},
     SpecField{"timeout", "a duration", "the end, whatever is still open; default: 2m",
@@ -402,7 +403,6 @@ void add_defaults(Scenario& scenario) {
   if (scenario.nodes.empty()) scenario.nodes.push_back(default_node());
   for (std::size_t i = 0; i < scenario.nodes.size(); ++i)
     scenario.nodes[i].address = fmt::format("192.168.{}.{}", i / 250, i % 250 + 1);
-  if (scenario.modes.empty()) scenario.modes = {Mode::real, Mode::virtual_};
   if (!scenario.expectations.empty()) return;
   for (const Manifest& manifest : scenario.manifests) {
     if (as<PyTorchJob>(*manifest.object) != nullptr)
@@ -472,6 +472,8 @@ Result<Scenario> parse_scenario(const std::string& file, const KindRegistry& kin
   if (scenario.manifests.empty() && scenario.steps.empty())
     return fail(Reason::bad_input, "there is nothing to run: no object and no step", file);
   add_defaults(scenario);
+  TRY_VOID(check_faults(scenario));
+  if (scenario.modes.empty()) scenario.modes = {Mode::real, Mode::virtual_};
   return scenario;
 }
 
@@ -503,8 +505,8 @@ std::vector<ReferenceTable> reference_tables() {
   add(fault_tables());
   add(state_tables());
   add({reference_of("invariants", "", invariant_fields),
-       reference_of("except, violated", "An invariant that is not watched, or that must be violated.",
-                    named_fields)});
+       reference_of("except, violated",
+                    "An invariant that is not watched, or that must be violated.", named_fields)});
   return tables;
 }
 

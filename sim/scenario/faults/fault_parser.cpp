@@ -213,6 +213,27 @@ Result<Fault> parse_fault(const Node& node, const ParseContext& context) {
   return std::move(draft.fault);
 }
 
+Status check_faults(Scenario& scenario) {
+  if (scenario.faults.faults.empty()) return {};
+  if (scenario.modes.empty()) scenario.modes = {Mode::virtual_};
+  std::vector<std::string_view> nodes;
+  for (const NodeOptions& node : scenario.nodes) nodes.push_back(node.name);
+  for (const Fault& fault : scenario.faults.faults) {
+    for (const Mode mode : scenario.modes)
+      if (mode == Mode::real)
+        return fail(Reason::bad_input, "faults act in virtual time only: say modes: [virtual]",
+                    fault.where);
+    const std::string_view port = row_of(fault.kind).port;
+    const bool of_node = port == "node" || port == "kubelet";
+    if (of_node && !fault.of.empty() &&
+        std::find(nodes.begin(), nodes.end(), fault.of) == nodes.end())
+      return fail(Reason::bad_input,
+                  fmt::format("there is no node \"{}\"{}", fault.of, suggestion(fault.of, nodes)),
+                  fault.where);
+  }
+  return {};
+}
+
 Result<std::vector<const FaultRow*>> parse_fault_kinds(std::string_view list) {
   std::vector<bool> chosen(fault_rows().size());
   while (!list.empty()) {

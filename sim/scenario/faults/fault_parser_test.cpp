@@ -118,6 +118,25 @@ TEST(FaultParser, mistakes_are_told_with_their_place) {
   for (const Row& row : rows) EXPECT_EQ(error_of(row.text), row.error) << row.text;
 }
 
+TEST(FaultParser, faults_fit_their_scenario) {
+  const auto scenario = [](const std::string& spec) -> std::string {
+    const std::string text = "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nspec:\n" + spec +
+                             "  steps: [{wait: 1s}]\n";
+    const auto parsed = parse_scenario(
+        "s.yaml", KindRegistry(), [&](const std::string&) { return Result<std::string>(text); });
+    if (!parsed) return parsed.error().text();
+    std::string modes;
+    for (const Mode mode : parsed->modes) modes += std::string(to_string(mode)) + " ";
+    return modes;
+  };
+  EXPECT_EQ(scenario("  faults: [{node: lost, of: node-0}]\n"), "virtual ");
+  EXPECT_EQ(scenario("  faults: []\n"), "real virtual ");
+  EXPECT_EQ(scenario("  faults: [{kubelet: restart, of: nod-0}]\n"),
+            "s.yaml:4:12 spec.faults[0]: there is no node \"nod-0\" (did you mean node-0?)");
+  EXPECT_EQ(scenario("  modes: [real]\n  faults: [{dns: lost}]\n"),
+            "s.yaml:5:12 spec.faults[0]: faults act in virtual time only: say modes: [virtual]");
+}
+
 TEST(FaultParser, kinds_are_named_singly_or_by_port) {
   const auto names = [](std::string_view list) {
     std::string text;
