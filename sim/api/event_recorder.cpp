@@ -48,7 +48,7 @@ class Recent {
     Value value;
   };
   std::list<Item> items_;
-  // Looked up only, never walked; the keys are the items' own.
+  // Looked up only: its order cannot be seen. The keys are the items' own.
   std::unordered_map<std::string_view, typename std::list<Item>::iterator> places_;
 };
 

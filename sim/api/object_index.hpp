@@ -31,6 +31,7 @@ class LabelIndex {
 
   std::vector<std::string> keys_;
   Labels labels_;
+  // Looked up by value; its order cannot be seen.
   std::unordered_map<std::string, std::vector<ObjectPtr>> objects_{};
 };
 

@@ -273,9 +273,9 @@ void ScriptRuntime::start_container(const ContainerId& id, Done<void> done) {
                         std::move(done));
   Container& container = *at->second;
   const Sandbox& sandbox = *container.sandbox;
-  note(
-      script(sandbox.config->namespace_, sandbox.config->name),
-      fmt::format("StartContainer {} attempt {}", container.config->name, container.config->attempt));
+  note(script(sandbox.config->namespace_, sandbox.config->name),
+       fmt::format("StartContainer {} attempt {}", container.config->name,
+                   container.config->attempt));
   const std::string scripted = told(container, "start." + container.config->name);
   if (!scripted.empty()) {
     Error error = scripted_error(scripted);

@@ -60,9 +60,7 @@ ObjectPtr Store::find(const KindInfo& kind, std::string_view namespace_,
   return table(kind).objects.find(namespace_, name);
 }
 
-const ObjectMap& Store::objects(const KindInfo& kind) const {
-  return table(kind).objects;
-}
+const ObjectMap& Store::objects(const KindInfo& kind) const { return table(kind).objects; }
 
 Result<api::Response> Store::call(const api::Request& request, std::string_view actor) {
   DDPTWIN_ASSERT(request.target.kind != nullptr);

@@ -72,6 +72,7 @@ class Store {
     // In the order of their beginning. Those that ask for one node's pods are apart: there may be
     // thousands of them, and each change concerns two at most.
     std::vector<std::shared_ptr<WatchState>> watches{};
+    // By node; looked up only: its order cannot be seen.
     std::unordered_map<std::string, std::vector<std::shared_ptr<WatchState>>> node_watches{};
     std::shared_ptr<const Schema> schema{};  // of a custom kind
   };

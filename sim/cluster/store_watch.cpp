@@ -67,10 +67,9 @@ std::unique_ptr<api::Watch> Store::watch(const api::Target& target, const api::L
                                          api::WatchSink sink) {
   DDPTWIN_ASSERT(target.kind != nullptr);
   auto filter = ObjectFilter::parse(*target.kind, target, options);
-  auto state = std::make_shared<WatchState>(WatchState{loop_.new_lane(),
-                                                       filter ? std::move(*filter) : ObjectFilter(),
-                                                       std::move(sink), revision_, true,
-                                                       ++last_watch_, nullptr, Timer()});
+  auto state = std::make_shared<WatchState>(
+      WatchState{loop_.new_lane(), filter ? std::move(*filter) : ObjectFilter(), std::move(sink),
+                 revision_, true, ++last_watch_, nullptr, Timer()});
   Status allowed = validate_watch_options(options);
   if (allowed && !filter) allowed = fail(std::move(filter.error()));
   if (!allowed) {
@@ -182,8 +181,7 @@ void Store::deliver(const std::shared_ptr<WatchState>& watch, std::uint64_t revi
   if (revision <= watch->after || !watch->open) return;
   const bool was = before != nullptr && watch->filter.matches(*before);
   const bool is = after != nullptr && watch->filter.matches(*after);
-  if (is)
-    return post_event(watch, was ? WatchEventType::modified : WatchEventType::added, after);
+  if (is) return post_event(watch, was ? WatchEventType::modified : WatchEventType::added, after);
   if (was) post_event(watch, WatchEventType::removed, with_version(before, revision));
 }
 

@@ -30,9 +30,8 @@ constexpr std::size_t stored_bytes_max = 1536 * 1024;
 
 // Only what came as text is measured: a small text cannot make a large object, but a patch can.
 Status check_size(const api::Request& request, const Object& object) {
-  const bool may_be_large =
-      request.body_bytes > stored_bytes_max / 2 ||
-      (request.body_bytes > 0 && request.verb == api::Verb::patch);
+  const bool may_be_large = request.body_bytes > stored_bytes_max / 2 ||
+                            (request.body_bytes > 0 && request.verb == api::Verb::patch);
   if (!may_be_large || to_text(object).size() <= stored_bytes_max) return {};
   return fail(plain_error("etcdserver: request is too large"));
 }

@@ -124,8 +124,7 @@ void RealRun::on_signal() {
 Result<RunResult> run_in_virtual_time(const Scenario& scenario, const RunOptions& options,
                                       Reports& reports) {
   // Who compares two runs lets both settle for the same time.
-  VirtualRun run(scenario,
-                 {.seed = options.seed, .torch = options.torch, .rest = !options.watch});
+  VirtualRun run(scenario, {.seed = options.seed, .torch = options.torch, .rest = !options.watch});
   Trace& trace = run.world().trace();
   reports.attach(trace);
   TRY_VOID(run.start([&] {

@@ -136,9 +136,8 @@ std::shared_ptr<Service> api_service() {
 template <bool keyed_lists, bool immutable_queue, bool managed_by>
 std::shared_ptr<const Schema> definition() {
   static const std::shared_ptr<const Schema> compiled = [] {
-    const RawJson source = pytorchjob_schema({.keyed_lists = keyed_lists,
-                                              .immutable_queue = immutable_queue,
-                                              .managed_by = managed_by});
+    const RawJson source = pytorchjob_schema(
+        {.keyed_lists = keyed_lists, .immutable_queue = immutable_queue, .managed_by = managed_by});
     auto schema = Schema::compile(*source.get());
     DDPTWIN_ASSERT(schema.has_value());  // our own text
     return std::make_shared<const Schema>(std::move(*schema));

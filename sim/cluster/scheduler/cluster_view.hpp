@@ -98,7 +98,7 @@ class ClusterView {
   std::map<std::string, NodeInfo> nodes_{};
   std::map<std::string, NodeClass> classes_{};
   std::size_t avoiding_ = 0;  // placed pods that avoid others
-  // By pod key; looked up only, never walked.
+  // By pod key; looked up only: its order cannot be seen.
   std::unordered_map<std::string, std::string> node_of_{};
   std::map<std::string, std::pair<PodInfoPtr, std::string>> nominated_{};
   std::map<std::string, StringMap> namespaces_{};

@@ -102,9 +102,8 @@ std::vector<Reaction::Wake> services_of(const Change& pod_change, const Cache& c
     }
   };
   if (pod_change.before) add(*pod_change.before->metadata.labels);
-  if (pod_change.after &&
-      (!pod_change.before ||
-       *pod_change.before->metadata.labels != *pod_change.after->metadata.labels))
+  if (pod_change.after && (!pod_change.before || *pod_change.before->metadata.labels !=
+                                                     *pod_change.after->metadata.labels))
     add(*pod_change.after->metadata.labels);
   for (const auto& [name, service] : services)
     if (is_selecting(static_cast<const Service&>(*service)))

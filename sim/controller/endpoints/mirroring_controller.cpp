@@ -93,8 +93,8 @@ SliceShape shape_of(const Endpoints& endpoints) {
 }
 
 std::vector<SlicePtr> mirrors_of(const KeyParts& key, const Cache& cache) {
-  std::vector<SlicePtr> slices = cache.select<EndpointSlice>(
-      key.namespace_, {{std::string(service_name_label), key.name}});
+  std::vector<SlicePtr> slices =
+      cache.select<EndpointSlice>(key.namespace_, {{std::string(service_name_label), key.name}});
   std::erase_if(slices, [](const SlicePtr& slice) {
     return !is_ours(*slice) || slice->metadata.deletionTimestamp;
   });
