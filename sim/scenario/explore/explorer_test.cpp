@@ -160,6 +160,25 @@ TEST(Explorer, an_exhaustive_search_tries_as_many_points_as_the_trace_shows) {
   EXPECT_THAT(words_of(*crashes), testing::IsEmpty());
 }
 
+TEST(Explorer, what_a_scenario_wants_violated_is_not_asked_for) {
+  std::string text = bounded_job;
+  text.replace(text.find("{modes: [virtual]}"), 18,
+               "{modes: [virtual], invariants: {violated: [{name: backoff-limit, reason: Q1}], "
+               "except: [{name: times, reason: so}]}}");
+  const Subject subject = subject_of(text);
+  for (const bool strict : {false, true}) {
+    Subject::Demand demand;
+    demand.strict = strict;
+    const auto scenario = subject.scenario(demand, {}, 1);
+    ASSERT_TRUE(scenario) << scenario.error().text();
+    EXPECT_TRUE(scenario->invariants.violated.empty());
+    EXPECT_EQ(scenario->invariants.off.at("backoff-limit"), "Q1");
+    EXPECT_EQ(scenario->invariants.off.at("times"), "so");
+    EXPECT_EQ(scenario->invariants.also.empty(), !strict);
+    EXPECT_EQ(scenario->invariants.off.size() > 2, !strict);
+  }
+}
+
 TEST(Explorer, each_run_is_decided_by_its_number) {
   const ExploreOptions options = options_of("all", 10);
   Census census;

@@ -154,7 +154,8 @@ json::object Subject::spec(const Demand& demand, const FaultPlan& plan, std::uin
   spec["modes"] = json::array{"virtual"};
 
   json::object& invariants = object_in(spec, "invariants");
-  json::array& except = array_in(invariants, "except");
+  // A copy: a member that is added or erased moves the others.
+  json::array except = array_in(invariants, "except");
   const auto add = [&except](std::string_view name, std::string_view reason) {
     for (const json::value& known : except)
       if (known.at("name").as_string() == json::string_view(name.data(), name.size())) return;
@@ -177,6 +178,7 @@ json::object Subject::spec(const Demand& demand, const FaultPlan& plan, std::uin
   } else {
     for (const auto& [name, reason] : kept_by_upstream().off) add(name, reason);
   }
+  invariants["except"] = std::move(except);
 
   spec.erase("faults");
   spec.erase("heal");
