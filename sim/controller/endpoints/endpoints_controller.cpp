@@ -89,12 +89,14 @@ std::vector<Watched> EndpointsController::watches(const KindRegistry&) const {
   return {{&Service::info(), {}, {}}, {&Pod::info(), {}, {}}, {&Endpoints::info(), {}, {}}};
 }
 
-// Endpoints are looked at when they go: somebody may have deleted what the service still needs.
+// Endpoints are looked at when they go: somebody may have deleted what the service still needs. And
+// when they are first seen: their service may have gone while no controller ran (upstream's
+// checkLeftoverEndpoints).
 Reaction EndpointsController::observe(const Change& change, const Cache& cache, Expectations&,
                                       Time) {
   const Object& object = change.object();
   if (as<Pod>(object) != nullptr) return {.wake = services_of(change, cache)};
-  if (as<Endpoints>(object) != nullptr && change.after) return {};
+  if (as<Endpoints>(object) != nullptr && change.before && change.after) return {};
   return {.wake = {{key_of(object.metadata), {}}}};
 }
 
