@@ -10,6 +10,9 @@ namespace {
 
 constexpr std::string_view actor = "scenario";
 
+// Without its folder: the trace of a run depends on what a file says, not on where it lies.
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 // The objects that stand beside the Scenario are its first step.
 std::optional<Step> apply_manifests(const Scenario& scenario) {
   if (scenario.manifests.empty()) return std::nullopt;
@@ -17,7 +20,7 @@ std::optional<Step> apply_manifests(const Scenario& scenario) {
   apply.manifests = scenario.manifests;
   Step step;
   step.text = fmt::format("apply {} object{} of {}", apply.manifests.size(),
-                          apply.manifests.size() == 1 ? "" : "s", scenario.file);
+                          apply.manifests.size() == 1 ? "" : "s", file_name(scenario.file));
   step.where = scenario.file;
   step.action = std::move(apply);
   return step;

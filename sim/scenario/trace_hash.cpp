@@ -189,6 +189,7 @@ TraceHash::TraceHash() { digest_.add(std::string_view(DDPTWIN_VERSION)); }
 
 void TraceHash::on_record(const Record& record) {
   ++records_;
+  if (record.kind == RecordKind::image) return;  // names files, and where they lie
   digest_.add(record.id);
   digest_.add(record.cause);
   digest_.add(word_of(record.time.since_epoch()));

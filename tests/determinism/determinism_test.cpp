@@ -31,7 +31,8 @@ Result<std::string> text_of(const std::string& path) {
 
 Scenario read_scenario(const std::string& path) {
   static const KindRegistry kinds;
-  auto parsed = scenario::parse_scenario((source / path).string(), kinds, &text_of);
+  fs::current_path(source);
+  auto parsed = scenario::parse_scenario(path, kinds, &text_of);
   if (!parsed) throw std::runtime_error(parsed.error().text());
   return std::move(*parsed);
 }
@@ -69,6 +70,16 @@ TEST(DeterminismTest, what_else_is_in_memory_does_not_matter) {
     if (i % 3 == 0) ballast[i / 2].reset();
   }
   EXPECT_EQ(hash_of(one, 7, ""), expected);
+}
+
+TEST(DeterminismTest, where_the_file_lies_does_not_matter) {
+  const std::string elsewhere = testing::TempDir() + "cheap.yaml";
+  fs::copy_file(source / cheap, elsewhere, fs::copy_options::overwrite_existing);
+  const KindRegistry kinds;
+  const auto copied = scenario::parse_scenario(elsewhere, kinds, &text_of);
+  fs::remove(elsewhere);
+  ASSERT_TRUE(copied) << copied.error().text();
+  EXPECT_EQ(hash_of(*copied, 3, ""), hash_of(read_scenario(cheap), 3, ""));
 }
 
 // One line of the table: a file, a seed, a PyTorch, and the hash that every build gives.
