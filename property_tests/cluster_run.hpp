@@ -34,7 +34,7 @@ class ClusterRun {
   // With an empty plan nothing stands between a component and what it talks to. Faults begin with
   // the run.
   ClusterRun(std::uint64_t seed, const controller::pytorchjob::Profile& profile,
-             scenario::FaultPlan faults = {});
+             const scenario::FaultPlan& plan = {});
 
   using Edit = std::function<void(PyTorchJob&)>;
   // False where the API refuses it. Init containers of its workers find their master in a second.
@@ -85,7 +85,7 @@ class ClusterRun {
   VirtualLoop loop_;
   ScriptRuntime runtime_;
   std::unique_ptr<scenario::FaultInjector> faults_;
-  scenario::InvariantWatch watch_{scenario::kept_by_upstream()};
+  scenario::InvariantWatch watch_;
   World world_;
   std::optional<Time> job_gone_at_{};
   std::set<std::string> ever_{};

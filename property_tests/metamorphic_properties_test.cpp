@@ -150,8 +150,9 @@ TEST(MetamorphicProperties, OtherLanesChangeNoEnd) {
       run_cost);
 }
 
-// What was made is not made again while nobody has seen it (FM-055): one late watch, one creation.
-TEST(MetamorphicProperties, ThePodsOfALateWatchAreMadeOnce) {
+// What was made is not tried again and again while nobody has seen it (FM-055). Once more it may
+// be: one satisfied expectation of many opens the gate (Q13).
+TEST(MetamorphicProperties, WhatALateWatchHidesIsNotMadeOverAndOver) {
   holds(
       [] {
         WorldPlan plan = *quiet_plan().as("world");
@@ -166,9 +167,7 @@ TEST(MetamorphicProperties, ThePodsOfALateWatchAreMadeOnce) {
         RC_PRE(run.create(plan.shapes.front()));
         run.rest(9s);
         for (const auto& [name, pod] : run.pods())
-          RC_ASSERT(run.creations("pods", "default/" + name) == 1);
-        for (const auto& [name, service] : run.services())
-          RC_ASSERT(run.creations("services", "default/" + name) == 1);
+          RC_ASSERT(run.creations("pods", "default/" + name) <= 2);
       },
       run_cost);
 }

@@ -235,6 +235,9 @@ void apply(ClusterRun& run, const WorldPlan& plan, const WorldEvent& event) {
       if (const auto known = run.job(name)) run.remove(*known);
       break;
     case Kind::scale:
+      // Who scales what is not there writes an invalid job, which nobody touches again (Q28).
+      if (plan.shapes[job].workers > 0) run.patch_job(job_patch(event), name);
+      break;
     case Kind::suspend:
     case Kind::resume:
     case Kind::touch:
