@@ -91,7 +91,8 @@ TEST(Result, junit_escapes_counts_and_skips) {
             "time=\"0.000\"><skipped/></testcase>\n"
             "    <testcase classname=\"a&lt;b\" name=\"expected eventually &quot;x&quot;\" "
             "time=\"2.000\"><failure message=\"it did not &amp; will not\">s.yaml:9:5 "
-            "spec</failure></testcase>\n"
+            "spec\n"
+            "ddptwin run '' --mode real --seed 1</failure></testcase>\n"
             "    <testcase classname=\"a&lt;b\" name=\"invariant times\" time=\"0.000\"/>\n"
             "  </testsuite>\n"
             "</testsuites>\n");
@@ -108,7 +109,8 @@ TEST(Result, a_verdict_says_where_and_why_it_failed) {
             "          it did not & will not\n"
             "          at s.yaml:9:5 spec\n"
             "  held    all 1 invariants\n"
-            "FAILED a<b in 2.000s\n");
+            "FAILED a<b in 2.000s\n"
+            "  repeat with: ddptwin run '' --mode real --seed 1\n");
 }
 
 TEST(Result, an_interrupted_run_has_not_passed) {
