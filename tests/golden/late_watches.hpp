@@ -13,10 +13,13 @@ class LateWatches final : public WorldFaults {
 
   api::CallVerdict on_call(const api::Caller&, const api::Request&) override { return {}; }
   void on_answer(const api::Caller&, const api::Request&, const Result<api::Response>&) override {}
-  // One event in four is late, by less than the recordings' settle time leaves room for.
-  api::EventVerdict on_event(const api::Caller&, const KindInfo&, const api::WatchEvent&) override {
+  // One event in four is late, by less than the recordings' settle time leaves room for. A refusal
+  // is an answer and no event.
+  api::EventVerdict on_event(const api::Caller&, const KindInfo&,
+                             const api::WatchEvent& event) override {
     constexpr std::uint64_t one_in = 4, delay_max_ms = 50;
     api::EventVerdict verdict;
+    if (event.type == api::WatchEventType::error) return verdict;
     if (random_.below(one_in) == 0)
       verdict.delay = std::chrono::milliseconds(random_.below(delay_max_ms));
     return verdict;
