@@ -204,7 +204,7 @@ void completion_time_set(const Sight& sight, Verdicts& verdicts) {
 void restarting_after_end(const Sight& sight, Verdicts& verdicts) {
   if (sight.record->after == nullptr) return;
   const auto& status = sight.job->last->status;
-  if (sight.job->finished() && status->is_true("Restarting"))
+  if (sight.job->finished() && status && status->is_true("Restarting"))
     verdicts.violated(sight.job->text(),
                       fmt::format("{} has finished and is still Restarting", sight.job->text()));
 }
