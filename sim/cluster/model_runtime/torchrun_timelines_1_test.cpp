@@ -1,14 +1,11 @@
 // The timelines of spec/ddp-semantics.md §4.4 (PyTorch 1.13), a test a row: the order of events,
 // exit codes, and times within what one measurement on a busy machine allows.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "cluster/model_runtime/torchrun_test_pods.hpp"
+#include "cluster/model_runtime/torchrun_timelines.hpp"
 
 namespace ddptwin::torchrun {
 namespace {
-
-constexpr int sigterm = 15, sigkill = 9, sigstop = 19;
 
 // Debian's torchrun needs the two first (§4).
 model::Environment c10d(const std::string& nodes, int max_restarts, const std::string& conf = {}) {
@@ -32,24 +29,16 @@ model::Environment static_node(int rank, int nodes, int max_restarts) {
           {"PET_MAX_RESTARTS", std::to_string(max_restarts)}};
 }
 
-class Timelines1 : public testing::Test {
+class Timelines1 : public Timelines {
  protected:
-  Timelines1() { pods.workload.steps = 100'000; }
+  Timelines1() : Timelines(model::torch_1) {}
 
   void start_c10d(int count, const std::string& nodes, int max_restarts,
                   const std::string& conf = {}) {
-    pods.add(count);
-    for (int pod = 0; pod < count; ++pod) pods.start(pod, c10d(nodes, max_restarts, conf));
-    trains(count);
+    start(count, [&](int) { return c10d(nodes, max_restarts, conf); });
   }
   void start_static(int count, int max_restarts) {
-    pods.add(count);
-    for (int pod = 0; pod < count; ++pod) pods.start(pod, static_node(pod, count, max_restarts));
-    trains(count);
-  }
-  void trains(int count) {
-    for (int pod = 0; pod < count; ++pod)
-      ASSERT_TRUE(pods.until([&] { return pods.printed(pod, "step 5/"); }, 60s)) << pods.log(pod);
+    start(count, [&](int pod) { return static_node(pod, count, max_restarts); });
   }
   // How long after `since` the pod's worker does a step of a new group.
   Duration first_step_after(int pod, Duration since, Duration limit = 120s) {
@@ -60,31 +49,7 @@ class Timelines1 : public testing::Test {
     EXPECT_TRUE(step) << pods.log(pod);
     return step.value_or(limit) - since;
   }
-  // ... is started anew.
-  Duration new_worker_after(int pod, Duration since, Duration limit = 120s) {
-    const auto old = pods.worker(pod) == nullptr ? 0 : pods.worker(pod)->id();
-    const auto found = pods.until(
-        [&] { return pods.worker(pod) != nullptr && pods.worker(pod)->id() != old; }, limit);
-    EXPECT_TRUE(found) << pods.log(pod);
-    return found.value_or(since + limit) - since;
-  }
-  Duration agent_ends_after(int pod, Duration since, Duration limit = 120s) {
-    EXPECT_TRUE(pods.until([&] { return pods.agent_end(pod).has_value(); }, limit))
-        << pods.log(pod);
-    return pods.agent_end(pod) ? pods.agent_end(pod)->at - since : limit;
-  }
-  int exit_code(int pod) const {
-    return pods.agent_end(pod) ? pods.agent_end(pod)->status.shown() : -1;
-  }
-  Duration now() const { return pods.now(); }
-
-  Pods pods{model::torch_1, 7};
 };
-
-void expect_between(Duration value, Duration least, Duration most) {
-  EXPECT_GE(seconds_of(value), seconds_of(least));
-  EXPECT_LE(seconds_of(value), seconds_of(most));
-}
 
 TEST_F(Timelines1, start_takes_the_import_a_poll_and_the_workers_own_start) {
   start_c10d(3, "3", 0);

@@ -1,13 +1,11 @@
 // What spec/ddp-semantics.md §9.5 measures of torchrun 2.15, a test a row, beside §4.4's.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "cluster/model_runtime/torchrun_test_pods.hpp"
+#include "cluster/model_runtime/torchrun_timelines.hpp"
 
 namespace ddptwin::torchrun {
 namespace {
 
-constexpr int sigterm = 15, sigkill = 9;
 const std::pair<std::string, std::string> no_sharing{"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"};
 
 model::Environment c10d(const std::string& nodes, int max_restarts, const std::string& conf = {},
@@ -35,51 +33,20 @@ model::Environment static_node(int rank, int nodes, int max_restarts) {
           {"PET_MAX_RESTARTS", std::to_string(max_restarts)}};
 }
 
-class Timelines2 : public testing::Test {
+class Timelines2 : public Timelines {
  protected:
-  Timelines2() { pods.workload.steps = 100'000; }
+  Timelines2() : Timelines(model::torch_2) {}
 
   void start_c10d(int count, const model::Environment& environment) {
-    pods.add(count);
-    for (int pod = 0; pod < count; ++pod) pods.start(pod, environment);
-    trains(count);
+    start(count, [&](int) { return environment; });
   }
   void start_static(int count, int max_restarts) {
-    pods.add(count);
-    for (int pod = 0; pod < count; ++pod) pods.start(pod, static_node(pod, count, max_restarts));
-    trains(count);
-  }
-  void trains(int count) {
-    for (int pod = 0; pod < count; ++pod)
-      ASSERT_TRUE(pods.until([&] { return pods.printed(pod, "step 5/"); }, 60s)) << pods.log(pod);
+    start(count, [&](int pod) { return static_node(pod, count, max_restarts); });
   }
   bool trains_again(int pod, Duration since, Duration limit) {
     return pods.until([&] { return pods.printed(pod, "joined", since); }, limit).has_value();
   }
-  Duration new_worker_after(int pod, Duration since, Duration limit = 120s) {
-    const auto old = pods.worker(pod) == nullptr ? 0 : pods.worker(pod)->id();
-    const auto found = pods.until(
-        [&] { return pods.worker(pod) != nullptr && pods.worker(pod)->id() != old; }, limit);
-    EXPECT_TRUE(found) << pods.log(pod);
-    return found.value_or(since + limit) - since;
-  }
-  Duration agent_ends_after(int pod, Duration since, Duration limit = 200s) {
-    EXPECT_TRUE(pods.until([&] { return pods.agent_end(pod).has_value(); }, limit))
-        << pods.log(pod);
-    return pods.agent_end(pod) ? pods.agent_end(pod)->at - since : limit;
-  }
-  int exit_code(int pod) const {
-    return pods.agent_end(pod) ? pods.agent_end(pod)->status.shown() : -1;
-  }
-  Duration now() const { return pods.now(); }
-
-  Pods pods{model::torch_2, 7};
 };
-
-void expect_between(Duration value, Duration least, Duration most) {
-  EXPECT_GE(seconds_of(value), seconds_of(least));
-  EXPECT_LE(seconds_of(value), seconds_of(most));
-}
 
 TEST_F(Timelines2, c10d_workers_use_a_store_of_the_agents_under_one_port_for_life) {
   start_c10d(2, c10d("2", 3));
