@@ -5,94 +5,13 @@
 #include <boost/json.hpp>
 #include <ostream>
 
-#include "cluster_run.hpp"
-#include "property.hpp"
+#include "running_job.hpp"
 
 namespace ddptwin::property {
 namespace {
 
 namespace gen = rc::gen;
 namespace json = boost::json;
-using Profile = controller::pytorchjob::Profile;
-using Names = std::set<std::string>;
-
-constexpr Duration start_up = 15s;
-constexpr Duration settling = 50s;  // a grace period of 30 s, and what follows it
-constexpr int run_cost = 5;
-
-// Without limits and time to live: what the property is about decides alone.
-JobShape plain_shape() {
-  JobShape shape = *job_shape().as("job");
-  shape.empty_worker = false;
-  shape.backoff_limit = -1;
-  shape.active_deadline_seconds = 0;
-  shape.ttl_seconds = -1;
-  return shape;
-}
-
-std::uint64_t any_seed() { return *gen::inRange<std::uint64_t>(1, 10'000).as("seed"); }
-
-std::string policy_of(const JobShape& shape) {
-  return shape.restart_policy.empty() ? "OnFailure" : shape.restart_policy;
-}
-
-bool is_old(const Profile& profile) { return profile.version == "v1.7.0"; }
-
-Names expected_names(const JobShape& shape, int workers) {
-  Names names;
-  if (shape.master) names.insert("j-master-0");
-  for (int i = 0; i < workers; ++i) names.insert("j-worker-" + std::to_string(i));
-  return names;
-}
-
-template <class T>
-Names names_of(const std::map<std::string, T>& objects) {
-  Names names;
-  for (const auto& [name, object] : objects) names.insert(name);
-  return names;
-}
-
-std::map<std::string, std::string> uids_of(const std::map<std::string, ClusterRun::PodPtr>& pods) {
-  std::map<std::string, std::string> uids;
-  for (const auto& [name, pod] : pods) uids[name] = pod->metadata.uid;
-  return uids;
-}
-
-void log_job(const ClusterRun& run) {
-  RC_LOG() << "True:";
-  for (const std::string& type : run.conditions(true)) RC_LOG() << " " << type;
-  RC_LOG() << "; False:";
-  for (const std::string& type : run.conditions(false)) RC_LOG() << " " << type;
-  RC_LOG() << "; pods:";
-  for (const auto& [name, pod] : run.pods())
-    RC_LOG() << " " << name << " " << pod->status.phase << " " << pod->metadata.uid << ",";
-  RC_LOG() << "\n";
-}
-
-// Of a job that is not over: the counters are the pods'.
-void check_counters(const ClusterRun& run) {
-  std::map<std::string, int> running;
-  for (const auto& [name, pod] : run.pods())
-    if (pod->status.phase == "Running" && !pod->metadata.deletionTimestamp)
-      ++running[name.find("-master-") != std::string::npos ? "Master" : "Worker"];
-  for (const auto& [type, counters] : *run.job()->status->replicaStatuses)
-    RC_ASSERT(counters.active == running[type]);
-}
-
-// A job whose pods all run: the place to which the properties put theirs.
-void start(ClusterRun& run, const JobShape& shape) {
-  RC_PRE(run.create(shape));
-  run.rest(start_up);
-  RC_PRE(!run.pods().empty());  // v1.7 crashes on some jobs
-  log_job(run);
-  RC_ASSERT(names_of(run.pods()) == expected_names(shape, shape.workers));
-  RC_ASSERT(names_of(run.services()) == expected_names(shape, shape.workers));
-  for (const auto& [name, pod] : run.pods()) RC_ASSERT(pod->status.phase == "Running");
-  RC_ASSERT(run.conditions(true) == (Names{"Created", "Running"}));
-  RC_ASSERT(run.conditions(false).empty());
-  RC_ASSERT(run.job()->status->startTime.has_value());
-  check_counters(run);
-}
 
 // FM-029: tools and gang schedulers find the master by its role.
 void check_roles(const ClusterRun& run, const JobShape& shape, const Profile& profile) {
@@ -391,12 +310,6 @@ TEST(JobLaws, AFinishedJobGoesWhenItsTimeToLiveIsOver) {
 
 // --- suspend, scale ---
 
-void suspend(ClusterRun& run, bool suspended) {
-  run.patch_job(json::object{{"spec", {{"runPolicy", {{"suspend", suspended}}}}}});
-  run.rest(settling);
-  log_job(run);
-}
-
 TEST(JobLaws, ASuspendedJobHasNothingAndBeginsAnewWhenResumed) {
   holds(
       [] {
@@ -463,150 +376,6 @@ TEST(JobLaws, ScalingMakesAndTakesTheHighestIndices) {
         for (const auto& [name, uid] : uids_of(run.pods()))
           if (const auto old = before.find(name); old != before.end())
             RC_ASSERT(uid == old->second);
-        RC_ASSERT(run.conditions(true) == (Names{"Created", "Running"}));
-        check_counters(run);
-      },
-      run_cost);
-}
-
-// --- who belongs to whom ---
-
-// Each name leads to its own pod, and to no other job's (FM-017, FM-026).
-void check_addresses(ClusterRun& run, const JobName& name, const JobShape& shape) {
-  const auto pods = run.pods(name);
-  const auto services = run.services(name);
-  RC_ASSERT(static_cast<int>(pods.size()) == (shape.master ? 1 : 0) + shape.workers);
-  for (const auto& [service_name, service] : services) {
-    const auto& pod = pods.at(service_name);
-    RC_ASSERT(run.resolve(service_name, name.namespace_) == Names{pod->status.podIP});
-    const std::string port = variable(*pod, "MASTER_PORT");
-    const auto& ports = service->spec->ports;
-    if (!port.empty() && port != "user")
-      RC_ASSERT(std::any_of(ports.begin(), ports.end(), [&](const ServicePort& one) {
-        return one.name == "pytorchjob-port" && std::to_string(one.port) == port;
-      }));
-  }
-  for (const auto& [pod_name, pod] : pods) {
-    if (!shape.master) continue;
-    const std::string master = variable(*pod, "MASTER_ADDR");
-    RC_ASSERT(run.resolve(master, name.namespace_) ==
-              Names{pods.at(name.name + "-master-0")->status.podIP});
-    RC_ASSERT((variable(*pod, "RANK") == "0") == (pod_name == name.name + "-master-0"));
-  }
-}
-
-TEST(JobLaws, JobsBesideEachOtherKeepToThemselves) {
-  holds(
-      [] {
-        const std::vector<JobName> names{{"default", "j"}, {"default", "j-worker"}, {"other", "j"}};
-        ClusterRun run(any_seed(), *any_profile().as("version"));
-        std::vector<JobShape> shapes;
-        for (const JobName& name : names) {
-          shapes.push_back(plain_shape());
-          shapes.back().env.clear();
-          shapes.back().workers = std::min(3, shapes.back().workers);
-          RC_PRE(run.create(shapes.back(), name));
-        }
-        run.rest(start_up);
-        for (const JobName& name : names) RC_PRE(!run.pods(name).empty());
-        for (std::size_t i = 0; i < names.size(); ++i) check_addresses(run, names[i], shapes[i]);
-        // One of them is suspended, scaled or goes: the others do not notice.
-        const auto touched = *gen::inRange<std::size_t>(0, names.size()).as("job touched");
-        std::vector<std::map<std::string, std::string>> before;
-        for (const JobName& name : names) before.push_back(uids_of(run.pods(name)));
-        if (*gen::arbitrary<bool>().as("deleted, not suspended"))
-          run.remove(*run.job(names[touched]));
-        else
-          run.patch_job(json::object{{"spec", {{"runPolicy", {{"suspend", true}}}}}},
-                        names[touched]);
-        run.rest(settling);
-        for (std::size_t i = 0; i < names.size(); ++i) {
-          if (i == touched) {
-            RC_ASSERT(run.pods(names[i]).empty());
-            RC_ASSERT(run.services(names[i]).empty());
-          } else {
-            RC_ASSERT(uids_of(run.pods(names[i])) == before[i]);
-            check_addresses(run, names[i], shapes[i]);
-          }
-        }
-      },
-      run_cost);
-}
-
-// Pods that an earlier job of the same name left behind are not the new one's: they are neither
-// counted nor deleted (§4.2 M2, FM-017).
-TEST(JobLaws, PodsOfAnEarlierJobOfTheNameAreLeftAlone) {
-  holds(
-      [] {
-        JobShape shape = plain_shape();
-        shape.clean_pod_policy = "All";
-        ClusterRun run(any_seed(), *any_profile().as("version"));
-        start(run, shape);
-        const auto before = uids_of(run.pods());
-        api::DeleteOptions orphan;
-        orphan.propagation = api::Propagation::orphan;
-        run.remove(*run.job(), orphan);
-        run.rest(5s);
-        RC_ASSERT(run.job() == nullptr);
-        RC_ASSERT(run.create(shape));
-        run.rest(30s);
-        RC_ASSERT(uids_of(run.pods()) == before);
-        suspend(run, true);
-        RC_ASSERT(uids_of(run.pods()) == before);
-        if (const auto& status = run.job()->status; status && status->replicaStatuses)
-          for (const auto& [type, counters] : *status->replicaStatuses)
-            RC_ASSERT(counters.active == 0);
-      },
-      2 * run_cost);
-}
-
-// Nor are those that are still going when the job is made anew: it waits for their names (Q14).
-TEST(JobLaws, ANewJobOfTheNameDoesNotCountThePodsThatGo) {
-  holds(
-      [] {
-        const JobShape shape = plain_shape();
-        ClusterRun run(any_seed(), *any_profile().as("version"));
-        const Names all = expected_names(shape, shape.workers);
-        for (const std::string& name : all) run.script(name, "term.pytorch", "ignore");
-        start(run, shape);
-        const auto before = uids_of(run.pods());
-        run.remove(*run.job());
-        RC_ASSERT(run.create(shape));
-        run.rest(10s);
-        log_job(run);
-        RC_ASSERT(uids_of(run.pods()) == before);
-        for (const char* type : {"Running", "Restarting", "Failed", "Succeeded"})
-          RC_ASSERT(!run.conditions(true).contains(type));
-        run.rest(20min);  // the operator's back-off has grown meanwhile
-        log_job(run);
-        RC_ASSERT(names_of(run.pods()) == all);
-        for (const auto& [name, uid] : uids_of(run.pods())) RC_ASSERT(uid != before.at(name));
-        RC_ASSERT(run.conditions(true) == (Names{"Created", "Running"}));
-      },
-      2 * run_cost);
-}
-
-// What was there once is made again under the same name: by a user's hand, or by a node's loss.
-TEST(JobLaws, APodOrServiceThatIsTakenAwayIsMadeAgain) {
-  holds(
-      [] {
-        JobShape shape = plain_shape();
-        RC_PRE(policy_of(shape) != "Never");  // Q8
-        ClusterRun run(any_seed(), *any_profile().as("version"));
-        start(run, shape);
-        const auto before = uids_of(run.pods());
-        const std::string taken = *gen::elementOf(expected_names(shape, shape.workers)).as("taken");
-        const bool service = *gen::arbitrary<bool>().as("its service");
-        if (service)
-          run.remove(*run.services().at(taken));
-        else
-          run.remove(*run.pods().at(taken));
-        run.rest(settling);
-        log_job(run);
-        RC_ASSERT(names_of(run.pods()) == expected_names(shape, shape.workers));
-        RC_ASSERT(names_of(run.services()) == expected_names(shape, shape.workers));
-        auto after = uids_of(run.pods());
-        RC_ASSERT((after.at(taken) == before.at(taken)) == service);
         RC_ASSERT(run.conditions(true) == (Names{"Created", "Running"}));
         check_counters(run);
       },

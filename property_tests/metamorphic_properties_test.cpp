@@ -5,13 +5,12 @@
 // - the order of conditions: a crash before the first status write puts Created last (Q23);
 // - events, and how often a pass ran (Q13, Q37);
 // - the counters of a job that is over: they stay as its last pass found them (Q25);
-// - limits: no clock wakes the operator, so a crash may be what ends a job at its deadline (Q4);
+// - limits: no clock wakes the operator, so a crash may be what ends a job at its deadline (Q4),
 // and
 //   pods of a job that reached one may be made again before its end is in the cache (Q37); none are
 //   set;
 // - pods that are deleted under policy Never: seen while they go they fail the job, seen gone they
-// are
-//   made again (Q8); nobody deletes one;
+//   are made again (Q8); nobody deletes one;
 // - uids, addresses and times.
 #include <algorithm>
 #include <ostream>
