@@ -64,6 +64,7 @@ const ObjectMap& Store::objects(const KindInfo& kind) const { return table(kind)
 
 Result<api::Response> Store::call(const api::Request& request, std::string_view actor) {
   DDPTWIN_ASSERT(request.target.kind != nullptr);
+  drop_expired(*request.target.kind);
   Context context{request, *request.target.kind, actor, {}};
   Answer answer = dispatch(context);
   if (!answer) {

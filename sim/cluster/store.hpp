@@ -50,7 +50,8 @@ class Store {
   // Ends every running watch of the kind (null: of all kinds) with an `expired` error event.
   void expire_watches(const KindInfo* kind = nullptr);
 
-  // What is stored now, without a request.
+  // What is stored now, without a request. Of Events those too that are past their hour and that no
+  // request has asked for since.
   ObjectPtr find(const KindInfo& kind, std::string_view namespace_, std::string_view name) const;
   template <class T>
   std::shared_ptr<const T> find(std::string_view namespace_, std::string_view name) const {
@@ -75,6 +76,8 @@ class Store {
     // By node; looked up only: its order cannot be seen.
     std::unordered_map<std::string, std::vector<std::shared_ptr<WatchState>>> node_watches{};
     std::shared_ptr<const Schema> schema{};  // of a custom kind
+    // Of a kind whose objects go by themselves: each state written, and when it goes.
+    std::deque<std::pair<Time, ObjectPtr>> leases{};
   };
   // One accepted write, kept for watches that resume. `before` null: created; `after` null:
   // deleted.
@@ -142,6 +145,8 @@ class Store {
   Answer remove_namespace(Context& context, const ObjectPtr& object);
   Status check_preconditions(const Context& context, const Object& object) const;
   ObjectPtr erase(const KindInfo& kind, const ObjectPtr& last, std::string_view actor);
+  void take_out(Table& rows, const ObjectPtr& last, const ObjectPtr& gone, std::string_view actor);
+  void drop_expired(const KindInfo& kind);
 
   // store_subresources.cpp
   Answer call_subresource(Context& context);

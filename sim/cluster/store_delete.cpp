@@ -238,19 +238,36 @@ Store::Answer Store::remove_namespace(Context& context, const ObjectPtr& object)
 }
 
 ObjectPtr Store::erase(const KindInfo& kind, const ObjectPtr& last, std::string_view actor) {
-  Table& rows = table(kind);
-  ++revision_;
-  rows.objects.take(last->metadata.namespace_, last->metadata.name);
   // Watchers get the last state with the revision of the deletion.
   std::shared_ptr<Object> gone = last->clone();
-  gone->metadata.resourceVersion = std::to_string(revision_);
+  gone->metadata.resourceVersion = std::to_string(revision_ + 1);
+  take_out(table(kind), last, gone, actor);
+  return gone;
+}
+
+void Store::take_out(Table& rows, const ObjectPtr& last, const ObjectPtr& gone,
+                     std::string_view actor) {
+  ++revision_;
+  rows.objects.take(last->metadata.namespace_, last->metadata.name);
   Record record;
   record.kind = RecordKind::object_deleted;
   record.actor = actor;
   record.before = last;
   trace_.write(std::move(record));
   publish(rows, revision_, last, nullptr, gone);
-  return gone;
+}
+
+// Whoever asks for the kind finds what a server with leases has. No timer runs for them: a world in
+// which nothing happens any more stands still.
+void Store::drop_expired(const KindInfo& kind) {
+  if (kind.strategy.time_to_live == Duration::zero()) return;
+  Table& rows = table(kind);
+  while (!rows.leases.empty() && rows.leases.front().first <= loop_.now()) {
+    const ObjectPtr last = std::move(rows.leases.front().second);
+    rows.leases.pop_front();
+    if (rows.objects.find(last->metadata.namespace_, last->metadata.name) == last)
+      take_out(rows, last, nullptr, "etcd");
+  }
 }
 
 }  // namespace ddptwin

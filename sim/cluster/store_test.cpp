@@ -305,6 +305,36 @@ TEST(Store, HistoryIsBounded) {
   EXPECT_EQ(expired.lines.front().front(), '!');
 }
 
+TEST(Store, AnEventGoesAnHourAfterItsLastWrite) {
+  Fixture f;
+  const auto make = [&](const char* name) {
+    auto event = std::make_shared<Event>();
+    event->metadata.name = name;
+    event->metadata.namespace_ = "default";
+    return f.must(api::create(event));
+  };
+  const auto names = [&] {
+    std::vector<std::string> found;
+    const auto answer = f.call(api::list(Event::info()));
+    for (const ObjectPtr& one : answer->items) found.push_back(one->metadata.name);
+    return found;
+  };
+  make("left-alone");
+  const ObjectPtr counted = make("counted");
+  f.loop.run_until(start + 30min);
+  f.must(f.merge(*counted, R"({"count": 2})"));
+  f.loop.run_until(start + 1h - 1s);
+  EXPECT_EQ(names(), (std::vector<std::string>{"counted", "left-alone"}));
+  f.loop.run_until(start + 1h);
+  EXPECT_EQ(names(), std::vector<std::string>{"counted"});
+  EXPECT_EQ(f.records.back().kind, RecordKind::object_deleted);
+  EXPECT_EQ(f.records.back().before->metadata.name, "left-alone");
+  EXPECT_EQ(f.refused(f.merge(*f.records.back().before, R"({"count": 2})")).reason,
+            Reason::not_found);
+  f.loop.run_until(start + 90min);
+  EXPECT_TRUE(names().empty());
+}
+
 TEST(Store, LeavingASelectorIsADeletionForItsWatcher) {
   Fixture f;
   auto sent = Fixture::make_config_map("a", {{"k", "1"}});

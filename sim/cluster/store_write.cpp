@@ -272,6 +272,8 @@ void Store::commit(const KindInfo& kind, const ObjectPtr& before, const ObjectPt
   ++revision_;
   DDPTWIN_ASSERT(after->metadata.resourceVersion == std::to_string(revision_));
   rows.objects.put(after);
+  if (kind.strategy.time_to_live > Duration::zero())
+    rows.leases.emplace_back(loop_.now() + kind.strategy.time_to_live, after);
   Record record;
   record.kind = before == nullptr ? RecordKind::object_added : RecordKind::object_modified;
   record.actor = actor;

@@ -56,6 +56,8 @@ struct Strategy {
   // Field selectors beyond metadata.name and metadata.namespace: the field's value, or nothing.
   std::optional<std::string> (*field)(const Object&, std::string_view path) = nullptr;
   std::span<const std::string_view> fields{};
+  // So long after its last write an object goes by itself; zero: it stays.
+  Duration time_to_live{};
 };
 
 struct KindInfo {

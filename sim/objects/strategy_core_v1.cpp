@@ -246,6 +246,7 @@ Strategy event_strategy() {
   Strategy s;
   s.field = &event_field;
   s.fields = event_field_names;
+  s.time_to_live = 1h;  // kube-apiserver's --event-ttl
   return s;
 }
 
