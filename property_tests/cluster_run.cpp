@@ -1,10 +1,10 @@
 #include "cluster_run.hpp"
 
-#include <array>
 #include <boost/json.hpp>
 
 #include "controller/pytorchjob/names.hpp"
 #include "dns/resolver.hpp"
+#include "scenario/faults/excuses.hpp"
 
 namespace ddptwin::property {
 namespace {
@@ -26,35 +26,6 @@ WorldOptions world_of(std::uint64_t seed, const pj::Profile& profile, WorldFault
   return options;
 }
 
-struct Excuse {
-  scenario::FaultKind fault;
-  std::string_view invariant, reason;
-};
-// What upstream does not keep under these faults, though it does without them.
-constexpr std::array excuses{
-    Excuse{scenario::FaultKind::api_timeout, "creation-order",
-           "a creation that times out counts as done (spec/pytorchjob.md §4.3)"},
-    Excuse{scenario::FaultKind::api_timeout, "count",
-           "and is waited for until its expectation is forgotten, after five minutes (§4.1)"},
-    Excuse{scenario::FaultKind::api_timeout, "quiesce",
-           "a pass that is refused half-way leaves indices that are made and deleted again (Q7)"},
-    Excuse{scenario::FaultKind::api_lost_reply, "quiesce", "as of a call that times out"},
-    Excuse{scenario::FaultKind::api_error, "quiesce", "as of a call that times out"},
-    Excuse{scenario::FaultKind::api_conflict, "quiesce", "as of a call that times out"},
-    Excuse{scenario::FaultKind::node_lost, "quiesce",
-           "indices below a pod that cannot go are made and deleted again (Q7)"},
-    Excuse{scenario::FaultKind::node_dead, "quiesce", "as of a node that is lost"},
-    Excuse{scenario::FaultKind::node_deleted, "quiesce", "as of a node that is lost"},
-};
-
-scenario::InvariantPolicy kept_under(const scenario::FaultPlan& plan) {
-  scenario::InvariantPolicy policy = scenario::kept_by_upstream();
-  for (const scenario::Fault& fault : plan.faults)
-    for (const Excuse& excuse : excuses)
-      if (fault.kind == excuse.fault) policy.off.emplace(excuse.invariant, excuse.reason);
-  return policy;
-}
-
 }  // namespace
 
 std::string variable(const Pod& pod, std::string_view name) {
@@ -70,7 +41,7 @@ ClusterRun::ClusterRun(std::uint64_t seed, const pj::Profile& profile,
       runtime_(loop_),
       faults_(plan.faults.empty() ? nullptr
                                   : std::make_unique<scenario::FaultInjector>(loop_, plan)),
-      watch_(kept_under(plan)),
+      watch_(scenario::kept_under(plan)),
       world_(loop_, world_of(seed, profile, faults_.get()), &runtime_) {
   world_.trace().add_sink([this](const Record& record) {
     on_record(record);

@@ -47,14 +47,14 @@ class Explorer {
   // The scenario as it is, for its length and its points; then which of its jobs come to an end.
   Status look_undisturbed() {
     TRY(const Scenario own, subject_.own());
-    const Trial natural = try_faults(own, {}, {options_.seed, options_.torch});
+    const Trial natural = try_faults(own, {}, {options_.seed, options_.torch, options_.strict});
     found_.census = natural.census;
     found_.undisturbed = natural.length;
     Subject::Demand& demand = found_.demand;
     demand.strict = options_.strict;
     demand.due = subject_.jobs();
     TRY(const Scenario demanding, subject_.scenario(demand, {}, options_.seed));
-    const Trial quiet = try_faults(demanding, {}, {options_.seed, options_.torch});
+    const Trial quiet = try_faults(demanding, {}, {options_.seed, options_.torch, options_.strict});
     std::erase_if(demand.due,
                   [&](const std::string& job) { return fails_with(quiet, Subject::end_of(job)); });
     for (const Failure& failure : quiet.failures)
@@ -94,8 +94,8 @@ class Explorer {
       const std::uint64_t run = next_.fetch_add(1) + 1;
       if (run > found_.runs) return;
       const Drawn drawn_run = drawn(run);
-      const Trial trial =
-          try_faults(*scenario, drawn_run.plan, {drawn_run.world_seed, options_.torch});
+      const Trial trial = try_faults(*scenario, drawn_run.plan,
+                                     {drawn_run.world_seed, options_.torch, options_.strict});
       add(run, trial);
       if (reports && on_progress_) report();
     }
@@ -145,7 +145,7 @@ class Explorer {
       ++finding.runs_failed;
     }
     const Drawn first = drawn(finding.run);
-    const TrialOptions options{first.world_seed, options_.torch};
+    const TrialOptions options{first.world_seed, options_.torch, options_.strict};
     finding.world_seed = first.world_seed;
     finding.faults_before = first.plan.faults.size();
     Shrunk shrunk = shrink(

@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "objects/pytorchjob.hpp"
+#include "scenario/faults/excuses.hpp"
 #include "scenario/faults/fault_yaml.hpp"
-#include "scenario/invariants.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -176,7 +176,7 @@ json::object Subject::spec(const Demand& demand, const FaultPlan& plan, std::uin
     for (const InvariantRow& row : invariant_rows())
       if (row.strict) also.push_back(json::string_view(row.name.data(), row.name.size()));
   } else {
-    for (const auto& [name, reason] : kept_by_upstream().off) add(name, reason);
+    for (const auto& [name, reason] : kept_under(plan).off) add(name, reason);
   }
   invariants["except"] = std::move(except);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scenario/faults/excuses.hpp"
 #include "scenario/virtual_run.hpp"
 
 namespace ddptwin::scenario {
@@ -13,10 +14,11 @@ bool had_its_time(const ExpectationResult& result, const Engine& engine) {
   return !within || result.decided_at.value_or(engine.ended_at()) - engine.started_at() >= *within;
 }
 
-std::vector<Failure> failures_of(const Engine& engine) {
+std::vector<Failure> failures_of(const Engine& engine, const InvariantPolicy& kept) {
   std::vector<Failure> found;
   for (const InvariantWatch::Judged& judged : engine.invariants())
-    if (judged.violation != nullptr && judged.expected.empty())
+    if (judged.violation != nullptr && judged.expected.empty() &&
+        !kept.off.contains(judged.row->name))
       found.push_back({std::string(judged.row->name), explain(*judged.violation),
                        judged.violation->time - engine.started_at()});
   for (const ExpectationResult& result : engine.expectations())
@@ -32,6 +34,7 @@ std::vector<Failure> failures_of(const Engine& engine) {
 
 Trial try_faults(const Scenario& scenario, const FaultPlan& plan, const TrialOptions& options) {
   Trial trial;
+  const InvariantPolicy kept = options.strict ? InvariantPolicy() : kept_under(plan);
   VirtualOptions virtually;
   virtually.seed = options.seed;
   virtually.torch = options.torch;
@@ -47,7 +50,7 @@ Trial try_faults(const Scenario& scenario, const FaultPlan& plan, const TrialOpt
   const Time end = run.loop().now();
   trial.length = end - engine.started_at();
   trial.records = run.records();
-  if (started) trial.failures = failures_of(engine);
+  if (started) trial.failures = failures_of(engine, kept);
   if (!result) trial.failures.push_back({"stuck", result.error().message, trial.length});
   // One that was never reached ended nothing.
   trial.step_failed =

@@ -31,11 +31,12 @@ struct Trial {
 struct TrialOptions {
   std::uint64_t seed = 1;
   std::string torch{};  // empty: the scenario's
+  bool strict = false;  // what upstream does not keep under these faults counts too
 };
 
-// A violated invariant that the scenario does not expect, an expectation that does not hold, or a
-// run without end at one instant. Steps that cannot be taken are no failure: a fault may take away
-// what they act upon.
+// A violated invariant that the scenario does not expect and upstream keeps (faults/excuses.hpp),
+// an expectation that does not hold, or a run without end at one instant. Steps that cannot be
+// taken are no failure: a fault may take away what they act upon.
 Trial try_faults(const Scenario& scenario, const FaultPlan& plan, const TrialOptions& options);
 
 }  // namespace ddptwin::scenario
