@@ -40,10 +40,10 @@ double peak_gib() { return static_cast<double>(usage().ru_maxrss) / (1024.0 * 10
 double run(const Scale& scale) {
   const auto start = std::chrono::steady_clock::now();
   const double used_before = processor_seconds();
-  TrainingWorld training({.nodes = scale.nodes,
-                          .seed = scale.seed,
-                          .order = scale.fair ? VirtualLoop::Order::fair : VirtualLoop::Order::fifo,
-                          .crowded = true});
+  TrainingWorld training(
+      {.nodes = scale.nodes,
+       .seed = scale.seed,
+       .order = scale.fair ? VirtualLoop::Order::fair : VirtualLoop::Order::fifo});
   const double nodes = processor_seconds() - used_before;
   for (int i = 0; i < scale.jobs; ++i)
     training.create(

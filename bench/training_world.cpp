@@ -53,16 +53,9 @@ std::shared_ptr<const PyTorchJob> job_object(const JobShape& job) {
 }
 
 // All that upstream's own bugs do not break.
-const scenario::InvariantPolicy& policy(bool crowded) {
+const scenario::InvariantPolicy& policy() {
   static const scenario::InvariantPolicy kept = scenario::kept_by_upstream();
-  static const scenario::InvariantPolicy without_rest = [] {
-    scenario::InvariantPolicy policy = kept;
-    for (const scenario::InvariantRow& row : scenario::invariant_rows())
-      if (row.at_rest != nullptr || row.when_due != nullptr)
-        policy.off.emplace(row.name, "jobs wait for the operator");
-    return policy;
-  }();
-  return crowded ? without_rest : kept;
+  return kept;
 }
 
 bool has_succeeded(const Object& object) {
@@ -80,7 +73,7 @@ std::int32_t restarts_of(const Pod& pod) {
 }  // namespace
 
 TrainingWorld::TrainingWorld(const ClusterShape& shape)
-    : invariants_(policy(shape.crowded)),
+    : invariants_(policy()),
       loop_(std::make_unique<VirtualLoop>(Random(shape.seed), start, shape.order)),
       runtime_(std::make_unique<ScriptRuntime>(*loop_)),
       world_(std::make_unique<World>(*loop_, options_of(shape), runtime_.get())) {

@@ -19,9 +19,6 @@ struct ClusterShape {
   int nodes = 1;
   std::uint64_t seed = 1;
   VirtualLoop::Order order = VirtualLoop::Order::fair;
-  // More jobs than one operator with its 20 calls a second serves at once: what is judged of a job
-  // that has come to rest does not hold of one that waits for its turn.
-  bool crowded = false;
 };
 
 struct JobShape {

@@ -29,7 +29,8 @@ class Ring;
 using Judge = void (*)(const Sight& sight, Verdicts& verdicts);
 }  // namespace invariants
 
-// How long nothing of a job may change before it counts as at rest.
+// How long nothing of a job may change before it counts as at rest. While the operator is busy with
+// other jobs nothing is (invariants/facts.hpp).
 inline constexpr Duration rest_time = std::chrono::seconds(20);
 // The same after something was broken and healed: longer than any back-off that grew meanwhile
 // (1000 s of a work queue, spec/pytorchjob.md §4.1).

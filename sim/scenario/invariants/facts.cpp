@@ -168,6 +168,7 @@ Sight Facts::take(const Record& record, Topic topic) {
   Sight sight{*this};
   sight.record = &record;
   sight.now = record.time;
+  if (record.actor == operator_actor) note_call(record, topic);
   switch (topic) {
     case Topic::job:
       take_job(record, sight);
@@ -311,6 +312,15 @@ void Facts::alarm(JobFacts& job, Time at, bool at_rest) {
   alarms_.push({at, ++alarm_count_, job.uid, at_rest});
 }
 
+void Facts::note_call(const Record& record, Topic topic) {
+  if (topic > Topic::object && topic != Topic::refused) return;
+  calls_[call_count_++ % busy_writes] = record.time;
+}
+
+bool Facts::operator_busy(Time now) const {
+  return call_count_ >= busy_writes && now - calls_[call_count_ % busy_writes] <= rest_time;
+}
+
 std::optional<Facts::Due> Facts::next_due(Time now) {
   while (!alarms_.empty() && alarms_.top().at <= now) {
     const Alarm due = alarms_.top();
@@ -318,6 +328,10 @@ std::optional<Facts::Due> Facts::next_due(Time now) {
     const auto found = jobs_.find(due.uid);
     if (found == jobs_.end()) continue;
     JobFacts& job = *found->second;
+    if (operator_busy(due.at)) {
+      alarm(job, due.at + rest_time, due.at_rest);
+      continue;
+    }
     if (due.at_rest) {
       const Time quiet = std::max(job.changed_at, healed_at_) + rest_of(job);
       if (disturbed_ || quiet > due.at) {

@@ -54,6 +54,11 @@ class Facts;
 // With 5 ms, doubling, the try after so many refusals comes within the time of rest.
 inline constexpr int refusals_many = 10;
 
+// An operator that writes so often within the time of rest keeps other jobs waiting behind its
+// client's throttle (20 calls a second, spec/pytorchjob.md §4.1): that it has not come to one of
+// them says nothing yet.
+inline constexpr std::size_t busy_writes = 100;
+
 // One rank's training as its own lines tell it (sim/workers/README.md, "Output").
 struct RankFacts {
   std::int64_t rank = -1;
@@ -251,6 +256,8 @@ class Facts {
   void take_log(const Record& record, Sight& sight);
   void take_container(const Record& record, std::size_t slash, Sight& sight);
   void take_fault(const Record& record, Sight& sight);
+  void note_call(const Record& record, Topic topic);
+  bool operator_busy(Time now) const;
   void changed(JobFacts& job, Time now, std::string_view actor);
   void progressed(JobFacts& job, Time now);
   void restarted(JobFacts& job, const Record& record);
@@ -279,6 +286,8 @@ class Facts {
   };
   std::priority_queue<Alarm> alarms_{};
   std::uint64_t alarm_count_ = 0;
+  std::array<Time, busy_writes> calls_{};  // the operator's last writes and refusals, in turn
+  std::size_t call_count_ = 0;
   std::string planned_{};  // the job that the operator is busy with
   bool disturbed_ = false, was_disturbed_ = false;
   bool scheduled_ = false, kubelets_ = false, slices_ = false, panicked_ = false;

@@ -140,6 +140,19 @@ std::vector<Case> cases_of_status() {
          tape.counts("Worker", 0, 0, 1);
          tape.come_to_rest();
        }},
+      {"counters-are-true",
+       [](Tape& tape) {  // busy for long, and then not: the job's turn has come
+         running_job(tape);
+         tape.exit("worker-0", 0);
+         tape.operator_busy_for(2 * rest_time);
+         tape.come_to_rest();
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         running_job(tape);
+         tape.exit("worker-0", 0);
+         tape.operator_busy_for(2 * rest_time);
+       }},
       {"conditions-are-true",
        [](Tape& tape) {
          running_job(tape);

@@ -46,6 +46,8 @@ class Tape {
   void write(RecordKind kind, std::string_view actor, std::string subject, std::string text);
   void wait(Duration duration) { now_ = now_ + duration; }
   void come_to_rest();
+  // The operator writes for others, as often as its throttle lets it.
+  void operator_busy_for(Duration duration);
 
   const InvariantWatch& watch() const { return watch_; }
 

@@ -92,6 +92,16 @@ void Tape::come_to_rest() {
   watch_.pass(now_);
 }
 
+void Tape::operator_busy_for(Duration duration) {
+  auto other = std::make_shared<ConfigMap>();
+  other->metadata.name = "of-others";
+  constexpr Duration call = std::chrono::milliseconds(50);
+  for (Duration passed{}; passed < duration; passed += call) {
+    wait(call);
+    put(passed == Duration{} ? nullptr : other, other, operator_actor);
+  }
+}
+
 void Tape::job(int masters, int workers, const EditJob& edit) {
   auto job = std::make_shared<PyTorchJob>();
   job->metadata.name = "j";

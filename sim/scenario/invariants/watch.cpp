@@ -56,7 +56,8 @@ std::string InvariantRow::when() const {
   if (at_rest != nullptr)
     out += std::string(out.empty() ? "" : "; ") + "when nothing of the job has changed for " +
            format_go_duration(rest_time) + ", after faults " +
-           format_go_duration(rest_time_after_faults);
+           format_go_duration(rest_time_after_faults) +
+           ", and the operator is not busy with other jobs";
   if (when_due != nullptr) out += std::string(out.empty() ? "" : "; ") + "when its time has come";
   return out;
 }
