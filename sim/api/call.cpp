@@ -139,7 +139,7 @@ Status read_body(const Call& call, std::string_view media_type, Request& request
   if (request.verb == Verb::get || request.verb == Verb::list) return {};
   if (call.body.empty() && !needs_body(request.verb)) return {};
   TRY_VOID(read_media_type(media_type, request));
-  request.body_bytes = call.body.size();
+  if (!call.body.empty()) request.write.edit().body_bytes = call.body.size();
   if (media_type.ends_with("yaml")) {
     TRY(auto documents, parse_yaml(call.body, "body"));
     if (!documents.empty()) request.body = RawJson(std::move(documents.front().value));
@@ -151,7 +151,7 @@ Status read_body(const Call& call, std::string_view media_type, Request& request
     return unreadable(call, request, fault);
   if (text->value.is_null()) text->value = json::object();
   request.body = RawJson(std::move(text->value));
-  request.doubled_fields = std::move(text->doubled);
+  if (!text->doubled.empty()) request.write.edit().doubled_fields = std::move(text->doubled);
   return {};
 }
 
@@ -169,13 +169,14 @@ Status read_write_options(const Path& path, Request& request) {
     request.dry_run = true;
   else if (!dry_run.empty())
     causes.push_back(not_supported("dryRun", "[" + quoted(dry_run) + "]", {"All"}));
-  request.field_manager = text("fieldManager");
-  if (request.field_manager.size() > field_manager_max)
+  WriteOptions& options = request.write.edit();
+  options.field_manager = text("fieldManager");
+  if (options.field_manager.size() > field_manager_max)
     causes.push_back(too_long("fieldManager", field_manager_max));
-  request.field_validation = text("fieldValidation");
+  options.field_validation = text("fieldValidation");
   static constexpr std::array<std::string_view, 4> known{"", "Ignore", "Strict", "Warn"};
-  if (std::find(known.begin(), known.end(), request.field_validation) == known.end())
-    causes.push_back(not_supported("fieldValidation", quoted(request.field_validation),
+  if (std::find(known.begin(), known.end(), options.field_validation) == known.end())
+    causes.push_back(not_supported("fieldValidation", quoted(options.field_validation),
                                    {known.begin(), known.end()}));
   request.force = is_set(path, "force");
   if (request.verb == Verb::patch && request.patch_type != PatchType::apply &&
@@ -214,7 +215,7 @@ Result<Request> request_of(const KindRegistry& kinds, const Call& call) {
   TRY_VOID(read_body(call, without_parameters(call.media_type), request));
   TRY(request.list, list_options(path));
   // An item is got, even where a watch is asked for.
-  if (request.verb != Verb::list) request.list.watch = false;
+  if (request.verb != Verb::list) request.list.edit().watch = false;
   TRY_VOID(read_write_options(path, request));
   const bool removes = request.verb == Verb::remove || request.verb == Verb::remove_collection;
   TRY(request.remove, delete_options(path, removes ? request.body.get() : nullptr));

@@ -51,20 +51,20 @@ TEST(Call, GetsItsVerbFromMethodAndPath) {
 
 TEST(Call, ReadsBooleansAsTheServerDoes) {
   for (const char* yes : {"watch=true", "watch=True", "watch=maybe", "watch=", "watch=1"})
-    EXPECT_TRUE(must({"GET", maps + "?" + yes, {}, {}}).list.watch) << yes;
+    EXPECT_TRUE(must({"GET", maps + "?" + yes, {}, {}}).list->watch) << yes;
   for (const char* no : {"watch=0", "watch=False", "watch=false", ""})
-    EXPECT_FALSE(must({"GET", maps + "?" + no, {}, {}}).list.watch) << no;
-  EXPECT_FALSE(must({"GET", maps + "/a?watch=1", {}, {}}).list.watch);
+    EXPECT_FALSE(must({"GET", maps + "?" + no, {}, {}}).list->watch) << no;
+  EXPECT_FALSE(must({"GET", maps + "/a?watch=1", {}, {}}).list->watch);
 }
 
 TEST(Call, ReadsListOptions) {
   const ListOptions list =
-      must({"GET",
-            maps + "?limit=2&continue=x&resourceVersion=7&resourceVersionMatch=Exact&"
-                   "labelSelector=a%3Db&timeoutSeconds=9&allowWatchBookmarks=true&foo=bar",
-            {},
-            {}})
-          .list;
+      *must({"GET",
+             maps + "?limit=2&continue=x&resourceVersion=7&resourceVersionMatch=Exact&"
+                    "labelSelector=a%3Db&timeoutSeconds=9&allowWatchBookmarks=true&foo=bar",
+             {},
+             {}})
+           .list;
   EXPECT_EQ(list.limit, 2);
   EXPECT_EQ(list.continue_, "x");
   EXPECT_EQ(list.resource_version, "7");
@@ -122,7 +122,7 @@ TEST(Call, TellsWhyABodyCannotBeRead) {
 }
 
 TEST(Call, TakesTheMediaTypesOfTheServer) {
-  EXPECT_EQ(must({"POST", maps, "application/json; charset=utf-8", "{}"}).body_bytes, 2U);
+  EXPECT_EQ(must({"POST", maps, "application/json; charset=utf-8", "{}"}).write->body_bytes, 2U);
   const Request yaml = must({"POST", maps, "application/yaml", "data: {a: b}\n"});
   EXPECT_EQ(yaml.body.get()->at("data").at("a"), "b");
   EXPECT_EQ(refusal({"POST", maps, "text/plain", "{}"}).reason, Reason::unsupported_media_type);
@@ -137,7 +137,7 @@ TEST(Call, ABodyHasALimitAndItsDoubledFieldsAreKnown) {
       refusal({"POST", maps, {}, "{\"a\":\"" + std::string(3 * 1024 * 1024, 'x') + "\"}"});
   EXPECT_EQ(large.message, "Request entity too large: limit is 3145728");
   EXPECT_EQ(code_of(large), 413);
-  EXPECT_EQ(must({"POST", maps, {}, R"({"data":{"a":"1","a":"2"}})"}).doubled_fields,
+  EXPECT_EQ(must({"POST", maps, {}, R"({"data":{"a":"1","a":"2"}})"}).write->doubled_fields,
             std::vector<std::string>{"data.a"});
 }
 

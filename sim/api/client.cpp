@@ -50,7 +50,7 @@ Request list(const KindInfo& kind, std::string namespace_, ListOptions options) 
   Request request;
   request.verb = Verb::list;
   request.target = {&kind, std::move(namespace_), {}, {}};
-  request.list = std::move(options);
+  if (options != ListOptions()) request.list = std::move(options);
   return request;
 }
 
@@ -58,7 +58,7 @@ Request remove(const Object& object, DeleteOptions options) {
   Request request;
   request.verb = Verb::remove;
   request.target = target_of(object);
-  request.remove = std::move(options);
+  if (options != DeleteOptions()) request.remove = std::move(options);
   return request;
 }
 

@@ -44,6 +44,7 @@ struct ListOptions {
   bool allow_bookmarks = false;
   std::optional<bool> send_initial_events{};
   std::optional<std::int64_t> timeout_seconds{};
+  bool operator==(const ListOptions&) const = default;
 };
 
 struct DeleteOptions {
@@ -52,8 +53,19 @@ struct DeleteOptions {
   bool orphan_dependents = false;  // the deprecated spelling of Propagation::orphan
   std::string precondition_uid{};
   std::string precondition_resource_version{};
+  bool operator==(const DeleteOptions&) const = default;
 };
 
+// What only those say who speak to the API in text.
+struct WriteOptions {
+  std::string field_manager{};     // empty: derived from the client's name
+  std::string field_validation{};  // Strict, Warn, Ignore; empty: the default (Warn)
+  // Of a body that came as text: its length, and the members named twice (paths: data.a).
+  std::size_t body_bytes = 0;
+  std::vector<std::string> doubled_fields{};
+};
+
+// Options are shared parts: most requests have none, and requests are handed on by value.
 struct Request {
   Verb verb = Verb::get;
   Target target{};
@@ -65,15 +77,11 @@ struct Request {
   // becomes `patched`. A server may take that instead of the patch; `body` says the same to all.
   ObjectPtr patch_of{};
   ObjectPtr patched{};
-  bool force = false;              // of an apply patch
-  std::string field_manager{};     // empty: derived from the client's name
-  std::string field_validation{};  // Strict, Warn, Ignore; empty: the default (Warn)
+  bool force = false;  // of an apply patch
   bool dry_run = false;
-  ListOptions list{};  // of get: its resource_version
-  DeleteOptions remove{};
-  // Of a body that came as text: its length, and the members named twice (paths: data.a).
-  std::size_t body_bytes = 0;
-  std::vector<std::string> doubled_fields{};
+  Cow<ListOptions> list{};  // of get: its resource_version
+  Cow<DeleteOptions> remove{};
+  Cow<WriteOptions> write{};
 };
 
 struct Response {

@@ -1,8 +1,8 @@
 #include "api/event_recorder.hpp"
 
-#include <fmt/format.h>
-
+#include <array>
 #include <boost/json.hpp>
+#include <charconv>
 #include <list>
 #include <set>
 #include <unordered_map>
@@ -58,6 +58,10 @@ class Keys {
  public:
   explicit Keys(const Event& e) {
     const ObjectReference& o = e.involvedObject;
+    text_.reserve(e.source.component.size() + e.source.host.size() + o.kind.size() +
+                  o.namespace_.size() + o.name.size() + o.uid.size() + o.apiVersion.size() +
+                  e.type_.size() + e.reason.size() + o.fieldPath.size() + e.message.size() +
+                  fields);
     add({e.source.component, e.source.host, o.kind, o.namespace_, o.name, o.uid, o.apiVersion});
     spam_ = text_.size();
     add({e.type_, e.reason});
@@ -69,6 +73,7 @@ class Keys {
   std::string_view same() const { return text_; }
 
  private:
+  static constexpr std::size_t fields = 11;
   void add(std::initializer_list<std::string_view> parts) {
     for (const std::string_view part : parts) {
       text_ += part;
@@ -91,30 +96,44 @@ bool is_lost(const Error& error) {
   return error.reason == Reason::unknown || error.reason == Reason::io;
 }
 
+// What the patch of a repeated event makes of the Event, whose times have been through JSON.
+std::shared_ptr<const Event> recounted(const Event& stored, const Event& event) {
+  auto next = std::make_shared<Event>(stored);
+  next->count = event.count;
+  next->lastTimestamp = event.lastTimestamp->floor_seconds();
+  if (next->firstTimestamp) next->firstTimestamp = next->firstTimestamp->floor_seconds();
+  next->message = event.message;
+  return next;
+}
+
 }  // namespace
+
+// What has been written of equal events.
+struct EventRecorder::Written {
+  std::int32_t count = 0;
+  std::optional<Time> first{};
+  std::string name{};
+  ObjectPtr stored{};  // as the last answer told it
+};
 
 // EventCorrelator of client-go: aggregate, count, filter, in this order.
 class EventRecorder::Correlator {
  public:
   explicit Correlator(bool spam_filter) : spam_filter_(spam_filter) {}
 
-  // Whether to write the event, which becomes what is to be written. A count above one means that
-  // the event of that name exists and is to be patched.
-  bool correlate(Event& event, Time now, const std::function<std::string()>& new_name) {
+  // The event becomes what is to be written; null: it is dropped. A count above one means that the
+  // event of that name exists and is to be patched.
+  std::shared_ptr<Written> correlate(Event& event, Time now,
+                                     const std::function<std::string()>& new_name) {
     const Keys keys(event);
-    observe(event, aggregate(event, keys, now, new_name));
-    return accept(keys.spam(), now);
+    std::shared_ptr<Written> written = observe(event, aggregate(event, keys, now, new_name));
+    return accept(keys.spam(), now) ? std::move(written) : nullptr;
   }
 
  private:
   struct Similar {
     std::set<std::string> messages{};
     Time last{};
-  };
-  struct Seen {
-    std::int32_t count = 0;
-    std::optional<Time> first{};
-    std::string name{};
   };
   struct Bucket {
     double tokens = spam_burst;
@@ -140,14 +159,16 @@ class EventRecorder::Correlator {
     return key;
   }
 
-  void observe(Event& event, std::string_view key) {
-    if (Seen* seen = seen_.find(key)) {
-      event.metadata.name = seen->name;
-      event.firstTimestamp = seen->first;
-      event.count = ++seen->count;
-      return;
+  std::shared_ptr<Written> observe(Event& event, std::string_view key) {
+    if (const std::shared_ptr<Written>* found = written_.find(key)) {
+      Written& written = **found;
+      event.metadata.name = written.name;
+      event.firstTimestamp = written.first;
+      event.count = ++written.count;
+      return *found;
     }
-    seen_.put(key, Seen{event.count, event.firstTimestamp, event.metadata.name});
+    return written_.put(key, std::make_shared<Written>(Written{event.count, event.firstTimestamp,
+                                                               event.metadata.name, nullptr}));
   }
 
   bool accept(std::string_view key, Time now) {
@@ -164,7 +185,7 @@ class EventRecorder::Correlator {
 
   bool spam_filter_;
   Recent<Similar> similar_{};
-  Recent<Seen> seen_{};
+  Recent<std::shared_ptr<Written>> written_{};
   Recent<Bucket> buckets_{};
 };
 
@@ -222,16 +243,22 @@ void EventRecorder::event(ObjectReference involved, std::string_view type, std::
 // offset.
 std::string EventRecorder::next_name(const std::string& object) {
   last_name_ = std::max(loop_.now() + name_offset_, last_name_ + Duration(1000));
-  return fmt::format("{}.{:x}", object, last_name_.since_epoch().count());
+  std::array<char, 16> hex;
+  const auto end = std::to_chars(hex.begin(), hex.end(), last_name_.since_epoch().count(), 16).ptr;
+  std::string name;
+  name.reserve(object.size() + 1 + hex.size());
+  name += object;
+  name += '.';
+  return name.append(hex.begin(), end);
 }
 
 void EventRecorder::send_next() {
   while (!writing_ && !queue_.empty()) {
     std::shared_ptr<Event> next = std::move(queue_.front());
     queue_.pop_front();
-    if (!correlator_->correlate(*next, loop_.now(),
-                                [&] { return next_name(next->involvedObject.name); }))
-      continue;
+    written_ = correlator_->correlate(*next, loop_.now(),
+                                      [&] { return next_name(next->involvedObject.name); });
+    if (written_ == nullptr) continue;
     writing_ = true;
     tries_ = 0;
     send(std::move(next));
@@ -240,10 +267,20 @@ void EventRecorder::send_next() {
 
 void EventRecorder::send(std::shared_ptr<const Event> event) {
   if (event->count == 1) return write(create(event), event);
-  boost::json::object body{{"count", event->count},
-                           {"lastTimestamp", format_rfc3339(*event->lastTimestamp)},
-                           {"message", event->message}};
-  write(patch(*event, PatchType::strategic, std::move(body)), event);
+  Request request;
+  request.verb = Verb::patch;
+  request.target = {&Event::info(), event->metadata.namespace_, event->metadata.name, {}};
+  request.patch_type = PatchType::strategic;
+  request.body = RawJson::later([event] {
+    return Json(boost::json::object{{"count", event->count},
+                                    {"lastTimestamp", format_rfc3339(*event->lastTimestamp)},
+                                    {"message", event->message}});
+  });
+  if (const auto stored = as<Event>(written_->stored)) {
+    request.patch_of = stored;
+    request.patched = recounted(*stored, *event);
+  }
+  write(std::move(request), event);
 }
 
 void EventRecorder::write(Request request, std::shared_ptr<const Event> event) {
@@ -256,7 +293,10 @@ void EventRecorder::write(Request request, std::shared_ptr<const Event> event) {
 
 void EventRecorder::on_answer(const Result<Response>& answer, bool was_patch,
                               const std::shared_ptr<const Event>& event) {
-  if (answer) return finish();
+  if (answer) {
+    written_->stored = answer->object;
+    return finish();
+  }
   // The Event has outlived its hour: make it anew, with the count it had reached.
   if (was_patch && answer.error().reason == Reason::not_found) return write(create(event), event);
   if (!is_lost(answer.error()) || ++tries_ >= max_tries) return finish();

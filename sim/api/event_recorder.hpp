@@ -42,6 +42,7 @@ class EventRecorder {
 
  private:
   class Correlator;
+  struct Written;
 
   std::string next_name(const std::string& object);
   void send_next();
@@ -60,6 +61,7 @@ class EventRecorder {
   std::deque<std::shared_ptr<Event>> queue_{};  // before correlation
   Duration name_offset_;
   Time last_name_{};
+  std::shared_ptr<Written> written_{};  // what the event under way counts for
   int tries_ = 0;
   bool writing_ = false;
   Timer retry_{};

@@ -87,23 +87,22 @@ void Informer::drop_all_but(const std::vector<ObjectPtr>& listed) {
 
 void Informer::put(const ObjectPtr& object) {
   const ObjectMeta& meta = object->metadata;
-  ObjectPtr before = objects_.find(meta.namespace_, meta.name);
+  ObjectPtr* place = objects_.place(meta.namespace_, meta.name);
   // Deleted and made anew between two looks: two changes, not one.
-  if (before && before->metadata.uid != meta.uid) {
+  if (place != nullptr && (*place)->metadata.uid != meta.uid) {
     drop(meta.namespace_, meta.name);
-    before = nullptr;
+    place = nullptr;
   }
-  if (before && before->metadata.resourceVersion == meta.resourceVersion) return;
-  objects_.put(object);
-  index(before, object);
-  notify(before, object);
+  if (place != nullptr && (*place)->metadata.resourceVersion == meta.resourceVersion) return;
+  notify(keep(object, place), object);
 }
 
 void Informer::drop(std::string_view namespace_, std::string_view name) {
-  const ObjectPtr before = objects_.take(namespace_, name);
-  if (before == nullptr) return;
-  index(before, nullptr);
-  notify(before, nullptr);
+  const ObjectPtr* place = objects_.place(namespace_, name);
+  if (place == nullptr) return;
+  for (LabelIndex& index : by_labels_) index.drop(**place);
+  if (by_selector_) by_selector_->drop(**place);
+  notify(objects_.take(namespace_, name), nullptr);
 }
 
 void Informer::notify(const ObjectPtr& before, const ObjectPtr& after) {
@@ -111,20 +110,29 @@ void Informer::notify(const ObjectPtr& before, const ObjectPtr& after) {
 }
 
 void Informer::replace_cached(ObjectPtr object) {
-  const ObjectPtr before = objects_.put(object);
-  index(before, object);
+  keep(object, objects_.place(object->metadata.namespace_, object->metadata.name));
 }
 
-void Informer::index(const ObjectPtr& before, const ObjectPtr& after) {
-  const bool labels_changed =
-      before && after && !before->metadata.labels.same_as(after->metadata.labels);
-  for (LabelIndex& index : by_labels_) {
-    if (before && (!after || labels_changed)) index.drop(*before);
-    if (after) index.put(after);
+// The indices know the place: nothing changes for them unless what they go by has changed.
+ObjectPtr Informer::keep(const ObjectPtr& object, ObjectPtr* place) {
+  ObjectPtr before;
+  if (place != nullptr) {
+    before = std::exchange(*place, object);
+  } else {
+    objects_.put(object);
+    if (by_labels_.empty() && !by_selector_) return before;
+    place = objects_.place(object->metadata.namespace_, object->metadata.name);
   }
-  if (!by_selector_) return;
-  if (before) by_selector_->drop(*before);
-  if (after) by_selector_->put(after);
+  if (!before || !before->metadata.labels.same_as(object->metadata.labels))
+    for (LabelIndex& index : by_labels_) {
+      if (before) index.drop(*before);
+      index.put(*place);
+    }
+  if (by_selector_ && (!before || by_selector_->tells_apart(*before, *object))) {
+    if (before) by_selector_->drop(*before);
+    by_selector_->put(*place);
+  }
+  return before;
 }
 
 std::vector<ObjectPtr> Informer::select(std::string_view namespace_,

@@ -47,7 +47,8 @@ class Informer {
   void drop_all_but(const std::vector<ObjectPtr>& listed);
   void put(const ObjectPtr& object);
   void drop(std::string_view namespace_, std::string_view name);
-  void index(const ObjectPtr& before, const ObjectPtr& after);
+  // `place` is where the object of that name is kept, or null. What was there before, or null.
+  ObjectPtr keep(const ObjectPtr& object, ObjectPtr* place);
   void notify(const ObjectPtr& before, const ObjectPtr& after);
 
   Loop& loop_;

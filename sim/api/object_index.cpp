@@ -7,8 +7,10 @@
 namespace ddptwin::api {
 namespace {
 
-bool name_before(const ObjectPtr& object, std::string_view name) {
-  return object->metadata.name < name;
+constexpr std::size_t text_typical = 64;  // of a namespace and two or three values
+
+bool name_before(const ObjectPtr* place, std::string_view name) {
+  return (*place)->metadata.name < name;
 }
 
 const StringMap& selector_of(const Object& object) {
@@ -22,6 +24,7 @@ LabelIndex::LabelIndex(std::vector<std::string> keys, Labels labels)
 
 bool LabelIndex::project(std::string_view namespace_, const StringMap& labels,
                          std::string& text) const {
+  text.reserve(text_typical);
   text = namespace_;
   for (const std::string& key : keys_) {
     const auto found = labels.find(key);
@@ -33,36 +36,40 @@ bool LabelIndex::project(std::string_view namespace_, const StringMap& labels,
   return true;
 }
 
-void LabelIndex::put(const ObjectPtr& object) {
-  const ObjectMeta& meta = object->metadata;
+void LabelIndex::put(const ObjectPtr& place) {
+  const ObjectMeta& meta = place->metadata;
   std::string text;
-  if (!project(meta.namespace_, labels_(*object), text)) return;
-  std::vector<ObjectPtr>& list = objects_[text];
+  if (!project(meta.namespace_, labels_(*place), text)) return;
+  std::vector<const ObjectPtr*>& list = places_[text];
   const auto at = std::lower_bound(list.begin(), list.end(), meta.name, name_before);
-  if (at != list.end() && (*at)->metadata.name == meta.name)
-    *at = object;
+  if (at != list.end() && (**at)->metadata.name == meta.name)
+    *at = &place;
   else
-    list.insert(at, object);
+    list.insert(at, &place);
 }
 
 void LabelIndex::drop(const Object& object) {
   const ObjectMeta& meta = object.metadata;
   std::string text;
   if (!project(meta.namespace_, labels_(object), text)) return;
-  const auto found = objects_.find(text);
-  if (found == objects_.end()) return;
-  std::vector<ObjectPtr>& list = found->second;
+  const auto found = places_.find(text);
+  if (found == places_.end()) return;
+  std::vector<const ObjectPtr*>& list = found->second;
   const auto at = std::lower_bound(list.begin(), list.end(), meta.name, name_before);
-  if (at != list.end() && (*at)->metadata.name == meta.name) list.erase(at);
-  if (list.empty()) objects_.erase(found);
+  if (at != list.end() && (**at)->metadata.name == meta.name) list.erase(at);
+  if (list.empty()) places_.erase(found);
 }
 
 std::vector<ObjectPtr> LabelIndex::find(std::string_view namespace_,
                                         const StringMap& labels) const {
+  std::vector<ObjectPtr> objects;
   std::string text;
-  if (!project(namespace_, labels, text)) return {};
-  const auto found = objects_.find(text);
-  return found != objects_.end() ? found->second : std::vector<ObjectPtr>();
+  if (!project(namespace_, labels, text)) return objects;
+  const auto found = places_.find(text);
+  if (found == places_.end()) return objects;
+  objects.reserve(found->second.size());
+  for (const ObjectPtr* place : found->second) objects.push_back(*place);
+  return objects;
 }
 
 LabelIndex* SelectorIndex::table_of(const StringMap& selector) {
@@ -73,19 +80,23 @@ LabelIndex* SelectorIndex::table_of(const StringMap& selector) {
   return nullptr;
 }
 
-void SelectorIndex::put(const ObjectPtr& object) {
-  const StringMap& selector = selector_of(*object);
+void SelectorIndex::put(const ObjectPtr& place) {
+  const StringMap& selector = selector_of(*place);
   LabelIndex* table = table_of(selector);
   if (table == nullptr) {
     std::vector<std::string> keys;
     for (const auto& [key, value] : selector) keys.push_back(key);
     table = &by_keys_.emplace_back(std::move(keys), &selector_of);
   }
-  table->put(object);
+  table->put(place);
 }
 
 void SelectorIndex::drop(const Object& object) {
   if (LabelIndex* table = table_of(selector_of(object)); table != nullptr) table->drop(object);
+}
+
+bool SelectorIndex::tells_apart(const Object& before, const Object& after) const {
+  return !static_cast<const Service&>(before).spec.same_as(static_cast<const Service&>(after).spec);
 }
 
 std::vector<ObjectPtr> SelectorIndex::selecting(std::string_view namespace_,

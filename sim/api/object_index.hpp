@@ -10,7 +10,9 @@
 
 namespace ddptwin::api {
 
-// Objects by namespace and the values of some labels. Looked up by value only, never walked.
+// Objects by namespace and the values of some labels. Looked up by value only, never walked. It
+// knows the places where an ObjectMap keeps them: another object of the same name that comes to
+// such a place need not be put again while its labels stay.
 class LabelIndex {
  public:
   using Labels = const StringMap& (*)(const Object&);
@@ -18,7 +20,8 @@ class LabelIndex {
   // `labels` says which of the object's maps is meant; its labels, unless something else is given.
   explicit LabelIndex(std::vector<std::string> keys, Labels labels = &labels_of);
 
-  void put(const ObjectPtr& object);
+  void put(const ObjectPtr& place);
+  // Before the place is given up.
   void drop(const Object& object);
   // Those that carry these values for the index's keys, by name.
   std::vector<ObjectPtr> find(std::string_view namespace_, const StringMap& labels) const;
@@ -32,14 +35,16 @@ class LabelIndex {
   std::vector<std::string> keys_;
   Labels labels_;
   // Looked up by value; its order cannot be seen.
-  std::unordered_map<std::string, std::vector<ObjectPtr>> objects_{};
+  std::unordered_map<std::string, std::vector<const ObjectPtr*>> places_{};
 };
 
 // Services by their selectors. Those that ask for the same keys share a table by the values.
 class SelectorIndex {
  public:
-  void put(const ObjectPtr& object);
+  void put(const ObjectPtr& place);
   void drop(const Object& object);
+  // Whether they may have different selectors.
+  bool tells_apart(const Object& before, const Object& after) const;
   // The Services of that namespace that select an object with these labels, by name.
   std::vector<ObjectPtr> selecting(std::string_view namespace_, const StringMap& labels) const;
 

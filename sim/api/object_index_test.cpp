@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+
 #include "objects/core_v1.hpp"
 
 namespace ddptwin::api {
@@ -31,9 +33,11 @@ std::string names(const std::vector<ObjectPtr>& objects) {
 
 TEST(LabelIndex, finds_those_that_carry_all_values_by_name) {
   LabelIndex index({"app", "role"});
-  for (const char* name : {"b", "a"}) index.put(pod(name, {{"app", "x"}, {"role", "r"}}));
-  index.put(pod("c", {{"app", "x"}, {"role", "other"}}));
-  index.put(pod("d", {{"app", "x"}}));
+  std::deque<ObjectPtr> places;
+  for (const char* name : {"b", "a"})
+    index.put(places.emplace_back(pod(name, {{"app", "x"}, {"role", "r"}})));
+  index.put(places.emplace_back(pod("c", {{"app", "x"}, {"role", "other"}})));
+  index.put(places.emplace_back(pod("d", {{"app", "x"}})));
   EXPECT_EQ(names(index.find("default", {{"app", "x"}, {"role", "r"}, {"more", "m"}})), "ab");
   EXPECT_EQ(names(index.find("elsewhere", {{"app", "x"}, {"role", "r"}})), "");
   EXPECT_EQ(names(index.find("default", {{"app", "x"}})), "");
@@ -49,12 +53,21 @@ TEST(LabelIndex, forgets_what_is_dropped_and_keeps_the_last_of_a_name) {
   EXPECT_TRUE(index.find("default", {{"app", "x"}}).empty());
 }
 
+TEST(LabelIndex, finds_what_has_come_to_a_place) {
+  LabelIndex index({"app"});
+  ObjectPtr place = pod("a", {{"app", "x"}});
+  index.put(place);
+  const ObjectPtr next = place = pod("a", {{"app", "x"}});
+  EXPECT_EQ(index.find("default", {{"app", "x"}}), std::vector{next});
+}
+
 TEST(SelectorIndex, finds_services_whose_whole_selector_the_labels_satisfy) {
   SelectorIndex index;
-  index.put(service("c", {{"app", "x"}, {"role", "r"}}));
-  index.put(service("a", {{"app", "x"}}));
-  index.put(service("b", {{"role", "r"}}));
-  index.put(service("none", {}));
+  std::deque<ObjectPtr> places;
+  index.put(places.emplace_back(service("c", {{"app", "x"}, {"role", "r"}})));
+  index.put(places.emplace_back(service("a", {{"app", "x"}})));
+  index.put(places.emplace_back(service("b", {{"role", "r"}})));
+  index.put(places.emplace_back(service("none", {})));
   EXPECT_EQ(names(index.selecting("default", {{"app", "x"}, {"role", "r"}})), "abc");
   EXPECT_EQ(names(index.selecting("default", {{"app", "x"}})), "a");
   EXPECT_EQ(names(index.selecting("default", {{"app", "y"}})), "");

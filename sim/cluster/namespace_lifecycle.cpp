@@ -126,7 +126,7 @@ void NamespaceLifecycle::empty_next(const LookPtr& look) {
   api::Request request;
   request.verb = api::Verb::remove_collection;
   request.target = {&kind, look->space->metadata.name, {}, {}};
-  request.remove.propagation = api::Propagation::background;
+  request.remove.edit().propagation = api::Propagation::background;
   call(std::move(request), [this, look, &kind](const Result<api::Response>& answer) {
     look->failed = look->failed || !answer;
     count_rest(look, kind);

@@ -26,6 +26,10 @@ std::string storage_key(std::string_view namespace_, std::string_view name) {
   return namespace_.empty() ? std::string(name) : fmt::format("{}/{}", namespace_, name);
 }
 
+void write_hex(char* to, int digits, std::uint64_t value) {
+  for (; digits-- > 0; value >>= 4) to[digits] = "0123456789abcdef"[value & 15];
+}
+
 }  // namespace
 
 Store::Store(Loop& loop, Random random, Trace& trace, KindRegistry& kinds, Options options)
@@ -112,11 +116,16 @@ Status Store::check_namespace(const Context& context, Object& object) const {
   return {};
 }
 
-// RFC 4122 version 4.
+// RFC 4122 version 4: 8-4-4-4-12 hexadecimal digits.
 std::string Store::new_uid() {
   const std::uint64_t a = random_.next(), b = random_.next();
-  return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}", a >> 32, (a >> 16) & 0xffff, a & 0xfff,
-                     0x8000 | ((b >> 48) & 0x3fff), b & 0xffffffffffff);
+  std::string uid(36, '-');
+  write_hex(&uid[0], 8, a >> 32);
+  write_hex(&uid[9], 4, (a >> 16) & 0xffff);
+  write_hex(&uid[14], 4, 0x4000 | (a & 0xfff));
+  write_hex(&uid[19], 4, 0x8000 | ((b >> 48) & 0x3fff));
+  write_hex(&uid[24], 12, b & 0xffffffffffff);
+  return uid;
 }
 
 std::string Store::generated_name(std::string_view base) {

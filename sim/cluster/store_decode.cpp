@@ -252,12 +252,12 @@ Result<std::shared_ptr<Object>> Store::decode_checked(Context& context, const Js
   }
   if (schema == nullptr) unknown = std::move(decoded->notes.unknown_fields);
   std::vector<std::string> problems;
-  for (const std::string& path : request.doubled_fields)
+  for (const std::string& path : request.write->doubled_fields)
     problems.push_back("duplicate field \"" + path + "\"");
   for (const std::string& path : unknown) problems.push_back("unknown field \"" + path + "\"");
-  if (request.field_validation == "Strict" && !problems.empty())
+  if (request.write->field_validation == "Strict" && !problems.empty())
     return refuse(strict_text(problems));
-  if (request.field_validation != "Ignore")
+  if (request.write->field_validation != "Ignore")
     context.warnings.insert(context.warnings.end(), problems.begin(), problems.end());
   return decoded->object;
 }

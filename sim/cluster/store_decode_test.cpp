@@ -26,7 +26,7 @@ struct Fixture {
                       verb == api::Verb::create ? std::string() : std::string("j"),
                       std::move(subresource)};
     request.body = RawJson(boost::json::parse(body));
-    request.field_validation = std::move(validation);
+    request.write.edit().field_validation = std::move(validation);
     return store.call(request, "test");
   }
   Result<api::Response> create(const std::string& spec, std::string validation = {}) {
@@ -208,14 +208,14 @@ TEST(DoubledFields, AreRefusedStrictlyAndWarnedOfOtherwise) {
   request.verb = api::Verb::create;
   request.target = {&ConfigMap::info(), "default", {}, {}};
   request.body = RawJson(boost::json::parse(R"({"metadata":{"name":"a"},"data":{"a":"2"}})"));
-  request.doubled_fields = {"data.a"};
-  request.field_validation = "Strict";
+  request.write.edit().doubled_fields = {"data.a"};
+  request.write.edit().field_validation = "Strict";
   const auto refused = f.store.call(request, "test");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message,
             "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: "
             "duplicate field \"data.a\"");
-  request.field_validation = "";
+  request.write.edit().field_validation = "";
   const auto warned = f.store.call(request, "test");
   ASSERT_TRUE(warned);
   EXPECT_EQ(warned->warnings, std::vector<std::string>{"duplicate field \"data.a\""});
@@ -231,7 +231,7 @@ TEST(StoredSize, IsLimitedForWhatCameAsText) {
       R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i","env":)"
       R"([{"name":"A","value":")" +
       large + R"("}]}]}})"));
-  request.body_bytes = large.size();
+  request.write.edit().body_bytes = large.size();
   const auto answer = f.store.call(request, "test");
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().message, "etcdserver: request is too large");

@@ -98,22 +98,26 @@ bool returns_object(const KindInfo& kind) {
          std::find(std::begin(kinds), std::end(kinds), kind.kind) != std::end(kinds);
 }
 
-RawJson success_status(const KindInfo& kind, const ObjectMeta& meta) {
-  boost::json::object details{{"name", meta.name}};
-  if (!kind.group.empty()) details["group"] = kind.group;
-  details["kind"] = kind.plural;
-  details["uid"] = meta.uid;
-  return RawJson(boost::json::object{{"kind", "Status"},
-                                     {"apiVersion", "v1"},
-                                     {"metadata", boost::json::object()},
-                                     {"status", "Success"},
-                                     {"details", std::move(details)}});
+// Made when it is read: controllers do not.
+RawJson success_status(const ObjectPtr& gone) {
+  return RawJson::later([gone] {
+    const KindInfo& kind = gone->kind();
+    boost::json::object details{{"name", gone->metadata.name}};
+    if (!kind.group.empty()) details["group"] = kind.group;
+    details["kind"] = kind.plural;
+    details["uid"] = gone->metadata.uid;
+    return Json(boost::json::object{{"kind", "Status"},
+                                    {"apiVersion", "v1"},
+                                    {"metadata", boost::json::object()},
+                                    {"status", "Success"},
+                                    {"details", std::move(details)}});
+  });
 }
 
 }  // namespace
 
 Status Store::check_preconditions(const Context& context, const Object& object) const {
-  const api::DeleteOptions& options = context.request.remove;
+  const api::DeleteOptions& options = *context.request.remove;
   const ObjectMeta& meta = object.metadata;
   const auto refuse = [&](std::string_view what, std::string_view sent, std::string_view stored,
                           std::string_view hint) {
@@ -139,7 +143,7 @@ Status Store::check_preconditions(const Context& context, const Object& object) 
 }
 
 Store::Answer Store::remove(Context& context) {
-  const api::DeleteOptions& options = context.request.remove;
+  const api::DeleteOptions& options = *context.request.remove;
   if (options.orphan_dependents && options.propagation)
     return fail(api::invalid_options(
         "DeleteOptions",
@@ -159,8 +163,8 @@ Store::Answer Store::remove_collection(Context& context) {
   api::Response response;
   response.resource_version = found.resource_version;
   for (ObjectPtr& object : found.items) {
-    if (request.list.limit > 0 &&
-        static_cast<std::int64_t>(response.items.size()) == request.list.limit)
+    if (request.list->limit > 0 &&
+        static_cast<std::int64_t>(response.items.size()) == request.list->limit)
       break;
     TRY_VOID(remove_one(context, object));
     response.items.push_back(std::move(object));
@@ -173,12 +177,12 @@ Store::Answer Store::removed_answer(Context& context, const ObjectPtr& last) con
   if (returns_object(context.kind))
     response.object = last;
   else
-    response.body = success_status(context.kind, last->metadata);
+    response.body = success_status(last);
   return response;
 }
 
 Store::Answer Store::remove_one(Context& context, ObjectPtr object) {
-  const api::DeleteOptions& options = context.request.remove;
+  const api::DeleteOptions& options = *context.request.remove;
   const bool dry_run = context.request.dry_run;
   TRY_VOID(admit(AdmissionPhase::validating, context,
                  {api::Verb::remove, context.kind, {}, nullptr, object, context.actor, dry_run}));
@@ -218,7 +222,7 @@ Store::Answer Store::remove_namespace(Context& context, const ObjectPtr& object)
   if (std::find(std::begin(immortal), std::end(immortal), name) != std::end(immortal))
     return fail(forbidden_error(context.kind, name, "this namespace may not be deleted"));
   auto marked = std::static_pointer_cast<Namespace>(object->clone());
-  marked->metadata.finalizers = finalizers_for(object->metadata, context.request.remove);
+  marked->metadata.finalizers = finalizers_for(object->metadata, *context.request.remove);
   const bool held = !marked->spec.finalizers.empty() || !marked->metadata.finalizers.empty();
   if (!held) {
     if (!context.request.dry_run) erase(context.kind, object, context.actor);

@@ -17,7 +17,7 @@ struct Store::Page {
 };
 
 Store::Answer Store::get(Context& context) {
-  TRY(const std::uint64_t version, version_number(context.request.list.resource_version));
+  TRY(const std::uint64_t version, version_number(context.request.list->resource_version));
   if (version > revision_) return fail(too_large_version_error(version, revision_));
   TRY(ObjectPtr found, existing(context));
   api::Response response;
@@ -26,7 +26,7 @@ Store::Answer Store::get(Context& context) {
 }
 
 Result<Store::Page> Store::page_of(const Context& context) const {
-  const api::ListOptions& options = context.request.list;
+  const api::ListOptions& options = *context.request.list;
   const std::int64_t limit = std::max<std::int64_t>(options.limit, 0);
   const std::string& wanted = options.resource_version;
   if (!options.continue_.empty()) {
@@ -78,8 +78,8 @@ std::vector<ObjectPtr> Store::objects_at(const Table& rows, std::string_view nam
 
 Store::Answer Store::list(Context& context) {
   const api::Request& request = context.request;
-  TRY_VOID(validate_list_options(request.list));
-  TRY(const ObjectFilter filter, ObjectFilter::parse(context.kind, request.target, request.list));
+  TRY_VOID(validate_list_options(*request.list));
+  TRY(const ObjectFilter filter, ObjectFilter::parse(context.kind, request.target, *request.list));
   TRY(const Page page, page_of(context));
   const std::string& space = request.target.namespace_;
   const std::vector<ObjectPtr> all = objects_at(table(context.kind), space, page.revision);

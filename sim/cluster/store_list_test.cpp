@@ -161,7 +161,7 @@ TEST(StoreVersions, OfTheFutureTimeOut) {
   EXPECT_EQ(error.message, message);
   EXPECT_EQ(error.details->retry_after_seconds, 1);
   auto get = api::get(ConfigMap::info(), "default", "a");
-  get.list.resource_version = "99999999";
+  get.list.edit().resource_version = "99999999";
   EXPECT_EQ(f.store.call(get, "test").error().message, message);
 }
 
@@ -171,7 +171,7 @@ TEST(StoreVersions, ThatAreNoneAreRefused) {
       "resourceVersion: Invalid value: \"abc\": strconv.ParseUint: parsing \"abc\": invalid syntax";
   EXPECT_EQ(f.refusal({.resource_version = "abc"}).message, "invalid resource version: " + why);
   auto get = api::get(ConfigMap::info(), "default", "a");
-  get.list.resource_version = "abc";
+  get.list.edit().resource_version = "abc";
   const Error error = f.store.call(get, "test").error();
   EXPECT_EQ(error.message, why);
   EXPECT_EQ(error.code, 500);

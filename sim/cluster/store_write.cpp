@@ -30,8 +30,8 @@ constexpr std::size_t stored_bytes_max = 1536 * 1024;
 
 // Only what came as text is measured: a small text cannot make a large object, but a patch can.
 Status check_size(const api::Request& request, const Object& object) {
-  const bool may_be_large = request.body_bytes > stored_bytes_max / 2 ||
-                            (request.body_bytes > 0 && request.verb == api::Verb::patch);
+  const bool may_be_large = request.write->body_bytes > stored_bytes_max / 2 ||
+                            (request.write->body_bytes > 0 && request.verb == api::Verb::patch);
   if (!may_be_large || to_text(object).size() <= stored_bytes_max) return {};
   return fail(plain_error("etcdserver: request is too large"));
 }
@@ -166,8 +166,11 @@ Result<Json> Store::patched(Context& context, const Object& old) const {
 // What the patch makes of the object. Its author may have computed that already.
 Result<std::shared_ptr<Object>> Store::after_patch(Context& context, const ObjectPtr& old) const {
   const api::Request& request = context.request;
-  if (request.patched != nullptr && request.patch_of == old && is_status(request))
-    return std::const_pointer_cast<Object>(request.patched);  // only read: with_new_status()
+  if (request.patched != nullptr && request.patch_of == old) {
+    if (is_status(request))
+      return std::const_pointer_cast<Object>(request.patched);  // only read: with_new_status()
+    return request.patched->clone();
+  }
   TRY(const Json json, patched(context, *old));
   return decode_checked(context, json, old.get(), true);
 }

@@ -116,16 +116,22 @@ class Cache {
   }
   template <class T>
   std::vector<std::shared_ptr<const T>> list(std::string_view namespace_) const {
-    std::vector<std::shared_ptr<const T>> found;
-    for (const ObjectPtr& object : list(T::info(), namespace_)) found.push_back(as<T>(object));
-    return found;
+    return typed<T>(list(T::info(), namespace_));
   }
   template <class T>
   std::vector<std::shared_ptr<const T>> select(std::string_view namespace_,
                                                const StringMap& labels) const {
+    return typed<T>(select(T::info(), namespace_, labels));
+  }
+
+ private:
+  // Precondition: all of that kind.
+  template <class T>
+  static std::vector<std::shared_ptr<const T>> typed(std::vector<ObjectPtr> objects) {
     std::vector<std::shared_ptr<const T>> found;
-    for (const ObjectPtr& object : select(T::info(), namespace_, labels))
-      found.push_back(as<T>(object));
+    found.reserve(objects.size());
+    for (ObjectPtr& object : objects)
+      found.push_back(std::static_pointer_cast<const T>(std::move(object)));
     return found;
   }
 };

@@ -23,10 +23,21 @@ Duration restart_delay(int panics_before) {
 
 std::string describe(const api::Request& request) {
   const api::Target& target = request.target;
-  std::string text =
-      std::string(to_string(request.verb)) + " " + target.kind->kind + " " +
-      (target.name.empty() && request.object ? request.object->metadata.generateName : target.name);
-  if (!target.subresource.empty()) text += "/" + target.subresource;
+  const std::string& name =
+      target.name.empty() && request.object ? request.object->metadata.generateName : target.name;
+  const std::string_view verb = to_string(request.verb);
+  std::string text;
+  text.reserve(verb.size() + target.kind->kind.size() + name.size() + target.subresource.size() +
+               3);
+  text += verb;
+  text += ' ';
+  text += target.kind->kind;
+  text += ' ';
+  text += name;
+  if (!target.subresource.empty()) {
+    text += '/';
+    text += target.subresource;
+  }
   return text;
 }
 
@@ -92,6 +103,7 @@ struct ControllerHost::Run {
   Plan plan;
   std::size_t at = 0;
   const Step& step() const { return plan.steps[at]; }
+  Step& step() { return plan.steps[at]; }
 };
 
 ControllerHost::ControllerHost(Loop& loop, api::ApiClient& client, Trace& trace, Random random,
@@ -251,20 +263,21 @@ void ControllerHost::on_read(const Result<api::Response>& result) {
 void ControllerHost::call() {
   expect(run_->step(), Expected::When::reset);
   expect(run_->step(), Expected::When::before_call);
-  ask(*run_->step().request, &ControllerHost::on_answer);
+  ask(std::move(*run_->step().request), &ControllerHost::on_answer);
 }
 
 void ControllerHost::ask(api::Request request,
                          void (ControllerHost::*on)(const Result<api::Response>&)) {
   const Duration wait = throttle_.reserve(loop_.now());
-  auto send = [this, on, request = std::move(request)]() mutable {
-    client_.call(std::move(request), [this, on, era = era_, alive = std::weak_ptr<int>(alive_)](
-                                         Result<api::Response> result) {
+  const auto send = [this, on](api::Request asked) {
+    client_.call(std::move(asked), [this, on, era = era_, alive = std::weak_ptr<int>(alive_)](
+                                       Result<api::Response> result) {
       if (!alive.expired() && era == era_) (this->*on)(result);
     });
   };
-  if (wait <= Duration::zero()) return send();
-  throttled_ = loop_.after(lane_, wait, std::move(send));
+  if (wait <= Duration::zero()) return send(std::move(request));
+  throttled_ = loop_.after(
+      lane_, wait, [send, request = std::move(request)]() mutable { send(std::move(request)); });
 }
 
 void ControllerHost::on_answer(const Result<api::Response>& result) {

@@ -297,24 +297,6 @@ void encode_fields(const Type& type, const void* value, json::object& out) {
       for (const auto& member : extra->get_object()) out.emplace(member.key(), member.value());
 }
 
-bool equal_maps(const Type& type, const void* a, const void* b) {
-  if (type.size(a) != type.size(b)) return false;
-  using Entries = std::vector<std::pair<const std::string*, const void*>>;
-  const auto collect = [&](const void* map) {
-    Entries entries;
-    type.each(map, &entries, [](void* c, const std::string& key, const void* v) {
-      static_cast<Entries*>(c)->emplace_back(&key, v);
-    });
-    return entries;
-  };
-  const Entries left = collect(a), right = collect(b);
-  for (std::size_t i = 0; i < left.size(); ++i)
-    if (*left[i].first != *right[i].first ||
-        !equal(type.element(), left[i].second, right[i].second))
-      return false;
-  return true;
-}
-
 bool equal_scalars(const Type& type, const void* a, const void* b) {
   switch (type.shape) {
     case Shape::boolean:
@@ -465,7 +447,7 @@ bool equal(const Type& type, const void* a, const void* b) {
       return true;
     }
     case Shape::map:
-      return equal_maps(type, a, b);
+      return type.equal(a, b, &equal);
     case Shape::pointer: {
       if (type.same != nullptr && type.same(a, b)) return true;
       const void *left = type.get(a), *right = type.get(b);

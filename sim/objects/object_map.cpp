@@ -1,7 +1,7 @@
 #include "objects/object_map.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <cstring>
 
 namespace ddptwin {
 namespace {
@@ -11,10 +11,32 @@ constexpr std::size_t settle_min = 1024;  // fewer that went are not worth a swe
 
 const ObjectPtr nothing{};
 
+std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+  return hash ^ (hash >> 32);
+}
+
+// Eight bytes at a time; the last ones overlap those before. Names are short and there are many.
+std::uint64_t mix(std::uint64_t hash, std::string_view text) {
+  const char* at = text.data();
+  std::size_t left = text.size();
+  std::uint64_t word = 0;
+  hash = mix(hash, left);
+  if (left >= 8) {
+    for (; left > 8; at += 8, left -= 8) {
+      std::memcpy(&word, at, 8);
+      hash = mix(hash, word);
+    }
+    std::memcpy(&word, at + left - 8, 8);
+    return mix(hash, word);
+  }
+  for (; left > 0; --left) word = word << 8 | static_cast<unsigned char>(*at++);
+  return mix(hash, word);
+}
+
+// Its order cannot be seen: who walks a map goes by the keys.
 std::uint32_t hash_of(std::string_view namespace_, std::string_view name) {
-  const std::size_t hash = std::hash<std::string_view>()(namespace_) * 0x9e3779b97f4a7c15ULL ^
-                           std::hash<std::string_view>()(name);
-  return static_cast<std::uint32_t>(hash ^ (hash >> 32));
+  return static_cast<std::uint32_t>(mix(mix(0, namespace_), name));
 }
 
 struct Parts {
@@ -132,6 +154,12 @@ const ObjectPtr& ObjectMap::find(std::string_view namespace_, std::string_view n
   if (size_ == 0) return nothing;
   const Cell& cell = cells_[locate(hash_of(namespace_, name), namespace_, name)];
   return cell.slot != empty_cell ? slot(cell.slot) : nothing;
+}
+
+ObjectPtr* ObjectMap::place(std::string_view namespace_, std::string_view name) {
+  if (size_ == 0) return nullptr;
+  const Cell& cell = cells_[locate(hash_of(namespace_, name), namespace_, name)];
+  return cell.slot != empty_cell ? &slot(cell.slot) : nullptr;
 }
 
 const ObjectPtr& ObjectMap::find(std::string_view key) const {

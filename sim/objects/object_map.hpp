@@ -49,6 +49,9 @@ class ObjectMap {
   ObjectPtr take(std::string_view namespace_, std::string_view name);
   void clear();
 
+  // Where the object of that name is kept, for one of the same name; it stays there until it is
+  // taken. Null where there is none.
+  ObjectPtr* place(std::string_view namespace_, std::string_view name);
   // Null where there is none.
   const ObjectPtr& find(std::string_view namespace_, std::string_view name) const;
   const ObjectPtr& find(std::string_view key) const;

@@ -3,6 +3,7 @@
 // tables (codec.hpp, patch.hpp), so that a new kind is one struct and one table.
 #pragma once
 
+#include <algorithm>
 #include <boost/json/fwd.hpp>
 #include <cstdint>
 #include <functional>
@@ -150,6 +151,9 @@ struct Type {
   void (*each)(const void*, void* context,
                void (*visit)(void* context, const std::string& key, const void* value)) = nullptr;
   void* (*insert)(void*, std::string_view key) = nullptr;
+  // Whether keys and values are equal; `element_equal` judges two values.
+  bool (*equal)(const void*, const void*,
+                bool (*element_equal)(const Type&, const void*, const void*)) = nullptr;
 
   // pointer, verbatim
   const void* (*get)(const void*) = nullptr;         // null when absent
@@ -278,6 +282,14 @@ Type map() {
   };
   t.insert = [](void* p, std::string_view key) -> void* {
     return &static_cast<T*>(p)->try_emplace(std::string(key)).first->second;
+  };
+  t.equal = [](const void* p, const void* q,
+               bool (*element_equal)(const Type&, const void*, const void*)) {
+    const T &a = *static_cast<const T*>(p), &b = *static_cast<const T*>(q);
+    const Type& element = type_of<typename T::mapped_type>();
+    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [&](auto& x, auto& y) {
+             return x.first == y.first && element_equal(element, &x.second, &y.second);
+           });
   };
   return t;
 }

@@ -11,14 +11,38 @@
 namespace ddptwin {
 namespace {
 
-bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-bool is_alphanumeric(char c) { return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z'); }
+// What a character may be part of; each write of the API judges a hundred of them.
+enum CharClass : std::uint8_t {
+  lower_or_digit = 1,
+  alphanumeric = 2,
+  label_char = 4,  // lower_or_digit or '-'
+  name_char = 8,   // alphanumeric, '-', '_' or '.'
+};
+constexpr std::array<std::uint8_t, 256> char_classes = [] {
+  std::array<std::uint8_t, 256> table{};
+  const auto add = [&](char first, char last, int classes) {
+    for (int c = first; c <= last; ++c)
+      table[static_cast<std::size_t>(c)] = static_cast<std::uint8_t>(classes);
+  };
+  add('a', 'z', lower_or_digit | alphanumeric | label_char | name_char);
+  add('0', '9', lower_or_digit | alphanumeric | label_char | name_char);
+  add('A', 'Z', alphanumeric | name_char);
+  add('-', '-', label_char | name_char);
+  add('_', '_', name_char);
+  add('.', '.', name_char);
+  return table;
+}();
+bool is(char c, CharClass wanted) {
+  return (char_classes[static_cast<unsigned char>(c)] & wanted) != 0;
+}
+bool are(std::string_view text, CharClass wanted) {
+  return std::all_of(text.begin(), text.end(), [wanted](char c) { return is(c, wanted); });
+}
 
 // [a-z0-9]([-a-z0-9]*[a-z0-9])?
 bool is_dns_label(std::string_view text) {
-  return !text.empty() && is_lower_or_digit(text.front()) && is_lower_or_digit(text.back()) &&
-         std::all_of(text.begin(), text.end(),
-                     [](char c) { return is_lower_or_digit(c) || c == '-'; });
+  return !text.empty() && is(text.front(), lower_or_digit) && is(text.back(), lower_or_digit) &&
+         are(text, label_char);
 }
 
 bool is_dns_subdomain(std::string_view text) {
@@ -32,9 +56,8 @@ bool is_dns_subdomain(std::string_view text) {
 
 // ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]
 bool is_name_part(std::string_view text) {
-  return !text.empty() && is_alphanumeric(text.front()) && is_alphanumeric(text.back()) &&
-         std::all_of(text.begin(), text.end(),
-                     [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
+  return !text.empty() && is(text.front(), alphanumeric) && is(text.back(), alphanumeric) &&
+         are(text, name_char);
 }
 
 // Names are said to be too long in characters, labels in bytes.

@@ -22,7 +22,7 @@ api::Request create_request(const Manifest& manifest) {
   request.verb = api::Verb::create;
   request.target = {&manifest.object->kind(), manifest.object->metadata.namespace_, "", ""};
   request.body = RawJson(*manifest.value);
-  request.field_validation = "Strict";
+  request.write.edit().field_validation = "Strict";
   return request;
 }
 

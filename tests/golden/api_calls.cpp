@@ -105,7 +105,7 @@ Json ApiCalls::one(const json::object& call) {
   said.body = body_of_call(call);
   const auto request = api::request_of(world_.kinds(), said);
   if (!request) return refusal(request.error());
-  if (request->list.watch) return watched(call, *request);
+  if (request->list->watch) return watched(call, *request);
   return answer(call, *request, world_.call(*request, actor_));
 }
 
@@ -142,15 +142,16 @@ Json ApiCalls::watched(const json::object& call, const api::Request& request) {
   json::array events;
   std::optional<Error> error;
   const auto client = world_.client(actor_);
-  const auto watch = client->watch(request.target, request.list, [&](const api::WatchEvent& event) {
-    if (event.type == api::WatchEventType::error) {
-      error = event.error;
-    } else if (is_shown(event)) {
-      Json object = shown(*event.object);
-      events.push_back(
-          json::object{{"type", api::to_string(event.type)}, {"object", std::move(object)}});
-    }
-  });
+  const auto watch =
+      client->watch(request.target, *request.list, [&](const api::WatchEvent& event) {
+        if (event.type == api::WatchEventType::error) {
+          error = event.error;
+        } else if (is_shown(event)) {
+          Json object = shown(*event.object);
+          events.push_back(
+              json::object{{"type", api::to_string(event.type)}, {"object", std::move(object)}});
+        }
+      });
   loop_.drain();
   // Options are refused before the stream begins, a version that is too old in it.
   if (error && error->reason != Reason::expired) return refusal(*error);

@@ -248,7 +248,7 @@ Result<Json> Director::apply(const Json& argument) {
                                       ? text(metadata.get_object(), "namespace", case_namespace)
                                       : std::string(case_namespace);
     }
-    request.field_validation = "Strict";
+    request.write.edit().field_validation = "Strict";
     request.body = RawJson(std::move(document));
     answers.push_back(answer_of(symbols_, world_->call(std::move(request), actor), false));
   }
@@ -263,7 +263,7 @@ Result<Json> Director::patch(const json::object& argument) {
                     symbols_.actual(text(argument, "name")), text(argument, "subresource")};
   request.patch_type = patch_type(text(argument, "type"));
   request.body = RawJson(symbols_.actual(argument.at("body")));
-  request.field_manager = text(argument, "manager");
+  request.write.edit().field_manager = text(argument, "manager");
   if (const Json* force = argument.if_contains("force"))
     request.force = force->is_bool() && force->get_bool();
   return answer_of(symbols_, world_->call(std::move(request), actor), false);
@@ -276,11 +276,11 @@ Result<Json> Director::remove(const json::object& argument) {
   request.target = {
       kind, kind->namespaced ? case_namespace : "", symbols_.actual(text(argument, "name")), {}};
   const std::string policy = text(argument, "propagation");
-  if (policy == "Foreground") request.remove.propagation = api::Propagation::foreground;
-  if (policy == "Background") request.remove.propagation = api::Propagation::background;
-  if (policy == "Orphan") request.remove.propagation = api::Propagation::orphan;
+  if (policy == "Foreground") request.remove.edit().propagation = api::Propagation::foreground;
+  if (policy == "Background") request.remove.edit().propagation = api::Propagation::background;
+  if (policy == "Orphan") request.remove.edit().propagation = api::Propagation::orphan;
   if (const Json* grace = argument.if_contains("grace"))
-    request.remove.grace_period_seconds = grace->as_int64();
+    request.remove.edit().grace_period_seconds = grace->as_int64();
   return answer_of(symbols_, world_->call(std::move(request), actor), false);
 }
 

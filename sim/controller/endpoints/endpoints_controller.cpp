@@ -113,7 +113,7 @@ Plan EndpointsController::plan(const Key& key, const Observed& seen, Time) const
                               : std::make_shared<Endpoints>();
   wanted->metadata.namespace_ = parts.namespace_;
   wanted->metadata.name = parts.name;
-  wanted->metadata.labels = labels;
+  if (*wanted->metadata.labels != labels) wanted->metadata.labels = labels;
   wanted->subsets = subsets;
   if (current)
     return {.about = wanted,

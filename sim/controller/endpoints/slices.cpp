@@ -67,6 +67,14 @@ std::vector<Draft> drafts_of(const SliceGroup& group, std::vector<SlicePtr>& exi
   return drafts;
 }
 
+// Whether the old slice is what `written` would make of it.
+bool is_as_wanted(const Draft& draft, const SliceShape& shape) {
+  const EndpointSlice& old = *draft.old;
+  return *old.metadata.labels == shape.labels && *old.metadata.annotations == shape.annotations &&
+         old.addressType == draft.address_type && equal(old.endpoints, draft.endpoints) &&
+         equal(old.ports, draft.ports);
+}
+
 std::shared_ptr<EndpointSlice> written(const Draft& draft, const SliceShape& shape) {
   const auto slice = draft.old ? std::static_pointer_cast<EndpointSlice>(draft.old->clone())
                                : std::make_shared<EndpointSlice>();
@@ -75,8 +83,10 @@ std::shared_ptr<EndpointSlice> written(const Draft& draft, const SliceShape& sha
     slice->metadata.namespace_ = shape.namespace_;
     slice->metadata.ownerReferences = std::vector{shape.owner};
   }
-  slice->metadata.labels = shape.labels;
-  slice->metadata.annotations = shape.annotations;
+  // What stays stays shared.
+  if (*slice->metadata.labels != shape.labels) slice->metadata.labels = shape.labels;
+  if (*slice->metadata.annotations != shape.annotations)
+    slice->metadata.annotations = shape.annotations;
   slice->addressType = draft.address_type;
   slice->endpoints = draft.endpoints;
   slice->ports = draft.ports;
@@ -111,13 +121,13 @@ std::vector<Step> reconcile_slices(const SliceShape& shape, const std::vector<Sl
 
   std::vector<Step> steps;
   for (const Draft& draft : drafts) {
-    auto slice = written(draft, shape);
     if (!draft.old)
       steps.push_back({.rule = &rules::create_slice,
-                       .request = api::create(std::move(slice)),
+                       .request = api::create(written(draft, shape)),
                        .expected = {{.key = expectation_key, .adds = 1}}});
-    else if (!equal(*draft.old, *slice))
-      steps.push_back({.rule = &rules::update_slice, .request = api::update(std::move(slice))});
+    else if (!is_as_wanted(draft, shape))
+      steps.push_back(
+          {.rule = &rules::update_slice, .request = api::update(written(draft, shape))});
   }
   for (const SlicePtr& slice : unused)
     steps.push_back({.rule = &rules::delete_slice,

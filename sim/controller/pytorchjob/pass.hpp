@@ -89,16 +89,17 @@ bool is_of_type(const ObjectMeta& metadata, std::string_view type);
 template <class T>
 std::vector<std::vector<std::shared_ptr<const T>>> by_index(
     const std::vector<std::shared_ptr<const T>>& objects, std::string_view type, int replicas) {
-  int size = 0;
-  for (const auto& object : objects)
-    if (is_of_type(object->metadata, type))
-      size = std::max(size, replica_index(object->metadata).value_or(0));
+  const std::string value = lower(type);
   std::vector<std::vector<std::shared_ptr<const T>>> slices(
-      static_cast<std::size_t>(std::max(size + 1, replicas)));
+      static_cast<std::size_t>(std::max(1, replicas)));
   for (const auto& object : objects) {
+    const std::string* label = object->metadata.label(label::replica_type);
+    if (label == nullptr || *label != value) continue;
     const auto index = replica_index(object->metadata);
-    if (index && is_of_type(object->metadata, type))
-      slices[static_cast<std::size_t>(*index)].push_back(object);
+    if (!index) continue;
+    const auto place = static_cast<std::size_t>(*index);
+    if (place >= slices.size()) slices.resize(place + 1);
+    slices[place].push_back(object);
   }
   return slices;
 }

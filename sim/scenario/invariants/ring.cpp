@@ -15,8 +15,9 @@ constexpr std::size_t headline_length_max = 220;
 void Ring::add(const Record& record) {
   last_ = record.id;
   const std::size_t place = record.id % size_limit;
-  if (records_.size() <= place) records_.resize(place + 1);
-  Record& kept = records_[place];
+  auto& block = blocks_[place / block_size];
+  if (block == nullptr) block = std::make_unique<Record[]>(block_size);
+  Record& kept = block[place % block_size];
   kept.id = record.id;
   kept.cause = record.cause;
   kept.time = record.time;
@@ -29,16 +30,22 @@ void Ring::add(const Record& record) {
   kept.text = record.text;
 }
 
+const Record* Ring::find(std::uint64_t id) const {
+  const std::size_t place = id % size_limit;
+  const auto& block = blocks_[place / block_size];
+  return block != nullptr && block[place % block_size].id == id ? &block[place % block_size]
+                                                                : nullptr;
+}
+
 std::vector<std::string> Ring::chain(std::uint64_t id) const {
   std::vector<std::string> lines;
   while (id != 0 && lines.size() < chain_length_max) {
-    const std::size_t place = id % size_limit;
-    if (place >= records_.size() || records_[place].id != id) break;
-    const Record& record = records_[place];
-    std::string line = std::to_string(id) + " " + describe(record);
+    const Record* record = find(id);
+    if (record == nullptr) break;
+    std::string line = std::to_string(id) + " " + describe(*record);
     if (line.size() > headline_length_max) line = line.substr(0, headline_length_max) + "...";
     lines.push_back(std::move(line));
-    id = record.cause;
+    id = record->cause;
   }
   std::reverse(lines.begin(), lines.end());
   return lines;

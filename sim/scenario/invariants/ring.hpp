@@ -1,6 +1,7 @@
 // The last records of a run, so that a violation can tell what led to it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -20,7 +21,11 @@ class Ring {
 
  private:
   static constexpr std::size_t size_limit = 1024;
-  std::vector<Record> records_{};  // record id is at id % size_limit
+  static constexpr std::size_t block_size = 32;
+  const Record* find(std::uint64_t id) const;
+
+  // Record id is at id % size_limit; blocks are made when they are reached.
+  std::array<std::unique_ptr<Record[]>, size_limit / block_size> blocks_{};
   std::uint64_t last_ = 0;
 };
 
