@@ -26,12 +26,16 @@ bool LabelIndex::project(std::string_view namespace_, const StringMap& labels,
                          std::string& text) const {
   text.reserve(text_typical);
   text = namespace_;
+  // Both are in order: one walk through the labels.
+  auto at = labels.begin();
   for (const std::string& key : keys_) {
-    const auto found = labels.find(key);
-    if (found == labels.end()) return false;
+    int order = -1;
+    for (; at != labels.end() && (order = at->first.compare(key)) < 0; ++at) continue;
+    if (order != 0) return false;
     // No name or label value contains it.
     text += '\n';
-    text += found->second;
+    text += at->second;
+    ++at;
   }
   return true;
 }

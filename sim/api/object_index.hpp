@@ -17,10 +17,12 @@ class LabelIndex {
  public:
   using Labels = const StringMap& (*)(const Object&);
 
-  // `labels` says which of the object's maps is meant; its labels, unless something else is given.
+  // `keys` are in order. `labels` says which of the object's maps is meant; its labels, unless
+  // something else is given.
   explicit LabelIndex(std::vector<std::string> keys, Labels labels = &labels_of);
 
   void put(const ObjectPtr& place);
+  void put(ObjectPtr&&) = delete;  // a place stays
   // Before the place is given up.
   void drop(const Object& object);
   // Those that carry these values for the index's keys, by name.
@@ -42,6 +44,7 @@ class LabelIndex {
 class SelectorIndex {
  public:
   void put(const ObjectPtr& place);
+  void put(ObjectPtr&&) = delete;
   void drop(const Object& object);
   // Whether they may have different selectors.
   bool tells_apart(const Object& before, const Object& after) const;

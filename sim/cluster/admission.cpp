@@ -21,8 +21,8 @@ constexpr std::string_view not_ready = "node.kubernetes.io/not-ready";
 constexpr std::string_view unreachable = "node.kubernetes.io/unreachable";
 constexpr std::int64_t toleration_seconds = 300;
 
-bool creates(const AdmissionRequest& request, const KindInfo& kind) {
-  return request.verb == api::Verb::create && &request.kind == &kind && request.subresource.empty();
+bool creates(const AdmissionRequest& request) {
+  return request.verb == api::Verb::create && request.subresource.empty();
 }
 
 bool tolerates_no_execute(const std::vector<Toleration>& tolerations, std::string_view key) {
@@ -33,7 +33,7 @@ bool tolerates_no_execute(const std::vector<Toleration>& tolerations, std::strin
 
 // DefaultTolerationSeconds: a pod survives five minutes of a lost node.
 Result<Warnings> add_tolerations(const AdmissionRequest& request) {
-  if (!creates(request, Pod::info())) return Warnings();
+  if (!creates(request)) return Warnings();
   PodSpec& spec = static_cast<Pod&>(*request.object).spec.edit();
   for (const std::string_view key : {not_ready, unreachable})
     if (!tolerates_no_execute(spec.tolerations, key))
@@ -78,7 +78,7 @@ std::string default_priority_class(const Store& store) {
 
 // Priority admission: a class's name becomes a number.
 Result<Warnings> set_priority(const Store& store, const AdmissionRequest& request) {
-  if (!creates(request, Pod::info())) return Warnings();
+  if (!creates(request)) return Warnings();
   auto& pod = static_cast<Pod&>(*request.object);
   PodSpec& spec = pod.spec.edit();
   if (spec.priorityClassName.empty()) spec.priorityClassName = default_priority_class(store);
@@ -104,7 +104,7 @@ Result<Warnings> set_priority(const Store& store, const AdmissionRequest& reques
 
 // TaintNodesByCondition: nothing is placed on a node before it says that it is ready.
 Result<Warnings> taint_new_node(const AdmissionRequest& request) {
-  if (!creates(request, Node::info())) return Warnings();
+  if (!creates(request)) return Warnings();
   auto& taints = static_cast<Node&>(*request.object).spec.taints;
   const bool there = std::any_of(taints.begin(), taints.end(), [](const Taint& taint) {
     return taint.key == not_ready && taint.effect == "NoSchedule";
@@ -114,7 +114,7 @@ Result<Warnings> taint_new_node(const AdmissionRequest& request) {
 }
 
 Result<Warnings> label_placed_pod(const Store& store, const AdmissionRequest& request) {
-  if (!creates(request, Pod::info())) return Warnings();
+  if (!creates(request)) return Warnings();
   auto& pod = static_cast<Pod&>(*request.object);
   if (!pod.spec->nodeName.empty()) copy_topology_labels(store, pod);
   return Warnings();
@@ -161,9 +161,7 @@ void allocate_node_ports(const Store& store, ServiceSpec& spec) {
 
 // The service registry's allocators.
 Result<Warnings> allocate_service(const Store& store, const AdmissionRequest& request) {
-  if (request.object == nullptr || &request.kind != &Service::info() ||
-      !request.subresource.empty())
-    return Warnings();
+  if (request.object == nullptr || !request.subresource.empty()) return Warnings();
   Cow<ServiceSpec>& spec = static_cast<Service&>(*request.object).spec;
   if (spec->type_ == "ExternalName") return Warnings();
   if (spec->clusterIP.empty()) TRY_VOID(allocate_address(store, spec.edit()));
@@ -185,17 +183,14 @@ void copy_topology_labels(const Store& store, Pod& pod) {
 }
 
 void add_default_admission(Store& store) {
-  store.add_admission(AdmissionPhase::mutating, &add_tolerations);
-  store.add_admission(AdmissionPhase::mutating, [&store](const AdmissionRequest& request) {
-    return set_priority(store, request);
-  });
-  store.add_admission(AdmissionPhase::mutating, [&store](const AdmissionRequest& request) {
-    return label_placed_pod(store, request);
-  });
-  store.add_admission(AdmissionPhase::mutating, &taint_new_node);
-  store.add_admission(AdmissionPhase::mutating, [&store](const AdmissionRequest& request) {
-    return allocate_service(store, request);
-  });
+  const auto add = [&store](const KindInfo& kind, AdmissionHook hook) {
+    store.add_admission(AdmissionPhase::mutating, std::move(hook), &kind);
+  };
+  add(Pod::info(), &add_tolerations);
+  add(Pod::info(), [&store](const auto& request) { return set_priority(store, request); });
+  add(Pod::info(), [&store](const auto& request) { return label_placed_pod(store, request); });
+  add(Node::info(), &taint_new_node);
+  add(Service::info(), [&store](const auto& request) { return allocate_service(store, request); });
 }
 
 }  // namespace ddptwin

@@ -23,7 +23,9 @@ constexpr std::size_t generated_base = 58;  // of at most 63 characters
 std::string table_name(const KindInfo& kind) { return kind.group + "/" + kind.kind; }
 
 std::string storage_key(std::string_view namespace_, std::string_view name) {
-  return namespace_.empty() ? std::string(name) : fmt::format("{}/{}", namespace_, name);
+  std::string key(namespace_);
+  if (!key.empty()) key += '/';
+  return key += name;
 }
 
 void write_hex(char* to, int digits, std::uint64_t value) {
@@ -46,8 +48,8 @@ Store::Store(Loop& loop, Random random, Trace& trace, KindRegistry& kinds, Optio
 
 Store::~Store() = default;
 
-void Store::add_admission(AdmissionPhase phase, AdmissionHook hook) {
-  (phase == AdmissionPhase::mutating ? mutating_ : validating_).push_back(std::move(hook));
+void Store::add_admission(AdmissionPhase phase, AdmissionHook hook, const KindInfo* kind) {
+  (phase == AdmissionPhase::mutating ? mutating_ : validating_).push_back({std::move(hook), kind});
 }
 
 Store::Table& Store::table(const KindInfo& kind) const {
@@ -150,7 +152,8 @@ void Store::fill_new(Object& object) {
 }
 
 Status Store::admit(AdmissionPhase phase, Context& context, const AdmissionRequest& request) {
-  for (const AdmissionHook& hook : phase == AdmissionPhase::mutating ? mutating_ : validating_) {
+  for (const auto& [hook, kind] : phase == AdmissionPhase::mutating ? mutating_ : validating_) {
+    if (kind != nullptr && kind != &request.kind) continue;
     TRY(auto warnings, hook(request));
     std::move(warnings.begin(), warnings.end(), std::back_inserter(context.warnings));
   }

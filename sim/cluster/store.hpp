@@ -40,8 +40,8 @@ class Store {
   std::unique_ptr<api::Watch> watch(const api::Target& target, const api::ListOptions& options,
                                     api::WatchSink sink);
 
-  // Hooks run in the order of their adding.
-  void add_admission(AdmissionPhase phase, AdmissionHook hook);
+  // Hooks run in the order of their adding; one with a kind hears of that kind only.
+  void add_admission(AdmissionPhase phase, AdmissionHook hook, const KindInfo* kind = nullptr);
   // Another definition of a custom kind than its row has, as another version of its operator brings
   // along. Worlds may share it.
   void set_schema(const KindInfo& kind, std::shared_ptr<const Schema> schema);
@@ -183,8 +183,12 @@ class Store {
   // By group and kind. The second is looked up only, never walked: its order cannot be seen.
   mutable std::map<std::string, std::unique_ptr<Table>> tables_{};
   mutable std::unordered_map<const KindInfo*, Table*> table_of_{};
-  std::vector<AdmissionHook> mutating_{};
-  std::vector<AdmissionHook> validating_{};
+  struct Admission {
+    AdmissionHook hook;
+    const KindInfo* kind;  // null: of every kind
+  };
+  std::vector<Admission> mutating_{};
+  std::vector<Admission> validating_{};
 };
 
 // The selectors of a request, parsed and checked against what the kind knows.

@@ -62,12 +62,6 @@ std::optional<ErrorCause> replicas_error(const Json& object, const std::string& 
   return std::nullopt;
 }
 
-Json without(const Json& value, std::string_view member) {
-  json::object out = value.get_object();
-  out.erase(member);
-  return out;
-}
-
 // The part of an object that a write touches: its status, or all but that.
 ErrorList definition_errors(const KindInfo& kind, const Schema& schema, const Json& body,
                             const Json* old, bool status) {
@@ -79,7 +73,13 @@ ErrorList definition_errors(const KindInfo& kind, const Schema& schema, const Js
     if (part != schema.properties.end() && value != nullptr)
       out = validate_schema(part->second, *value, before, "status");
   } else {
-    out = validate_schema(schema, without(body, "status"), old);
+    if (body.get_object().contains("status")) {
+      json::object rest = body.get_object();
+      rest.erase("status");
+      out = validate_schema(schema, Json(std::move(rest)), old);
+    } else {
+      out = validate_schema(schema, body, old);
+    }
     if (kind.scale)
       if (auto error = replicas_error(body, kind.scale->spec_replicas))
         out.push_back(std::move(*error));

@@ -1,6 +1,7 @@
 #include "controller/work_queue.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/result.hpp"
 
@@ -26,12 +27,13 @@ WorkQueue::WorkQueue(Loop& loop, RateLimits limits, std::function<void()> ready)
       ready_(std::move(ready)) {}
 
 void WorkQueue::add(const Key& key) {
-  if (!dirty_.insert(key).second) return;
-  if (!in_hand_.contains(key)) push(key);
+  const auto entry = entries_.try_emplace(key).first;
+  if (std::exchange(entry->second.dirty, true)) return;
+  if (!entry->second.in_hand) push(entry);
 }
 
-void WorkQueue::push(const Key& key) {
-  queue_.push_back(key);
+void WorkQueue::push(Entries::iterator entry) {
+  queue_.push_back(entry);
   if (queue_.size() == 1) ready_();
 }
 
@@ -66,23 +68,25 @@ int WorkQueue::failures(const Key& key) const {
 
 std::optional<Key> WorkQueue::take() {
   if (queue_.empty()) return std::nullopt;
-  Key key = std::move(queue_.front());
+  const auto entry = queue_.front();
   queue_.pop_front();
-  dirty_.erase(key);
-  in_hand_.insert(key);
-  return key;
+  entry->second = {.dirty = false, .in_hand = true};
+  return entry->first;
 }
 
 void WorkQueue::done(const Key& key) {
-  DDPTWIN_ASSERT(in_hand_.contains(key));
-  in_hand_.erase(key);
-  if (dirty_.contains(key)) push(key);
+  const auto entry = entries_.find(key);
+  DDPTWIN_ASSERT(entry != entries_.end() && entry->second.in_hand);
+  entry->second.in_hand = false;
+  if (entry->second.dirty)
+    push(entry);
+  else
+    entries_.erase(entry);
 }
 
 void WorkQueue::clear() {
   queue_.clear();
-  dirty_.clear();
-  in_hand_.clear();
+  entries_.clear();
   waiting_.clear();
   failures_.clear();
   bucket_ = TokenBucket(limits_.per_second, limits_.burst);

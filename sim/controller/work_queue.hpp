@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "core/loop.hpp"
@@ -65,16 +64,22 @@ class WorkQueue {
     Timer timer;
   };
 
-  void push(const Key& key);
+  // Of a key that is queued or in hand.
+  struct Entry {
+    bool dirty = false;  // to be planned: queued, or added again while in hand
+    bool in_hand = false;
+  };
+  using Entries = std::map<Key, Entry>;
+
+  void push(Entries::iterator entry);
 
   Loop& loop_;
   Lane lane_;
   RateLimits limits_;
   TokenBucket bucket_;
   std::function<void()> ready_;
-  std::deque<Key> queue_;
-  std::set<Key> dirty_;  // to be planned: queued, or added again while in hand
-  std::set<Key> in_hand_;
+  Entries entries_;
+  std::deque<Entries::iterator> queue_;
   std::map<Key, Waiting> waiting_;
   std::map<Key, int> failures_;
 };

@@ -42,6 +42,10 @@ class UniqueFunction<R(Args...)> {
     }
     return *this;
   }
+  UniqueFunction& operator=(std::nullptr_t) noexcept {
+    reset();
+    return *this;
+  }
   ~UniqueFunction() { reset(); }
 
   explicit operator bool() const { return ops_ != nullptr; }

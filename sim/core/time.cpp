@@ -40,6 +40,11 @@ std::optional<int> fixed_int(std::string_view text, std::size_t at, std::size_t 
   return value;
 }
 
+// Right-aligned, with zeros before it, as many digits as fit.
+void write_digits(char* to, int digits, unsigned value) {
+  for (; digits-- > 0; value /= 10) to[digits] = static_cast<char>('0' + value % 10);
+}
+
 struct Unit {
   std::string_view name;
   double nanoseconds;
@@ -51,9 +56,15 @@ constexpr std::array units{Unit{"ns", 1},  Unit{"us", 1e3}, Unit{"µs", 1e3},  U
 
 std::string format_rfc3339(Time time) {
   const Civil c = civil(time.floor_seconds());
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(c.date.year()),
-                     static_cast<unsigned>(c.date.month()), static_cast<unsigned>(c.date.day()),
-                     c.clock.hours().count(), c.clock.minutes().count(), c.clock.seconds().count());
+  // A Time holds the years 1677 to 2262.
+  std::string text = "0000-00-00T00:00:00Z";
+  write_digits(&text[0], 4, static_cast<unsigned>(static_cast<int>(c.date.year())));
+  write_digits(&text[5], 2, static_cast<unsigned>(c.date.month()));
+  write_digits(&text[8], 2, static_cast<unsigned>(c.date.day()));
+  write_digits(&text[11], 2, static_cast<unsigned>(c.clock.hours().count()));
+  write_digits(&text[14], 2, static_cast<unsigned>(c.clock.minutes().count()));
+  write_digits(&text[17], 2, static_cast<unsigned>(c.clock.seconds().count()));
+  return text;
 }
 
 std::string format_rfc3339_micro(Time time) {

@@ -23,7 +23,7 @@ VirtualLoop::~VirtualLoop() {
   }
 }
 
-std::uint32_t VirtualLoop::take_slot(Lane lane, Callback callback) {
+std::uint32_t VirtualLoop::take_slot(Lane lane, Callback&& callback) {
   if (free_ == none) {
     DDPTWIN_ASSERT(slots_ < (1U << slot_bits));
     blocks_.push_back(std::make_unique<Slot[]>(slots_a_block));

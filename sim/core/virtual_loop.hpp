@@ -70,7 +70,7 @@ class VirtualLoop final : public Loop {
   Slot& slot(std::uint32_t index) const {
     return blocks_[index / slots_a_block][index % slots_a_block];
   }
-  std::uint32_t take_slot(Lane lane, Callback callback);
+  std::uint32_t take_slot(Lane lane, Callback&& callback);
   void free_slot(std::uint32_t index);
   Slot* waiting(std::uint64_t timer) const;
   void append(Queue& queue, std::uint32_t index);

@@ -55,7 +55,13 @@ const Type& GenericObject::type() {
 }
 
 std::string key_of(const ObjectMeta& metadata) {
-  return metadata.namespace_.empty() ? metadata.name : metadata.namespace_ + "/" + metadata.name;
+  if (metadata.namespace_.empty()) return metadata.name;
+  std::string key;
+  key.reserve(metadata.namespace_.size() + 1 + metadata.name.size());
+  key += metadata.namespace_;
+  key += '/';
+  key += metadata.name;
+  return key;
 }
 
 }  // namespace ddptwin

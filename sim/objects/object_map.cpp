@@ -30,6 +30,12 @@ std::uint64_t mix(std::uint64_t hash, std::string_view text) {
     std::memcpy(&word, at + left - 8, 8);
     return mix(hash, word);
   }
+  if (left >= 4) {
+    std::uint32_t first = 0, last = 0;
+    std::memcpy(&first, at, 4);
+    std::memcpy(&last, at + left - 4, 4);
+    return mix(hash, static_cast<std::uint64_t>(first) << 32 | last);
+  }
   for (; left > 0; --left) word = word << 8 | static_cast<unsigned char>(*at++);
   return mix(hash, word);
 }

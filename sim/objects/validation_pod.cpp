@@ -14,7 +14,16 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
-std::string at(const std::string& path, std::size_t i) { return fmt::format("{}[{}]", path, i); }
+std::string at(const std::string& path, std::string_view key) {
+  std::string text;
+  text.reserve(path.size() + key.size() + 2);
+  text += path;
+  text += '[';
+  text += key;
+  text += ']';
+  return text;
+}
+std::string at(const std::string& path, std::size_t i) { return at(path, std::to_string(i)); }
 
 void must_be_one_of(ErrorList& out, const std::string& path, const std::string& value,
                     const Names& supported) {
@@ -191,7 +200,7 @@ bool is_extended(std::string_view name) {
 
 void check_amounts(ErrorList& out, const ResourceList& list, const std::string& path) {
   for (const auto& [name, amount] : list) {
-    const std::string here = fmt::format("{}[{}]", path, name);
+    const std::string here = at(path, name);
     if (!is_standard(name) && name.find('/') == std::string::npos) {
       out.push_back(
           invalid(here, quoted(name), "must be a standard resource type or fully qualified"));

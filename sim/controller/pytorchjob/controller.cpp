@@ -23,7 +23,11 @@ Key owner_key(const Object& object) {
   if (owner == nullptr || owner->kind != "PyTorchJob" ||
       !owner->apiVersion.starts_with("kubeflow.org/"))
     return {};
-  return object.metadata.namespace_ + "/" + owner->name;
+  Key key;
+  key.reserve(object.metadata.namespace_.size() + 1 + owner->name.size());
+  key += object.metadata.namespace_;
+  key += '/';
+  return key += owner->name;
 }
 
 // It exists in the cache, with the UID that the reference means.
@@ -64,8 +68,13 @@ Reaction dependent_changed(const Change& change, const Cache& cache, Expectation
   if (change.before && change.after) {
     if (change.before->metadata.resourceVersion == change.after->metadata.resourceVersion)
       return reaction;
-    if (is_owner_live(*change.before, cache)) wake(reaction, owner_key(*change.before));
-    if (is_owner_live(*change.after, cache)) wake(reaction, owner_key(*change.after));
+    const auto wake_owner = [&](const Object& one) {
+      if (is_owner_live(one, cache)) wake(reaction, owner_key(one));
+    };
+    // The queue takes a key once.
+    if (!change.before->metadata.ownerReferences.same_as(change.after->metadata.ownerReferences))
+      wake_owner(*change.before);
+    wake_owner(*change.after);
     return reaction;
   }
   const std::string* type = object.metadata.label(label::replica_type);
@@ -122,11 +131,25 @@ Reaction PyTorchJobController::observe(const Change& change, const Cache& cache,
   return dependent_changed(change, cache, expectations);
 }
 
+const PyTorchJobController::Defaulted& PyTorchJobController::defaulted_spec(
+    const Key& key, const PyTorchJob& job) const {
+  Defaulted& known = defaulted_[key];
+  if (known.spec && known.of.same_as(job.spec.shared())) return known;
+  known.of = job.spec.shared();
+  known.spec.reset();
+  if (auto spec = defaulted(*job.spec)) known.spec = Verbatim<PyTorchJobSpec>(std::move(*spec));
+  return known;
+}
+
 Plan PyTorchJobController::plan(const Key& key, const Observed& seen, Time now) const {
   const KeyParts parts = split_key(key);
   View view;
   view.job = seen.cache.find<PyTorchJob>(parts.namespace_, parts.name);
-  if (!view.job) return pytorchjob::plan(view, settings_, now);
+  if (!view.job) {
+    defaulted_.erase(key);
+    return pytorchjob::plan(view, settings_, now);
+  }
+  view.defaulted = defaulted_spec(key, *view.job).spec;
   const StringMap labels{{std::string(label::operator_name), std::string(controller_name)},
                          {std::string(label::job_name), parts.name}};
   for (auto& pod : seen.cache.select<Pod>(parts.namespace_, labels)) {

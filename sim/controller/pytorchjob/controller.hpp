@@ -2,6 +2,8 @@
 // it sees, what it keeps in memory (spec/pytorchjob.md §4.1). plan.hpp decides.
 #pragma once
 
+#include <map>
+
 #include "controller/controller.hpp"
 #include "controller/pytorchjob/pass.hpp"
 
@@ -19,8 +21,19 @@ class PyTorchJobController final : public Controller {
 
   const Settings& settings() const { return settings_; }
 
+  void reset() override { defaulted_.clear(); }
+
  private:
+  // A spec and what it is with its defaults; none where upstream crashes over it.
+  struct Defaulted {
+    Cow<PyTorchJobSpec> of;
+    std::optional<Verbatim<PyTorchJobSpec>> spec;
+  };
+  const Defaulted& defaulted_spec(const Key& key, const PyTorchJob& job) const;
+
   Settings settings_;
+  // By job: what a function of the spec has answered, so that it need not be asked at each plan.
+  mutable std::map<Key, Defaulted> defaulted_{};
 };
 
 }  // namespace ddptwin::controller::pytorchjob

@@ -30,7 +30,13 @@ std::optional<int> replica_index(const ObjectMeta& metadata) {
 
 std::string expectation_key(std::string_view job_key, std::string_view type,
                             std::string_view what) {
-  return std::string(job_key) + "/" + lower(type) + "/" + std::string(what);
+  std::string key;
+  key.reserve(job_key.size() + type.size() + what.size() + 2);
+  key += job_key;
+  key += '/';
+  key += lower(type);
+  key += '/';
+  return key += what;
 }
 
 OwnerReference owner_of(const PyTorchJob& job) {

@@ -33,6 +33,7 @@ struct Settings {
 // All that a plan depends on beside the settings and the time.
 struct View {
   std::shared_ptr<const PyTorchJob> job{};                 // as cached; null: gone
+  std::optional<Verbatim<PyTorchJobSpec>> defaulted{};     // its spec, where that is known already
   std::vector<std::shared_ptr<const Pod>> pods{};          // own ones (§4.2 M2), by name
   std::vector<std::shared_ptr<const Service>> services{};  // labelled ones, by name
   std::shared_ptr<const HorizontalPodAutoscaler> autoscaler{};

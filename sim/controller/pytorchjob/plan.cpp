@@ -123,7 +123,9 @@ Plan plan(const View& seen, const Settings& settings, Time now) {
             .status = seen.job->status.value_or(JobStatus{})};
   pass.plan.about = seen.job;
   if (is_left_alone(pass)) return std::move(pass.plan);
-  if (auto spec = defaulted(*pass.job.spec); spec)
+  if (seen.defaulted)
+    pass.job.spec = *seen.defaulted;
+  else if (auto spec = defaulted(*pass.job.spec); spec)
     pass.job.spec = Verbatim<PyTorchJobSpec>(std::move(*spec));
   else
     pass.panic(spec.error().message);
