@@ -42,7 +42,9 @@ std::uint64_t mix(std::uint64_t hash, std::string_view text) {
 
 // Its order cannot be seen: who walks a map goes by the keys.
 std::uint32_t hash_of(std::string_view namespace_, std::string_view name) {
-  return static_cast<std::uint32_t>(mix(mix(0, namespace_), name));
+  // Names differ in their last letters, the high bytes of a word, which one multiplication leaves
+  // high: another brings them down to the bits that choose the cell.
+  return static_cast<std::uint32_t>(mix(mix(mix(0, namespace_), name), std::uint64_t{0}));
 }
 
 struct Parts {
