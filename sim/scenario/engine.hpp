@@ -46,6 +46,7 @@ class Engine {
   const std::vector<Violation>& violations() const { return invariants_.violations(); }
   // Every invariant that is watched, and whether it is as the scenario wants it.
   std::vector<InvariantWatch::Judged> invariants() const { return invariants_.judged(); }
+  bool awaits_rest() const { return invariants_.awaits_rest(); }
   Time started_at() const { return started_at_; }
   Time ended_at() const { return ended_at_; }
   bool over() const { return stage_ == Stage::over; }
@@ -70,7 +71,8 @@ class Engine {
   void report_violations();
   void set_bound_timer();
   void set_step_timer();
-  void write(RecordKind kind, std::string subject, std::string text);
+  void write(RecordKind kind, std::string subject, std::string text,
+             std::vector<std::pair<std::string_view, std::string>> values = {});
   std::string step_name() const;
 
   // engine_actions.cpp: each calls acted() when it is done.

@@ -104,11 +104,14 @@ class InvariantWatch {
   struct Judged {
     const InvariantRow* row = nullptr;
     bool held = true;                      // as the policy wants it
+    bool asked = false;                    // its moment came: otherwise `held` says nothing
     const Violation* violation = nullptr;  // points into violations()
     std::string_view expected{};           // why it must be violated; empty: it must hold
   };
   // Every one that was watched, in the order of the rows.
   std::vector<Judged> judged() const;
+  // A violation that has to be is one of a job at rest, and none has come to rest yet.
+  bool awaits_rest() const;
 
  private:
   friend class invariants::Verdicts;
@@ -121,6 +124,8 @@ class InvariantWatch {
 
   InvariantPolicy policy_;
   std::vector<Watched> by_topic_{};  // the table: what to ask after which record
+  std::uint32_t asked_topics_ = 0;   // of which there was a record
+  bool asked_at_rest_ = false, asked_when_due_ = false;
   Watched at_rest_{}, when_due_{};
   std::unique_ptr<invariants::Facts> facts_;
   std::unique_ptr<invariants::Ring> ring_;

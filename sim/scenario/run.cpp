@@ -44,6 +44,7 @@ class RealRun {
   Status start(const std::vector<NamedImage>& images);
   void draw_again();
   void on_signal();
+  void settle();
 
   const Scenario& scenario_;
   const RunOptions& options_;
@@ -73,10 +74,7 @@ Result<RunResult> RealRun::go() {
       [this](const ContainerId& id, int signal, Done<void> done) {
         cluster_->runtime().signal_container(id, signal, std::move(done));
       },
-      [this] {
-        if (options_.settle == Duration::zero()) return io_.stop();
-        settled_ = loop_.after(Lane{0}, options_.settle, [this] { io_.stop(); });
-      });
+      [this] { settle(); });
   reports_.attach(world.trace());
   cluster_->runtime().on_lost([this](const Error& error) {
     if (!failed_) failed_ = error;
@@ -93,6 +91,7 @@ Result<RunResult> RealRun::go() {
   if (failed_) return fail(std::move(*failed_));
   RunResult result = result_of(scenario_, *engine_);
   result.seed = options_.seed;
+  result.python = options_.python;
   result.interrupted = interrupted_;
   result.artefacts = options_.out;
   TRY_VOID(reports_.finish(engine_->observer(), result));
@@ -118,7 +117,19 @@ void RealRun::draw_again() {
 
 void RealRun::on_signal() {
   interrupted_ = true;
+  if (engine_->over()) return io_.stop();  // it was settling
   engine_->finish();
+}
+
+// A run that wants to see what is judged at rest only goes on until then.
+void RealRun::settle() {
+  Duration lasts = options_.settle;
+  if (engine_->awaits_rest()) lasts = std::max(lasts, rest_time + std::chrono::seconds(2));
+  if (interrupted_ || lasts == Duration::zero()) return io_.stop();
+  settled_ = loop_.after(Lane{0}, lasts, [this] {
+    engine_->pass();
+    io_.stop();
+  });
 }
 
 Result<RunResult> run_in_virtual_time(const Scenario& scenario, const RunOptions& options,

@@ -113,6 +113,37 @@ TEST(Invariants, an_expected_violation_is_the_pass_and_its_absence_a_failure) {
   EXPECT_EQ(found->expected, "a bug of upstream");
 }
 
+TEST(Invariants, what_is_judged_at_rest_is_asked_once_a_job_has_come_to_rest) {
+  InvariantPolicy policy;
+  policy.violated["no-leak"] = "for the test";
+  InvariantWatch watch(policy);
+  const auto asked = [&watch](std::string_view name) {
+    const auto judged = watch.judged();
+    return std::find_if(judged.begin(), judged.end(),
+                        [name](const auto& one) { return one.row->name == name; })
+        ->asked;
+  };
+  EXPECT_FALSE(asked("one-state"));
+  Record record;
+  record.id = 1;
+  record.kind = RecordKind::object_added;
+  auto job = std::make_shared<PyTorchJob>();
+  job->metadata.uid = "u";
+  record.after = job;
+  watch.on_record(record);
+  EXPECT_TRUE(asked("one-state"));
+  EXPECT_FALSE(asked("names"));  // no question to the DNS
+  watch.pass(record.time + rest_time - Duration(1));
+  EXPECT_FALSE(asked("no-leak"));
+  EXPECT_TRUE(watch.awaits_rest());
+  watch.pass(record.time + rest_time);
+  EXPECT_TRUE(asked("no-leak"));
+  EXPECT_FALSE(watch.awaits_rest());
+  EXPECT_FALSE(asked("progress"));
+  watch.pass(record.time + progress_within);
+  EXPECT_TRUE(asked("progress"));
+}
+
 TEST(Invariants, strict_ones_are_watched_on_demand) {
   const InvariantRow& row = *find_invariant("completion-time-set");
   InvariantPolicy policy;

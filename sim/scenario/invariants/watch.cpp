@@ -123,6 +123,7 @@ void InvariantWatch::on_record(const Record& record) {
   const Topic topic = topic_of(record);
   const Watched& rows = by_topic_[static_cast<std::size_t>(topic)];
   const Sight sight = facts_->take(record, topic);
+  asked_topics_ |= topics(topic);
   if (!rows.empty()) judge(sight, rows, &InvariantRow::after);
 }
 
@@ -133,6 +134,7 @@ void InvariantWatch::pass_due(Time now) {
     Sight sight{*facts_};
     sight.now = due->at;
     sight.job = due->job;
+    (due->at_rest ? asked_at_rest_ : asked_when_due_) = true;
     if (due->at_rest)
       judge(sight, at_rest_, &InvariantRow::at_rest);
     else
@@ -172,6 +174,8 @@ std::vector<InvariantWatch::Judged> InvariantWatch::judged() const {
     if (!policy_.watches(row)) continue;
     Judged one;
     one.row = &row;
+    one.asked = (row.topics & asked_topics_) != 0 || (row.at_rest != nullptr && asked_at_rest_) ||
+                (row.when_due != nullptr && asked_when_due_);
     one.violation = violation(row.name);
     const auto expected = policy_.violated.find(row.name);
     if (expected != policy_.violated.end()) one.expected = expected->second;
@@ -179,6 +183,13 @@ std::vector<InvariantWatch::Judged> InvariantWatch::judged() const {
     all.push_back(one);
   }
   return all;
+}
+
+bool InvariantWatch::awaits_rest() const {
+  const auto all = judged();
+  return std::any_of(all.begin(), all.end(), [](const Judged& one) {
+    return !one.expected.empty() && !one.asked && one.row->at_rest != nullptr;
+  });
 }
 
 bool InvariantWatch::held() const {

@@ -113,6 +113,49 @@ TEST(Result, a_verdict_says_where_and_why_it_failed) {
             "  repeat with: ddptwin run '' --mode real --seed 1\n");
 }
 
+TEST(Result, an_invariant_that_was_not_asked_has_not_held_and_has_not_failed) {
+  RunResult result;
+  result.name = "short";
+  result.ended_at = Time(1s);
+  result.invariants = {{"times", Verdict::held, {}, "", ""},
+                       {"no-leak", Verdict::open, {}, "its moment did not come", ""}};
+  EXPECT_TRUE(result.passed());
+  std::ostringstream out;
+  print_verdicts(out, result);
+  EXPECT_EQ(out.str(),
+            "  held    all 1 invariants that were asked; 1 were not: no job came to rest, nothing "
+            "was due, or no such record\n"
+            "PASSED short in 1.000s\n");
+  std::ostringstream junit;
+  print_junit(junit, {result});
+  EXPECT_NE(junit.str().find("tests=\"2\" failures=\"0\" skipped=\"1\""), std::string::npos);
+  EXPECT_NE(junit.str().find("<skipped message=\"its moment did not come\"/>"), std::string::npos);
+  EXPECT_NE(
+      boost::json::serialize(to_json(result))
+          .find(R"("name":"no-leak","verdict":"open","seconds":0E0,"detail":"its moment did)"),
+      std::string::npos)
+      << boost::json::serialize(to_json(result));
+}
+
+TEST(Result, a_fault_that_never_acted_fails_the_run) {
+  RunResult result;
+  result.faults = {{"{scheduler: down}", Verdict::failed, {}, "it never acted", "s.yaml:7:3"}};
+  EXPECT_FALSE(result.passed());
+  std::ostringstream out;
+  print_verdicts(out, result);
+  EXPECT_NE(out.str().find("  failed  fault {scheduler: down}\n          it never acted\n"
+                           "          at s.yaml:7:3\n"),
+            std::string::npos)
+      << out.str();
+}
+
+TEST(Result, the_command_that_repeats_a_run_names_its_python) {
+  RunResult result;
+  result.file = "s.yaml";
+  result.python = "/opt/my env";
+  EXPECT_EQ(result.repeat(), "ddptwin run s.yaml --mode real --seed 1 --python '/opt/my env'");
+}
+
 TEST(Result, an_interrupted_run_has_not_passed) {
   RunResult result;
   EXPECT_TRUE(result.passed());

@@ -33,6 +33,17 @@ bool all_held(const std::vector<Judged>& judged) {
                      [](const Judged& one) { return one.verdict == Verdict::held; });
 }
 
+bool none_failed(const std::vector<Judged>& judged) {
+  return std::none_of(judged.begin(), judged.end(),
+                      [](const Judged& one) { return one.verdict == Verdict::failed; });
+}
+
+std::size_t count_of(const std::vector<Judged>& judged, Verdict verdict) {
+  return static_cast<std::size_t>(
+      std::count_if(judged.begin(), judged.end(),
+                    [verdict](const Judged& one) { return one.verdict == verdict; }));
+}
+
 std::vector<PodEnd> pods_of(const Observer& observer) {
   std::vector<PodEnd> pods;
   for (const auto& [key, seen] : observer.objects(Pod::info())) {
@@ -52,6 +63,9 @@ std::vector<Judged> invariants_of(const Engine& engine) {
     if (invariant.violation != nullptr) {
       one.at = invariant.violation->time - engine.started_at();
       one.detail = explain(*invariant.violation);
+    } else if (!invariant.asked) {
+      if (invariant.held) one.verdict = Verdict::open;
+      one.detail = "its moment did not come: it is judged " + invariant.row->when();
     } else if (!invariant.expected.empty()) {
       one.detail = "it held, and was to be violated";
     }
@@ -127,8 +141,10 @@ void print_cases(std::ostream& out, const RunResult& result, std::string_view wh
                        seconds_of(one.at));
     if (one.verdict == Verdict::held)
       out << "/>\n";
-    else if (one.verdict == Verdict::open)
+    else if (one.verdict == Verdict::open && one.detail.empty())
       out << "><skipped/></testcase>\n";
+    else if (one.verdict == Verdict::open)
+      out << fmt::format("><skipped message=\"{}\"/></testcase>\n", xml(one.detail));
     else
       out << fmt::format("><failure message=\"{}\">{}\n{}</failure></testcase>\n", xml(one.detail),
                          xml(one.where), xml(result.repeat()));
@@ -137,24 +153,42 @@ void print_cases(std::ostream& out, const RunResult& result, std::string_view wh
 
 std::size_t count(const RunResult& result, Verdict verdict) {
   std::size_t number = 0;
-  for (const auto* list : {&result.step_verdicts, &result.expectations, &result.invariants}) {
-    number += static_cast<std::size_t>(
-        std::count_if(list->begin(), list->end(),
-                      [verdict](const Judged& one) { return one.verdict == verdict; }));
-  }
+  for (const auto* list :
+       {&result.step_verdicts, &result.expectations, &result.invariants, &result.faults})
+    number += count_of(*list, verdict);
   return number;
+}
+
+// Most end well, and some may not have been asked: only their numbers are told.
+void print_invariants(std::ostream& out, const std::vector<Judged>& invariants) {
+  std::vector<Judged> told;
+  std::copy_if(
+      invariants.begin(), invariants.end(), std::back_inserter(told),
+      [](const Judged& one) { return !one.detail.empty() && one.verdict != Verdict::open; });
+  print_judged(out, "invariant", told);
+  const std::size_t open = count_of(invariants, Verdict::open);
+  const std::size_t held = count_of(invariants, Verdict::held);
+  if (held + open < invariants.size()) return;
+  out << fmt::format("  held    all {} invariants", held);
+  if (open > 0)
+    out << fmt::format(
+        " that were asked; {} were not: no job came to rest, nothing was due, or no such record",
+        open);
+  out << '\n';
 }
 
 }  // namespace
 
 bool RunResult::passed() const {
-  return !interrupted && all_held(step_verdicts) && all_held(expectations) && all_held(invariants);
+  return !interrupted && all_held(step_verdicts) && all_held(expectations) && all_held(faults) &&
+         none_failed(invariants);
 }
 
 std::string RunResult::repeat() const {
   std::string command =
       fmt::format("ddptwin run {} --mode {} --seed {}", shell_word(file), to_string(mode), seed);
   if (!torch.empty()) command += " --torch " + torch;
+  if (!python.empty()) command += " --python " + shell_word(python);
   return command;
 }
 
@@ -186,13 +220,8 @@ RunResult result_of(const Scenario& scenario, const Engine& engine) {
 void print_verdicts(std::ostream& out, const RunResult& result) {
   print_judged(out, "step", result.step_verdicts);
   print_judged(out, "expected", result.expectations);
-  // Those that were violated, as they should or not, and those that should have been.
-  std::vector<Judged> told;
-  std::copy_if(result.invariants.begin(), result.invariants.end(), std::back_inserter(told),
-               [](const Judged& one) { return !one.detail.empty(); });
-  print_judged(out, "invariant", told);
-  if (all_held(result.invariants))
-    out << fmt::format("  held    all {} invariants\n", result.invariants.size());
+  print_judged(out, "fault", result.faults);
+  print_invariants(out, result.invariants);
   for (const auto& [name, reason] : result.invariants_off)
     out << fmt::format("  off     invariant {}: {}\n", name, reason);
   const std::string_view verdict = result.interrupted ? "INTERRUPTED"
@@ -232,6 +261,7 @@ json::value to_json(const RunResult& result) {
                       {"seconds", seconds_of(result.ended_at - result.started_at)},
                       {"steps", to_json(result.step_verdicts)},
                       {"expectations", to_json(result.expectations)},
+                      {"faults", to_json(result.faults)},
                       {"invariants", to_json(result.invariants)},
                       {"invariantsOff", std::move(off)},
                       {"pods", std::move(pods)},
@@ -257,6 +287,7 @@ void print_junit(std::ostream& out, const std::vector<RunResult>& results) {
         seconds_of(result.ended_at - result.started_at), format_rfc3339(result.started_at));
     print_cases(out, result, "step", result.step_verdicts);
     print_cases(out, result, "expected", result.expectations);
+    print_cases(out, result, "fault", result.faults);
     print_cases(out, result, "invariant", result.invariants);
     out << "  </testsuite>\n";
   }

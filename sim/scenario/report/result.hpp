@@ -27,6 +27,7 @@ struct RunResult {
   Mode mode = Mode::real;
   std::uint64_t seed = 1;
   std::string torch{};                        // virtual: the profile of the modelled workers
+  std::string python{};                       // real: the virtual environment of every image
   std::optional<std::uint64_t> trace_hash{};  // virtual
   std::uint64_t records = 0;                  // virtual
   bool interrupted = false;
@@ -41,11 +42,14 @@ struct RunResult {
   };
   std::vector<Judged> step_verdicts{};
   std::vector<Judged> expectations{};
-  std::vector<Judged> invariants{};                     // every one that was watched
+  std::vector<Judged> faults{};  // of the scenario: one that never acted has failed
+  // Every one that was watched. Open: its moment did not come, so that it was not asked.
+  std::vector<Judged> invariants{};
   std::map<std::string, std::string> invariants_off{};  // name to reason
   std::vector<PodEnd> pods{};
   std::string artefacts{};  // the folder, or empty
 
+  // Interrupted by nobody, all held, and no invariant failed.
   bool passed() const;
   // The command that does the same again; in real time chance of the machine's own is not repeated.
   std::string repeat() const;
@@ -55,7 +59,7 @@ RunResult result_of(const Scenario& scenario, const Engine& engine);
 
 void print_verdicts(std::ostream& out, const RunResult& result);
 boost::json::value to_json(const RunResult& result);
-// One test suite a scenario; a case each step, expectation and invariant.
+// One test suite a scenario; a case each step, expectation, fault and invariant.
 void print_junit(std::ostream& out, const std::vector<RunResult>& results);
 
 }  // namespace ddptwin::scenario
