@@ -56,7 +56,7 @@ ClusterRun::ClusterRun(std::uint64_t seed, const pj::Profile& profile,
                              .exit = exits});
   DDPTWIN_ASSERT(world_.start().has_value());  // our own nodes
   DDPTWIN_ASSERT(world_.add_namespace("other").has_value());
-  if (faults_) faults_->start();
+  if (faults_) DDPTWIN_ASSERT(faults_->start().has_value());
 }
 
 std::string ClusterRun::first_violation() {

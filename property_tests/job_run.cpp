@@ -159,7 +159,8 @@ void JobRun::apply(const Event& event) {
       world_.restart_kubelets();
       break;
     case Kind::operator_crash:
-      world_.crash_training_operator();
+      world_.crash_controller("training-operator");
+      world_.start_controller("training-operator");
       break;
     case Kind::rest:
       break;

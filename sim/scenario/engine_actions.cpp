@@ -122,7 +122,8 @@ void Engine::act(const Kill& action) {
   const std::weak_ptr<int> alive = alive_;
   for (const auto& [pod, status] : targets) {
     write(RecordKind::fault, fmt::format("{}/{}", key_of(pod->metadata), status->name),
-          fmt::format("signal {}", action.signal));
+          fmt::format("signal {}", action.signal),
+          {{"port", "process"}, {"signal", std::to_string(action.signal)}});
     signal_(id_of(status->containerID), action.signal, [this, alive](Result<void> result) {
       if (!alive.expired()) acted(std::move(result));
     });

@@ -6,6 +6,7 @@
 #include <boost/json/value.hpp>
 
 #include "cluster/model_runtime/commands.hpp"
+#include "cluster/process_runtime/container_rules.hpp"
 #include "controller/pytorchjob/profile.hpp"
 #include "core/virtual_loop.hpp"
 #include "objects/image_reference.hpp"
@@ -48,15 +49,6 @@ Status check_images(const Scenario& scenario) {
   return {};
 }
 
-// spec/kubernetes.md §2.9: a command replaces entrypoint and cmd, args alone replace cmd.
-std::vector<std::string> command_line(const Image& image, const ImageUse& use) {
-  std::vector<std::string> argv = use.command.empty() ? image.entrypoint : use.command;
-  const bool own_args = !use.args.empty() || !use.command.empty();
-  const std::vector<std::string>& args = own_args ? use.args : image.cmd;
-  argv.insert(argv.end(), args.begin(), args.end());
-  return argv;
-}
-
 }  // namespace
 
 Status preflight(const Scenario& scenario) {
@@ -87,7 +79,8 @@ Status check_modelled(const Scenario& scenario) {
     });
     if (named == images.end()) continue;  // preflight() has said so
     const model::Workload* workload = named->model ? &*named->model : nullptr;
-    auto modelled = model::can_model(command_line(named->image, use), named->image, workload);
+    auto modelled =
+        model::can_model(command_line(named->image, use.command, use.args), named->image, workload);
     if (!modelled) return fail(Reason::bad_input, modelled.error().text(), use.where);
   }
   return {};

@@ -5,6 +5,7 @@
 #include "cluster/model_runtime/model_runtime.hpp"
 #include "dns/resolver.hpp"
 #include "scenario/cluster_options.hpp"
+#include "scenario/faults/fault_yaml.hpp"
 #include "scenario/images.hpp"
 #include "scenario/trace_hash.hpp"
 
@@ -60,8 +61,9 @@ struct VirtualRun::Parts {
         torch(profile_of(s, options)),
         seed(options.seed),
         rest(options.rest),
-        loop(Random(options.seed).split("loop"), virtual_start, options.order),
-        runtime(loop, Random(options.seed).split("runtime"), runtime_options(options)),
+        judges_faults(options.faults == nullptr && !s.faults.faults.empty()),
+        loop(Random(options.seed).split("loop"), virtual_start),
+        runtime(loop, Random(options.seed).split("runtime"), runtime_options()),
         injector(make_injector(options)),
         world(loop, world_options(options), &runtime),
         client(world.client("user")),
@@ -78,11 +80,10 @@ struct VirtualRun::Parts {
     }
   }
 
-  ModelRuntime::Options runtime_options(const VirtualOptions& options) {
+  ModelRuntime::Options runtime_options() {
     ModelRuntime::Options made;
     made.model.torch = &torch;
     made.model.timing = &twin_timing();
-    made.step_lines = options.step_lines;
     made.lookup = [this](const model::DnsQuestion& question,
                          UniqueFunction<void(model::DnsAnswer)> done) {
       ask(question, std::move(done));
@@ -139,6 +140,7 @@ struct VirtualRun::Parts {
   const model::TorchProfile& torch;
   std::uint64_t seed;
   bool rest;
+  bool judges_faults;   // those that the scenario has itself
   bool broken = false;  // for a while, by the plan of faults; the end of a process is over at once
   VirtualLoop loop;
   Lane dns_lane = loop.new_lane();
@@ -173,7 +175,7 @@ Status VirtualRun::start(const std::function<void()>& ready) {
   if (parts.scenario.namespace_ != "default")
     TRY_VOID(parts.world.add_namespace(parts.scenario.namespace_));
   write_notes(parts.world.trace(), images);
-  if (parts.injector) parts.injector->start();
+  if (parts.injector) TRY_VOID(parts.injector->start());
   parts.engine.start();
   return {};
 }
@@ -227,7 +229,26 @@ RunResult VirtualRun::result() const {
   result.torch = parts_->torch.name;
   if (parts_->hash) result.trace_hash = trace_hash();
   result.records = records();
+  if (parts_->judges_faults) result.faults = judged_faults();
   return result;
+}
+
+// A fault that never acts tests nothing, and its scenario only seems to hold under it.
+std::vector<RunResult::Judged> VirtualRun::judged_faults() const {
+  std::vector<RunResult::Judged> judged;
+  const auto& faults = parts_->scenario.faults.faults;
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    const Acted& acted = parts_->injector->acted()[i];
+    RunResult::Judged& one = judged.emplace_back();
+    one.name = to_yaml(faults[i]);
+    one.where = faults[i].where;
+    one.verdict = acted.times > 0 ? Verdict::held : Verdict::failed;
+    if (acted.times > 0)
+      one.at = acted.first - parts_->engine.started_at();
+    else
+      one.detail = "it never acted";
+  }
+  return judged;
 }
 
 std::uint64_t VirtualRun::trace_hash() const { return parts_->hash ? parts_->hash->value() : 0; }

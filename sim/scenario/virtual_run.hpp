@@ -24,14 +24,10 @@ namespace ddptwin::scenario {
 struct VirtualOptions {
   std::uint64_t seed = 1;
   std::string torch{};  // a name of torch_profile_names(); empty: the scenario's
-  // `fair` lets the seed choose between the lanes that are ready.
-  VirtualLoop::Order order = VirtualLoop::Order::fair;
-  bool hash = true;  // without it trace_hash() is 0
+  bool hash = true;     // without it trace_hash() is 0
   // Once all is decided the world goes on until what must come true in the end has had its time:
   // invariants about rest, and after faults about progress, are judged then (invariants.hpp).
   bool rest = true;
-  // Without it workers print no steps, for speed; scenarios cannot wait for them then.
-  bool step_lines = true;
   // Instead of the scenario's own; even an empty plan counts where faults could have acted
   // (FaultInjector::census). Null and none in the scenario: nothing stands between the components.
   const FaultPlan* faults = nullptr;
@@ -70,6 +66,7 @@ class VirtualRun {
   struct Parts;
   bool advance();
   void come_to_rest();
+  std::vector<RunResult::Judged> judged_faults() const;
 
   std::unique_ptr<Parts> parts_;
 };

@@ -45,6 +45,53 @@ TEST(VirtualRunTest, a_job_comes_to_its_end_and_the_seed_decides_only_the_order)
   EXPECT_EQ(result->repeat(), "ddptwin run s.yaml --mode virtual --seed 3 --torch 2.x");
 }
 
+std::string with_faults(const std::string& faults) {
+  return "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n  "
+         "faults:\n" +
+         faults + "---\n" + job("--steps, '3'");
+}
+
+TEST(VirtualRunTest, a_fault_of_nobody_is_refused_before_the_run) {
+  struct Row {
+    const char *fault, *says;
+  };
+  const Row rows[] = {
+      {"{controller: crash, of: pytorchjob-controler}",
+       "there is no controller \"pytorchjob-controler\" (did you mean pytorchjob-controller?)"},
+      {"{controller: double, of: kube-scheduler}", "there is no controller \"kube-scheduler\""},
+      {"{api: conflict, of: kubelets}", "there is no client \"kubelets\" (did you mean kubelet?)"},
+      {"{watch: relist, of: kubelet/node-9}", "there is no client \"kubelet/node-9\""},
+  };
+  for (const Row& row : rows) {
+    const auto result =
+        run_virtually(parse(with_faults(std::string("  - ") + row.fault + "\n")), {});
+    ASSERT_FALSE(result) << row.fault;
+    EXPECT_EQ(result.error().reason, Reason::bad_input);
+    EXPECT_EQ(result.error().message.substr(0, std::string_view(row.says).size()), row.says);
+    EXPECT_NE(result.error().text().find("s.yaml:6:"), std::string::npos) << result.error().text();
+  }
+  for (const char* fault :
+       {"{controller: crash, of: training-operator}", "{api: latency, of: kubelet/node-0}",
+        "{watch: delay, of: kubelet/}", "{controller: crash, of: kube-controller-manager}"}) {
+    const auto result = run_virtually(parse(with_faults(std::string("  - ") + fault + "\n")), {});
+    EXPECT_TRUE(result) << fault << result.error().text();
+  }
+}
+
+TEST(VirtualRunTest, a_fault_that_never_acts_fails_its_scenario) {
+  const auto result = run_virtually(
+      parse(with_faults("  - {dns: servfail, of: train-master-0}\n  - {dns: lost, of: nobody}\n")),
+      {});
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_FALSE(result->passed());
+  ASSERT_EQ(result->faults.size(), 2U);
+  EXPECT_EQ(result->faults[0].verdict, Verdict::held);
+  EXPECT_EQ(result->faults[1].verdict, Verdict::failed);
+  EXPECT_EQ(result->faults[1].name, "{dns: lost, of: nobody}");
+  EXPECT_EQ(result->faults[1].detail, "it never acted");
+  EXPECT_EQ(result->faults[1].where.substr(0, 9), "s.yaml:7:");
+}
+
 TEST(VirtualRunTest, runs_side_by_side_share_nothing) {
   const Scenario one = parse(job("--steps, '3'"));
   const auto hash = [&one](std::uint64_t seed) {

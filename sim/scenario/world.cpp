@@ -41,17 +41,14 @@ const ResourceList& default_capacity() {
   return capacity;
 }
 
-struct ConditionRow {
-  std::string_view type, status, reason, message;
-};
 constexpr std::array node_conditions{
-    ConditionRow{"MemoryPressure", "False", "KubeletHasSufficientMemory",
-                 "kubelet has sufficient memory available"},
-    ConditionRow{"DiskPressure", "False", "KubeletHasNoDiskPressure",
-                 "kubelet has no disk pressure"},
-    ConditionRow{"PIDPressure", "False", "KubeletHasSufficientPID",
-                 "kubelet has sufficient PID available"},
-    ConditionRow{"Ready", "True", "KubeletReady", "kubelet is posting ready status"},
+    NodeConditionRow{"MemoryPressure", "False", "KubeletHasSufficientMemory",
+                     "kubelet has sufficient memory available"},
+    NodeConditionRow{"DiskPressure", "False", "KubeletHasNoDiskPressure",
+                     "kubelet has no disk pressure"},
+    NodeConditionRow{"PIDPressure", "False", "KubeletHasSufficientPID",
+                     "kubelet has sufficient PID available"},
+    NodeConditionRow{"Ready", "True", "KubeletReady", "kubelet is posting ready status"},
 };
 
 // v1.NodeSystemInfo of a machine that tells nothing about itself.
@@ -83,7 +80,7 @@ std::shared_ptr<Node> node_object(const NodeOptions& options, Time now) {
   node->status.daemonEndpoints =
       RawJson(boost::json::object{{"kubeletEndpoint", boost::json::object{{"Port", 0}}}});
   node->status.nodeInfo = RawJson(unknown_node_info());
-  for (const ConditionRow& row : node_conditions) {
+  for (const NodeConditionRow& row : node_conditions) {
     Condition condition;
     condition.type_ = row.type;
     condition.status = row.status;
@@ -178,7 +175,7 @@ struct World::Parts {
     std::unique_ptr<api::ApiClient> client{};
     std::unique_ptr<controller::Controller> controller{};
     std::unique_ptr<controller::ControllerHost> host{};
-    bool second = false;  // beside another of the same name
+    int second = 0;  // beside another of the same name: which begin_second_controller() made it
 
     bool is(std::string_view process) const {
       return process == actor || process == controller->name();
@@ -189,6 +186,7 @@ struct World::Parts {
   std::unique_ptr<api::ApiClient> client(const char* actor, std::string_view instance = {}) {
     std::unique_ptr<api::ApiClient> made = std::make_unique<StoreClient>(loop, store, actor);
     if (options.faults == nullptr) return made;
+    callers.push_back({actor, std::string(instance)});
     return std::make_unique<api::FaultyClient>(
         loop, std::move(made), api::Caller{actor, std::string(instance)}, *options.faults);
   }
@@ -236,13 +234,14 @@ struct World::Parts {
   std::unique_ptr<NamespaceLifecycle> namespaces{};
   std::unique_ptr<PodGarbageCollector> pod_garbage{};
   std::list<Hosted> controllers{};
-  std::vector<Hosted*> operators{};
   std::unique_ptr<api::ApiClient> scheduler_client{};
   std::unique_ptr<Scheduler> scheduler{};
   std::unique_ptr<api::ApiClient> view_client{};
   std::vector<std::unique_ptr<api::ApiClient>> kubelet_clients{};
   std::shared_ptr<kubelet::ClusterView> kubelet_view{};
   std::list<std::unique_ptr<kubelet::Kubelet>> kubelets{};
+  std::vector<api::Caller> callers{};
+  int seconds = 0;
   bool started = false;
 };
 
@@ -278,9 +277,8 @@ void World::Parts::install_training_operator(const controller::pytorchjob::Profi
       });
   Settings settings;
   settings.profile = profile;
-  operators.push_back(&add_controller("training-operator", [settings] {
-    return std::make_unique<PyTorchJobController>(settings);
-  }));
+  add_controller("training-operator",
+                 [settings] { return std::make_unique<PyTorchJobController>(settings); });
 }
 
 void World::Parts::add_kubelet(const NodeOptions& node) {
@@ -302,6 +300,8 @@ void World::Parts::add_kubelet(const NodeOptions& node) {
                                                         *runtime, std::move(options_of)));
   kubelets.back()->start();
 }
+
+std::span<const NodeConditionRow> healthy_node_conditions() { return node_conditions; }
 
 World::World(Loop& loop, WorldOptions options, PodRuntime* runtime)
     : parts_(std::make_unique<Parts>(loop, std::move(options), runtime)) {
@@ -383,14 +383,16 @@ Status World::add_node(const NodeOptions& node) {
 std::vector<std::string> World::controllers() const {
   std::vector<std::string> names;
   for (const Parts::Hosted& hosted : parts_->controllers)
-    if (!hosted.second) names.emplace_back(hosted.controller->name());
+    if (hosted.second == 0) names.emplace_back(hosted.controller->name());
   return names;
 }
+
+const std::vector<api::Caller>& World::callers() const { return parts_->callers; }
 
 bool World::crash_controller(std::string_view process) {
   bool found = false;
   for (Parts::Hosted& hosted : parts_->controllers) {
-    if (hosted.second || !hosted.is(process)) continue;
+    if (hosted.second != 0 || !hosted.is(process)) continue;
     hosted.host->crash();
     found = true;
   }
@@ -400,38 +402,35 @@ bool World::crash_controller(std::string_view process) {
 bool World::start_controller(std::string_view process) {
   bool found = false;
   for (Parts::Hosted& hosted : parts_->controllers) {
-    if (hosted.second || !hosted.is(process)) continue;
+    if (hosted.second != 0 || !hosted.is(process)) continue;
     if (!hosted.host->running()) hosted.host->restart();
     found = true;
   }
   return found;
 }
 
-bool World::begin_second_controller(std::string_view process) {
+int World::begin_second_controller(std::string_view process) {
   std::vector<Parts::Hosted*> firsts;
   for (Parts::Hosted& hosted : parts_->controllers)
-    if (!hosted.second && hosted.is(process)) firsts.push_back(&hosted);
+    if (hosted.second == 0 && hosted.is(process)) firsts.push_back(&hosted);
+  if (firsts.empty()) return 0;
+  const int number = ++parts_->seconds;
   for (const Parts::Hosted* first : firsts) {
     // Each has memory and chance of its own; what both share is the cluster.
     const Random chance = parts_->random.split(first->controller->name())
                               .split("second")
                               .split(parts_->controllers.size());
     Parts::Hosted& hosted = parts_->add_controller(first->actor, first->make, chance);
-    hosted.second = true;
+    hosted.second = number;
     hosted.host->start();
   }
-  return !firsts.empty();
+  return number;
 }
 
-bool World::end_second_controller(std::string_view process) {
-  bool found = false;
-  for (Parts::Hosted& hosted : parts_->controllers) {
-    if (!hosted.second || !hosted.is(process)) continue;
-    // What it has posted may still come back to it: it stays, without life.
-    hosted.host->crash();
-    found = true;
-  }
-  return found;
+void World::end_second_controller(int second) {
+  // What it has posted may still come back to it: it stays, without life.
+  for (Parts::Hosted& hosted : parts_->controllers)
+    if (second != 0 && hosted.second == second) hosted.host->crash();
 }
 
 void World::stop_scheduler() { parts_->scheduler.reset(); }
@@ -454,13 +453,6 @@ bool World::start_kubelet(std::string_view node) {
 
 void World::restart_kubelets() {
   for (auto& kubelet : parts_->kubelets) kubelet->restart();
-}
-
-void World::crash_training_operator() {
-  for (Parts::Hosted* hosted : parts_->operators) {
-    hosted->host->crash();
-    hosted->host->restart();
-  }
 }
 
 }  // namespace ddptwin

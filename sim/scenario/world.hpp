@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/faulty_client.hpp"
@@ -20,6 +22,12 @@ class Store;
 namespace dns {
 class Resolver;
 }
+
+// What the kubelet of a healthy node posts. Texts are literals.
+struct NodeConditionRow {
+  std::string_view type, status, reason, message;
+};
+std::span<const NodeConditionRow> healthy_node_conditions();
 
 struct NodeOptions {
   std::string name{};
@@ -94,20 +102,20 @@ class World {
   Status add_node(const NodeOptions& node);
   // The kubelets' processes are replaced; containers live on.
   void restart_kubelets();
-  // Every controller of the training operator loses its memory and begins anew.
-  void crash_training_operator();
 
   // The processes of the control plane and of the nodes, to be ended and begun. A `process` is a
   // controller ("pytorchjob-controller") or all of one actor ("training-operator"). False: there is
   // none of that name.
   std::vector<std::string> controllers() const;
+  // Everyone who has a client of this world, where faults may act in it.
+  const std::vector<api::Caller>& callers() const;
   // Ends now, perhaps between two writes, and stays away until started.
   bool crash_controller(std::string_view process);
   bool start_controller(std::string_view process);
   // A second process of the same controller beside the first, as with two leaders; crashed by
-  // end_second_controller().
-  bool begin_second_controller(std::string_view process);
-  bool end_second_controller(std::string_view process);
+  // end_second_controller(), which takes what this returns. 0: there is none of that name.
+  int begin_second_controller(std::string_view process);
+  void end_second_controller(int second);
   // Not to be called by what the scheduler itself calls.
   void stop_scheduler();
   void start_scheduler();

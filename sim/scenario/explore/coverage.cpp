@@ -1,24 +1,12 @@
 #include "scenario/explore/coverage.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 #include "cluster/kubelet/lifecycle.hpp"
 #include "controller/endpoints/rules.hpp"
 #include "controller/pytorchjob/rules.hpp"
 
 namespace ddptwin::scenario {
-namespace {
-
-std::vector<std::string_view> missing(const std::set<std::string_view>& all,
-                                      const std::set<std::string_view>& seen) {
-  std::vector<std::string_view> found;
-  std::set_difference(all.begin(), all.end(), seen.begin(), seen.end(), std::back_inserter(found));
-  return found;
-}
-
-}  // namespace
-
 Coverage::Coverage() : acted_(fault_rows().size()) {}
 
 void Coverage::on_record(const Record& record) {
@@ -70,14 +58,6 @@ const std::set<std::string_view>& Coverage::all_transitions() {
     return found;
   }();
   return names;
-}
-
-std::vector<std::string_view> Coverage::missing_rules() const {
-  return missing(all_rules(), rules_);
-}
-
-std::vector<std::string_view> Coverage::missing_transitions() const {
-  return missing(all_transitions(), transitions_);
 }
 
 }  // namespace ddptwin::scenario

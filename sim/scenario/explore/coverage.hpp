@@ -27,9 +27,6 @@ class Coverage {
   // Of the pod life cycle only those that change the stage are seen.
   static const std::set<std::string_view>& all_rules();
   static const std::set<std::string_view>& all_transitions();
-  // Those that no run took, in the order of their names.
-  std::vector<std::string_view> missing_rules() const;
-  std::vector<std::string_view> missing_transitions() const;
 
  private:
   std::set<std::string_view> rules_{};

@@ -1,6 +1,5 @@
 #include "scenario/explore/points.hpp"
 
-#include <algorithm>
 #include <array>
 
 namespace ddptwin::scenario {
@@ -50,20 +49,11 @@ void add_events(const FaultRow& row, const Census& census, std::vector<Fault>& t
   }
 }
 
-bool is_controller(const Census::Process& process) {
-  constexpr std::array<std::string_view, 3> others{"garbage-collector", "namespace-controller",
-                                                   "pod-garbage-collector"};
-  if (process.first != "training-operator" && process.first != "kube-controller-manager")
-    return false;
-  return !process.second.empty() &&
-         std::find(others.begin(), others.end(), process.second) == others.end();
-}
-
 void add_writes(const FaultRow& row, const Census& census, std::vector<Fault>& to) {
   for (const auto& [process, count] : census.writes) {
     if (!is_writer(row, process, census)) continue;
     Fault fault = fault_of(row.kind);
-    if (row.port != "scheduler") fault.of = process.second;
+    if (row.writer != Writer::scheduler) fault.of = process.second;
     add_nth(std::move(fault), count, to);
   }
 }
@@ -110,12 +100,6 @@ std::string name_of(const Census::Process& process) {
   if (!process.second.empty()) return process.second;
   // The kubelets' common view of the cluster, beside the kubelets.
   return process.first == "kubelet" ? "kubelet/" : process.first;
-}
-
-bool is_writer(const FaultRow& row, const Census::Process& process, const Census& census) {
-  if (row.port == "scheduler") return process.first == "kube-scheduler";
-  if (row.port == "controller") return is_controller(process);
-  return process.first == "kubelet" && census.nodes.contains(process.second);
 }
 
 std::vector<Fault> every_point(const Census& census, std::span<const FaultRow* const> kinds) {

@@ -18,8 +18,5 @@ std::vector<Fault> every_point(const Census& census, std::span<const FaultRow* c
 
 // What `of` of a fault calls this process, and no other.
 std::string name_of(const Census::Process& process);
-// Whether the writes of this process are what a fault of a controller, the scheduler, a node or a
-// kubelet waits for.
-bool is_writer(const FaultRow& row, const Census::Process& process, const Census& census);
 
 }  // namespace ddptwin::scenario

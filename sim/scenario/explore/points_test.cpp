@@ -25,6 +25,7 @@ Census small() {
   census.steps = {{"default/a", 4}, {"default/b", 3}};
   census.questions = {{"a.default.svc.cluster.local.", 3}, {"a", 1}};
   census.nodes = {"n0"};
+  census.controllers = {{"pytorchjob-controller", "training-operator"}};
   return census;
 }
 
@@ -54,6 +55,20 @@ TEST(Points, their_number_is_what_was_counted) {
   };
   for (const Row& row : rows)
     EXPECT_EQ(points(row.kinds).size(), row.count) << row.kinds << row.why;
+}
+
+TEST(Census, says_whose_writes_a_fault_counts) {
+  const Census census = small();
+  const auto writers = [&](FaultKind kind) {
+    std::string text;
+    for (const auto& [process, count] : census.writes)
+      if (is_writer(row_of(kind), process, census)) text += process.first + " ";
+    return text;
+  };
+  EXPECT_EQ(writers(FaultKind::controller_crash), "training-operator ");
+  EXPECT_EQ(writers(FaultKind::scheduler_down), "kube-scheduler ");
+  EXPECT_EQ(writers(FaultKind::node_cordon), "kubelet ");
+  EXPECT_EQ(writers(FaultKind::api_conflict), "");
 }
 
 TEST(Points, none_is_there_twice) {

@@ -51,19 +51,29 @@ Trial try_faults(const Scenario& scenario, const FaultPlan& plan, const TrialOpt
   trial.length = end - engine.started_at();
   trial.records = run.records();
   if (started) trial.failures = failures_of(engine, kept);
-  if (!result) trial.failures.push_back({"stuck", result.error().message, trial.length});
+  if (!result)
+    trial.failures.push_back({std::string(stuck_failure), result.error().message, trial.length});
   // One that was never reached ended nothing.
   trial.step_failed =
       std::any_of(engine.steps().begin(), engine.steps().end(), [](const StepResult& step) {
         return step.verdict == Verdict::failed && step.ended_at.has_value();
       });
   trial.census = run.injector()->census();
-  for (std::size_t i = 0; i < plan.faults.size(); ++i) {
-    const std::int64_t acted = run.injector()->acted()[i];
+  for (std::size_t i = options.own; i < plan.faults.size(); ++i) {
+    const std::int64_t acted = run.injector()->acted()[i].times;
     trial.coverage.add_fault(plan.faults[i].kind, acted);
     trial.disturbed = trial.disturbed || acted > 0;
   }
   return trial;
+}
+
+bool fails_with(const Result<RunResult>& run, std::string_view what) {
+  if (!run) return what == stuck_failure && run.error().reason == Reason::internal_error;
+  const auto failed = [what](const RunResult::Judged& judged) {
+    return judged.name == what && judged.verdict == Verdict::failed;
+  };
+  return std::any_of(run->invariants.begin(), run->invariants.end(), failed) ||
+         std::any_of(run->expectations.begin(), run->expectations.end(), failed);
 }
 
 }  // namespace ddptwin::scenario

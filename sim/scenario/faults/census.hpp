@@ -8,6 +8,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "scenario/faults/fault.hpp"
+
 namespace ddptwin::scenario {
 
 // Counts from 1; the nth of anything is what `nth` of a fault counts. Ordered, so that whoever
@@ -27,6 +29,11 @@ struct Census {
   Counts steps{};
   Counts questions{};  // by name
   std::set<std::string, std::less<>> nodes{};
+  std::map<std::string, std::string, std::less<>> controllers{};  // by name: its actor
 };
+
+// Whether the writes of this process are what `nth` of a fault of a controller, the scheduler, a
+// node or a kubelet counts.
+bool is_writer(const FaultRow& row, const Census::Process& process, const Census& census);
 
 }  // namespace ddptwin::scenario

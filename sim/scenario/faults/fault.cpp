@@ -39,34 +39,40 @@ constexpr std::array rows{
              "the stream breaks at that event, which is lost; its reader lists again at once"},
     FaultRow{Kind::controller_crash, "controller", "crash", Counts::write, "of for", "of", once,
              "the process ends after its nth write and before it hears of the answer; it begins "
-             "anew after `for` (0)"},
+             "anew after `for` (0)",
+             Writer::controller},
     FaultRow{Kind::controller_double, "controller", "double", Counts::write, "of for", "of",
-             std::chrono::seconds(30), "a second process of the same controller works for so long"},
+             std::chrono::seconds(30), "a second process of the same controller works for so long",
+             Writer::controller},
     FaultRow{Kind::scheduler_down, "scheduler", "down", Counts::write, "for", "",
-             std::chrono::seconds(30), "no scheduler runs; a new one begins with empty memory"},
+             std::chrono::seconds(30), "no scheduler runs; a new one begins with empty memory",
+             Writer::scheduler},
     FaultRow{Kind::node_lost, "node", "lost", Counts::write, "of for", "of", until_healed,
              "cut off from the API and the network: its kubelet is silent, its containers go on, "
-             "the Node becomes Unknown after 50 s and its pods are evicted 5 min later"},
+             "the Node becomes Unknown after 50 s and its pods are evicted 5 min later",
+             Writer::kubelet},
     FaultRow{Kind::node_dead, "node", "dead", Counts::write, "of for", "of", until_healed,
-             "as lost, and its containers end at once"},
+             "as lost, and its containers end at once", Writer::kubelet},
     FaultRow{Kind::node_deleted, "node", "deleted", Counts::write, "of for", "of", until_healed,
-             "as dead, and the Node object is deleted; afterwards a new Node of that name comes"},
+             "as dead, and the Node object is deleted; afterwards a new Node of that name comes",
+             Writer::kubelet},
     FaultRow{Kind::node_cordon, "node", "cordon", Counts::write, "of for", "of", until_healed,
-             "no new pods are placed there"},
+             "no new pods are placed there", Writer::kubelet},
     FaultRow{Kind::kubelet_restart, "kubelet", "restart", Counts::write, "of for", "",
              kubelet_start_min,
              "the agent's process ends and begins anew after `for` (1s, and no sooner); containers "
-             "go on"},
+             "go on",
+             Writer::kubelet},
     FaultRow{Kind::process_kill, "process", "kill", Counts::start, "of container step signal", "of",
              once, "its first process gets `signal` (9)"},
     FaultRow{Kind::process_exit, "process", "exit", Counts::start, "of container step code", "of",
-             once, "it ends by itself with `code` (1); in virtual time only"},
+             once, "it ends by itself with `code` (1)"},
     FaultRow{Kind::link_drop, "link", "drop", Counts::none, "of to step for", "of", until_healed,
-             "nothing passes between the pods, and nobody is told; in virtual time only"},
+             "nothing passes between the pods, and nobody is told"},
     FaultRow{Kind::link_reset, "link", "reset", Counts::none, "of to step", "of", once,
-             "connections between the pods are reset; in virtual time only"},
+             "connections between the pods are reset"},
     FaultRow{Kind::link_delay, "link", "delay", Counts::none, "of to step for delay", "of",
-             until_healed, "each message takes `delay` (200ms) longer; in virtual time only"},
+             until_healed, "each message takes `delay` (200ms) longer"},
     FaultRow{Kind::dns_late, "dns", "late", Counts::question, "of for delay", "", once,
              "the answer comes `delay` (3s) late"},
     FaultRow{Kind::dns_lost, "dns", "lost", Counts::question, "of for", "", once,
@@ -86,6 +92,13 @@ constexpr bool in_order() {
 }
 static_assert(in_order(), "fault_rows() is indexed by kind");
 
+constexpr bool writers_are_named() {
+  for (const FaultRow& row : rows)
+    if ((row.counts == Occurrence::write) != (row.writer != Writer::none)) return false;
+  return true;
+}
+static_assert(writers_are_named(), "what counts writes says whose");
+
 bool has_word(std::string_view words, std::string_view word) {
   while (!words.empty()) {
     const std::size_t end = std::min(words.find(' '), words.size());
@@ -97,23 +110,11 @@ bool has_word(std::string_view words, std::string_view word) {
 
 }  // namespace
 
-std::string_view to_string(Occurrence occurrence) {
-  constexpr std::array<std::string_view, 6> names{"call",  "event",    "write",
-                                                  "start", "question", "none"};
-  return names[static_cast<std::size_t>(occurrence)];
-}
-
 std::string FaultRow::name() const { return std::string(port) + "-" + std::string(effect); }
 
 std::span<const FaultRow> fault_rows() { return rows; }
 
 const FaultRow& row_of(FaultKind kind) { return rows[static_cast<std::size_t>(kind)]; }
-
-const FaultRow* find_fault(std::string_view name) {
-  const auto found = std::find_if(rows.begin(), rows.end(),
-                                  [name](const FaultRow& row) { return row.name() == name; });
-  return found == rows.end() ? nullptr : &*found;
-}
 
 bool takes(const FaultRow& row, std::string_view field) {
   if (field == "nth") return row.counts != Occurrence::none;
@@ -122,6 +123,11 @@ bool takes(const FaultRow& row, std::string_view field) {
 
 bool must_have(const FaultRow& row, std::string_view field) {
   return has_word(row.required, field);
+}
+
+int signal_of(const Fault& fault) {
+  constexpr std::int64_t kill = 9;
+  return static_cast<int>(fault.signal.value_or(kill));
 }
 
 std::optional<Duration> duration_of(const Fault& fault) {

@@ -56,7 +56,9 @@ enum class Occurrence : std::uint8_t {
   question,  // questions to the DNS
   none,      // the fault acts by time, state or training step alone
 };
-std::string_view to_string(Occurrence occurrence);
+
+// Whose writes `nth` counts, where it counts those of a process.
+enum class Writer : std::uint8_t { none, controller, scheduler, kubelet };
 
 // One kind of fault. Texts are literals.
 struct FaultRow {
@@ -68,12 +70,11 @@ struct FaultRow {
   std::string_view required;  // of them, those that must be given
   std::optional<Duration> lasts{};  // without `for`; absent: until the faults are healed
   std::string_view help;
+  Writer writer = Writer::none;
   std::string name() const;  // "api-conflict"
 };
 std::span<const FaultRow> fault_rows();
 const FaultRow& row_of(FaultKind kind);
-// By "api-conflict", or null.
-const FaultRow* find_fault(std::string_view name);
 bool takes(const FaultRow& row, std::string_view field);
 bool must_have(const FaultRow& row, std::string_view field);
 
@@ -122,6 +123,9 @@ struct FaultPlan {
   std::vector<Fault> faults{};
   std::optional<Duration> heal{};  // since the scenario began; absent: each ends by itself
 };
+
+// The signal of a kill.
+int signal_of(const Fault& fault);
 
 // How long it goes on, by itself or by its kind; absent: until healed.
 std::optional<Duration> duration_of(const Fault& fault);

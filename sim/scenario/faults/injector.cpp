@@ -8,6 +8,7 @@
 #include "scenario/claims.hpp"
 #include "scenario/faults/fault_yaml.hpp"
 #include "scenario/faults/injector_parts.hpp"
+#include "scenario/fields.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -59,12 +60,47 @@ FaultInjector::Parts::Parts(Loop& l, FaultPlan p)
 
 // ---- when --------------------------------------------------------------------------------------
 
-void FaultInjector::Parts::start() {
+// Who is named in a fault is there by now: pods and names of the DNS may come later.
+Status FaultInjector::Parts::check_names() const {
+  std::set<std::string_view> callers, controllers;
+  for (const api::Caller& caller : world->callers()) {
+    callers.insert({caller.actor, caller.instance});
+    if (census.controllers.contains(caller.instance))
+      controllers.insert({caller.actor, caller.instance});
+  }
+  for (const Fault& fault : plan.faults) {
+    const FaultRow& row = row_of(fault.kind);
+    const bool of_process = row.writer == Writer::controller;
+    if (fault.of.empty() ||
+        (!of_process && row.counts != Occurrence::call && row.counts != Occurrence::event))
+      continue;
+    const std::set<std::string_view>& names = of_process ? controllers : callers;
+    if (names.contains(fault.of)) continue;
+    const auto& all = world->callers();
+    if (!of_process && std::any_of(all.begin(), all.end(), [&](const api::Caller& caller) {
+          return is_named(caller, fault.of);
+        }))
+      continue;
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    return fail(Reason::bad_input,
+                fmt::format("there is no {} \"{}\"{}", of_process ? "controller" : "client",
+                            fault.of, suggestion(fault.of, known)),
+                fault.where);
+  }
+  return {};
+}
+
+Status FaultInjector::Parts::start() {
   started = loop.now();
-  running = true;
   census = Census();
-  for (const ObjectPtr& node : world->objects(Node::info(), ""))
+  for (const ObjectPtr& node : world->objects(ddptwin::Node::info(), ""))
     census.nodes.insert(node->metadata.name);
+  const auto controllers = world->controllers();
+  for (const api::Caller& caller : world->callers())
+    if (std::find(controllers.begin(), controllers.end(), caller.instance) != controllers.end())
+      census.controllers.emplace(caller.instance, caller.actor);
+  TRY_VOID(check_names());
+  running = true;
   if (plan.heal) heal_timer = loop.after(lane, *plan.heal, [this] { heal(); });
   for (Active& one : actives) {
     if (!one.fault->at) {
@@ -77,6 +113,7 @@ void FaultInjector::Parts::start() {
       look(one);
     });
   }
+  return {};
 }
 
 void FaultInjector::Parts::look(Active& one) {
@@ -100,30 +137,43 @@ bool FaultInjector::Parts::hits(Active& one) {
   const Duration lasts = duration_of(*one.fault).value_or(Duration::zero());
   // What is silent or late for a while is so for that one event.
   if (lasts == Duration::zero() || one.fault->kind == FaultKind::watch_drop) {
-    one.stage = Stage::over;
-    one.timer = loop.after(lane, Duration::zero(), [this] { check_healed(); });
+    one.stage = Stage::fading;
+    linger(one, Duration::zero());
   } else {
     one.timer = loop.after(lane, lasts, [this, &one] { finish(one); });
   }
   return true;
 }
 
+// What it hit now comes so late.
+void FaultInjector::Parts::linger(Active& one, Duration effect) {
+  one.lingers = std::max(one.lingers, loop.now() + effect);
+  if (one.stage != Stage::fading) return;
+  one.timer = loop.at(lane, one.lingers, [this, &one] {
+    one.stage = Stage::over;
+    check_healed();
+  });
+}
+
 void FaultInjector::Parts::on_record(const Record& record) {
   if (!observer) return;
   observer->on_record(record);
-  if (!running || look_posted) return;
+  if (!running) return;
   // A state that holds for one record only counts: it is looked at now, and acted upon later.
-  std::vector<Active*> ready;
-  for (Active& one : actives)
-    if (one.stage == Stage::expecting && one.fault->when &&
-        observer->holds(*one.fault->when->state))
-      ready.push_back(&one);
-  if (ready.empty()) return;
+  bool any = false;
+  for (Active& one : actives) {
+    if (one.stage != Stage::expecting || !one.fault->when ||
+        !observer->holds(*one.fault->when->state))
+      continue;
+    one.stage = Stage::ready;
+    any = true;
+  }
+  if (!any || look_posted) return;
   look_posted = true;
-  loop.post(lane, [this, ready = std::move(ready)] {
+  loop.post(lane, [this] {
     look_posted = false;
-    for (Active* one : ready)
-      if (one->stage == Stage::expecting) arm(*one);
+    for (Active& one : actives)
+      if (one.stage == Stage::ready) arm(one);
   });
 }
 
@@ -133,10 +183,10 @@ void FaultInjector::Parts::heal() {
   for (Active& one : actives) {
     if (one.stage == Stage::acting) end(one);
     one.timer.cancel();
-    one.stage = Stage::over;
+    one.stage = Stage::over;  // for those behind it, this one no longer goes on
   }
   healed = true;
-  write("all", "healed");
+  write({}, "all", "healed");
 }
 
 Duration FaultInjector::Parts::bounded(Duration lasts) const {
@@ -246,6 +296,7 @@ dns::Verdict FaultInjector::Parts::on_question(const dns::Query& query) {
     switch (one.fault->kind) {
       case FaultKind::dns_late:
         verdict.delay = bounded(one.fault->delay.value_or(dns_late_default));
+        linger(one, verdict.delay);
         break;
       case FaultKind::dns_lost:
         verdict.lose = true;
@@ -266,8 +317,7 @@ dns::Verdict FaultInjector::Parts::on_question(const dns::Query& query) {
 
 // ---- records -----------------------------------------------------------------------------------
 
-void FaultInjector::Parts::write(std::string subject, std::string text) {
-  Record record;
+void FaultInjector::Parts::write(Record record, std::string subject, std::string text) {
   record.kind = RecordKind::fault;
   record.actor = actor;
   record.subject = std::move(subject);
@@ -276,8 +326,13 @@ void FaultInjector::Parts::write(std::string subject, std::string text) {
 }
 
 void FaultInjector::Parts::record(Active& one, std::string subject) {
-  ++acted[one.index];
-  write(std::move(subject), to_yaml(*one.fault));
+  Acted& acts = acted[one.index];
+  if (++acts.times == 1) acts.first = loop.now();
+  Record record;
+  record.values.emplace_back("port", one.row->port);
+  if (one.fault->kind == FaultKind::process_kill)
+    record.values.emplace_back("signal", std::to_string(signal_of(*one.fault)));
+  write(std::move(record), std::move(subject), to_yaml(*one.fault));
 }
 
 // ---- the ports ---------------------------------------------------------------------------------
@@ -288,6 +343,7 @@ FaultInjector::FaultInjector(Loop& loop, FaultPlan plan)
 FaultInjector::~FaultInjector() = default;
 
 void FaultInjector::attach(World& world, RuntimePorts ports) {
+  DDPTWIN_ASSERT(ports.signal && ports.exit);
   parts_->world = &world;
   parts_->ports = std::move(ports);
   world.trace().add_sink(
@@ -296,11 +352,11 @@ void FaultInjector::attach(World& world, RuntimePorts ports) {
       [parts = parts_.get()](const dns::Query& query) { return parts->on_question(query); });
 }
 
-void FaultInjector::start() { parts_->start(); }
+Status FaultInjector::start() { return parts_->start(); }
 void FaultInjector::heal() { parts_->heal(); }
 bool FaultInjector::healed() const { return parts_->healed; }
 const Census& FaultInjector::census() const { return parts_->census; }
-const std::vector<std::int64_t>& FaultInjector::acted() const { return parts_->acted; }
+const std::vector<Acted>& FaultInjector::acted() const { return parts_->acted; }
 
 PodRuntime& FaultInjector::wrap(PodRuntime& runtime) {
   parts_->tap = std::make_unique<RuntimeTap>(
@@ -348,6 +404,7 @@ api::CallVerdict FaultInjector::on_call(const api::Caller& caller, const api::Re
         verdict.reply_delay = parts.bounded(fault.delay.value_or(Duration::zero()));
         break;
     }
+    parts.linger(one, verdict.delay + verdict.reply_delay);
   }
   return verdict;
 }
@@ -356,15 +413,11 @@ void FaultInjector::on_answer(const api::Caller& caller, const api::Request& req
                               const Result<api::Response>&) {
   Parts& parts = *parts_;
   if (!parts.running || !api::is_write(request)) return;
-  ++parts.census.writes[{caller.actor, caller.instance}];
+  const Census::Process process(caller.actor, caller.instance);
+  ++parts.census.writes[process];
   for (Parts::Active& one : parts.actives) {
-    if (one.row->counts != Occurrence::write || one.stage != Parts::Stage::armed) continue;
-    const std::string_view port = one.row->port;
-    const bool fits = port == "scheduler" ? caller.actor == "kube-scheduler"
-                      : port == "controller"
-                          ? is_named(caller, one.fault->of)
-                          : caller.actor == "kubelet" && !caller.instance.empty() &&
-                                (one.fault->of.empty() || one.fault->of == caller.instance);
+    if (one.stage != Parts::Stage::armed || !is_writer(*one.row, process, parts.census)) continue;
+    const bool fits = one.fault->of.empty() || is_named(caller, one.fault->of);
     // Its author has not heard of the answer: between these two nothing else happens.
     if (fits && ++one.seen == one.fault->nth.value_or(1)) parts.trigger(one);
   }
@@ -391,6 +444,7 @@ api::EventVerdict FaultInjector::on_event(const api::Caller& caller, const KindI
       verdict.delay = parts.bounded(fault.delay.value_or(watch_delay_default));
     else
       verdict.cut = parts.bounded(duration_of(fault).value_or(Duration::zero()));
+    parts.linger(one, fault.kind == FaultKind::watch_delay ? verdict.delay : *verdict.cut);
   }
   return verdict;
 }

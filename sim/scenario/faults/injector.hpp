@@ -19,11 +19,17 @@ namespace ddptwin::scenario {
 struct RuntimePorts {
   // A signal to the first process of a container.
   std::function<void(const RunningContainer& container, int signal)> signal{};
+  // The first process ends by itself.
+  std::function<void(const RunningContainer& container, int code)> exit{};
   // Whether its first process is still there to be hit; null: nobody knows better than its report.
   std::function<bool(const RunningContainer& container)> is_alive{};
-  // The first process ends by itself; null where nobody can make it.
-  std::function<void(const RunningContainer& container, int code)> exit{};
   model::Network* network = nullptr;  // null: faults of links do nothing
+};
+
+// How often a fault has acted, and when it did first.
+struct Acted {
+  std::int64_t times = 0;
+  Time first{};
 };
 
 // Make it before the world, give it to WorldOptions::faults, attach it before the world starts, and
@@ -37,15 +43,16 @@ class FaultInjector final : public WorldFaults {
   ~FaultInjector() override;
 
   void attach(World& world, RuntimePorts ports);
-  // The moment that `at` counts from; what was counted before does not count.
-  void start();
+  // The moment that `at` counts from; what was counted before does not count. Errors: bad_input (a
+  // fault of a process that is not there).
+  Status start();
   // All faults end, and none begins any more: what was taken away comes back.
   void heal();
   bool healed() const;
 
   const Census& census() const;
-  // How often each fault of the plan has acted.
-  const std::vector<std::int64_t>& acted() const;
+  // Of each fault of the plan.
+  const std::vector<Acted>& acted() const;
 
   PodRuntime& wrap(PodRuntime& runtime) override;
   api::CallVerdict on_call(const api::Caller& caller, const api::Request& request) override;

@@ -1,14 +1,24 @@
 // What the faults do that take something away for a while, or hit a container.
 #include <algorithm>
 
-#include "cluster/model_runtime/network.hpp"
 #include "scenario/faults/injector_parts.hpp"
 
 namespace ddptwin::scenario {
 namespace {
 
-constexpr int kill_signal = 9;
+constexpr int kill_signal = 9;  // of the containers of a dead node
 constexpr std::string_view cordon_key = "node.kubernetes.io/unschedulable";
+
+void add(const model::LinkFault& one, model::LinkFault& to) {
+  to.drop = to.drop || one.drop;
+  to.reset = to.reset || one.reset;
+  to.delay += one.delay;
+}
+
+bool is_outage(FaultKind kind) {
+  return kind == FaultKind::node_lost || kind == FaultKind::node_dead ||
+         kind == FaultKind::node_deleted;
+}
 
 }  // namespace
 
@@ -34,8 +44,16 @@ void FaultInjector::Parts::trigger(Active& one) {
 void FaultInjector::Parts::finish(Active& one) {
   if (one.stage != Stage::acting) return;
   end(one);
-  one.stage = Stage::over;
+  one.stage = one.lingers > loop.now() ? Stage::fading : Stage::over;
+  if (one.stage == Stage::fading) return linger(one, Duration::zero());
   check_healed();
+}
+
+template <class Sort>
+bool FaultInjector::Parts::another(const Active& one, Sort sort) const {
+  return std::any_of(actives.begin(), actives.end(), [&](const Active& other) {
+    return &other != &one && other.stage == Stage::acting && sort(other);
+  });
 }
 
 std::vector<std::string> FaultInjector::Parts::nodes_of(const Active& one) const {
@@ -50,7 +68,7 @@ void FaultInjector::Parts::begin(Active& one) {
       world->crash_controller(of);
       return;
     case FaultKind::controller_double:
-      world->begin_second_controller(of);
+      one.second = world->begin_second_controller(of);
       return;
     case FaultKind::scheduler_down:
       world->stop_scheduler();
@@ -62,16 +80,8 @@ void FaultInjector::Parts::begin(Active& one) {
       return cordon(of, true);
     case FaultKind::node_lost:
     case FaultKind::node_dead:
-    case FaultKind::node_deleted: {
-      const bool deleted = one.fault->kind == FaultKind::node_deleted;
-      one.outage = std::make_unique<NodeOutage>(*world, lane, of, deleted);
-      cut_off(one, one.outage->addresses());
-      if (one.fault->kind == FaultKind::node_lost || tap == nullptr) return;
-      const auto running_now = tap->running();
-      for (const auto& [id, container] : running_now)
-        if (container.node == of && ports.signal) ports.signal(container, kill_signal);
-      return;
-    }
+    case FaultKind::node_deleted:
+      return begin_outage(one);
     default:
       return begin_link(one);
   }
@@ -81,26 +91,28 @@ void FaultInjector::Parts::end(Active& one) {
   const std::string& of = one.fault->of;
   switch (one.fault->kind) {
     case FaultKind::controller_crash:
-      world->start_controller(of);
-      return;
+      return end_crash(one);
     case FaultKind::controller_double:
-      world->end_second_controller(of);
+      world->end_second_controller(one.second);
       return;
     case FaultKind::scheduler_down:
-      world->start_scheduler();
+      if (!another(one, [](const Active& other) {
+            return other.fault->kind == FaultKind::scheduler_down;
+          }))
+        world->start_scheduler();
       return;
     case FaultKind::kubelet_restart:
-      for (const std::string& node : nodes_of(one)) world->start_kubelet(node);
+      for (const std::string& node : nodes_of(one)) start_kubelet(one, node);
       return;
     case FaultKind::node_cordon:
-      return cordon(of, false);
+      cordon(of, another(one, [&of](const Active& other) {
+               return other.fault->kind == FaultKind::node_cordon && other.fault->of == of;
+             }));
+      return;
     case FaultKind::node_lost:
     case FaultKind::node_dead:
     case FaultKind::node_deleted:
-      end_link(one);
-      one.outage->return_back();
-      one.outage.reset();
-      return;
+      return end_outage(one);
     default:
       return end_link(one);
   }
@@ -118,8 +130,8 @@ void FaultInjector::Parts::strike(Active& one, const RunningContainer& container
   const Fault& fault = *one.fault;
   record(one, container.namespace_ + "/" + container.pod + "/" + container.name);
   if (fault.kind == FaultKind::process_kill) {
-    if (ports.signal) ports.signal(container, static_cast<int>(fault.signal.value_or(kill_signal)));
-  } else if (ports.exit) {
+    ports.signal(container, signal_of(fault));
+  } else {
     ports.exit(container, static_cast<int>(fault.code.value_or(1)));
   }
   check_healed();
@@ -149,43 +161,110 @@ std::vector<std::string> FaultInjector::Parts::addresses_of(std::string_view pod
   return found;
 }
 
-void FaultInjector::Parts::cut_off(Active& one, const std::vector<std::string>& addresses) {
-  if (ports.network == nullptr) return;
-  for (const std::string& address : addresses) {
-    ports.network->set_host(address, {.drop = true});
-    one.addresses.insert(address);
-  }
-}
-
 void FaultInjector::Parts::begin_link(Active& one) {
-  if (ports.network == nullptr) return;
-  model::LinkFault what;
-  if (one.fault->kind == FaultKind::link_drop) what.drop = true;
-  if (one.fault->kind == FaultKind::link_reset) what.reset = true;
+  one.link.drop = one.fault->kind == FaultKind::link_drop;
+  one.link.reset = one.fault->kind == FaultKind::link_reset;
   if (one.fault->kind == FaultKind::link_delay)
-    what.delay = one.fault->delay.value_or(link_delay_default);
+    one.link.delay = one.fault->delay.value_or(link_delay_default);
   for (const std::string& from : addresses_of(one.fault->of)) {
     if (one.fault->to.empty()) {
-      ports.network->set_host(from, what);
       one.addresses.insert(from);
+      set_host(from);
       continue;
     }
     for (const std::string& to : addresses_of(one.fault->to)) {
-      ports.network->set_link(from, to, what);
       one.links.emplace(from, to);
+      set_link(from, to);
     }
   }
 }
 
 void FaultInjector::Parts::end_link(Active& one) {
+  const auto addresses = std::exchange(one.addresses, {});
+  const auto links = std::exchange(one.links, {});
+  for (const std::string& address : addresses) set_host(address);
+  for (const auto& [from, to] : links) set_link(from, to);
+}
+
+// The network knows one fault of an address, and one of a pair: all that go on, together.
+void FaultInjector::Parts::set_host(const std::string& address) {
   if (ports.network == nullptr) return;
-  for (const std::string& address : one.addresses) ports.network->set_host(address, {});
-  for (const auto& [from, to] : one.links) ports.network->set_link(from, to, {});
-  one.addresses.clear();
-  one.links.clear();
+  model::LinkFault all;
+  for (const Active& one : actives)
+    if (one.addresses.contains(address)) add(one.link, all);
+  ports.network->set_host(address, all);
+}
+
+void FaultInjector::Parts::set_link(const std::string& from, const std::string& to) {
+  if (ports.network == nullptr) return;
+  model::LinkFault there, back;
+  for (const Active& one : actives) {
+    if (one.links.contains({from, to})) add(one.link, there);
+    if (one.links.contains({to, from})) add(one.link, back);
+  }
+  ports.network->set_link(from, to, there);
+  // A link that heals does so both ways.
+  if (there.none() && !back.none()) ports.network->set_link(to, from, back);
+}
+
+// ---- processes ---------------------------------------------------------------------------------
+
+// Those controllers that no other crash keeps away begin anew, in the order of their making.
+void FaultInjector::Parts::end_crash(Active& one) {
+  for (const std::string& name : world->controllers()) {
+    const auto is_of = [&](const Active& other) {
+      const std::string& of = other.fault->of;
+      return other.fault->kind == FaultKind::controller_crash &&
+             (of == name || of == census.controllers.at(name));
+    };
+    if (is_of(one) && !another(one, is_of)) world->start_controller(name);
+  }
+}
+
+void FaultInjector::Parts::start_kubelet(const Active& one, const std::string& node) {
+  const bool kept_away = another(one, [&node](const Active& other) {
+    const Fault& fault = *other.fault;
+    return (fault.kind == FaultKind::kubelet_restart && (fault.of.empty() || fault.of == node)) ||
+           (is_outage(fault.kind) && fault.of == node);
+  });
+  if (!kept_away) world->start_kubelet(node);
 }
 
 // ---- nodes -------------------------------------------------------------------------------------
+
+// One outage of a node, however many faults keep it away.
+void FaultInjector::Parts::begin_outage(Active& one) {
+  const std::string& of = one.fault->of;
+  world->stop_kubelet(of);
+  NodeOutage& outage = outages.try_emplace(of, *world, lane, of).first->second;
+  if (one.fault->kind == FaultKind::node_deleted) outage.remove_node();
+  one.link.drop = true;
+  for (const std::string& address : outage.addresses()) {
+    one.addresses.insert(address);
+    set_host(address);
+  }
+  if (one.fault->kind == FaultKind::node_lost) return;
+  const auto running_now = tap->running();
+  for (const auto& [id, container] : running_now)
+    if (container.node == of) ports.signal(container, kill_signal);
+}
+
+void FaultInjector::Parts::end_outage(Active& one) {
+  const std::string& of = one.fault->of;
+  end_link(one);
+  const auto is_of = [&of](const Active& other) { return other.fault->of == of; };
+  if (another(one,
+              [&](const Active& other) { return is_outage(other.fault->kind) && is_of(other); }))
+    return;
+  const auto outage = outages.extract(of);
+  outage.mapped().return_back();
+  // A Node that is made anew knows nothing of it.
+  if (another(one, [&](const Active& other) {
+        return other.fault->kind == FaultKind::node_cordon && is_of(other);
+      }))
+    cordon(of, true);
+  start_kubelet(one, of);
+}
 
 // As kubectl cordon, and the node controller's taint.
 void FaultInjector::Parts::cordon(const std::string& name, bool cordoned) {

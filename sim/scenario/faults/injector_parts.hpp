@@ -4,6 +4,7 @@
 #include <list>
 #include <set>
 
+#include "cluster/model_runtime/network.hpp"
 #include "dns/resolver.hpp"
 #include "scenario/faults/injector.hpp"
 #include "scenario/faults/node_outage.hpp"
@@ -16,8 +17,10 @@ struct FaultInjector::Parts {
   enum class Stage : std::uint8_t {
     idle,       // the scenario has not begun, or `at` has not come
     expecting,  // `when` is not so yet
+    ready,      // it was so, and the fault is armed as soon as nobody is in the midst of anything
     armed,      // its occurrence has not come
     acting,     // triggered, and not yet over
+    fading,     // over, but for what it made late or silent
     over,
   };
   struct Active {
@@ -28,8 +31,10 @@ struct FaultInjector::Parts {
     std::int64_t seen = 0;    // occurrences since it was armed
     ContainerId container{};  // of the start that nth means, until `step` has come
     Timer timer{};            // until `at`, then until the end
-    std::unique_ptr<NodeOutage> outage{};
-    // Whose network it has changed.
+    Time lingers{};           // when the last thing that it made late or silent has come
+    int second = 0;           // the process that it began
+    // Whose network it changes, and how.
+    model::LinkFault link{};
     std::set<std::string, std::less<>> addresses{};
     std::set<std::pair<std::string, std::string>> links{};
   };
@@ -37,24 +42,25 @@ struct FaultInjector::Parts {
   Parts(Loop& l, FaultPlan p);
 
   // ---- injector.cpp
-  void start();
+  Status start();
+  Status check_names() const;
   void look(Active& one);
   void arm(Active& one);
   bool fits(const Active& one, const api::Caller& caller, const api::Request& request) const;
   bool fits(const Active& one, const api::Caller& caller, const KindInfo& kind,
             const api::WatchEvent& event) const;
   bool hits(Active& one);
+  void linger(Active& one, Duration effect);
   void on_record(const Record& record);
   void on_start(const RunningContainer& container);
   void on_line(const RunningContainer& container, const std::string& line, bool recorded);
   bool is_meant(const Active& one, const RunningContainer& container) const;
   dns::Verdict on_question(const dns::Query& query);
-  void count(const api::Caller& caller, const api::Request& request);
   void heal();
   void check_healed();
   // No longer than until all faults are healed.
   Duration bounded(Duration lasts) const;
-  void write(std::string subject, std::string text);
+  void write(Record record, std::string subject, std::string text);
   void record(Active& one, std::string subject);
 
   // ---- injector_actions.cpp
@@ -65,9 +71,18 @@ struct FaultInjector::Parts {
   void finish(Active& one);
   void strike(Active& one, const RunningContainer& container);
   bool strike_running(Active& one);
-  void cut_off(Active& one, const std::vector<std::string>& addresses);
+  // Whether a fault that goes on, other than this one, is of that sort: what two of them take away
+  // comes back with the last.
+  template <class Sort>
+  bool another(const Active& one, Sort sort) const;
+  void end_crash(Active& one);
+  void begin_outage(Active& one);
+  void end_outage(Active& one);
+  void start_kubelet(const Active& one, const std::string& node);
   void begin_link(Active& one);
   void end_link(Active& one);
+  void set_host(const std::string& address);
+  void set_link(const std::string& from, const std::string& to);
   std::vector<std::string> addresses_of(std::string_view pod) const;
   void cordon(const std::string& node, bool cordoned);
   std::vector<std::string> nodes_of(const Active& one) const;
@@ -80,8 +95,9 @@ struct FaultInjector::Parts {
   std::unique_ptr<RuntimeTap> tap{};
   std::optional<Observer> observer{};  // where a fault waits for a state
   std::list<Active> actives{};
+  std::map<std::string, NodeOutage> outages{};  // by node, whichever faults made it
   Census census{};
-  std::vector<std::int64_t> acted{};
+  std::vector<Acted> acted{};
   Time started{};
   Timer heal_timer{};
   bool running = false;

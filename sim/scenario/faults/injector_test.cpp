@@ -8,6 +8,7 @@
 
 #include <boost/json.hpp>
 
+#include "cluster/model_runtime/network.hpp"
 #include "cluster/script_runtime.hpp"
 #include "controller/pytorchjob/profile.hpp"
 #include "core/virtual_loop.hpp"
@@ -81,12 +82,14 @@ struct Disturbed {
     ports.exit = [this](const RunningContainer& c, int code) {
       runtime.container_exit(c.namespace_, c.pod, c.name, code);
     };
+    ports.network = &network;
     injector.attach(world, std::move(ports));
     for (const char* worker : {"j-worker-0", "j-worker-1"})
       runtime.set("default", worker, "exit.init-pytorch", "0 after 1");
     EXPECT_TRUE(world.start());
     loop.run_until(start_time + 5s);
-    injector.start();
+    const Status started = injector.start();
+    EXPECT_TRUE(started) << started.error().text();
     const auto made = decode_json(job_text);
     EXPECT_TRUE(world.call(api::create(made), "user"));
   }
@@ -115,6 +118,23 @@ struct Disturbed {
     const auto found = as<Pod>(world.find(Pod::info(), "default", pod));
     return found ? found->status.phase : "none";
   }
+  template <class Edit>
+  void edit_pod(const std::string& name, Edit edit) {
+    auto pod = std::static_pointer_cast<Pod>(world.find(Pod::info(), "default", name)->clone());
+    edit(*pod);
+    EXPECT_TRUE(world.call(api::update(pod), "user"));
+  }
+  std::string ip(const std::string& pod) {
+    return as<Pod>(world.find(Pod::info(), "default", pod))->status.podIP;
+  }
+  std::shared_ptr<const ddptwin::Node> node(const std::string& name) {
+    return as<ddptwin::Node>(world.find(ddptwin::Node::info(), "", name));
+  }
+  std::string ready(const std::string& name) {
+    for (const Condition& one : node(name)->status.conditions)
+      if (one.type_ == "Ready") return one.status;
+    return "none";
+  }
   std::string condition(const std::string& type) {
     const auto job = as<PyTorchJob>(world.find(PyTorchJob::info(), "default", "j"));
     if (!job || !job->status) return "none";
@@ -123,6 +143,7 @@ struct Disturbed {
 
   VirtualLoop loop;
   ScriptRuntime runtime;
+  model::Network network{loop, 1ms, 1s};
   FaultInjector injector;
   World world;
   std::vector<std::string> faults{}, scheduled{}, starts{}, pods_made{};
@@ -153,7 +174,7 @@ TEST(FaultInjector, the_second_pod_is_refused_and_made_again) {
                           HasSubstr("all: healed")));
   EXPECT_THAT(run.pods_made, SizeIs(3));
   EXPECT_EQ(run.condition("Running"), "True");
-  EXPECT_EQ(run.injector.acted(), std::vector<std::int64_t>{1});
+  EXPECT_EQ(run.injector.acted()[0].times, 1);
 }
 
 TEST(FaultInjector, a_lost_reply_is_of_a_pod_that_is_there) {
@@ -172,7 +193,7 @@ TEST(FaultInjector, calls_are_refused_for_as_long_as_it_is_said) {
   run.go(30s);
   EXPECT_EQ(run.phase("j-master-0"), "Running");
   EXPECT_TRUE(run.injector.healed());
-  EXPECT_GT(run.injector.acted()[0], 1);
+  EXPECT_GT(run.injector.acted()[0].times, 1);
 }
 
 TEST(FaultInjector, calls_of_others_pass) {
@@ -246,7 +267,7 @@ TEST(FaultInjector, a_restarted_kubelet_finds_its_containers) {
   for (int nth = 1; nth <= 6; ++nth) {
     Disturbed run(plan_of(fmt::format("[{{kubelet: restart, nth: {}, for: 2s}}]", nth)));
     run.go(60s);
-    EXPECT_EQ(run.injector.acted()[0], 1) << nth;
+    EXPECT_EQ(run.injector.acted()[0].times, 1) << nth;
     EXPECT_EQ(run.condition("Running"), "True") << nth;
     EXPECT_EQ((run.injector.census().starts.at({"default/j-master-0", "pytorch"})), 1) << nth;
   }
@@ -381,7 +402,153 @@ TEST(FaultInjector, healing_ends_all_and_lets_nothing_begin) {
   run.go(120s);
   EXPECT_EQ(run.condition("Running"), "True");
   EXPECT_EQ(run.faults.back(), "40000 all: healed");
-  EXPECT_EQ(run.injector.acted()[2], 0);
+  EXPECT_EQ(run.injector.acted()[2].times, 0);
+}
+
+// ---- two faults that overlap: what both take away comes back with the last
+// -----------------------
+
+TEST(FaultInjector, a_controller_stays_away_until_its_last_crash_is_over) {
+  Disturbed run(
+      plan_of("[{controller: crash, of: pytorchjob-controller, for: 30s}, "
+              "{controller: crash, of: training-operator, at: 5s, for: 5s}]"));
+  run.go(29s);
+  EXPECT_THAT(run.pods_made, IsEmpty());
+  run.go(30s);
+  EXPECT_EQ(run.condition("Running"), "True");
+}
+
+TEST(FaultInjector, each_second_controller_ends_for_itself) {
+  // The first one is away: what is made is made by the second that is left.
+  Disturbed run(
+      plan_of("[{controller: double, of: pytorchjob-controller, at: 1s, for: 40s}, "
+              "{controller: double, of: pytorchjob-controller, at: 2s, for: 5s}, "
+              "{controller: crash, of: pytorchjob-controller, at: 8s, for: 60s}]"));
+  const auto fails = [&run](const char* pod) {
+    run.runtime.container_exit("default", pod, "pytorch", 137);
+    run.go(5s);
+  };
+  run.go(20s);
+  ASSERT_THAT(run.pods_made, SizeIs(3));
+  fails("j-worker-0");
+  EXPECT_THAT(run.pods_made, SizeIs(4));
+  run.go(20s);
+  fails("j-worker-1");
+  EXPECT_THAT(run.pods_made, SizeIs(4));
+  run.go(30s);
+  EXPECT_THAT(run.pods_made, SizeIs(5));
+}
+
+TEST(FaultInjector, the_scheduler_stays_down_until_the_last_is_over) {
+  Disturbed run(plan_of("[{scheduler: down, for: 30s}, {scheduler: down, at: 5s, for: 5s}]"));
+  run.go(29s);
+  EXPECT_THAT(run.scheduled, IsEmpty());
+  run.go(30s);
+  EXPECT_EQ(run.condition("Running"), "True");
+}
+
+TEST(FaultInjector, a_kubelet_that_restarts_on_a_lost_node_stays_silent) {
+  Disturbed run(
+      plan_of("[{node: cordon, of: n1}, {node: lost, of: n0, at: 20s, for: 200s}, "
+              "{kubelet: restart, at: 30s, for: 2s}]"));
+  run.go(40s);
+  EXPECT_TRUE(
+      run.world.call(api::remove(*run.world.find(Pod::info(), "default", "j-worker-1")), "user"));
+  run.go(100s);
+  EXPECT_NE(run.phase("j-worker-1"), "none");
+  const auto going = as<Pod>(run.world.find(Pod::info(), "default", "j-worker-1"));
+  EXPECT_TRUE(going->metadata.deletionTimestamp);
+  run.go(120s);
+  EXPECT_EQ(run.ready("n0"), "True");
+}
+
+TEST(FaultInjector, a_node_comes_back_with_the_end_of_its_last_outage) {
+  Disturbed run(plan_of(
+      "[{node: lost, of: n0, at: 10s, for: 100s}, {node: dead, of: n0, at: 15s, for: 5s}, "
+      "{node: deleted, of: n1, at: 10s, for: 30s}, {node: lost, of: n1, at: 20s, for: 60s}, "
+      "{node: cordon, of: n1, at: 20s, for: 90s}]"));
+  run.go(50s);
+  EXPECT_EQ(run.node("n1"), nullptr);
+  run.go(12s);
+  EXPECT_EQ(run.ready("n0"), "Unknown");  // 50 s after it was lost
+  run.go(30s);
+  ASSERT_NE(run.node("n1"), nullptr);
+  EXPECT_EQ(run.ready("n1"), "True");
+  EXPECT_TRUE(run.node("n1")->spec.unschedulable);
+  run.go(20s);
+  EXPECT_EQ(run.ready("n0"), "True");
+  EXPECT_FALSE(run.node("n1")->spec.unschedulable);
+}
+
+TEST(FaultInjector, a_node_is_cordoned_until_the_last_is_over) {
+  Disturbed run(
+      plan_of("[{node: cordon, of: n0, for: 60s}, {node: cordon, of: n0, at: 5s, for: 5s}]"));
+  run.go(50s);
+  EXPECT_TRUE(run.node("n0")->spec.unschedulable);
+  run.go(20s);
+  EXPECT_FALSE(run.node("n0")->spec.unschedulable);
+}
+
+TEST(FaultInjector, a_link_has_all_faults_that_go_on) {
+  Disturbed run(
+      plan_of("[{link: delay, of: j-master-0, to: j-worker-0, at: 20s, for: 60s, delay: 2s}, "
+              "{link: drop, of: j-worker-0, to: j-master-0, at: 30s, for: 10s}, "
+              "{link: drop, of: j-worker-1, at: 20s, for: 60s}, "
+              "{link: delay, of: j-worker-1, at: 30s, for: 10s}, "
+              "{link: reset, of: j-worker-1, at: 32s}]"));
+  run.go(25s);
+  const auto link = [&run](const char* from, const char* to) {
+    return run.network.link(run.ip(from), run.ip(to));
+  };
+  EXPECT_EQ(link("j-master-0", "j-worker-0"), (model::LinkFault{.delay = 2s}));
+  EXPECT_EQ(link("j-worker-1", "j-master-0"), (model::LinkFault{.drop = true}));
+  run.go(10s);
+  EXPECT_EQ(link("j-master-0", "j-worker-0"), (model::LinkFault{.drop = true, .delay = 2s}));
+  EXPECT_EQ(link("j-worker-1", "j-master-0"),
+            (model::LinkFault{.drop = true, .delay = link_delay_default}));
+  run.go(10s);
+  EXPECT_EQ(link("j-master-0", "j-worker-0"), (model::LinkFault{.delay = 2s}));
+  EXPECT_EQ(link("j-worker-1", "j-master-0"), (model::LinkFault{.drop = true}));
+  run.go(50s);
+  EXPECT_FALSE(run.network.any_fault());
+}
+
+// ---- moments -----------------------------------------------------------------------------------
+
+TEST(FaultInjector, a_state_of_one_record_is_seen_while_another_is_acted_upon) {
+  Disturbed run(
+      plan_of("[{node: cordon, of: n0, for: 1s, when: {of: pod/j-master-0, match: {metadata: "
+              "{annotations: {x: a}}}}}, {node: cordon, of: n1, for: 1s, when: {of: "
+              "pod/j-master-0, match: {metadata: {annotations: {x: b}}}}}]"));
+  run.go(20s);
+  // All in one moment.
+  for (const char* value : {"a", "b", "c"})
+    run.edit_pod("j-master-0", [&](Pod& pod) { pod.metadata.annotations.edit()["x"] = value; });
+  run.go(1s);
+  EXPECT_EQ(run.injector.acted()[0].times, 1);
+  EXPECT_EQ(run.injector.acted()[1].times, 1);
+}
+
+TEST(FaultInjector, nothing_is_healed_before_what_was_late_has_come) {
+  struct Row {
+    const char* fault;
+    Duration lasts;
+  };
+  const Row rows[] = {
+      {"{watch: drop, of: kube-scheduler, kind: Pod}", 10s},
+      {"{watch: delay, of: kube-scheduler, kind: Pod, delay: 7s}", 7s},
+      {"{api: latency, of: kube-scheduler, delay: 5s}", 5s},
+      {"{api: timeout, of: kube-scheduler, delay: 20s}", 20s},
+      {"{api: latency, of: kube-scheduler, delay: 8s, for: 1s}", 8s},
+  };
+  for (const Row& row : rows) {
+    Disturbed run(plan_of(fmt::format("[{}]", row.fault)));
+    run.go(row.lasts - 10ms);
+    EXPECT_THAT(run.faults, testing::Not(IsEmpty())) << row.fault;
+    EXPECT_FALSE(run.injector.healed()) << row.fault;
+    run.go(4s);
+    EXPECT_TRUE(run.injector.healed()) << row.fault;
+  }
 }
 
 TEST(FaultInjector, the_same_plan_is_the_same_run) {

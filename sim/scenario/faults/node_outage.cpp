@@ -13,17 +13,7 @@ constexpr std::string_view unreachable = "node.kubernetes.io/unreachable";
 constexpr std::string_view silent_reason = "NodeStatusUnknown";
 constexpr std::string_view silent_message = "Kubelet stopped posting node status.";
 
-struct ReadyWords {
-  std::string_view type, status, reason, message;
-};
-// What a kubelet posts.
-constexpr ReadyWords healthy[] = {
-    {"MemoryPressure", "False", "KubeletHasSufficientMemory",
-     "kubelet has sufficient memory available"},
-    {"DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
-    {"PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"},
-    {"Ready", "True", "KubeletReady", "kubelet is posting ready status"},
-};
+constexpr Duration until_unknown = std::chrono::seconds(50);  // node-monitor-grace-period of 1.36
 
 bool has_ended(const Pod& pod) {
   return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
@@ -63,18 +53,20 @@ std::shared_ptr<T> copy_of(const ObjectPtr& object) {
 
 }  // namespace
 
-NodeOutage::NodeOutage(World& world, Lane lane, std::string node, bool deleted, OutageTimes times)
-    : world_(world), lane_(lane), node_(std::move(node)), deleted_(deleted) {
-  world_.stop_kubelet(node_);
+NodeOutage::NodeOutage(World& world, Lane lane, std::string node)
+    : world_(world), lane_(lane), node_(std::move(node)) {
   for (const auto& pod : pods())
     if (!pod->status.podIP.empty()) addresses_.push_back(pod->status.podIP);
-  if (deleted_) {
-    // PodGC does the rest.
-    if (const ObjectPtr object = world_.find(Node::info(), "", node_))
-      static_cast<void>(world_.call(api::remove(*object), "user"));
-    return;
-  }
-  unknown_ = world_.loop().after(lane_, times.until_unknown, [this] { unknown(); });
+  unknown_ = world_.loop().after(lane_, until_unknown, [this] { unknown(); });
+}
+
+// PodGC does the rest.
+void NodeOutage::remove_node() {
+  deleted_ = true;
+  unknown_.cancel();
+  evictions_.clear();
+  if (const ObjectPtr object = world_.find(Node::info(), "", node_))
+    static_cast<void>(world_.call(api::remove(*object), "user"));
 }
 
 std::vector<std::shared_ptr<const Pod>> NodeOutage::pods() const {
@@ -169,7 +161,6 @@ void NodeOutage::return_back() {
   if (deleted_) {
     for (const NodeOptions& options : world_.options().nodes)
       if (options.name == node_) static_cast<void>(world_.add_node(options));
-    world_.start_kubelet(node_);
     return;
   }
   if (const ObjectPtr object = world_.find(Node::info(), "", node_)) {
@@ -179,7 +170,7 @@ void NodeOutage::return_back() {
     const auto written = world_.call(api::update(clean), actor);
     auto ready = copy_of<Node>(written ? written->object : object);
     for (Condition& condition : ready->status.conditions) {
-      for (const ReadyWords& words : healthy) {
+      for (const NodeConditionRow& words : healthy_node_conditions()) {
         if (condition.type_ != words.type || condition.status == words.status) continue;
         condition.status = words.status;
         condition.reason = words.reason;
@@ -189,7 +180,6 @@ void NodeOutage::return_back() {
     }
     static_cast<void>(world_.call(api::update(ready, "status"), "kubelet"));
   }
-  world_.start_kubelet(node_);
 }
 
 }  // namespace ddptwin::scenario

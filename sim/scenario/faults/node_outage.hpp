@@ -14,19 +14,19 @@
 
 namespace ddptwin::scenario {
 
-struct OutageTimes {
-  Duration until_unknown = std::chrono::seconds(50);  // node-monitor-grace-period of 1.36
-};
-
 // One outage of one node, from its making to return_back(). It touches the API as
-// kube-controller-manager and the kubelet's process, nothing else; what becomes of the containers
-// and the network is its owner's.
+// kube-controller-manager, nothing else; what becomes of the kubelet, the containers and the
+// network is its owner's. Stays where it was made.
 class NodeOutage {
  public:
-  // The world outlives it. `deleted`: the Node object goes too, and a new one comes back.
-  NodeOutage(World& world, Lane lane, std::string node, bool deleted, OutageTimes times = {});
+  // The world outlives it.
+  NodeOutage(World& world, Lane lane, std::string node);
+  NodeOutage(const NodeOutage&) = delete;
 
-  // The kubelet is back: the Node is Ready at once, and pods whose eviction was pending stay.
+  // The Node object goes too, and a new one comes back.
+  void remove_node();
+  // The kubelet is about to be back: the Node is Ready at once, and pods whose eviction was pending
+  // stay.
   void return_back();
 
   // Addresses of the node's pods when it went.
@@ -44,7 +44,7 @@ class NodeOutage {
   World& world_;
   Lane lane_;
   std::string node_;
-  bool deleted_;
+  bool deleted_ = false;
   std::vector<std::string> addresses_{};
   Timer unknown_{};
   std::vector<Timer> evictions_{};

@@ -173,7 +173,9 @@ std::vector<Case> cases_of_cleanup() {
          tape.exit("master-0", 1);
          tape.wait(29s);
          tape.write(RecordKind::dns, "dns", master_name, "10.0.0.1");
-         tape.write(RecordKind::fault, "faults", "dns", "{dns: wrong}");
+         // Its words are no matter.
+         tape.write(RecordKind::fault, "faults", "dns", "{dns: wrong, of: 'process: '}",
+                    {{"port", "dns"}});
          tape.write(RecordKind::dns, "dns", master_name, "10.9.9.9");
        }},
   };

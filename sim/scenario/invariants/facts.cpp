@@ -71,9 +71,11 @@ bool failed_for_good(const Pod& pod) {
   return false;
 }
 
-// "{process: kill, of: mnist-worker-0}": without a signal it is 9.
-bool is_plain_kill(std::string_view fault) {
-  return fault.find("process: kill") != fault.npos && fault.find("signal: ") == fault.npos;
+// Of the further facts of a record; empty where it has none of that name.
+std::string_view value_of(const Record& record, std::string_view key) {
+  for (const auto& [name, value] : record.values)
+    if (name == key) return value;
+  return {};
 }
 
 bool same_conditions(const PyTorchJob& a, const PyTorchJob& b) {
@@ -566,10 +568,8 @@ void Facts::take_fault(const Record& record, Sight& sight) {
     return;
   }
   // A step's kill, and a plan's: what happens to a process is over at once.
-  const bool kill = record.text == "signal 9" || is_plain_kill(record.text);
-  const bool process = kill || record.text.starts_with("signal ") ||
-                       record.text.find("process: ") != record.text.npos;
-  if (!process) disturbed_ = was_disturbed_ = true;
+  const bool kill = value_of(record, "signal") == "9";
+  if (value_of(record, "port") != "process") disturbed_ = was_disturbed_ = true;
   const std::size_t slash = record.subject.rfind('/');
   const std::string_view subject = record.subject;
   PodFacts* hit = pod(subject);

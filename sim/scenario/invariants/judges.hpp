@@ -1,5 +1,6 @@
 // Every judge by name; rows.cpp says when each is asked. A judge looks at the facts and the record
-// and says what is wrong; it formats nothing unless something is.
+// and says what is wrong; it formats nothing unless something is. Two also keep something in the
+// facts: no_new_pods the pod that it must hear more of, exit_code which kill has been reported.
 #pragma once
 
 #include "scenario/invariants.hpp"

@@ -49,7 +49,7 @@ void kill(Tape& tape) {
   job_with_pods(tape);
   tape.run("worker-0");
   tape.write(RecordKind::container, "kubelet", "default/j-worker-0/pytorch", "started");
-  tape.write(RecordKind::fault, "scenario", "default/j-worker-0/pytorch", "signal 9");
+  tape.kill("worker-0");
   tape.wait(1s);
 }
 
@@ -264,7 +264,7 @@ std::vector<Case> cases_of_replicas() {
          // It had ended before the signal came; its status tells so later.
          tape.write(RecordKind::container, "kubelet", "default/j-worker-0/pytorch", "started");
          tape.write(RecordKind::container, "kubelet", "default/j-worker-0/pytorch", "exited");
-         tape.write(RecordKind::fault, "scenario", "default/j-worker-0/pytorch", "signal 9");
+         tape.kill("worker-0");
          tape.exit("worker-0", 0);
        }},
   };

@@ -43,7 +43,10 @@ class Tape {
   void slice(const std::string& service, const std::string& pod, const std::string& ip);
 
   void say(const std::string& pod, const std::string& line);
-  void write(RecordKind kind, std::string_view actor, std::string subject, std::string text);
+  using Values = std::vector<std::pair<std::string_view, std::string>>;
+  void write(RecordKind kind, std::string_view actor, std::string subject, std::string text,
+             Values values = {});
+  void kill(const std::string& pod);  // with SIGKILL, by a step
   void wait(Duration duration) { now_ = now_ + duration; }
   void come_to_rest();
   // The operator writes for others, as often as its throttle lets it.

@@ -72,7 +72,13 @@ void Tape::put(ObjectPtr before, ObjectPtr after, std::string_view actor) {
   watch_.on_record(record);
 }
 
-void Tape::write(RecordKind kind, std::string_view actor, std::string subject, std::string text) {
+void Tape::kill(const std::string& pod) {
+  write(RecordKind::fault, "scenario", "default/j-" + pod + "/pytorch", "signal 9",
+        {{"port", "process"}, {"signal", "9"}});
+}
+
+void Tape::write(RecordKind kind, std::string_view actor, std::string subject, std::string text,
+                 Values values) {
   Record record;
   record.id = ++id_;
   record.time = now_;
@@ -80,6 +86,7 @@ void Tape::write(RecordKind kind, std::string_view actor, std::string subject, s
   record.actor = actor;
   record.subject = std::move(subject);
   record.text = std::move(text);
+  record.values = std::move(values);
   watch_.on_record(record);
 }
 
