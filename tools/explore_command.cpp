@@ -113,17 +113,12 @@ Result<bool> fails_again(const std::string& path, const Finding& finding,
                          const std::string& torch) {
   TRY(const auto scenarios, read_scenarios({path}));
   const auto& again = scenarios.front();
-  TRY(const auto result,
-      scenario::run_virtually(again, {.seed = again.seed.value_or(1), .torch = torch}));
-  const auto failed = [&](const scenario::RunResult::Judged& judged) {
-    return judged.name == finding.failure.what && judged.verdict == scenario::Verdict::failed;
-  };
-  return std::any_of(result.invariants.begin(), result.invariants.end(), failed) ||
-         std::any_of(result.expectations.begin(), result.expectations.end(), failed);
+  const auto run = scenario::run_virtually(again, {.seed = again.seed.value_or(1), .torch = torch});
+  return scenario::fails_with(run, finding.failure.what);
 }
 
-Result<bool> tell_finding(const Subject& subject, const Explored& explored, const Finding& finding,
-                          const ExploreArguments& arguments) {
+Status tell_finding(const Subject& subject, const Explored& explored, const Finding& finding,
+                    const ExploreArguments& arguments) {
   std::cout << fmt::format("\n{}: {}\n", finding.failure.what, first_line(finding.failure.text));
   if (finding.run == 0)
     std::cout << "  without any fault\n";
@@ -139,10 +134,11 @@ Result<bool> tell_finding(const Subject& subject, const Explored& explored, cons
   std::cout << fmt::format("  {}ddptwin run {} --mode virtual --seed {}{}\n",
                            again ? "" : "does not fail again: ", path, finding.world_seed,
                            arguments.torch.empty() ? "" : " --torch " + arguments.torch);
-  return again;
+  return {};
 }
 
-void tell_summary(const Explored& explored, const ExploreOptions& options, double seconds) {
+void tell_summary(const Subject& subject, const Explored& explored, const ExploreOptions& options,
+                  double seconds) {
   if (options.exhaustive)
     std::cout << fmt::format(
         "{} points of {} kinds of faults, every one tried once; the fault acted in {}\n",
@@ -155,6 +151,9 @@ void tell_summary(const Explored& explored, const ExploreOptions& options, doubl
   if (explored.cut_short > 0)
     std::cout << fmt::format("in {} runs a step could not be taken, and the run ended there\n",
                              explored.cut_short);
+  if (const std::size_t own = subject.faults().faults.size(); own > 0)
+    std::cout << fmt::format("beside the {} of the scenario itself, in every run\n",
+                             own == 1 ? "fault" : fmt::format("{} faults", own));
   for (const std::string& job : explored.demand.due)
     std::cout << fmt::format("required: {} comes to an end within {} of healing\n", job,
                              format_go_duration(scenario::end_after_heal));
@@ -191,10 +190,10 @@ int explore(const ExploreArguments& arguments) {
       *subject, *options, [&](const scenario::Progress& progress) { line.show(progress); });
   line.end();
   if (!explored) return exit_of(explored.error());
-  tell_summary(*explored, *options, line.seconds());
+  tell_summary(*subject, *explored, *options, line.seconds());
   for (const Finding& finding : explored->findings) {
-    const auto told = tell_finding(*subject, *explored, finding, arguments);
-    if (!told) return exit_of(told.error());
+    if (const auto told = tell_finding(*subject, *explored, finding, arguments); !told)
+      return exit_of(told.error());
   }
   return explored->findings.empty() ? Exit::held : Exit::failed;
 }
@@ -232,6 +231,7 @@ Command add_explore(CLI::App& app) {
                                                      scenario::torch_profile_names().end())));
   command.add_flag("--quiet", arguments->quiet, "No progress");
   command.footer(
+      "The scenario's own faults act in every run, and those that are drawn beside them.\n"
       "What fails is made small, written as a scenario and run again from its file.\n"
       "\n"
       "Examples:\n"

@@ -18,7 +18,7 @@ constexpr std::uint64_t world_seed_max = 1U << 31U;  // short to read and to typ
 
 // What is kept of a run.
 struct Outcome {
-  std::string failed{};  // what failed first; empty: nothing
+  std::vector<std::string> failed{};  // what failed, the first first
 };
 
 bool fails_with(const Trial& trial, const std::string& what) {
@@ -47,21 +47,28 @@ class Explorer {
   // The scenario as it is, for its length and its points; then which of its jobs come to an end.
   Status look_undisturbed() {
     TRY(const Scenario own, subject_.own());
-    const Trial natural = try_faults(own, {}, {options_.seed, options_.torch, options_.strict});
+    const Trial natural = try_plan(own, {}, options_.seed);
     found_.census = natural.census;
     found_.undisturbed = natural.length;
     Subject::Demand& demand = found_.demand;
     demand.strict = options_.strict;
     demand.due = subject_.jobs();
     TRY(const Scenario demanding, subject_.scenario(demand, {}, options_.seed));
-    const Trial quiet = try_faults(demanding, {}, {options_.seed, options_.torch, options_.strict});
+    const Trial quiet = try_plan(demanding, {}, options_.seed);
     std::erase_if(demand.due,
                   [&](const std::string& job) { return fails_with(quiet, Subject::end_of(job)); });
     for (const Failure& failure : quiet.failures)
       if (!Subject::is_end(failure.what))
         found_.findings.push_back({failure, {}, options_.seed, 0, 0, 1, 0, true});
     demand.heal = natural.length / second * second + second + disturbance;
+    demand.heal = std::max(demand.heal, subject_.faults().heal.value_or(Duration::zero()));
     return {};
+  }
+
+  // Beside the scenario's own faults.
+  Trial try_plan(const Scenario& scenario, const FaultPlan& plan, std::uint64_t seed) const {
+    return try_faults(scenario, subject_.with_own(plan),
+                      {seed, options_.torch, options_.strict, subject_.faults().faults.size()});
   }
 
   Drawn drawn(std::uint64_t run) const {
@@ -94,8 +101,7 @@ class Explorer {
       const std::uint64_t run = next_.fetch_add(1) + 1;
       if (run > found_.runs) return;
       const Drawn drawn_run = drawn(run);
-      const Trial trial = try_faults(*scenario, drawn_run.plan,
-                                     {drawn_run.world_seed, options_.torch, options_.strict});
+      const Trial trial = try_plan(*scenario, drawn_run.plan, drawn_run.world_seed);
       add(run, trial);
       if (reports && on_progress_) report();
     }
@@ -104,7 +110,7 @@ class Explorer {
   void add(std::uint64_t run, const Trial& trial) {
     const std::lock_guard lock(mutex_);
     Outcome& outcome = outcomes_[run - 1];
-    if (!trial.failures.empty()) outcome.failed = trial.failures.front().what;
+    for (const Failure& failure : trial.failures) outcome.failed.push_back(failure.what);
     found_.coverage.merge(trial.coverage);
     found_.cut_short += trial.step_failed ? 1 : 0;
     found_.disturbed += trial.disturbed ? 1 : 0;
@@ -130,9 +136,8 @@ class Explorer {
     TRY(const Scenario scenario, subject_.scenario(found_.demand, {}, options_.seed));
     std::vector<std::string> ways;
     for (const Outcome& outcome : outcomes_)
-      if (!outcome.failed.empty() &&
-          std::find(ways.begin(), ways.end(), outcome.failed) == ways.end())
-        ways.push_back(outcome.failed);
+      for (const std::string& way : outcome.failed)
+        if (std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(way);
     for (const std::string& way : ways) found_.findings.push_back(explain_one(scenario, way));
     return {};
   }
@@ -140,22 +145,24 @@ class Explorer {
   Finding explain_one(const Scenario& scenario, const std::string& way) {
     Finding finding;
     for (std::uint64_t run = outcomes_.size(); run > 0; --run) {
-      if (outcomes_[run - 1].failed != way) continue;
+      const auto& failed = outcomes_[run - 1].failed;
+      if (std::find(failed.begin(), failed.end(), way) == failed.end()) continue;
       finding.run = run;
       ++finding.runs_failed;
     }
     const Drawn first = drawn(finding.run);
-    const TrialOptions options{first.world_seed, options_.torch, options_.strict};
     finding.world_seed = first.world_seed;
     finding.faults_before = first.plan.faults.size();
     Shrunk shrunk = shrink(
         first.plan,
-        [&](const FaultPlan& plan) { return fails_with(try_faults(scenario, plan, options), way); },
+        [&](const FaultPlan& plan) {
+          return fails_with(try_plan(scenario, plan, first.world_seed), way);
+        },
         options_.shrink_max);
     finding.tries = shrunk.runs;
     finding.minimal = shrunk.minimal;
     finding.plan = std::move(shrunk.plan);
-    for (const Failure& failure : try_faults(scenario, finding.plan, options).failures)
+    for (const Failure& failure : try_plan(scenario, finding.plan, first.world_seed).failures)
       if (failure.what == way) finding.failure = failure;
     return finding;
   }

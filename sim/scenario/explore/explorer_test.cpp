@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "scenario/explore/points.hpp"
@@ -98,6 +99,71 @@ TEST(Explorer, finds_a_known_bug_and_its_smallest_cause) {
       std::any_of(result->invariants.begin(), result->invariants.end(), [](const auto& one) {
         return one.name == "backoff-limit" && one.verdict == Verdict::failed;
       }));
+}
+
+TEST(Explorer, every_way_in_which_a_run_fails_is_found) {
+  const Subject subject = subject_of(bounded_job);
+  ExploreOptions options = options_of("process", 25);
+  options.strict = true;
+  options.shrink_max = 1;
+  const auto explored = explore(subject, options, nullptr);
+  ASSERT_TRUE(explored) << explored.error().text();
+  const auto scenario = subject.scenario(explored->demand, {}, options.seed);
+  ASSERT_TRUE(scenario);
+  std::map<std::string, std::uint64_t> runs;
+  std::size_t most = 0;
+  for (std::uint64_t run = 1; run <= options.runs; ++run) {
+    const Drawn drawn =
+        draw_run(options, run, explored->census, explored->undisturbed, explored->demand.heal);
+    const Trial trial = try_faults(*scenario, drawn.plan, {drawn.world_seed, "", true});
+    for (const Failure& failure : trial.failures) ++runs[failure.what];
+    most = std::max(most, trial.failures.size());
+  }
+  EXPECT_GE(most, 2U);
+  std::map<std::string, std::uint64_t> found;
+  for (const Finding& finding : explored->findings)
+    found[finding.failure.what] = finding.runs_failed;
+  EXPECT_EQ(found, runs);
+}
+
+TEST(Explorer, a_run_without_end_fails_again_without_end) {
+  const Result<RunResult> stuck = fail(Reason::internal_error, "the run is stuck");
+  EXPECT_TRUE(fails_with(stuck, stuck_failure));
+  EXPECT_FALSE(fails_with(stuck, "times"));
+  EXPECT_FALSE(fails_with(fail(Reason::bad_input, "no"), stuck_failure));
+  RunResult result;
+  result.invariants = {{"times", Verdict::failed, {}, "", ""}};
+  result.expectations = {{"ends", Verdict::failed, {}, "", ""}};
+  EXPECT_TRUE(fails_with(result, "times"));
+  EXPECT_TRUE(fails_with(result, "ends"));
+  EXPECT_FALSE(fails_with(result, stuck_failure));
+}
+
+TEST(Explorer, the_scenarios_own_faults_act_in_every_run) {
+  std::string text = bounded_job;
+  text.replace(text.find("{modes: [virtual]}"), 18,
+               "{faults: [{process: kill, of: train-master-0, step: 2}], heal: 1h}");
+  const Subject subject = subject_of(text);
+  ExploreOptions options = options_of("process-kill", 40);
+  options.strict = true;
+  options.shrink_max = 200;
+  const auto explored = explore(subject, options, nullptr);
+  ASSERT_TRUE(explored) << explored.error().text();
+  EXPECT_GE(explored->demand.heal, Duration(1h));
+  EXPECT_LT(explored->disturbed, 40U);  // its own does not count
+  const auto found =
+      std::find_if(explored->findings.begin(), explored->findings.end(),
+                   [](const Finding& f) { return f.failure.what == "backoff-limit"; });
+  ASSERT_NE(found, explored->findings.end());
+  // One restart is its own, and one more is beyond the limit.
+  EXPECT_EQ(found->plan.faults.size(), 1U);
+  const std::string file = subject.text(explored->demand, found->plan, 1, "", "");
+  const KindRegistry kinds;
+  const auto again = parse_scenario("again.yaml", kinds,
+                                    [&](const std::string&) { return Result<std::string>(file); });
+  ASSERT_TRUE(again) << again.error().text() << file;
+  EXPECT_EQ(again->faults.faults, subject.with_own(found->plan).faults);
+  EXPECT_EQ(again->faults.faults.size(), 2U);
 }
 
 TEST(Explorer, nothing_depends_on_the_number_of_threads) {

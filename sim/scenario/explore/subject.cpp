@@ -130,6 +130,7 @@ Result<Subject> Subject::open(const std::string& file, const ReadFile& read_file
   subject.name_ = parsed.name;
   subject.folder_ = file.substr(0, file.rfind('/') + 1);
   subject.jobs_ = jobs_of(parsed);
+  subject.faults_ = parsed.faults;
   subject.texts_ = texts;
   subject.document_ = {{"apiVersion", api_version}, {"kind", "Scenario"}};
   for (YamlDocument& document : documents) {
@@ -176,18 +177,13 @@ json::object Subject::spec(const Demand& demand, const FaultPlan& plan, std::uin
     for (const InvariantRow& row : invariant_rows())
       if (row.strict) also.push_back(json::string_view(row.name.data(), row.name.size()));
   } else {
-    for (const auto& [name, reason] : kept_under(plan).off) add(name, reason);
+    for (const auto& [name, reason] : kept_under(with_own(plan)).off) add(name, reason);
   }
   invariants["except"] = std::move(except);
 
-  spec.erase("faults");
-  spec.erase("heal");
-  if (plan.heal) {
-    json::array faults;
-    for (const Fault& fault : plan.faults) faults.push_back(to_json(fault));
-    spec["faults"] = std::move(faults);
-    spec["heal"] = format_go_duration(*plan.heal);
-  }
+  json::array& faults = array_in(spec, "faults");
+  for (const Fault& fault : plan.faults) faults.push_back(to_json(fault));
+  if (plan.heal) spec["heal"] = format_go_duration(*plan.heal);
   spec["seed"] = seed;
   return spec;
 }
@@ -220,10 +216,14 @@ bool Subject::is_end(std::string_view expectation) { return expectation.ends_wit
 
 Result<Scenario> Subject::own() const {
   const KindRegistry kinds;
-  TRY(Scenario scenario,
-      parse_scenario(file_, kinds, [this](const std::string& path) { return remembered(path); }));
-  scenario.faults = {};
-  return scenario;
+  return parse_scenario(file_, kinds, [this](const std::string& path) { return remembered(path); });
+}
+
+FaultPlan Subject::with_own(const FaultPlan& plan) const {
+  FaultPlan both = faults_;
+  both.faults.insert(both.faults.end(), plan.faults.begin(), plan.faults.end());
+  if (plan.heal) both.heal = plan.heal;
+  return both;
 }
 
 Result<std::string> Subject::remembered(const std::string& path) const {

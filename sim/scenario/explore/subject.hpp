@@ -28,6 +28,10 @@ class Subject {
   const std::string& name() const { return name_; }
   // The jobs beside the scenario and in its steps, "namespace/name".
   const std::vector<std::string>& jobs() const { return jobs_; }
+  // Its own, which act in every run; those of a plan come beside them.
+  const FaultPlan& faults() const { return faults_; }
+  // Both, the scenario's own first. All end when the plan heals, or else as the scenario says.
+  FaultPlan with_own(const FaultPlan& plan) const;
 
   // The name of the expectation that a job comes to an end.
   static std::string end_of(const std::string& job);
@@ -40,11 +44,11 @@ class Subject {
     Duration heal{};
     bool strict = false;
   };
-  // The explored scenario, its faults in it, as a file in `folder` would say it; `comment` begins
-  // it.
+  // The explored scenario, its own faults and those of the plan in it, as a file in `folder` would
+  // say it; `comment` begins it.
   std::string text(const Demand& demand, const FaultPlan& plan, std::uint64_t seed,
                    const std::string& comment, const std::string& folder) const;
-  // As it is, with its own expectations and without its own faults.
+  // As it is, with its own expectations.
   Result<Scenario> own() const;
   // As text() says it, parsed, for a run in this process.
   Result<Scenario> scenario(const Demand& demand, const FaultPlan& plan, std::uint64_t seed) const;
@@ -59,6 +63,7 @@ class Subject {
   boost::json::object document_{};            // the Scenario's; made up for a plain file
   std::vector<boost::json::value> others_{};  // the objects beside it
   std::vector<std::string> jobs_{};
+  FaultPlan faults_{};
   // Every file that was read, by its path; never changed again.
   std::shared_ptr<const std::map<std::string, std::string, std::less<>>> texts_{};
 };
