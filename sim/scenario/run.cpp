@@ -124,7 +124,7 @@ void RealRun::on_signal() {
 // A run that wants to see what is judged at rest only goes on until then.
 void RealRun::settle() {
   Duration lasts = options_.settle;
-  if (engine_->awaits_rest()) lasts = std::max(lasts, rest_time + std::chrono::seconds(2));
+  if (engine_->awaits_rest()) lasts = std::max(lasts, rest_judged_within);
   if (interrupted_ || lasts == Duration::zero()) return io_.stop();
   settled_ = loop_.after(Lane{0}, lasts, [this] {
     engine_->pass();

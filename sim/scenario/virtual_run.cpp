@@ -196,8 +196,8 @@ bool VirtualRun::advance() {
 
 void VirtualRun::come_to_rest() {
   Parts& parts = *parts_;
-  const Duration bound = parts.broken ? progress_within : rest_time;
-  const Time until = parts.loop.now() + bound + std::chrono::seconds(2);
+  const Time until = parts.loop.now() + (parts.broken ? progress_within + std::chrono::seconds(2)
+                                                      : rest_judged_within);
   const auto goes_on = [&] {
     if (!parts.loop.idle()) return true;
     const auto next = parts.loop.next_timer();

@@ -74,6 +74,10 @@ class VirtualRun {
 // From start to end.
 Result<RunResult> run_virtually(const Scenario& scenario, const VirtualOptions& options);
 
+// Within this what rests is judged at rest: a job that changed is looked at again a whole time of
+// rest after it was looked at (invariants::Facts::next_due).
+inline constexpr Duration rest_judged_within = 2 * rest_time + std::chrono::seconds(2);
+
 // When every virtual run begins: 2026-01-01T00:00:00Z.
 inline constexpr Time virtual_start{std::chrono::seconds(1'767'225'600)};
 

@@ -45,6 +45,16 @@ TEST(VirtualRunTest, a_job_comes_to_its_end_and_the_seed_decides_only_the_order)
   EXPECT_EQ(result->repeat(), "ddptwin run s.yaml --mode virtual --seed 3 --torch 2.x");
 }
 
+TEST(VirtualRunTest, what_is_judged_at_rest_is_judged_after_a_short_run_too) {
+  const Scenario one = parse(job("--steps, '3'"));
+  VirtualRun run(one, {.seed = 3});
+  ASSERT_TRUE(run.start());
+  ASSERT_TRUE(run.finish());
+  EXPECT_LT(run.engine().ended_at() - run.engine().started_at(), 10s);
+  for (const auto& judged : run.engine().invariants())
+    EXPECT_TRUE(judged.asked || judged.row->at_rest == nullptr) << judged.row->name;
+}
+
 std::string with_faults(const std::string& faults) {
   return "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n  "
          "faults:\n" +
