@@ -103,7 +103,7 @@ TEST(Explorer, finds_a_known_bug_and_its_smallest_cause) {
 
 TEST(Explorer, every_way_in_which_a_run_fails_is_found) {
   const Subject subject = subject_of(bounded_job);
-  ExploreOptions options = options_of("process", 25);
+  ExploreOptions options = options_of("process", 100);
   options.strict = true;
   options.shrink_max = 1;
   const auto explored = explore(subject, options, nullptr);
