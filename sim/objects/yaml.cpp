@@ -7,7 +7,6 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/json/parse.hpp>
 #include <map>
 #include <optional>
@@ -15,6 +14,7 @@
 #include <sstream>
 #include <variant>
 
+#include "core/utf8.hpp"
 #include "objects/yaml_scalar.hpp"
 
 namespace ddptwin {
@@ -67,8 +67,6 @@ std::string key_text(const json::value& key, YamlPosition at) {
   throw Refused{at, key.is_null() ? "a mapping key may not be null"
                                   : "a mapping key must be a scalar, not a list or a map"};
 }
-
-std::size_t utf8_length(std::string_view text);
 
 // yaml-cpp writes the escapes \N (U+0085) and \_ (U+00A0) as single bytes; all else is UTF-8, as
 // the text it read is.
@@ -282,33 +280,6 @@ void Builder::merge_one(Open& map, const json::object& members, const Built& fro
     map.merged.emplace(member.key());
     document_.positions[map.built.node].children.push_back(child);
   }
-}
-
-// One UTF-8 sequence at the front of the text: its length, or 0 where there is none (RFC 3629).
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto continues = [&](std::size_t i, unsigned low, unsigned high) {
-    return i < text.size() && byte(i) >= low && byte(i) <= high;
-  };
-  struct Lead {
-    unsigned char from, to;
-    std::size_t length;
-    unsigned char second_from, second_to;
-  };
-  constexpr std::array leads{Lead{0xC2, 0xDF, 2, 0x80, 0xBF}, Lead{0xE0, 0xE0, 3, 0xA0, 0xBF},
-                             Lead{0xE1, 0xEC, 3, 0x80, 0xBF}, Lead{0xED, 0xED, 3, 0x80, 0x9F},
-                             Lead{0xEE, 0xEF, 3, 0x80, 0xBF}, Lead{0xF0, 0xF0, 4, 0x90, 0xBF},
-                             Lead{0xF1, 0xF3, 4, 0x80, 0xBF}, Lead{0xF4, 0xF4, 4, 0x80, 0x8F}};
-  if (byte(0) < 0x80) return 1;
-  for (const Lead& lead : leads) {
-    if (byte(0) < lead.from || byte(0) > lead.to) continue;
-    if (!continues(1, lead.second_from, lead.second_to)) return 0;
-    for (std::size_t i = 2; i < lead.length; ++i) {
-      if (!continues(i, 0x80, 0xBF)) return 0;
-    }
-    return lead.length;
-  }
-  return 0;
 }
 
 // What can be said of the text before it is parsed: its encoding and the size of its documents.

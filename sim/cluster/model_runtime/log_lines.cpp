@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "cluster/model_runtime/state.hpp"
-#include "cluster/process_runtime/utf8.hpp"
+#include "core/utf8.hpp"
 
 namespace ddptwin::model {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cluster/process_runtime/utf8.hpp"
+#include "core/utf8.hpp"
 
 namespace ddptwin {
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "cluster/process_runtime/utf8.hpp"
+#include "core/utf8.hpp"
 
 namespace ddptwin::sandbox {
 

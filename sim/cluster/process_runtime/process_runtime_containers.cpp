@@ -8,7 +8,7 @@
 #include <csignal>
 
 #include "cluster/process_runtime/runtime_state.hpp"
-#include "cluster/process_runtime/utf8.hpp"
+#include "core/utf8.hpp"
 #include "objects/image_reference.hpp"
 
 namespace ddptwin {

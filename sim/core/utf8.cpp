@@ -1,4 +1,4 @@
-#include "cluster/process_runtime/utf8.hpp"
+#include "core/utf8.hpp"
 
 #include <algorithm>
 #include <array>
@@ -43,6 +43,11 @@ Sequence first_sequence(std::string_view bytes) {
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
 }  // namespace
+
+std::size_t utf8_length(std::string_view text) {
+  const Sequence sequence = first_sequence(text);
+  return sequence.valid ? sequence.size : 0;
+}
 
 std::string valid_utf8(std::string_view bytes) {
   std::string text;

@@ -1,4 +1,4 @@
-// Programs print bytes; what the trace and the API carry is text.
+// Programs print bytes, and files hold them; what the trace and the API carry is text.
 #pragma once
 
 #include <string>
@@ -6,6 +6,8 @@
 
 namespace ddptwin {
 
+// Of the sequence that the text, which is not empty, begins with; 0: it is not UTF-8 (RFC 3629).
+std::size_t utf8_length(std::string_view text);
 // The text with U+FFFD for each longest beginning of a sequence that is not UTF-8 (Unicode 15,
 // §3.9, "substitution of maximal subparts").
 std::string valid_utf8(std::string_view bytes);

@@ -1,4 +1,4 @@
-#include "cluster/process_runtime/utf8.hpp"
+#include "core/utf8.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,6 +26,15 @@ TEST(Utf8, what_is_not_utf8_is_replaced_and_the_rest_kept) {
                        "x"),
             with("", 1, "x"));
   EXPECT_EQ(valid_utf8("\xf0\x9f\x98\xe2\x82\xac"), with("", 1, "€"));
+}
+
+TEST(Utf8, a_sequence_has_the_length_that_its_first_byte_says_or_none) {
+  EXPECT_EQ(utf8_length("plain"), 1U);
+  EXPECT_EQ(utf8_length("ß€"), 2U);
+  EXPECT_EQ(utf8_length("€"), 3U);
+  EXPECT_EQ(utf8_length("😀x"), 4U);
+  for (const char* wrong : {"\x80", "\xc0\xaf", "\xed\xa0\x80", "\xe2\x82"})
+    EXPECT_EQ(utf8_length(wrong), 0U);
 }
 
 TEST(Utf8, no_character_is_cut) {
