@@ -83,29 +83,6 @@ torchrun::Launch launch_in_place_of(const Argv& argv) {
   return launch;
 }
 
-// The workload becomes a plan once it is known where the rank runs.
-class Described final : public Program {
- public:
-  explicit Described(const Workload& workload) : workload_(workload) {}
-  void start(Process& process) override {
-    rank_ = make_rank(plan_of(workload_, process.model()));
-    rank_->start(process);
-  }
-  void stopped(Process& process) override {
-    if (rank_) rank_->stopped(process);
-  }
-  void continued(Process& process) override {
-    if (rank_) rank_->continued(process);
-  }
-  void ended(Process& process, const ExitStatus& status) override {
-    if (rank_) rank_->ended(process, status);
-  }
-
- private:
-  Workload workload_;
-  Made rank_{};
-};
-
 }  // namespace
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -129,7 +106,9 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
   if (context.workload != nullptr) {
     if (context.workload->torchrun && !context.is_child)
       return torchrun::make_torchrun(launch_in_place_of(argv));
-    return std::make_unique<Described>(*context.workload);
+    return make_rank(true, [workload = *context.workload](const Model& model) {
+      return plan_of(workload, model);
+    });
   }
   if (exists(argv.front(), *context.image)) return fail(only_a_process(argv));
   return fail(Reason::not_found, std::string(not_in_path));

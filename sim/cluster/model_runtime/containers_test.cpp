@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "cluster/model_runtime/test_pods.hpp"
+#include "cluster/process_runtime/container_rules.hpp"
 
 namespace ddptwin::model {
 namespace {
@@ -128,6 +129,11 @@ TEST(Containers, the_log_keeps_the_last_lines) {
   EXPECT_EQ(pods.exit_code("pod-0"), 0);
   EXPECT_EQ(pods.runtime().log_tail(pods.latest("pod-0"), 2, 100), "line 299\nline 300\n");
   EXPECT_EQ(pods.runtime().log_tail(pods.latest("pod-0"), 80, 8), "ine 300\n");
+}
+
+TEST(Containers, a_termination_message_is_cut_between_characters) {
+  EXPECT_EQ(termination_text(std::string(4093, 'a') + "€€"), std::string(4093, 'a') + "€");
+  EXPECT_EQ(termination_text(std::string(4095, 'a') + "€"), std::string(4095, 'a'));
 }
 
 TEST(Containers, of_a_lost_sandbox_are_killed_and_the_loss_is_told) {

@@ -22,18 +22,6 @@ using model::ModelContainer;
 using model::ModelPod;
 using model::ProcessId;
 
-constexpr int start_error_code = 128;
-constexpr std::size_t termination_message_max = 4096;
-
-Error no_such_container(const ContainerId& id) {
-  return Error{Reason::not_found,
-               "NotFound",
-               fmt::format("an error occurred when try to find container \"{}\": not found", id),
-               nullptr,
-               0,
-               {}};
-}
-
 std::string reason_of(const ExitStatus& status) {
   if (status.out_of_memory) return "OOMKilled";
   return status.shown() == 0 ? "Completed" : "Error";
@@ -66,7 +54,6 @@ struct ModelRuntime::Parts {
   std::string new_id(const std::string& of);
 
   void started(std::uint32_t number, Done<void> done);
-  void start_failed(ModelContainer& container, std::string message);
   void ended(ModelContainer& container, const ExitStatus& status);
   void over(std::uint32_t number);
   void printed(const ModelContainer& container);
@@ -177,13 +164,8 @@ void ModelRuntime::pull_image(const std::string& reference, const SandboxConfig&
                               Done<ImageStatus> done) {
   KnownImage* known = parts_->known(reference);
   if (known == nullptr) {
-    return parts_->answer<ImageStatus>(
-        parts_->lane, std::move(done),
-        fail(Reason::not_found,
-             fmt::format("failed to pull and unpack image \"{0}\": failed to resolve reference "
-                         "\"{0}\": {0}: not found",
-                         canonical_image(reference)),
-             "NotFound"));
+    return parts_->answer<ImageStatus>(parts_->lane, std::move(done),
+                                       fail(image_not_found(canonical_image(reference))));
   }
   known->pulled = true;
   const Duration time = parts_->kernel.model().timing->image_pull;
@@ -324,7 +306,7 @@ void ModelRuntime::Parts::started(std::uint32_t number, Done<void> done) {
     const std::string message = argv.empty()
                                     ? program.error().message
                                     : cannot_execute(argv.front(), program.error().message);
-    start_failed(container, message);
+    start_failed(container.report, message, loop.now());
     return done(fail(Reason::unknown, message, "Unknown"));
   }
   Kernel::Start start;
@@ -339,17 +321,6 @@ void ModelRuntime::Parts::started(std::uint32_t number, Done<void> done) {
   if (kernel.find(process) != nullptr) kernel.begin(process);
 }
 
-// spec/kubernetes.md §2.3: exit code 128, started at the epoch
-void ModelRuntime::Parts::start_failed(ModelContainer& container, std::string message) {
-  ContainerReport& report = container.report;
-  report.phase = ContainerPhase::exited;
-  report.exit_code = start_error_code;
-  report.reason = "StartError";
-  report.message = std::move(message);
-  report.started_at = Time();
-  report.finished_at = loop.now();
-}
-
 // Its end is told when all that it printed has been.
 void ModelRuntime::Parts::ended(ModelContainer& container, const ExitStatus& status) {
   ContainerReport& report = container.report;
@@ -358,7 +329,7 @@ void ModelRuntime::Parts::ended(ModelContainer& container, const ExitStatus& sta
   report.finished_at = loop.now();
   if (!container.config.termination_log.empty()) {
     auto written = kernel.files().read(container, container.config.termination_log);
-    if (written) report.termination_log = written->substr(0, termination_message_max);
+    if (written) report.termination_log = termination_text(*written);
   }
   container.grace.cancel();
   const Duration reap = kernel.model().timing->reap;

@@ -6,11 +6,13 @@
 #include <charconv>
 #include <csignal>
 #include <optional>
+#include <utility>
 
 #include "cluster/model_runtime/kernel.hpp"
 #include "cluster/model_runtime/mesh.hpp"
 #include "cluster/model_runtime/messages.hpp"
 #include "cluster/model_runtime/store.hpp"
+#include "cluster/model_runtime/torchrun_options.hpp"
 
 namespace ddptwin::model {
 namespace {
@@ -28,18 +30,10 @@ struct RankEnvironment {
   bool hosts_store() const { return rank == 0 && !uses_agent_store; }
 };
 
-// int(text) of Python as far as ranks need it.
-Result<int> python_int(std::string_view text) {
-  std::string_view digits = text;
-  const auto is_space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
-  while (!digits.empty() && is_space(digits.front())) digits.remove_prefix(1);
-  while (!digits.empty() && is_space(digits.back())) digits.remove_suffix(1);
-  if (digits.starts_with('+') && !digits.starts_with("+-")) digits.remove_prefix(1);
-  int value = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value);
-  if (error != std::errc{} || stop != end) return fail(not_a_number(text));
-  return value;
+Result<int> number_of(std::string_view text) {
+  const std::optional<std::int64_t> value = torchrun::python_int(text);
+  if (!value || !std::in_range<int>(*value)) return fail(not_a_number(text));
+  return static_cast<int>(*value);
 }
 
 Result<std::string_view> required(const Process& process, std::string_view name) {
@@ -52,13 +46,13 @@ Result<std::string_view> required(const Process& process, std::string_view name)
 Result<RankEnvironment> read_environment(const Process& process) {
   RankEnvironment read;
   TRY(const std::string_view rank, required(process, "RANK"));
-  TRY(read.rank, python_int(rank));
+  TRY(read.rank, number_of(rank));
   TRY(const std::string_view world, required(process, "WORLD_SIZE"));
-  TRY(read.world_size, python_int(world));
+  TRY(read.world_size, number_of(world));
   TRY(const std::string_view address, required(process, "MASTER_ADDR"));
   read.master_addr = address;
   TRY(const std::string_view port, required(process, "MASTER_PORT"));
-  TRY(read.master_port, python_int(port));
+  TRY(read.master_port, number_of(port));
   if (read.master_port < 0 || read.master_port > 65535) return fail(port_outside(read.master_port));
   read.uses_agent_store = process.env("TORCHELASTIC_USE_AGENT_STORE") == "True";
   if (const auto count = process.env("TORCHELASTIC_RESTART_COUNT"); !count.empty())
@@ -72,13 +66,15 @@ std::uint64_t mixed(std::uint64_t one, std::uint64_t other) {
 
 class Rank final : public Program, public Trainee {
  public:
-  explicit Rank(RankPlan plan) : plan_(std::move(plan)) {}
+  Rank(bool interpreter, std::function<RankPlan(const Model&)> plan)
+      : interpreter_(interpreter), make_plan_(std::move(plan)) {}
 
   void start(Process& process) override {
     process_ = &process;
+    plan_ = make_plan_(process.model());
     process.after(plan_.start, [this] { begin(); });
   }
-  bool is_first_process() const override { return plan_.interpreter; }
+  bool is_first_process() const override { return interpreter_; }
   void stopped(Process&) override {
     if (Training* training = find_training()) training->stopped(place_.rank);
   }
@@ -123,7 +119,9 @@ class Rank final : public Program, public Trainee {
   const TorchProfile& torch() const { return *process_->model().torch; }
   Machine machine() const { return process_->model().timing->machine; }
 
-  RankPlan plan_;
+  bool interpreter_;
+  std::function<RankPlan(const Model&)> make_plan_;
+  RankPlan plan_{};
   Process* process_ = nullptr;
   RankEnvironment place_{};
   Time eager_end_{};
@@ -387,7 +385,7 @@ void Rank::fail_if_due(std::int64_t step) {
   process_->print(fmt::format("failing rank {} at step {}", place_.rank, step));
   switch (plan_.fail_with) {
     case Failing::exit:
-      if (!plan_.interpreter) return process_->exit(plan_.fail_code);
+      if (!interpreter_) return process_->exit(plan_.fail_code);
       return leave(plan_.fail_code, torch().closing.on(machine()), torch().leaving.on(machine()));
     case Failing::abort:
       return process_->die(SIGABRT);
@@ -432,7 +430,7 @@ void Rank::leave(int code, Duration closing, Duration leaving) {
   if (leaving_) return;
   leaving_ = true;
   attendee_.reset();
-  if (!plan_.interpreter) return process_->exit(code);
+  if (!interpreter_) return process_->exit(code);
   if (Training* training = find_training()) training->leave(place_.rank);
   process_->after(closing, [this] {
     if (Training* training = find_training()) training->close(place_.rank);
@@ -449,7 +447,6 @@ RankPlan plan_of(const Workload& workload, const Model& model) {
   plan.start = workload.start.value_or(torch.python_start.on(machine));
   plan.first_ddp = workload.start ? Duration::zero() : torch.first_ddp.on(machine);
   plan.memory = workload.memory + torch.python_memory;
-  plan.interpreter = true;
   plan.steps = workload.steps;
   plan.before = workload.step_time;
   plan.bytes = workload.gradient_bytes;
@@ -469,8 +466,8 @@ RankPlan plan_of(const Workload& workload, const Model& model) {
   return plan;
 }
 
-std::unique_ptr<Program> make_rank(RankPlan plan) {
-  return std::make_unique<Rank>(std::move(plan));
+std::unique_ptr<Program> make_rank(bool interpreter, std::function<RankPlan(const Model&)> plan) {
+  return std::make_unique<Rank>(interpreter, std::move(plan));
 }
 
 }  // namespace ddptwin::model

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,8 +21,6 @@ struct RankPlan {
   Duration start{};      // of the process until its first act
   Duration first_ddp{};  // DDP's construction before its collectives
   std::uint64_t memory = 0;
-  // It leaves and closes its sockets as an interpreter does; otherwise both at once, with _exit().
-  bool interpreter = false;
 
   std::int64_t steps = 0;
   Duration before{};     // of each step, before its all-reduce
@@ -53,7 +52,9 @@ struct RankPlan {
 
 RankPlan plan_of(const Workload& workload, const Model& model);
 
-std::unique_ptr<Program> make_rank(RankPlan plan);
+// The plan is made at the start, when it is known where the rank runs. `interpreter`: it leaves and
+// closes its sockets as an interpreter does; otherwise both at once, with _exit().
+std::unique_ptr<Program> make_rank(bool interpreter, std::function<RankPlan(const Model&)> plan);
 // `ddptwin-worker ARGUMENTS`, `ddptwin-worker-gloo ARGUMENTS`.
 std::unique_ptr<Program> make_worker(const std::vector<std::string>& argv);
 

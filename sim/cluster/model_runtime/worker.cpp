@@ -87,32 +87,6 @@ class Refusal final : public Program {
   int code_;
 };
 
-// The options become a plan once it is known where the rank runs.
-class Worker final : public Program {
- public:
-  Worker(const workers::Options& options, bool gloo) : options_(options), gloo_(gloo) {}
-
-  void start(Process& process) override {
-    rank_ = make_rank(plan_of(options_, gloo_, process.model()));
-    rank_->start(process);
-  }
-  bool is_first_process() const override { return false; }
-  void stopped(Process& process) override {
-    if (rank_) rank_->stopped(process);
-  }
-  void continued(Process& process) override {
-    if (rank_) rank_->continued(process);
-  }
-  void ended(Process& process, const ExitStatus& status) override {
-    if (rank_) rank_->ended(process, status);
-  }
-
- private:
-  workers::Options options_;
-  bool gloo_;
-  std::unique_ptr<Program> rank_{};
-};
-
 class Help final : public Program {
  public:
   explicit Help(std::string text) : text_(std::move(text)) {}
@@ -147,7 +121,9 @@ std::unique_ptr<Program> make_worker(const std::vector<std::string>& argv) {
                                      1);
   const bool gloo = parsed.options.engine ? *parsed.options.engine == workers::Engine::gloo
                                           : name == gloo_program;
-  return std::make_unique<Worker>(parsed.options, gloo);
+  return make_rank(false, [options = parsed.options, gloo](const Model& model) {
+    return plan_of(options, gloo, model);
+  });
 }
 
 }  // namespace ddptwin::model

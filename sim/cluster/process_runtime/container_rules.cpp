@@ -1,10 +1,14 @@
 #include "cluster/process_runtime/container_rules.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
 #include <csignal>
 
+#include "cluster/process_runtime/protocol.hpp"
+#include "core/utf8.hpp"
 #include "objects/image_reference.hpp"
 
 namespace ddptwin {
@@ -103,6 +107,32 @@ std::string hex_name(std::string_view of, std::uint64_t number) {
 ImageStatus image_status(const std::string& canonical) {
   const std::string digest = "sha256:" + hex_name(canonical, 0);
   return ImageStatus{ImageReference::cut(canonical).repository() + "@" + digest, digest, 0};
+}
+
+Error image_not_found(const std::string& canonical) {
+  return Error{Reason::not_found, "NotFound",
+               fmt::format("failed to pull and unpack image \"{0}\": failed to resolve reference "
+                           "\"{0}\": {0}: not found",
+                           canonical)};
+}
+
+Error no_such_container(const ContainerId& id) {
+  return Error{Reason::not_found, "NotFound",
+               fmt::format("an error occurred when try to find container \"{}\": not found", id)};
+}
+
+void start_failed(ContainerReport& report, std::string message, Time now) {
+  constexpr int start_error_code = 128;
+  report.phase = ContainerPhase::exited;
+  report.exit_code = start_error_code;
+  report.reason = "StartError";
+  report.message = std::move(message);
+  report.started_at = Time();
+  report.finished_at = now;
+}
+
+std::string termination_text(std::string_view bytes) {
+  return std::string(utf8_head(valid_utf8(bytes), sandbox::termination_message_max));
 }
 
 }  // namespace ddptwin

@@ -34,4 +34,13 @@ std::string hex_name(std::string_view of, std::uint64_t number);
 // Of an image by its canonical name (objects/image_reference.hpp).
 ImageStatus image_status(const std::string& canonical);
 
+// What containerd says of an image that no registry has, and of a container that it does not know.
+Error image_not_found(const std::string& canonical);
+Error no_such_container(const ContainerId& id);
+// Of a container whose program cannot be started: exit code 128, started at the epoch
+// (spec/kubernetes.md §2.3).
+void start_failed(ContainerReport& report, std::string message, Time now);
+// What a status has room for of a termination log.
+std::string termination_text(std::string_view bytes);
+
 }  // namespace ddptwin

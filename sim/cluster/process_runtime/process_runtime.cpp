@@ -191,13 +191,7 @@ void ProcessRuntime::pull_image(const std::string& reference, const SandboxConfi
   const std::string name = canonical_image(reference);
   const auto found = images_.find(name);
   if (found == images_.end()) {
-    return answer(loop_, lane_, std::move(done),
-                  Result<ImageStatus>(
-                      fail(Reason::not_found,
-                           fmt::format("failed to pull and unpack image \"{0}\": failed to resolve "
-                                       "reference \"{0}\": {0}: not found",
-                                       name),
-                           "NotFound")));
+    return answer(loop_, lane_, std::move(done), Result<ImageStatus>(fail(image_not_found(name))));
   }
   if (found->second.made) {
     return answer(loop_, lane_, std::move(done), Result<ImageStatus>(image_status(name)));

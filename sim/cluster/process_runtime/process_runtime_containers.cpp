@@ -38,12 +38,6 @@ std::string reason_of(const Reply& event) {
   return event.status == 0 ? "Completed" : "Error";
 }
 
-Error no_such_container(const ContainerId& id) {
-  return Error{Reason::not_found, "NotFound",
-               fmt::format("an error occurred when try to find container \"{}\": not found", id),
-               nullptr, 0};
-}
-
 sandbox::WriteVolume volume_request(const SandboxId& sandbox, const std::string& name,
                                     const VolumeSource& source) {
   sandbox::WriteVolume request{sandbox, name, false, 0, false, {}};
@@ -226,15 +220,8 @@ void ProcessRuntime::start_container(const ContainerId& id, Done<void> done) {
   container.err.pipe->close_write_end();
 }
 
-// spec/kubernetes.md §2.3: exit code 128, started at the epoch
 void ProcessRuntime::start_failed(Container& container, std::string message) {
-  ContainerReport& report = container.report;
-  report.phase = ContainerPhase::exited;
-  report.exit_code = 128;
-  report.reason = "StartError";
-  report.message = std::move(message);
-  report.started_at = Time();
-  report.finished_at = loop_.now();
+  ddptwin::start_failed(container.report, std::move(message), loop_.now());
   container.exited = true;
 }
 
@@ -298,7 +285,7 @@ void ProcessRuntime::container_exited(Container& container, const Reply& event) 
   ContainerReport& report = container.report;
   report.exit_code = exit_code_of(event.status);
   report.reason = reason_of(event);
-  report.termination_log = utf8_head(valid_utf8(event.message), sandbox::termination_message_max);
+  report.termination_log = termination_text(event.message);
   report.finished_at = loop_.now();
   container.exited = true;
   container.grace.cancel();
