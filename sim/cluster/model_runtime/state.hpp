@@ -28,7 +28,6 @@ struct ModelPod {
   Lane lane{};
   std::string address{};
   bool stopping = false;
-  bool attached = false;
   std::vector<ModelContainer*> containers{};
   Timer timer{};  // of its making
 };

@@ -184,9 +184,8 @@ class Parser {
     };
     if (row.kind == integer && !python_int(value)) return wrong("int");
     if (row.kind == number) {
-      char* end = nullptr;
-      const double parsed = std::strtod(value.c_str(), &end);
-      if (end == value.c_str() || *end != 0 || !std::isfinite(parsed)) return wrong("float");
+      const std::optional<double> parsed = python_float(value);
+      if (!parsed || !std::isfinite(*parsed)) return wrong("float");
     }
     if (row.kind == start_method && value != "spawn" && value != "fork" && value != "forkserver")
       return complain(
@@ -245,6 +244,32 @@ class Parser {
   Arguments out_{};
 };
 
+// What Python's int() and float() have in common: blanks around, a sign, underscores between
+// digits.
+template <class Number>
+std::optional<Number> number_of(std::string_view source) {
+  constexpr std::string_view blanks = " \t\n\r\f\v";
+  const auto first = source.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return std::nullopt;
+  source = source.substr(first, source.find_last_not_of(blanks) - first + 1);
+  if (source.starts_with("+-")) return std::nullopt;
+  if (source.starts_with('+')) source.remove_prefix(1);
+  const auto is_digit = [&](std::size_t i) {
+    return i < source.size() && source[i] >= '0' && source[i] <= '9';
+  };
+  std::string digits{};
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    if (source[i] != '_')
+      digits += source[i];
+    else if (i == 0 || !is_digit(i - 1) || !is_digit(i + 1))
+      return std::nullopt;
+  }
+  Number value{};
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
 }  // namespace
 
 std::span<const OptionRow> option_rows() { return rows; }
@@ -266,26 +291,10 @@ std::string python_repr(std::string_view source) {
 }
 
 std::optional<std::int64_t> python_int(std::string_view source) {
-  const auto first = source.find_first_not_of(" \t\n\r\f\v");
-  if (first == std::string_view::npos) return std::nullopt;
-  source = source.substr(first, source.find_last_not_of(" \t\n\r\f\v") - first + 1);
-  std::string digits{};
-  for (std::size_t i = 0; i < source.size(); ++i) {
-    if (source[i] == '+' && i == 0) continue;
-    if (source[i] == '_') {
-      const bool between = i > 0 && i + 1 < source.size() && source[i - 1] >= '0' &&
-                           source[i - 1] <= '9' && source[i + 1] >= '0' && source[i + 1] <= '9';
-      if (!between) return std::nullopt;
-      continue;
-    }
-    digits += source[i];
-  }
-  if (source.starts_with("+-")) return std::nullopt;
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
+  return number_of<std::int64_t>(source);
 }
+
+std::optional<double> python_float(std::string_view source) { return number_of<double>(source); }
 
 Checked<Arguments> parse_arguments(const Profile& profile, const std::string& program,
                                    const std::vector<std::string>& arguments,

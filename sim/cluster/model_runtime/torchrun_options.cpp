@@ -272,7 +272,7 @@ Checked<void> check_streams(const std::string& text) {
 constexpr double seconds_max = 1e9;
 
 Duration seconds_from(const std::string& text) {
-  const double seconds = std::clamp(std::strtod(text.c_str(), nullptr), -seconds_max, seconds_max);
+  const double seconds = std::clamp(python_float(text).value_or(0), -seconds_max, seconds_max);
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
 

@@ -74,7 +74,9 @@ Checked<Options> read_options(const Profile& profile, const std::string& program
 // Of "0", "3" or "0:1,1:3": 1 for standard output, 2 for standard error, 3 for both.
 int streams_of(std::string_view mapping, int local_rank);
 
-// Python's int(): surrounding blanks, a sign and underscores between digits are allowed.
+// Python's int() and float(): surrounding blanks, a sign and underscores between digits are
+// allowed.
 std::optional<std::int64_t> python_int(std::string_view source);
+std::optional<double> python_float(std::string_view source);
 
 }  // namespace ddptwin::torchrun

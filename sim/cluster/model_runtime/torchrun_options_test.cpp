@@ -268,6 +268,14 @@ TEST(TorchrunOptions, integers_are_read_as_python_reads_them) {
     EXPECT_EQ(python_int(wrong), std::nullopt) << wrong;
 }
 
+// In no locale: a decimal comma of the user's is none of Python's.
+TEST(TorchrunOptions, numbers_are_read_as_python_reads_them) {
+  EXPECT_EQ(python_float(" 0.5\n"), 0.5);
+  EXPECT_EQ(python_float("+1_0e1"), 100.0);
+  for (const char* wrong : {"", "0,5", "0x10", "1__0", "+-1", "5s"})
+    EXPECT_EQ(python_float(wrong), std::nullopt) << wrong;
+}
+
 TEST(TorchrunLaunch, is_recognized_by_its_command) {
   EXPECT_EQ(launch_of({"/usr/bin/torchrun", "a.py"}), (Launch{"torchrun", {"a.py"}}));
   EXPECT_EQ(launch_of({"python3", "-u", "-m", "torch.distributed.run", "--nnodes=2", "a.py"}),

@@ -57,7 +57,6 @@ void Pods::add(int count) {
     made.state.config.dns.servers = {"10.96.0.10"};
     made.state.lane = loop_.new_lane();
     made.state.address = ip(number);
-    made.state.attached = true;
     made.container.pod = &made.state;
     made.container.image = &image_;
     made.container.workload = described ? &workload : nullptr;
