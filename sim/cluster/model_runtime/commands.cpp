@@ -98,9 +98,10 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
   }
   if (is_shell(name)) {
     auto made = make_shell(argv, context);
-    if (made || context.workload == nullptr) {
-      if (!made && made.error().message.starts_with("only a process")) return made;
-      return made ? std::move(made) : fail(only_a_process(argv, made.error().message));
+    if (made) return made;
+    if (context.workload == nullptr) {
+      if (made.error().reason != Reason::invalid) return made;
+      return fail(only_a_process(argv, made.error().message));
     }
   }
   if (context.workload != nullptr) {

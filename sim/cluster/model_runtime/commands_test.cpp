@@ -129,6 +129,34 @@ TEST_P(OneCommand, ends_with_its_code_after_its_time) {
   EXPECT_LE(*report.finished_at - *report.started_at, GetParam().most);
 }
 
+struct Redirected {
+  const char* name;
+  const char* script;
+  bool prints;
+};
+class Redirection : public testing::TestWithParam<Redirected> {};
+// In the shell's place, as a child, and built in; on stdout and on stderr.
+INSTANTIATE_TEST_SUITE_P(
+    Commands, Redirection,
+    testing::Values(Redirected{"in_place", "cat /etc/hosts >/dev/null", false},
+                    Redirected{"child", "cat /etc/hosts >/dev/null; true", false},
+                    Redirected{"built_in", "echo localhost >/dev/null; true", false},
+                    Redirected{"other_stream", "cat /etc/hosts 2>/dev/null; true", true},
+                    Redirected{"error", "cat /localhost 2>/dev/null; true", false},
+                    Redirected{"error_is_not_output", "cat /localhost >/dev/null; true", true},
+                    Redirected{"both", "cat /localhost >/dev/null 2>&1; true", false},
+                    Redirected{"error_first", "cat /localhost 2>&1 >/dev/null; true", true},
+                    Redirected{"missing", "localhost >/dev/null 2>&1; true", false}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+TEST_P(Redirection, into_nothing_is_not_in_the_log) {
+  TestPods pods;
+  pods.pod("pod-0");
+  pods.command("pod-0", {"sh", "-c", GetParam().script});
+  pods.exit_code("pod-0");
+  EXPECT_EQ(pods.line("pod-0", "localhost") != nullptr, GetParam().prints) << pods.all_lines();
+}
+
 TEST(Commands, the_last_of_a_script_takes_the_shells_place) {
   TestPods pods;
   pods.pod("pod-0");

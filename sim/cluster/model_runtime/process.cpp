@@ -67,13 +67,12 @@ Random& Process::random() { return state_->random; }
 bool Process::prints_steps() const { return state_->kernel->step_lines(); }
 
 void Process::print_to(bool standard_error, std::string line) {
-  if (!state_->alive) return;
+  const Spawn::Stream& stream = standard_error ? state_->error_output : state_->output;
+  if (!state_->alive || !stream.shown) return;
   if (state_->capture != nullptr) {
     *state_->capture += line + "\n";
     return;
   }
-  const Spawn::Stream& stream = standard_error ? state_->error_output : state_->output;
-  if (!stream.shown) return;
   line.insert(0, stream.prefix);
   ModelContainer& container = *state_->container;
   container.log.add(line);

@@ -158,7 +158,7 @@ class Shell final : public Program {
     }
     if (words.front() == "nslookup" && words.size() > 1)
       return nslookup(words[1], node.quiet, done);
-    external(std::move(words), last || replaces, std::move(done));
+    external(node, std::move(words), last || replaces, std::move(done));
   }
 
   void nslookup(const std::string& name, bool quiet, const Done& done) {
@@ -202,25 +202,35 @@ class Shell final : public Program {
     done(0);
   }
 
-  void external(std::vector<std::string> argv, bool in_place, Done done) {
+  // Its streams are the shell's own, less what is redirected.
+  void external(const Node& node, std::vector<std::string> argv, bool in_place, Done done) {
+    Process::State& own = process_->state();
+    Spawn::Stream output = own.output, error_output = own.error_output;
+    output.shown = output.shown && !node.quiet;
+    error_output.shown = error_output.shown && !node.error_quiet;
     if (in_place) {
       auto program = make_program(argv, context_);
-      if (!program) return cannot_run(argv.front(), program.error(), done);
-      process_->state().argv = std::move(argv);
+      if (!program) return cannot_run(node, argv.front(), program.error(), done);
+      own.argv = std::move(argv);
+      own.output = std::move(output);
+      own.error_output = std::move(error_output);
       inner_ = std::move(*program);
       return inner_->start(*process_);
     }
     const std::string name = argv.front();
-    const Result<ProcessId> child = process_->spawn({std::move(argv), process_->environment()});
-    if (!child) return cannot_run(name, child.error(), done);
+    const Result<ProcessId> child =
+        process_->spawn({std::move(argv), process_->environment(), false, std::move(output),
+                         std::move(error_output)});
+    if (!child) return cannot_run(node, name, child.error(), done);
     waits_for_ = *child;
     waiting_ = std::move(done);
   }
 
-  void cannot_run(const std::string& name, const Error& error, const Done& done) {
+  void cannot_run(const Node& node, const std::string& name, const Error& error, const Done& done) {
     const bool missing = error.reason == Reason::not_found;
-    process_->print_error(missing ? fmt::format("sh: 1: {}: not found", name)
-                                  : fmt::format("sh: 1: {}", error.message));
+    if (!node.error_quiet)
+      process_->print_error(missing ? fmt::format("sh: 1: {}: not found", name)
+                                    : fmt::format("sh: 1: {}", error.message));
     done(missing ? not_found_code : not_modelled_code);
   }
 
@@ -296,7 +306,7 @@ Result<std::unique_ptr<Program>> make_shell(const std::vector<std::string>& argv
     return word.starts_with('-') && word.ends_with('c');
   });
   if (option == argv.end() || option + 1 == argv.end())
-    return fail(Reason::bad_input, "only `sh -c SCRIPT` is known");
+    return fail(Reason::invalid, "only `sh -c SCRIPT` is known");
   TRY(Node script, shell::parse(*(option + 1)));
   TRY_VOID(check(script, context));
   auto made = std::make_unique<Shell>(std::move(script), context);

@@ -13,6 +13,8 @@ namespace ddptwin::model {
 
 // "sh", "bash", ... with -c; nothing is said of scripts in files, which only a process can read.
 bool is_shell(const std::string& name);
+// Reason::invalid: the script itself is not understood; Reason::bad_input: only a process can run a
+// command in it.
 Result<std::unique_ptr<Program>> make_shell(const std::vector<std::string>& argv,
                                             const CommandContext& context);
 

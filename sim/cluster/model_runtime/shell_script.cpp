@@ -14,15 +14,15 @@ struct Token {
   enum class Kind : std::uint8_t { word, separator, and_, or_, end };
   Kind kind = Kind::end;
   Word word{};
-  bool quiet = false;    // a redirection to /dev/null stood behind it
-  bool keyword = false;  // unquoted letters only, so it may be one
+  bool quiet = false, error_quiet = false;  // redirections to /dev/null stood behind it
+  bool keyword = false;                     // unquoted letters only, so it may be one
 };
 
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
 
 Error unknown(std::string_view what) {
-  return Error{Reason::bad_input, "", fmt::format("its script uses {}", what), nullptr, 0, {}};
+  return Error{Reason::invalid, "", fmt::format("its script uses {}", what), nullptr, 0, {}};
 }
 
 class Lexer {
@@ -80,12 +80,17 @@ class Lexer {
           "> /dev/stdout", ">&2", "1>&2", "</dev/null"}) {
       if (!text_.starts_with(text)) continue;
       text_.remove_prefix(text.size());
-      if (!tokens_.empty() && !text.starts_with('2') && text.find("null") != text.npos &&
-          !text.starts_with('<'))
-        tokens_.back().quiet = true;
+      if (!tokens_.empty()) redirect(text, tokens_.back());
       return true;
     }
     return false;
+  }
+
+  static void redirect(std::string_view text, Token& token) {
+    const bool null = text.ends_with("null") && !text.starts_with('<');
+    if (null && !text.starts_with('2')) token.quiet = true;
+    if (null && (text.starts_with('2') || text.starts_with('&'))) token.error_quiet = true;
+    if (text == "2>&1") token.error_quiet = token.quiet;
   }
 
   Status word() {
@@ -321,6 +326,7 @@ class Parser {
     Node node;
     for (; now().kind == Token::Kind::word; ++at_) {
       node.quiet |= now().quiet;
+      node.error_quiet |= now().error_quiet;
       if (node.words.empty() && assignment(node)) continue;
       node.words.push_back(now().word);
     }

@@ -32,14 +32,14 @@ struct Node {
   Kind kind = Kind::command;
   std::vector<std::pair<std::string, Word>> assignments{};  // command
   std::vector<Word> words{};                                // command; for_: what it goes over
-  bool quiet = false;                                       // command: its output goes to /dev/null
-  std::string variable{};                                   // for_
+  bool quiet = false, error_quiet = false;  // command: stdout, stderr goes to /dev/null
+  std::string variable{};                   // for_
   // list: all; and_, or_: two; not_: one; if_: condition, then, perhaps else; until, while_:
   // condition, body; for_: body.
   std::vector<Node> children{};
 };
 
-// Reason::bad_input with what is not understood: "its script uses |".
+// Reason::invalid with what is not understood: "its script uses |".
 Result<Node> parse(std::string_view script);
 
 }  // namespace ddptwin::model::shell
