@@ -1,6 +1,7 @@
 #include "scenario/images.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/json/value.hpp>
@@ -32,6 +33,35 @@ std::vector<std::string> texts_of(const json::value* list) {
   return texts;
 }
 
+// The members in turn; null: there is no such place.
+const json::value* value_at(const json::value& value,
+                            std::initializer_list<std::string_view> path) {
+  const json::value* at = &value;
+  for (const std::string_view key : path) {
+    const auto* object = at->if_object();
+    at = object == nullptr ? nullptr : object->if_contains(key);
+    if (at == nullptr) return nullptr;
+  }
+  return at;
+}
+
+std::vector<ExecUse> execs_of(const YamlDocument& document, const json::value& container,
+                              const std::string& path) {
+  std::vector<ExecUse> execs;
+  const auto add = [&](std::initializer_list<std::string_view> place) {
+    const json::value* handler = value_at(container, place);
+    const json::value* command =
+        handler == nullptr ? nullptr : value_at(*handler, {"exec", "command"});
+    if (command == nullptr) return;
+    const std::string where = fmt::format("{}.{}.exec.command", path, fmt::join(place, "."));
+    execs.push_back({document.where(where), texts_of(command)});
+  };
+  for (const std::string_view probe : {"startupProbe", "readinessProbe", "livenessProbe"})
+    add({probe});
+  for (const std::string_view hook : {"postStart", "preStop"}) add({"lifecycle", hook});
+  return execs;
+}
+
 // Walks a document; `path` is where it stands.
 void find_uses(const YamlDocument& document, const json::value& value, const std::string& path,
                std::vector<ImageUse>& uses) {
@@ -52,10 +82,10 @@ void find_uses(const YamlDocument& document, const json::value& value, const std
       const auto* container = (*containers)[i].if_object();
       const auto* image = container != nullptr ? container->if_contains("image") : nullptr;
       if (image != nullptr && image->is_string() && !image->as_string().empty())
-        uses.push_back({std::string(image->as_string()),
-                        document.where(fmt::format("{}[{}].image", here, i)),
-                        texts_of(container->if_contains("command")),
-                        texts_of(container->if_contains("args"))});
+        uses.push_back(
+            {std::string(image->as_string()), document.where(fmt::format("{}[{}].image", here, i)),
+             texts_of(container->if_contains("command")), texts_of(container->if_contains("args")),
+             execs_of(document, (*containers)[i], fmt::format("{}[{}]", here, i))});
     }
   }
 }

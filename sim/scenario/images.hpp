@@ -11,11 +11,18 @@ namespace ddptwin::scenario {
 // Known without a description: ddptwin-worker, and what the training operator itself names.
 const std::vector<NamedImage>& built_in_images();
 
+// A probe or a hook that runs a command in a container.
+struct ExecUse {
+  std::string where{};
+  std::vector<std::string> command{};
+};
+
 // Where a manifest names an image.
 struct ImageUse {
   std::string image{};
   std::string where{};                         // file, line and field
   std::vector<std::string> command{}, args{};  // of the container
+  std::vector<ExecUse> execs{};
 };
 // Of every list named containers or initContainers, at any depth: so of any kind of workload.
 std::vector<ImageUse> image_uses(const Manifest& manifest);

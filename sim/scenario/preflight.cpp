@@ -82,6 +82,10 @@ Status check_modelled(const Scenario& scenario) {
     auto modelled =
         model::can_model(command_line(named->image, use.command, use.args), named->image, workload);
     if (!modelled) return fail(Reason::bad_input, modelled.error().text(), use.where);
+    for (const ExecUse& exec : use.execs) {
+      modelled = model::can_model_exec(exec.command, named->image);
+      if (!modelled) return fail(Reason::bad_input, modelled.error().text(), exec.where);
+    }
   }
   return {};
 }

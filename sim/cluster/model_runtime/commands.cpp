@@ -115,9 +115,25 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
   return fail(Reason::not_found, std::string(not_in_path));
 }
 
+Result<std::unique_ptr<Program>> make_exec(const std::vector<std::string>& argv,
+                                           const Image& image) {
+  auto made = make_program(argv, {&image, nullptr, true});
+  if (made || made.error().reason != Reason::bad_input) return made;
+  return fail(Reason::bad_input,
+              fmt::format("only a process can run `{}` beside a container: say it with test, "
+                          "cat, nslookup or sleep, or name real alone under spec.modes",
+                          quoted(argv)));
+}
+
 Status can_model(const std::vector<std::string>& argv, const Image& image,
                  const Workload* workload) {
   const auto made = make_program(argv, {&image, workload, false});
+  if (!made && made.error().reason == Reason::bad_input) return fail(made.error());
+  return {};
+}
+
+Status can_model_exec(const std::vector<std::string>& argv, const Image& image) {
+  const auto made = make_exec(argv, image);
   if (!made && made.error().reason == Reason::bad_input) return fail(made.error());
   return {};
 }

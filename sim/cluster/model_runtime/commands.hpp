@@ -29,6 +29,12 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
 Status can_model(const std::vector<std::string>& argv, const Image& image,
                  const Workload* workload);
 
+// The same for a command beside a container's own processes, a probe or a hook: what the user said
+// of the image's script says nothing of it.
+Result<std::unique_ptr<Program>> make_exec(const std::vector<std::string>& argv,
+                                           const Image& image);
+Status can_model_exec(const std::vector<std::string>& argv, const Image& image);
+
 // The file's name of a path: "python3" of "/usr/bin/python3".
 std::string base_name(const std::string& path);
 

@@ -88,8 +88,8 @@ INSTANTIATE_TEST_SUITE_P(
                          1s,
                          1,
                          "cat: /etc/hostname: No such file or directory\n"},
-                    Exec{"slow", {"sleep", "5"}, 1s, 137, "", true},
-                    Exec{"unknown", {"python3", "check.py"}, 1s, 0, ""}),
+                    Exec{"quiet", {"sh", "-c", "cat /no >/dev/null 2>&1"}, 1s, 1, ""},
+                    Exec{"slow", {"sleep", "5"}, 1s, 137, "", true}),
     [](const auto& one) { return one.param.name; });
 
 TEST_P(InContainer, commands_answer_as_they_would) {
@@ -107,6 +107,19 @@ TEST_P(InContainer, commands_answer_as_they_would) {
   EXPECT_EQ(result->timed_out, GetParam().timed_out);
   EXPECT_TRUE(pods.runs("pod-0"));
   EXPECT_FALSE(pods.line("pod-0", "a"));
+}
+
+// Neither success nor failure would be true of it.
+TEST(Containers, a_command_that_only_a_process_can_run_is_an_error) {
+  TestPods pods;
+  pods.pod("pod-0");
+  pods.command("pod-0", {"sleep", "1h"});
+  pods.run(1s);
+  std::string error;
+  pods.runtime().exec(pods.latest("pod-0"), {"python3", "check.py"}, 1s,
+                      [&](Result<ExecResult> done) { error = done ? "" : done.error().message; });
+  pods.run(1s);
+  EXPECT_NE(error.find("only a process can run `python3 check.py`"), error.npos) << error;
 }
 
 TEST(Containers, a_command_ends_with_its_container) {

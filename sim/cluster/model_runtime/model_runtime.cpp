@@ -468,16 +468,15 @@ void ModelRuntime::exec(const ContainerId& id, std::vector<std::string> command,
   if (!running_now) {
     return parts.answer<ExecResult>(parts.lane, std::move(done), fail(no_such_container(id)));
   }
-  auto program = model::make_program(command, {container->image, nullptr, true});
+  auto program = model::make_exec(command, *container->image);
   if (!program && program.error().reason == Reason::not_found) {
     const std::string name = command.empty() ? std::string() : command.front();
     return parts.answer<ExecResult>(
         container->pod->lane, std::move(done),
         fail(Reason::unknown, cannot_execute(name, program.error().message), "Unknown"));
   }
-  // A check that cannot be modelled finds what it looks for as long as the container runs.
   if (!program)
-    return parts.answer<ExecResult>(container->pod->lane, std::move(done), ExecResult{});
+    return parts.answer<ExecResult>(container->pod->lane, std::move(done), fail(program.error()));
   auto running = std::make_unique<Command>();
   running->done = std::move(done);
   running->lane = container->pod->lane;
