@@ -214,9 +214,8 @@ Attendee::Next Attendee::dial(Mesh::Entry& peer, int rank) {
   if (fault.drop) {
     return wait_for(torch.pair_timeouts * place_.timeout, rank, false);
   }
-  // 1.13 listens for each pair only until it is connected; 2.x for the group's life (§9.2).
   const bool listens =
-      process_.is_alive(peer.process) && (peer.attendee != nullptr || !torch.checks_address_size);
+      process_.is_alive(peer.process) && (peer.attendee != nullptr || torch.keeps_listening);
   if (!listens || fault.reset || network.link(peer.ip, process_.ip()).reset) {
     finish(fail(pair_refused(torch, peer.ip, peer.port)));
     return Next::failed;

@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::string_view wheel_folder = "/__w/pytorch/pytorch/third_party/gloo/gloo/";
 
-bool is_1(const TorchProfile& torch) { return !torch.advises; }
-
 Error python(Reason reason, std::string type, std::string text) {
   return Error{reason, std::move(type), std::move(text), nullptr, 0, {}};
 }
@@ -21,18 +19,18 @@ Error runtime_error(Reason reason, std::string text) {
   return python(reason, "RuntimeError", std::move(text));
 }
 Error network_error(const TorchProfile& torch, Reason reason, std::string text) {
-  return python(reason, is_1(torch) ? "RuntimeError" : "torch.distributed.DistNetworkError",
+  return python(reason, torch.named_errors ? "torch.distributed.DistNetworkError" : "RuntimeError",
                 std::move(text));
 }
 Error store_error(const TorchProfile& torch, Reason reason, std::string text) {
-  return python(reason, is_1(torch) ? "RuntimeError" : "torch.distributed.DistStoreError",
+  return python(reason, torch.named_errors ? "torch.distributed.DistStoreError" : "RuntimeError",
                 std::move(text));
 }
 
 // "[./gloo/transport/tcp/pair.cc:598]", or as the wheel was built.
 std::string at(const TorchProfile& torch, std::string_view file, int line_1, int line_2) {
-  return is_1(torch) ? fmt::format("[./gloo/{}:{}]", file, line_1)
-                     : fmt::format("[{}{}:{}]", wheel_folder, file, line_2);
+  return torch.debian_texts ? fmt::format("[./gloo/{}:{}]", file, line_1)
+                            : fmt::format("[{}{}:{}]", wheel_folder, file, line_2);
 }
 std::string enforce(const TorchProfile& torch, std::string_view file, int line_1, int line_2) {
   return "[enforce fail at " + at(torch, file, line_1, line_2).substr(1);
@@ -75,7 +73,7 @@ Error port_in_use(const TorchProfile& torch, int port) {
       "The server socket has failed to listen on any local network address.";
   return network_error(
       torch, Reason::io,
-      is_1(torch)
+      torch.debian_texts
           ? fmt::format("{0} The server socket has failed to bind to [::]:{1} (errno: 98 - Address "
                         "already in use). The server socket has failed to bind to 0.0.0.0:{1} "
                         "(errno: 98 - Address already in use).",
@@ -87,13 +85,13 @@ Error port_in_use(const TorchProfile& torch, int port) {
 
 Error connect_timed_out(const TorchProfile& torch, Duration timeout, std::string_view host,
                         int port) {
-  const std::string after = is_1(torch) ? fmt::format("{}s", seconds(timeout))
-                                        : fmt::format("{}ms", milliseconds(timeout));
+  const std::string after = torch.debian_texts ? fmt::format("{}s", seconds(timeout))
+                                               : fmt::format("{}ms", milliseconds(timeout));
   Error error = network_error(
       torch, Reason::timeout,
       fmt::format("The client socket has timed out after {} while trying to connect to ({}, {}).",
                   after, host, port));
-  if (is_1(torch)) error.where = "TimeoutError";
+  if (!torch.named_errors) error.where = "TimeoutError";
   return error;
 }
 
@@ -107,17 +105,18 @@ Error cannot_connect(const TorchProfile& torch, std::string_view host, int port,
 }
 
 Error key_missing(const TorchProfile& torch, Duration timeout, std::string_view keys) {
-  return store_error(
-      torch, Reason::timeout,
-      is_1(torch) ? "Socket Timeout"
-                  : fmt::format("wait timeout after {}ms, keys: {}", milliseconds(timeout), keys));
+  return store_error(torch, Reason::timeout,
+                     torch.debian_texts ? "Socket Timeout"
+                                        : fmt::format("wait timeout after {}ms, keys: {}",
+                                                      milliseconds(timeout), keys));
 }
 
 Error store_closed(const TorchProfile& torch) {
   return network_error(torch, Reason::io,
-                       is_1(torch) ? "Connection reset by peer"
-                                   : "Failed to recv, got 0 bytes. Connection was likely closed. "
-                                     "Did the remote server shutdown or crash?");
+                       torch.debian_texts
+                           ? "Connection reset by peer"
+                           : "Failed to recv, got 0 bytes. Connection was likely closed. "
+                             "Did the remote server shutdown or crash?");
 }
 
 Error store_broken_pipe(const TorchProfile& torch) {
@@ -138,11 +137,11 @@ std::string name_warning(const TorchProfile& torch, std::string_view host, int p
   return fmt::format(
       "[W socket.cpp:{}] [c10d] The IPv6 network addresses of ({}, {}) cannot be retrieved (gai "
       "error: {} - {}).",
-      is_1(torch) ? 601 : 764, host, port, gai_error, gai_text(gai_error));
+      torch.debian_texts ? 601 : 764, host, port, gai_error, gai_text(gai_error));
 }
 
 std::string timeout_log(const TorchProfile& torch, const Error& error) {
-  return fmt::format("[E socket.cpp:{}] [c10d] {}", is_1(torch) ? 860 : 1028, error.message);
+  return fmt::format("[E socket.cpp:{}] [c10d] {}", torch.debian_texts ? 860 : 1028, error.message);
 }
 
 Error rank_outside(const TorchProfile& torch, int rank, int world) {
@@ -161,7 +160,7 @@ Error address_size(int expected, int found) {
 Error pair_refused(const TorchProfile& torch, std::string_view ip, int port) {
   return runtime_error(
       Reason::io,
-      is_1(torch)
+      torch.debian_texts
           ? fmt::format("{} connect [{}]:{}: Connection refused",
                         at(torch, "transport/tcp/pair.cc", 799, 0), ip, port)
           : fmt::format("Gloo connectFullMesh failed with {} timed out connecting: SO_ERROR: "
@@ -172,10 +171,10 @@ Error pair_refused(const TorchProfile& torch, std::string_view ip, int port) {
 Error pair_timed_out(const TorchProfile& torch, std::string_view ip, int port) {
   return runtime_error(
       Reason::timeout,
-      is_1(torch) ? fmt::format("{} Connect timeout [{}]:{}",
-                                at(torch, "transport/tcp/pair.h", 324, 0), ip, port)
-                  : fmt::format("Gloo connectFullMesh failed with {} Connect timeout [none]",
-                                at(torch, "transport/tcp/pair.h", 0, 311)));
+      torch.debian_texts ? fmt::format("{} Connect timeout [{}]:{}",
+                                       at(torch, "transport/tcp/pair.h", 324, 0), ip, port)
+                         : fmt::format("Gloo connectFullMesh failed with {} Connect timeout [none]",
+                                       at(torch, "transport/tcp/pair.h", 0, 311)));
 }
 
 Error barrier_timed_out(int rank, int world, std::int64_t count) {

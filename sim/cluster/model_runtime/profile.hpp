@@ -43,7 +43,9 @@ struct TorchProfile {
   int refused_tries = 0;             // §3.2, §9.2: back to back
   bool names_first = false;          // §2.1: rank_<r>; each waits for those before it
   bool checks_address_size = false;  // §3.3: 136 vs 204
+  bool keeps_listening = false;      // §9.2: a listener a rank for the group's life, not a pair
   bool store_barrier = false;        // §9.2
+  bool attempt_keys = false;         // §9.5: an agent's store has keys of each attempt
   Duration barrier_poll{};           // §2.1
 
   // Training.
@@ -51,6 +53,8 @@ struct TorchProfile {
   Duration peer_loss_spread{};  // §3.1: 11-28 ms; §9.3: 17-65 ms
   Duration timeout_slack{};     // §3.2: T + 30 ms
   bool advises = false;         // §9.3: the texts end with advice
+  bool named_errors = false;    // §9.2: DistNetworkError, DistStoreError for RuntimeError
+  bool debian_texts = false;    // §3.1-§3.3: wording and lines of 1.13; else of §9.2, §9.3
   OnMachine closing{};          // §3.1, §9.3: exception until an interpreter closes its sockets
   OnMachine leaving{};          // §8.1, §9.8: exception until the process is gone
   OnMachine clean_closing{};    // §3.1, §9.3: the end of a script until its sockets close
@@ -98,12 +102,16 @@ inline constexpr TorchProfile torch_1{
     .refused_tries = 1,
     .names_first = true,
     .checks_address_size = true,
+    .keeps_listening = false,
     .store_barrier = true,
+    .attempt_keys = true,
     .barrier_poll = 10ms,
     .peer_loss = {20ms, 5ms},
     .peer_loss_spread = 8ms,
     .timeout_slack = 30ms,
     .advises = false,
+    .named_errors = false,
+    .debian_texts = true,
     .closing = {140ms, 250ms},
     .leaving = {250ms, 400ms},
     .clean_closing = {120ms, 200ms},
@@ -130,11 +138,15 @@ inline constexpr TorchProfile torch_2{
     .refused_tries = 4,
     .names_first = false,
     .checks_address_size = false,
+    .keeps_listening = true,
     .store_barrier = false,
+    .attempt_keys = false,
     .peer_loss = {30ms, 5ms},
     .peer_loss_spread = 12ms,
     .timeout_slack = 30ms,
     .advises = true,
+    .named_errors = true,
+    .debian_texts = false,
     .closing = {900ms, 1s},
     .leaving = {900ms, 1s},
     .clean_closing = {700ms, 1s},

@@ -223,7 +223,7 @@ void Rank::meet() {
     if (training_ == 0 && attendee_ && attendee_->needs_store())
       fail_with(store_closed(torch()), 1);
   });
-  const bool has_attempts = place_.uses_agent_store && torch().store_barrier;  // §9.5: 1.13 only
+  const bool has_attempts = place_.uses_agent_store && torch().attempt_keys;
   const std::string prefix =
       has_attempts ? fmt::format("/worker/attempt_{}/default_pg", place_.attempt) : "default_pg";
   attendee_ = std::make_unique<Attendee>(

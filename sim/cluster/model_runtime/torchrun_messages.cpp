@@ -70,7 +70,7 @@ void say(const Agent& agent, Level level, std::string_view file, const std::stri
   const std::string_view shown = agent.process.env("LOGLEVEL");
   if (level == Level::info && shown != "INFO" && shown != "DEBUG") return;
   const LevelName& name = levels[static_cast<std::size_t>(level)];
-  if (agent.profile.later_options)
+  if (agent.profile.glog_lines)
     return agent.process.print_error(fmt::format("{}{} {} torch/distributed/elastic/{}.py] {}",
                                                  name.letter, log_time(agent.process.now()),
                                                  agent.process.pid(), file, text));

@@ -43,6 +43,8 @@ struct Profile {
   Duration spawn{};                   // §4.4: rendezvous complete to workers started
   bool own_session = false;           // §9.5: workers survive a signal to the agent's group
   bool torch_nccl_names = false;      // §9.5: TORCH_NCCL_ASYNC_ERROR_HANDLING
+  bool names_signals = false;         // §9.5: TORCHELASTIC_SIGNALS_TO_HANDLE
+  bool glog_lines = false;            // torch/_logging: its own log lines are glog's
   Duration monitor_interval{};        // §4.3, §9.5
   Duration shutdown_timeout{};        // §4.3, §9.5: SIGTERM to SIGKILL
   bool barrier_on_failure = false;    // §4.4, §9.1 5
@@ -101,6 +103,8 @@ inline constexpr Profile torchrun_2{
     .spawn = 30ms,
     .own_session = true,
     .torch_nccl_names = true,
+    .names_signals = true,
+    .glog_lines = true,
     .monitor_interval = 100ms,
     .shutdown_timeout = 30s,
     .exit_barrier = 300s,

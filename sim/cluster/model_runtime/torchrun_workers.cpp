@@ -66,7 +66,7 @@ model::Environment worker_environment(const Agent& agent, const WorkerPlace& pla
   const std::string nccl = agent.profile.torch_nccl_names ? "TORCH_NCCL_ASYNC_ERROR_HANDLING"
                                                           : "NCCL_ASYNC_ERROR_HANDLING";
   if (!is_set(out, nccl)) assign(out, nccl, "1");
-  if (agent.profile.later_options)
+  if (agent.profile.names_signals)
     assign(out, "TORCHELASTIC_SIGNALS_TO_HANDLE", options.signals_to_handle);
   if (options.sets_omp_threads) assign(out, "OMP_NUM_THREADS", "1");
   return out;
