@@ -211,10 +211,10 @@ Error loss_error(const TorchProfile& torch, const Loss& loss, Duration timeout) 
                                                torch.advises ? crash_advice : ""));
 }
 
-std::vector<std::string> tensor_size(const TorchProfile& torch) {
+std::vector<std::string> tensor_size(const TorchProfile& torch, const Loss& loss) {
   return {"terminate called after throwing an instance of 'gloo::EnforceNotMet'",
-          fmt::format("  what():  {} op.preamble.length <= op.nbytes. 1000 vs 668{}",
-                      enforce(torch, "transport/tcp/pair.cc", 510, 464),
+          fmt::format("  what():  {} op.preamble.length <= op.nbytes. {} vs {}{}",
+                      enforce(torch, "transport/tcp/pair.cc", 510, 464), loss.sent, loss.room,
                       torch.advises ? ". Received data size doesn't match expected size. Is there "
                                       "a distributed collective mismatch in your code?"
                                     : "")};

@@ -44,7 +44,7 @@ Error barrier_timed_out(int rank, int world, std::int64_t count);
 
 // Training. Not for Loss::Kind::other_size, which aborts (tensor_size).
 Error loss_error(const TorchProfile& torch, const Loss& loss, Duration timeout);
-std::vector<std::string> tensor_size(const TorchProfile& torch);
+std::vector<std::string> tensor_size(const TorchProfile& torch, const Loss& loss);
 Error other_shapes(int rank, std::string_view sizes);
 
 }  // namespace ddptwin::model

@@ -31,4 +31,15 @@ Duration all_reduce(const Timing& timing, std::uint64_t bytes, int world) {
          transfer(bytes * static_cast<std::uint64_t>(2 * (n - 1)), timing.bytes_per_second);
 }
 
+std::uint64_t ring_segment(std::uint64_t bytes, int world) {
+  constexpr std::uint64_t segment_max = 1U << 20U, element = sizeof(float);
+  const auto up = [](std::uint64_t value, std::uint64_t unit) {
+    return (value + unit - 1) / unit * unit;
+  };
+  const auto ranks = static_cast<std::uint64_t>(std::max(world, 1));
+  const std::uint64_t needed = up(bytes, segment_max) / segment_max;
+  const std::uint64_t segments = up(std::max(needed, 2 * ranks), ranks);
+  return up((bytes + segments - 1) / segments, element);
+}
+
 }  // namespace ddptwin::model

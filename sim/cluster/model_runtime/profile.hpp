@@ -193,4 +193,8 @@ inline constexpr Timing cluster_timing{
 // One ring all-reduce; zero for a world of one.
 Duration all_reduce(const Timing& timing, std::uint64_t bytes, int world);
 
+// The bytes of one message of its ring, of floats: gloo/allreduce.cc, the same in both versions.
+// The tensor's parts are at least two for each rank, and none is longer than 1 MiB.
+std::uint64_t ring_segment(std::uint64_t bytes, int world);
+
 }  // namespace ddptwin::model

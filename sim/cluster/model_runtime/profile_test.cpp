@@ -46,5 +46,15 @@ TEST(Profile, a_clusters_ring_sends_nearly_all_bytes_twice_over_each_link) {
   EXPECT_EQ(all_reduce(cluster_timing, 1'100'000'000, 4), 6 * 60us + 1500ms);
 }
 
+// ddp-semantics §3.3 and §9.2, "1000 vs 668": 1500 against 1000 floats of three ranks, and 1000
+// floats of two ranks against three.
+TEST(Profile, a_ring_sends_segments_of_the_measured_sizes) {
+  EXPECT_EQ(ring_segment(4000, 3), 668U);
+  EXPECT_EQ(ring_segment(6000, 3), 1000U);
+  EXPECT_EQ(ring_segment(4000, 2), 1000U);
+  EXPECT_EQ(ring_segment(4, 3), 4U);
+  EXPECT_EQ(ring_segment(40 * mebi, 3), 998644U);  // 42 of them, so that none is over 1 MiB
+}
+
 }  // namespace
 }  // namespace ddptwin::model

@@ -411,7 +411,7 @@ void Rank::trained() {
 
 void Rank::lost(const Loss& loss) {
   if (loss.kind == Loss::Kind::other_size) {
-    for (std::string& line : tensor_size(torch())) process_->print_error(std::move(line));
+    for (std::string& line : tensor_size(torch(), loss)) process_->print_error(std::move(line));
     return process_->die(SIGABRT);
   }
   if (loss.kind == Loss::Kind::other_shapes)

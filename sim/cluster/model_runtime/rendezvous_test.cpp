@@ -191,6 +191,24 @@ TEST(Rendezvous, a_larger_world_size_waits_for_a_rank_that_is_not_there_in_torch
              6s + 200ms);
 }
 
+// ddp-semantics §9.2: its group of two sends rank 0 more than a ring of three has room for. 25348
+// bytes of gradients are 4 parts of 6340 or 6 of 4228.
+TEST(Rendezvous, a_smaller_world_size_aborts_the_rank_with_the_smaller_buffers_in_torch_2) {
+  TestPods pods;
+  const Strings args = short_timeout + Strings{"--hidden", "64"};
+  for (const char* name : {"pod-0", "pod-1", "pod-2"}) pods.pod(name);
+  pods.rank(0, 3, args);
+  pods.start("pod-1", with(rank_config(pods, 1, 3, args), "WORLD_SIZE", "2"));
+  pods.rank(2, 3, args);
+  pods.until_line("pod-1", "joined rank 1");
+  pods.signal("pod-2", SIGSTOP);  // it is connected, but rank 0 is the first to go on
+  EXPECT_EQ(pods.exit_code("pod-0"), 134) << pods.all_lines();
+  EXPECT_TRUE(pods.line("pod-0", "op.preamble.length <= op.nbytes. 6340 vs 4228. Received data"))
+      << pods.all_lines();
+  EXPECT_EQ(pods.exit_code("pod-1"), 1);
+  EXPECT_EQ(pods.line("pod-1", "EnforceNotMet"), nullptr) << pods.all_lines();
+}
+
 TEST(Rendezvous, two_ranks_1_leave_all_waiting_for_rank_2_in_torch_2) {
   TestPods pods;
   for (const char* name : {"pod-0", "pod-1", "pod-2"}) pods.pod(name);

@@ -259,10 +259,12 @@ void Training::plan_completion() {
   }
 }
 
-void Training::consider(std::optional<Due>& first, Time time, Loss::Kind kind,
-                        const Member& peer) const {
-  if (first && first->time <= time) return;
-  first = Due{time, {kind, peer.seat.ip, peer.seat.port}};
+void Training::consider(std::optional<Due>& first, Time time, Loss loss) {
+  if (!first || time < first->time) first = Due{time, std::move(loss)};
+}
+
+Loss Training::loss_by(const Member& peer, Loss::Kind kind) {
+  return {kind, peer.seat.ip, peer.seat.port};
 }
 
 // When and how the collective ends for a rank that waits in it, or will.
@@ -277,22 +279,27 @@ std::optional<Training::Due> Training::loss_of(int rank) {
     if (peer.closed_at) {
       const Duration delay = peer.loss_delay[offset < 0 ? 1 : 0];
       consider(first, std::max(from, *peer.closed_at) + delay,
-               peer.in_flight ? Loss::Kind::reset : Loss::Kind::closed, peer);
+               loss_by(peer, peer.in_flight ? Loss::Kind::reset : Loss::Kind::closed));
     }
     if (network_.any_fault()) {
       if (network_.link(peer.seat.ip, one.seat.ip).reset)
         consider(first, from + model_.torch->peer_loss.on(model_.timing->machine),
-                 Loss::Kind::reset, peer);
+                 loss_by(peer, Loss::Kind::reset));
       const int link = offset < 0 ? other : rank;
       if (is_cut(link))
         consider(first, std::max(from, *cuts_[static_cast<std::size_t>(link)]) + tcp_gives_up,
-                 Loss::Kind::tcp_gave_up, peer);
+                 loss_by(peer, Loss::Kind::tcp_gave_up));
     }
-    if (peer.phase == Phase::stepping && peer.plan.world_size != one.plan.world_size)
-      consider(first, std::max(from, peer.enter), Loss::Kind::other_size, peer);
+    if (peer.phase == Phase::stepping && peer.plan.world_size != one.plan.world_size) {
+      // §3.3: whose buffer is the smaller one aborts, and the other misses it then.
+      Loss loss = loss_by(peer, Loss::Kind::other_size);
+      loss.sent = ring_segment(peer.plan.bytes, peer.plan.world_size);
+      loss.room = ring_segment(one.plan.bytes, one.plan.world_size);
+      if (loss.sent > loss.room) consider(first, std::max(from, peer.enter), std::move(loss));
+    }
   }
-  consider(first, one.enter + one.plan.timeout + model_.torch->timeout_slack, Loss::Kind::timed_out,
-           one);
+  consider(first, one.enter + one.plan.timeout + model_.torch->timeout_slack,
+           loss_by(one, Loss::Kind::timed_out));
   return first;
 }
 

@@ -23,12 +23,13 @@ struct Loss {
     reset,         // ... with data on the way, or a fault of the link
     timed_out,     // the group's timeout
     tcp_gave_up,   // nothing was acknowledged for too long
-    other_size,    // a peer's world has another size: the tensors do not fit
+    other_size,    // a peer's world has another size: its tensor's parts do not fit
     other_shapes,  // DDP's check of the parameters against rank 0's
   };
   Kind kind = Kind::closed;
   std::string peer_ip{};  // of the neighbour, where it is about one
   std::uint16_t peer_port = 0;
+  std::uint64_t sent = 0, room = 0;  // other_size: bytes of the peer's message, and of the buffer
 };
 
 // One rank, as its group sees it. Calls come from the loop; none after the rank has left.
@@ -114,7 +115,8 @@ class Training {
   void finish_step(int rank);
   void check_losses();
   std::optional<Due> loss_of(int rank);
-  void consider(std::optional<Due>& first, Time time, Loss::Kind kind, const Member& peer) const;
+  static void consider(std::optional<Due>& first, Time time, Loss loss);
+  static Loss loss_by(const Member& peer, Loss::Kind kind);
   std::optional<Time> next_event();
   Duration duration_of_collective() const;
   bool is_cut(int rank) const { return !cuts_.empty() && cuts_[static_cast<std::size_t>(rank)]; }
