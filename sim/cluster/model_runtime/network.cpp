@@ -22,6 +22,13 @@ bool is_pod_address(std::string_view address) {
 
 bool is_loopback(std::string_view address) { return address.starts_with("127."); }
 
+// Between the SYN of that number, counted from 1, and the next: after 1, 2, 3, 4, 5, 7, 11, ...
+// seconds. tcp_syn_linear_timeouts of Linux 6.5 and later, whose default is 4 (ddp-semantics §0).
+Duration syn_gap(int number) {
+  constexpr int linear = 5, doubled_max = 30;
+  return number <= linear ? 1s : 1s * (std::int64_t{1} << std::min(number - linear, doubled_max));
+}
+
 void merge(LinkFault& into, const LinkFault& other) {
   into.drop |= other.drop;
   into.reset |= other.reset;
@@ -52,6 +59,7 @@ struct Network::Attempt {
   Time end;  // of the caller's patience
   Lane lane;
   UniqueFunction<void(Connect)> done;
+  int syns = 1;  // sent
   Timer timer{};
 };
 
@@ -171,14 +179,15 @@ void Network::connect(const std::string& from, const std::string& to, std::uint1
   attempts_.emplace(id, std::move(attempt));
 }
 
-// SYNs are sent again after 1, 3, 7, ... seconds: a path that heals is found by the next of them.
+// A path that heals is found by the next SYN.
 void Network::finish(std::uint64_t id) {
   const auto found = attempts_.find(id);
   Attempt& attempt = *found->second;
   Connect outcome = would_connect(attempt.from, attempt.to, attempt.port);
   if (outcome == Connect::timed_out && loop_.now() < attempt.end) {
-    attempt.timer = loop_.after(attempt.lane, std::min<Duration>(1s, attempt.end - loop_.now()),
-                                [this, id] { finish(id); });
+    attempt.timer =
+        loop_.after(attempt.lane, std::min(syn_gap(attempt.syns++), attempt.end - loop_.now()),
+                    [this, id] { finish(id); });
     return;
   }
   const std::unique_ptr<Attempt> over = std::move(found->second);

@@ -60,8 +60,8 @@ class Network {
   void detach(const std::string& address);  // nobody answers there any more
   bool is_attached(const std::string& address) const { return hosts_.contains(address); }
 
-  // Faults: between two addresses, or of all that goes to and from one. The stronger of what is
-  // installed acts. A default fault heals.
+  // Faults: between two addresses, or of all that goes to and from one. All that is installed acts,
+  // and delays add up. A default fault heals.
   void set_link(const std::string& one, const std::string& other, const LinkFault& fault);
   void set_host(const std::string& address, const LinkFault& fault);
   // Of both directions together; `reset` says whether `other` is told of it.

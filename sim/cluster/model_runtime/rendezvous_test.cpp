@@ -277,6 +277,29 @@ TEST(Rendezvous, a_net_without_a_route_ends_torch_1_at_once) {
   expect_end(end_of(pods, "pod-1"), 1, "errno: 101 - Network is unreachable", 0s, 100ms);
 }
 
+// Linux 6.5 and later: SYNs after 1, 2, 3, 4, 5, 7, 11, 19 seconds.
+TEST(Rendezvous, a_healed_path_is_found_by_the_next_syn) {
+  for (const auto& [healed, found] : {std::pair(2500ms, 3s), {5500ms, 7s}, {12s, 19s}}) {
+    TestPods pods;
+    pods.pod("pod-0");
+    pods.pod("pod-1");
+    Network& network = pods.runtime().network();
+    ASSERT_TRUE(network.listen(pods.ip("pod-1"), 80, 1, nullptr));
+    network.set_link(pods.ip("pod-0"), pods.ip("pod-1"), {.drop = true});
+    const Duration begin = pods.now();
+    Duration took{};
+    network.connect(pods.ip("pod-0"), pods.ip("pod-1"), 80, 1min, pods.loop().new_lane(),
+                    [&](Connect outcome) {
+                      EXPECT_EQ(outcome, Connect::accepted);
+                      took = pods.now() - begin;
+                    });
+    pods.run(healed);
+    network.set_link(pods.ip("pod-0"), pods.ip("pod-1"), {});
+    pods.run(1min);
+    EXPECT_NEAR(seconds_of(took), seconds_of(found), 0.01);
+  }
+}
+
 TEST(Rendezvous, dropped_connection_attempts_end_after_t) {
   for (const TorchProfile* torch : {&torch_1, &torch_2}) {
     TestPods pods({.torch = torch});
