@@ -30,7 +30,7 @@ void lifetime(benchmark::State& state) {
 }
 BENCHMARK(lifetime)->ArgName("fair")->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond);
 
-// The whole of a cluster with one node, until it has nothing to do, and its end.
+// The whole of a cluster with one node, and its end.
 void world_start_end(benchmark::State& state) {
   for (auto _ : state) {
     TrainingWorld training({});
@@ -39,6 +39,7 @@ void world_start_end(benchmark::State& state) {
 }
 BENCHMARK(world_start_end)->Unit(benchmark::kMicrosecond);
 
+// The same, with the second until it has nothing to do.
 void world_start_settle_end(benchmark::State& state) {
   for (auto _ : state) {
     TrainingWorld training({});

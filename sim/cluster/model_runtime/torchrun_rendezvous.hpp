@@ -1,5 +1,5 @@
 // The c10d rendezvous as values: the state that all agents share through the store, and what one
-// agent does next on seeing it. Pure; torchrun_backend.hpp carries states to and from the store.
+// agent does next on seeing it. Pure; torchrun_c10d.cpp carries states to and from the store.
 // Source: spec/ddp-semantics.md §4.2 to §4.4, and upstream's dynamic_rendezvous.py for the order of
 // the rules.
 #pragma once
