@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "objects/core_v1.hpp"
+#include "objects/pod_phase.hpp"
 
 namespace ddptwin {
 namespace {
@@ -10,9 +11,7 @@ namespace {
 constexpr Duration round = 20s;
 constexpr Duration node_quarantine = 40s;  // a node object that comes back sooner changes nothing
 
-bool is_finished(const Pod& pod) {
-  return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
-}
+bool is_finished(const Pod& pod) { return is_terminal_phase(pod.status.phase); }
 
 bool counts_alike(const Pod& a, const Pod& b) {
   return is_finished(a) == is_finished(b) && a.spec->nodeName == b.spec->nodeName &&

@@ -5,6 +5,7 @@
 
 #include "objects/core_v1.hpp"
 #include "objects/defaults.hpp"
+#include "objects/pod_phase.hpp"
 #include "objects/validation.hpp"
 #include "objects/validation_core_v1.hpp"
 
@@ -130,8 +131,7 @@ std::optional<std::string> event_field(const Object& object, std::string_view pa
 // Unbound and finished pods have nobody to wait for (spec/kubernetes.md section 1.8).
 std::optional<std::int64_t> pod_grace(const Object& object, std::optional<std::int64_t> asked) {
   const auto& pod = static_cast<const Pod&>(object);
-  if (pod.spec->nodeName.empty() || pod.status.phase == "Succeeded" || pod.status.phase == "Failed")
-    return 0;
+  if (pod.spec->nodeName.empty() || is_terminal_phase(pod.status.phase)) return 0;
   const std::int64_t period = asked ? *asked : pod.spec->terminationGracePeriodSeconds.value_or(0);
   return period < 0 ? 1 : period;
 }

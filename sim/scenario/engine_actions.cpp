@@ -5,6 +5,7 @@
 #include <boost/json/value.hpp>
 
 #include "objects/codec.hpp"
+#include "objects/pod_phase.hpp"
 #include "scenario/claims.hpp"
 #include "scenario/engine.hpp"
 
@@ -106,8 +107,7 @@ bool Engine::waits_for_container() const {
   if (kill == nullptr) return false;
   const auto objects = observer_.select(kill->of);
   const bool alive = std::any_of(objects.begin(), objects.end(), [](const ObjectPtr& object) {
-    const std::string& phase = as<Pod>(*object)->status.phase;
-    return phase != "Succeeded" && phase != "Failed";
+    return !is_terminal_phase(as<Pod>(*object)->status.phase);
   });
   return alive && kill_targets(objects, *kill).empty();
 }

@@ -77,8 +77,6 @@ Tally tally_of(const PodSpec& spec, const PodStatus& status) {
 
 }  // namespace
 
-bool is_terminal_phase(std::string_view phase) { return phase == "Succeeded" || phase == "Failed"; }
-
 const ContainerStatus* find_status(const std::vector<ContainerStatus>& statuses,
                                    std::string_view name) {
   const auto at = std::find_if(statuses.begin(), statuses.end(),

@@ -4,10 +4,9 @@
 #include <string_view>
 
 #include "objects/core_v1.hpp"
+#include "objects/pod_phase.hpp"
 
 namespace ddptwin::kubelet {
-
-bool is_terminal_phase(std::string_view phase);  // Succeeded, Failed
 
 // Whether some main container runs or has ever run.
 bool any_main_started(const PodSpec& spec, const PodStatus& status);

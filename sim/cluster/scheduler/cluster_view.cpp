@@ -2,6 +2,7 @@
 
 #include "cluster/kubelet/resources.hpp"
 #include "cluster/scheduler/matching.hpp"
+#include "objects/pod_phase.hpp"
 
 namespace ddptwin::scheduler {
 namespace {
@@ -61,9 +62,7 @@ std::string class_key(const NodeInfo& info) {
 
 }  // namespace
 
-bool has_ended(const Pod& pod) {
-  return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
-}
+bool has_ended(const Pod& pod) { return is_terminal_phase(pod.status.phase); }
 
 PodNeeds::PodNeeds(const PodSpec& spec)
     : request(kubelet::pod_requests(spec)), ports(host_ports(spec)) {

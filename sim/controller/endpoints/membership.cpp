@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "objects/codec.hpp"
+#include "objects/pod_phase.hpp"
 
 namespace ddptwin::controller::endpoints {
 namespace {
@@ -39,7 +40,7 @@ std::vector<PodPtr> selected_pods(const Service& service, const Cache& cache) {
 }
 
 bool is_member(const Pod& pod, Terminating terminating) {
-  if (pod.status.phase == "Succeeded" || pod.status.phase == "Failed") return false;
+  if (is_terminal_phase(pod.status.phase)) return false;
   if (pod.status.podIP.empty() && pod.status.podIPs.empty()) return false;
   return terminating == Terminating::kept || !pod.metadata.deletionTimestamp;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "objects/pod_phase.hpp"
+
 namespace ddptwin::controller::pytorchjob {
 
 EventText event_text(std::string_view type, std::string_view reason, std::string message) {
@@ -77,8 +79,7 @@ Step delete_step(const Rule& rule, const KindInfo& kind, const PyTorchJob& job,
 }
 
 bool is_active(const Pod& pod) {
-  return pod.status.phase != "Succeeded" && pod.status.phase != "Failed" &&
-         !pod.metadata.deletionTimestamp;
+  return !is_terminal_phase(pod.status.phase) && !pod.metadata.deletionTimestamp;
 }
 
 bool is_of_type(const ObjectMeta& metadata, std::string_view type) {

@@ -4,6 +4,7 @@
 
 #include "cluster/scheduler/matching.hpp"
 #include "objects/core_v1.hpp"
+#include "objects/pod_phase.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -14,10 +15,6 @@ constexpr std::string_view silent_reason = "NodeStatusUnknown";
 constexpr std::string_view silent_message = "Kubelet stopped posting node status.";
 
 constexpr Duration until_unknown = std::chrono::seconds(50);  // node-monitor-grace-period of 1.36
-
-bool has_ended(const Pod& pod) {
-  return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
-}
 
 bool is_ready(const Node& node) {
   return std::any_of(node.status.conditions.begin(), node.status.conditions.end(),
@@ -115,7 +112,7 @@ void NodeOutage::mark_node() {
 
 void NodeOutage::mark_pods() {
   for (const auto& pod : pods()) {
-    if (has_ended(*pod)) continue;
+    if (is_terminal_phase(pod->status.phase)) continue;
     auto unready = copy_of<Pod>(pod);
     bool changed = false;
     for (PodCondition& condition : unready->status.conditions) {
@@ -131,7 +128,8 @@ void NodeOutage::mark_pods() {
 void NodeOutage::evict_later() {
   for (const auto& pod : pods()) {
     const auto tolerated = toleration_of(*pod);
-    if (!tolerated || has_ended(*pod) || pod->metadata.deletionTimestamp) continue;
+    if (!tolerated || is_terminal_phase(pod->status.phase) || pod->metadata.deletionTimestamp)
+      continue;
     evictions_.push_back(world_.loop().after(
         lane_, *tolerated,
         [this, key = key_of(pod->metadata), uid = pod->metadata.uid] { evict(key, uid); }));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "objects/pod_phase.hpp"
 #include "scenario/invariants/judges.hpp"
 
 namespace ddptwin::scenario::invariants {
@@ -37,7 +38,7 @@ void clean_up(const Sight& sight, Verdicts& verdicts) {
   const std::string_view policy = policy_of(job);
   if (policy == "None") return;
   for (const PodFacts* pod : job.pods) {
-    const bool ended = pod->is("Succeeded") || pod->is("Failed");
+    const bool ended = is_terminal_phase(pod->last->status.phase);
     if (pod->terminating() || (ended && policy == "Running")) continue;
     verdicts.violated(
         job.text(), fmt::format("{} has finished with cleanPodPolicy {}, and {} is still there, {}",

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 
+#include "objects/pod_phase.hpp"
 #include "scenario/invariants/judges.hpp"
 
 namespace ddptwin::scenario::invariants {
 namespace {
-
-bool is_over(std::string_view phase) { return phase == "Succeeded" || phase == "Failed"; }
 
 // The condition that ends a job, where it has one.
 std::string_view end_of(const PyTorchJob& job) {
@@ -77,7 +76,7 @@ void terminal(const Sight& sight, Verdicts& verdicts) {
   const Record& record = *sight.record;
   if (const Pod* before = as<Pod>(*record.before)) {
     const Pod& now = static_cast<const Pod&>(*record.after);
-    if (is_over(before->status.phase) && before->status.phase != now.status.phase)
+    if (is_terminal_phase(before->status.phase) && before->status.phase != now.status.phase)
       verdicts.violated(name_of(now), fmt::format("{} was {} and became {}", name_of(now),
                                                   before->status.phase, now.status.phase));
     return;

@@ -6,6 +6,7 @@
 
 #include "controller/pytorchjob/names.hpp"
 #include "objects/discovery_v1.hpp"
+#include "objects/pod_phase.hpp"
 #include "scenario/invariants.hpp"
 
 namespace ddptwin::scenario::invariants {
@@ -60,8 +61,6 @@ std::int64_t restarts_in(const PodStatus& status) {
     for (const ContainerStatus& one : *list) sum += one.restartCount;
   return sum;
 }
-
-bool is_over(std::string_view phase) { return phase == "Succeeded" || phase == "Failed"; }
 
 // Its main container ended with a code that is not worth another try (spec/pytorchjob.md §4.3).
 bool failed_for_good(const Pod& pod) {
@@ -435,14 +434,14 @@ void Facts::change_pod(const Record& record, PodFacts& facts) {
       record.actor == "kube-scheduler")
     scheduled_ = true;
   if (record.actor == "kubelet") kubelets_ = true;
-  const bool over = is_over(pod.status.phase);
+  const bool over = is_terminal_phase(pod.status.phase);
   if (pod.status.podIP != before.status.podIP) {
     if (!before.status.podIP.empty())
       addresses_[before.status.podIP] = {key_of(pod.metadata), record.time};
     if (!pod.status.podIP.empty())
       addresses_[pod.status.podIP] = {key_of(pod.metadata), std::nullopt};
   }
-  if (over && !is_over(before.status.phase) && !pod.status.podIP.empty())
+  if (over && !is_terminal_phase(before.status.phase) && !pod.status.podIP.empty())
     addresses_[pod.status.podIP] = {key_of(pod.metadata), record.time};
   if (facts.job == nullptr) return;
   JobFacts& job = *facts.job;

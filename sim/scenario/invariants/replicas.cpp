@@ -5,12 +5,13 @@
 #include <algorithm>
 
 #include "controller/pytorchjob/names.hpp"
+#include "objects/pod_phase.hpp"
 #include "scenario/invariants/judges.hpp"
 
 namespace ddptwin::scenario::invariants {
 namespace {
 
-bool has_ended(const PodFacts& pod) { return pod.is("Succeeded") || pod.is("Failed"); }
+bool has_ended(const PodFacts& pod) { return is_terminal_phase(pod.last->status.phase); }
 
 const ReplicaFacts* replica_of(const PodFacts& pod) {
   if (pod.job == nullptr || pod.type < 0) return nullptr;
