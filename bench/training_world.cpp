@@ -4,13 +4,14 @@
 
 #include <boost/json.hpp>
 
+#include "core/virtual_start.hpp"
 #include "objects/codec.hpp"
 #include "objects/pytorchjob.hpp"
 
 namespace ddptwin::bench {
 namespace {
 
-constexpr Time start{std::chrono::seconds(1'767'225'600)};  // 2026-01-01T00:00:00Z
+constexpr Time start = virtual_start;
 constexpr int killed_code = 137;
 
 WorldOptions options_of(const ClusterShape& shape) {

@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include "controller/pytorchjob/names.hpp"
+#include "core/virtual_start.hpp"
 #include "dns/resolver.hpp"
 #include "scenario/faults/excuses.hpp"
 
@@ -11,7 +12,7 @@ namespace {
 
 namespace pj = controller::pytorchjob;
 
-constexpr Time start{std::chrono::seconds(1'767'225'600)};  // 2026-01-01T00:00:00Z
+constexpr Time start = virtual_start;
 constexpr std::string_view user = "user";
 constexpr int workers_max = 12;
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/virtual_loop.hpp"
+#include "core/virtual_start.hpp"
 #include "dns/resolver.hpp"
 #include "property.hpp"
 #include "scenario/world.hpp"
@@ -17,7 +18,7 @@ namespace {
 namespace gen = rc::gen;
 using dns::RecordType;
 
-constexpr Time start{std::chrono::seconds(1'767'225'600)};
+constexpr Time start = virtual_start;
 constexpr Duration propagation = 2s;
 constexpr std::string_view user = "user", node = "n0";
 constexpr std::int32_t job_port = 23456;

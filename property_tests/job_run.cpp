@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "controller/pytorchjob/names.hpp"
+#include "core/virtual_start.hpp"
 #include "objects/describe.hpp"
 
 namespace ddptwin::property {
@@ -15,7 +16,7 @@ namespace gen = rc::gen;
 namespace json = boost::json;
 namespace pj = controller::pytorchjob;
 
-constexpr Time start{std::chrono::seconds(1'767'225'600)};  // 2026-01-01T00:00:00Z
+constexpr Time start = virtual_start;
 constexpr std::string_view user = "user";
 constexpr int workers_max = 6;
 constexpr int seconds_max = 40;  // of rest after an event: less than this

@@ -7,6 +7,7 @@
 
 #include "cluster/script_runtime.hpp"
 #include "core/virtual_loop.hpp"
+#include "core/virtual_start.hpp"
 #include "objects/describe.hpp"
 #include "property.hpp"
 #include "scenario/world.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 namespace gen = rc::gen;
 
-constexpr Time start{std::chrono::seconds(1'767'225'600)};
+constexpr Time start = virtual_start;
 constexpr std::string_view user = "user";
 constexpr std::int64_t grace_min = 2;
 

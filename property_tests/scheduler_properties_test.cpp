@@ -8,6 +8,7 @@
 
 #include "cluster/scheduler/decision.hpp"
 #include "core/virtual_loop.hpp"
+#include "core/virtual_start.hpp"
 #include "objects/describe.hpp"
 #include "property.hpp"
 #include "scenario/world.hpp"
@@ -18,7 +19,7 @@ namespace {
 namespace gen = rc::gen;
 namespace json = boost::json;
 
-constexpr Time start{std::chrono::seconds(1'767'225'600)};
+constexpr Time start = virtual_start;
 constexpr std::string_view user = "user";
 const std::vector<std::string> node_names{"n0", "n1", "n2"};
 const std::vector<std::string> resources{"cpu", "memory", "nvidia.com/gpu", "pods"};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/virtual_loop.hpp"
+#include "core/virtual_start.hpp"
 #include "scenario/engine.hpp"
 #include "scenario/faults/injector.hpp"
 #include "scenario/report/result.hpp"
@@ -78,10 +79,9 @@ Result<RunResult> run_virtually(const Scenario& scenario, const VirtualOptions& 
 // rest after it was looked at (invariants::Facts::next_due).
 inline constexpr Duration rest_judged_within = 2 * rest_time + std::chrono::seconds(2);
 
-// When every virtual run begins: 2026-01-01T00:00:00Z.
-inline constexpr Time virtual_start{std::chrono::seconds(1'767'225'600)};
-
 // "1.13" and "2.x"; the last one is the default.
 const std::vector<std::string_view>& torch_profile_names();
+// Of machines whose times the model knows.
+const std::vector<std::string_view>& machine_names();
 
 }  // namespace ddptwin::scenario

@@ -8,6 +8,7 @@
 #include "answers.hpp"
 #include "api_calls.hpp"
 #include "cluster/script_runtime.hpp"
+#include "core/virtual_start.hpp"
 #include "objects/autoscaling.hpp"
 #include "objects/codec.hpp"
 #include "objects/describe.hpp"
@@ -24,8 +25,6 @@ constexpr std::string_view actor = "python-requests";
 constexpr const char* case_namespace = "golden-case";
 constexpr Duration finish_delete_delay = 300ms;
 constexpr std::int32_t finish_delete_code = 143;  // SIGTERM
-constexpr std::int64_t start_of_time =
-    1'767'225'600;  // 2026-01-01T00:00:00Z: fixed, so that runs repeat
 
 std::string text(const json::object& object, std::string_view key,
                  std::string_view otherwise = {}) {
@@ -103,8 +102,7 @@ bool is_shown(const Object& object, const std::string& namespace_) {
 Director::Director(const Recording& recording, ReplayOptions options)
     : recording_(recording),
       options_(options),
-      loop_(Random(options.seed).split("loop"), Time(std::chrono::seconds(start_of_time)),
-            options.order),
+      loop_(Random(options.seed).split("loop"), virtual_start, options.order),
       late_watches_(Random(options.seed).split("late watches")),
       symbols_(case_namespace),
       lane_(loop_.new_lane()) {

@@ -12,6 +12,7 @@
 #include "cluster/script_runtime.hpp"
 #include "controller/pytorchjob/profile.hpp"
 #include "core/virtual_loop.hpp"
+#include "core/virtual_start.hpp"
 #include "dns/resolver.hpp"
 #include "objects/codec.hpp"
 #include "objects/pytorchjob.hpp"
@@ -27,7 +28,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr Time start_time{std::chrono::seconds(1'767'225'600)};
+constexpr Time start_time = virtual_start;
 constexpr const char* job_text = R"({"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob",
   "metadata": {"name": "j", "namespace": "default"},
   "spec": {"pytorchReplicaSpecs": {

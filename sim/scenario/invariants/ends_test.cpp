@@ -1,3 +1,4 @@
+#include "core/virtual_start.hpp"
 #include "scenario/invariants/facts.hpp"
 #include "scenario/invariants/tape.hpp"
 
@@ -100,18 +101,14 @@ std::vector<Case> cases_of_ends() {
        [](Tape& tape) {
          tape.job(1, 0,
                   [](PyTorchJob& job) { job.spec.edit().runPolicy.activeDeadlineSeconds = 60; });
-         tape.status([](JobStatus& status) {
-           status.startTime = Time(std::chrono::seconds(1'767'225'600));
-         });
+         tape.status([](JobStatus& status) { status.startTime = virtual_start; });
          tape.wait(59s);
          tape.finish("Failed");
        },
        [](Tape& tape) {
          tape.job(1, 0,
                   [](PyTorchJob& job) { job.spec.edit().runPolicy.activeDeadlineSeconds = 60; });
-         tape.status([](JobStatus& status) {
-           status.startTime = Time(std::chrono::seconds(1'767'225'600));
-         });
+         tape.status([](JobStatus& status) { status.startTime = virtual_start; });
          tape.wait(60s);
          tape.finish("Failed");
        }},

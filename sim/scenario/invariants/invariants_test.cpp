@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/virtual_start.hpp"
 #include "scenario/invariants/facts.hpp"
 #include "scenario/invariants/ring.hpp"
 #include "scenario/invariants/tape.hpp"
@@ -51,8 +52,7 @@ TEST(Invariants, each_has_a_story) {
 TEST(Invariants, an_ordinary_life_keeps_them_all) {
   Tape tape;
   tape.job(1, 1);
-  tape.status(
-      [](JobStatus& status) { status.startTime = Time(std::chrono::seconds(1'767'225'600)); });
+  tape.status([](JobStatus& status) { status.startTime = virtual_start; });
   tape.condition("Created");
   for (const std::string name : {"master-0", "worker-0"}) tape.pod(name);
   for (const std::string name : {"master-0", "worker-0"}) tape.service(name);

@@ -1,10 +1,11 @@
+#include "core/virtual_start.hpp"
 #include "scenario/invariants/facts.hpp"
 #include "scenario/invariants/tape.hpp"
 
 namespace ddptwin::scenario::invariants {
 namespace {
 
-const Time start{std::chrono::seconds(1'767'225'600)};
+const Time start = virtual_start;
 
 void deadline_job(PyTorchJob& job) { job.spec.edit().runPolicy.activeDeadlineSeconds = 60; }
 void ttl_job(PyTorchJob& job) { job.spec.edit().runPolicy.ttlSecondsAfterFinished = 60; }

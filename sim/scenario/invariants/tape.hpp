@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/virtual_start.hpp"
 #include "objects/discovery_v1.hpp"
 #include "objects/pytorchjob.hpp"
 #include "scenario/invariants.hpp"
@@ -58,7 +59,7 @@ class Tape {
   void put(ObjectPtr before, ObjectPtr after, std::string_view actor);
 
   InvariantWatch watch_;
-  Time now_{std::chrono::seconds(1'767'225'600)};
+  Time now_ = virtual_start;
   std::uint64_t id_ = 0;
   int uids_ = 0;
   std::map<std::string, ObjectPtr> objects_{};  // by kind and name

@@ -11,6 +11,7 @@
 #include "api/status.hpp"
 #include "cluster/script_runtime.hpp"
 #include "cluster/store.hpp"
+#include "core/virtual_start.hpp"
 #include "objects/codec.hpp"
 
 namespace ddptwin::conformance {
@@ -20,7 +21,6 @@ namespace json = boost::json;
 using Fault = std::optional<std::string>;
 
 constexpr const char* actor = "python-requests";
-constexpr std::int64_t start_of_time = 1'767'225'600;  // 2026-01-01T00:00:00Z
 constexpr std::uint64_t seed = 1;
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> short_paths{{
@@ -121,8 +121,7 @@ const Json* value_at(const Json& value, std::string_view path) {
 
 Conversation::Conversation(const json::object& description)
     : description_(description),
-      loop_(Random(seed).split("loop"), Time(std::chrono::seconds(start_of_time)),
-            VirtualLoop::Order::fifo),
+      loop_(Random(seed).split("loop"), virtual_start, VirtualLoop::Order::fifo),
       runtime_(std::make_unique<ScriptRuntime>(loop_)) {
   WorldOptions options;
   options.seed = seed;
