@@ -174,7 +174,8 @@ struct Scenario {
   std::vector<Expectation> expectations{};
   InvariantPolicy invariants{};
   std::vector<Mode> modes{};
-  std::string torch{};  // of the modelled workers, a profile's name; empty: the default
+  std::string torch{};    // of the modelled workers, a profile's name; empty: the default
+  std::string machine{};  // what they and their network run on, of machine_names(); empty: host
   FaultPlan faults{};
   std::optional<std::uint64_t> seed{};  // where the command line names none
   Duration timeout = std::chrono::minutes(2);

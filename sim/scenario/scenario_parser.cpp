@@ -207,6 +207,14 @@ Status read_torch(const Node& node, Scenario& to, const ParseContext&) {
   return node.fail(fmt::format("unknown version \"{}\"{}", to.torch, suggestion(to.torch, known)));
 }
 
+Status read_machine(const Node& node, Scenario& to, const ParseContext&) {
+  TRY(to.machine, node.as_text());
+  const auto& known = machine_names();
+  if (std::find(known.begin(), known.end(), to.machine) != known.end()) return {};
+  return node.fail(
+      fmt::format("unknown machine \"{}\"{}", to.machine, suggestion(to.machine, known)));
+}
+
 Status read_manifest_files(const Node& list, Scenario& to, const ParseContext& context) {
   TRY(const auto nodes, list.as_list());
   for (const Node& node : nodes) {
@@ -297,6 +305,11 @@ constexpr std::array spec_fields{
               "how it can run; default: both, and virtual with faults", &read_modes},
     SpecField{"torch", "a version",
               "the PyTorch of workers in virtual time, 1.13 or 2.x; default: 2.x", &read_torch},
+    SpecField{"machine", "host or cluster",
+              "what virtual time takes for starts, sockets and all-reduces: host, the machine that "
+              "real runs were measured on, or cluster, an assumed one of many machines (pods start "
+              "in half a second and pull images); default: host",
+              &read_machine},
     SpecField{"timeout", "a duration", "the end, whatever is still open; default: 2m",
               [](const Node& node, Scenario& to, const ParseContext&) -> Status {
                 TRY(to.timeout, node.as_duration());

@@ -39,6 +39,10 @@ const model::Timing& twin_timing() {
   return timing;
 }
 
+const model::Timing& timing_of(const Scenario& scenario) {
+  return scenario.machine == model::cluster_timing.name ? model::cluster_timing : twin_timing();
+}
+
 model::DnsAnswer answer_of(const std::optional<dns::Answer>& answer) {
   using model::DnsOutcome;
   if (!answer) return {DnsOutcome::lost, {}};
@@ -83,7 +87,7 @@ struct VirtualRun::Parts {
   ModelRuntime::Options runtime_options() {
     ModelRuntime::Options made;
     made.model.torch = &torch;
-    made.model.timing = &twin_timing();
+    made.model.timing = &timing_of(scenario);
     made.lookup = [this](const model::DnsQuestion& question,
                          UniqueFunction<void(model::DnsAnswer)> done) {
       ask(question, std::move(done));
@@ -259,6 +263,12 @@ Result<RunResult> run_virtually(const Scenario& scenario, const VirtualOptions& 
   VirtualRun run(scenario, options);
   TRY_VOID(run.start());
   return run.finish();
+}
+
+const std::vector<std::string_view>& machine_names() {
+  static const std::vector<std::string_view> names{model::host_timing.name,
+                                                   model::cluster_timing.name};
+  return names;
 }
 
 const std::vector<std::string_view>& torch_profile_names() {

@@ -142,6 +142,19 @@ TEST(VirtualRunTest, what_never_ends_is_ended_by_the_timeout) {
   EXPECT_FALSE(result->passed());
 }
 
+// Pods of the assumed cluster pull their images for two seconds.
+TEST(VirtualRunTest, the_machine_is_the_scenarios) {
+  const auto took = [](const std::string& machine) {
+    const Scenario one =
+        parse("apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nspec: {machine: " + machine +
+              "}\n---\n" + job("--steps, '3'"));
+    const auto result = run_virtually(one, {});
+    EXPECT_TRUE(result->passed());
+    return result->ended_at - result->started_at;
+  };
+  EXPECT_GT(took("cluster"), took("host") + 2s);
+}
+
 TEST(VirtualRunTest, the_pytorch_is_the_options_or_the_scenarios) {
   const Scenario one =
       parse("apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nspec: {torch: '1.13'}\n---\n" +
