@@ -27,6 +27,10 @@ struct AgreeArguments {
   std::uint64_t seeds = 3;
 };
 
+const std::pair<std::string, std::string> verdict{"run", "verdict"};  // a fact
+
+constexpr std::uint64_t seeds_max = 1'000'000;
+
 // What is under way when the last expectation is decided comes to its end.
 constexpr Duration settle_time = std::chrono::seconds(2);
 
@@ -38,23 +42,31 @@ Result<scenario::Facts> facts_of(const Scenario& one, scenario::RunOptions optio
   std::ostringstream text;
   TRY(const auto result, scenario::run_scenario(one, options, text));
   scenario::Facts facts = canonical.facts();
-  facts[{"run", "verdict"}] = result.passed() ? "passed" : "failed";
+  facts[verdict] = result.passed() ? "passed" : "failed";
   if (!result.passed()) std::cerr << text.str();
   return facts;
 }
 
 std::string shown(const std::string& fact) { return fact.empty() ? "nothing" : fact; }
 
+// Runs that fail alike agree, but hardly as their author meant it.
+std::string_view failed_alike(const scenario::Facts& real, const scenario::Facts& virtual_) {
+  const bool both = real.at(verdict) == "failed" && virtual_.at(verdict) == "failed";
+  return both ? ", and both failed" : "";
+}
+
 // Whether all differences are explained.
-bool print_differences(const std::string& run, const std::vector<Disagreement>& found) {
+bool print_differences(const std::string& run, const std::vector<Disagreement>& found,
+                       std::string_view remark) {
   const bool fine = std::all_of(found.begin(), found.end(),
                                 [](const Disagreement& one) { return !one.explanation.empty(); });
   const auto unknown = std::count_if(
       found.begin(), found.end(), [](const Disagreement& one) { return one.explanation.empty(); });
-  std::cout << fmt::format("{:<44} {}\n", run,
+  std::cout << fmt::format("{:<44} {}{}\n", run,
                            found.empty() ? "agrees"
                            : fine        ? fmt::format("{} explained", found.size())
-                                  : fmt::format("{} of {} unexplained", unknown, found.size()));
+                                  : fmt::format("{} of {} unexplained", unknown, found.size()),
+                           remark);
   for (const Disagreement& one : found) {
     std::cout << fmt::format("  {}: {}\n    real     {}\n    virtual  {}\n", one.subject,
                              one.aspect, shown(one.real), shown(one.virtual_));
@@ -76,7 +88,8 @@ Result<bool> agrees(const AgreeArguments& arguments, const Scenario& one) {
     options.seed = arguments.seed + i;
     TRY(const scenario::Facts virtually, facts_of(one, options));
     fine = print_differences(fmt::format("{} seed {}", one.name, options.seed),
-                             scenario::compare(one.name, real, virtually)) &&
+                             scenario::compare(one.name, real, virtually),
+                             failed_alike(real, virtually)) &&
            fine;
   }
   return fine;
@@ -92,6 +105,8 @@ int agree(const AgreeArguments& arguments) {
   for (const Scenario& one : *scenarios)
     if (const auto fine = scenario::check_modelled(one); runs_in_both(one) && !fine)
       return exit_of(fine.error());
+  if (std::none_of(scenarios->begin(), scenarios->end(), runs_in_both))
+    return exit_of({Reason::bad_input, "", "nothing to compare: no scenario runs in both modes"});
   AgreeArguments with_python = arguments;
   with_python.python = *python;
   int status = Exit::held;
@@ -116,6 +131,7 @@ Command add_agree(CLI::App& app) {
   command.add_option("FILE", arguments->files, "Scenarios or manifests")->required();
   command.add_option("--seed", arguments->seed, "Of the first virtual run")->capture_default_str();
   command.add_option("--seeds", arguments->seeds, "How many virtual runs, each with the next seed")
+      ->check(CLI::Range(std::uint64_t{1}, seeds_max))
       ->capture_default_str();
   command.add_option("--torch", arguments->torch, "The PyTorch that the real workers have")
       ->check(CLI::IsMember(std::vector<std::string>(scenario::torch_profile_names().begin(),
@@ -130,8 +146,8 @@ Command add_agree(CLI::App& app) {
       "Example:\n"
       "  ddptwin agree scenarios/pytorchjob/*.yaml\n"
       "\n"
-      "Exit status: 0 all agree, or the difference is explained; 1 they do not; 2 bad input;\n"
-      "3 this machine cannot.");
+      "Exit status: 0 all agree, or the difference is explained; 1 they do not; 2 bad input,\n"
+      "or nothing to compare; 3 this machine cannot.");
   return {&command, [arguments] { return agree(*arguments); }};
 }
 

@@ -21,6 +21,19 @@ std::string name_of(const Object& object) {
   return name + "*";
 }
 
+bool differ_by_one(const std::string& one, const std::string& other, std::string_view more) {
+  std::string longer = one.size() > other.size() ? one : other;
+  const std::string& shorter = one.size() > other.size() ? other : one;
+  const std::size_t at = longer.find(more);
+  return at != longer.npos && longer.erase(at, more.size()) == shorter;
+}
+
+bool explains(const Explained& row, std::string_view scenario, const Disagreement& one) {
+  return row.scenario == scenario && one.subject.starts_with(row.subject) &&
+         row.aspect == one.aspect &&
+         (row.once_more.empty() || differ_by_one(one.real, one.virtual_, row.once_more));
+}
+
 std::string list_text(const std::vector<std::string>& parts) {
   return fmt::format("{}", fmt::join(parts, " > "));
 }
@@ -124,9 +137,7 @@ std::vector<Disagreement> compare(std::string_view scenario, const Facts& real,
   const auto note = [&](const auto& key, std::string in_real, std::string in_virtual) {
     Disagreement one{key.first, key.second, std::move(in_real), std::move(in_virtual), {}};
     for (const Explained& row : explained_differences()) {
-      if ((row.scenario.empty() || row.scenario == scenario) &&
-          one.subject.starts_with(row.subject) && (row.aspect.empty() || row.aspect == one.aspect))
-        one.explanation = row.reason;
+      if (explains(row, scenario, one)) one.explanation = row.reason;
     }
     found.push_back(std::move(one));
   };
@@ -143,13 +154,19 @@ std::vector<Disagreement> compare(std::string_view scenario, const Facts& real,
 }
 
 std::span<const Explained> explained_differences() {
+  static constexpr std::string_view killed = "worker-killed-onfailure";
+  static constexpr std::string_view worker = "pod/train-worker-0 #1";
+  static constexpr std::string_view early =
+      "the kill follows a step's line, and the next all-reduce is a millisecond behind it: killed "
+      "after that, the worker is missed at the end of the step only (ddp-semantics.md §3.1, "
+      "Training::loss_of), and back before that it fails with the master";
   static constexpr std::array rows{
-      Explained{
-          "worker-killed-onfailure", "pod/train-worker-0 #1", "",
-          "the kill follows a step's line, and the next all-reduce is a millisecond behind it: "
-          "killed after that, the worker is missed at the end of the step only "
-          "(ddp-semantics.md §3.1, Training::loss_of), and back before that it fails with "
-          "the master"},
+      Explained{killed, worker, "exits", "1 Error > ", early},
+      Explained{killed, worker, "restarts", "", early},
+      Explained{killed, worker, "condition ContainersReady",
+                "ContainersReady=False ContainersNotReady > ContainersReady=True > ", early},
+      Explained{killed, worker, "condition Ready", "Ready=False ContainersNotReady > Ready=True > ",
+                early},
   };
   return rows;
 }

@@ -71,11 +71,13 @@ struct Disagreement {
   std::string_view explanation{};  // empty: nobody knows one
 };
 
-// A difference that is known and why it is there. Beside it stands the rule or constant.
+// A difference that is known and why it is there. Beside it stands the rule or constant. No part
+// may be empty but `once_more`, so that a row excuses nothing but what it was written for.
 struct Explained {
-  std::string_view scenario;  // its name; empty: any
-  std::string_view subject;   // how it begins; empty: any
-  std::string_view aspect;    // empty: any
+  std::string_view scenario;  // its name
+  std::string_view subject;   // how it begins
+  std::string_view aspect;
+  std::string_view once_more;  // what one of the two says once more than the other; empty: any
   std::string_view reason;
 };
 std::span<const Explained> explained_differences();

@@ -31,6 +31,8 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"bad_seed", "run --seed many x.yaml", 2}, Row{"bad_mode", "run --mode warp x.yaml", 2},
         Row{"bad_torch", "run --torch 0.4 x.yaml", 2}, Row{"option_before_files", "run --nope", 2},
         Row{"no_such_python", "run --python /no/such x.yaml", 2},
+        Row{"agree_no_seeds", "agree --seeds 0 ../../scenarios/pytorchjob/demo.yaml", 2},
+        Row{"agree_nothing_to_compare", "agree ../../scenarios/faults/link-cut.yaml", 2},
         Row{"env_of_the_demo", "env ../../scenarios/pytorchjob/demo.yaml", 0}),
     [](const auto& row) { return std::string(row.param.name); });
 
@@ -120,6 +122,32 @@ TEST(CliTest, env_sees_apply_steps_and_the_runtime) {
   for (const char* part : {"pod default/late container c", "HOSTNAME=late",
                            "# runtime: the pod's hostname", "HOME=/root"})
     EXPECT_NE(said.out.find(part), std::string::npos) << part << "\n" << said.out;
+}
+
+// With a ddptwin beside it that says what it is asked.
+TEST(CliTest, tools_agree_takes_every_scenario_where_no_file_is_named) {
+  const fs::path root = fs::path(testing::TempDir()) / "agree";
+  for (const char* folder : {"tools", "scenarios/a"}) fs::create_directories(root / folder);
+  fs::copy_file(source / "tools/agree", root / "tools/agree", fs::copy_options::overwrite_existing);
+  std::ofstream(root / "tools/ddptwin") << "#!/bin/sh\necho \"$@\"\n";
+  fs::permissions(root / "tools/ddptwin", fs::perms::owner_all);
+  std::ofstream(root / "scenarios/a/one.yaml").flush();
+  const auto asked = [&](const std::string& arguments) {
+    return shell("tools/agree " + arguments, root).out;
+  };
+  const std::string all = fs::canonical(root) / "scenarios/a/one.yaml";
+  EXPECT_EQ(asked(""), "agree " + all + "\n");
+  EXPECT_EQ(asked("--seed 7"), "agree --seed 7 " + all + "\n");
+  EXPECT_EQ(asked("--seed=7"), "agree --seed=7 " + all + "\n");
+  EXPECT_EQ(asked("--seed 7 x.yaml"), "agree --seed 7 x.yaml\n");
+  EXPECT_EQ(asked("--seed 7 --help"), "agree --help\n");
+  fs::remove_all(root);
+}
+
+TEST(CliTest, tools_hashes_refuses_what_it_does_not_know) {
+  EXPECT_EQ(shell("tools/hashes --help", source).status, 0);
+  for (const char* arguments : {"--build", "--built x", "x", "--build a b"})
+    EXPECT_EQ(shell(std::string("tools/hashes ") + arguments, source).status, 2) << arguments;
 }
 
 TEST(CliTest, the_reference_page_is_that_of_the_parser) {

@@ -25,18 +25,23 @@ inline std::string read_file(const std::filesystem::path& path) {
   return text.str();
 }
 
-// `arguments` as a shell reads them, in the folder.
-inline Said ddptwin(const std::string& arguments, const std::string& folder) {
+// A command line of a shell, in the folder.
+inline Said shell(const std::string& line, const std::string& folder) {
   const std::string base =
       testing::TempDir() + "cli" + std::to_string(::getpid()) + std::to_string(std::rand());
-  const std::string command = "cd '" + folder + "' && " + DDPTWIN_BINARY_DIR + "/bin/ddptwin " +
-                              arguments + " >" + base + ".out 2>" + base + ".err </dev/null";
+  const std::string command =
+      "cd '" + folder + "' && " + line + " >" + base + ".out 2>" + base + ".err </dev/null";
   const int status = std::system(command.c_str());
   Said said{read_file(base + ".out"), read_file(base + ".err"),
             WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)};
   std::filesystem::remove(base + ".out");
   std::filesystem::remove(base + ".err");
   return said;
+}
+
+// `arguments` as a shell reads them, in the folder.
+inline Said ddptwin(const std::string& arguments, const std::string& folder) {
+  return shell(DDPTWIN_BINARY_DIR "/bin/ddptwin " + arguments, folder);
 }
 
 // Compares with a golden file; with GOLDEN_REWRITE=1 writes it instead.
