@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <optional>
 
 #include "training_world.hpp"
 
@@ -36,8 +37,9 @@ double processor_seconds() {
 
 double peak_gib() { return static_cast<double>(usage().ru_maxrss) / (1024.0 * 1024.0); }
 
-// Seconds of the processor a pod.
-double run(const Scale& scale) {
+// Seconds of the processor a pod; nothing where a job did not come to its end or an invariant did
+// not hold.
+std::optional<double> run(const Scale& scale) {
   const auto start = std::chrono::steady_clock::now();
   const double used_before = processor_seconds();
   TrainingWorld training(
@@ -71,7 +73,7 @@ double run(const Scale& scale) {
       static_cast<double>(training.loop().steps()) / all / 1e6,
       seconds_of(training.loop().now() - began));
   for (const std::string& violation : training.violations()) fmt::print("  {}\n", violation);
-  return all / pods;
+  return done ? std::optional(all / pods) : std::nullopt;
 }
 
 }  // namespace
@@ -91,15 +93,17 @@ int main(int argc, char** argv) {
   app.add_flag("--fair", scale.fair, "The seed chooses between lanes that are ready");
   app.add_option("--against", against, "Jobs of a smaller run, made first, to compare with");
   CLI11_PARSE(app, argc, argv);
-  double small = 0;
+  std::optional<double> small;
   if (against > 0) {
     Scale smaller = scale;
     smaller.jobs = against;
     smaller.nodes = std::max(1, scale.nodes * against / scale.jobs);
     small = run(smaller);
+    if (!small) return 1;
   }
-  const double large = run(scale);
-  if (against > 0)
-    fmt::print("a pod costs {:.2f} times what it costs in the smaller run\n", large / small);
+  const std::optional<double> large = run(scale);
+  if (!large) return 1;
+  if (small)
+    fmt::print("a pod costs {:.2f} times what it costs in the smaller run\n", *large / *small);
   return 0;
 }

@@ -92,11 +92,21 @@ Error invalid_scale(const Object& object, std::int64_t replicas) {
 }  // namespace
 
 Store::Answer Store::call_subresource(Context& context) {
-  const std::string& name = context.request.target.subresource;
-  if (name == "scale" && context.kind.scale) return scale(context);
-  if (name == "binding" && &context.kind == &Pod::info()) return bind(context);
-  if (name == "eviction" && &context.kind == &Pod::info()) return evict(context);
-  if (name == "finalize" && &context.kind == &Namespace::info()) return finalize_namespace(context);
+  struct Row {
+    std::string_view name;
+    const KindInfo* kind;  // null: every kind that says where its scale is
+    Answer (Store::*handle)(Context&);
+  };
+  static const std::array rows{
+      Row{"scale", nullptr, &Store::scale},
+      Row{"binding", &Pod::info(), &Store::bind},
+      Row{"eviction", &Pod::info(), &Store::evict},
+      Row{"finalize", &Namespace::info(), &Store::finalize_namespace},
+  };
+  for (const Row& row : rows)
+    if (row.name == context.request.target.subresource &&
+        (row.kind == nullptr ? context.kind.scale.has_value() : row.kind == &context.kind))
+      return (this->*row.handle)(context);
   return fail(resource_not_found_error());
 }
 
