@@ -135,14 +135,14 @@ const PodCondition* find_condition(const std::vector<PodCondition>& conditions,
 
 std::vector<PodCondition> kubelet_conditions(const Pod& pod, const PodStatus& status,
                                              bool sandbox_ready, RestartAll restart_all) {
-  const PodCondition containers = containers_ready(pod, status);
-  std::vector<PodCondition> conditions{
-      condition(pod, "PodReadyToStartContainers", sandbox_ready),
-      initialized(pod, status),
-      ready(pod, status, containers),
-      containers,
-      condition(pod, "PodScheduled", true),
-  };
+  PodCondition containers = containers_ready(pod, status);
+  std::vector<PodCondition> conditions;
+  conditions.reserve(6);  // all that there can be
+  conditions.push_back(condition(pod, "PodReadyToStartContainers", sandbox_ready));
+  conditions.push_back(initialized(pod, status));
+  conditions.push_back(ready(pod, status, containers));
+  conditions.push_back(std::move(containers));
+  conditions.push_back(condition(pod, "PodScheduled", true));
   if (restart_all != RestartAll::absent) conditions.push_back(restarting(pod, status, restart_all));
   return conditions;
 }

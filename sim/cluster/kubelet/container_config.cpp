@@ -26,6 +26,7 @@ Lookup lookup_in(const std::vector<EnvVariable>& variables) {
 
 std::vector<std::string> expand_all(const std::vector<std::string>& texts, const Lookup& lookup) {
   std::vector<std::string> out;
+  out.reserve(texts.size());
   for (const std::string& text : texts) out.push_back(expand(text, lookup));
   return out;
 }
@@ -117,7 +118,7 @@ Status add_mounts(ContainerConfig& to, const PodContext& context, const Containe
   log.container_path = to.termination_log;
   // Upstream draws the file's name; it is never seen, and one an attempt is enough.
   log.host_path =
-      fmt::format("{}/containers/{}/{:08x}", pod_dir(context), container.name, to.attempt);
+      pod_dir(context) + "/containers/" + container.name + "/" + fmt::format("{:08x}", to.attempt);
   to.mounts.push_back(std::move(log));
   return {};
 }
@@ -125,28 +126,31 @@ Status add_mounts(ContainerConfig& to, const PodContext& context, const Containe
 // ---- the rest
 
 StringMap labels_of(const Pod& pod, const Container& container) {
-  return {{"io.kubernetes.container.name", container.name},
-          {"io.kubernetes.pod.name", pod.metadata.name},
-          {"io.kubernetes.pod.namespace", pod.metadata.namespace_},
-          {"io.kubernetes.pod.uid", pod.metadata.uid}};
+  StringMap out;
+  out.emplace("io.kubernetes.container.name", container.name);
+  out.emplace("io.kubernetes.pod.name", pod.metadata.name);
+  out.emplace("io.kubernetes.pod.namespace", pod.metadata.namespace_);
+  out.emplace("io.kubernetes.pod.uid", pod.metadata.uid);
+  return out;
 }
 
 StringMap annotations_of(const Pod& pod, const Container& container, std::uint32_t attempt) {
-  StringMap out{
-      {"io.kubernetes.container.restartCount", std::to_string(attempt)},
-      {"io.kubernetes.container.terminationMessagePath", container.terminationMessagePath},
-      {"io.kubernetes.container.terminationMessagePolicy", container.terminationMessagePolicy}};
+  StringMap out;
+  out.emplace("io.kubernetes.container.restartCount", std::to_string(attempt));
+  out.emplace("io.kubernetes.container.terminationMessagePath", container.terminationMessagePath);
+  out.emplace("io.kubernetes.container.terminationMessagePolicy",
+              container.terminationMessagePolicy);
   if (pod.metadata.deletionGracePeriodSeconds)
-    out["io.kubernetes.pod.deletionGracePeriod"] =
-        std::to_string(*pod.metadata.deletionGracePeriodSeconds);
+    out.emplace("io.kubernetes.pod.deletionGracePeriod",
+                std::to_string(*pod.metadata.deletionGracePeriodSeconds));
   if (pod.spec->terminationGracePeriodSeconds)
-    out["io.kubernetes.pod.terminationGracePeriod"] =
-        std::to_string(*pod.spec->terminationGracePeriodSeconds);
+    out.emplace("io.kubernetes.pod.terminationGracePeriod",
+                std::to_string(*pod.spec->terminationGracePeriodSeconds));
   if (container.lifecycle && container.lifecycle->preStop)
-    out["io.kubernetes.container.preStopHandler"] =
-        boost::json::serialize(to_json(*container.lifecycle->preStop));
+    out.emplace("io.kubernetes.container.preStopHandler",
+                boost::json::serialize(to_json(*container.lifecycle->preStop)));
   if (!container.ports.empty())
-    out["io.kubernetes.container.ports"] = boost::json::serialize(to_json(container.ports));
+    out.emplace("io.kubernetes.container.ports", boost::json::serialize(to_json(container.ports)));
   return out;
 }
 
@@ -173,11 +177,14 @@ Status check_user(const PodContext& context, const Container& container) {
   return {};
 }
 
+// Few runtimes look at it. It holds on to the pod, which `container` is a part of.
 RawJson linux_of(const PodContext& context, const Container& container) {
-  boost::json::object out;
-  out["resources"] = *container_resources(context, container).get();
-  out["securityContext"] = container_security(*context.pod->spec, container);
-  return RawJson(std::move(out));
+  return RawJson::later([pod = context.pod, node = context.node, part = &container] {
+    boost::json::object out;
+    out["resources"] = *container_resources(*pod->spec, node.get(), *part).get();
+    out["securityContext"] = container_security(*pod->spec, *part);
+    return Json(std::move(out));
+  });
 }
 
 }  // namespace
@@ -187,7 +194,7 @@ Result<ContainerConfig> container_config(
     const ImageStatus& image, const std::vector<std::shared_ptr<const VolumeSource>>& volumes,
     Notices* notices) {
   TRY_VOID(check_user(context, container));
-  TRY(const auto variables, environment(context, container, notices));
+  TRY(auto variables, environment(context, container, notices, false));
   const Lookup lookup = lookup_in(variables);
   ContainerConfig out;
   out.name = container.name;
@@ -197,12 +204,14 @@ Result<ContainerConfig> container_config(
   out.command = expand_all(container.command, lookup);
   out.args = expand_all(container.args, lookup);
   out.working_dir = container.workingDir;
-  for (const EnvVariable& variable : variables) out.env.emplace_back(variable.name, variable.value);
   out.termination_log = container.terminationMessagePath;
   TRY_VOID(add_mounts(out, context, container, lookup, volumes));
+  out.env.reserve(variables.size());
+  for (EnvVariable& variable : variables)  // looked up by nobody any more
+    out.env.emplace_back(std::move(variable.name), std::move(variable.value));
   out.labels = labels_of(*context.pod, container);
   out.annotations = annotations_of(*context.pod, container, attempt);
-  out.log_path = fmt::format("{}/{}.log", container.name, attempt);
+  out.log_path = container.name + "/" + std::to_string(attempt) + ".log";
   out.linux_ = linux_of(context, container);
   if (container.lifecycle) out.stop_signal = container.lifecycle->stopSignal.value_or("");
   out.stdin_ = container.stdin_;

@@ -14,9 +14,10 @@
 
 namespace ddptwin::kubelet {
 
-// `volumes` are those of volumes(), shared by all containers of the pod; `attempt` is the restart
-// count; `image` what the runtime has pulled. The error's message is what the container waits with
-// as CreateContainerConfigError. Values of ConfigMaps and Secrets are those of this moment.
+// `container` is one of the pod's; `volumes` are those of volumes(), shared by all of them;
+// `attempt` is the restart count; `image` what the runtime has pulled. The error's message is what
+// the container waits with as CreateContainerConfigError. Values of ConfigMaps and Secrets are
+// those of this moment.
 Result<ContainerConfig> container_config(
     const PodContext& context, const Container& container, std::uint32_t attempt,
     const ImageStatus& image, const std::vector<std::shared_ptr<const VolumeSource>>& volumes,

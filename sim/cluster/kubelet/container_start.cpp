@@ -18,7 +18,7 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
     const std::shared_ptr<NodeContext> node = node_.lock();
     if (waits(*node)) return;
     node->images.ensure(
-        *in_.pod, in_.container, in_.sandbox_config,
+        *in_.pod, *in_.container, in_.sandbox_config,
         [self = shared_from_this()](std::string_view type, std::string_view reason,
                                     std::string message) {
           if (const auto live = self->node_.lock()) self->event(*live, type, reason, message);
@@ -31,7 +31,7 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
  private:
   void event(const NodeContext& node, std::string_view type, std::string_view reason,
              std::string message) const {
-    node.event(*in_.pod, type, reason, std::move(message), &in_.container);
+    node.event(*in_.pod, type, reason, std::move(message), in_.container);
   }
 
   void fail_with(const NodeContext& node, std::string reason, std::string message) {
@@ -41,9 +41,9 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
 
   // Whether the last end of the container is too near.
   bool waits(const NodeContext& node) {
-    const ContainerInstance* last = in_.seen->find_exited(in_.container.name);
+    const ContainerInstance* last = in_.seen->find_exited(in_.container->name);
     if (last == nullptr) return false;
-    const std::string key = restart_key(*in_.pod, in_.container.name);
+    const std::string key = restart_key(*in_.pod, in_.container->name);
     const Time end = last->finished_at.value_or(Time{});
     if (!node.restarts.waits_since(key, end, node.loop.now())) {
       node.restarts.next(key, end, node.loop.now());
@@ -51,13 +51,13 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
     }
     const std::string label = pod_label(*in_.pod);
     event(node, "Warning", "BackOff",
-          fmt::format("Back-off restarting failed container {} in pod {}", in_.container.name,
+          fmt::format("Back-off restarting failed container {} in pod {}", in_.container->name,
                       label));
     const Duration delay = node.restarts.delay(key);
     done_(StartOutcome{
         StartFailure{"CrashLoopBackOff",
                      fmt::format("back-off {} restarting failed container={} pod={}",
-                                 format_go_duration(delay), in_.container.name, label)},
+                                 format_go_duration(delay), in_.container->name, label)},
         end + delay});
     return true;
   }
@@ -70,10 +70,10 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
       return;
     }
     image_ = std::move(*outcome);
-    const ContainerInstance* last = in_.seen->find(in_.container.name);
+    const ContainerInstance* last = in_.seen->find(in_.container->name);
     attempt_ = last == nullptr ? 0 : last->attempt + 1;
     Notices notices;
-    Result<ContainerConfig> config = container_config(node.pod_context(in_.pod), in_.container,
+    Result<ContainerConfig> config = container_config(node.pod_context(in_.pod), *in_.container,
                                                       attempt_, image_, in_.volumes, &notices);
     node.notices(*in_.pod, notices);
     if (!config) return fail_with(node, "CreateContainerConfigError", config.error().message);
@@ -89,9 +89,9 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
     id_ = std::move(*id);
     ContainerInstance instance;
     instance.id = id_;
-    instance.name = in_.container.name;
+    instance.name = in_.container->name;
     instance.attempt = attempt_;
-    instance.image = in_.container.image;
+    instance.image = in_.container->image;
     instance.image_id = image_.ref;
     instance.created_at = node.loop.now();
     node.inventory.add_container(in_.pod->metadata.uid, std::move(instance));
@@ -102,11 +102,11 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
   }
 
   void on_started(const std::shared_ptr<NodeContext>& node, const Result<void>& result) {
-    node->inventory.refresh(in_.pod->metadata.uid, id_, in_.container.terminationMessagePolicy);
+    node->inventory.refresh(in_.pod->metadata.uid, id_, in_.container->terminationMessagePolicy);
     if (!result) return fail_with(*node, "RunContainerError", result.error().message);
     event(*node, "Normal", "Started", "Container started");
-    node->record(*in_.pod, in_.container.name, "started");
-    const auto& lifecycle = in_.container.lifecycle;
+    node->record(*in_.pod, in_.container->name, "started");
+    const auto& lifecycle = in_.container->lifecycle;
     if (!lifecycle || !lifecycle->postStart) return done_(StartOutcome{});
     if (lifecycle->postStart->sleep) {
       timer_ =
@@ -114,9 +114,9 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
                            [self = shared_from_this()] { self->done_(StartOutcome{}); });
       return;
     }
-    const std::vector<std::string>& ips = node->inventory.state(in_.pod->metadata.uid).ips;
+    const std::vector<std::string>& ips = node->inventory.state(in_.pod->metadata.uid)->ips;
     const std::string ip = ips.empty() ? std::string() : ips.front();
-    node->prober.hook(ProbeSubject{*in_.pod, in_.container, id_, ip}, *lifecycle->postStart,
+    node->prober.hook(ProbeSubject{*in_.pod, *in_.container, id_, ip}, *lifecycle->postStart,
                       [self = shared_from_this()](Result<void> answer) {
                         if (const auto live = self->node_.lock()) self->on_hook(live, answer);
                       });
@@ -127,7 +127,7 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
     event(*node, "Warning", "FailedPostStartHook", "PostStartHook failed");
     StopRequest stop;
     stop.id = id_;
-    stop.name = in_.container.name;
+    stop.name = in_.container->name;
     stop.message = "FailedPostStartHook";
     stop_containers(
         node, in_.pod, {std::move(stop)}, false,
@@ -148,7 +148,8 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
 }  // namespace
 
 std::string restart_key(const Pod& pod, std::string_view container) {
-  return fmt::format("{}/{}", pod.metadata.uid, container);
+  std::string key = pod.metadata.uid + "/";
+  return key.append(container);
 }
 
 void start_container(const std::shared_ptr<NodeContext>& node, StartRequest request,

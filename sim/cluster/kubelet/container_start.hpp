@@ -12,10 +12,10 @@ namespace ddptwin::kubelet {
 
 struct StartRequest {
   std::shared_ptr<const Pod> pod{};
-  Container container{};
-  std::shared_ptr<const PodRuntimeState> seen{};  // what this look at the pod saw
+  const Container* container = nullptr;  // a part of the pod
+  Cow<PodRuntimeState> seen{};           // what this look at the pod saw
   SandboxId sandbox{};
-  SandboxConfig sandbox_config{};
+  std::shared_ptr<const SandboxConfig> sandbox_config{};
   std::vector<std::shared_ptr<const VolumeSource>> volumes{};
 };
 

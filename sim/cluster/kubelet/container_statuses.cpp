@@ -1,7 +1,6 @@
 #include "cluster/kubelet/container_statuses.hpp"
 
 #include <algorithm>
-#include <boost/json.hpp>
 
 #include "cluster/kubelet/phase.hpp"
 #include "cluster/kubelet/restart_policy.hpp"
@@ -111,44 +110,25 @@ void show_failure(const StatusSources& in, const Container& container, bool init
   status.state.waiting = ContainerStateWaiting{failure->second.reason, failure->second.message};
 }
 
-// The mounts as the specification has them; those that are read-only say that what is mounted below
-// them is not.
-RawJson volume_mounts(const Container& container) {
-  boost::json::array mounts;
-  for (const VolumeMount& mount : container.volumeMounts) {
-    boost::json::object shown{{"name", mount.name}, {"mountPath", mount.mountPath}};
-    if (mount.readOnly) {
-      shown["readOnly"] = true;
-      shown["recursiveReadOnly"] = mount.recursiveReadOnly.value_or("Disabled");
-    }
-    mounts.push_back(std::move(shown));
-  }
-  return mounts.empty() ? RawJson() : RawJson(Json(std::move(mounts)));
-}
-
-ContainerStatus status_of(const StatusSources& in, const Container& container, bool init,
-                          const std::vector<ContainerStatus>& before) {
+ContainerStatus status_of(const StatusSources& in, const Container& container, bool init) {
+  const auto& before = init ? in.before.initContainerStatuses : in.before.containerStatuses;
   const ContainerStatus* old = find_status(before, container.name);
   const ContainerInstance* latest = in.state.find(container.name);
   const auto removed = in.removed.find(container.name);
-  ContainerStatus status;
+  ContainerStatus status =
+      latest != nullptr ? seen_status(in, container, *latest) : waiting_status(in, container, old);
   if (latest != nullptr) {
-    status = seen_status(in, container, *latest);
     if (removed != in.removed.end()) {
       status.restartCount += removed->second;
       if (!status.lastState.terminated) status.lastState = removed_end();
     }
-  } else {
-    status = waiting_status(in, container, old);
-    if (removed != in.removed.end()) {
-      status.restartCount = removed->second;
-      status.lastState = removed_end();
-    } else if (old != nullptr) {
-      note_lost(in, *old, status);
-    }
+  } else if (removed != in.removed.end()) {
+    status.restartCount = removed->second;
+    status.lastState = removed_end();
+  } else if (old != nullptr) {
+    note_lost(in, *old, status);
   }
   show_failure(in, container, init, status);
-  status.volumeMounts = volume_mounts(container);
   return status;
 }
 
@@ -163,14 +143,16 @@ ContainerStateTerminated unknown_end(std::string message) {
 }
 
 void fill_container_statuses(const StatusSources& in, PodStatus& status) {
-  status.initContainerStatuses.clear();
-  status.containerStatuses.clear();
-  for (const Container& container : in.pod.spec->initContainers)
-    status.initContainerStatuses.push_back(
-        status_of(in, container, true, in.before.initContainerStatuses));
-  for (const Container& container : in.pod.spec->containers)
-    status.containerStatuses.push_back(
-        status_of(in, container, false, in.before.containerStatuses));
+  const auto fill = [&](const std::vector<Container>& containers, bool init,
+                        const std::vector<RawJson>& mounts, std::vector<ContainerStatus>& to) {
+    to.clear();
+    to.reserve(containers.size());
+    for (std::size_t i = 0; i < containers.size(); ++i)
+      to.emplace_back(status_of(in, containers[i], init)).volumeMounts = mounts[i];
+  };
+  const PodSpec& spec = *in.pod.spec;
+  fill(spec.initContainers, true, in.facts.init_volume_mounts, status.initContainerStatuses);
+  fill(spec.containers, false, in.facts.volume_mounts, status.containerStatuses);
   std::sort(status.containerStatuses.begin(), status.containerStatuses.end(),
             [](const ContainerStatus& a, const ContainerStatus& b) { return a.name < b.name; });
 }

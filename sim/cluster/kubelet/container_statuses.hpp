@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cluster/kubelet/runtime_state.hpp"
+#include "cluster/kubelet/spec_facts.hpp"
 #include "objects/core_v1.hpp"
 
 namespace ddptwin::kubelet {
@@ -24,6 +25,7 @@ using RemovedCounts = std::map<std::string, std::int32_t, std::less<>>;
 
 struct StatusSources {
   const Pod& pod;
+  const SpecFacts& facts;  // of its specification
   const PodRuntimeState& state;
   const PodStatus& before;  // what the kubelet said last
   const StartFailures& failures;

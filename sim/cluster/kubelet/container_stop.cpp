@@ -1,7 +1,5 @@
 #include "cluster/kubelet/container_stop.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "cluster/kubelet/restart_policy.hpp"
@@ -43,7 +41,7 @@ class StopJob : public std::enable_shared_from_this<StopJob> {
       const Container* container = find_container(*pod_->spec, request.name);
       if (container == nullptr) continue;
       Item& item = items_.emplace_back();
-      item.container = *container;
+      item.container = container;
       item.grace = grace_period(*pod_, *container, request);
       item.turn = ordered_ ? turn_of(*pod_->spec, request.name) : 0;
       item.request = std::move(request);
@@ -56,8 +54,8 @@ class StopJob : public std::enable_shared_from_this<StopJob> {
  private:
   struct Item {
     StopRequest request{};
-    Container container{};
-    std::int64_t grace = 0;  // what is left
+    const Container* container = nullptr;  // a part of pod_
+    std::int64_t grace = 0;                // what is left
     std::size_t turn = 0;
     Time since{};  // of what it waits for now
     bool hooked = false, waiting = false, ended = false;
@@ -66,15 +64,15 @@ class StopJob : public std::enable_shared_from_this<StopJob> {
 
   const std::optional<LifecycleHandler>& hook_of(const Item& item) const {
     static const std::optional<LifecycleHandler> none;
-    return item.container.lifecycle ? item.container.lifecycle->preStop : none;
+    return item.container->lifecycle ? item.container->lifecycle->preStop : none;
   }
 
   void begin(std::size_t index) {
     Item& item = items_[index];
     const std::shared_ptr<NodeContext> node = node_.lock();
     std::string message = item.request.message;
-    if (message.empty()) message = fmt::format("Stopping container {}", item.request.name);
-    node->event(*pod_, "Normal", "Killing", std::move(message), &item.container);
+    if (message.empty()) message = "Stopping container " + item.request.name;
+    node->event(*pod_, "Normal", "Killing", std::move(message), item.container);
     item.since = node->loop.now();
     const auto& hook = hook_of(item);
     if (!hook || item.grace <= 0) return wait_for_turn(index);
@@ -84,14 +82,14 @@ class StopJob : public std::enable_shared_from_this<StopJob> {
                                   [self = shared_from_this(), index] { self->hook_over(index); });
     if (hook->sleep) return;
     const std::string ip = first_ip(*node);
-    node->prober.hook(ProbeSubject{*pod_, item.container, item.request.id, ip}, *hook,
+    node->prober.hook(ProbeSubject{*pod_, *item.container, item.request.id, ip}, *hook,
                       [self = shared_from_this(), index](Result<void> result) {
                         self->hook_answered(index, result);
                       });
   }
 
   std::string first_ip(const NodeContext& node) const {
-    const std::vector<std::string>& ips = node.inventory.state(pod_->metadata.uid).ips;
+    const std::vector<std::string>& ips = node.inventory.state(pod_->metadata.uid)->ips;
     return ips.empty() ? std::string() : ips.front();
   }
 
@@ -101,7 +99,7 @@ class StopJob : public std::enable_shared_from_this<StopJob> {
     if (!node) return;
     if (!result)
       node->event(*pod_, "Warning", "FailedPreStopHook", "PreStopHook failed",
-                  &items_[index].container);
+                  items_[index].container);
     hook_over(index);
   }
 
@@ -162,7 +160,7 @@ class StopJob : public std::enable_shared_from_this<StopJob> {
     Item& item = items_[index];
     item.ended = true;
     node->inventory.refresh(pod_->metadata.uid, item.request.id,
-                            item.container.terminationMessagePolicy);
+                            item.container->terminationMessagePolicy);
     for (std::size_t i = 0; i < items_.size(); ++i)
       if (items_[i].waiting && is_turn(items_[i])) turn_came(i);
     if (--left_ == 0) done_();
@@ -180,6 +178,7 @@ class StopJob : public std::enable_shared_from_this<StopJob> {
 
 void stop_containers(const std::shared_ptr<NodeContext>& node, std::shared_ptr<const Pod> pod,
                      std::vector<StopRequest> requests, bool ordered, Callback done) {
+  if (requests.empty()) return done();
   const auto job = std::make_shared<StopJob>(node, std::move(pod), ordered, std::move(done));
   job->begin(std::move(requests));
 }

@@ -12,15 +12,60 @@ namespace {
 constexpr std::string_view master_namespace = "default";
 constexpr std::string_view master_service = "kubernetes";
 
-using Variables = std::map<std::string, EnvVariable, std::less<>>;
+// The environment while it is put together. Which rule set a variable is written down only for
+// those who ask; a container's start does not.
+class Variables {
+ public:
+  struct Slot {
+    std::string value{};
+    EnvOrigin origin{};
+    std::vector<EnvOrigin> hidden{};
+  };
+  using Slots = std::map<std::string, Slot, std::less<>>;
 
-void set(Variables& variables, const std::string& name, std::string value, EnvOrigin origin) {
-  EnvVariable& slot = variables[name];
-  if (!slot.name.empty()) slot.hidden.push_back(std::move(slot.origin));
-  slot.name = name;
-  slot.value = std::move(value);
-  slot.origin = std::move(origin);
-}
+  explicit Variables(bool explained) : explained_(explained) {}
+
+  bool explained() const { return explained_; }
+  // `from` makes EnvOrigin::from.
+  template <class From>
+  void set(std::string_view name, std::string value, EnvRule rule, const From& from) {
+    auto at = slots_.lower_bound(name);
+    const bool fresh = at == slots_.end() || at->first != name;
+    if (fresh) at = slots_.emplace_hint(at, name, Slot{});
+    Slot& slot = at->second;
+    slot.value = std::move(value);
+    if (!explained_) return;
+    if (!fresh) slot.hidden.push_back(std::move(slot.origin));
+    slot.origin = EnvOrigin{rule, from()};
+  }
+  const std::string* find(std::string_view name) const {
+    const auto at = slots_.find(name);
+    return at == slots_.end() ? nullptr : &at->second.value;
+  }
+  // Those that are here hide those of the same name there.
+  void lay_over(Variables below) {
+    if (explained_)
+      for (auto& [name, slot] : below.slots_)
+        if (const auto own = slots_.find(name); own != slots_.end())
+          own->second.hidden.insert(own->second.hidden.begin(), slot.origin);
+    slots_.merge(below.slots_);
+  }
+  std::vector<EnvVariable> list() && {
+    std::vector<EnvVariable> out;
+    out.reserve(slots_.size());
+    while (!slots_.empty()) {
+      auto node = slots_.extract(slots_.begin());
+      Slot& slot = node.mapped();
+      out.push_back(EnvVariable{std::move(node.key()), std::move(slot.value),
+                                std::move(slot.origin), std::move(slot.hidden)});
+    }
+    return out;
+  }
+
+ private:
+  const bool explained_;
+  Slots slots_{};
+};
 
 std::string text_of(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 
@@ -46,51 +91,54 @@ bool has_cluster_ip(const Service& service) {
   return !service.spec->clusterIP.empty() && service.spec->clusterIP != "None";
 }
 
-std::string host_and_port(const std::string& ip, std::int32_t port) {
-  return ip.find(':') == std::string::npos ? fmt::format("{}:{}", ip, port)
-                                           : fmt::format("[{}]:{}", ip, port);
-}
-
-// Which services a pod is told of: those of its namespace unless it asks for none, and always
-// default/kubernetes; one of the same name in the pod's namespace takes its place.
-std::map<std::string, std::shared_ptr<const Service>> linked_services(const PodContext& context) {
+// Which services a pod is told of, by name: those of its namespace unless it asks for none, and
+// always default/kubernetes; one of the same name in the pod's namespace takes its place.
+std::map<std::string_view, const Service*> linked_services(const PodContext& context) {
   const bool links = context.pod->spec->enableServiceLinks.value_or(true);
-  std::map<std::string, std::shared_ptr<const Service>> linked;
+  std::map<std::string_view, const Service*> linked;
   for (const auto& service : context.services) {
     if (!has_cluster_ip(*service)) continue;
     const ObjectMeta& meta = service->metadata;
     if (meta.namespace_ == master_namespace && meta.name == master_service)
-      linked.try_emplace(meta.name, service);
+      linked.try_emplace(meta.name, service.get());
     else if (links && meta.namespace_ == context.pod->metadata.namespace_)
-      linked[meta.name] = service;
+      linked[meta.name] = service.get();
   }
   return linked;
 }
 
-std::vector<std::pair<std::string, std::string>> variables_of(const Service& service) {
+void add_links(Variables& variables, const Service& service) {
+  const std::vector<ServicePort>& ports = service.spec->ports;
+  if (ports.empty()) return;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    variables.set(name, value, EnvRule::service_link,
+                  [&] { return "Service " + service.metadata.name; });
+  };
   const std::string prefix = variable_name(service.metadata.name);
   const std::string& ip = service.spec->clusterIP;
-  const std::vector<ServicePort>& ports = service.spec->ports;
-  std::vector<std::pair<std::string, std::string>> out;
-  if (ports.empty()) return out;
-  out.emplace_back(prefix + "_SERVICE_HOST", ip);
-  out.emplace_back(prefix + "_SERVICE_PORT", std::to_string(ports[0].port));
+  const std::string host = ip.find(':') == std::string::npos ? ip : "[" + ip + "]";
+  add(prefix + "_SERVICE_HOST", ip);
+  add(prefix + "_SERVICE_PORT", std::to_string(ports[0].port));
   for (const ServicePort& port : ports)
     if (!port.name.empty())
-      out.emplace_back(prefix + "_SERVICE_PORT_" + variable_name(port.name),
-                       std::to_string(port.port));
+      add(prefix + "_SERVICE_PORT_" + variable_name(port.name), std::to_string(port.port));
   for (const ServicePort& port : ports) {
     const std::string protocol = lower(port.protocol.empty() ? "tcp" : port.protocol);
-    const std::string url = fmt::format("{}://{}", protocol, host_and_port(ip, port.port));
-    const std::string link =
-        fmt::format("{}_PORT_{}_{}", prefix, port.port, variable_name(protocol));
-    if (&port == ports.data()) out.emplace_back(prefix + "_PORT", url);
-    out.emplace_back(link, url);
-    out.emplace_back(link + "_PROTO", protocol);
-    out.emplace_back(link + "_PORT", std::to_string(port.port));
-    out.emplace_back(link + "_ADDR", ip);
+    const std::string number = std::to_string(port.port);
+    const std::string url = protocol + "://" + host + ":" + number;
+    const std::string link = prefix + "_PORT_" + number + "_" + variable_name(protocol);
+    if (&port == ports.data()) add(prefix + "_PORT", url);
+    add(link, url);
+    add(link + "_PROTO", protocol);
+    add(link + "_PORT", number);
+    add(link + "_ADDR", ip);
   }
-  return out;
+}
+
+Variables links_of(const PodContext& context, bool explained) {
+  Variables links(explained);
+  for (const auto& [name, service] : linked_services(context)) add_links(links, *service);
+  return links;
 }
 
 // ---- envFrom
@@ -118,8 +166,8 @@ void add_keys(Variables& variables, const Keys& keys, const std::string& prefix,
       invalid.push_back(name);
       continue;
     }
-    set(variables, name, value,
-        {keys.rule, fmt::format("{} {} key {}", keys.kind, keys.name, key)});
+    variables.set(name, value, keys.rule,
+                  [&] { return fmt::format("{} {} key {}", keys.kind, keys.name, key); });
   }
   if (invalid.empty() || notices == nullptr) return;
   notices->push_back(
@@ -196,35 +244,36 @@ Value secret_value(const PodContext& context, const KeySelector& selector) {
   return text_of(value->second);
 }
 
-struct Sourced {
-  std::optional<std::string> value;
-  EnvOrigin origin;
-};
-
-Result<Sourced> source_value(const PodContext& context, const Container& container,
-                             const EnvVarSource& source) {
+// Sets what `variable` takes from elsewhere; nothing where an optional source is not there.
+Status set_sourced(Variables& variables, const PodContext& context, const Container& container,
+                   const EnvVar& variable) {
+  const EnvVarSource& source = *variable.valueFrom;
+  const auto set = [&](std::optional<std::string> value, EnvRule rule, const auto& from) {
+    if (value) variables.set(variable.name, std::move(*value), rule, from);
+    return Status{};
+  };
   if (const auto& field = source.fieldRef) {
     TRY(auto value, field_value(context, field->fieldPath));
-    return Sourced{std::move(value), {EnvRule::field, "field " + field->fieldPath}};
+    return set(std::move(value), EnvRule::field, [&] { return "field " + field->fieldPath; });
   }
   if (const auto& resource = source.resourceFieldRef) {
     TRY(auto value, resource_value(context, *resource, &container));
-    return Sourced{std::move(value), {EnvRule::resource, "resource " + resource->resource}};
+    return set(std::move(value), EnvRule::resource,
+               [&] { return "resource " + resource->resource; });
   }
   if (const auto& key = source.configMapKeyRef) {
     TRY(auto value, config_map_value(context, *key));
-    return Sourced{
-        std::move(value),
-        {EnvRule::config_map_key, fmt::format("ConfigMap {} key {}", key->name, key->key)}};
+    return set(std::move(value), EnvRule::config_map_key,
+               [&] { return fmt::format("ConfigMap {} key {}", key->name, key->key); });
   }
   if (const auto& key = source.secretKeyRef) {
     TRY(auto value, secret_value(context, *key));
-    return Sourced{std::move(value),
-                   {EnvRule::secret_key, fmt::format("Secret {} key {}", key->name, key->key)}};
+    return set(std::move(value), EnvRule::secret_key,
+               [&] { return fmt::format("Secret {} key {}", key->name, key->key); });
   }
   if (source.fileKeyRef.get() != nullptr)
     return fail(Reason::bad_input, "fileKeyRef: this twin reads no variables out of files");
-  return Sourced{"", {EnvRule::value, "env"}};
+  return set("", EnvRule::value, [] { return std::string("env"); });
 }
 
 }  // namespace
@@ -241,19 +290,14 @@ std::string pod_label(const Pod& pod) {
 }
 
 std::vector<EnvVariable> service_variables(const PodContext& context) {
-  Variables variables;
-  for (const auto& [name, service] : linked_services(context))
-    for (auto& [variable, value] : variables_of(*service))
-      set(variables, variable, std::move(value), {EnvRule::service_link, "Service " + name});
-  std::vector<EnvVariable> out;
-  for (auto& [name, variable] : variables) out.push_back(std::move(variable));
-  return out;
+  return links_of(context, true).list();
 }
 
 std::string expand(std::string_view text,
                    const std::function<std::optional<std::string>(std::string_view)>& lookup) {
-  std::string out;
-  std::size_t at = 0;
+  std::size_t at = text.find('$');
+  if (at == std::string_view::npos) return std::string(text);
+  std::string out(text.substr(0, at));
   while (at < text.size()) {
     const char c = text[at];
     if (c != '$' || at + 1 == text.size()) {
@@ -275,37 +319,29 @@ std::string expand(std::string_view text,
 }
 
 Result<std::vector<EnvVariable>> environment(const PodContext& context, const Container& container,
-                                             Notices* notices) {
-  Variables variables;
+                                             Notices* notices, bool explained) {
+  Variables variables(explained);
   for (const EnvFromSource& from : container.envFrom) {
     if (from.configMapRef) TRY_VOID(add_config_map(variables, context, from, notices));
     if (from.secretRef) TRY_VOID(add_secret(variables, context, from, notices));
   }
-  Variables links;
-  for (EnvVariable& link : service_variables(context)) links.emplace(link.name, link);
+  Variables links = links_of(context, explained);
   const auto lookup = [&](std::string_view name) -> std::optional<std::string> {
-    if (const auto own = variables.find(name); own != variables.end()) return own->second.value;
-    if (const auto link = links.find(name); link != links.end()) return link->second.value;
+    for (const Variables* known : {&variables, &links})
+      if (const std::string* value = known->find(name)) return *value;
     return std::nullopt;
   };
   for (std::size_t i = 0; i < container.env.size(); ++i) {
     const EnvVar& variable = container.env[i];
-    const EnvOrigin here{EnvRule::value, fmt::format("env[{}]", i)};
-    if (!variable.value.empty() || !variable.valueFrom) {
-      set(variables, variable.name, expand(variable.value, lookup), here);
+    if (variable.value.empty() && variable.valueFrom) {
+      TRY_VOID(set_sourced(variables, context, container, variable));
       continue;
     }
-    TRY(Sourced sourced, source_value(context, container, *variable.valueFrom));
-    if (sourced.value)
-      set(variables, variable.name, std::move(*sourced.value), std::move(sourced.origin));
+    variables.set(variable.name, expand(variable.value, lookup), EnvRule::value,
+                  [i] { return fmt::format("env[{}]", i); });
   }
-  for (auto& [name, link] : links) {
-    const auto [slot, fresh] = variables.try_emplace(name, link);
-    if (!fresh) slot->second.hidden.insert(slot->second.hidden.begin(), link.origin);
-  }
-  std::vector<EnvVariable> out;
-  for (auto& [name, variable] : variables) out.push_back(std::move(variable));
-  return out;
+  variables.lay_over(std::move(links));
+  return std::move(variables).list();
 }
 
 }  // namespace ddptwin::kubelet

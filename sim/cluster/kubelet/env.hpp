@@ -38,9 +38,9 @@ struct EnvVariable {
 };
 
 // In the order of the names. The error is what the container waits with as
-// CreateContainerConfigError.
+// CreateContainerConfigError. Not `explained`: without origins, for those who only want the values.
 Result<std::vector<EnvVariable>> environment(const PodContext& context, const Container& container,
-                                             Notices* notices = nullptr);
+                                             Notices* notices = nullptr, bool explained = true);
 
 // The variables that the services give to a pod of this namespace, before anything hides them.
 std::vector<EnvVariable> service_variables(const PodContext& context);

@@ -16,8 +16,9 @@ tl::unexpected<ImageFailure> refuse(std::string reason, std::string message,
 
 }  // namespace
 
-void ImagePuller::ensure(const Pod& pod, const Container& container, const SandboxConfig& sandbox,
-                         Record record, ImageDone done) {
+void ImagePuller::ensure(const Pod& pod, const Container& container,
+                         std::shared_ptr<const SandboxConfig> sandbox, Record record,
+                         ImageDone done) {
   const Result<std::string> reference = with_default_tag(container.image);
   if (!reference) {
     record("Warning", "InspectFailed", reference.error().message);
@@ -46,8 +47,8 @@ void ImagePuller::ensure(const Pod& pod, const Container& container, const Sandb
                        fmt::format("{}: ErrImagePull: {}", text, last_error_[key]),
                        back_off_.ends(key)));
   }
-  record("Normal", "Pulling", fmt::format("Pulling image \"{}\"", container.image));
-  queue_.push_back(Job{std::move(key), *reference, container.image, sandbox, loop_.now(),
+  record("Normal", "Pulling", "Pulling image \"" + container.image + "\"");
+  queue_.push_back(Job{std::move(key), *reference, container.image, std::move(sandbox), loop_.now(),
                        std::move(record), std::move(done)});
   if (!pulling_) pull_next();
 }
@@ -57,7 +58,7 @@ void ImagePuller::pull_next() {
   pulling_ = true;
   const auto job = std::make_shared<Job>(std::move(queue_.front()));
   queue_.pop_front();
-  runtime_.pull_image(job->reference, job->sandbox,
+  runtime_.pull_image(job->reference, *job->sandbox,
                       [this, job, began = loop_.now(),
                        alive = std::weak_ptr<int>(alive_)](Result<ImageStatus> result) {
                         if (alive.expired()) return;

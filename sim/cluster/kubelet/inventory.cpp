@@ -31,7 +31,7 @@ constexpr ContainerStage stage_of(ContainerPhase phase) {
 }  // namespace
 
 void Inventory::add_sandbox(const std::string& uid, SandboxState sandbox) {
-  PodRuntimeState& pod = pods_[uid];
+  PodRuntimeState& pod = pods_[uid].edit();
   pod.ips.clear();
   if (!sandbox.ip.empty()) pod.ips.push_back(sandbox.ip);
   for (const SandboxState& old : pod.sandboxes) runtime_.remove_sandbox(old.id);
@@ -40,12 +40,12 @@ void Inventory::add_sandbox(const std::string& uid, SandboxState sandbox) {
 
 void Inventory::sandbox_lost(const std::string& uid) {
   const auto pod = pods_.find(uid);
-  if (pod != pods_.end() && !pod->second.sandboxes.empty())
-    pod->second.sandboxes.front().ready = false;
+  if (pod != pods_.end() && !pod->second->sandboxes.empty())
+    pod->second.edit().sandboxes.front().ready = false;
 }
 
 void Inventory::add_container(const std::string& uid, ContainerInstance instance) {
-  std::vector<ContainerInstance>& list = pods_[uid].containers;
+  std::vector<ContainerInstance>& list = pods_[uid].edit().containers;
   const std::string name = instance.name;
   list.insert(list.begin(), std::move(instance));
   std::size_t seen = 0;
@@ -61,7 +61,7 @@ void Inventory::refresh(const std::string& uid, const ContainerId& id, std::stri
   if (pod == pods_.end()) return;
   const std::optional<ContainerReport> report = runtime_.report(id);
   if (!report) return;
-  for (ContainerInstance& instance : pod->second.containers) {
+  for (ContainerInstance& instance : pod->second.edit().containers) {
     if (instance.id != id) continue;
     instance.stage = stage_of(report->phase);
     instance.started_at = report->started_at;
@@ -77,27 +77,27 @@ void Inventory::refresh(const std::string& uid, const ContainerId& id, std::stri
 void Inventory::remove_containers(const std::string& uid) {
   const auto pod = pods_.find(uid);
   if (pod == pods_.end()) return;
-  for (const ContainerInstance& instance : pod->second.containers)
+  for (const ContainerInstance& instance : pod->second->containers)
     runtime_.remove_container(instance.id);
-  pod->second.containers.clear();
+  pod->second.edit().containers.clear();
 }
 
 void Inventory::remove_pod(const std::string& uid) {
   const auto pod = pods_.find(uid);
   if (pod == pods_.end()) return;
   remove_containers(uid);
-  for (const SandboxState& sandbox : pod->second.sandboxes) runtime_.remove_sandbox(sandbox.id);
+  for (const SandboxState& sandbox : pod->second->sandboxes) runtime_.remove_sandbox(sandbox.id);
   pods_.erase(pod);
 }
 
-const PodRuntimeState& Inventory::state(const std::string& uid) const {
-  static const PodRuntimeState nothing{};
+const Cow<PodRuntimeState>& Inventory::state(const std::string& uid) const {
+  static const Cow<PodRuntimeState> nothing{};
   const auto pod = pods_.find(uid);
   return pod == pods_.end() ? nothing : pod->second;
 }
 
 const ContainerInstance* Inventory::find(const std::string& uid, const ContainerId& id) const {
-  for (const ContainerInstance& instance : state(uid).containers)
+  for (const ContainerInstance& instance : state(uid)->containers)
     if (instance.id == id) return &instance;
   return nullptr;
 }

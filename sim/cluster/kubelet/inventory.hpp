@@ -24,14 +24,14 @@ class Inventory {
   void remove_containers(const std::string& uid);
   void remove_pod(const std::string& uid);
 
-  // What a look at the runtime shows; empty of an unknown pod.
-  const PodRuntimeState& state(const std::string& uid) const;
+  // What a look at the runtime shows; empty of an unknown pod. A copy stays as it is.
+  const Cow<PodRuntimeState>& state(const std::string& uid) const;
   const ContainerInstance* find(const std::string& uid, const ContainerId& id) const;
-  const std::map<std::string, PodRuntimeState, std::less<>>& pods() const { return pods_; }
+  const std::map<std::string, Cow<PodRuntimeState>, std::less<>>& pods() const { return pods_; }
 
  private:
   PodRuntime& runtime_;
-  std::map<std::string, PodRuntimeState, std::less<>> pods_{};
+  std::map<std::string, Cow<PodRuntimeState>, std::less<>> pods_{};
 };
 
 }  // namespace ddptwin::kubelet

@@ -120,7 +120,7 @@ class Kubelet::Process {
   }
 
   void stop_orphan(const std::string& uid) {
-    const PodRuntimeState& state = machine_.inventory.state(uid);
+    const PodRuntimeState& state = *machine_.inventory.state(uid);
     if (state.sandboxes.empty()) return machine_.inventory.remove_pod(uid);
     machine_.runtime.stop_sandbox(
         state.sandboxes.front().id,

@@ -28,7 +28,7 @@ PodContext NodeContext::pod_context(const std::shared_ptr<const Pod>& pod) const
   context.pod = pod;
   context.node = view.node(options.node_name);
   context.node_ip = node_ip();
-  context.pod_ips = inventory.state(pod->metadata.uid).ips;
+  context.pod_ips = inventory.state(pod->metadata.uid)->ips;
   context.services = view.services(namespace_);
   context.find_config_map = [this, namespace_](std::string_view name) {
     return view.config_map(namespace_, name);
@@ -53,7 +53,7 @@ void NodeContext::event(const Pod& pod, std::string_view type, std::string_view 
     const auto& init = pod.spec->initContainers;
     const bool is_init = std::any_of(init.begin(), init.end(),
                                      [&](const Container& c) { return c.name == container->name; });
-    path = fmt::format("spec.{}{{{}}}", is_init ? "initContainers" : "containers", container->name);
+    path = (is_init ? "spec.initContainers{" : "spec.containers{") + container->name + "}";
   }
   events.event(pod, type, reason, std::move(message), std::move(path));
 }

@@ -11,7 +11,9 @@ namespace ddptwin::kubelet {
 namespace {
 
 // What another look at the runtime may find different.
-bool same_state(const PodRuntimeState& a, const PodRuntimeState& b) {
+bool same_state(const Cow<PodRuntimeState>& left, const Cow<PodRuntimeState>& right) {
+  if (left.same_as(right)) return true;
+  const PodRuntimeState &a = *left, &b = *right;
   const auto same_sandbox = [](const SandboxState& x, const SandboxState& y) {
     return x.id == y.id && x.ready == y.ready;
   };
@@ -35,14 +37,18 @@ PodWorker::PodWorker(std::shared_ptr<NodeContext> node, std::shared_ptr<const Po
               pod_, [this] { return stage_ < PodStage::ended; }),
       probes_(node_->loop, node_->lane, node_->prober, *this),
       mounts_(*node_, [this]() -> const std::shared_ptr<const Pod>& { return pod_; }) {
-  for (const ContainerInstance& instance :
-       PodRuntimeState(node_->inventory.state(uid())).containers)
-    if (const Container* container = find_container(*pod_->spec, instance.name))
-      node_->inventory.refresh(uid(), instance.id, container->terminationMessagePolicy);
+  refresh_containers();
   node_->view.route(uid(), [this](const RuntimeEvent& event) { runtime_event(event); });
 }
 
 PodWorker::~PodWorker() { node_->view.unroute(uid()); }
+
+void PodWorker::refresh_containers() {
+  const Cow<PodRuntimeState> known = node_->inventory.state(uid());
+  for (const ContainerInstance& instance : known->containers)
+    if (const Container* container = find_container(*pod_->spec, instance.name))
+      node_->inventory.refresh(uid(), instance.id, container->terminationMessagePolicy);
+}
 
 void PodWorker::take(PodEvent event) {
   const PodTransition* row = find_transition(stage_, event);
@@ -67,7 +73,7 @@ void PodWorker::reject(PodVerdict verdict) {
 
 bool PodWorker::was_rejected() const {
   return is_terminal_phase(pod_->status.phase) && pod_->status.containerStatuses.empty() &&
-         node_->inventory.state(uid()).sandboxes.empty();
+         node_->inventory.state(uid())->sandboxes.empty();
 }
 
 void PodWorker::let_be() {
@@ -123,10 +129,7 @@ void PodWorker::runtime_event(const RuntimeEvent& event) {
   }
   if (event.kind == RuntimeEvent::Kind::sandbox_died) {
     node_->inventory.sandbox_lost(uid());
-    for (const ContainerInstance& instance :
-         PodRuntimeState(node_->inventory.state(uid())).containers)
-      if (const Container* container = find_container(*pod_->spec, instance.name))
-        node_->inventory.refresh(uid(), instance.id, container->terminationMessagePolicy);
+    refresh_containers();
   } else if (const Container* container = find_container(*pod_->spec, event.container_name)) {
     node_->inventory.refresh(uid(), event.container, container->terminationMessagePolicy);
     node_->record(*pod_, event.container_name, "exited");
@@ -175,13 +178,17 @@ void PodWorker::want_pass() {
   run_pass();
 }
 
+// The last address stays when the sandbox is lost.
+void PodWorker::remember_addresses(const PodRuntimeState& before) {
+  if (seen_->ips != before.ips) seen_.edit().ips = before.ips;
+}
+
 void PodWorker::run_pass() {
   wanted_ = false;
   busy_ = true;
   again_.cancel();
-  PodRuntimeState state = node_->inventory.state(uid());
-  if (!state.sandbox_ready()) state.ips = seen_.ips;  // the last address is remembered
-  seen_ = std::move(state);
+  const Cow<PodRuntimeState> before = std::exchange(seen_, node_->inventory.state(uid()));
+  if (!seen_->sandbox_ready()) remember_addresses(*before);
   switch (stage_) {
     case PodStage::active:
       return sync();
@@ -226,11 +233,19 @@ void PodWorker::check_deadline() {
   node_->event(*pod_, "Normal", verdict_->reason, verdict_->message);
 }
 
+const SpecFacts& PodWorker::facts() {
+  if (!facts_ || !facts_of_.same_as(pod_->spec)) {
+    facts_.emplace(*pod_->spec);
+    facts_of_ = pod_->spec;
+  }
+  return *facts_;
+}
+
 PodStatus PodWorker::compute_status(bool all_stopped, RestartAll restart_all) {
   check_deadline();
   const PodStatus* told = writer_.told();
   const StatusInputs inputs{
-      StatusSources{*pod_, seen_, told != nullptr ? *told : pod_->status, failures_,
+      StatusSources{*pod_, facts(), *seen_, told != nullptr ? *told : pod_->status, failures_,
                     removed_counts_},
       node_->node_ip(),
       all_stopped,
@@ -256,7 +271,7 @@ void PodWorker::end_containers() {
   mounts_.give_up();
   deadline_.cancel();
   std::vector<StopRequest> requests;
-  for (const ContainerInstance& instance : node_->inventory.state(uid()).containers) {
+  for (const ContainerInstance& instance : node_->inventory.state(uid())->containers) {
     if (instance.stage != ContainerStage::running) continue;
     StopRequest& request = requests.emplace_back();
     request.id = instance.id;
@@ -270,7 +285,7 @@ void PodWorker::end_containers() {
 }
 
 void PodWorker::on_containers_ended() {
-  const PodRuntimeState& state = node_->inventory.state(uid());
+  const PodRuntimeState& state = *node_->inventory.state(uid());
   if (state.sandboxes.empty()) return on_sandbox_stopped();
   node_->runtime.stop_sandbox(state.sandboxes.front().id,
                               [this, alive = std::weak_ptr<int>(alive_)](Result<void>) {
@@ -282,9 +297,8 @@ void PodWorker::on_containers_ended() {
 
 void PodWorker::on_sandbox_stopped() {
   probes_.stop();
-  PodRuntimeState state = node_->inventory.state(uid());
-  state.ips = seen_.ips;
-  seen_ = std::move(state);
+  const Cow<PodRuntimeState> before = std::exchange(seen_, node_->inventory.state(uid()));
+  remember_addresses(*before);
   tell(compute_status(true, restart_all_idle()));
   take(PodEvent::stopped);
   wanted_ = true;

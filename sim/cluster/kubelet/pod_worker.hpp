@@ -60,12 +60,25 @@ class PodWorker final : public ProbeHost {
  private:
   friend class SyncPass;
 
+  // The parts of the pod that a sandbox is made from.
+  struct SandboxParts {
+    Cow<PodSpec> spec{};
+    Cow<StringMap> labels{}, annotations{};
+    bool is(const Pod& pod) const {
+      return spec.same_as(pod.spec) && labels.same_as(pod.metadata.labels) &&
+             annotations.same_as(pod.metadata.annotations);
+    }
+  };
+
   const std::string& uid() const { return pod_->metadata.uid; }
   void take(PodEvent event);
+  void refresh_containers();
+  void remember_addresses(const PodRuntimeState& before);
   void want_pass();
   void run_pass();
   void end_pass(bool changed, std::optional<Duration> retry);
 
+  const SpecFacts& facts();
   PodStatus compute_status(bool all_stopped, RestartAll restart_all);
   void tell(PodStatus status) { writer_.set(*pod_, std::move(status)); }
   void check_deadline();
@@ -84,9 +97,13 @@ class PodWorker final : public ProbeHost {
   std::optional<PodVerdict> verdict_{};
   std::optional<std::int64_t> grace_{};  // of an eviction
 
-  PodRuntimeState seen_{};  // the runtime as of the last look
+  Cow<PodRuntimeState> seen_{};  // the runtime as of the last look
   StartFailures failures_{};
   RemovedCounts removed_counts_{};
+  std::optional<SpecFacts> facts_{};
+  Cow<PodSpec> facts_of_{};
+  std::shared_ptr<const SandboxConfig> sandbox_config_{};  // as last asked of the runtime
+  SandboxParts sandbox_of_{};
 
   bool wanted_ = false, busy_ = false;
   Time fresh_at_{};  // from when on a pass sees what the one before has done

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
-#include <sstream>
 
 namespace ddptwin::kubelet {
 namespace {
@@ -102,20 +102,32 @@ void fit_searches(DnsConfig& config, Notices* notices) {
                      fmt::join(config.searches, " ")));
 }
 
+// What comes before the first of `ends`; `text` keeps what comes after.
+std::string_view cut(std::string_view& text, std::string_view ends) {
+  const std::size_t end = std::min(text.find_first_of(ends), text.size());
+  const std::string_view found = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return found;
+}
+
+// The next word of a line, empty at its end.
+std::string_view next_word(std::string_view& line) {
+  constexpr std::string_view blanks = " \t\v\f\r";
+  line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+  return cut(line, blanks);
+}
+
 }  // namespace
 
 DnsConfig parse_resolv_conf(std::string_view text) {
   DnsConfig out;
-  std::istringstream lines{std::string(text)};
-  std::string line;
-  while (std::getline(lines, line)) {
-    if (const std::size_t comment = line.find_first_of("#;"); comment != std::string::npos)
-      line.resize(comment);
-    std::istringstream words(line);
-    std::string key;
-    words >> key;
+  while (!text.empty()) {
+    std::string_view line = cut(text, "\n");
+    line = line.substr(0, line.find_first_of("#;"));
+    const std::string_view key = next_word(line);
     std::vector<std::string> values;
-    for (std::string word; words >> word;) values.push_back(std::move(word));
+    for (auto word = next_word(line); !word.empty(); word = next_word(line))
+      values.emplace_back(word);
     if (key == "nameserver" && !values.empty())
       out.servers.push_back(values.front());
     else if (key == "search")

@@ -137,14 +137,13 @@ std::optional<std::int64_t> memory_limit(const PodSpec& spec, const Container& c
   return limit.zero() ? std::nullopt : std::optional(limit.value());
 }
 
-std::int64_t oom_score_adj(const PodContext& context, const Container& container) {
-  const PodSpec& spec = *context.pod->spec;
+std::int64_t oom_score_adj(const PodSpec& spec, const Node* node, const Container& container) {
   const QosClass qos = qos_class(spec);
   if (spec.priority.value_or(0) >= node_critical || qos == QosClass::guaranteed)
     return guaranteed_adjust;
   if (qos == QosClass::best_effort) return best_effort_adjust;
   const std::int64_t capacity =
-      context.node ? amount(context.node->status.capacity, "memory").value() : 0;
+      node != nullptr ? amount(node->status.capacity, "memory").value() : 0;
   std::int64_t adjust =
       burstable_adjust(amount(container.resources.requests, "memory").value(), capacity);
   if (is_sidecar(container))  // not to be killed before any of the containers that it serves
@@ -154,15 +153,14 @@ std::int64_t oom_score_adj(const PodContext& context, const Container& container
   return std::clamp(adjust, best_effort_adjust + guaranteed_adjust, best_effort_adjust - 1);
 }
 
-RawJson container_resources(const PodContext& context, const Container& container) {
-  const PodSpec& spec = *context.pod->spec;
+RawJson container_resources(const PodSpec& spec, const Node* node, const Container& container) {
   Quantity cpu_limit = amount(container.resources.limits, "cpu");
   if (cpu_limit.zero() && spec.resources) cpu_limit = amount(spec.resources->limits, "cpu");
   const std::int64_t memory = memory_limit(spec, container).value_or(0);
   boost::json::object out =
       linux_resources(find(container.resources.requests, "cpu"), cpu_limit, Quantity::of(memory));
   put(out, "memorySwapLimitInBytes", memory);
-  put(out, "oomScoreAdj", oom_score_adj(context, container));
+  put(out, "oomScoreAdj", oom_score_adj(spec, node, container));
   return RawJson(std::move(out));
 }
 

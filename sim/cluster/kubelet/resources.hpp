@@ -21,11 +21,12 @@ ResourceList pod_requests(const PodSpec& spec);
 ResourceList pod_limits(const PodSpec& spec);
 
 // CRI LinuxContainerResources as JSON.
-RawJson container_resources(const PodContext& context, const Container& container);
+RawJson container_resources(const PodSpec& spec, const Node* node, const Container& container);
 RawJson sandbox_resources(const PodSpec& spec);
 RawJson overhead_resources(const PodSpec& spec);  // empty without an overhead
 // The container's memory limit in bytes, its own or the pod's.
 std::optional<std::int64_t> memory_limit(const PodSpec& spec, const Container& container);
-std::int64_t oom_score_adj(const PodContext& context, const Container& container);
+// `node`: whose memory the requests are measured by; null: none is known.
+std::int64_t oom_score_adj(const PodSpec& spec, const Node* node, const Container& container);
 
 }  // namespace ddptwin::kubelet

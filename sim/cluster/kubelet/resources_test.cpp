@@ -58,7 +58,8 @@ TEST(OomScore, SparesGuaranteedPodsAndThoseThatAskForMuch) {
   };
   for (const auto& [container, spec, want] : rows) {
     const TestCluster cluster(pod_yaml(container, spec));
-    EXPECT_EQ(oom_score_adj(cluster.context(), cluster.container()), want) << container << spec;
+    EXPECT_EQ(oom_score_adj(*context.pod->spec, context.node.get(), cluster.container()), want)
+        << container << spec;
   }
 }
 
@@ -67,8 +68,12 @@ TEST(OomScore, ASidecarIsSparedAsTheContainersItServes) {
       "resources: {requests: {memory: 128Gi}}",
       "initContainers: [{name: s, image: b, restartPolicy: Always}, {name: i, image: b}]"));
   const PodContext context = cluster.context();
-  EXPECT_EQ(oom_score_adj(context, context.pod->spec->initContainers[0]), 500);
-  EXPECT_EQ(oom_score_adj(context, context.pod->spec->initContainers[1]), 999);
+  EXPECT_EQ(
+      oom_score_adj(*context.pod->spec, context.node.get(), context.pod->spec->initContainers[0]),
+      500);
+  EXPECT_EQ(
+      oom_score_adj(*context.pod->spec, context.node.get(), context.pod->spec->initContainers[1]),
+      999);
 }
 
 TEST(PodTotals, TakeTheLargestOfInitStepsAndContainersWithSidecarsBesideThem) {
@@ -93,7 +98,9 @@ TEST(PodTotals, TakeTheLargestOfInitStepsAndContainersWithSidecarsBesideThem) {
 
 TEST(LinuxResources, LimitsOfThePodCountWhereTheContainerHasNone) {
   const TestCluster cluster(pod_yaml("", "resources: {limits: {cpu: 2, memory: 1Gi}}"));
-  const RawJson linux = container_resources(cluster.context(), cluster.container());
+  const PodContext context = cluster.context();
+  const RawJson linux =
+      container_resources(*context.pod->spec, context.node.get(), cluster.container());
   EXPECT_EQ(linux.get()->at("cpuQuota").as_string(), "200000");
   EXPECT_EQ(linux.get()->at("memoryLimitInBytes").as_string(), "1073741824");
   EXPECT_EQ(memory_limit(*cluster.context().pod->spec, cluster.container()), 1073741824);
@@ -101,7 +108,9 @@ TEST(LinuxResources, LimitsOfThePodCountWhereTheContainerHasNone) {
 
 TEST(LinuxResources, ALimitAloneStandsForTheRequest) {
   const TestCluster cluster(pod_yaml("resources: {limits: {cpu: 500m}}"));
-  const RawJson linux = container_resources(cluster.context(), cluster.container());
+  const PodContext context = cluster.context();
+  const RawJson linux =
+      container_resources(*context.pod->spec, context.node.get(), cluster.container());
   EXPECT_EQ(linux.get()->at("cpuShares").as_string(), "512");
 }
 

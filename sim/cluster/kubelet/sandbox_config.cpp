@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "cluster/kubelet/hosts.hpp"
@@ -95,7 +96,12 @@ boost::json::array supplemental_groups(const PodSpec& spec) {
   return out;
 }
 
-boost::json::array port_mappings(const PodSpec& spec) {
+bool has_ports(const PodSpec& spec) {
+  return std::any_of(spec.containers.begin(), spec.containers.end(),
+                     [](const Container& container) { return !container.ports.empty(); });
+}
+
+Json port_mappings(const PodSpec& spec) {
   boost::json::array out;
   for (const Container& container : spec.containers)
     for (const ContainerPort& port : container.ports) {
@@ -109,7 +115,7 @@ boost::json::array port_mappings(const PodSpec& spec) {
   return out;
 }
 
-JsonObject sandbox_linux(const PodSpec& spec) {
+Json sandbox_linux(const PodSpec& spec) {
   JsonObject out;
   out["overhead"] = *overhead_resources(spec).get();
   out["resources"] = *sandbox_resources(spec).get();
@@ -186,8 +192,7 @@ Result<SandboxConfig> sandbox_config(const PodContext& context, std::uint32_t at
     TRY(PodNames names, pod_names(context));
     TRY(out.hostname, kernel_hostname(names, spec));
   }
-  out.log_directory =
-      fmt::format("{}/{}_{}_{}", context.log_dir, meta.namespace_, meta.name, meta.uid);
+  out.log_directory = context.log_dir + "/" + meta.namespace_ + "_" + meta.name + "_" + meta.uid;
   out.dns = dns_config(context, notices);
   out.labels = *meta.labels;
   out.labels["io.kubernetes.pod.name"] = meta.name;
@@ -196,9 +201,10 @@ Result<SandboxConfig> sandbox_config(const PodContext& context, std::uint32_t at
   out.annotations = *meta.annotations;
   out.annotations["kubernetes.io/config.seen"] = format_nano(context.config_seen);
   out.annotations["kubernetes.io/config.source"] = "api";
-  out.linux_ = RawJson(sandbox_linux(spec));
-  if (boost::json::array ports = port_mappings(spec); !ports.empty())
-    out.port_mappings = RawJson(std::move(ports));
+  // Few runtimes look at these.
+  out.linux_ = RawJson::later([pod = context.pod] { return sandbox_linux(*pod->spec); });
+  if (has_ports(spec))
+    out.port_mappings = RawJson::later([pod = context.pod] { return port_mappings(*pod->spec); });
   return out;
 }
 

@@ -13,17 +13,10 @@ void fill_addresses(const StatusInputs& in, PodStatus& status) {
   const Pod& pod = in.sources.pod;
   status.hostIP = in.host_ip;
   if (!in.host_ip.empty()) status.hostIPs = {IpEntry{in.host_ip}};
-  std::vector<std::string> ips = in.sources.state.ips;
-  if (pod.spec->hostNetwork && !in.host_ip.empty()) ips = {in.host_ip};
-  for (std::string& ip : ips) status.podIPs.push_back(IpEntry{std::move(ip)});
+  if (pod.spec->hostNetwork) status.podIPs = status.hostIPs;
+  if (status.podIPs.empty())
+    for (const std::string& ip : in.sources.state.ips) status.podIPs.push_back(IpEntry{ip});
   if (!status.podIPs.empty()) status.podIP = status.podIPs.front().ip;
-}
-
-void fill_resources(const PodSpec& spec, PodStatus& status) {
-  ResourceRequirements& whole = status.resources.emplace();
-  whole.requests = pod_requests(spec);
-  whole.limits = pod_limits(spec);
-  status.allocatedResources = whole.requests;
 }
 
 void fill_readiness(const StatusInputs& in, PodStatus& status) {
@@ -80,7 +73,10 @@ void fill_conditions(const StatusInputs& in, PodStatus& status) {
   }
   std::vector<PodCondition> own =
       kubelet_conditions(pod, status, in.sources.state.sandbox_ready(), in.restart_all);
-  std::move(own.begin(), own.end(), std::back_inserter(status.conditions));
+  if (status.conditions.empty())
+    status.conditions = std::move(own);
+  else
+    std::move(own.begin(), own.end(), std::back_inserter(status.conditions));
 }
 
 // The containers that have begun, in the order of the specification: all up to the last one that
@@ -112,10 +108,11 @@ void end_as_unknown(ContainerStatus& status) {
 PodStatus pod_status(const StatusInputs& in, Time now) {
   const Pod& pod = in.sources.pod;
   PodStatus status;
-  status.qosClass = to_string(qos_class(*pod.spec));
+  status.qosClass = in.sources.facts.qos_class;
   status.nominatedNodeName = pod.status.nominatedNodeName;
   fill_addresses(in, status);
-  fill_resources(*pod.spec, status);
+  status.resources = in.sources.facts.resources;
+  status.allocatedResources = in.sources.facts.resources.requests;
   fill_container_statuses(in.sources, status);
   fill_readiness(in, status);
   fill_phase(in, status);

@@ -88,7 +88,10 @@ void StatusWriter::on_read(Result<api::Response> answer) {
     return end_pass(false);
   }
   if (!told_) return end_pass(false);
-  auto patched = std::make_shared<Pod>(*server);
+  auto patched = std::make_shared<Pod>();  // a copy but for its status
+  patched->metadata = server->metadata;
+  patched->spec = server->spec;
+  patched->extra = server->extra;
   patched->status = merge_for_write(server->status, *told_, may_run_());
   cut_to_seconds(patched->status);
   if (equal(patched->status, server->status)) return let_go(*server);

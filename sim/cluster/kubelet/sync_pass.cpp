@@ -1,7 +1,5 @@
 #include "cluster/kubelet/sync_pass.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "cluster/kubelet/container_config.hpp"
@@ -28,10 +26,7 @@ std::vector<StopRequest> stop_running(const PodRuntimeState& state) {
 }  // namespace
 
 SyncPass::SyncPass(PodWorker& worker)
-    : worker_(worker),
-      node_(*worker.node_),
-      seen_(std::make_shared<const PodRuntimeState>(worker.seen_)),
-      pod_(worker.pod_) {}
+    : worker_(worker), node_(*worker.node_), seen_(worker.seen_), pod_(worker.pod_) {}
 
 // The callback, unless the worker has ended by then.
 template <class F>
@@ -112,7 +107,7 @@ void SyncPass::remove_all() {
 
 void SyncPass::kill_pod() {
   changed_ = true;
-  stop_containers(worker_.node_, pod_, stop_running(node_.inventory.state(pod_->metadata.uid)),
+  stop_containers(worker_.node_, pod_, stop_running(*node_.inventory.state(pod_->metadata.uid)),
                   true, guarded([this] {
                     node_.runtime.stop_sandbox(seen_->sandboxes.front().id,
                                                guarded([this](Result<void>) {
@@ -137,12 +132,9 @@ void SyncPass::kill_some() {
     request.because = order.because;
     changed_ = true;
   }
-  stop_containers(worker_.node_, pod_, std::move(requests), false, guarded([this] {
-                    Result<SandboxConfig> config =
-                        sandbox_config(node_.pod_context(pod_), actions_.sandbox_attempt);
-                    if (config) sandbox_config_ = std::move(*config);
-                    start_next();
-                  }));
+  if (requests.empty()) return start_next();
+  stop_containers(worker_.node_, pod_, std::move(requests), false,
+                  guarded([this] { start_next(); }));
 }
 
 void SyncPass::create_sandbox() {
@@ -151,11 +143,27 @@ void SyncPass::create_sandbox() {
       sandbox_config(node_.pod_context(pod_), actions_.sandbox_attempt, &notices);
   node_.notices(*pod_, notices);
   if (!config) return on_sandbox(fail(std::move(config).error()));
-  sandbox_config_ = *config;
-  sandbox_config_.node = node_.options.node_name;
-  node_.runtime.run_sandbox(sandbox_config_, guarded([this](Result<SandboxStatus> status) {
+  config->node = node_.options.node_name;
+  worker_.sandbox_config_ = std::make_shared<const SandboxConfig>(*config);
+  worker_.sandbox_of_ = {pod_->spec, pod_->metadata.labels, pod_->metadata.annotations};
+  node_.runtime.run_sandbox(std::move(*config), guarded([this](Result<SandboxStatus> status) {
                               on_sandbox(std::move(status));
                             }));
+}
+
+// That of the sandbox that is there, made anew where the pod has become another one since.
+std::shared_ptr<const SandboxConfig> SyncPass::present_sandbox_config() {
+  const bool known = worker_.sandbox_config_ != nullptr &&
+                     worker_.sandbox_config_->attempt == actions_.sandbox_attempt &&
+                     worker_.sandbox_of_.is(*pod_);
+  if (!known) {
+    Result<SandboxConfig> config =
+        sandbox_config(node_.pod_context(pod_), actions_.sandbox_attempt);
+    worker_.sandbox_config_ =
+        std::make_shared<const SandboxConfig>(config ? std::move(*config) : SandboxConfig{});
+    worker_.sandbox_of_ = {pod_->spec, pod_->metadata.labels, pod_->metadata.annotations};
+  }
+  return worker_.sandbox_config_;
 }
 
 void SyncPass::on_sandbox(Result<SandboxStatus> status) {
@@ -194,17 +202,17 @@ void SyncPass::start_next() {
   ++next_;
   StartRequest request;
   request.pod = pod_;
-  request.container = (init ? pod_->spec->initContainers : pod_->spec->containers)[place];
+  request.container = &(init ? pod_->spec->initContainers : pod_->spec->containers)[place];
   request.seen = seen_;
-  request.sandbox = node_.inventory.state(pod_->metadata.uid).sandboxes.front().id;
-  request.sandbox_config = sandbox_config_;
+  request.sandbox = node_.inventory.state(pod_->metadata.uid)->sandboxes.front().id;
+  request.sandbox_config = present_sandbox_config();
   request.volumes = volumes_;
-  const bool gate = init && !is_sidecar(request.container);
-  const std::string name = request.container.name;
-  start_container(worker_.node_, std::move(request),
-                  guarded([this, name, gate](StartOutcome outcome) {
-                    on_started(name, gate, std::move(outcome));
-                  }));
+  const Container& container = *request.container;  // pod_ holds it
+  start_container(
+      worker_.node_, std::move(request),
+      guarded([this, &container, gate = init && !is_sidecar(container)](StartOutcome outcome) {
+        on_started(container.name, gate, std::move(outcome));
+      }));
 }
 
 // A plain init container that does not start holds back all that come after it.

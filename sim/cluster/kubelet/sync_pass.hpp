@@ -32,16 +32,16 @@ class SyncPass : public std::enable_shared_from_this<SyncPass> {
   void kill_some();
   void create_sandbox();
   void on_sandbox(Result<SandboxStatus> status);
+  std::shared_ptr<const SandboxConfig> present_sandbox_config();
   void start_next();
   void on_started(const std::string& name, bool gate, StartOutcome outcome);
   void finish(bool changed, bool failed = false);
 
   PodWorker& worker_;
   NodeContext& node_;
-  std::shared_ptr<const PodRuntimeState> seen_;
+  Cow<PodRuntimeState> seen_;
   PodActions actions_{};
   PodMounts::Sources volumes_{};
-  SandboxConfig sandbox_config_{};
   std::size_t next_ = 0;
   std::shared_ptr<const Pod> pod_;  // as of the beginning
   bool changed_ = false, failed_ = false, mounting_ = false;

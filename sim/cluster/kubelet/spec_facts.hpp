@@ -1,0 +1,23 @@
+// What of a pod's status follows from its specification alone.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "objects/core_v1.hpp"
+
+namespace ddptwin::kubelet {
+
+// Worked out once for each version of a specification, since statuses are made far more often.
+// Source: spec/kubernetes.md §2.3, §2.10.
+struct SpecFacts {
+  explicit SpecFacts(const PodSpec& spec);
+
+  std::string_view qos_class;
+  ResourceRequirements resources{};  // of the pod as a whole
+  // ContainerStatus.volumeMounts, in the order of the specification.
+  std::vector<RawJson> init_volume_mounts{};
+  std::vector<RawJson> volume_mounts{};
+};
+
+}  // namespace ddptwin::kubelet
