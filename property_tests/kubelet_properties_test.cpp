@@ -108,7 +108,7 @@ class NodeRun {
  public:
   explicit NodeRun(std::uint64_t seed)
       : loop_(Random(seed).split("loop"), start),
-        runtime_(loop_),
+        runtime_(loop_, ScriptRuntime::Keep::calls),
         world_(loop_, options(seed), &runtime_) {
     world_.trace().add_sink([this](const Record& record) { on_record(record); });
     DDPTWIN_ASSERT(world_.start().has_value());

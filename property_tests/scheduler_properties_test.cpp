@@ -100,7 +100,7 @@ std::shared_ptr<Pod> pod_object(const std::string& name, const PodShape& shape) 
     Container init;
     init.name = "i";
     init.image = "busybox";
-    init.resources.requests[resources[2]] = Quantity::of(shape.init_gpus);
+    init.resources.requests.edit()[resources[2]] = Quantity::of(shape.init_gpus);
     init.resources.limits = init.resources.requests;
     spec.initContainers.push_back(std::move(init));
   }

@@ -140,9 +140,9 @@ void PodGarbageCollector::mark_and_remove(const ObjectPtr& object, std::string r
     disrupted.lastTransitionTime = loop_.now().floor_seconds();
     disrupted.reason = std::move(reason);
     disrupted.message = std::move(message);
-    std::erase_if(pod->status.conditions,
-                  [](const PodCondition& c) { return c.type_ == "DisruptionTarget"; });
-    pod->status.conditions.push_back(std::move(disrupted));
+    std::vector<PodCondition>& conditions = pod->status.conditions.edit();
+    std::erase_if(conditions, [](const PodCondition& c) { return c.type_ == "DisruptionTarget"; });
+    conditions.push_back(std::move(disrupted));
   }
   client_.call(api::update(pod, "status"), [this, alive = std::weak_ptr<int>(alive_),
                                             pod](const Result<api::Response>& answer) {

@@ -25,13 +25,13 @@ constexpr std::array<std::string_view, 16> grpc_codes{
     "Internal",           "Unavailable",   "DataLoss",         "Unauthenticated",
 };
 
-Error scripted_error(const std::string& text) {
+Error scripted_error(std::string_view text) {
   const auto colon = text.find(": ");
-  const std::string_view code = std::string_view(text).substr(0, colon);
-  const bool known = std::find(grpc_codes.begin(), grpc_codes.end(), code) != grpc_codes.end();
-  return known && colon != std::string::npos
-             ? Error{Reason::unknown, std::string(code), text.substr(colon + 2), nullptr, 0}
-             : Error{Reason::unknown, "Unknown", text, nullptr, 0};
+  const std::string_view code = text.substr(0, colon);
+  const bool known = std::find(grpc_codes.begin(), grpc_codes.end(), code) != grpc_codes.end() &&
+                     colon != std::string_view::npos;
+  return Error{Reason::unknown, std::string(known ? code : "Unknown"),
+               std::string(known ? text.substr(colon + 2) : text), nullptr, 0};
 }
 
 int number_at(std::string_view text) {
@@ -97,9 +97,11 @@ struct ScriptRuntime::Script {
   std::vector<std::string> calls{};
   std::vector<std::function<Json()>> requests{};  // written down when somebody asks
   SandboxId latest{};
+  std::size_t sandboxes = 0;  // that are there
 };
 
 struct ScriptRuntime::Sandbox {
+  std::shared_ptr<Script> script{};
   std::shared_ptr<const SandboxConfig> config{};
   SandboxId id{};
   Lane lane{};
@@ -128,30 +130,51 @@ struct ScriptRuntime::Container {
   std::vector<std::shared_ptr<Command>> commands{};  // that run in it
 };
 
-ScriptRuntime::ScriptRuntime(Loop& loop) : loop_(loop), lane_(loop.new_lane()) {}
+ScriptRuntime::ScriptRuntime(Loop& loop, Keep keep)
+    : loop_(loop), keep_(keep), lane_(loop.new_lane()) {}
 ScriptRuntime::~ScriptRuntime() = default;
 
-ScriptRuntime::Script& ScriptRuntime::script(const std::string& namespace_,
-                                             const std::string& pod) {
-  std::unique_ptr<Script>& found = scripts_[namespace_ + "/" + pod];
-  if (!found) found = std::make_unique<Script>();
-  return *found;
+std::shared_ptr<ScriptRuntime::Script> ScriptRuntime::script(std::string_view namespace_,
+                                                             std::string_view pod) {
+  key_.assign(namespace_).append("/").append(pod);
+  std::shared_ptr<Script>& found = scripts_[key_];
+  if (!found) found = std::make_shared<Script>();
+  return found;
 }
 
-std::string ScriptRuntime::told(const SandboxConfig& config, const std::string& key) {
-  const Script& of_pod = script(config.namespace_, config.name);
+// Of the key "what.of.of"; empty where nobody says anything.
+std::string_view ScriptRuntime::told(const Script& of_pod, const SandboxConfig& config,
+                                     std::string_view what,
+                                     std::initializer_list<std::string_view> of) {
+  constexpr std::string_view prefix = "rig/";
+  key_.assign(prefix).append(what);
+  for (const std::string_view name : of) key_.append(".").append(name);
+  const std::string_view key = std::string_view(key_).substr(prefix.size());
   const auto overruled = of_pod.overrules.find(key);
   if (overruled != of_pod.overrules.end()) return overruled->second;
-  const auto written = config.annotations.find("rig/" + key);
-  return written == config.annotations.end() ? std::string() : written->second;
+  const auto written = config.annotations.find(key_);
+  return written == config.annotations.end() ? std::string_view() : written->second;
 }
 
-std::string ScriptRuntime::told(const Container& container, const std::string& key) {
-  return told(*container.sandbox->config, key);
+std::string_view ScriptRuntime::told(const Container& container, std::string_view what,
+                                     std::initializer_list<std::string_view> of) {
+  return told(*container.sandbox->script, *container.sandbox->config, what, of);
 }
 
-void ScriptRuntime::note(Script& of_pod, std::string call) {
+template <class Text>
+void ScriptRuntime::note(Script& of_pod, const Text& text) {
+  if (keep_ == Keep::nothing) return;
+  std::string call = text();
   if (of_pod.calls.empty() || of_pod.calls.back() != call) of_pod.calls.push_back(std::move(call));
+}
+
+template <class Config>
+void ScriptRuntime::note_request(Script& of_pod, std::string_view call,
+                                 std::shared_ptr<const Config> config) {
+  if (keep_ == Keep::nothing) return;
+  of_pod.requests.push_back([call, config = std::move(config)] {
+    return Json(json::object{{call, kubelet::cri_json(*config)}});
+  });
 }
 
 template <class T>
@@ -165,8 +188,8 @@ void ScriptRuntime::answer(Lane lane, Duration delay, Result<T> result, Done<T> 
   *timer = loop_.after(lane, delay, [timer, give = std::move(give)]() mutable { give(); });
 }
 
-void ScriptRuntime::send(const RuntimeEvent& event, Lane lane) {
-  loop_.post(lane, [this, event, alive = std::weak_ptr<int>(alive_)] {
+void ScriptRuntime::send(RuntimeEvent event, Lane lane) {
+  loop_.post(lane, [this, event = std::move(event), alive = std::weak_ptr<int>(alive_)] {
     if (!alive.expired()) tell(event);
   });
 }
@@ -180,23 +203,23 @@ void ScriptRuntime::listen(std::function<void(const RuntimeEvent&)> listener) {
 }
 
 void ScriptRuntime::run_sandbox(SandboxConfig config, Done<SandboxStatus> done) {
-  Script& of_pod = script(config.namespace_, config.name);
-  note(of_pod, fmt::format("RunPodSandbox attempt {}", config.attempt));
-  const std::string scripted = told(config, "sandbox");
+  const std::shared_ptr<Script> of_pod = script(config.namespace_, config.name);
+  note(*of_pod, [&] { return fmt::format("RunPodSandbox attempt {}", config.attempt); });
+  const std::string_view scripted = told(*of_pod, config, "sandbox");
   const std::optional<Duration> delay = parse_delay(scripted);
   if (!scripted.empty() && !delay)
     return answer<SandboxStatus>(lane_, {}, fail(scripted_error(scripted)), std::move(done));
   auto sandbox = std::make_unique<Sandbox>();
-  sandbox->id = fmt::format("sandbox-{}", ++last_sandbox_);
+  sandbox->script = of_pod;
+  sandbox->id = "sandbox-" + std::to_string(++last_sandbox_);
   sandbox->lane = loop_.new_lane();
   sandbox->config = std::make_shared<const SandboxConfig>(std::move(config));
-  of_pod.requests.push_back([asked = sandbox->config] {
-    return Json(json::object{{"runPodSandbox", kubelet::cri_json(*asked)}});
-  });
+  note_request(*of_pod, "runPodSandbox", sandbox->config);
   ++last_address_;
-  SandboxStatus status{
-      sandbox->id, fmt::format("10.244.{}.{}", (last_address_ >> 8) & 255, last_address_ & 255)};
-  of_pod.latest = sandbox->id;
+  SandboxStatus status{sandbox->id, "10.244." + std::to_string((last_address_ >> 8) & 255) + "." +
+                                        std::to_string(last_address_ & 255)};
+  of_pod->latest = sandbox->id;
+  ++of_pod->sandboxes;
   const Lane lane = sandbox->lane;
   sandboxes_[status.id] = std::move(sandbox);
   answer<SandboxStatus>(lane, delay.value_or(Duration{0}), std::move(status), std::move(done));
@@ -206,8 +229,8 @@ void ScriptRuntime::stop_sandbox(const SandboxId& id, Done<void> done) {
   const auto at = sandboxes_.find(id);
   if (at == sandboxes_.end()) return answer<void>(lane_, {}, {}, std::move(done));
   Sandbox& sandbox = *at->second;
-  note(script(sandbox.config->namespace_, sandbox.config->name),
-       fmt::format("StopPodSandbox attempt {}", sandbox.config->attempt));
+  note(*sandbox.script,
+       [&] { return fmt::format("StopPodSandbox attempt {}", sandbox.config->attempt); });
   sandbox.ready = false;
   for (Container* container : running(sandbox)) end(*container, {killed_code, {}, {}});
   answer<void>(sandbox.lane, {}, {}, std::move(done));
@@ -218,25 +241,31 @@ void ScriptRuntime::remove_sandbox(const SandboxId& id) {
   if (at == sandboxes_.end()) return;
   for (const auto& [container, made] : std::exchange(at->second->containers, {}))
     containers_.erase(container);
+  const Sandbox& sandbox = *at->second;
+  const bool last = --sandbox.script->sandboxes == 0;
+  if (last && keep_ == Keep::nothing && sandbox.script->overrules.empty())
+    scripts_.erase(sandbox.config->namespace_ + "/" + sandbox.config->name);
   sandboxes_.erase(at);
 }
 
 std::optional<ImageStatus> ScriptRuntime::image(const std::string& reference) {
-  const bool present =
-      reference.find("busybox") != std::string::npos || pulled_.contains(reference);
-  if (!present) return std::nullopt;
-  return image_status(reference);
+  const auto present = images_.find(reference);
+  if (present != images_.end()) return present->second;
+  if (reference.find("busybox") == std::string::npos) return std::nullopt;
+  return images_.emplace(reference, image_status(reference)).first->second;
 }
 
 void ScriptRuntime::pull_image(const std::string& reference, const SandboxConfig& sandbox,
                                Done<ImageStatus> done) {
-  note(script(sandbox.namespace_, sandbox.name), "PullImage " + reference);
-  const std::string scripted = told(sandbox, "pull");
+  const std::shared_ptr<Script> of_pod = script(sandbox.namespace_, sandbox.name);
+  note(*of_pod, [&] { return "PullImage " + reference; });
+  const std::string_view scripted = told(*of_pod, sandbox, "pull");
   const std::optional<Duration> delay = parse_delay(scripted);
   if (!scripted.empty() && !delay)
     return answer<ImageStatus>(lane_, {}, fail(scripted_error(scripted)), std::move(done));
-  pulled_.insert(reference);
-  answer<ImageStatus>(lane_, delay.value_or(Duration{0}), image_status(reference), std::move(done));
+  auto present = images_.find(reference);
+  if (present == images_.end()) present = images_.emplace(reference, image_status(reference)).first;
+  answer<ImageStatus>(lane_, delay.value_or(Duration{0}), present->second, std::move(done));
 }
 
 void ScriptRuntime::create_container(const SandboxId& sandbox_id, ContainerConfig config,
@@ -247,18 +276,16 @@ void ScriptRuntime::create_container(const SandboxId& sandbox_id, ContainerConfi
         lane_, {}, fail(Reason::not_found, "sandbox " + sandbox_id + " not found", "NotFound"),
         std::move(done));
   Sandbox& sandbox = *at->second;
-  Script& of_pod = script(sandbox.config->namespace_, sandbox.config->name);
-  note(of_pod, fmt::format("CreateContainer {} attempt {}", config.name, config.attempt));
-  const std::string scripted = told(*sandbox.config, "create." + config.name);
+  note(*sandbox.script,
+       [&] { return fmt::format("CreateContainer {} attempt {}", config.name, config.attempt); });
+  const std::string_view scripted = told(*sandbox.script, *sandbox.config, "create", {config.name});
   if (!scripted.empty())
     return answer<ContainerId>(sandbox.lane, {}, fail(scripted_error(scripted)), std::move(done));
-  ContainerId id = fmt::format("{}~{}~{}", config.name, config.attempt, sandbox.config->uid);
+  ContainerId id = config.name + "~" + std::to_string(config.attempt) + "~" + sandbox.config->uid;
   auto container = std::make_unique<Container>();
   container->sandbox = &sandbox;
   container->config = std::make_shared<const ContainerConfig>(std::move(config));
-  of_pod.requests.push_back([asked = container->config] {
-    return Json(json::object{{"createContainer", kubelet::cri_json(*asked)}});
-  });
+  note_request(*sandbox.script, "createContainer", container->config);
   sandbox.containers[id] = container.get();
   container->report.id = id;
   container->report.created_at = loop_.now();
@@ -273,10 +300,11 @@ void ScriptRuntime::start_container(const ContainerId& id, Done<void> done) {
                         std::move(done));
   Container& container = *at->second;
   const Sandbox& sandbox = *container.sandbox;
-  note(script(sandbox.config->namespace_, sandbox.config->name),
-       fmt::format("StartContainer {} attempt {}", container.config->name,
-                   container.config->attempt));
-  const std::string scripted = told(container, "start." + container.config->name);
+  note(*sandbox.script, [&] {
+    return fmt::format("StartContainer {} attempt {}", container.config->name,
+                       container.config->attempt);
+  });
+  const std::string_view scripted = told(container, "start", {container.config->name});
   if (!scripted.empty()) {
     Error error = scripted_error(scripted);
     container.report.started_at = Time{};
@@ -290,7 +318,7 @@ void ScriptRuntime::start_container(const ContainerId& id, Done<void> done) {
 }
 
 void ScriptRuntime::schedule_exit(Container& container) {
-  const std::string scripted = told(container, "exit." + container.config->name);
+  const std::string_view scripted = told(container, "exit", {container.config->name});
   const std::string_view entry = entry_for(scripted, container.config->attempt);
   if (entry.empty() || entry == "run") return;
   const CodeAfter exit = parse_code_after(entry);
@@ -324,7 +352,7 @@ void ScriptRuntime::end(Container& container, const Ending& ending) {
   event.pod_uid = container.sandbox->config->uid;
   event.container = report.id;
   event.container_name = container.config->name;
-  send(event, lane);
+  send(std::move(event), lane);
 }
 
 void ScriptRuntime::stop_container(const ContainerId& id, std::int64_t grace_period,
@@ -333,13 +361,14 @@ void ScriptRuntime::stop_container(const ContainerId& id, std::int64_t grace_per
   if (at == containers_.end()) return answer<void>(lane_, {}, {}, std::move(done));
   Container& container = *at->second;
   const Sandbox& sandbox = *container.sandbox;
-  note(script(sandbox.config->namespace_, sandbox.config->name),
-       fmt::format("StopContainer {} attempt {} timeout {}", container.config->name,
-                   container.config->attempt, grace_period));
+  note(*sandbox.script, [&] {
+    return fmt::format("StopContainer {} attempt {} timeout {}", container.config->name,
+                       container.config->attempt, grace_period);
+  });
   if (container.report.phase != ContainerPhase::running)
     return answer<void>(sandbox.lane, {}, {}, std::move(done));
   container.stopping.push_back(std::move(done));
-  const std::string scripted = told(container, "term." + container.config->name);
+  const std::string_view scripted = told(container, "term", {container.config->name});
   if (scripted.empty()) return end(container, {terminated_code, {}, {}});
   const Duration grace = std::chrono::seconds(grace_period);
   CodeAfter obeyed{killed_code, grace};
@@ -369,12 +398,12 @@ void ScriptRuntime::exec(const ContainerId& id, std::vector<std::string> command
                               std::move(done));
   Container& container = *at->second;
   const Sandbox& sandbox = *container.sandbox;
-  note(script(sandbox.config->namespace_, sandbox.config->name),
-       fmt::format("ExecSync {} \"{}\" timeout {}", container.config->name, fmt::join(command, " "),
-                   format_go_duration(timeout)));
+  note(*sandbox.script, [&] {
+    return fmt::format("ExecSync {} \"{}\" timeout {}", container.config->name,
+                       fmt::join(command, " "), format_go_duration(timeout));
+  });
   const std::string word = command.empty() ? std::string() : command.front();
-  const std::string scripted =
-      told(container, fmt::format("exec.{}.{}", container.config->name, word));
+  const std::string_view scripted = told(container, "exec", {container.config->name, word});
   ExecResult result{0, "ok", false};
   Duration takes{0};
   if (scripted == "timeout") {
@@ -382,7 +411,8 @@ void ScriptRuntime::exec(const ContainerId& id, std::vector<std::string> command
     takes = timeout;
   } else if (!scripted.empty()) {
     const auto space = scripted.find(' ');
-    result = {number_at(scripted), space == std::string::npos ? "" : scripted.substr(space + 1),
+    result = {number_at(scripted),
+              std::string(space == std::string_view::npos ? "" : scripted.substr(space + 1)),
               false};
   } else if (word == "sleep" && command.size() > 1) {
     takes = std::chrono::seconds(number_at(command[1]));
@@ -432,7 +462,9 @@ std::vector<ScriptRuntime::Container*> ScriptRuntime::running(const Sandbox& san
 
 ScriptRuntime::Sandbox* ScriptRuntime::latest_sandbox(const std::string& namespace_,
                                                       const std::string& pod) {
-  const auto at = sandboxes_.find(script(namespace_, pod).latest);
+  const auto known = scripts_.find(namespace_ + "/" + pod);
+  if (known == scripts_.end()) return nullptr;
+  const auto at = sandboxes_.find(known->second->latest);
   return at == sandboxes_.end() ? nullptr : at->second.get();
 }
 
@@ -447,7 +479,7 @@ void ScriptRuntime::print(Container& container, const std::string& text) {
     event.container = container.report.id;
     event.container_name = container.config->name;
     event.line = rest.substr(0, newline);
-    send(event, container.sandbox->lane);
+    send(std::move(event), container.sandbox->lane);
     if (newline == std::string_view::npos) break;
     rest.remove_prefix(newline + 1);
   }
@@ -469,7 +501,7 @@ void ScriptRuntime::container_exit(const std::string& namespace_, const std::str
 
 void ScriptRuntime::set(const std::string& namespace_, const std::string& pod,
                         const std::string& key, const std::string& value) {
-  script(namespace_, pod).overrules[key] = value;
+  script(namespace_, pod)->overrules[key] = value;
 }
 
 void ScriptRuntime::sandbox_dies(const std::string& namespace_, const std::string& pod) {
@@ -480,7 +512,7 @@ void ScriptRuntime::sandbox_dies(const std::string& namespace_, const std::strin
   RuntimeEvent event;
   event.kind = RuntimeEvent::Kind::sandbox_died;
   event.pod_uid = sandbox->config->uid;
-  send(event, sandbox->lane);
+  send(std::move(event), sandbox->lane);
 }
 
 std::vector<std::string> ScriptRuntime::calls(const std::string& namespace_,

@@ -3,10 +3,11 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/runtime.hpp"
@@ -28,7 +29,11 @@ namespace ddptwin {
 // are present, others once pulled. Source: tests/recordings/README.md, "The runtime".
 class ScriptRuntime final : public PodRuntime {
  public:
-  explicit ScriptRuntime(Loop& loop);
+  // Whether it remembers what it was asked, for calls() and requests(): a pod then costs memory for
+  // as long as the runtime lives.
+  enum class Keep : std::uint8_t { nothing, calls };
+
+  explicit ScriptRuntime(Loop& loop, Keep keep = Keep::nothing);
   ~ScriptRuntime() override;
 
   // The running container of that name, or all of the pod when the name is empty, ends by itself.
@@ -44,10 +49,11 @@ class ScriptRuntime final : public PodRuntime {
   void sandbox_dies(const std::string& namespace_, const std::string& pod);
 
   // What was asked for a pod of that name, all its incarnations, in order: "StopContainer c attempt
-  // 0 timeout 7". A call equal to the one before is left out, and so are removals.
+  // 0 timeout 7". A call equal to the one before is left out, and so are removals. Only with
+  // Keep::calls.
   std::vector<std::string> calls(const std::string& namespace_, const std::string& pod) const;
   // The configurations of its sandboxes and containers: [{"runPodSandbox": ...},
-  // {"createContainer": ...}, ...].
+  // {"createContainer": ...}, ...]. Only with Keep::calls.
   Json requests(const std::string& namespace_, const std::string& pod) const;
 
   void run_sandbox(SandboxConfig config, Done<SandboxStatus> done) override;
@@ -76,14 +82,19 @@ class ScriptRuntime final : public PodRuntime {
   struct Container;
   struct Ending;
 
-  Script& script(const std::string& namespace_, const std::string& pod);
-  std::string told(const SandboxConfig& config, const std::string& key);
-  std::string told(const Container& container, const std::string& key);
-  void note(Script& script, std::string call);
+  std::shared_ptr<Script> script(std::string_view namespace_, std::string_view pod);
+  std::string_view told(const Script& script, const SandboxConfig& config, std::string_view what,
+                        std::initializer_list<std::string_view> of = {});
+  std::string_view told(const Container& container, std::string_view what,
+                        std::initializer_list<std::string_view> of);
+  template <class Text>
+  void note(Script& script, const Text& text);
+  template <class Config>
+  void note_request(Script& script, std::string_view call, std::shared_ptr<const Config> config);
   void end(Container& container, const Ending& ending);
   void schedule_exit(Container& container);
   void print(Container& container, const std::string& text);
-  void send(const RuntimeEvent& event, Lane lane);
+  void send(RuntimeEvent event, Lane lane);
   void tell(const RuntimeEvent& event) const;
   Sandbox* latest_sandbox(const std::string& namespace_, const std::string& pod);
   std::vector<Container*> running(const Sandbox& sandbox);
@@ -91,11 +102,13 @@ class ScriptRuntime final : public PodRuntime {
   void answer(Lane lane, Duration delay, Result<T> result, Done<T> done);
 
   Loop& loop_;
+  const Keep keep_;
   Lane lane_;  // of what concerns no container
-  std::map<std::string, std::unique_ptr<Script>, std::less<>> scripts_;  // "namespace/pod"
+  std::map<std::string, std::shared_ptr<Script>, std::less<>> scripts_;  // "namespace/pod"
+  std::string key_{};                                                    // for looking up
   std::map<SandboxId, std::unique_ptr<Sandbox>, std::less<>> sandboxes_;
   std::map<ContainerId, std::unique_ptr<Container>, std::less<>> containers_;
-  std::set<std::string, std::less<>> pulled_{};
+  std::map<std::string, ImageStatus, std::less<>> images_{};  // that are present
   std::vector<std::function<void(const RuntimeEvent&)>> listeners_{};
   std::uint32_t last_address_ = 0;
   std::uint64_t last_sandbox_ = 0;

@@ -184,7 +184,7 @@ Store::Answer Store::bind(Context& context) {
   auto bound = std::static_pointer_cast<Pod>(old->clone());
   bound->spec.edit().nodeName = std::string(node->get_string());
   copy_topology_labels(*this, *bound);
-  std::vector<PodCondition>& conditions = bound->status.conditions;
+  std::vector<PodCondition>& conditions = bound->status.conditions.edit();
   auto at = std::find_if(conditions.begin(), conditions.end(),
                          [](const PodCondition& c) { return c.type_ == "PodScheduled"; });
   if (at == conditions.end()) at = conditions.insert(conditions.end(), PodCondition{});
@@ -220,7 +220,7 @@ Store::Answer Store::evict(Context& context) {
   }
   if (!request.dry_run && !object->metadata.deletionTimestamp) {
     auto told = std::static_pointer_cast<Pod>(object->clone());
-    std::vector<PodCondition>& conditions = told->status.conditions;
+    std::vector<PodCondition>& conditions = told->status.conditions.edit();
     std::erase_if(conditions, [](const PodCondition& c) { return c.type_ == "DisruptionTarget"; });
     PodCondition target;
     target.type_ = "DisruptionTarget";

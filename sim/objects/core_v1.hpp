@@ -66,7 +66,7 @@ struct ContainerStatus {
   std::string imageID{};
   std::string containerID{};
   std::optional<bool> started{};
-  ResourceList allocatedResources{};
+  Cow<ResourceList> allocatedResources{};
   std::optional<ResourceRequirements> resources{};
   RawJson volumeMounts{};
   RawJson user{};
@@ -84,7 +84,7 @@ struct IpEntry {  // PodIP, HostIP
 struct PodStatus {
   std::optional<std::int64_t> observedGeneration{};
   std::string phase{};
-  std::vector<PodCondition> conditions{};
+  Cow<std::vector<PodCondition>> conditions{};
   std::string message{};
   std::string reason{};
   std::string nominatedNodeName{};
@@ -93,14 +93,14 @@ struct PodStatus {
   std::string podIP{};
   std::vector<IpEntry> podIPs{};
   std::optional<Time> startTime{};
-  std::vector<ContainerStatus> initContainerStatuses{};
-  std::vector<ContainerStatus> containerStatuses{};
+  Cow<std::vector<ContainerStatus>> initContainerStatuses{};
+  Cow<std::vector<ContainerStatus>> containerStatuses{};
   std::string qosClass{};
   RawJson ephemeralContainerStatuses{};
   std::string resize{};
   RawJson resourceClaimStatuses{};
   RawJson extendedResourceClaimStatus{};
-  ResourceList allocatedResources{};
+  Cow<ResourceList> allocatedResources{};
   std::optional<ResourceRequirements> resources{};
   Extra extra{};
   static const Type& type();

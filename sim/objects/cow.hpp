@@ -1,21 +1,44 @@
 #pragma once
 
+#include <initializer_list>
 #include <memory>
+#include <type_traits>
+#include <utility>
 
 namespace ddptwin {
 
+namespace cow_detail {
+
+struct NoItem {};
+template <class T>
+struct ItemOf {
+  using Type = NoItem;
+};
+template <class T>
+requires requires { typename T::value_type; }
+struct ItemOf<T> {
+  using Type = typename T::value_type;
+};
+
+}  // namespace cow_detail
+
 // A value shared until somebody changes it. Objects are immutable once stored and each change makes
 // a new one; what did not change between the two is then the same memory. A default Cow is T{} and
-// costs nothing.
+// costs nothing. A list or map is read through its Cow as if that were the list.
 template <class T>
 class Cow {
+  using Item = typename cow_detail::ItemOf<T>::Type;
+
  public:
   Cow() = default;
   Cow(T value) : shared_(std::make_shared<T>(std::move(value))) {}  // NOLINT: stands for the value
+  Cow(std::initializer_list<Item> items) requires(!std::is_same_v<Item, cow_detail::NoItem>)
+      : shared_(std::make_shared<T>(items)) {}
 
   const T& operator*() const { return shared_ ? *shared_ : nothing(); }
   const T* operator->() const { return &**this; }
   const T& get() const { return **this; }
+  operator const T&() const { return **this; }  // NOLINT: stands for the value
   // For changing: a copy of one's own, unless nobody else looks at it.
   T& edit() {
     if (!shared_)
@@ -26,6 +49,29 @@ class Cow {
   }
   // The same memory: equal without looking.
   bool same_as(const Cow& other) const { return shared_ == other.shared_; }
+
+  auto begin() const { return get().begin(); }
+  auto end() const { return get().end(); }
+  bool empty() const { return get().empty(); }
+  auto size() const { return get().size(); }
+  const auto& front() const { return get().front(); }
+  const auto& back() const { return get().back(); }
+  template <class Place>
+  const auto& at(const Place& place) const {
+    return get().at(place);
+  }
+  template <class Place>
+  const auto& operator[](const Place& place) const {
+    return get()[place];
+  }
+  template <class Key>
+  auto find(const Key& key) const {
+    return get().find(key);
+  }
+  template <class Key>
+  bool contains(const Key& key) const {
+    return get().contains(key);
+  }
 
  private:
   static const T& nothing() {

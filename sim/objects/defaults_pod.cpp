@@ -162,7 +162,9 @@ void default_volume(Volume& volume) {
 
 // A limit without a request is the request too.
 void copy_limits(ResourceRequirements& resources) {
-  for (const auto& [name, limit] : resources.limits) resources.requests.try_emplace(name, limit);
+  if (resources.requests.empty()) resources.requests = resources.limits;
+  for (const auto& [name, limit] : resources.limits)
+    if (!resources.requests.contains(name)) resources.requests.edit().emplace(name, limit);
 }
 
 // Pod-level requests: cpu and memory from the containers' sum where all of them ask, else the
@@ -174,7 +176,8 @@ void default_pod_resources(PodSpec& spec) {
     for (const auto& [name, request] : container.resources.requests)
       if (name == "cpu" || name == "memory") sum[name] += request;
   for (const auto& [name, request] : sum)
-    if (spec.resources->limits.contains(name)) spec.resources->requests.try_emplace(name, request);
+    if (spec.resources->limits.contains(name))
+      spec.resources->requests.edit().try_emplace(name, request);
   copy_limits(*spec.resources);
 }
 

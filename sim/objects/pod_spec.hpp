@@ -73,8 +73,8 @@ struct ContainerPort {
 };
 
 struct ResourceRequirements {
-  ResourceList limits{};
-  ResourceList requests{};
+  Cow<ResourceList> limits{};
+  Cow<ResourceList> requests{};
   RawJson claims{};
   static const Type& type();
 };

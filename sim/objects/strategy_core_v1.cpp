@@ -45,7 +45,7 @@ void create_pod(Object& object) {
   gated.lastTransitionTime = pod.metadata.creationTimestamp;
   gated.reason = "SchedulingGated";
   gated.message = "Scheduling is blocked due to non-empty scheduling gates";
-  pod.status.conditions.push_back(std::move(gated));
+  pod.status.conditions.edit().push_back(std::move(gated));
 }
 
 template <class T, void (*fill)(T&)>

@@ -38,7 +38,7 @@ class PodStory {
   }
   PodStory& condition(const char* type, const char* status) {
     pod_ = std::static_pointer_cast<Pod>(pod_->clone());
-    PodCondition& added = pod_->status.conditions.emplace_back();
+    PodCondition& added = pod_->status.conditions.edit().emplace_back();
     added.type_ = type;
     added.status = status;
     write(RecordKind::object_modified);

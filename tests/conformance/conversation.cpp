@@ -231,12 +231,12 @@ void cmd_pod(Talk& talk, const Words& words, const std::string&) {
   const auto given = options(words, 3);
   auto pod = std::make_shared<Pod>(*before);
   pod->status.phase = words.at(2);
-  pod->status.containerStatuses.clear();
-  pod->status.initContainerStatuses.clear();
+  pod->status.containerStatuses = {};
+  pod->status.initContainerStatuses = {};
   if (given.contains("init-restarts")) {
-    pod->status.initContainerStatuses.resize(1);
-    pod->status.initContainerStatuses[0].name = "init-pytorch";
-    pod->status.initContainerStatuses[0].restartCount = std::stoi(given.at("init-restarts"));
+    ContainerStatus& init = pod->status.initContainerStatuses.edit().emplace_back();
+    init.name = "init-pytorch";
+    init.restartCount = std::stoi(given.at("init-restarts"));
   }
   if (given.contains("unschedulable")) {
     PodCondition scheduled;
@@ -244,10 +244,10 @@ void cmd_pod(Talk& talk, const Words& words, const std::string&) {
     scheduled.status = "False";
     scheduled.reason = "Unschedulable";
     scheduled.message = "0/1 nodes";
-    pod->status.conditions.push_back(scheduled);
+    pod->status.conditions.edit().push_back(scheduled);
   } else if (!given.contains("nostatus") &&
              (pod->status.phase != "Pending" || given.contains("restarts"))) {
-    pod->status.containerStatuses.push_back(status_of("pytorch", pod->status.phase, given));
+    pod->status.containerStatuses.edit().push_back(status_of("pytorch", pod->status.phase, given));
   }
   talk.cluster.put(pod);
 }

@@ -61,8 +61,7 @@ std::shared_ptr<const Pod> pod_of(std::string phase, int index = 0, int restarts
   pod->metadata.labels.edit() = {{std::string(pj::label::replica_type), "worker"},
                                  {std::string(pj::label::replica_index), std::to_string(index)}};
   pod->status.phase = std::move(phase);
-  pod->status.containerStatuses.resize(1);
-  pod->status.containerStatuses[0].restartCount = restarts;
+  pod->status.containerStatuses.edit().emplace_back().restartCount = restarts;
   return pod;
 }
 

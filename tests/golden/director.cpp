@@ -107,7 +107,7 @@ Director::Director(const Recording& recording, ReplayOptions options)
       symbols_(case_namespace),
       lane_(loop_.new_lane()) {
   const bool kubelet = recording.needs_one("kubelet");
-  if (kubelet) runtime_ = std::make_unique<ScriptRuntime>(loop_);
+  if (kubelet) runtime_ = std::make_unique<ScriptRuntime>(loop_, ScriptRuntime::Keep::calls);
   WorldOptions world;
   world.seed = options.seed;
   if (options.late_watches) world.faults = &late_watches_;

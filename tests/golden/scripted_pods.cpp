@@ -90,13 +90,13 @@ PodStatus running_status(const Pod& pod, Time now, const std::string& ip, bool r
   status.podIPs = {IpEntry{ip}};
   status.startTime = now;
   status.initContainerStatuses = init_statuses(pod, now);
-  status.containerStatuses.clear();
+  status.containerStatuses = {};
   for (const Container& container : pod.spec->containers) {
     ContainerStatus one = fresh(container);
     one.state.running = ContainerStateRunning{now};
     one.ready = ready;
     one.started = true;
-    status.containerStatuses.push_back(std::move(one));
+    status.containerStatuses.edit().push_back(std::move(one));
   }
   return status;
 }
@@ -107,11 +107,11 @@ PodStatus creating_status(const Pod& pod, Time now) {
   status.conditions = conditions(pod, now, {.sandbox = false, .ready = false});
   status.hostIP = host_ip;
   status.startTime = now;
-  status.containerStatuses.clear();
+  status.containerStatuses = {};
   for (const Container& container : pod.spec->containers) {
     ContainerStatus one = fresh(container);
     one.state.waiting = ContainerStateWaiting{"ContainerCreating", {}};
-    status.containerStatuses.push_back(std::move(one));
+    status.containerStatuses.edit().push_back(std::move(one));
   }
   return status;
 }
@@ -119,7 +119,7 @@ PodStatus creating_status(const Pod& pod, Time now) {
 PodStatus ended_status(const Pod& pod, Time now, const Ending& ending) {
   PodStatus status = pod.status;
   bool all_over = true, any_failed = false;
-  for (ContainerStatus& one : status.containerStatuses) {
+  for (ContainerStatus& one : status.containerStatuses.edit()) {
     if (concerns(ending, one) && !one.state.terminated) {
       const auto started =
           one.state.running ? one.state.running->startedAt : std::optional<Time>(now);
@@ -146,7 +146,7 @@ PodStatus ended_status(const Pod& pod, Time now, const Ending& ending) {
 PodStatus restarted_status(const Pod& pod, Time now, const Ending& ending, bool crash_loop) {
   PodStatus status = pod.status;
   bool every_ready = true;
-  for (ContainerStatus& one : status.containerStatuses) {
+  for (ContainerStatus& one : status.containerStatuses.edit()) {
     if (concerns(ending, one)) {
       one.lastState = ContainerState{.terminated = terminated(one, ending, now, now)};
       one.state = ContainerState{};
@@ -170,7 +170,7 @@ PodStatus restarted_status(const Pod& pod, Time now, const Ending& ending, bool 
 PodStatus disrupted_status(const Pod& pod, Time now, const std::string& reason,
                            const std::string& message) {
   PodStatus status = pod.status;
-  std::erase_if(status.conditions,
+  std::erase_if(status.conditions.edit(),
                 [](const PodCondition& c) { return c.type_ == "DisruptionTarget"; });
   PodCondition target;
   target.type_ = "DisruptionTarget";
@@ -178,7 +178,7 @@ PodStatus disrupted_status(const Pod& pod, Time now, const std::string& reason,
   target.lastTransitionTime = now;
   target.reason = reason;
   target.message = message;
-  status.conditions.push_back(std::move(target));
+  status.conditions.edit().push_back(std::move(target));
   return status;
 }
 

@@ -147,20 +147,24 @@ std::vector<PodCondition> kubelet_conditions(const Pod& pod, const PodStatus& st
   return conditions;
 }
 
-void keep_transition_times(std::vector<PodCondition>& conditions, const PodStatus& before,
+void keep_transition_times(Cow<std::vector<PodCondition>>& conditions, const PodStatus& before,
                            Time now) {
-  for (PodCondition& made : conditions) {
-    if (!is_kubelet_condition(made.type_)) continue;
-    const PodCondition* old = find_condition(before.conditions, made.type_);
+  const auto time_of = [&](const PodCondition& made) -> std::optional<Time> {
+    const PodCondition* old =
+        is_kubelet_condition(made.type_) ? find_condition(before.conditions, made.type_) : &made;
     const bool kept = old != nullptr && old->status == made.status && old->lastTransitionTime;
-    made.lastTransitionTime = kept ? *old->lastTransitionTime : now.floor_seconds();
+    return kept ? old->lastTransitionTime : now.floor_seconds();
+  };
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    const std::optional<Time> time = time_of(conditions[i]);
+    if (conditions[i].lastTransitionTime != time) conditions.edit()[i].lastTransitionTime = time;
   }
 }
 
 void refresh_readiness(const Pod& pod, PodStatus& status) {
   const PodCondition containers = containers_ready(pod, status);
   const PodCondition whole = ready(pod, status, containers);
-  for (PodCondition& made : status.conditions)
+  for (PodCondition& made : status.conditions.edit())
     for (const PodCondition* fresh : {&containers, &whole})
       if (made.type_ == fresh->type_) {
         const std::optional<Time> since = made.lastTransitionTime;

@@ -20,8 +20,9 @@ enum class RestartAll : std::uint8_t { absent, idle, under_way };
 std::vector<PodCondition> kubelet_conditions(const Pod& pod, const PodStatus& status,
                                              bool sandbox_ready, RestartAll restart_all);
 
-// A condition whose status is as before keeps the time of its last transition.
-void keep_transition_times(std::vector<PodCondition>& conditions, const PodStatus& before,
+// A condition whose status is as before keeps the time of its last transition; one of others that
+// has no time yet changes now.
+void keep_transition_times(Cow<std::vector<PodCondition>>& conditions, const PodStatus& before,
                            Time now);
 
 // Ready and ContainersReady anew, after a container's readiness changed.

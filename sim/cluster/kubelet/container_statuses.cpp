@@ -143,18 +143,22 @@ ContainerStateTerminated unknown_end(std::string message) {
 }
 
 void fill_container_statuses(const StatusSources& in, PodStatus& status) {
-  const auto fill = [&](const std::vector<Container>& containers, bool init,
-                        const std::vector<RawJson>& mounts, std::vector<ContainerStatus>& to) {
-    to.clear();
-    to.reserve(containers.size());
+  const auto statuses_of = [&](const std::vector<Container>& containers, bool init,
+                               const std::vector<RawJson>& mounts) {
+    std::vector<ContainerStatus> made;
+    made.reserve(containers.size());
     for (std::size_t i = 0; i < containers.size(); ++i)
-      to.emplace_back(status_of(in, containers[i], init)).volumeMounts = mounts[i];
+      made.emplace_back(status_of(in, containers[i], init)).volumeMounts = mounts[i];
+    return made;
   };
   const PodSpec& spec = *in.pod.spec;
-  fill(spec.initContainers, true, in.facts.init_volume_mounts, status.initContainerStatuses);
-  fill(spec.containers, false, in.facts.volume_mounts, status.containerStatuses);
-  std::sort(status.containerStatuses.begin(), status.containerStatuses.end(),
+  if (!spec.initContainers.empty())
+    status.initContainerStatuses =
+        statuses_of(spec.initContainers, true, in.facts.init_volume_mounts);
+  std::vector<ContainerStatus> main = statuses_of(spec.containers, false, in.facts.volume_mounts);
+  std::sort(main.begin(), main.end(),
             [](const ContainerStatus& a, const ContainerStatus& b) { return a.name < b.name; });
+  status.containerStatuses = std::move(main);
 }
 
 }  // namespace ddptwin::kubelet

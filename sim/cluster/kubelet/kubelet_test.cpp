@@ -74,7 +74,7 @@ status:
   KindRegistry kinds_;
   Store store_{loop_, Random(3), trace_, kinds_};
   StoreClient client_{loop_, store_, "kubelet"};
-  ScriptRuntime runtime_{loop_};
+  ScriptRuntime runtime_{loop_, ScriptRuntime::Keep::calls};
   std::unique_ptr<Kubelet> kubelet_;
 };
 

@@ -157,7 +157,7 @@ void PodWorker::probe_changed(ProbeKind kind, const ContainerId& id, ProbeResult
   if (told != nullptr && kind != ProbeKind::liveness) {
     PodStatus status = *told;
     for (auto* list : {&status.initContainerStatuses, &status.containerStatuses})
-      for (ContainerStatus& seen : *list) {
+      for (ContainerStatus& seen : list->edit()) {
         if (seen.containerID != "containerd://" + id) continue;
         const bool good = result == ProbeResult::success && seen.state.running;
         if (kind == ProbeKind::startup)

@@ -42,7 +42,7 @@ void raise(ResourceList& to, const ResourceList& other) {
 }
 
 // Containers run together; init containers one after the other, each beside the sidecars before it.
-ResourceList total(const PodSpec& spec, ResourceList ResourceRequirements::*list) {
+ResourceList total(const PodSpec& spec, Cow<ResourceList> ResourceRequirements::*list) {
   ResourceList sum;
   for (const Container& container : spec.containers) add(sum, container.resources.*list);
   ResourceList sidecars;

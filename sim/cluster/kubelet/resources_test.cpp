@@ -58,6 +58,7 @@ TEST(OomScore, SparesGuaranteedPodsAndThoseThatAskForMuch) {
   };
   for (const auto& [container, spec, want] : rows) {
     const TestCluster cluster(pod_yaml(container, spec));
+    const PodContext context = cluster.context();
     EXPECT_EQ(oom_score_adj(*context.pod->spec, context.node.get(), cluster.container()), want)
         << container << spec;
   }

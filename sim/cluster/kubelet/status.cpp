@@ -29,9 +29,9 @@ void fill_readiness(const StatusInputs& in, PodStatus& status) {
   };
   const PodSpec& spec = *in.sources.pod.spec;
   for (std::size_t i = 0; i < spec.initContainers.size(); ++i)
-    judge(spec.initContainers[i], status.initContainerStatuses[i],
+    judge(spec.initContainers[i], status.initContainerStatuses.edit()[i],
           !is_sidecar(spec.initContainers[i]));
-  for (ContainerStatus& seen : status.containerStatuses)
+  for (ContainerStatus& seen : status.containerStatuses.edit())
     judge(*spec.container(seen.name), seen, false);
 }
 
@@ -61,10 +61,10 @@ void fill_phase(const StatusInputs& in, PodStatus& status) {
 void fill_conditions(const StatusInputs& in, PodStatus& status) {
   const Pod& pod = in.sources.pod;
   for (const PodCondition& other : pod.status.conditions)
-    if (!is_kubelet_condition(other.type_)) status.conditions.push_back(other);
+    if (!is_kubelet_condition(other.type_)) status.conditions.edit().push_back(other);
   if (in.verdict != nullptr && !in.verdict->disruption.empty() &&
       find_condition(status.conditions, "DisruptionTarget") == nullptr) {
-    PodCondition& made = status.conditions.emplace_back();
+    PodCondition& made = status.conditions.edit().emplace_back();
     made.type_ = "DisruptionTarget";
     made.observedGeneration = pod.metadata.generation;
     made.status = "True";
@@ -76,7 +76,7 @@ void fill_conditions(const StatusInputs& in, PodStatus& status) {
   if (status.conditions.empty())
     status.conditions = std::move(own);
   else
-    std::move(own.begin(), own.end(), std::back_inserter(status.conditions));
+    std::move(own.begin(), own.end(), std::back_inserter(status.conditions.edit()));
 }
 
 // The containers that have begun, in the order of the specification: all up to the last one that
@@ -94,6 +94,26 @@ bool has_initialized(const PodSpec& spec, const PodStatus& status) {
   if (is_sidecar(spec.initContainers.back()))
     return last.state.running && last.started.value_or(false);
   return last.state.terminated && last.state.terminated->exitCode == 0;
+}
+
+bool has_others(const std::vector<PodCondition>& conditions) {
+  return !std::all_of(conditions.begin(), conditions.end(),
+                      [](const PodCondition& made) { return is_kubelet_condition(made.type_); });
+}
+
+// Those of others as the API server has them, then the kubelet's. At the pod's end also why it was
+// disrupted, where nobody has said so.
+std::vector<PodCondition> merge_conditions(const PodStatus& server, const PodStatus& own,
+                                           bool at_end) {
+  std::vector<PodCondition> merged;
+  for (const PodCondition& other : server.conditions)
+    if (!is_kubelet_condition(other.type_)) merged.push_back(other);
+  for (const PodCondition& made : own.conditions) {
+    const bool shared =
+        made.type_ == "DisruptionTarget" && at_end && find_condition(merged, made.type_) == nullptr;
+    if (is_kubelet_condition(made.type_) || shared) merged.push_back(made);
+  }
+  return merged;
 }
 
 void end_as_unknown(ContainerStatus& status) {
@@ -132,16 +152,14 @@ PodStatus rejected_status(const Pod& pod, const PodVerdict& verdict) {
 
 void make_final(const Pod& pod, PodStatus& status) {
   if (has_initialized(*pod.spec, status))
-    for (ContainerStatus& seen : status.containerStatuses) end_as_unknown(seen);
+    for (ContainerStatus& seen : status.containerStatuses.edit()) end_as_unknown(seen);
   for (std::size_t i = 0; i < begun(status.initContainerStatuses); ++i)
-    end_as_unknown(status.initContainerStatuses[i]);
+    end_as_unknown(status.initContainerStatuses.edit()[i]);
   if (!is_terminal_phase(status.phase)) status.phase = "Failed";
 }
 
 void settle_times(const Pod& pod, const PodStatus& before, PodStatus& status, Time now) {
   keep_transition_times(status.conditions, before, now);
-  for (PodCondition& made : status.conditions)
-    if (!made.lastTransitionTime) made.lastTransitionTime = now.floor_seconds();
   status.startTime = before.startTime ? before.startTime : pod.status.startTime;
   if (!status.startTime) status.startTime = now.floor_seconds();
   status.observedGeneration = pod.metadata.generation;
@@ -150,14 +168,8 @@ void settle_times(const Pod& pod, const PodStatus& before, PodStatus& status, Ti
 PodStatus merge_for_write(const PodStatus& server, const PodStatus& own, bool may_run) {
   PodStatus merged = own;
   const bool ends = is_terminal_phase(own.phase) && !is_terminal_phase(server.phase);
-  merged.conditions.clear();
-  for (const PodCondition& other : server.conditions)
-    if (!is_kubelet_condition(other.type_)) merged.conditions.push_back(other);
-  for (const PodCondition& made : own.conditions) {
-    const bool shared = made.type_ == "DisruptionTarget" && ends && !may_run &&
-                        find_condition(merged.conditions, made.type_) == nullptr;
-    if (is_kubelet_condition(made.type_) || shared) merged.conditions.push_back(made);
-  }
+  const bool all_own = !has_others(server.conditions) && !has_others(own.conditions);
+  if (!all_own) merged.conditions = merge_conditions(server, own, ends && !may_run);
   if (ends && may_run) {
     merged.phase = server.phase;
     merged.reason = server.reason;

@@ -28,7 +28,7 @@ TEST(StatusPatch, names_only_what_differs_and_the_order_of_conditions) {
   before.conditions = {condition("Ready", "False"), condition("PodScheduled", "True")};
   PodStatus after = before;
   after.phase = "Running";
-  after.conditions[0].status = "True";
+  after.conditions.edit()[0].status = "True";
   const Json patch = status_patch("u", before, after);
   EXPECT_EQ(patch, boost::json::parse(R"({
     "metadata": {"uid": "u"},

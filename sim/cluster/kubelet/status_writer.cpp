@@ -1,5 +1,6 @@
 #include "cluster/kubelet/status_writer.hpp"
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "cluster/kubelet/phase.hpp"
@@ -13,26 +14,48 @@ namespace {
 void cut(std::optional<Time>& time) {
   if (time) time = time->floor_seconds();
 }
-
+void cut(PodCondition& condition) {
+  cut(condition.lastProbeTime);
+  cut(condition.lastTransitionTime);
+}
 void cut(ContainerState& state) {
   if (state.running) cut(state.running->startedAt);
   if (!state.terminated) return;
   cut(state.terminated->startedAt);
   cut(state.terminated->finishedAt);
 }
+void cut(ContainerStatus& container) {
+  cut(container.state);
+  cut(container.lastState);
+}
+
+bool is_cut(const std::optional<Time>& time) { return !time || *time == time->floor_seconds(); }
+bool is_cut(const PodCondition& condition) {
+  return is_cut(condition.lastProbeTime) && is_cut(condition.lastTransitionTime);
+}
+bool is_cut(const ContainerState& state) {
+  return (!state.running || is_cut(state.running->startedAt)) &&
+         (!state.terminated ||
+          (is_cut(state.terminated->startedAt) && is_cut(state.terminated->finishedAt)));
+}
+bool is_cut(const ContainerStatus& container) {
+  return is_cut(container.state) && is_cut(container.lastState);
+}
+
+// What needs no cut stays shared.
+template <class T>
+void cut(Cow<std::vector<T>>& list) {
+  const auto done = [](const T& item) { return is_cut(item); };
+  if (std::all_of(list.begin(), list.end(), done)) return;
+  for (T& item : list.edit()) cut(item);
+}
 
 // The wire keeps whole seconds.
 void cut_to_seconds(PodStatus& status) {
   cut(status.startTime);
-  for (PodCondition& condition : status.conditions) {
-    cut(condition.lastProbeTime);
-    cut(condition.lastTransitionTime);
-  }
-  for (auto* list : {&status.initContainerStatuses, &status.containerStatuses})
-    for (ContainerStatus& container : *list) {
-      cut(container.state);
-      cut(container.lastState);
-    }
+  cut(status.conditions);
+  cut(status.initContainerStatuses);
+  cut(status.containerStatuses);
 }
 
 }  // namespace

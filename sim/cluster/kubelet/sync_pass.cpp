@@ -186,7 +186,7 @@ void SyncPass::on_sandbox(Result<SandboxStatus> status) {
   // The one condition is told at once, all else with the next look.
   if (const PodStatus* told = worker_.writer_.told()) {
     PodStatus ready = *told;
-    for (PodCondition& condition : ready.conditions)
+    for (PodCondition& condition : ready.conditions.edit())
       if (condition.type_ == "PodReadyToStartContainers") condition.status = "True";
     worker_.tell(std::move(ready));
   }

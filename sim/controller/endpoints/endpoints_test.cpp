@@ -93,9 +93,9 @@ std::shared_ptr<Pod> pod(const std::string& name, const PodShape& shape) {
   object->status.phase = shape.phase;
   object->status.podIP = shape.ip;
   if (!shape.ip.empty()) object->status.podIPs = {{shape.ip}};
-  object->status.conditions.resize(1);
-  object->status.conditions[0].type_ = "Ready";
-  object->status.conditions[0].status = shape.ready ? "True" : "False";
+  PodCondition& ready = object->status.conditions.edit().emplace_back();
+  ready.type_ = "Ready";
+  ready.status = shape.ready ? "True" : "False";
   return object;
 }
 

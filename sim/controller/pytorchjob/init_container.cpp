@@ -45,10 +45,12 @@ Container default_container(const std::string& master, const InitContainerFlags&
   container.imagePullPolicy = "IfNotPresent";
   container.command = {"sh", "-c", wait_script(master, flags.max_tries)};
   constexpr std::int64_t mebi = 1024 * 1024;
-  container.resources.limits = {{"cpu", Quantity::milli(100)},
-                                {"memory", Quantity::of(20 * mebi, Quantity::Format::binary_si)}};
-  container.resources.requests = {{"cpu", Quantity::milli(50)},
-                                  {"memory", Quantity::of(10 * mebi, Quantity::Format::binary_si)}};
+  container.resources.limits =
+      ResourceList{{"cpu", Quantity::milli(100)},
+                   {"memory", Quantity::of(20 * mebi, Quantity::Format::binary_si)}};
+  container.resources.requests =
+      ResourceList{{"cpu", Quantity::milli(50)},
+                   {"memory", Quantity::of(10 * mebi, Quantity::Format::binary_si)}};
   return container;
 }
 

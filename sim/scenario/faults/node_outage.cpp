@@ -115,7 +115,7 @@ void NodeOutage::mark_pods() {
     if (is_terminal_phase(pod->status.phase)) continue;
     auto unready = copy_of<Pod>(pod);
     bool changed = false;
-    for (PodCondition& condition : unready->status.conditions) {
+    for (PodCondition& condition : unready->status.conditions.edit()) {
       if (condition.type_ != "Ready" || condition.status != "True") continue;
       condition.status = "False";
       condition.lastTransitionTime = world_.loop().now().floor_seconds();
@@ -148,7 +148,7 @@ void NodeOutage::evict(const std::string& key, const std::string& uid) {
   disrupted.lastTransitionTime = world_.loop().now().floor_seconds();
   disrupted.reason = "DeletionByTaintManager";
   disrupted.message = "Taint manager: deleting due to NoExecute taint";
-  marked->status.conditions.push_back(std::move(disrupted));
+  marked->status.conditions.edit().push_back(std::move(disrupted));
   static_cast<void>(world_.call(api::update(marked, "status"), actor));
   static_cast<void>(world_.call(api::remove(*object), actor));
 }

@@ -122,7 +122,7 @@ const Json* value_at(const Json& value, std::string_view path) {
 Conversation::Conversation(const json::object& description)
     : description_(description),
       loop_(Random(seed).split("loop"), virtual_start, VirtualLoop::Order::fifo),
-      runtime_(std::make_unique<ScriptRuntime>(loop_)) {
+      runtime_(std::make_unique<ScriptRuntime>(loop_, ScriptRuntime::Keep::calls)) {
   WorldOptions options;
   options.seed = seed;
   options.scheduler = is_set(description, "scheduler");
