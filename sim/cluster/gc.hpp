@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "api/event_recorder.hpp"
 #include "api/informer.hpp"
@@ -76,8 +77,9 @@ class GarbageCollector {
   api::EventRecorder recorder_;
   Lane lane_;
   std::vector<std::unique_ptr<api::Informer>> informers_{};
-  std::map<std::string, Node, std::less<>> nodes_{};       // by uid
-  std::map<std::string, Uids, std::less<>> dependents_{};  // by the owner's uid
+  // Looked up, never walked: their order cannot be seen.
+  std::unordered_map<std::string, Node> nodes_{};       // by uid
+  std::unordered_map<std::string, Uids> dependents_{};  // by the owner's uid
   std::deque<std::string> queue_{};
   Uids queued_{};
   Uids visiting_{};

@@ -121,12 +121,12 @@ Zone::Zone(const ZoneOptions& options) : options_(options) {
   domain_ = parsed(options_.domain, storage).lower();
 }
 
-Zone::Entry* Zone::entry_of(const Object& object) {
-  if (as<Service>(object) != nullptr) return &services_[key_of(object.metadata)];
+std::string Zone::service_of(const Object& object) {
+  if (as<Service>(object) != nullptr) return key_of(object.metadata);
   if (as<EndpointSlice>(object) != nullptr)
     if (const std::string* service = object.metadata.label(service_label))
-      return &services_[object.metadata.namespace_ + "/" + *service];
-  return nullptr;
+      return object.metadata.namespace_ + "/" + *service;
+  return {};
 }
 
 void Zone::drop(const Object& object) {
@@ -134,14 +134,14 @@ void Zone::drop(const Object& object) {
     namespaces_.erase(object.metadata.name);
     return;
   }
-  Entry* entry = entry_of(object);
-  if (entry == nullptr) return;
+  const auto found = services_.find(service_of(object));
+  if (found == services_.end()) return;
+  Entry& entry = found->second;
   if (as<Service>(object) != nullptr)
-    entry->service = nullptr;
+    entry.service = nullptr;
   else
-    entry->slices.erase(object.metadata.name);
-  if (!entry->service && entry->slices.empty())
-    std::erase_if(services_, [&](const auto& item) { return &item.second == entry; });
+    entry.slices.erase(object.metadata.name);
+  if (!entry.service && entry.slices.empty()) services_.erase(found);
 }
 
 void Zone::put(const ObjectPtr& object) {
@@ -149,12 +149,13 @@ void Zone::put(const ObjectPtr& object) {
     namespaces_.insert(object->metadata.name);
     return;
   }
-  Entry* entry = entry_of(*object);
-  if (entry == nullptr) return;
+  const std::string name = service_of(*object);
+  if (name.empty()) return;
+  Entry& entry = services_[name];
   if (auto service = as<Service>(object))
-    entry->service = std::move(service);
+    entry.service = std::move(service);
   else if (auto slice = as<EndpointSlice>(object))
-    entry->slices[object->metadata.name] = std::move(slice);
+    entry.slices[object->metadata.name] = std::move(slice);
 }
 
 void Zone::change(const ObjectPtr& before, const ObjectPtr& after, Time now) {

@@ -50,7 +50,8 @@ class Zone {
   };
   struct ServiceQuestion;
 
-  Entry* entry_of(const Object& object);
+  // The key of the Service that the object is or stands behind; empty: none.
+  static std::string service_of(const Object& object);
   void drop(const Object& object);
   void put(const ObjectPtr& object);
 
