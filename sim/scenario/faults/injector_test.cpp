@@ -406,8 +406,7 @@ TEST(FaultInjector, healing_ends_all_and_lets_nothing_begin) {
   EXPECT_EQ(run.injector.acted()[2].times, 0);
 }
 
-// ---- two faults that overlap: what both take away comes back with the last
-// -----------------------
+// ---- two faults that overlap: what both take away comes back with the last ----------------------
 
 TEST(FaultInjector, a_controller_stays_away_until_its_last_crash_is_over) {
   Disturbed run(
