@@ -164,15 +164,16 @@ class Builder final : public YAML::EventHandler {
 void Builder::scalar(const YAML::Mark& mark, json::value value, YAML::anchor_t anchor,
                      bool merges) {
   const YamlPosition at = position_of(mark);
+  const std::size_t weight = value_weight + (value.is_string() ? value.as_string().size() : 0);
   if (wants_key()) {
     Open& map = open_.back();
-    if (anchor != YAML::NullAnchor) anchors_[anchor] = Built{value, 0, value_weight, 0};
+    if (anchor != YAML::NullAnchor)
+      anchors_[anchor] = Built{value, document_.positions.add(at), weight, 0};
     map.key = key_text(value, at);
     map.key_at = at;
     map.key_merges = merges;
     return;
   }
-  const std::size_t weight = value_weight + (value.is_string() ? value.as_string().size() : 0);
   Built built{std::move(value), document_.positions.add(at), weight, 0};
   if (anchor != YAML::NullAnchor) anchors_[anchor] = built;
   attach(std::move(built));

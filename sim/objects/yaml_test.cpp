@@ -1,5 +1,6 @@
 #include "objects/yaml.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <boost/json/serialize.hpp>
@@ -119,6 +120,9 @@ TEST(Yaml, aliases_that_multiply_are_refused_before_they_are_made) {
   }
   EXPECT_EQ(values_of(bomb),
             "f.yaml:6:10: excessive aliasing: aliases would add more than 1048576 bytes");
+  std::string long_key = "&a " + std::string(1000, 'k') + ": [*a";
+  for (int i = 1; i < 2000; ++i) long_key += ", *a";
+  EXPECT_THAT(values_of(long_key + "]\n"), testing::HasSubstr("excessive aliasing"));
 }
 
 TEST(Yaml, a_document_beyond_the_limit_is_refused_and_a_smaller_one_beside_it_is_not) {
