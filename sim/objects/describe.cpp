@@ -12,7 +12,7 @@ constexpr std::size_t value_length_max = 80;
 std::string short_text(const Json& value) {
   std::string text =
       value.is_string() ? std::string(value.get_string()) : boost::json::serialize(value);
-  if (text.size() > value_length_max) text = text.substr(0, value_length_max) + "...";
+  if (text.size() > value_length_max) text.replace(value_length_max, std::string::npos, "...");
   return text;
 }
 
