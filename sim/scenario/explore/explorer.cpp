@@ -49,7 +49,7 @@ class Explorer {
     TRY(const Scenario own, subject_.own());
     const Trial natural = try_plan(own, {}, options_.seed);
     found_.census = natural.census;
-    found_.undisturbed = natural.length;
+    found_.undisturbed = natural.lasted;
     Subject::Demand& demand = found_.demand;
     demand.strict = options_.strict;
     demand.due = subject_.jobs();
@@ -60,7 +60,7 @@ class Explorer {
     for (const Failure& failure : quiet.failures)
       if (!Subject::is_end(failure.what))
         found_.findings.push_back({failure, {}, options_.seed, 0, 0, 1, 0, true});
-    demand.heal = natural.length / second * second + second + disturbance;
+    demand.heal = natural.lasted / second * second + second + disturbance;
     demand.heal = std::max(demand.heal, subject_.faults().heal.value_or(Duration::zero()));
     return {};
   }

@@ -71,6 +71,8 @@ TEST(Explorer, finds_a_known_bug_and_its_smallest_cause) {
   const auto explored = explore(subject, options, nullptr);
   ASSERT_TRUE(explored) << explored.error().text();
   EXPECT_EQ(explored->demand.due, std::vector<std::string>{"default/train"});
+  // Faults are drawn from the job's own life of eight steps, not from the quiet behind it.
+  EXPECT_NEAR(seconds_of(explored->undisturbed), 8 * 3, 1);
   const auto found =
       std::find_if(explored->findings.begin(), explored->findings.end(),
                    [](const Finding& f) { return f.failure.what == "backoff-limit"; });

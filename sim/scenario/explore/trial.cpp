@@ -49,6 +49,7 @@ Trial try_faults(const Scenario& scenario, const FaultPlan& plan, const TrialOpt
   const Engine& engine = run.engine();
   const Time end = run.loop().now();
   trial.length = end - engine.started_at();
+  trial.lasted = engine.over() ? engine.ended_at() - engine.started_at() : trial.length;
   trial.records = run.records();
   if (started) trial.failures = failures_of(engine, kept);
   if (!result)

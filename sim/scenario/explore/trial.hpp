@@ -25,7 +25,8 @@ struct Failure {
 struct Trial {
   std::vector<Failure> failures{};  // the first of each, in their order
   bool step_failed = false;         // a step could not be taken, and the run ended there
-  Duration length{};                // until the run's end
+  Duration length{};                // simulated, with the rest that is waited for in the end
+  Duration lasted{};                // until the scenario's own end
   std::uint64_t records = 0;
   bool disturbed = false;  // a fault acted, and not one of the scenario's own
   Coverage coverage{};
