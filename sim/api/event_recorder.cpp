@@ -7,6 +7,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "core/hash.hpp"
+
 namespace ddptwin::api {
 namespace {
 
@@ -25,15 +27,15 @@ constexpr std::string_view combined = "(combined from similar events): ";
 template <class Value>
 class Recent {
  public:
-  Value* find(std::string_view key) {
+  Value* find(const Fingerprint& key) {
     const auto found = places_.find(key);
     if (found == places_.end()) return nullptr;
     items_.splice(items_.begin(), items_, found->second);
     return &found->second->value;
   }
   // Precondition: find(key) is null.
-  Value& put(std::string_view key, Value value) {
-    items_.push_front(Item{std::string(key), std::move(value)});
+  Value& put(const Fingerprint& key, Value value) {
+    items_.push_front(Item{key, std::move(value)});
     places_.emplace(items_.front().key, items_.begin());
     if (items_.size() > max_keys) {
       places_.erase(items_.back().key);
@@ -44,52 +46,30 @@ class Recent {
 
  private:
   struct Item {
-    std::string key;
+    Fingerprint key;
     Value value;
   };
   std::list<Item> items_;
-  // Looked up only: its order cannot be seen. The keys are the items' own.
-  std::unordered_map<std::string_view, typename std::list<Item>::iterator> places_;
+  // Looked up only: its order cannot be seen.
+  std::unordered_map<Fingerprint, typename std::list<Item>::iterator> places_;
 };
 
-// By what events are told apart: each key is the beginning of the next. Text that no field of an
-// object can contain parts the fields.
-class Keys {
- public:
+// By what events are told apart: each key is the beginning of the next.
+struct Keys {
   explicit Keys(const Event& e) {
     const ObjectReference& o = e.involvedObject;
-    text_.reserve(e.source.component.size() + e.source.host.size() + o.kind.size() +
-                  o.namespace_.size() + o.name.size() + o.uid.size() + o.apiVersion.size() +
-                  e.type_.size() + e.reason.size() + o.fieldPath.size() + e.message.size() +
-                  fields);
-    add({e.source.component, e.source.host, o.kind, o.namespace_, o.name, o.uid, o.apiVersion});
-    spam_ = text_.size();
-    add({e.type_, e.reason});
-    similar_ = text_.size();
-    add({o.fieldPath, e.message});
+    Fingerprint print;
+    const auto add = [&](std::initializer_list<std::string_view> parts) {
+      for (const std::string_view part : parts) print.add(part);
+      return print;
+    };
+    spam =
+        add({e.source.component, e.source.host, o.kind, o.namespace_, o.name, o.uid, o.apiVersion});
+    similar = add({e.type_, e.reason});
+    same = add({o.fieldPath, e.message});
   }
-  std::string_view spam() const { return std::string_view(text_).substr(0, spam_); }
-  std::string_view similar() const { return std::string_view(text_).substr(0, similar_); }
-  std::string_view same() const { return text_; }
-
- private:
-  static constexpr std::size_t fields = 11;
-  void add(std::initializer_list<std::string_view> parts) {
-    for (const std::string_view part : parts) {
-      text_ += part;
-      text_ += '\n';
-    }
-  }
-  std::string text_{};
-  std::size_t spam_ = 0, similar_ = 0;
+  Fingerprint spam, similar, same;
 };
-
-// FNV-1a: a component's share of the nanoseconds in its events' names.
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return hash;
-}
 
 // A write whose answer never came may be tried again; an answer of the API server is final.
 bool is_lost(const Error& error) {
@@ -127,7 +107,7 @@ class EventRecorder::Correlator {
                                      const std::function<std::string()>& new_name) {
     const Keys keys(event);
     std::shared_ptr<Written> written = observe(event, aggregate(event, keys, now, new_name));
-    return accept(keys.spam(), now) ? std::move(written) : nullptr;
+    return accept(keys.spam, now) ? std::move(written) : nullptr;
   }
 
  private:
@@ -140,9 +120,9 @@ class EventRecorder::Correlator {
     Time last{};
   };
 
-  std::string_view aggregate(Event& event, const Keys& keys, Time now,
-                             const std::function<std::string()>& new_name) {
-    const std::string_view key = keys.similar();
+  Fingerprint aggregate(Event& event, const Keys& keys, Time now,
+                        const std::function<std::string()>& new_name) {
+    const Fingerprint& key = keys.similar;
     Similar* similar = similar_.find(key);
     if (similar == nullptr)
       similar = &similar_.put(key, Similar{});
@@ -150,7 +130,7 @@ class EventRecorder::Correlator {
       *similar = Similar{};
     similar->messages.insert(event.message);
     similar->last = now;
-    if (similar->messages.size() < max_similar) return keys.same();
+    if (similar->messages.size() < max_similar) return keys.same;
     similar->messages.erase(similar->messages.begin());
     event.metadata.name = new_name();
     event.message = std::string(combined) + event.message;
@@ -159,7 +139,7 @@ class EventRecorder::Correlator {
     return key;
   }
 
-  std::shared_ptr<Written> observe(Event& event, std::string_view key) {
+  std::shared_ptr<Written> observe(Event& event, const Fingerprint& key) {
     if (const std::shared_ptr<Written>* found = written_.find(key)) {
       Written& written = **found;
       event.metadata.name = written.name;
@@ -171,7 +151,7 @@ class EventRecorder::Correlator {
                                                                event.metadata.name, nullptr}));
   }
 
-  bool accept(std::string_view key, Time now) {
+  bool accept(const Fingerprint& key, Time now) {
     if (!spam_filter_) return true;
     Bucket* bucket = buckets_.find(key);
     if (bucket == nullptr) bucket = &buckets_.put(key, Bucket{spam_burst, now});
@@ -208,7 +188,7 @@ EventRecorder::EventRecorder(Loop& loop, ApiClient& client, std::string componen
       host_(std::move(host)),
       lane_(loop.new_lane()),
       correlator_(std::make_unique<Correlator>(options.spam_filter)),
-      name_offset_(static_cast<std::int64_t>(hash_of(component_ + "\n" + host_) % 1000)),
+      name_offset_(static_cast<std::int64_t>(fnv1a(component_ + "\n" + host_) % 1000)),
       alive_(std::make_shared<int>(0)) {}
 
 EventRecorder::~EventRecorder() = default;

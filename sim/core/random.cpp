@@ -1,5 +1,6 @@
 #include "core/random.hpp"
 
+#include "core/hash.hpp"
 #include "core/result.hpp"
 
 namespace ddptwin {
@@ -27,11 +28,7 @@ std::uint64_t Random::below(std::uint64_t bound) {
 
 double Random::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
-Random Random::split(std::string_view name) const {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return split(hash);
-}
+Random Random::split(std::string_view name) const { return split(fnv1a(name)); }
 
 Random Random::split(std::uint64_t number) const { return Random(mix(mix(seed_ + 1) ^ number)); }
 

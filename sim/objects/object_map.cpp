@@ -1,7 +1,8 @@
 #include "objects/object_map.hpp"
 
 #include <algorithm>
-#include <cstring>
+
+#include "core/hash.hpp"
 
 namespace ddptwin {
 namespace {
@@ -10,35 +11,6 @@ constexpr std::size_t cells_min = 16;
 constexpr std::size_t settle_min = 1024;  // fewer that went are not worth a sweep
 
 const ObjectPtr nothing{};
-
-std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
-  hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-  return hash ^ (hash >> 32);
-}
-
-// Eight bytes at a time; the last ones overlap those before. Names are short and there are many.
-std::uint64_t mix(std::uint64_t hash, std::string_view text) {
-  const char* at = text.data();
-  std::size_t left = text.size();
-  std::uint64_t word = 0;
-  hash = mix(hash, left);
-  if (left >= 8) {
-    for (; left > 8; at += 8, left -= 8) {
-      std::memcpy(&word, at, 8);
-      hash = mix(hash, word);
-    }
-    std::memcpy(&word, at + left - 8, 8);
-    return mix(hash, word);
-  }
-  if (left >= 4) {
-    std::uint32_t first = 0, last = 0;
-    std::memcpy(&first, at, 4);
-    std::memcpy(&last, at + left - 4, 4);
-    return mix(hash, static_cast<std::uint64_t>(first) << 32 | last);
-  }
-  for (; left > 0; --left) word = word << 8 | static_cast<unsigned char>(*at++);
-  return mix(hash, word);
-}
 
 // Its order cannot be seen: who walks a map goes by the keys.
 std::uint32_t hash_of(std::string_view namespace_, std::string_view name) {

@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "cluster/process_runtime/protocol.hpp"
+#include "core/hash.hpp"
 #include "core/utf8.hpp"
 #include "objects/image_reference.hpp"
 
@@ -28,12 +29,6 @@ std::uint64_t mix(std::uint64_t value) {  // splitmix64
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
   value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
   return value ^ (value >> 31);
-}
-
-std::uint64_t hash(std::string_view text) {  // FNV-1a
-  std::uint64_t value = 0xcbf29ce484222325ULL;
-  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return value;
 }
 
 }  // namespace
@@ -96,7 +91,7 @@ std::string hex_name(std::string_view of, std::uint64_t number) {
   constexpr int parts = 4, digits_of_part = 16;
   std::string text;
   text.reserve(parts * digits_of_part);
-  std::uint64_t state = hash(of) + number;
+  std::uint64_t state = fnv1a(of) + number;
   for (int part = 0; part < parts; ++part) {
     state = mix(state);
     for (int shift = 60; shift >= 0; shift -= 4) text += digits[(state >> shift) & 15];
