@@ -16,6 +16,9 @@ struct Scale {
   int jobs = 1000, pods = 100, nodes = 12'500, steps = 20, kills = 100;
   std::uint64_t seed = 1;
   bool fair = false;
+  // As who runs such a cluster would set them: see ControlPlaneFlags.
+  ControlPlaneFlags flags{
+      .kube_api_qps = 1000, .kube_api_burst = 2000, .terminated_pod_gc_threshold = 1'000'000};
 };
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -42,10 +45,12 @@ double peak_gib() { return static_cast<double>(usage().ru_maxrss) / (1024.0 * 10
 std::optional<double> run(const Scale& scale) {
   const auto start = std::chrono::steady_clock::now();
   const double used_before = processor_seconds();
-  TrainingWorld training(
-      {.nodes = scale.nodes,
-       .seed = scale.seed,
-       .order = scale.fair ? VirtualLoop::Order::fair : VirtualLoop::Order::fifo});
+  TrainingWorld training({.nodes = scale.nodes,
+                          .seed = scale.seed,
+                          .order = scale.fair ? VirtualLoop::Order::fair : VirtualLoop::Order::fifo,
+                          .flags = scale.flags});
+  // A cluster is there before its jobs are: every kubelet has listed its pods.
+  training.loop().run_until(training.loop().now() + std::chrono::seconds(1));
   const double nodes = processor_seconds() - used_before;
   for (int i = 0; i < scale.jobs; ++i)
     training.create(
@@ -90,6 +95,10 @@ int main(int argc, char** argv) {
   app.add_option("--steps", scale.steps, "Steps of a second each")->capture_default_str();
   app.add_option("--kills", scale.kills, "Random SIGKILLs")->capture_default_str();
   app.add_option("--seed", scale.seed, "Of all chance")->capture_default_str();
+  app.add_option("--kube-api-qps", scale.flags.kube_api_qps, "Of each controller; 0: not limited")
+      ->capture_default_str();
+  app.add_option("--kube-api-burst", scale.flags.kube_api_burst, "Of each controller")
+      ->capture_default_str();
   app.add_flag("--fair", scale.fair, "The seed chooses between lanes that are ready");
   app.add_option("--against", against, "Jobs of a smaller run, made first, to compare with");
   CLI11_PARSE(app, argc, argv);

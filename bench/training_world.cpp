@@ -19,6 +19,7 @@ WorldOptions options_of(const ClusterShape& shape) {
   options.seed = shape.seed;
   options.scheduler = true;
   options.training_operator = controller::pytorchjob::default_profile();
+  options.flags = shape.flags;
   for (int i = 0; i < shape.nodes; ++i)
     options.nodes.push_back(
         {.name = fmt::format("node-{}", i),

@@ -19,6 +19,7 @@ struct ClusterShape {
   int nodes = 1;
   std::uint64_t seed = 1;
   VirtualLoop::Order order = VirtualLoop::Order::fair;
+  ControlPlaneFlags flags{};
 };
 
 struct JobShape {

@@ -201,7 +201,9 @@ struct World::Parts {
     hosted.client = client(actor, hosted.controller->name());
     hosted.host = std::make_unique<controller::ControllerHost>(
         loop, *hosted.client, trace, chance ? *chance : random.split(hosted.controller->name()),
-        *hosted.controller);
+        *hosted.controller,
+        controller::HostOptions{.client_per_second = options.flags.kube_api_qps,
+                                .client_burst = options.flags.kube_api_burst});
     return hosted;
   }
   void start_scheduler() {
@@ -256,8 +258,9 @@ void World::Parts::install_controller_manager() {
   };
   garbage_collector = std::make_unique<GarbageCollector>(loop, manager_client("garbage-collector"));
   namespaces = std::make_unique<NamespaceLifecycle>(loop, manager_client("namespace-controller"));
-  pod_garbage =
-      std::make_unique<PodGarbageCollector>(loop, manager_client("pod-garbage-collector"));
+  pod_garbage = std::make_unique<PodGarbageCollector>(
+      loop, manager_client("pod-garbage-collector"),
+      PodGarbageCollector::Options{options.flags.terminated_pod_gc_threshold});
 }
 
 void World::Parts::install_training_operator(const controller::pytorchjob::Profile& profile) {

@@ -49,6 +49,17 @@ struct ClusterDns {
   DnsConfig host{};
 };
 
+// Flags of kube-controller-manager and, but for the last, of the training operator (from v1.9.1 on:
+// spec/pytorchjob.md, versions), with the values they have where nobody sets them. A cluster of
+// thousands of pods needs others: with these an operator makes ten pods a second, and once 12,500
+// have finished before their jobs were looked at again, the pod garbage collector deletes what the
+// operator then makes anew, for ever.
+struct ControlPlaneFlags {
+  double kube_api_qps = 20;  // of each controller's client; 0: not limited
+  int kube_api_burst = 30;
+  std::size_t terminated_pod_gc_threshold = 12'500;
+};
+
 // Where a plan of faults may act in a world (faults/injector.hpp), beside the processes that World
 // itself ends and begins.
 class WorldFaults : public api::FaultPort {
@@ -61,6 +72,7 @@ struct WorldOptions {
   std::uint64_t seed = 1;
   bool scheduler = false;
   bool controller_manager = true;  // garbage collector, namespaces, pod garbage, endpoints
+  ControlPlaneFlags flags{};
   // The training operator that is installed, if any.
   std::optional<controller::pytorchjob::Profile> training_operator{};
   std::vector<NodeOptions> nodes{};
