@@ -196,7 +196,7 @@ void Cluster::create_pod(const Change& change) {
   container.image = "busybox";
   if (change.shape % 5 != 0)
     container.ports = {{.name = "named", .containerPort = 4000, .protocol = "UDP"}};
-  spec.containers.push_back(std::move(container));
+  spec.containers.edit().push_back(std::move(container));
   call(api::create(pod));
 }
 

@@ -156,7 +156,7 @@ TEST(EnvironmentProperties, InTheContainerLaterDuplicatesWin) {
               job.spec->pytorchReplicaSpecs->at(replica.type).template_.spec->containers.front();
           for (const auto& variable : replica.injected)
             container.env.push_back({.name = variable.name, .value = variable.value});
-          spec.containers.push_back(container);
+          spec.containers.edit().push_back(container);
           const auto variables = kubelet::environment({.pod = pod}, container);
           RC_ASSERT(variables.has_value());
           std::map<std::string, std::string> seen;

@@ -161,7 +161,7 @@ ReplicaSpec replica_of(const JobShape& shape, int replicas) {
     container.env.push_back({.name = name, .value = "user"});
   if (shape.port != 0)
     container.ports.push_back({.name = std::string(pj::port_name), .containerPort = shape.port});
-  replica.template_.spec.edit().containers.push_back(std::move(container));
+  replica.template_.spec.edit().containers.edit().push_back(std::move(container));
   return replica;
 }
 

@@ -91,7 +91,7 @@ std::shared_ptr<Pod> pod_object(const PodShape& shape) {
     Container container;
     container.name = one.name;
     container.image = "busybox";
-    (one.init ? spec.initContainers : spec.containers).push_back(std::move(container));
+    (one.init ? spec.initContainers : spec.containers).edit().push_back(std::move(container));
     script["rig/exit." + one.name] = script_of(one);
     if (!one.on_term.empty()) script["rig/term." + one.name] = one.on_term;
   }

@@ -102,9 +102,9 @@ std::shared_ptr<Pod> pod_object(const std::string& name, const PodShape& shape) 
     init.image = "busybox";
     init.resources.requests.edit()[resources[2]] = Quantity::of(shape.init_gpus);
     init.resources.limits = init.resources.requests;
-    spec.initContainers.push_back(std::move(init));
+    spec.initContainers.edit().push_back(std::move(init));
   }
-  spec.containers.push_back(std::move(container));
+  spec.containers.edit().push_back(std::move(container));
   if (shape.only_red) spec.nodeSelector = {{"colour", "red"}};
   if (shape.tolerates) spec.tolerations = {{.key = "reserved", .operator_ = "Exists"}};
   return pod;

@@ -35,9 +35,19 @@ bool tolerates_no_execute(const std::vector<Toleration>& tolerations, std::strin
 Result<Warnings> add_tolerations(const AdmissionRequest& request) {
   if (!creates(request)) return Warnings();
   PodSpec& spec = static_cast<Pod&>(*request.object).spec.edit();
+  const auto toleration = [](std::string_view key) {
+    return Toleration{std::string(key), "Exists", {}, "NoExecute", toleration_seconds};
+  };
+  // Nearly every pod has these two and no others: they share one list.
+  static const Cow<std::vector<Toleration>> both{
+      std::vector{toleration(not_ready), toleration(unreachable)}};
+  if (spec.tolerations.empty()) {
+    spec.tolerations = both;
+    return Warnings();
+  }
   for (const std::string_view key : {not_ready, unreachable})
     if (!tolerates_no_execute(spec.tolerations, key))
-      spec.tolerations.push_back({std::string(key), "Exists", {}, "NoExecute", toleration_seconds});
+      spec.tolerations.edit().push_back(toleration(key));
   return Warnings();
 }
 

@@ -225,8 +225,7 @@ std::shared_ptr<Pod> make_pod(std::string node) {
   pod->metadata.finalizers = {"example.com/hold"};
   PodSpec& spec = pod->spec.edit();
   spec.nodeName = std::move(node);
-  spec.containers.emplace_back().name = "c";
-  spec.containers.back().image = "i";
+  spec.containers = {{.name = "c", .image = "i"}};
   return pod;
 }
 

@@ -58,8 +58,7 @@ struct Fixture {
     PodSpec& spec = object->spec.edit();
     spec.nodeName = std::move(node);
     spec.terminationGracePeriodSeconds = 30;
-    spec.containers.emplace_back().name = "c";
-    spec.containers.back().image = "busybox";
+    spec.containers = {{.name = "c", .image = "busybox"}};
     return as<Pod>(must(api::create(object)));
   }
   api::Request merge(const Object& object, const char* patch) {

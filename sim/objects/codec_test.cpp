@@ -94,7 +94,7 @@ TEST(Codec, EqualityLooksAtValuesNotAtMemory) {
   const auto a = read(text), b = read(text);
   ASSERT_TRUE(a && b);
   EXPECT_TRUE(equal(*a->object, *b->object));
-  static_cast<Pod&>(*b->object).spec.edit().containers[0].image = "i";
+  static_cast<Pod&>(*b->object).spec.edit().containers.edit()[0].image = "i";
   EXPECT_FALSE(equal(*a->object, *b->object));
   const auto differences = diff(*a->object, *b->object);
   ASSERT_EQ(differences.size(), 1u);

@@ -50,9 +50,9 @@ struct ContainerStateTerminated {
   static const Type& type();
 };
 struct ContainerState {
-  std::optional<ContainerStateWaiting> waiting{};
+  Rare<ContainerStateWaiting> waiting{};
   std::optional<ContainerStateRunning> running{};
-  std::optional<ContainerStateTerminated> terminated{};
+  Rare<ContainerStateTerminated> terminated{};
   static const Type& type();
 };
 
@@ -67,7 +67,7 @@ struct ContainerStatus {
   std::string containerID{};
   std::optional<bool> started{};
   Cow<ResourceList> allocatedResources{};
-  std::optional<ResourceRequirements> resources{};
+  Rare<ResourceRequirements> resources{};
   RawJson volumeMounts{};
   RawJson user{};
   RawJson allocatedResourcesStatus{};
@@ -89,9 +89,9 @@ struct PodStatus {
   std::string reason{};
   std::string nominatedNodeName{};
   std::string hostIP{};
-  std::vector<IpEntry> hostIPs{};
+  Cow<std::vector<IpEntry>> hostIPs{};
   std::string podIP{};
-  std::vector<IpEntry> podIPs{};
+  Cow<std::vector<IpEntry>> podIPs{};
   std::optional<Time> startTime{};
   Cow<std::vector<ContainerStatus>> initContainerStatuses{};
   Cow<std::vector<ContainerStatus>> containerStatuses{};
@@ -101,7 +101,7 @@ struct PodStatus {
   RawJson resourceClaimStatuses{};
   RawJson extendedResourceClaimStatus{};
   Cow<ResourceList> allocatedResources{};
-  std::optional<ResourceRequirements> resources{};
+  Rare<ResourceRequirements> resources{};
   Extra extra{};
   static const Type& type();
 
@@ -300,7 +300,7 @@ struct Event final : ObjectOf<Event> {
   std::optional<MicroTime> eventTime{};
   RawJson series{};
   std::string action{};
-  std::optional<ObjectReference> related{};
+  Rare<ObjectReference> related{};
   std::string reportingComponent{};
   std::string reportingInstance{};
   Extra extra{};

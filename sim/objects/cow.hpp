@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -19,6 +20,16 @@ requires requires { typename T::value_type; }
 struct ItemOf<T> {
   using Type = typename T::value_type;
 };
+
+// What only this pointer sees: made where there is nothing, copied where others see it too.
+template <class T>
+T& own(std::shared_ptr<T>& shared) {
+  if (!shared)
+    shared = std::make_shared<T>();
+  else if (shared.use_count() != 1)
+    shared = std::make_shared<T>(*shared);
+  return *shared;
+}
 
 }  // namespace cow_detail
 
@@ -40,13 +51,7 @@ class Cow {
   const T& get() const { return **this; }
   operator const T&() const { return **this; }  // NOLINT: stands for the value
   // For changing: a copy of one's own, unless nobody else looks at it.
-  T& edit() {
-    if (!shared_)
-      shared_ = std::make_shared<T>();
-    else if (shared_.use_count() != 1)
-      shared_ = std::make_shared<T>(*shared_);
-    return *shared_;
-  }
+  T& edit() { return cow_detail::own(shared_); }
   // The same memory: equal without looking.
   bool same_as(const Cow& other) const { return shared_ == other.shared_; }
 
@@ -78,6 +83,36 @@ class Cow {
     static const T value{};
     return value;
   }
+  std::shared_ptr<T> shared_;
+};
+
+// An optional part that few have. Its owner pays a pointer for it, where std::optional takes its
+// room in all of them; it is shared until somebody changes it, and is read as a std::optional is.
+template <class T>
+class Rare {
+ public:
+  using value_type = T;
+
+  Rare() = default;
+  Rare(std::nullopt_t) {}                                            // NOLINT: absent
+  Rare(T value) : shared_(std::make_shared<T>(std::move(value))) {}  // NOLINT: stands for it
+
+  bool has_value() const { return shared_ != nullptr; }
+  explicit operator bool() const { return has_value(); }
+  // Precondition: has_value().
+  const T& operator*() const { return *shared_; }
+  const T* operator->() const { return shared_.get(); }
+  // For changing: a copy of one's own, unless nobody else looks at it; made where there is none.
+  T& edit() { return cow_detail::own(shared_); }
+  T& emplace() {
+    shared_ = std::make_shared<T>();
+    return *shared_;
+  }
+  void reset() { shared_ = nullptr; }
+  // The same memory, or absent both: equal without looking.
+  bool same_as(const Rare& other) const { return shared_ == other.shared_; }
+
+ private:
   std::shared_ptr<T> shared_;
 };
 

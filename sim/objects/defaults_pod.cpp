@@ -56,19 +56,18 @@ void default_http_get(std::optional<HttpGetAction>& action) {
   fill(action->scheme, "HTTP");
 }
 
-void default_probe(std::optional<Probe>& probe) {
-  if (!probe) return;
-  fill(probe->timeoutSeconds, 1);
-  fill(probe->periodSeconds, 10);
-  fill(probe->successThreshold, 1);
-  fill(probe->failureThreshold, 3);
-  default_http_get(probe->httpGet);
-  if (probe->grpc) fill(probe->grpc->service, "");
+void default_probe(Probe& probe) {
+  fill(probe.timeoutSeconds, 1);
+  fill(probe.periodSeconds, 10);
+  fill(probe.successThreshold, 1);
+  fill(probe.failureThreshold, 3);
+  default_http_get(probe.httpGet);
+  if (probe.grpc) fill(probe.grpc->service, "");
 }
 
 void default_env(EnvVar& variable) {
   if (!variable.valueFrom) return;
-  EnvVarSource& source = *variable.valueFrom;
+  EnvVarSource& source = variable.valueFrom.edit();
   if (source.fieldRef) fill(source.fieldRef->apiVersion, "v1");
   if (source.resourceFieldRef) fill(source.resourceFieldRef->divisor, Quantity());
 }
@@ -80,13 +79,13 @@ void default_container(Container& container) {
     container.imagePullPolicy = default_pull_policy(container.image);
   for (ContainerPort& port : container.ports) fill(port.protocol, "TCP");
   for (EnvVar& variable : container.env) default_env(variable);
-  for (std::optional<Probe>* probe :
+  for (Rare<Probe>* probe :
        {&container.livenessProbe, &container.readinessProbe, &container.startupProbe})
-    default_probe(*probe);
-  if (container.lifecycle)
-    for (std::optional<LifecycleHandler>* handler :
-         {&container.lifecycle->postStart, &container.lifecycle->preStop})
-      if (*handler) default_http_get((*handler)->httpGet);
+    if (*probe) default_probe(probe->edit());
+  if (!container.lifecycle) return;
+  Lifecycle& lifecycle = container.lifecycle.edit();
+  for (std::optional<LifecycleHandler>* handler : {&lifecycle.postStart, &lifecycle.preStop})
+    if (*handler) default_http_get((*handler)->httpGet);
 }
 
 bool has_source(const Volume& volume) {
@@ -137,19 +136,21 @@ void default_claim_template(RawJson& ephemeral) {
 
 void default_volume(Volume& volume) {
   if (!has_source(volume)) volume.emptyDir.emplace();
-  if (volume.secret) fill(volume.secret->defaultMode, default_mode);
-  if (volume.configMap) fill(volume.configMap->defaultMode, default_mode);
-  if (volume.hostPath) fill(volume.hostPath->type_, "");
+  if (volume.secret) fill(volume.secret.edit().defaultMode, default_mode);
+  if (volume.configMap) fill(volume.configMap.edit().defaultMode, default_mode);
+  if (volume.hostPath) fill(volume.hostPath.edit().type_, "");
   if (volume.downwardAPI) {
-    fill(volume.downwardAPI->defaultMode, default_mode);
-    for (DownwardAPIFile& file : volume.downwardAPI->items) {
+    DownwardAPIVolume& downward = volume.downwardAPI.edit();
+    fill(downward.defaultMode, default_mode);
+    for (DownwardAPIFile& file : downward.items) {
       if (file.fieldRef) fill(file.fieldRef->apiVersion, "v1");
       if (file.resourceFieldRef) fill(file.resourceFieldRef->divisor, Quantity());
     }
   }
   if (volume.projected) {
-    fill(volume.projected->defaultMode, default_mode);
-    for (RawJson& source : volume.projected->sources) default_projected_source(source);
+    ProjectedVolume& projected = volume.projected.edit();
+    fill(projected.defaultMode, default_mode);
+    for (RawJson& source : projected.sources) default_projected_source(source);
   }
   fill_raw(volume.iscsi, "iscsiInterface", "default");
   default_claim_template(volume.ephemeral);
@@ -167,6 +168,14 @@ void copy_limits(ResourceRequirements& resources) {
     if (!resources.requests.contains(name)) resources.requests.edit().emplace(name, limit);
 }
 
+// For changing each.
+template <class Change>
+void for_each_container(PodSpec& spec, const Change& change) {
+  for (Cow<std::vector<Container>>* containers : {&spec.initContainers, &spec.containers})
+    if (!containers->empty())
+      for (Container& container : containers->edit()) change(container);
+}
+
 // Pod-level requests: cpu and memory from the containers' sum where all of them ask, else the
 // limit.
 void default_pod_resources(PodSpec& spec) {
@@ -175,10 +184,10 @@ void default_pod_resources(PodSpec& spec) {
   for (const Container& container : spec.containers)
     for (const auto& [name, request] : container.resources.requests)
       if (name == "cpu" || name == "memory") sum[name] += request;
+  ResourceRequirements& resources = spec.resources.edit();
   for (const auto& [name, request] : sum)
-    if (spec.resources->limits.contains(name))
-      spec.resources->requests.edit().try_emplace(name, request);
-  copy_limits(*spec.resources);
+    if (resources.limits.contains(name)) resources.requests.edit().try_emplace(name, request);
+  copy_limits(resources);
 }
 
 }  // namespace
@@ -208,21 +217,20 @@ void default_pod_spec(PodSpec& spec) {
   // Two spellings of one field; the older one is only an echo.
   if (spec.serviceAccountName.empty()) spec.serviceAccountName = spec.serviceAccount;
   spec.serviceAccount = spec.serviceAccountName;
-  for (std::vector<Container>* containers : {&spec.initContainers, &spec.containers})
-    for (Container& container : *containers) default_container(container);
-  for (Volume& volume : spec.volumes) default_volume(volume);
+  for_each_container(spec, &default_container);
+  if (!spec.volumes.empty())
+    for (Volume& volume : spec.volumes.edit()) default_volume(volume);
   if (spec.hostNetwork)
-    for (std::vector<Container>* containers : {&spec.initContainers, &spec.containers})
-      for (Container& container : *containers)
-        for (ContainerPort& port : container.ports) fill(port.hostPort, port.containerPort);
+    for_each_container(spec, [](Container& container) {
+      for (ContainerPort& port : container.ports) fill(port.hostPort, port.containerPort);
+    });
 }
 
 void default_pod(Pod& pod) {
   PodSpec& spec = pod.spec.edit();
   default_pod_spec(spec);
   fill(spec.enableServiceLinks, true);
-  for (std::vector<Container>* containers : {&spec.initContainers, &spec.containers})
-    for (Container& container : *containers) copy_limits(container.resources);
+  for_each_container(spec, [](Container& container) { copy_limits(container.resources); });
   default_pod_resources(spec);
 }
 

@@ -52,7 +52,7 @@ struct EnvVarSource {
 struct EnvVar {
   std::string name{};
   std::string value{};
-  std::optional<EnvVarSource> valueFrom{};
+  Rare<EnvVarSource> valueFrom{};
   static const Type& type();
 };
 
@@ -183,10 +183,10 @@ struct Container {
   std::vector<ContainerRestartRule> restartPolicyRules{};
   std::vector<VolumeMount> volumeMounts{};
   RawJson volumeDevices{};
-  std::optional<Probe> livenessProbe{};
-  std::optional<Probe> readinessProbe{};
-  std::optional<Probe> startupProbe{};
-  std::optional<Lifecycle> lifecycle{};
+  Rare<Probe> livenessProbe{};
+  Rare<Probe> readinessProbe{};
+  Rare<Probe> startupProbe{};
+  Rare<Lifecycle> lifecycle{};
   std::string terminationMessagePath{};
   std::string terminationMessagePolicy{};
   std::string imagePullPolicy{};
@@ -264,13 +264,13 @@ struct ProjectedVolume {
 
 struct Volume {
   std::string name{};
-  std::optional<HostPathVolume> hostPath{};
-  std::optional<EmptyDirVolume> emptyDir{};
-  std::optional<SecretVolume> secret{};
-  std::optional<ConfigMapVolume> configMap{};
-  std::optional<DownwardAPIVolume> downwardAPI{};
-  std::optional<PersistentVolumeClaimVolume> persistentVolumeClaim{};
-  std::optional<ProjectedVolume> projected{};
+  Rare<HostPathVolume> hostPath{};
+  Rare<EmptyDirVolume> emptyDir{};
+  Rare<SecretVolume> secret{};
+  Rare<ConfigMapVolume> configMap{};
+  Rare<DownwardAPIVolume> downwardAPI{};
+  Rare<PersistentVolumeClaimVolume> persistentVolumeClaim{};
+  Rare<ProjectedVolume> projected{};
   RawJson nfs{};
   RawJson csi{};
   RawJson ephemeral{};
@@ -415,9 +415,9 @@ struct TopologySpreadConstraint {
 };
 
 struct PodSpec {
-  std::vector<Volume> volumes{};
-  std::vector<Container> initContainers{};
-  std::vector<Container> containers{};
+  Cow<std::vector<Volume>> volumes{};
+  Cow<std::vector<Container>> initContainers{};
+  Cow<std::vector<Container>> containers{};
   RawJson ephemeralContainers{};
   std::string restartPolicy{};
   std::optional<std::int64_t> terminationGracePeriodSeconds{};
@@ -436,13 +436,13 @@ struct PodSpec {
   std::vector<NamedItem> imagePullSecrets{};
   std::string hostname{};
   std::string subdomain{};
-  std::optional<Affinity> affinity{};
+  Rare<Affinity> affinity{};
   std::string schedulerName{};
-  std::vector<Toleration> tolerations{};
+  Cow<std::vector<Toleration>> tolerations{};
   std::vector<HostAlias> hostAliases{};
   std::string priorityClassName{};
   std::optional<std::int32_t> priority{};
-  std::optional<PodDNSConfig> dnsConfig{};
+  Rare<PodDNSConfig> dnsConfig{};
   std::vector<PodReadinessGate> readinessGates{};
   std::optional<std::string> runtimeClassName{};
   std::optional<bool> enableServiceLinks{};
@@ -454,7 +454,7 @@ struct PodSpec {
   std::optional<bool> hostUsers{};
   std::vector<NamedItem> schedulingGates{};
   RawJson resourceClaims{};
-  std::optional<ResourceRequirements> resources{};
+  Rare<ResourceRequirements> resources{};
   std::optional<std::string> hostnameOverride{};
   RawJson workloadRef{};
   RawJson schedulingGroup{};

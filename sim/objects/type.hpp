@@ -99,7 +99,7 @@ enum class Shape : std::uint8_t {
   json,
   list,
   map,      // keys are strings
-  pointer,  // present or absent: std::optional; or shared: Cow
+  pointer,  // present or absent: std::optional, Rare; or shared: Cow
   verbatim,
   structure,
 };
@@ -158,6 +158,7 @@ struct Type {
   // pointer, verbatim
   const void* (*get)(const void*) = nullptr;         // null when absent
   void* (*emplace)(void*) = nullptr;                 // made when absent
+  bool may_be_absent = false;                        // not a Cow, which always has a value
   bool (*same)(const void*, const void*) = nullptr;  // surely equal, by identity
   // verbatim
   const RawJson& (*source)(const void*) = nullptr;
@@ -227,6 +228,10 @@ template <class T>
 struct IsOptional : std::false_type {};
 template <class T>
 struct IsOptional<std::optional<T>> : std::true_type {};
+template <class T>
+struct IsRare : std::false_type {};
+template <class T>
+struct IsRare<Rare<T>> : std::true_type {};
 template <class T>
 struct IsCow : std::false_type {};
 template <class T>
@@ -298,6 +303,7 @@ template <class T>
 Type optional() {
   Type t = base<T>(Shape::pointer);
   t.element = &type_of<typename T::value_type>;
+  t.may_be_absent = true;
   t.empty = [](const void* p) { return !static_cast<const T*>(p)->has_value(); };
   t.get = [](const void* p) -> const void* {
     const auto& o = *static_cast<const T*>(p);
@@ -306,6 +312,20 @@ Type optional() {
   t.emplace = [](void* p) -> void* {
     auto& o = *static_cast<T*>(p);
     return o ? &*o : &o.emplace();
+  };
+  return t;
+}
+
+template <class T>
+Type rare() {
+  Type t = base<T>(Shape::pointer);
+  t.element = &type_of<typename T::value_type>;
+  t.may_be_absent = true;
+  t.empty = [](const void* p) { return !static_cast<const T*>(p)->has_value(); };
+  t.get = [](const void* p) -> const void* { return static_cast<const T*>(p)->operator->(); };
+  t.emplace = [](void* p) -> void* { return &static_cast<T*>(p)->edit(); };
+  t.same = [](const void* a, const void* b) {
+    return static_cast<const T*>(a)->same_as(*static_cast<const T*>(b));
   };
   return t;
 }
@@ -382,6 +402,8 @@ Type make() {
     return map<T>();
   else if constexpr (IsOptional<T>::value)
     return optional<T>();
+  else if constexpr (IsRare<T>::value)
+    return rare<T>();
   else if constexpr (IsCow<T>::value)
     return cow<T>();
   else

@@ -446,9 +446,9 @@ void check_gates(ErrorList& out, const PodSpec& now, const PodSpec& then) {
 // The new spec with all that may change set back.
 PodSpec without_changes(PodSpec spec, const PodSpec& old) {
   for (std::size_t i = 0; i < spec.containers.size(); ++i)
-    spec.containers[i].image = old.containers[i].image;
+    spec.containers.edit()[i].image = old.containers[i].image;
   for (std::size_t i = 0; i < spec.initContainers.size(); ++i)
-    spec.initContainers[i].image = old.initContainers[i].image;
+    spec.initContainers.edit()[i].image = old.initContainers[i].image;
   spec.activeDeadlineSeconds = old.activeDeadlineSeconds;
   spec.tolerations = old.tolerations;
   spec.schedulingGates = old.schedulingGates;

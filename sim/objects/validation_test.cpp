@@ -74,11 +74,10 @@ TEST(Names, AreJudgedByTheirRule) {
 TEST(PodUpdate, ChangesImagesAndLittleElse) {
   Pod old;
   PodSpec& spec = old.spec.edit();
-  spec.containers.emplace_back().name = "c";
-  spec.containers.back().image = "a";
+  spec.containers = {{.name = "c", .image = "a"}};
   default_pod(old);
   Pod image = old;
-  image.spec.edit().containers[0].image = "b";
+  image.spec.edit().containers.edit()[0].image = "b";
   EXPECT_TRUE(validate_pod_update(image, old).empty());
   Pod node = old;
   node.spec.edit().nodeName = "n";

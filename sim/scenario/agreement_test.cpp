@@ -28,10 +28,8 @@ class PodStory {
     ContainerStatus status;
     status.name = "c";
     status.restartCount = restarts;
-    status.state.terminated.emplace();
-    status.state.terminated->containerID = id;
-    status.state.terminated->exitCode = code;
-    status.state.terminated->reason = "Error";
+    status.state.terminated =
+        ContainerStateTerminated{.exitCode = code, .reason = "Error", .containerID = id};
     pod_->status.containerStatuses = {status};
     write(RecordKind::object_modified);
     return *this;

@@ -149,8 +149,8 @@ void add_value(Digest& digest, const Type& type, const void* value) {
     case Shape::pointer: {
       const void* held = type.get(value);
       if (held == nullptr) return digest.add(Mark::absent);
-      // How a value is held in memory is nobody's business: what is shared is never absent.
-      if (type.same == nullptr) digest.add(Mark::present);
+      // How a value is held in memory is nobody's business.
+      if (type.may_be_absent) digest.add(Mark::present);
       return add_value(digest, type.element(), held);
     }
     default:

@@ -14,7 +14,7 @@ Record sample() {
   auto pod = std::make_shared<Pod>();
   pod->metadata.name = "p";
   pod->metadata.labels.edit()["a"] = "b";
-  pod->spec.edit().containers.emplace_back().name = "c";
+  pod->spec.edit().containers.edit().emplace_back().name = "c";
   Record record;
   record.id = 7;
   record.cause = 3;
@@ -67,8 +67,9 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"moved_text", [](Record& record) { record.subject = "", record.rule = "sr"; }},
         Change{"name", [](Record& record) { pod_of(record)->metadata.name = "q"; }},
         Change{"label", [](Record& record) { pod_of(record)->metadata.labels.edit()["a"] = "c"; }},
-        Change{"container",
-               [](Record& record) { pod_of(record)->spec.edit().containers[0].image = "i"; }},
+        Change{
+            "container",
+            [](Record& record) { pod_of(record)->spec.edit().containers.edit()[0].image = "i"; }},
         Change{"phase", [](Record& record) { pod_of(record)->status.phase = "Running"; }},
         Change{"unknown_field",
                [](Record& record) {

@@ -206,14 +206,11 @@ ContainerStatus status_of(const std::string& container, const std::string& phase
   status.name = container;
   if (given.contains("restarts")) status.restartCount = std::stoi(given.at("restarts"));
   if (given.contains("waiting")) {
-    status.state.waiting.emplace();
-    status.state.waiting->reason = given.at("waiting");
-    status.state.waiting->message = "back-off";
+    status.state.waiting = ContainerStateWaiting{given.at("waiting"), "back-off"};
   } else if (given.contains("exit") || phase == "Succeeded") {
-    status.state.terminated.emplace();
-    status.state.terminated->exitCode = given.contains("exit") ? std::stoi(given.at("exit")) : 0;
-    status.state.terminated->reason =
-        status.state.terminated->exitCode == 0 ? "Completed" : "Error";
+    ContainerStateTerminated& end = status.state.terminated.emplace();
+    end.exitCode = given.contains("exit") ? std::stoi(given.at("exit")) : 0;
+    end.reason = end.exitCode == 0 ? "Completed" : "Error";
   } else {
     status.state.running.emplace();
   }

@@ -36,7 +36,7 @@ ReplicaSpec replica(std::optional<int> replicas, std::string policy = "OnFailure
   Container container;
   container.name = "pytorch";
   container.image = "train";
-  spec.template_.spec.edit().containers.push_back(container);
+  spec.template_.spec.edit().containers.edit().push_back(container);
   return spec;
 }
 

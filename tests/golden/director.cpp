@@ -308,8 +308,8 @@ Status Director::play(const Step& step) {
     const bool bound = !pod->spec->nodeName.empty();
     const bool terminating = pod->metadata.deletionTimestamp.has_value();
     if (step.verb == "start" || step.verb == "schedule") {
-      const bool started = !pod->status.containerStatuses.empty() &&
-                           pod->status.containerStatuses.front().state.waiting == std::nullopt;
+      const auto& statuses = pod->status.containerStatuses;
+      const bool started = !statuses.empty() && !statuses.front().state.waiting;
       if (terminating || started) continue;
       if (!bound) bind(*pod, text(argument, "node", "node-0"));
       const auto again = as<Pod>(world_->find(Pod::info(), case_namespace, pod->metadata.name));

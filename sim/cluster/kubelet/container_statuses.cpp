@@ -49,8 +49,7 @@ ContainerStatus waiting_status(const StatusSources& in, const Container& contain
   ContainerStatus status;
   status.name = container.name;
   status.image = container.image;
-  status.state.waiting.emplace();
-  status.state.waiting->reason =
+  status.state.waiting.emplace().reason =
       in.pod.spec->initContainers.empty() ? "ContainerCreating" : "PodInitializing";
   if (old == nullptr) return status;
   if (old->state.terminated && !in.removed.contains(container.name)) return *old;

@@ -12,7 +12,7 @@ constexpr std::int64_t grace_min = 2;  // seconds
 std::int64_t grace_period(const Pod& pod, const Container& container, const StopRequest& request) {
   if (request.grace) return *request.grace;
   if (pod.metadata.deletionGracePeriodSeconds) return *pod.metadata.deletionGracePeriodSeconds;
-  const std::optional<Probe>& probe =
+  const Rare<Probe>& probe =
       request.because == ProbeKind::startup ? container.startupProbe : container.livenessProbe;
   if (request.because && probe && probe->terminationGracePeriodSeconds)
     return *probe->terminationGracePeriodSeconds;

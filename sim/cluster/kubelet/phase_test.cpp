@@ -50,8 +50,9 @@ TEST_P(PhaseTable, is_a_function_of_the_containers) {
   PodStatus status;
   spec.restartPolicy = row.policy;
   for (const auto word : row.init)
-    add(spec.initContainers, status.initContainerStatuses.edit(), word);
-  for (const auto word : row.main) add(spec.containers, status.containerStatuses.edit(), word);
+    add(spec.initContainers.edit(), status.initContainerStatuses.edit(), word);
+  for (const auto word : row.main)
+    add(spec.containers.edit(), status.containerStatuses.edit(), word);
   EXPECT_EQ(pod_phase(spec, status, row.all_stopped), row.phase);
 }
 
@@ -85,9 +86,9 @@ TEST(Phase, a_matching_rule_keeps_a_never_pod_running) {
   PodSpec spec;
   PodStatus status;
   spec.restartPolicy = "Never";
-  add(spec.containers, status.containerStatuses.edit(), "42");
+  add(spec.containers.edit(), status.containerStatuses.edit(), "42");
   EXPECT_EQ(pod_phase(spec, status, false), "Failed");
-  ContainerRestartRule& rule = spec.containers[0].restartPolicyRules.emplace_back();
+  ContainerRestartRule& rule = spec.containers.edit()[0].restartPolicyRules.emplace_back();
   rule.action = "Restart";
   rule.exitCodes = ExitCodesRule{"In", {42}};
   EXPECT_EQ(pod_phase(spec, status, false), "Running");

@@ -16,11 +16,11 @@ struct Scene {
   explicit Scene(std::string_view policy) { pod.spec.edit().restartPolicy = policy; }
 
   Scene& main(std::string name) {
-    pod.spec.edit().containers.emplace_back().name = std::move(name);
+    pod.spec.edit().containers.edit().emplace_back().name = std::move(name);
     return *this;
   }
   Scene& init(std::string name, bool sidecar = false) {
-    Container& made = pod.spec.edit().initContainers.emplace_back();
+    Container& made = pod.spec.edit().initContainers.edit().emplace_back();
     made.name = std::move(name);
     if (sidecar) made.restartPolicy = "Always";
     return *this;
@@ -96,7 +96,7 @@ TEST(Plan, what_follows_a_sidecar_starts_once_it_has_started) {
   Scene scene("Never");
   scene.init("s", true).main("m").sandbox().has("s", running);
   EXPECT_EQ(scene.plan().starts, Places{0});
-  scene.pod.spec.edit().initContainers[0].startupProbe.emplace();
+  scene.pod.spec.edit().initContainers.edit()[0].startupProbe.emplace();
   EXPECT_TRUE(scene.plan().starts.empty());
   scene.probe(ProbeKind::startup, "s", ProbeResult::success);
   EXPECT_EQ(scene.plan().starts, Places{0});
@@ -159,7 +159,7 @@ TEST(Plan, a_rule_may_restart_all_containers) {
   ContainerRestartRule rule;
   rule.action = "RestartAllContainers";
   rule.exitCodes = ExitCodesRule{"In", {88}};
-  scene.pod.spec.edit().containers[0].restartPolicyRules.push_back(rule);
+  scene.pod.spec.edit().containers.edit()[0].restartPolicyRules.push_back(rule);
   EXPECT_TRUE(scene.plan().restart_all);
 }
 

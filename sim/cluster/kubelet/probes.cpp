@@ -62,7 +62,7 @@ void PodProbes::start() {
     }
 }
 
-void PodProbes::add(ProbeKind kind, const Container& container, const std::optional<Probe>& probe) {
+void PodProbes::add(ProbeKind kind, const Container& container, const Rare<Probe>& probe) {
   if (!probe) return;
   Worker& worker = *workers_.emplace_back(std::make_unique<Worker>());
   worker.kind = kind;

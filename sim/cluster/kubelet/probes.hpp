@@ -44,7 +44,7 @@ class PodProbes {
   struct Worker;
 
   Worker* find(ProbeKind kind, std::string_view container) const;
-  void add(ProbeKind kind, const Container& container, const std::optional<Probe>& probe);
+  void add(ProbeKind kind, const Container& container, const Rare<Probe>& probe);
   void schedule(Worker& worker, Duration delay);
   void tick(Worker& worker);
   void look(Worker& worker);

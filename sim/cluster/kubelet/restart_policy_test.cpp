@@ -31,7 +31,7 @@ TEST_P(AfterExit, follows_rules_then_own_policy_then_the_pods) {
   container.name = "c";
   container.restartPolicy = row.own_policy;
   container.restartPolicyRules = row.rules;
-  (row.init ? spec.initContainers : spec.containers).push_back(container);
+  (row.init ? spec.initContainers : spec.containers).edit().push_back(container);
   EXPECT_EQ(after_exit(spec, container, row.code), row.decision);
 }
 
@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(WantsStart, nothing_is_started_in_a_pod_that_is_being_deleted) {
   Pod pod;
-  Container& container = pod.spec.edit().containers.emplace_back();
+  Container& container = pod.spec.edit().containers.edit().emplace_back();
   container.name = "c";
   pod.spec.edit().restartPolicy = "Always";
   const PodRuntimeState nothing;

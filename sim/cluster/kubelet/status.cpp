@@ -15,7 +15,7 @@ void fill_addresses(const StatusInputs& in, PodStatus& status) {
   if (!in.host_ip.empty()) status.hostIPs = {IpEntry{in.host_ip}};
   if (pod.spec->hostNetwork) status.podIPs = status.hostIPs;
   if (status.podIPs.empty())
-    for (const std::string& ip : in.sources.state.ips) status.podIPs.push_back(IpEntry{ip});
+    for (const std::string& ip : in.sources.state.ips) status.podIPs.edit().push_back(IpEntry{ip});
   if (!status.podIPs.empty()) status.podIP = status.podIPs.front().ip;
 }
 

@@ -21,8 +21,9 @@ void cut(PodCondition& condition) {
 void cut(ContainerState& state) {
   if (state.running) cut(state.running->startedAt);
   if (!state.terminated) return;
-  cut(state.terminated->startedAt);
-  cut(state.terminated->finishedAt);
+  ContainerStateTerminated& end = state.terminated.edit();
+  cut(end.startedAt);
+  cut(end.finishedAt);
 }
 void cut(ContainerStatus& container) {
   cut(container.state);

@@ -139,7 +139,8 @@ TEST(SchedulerFilters, host_ports) {
   ClusterView view;
   view.put_node(node("n"));
   const auto using_port = [](const std::string& name, ContainerPort port) {
-    return with(pod(name), [&](PodSpec& spec) { spec.containers[0].ports = {std::move(port)}; });
+    return with(pod(name),
+                [&](PodSpec& spec) { spec.containers.edit()[0].ports = {std::move(port)}; });
   };
   view.put_pod(
       placed(using_port("a", {.hostPort = 80, .containerPort = 80, .hostIP = "10.0.0.1"}), "n"));

@@ -88,7 +88,7 @@ std::shared_ptr<Pod> pod(const std::string& name, const PodShape& shape) {
   spec.subdomain = shape.subdomain;
   spec.containers = {{.name = "c"}};
   if (shape.named_port != 0)
-    spec.containers[0].ports = {
+    spec.containers.edit()[0].ports = {
         {.name = "ddp", .containerPort = shape.named_port, .protocol = "TCP"}};
   object->status.phase = shape.phase;
   object->status.podIP = shape.ip;

@@ -37,7 +37,8 @@ Status default_replica(ReplicaSpec& spec) {
   const auto at = main_container(containers);
   if (has_job_port(*at)) return {};
   const auto index = at - containers.begin();
-  spec.template_.spec.edit().containers[static_cast<std::size_t>(index)].ports.push_back(
+  std::vector<Container>& changed = spec.template_.spec.edit().containers.edit();
+  changed[static_cast<std::size_t>(index)].ports.push_back(
       ContainerPort{.name = std::string(port_name), .containerPort = default_port});
   return {};
 }

@@ -50,7 +50,7 @@ bool inject(Pass& pass, PodSpec& spec, std::string_view type, int index) {
       pass.abort(rules::create_missing_pod, variables.error());
     return false;
   }
-  for (Container& container : spec.containers)
+  for (Container& container : spec.containers.edit())
     for (const InjectedVariable& variable : *variables)
       container.env.push_back(EnvVar{.name = variable.name, .value = variable.value});
   auto init = init_containers(pass.job, type, pass.settings.init_container);
@@ -58,7 +58,8 @@ bool inject(Pass& pass, PodSpec& spec, std::string_view type, int index) {
     pass.abort(rules::create_missing_pod, init.error());
     return false;
   }
-  std::move(init->begin(), init->end(), std::back_inserter(spec.initContainers));
+  if (!init->empty())
+    std::move(init->begin(), init->end(), std::back_inserter(spec.initContainers.edit()));
   return true;
 }
 

@@ -11,7 +11,7 @@ void job_with_pods(Tape& tape, const Tape::EditJob& edit = {}) {
 }
 
 void variable(Pod& pod, const std::string& name, const std::string& value) {
-  for (EnvVar& one : pod.spec.edit().containers.front().env)
+  for (EnvVar& one : pod.spec.edit().containers.edit().front().env)
     if (one.name == name) one.value = value;
 }
 

@@ -180,7 +180,7 @@ void Tape::pod(const std::string& name, const EditPod& edit) {
   pod->metadata.uid = fmt::format("uid-{}", ++uids_);
   pod->metadata.labels = labels_of(place);
   pod->metadata.ownerReferences = std::vector{owner_of_job(job->metadata)};
-  Container& container = pod->spec.edit().containers.emplace_back();
+  Container& container = pod->spec.edit().containers.edit().emplace_back();
   container.name = "pytorch";
   const auto variable = [&](const std::string& key, const std::string& value) {
     EnvVar one;
@@ -212,9 +212,7 @@ void Tape::exit(const std::string& name, int code) {
     pod.status.phase = code == 0 ? "Succeeded" : "Failed";
     ContainerStatus status;
     status.name = "pytorch";
-    status.state.terminated.emplace();
-    status.state.terminated->exitCode = code;
-    status.state.terminated->finishedAt = now_;
+    status.state.terminated = ContainerStateTerminated{.exitCode = code, .finishedAt = now_};
     pod.status.containerStatuses = {status};
   });
 }
