@@ -17,19 +17,26 @@ constexpr std::string_view component = "default-scheduler";
 void EventSeries::event(const Object& regarding, const Words& words, const Object* related) {
   const Time now = loop_.now();
   forget_old();
-  const Key key{regarding.metadata.uid, regarding.metadata.resourceVersion,
-                std::string(words.reason), words.message};
+  const Age age{now, ++comings_};
+  Fingerprint key;
+  for (const std::string_view part : {std::string_view(regarding.metadata.uid),
+                                      std::string_view(regarding.metadata.resourceVersion),
+                                      words.reason, std::string_view(words.message)})
+    key.add(part);
   if (const auto found = known_.find(key); found != known_.end()) {
     Known& known = found->second;
-    by_age_.erase({known.last, &found->first});
-    known.last = now;
-    by_age_.emplace(now, &found->first);
+    by_age_.erase(known.last);
+    known.last = age;
+    by_age_.emplace(age, key);
     if (++known.count != 2) return;
     boost::json::object series{{"count", known.count},
                                {"lastObservedTime", format_rfc3339_micro(now)}};
-    return client_.call(api::patch(*known.event, api::PatchType::strategic,
-                                   boost::json::object{{"series", std::move(series)}}),
-                        [](const Result<api::Response>&) {});
+    api::Request request;
+    request.verb = api::Verb::patch;
+    request.target = known.event;
+    request.patch_type = api::PatchType::strategic;
+    request.body = RawJson(boost::json::object{{"series", std::move(series)}});
+    return client_.call(std::move(request), [](const Result<api::Response>&) {});
   }
   // Names are made from the time; two of one instant differ all the same.
   last_name_ = std::max(now, last_name_ + Duration(1));
@@ -47,19 +54,20 @@ void EventSeries::event(const Object& regarding, const Words& words, const Objec
   made->reportingComponent = component;
   made->reportingInstance = component;
   if (related != nullptr) made->related = api::reference_to(*related);
-  const auto added = known_.emplace(key, Known{made, now}).first;
-  by_age_.emplace(now, &added->first);
+  known_.emplace(key,
+                 Known{{&Event::info(), made->metadata.namespace_, made->metadata.name, {}}, age});
+  by_age_.emplace(age, key);
   client_.call(api::create(made), [](const Result<api::Response>&) {});
 }
 
 void EventSeries::forget_oldest() {
-  const auto oldest = known_.find(*by_age_.begin()->second);
+  known_.erase(by_age_.begin()->second);
   by_age_.erase(by_age_.begin());
-  known_.erase(oldest);
 }
 
 void EventSeries::forget_old() {
-  while (!by_age_.empty() && loop_.now() - by_age_.begin()->first > series_time) forget_oldest();
+  while (!by_age_.empty() && loop_.now() - by_age_.begin()->first.first > series_time)
+    forget_oldest();
   if (known_.size() >= remembered_max) forget_oldest();
 }
 

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
-#include <tuple>
+#include <unordered_map>
 
 #include "api/client.hpp"
+#include "core/hash.hpp"
 #include "objects/core_v1.hpp"
 
 namespace ddptwin::scheduler {
@@ -31,17 +31,11 @@ class EventSeries {
   void event(const Object& regarding, const Words& words, const Object* related = nullptr);
 
  private:
-  using Key = std::tuple<std::string, std::string, std::string, std::string>;
-  // When one came last, and which; of one instant in the order of the keys.
-  using Age = std::pair<Time, const Key*>;
-  struct Older {
-    bool operator()(const Age& a, const Age& b) const {
-      return a.first != b.first ? a.first < b.first : *a.second < *b.second;
-    }
-  };
+  // When one came last; of one instant in the order of their coming.
+  using Age = std::pair<Time, std::uint64_t>;
   struct Known {
-    std::shared_ptr<const Event> event;
-    Time last{};
+    api::Target event{};
+    Age last{};
     int count = 1;
   };
   void forget_oldest();
@@ -49,8 +43,10 @@ class EventSeries {
 
   Loop& loop_;
   api::ApiClient& client_;
-  std::map<Key, Known> known_{};
-  std::set<Age, Older> by_age_{};
+  // By object, version and words. Looked up only: its order cannot be seen.
+  std::unordered_map<Fingerprint, Known> known_{};
+  std::map<Age, Fingerprint> by_age_{};
+  std::uint64_t comings_ = 0;
   Time last_name_{};
 };
 
