@@ -65,8 +65,8 @@ struct SandboxConfig {
   std::string hostname{};
   std::string log_directory{};
   DnsConfig dns{};
-  StringMap labels{};
-  StringMap annotations{};
+  Cow<StringMap> labels{};
+  Cow<StringMap> annotations{};
   RawJson linux_{};         // CRI LinuxPodSandboxConfig as JSON
   RawJson port_mappings{};  // CRI PortMapping list as JSON; null: none
   std::string node{};       // the twin's: on which node this sandbox is

@@ -102,7 +102,10 @@ struct ScriptRuntime::Script {
 
 struct ScriptRuntime::Sandbox {
   std::shared_ptr<Script> script{};
-  std::shared_ptr<const SandboxConfig> config{};
+  // Of its configuration.
+  std::string name{}, namespace_{}, uid{};
+  std::uint32_t attempt = 0;
+  Cow<StringMap> annotations{};
   SandboxId id{};
   Lane lane{};
   bool ready = true;
@@ -121,7 +124,9 @@ struct ScriptRuntime::Command {
 };
 
 struct ScriptRuntime::Container {
-  std::shared_ptr<const ContainerConfig> config{};
+  // Of its configuration.
+  std::string name{};
+  std::uint32_t attempt = 0;
   Sandbox* sandbox = nullptr;
   ContainerReport report{};
   std::string log{};
@@ -143,7 +148,7 @@ std::shared_ptr<ScriptRuntime::Script> ScriptRuntime::script(std::string_view na
 }
 
 // Of the key "what.of.of"; empty where nobody says anything.
-std::string_view ScriptRuntime::told(const Script& of_pod, const SandboxConfig& config,
+std::string_view ScriptRuntime::told(const Script& of_pod, const StringMap& annotations,
                                      std::string_view what,
                                      std::initializer_list<std::string_view> of) {
   constexpr std::string_view prefix = "rig/";
@@ -152,13 +157,13 @@ std::string_view ScriptRuntime::told(const Script& of_pod, const SandboxConfig& 
   const std::string_view key = std::string_view(key_).substr(prefix.size());
   const auto overruled = of_pod.overrules.find(key);
   if (overruled != of_pod.overrules.end()) return overruled->second;
-  const auto written = config.annotations.find(key_);
-  return written == config.annotations.end() ? std::string_view() : written->second;
+  const auto written = annotations.find(key_);
+  return written == annotations.end() ? std::string_view() : written->second;
 }
 
 std::string_view ScriptRuntime::told(const Container& container, std::string_view what,
                                      std::initializer_list<std::string_view> of) {
-  return told(*container.sandbox->script, *container.sandbox->config, what, of);
+  return told(*container.sandbox->script, container.sandbox->annotations, what, of);
 }
 
 template <class Text>
@@ -169,11 +174,10 @@ void ScriptRuntime::note(Script& of_pod, const Text& text) {
 }
 
 template <class Config>
-void ScriptRuntime::note_request(Script& of_pod, std::string_view call,
-                                 std::shared_ptr<const Config> config) {
+void ScriptRuntime::note_request(Script& of_pod, std::string_view call, Config&& config) {
   if (keep_ == Keep::nothing) return;
-  of_pod.requests.push_back([call, config = std::move(config)] {
-    return Json(json::object{{call, kubelet::cri_json(*config)}});
+  of_pod.requests.push_back([call, config = std::forward<Config>(config)] {
+    return Json(json::object{{call, kubelet::cri_json(config)}});
   });
 }
 
@@ -205,7 +209,7 @@ void ScriptRuntime::listen(std::function<void(const RuntimeEvent&)> listener) {
 void ScriptRuntime::run_sandbox(SandboxConfig config, Done<SandboxStatus> done) {
   const std::shared_ptr<Script> of_pod = script(config.namespace_, config.name);
   note(*of_pod, [&] { return fmt::format("RunPodSandbox attempt {}", config.attempt); });
-  const std::string_view scripted = told(*of_pod, config, "sandbox");
+  const std::string_view scripted = told(*of_pod, config.annotations, "sandbox");
   const std::optional<Duration> delay = parse_delay(scripted);
   if (!scripted.empty() && !delay)
     return answer<SandboxStatus>(lane_, {}, fail(scripted_error(scripted)), std::move(done));
@@ -213,8 +217,12 @@ void ScriptRuntime::run_sandbox(SandboxConfig config, Done<SandboxStatus> done) 
   sandbox->script = of_pod;
   sandbox->id = "sandbox-" + std::to_string(++last_sandbox_);
   sandbox->lane = loop_.new_lane();
-  sandbox->config = std::make_shared<const SandboxConfig>(std::move(config));
-  note_request(*of_pod, "runPodSandbox", sandbox->config);
+  sandbox->name = config.name;
+  sandbox->namespace_ = config.namespace_;
+  sandbox->uid = config.uid;
+  sandbox->attempt = config.attempt;
+  sandbox->annotations = config.annotations;
+  note_request(*of_pod, "runPodSandbox", std::move(config));
   ++last_address_;
   SandboxStatus status{sandbox->id, "10.244." + std::to_string((last_address_ >> 8) & 255) + "." +
                                         std::to_string(last_address_ & 255)};
@@ -229,8 +237,7 @@ void ScriptRuntime::stop_sandbox(const SandboxId& id, Done<void> done) {
   const auto at = sandboxes_.find(id);
   if (at == sandboxes_.end()) return answer<void>(lane_, {}, {}, std::move(done));
   Sandbox& sandbox = *at->second;
-  note(*sandbox.script,
-       [&] { return fmt::format("StopPodSandbox attempt {}", sandbox.config->attempt); });
+  note(*sandbox.script, [&] { return fmt::format("StopPodSandbox attempt {}", sandbox.attempt); });
   sandbox.ready = false;
   for (Container* container : running(sandbox)) end(*container, {killed_code, {}, {}});
   answer<void>(sandbox.lane, {}, {}, std::move(done));
@@ -244,7 +251,7 @@ void ScriptRuntime::remove_sandbox(const SandboxId& id) {
   const Sandbox& sandbox = *at->second;
   const bool last = --sandbox.script->sandboxes == 0;
   if (last && keep_ == Keep::nothing && sandbox.script->overrules.empty())
-    scripts_.erase(sandbox.config->namespace_ + "/" + sandbox.config->name);
+    scripts_.erase(sandbox.namespace_ + "/" + sandbox.name);
   sandboxes_.erase(at);
 }
 
@@ -259,7 +266,7 @@ void ScriptRuntime::pull_image(const std::string& reference, const SandboxConfig
                                Done<ImageStatus> done) {
   const std::shared_ptr<Script> of_pod = script(sandbox.namespace_, sandbox.name);
   note(*of_pod, [&] { return "PullImage " + reference; });
-  const std::string_view scripted = told(*of_pod, sandbox, "pull");
+  const std::string_view scripted = told(*of_pod, sandbox.annotations, "pull");
   const std::optional<Duration> delay = parse_delay(scripted);
   if (!scripted.empty() && !delay)
     return answer<ImageStatus>(lane_, {}, fail(scripted_error(scripted)), std::move(done));
@@ -278,14 +285,16 @@ void ScriptRuntime::create_container(const SandboxId& sandbox_id, ContainerConfi
   Sandbox& sandbox = *at->second;
   note(*sandbox.script,
        [&] { return fmt::format("CreateContainer {} attempt {}", config.name, config.attempt); });
-  const std::string_view scripted = told(*sandbox.script, *sandbox.config, "create", {config.name});
+  const std::string_view scripted =
+      told(*sandbox.script, sandbox.annotations, "create", {config.name});
   if (!scripted.empty())
     return answer<ContainerId>(sandbox.lane, {}, fail(scripted_error(scripted)), std::move(done));
-  ContainerId id = config.name + "~" + std::to_string(config.attempt) + "~" + sandbox.config->uid;
+  ContainerId id = config.name + "~" + std::to_string(config.attempt) + "~" + sandbox.uid;
   auto container = std::make_unique<Container>();
   container->sandbox = &sandbox;
-  container->config = std::make_shared<const ContainerConfig>(std::move(config));
-  note_request(*sandbox.script, "createContainer", container->config);
+  container->name = config.name;
+  container->attempt = config.attempt;
+  note_request(*sandbox.script, "createContainer", std::move(config));
   sandbox.containers[id] = container.get();
   container->report.id = id;
   container->report.created_at = loop_.now();
@@ -301,10 +310,9 @@ void ScriptRuntime::start_container(const ContainerId& id, Done<void> done) {
   Container& container = *at->second;
   const Sandbox& sandbox = *container.sandbox;
   note(*sandbox.script, [&] {
-    return fmt::format("StartContainer {} attempt {}", container.config->name,
-                       container.config->attempt);
+    return fmt::format("StartContainer {} attempt {}", container.name, container.attempt);
   });
-  const std::string_view scripted = told(container, "start", {container.config->name});
+  const std::string_view scripted = told(container, "start", {container.name});
   if (!scripted.empty()) {
     Error error = scripted_error(scripted);
     container.report.started_at = Time{};
@@ -318,8 +326,8 @@ void ScriptRuntime::start_container(const ContainerId& id, Done<void> done) {
 }
 
 void ScriptRuntime::schedule_exit(Container& container) {
-  const std::string_view scripted = told(container, "exit", {container.config->name});
-  const std::string_view entry = entry_for(scripted, container.config->attempt);
+  const std::string_view scripted = told(container, "exit", {container.name});
+  const std::string_view entry = entry_for(scripted, container.attempt);
   if (entry.empty() || entry == "run") return;
   const CodeAfter exit = parse_code_after(entry);
   Container* target = &container;
@@ -349,9 +357,9 @@ void ScriptRuntime::end(Container& container, const Ending& ending) {
   }
   RuntimeEvent event;
   event.kind = RuntimeEvent::Kind::container_exited;
-  event.pod_uid = container.sandbox->config->uid;
+  event.pod_uid = container.sandbox->uid;
   event.container = report.id;
-  event.container_name = container.config->name;
+  event.container_name = container.name;
   send(std::move(event), lane);
 }
 
@@ -362,13 +370,13 @@ void ScriptRuntime::stop_container(const ContainerId& id, std::int64_t grace_per
   Container& container = *at->second;
   const Sandbox& sandbox = *container.sandbox;
   note(*sandbox.script, [&] {
-    return fmt::format("StopContainer {} attempt {} timeout {}", container.config->name,
-                       container.config->attempt, grace_period);
+    return fmt::format("StopContainer {} attempt {} timeout {}", container.name, container.attempt,
+                       grace_period);
   });
   if (container.report.phase != ContainerPhase::running)
     return answer<void>(sandbox.lane, {}, {}, std::move(done));
   container.stopping.push_back(std::move(done));
-  const std::string_view scripted = told(container, "term", {container.config->name});
+  const std::string_view scripted = told(container, "term", {container.name});
   if (scripted.empty()) return end(container, {terminated_code, {}, {}});
   const Duration grace = std::chrono::seconds(grace_period);
   CodeAfter obeyed{killed_code, grace};
@@ -399,11 +407,11 @@ void ScriptRuntime::exec(const ContainerId& id, std::vector<std::string> command
   Container& container = *at->second;
   const Sandbox& sandbox = *container.sandbox;
   note(*sandbox.script, [&] {
-    return fmt::format("ExecSync {} \"{}\" timeout {}", container.config->name,
-                       fmt::join(command, " "), format_go_duration(timeout));
+    return fmt::format("ExecSync {} \"{}\" timeout {}", container.name, fmt::join(command, " "),
+                       format_go_duration(timeout));
   });
   const std::string word = command.empty() ? std::string() : command.front();
-  const std::string_view scripted = told(container, "exec", {container.config->name, word});
+  const std::string_view scripted = told(container, "exec", {container.name, word});
   ExecResult result{0, "ok", false};
   Duration takes{0};
   if (scripted == "timeout") {
@@ -475,9 +483,9 @@ void ScriptRuntime::print(Container& container, const std::string& text) {
     const auto newline = rest.find('\n');
     RuntimeEvent event;
     event.kind = RuntimeEvent::Kind::log_line;
-    event.pod_uid = container.sandbox->config->uid;
+    event.pod_uid = container.sandbox->uid;
     event.container = container.report.id;
-    event.container_name = container.config->name;
+    event.container_name = container.name;
     event.line = rest.substr(0, newline);
     send(std::move(event), container.sandbox->lane);
     if (newline == std::string_view::npos) break;
@@ -492,7 +500,7 @@ void ScriptRuntime::container_exit(const std::string& namespace_, const std::str
   const Sandbox* sandbox = latest_sandbox(namespace_, pod);
   if (sandbox == nullptr) return;
   for (Container* one : running(*sandbox)) {
-    if (!container.empty() && one->config->name != container) continue;
+    if (!container.empty() && one->name != container) continue;
     print(*one, log);
     one->report.termination_log = message;
     end(*one, {code, oom ? "OOMKilled" : reason, {}});
@@ -511,7 +519,7 @@ void ScriptRuntime::sandbox_dies(const std::string& namespace_, const std::strin
   for (Container* one : running(*sandbox)) end(*one, {killed_code, {}, {}});
   RuntimeEvent event;
   event.kind = RuntimeEvent::Kind::sandbox_died;
-  event.pod_uid = sandbox->config->uid;
+  event.pod_uid = sandbox->uid;
   send(std::move(event), sandbox->lane);
 }
 

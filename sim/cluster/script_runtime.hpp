@@ -83,14 +83,14 @@ class ScriptRuntime final : public PodRuntime {
   struct Ending;
 
   std::shared_ptr<Script> script(std::string_view namespace_, std::string_view pod);
-  std::string_view told(const Script& script, const SandboxConfig& config, std::string_view what,
+  std::string_view told(const Script& script, const StringMap& annotations, std::string_view what,
                         std::initializer_list<std::string_view> of = {});
   std::string_view told(const Container& container, std::string_view what,
                         std::initializer_list<std::string_view> of);
   template <class Text>
   void note(Script& script, const Text& text);
   template <class Config>
-  void note_request(Script& script, std::string_view call, std::shared_ptr<const Config> config);
+  void note_request(Script& script, std::string_view call, Config&& config);
   void end(Container& container, const Ending& ending);
   void schedule_exit(Container& container);
   void print(Container& container, const std::string& text);

@@ -161,7 +161,7 @@ TEST(SandboxConfig, ShowsPortsAnnotationsAndTheTimeItSawThePod) {
   context.config_seen = Time(1'700'000'000s + 120ms);
   const auto config = sandbox_config(context, 2);
   ASSERT_TRUE(config);
-  EXPECT_EQ(config->annotations,
+  EXPECT_EQ(*config->annotations,
             (StringMap{{"a", "b"},
                        {"kubernetes.io/config.seen", "2023-11-14T22:13:20.12Z"},
                        {"kubernetes.io/config.source", "api"}}));

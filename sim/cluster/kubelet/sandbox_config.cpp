@@ -194,13 +194,14 @@ Result<SandboxConfig> sandbox_config(const PodContext& context, std::uint32_t at
   }
   out.log_directory = context.log_dir + "/" + meta.namespace_ + "_" + meta.name + "_" + meta.uid;
   out.dns = dns_config(context, notices);
-  out.labels = *meta.labels;
-  out.labels["io.kubernetes.pod.name"] = meta.name;
-  out.labels["io.kubernetes.pod.namespace"] = meta.namespace_;
-  out.labels["io.kubernetes.pod.uid"] = meta.uid;
-  out.annotations = *meta.annotations;
-  out.annotations["kubernetes.io/config.seen"] = format_nano(context.config_seen);
-  out.annotations["kubernetes.io/config.source"] = "api";
+  StringMap labels = *meta.labels, annotations = *meta.annotations;
+  labels["io.kubernetes.pod.name"] = meta.name;
+  labels["io.kubernetes.pod.namespace"] = meta.namespace_;
+  labels["io.kubernetes.pod.uid"] = meta.uid;
+  annotations["kubernetes.io/config.seen"] = format_nano(context.config_seen);
+  annotations["kubernetes.io/config.source"] = "api";
+  out.labels = std::move(labels);
+  out.annotations = std::move(annotations);
   // Few runtimes look at these.
   out.linux_ = RawJson::later([pod = context.pod] { return sandbox_linux(*pod->spec); });
   if (has_ports(spec))
