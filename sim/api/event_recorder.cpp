@@ -93,7 +93,8 @@ struct EventRecorder::Written {
   std::int32_t count = 0;
   std::optional<Time> first{};
   std::string name{};
-  ObjectPtr stored{};  // as the last answer told it
+  // As the last answer told it. The store lets go of an Event after an hour, and so do we.
+  std::weak_ptr<const Object> stored{};
 };
 
 // EventCorrelator of client-go: aggregate, count, filter, in this order.
@@ -147,8 +148,8 @@ class EventRecorder::Correlator {
       event.count = ++written.count;
       return *found;
     }
-    return written_.put(key, std::make_shared<Written>(Written{event.count, event.firstTimestamp,
-                                                               event.metadata.name, nullptr}));
+    return written_.put(key, std::make_shared<Written>(Written{
+                                 event.count, event.firstTimestamp, event.metadata.name, {}}));
   }
 
   bool accept(const Fingerprint& key, Time now) {
@@ -256,7 +257,7 @@ void EventRecorder::send(std::shared_ptr<const Event> event) {
                                     {"lastTimestamp", format_rfc3339(*event->lastTimestamp)},
                                     {"message", event->message}});
   });
-  if (const auto stored = as<Event>(written_->stored)) {
+  if (const auto stored = as<Event>(written_->stored.lock())) {
     request.patch_of = stored;
     request.patched = recounted(*stored, *event);
   }
