@@ -9,6 +9,7 @@ WorldOptions cluster_options(const Scenario& scenario, std::uint64_t seed) {
   world.seed = seed;
   world.scheduler = true;
   world.training_operator = *controller::pytorchjob::find_profile(scenario.training_operator);
+  world.flags = scenario.flags;
   world.nodes = scenario.nodes;
   // A kubelet looks at its runtime once a second; this one hears of every change from the runtime
   // itself, so that a run in real time takes no longer than its programs.

@@ -168,6 +168,7 @@ struct Scenario {
   std::string namespace_ = "default";
   std::vector<NodeOptions> nodes{};
   std::string training_operator = "v1.9.0";
+  ControlPlaneFlags flags{};
   std::vector<NamedImage> images{};
   std::vector<Manifest> manifests{};  // applied at the start, in their order
   std::vector<Step> steps{};

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view api_version = "ddptwin.dev/v1alpha1";
 constexpr int nodes_max = 1000;
+constexpr std::int64_t flag_max = 1'000'000;
 
 // ---- cluster -----------------------------------------------------------------------------------
 
@@ -108,12 +109,47 @@ Status read_operator(const Node& node, Scenario& to, const ParseContext&) {
   return node.fail(fmt::format("unknown version \"{}\"{}", version, suggestion(version, known)));
 }
 
+Result<std::int64_t> count_of(const Node& node, std::int64_t least) {
+  TRY(const std::int64_t count, node.as_integer());
+  if (count < least || count > flag_max)
+    return node.must_be(fmt::format("{} to {}", least, flag_max));
+  return count;
+}
+
+using FlagField = Field<ControlPlaneFlags, ParseContext>;
+constexpr std::array flag_fields{
+    FlagField{"kube-api-qps", "a number",
+              "calls a second of each controller's client; 0: as many as it likes; default: 20",
+              [](const Node& node, ControlPlaneFlags& to, const ParseContext&) -> Status {
+                TRY(const std::int64_t count, count_of(node, 0));
+                to.kube_api_qps = static_cast<double>(count);
+                return {};
+              }},
+    FlagField{"kube-api-burst", "a number", "that many at once; default: 30",
+              [](const Node& node, ControlPlaneFlags& to, const ParseContext&) -> Status {
+                TRY(const std::int64_t count, count_of(node, 1));
+                to.kube_api_burst = static_cast<int>(count);
+                return {};
+              }},
+    FlagField{"terminated-pod-gc-threshold", "a number",
+              "with more finished pods than that the oldest are deleted; default: 12500",
+              [](const Node& node, ControlPlaneFlags& to, const ParseContext&) -> Status {
+                TRY(const std::int64_t count, count_of(node, 1));
+                to.terminated_pod_gc_threshold = static_cast<std::size_t>(count);
+                return {};
+              }},
+};
+
 using ClusterField = Field<Scenario, ParseContext>;
 constexpr std::array cluster_fields{
     ClusterField{"nodes", "a list of nodes", "default: one node, large enough for most jobs",
                  &read_nodes},
     ClusterField{"trainingOperator", "a version",
                  "v1.7, v1.8, v1.9 or a tag of them; default: v1.9", &read_operator},
+    ClusterField{"flags", "a map", "what the control plane's processes are started with",
+                 [](const Node& node, Scenario& to, const ParseContext& context) {
+                   return read_fields(node, flag_fields, to.flags, context);
+                 }},
 };
 
 // ---- invariants --------------------------------------------------------------------------------
@@ -508,6 +544,12 @@ std::vector<ReferenceTable> reference_tables() {
       reference_of("metadata", "", metadata_fields),
       reference_of("spec", "", spec_fields),
       reference_of("cluster", "", cluster_fields),
+      reference_of("flags",
+                   "Of kube-controller-manager; the first two also of the training operator (from "
+                   "v1.9.1 on it has them). A cluster of thousands of pods needs others than the "
+                   "defaults: once more pods have finished than the threshold before their jobs "
+                   "were looked at again, they are deleted and the operator makes them anew.",
+                   flag_fields),
       reference_of("Node", "One node, or several of one size.", node_fields),
   };
   const auto add = [&tables](std::vector<ReferenceTable> more) {
