@@ -16,9 +16,9 @@ struct Scale {
   int jobs = 1000, pods = 100, nodes = 12'500, steps = 20, kills = 100;
   std::uint64_t seed = 1;
   bool fair = false;
-  // As who runs such a cluster would set them: see ControlPlaneFlags.
-  ControlPlaneFlags flags{
-      .kube_api_qps = 1000, .kube_api_burst = 2000, .terminated_pod_gc_threshold = 1'000'000};
+  // Nobody waits for his turn, so that all pods live at the same time; and finished pods wait for
+  // their jobs: see ControlPlaneFlags.
+  ControlPlaneFlags flags{.kube_api_qps = 0, .terminated_pod_gc_threshold = 1'000'000};
 };
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -98,6 +98,9 @@ int main(int argc, char** argv) {
   app.add_option("--kube-api-qps", scale.flags.kube_api_qps, "Of each controller; 0: not limited")
       ->capture_default_str();
   app.add_option("--kube-api-burst", scale.flags.kube_api_burst, "Of each controller")
+      ->capture_default_str();
+  app.add_option("--terminated-pod-gc-threshold", scale.flags.terminated_pod_gc_threshold,
+                 "Of the pod garbage collector")
       ->capture_default_str();
   app.add_flag("--fair", scale.fair, "The seed chooses between lanes that are ready");
   app.add_option("--against", against, "Jobs of a smaller run, made first, to compare with");
