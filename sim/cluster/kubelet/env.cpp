@@ -166,8 +166,10 @@ void add_keys(Variables& variables, const Keys& keys, const std::string& prefix,
       invalid.push_back(name);
       continue;
     }
-    variables.set(name, value, keys.rule,
-                  [&] { return fmt::format("{} {} key {}", keys.kind, keys.name, key); });
+    // clang 14 does not let a lambda see a structured binding otherwise.
+    variables.set(name, value, keys.rule, [&keys, &key = key] {
+      return fmt::format("{} {} key {}", keys.kind, keys.name, key);
+    });
   }
   if (invalid.empty() || notices == nullptr) return;
   notices->push_back(
