@@ -49,8 +49,6 @@ std::optional<double> run(const Scale& scale) {
                           .seed = scale.seed,
                           .order = scale.fair ? VirtualLoop::Order::fair : VirtualLoop::Order::fifo,
                           .flags = scale.flags});
-  // A cluster is there before its jobs are: every kubelet has listed its pods.
-  training.loop().run_until(training.loop().now() + std::chrono::seconds(1));
   const double nodes = processor_seconds() - used_before;
   for (int i = 0; i < scale.jobs; ++i)
     training.create(

@@ -75,6 +75,9 @@ class Store {
     std::vector<std::shared_ptr<WatchState>> watches{};
     // By node; looked up only: its order cannot be seen.
     std::unordered_map<std::string, std::vector<std::shared_ptr<WatchState>>> node_watches{};
+    // Of pods, by node: where `objects` keeps them. A kubelet that starts lists its own, and a node
+    // has few of them. Looked up only: its order cannot be seen.
+    std::unordered_map<std::string, std::vector<const ObjectPtr*>> pods_of_node{};
     std::shared_ptr<const Schema> schema{};  // of a custom kind
     // Of a kind whose objects go by themselves: each state written, and when it goes.
     std::deque<std::pair<Time, ObjectPtr>> leases{};
@@ -116,6 +119,8 @@ class Store {
   Result<Page> page_of(const Context& context) const;
   std::vector<ObjectPtr> objects_at(const Table& rows, std::string_view namespace_,
                                     std::uint64_t revision) const;
+  static std::vector<ObjectPtr> pods_on(const Table& rows, const std::string& node);
+  static void note_node(Table& rows, const ObjectPtr& before, const ObjectPtr& after);
 
   // store_decode.cpp
   const Schema* schema_of(const KindInfo& kind) const;

@@ -252,6 +252,7 @@ ObjectPtr Store::erase(const KindInfo& kind, const ObjectPtr& last, std::string_
 void Store::take_out(Table& rows, const ObjectPtr& last, const ObjectPtr& gone,
                      std::string_view actor) {
   ++revision_;
+  if (&last->kind() == &Pod::info()) note_node(rows, last, nullptr);
   rows.objects.take(last->metadata.namespace_, last->metadata.name);
   Record record;
   record.kind = RecordKind::object_deleted;

@@ -6,6 +6,7 @@
 #include "cluster/list_options.hpp"
 #include "cluster/store.hpp"
 #include "cluster/store_errors.hpp"
+#include "objects/core_v1.hpp"
 
 namespace ddptwin {
 
@@ -76,13 +77,51 @@ std::vector<ObjectPtr> Store::objects_at(const Table& rows, std::string_view nam
   return out;
 }
 
+namespace {
+
+const std::string& node_of(const ObjectPtr& pod) {
+  static const std::string none;
+  return pod != nullptr ? static_cast<const Pod&>(*pod).spec->nodeName : none;
+}
+
+}  // namespace
+
+// While the pod is kept in `objects`. Both are states of it; null: there is none before or after.
+void Store::note_node(Table& rows, const ObjectPtr& before, const ObjectPtr& after) {
+  const std::string &from = node_of(before), &to = node_of(after);
+  if (from == to) return;
+  const ObjectMeta& meta = (after != nullptr ? after : before)->metadata;
+  const ObjectPtr* place = rows.objects.place(meta.namespace_, meta.name);
+  if (const auto left = rows.pods_of_node.find(from); left != rows.pods_of_node.end()) {
+    std::erase(left->second, place);
+    if (left->second.empty()) rows.pods_of_node.erase(left);
+  }
+  if (!to.empty()) rows.pods_of_node[to].push_back(place);
+}
+
+// In the order of their keys, as everything is listed.
+std::vector<ObjectPtr> Store::pods_on(const Table& rows, const std::string& node) {
+  std::map<std::string, ObjectPtr> found;
+  if (const auto at = rows.pods_of_node.find(node); at != rows.pods_of_node.end())
+    for (const ObjectPtr* place : at->second) found.emplace(key_of((*place)->metadata), *place);
+  std::vector<ObjectPtr> pods;
+  for (auto& [key, pod] : found) pods.push_back(std::move(pod));
+  return pods;
+}
+
 Store::Answer Store::list(Context& context) {
   const api::Request& request = context.request;
   TRY_VOID(validate_list_options(*request.list));
   TRY(const ObjectFilter filter, ObjectFilter::parse(context.kind, request.target, *request.list));
   TRY(const Page page, page_of(context));
   const std::string& space = request.target.namespace_;
-  const std::vector<ObjectPtr> all = objects_at(table(context.kind), space, page.revision);
+  const Table& rows = table(context.kind);
+  // A page that may be cut short tells of what it did not look at: it needs all of them.
+  const std::string* node = &context.kind == &Pod::info() ? filter.node() : nullptr;
+  const bool of_one_node = node != nullptr && !node->empty() && page.revision == revision_ &&
+                           page.limit == 0 && page.start.empty();
+  const std::vector<ObjectPtr> all =
+      of_one_node ? pods_on(rows, *node) : objects_at(rows, space, page.revision);
   const auto key = [&](const ObjectPtr& object) {
     return space.empty() ? key_of(object->metadata) : object->metadata.name;
   };

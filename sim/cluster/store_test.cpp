@@ -418,6 +418,39 @@ TEST(Store, NothingNewComesIntoATerminatingNamespace) {
   EXPECT_EQ(error.details->causes.at(0).reason, "NamespaceTerminating");
 }
 
+// What a kubelet lists is what a look at all pods would find: in order, moved and deleted ones too.
+TEST(Store, APodIsListedByItsNode) {
+  Fixture f;
+  f.pod("z", "n1");
+  f.pod("elsewhere", "n2");
+  const auto waiting = f.pod("a");
+  const auto on = [&](const std::string& node, std::int64_t limit = 0) {
+    std::string names;
+    api::ListOptions options{.field_selector = "spec.nodeName=" + node, .limit = limit};
+    const auto answer = f.call(api::list(Pod::info(), "", options));
+    if (!answer) return answer.error().message;
+    for (const ObjectPtr& pod : answer->items) names += pod->metadata.name + " ";
+    return names;
+  };
+  EXPECT_EQ(on("n1"), "z ");
+  EXPECT_EQ(on(""), "a ");
+  api::Request bind;
+  bind.verb = api::Verb::create;
+  bind.target = {&Pod::info(), "default", "a", "binding"};
+  bind.body = RawJson(boost::json::parse(R"({"target":{"kind":"Node","name":"n1"}})"));
+  ASSERT_TRUE(f.call(bind).has_value());
+  EXPECT_EQ(on("n1"), "a z ");
+  EXPECT_EQ(on("n1", 5), "a z ");
+  EXPECT_EQ(on(""), "");
+  api::DeleteOptions now;
+  now.grace_period_seconds = 0;
+  f.must(api::remove(*waiting, now));
+  EXPECT_EQ(on("n1"), "z ");
+  f.pod("a", "n2");
+  EXPECT_EQ(on("n1"), "z ");
+  EXPECT_EQ(on("n2"), "a elsewhere ");
+}
+
 TEST(Store, BindingIsDoneOnce) {
   Fixture f;
   const auto pod = f.pod("p");

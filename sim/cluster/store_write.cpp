@@ -275,6 +275,7 @@ void Store::commit(const KindInfo& kind, const ObjectPtr& before, const ObjectPt
   ++revision_;
   DDPTWIN_ASSERT(after->metadata.resourceVersion == std::to_string(revision_));
   rows.objects.put(after);
+  if (&kind == &Pod::info()) note_node(rows, before, after);
   if (kind.strategy.time_to_live > Duration::zero())
     rows.leases.emplace_back(loop_.now() + kind.strategy.time_to_live, after);
   Record record;
