@@ -93,8 +93,8 @@ struct EventRecorder::Written {
   std::int32_t count = 0;
   std::optional<Time> first{};
   std::string name{};
-  // As the last answer told it. The store lets go of an Event after an hour, and so do we.
-  std::weak_ptr<const Object> stored{};
+  // As the last answer told it, of one that came again: most never do.
+  ObjectPtr stored{};
 };
 
 // EventCorrelator of client-go: aggregate, count, filter, in this order.
@@ -149,7 +149,7 @@ class EventRecorder::Correlator {
       return *found;
     }
     return written_.put(key, std::make_shared<Written>(Written{
-                                 event.count, event.firstTimestamp, event.metadata.name, {}}));
+                                 event.count, event.firstTimestamp, event.metadata.name, nullptr}));
   }
 
   bool accept(const Fingerprint& key, Time now) {
@@ -257,7 +257,7 @@ void EventRecorder::send(std::shared_ptr<const Event> event) {
                                     {"lastTimestamp", format_rfc3339(*event->lastTimestamp)},
                                     {"message", event->message}});
   });
-  if (const auto stored = as<Event>(written_->stored.lock())) {
+  if (const auto stored = as<Event>(written_->stored)) {
     request.patch_of = stored;
     request.patched = recounted(*stored, *event);
   }
@@ -275,7 +275,7 @@ void EventRecorder::write(Request request, std::shared_ptr<const Event> event) {
 void EventRecorder::on_answer(const Result<Response>& answer, bool was_patch,
                               const std::shared_ptr<const Event>& event) {
   if (answer) {
-    written_->stored = answer->object;
+    if (was_patch) written_->stored = answer->object;
     return finish();
   }
   // The Event has outlived its hour: make it anew, with the count it had reached.

@@ -1,5 +1,4 @@
-// Hashes of texts, for finding things: nothing that can be seen goes by their values, but for the
-// seeds that fnv1a makes of names.
+// Hashes: of texts for finding things, and of names for seeds and for what is told apart by them.
 #pragma once
 
 #include <cstdint>
@@ -18,46 +17,59 @@ constexpr std::uint64_t fnv1a(std::string_view text) {
 
 inline constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15ULL;
 
-// One word more. The factor is odd.
-template <std::uint64_t factor = golden_ratio>
-constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
-  hash = (hash ^ word) * factor;
-  return hash ^ (hash >> 32);
-}
-
-// Eight bytes at a time; the last ones overlap those before. Names are short and there are many.
-template <std::uint64_t factor = golden_ratio>
-std::uint64_t mix(std::uint64_t hash, std::string_view text) {
+// The length, then eight bytes at a time; the last ones overlap those before. Names are short and
+// there are many.
+template <class Take>
+void each_word(std::string_view text, const Take& take) {
   const char* at = text.data();
   std::size_t left = text.size();
   std::uint64_t word = 0;
-  hash = mix<factor>(hash, left);
+  take(left);
   if (left >= 8) {
     for (; left > 8; at += 8, left -= 8) {
       std::memcpy(&word, at, 8);
-      hash = mix<factor>(hash, word);
+      take(word);
     }
     std::memcpy(&word, at + left - 8, 8);
-    return mix<factor>(hash, word);
+    return take(word);
   }
   if (left >= 4) {
     std::uint32_t first = 0, last = 0;
     std::memcpy(&first, at, 4);
     std::memcpy(&last, at + left - 4, 4);
-    return mix<factor>(hash, static_cast<std::uint64_t>(first) << 32 | last);
+    return take(static_cast<std::uint64_t>(first) << 32 | last);
   }
   for (; left > 0; --left) word = word << 8 | static_cast<unsigned char>(*at++);
-  return mix<factor>(hash, word);
+  take(word);
 }
 
-// Stands for a list of texts where keeping them costs too much: two lists that differ have the same
-// with a chance of 2^-128.
+// Cheap, for a table whose keys are compared too: texts may be found that collide.
+constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) * golden_ratio;
+  return hash ^ (hash >> 32);
+}
+inline std::uint64_t mix(std::uint64_t hash, std::string_view text) {
+  each_word(text, [&hash](std::uint64_t word) { hash = mix(hash, word); });
+  return hash;
+}
+
+// SplitMix64's finalizer: each bit reaches all others.
+constexpr std::uint64_t scramble(std::uint64_t value) {
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
+  return value ^ (value >> 31);
+}
+
+// Stands for a list of texts where keeping them costs too much. Two lists are taken for one where
+// all 128 bits are equal, which chance alone brings about once in 2^128 pairs.
 struct Fingerprint {
-  std::uint64_t low = 0, high = 0;
+  std::uint64_t low = 0, high = golden_ratio;
   bool operator==(const Fingerprint&) const = default;
   void add(std::string_view text) {
-    low = mix(low, text);
-    high = mix<0xd1342543de82ef95ULL>(high, text);
+    each_word(text, [this](std::uint64_t word) {
+      low = scramble(low ^ word);
+      high = scramble((high + word) * 0xd1342543de82ef95ULL);
+    });
   }
 };
 

@@ -4,17 +4,8 @@
 #include "core/result.hpp"
 
 namespace ddptwin {
-namespace {
 
-std::uint64_t mix(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31);
-}
-
-}  // namespace
-
-std::uint64_t Random::next() { return mix(state_ += 0x9e3779b97f4a7c15ULL); }
+std::uint64_t Random::next() { return scramble(state_ += golden_ratio); }
 
 std::uint64_t Random::below(std::uint64_t bound) {
   DDPTWIN_ASSERT(bound > 0);
@@ -30,6 +21,8 @@ double Random::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53;
 
 Random Random::split(std::string_view name) const { return split(fnv1a(name)); }
 
-Random Random::split(std::uint64_t number) const { return Random(mix(mix(seed_ + 1) ^ number)); }
+Random Random::split(std::uint64_t number) const {
+  return Random(scramble(scramble(seed_ + 1) ^ number));
+}
 
 }  // namespace ddptwin

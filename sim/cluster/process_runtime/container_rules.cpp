@@ -24,13 +24,6 @@ constexpr std::array signals{Signal{"SIGTERM", SIGTERM}, Signal{"SIGINT", SIGINT
                              Signal{"SIGHUP", SIGHUP},   Signal{"SIGUSR1", SIGUSR1},
                              Signal{"SIGUSR2", SIGUSR2}, Signal{"SIGABRT", SIGABRT}};
 
-std::uint64_t mix(std::uint64_t value) {  // splitmix64
-  value += 0x9e3779b97f4a7c15ULL;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
-  return value ^ (value >> 31);
-}
-
 }  // namespace
 
 std::vector<std::string> command_line(const Image& image, const std::vector<std::string>& command,
@@ -93,7 +86,7 @@ std::string hex_name(std::string_view of, std::uint64_t number) {
   text.reserve(parts * digits_of_part);
   std::uint64_t state = fnv1a(of) + number;
   for (int part = 0; part < parts; ++part) {
-    state = mix(state);
+    state = scramble(state + golden_ratio);
     for (int shift = 60; shift >= 0; shift -= 4) text += digits[(state >> shift) & 15];
   }
   return text;
