@@ -18,7 +18,7 @@ struct Scale {
   bool fair = false;
   // Nobody waits for his turn, so that all pods live at the same time; and finished pods wait for
   // their jobs: see ControlPlaneFlags.
-  ControlPlaneFlags flags{.kube_api_qps = 0, .terminated_pod_gc_threshold = 1'000'000};
+  ControlPlaneFlags flags{.kube_api_qps = -1, .terminated_pod_gc_threshold = 0};
 };
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -93,12 +93,12 @@ int main(int argc, char** argv) {
   app.add_option("--steps", scale.steps, "Steps of a second each")->capture_default_str();
   app.add_option("--kills", scale.kills, "Random SIGKILLs")->capture_default_str();
   app.add_option("--seed", scale.seed, "Of all chance")->capture_default_str();
-  app.add_option("--kube-api-qps", scale.flags.kube_api_qps, "Of each controller; 0: not limited")
+  app.add_option("--kube-api-qps", scale.flags.kube_api_qps, "Of each controller; -1: not limited")
       ->capture_default_str();
   app.add_option("--kube-api-burst", scale.flags.kube_api_burst, "Of each controller")
       ->capture_default_str();
   app.add_option("--terminated-pod-gc-threshold", scale.flags.terminated_pod_gc_threshold,
-                 "Of the pod garbage collector")
+                 "Of the pod garbage collector; 0: none")
       ->capture_default_str();
   app.add_flag("--fair", scale.fair, "The seed chooses between lanes that are ready");
   app.add_option("--against", against, "Jobs of a smaller run, made first, to compare with");

@@ -94,7 +94,7 @@ void PodGarbageCollector::look() {
 
 // The oldest finished pods beyond the threshold.
 void PodGarbageCollector::collect_finished() {
-  if (finished_.size() <= options_.finished_threshold) return;
+  if (options_.finished_threshold == 0 || finished_.size() <= options_.finished_threshold) return;
   std::vector<ObjectPtr> finished;
   for (const std::string& key : finished_) finished.push_back(pods_.find(key));
   std::stable_sort(finished.begin(), finished.end(), [](const ObjectPtr& a, const ObjectPtr& b) {

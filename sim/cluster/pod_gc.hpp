@@ -14,7 +14,7 @@ namespace ddptwin {
 class PodGarbageCollector {
  public:
   struct Options {
-    std::size_t finished_threshold = 12'500;
+    std::size_t finished_threshold = 12'500;  // 0: they stay
   };
 
   PodGarbageCollector(Loop& loop, api::ApiClient& client, Options options);

@@ -109,33 +109,35 @@ Status read_operator(const Node& node, Scenario& to, const ParseContext&) {
   return node.fail(fmt::format("unknown version \"{}\"{}", version, suggestion(version, known)));
 }
 
-Result<std::int64_t> count_of(const Node& node, std::int64_t least) {
-  TRY(const std::int64_t count, node.as_integer());
-  if (count < least || count > flag_max)
+Result<std::int64_t> flag_of(const Node& node, std::int64_t least) {
+  TRY(const std::int64_t value, node.as_integer());
+  if (value < least || value > flag_max)
     return node.must_be(fmt::format("{} to {}", least, flag_max));
-  return count;
+  return value;
 }
 
 using FlagField = Field<ControlPlaneFlags, ParseContext>;
 constexpr std::array flag_fields{
-    FlagField{"kube-api-qps", "a number",
-              "calls a second of each controller's client; 0: as many as it likes; default: 20",
+    FlagField{"kube-api-qps", "a whole number",
+              "calls a second of each controller's client; -1: as many as it likes; default: 20",
               [](const Node& node, ControlPlaneFlags& to, const ParseContext&) -> Status {
-                TRY(const std::int64_t count, count_of(node, 0));
-                to.kube_api_qps = static_cast<double>(count);
+                TRY(const std::int64_t value, flag_of(node, -1));
+                if (value == 0) return node.must_be("-1, or 1 and more");
+                to.kube_api_qps = static_cast<int>(value);
                 return {};
               }},
-    FlagField{"kube-api-burst", "a number", "that many at once; default: 30",
+    FlagField{"kube-api-burst", "a whole number", "that many at once; default: 30",
               [](const Node& node, ControlPlaneFlags& to, const ParseContext&) -> Status {
-                TRY(const std::int64_t count, count_of(node, 1));
-                to.kube_api_burst = static_cast<int>(count);
+                TRY(const std::int64_t value, flag_of(node, 1));
+                to.kube_api_burst = static_cast<int>(value);
                 return {};
               }},
-    FlagField{"terminated-pod-gc-threshold", "a number",
-              "with more finished pods than that the oldest are deleted; default: 12500",
+    FlagField{"terminated-pod-gc-threshold", "a whole number",
+              "with more finished pods than that the oldest are deleted; 0: none are; default: "
+              "12500",
               [](const Node& node, ControlPlaneFlags& to, const ParseContext&) -> Status {
-                TRY(const std::int64_t count, count_of(node, 1));
-                to.terminated_pod_gc_threshold = static_cast<std::size_t>(count);
+                TRY(const std::int64_t value, flag_of(node, 0));
+                to.terminated_pod_gc_threshold = static_cast<std::size_t>(value);
                 return {};
               }},
 };
@@ -545,10 +547,11 @@ std::vector<ReferenceTable> reference_tables() {
       reference_of("spec", "", spec_fields),
       reference_of("cluster", "", cluster_fields),
       reference_of("flags",
-                   "Of kube-controller-manager; the first two also of the training operator (from "
-                   "v1.9.1 on it has them). A cluster of thousands of pods needs others than the "
-                   "defaults: once more pods have finished than the threshold before their jobs "
-                   "were looked at again, they are deleted and the operator makes them anew.",
+                   "The first two are of the controllers of endpoints and of the training "
+                   "operator, of any version; the last is of kube-controller-manager. A cluster of "
+                   "thousands of pods needs others than the defaults: once more pods have finished "
+                   "than the threshold before their jobs were looked at again, they are deleted "
+                   "and the operator makes them anew.",
                    flag_fields),
       reference_of("Node", "One node, or several of one size.", node_fields),
   };

@@ -105,7 +105,7 @@ TEST(ScenarioParser, nodes_and_images_are_described) {
   const auto scenario = parse("s.yaml", {{"s.yaml", scenario_text(R"(
   cluster:
     trainingOperator: v1.8
-    flags: {kube-api-qps: 0, kube-api-burst: 5, terminated-pod-gc-threshold: 7}
+    flags: {kube-api-qps: -1, kube-api-burst: 5, terminated-pod-gc-threshold: 7}
     nodes:
     - {name: small, cpu: 2, memory: 4Gi, labels: {zone: a}}
     - {name: gpu, count: 2, resources: {nvidia.com/gpu: 4}}
@@ -120,7 +120,7 @@ TEST(ScenarioParser, nodes_and_images_are_described) {
 )")}});
   ASSERT_TRUE(scenario) << scenario.error().text();
   EXPECT_EQ(scenario->training_operator, "v1.8.1");
-  EXPECT_EQ(scenario->flags.kube_api_qps, 0);
+  EXPECT_EQ(scenario->flags.kube_api_qps, -1);
   EXPECT_EQ(scenario->flags.kube_api_burst, 5);
   EXPECT_EQ(scenario->flags.terminated_pod_gc_threshold, 7U);
   ASSERT_EQ(scenario->nodes.size(), 3U);
@@ -177,6 +177,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "v1.8.0, v1.8.1, v1.9.0, v1.9.4)"},
         Refusal{"bad_flag", "  cluster: {flags: {kube-api-burst: 0}}\n",
                 "s.yaml:8:21 spec.cluster.flags.kube-api-burst: must be 1 to 1000000, not 0"},
+        Refusal{"no_qps", "  cluster: {flags: {kube-api-qps: 0}}\n",
+                "s.yaml:8:21 spec.cluster.flags.kube-api-qps: must be -1, or 1 and more, not 0"},
         Refusal{"bad_quantity", "  cluster: {nodes: [{name: a, memory: lots}]}\n",
                 "s.yaml:8:31 spec.cluster.nodes[0].memory: quantities must match the regular "
                 "expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"},

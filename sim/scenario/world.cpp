@@ -202,8 +202,9 @@ struct World::Parts {
     hosted.host = std::make_unique<controller::ControllerHost>(
         loop, *hosted.client, trace, chance ? *chance : random.split(hosted.controller->name()),
         *hosted.controller,
-        controller::HostOptions{.client_per_second = options.flags.kube_api_qps,
-                                .client_burst = options.flags.kube_api_burst});
+        controller::HostOptions{
+            .client_per_second = std::max<double>(options.flags.kube_api_qps, 0),
+            .client_burst = options.flags.kube_api_burst});
     return hosted;
   }
   void start_scheduler() {

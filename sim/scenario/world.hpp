@@ -49,15 +49,17 @@ struct ClusterDns {
   DnsConfig host{};
 };
 
-// Flags of kube-controller-manager and, but for the last, of the training operator (from v1.9.1 on:
-// spec/pytorchjob.md, versions), with the values they have where nobody sets them. A cluster of
+// Flags of kube-controller-manager and, but for the last, of the training operator (upstream's from
+// v1.9.1 on, here of each version), with the values they have where nobody sets them. A cluster of
 // thousands of pods needs others: with these an operator makes ten pods a second, and once 12,500
 // have finished before their jobs were looked at again, the pod garbage collector deletes what the
 // operator then makes anew, for ever.
 struct ControlPlaneFlags {
-  double kube_api_qps = 20;  // of each controller's client; 0: not limited
+  // Of the controllers of endpoints and of the operator, each with a client of its own. Below 0:
+  // not limited, as client-go has it.
+  int kube_api_qps = 20;
   int kube_api_burst = 30;
-  std::size_t terminated_pod_gc_threshold = 12'500;
+  std::size_t terminated_pod_gc_threshold = 12'500;  // 0: none are deleted
 };
 
 // Where a plan of faults may act in a world (faults/injector.hpp), beside the processes that World
