@@ -49,7 +49,6 @@ class Explorer {
     TRY(const Scenario own, subject_.own());
     const Trial natural = try_plan(own, {}, options_.seed);
     found_.census = natural.census;
-    found_.undisturbed = natural.lasted;
     Subject::Demand& demand = found_.demand;
     demand.strict = options_.strict;
     demand.due = subject_.jobs();
@@ -57,10 +56,14 @@ class Explorer {
     const Trial quiet = try_plan(demanding, {}, options_.seed);
     std::erase_if(demand.due,
                   [&](const std::string& job) { return fails_with(quiet, Subject::end_of(job)); });
+    // Faults are drawn from the lives of the jobs, which may go on when the scenario has seen
+    // enough; where one has no end, from all that was simulated.
+    const bool all_end = demand.due.size() == subject_.jobs().size();
+    found_.undisturbed = all_end ? std::max(natural.lasted, quiet.lasted) : natural.length;
     for (const Failure& failure : quiet.failures)
       if (!Subject::is_end(failure.what))
         found_.findings.push_back({failure, {}, options_.seed, 0, 0, 1, 0, true});
-    demand.heal = natural.lasted / second * second + second + disturbance;
+    demand.heal = found_.undisturbed / second * second + second + disturbance;
     demand.heal = std::max(demand.heal, subject_.faults().heal.value_or(Duration::zero()));
     return {};
   }

@@ -47,7 +47,7 @@ struct Explored {
   std::vector<Finding> findings{};  // in the order of their first runs
   Subject::Demand demand{};
   Census census{};         // of the run without faults
-  Duration undisturbed{};  // until the scenario's end without faults
+  Duration undisturbed{};  // until the end of scenario and jobs without faults
 };
 
 struct Progress {
