@@ -45,9 +45,8 @@ Result<Warnings> add_tolerations(const AdmissionRequest& request) {
     spec.tolerations = both;
     return Warnings();
   }
-  for (const std::string_view key : {not_ready, unreachable})
-    if (!tolerates_no_execute(spec.tolerations, key))
-      spec.tolerations.edit().push_back(toleration(key));
+  for (const Toleration& one : both)
+    if (!tolerates_no_execute(spec.tolerations, one.key)) spec.tolerations.edit().push_back(one);
   return Warnings();
 }
 

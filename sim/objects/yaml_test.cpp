@@ -164,5 +164,14 @@ TEST(Yaml, a_position_is_that_of_the_key_or_the_element) {
   EXPECT_EQ(document.where(""), "f.yaml:2:1");
 }
 
+TEST(Yaml, an_alias_of_a_key_is_a_value_of_its_own) {
+  const auto documents = parse_yaml("x: 1\n&a b: [*a]\n", "f.yaml");
+  ASSERT_TRUE(documents);
+  const YamlDocument& document = documents->front();
+  EXPECT_EQ(document.position("b[0]"), (YamlPosition{2, 8}));
+  const auto& list = document.positions[document.positions[document.root].children.at(1)];
+  EXPECT_TRUE(document.positions[list.children.at(0)].children.empty());
+}
+
 }  // namespace
 }  // namespace ddptwin

@@ -71,6 +71,16 @@ INSTANTIATE_TEST_SUITE_P(
             "container",
             [](Record& record) { pod_of(record)->spec.edit().containers.edit()[0].image = "i"; }},
         Change{"phase", [](Record& record) { pod_of(record)->status.phase = "Running"; }},
+        Change{"rare_part_without_content",
+               [](Record& record) { pod_of(record)->spec.edit().affinity.emplace(); }},
+        Change{"optional_part_without_content",
+               [](Record& record) {
+                 pod_of(record)
+                     ->spec.edit()
+                     .containers.edit()[0]
+                     .startupProbe.emplace()
+                     .exec.emplace();
+               }},
         Change{"unknown_field",
                [](Record& record) {
                  pod_of(record)->spec.edit().extra = RawJson(boost::json::parse(R"({"x": 1})"));
