@@ -148,8 +148,8 @@ class EventRecorder::Correlator {
       event.count = ++written.count;
       return *found;
     }
-    return written_.put(key, std::make_shared<Written>(Written{
-                                 event.count, event.firstTimestamp, event.metadata.name, nullptr}));
+    return written_.put(key, std::make_shared<Written>(Written{event.count, event.firstTimestamp,
+                                                               event.metadata.name, nullptr}));
   }
 
   bool accept(const Fingerprint& key, Time now) {
