@@ -33,11 +33,18 @@ struct Child {
   int report = -1;  // where it tells that it is in its pod; -1 once it has
 };
 
+// ThreadSanitizer runs a thread of its own, and takes care of it in forks.
+#ifdef __SANITIZE_THREAD__
+constexpr std::ptrdiff_t sanitizer_threads = 1;
+#else
+constexpr std::ptrdiff_t sanitizer_threads = 0;
+#endif
+
 std::optional<std::ptrdiff_t> thread_count() {
   std::error_code error;
   const std::filesystem::directory_iterator tasks("/proc/self/task", error);
   if (error) return std::nullopt;
-  return std::distance(begin(tasks), end(tasks));
+  return std::distance(begin(tasks), end(tasks)) - sanitizer_threads;
 }
 
 int open_pidfd(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
