@@ -20,13 +20,16 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 
+# g++ 12 says these of std::string, std::function and std::optional, without reason, as soon as it optimises
+# (its bug 105651 and its like).
+set(ddptwin_false_alarms
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>)
+
 add_library(ddptwin_options INTERFACE)
 target_compile_options(ddptwin_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
   -Woverloaded-virtual -Wimplicit-fallthrough
-  # g++ 12 says these of std::string, std::function and std::optional, without reason, as soon as it optimises
-  # (its bug 105651 and its like).
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>
+  ${ddptwin_false_alarms}
   $<$<BOOL:${DDPTWIN_WERROR}>:-Werror>)
 if(DDPTWIN_SANITIZE)
   target_compile_options(ddptwin_options INTERFACE
