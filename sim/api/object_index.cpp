@@ -7,8 +7,6 @@
 namespace ddptwin::api {
 namespace {
 
-constexpr std::size_t text_typical = 64;  // of a namespace and two or three values
-
 bool name_before(const ObjectPtr* place, std::string_view name) {
   return (*place)->metadata.name < name;
 }
@@ -22,29 +20,27 @@ const StringMap& selector_of(const Object& object) {
 LabelIndex::LabelIndex(std::vector<std::string> keys, Labels labels)
     : keys_(std::move(keys)), labels_(labels) {}
 
-bool LabelIndex::project(std::string_view namespace_, const StringMap& labels,
-                         std::string& text) const {
-  text.reserve(text_typical);
-  text = namespace_;
+std::optional<Fingerprint> LabelIndex::project(std::string_view namespace_,
+                                               const StringMap& labels) const {
+  Fingerprint print;
+  print.add(namespace_);
   // Both are in order: one walk through the labels.
   auto at = labels.begin();
   for (const std::string& key : keys_) {
     int order = -1;
     for (; at != labels.end() && (order = at->first.compare(key)) < 0; ++at) continue;
-    if (order != 0) return false;
-    // No name or label value contains it.
-    text += '\n';
-    text += at->second;
+    if (order != 0) return std::nullopt;
+    print.add(at->second);
     ++at;
   }
-  return true;
+  return print;
 }
 
 void LabelIndex::put(const ObjectPtr& place) {
   const ObjectMeta& meta = place->metadata;
-  std::string text;
-  if (!project(meta.namespace_, labels_(*place), text)) return;
-  std::vector<const ObjectPtr*>& list = places_[text];
+  const auto values = project(meta.namespace_, labels_(*place));
+  if (!values) return;
+  std::vector<const ObjectPtr*>& list = places_[*values];
   const auto at = std::lower_bound(list.begin(), list.end(), meta.name, name_before);
   if (at != list.end() && (**at)->metadata.name == meta.name)
     *at = &place;
@@ -54,9 +50,9 @@ void LabelIndex::put(const ObjectPtr& place) {
 
 void LabelIndex::drop(const Object& object) {
   const ObjectMeta& meta = object.metadata;
-  std::string text;
-  if (!project(meta.namespace_, labels_(object), text)) return;
-  const auto found = places_.find(text);
+  const auto values = project(meta.namespace_, labels_(object));
+  if (!values) return;
+  const auto found = places_.find(*values);
   if (found == places_.end()) return;
   std::vector<const ObjectPtr*>& list = found->second;
   const auto at = std::lower_bound(list.begin(), list.end(), meta.name, name_before);
@@ -67,9 +63,9 @@ void LabelIndex::drop(const Object& object) {
 std::vector<ObjectPtr> LabelIndex::find(std::string_view namespace_,
                                         const StringMap& labels) const {
   std::vector<ObjectPtr> objects;
-  std::string text;
-  if (!project(namespace_, labels, text)) return objects;
-  const auto found = places_.find(text);
+  const auto values = project(namespace_, labels);
+  if (!values) return objects;
+  const auto found = places_.find(*values);
   if (found == places_.end()) return objects;
   objects.reserve(found->second.size());
   for (const ObjectPtr* place : found->second) objects.push_back(*place);

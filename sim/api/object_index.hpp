@@ -1,11 +1,13 @@
 // Objects by what they carry or ask for, so that a controller need not look at all of a kind.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "core/hash.hpp"
 #include "objects/object_map.hpp"
 
 namespace ddptwin::api {
@@ -31,13 +33,13 @@ class LabelIndex {
 
  private:
   static const StringMap& labels_of(const Object& object) { return *object.metadata.labels; }
-  // Whether all keys are there; their values then are in `text`.
-  bool project(std::string_view namespace_, const StringMap& labels, std::string& text) const;
+  // What stands for the namespace and the values; nothing unless all keys are there.
+  std::optional<Fingerprint> project(std::string_view namespace_, const StringMap& labels) const;
 
   std::vector<std::string> keys_;
   Labels labels_;
   // Looked up by value; its order cannot be seen.
-  std::unordered_map<std::string, std::vector<const ObjectPtr*>> places_{};
+  std::unordered_map<Fingerprint, std::vector<const ObjectPtr*>> places_{};
 };
 
 // Services by their selectors. Those that ask for the same keys share a table by the values.
