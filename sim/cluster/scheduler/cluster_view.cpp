@@ -60,6 +60,12 @@ std::string class_key(const NodeInfo& info) {
   return text;
 }
 
+std::shared_ptr<const PodNeeds> needs_of(const PodSpec& spec,
+                                         const std::shared_ptr<const PodNeeds>& like) {
+  PodNeeds needs(spec);
+  return like && needs == *like ? like : std::make_shared<const PodNeeds>(std::move(needs));
+}
+
 }  // namespace
 
 bool has_ended(const Pod& pod) { return is_terminal_phase(pod.status.phase); }
@@ -74,15 +80,14 @@ PodNeeds::PodNeeds(const PodSpec& spec)
   plain = is_plain_spec(spec) && ports.empty();
 }
 
-PodInfo::PodInfo(PodPtr p)
+PodInfo::PodInfo(PodPtr p, const std::shared_ptr<const PodNeeds>& like)
     : pod(std::move(p)),
-      needs(std::make_shared<const PodNeeds>(*pod->spec)),
+      needs(needs_of(*pod->spec, like)),
       priority(pod->spec->priority.value_or(0)) {}
 
 PodInfo::PodInfo(PodPtr p, const PodInfo& known)
     : pod(std::move(p)),
-      needs(pod->spec.same_as(known.pod->spec) ? known.needs
-                                               : std::make_shared<const PodNeeds>(*pod->spec)),
+      needs(pod->spec.same_as(known.pod->spec) ? known.needs : needs_of(*pod->spec, known.needs)),
       priority(pod->spec->priority.value_or(0)) {}
 
 void NodeInfo::add(const std::string& key, PodInfoPtr pod) {

@@ -35,7 +35,9 @@ struct PodNeeds {
 
 // A pod with what the filters ask of it, computed once.
 struct PodInfo {
-  explicit PodInfo(PodPtr pod);
+  explicit PodInfo(PodPtr p) : PodInfo(std::move(p), nullptr) {}
+  // `like`: of another pod, or null; kept in common where the two ask for the same.
+  PodInfo(PodPtr pod, const std::shared_ptr<const PodNeeds>& like);
   // The same pod in another state: what `known` says of an equal specification still holds.
   PodInfo(PodPtr pod, const PodInfo& known);
   PodPtr pod;

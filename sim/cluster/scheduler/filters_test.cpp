@@ -67,6 +67,13 @@ TEST(SchedulerFilters, the_request_is_that_of_the_whole_pod) {
   EXPECT_EQ(PodInfo(shaped).needs->request.at("cpu").str(), "3750m");
 }
 
+TEST(SchedulerFilters, pods_that_ask_for_the_same_keep_it_once) {
+  const PodInfo first(pod("a", {{"cpu", "1"}}));
+  EXPECT_EQ(PodInfo(pod("b", {{"cpu", "1"}}), first.needs).needs, first.needs);
+  const PodInfo other(pod("c", {{"cpu", "2"}}), first.needs);
+  EXPECT_EQ(other.needs->request.at("cpu").str(), "2");
+}
+
 TEST(SchedulerFilters, taints_and_cordons) {
   ClusterView view;
   auto tainted = node("n");

@@ -28,7 +28,8 @@ void SchedulingQueue::put(const PodPtr& pod, const ClusterView& view) {
   const auto [found, is_new] = entries_.try_emplace(key_of(pod->metadata));
   Entry& entry = found->second;
   if (is_new) {
-    entry.pod = std::make_shared<const PodInfo>(pod);
+    entry.pod = std::make_shared<const PodInfo>(pod, last_needs_);
+    last_needs_ = entry.pod->needs;
     entry.since = ++last_;
     return set_state(found, State::ready);
   }
