@@ -206,7 +206,7 @@ void NodeRun::on_status(const Pod& before, const Pod& after) {
       if (one.name == status.name)
         require(one.restartCount <= status.restartCount, "a restart count does not fall");
     if (status.restartCount > 0)
-      require(status.lastState.terminated.has_value(), "what was restarted has ended before");
+      require(status.lastState->terminated.has_value(), "what was restarted has ended before");
   }
   for (const ContainerStatus& status : after.status.containerStatuses)
     all_good = all_good && status.state.terminated && status.state.terminated->exitCode == 0;
@@ -425,7 +425,7 @@ TEST(KubeletProperties, WhoRunsOutOfMemoryIsKilledWith137) {
         const auto pod = node.pod();
         const ContainerStatus& status = *status_of(*pod, "c0");
         const auto& end =
-            shape.policy == "Never" ? status.state.terminated : status.lastState.terminated;
+            shape.policy == "Never" ? status.state.terminated : status.lastState->terminated;
         RC_ASSERT(end.has_value());
         RC_ASSERT(end->exitCode == 137);
         RC_ASSERT(end->reason == "OOMKilled");

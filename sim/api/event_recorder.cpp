@@ -1,11 +1,11 @@
 #include "api/event_recorder.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/json.hpp>
 #include <charconv>
 #include <list>
-#include <set>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "core/hash.hpp"
 
@@ -19,6 +19,7 @@ constexpr Duration similar_interval = 600s;
 constexpr double spam_burst = 25;
 constexpr double spam_refill_per_second = 1.0 / 300;
 constexpr std::size_t max_queued = 1000;
+constexpr std::size_t max_references = 16;  // two containers of each pod of a node with 8 GPUs
 constexpr int max_tries = 12;
 constexpr Duration retry_delay = 10s;
 constexpr std::string_view combined = "(combined from similar events): ";
@@ -30,15 +31,15 @@ class Recent {
   Value* find(const Fingerprint& key) {
     const auto found = places_.find(key);
     if (found == places_.end()) return nullptr;
-    items_.splice(items_.begin(), items_, found->second);
-    return &found->second->value;
+    items_.splice(items_.begin(), items_, *found);
+    return &(*found)->value;
   }
   // Precondition: find(key) is null.
   Value& put(const Fingerprint& key, Value value) {
     items_.push_front(Item{key, std::move(value)});
-    places_.emplace(items_.front().key, items_.begin());
+    places_.insert(items_.begin());
     if (items_.size() > max_keys) {
-      places_.erase(items_.back().key);
+      places_.erase(std::prev(items_.end()));
       items_.pop_back();
     }
     return items_.front().value;
@@ -49,22 +50,33 @@ class Recent {
     Fingerprint key;
     Value value;
   };
+  using Place = typename std::list<Item>::iterator;
+  // A place is found by its key, which lies there and nowhere else.
+  struct ByKey {
+    using is_transparent = void;
+    static const Fingerprint& key_of(const Fingerprint& key) { return key; }
+    static const Fingerprint& key_of(Place place) { return place->key; }
+    std::size_t operator()(const auto& key) const noexcept {
+      return std::hash<Fingerprint>()(key_of(key));
+    }
+    bool operator()(const auto& a, const auto& b) const noexcept { return key_of(a) == key_of(b); }
+  };
   std::list<Item> items_;
   // Looked up only: its order cannot be seen.
-  std::unordered_map<Fingerprint, typename std::list<Item>::iterator> places_;
+  std::unordered_set<Place, ByKey, ByKey> places_;
 };
 
 // By what events are told apart: each key is the beginning of the next.
 struct Keys {
   explicit Keys(const Event& e) {
-    const ObjectReference& o = e.involvedObject;
+    const ObjectReference& o = *e.involvedObject;
     Fingerprint print;
     const auto add = [&](std::initializer_list<std::string_view> parts) {
       for (const std::string_view part : parts) print.add(part);
       return print;
     };
-    spam =
-        add({e.source.component, e.source.host, o.kind, o.namespace_, o.name, o.uid, o.apiVersion});
+    spam = add(
+        {e.source->component, e.source->host, o.kind, o.namespace_, o.name, o.uid, o.apiVersion});
     similar = add({e.type_, e.reason});
     same = add({o.fieldPath, e.message});
   }
@@ -74,6 +86,17 @@ struct Keys {
 // A write whose answer never came may be tried again; an answer of the API server is final.
 bool is_lost(const Error& error) {
   return error.reason == Reason::unknown || error.reason == Reason::io;
+}
+
+// "<object>.<hex of a number>"
+std::string event_name(const std::string& object, std::uint64_t number) {
+  std::array<char, 16> hex;
+  const auto end = std::to_chars(hex.begin(), hex.end(), number, 16).ptr;
+  std::string name;
+  name.reserve(object.size() + 1 + hex.size());
+  name += object;
+  name += '.';
+  return name.append(hex.begin(), end);
 }
 
 // What the patch of a repeated event makes of the Event, whose times have been through JSON.
@@ -92,7 +115,7 @@ std::shared_ptr<const Event> recounted(const Event& stored, const Event& event) 
 struct EventRecorder::Written {
   std::int32_t count = 0;
   std::optional<Time> first{};
-  std::string name{};
+  std::uint64_t number = 0;  // of its name
   // As the last answer told it, of one that came again: most never do.
   ObjectPtr stored{};
 };
@@ -104,16 +127,16 @@ class EventRecorder::Correlator {
 
   // The event becomes what is to be written; null: it is dropped. A count above one means that the
   // event of that name exists and is to be patched.
-  std::shared_ptr<Written> correlate(Event& event, Time now,
-                                     const std::function<std::string()>& new_name) {
-    const Keys keys(event);
-    std::shared_ptr<Written> written = observe(event, aggregate(event, keys, now, new_name));
+  std::shared_ptr<Written> correlate(Draft& draft, Time now,
+                                     const std::function<std::uint64_t()>& new_number) {
+    const Keys keys(*draft.event);
+    std::shared_ptr<Written> written = observe(draft, aggregate(draft, keys, now, new_number));
     return accept(keys.spam, now) ? std::move(written) : nullptr;
   }
 
  private:
   struct Similar {
-    std::set<std::string> messages{};
+    std::vector<std::string> messages{};  // that differ, in order
     Time last{};
   };
   struct Bucket {
@@ -121,35 +144,39 @@ class EventRecorder::Correlator {
     Time last{};
   };
 
-  Fingerprint aggregate(Event& event, const Keys& keys, Time now,
-                        const std::function<std::string()>& new_name) {
+  Fingerprint aggregate(Draft& draft, const Keys& keys, Time now,
+                        const std::function<std::uint64_t()>& new_number) {
+    Event& event = *draft.event;
     const Fingerprint& key = keys.similar;
     Similar* similar = similar_.find(key);
     if (similar == nullptr)
       similar = &similar_.put(key, Similar{});
     else if (now - similar->last > similar_interval)
       *similar = Similar{};
-    similar->messages.insert(event.message);
+    std::vector<std::string>& messages = similar->messages;
+    const auto at = std::lower_bound(messages.begin(), messages.end(), event.message);
+    if (at == messages.end() || *at != event.message) messages.insert(at, event.message);
     similar->last = now;
-    if (similar->messages.size() < max_similar) return keys.same;
-    similar->messages.erase(similar->messages.begin());
-    event.metadata.name = new_name();
+    if (messages.size() < max_similar) return keys.same;
+    messages.erase(messages.begin());
+    draft.number = new_number();
     event.message = std::string(combined) + event.message;
     event.firstTimestamp = now;
     event.lastTimestamp = now;
     return key;
   }
 
-  std::shared_ptr<Written> observe(Event& event, const Fingerprint& key) {
+  std::shared_ptr<Written> observe(Draft& draft, const Fingerprint& key) {
+    Event& event = *draft.event;
     if (const std::shared_ptr<Written>* found = written_.find(key)) {
       Written& written = **found;
-      event.metadata.name = written.name;
+      draft.number = written.number;
       event.firstTimestamp = written.first;
       event.count = ++written.count;
       return *found;
     }
-    return written_.put(key, std::make_shared<Written>(Written{event.count, event.firstTimestamp,
-                                                               event.metadata.name, nullptr}));
+    return written_.put(key, std::make_shared<Written>(
+                                 Written{event.count, event.firstTimestamp, draft.number, {}}));
   }
 
   bool accept(const Fingerprint& key, Time now) {
@@ -185,11 +212,12 @@ EventRecorder::EventRecorder(Loop& loop, ApiClient& client, std::string componen
                              Options options)
     : loop_(loop),
       client_(client),
+      source_(EventSource{component, host}),
       component_(std::move(component)),
       host_(std::move(host)),
       lane_(loop.new_lane()),
       correlator_(std::make_unique<Correlator>(options.spam_filter)),
-      name_offset_(static_cast<std::int64_t>(fnv1a(component_ + "\n" + host_) % 1000)),
+      name_offset_(static_cast<std::int64_t>(fnv1a(*component_ + "\n" + *host_) % 1000)),
       alive_(std::make_shared<int>(0)) {}
 
 EventRecorder::~EventRecorder() = default;
@@ -203,46 +231,48 @@ void EventRecorder::event(ObjectReference involved, std::string_view type, std::
                           std::string message) {
   if (queue_.size() >= max_queued) return;
   auto made = std::make_shared<Event>();
-  made->metadata.name = next_name(involved.name);
   made->metadata.namespace_ = involved.namespace_.empty() ? "default" : involved.namespace_;
-  made->involvedObject = std::move(involved);
+  made->involvedObject = shared(std::move(involved));
   made->type_ = type;
   made->reason = reason;
   made->message = std::move(message);
-  made->source = {component_, host_};
+  made->source = source_;
   made->reportingComponent = component_;
   made->reportingInstance = host_;
   made->firstTimestamp = loop_.now();
   made->lastTimestamp = loop_.now();
   made->count = 1;
-  queue_.push_back(std::move(made));
+  queue_.push_back({std::move(made), next_number()});
   send_next();
 }
 
-// "<object>.<hex of nanoseconds>". A real clock never reads the same twice; virtual time stands
-// still, so that names of one instant are set apart by hand, and those of two components by their
-// offset.
-std::string EventRecorder::next_name(const std::string& object) {
+// An object's Events come close together, and in a cluster of many pods their references would take
+// as much room as all else of them.
+Cow<ObjectReference> EventRecorder::shared(ObjectReference made) {
+  const auto known = std::find_if(references_.begin(), references_.end(),
+                                  [&](const auto& reference) { return *reference == made; });
+  if (known != references_.end()) return *known;
+  if (references_.size() >= max_references) references_.erase(references_.begin());
+  return references_.emplace_back(std::move(made));
+}
+
+// The nanoseconds. A real clock never reads the same twice; virtual time stands still, so that
+// names of one instant are set apart by hand, and those of two components by their offset.
+std::uint64_t EventRecorder::next_number() {
   last_name_ = std::max(loop_.now() + name_offset_, last_name_ + Duration(1000));
-  std::array<char, 16> hex;
-  const auto end = std::to_chars(hex.begin(), hex.end(), last_name_.since_epoch().count(), 16).ptr;
-  std::string name;
-  name.reserve(object.size() + 1 + hex.size());
-  name += object;
-  name += '.';
-  return name.append(hex.begin(), end);
+  return static_cast<std::uint64_t>(last_name_.since_epoch().count());
 }
 
 void EventRecorder::send_next() {
   while (!writing_ && !queue_.empty()) {
-    std::shared_ptr<Event> next = std::move(queue_.front());
+    Draft next = std::move(queue_.front());
     queue_.pop_front();
-    written_ = correlator_->correlate(*next, loop_.now(),
-                                      [&] { return next_name(next->involvedObject.name); });
+    written_ = correlator_->correlate(next, loop_.now(), [this] { return next_number(); });
     if (written_ == nullptr) continue;
     writing_ = true;
     tries_ = 0;
-    send(std::move(next));
+    next.event->metadata.name = event_name(next.event->involvedObject->name, next.number);
+    send(std::move(next.event));
   }
 }
 

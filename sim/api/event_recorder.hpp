@@ -5,6 +5,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/client.hpp"
 #include "objects/core_v1.hpp"
@@ -43,8 +44,14 @@ class EventRecorder {
  private:
   class Correlator;
   struct Written;
+  // An Event that has no name yet, and the number that is to be in its name.
+  struct Draft {
+    std::shared_ptr<Event> event{};
+    std::uint64_t number = 0;
+  };
 
-  std::string next_name(const std::string& object);
+  Cow<ObjectReference> shared(ObjectReference made);
+  std::uint64_t next_number();
   void send_next();
   void send(std::shared_ptr<const Event> event);
   void write(Request request, std::shared_ptr<const Event> event);
@@ -54,11 +61,13 @@ class EventRecorder {
 
   Loop& loop_;
   ApiClient& client_;
-  std::string component_;
-  std::string host_;
+  // The same memory in all of its Events.
+  Cow<EventSource> source_;
+  Cow<std::string> component_, host_;
   Lane lane_;
   std::unique_ptr<Correlator> correlator_;
-  std::deque<std::shared_ptr<Event>> queue_{};  // before correlation
+  std::deque<Draft> queue_{};                       // before correlation
+  std::vector<Cow<ObjectReference>> references_{};  // of the latest Events, the oldest first
   Duration name_offset_;
   Time last_name_{};
   std::shared_ptr<Written> written_{};  // what the event under way counts for

@@ -79,21 +79,45 @@ TEST_F(EventRecorderTest, WritesAllFieldsOfAnEvent) {
   EXPECT_EQ(client_.requests[0].verb, Verb::create);
   EXPECT_TRUE(e.metadata.name.starts_with("p.")) << e.metadata.name;
   EXPECT_EQ(e.metadata.namespace_, "team");
-  EXPECT_EQ(e.involvedObject.kind, "Pod");
-  EXPECT_EQ(e.involvedObject.apiVersion, "v1");
-  EXPECT_EQ(e.involvedObject.uid, "u-1");
-  EXPECT_EQ(e.involvedObject.resourceVersion, "7");
-  EXPECT_EQ(e.involvedObject.fieldPath, "spec.containers{c}");
+  EXPECT_EQ(e.involvedObject->kind, "Pod");
+  EXPECT_EQ(e.involvedObject->apiVersion, "v1");
+  EXPECT_EQ(e.involvedObject->uid, "u-1");
+  EXPECT_EQ(e.involvedObject->resourceVersion, "7");
+  EXPECT_EQ(e.involvedObject->fieldPath, "spec.containers{c}");
   EXPECT_EQ(e.type_, "Normal");
   EXPECT_EQ(e.reason, "Started");
   EXPECT_EQ(e.message, "Container started");
-  EXPECT_EQ(e.source.component, "kubelet");
-  EXPECT_EQ(e.source.host, "node-0");
-  EXPECT_EQ(e.reportingComponent, "kubelet");
-  EXPECT_EQ(e.reportingInstance, "node-0");
+  EXPECT_EQ(e.source->component, "kubelet");
+  EXPECT_EQ(e.source->host, "node-0");
+  EXPECT_EQ(*e.reportingComponent, "kubelet");
+  EXPECT_EQ(*e.reportingInstance, "node-0");
   EXPECT_EQ(e.count, 1);
   EXPECT_EQ(e.firstTimestamp, start);
   EXPECT_EQ(e.lastTimestamp, start);
+}
+
+TEST_F(EventRecorderTest, EventsAboutTheSamePartShareItsReference) {
+  recorder_.event(pod_, "Normal", "Created", "Container created", "spec.containers{c}");
+  recorder_.event(pod_, "Normal", "Started", "Container started", "spec.containers{c}");
+  recorder_.event(pod_, "Normal", "Started", "Container started", "spec.containers{d}");
+  pod_.metadata.resourceVersion = "8";
+  recorder_.event(pod_, "Normal", "Killing", "Stopping container c", "spec.containers{c}");
+  loop_.drain();
+  const Event &first = client_.created(0), &second = client_.created(1);
+  EXPECT_TRUE(second.involvedObject.same_as(first.involvedObject));
+  EXPECT_TRUE(second.source.same_as(first.source));
+  EXPECT_EQ(client_.created(2).involvedObject->fieldPath, "spec.containers{d}");
+  EXPECT_EQ(client_.created(3).involvedObject->resourceVersion, "8");
+}
+
+TEST_F(EventRecorderTest, OnlyTheLatestReferencesAreKept) {
+  recorder_.event(pod_, "Normal", "Pulled", "Container image is present");
+  for (const char letter : std::string_view("abcdefghijklmnop"))
+    recorder_.event(pod_, "Normal", "Pulled", "Container image is present", {letter});
+  recorder_.event(pod_, "Normal", "Started", "Container started");
+  loop_.drain();
+  EXPECT_TRUE(client_.created(17).involvedObject.get() == *client_.created(0).involvedObject);
+  EXPECT_FALSE(client_.created(17).involvedObject.same_as(client_.created(0).involvedObject));
 }
 
 TEST_F(EventRecorderTest, AnEventAboutAClusterScopedObjectLivesInDefault) {
@@ -101,7 +125,7 @@ TEST_F(EventRecorderTest, AnEventAboutAClusterScopedObjectLivesInDefault) {
   loop_.drain();
   ASSERT_EQ(client_.requests.size(), 1U);
   EXPECT_EQ(client_.created(0).metadata.namespace_, "default");
-  EXPECT_EQ(client_.created(0).involvedObject.namespace_, "");
+  EXPECT_EQ(client_.created(0).involvedObject->namespace_, "");
 }
 
 TEST_F(EventRecorderTest, TheSameEventRaisesTheCountOfTheFirst) {

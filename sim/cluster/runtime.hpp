@@ -99,7 +99,7 @@ struct SandboxStatus {
 };
 
 struct ImageStatus {
-  std::string ref{};  // what ContainerStatus.imageID shows
+  Cow<std::string> ref{};  // what ContainerStatus.imageID shows
   std::string digest{};
   std::int64_t size = 0;
 };

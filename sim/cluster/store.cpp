@@ -140,10 +140,10 @@ std::string Store::generated_name(std::string_view base) {
 void Store::fill_new(Object& object) {
   ObjectMeta& meta = object.metadata;
   if (meta.name.empty() && !meta.generateName.empty())
-    meta.name = generated_name(meta.generateName);
+    meta.name = generated_name(*meta.generateName);
   meta.uid = new_uid();
   meta.resourceVersion.clear();
-  meta.selfLink.clear();
+  meta.selfLink = {};
   meta.creationTimestamp = loop_.now().floor_seconds();
   meta.deletionTimestamp.reset();
   meta.deletionGracePeriodSeconds.reset();

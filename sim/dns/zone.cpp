@@ -309,7 +309,7 @@ Zone::Found Zone::find_service(const Question& question,
     if (labels.size() != 2) return {};
     return {.exists = true,
             .records = {record(question.name, RecordType::cname,
-                               parsed(entry.service->spec->externalName, storage))}};
+                               parsed(*entry.service->spec->externalName, storage))}};
   }
   if (is_headless(*entry.service) || !asked.endpoint.empty()) return endpoint_records(entry, asked);
   return cluster_ip_records(entry, asked);

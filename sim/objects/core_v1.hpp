@@ -59,11 +59,11 @@ struct ContainerState {
 struct ContainerStatus {
   std::string name{};
   ContainerState state{};
-  ContainerState lastState{};
+  Cow<ContainerState> lastState{};
   bool ready = false;
   std::int32_t restartCount = 0;
-  std::string image{};
-  std::string imageID{};
+  Cow<std::string> image{};
+  Cow<std::string> imageID{};
   std::string containerID{};
   std::optional<bool> started{};
   Cow<ResourceList> allocatedResources{};
@@ -71,7 +71,7 @@ struct ContainerStatus {
   RawJson volumeMounts{};
   RawJson user{};
   RawJson allocatedResourcesStatus{};
-  std::optional<std::string> stopSignal{};
+  Rare<std::string> stopSignal{};
   Extra extra{};
   static const Type& type();
 };
@@ -191,25 +191,25 @@ struct ServicePort {
 };
 struct ServiceSpec {
   std::vector<ServicePort> ports{};
-  StringMap selector{};
+  Cow<StringMap> selector{};
   std::string clusterIP{};
   std::vector<std::string> clusterIPs{};
   std::string type_{};
-  std::vector<std::string> externalIPs{};
+  Cow<std::vector<std::string>> externalIPs{};
   std::string sessionAffinity{};
-  std::string loadBalancerIP{};
-  std::vector<std::string> loadBalancerSourceRanges{};
-  std::string externalName{};
-  std::string externalTrafficPolicy{};
+  Cow<std::string> loadBalancerIP{};
+  Cow<std::vector<std::string>> loadBalancerSourceRanges{};
+  Cow<std::string> externalName{};
+  Cow<std::string> externalTrafficPolicy{};
   std::int32_t healthCheckNodePort = 0;
   bool publishNotReadyAddresses = false;
   RawJson sessionAffinityConfig{};
   std::vector<std::string> ipFamilies{};
   std::optional<std::string> ipFamilyPolicy{};
   std::optional<bool> allocateLoadBalancerNodePorts{};
-  std::optional<std::string> loadBalancerClass{};
+  Rare<std::string> loadBalancerClass{};
   std::optional<std::string> internalTrafficPolicy{};
-  std::optional<std::string> trafficDistribution{};
+  Rare<std::string> trafficDistribution{};
   static const Type& type();
 };
 struct ServiceStatus {
@@ -234,6 +234,7 @@ struct ObjectReference {
   std::string resourceVersion{};
   std::string fieldPath{};
   static const Type& type();
+  bool operator==(const ObjectReference&) const = default;
 };
 
 struct EndpointAddress {
@@ -289,20 +290,20 @@ struct EventSource {
 };
 // core/v1 Event (also served as events.k8s.io/v1 in a real cluster).
 struct Event final : ObjectOf<Event> {
-  ObjectReference involvedObject{};
+  Cow<ObjectReference> involvedObject{};
   std::string reason{};
   std::string message{};
-  EventSource source{};
+  Cow<EventSource> source{};
   std::optional<Time> firstTimestamp{};
   std::optional<Time> lastTimestamp{};
   std::int32_t count = 0;
   std::string type_{};  // Normal, Warning
   std::optional<MicroTime> eventTime{};
   RawJson series{};
-  std::string action{};
+  Cow<std::string> action{};
   Rare<ObjectReference> related{};
-  std::string reportingComponent{};
-  std::string reportingInstance{};
+  Cow<std::string> reportingComponent{};
+  Cow<std::string> reportingInstance{};
   Extra extra{};
   static const KindInfo& info();
   static const Type& type();

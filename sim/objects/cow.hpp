@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -45,6 +46,8 @@ class Cow {
   Cow(T value) : shared_(std::make_shared<T>(std::move(value))) {}  // NOLINT: stands for the value
   Cow(std::initializer_list<Item> items) requires(!std::is_same_v<Item, cow_detail::NoItem>)
       : shared_(std::make_shared<T>(items)) {}
+  Cow(const char* text) requires(std::is_same_v<T, std::string>)
+      : shared_(std::make_shared<T>(text)) {}
 
   const T& operator*() const { return shared_ ? *shared_ : nothing(); }
   const T* operator->() const { return &**this; }

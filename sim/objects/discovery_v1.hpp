@@ -14,11 +14,11 @@ struct EndpointConditions {
 struct Endpoint {
   std::vector<std::string> addresses{};
   EndpointConditions conditions{};
-  std::optional<std::string> hostname{};
+  Rare<std::string> hostname{};
   std::optional<ObjectReference> targetRef{};
-  StringMap deprecatedTopology{};
+  Cow<StringMap> deprecatedTopology{};
   std::optional<std::string> nodeName{};
-  std::optional<std::string> zone{};
+  Rare<std::string> zone{};
   RawJson hints{};
   static const Type& type();
 };

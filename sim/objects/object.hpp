@@ -37,9 +37,9 @@ struct ManagedFieldsEntry {
 // metav1.ObjectMeta
 struct ObjectMeta {
   std::string name{};
-  std::string generateName{};
+  Cow<std::string> generateName{};
   std::string namespace_{};
-  std::string selfLink{};
+  Cow<std::string> selfLink{};
   std::string uid{};
   std::string resourceVersion{};
   std::int64_t generation = 0;

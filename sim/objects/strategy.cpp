@@ -84,7 +84,7 @@ void keep_system_metadata(ObjectMeta& updated, const ObjectMeta& old) {
   if (!updated.deletionTimestamp) updated.deletionTimestamp = old.deletionTimestamp;
   updated.deletionGracePeriodSeconds = old.deletionGracePeriodSeconds;
   updated.generation = old.generation;
-  updated.selfLink.clear();
+  updated.selfLink = {};
 }
 
 std::string merge_owner_references(ObjectMeta& metadata) {

@@ -96,22 +96,22 @@ struct EventField {
 };
 
 constexpr std::array event_fields{
-    EventField{"involvedObject.kind", [](const Event& e) { return e.involvedObject.kind; }},
+    EventField{"involvedObject.kind", [](const Event& e) { return e.involvedObject->kind; }},
     EventField{"involvedObject.namespace",
-               [](const Event& e) { return e.involvedObject.namespace_; }},
-    EventField{"involvedObject.name", [](const Event& e) { return e.involvedObject.name; }},
-    EventField{"involvedObject.uid", [](const Event& e) { return e.involvedObject.uid; }},
+               [](const Event& e) { return e.involvedObject->namespace_; }},
+    EventField{"involvedObject.name", [](const Event& e) { return e.involvedObject->name; }},
+    EventField{"involvedObject.uid", [](const Event& e) { return e.involvedObject->uid; }},
     EventField{"involvedObject.apiVersion",
-               [](const Event& e) { return e.involvedObject.apiVersion; }},
+               [](const Event& e) { return e.involvedObject->apiVersion; }},
     EventField{"involvedObject.resourceVersion",
-               [](const Event& e) { return e.involvedObject.resourceVersion; }},
+               [](const Event& e) { return e.involvedObject->resourceVersion; }},
     EventField{"involvedObject.fieldPath",
-               [](const Event& e) { return e.involvedObject.fieldPath; }},
+               [](const Event& e) { return e.involvedObject->fieldPath; }},
     EventField{"reason", [](const Event& e) { return e.reason; }},
-    EventField{"reportingComponent", [](const Event& e) { return e.reportingComponent; }},
+    EventField{"reportingComponent", [](const Event& e) { return *e.reportingComponent; }},
     EventField{"source",
                [](const Event& e) {
-                 return e.source.component.empty() ? e.reportingComponent : e.source.component;
+                 return e.source->component.empty() ? *e.reportingComponent : e.source->component;
                }},
     EventField{"type", [](const Event& e) { return e.type_; }},
 };

@@ -340,10 +340,10 @@ ErrorList validate_metadata(const Object& object, NameRule name_rule) {
   ErrorList out;
   if (!meta.generateName.empty()) {
     // The prefix is judged as if a name were made of it.
-    std::string_view base = meta.generateName;
+    std::string_view base = *meta.generateName;
     if (base.ends_with("-")) base.remove_suffix(1);
     for (const std::string& problem : rule(base))
-      out.push_back(invalid("metadata.generateName", quoted(meta.generateName), problem));
+      out.push_back(invalid("metadata.generateName", quoted(*meta.generateName), problem));
   }
   if (meta.name.empty())
     out.push_back(required("metadata.name", "name or generateName is required"));

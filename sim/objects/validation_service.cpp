@@ -100,8 +100,8 @@ void check_address(ErrorList& out, const ServiceSpec& spec) {
     if (spec.externalName.empty())
       out.push_back(required("spec.externalName"));
     else
-      for (const std::string& problem : dns_subdomain_problems(spec.externalName))
-        out.push_back(invalid("spec.externalName", quoted(spec.externalName), problem));
+      for (const std::string& problem : dns_subdomain_problems(*spec.externalName))
+        out.push_back(invalid("spec.externalName", quoted(*spec.externalName), problem));
     return;
   }
   const std::string& address = spec.clusterIP;

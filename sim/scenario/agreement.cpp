@@ -99,7 +99,7 @@ void CanonicalTrace::containers(Seen& seen, const std::vector<ContainerStatus>& 
   for (const ContainerStatus& status : statuses) {
     seen.restarts[status.name] = status.restartCount;
     // The last state first: it is the older one.
-    for (const ContainerState* state : {&status.lastState, &status.state}) {
+    for (const ContainerState* state : {&*status.lastState, &status.state}) {
       if (!state->terminated || !seen.ended.insert(state->terminated->containerID).second) continue;
       seen.exits[status.name].push_back(
           fmt::format("{} {}", state->terminated->exitCode, state->terminated->reason));

@@ -77,7 +77,7 @@ std::int64_t restarts_of(const Pod& pod, std::string_view container) {
 std::vector<std::int64_t> exit_codes_of(const Pod& pod, std::string_view container) {
   std::vector<std::int64_t> codes;
   for (const ContainerStatus* status : statuses_of(pod, container)) {
-    for (const ContainerState* state : {&status->state, &status->lastState}) {
+    for (const ContainerState* state : {&status->state, &*status->lastState}) {
       if (state->terminated) codes.push_back(state->terminated->exitCode);
     }
   }

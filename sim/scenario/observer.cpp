@@ -111,7 +111,7 @@ struct Judge {
   bool operator()(const ReasonClaim& claim) const {
     if (pod() == nullptr) return false;
     for (const ContainerStatus* status : statuses_of(*pod(), container)) {
-      for (const ContainerState* state : {&status->state, &status->lastState}) {
+      for (const ContainerState* state : {&status->state, &*status->lastState}) {
         if (state->waiting && state->waiting->reason == claim.reason) return true;
         if (state->terminated && state->terminated->reason == claim.reason) return true;
       }

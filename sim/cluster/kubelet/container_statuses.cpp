@@ -61,8 +61,8 @@ ContainerStatus waiting_status(const StatusSources& in, const Container& contain
 // It was seen running, and now the runtime does not know it.
 void note_lost(const StatusSources& in, const ContainerStatus& old, ContainerStatus& status) {
   if (!old.state.running || !status.state.waiting) return;
-  if (!status.lastState.terminated)
-    status.lastState.terminated = unknown_end(
+  if (!status.lastState->terminated)
+    status.lastState.edit().terminated = unknown_end(
         "The container could not be located when the pod was deleted.  The container used to be "
         "Running");
   if (!in.pod.metadata.deletionTimestamp) ++status.restartCount;
@@ -119,7 +119,7 @@ ContainerStatus status_of(const StatusSources& in, const Container& container, b
   if (latest != nullptr) {
     if (removed != in.removed.end()) {
       status.restartCount += removed->second;
-      if (!status.lastState.terminated) status.lastState = removed_end();
+      if (!status.lastState->terminated) status.lastState = removed_end();
     }
   } else if (removed != in.removed.end()) {
     status.restartCount = removed->second;

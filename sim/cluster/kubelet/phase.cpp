@@ -36,7 +36,7 @@ void count_sidecar(const ContainerStatus* status, Tally& tally) {
   } else if (status->state.running) {
     ++tally.running;
     if (!status->started.value_or(false)) ++tally.sidecars_pending;
-  } else if (!status->state.terminated && !status->lastState.terminated) {
+  } else if (!status->state.terminated && !status->lastState->terminated) {
     ++tally.waiting;
     ++tally.sidecars_pending;
   }
@@ -53,7 +53,7 @@ void count_main(const PodSpec& spec, const Container& container, const Container
     const std::int32_t code = status->state.terminated->exitCode;
     if (code == 0) ++tally.succeeded;
     if (after_exit(spec, container, code) != RestartDecision::stay) ++tally.to_restart;
-  } else if (status->lastState.terminated) {
+  } else if (status->lastState->terminated) {
     ++tally.stopped;
     ++tally.to_restart;
   } else {
@@ -89,7 +89,7 @@ bool any_main_started(const PodSpec& spec, const PodStatus& status) {
       spec.containers.begin(), spec.containers.end(), [&](const Container& container) {
         const ContainerStatus* seen = find_status(status.containerStatuses, container.name);
         return seen != nullptr &&
-               (seen->state.running || seen->state.terminated || seen->lastState.terminated);
+               (seen->state.running || seen->state.terminated || seen->lastState->terminated);
       });
 }
 

@@ -36,7 +36,7 @@ void add(std::vector<Container>& containers, std::vector<ContainerStatus>& statu
     status.started = true;
   } else if (word == "w" || word == "w!") {
     status.state.waiting.emplace();
-    if (word == "w!") ended(status.lastState, "1");
+    if (word == "w!") ended(status.lastState.edit(), "1");
   } else {
     ended(status.state, word);
   }

@@ -24,8 +24,8 @@ struct ContainerInstance {
   ContainerId id{};
   std::string name{};
   std::uint32_t attempt = 0;  // the restart count it was created with
-  std::string image{};        // as the pod's specification names it
-  std::string image_id{};
+  Cow<std::string> image{};   // as the pod's specification names it
+  Cow<std::string> image_id{};
   ContainerStage stage = ContainerStage::created;
   std::int32_t exit_code = 0;
   std::string reason{};

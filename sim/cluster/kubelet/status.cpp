@@ -83,7 +83,7 @@ void fill_conditions(const StatusInputs& in, PodStatus& status) {
 // left traces, and the first in any case.
 std::size_t begun(const std::vector<ContainerStatus>& statuses) {
   for (std::size_t i = statuses.size(); i > 0; --i)
-    if (!statuses[i - 1].state.waiting || statuses[i - 1].lastState.terminated) return i;
+    if (!statuses[i - 1].state.waiting || statuses[i - 1].lastState->terminated) return i;
   return std::min<std::size_t>(statuses.size(), 1);
 }
 

@@ -25,10 +25,6 @@ void cut(ContainerState& state) {
   cut(end.startedAt);
   cut(end.finishedAt);
 }
-void cut(ContainerStatus& container) {
-  cut(container.state);
-  cut(container.lastState);
-}
 
 bool is_cut(const std::optional<Time>& time) { return !time || *time == time->floor_seconds(); }
 bool is_cut(const PodCondition& condition) {
@@ -40,7 +36,12 @@ bool is_cut(const ContainerState& state) {
           (is_cut(state.terminated->startedAt) && is_cut(state.terminated->finishedAt)));
 }
 bool is_cut(const ContainerStatus& container) {
-  return is_cut(container.state) && is_cut(container.lastState);
+  return is_cut(container.state) && is_cut(*container.lastState);
+}
+
+void cut(ContainerStatus& container) {
+  cut(container.state);
+  if (!is_cut(*container.lastState)) cut(container.lastState.edit());
 }
 
 // What needs no cut stays shared.

@@ -8,12 +8,6 @@
 #include "api/event_recorder.hpp"
 
 namespace ddptwin::scheduler {
-namespace {
-
-constexpr std::string_view component = "default-scheduler";
-
-}  // namespace
-
 void EventSeries::event(const Object& regarding, const Words& words, const Object* related) {
   const Time now = loop_.now();
   forget_old();
@@ -48,11 +42,11 @@ void EventSeries::event(const Object& regarding, const Words& words, const Objec
       fmt::format("{}.{:x}", regarding.metadata.name, last_name_.since_epoch().count());
   made->type_ = words.type;
   made->reason = words.reason;
-  made->action = words.action;
+  made->action = std::string(words.action);
   made->message = words.message;
   made->eventTime = MicroTime{now};
-  made->reportingComponent = component;
-  made->reportingInstance = component;
+  made->reportingComponent = component_;
+  made->reportingInstance = component_;
   if (related != nullptr) made->related = api::reference_to(*related);
   known_.emplace(key,
                  Known{{&Event::info(), made->metadata.namespace_, made->metadata.name, {}}, age});

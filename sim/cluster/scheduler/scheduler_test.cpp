@@ -49,7 +49,7 @@ class SchedulerTest : public testing::Test {
     trace.add_sink([this](const Record& record) {
       if (const auto event = as<Event>(record.after); event && !record.before)
         lines.push_back(
-            fmt::format("{} {}: {}", event->involvedObject.name, event->reason, event->message));
+            fmt::format("{} {}: {}", event->involvedObject->name, event->reason, event->message));
     });
     scheduler.start();
     settle();

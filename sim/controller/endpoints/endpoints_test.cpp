@@ -149,10 +149,10 @@ std::vector<std::string> run(const Controller& controller, FakeCache& cache,
       line += " " + request.target.name;
     } else {
       auto object = request.object->clone();
-      line += " " + object->metadata.name + object->metadata.generateName + body_of(*object);
+      line += " " + object->metadata.name + *object->metadata.generateName + body_of(*object);
       if (object->metadata.name.empty())
-        object->metadata.name = fmt::format("{}{}", object->metadata.generateName, ++made);
-      object->metadata.generateName.clear();
+        object->metadata.name = fmt::format("{}{}", *object->metadata.generateName, ++made);
+      object->metadata.generateName = {};
       cache.put(object);
     }
     lines.push_back(line);
@@ -364,7 +364,7 @@ TEST(EndpointControllers, an_own_slice_not_seen_yet_is_waited_for) {
 TEST(EndpointControllers, services_that_choose_no_pods_are_left_alone) {
   FakeCache cache;
   auto without = service();
-  without->spec.edit().selector.clear();
+  without->spec.edit().selector = {};
   cache.put(without);
   EXPECT_THAT(run(endpoints_controller, cache), IsEmpty());
   EXPECT_THAT(run(slice_controller, cache), IsEmpty());
@@ -388,7 +388,7 @@ TEST(EndpointControllers, endpoints_go_with_their_service) {
 TEST(EndpointControllers, endpoints_written_by_hand_are_mirrored) {
   FakeCache cache;
   auto without = service();
-  without->spec.edit().selector.clear();
+  without->spec.edit().selector = {};
   cache.put(without);
   auto manual = std::make_shared<Endpoints>();
   manual->metadata.namespace_ = "ns";

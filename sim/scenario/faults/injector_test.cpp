@@ -285,7 +285,7 @@ TEST(FaultInjector, a_container_is_killed_at_its_nth_start) {
   EXPECT_THAT(run.faults[1], HasSubstr("default/j-master-0/pytorch: {process: kill"));
   const auto pod = as<Pod>(run.world.find(Pod::info(), "default", "j-master-0"));
   EXPECT_EQ(pod->status.containerStatuses.at(0).restartCount, 2);
-  EXPECT_EQ(pod->status.containerStatuses.at(0).lastState.terminated->exitCode, 137);
+  EXPECT_EQ(pod->status.containerStatuses.at(0).lastState->terminated->exitCode, 137);
 }
 
 TEST(FaultInjector, a_container_is_hit_when_it_has_done_a_step) {

@@ -182,7 +182,7 @@ Sight Facts::take(const Record& record, Topic topic) {
       break;
     case Topic::warning: {
       const auto& event = static_cast<const Event&>(record.after ? *record.after : *record.before);
-      const auto& about = event.involvedObject;
+      const ObjectReference& about = event.involvedObject;
       const auto found = jobs_.find(about.uid);
       const auto pod = pods_.find(about.uid);
       JobFacts* job = found != jobs_.end() ? found->second.get()

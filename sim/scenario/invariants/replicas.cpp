@@ -53,7 +53,7 @@ std::optional<std::int32_t> code_after_kill(PodFacts& pod, const ContainerStatus
   const int newest = status.restartCount + 1;  // the start that `state` tells of
   if (container.killed_start == 0 || newest < container.killed_start) return std::nullopt;
   const bool is_newest = newest == container.killed_start;
-  const auto& end = is_newest ? status.state.terminated : status.lastState.terminated;
+  const auto& end = is_newest ? status.state.terminated : status.lastState->terminated;
   if (is_newest && !end) return std::nullopt;
   const bool told = end && newest <= container.killed_start + 1;
   container.killed_start = 0;
