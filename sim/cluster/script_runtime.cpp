@@ -17,6 +17,7 @@ namespace json = boost::json;
 
 constexpr int killed_code = 137, terminated_code = 143, start_error_code = 128;
 constexpr std::int64_t image_size = 1000000;
+constexpr std::string_view script_prefix = "rig/";
 
 constexpr std::array<std::string_view, 16> grpc_codes{
     "Canceled",           "Unknown",       "InvalidArgument",  "DeadlineExceeded",
@@ -105,7 +106,7 @@ struct ScriptRuntime::Sandbox {
   // Of its configuration.
   std::string name{}, namespace_{}, uid{};
   std::uint32_t attempt = 0;
-  Cow<StringMap> annotations{};
+  StringMap annotations{};  // the script
   SandboxId id{};
   Lane lane{};
   bool ready = true;
@@ -151,10 +152,9 @@ std::shared_ptr<ScriptRuntime::Script> ScriptRuntime::script(std::string_view na
 std::string_view ScriptRuntime::told(const Script& of_pod, const StringMap& annotations,
                                      std::string_view what,
                                      std::initializer_list<std::string_view> of) {
-  constexpr std::string_view prefix = "rig/";
-  key_.assign(prefix).append(what);
+  key_.assign(script_prefix).append(what);
   for (const std::string_view name : of) key_.append(".").append(name);
-  const std::string_view key = std::string_view(key_).substr(prefix.size());
+  const std::string_view key = std::string_view(key_).substr(script_prefix.size());
   const auto overruled = of_pod.overrules.find(key);
   if (overruled != of_pod.overrules.end()) return overruled->second;
   const auto written = annotations.find(key_);
@@ -221,7 +221,8 @@ void ScriptRuntime::run_sandbox(SandboxConfig config, Done<SandboxStatus> done) 
   sandbox->namespace_ = config.namespace_;
   sandbox->uid = config.uid;
   sandbox->attempt = config.attempt;
-  sandbox->annotations = config.annotations;
+  for (const auto& [key, value] : config.annotations)
+    if (key.starts_with(script_prefix)) sandbox->annotations.emplace(key, value);
   note_request(*of_pod, "runPodSandbox", std::move(config));
   ++last_address_;
   SandboxStatus status{sandbox->id, "10.244." + std::to_string((last_address_ >> 8) & 255) + "." +

@@ -137,7 +137,7 @@ std::vector<PodCondition> kubelet_conditions(const Pod& pod, const PodStatus& st
                                              bool sandbox_ready, RestartAll restart_all) {
   PodCondition containers = containers_ready(pod, status);
   std::vector<PodCondition> conditions;
-  conditions.reserve(6);  // all that there can be
+  conditions.reserve(restart_all != RestartAll::absent ? 6 : 5);
   conditions.push_back(condition(pod, "PodReadyToStartContainers", sandbox_ready));
   conditions.push_back(initialized(pod, status));
   conditions.push_back(ready(pod, status, containers));

@@ -177,12 +177,12 @@ Status check_user(const PodContext& context, const Container& container) {
   return {};
 }
 
-// Few runtimes look at it. It holds on to the pod, which `container` is a part of.
+// Few runtimes look at it. It holds on to the specification, which `container` is a part of.
 RawJson linux_of(const PodContext& context, const Container& container) {
-  return RawJson::later([pod = context.pod, node = context.node, part = &container] {
+  return RawJson::later([spec = context.pod->spec, node = context.node, part = &container] {
     boost::json::object out;
-    out["resources"] = *container_resources(*pod->spec, node.get(), *part).get();
-    out["securityContext"] = container_security(*pod->spec, *part);
+    out["resources"] = *container_resources(*spec, node.get(), *part).get();
+    out["securityContext"] = container_security(*spec, *part);
     return Json(std::move(out));
   });
 }

@@ -95,6 +95,15 @@ TEST_F(KubeletTest, a_pod_at_rest_costs_nothing) {
   EXPECT_EQ(loop_.steps(), steps);
 }
 
+TEST_F(KubeletTest, a_pod_that_runs_is_remembered_as_it_is_now_alone) {
+  add_pod("p", one);
+  const std::weak_ptr<const Pod> first = pod("p");
+  pass(10s);
+  ASSERT_EQ(pod("p")->status.phase, "Running");
+  store_.compact();
+  EXPECT_TRUE(first.expired());
+}
+
 TEST_F(KubeletTest, refuses_a_pod_that_finds_no_room_beside_the_others) {
   const std::string half =
       "restartPolicy: Never, containers: [{name: c, image: busybox, resources: {requests: {cpu: "

@@ -102,7 +102,7 @@ class PodWorker final : public ProbeHost {
   RemovedCounts removed_counts_{};
   std::optional<SpecFacts> facts_{};
   Cow<PodSpec> facts_of_{};
-  std::shared_ptr<const SandboxConfig> sandbox_config_{};  // as last asked of the runtime
+  std::shared_ptr<const SandboxConfig> sandbox_config_{};  // while containers are to start
   SandboxParts sandbox_of_{};
 
   bool wanted_ = false, busy_ = false;

@@ -202,10 +202,11 @@ Result<SandboxConfig> sandbox_config(const PodContext& context, std::uint32_t at
   annotations["kubernetes.io/config.source"] = "api";
   out.labels = std::move(labels);
   out.annotations = std::move(annotations);
-  // Few runtimes look at these.
-  out.linux_ = RawJson::later([pod = context.pod] { return sandbox_linux(*pod->spec); });
+  // Few runtimes look at these. They hold on to the specification, not to the pod as it was.
+  const Cow<PodSpec>& shared = context.pod->spec;
+  out.linux_ = RawJson::later([shared] { return sandbox_linux(*shared); });
   if (has_ports(spec))
-    out.port_mappings = RawJson::later([pod = context.pod] { return port_mappings(*pod->spec); });
+    out.port_mappings = RawJson::later([shared] { return port_mappings(*shared); });
   return out;
 }
 

@@ -62,9 +62,9 @@ void cut_to_seconds(PodStatus& status) {
 
 }  // namespace
 
-StatusWriter::StatusWriter(Owner owner, std::shared_ptr<const Pod> pod,
+StatusWriter::StatusWriter(Owner owner, const std::shared_ptr<const Pod>& pod,
                            std::function<bool()> may_run)
-    : owner_(owner), pod_(std::move(pod)), may_run_(std::move(may_run)) {}
+    : owner_(owner), pod_(pod), may_run_(std::move(may_run)) {}
 
 void StatusWriter::set(const Pod& pod, PodStatus status) {
   settle_times(pod, told_ ? *told_ : pod.status, status, owner_.loop.now());

@@ -23,7 +23,8 @@ class StatusWriter {
     const KubeletClocks& clocks;
   };
 
-  StatusWriter(Owner owner, std::shared_ptr<const Pod> pod, std::function<bool()> may_run);
+  // `pod` is the owner's, which keeps it up to date.
+  StatusWriter(Owner owner, const std::shared_ptr<const Pod>& pod, std::function<bool()> may_run);
 
   // What was said last; null: nothing yet.
   const PodStatus* told() const { return told_ ? &*told_ : nullptr; }
@@ -44,7 +45,7 @@ class StatusWriter {
   void call(api::Request request, F then);
 
   Owner owner_;
-  std::shared_ptr<const Pod> pod_;
+  const std::shared_ptr<const Pod>& pod_;
   std::function<bool()> may_run_;
   std::optional<PodStatus> told_{};
   bool dirty_ = false, busy_ = false, finished_ = false, gone_ = false;

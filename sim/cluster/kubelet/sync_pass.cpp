@@ -234,6 +234,8 @@ void SyncPass::on_started(const std::string& name, bool gate, StartOutcome outco
 
 void SyncPass::finish(bool changed, bool failed) {
   const KubeletClocks& clocks = node_.options.clocks;
+  // All that is to run runs, mostly to the end.
+  if (actions_.init_starts.empty() && actions_.starts.empty()) worker_.sandbox_config_.reset();
   std::optional<Duration> retry;
   if (failed) retry = clocks.sync_retry;
   if (until_) {
