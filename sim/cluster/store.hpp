@@ -131,6 +131,7 @@ class Store {
   // store_write.cpp
   static void warn_of_doubled_owners(Context& context, Object& object);
   Answer insert(Context& context, std::shared_ptr<Object> object);
+  void fill_in(const KindInfo& kind, Object& object);
   Answer update(Context& context);
   Answer patch(Context& context);
   Answer replace(Context& context, const ObjectPtr& old, std::shared_ptr<Object> object);
@@ -185,6 +186,8 @@ class Store {
   std::uint64_t compacted_ = 0;  // watches resume from here at the earliest
   std::uint64_t last_watch_ = 0;
   std::deque<Change> history_{};
+  // Of the pod made last: what it was asked with, and what defaults made of it.
+  Cow<std::vector<Container>> init_asked_{}, init_made_{};
   // By group and kind. The second is looked up only, never walked: its order cannot be seen.
   mutable std::map<std::string, std::unique_ptr<Table>> tables_{};
   mutable std::unordered_map<const KindInfo*, Table*> table_of_{};

@@ -419,6 +419,28 @@ TEST(Store, NothingNewComesIntoATerminatingNamespace) {
 }
 
 // What a kubelet lists is what a look at all pods would find: in order, moved and deleted ones too.
+// As the workers of a job have them.
+TEST(Store, PodsThatAreMadeWithTheSameInitContainersShareThem) {
+  Fixture f;
+  const Cow<std::vector<Container>> asked{std::vector{Container{.name = "i", .image = "busybox"}}};
+  const auto made = [&](const char* name, bool host_network) {
+    auto object = std::make_shared<Pod>();
+    object->metadata.name = name;
+    object->metadata.namespace_ = "default";
+    PodSpec& spec = object->spec.edit();
+    spec.hostNetwork = host_network;
+    spec.containers = {{.name = "c", .image = "busybox"}};
+    spec.initContainers = asked;
+    return as<Pod>(f.must(api::create(object)))->spec->initContainers;
+  };
+  const auto a = made("a", false), b = made("b", false), on_host = made("h", true);
+  EXPECT_TRUE(b.same_as(a));
+  EXPECT_EQ(a[0].imagePullPolicy, "Always");
+  EXPECT_EQ(asked[0].imagePullPolicy, "");
+  // Their ports are the host's.
+  EXPECT_FALSE(on_host.same_as(a));
+}
+
 TEST(Store, APodIsListedByItsNode) {
   Fixture f;
   f.pod("z", "n1");

@@ -63,6 +63,23 @@ void Store::warn_of_doubled_owners(Context& context, Object& object) {
     context.warnings.push_back(std::move(warning));
 }
 
+// Defaults. A controller gives all workers of a job the same init containers, to wait for the
+// master with: what becomes of them is kept once, too.
+void Store::fill_in(const KindInfo& kind, Object& object) {
+  if (kind.strategy.defaults == nullptr) return;
+  if (&kind != &Pod::info()) return kind.strategy.defaults(object);
+  Pod& pod = static_cast<Pod&>(object);
+  const Cow<std::vector<Container>> asked = pod.spec->initContainers;
+  kind.strategy.defaults(object);
+  if (asked.empty() || pod.spec->hostNetwork) return;  // whose ports are the host's
+  if (asked.same_as(init_asked_)) {
+    pod.spec.edit().initContainers = init_made_;
+  } else {
+    init_asked_ = asked;
+    init_made_ = pod.spec->initContainers;
+  }
+}
+
 Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
   const KindInfo& kind = context.kind;
   const bool dry_run = context.request.dry_run;
@@ -70,7 +87,7 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
   fill_new(*object);
   warn_of_doubled_owners(context, *object);
   if (kind.custom && kind.status) clear_field(*object, "status");
-  if (kind.strategy.defaults != nullptr) kind.strategy.defaults(*object);
+  fill_in(kind, *object);
   const AdmissionRequest admission{api::Verb::create, kind,          {},     object,
                                    nullptr,           context.actor, dry_run};
   TRY_VOID(admit(AdmissionPhase::mutating, context, admission));

@@ -2,6 +2,7 @@
 // pods, services, limits, cleanup, status, autoscaler and pod_group each add their part.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,6 +51,10 @@ struct Pass {
   Time now;
   PyTorchJob job;    // the defaulted working copy
   JobStatus status;  // computed whole, written once
+  // Of all that it makes: the job.
+  Cow<std::vector<OwnerReference>> owners{std::vector{owner_of(job)}};
+  // By replica type, once a pod of it is made.
+  std::map<std::string, Cow<std::vector<Container>>, std::less<>> init_containers{};
   Plan plan{};
   bool over = false;  // upstream's pass has returned: nothing more is added
 

@@ -81,7 +81,7 @@ std::shared_ptr<GenericObject> wanted_group(const Pass& pass) {
     group->metadata.name = pass.name();
     group->metadata.namespace_ = pass.job.metadata.namespace_;
     group->metadata.annotations = pass.job.metadata.annotations;
-    group->metadata.ownerReferences = std::vector{owner_of(pass.job)};
+    group->metadata.ownerReferences = pass.owners;
   }
   body["spec"] = spec_of(pass);
   group->extra = RawJson(std::move(body));

@@ -34,10 +34,31 @@ std::shared_ptr<Pod> pod_from_template(const Pass& pass, const ReplicaSpec& spec
   pod->metadata.labels = from.labels;
   pod->metadata.annotations = from.annotations;
   pod->metadata.finalizers = from.finalizers;
-  pod->metadata.ownerReferences = std::vector{owner_of(pass.job)};
+  pod->metadata.ownerReferences = pass.owners;
   add_labels(pass, pod->metadata.labels.edit(), type, index);
   pod->spec = spec.template_.spec;
   return pod;
+}
+
+// False: the pass is over.
+bool add_init_containers(Pass& pass, PodSpec& spec, std::string_view type) {
+  auto known = pass.init_containers.find(type);
+  if (known == pass.init_containers.end()) {
+    auto made = init_containers(pass.job, type, pass.settings.init_container);
+    if (!made) {
+      pass.abort(rules::create_missing_pod, made.error());
+      return false;
+    }
+    known = pass.init_containers.emplace(type, std::move(*made)).first;
+  }
+  const Cow<std::vector<Container>>& added = known->second;
+  if (spec.initContainers.empty()) {
+    spec.initContainers = added;
+  } else if (!added.empty()) {
+    std::vector<Container>& all = spec.initContainers.edit();
+    all.insert(all.end(), added.begin(), added.end());
+  }
+  return true;
 }
 
 // False: the pass is over.
@@ -50,17 +71,12 @@ bool inject(Pass& pass, PodSpec& spec, std::string_view type, int index) {
       pass.abort(rules::create_missing_pod, variables.error());
     return false;
   }
-  for (Container& container : spec.containers.edit())
+  for (Container& container : spec.containers.edit()) {
+    container.env.reserve(container.env.size() + variables->size());
     for (const InjectedVariable& variable : *variables)
       container.env.push_back(EnvVar{.name = variable.name, .value = variable.value});
-  auto init = init_containers(pass.job, type, pass.settings.init_container);
-  if (!init) {
-    pass.abort(rules::create_missing_pod, init.error());
-    return false;
   }
-  if (!init->empty())
-    std::move(init->begin(), init->end(), std::back_inserter(spec.initContainers.edit()));
-  return true;
+  return add_init_containers(pass, spec, type);
 }
 
 void create_pod(Pass& pass, const std::string& type, const ReplicaSpec& spec, int index) {

@@ -20,17 +20,19 @@ std::vector<ServicePort> ports_of(const ReplicaSpec& spec) {
 
 void create_service(Pass& pass, const std::string& type, const ReplicaSpec& spec, int index) {
   auto service = std::make_shared<Service>();
-  StringMap labels{{std::string(label::operator_name), std::string(controller_name)},
-                   {std::string(label::job_name), pass.name()},
-                   {std::string(label::replica_type), lower(type)},
-                   {std::string(label::replica_index), std::to_string(index)}};
+  // Both at once: the Service carries what it asks for.
+  const Cow<StringMap> labels =
+      StringMap{{std::string(label::operator_name), std::string(controller_name)},
+                {std::string(label::job_name), pass.name()},
+                {std::string(label::replica_type), lower(type)},
+                {std::string(label::replica_index), std::to_string(index)}};
   service->metadata.name = replica_name(pass.name(), type, index);
   service->metadata.namespace_ = pass.job.metadata.namespace_;
   service->metadata.labels = labels;
-  service->metadata.ownerReferences = std::vector{owner_of(pass.job)};
+  service->metadata.ownerReferences = pass.owners;
   ServiceSpec& to = service->spec.edit();
   to.clusterIP = "None";
-  to.selector = std::move(labels);
+  to.selector = labels;
   to.ports = ports_of(spec);
   pass.add(Step{.rule = &rules::create_missing_service,
                 .request = api::create(service),
