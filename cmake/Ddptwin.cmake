@@ -23,7 +23,7 @@ endif()
 # g++ 12 says these of std::string, std::function and std::optional, without reason, as soon as it optimises
 # (its bug 105651 and its like).
 set(ddptwin_false_alarms
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>)
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-maybe-uninitialized;-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>)
 
 add_library(ddptwin_options INTERFACE)
 target_compile_options(ddptwin_options INTERFACE

@@ -20,7 +20,7 @@ struct EventRecorderOptions {
 };
 
 // Writes Events, one write at a time, in the order of the calls. An event equal to an earlier one
-// raises its count; of more than ten that differ in their message alone within 600 s the later ones
+// raises its count; of those that differ in their message alone within 600 s all from the tenth on
 // become one "(combined from similar events)"; a refused write is dropped, a lost one tried again.
 // What it remembers ends with it, as with the process it stands for; at most 4096 keys of each
 // sort.

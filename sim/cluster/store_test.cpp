@@ -418,7 +418,6 @@ TEST(Store, NothingNewComesIntoATerminatingNamespace) {
   EXPECT_EQ(error.details->causes.at(0).reason, "NamespaceTerminating");
 }
 
-// What a kubelet lists is what a look at all pods would find: in order, moved and deleted ones too.
 // As the workers of a job have them.
 TEST(Store, PodsThatAreMadeWithTheSameInitContainersShareThem) {
   Fixture f;
@@ -441,6 +440,7 @@ TEST(Store, PodsThatAreMadeWithTheSameInitContainersShareThem) {
   EXPECT_FALSE(on_host.same_as(a));
 }
 
+// What a kubelet lists is what a look at all pods would find: in order, moved and deleted ones too.
 TEST(Store, APodIsListedByItsNode) {
   Fixture f;
   f.pod("z", "n1");

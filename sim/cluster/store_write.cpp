@@ -64,19 +64,21 @@ void Store::warn_of_doubled_owners(Context& context, Object& object) {
 }
 
 // Defaults. A controller gives all workers of a job the same init containers, to wait for the
-// master with: what becomes of them is kept once, too.
+// master with: what becomes of them is kept once, too, where the same becomes of them.
 void Store::fill_in(const KindInfo& kind, Object& object) {
   if (kind.strategy.defaults == nullptr) return;
   if (&kind != &Pod::info()) return kind.strategy.defaults(object);
   Pod& pod = static_cast<Pod&>(object);
   const Cow<std::vector<Container>> asked = pod.spec->initContainers;
   kind.strategy.defaults(object);
-  if (asked.empty() || pod.spec->hostNetwork) return;  // whose ports are the host's
-  if (asked.same_as(init_asked_)) {
+  if (asked.empty()) return;
+  const auto& made = pod.spec->initContainers;
+  if (asked.same_as(init_asked_) &&
+      equal(type_of<std::vector<Container>>(), &*made, &*init_made_)) {
     pod.spec.edit().initContainers = init_made_;
   } else {
     init_asked_ = asked;
-    init_made_ = pod.spec->initContainers;
+    init_made_ = made;
   }
 }
 

@@ -33,7 +33,8 @@ struct Child {
   int report = -1;  // where it tells that it is in its pod; -1 once it has
 };
 
-// ThreadSanitizer runs a thread of its own, and takes care of it in forks.
+// ThreadSanitizer runs a thread of its own, and takes care of it in forks. g++ says so by this
+// macro; clang has another word for it.
 #ifdef __SANITIZE_THREAD__
 constexpr std::ptrdiff_t sanitizer_threads = 1;
 #else

@@ -60,16 +60,6 @@ class PodWorker final : public ProbeHost {
  private:
   friend class SyncPass;
 
-  // The parts of the pod that a sandbox is made from.
-  struct SandboxParts {
-    Cow<PodSpec> spec{};
-    Cow<StringMap> labels{}, annotations{};
-    bool is(const Pod& pod) const {
-      return spec.same_as(pod.spec) && labels.same_as(pod.metadata.labels) &&
-             annotations.same_as(pod.metadata.annotations);
-    }
-  };
-
   const std::string& uid() const { return pod_->metadata.uid; }
   void take(PodEvent event);
   void refresh_containers();
@@ -102,8 +92,6 @@ class PodWorker final : public ProbeHost {
   RemovedCounts removed_counts_{};
   std::optional<SpecFacts> facts_{};
   Cow<PodSpec> facts_of_{};
-  std::shared_ptr<const SandboxConfig> sandbox_config_{};  // while containers are to start
-  SandboxParts sandbox_of_{};
 
   bool wanted_ = false, busy_ = false;
   Time fresh_at_{};  // from when on a pass sees what the one before has done

@@ -25,6 +25,7 @@ class StatusWriter {
 
   // `pod` is the owner's, which keeps it up to date.
   StatusWriter(Owner owner, const std::shared_ptr<const Pod>& pod, std::function<bool()> may_run);
+  StatusWriter(Owner owner, std::shared_ptr<const Pod>&& pod, std::function<bool()>) = delete;
 
   // What was said last; null: nothing yet.
   const PodStatus* told() const { return told_ ? &*told_ : nullptr; }

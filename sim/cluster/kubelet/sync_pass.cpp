@@ -144,26 +144,21 @@ void SyncPass::create_sandbox() {
   node_.notices(*pod_, notices);
   if (!config) return on_sandbox(fail(std::move(config).error()));
   config->node = node_.options.node_name;
-  worker_.sandbox_config_ = std::make_shared<const SandboxConfig>(*config);
-  worker_.sandbox_of_ = {pod_->spec, pod_->metadata.labels, pod_->metadata.annotations};
+  sandbox_config_ = std::make_shared<const SandboxConfig>(*config);
   node_.runtime.run_sandbox(std::move(*config), guarded([this](Result<SandboxStatus> status) {
                               on_sandbox(std::move(status));
                             }));
 }
 
-// That of the sandbox that is there, made anew where the pod has become another one since.
-std::shared_ptr<const SandboxConfig> SyncPass::present_sandbox_config() {
-  const bool known = worker_.sandbox_config_ != nullptr &&
-                     worker_.sandbox_config_->attempt == actions_.sandbox_attempt &&
-                     worker_.sandbox_of_.is(*pod_);
-  if (!known) {
-    Result<SandboxConfig> config =
-        sandbox_config(node_.pod_context(pod_), actions_.sandbox_attempt);
-    worker_.sandbox_config_ =
+// That of the sandbox that is there; of one that another pass has made it is made anew, as the pod
+// is now.
+std::shared_ptr<const SandboxConfig> SyncPass::present_sandbox_config(const SandboxState& present) {
+  if (sandbox_config_ == nullptr) {
+    Result<SandboxConfig> config = sandbox_config(node_.pod_context(pod_), present.attempt);
+    sandbox_config_ =
         std::make_shared<const SandboxConfig>(config ? std::move(*config) : SandboxConfig{});
-    worker_.sandbox_of_ = {pod_->spec, pod_->metadata.labels, pod_->metadata.annotations};
   }
-  return worker_.sandbox_config_;
+  return sandbox_config_;
 }
 
 void SyncPass::on_sandbox(Result<SandboxStatus> status) {
@@ -204,8 +199,9 @@ void SyncPass::start_next() {
   request.pod = pod_;
   request.container = &(init ? pod_->spec->initContainers : pod_->spec->containers)[place];
   request.seen = seen_;
-  request.sandbox = node_.inventory.state(pod_->metadata.uid)->sandboxes.front().id;
-  request.sandbox_config = present_sandbox_config();
+  const SandboxState& sandbox = node_.inventory.state(pod_->metadata.uid)->sandboxes.front();
+  request.sandbox = sandbox.id;
+  request.sandbox_config = present_sandbox_config(sandbox);
   request.volumes = volumes_;
   const Container& container = *request.container;  // pod_ holds it
   start_container(
@@ -234,8 +230,6 @@ void SyncPass::on_started(const std::string& name, bool gate, StartOutcome outco
 
 void SyncPass::finish(bool changed, bool failed) {
   const KubeletClocks& clocks = node_.options.clocks;
-  // All that is to run runs, mostly to the end.
-  if (actions_.init_starts.empty() && actions_.starts.empty()) worker_.sandbox_config_.reset();
   std::optional<Duration> retry;
   if (failed) retry = clocks.sync_retry;
   if (until_) {

@@ -8,6 +8,7 @@
 #include "api/event_recorder.hpp"
 
 namespace ddptwin::scheduler {
+
 void EventSeries::event(const Object& regarding, const Words& words, const Object* related) {
   const Time now = loop_.now();
   forget_old();

@@ -7,12 +7,13 @@
 namespace ddptwin::controller::pytorchjob {
 namespace {
 
-std::shared_ptr<HorizontalPodAutoscaler> wanted(const PyTorchJob& job) {
+std::shared_ptr<HorizontalPodAutoscaler> wanted(const Pass& pass) {
+  const PyTorchJob& job = pass.job;
   const ElasticPolicy& elastic = *job.spec->elasticPolicy;
   auto scaler = std::make_shared<HorizontalPodAutoscaler>();
   scaler->metadata.name = job.metadata.name;
   scaler->metadata.namespace_ = job.metadata.namespace_;
-  scaler->metadata.ownerReferences = std::vector{owner_of(job)};
+  scaler->metadata.ownerReferences = pass.owners;
   scaler->spec.scaleTargetRef = {"PyTorchJob", job.metadata.name, "kubeflow.org/v1"};
   scaler->spec.minReplicas = elastic.minReplicas;
   scaler->spec.maxReplicas = elastic.maxReplicas.value_or(0);
@@ -29,14 +30,14 @@ void reconcile_autoscaler(Pass& pass) {
   const auto& current = pass.seen.autoscaler;
   if (!current) {
     if (!is_suspended(pass.job))
-      pass.add(Step{.rule = &rules::create_autoscaler, .request = api::create(wanted(pass.job))});
+      pass.add(Step{.rule = &rules::create_autoscaler, .request = api::create(wanted(pass))});
     return;
   }
   if (is_suspended(pass.job)) {
     pass.add(Step{.rule = &rules::delete_autoscaler, .request = api::remove(*current)});
     return;
   }
-  const auto next = wanted(pass.job);
+  const auto next = wanted(pass);
   if (equal(next->spec, current->spec)) return;
   next->metadata.resourceVersion = current->metadata.resourceVersion;
   pass.add(Step{.rule = &rules::update_autoscaler, .request = api::update(next)});

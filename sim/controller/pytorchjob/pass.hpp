@@ -51,7 +51,7 @@ struct Pass {
   Time now;
   PyTorchJob job;    // the defaulted working copy
   JobStatus status;  // computed whole, written once
-  // Of all that it makes: the job.
+  // The job, as the owner of all that it makes.
   Cow<std::vector<OwnerReference>> owners{std::vector{owner_of(job)}};
   // By replica type, once a pod of it is made.
   std::map<std::string, Cow<std::vector<Container>>, std::less<>> init_containers{};
