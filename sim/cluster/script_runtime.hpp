@@ -27,7 +27,7 @@ namespace ddptwin {
 //                    and "ok". The command `sleep N` takes N seconds
 // A container without a script runs until it is told to end. Images with "busybox" in their name
 // are present, others once pulled. Source: tests/recordings/README.md, "The runtime".
-class ScriptRuntime final : public PodRuntime {
+class ScriptRuntime : public PodRuntime {
  public:
   // Whether it remembers what it was asked, for calls() and requests(): a pod then costs memory for
   // as long as the runtime lives.

@@ -15,6 +15,18 @@
 namespace ddptwin::kubelet {
 namespace {
 
+// Keeps of which sandbox, by its attempt, images were pulled for.
+class PullRuntime final : public ScriptRuntime {
+ public:
+  using ScriptRuntime::ScriptRuntime;
+  void pull_image(const std::string& reference, const SandboxConfig& sandbox,
+                  Done<ImageStatus> done) override {
+    pulled_for.push_back(sandbox.attempt);
+    ScriptRuntime::pull_image(reference, sandbox, std::move(done));
+  }
+  std::vector<std::uint32_t> pulled_for{};
+};
+
 class KubeletTest : public testing::Test {
  protected:
   KubeletTest() {
@@ -74,7 +86,7 @@ status:
   KindRegistry kinds_;
   Store store_{loop_, Random(3), trace_, kinds_};
   StoreClient client_{loop_, store_, "kubelet"};
-  ScriptRuntime runtime_{loop_, ScriptRuntime::Keep::calls};
+  PullRuntime runtime_{loop_, ScriptRuntime::Keep::calls};
   std::unique_ptr<Kubelet> kubelet_;
 };
 
@@ -102,6 +114,17 @@ TEST_F(KubeletTest, a_pod_that_runs_is_remembered_as_it_is_now_alone) {
   ASSERT_EQ(pod("p")->status.phase, "Running");
   store_.compact();
   EXPECT_TRUE(first.expired());
+}
+
+TEST_F(KubeletTest, a_pull_names_the_sandbox_that_is_there) {
+  add_pod("p", "containers: [{name: c, image: busybox, imagePullPolicy: Always}]",
+          "{rig/exit.c: 1 after 30}");
+  pass(5s);
+  runtime_.sandbox_dies("default", "p");
+  pass(20s);
+  ASSERT_EQ(pod("p")->status.phase, "Running");
+  pass(60s);  // it has ended and was started again
+  EXPECT_EQ(runtime_.pulled_for, (std::vector<std::uint32_t>{0, 1, 1}));
 }
 
 TEST_F(KubeletTest, refuses_a_pod_that_finds_no_room_beside_the_others) {
