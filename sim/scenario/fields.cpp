@@ -130,15 +130,17 @@ Result<bool> Node::as_bool() const {
 
 Result<Duration> Node::as_duration() const {
   constexpr std::string_view what = "a duration (500ms, 2s, 1m30s)";
-  std::optional<Duration> duration;
-  if (value_->is_string())
-    duration = parse_go_duration(std::string_view(value_->as_string()));
-  else if (value_->is_int64())
-    duration = std::chrono::seconds(value_->as_int64());
-  else if (value_->is_double())
-    duration =
-        std::chrono::duration_cast<Duration>(std::chrono::duration<double>(value_->as_double()));
   constexpr Duration duration_max = std::chrono::hours(24 * 365);
+  std::optional<Duration> duration;
+  if (value_->is_string()) {
+    duration = parse_go_duration(std::string_view(value_->as_string()));
+  } else if (value_->is_int64() || value_->is_double()) {
+    // Judged as it is: a Duration cannot hold every number of seconds.
+    const double seconds =
+        value_->is_int64() ? static_cast<double>(value_->as_int64()) : value_->as_double();
+    if (seconds >= 0 && seconds <= seconds_of(duration_max))
+      duration = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+  }
   if (!duration || *duration < Duration::zero() || *duration > duration_max) return must_be(what);
   return *duration;
 }
