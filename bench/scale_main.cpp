@@ -51,8 +51,8 @@ std::optional<double> run(const Scale& scale) {
                           .flags = scale.flags});
   const double nodes = processor_seconds() - used_before;
   for (int i = 0; i < scale.jobs; ++i)
-    training.create(
-        {.name = fmt::format("job-{}", i), .workers = scale.pods - 1, .steps = scale.steps});
+    training.create(job_of(
+        {.name = fmt::format("job-{}", i), .workers = scale.pods - 1, .steps = scale.steps}));
   Random random = Random(scale.seed).split("kills");
   for (int i = 0; i < scale.kills; ++i) {
     const auto job = random.below(static_cast<std::uint64_t>(scale.jobs));

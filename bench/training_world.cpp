@@ -6,7 +6,6 @@
 
 #include "core/virtual_start.hpp"
 #include "objects/codec.hpp"
-#include "objects/pytorchjob.hpp"
 
 namespace ddptwin::bench {
 namespace {
@@ -39,21 +38,6 @@ Json replica(const JobShape& job, int replicas) {
       replicas, job.steps, job.steps, job.gpus));
 }
 
-std::shared_ptr<const PyTorchJob> job_object(const JobShape& job) {
-  boost::json::object replicas{{"Master", replica(job, 1)}};
-  if (job.workers > 0) replicas["Worker"] = replica(job, job.workers);
-  const Json json = boost::json::object{
-      {"apiVersion", "kubeflow.org/v1"},
-      {"kind", "PyTorchJob"},
-      {"metadata", boost::json::object{{"name", job.name}, {"namespace", "default"}}},
-      {"spec", boost::json::object{{"runPolicy", boost::json::object{{"cleanPodPolicy", "All"}}},
-                                   {"pytorchReplicaSpecs", std::move(replicas)}}}};
-  const KindRegistry kinds;
-  auto decoded = decode_object(kinds, json);
-  DDPTWIN_ASSERT(decoded.has_value());
-  return std::static_pointer_cast<const PyTorchJob>(decoded->object);
-}
-
 // All that upstream's own bugs do not break.
 const scenario::InvariantPolicy& policy() {
   static const scenario::InvariantPolicy kept = scenario::kept_by_upstream();
@@ -73,6 +57,21 @@ std::int32_t restarts_of(const Pod& pod) {
 }
 
 }  // namespace
+
+std::shared_ptr<const PyTorchJob> job_of(const JobShape& job) {
+  boost::json::object replicas{{"Master", replica(job, 1)}};
+  if (job.workers > 0) replicas["Worker"] = replica(job, job.workers);
+  const Json json = boost::json::object{
+      {"apiVersion", "kubeflow.org/v1"},
+      {"kind", "PyTorchJob"},
+      {"metadata", boost::json::object{{"name", job.name}, {"namespace", "default"}}},
+      {"spec", boost::json::object{{"runPolicy", boost::json::object{{"cleanPodPolicy", "All"}}},
+                                   {"pytorchReplicaSpecs", std::move(replicas)}}}};
+  const KindRegistry kinds;
+  auto decoded = decode_object(kinds, json);
+  DDPTWIN_ASSERT(decoded.has_value());
+  return std::static_pointer_cast<const PyTorchJob>(decoded->object);
+}
 
 TrainingWorld::TrainingWorld(const ClusterShape& shape)
     : invariants_(policy()),
@@ -111,8 +110,8 @@ void TrainingWorld::on_record(const Record& record) {
   }
 }
 
-void TrainingWorld::create(const JobShape& job) {
-  const auto made = world_->call(api::create(job_object(job)), "bench");
+void TrainingWorld::create(std::shared_ptr<const PyTorchJob> job) {
+  const auto made = world_->call(api::create(std::move(job)), "bench");
   DDPTWIN_ASSERT(made.has_value());
 }
 

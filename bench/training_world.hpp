@@ -10,6 +10,7 @@
 
 #include "cluster/script_runtime.hpp"
 #include "core/virtual_loop.hpp"
+#include "objects/pytorchjob.hpp"
 #include "scenario/invariants.hpp"
 #include "scenario/world.hpp"
 
@@ -29,6 +30,8 @@ struct JobShape {
   int gpus = 1;     // of each pod
 };
 
+std::shared_ptr<const PyTorchJob> job_of(const JobShape& shape);
+
 // Counts what happens to the jobs of one world.
 class TrainingWorld {
  public:
@@ -39,7 +42,7 @@ class TrainingWorld {
   VirtualLoop& loop() { return *loop_; }
   ScriptRuntime& runtime() { return *runtime_; }
 
-  void create(const JobShape& job);
+  void create(std::shared_ptr<const PyTorchJob> job);
   // SIGKILL to the training process of that pod after so long.
   void kill_after(const std::string& pod, Duration delay);
   // The same, once it is Running.

@@ -11,10 +11,11 @@ namespace {
 // and cleaned up; each in a world of its own.
 void lifetime(benchmark::State& state) {
   const auto order = state.range(0) == 0 ? VirtualLoop::Order::fifo : VirtualLoop::Order::fair;
+  const auto job = job_of({});
   std::uint64_t seed = 0, writes = 0, steps = 0;
   for (auto _ : state) {
     TrainingWorld training({.seed = ++seed, .order = order});
-    training.create({});
+    training.create(job);
     training.kill_after("job-worker-1", 20s);
     if (!training.run_until_cleaned_up(1) || training.restarts() < 1) {
       state.SkipWithError("the job did not come to its end");

@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   const auto start = std::chrono::steady_clock::now();
   bench::TrainingWorld training({.nodes = (pods + 7) / 8, .order = VirtualLoop::Order::fifo});
-  training.create({.workers = pods - 1, .steps = hours * 3600});
+  training.create(bench::job_of({.workers = pods - 1, .steps = hours * 3600}));
   const Time began = training.loop().now();
   const bool done = training.run_until_cleaned_up(1);
   const double took =
