@@ -2,12 +2,11 @@
 #pragma once
 
 #include <deque>
-#include <map>
 #include <set>
-#include <unordered_map>
 
 #include "api/event_recorder.hpp"
 #include "api/informer.hpp"
+#include "core/text_table.hpp"
 
 namespace ddptwin {
 
@@ -77,15 +76,14 @@ class GarbageCollector {
   api::EventRecorder recorder_;
   Lane lane_;
   std::vector<std::unique_ptr<api::Informer>> informers_{};
-  // Looked up, never walked: their order cannot be seen.
-  std::unordered_map<std::string, Node> nodes_{};       // by uid
-  std::unordered_map<std::string, Uids> dependents_{};  // by the owner's uid
+  TextTable<Node> nodes_{};       // by uid
+  TextTable<Uids> dependents_{};  // by the owner's uid
   std::deque<std::string> queue_{};
-  Uids queued_{};
-  Uids visiting_{};
-  Uids again_{};  // asked for while being visited
-  std::map<std::string, int, std::less<>> failures_{};
-  std::map<std::string, Timer, std::less<>> retries_{};
+  TextSet queued_{};
+  TextSet visiting_{};
+  TextSet again_{};  // asked for while being visited
+  TextTable<int> failures_{};
+  TextTable<Timer> retries_{};
   Timer work_{};
   bool stalled_ = false;
   std::shared_ptr<int> alive_;  // completions hold it weakly

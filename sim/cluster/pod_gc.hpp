@@ -5,6 +5,7 @@
 #include <set>
 
 #include "api/informer.hpp"
+#include "core/text_table.hpp"
 
 namespace ddptwin {
 
@@ -45,7 +46,7 @@ class PodGarbageCollector {
   using Keys = std::set<std::string>;
   Keys finished_{};
   Keys ending_unplaced_{};
-  std::map<std::string, Keys> on_node_{};
+  TextTable<Keys> on_node_{};
   std::set<std::string> lost_nodes_{};                        // that have pods and no object
   std::map<std::string, Time, std::less<>> missing_since_{};  // by node name
   Timer next_{};

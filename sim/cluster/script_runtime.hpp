@@ -12,6 +12,7 @@
 
 #include "cluster/runtime.hpp"
 #include "core/loop.hpp"
+#include "core/text_table.hpp"
 
 namespace ddptwin {
 
@@ -103,11 +104,11 @@ class ScriptRuntime : public PodRuntime {
 
   Loop& loop_;
   const Keep keep_;
-  Lane lane_;  // of what concerns no container
-  std::map<std::string, std::shared_ptr<Script>, std::less<>> scripts_;  // "namespace/pod"
-  std::string key_{};                                                    // for looking up
-  std::map<SandboxId, std::unique_ptr<Sandbox>, std::less<>> sandboxes_;
-  std::map<ContainerId, std::unique_ptr<Container>, std::less<>> containers_;
+  Lane lane_;                                   // of what concerns no container
+  TextTable<std::shared_ptr<Script>> scripts_;  // "namespace/pod"
+  std::string key_{};                           // for looking up
+  TextTable<std::unique_ptr<Sandbox>> sandboxes_;
+  TextTable<std::unique_ptr<Container>> containers_;
   std::map<std::string, ImageStatus, std::less<>> images_{};  // that are present
   std::vector<std::function<void(const RuntimeEvent&)>> listeners_{};
   std::uint32_t last_address_ = 0;

@@ -8,6 +8,7 @@
 
 #include "cluster/admission.hpp"
 #include "core/random.hpp"
+#include "core/text_table.hpp"
 #include "core/trace.hpp"
 #include "objects/object_map.hpp"
 #include "objects/schema.hpp"
@@ -73,11 +74,11 @@ class Store {
     // In the order of their beginning. Those that ask for one node's pods are apart: there may be
     // thousands of them, and each change concerns two at most.
     std::vector<std::shared_ptr<WatchState>> watches{};
-    // By node; looked up only: its order cannot be seen.
-    std::unordered_map<std::string, std::vector<std::shared_ptr<WatchState>>> node_watches{};
+    // By node.
+    TextTable<std::vector<std::shared_ptr<WatchState>>> node_watches{};
     // Of pods, by node: where `objects` keeps them. A kubelet that starts lists its own, and a node
-    // has few of them. Looked up only: its order cannot be seen.
-    std::unordered_map<std::string, std::vector<const ObjectPtr*>> pods_of_node{};
+    // has few of them.
+    TextTable<std::vector<const ObjectPtr*>> pods_of_node{};
     std::shared_ptr<const Schema> schema{};  // of a custom kind
     // Of a kind whose objects go by themselves: each state written, and when it goes.
     std::deque<std::pair<Time, ObjectPtr>> leases{};

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 
+#include "core/text_table.hpp"
 #include "core/time.hpp"
 
 namespace ddptwin::controller {
@@ -34,7 +34,7 @@ class Expectations {
     int dels = 0;
     Time since{};
   };
-  std::map<std::string, Record, std::less<>> records_;
+  TextTable<Record> records_;
 };
 
 }  // namespace ddptwin::controller

@@ -27,13 +27,13 @@ WorkQueue::WorkQueue(Loop& loop, RateLimits limits, std::function<void()> ready)
       ready_(std::move(ready)) {}
 
 void WorkQueue::add(const Key& key) {
-  const auto entry = entries_.try_emplace(key).first;
-  if (std::exchange(entry->second.dirty, true)) return;
-  if (!entry->second.in_hand) push(entry);
+  Entries::value_type& entry = *entries_.try_emplace(key).first;
+  if (std::exchange(entry.second.dirty, true)) return;
+  if (!entry.second.in_hand) push(entry);
 }
 
-void WorkQueue::push(Entries::iterator entry) {
-  queue_.push_back(entry);
+void WorkQueue::push(Entries::value_type& entry) {
+  queue_.push_back(&entry);
   if (queue_.size() == 1) ready_();
 }
 
@@ -68,7 +68,7 @@ int WorkQueue::failures(const Key& key) const {
 
 std::optional<Key> WorkQueue::take() {
   if (queue_.empty()) return std::nullopt;
-  const auto entry = queue_.front();
+  Entries::value_type* entry = queue_.front();
   queue_.pop_front();
   entry->second = {.dirty = false, .in_hand = true};
   return entry->first;
@@ -79,7 +79,7 @@ void WorkQueue::done(const Key& key) {
   DDPTWIN_ASSERT(entry != entries_.end() && entry->second.in_hand);
   entry->second.in_hand = false;
   if (entry->second.dirty)
-    push(entry);
+    push(*entry);
   else
     entries_.erase(entry);
 }

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 
 #include "core/loop.hpp"
+#include "core/text_table.hpp"
 
 namespace ddptwin::controller {
 
@@ -69,9 +69,9 @@ class WorkQueue {
     bool dirty = false;  // to be planned: queued, or added again while in hand
     bool in_hand = false;
   };
-  using Entries = std::map<Key, Entry>;
+  using Entries = TextTable<Entry>;
 
-  void push(Entries::iterator entry);
+  void push(Entries::value_type& entry);
 
   Loop& loop_;
   Lane lane_;
@@ -79,9 +79,9 @@ class WorkQueue {
   TokenBucket bucket_;
   std::function<void()> ready_;
   Entries entries_;
-  std::deque<Entries::iterator> queue_;
-  std::map<Key, Waiting> waiting_;
-  std::map<Key, int> failures_;
+  std::deque<Entries::value_type*> queue_;
+  TextTable<Waiting> waiting_;
+  TextTable<int> failures_;
 };
 
 }  // namespace ddptwin::controller

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <csignal>
-#include <unordered_map>
 
 #include "cluster/model_runtime/commands.hpp"
 #include "cluster/model_runtime/kernel.hpp"
 #include "cluster/process_runtime/container_rules.hpp"
 #include "cluster/process_runtime/pod_addresses.hpp"
 #include "cluster/process_runtime/start_error.hpp"
+#include "core/text_table.hpp"
 #include "objects/image_reference.hpp"
 
 namespace ddptwin {
@@ -83,8 +83,7 @@ struct ModelRuntime::Parts {
   std::map<std::string, std::string, std::less<>> canonical{};  // what references were called
   std::vector<std::unique_ptr<ModelPod>> pods{};                // by number; null: removed
   std::vector<std::unique_ptr<ModelContainer>> containers{};    // by number; null: removed
-  // Looked up by id only, never walked: its order cannot be seen.
-  std::unordered_map<std::string, std::uint32_t> pod_numbers{}, container_numbers{};
+  TextTable<std::uint32_t> pod_numbers{}, container_numbers{};  // by id
   std::map<std::string, std::uint32_t, std::less<>> pods_by_uid{};
   std::map<ProcessId, std::unique_ptr<Command>> commands{};
   Kernel kernel;  // last: its processes end first

@@ -5,9 +5,9 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "core/text_table.hpp"
 #include "objects/core_v1.hpp"
 
 namespace ddptwin::scheduler {
@@ -99,9 +99,8 @@ class ClusterView {
 
   std::map<std::string, NodeInfo> nodes_{};
   std::map<std::string, NodeClass> classes_{};
-  std::size_t avoiding_ = 0;  // placed pods that avoid others
-  // By pod key; looked up only: its order cannot be seen.
-  std::unordered_map<std::string, std::string> node_of_{};
+  std::size_t avoiding_ = 0;          // placed pods that avoid others
+  TextTable<std::string> node_of_{};  // by pod key
   std::map<std::string, std::pair<PodInfoPtr, std::string>> nominated_{};
   std::map<std::string, StringMap> namespaces_{};
 };

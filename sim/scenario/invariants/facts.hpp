@@ -10,9 +10,9 @@
 #include <queue>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "core/text_table.hpp"
 #include "core/trace.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/discovery_v1.hpp"
@@ -233,16 +233,6 @@ class Facts {
   const Address* address(std::string_view ip) const;
 
  private:
-  struct TextHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const {
-      return std::hash<std::string_view>()(text);
-    }
-  };
-  // Looked up, never walked: their order cannot be seen.
-  template <class T>
-  using Table = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
-
   void take_job(const Record& record, Sight& sight);
   void take_pod(const Record& record, Sight& sight);
   void add_pod(const Record& record, PodFacts& facts);
@@ -266,12 +256,12 @@ class Facts {
   Duration rest_of(const JobFacts& job) const;
   JobFacts* owner_of(const ObjectMeta& metadata) const;
 
-  Table<std::unique_ptr<JobFacts>> jobs_{};  // by uid
-  Table<JobFacts*> jobs_by_key_{};
-  Table<std::unique_ptr<PodFacts>> pods_{};  // by uid; those that exist
-  Table<PodFacts*> pods_by_key_{};
-  Table<JobFacts*> services_by_key_{};
-  Table<Address> addresses_{};
+  TextTable<std::unique_ptr<JobFacts>> jobs_{};  // by uid
+  TextTable<JobFacts*> jobs_by_key_{};
+  TextTable<std::unique_ptr<PodFacts>> pods_{};  // by uid; those that exist
+  TextTable<PodFacts*> pods_by_key_{};
+  TextTable<JobFacts*> services_by_key_{};
+  TextTable<Address> addresses_{};
   std::unique_ptr<PodFacts> gone_pod_{};  // the last that went, for the judges of its record
   std::unique_ptr<JobFacts> gone_job_{};
 
