@@ -37,13 +37,13 @@ std::string variable(const Pod& pod, std::string_view name) {
 }
 
 ClusterRun::ClusterRun(std::uint64_t seed, const pj::Profile& profile,
-                       const scenario::FaultPlan& plan)
+                       const scenario::FaultPlan& plan, WorldFaults* witness)
     : loop_(Random(seed).split("loop"), start),
       runtime_(loop_),
       faults_(plan.faults.empty() ? nullptr
                                   : std::make_unique<scenario::FaultInjector>(loop_, plan)),
       watch_(scenario::kept_under(plan)),
-      world_(loop_, world_of(seed, profile, faults_.get()), &runtime_) {
+      world_(loop_, world_of(seed, profile, faults_ ? faults_.get() : witness), &runtime_) {
   world_.trace().add_sink([this](const Record& record) {
     on_record(record);
     watch_.on_record(record);

@@ -31,10 +31,10 @@ class ClusterRun {
   using PodPtr = std::shared_ptr<const Pod>;
   using ServicePtr = std::shared_ptr<const Service>;
 
-  // With an empty plan nothing stands between a component and what it talks to. Faults begin with
-  // the run.
+  // With an empty plan nothing stands between a component and what it talks to but the witness, if
+  // there is one, which outlives the run. Faults begin with the run.
   ClusterRun(std::uint64_t seed, const controller::pytorchjob::Profile& profile,
-             const scenario::FaultPlan& plan = {});
+             const scenario::FaultPlan& plan = {}, WorldFaults* witness = nullptr);
 
   using Edit = std::function<void(PyTorchJob&)>;
   // False where the API refuses it. Init containers of its workers find their master in a second.

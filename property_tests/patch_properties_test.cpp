@@ -5,9 +5,12 @@
 #include <map>
 #include <set>
 
+#include "cluster/store.hpp"
+#include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/patch.hpp"
 #include "property.hpp"
+#include "world_plan.hpp"
 
 namespace ddptwin::property {
 namespace {
@@ -373,6 +376,68 @@ TEST(StrategicPatchProperties, AListWithoutDirectivesLosesNobodyAndDoublesNobody
       RC_ASSERT(found.emplace(item.at("name").as_string()).second);
     RC_ASSERT(found == wanted);
   });
+}
+
+// --- Patches whose authors say what comes of them (api::Request::patched) ---
+
+// Sees every call of a world, and holds each such patch against what is stored at that moment.
+class PatchWitness final : public WorldFaults {
+ public:
+  PodRuntime& wrap(PodRuntime& runtime) override { return runtime; }
+  api::CallVerdict on_call(const api::Caller&, const api::Request& request) override {
+    if (request.patched && store != nullptr) compare(request);
+    return {};
+  }
+  void on_answer(const api::Caller&, const api::Request&, const Result<api::Response>&) override {}
+  api::EventVerdict on_event(const api::Caller&, const KindInfo&, const api::WatchEvent&) override {
+    return {};
+  }
+
+  Store* store = nullptr;
+  std::map<std::string, int> compared{};  // by kind
+  std::string difference{};               // the first
+
+ private:
+  void compare(const api::Request& request) {
+    const KindInfo& kind = *request.target.kind;
+    const ObjectPtr stored =
+        store->objects(kind).find(request.target.namespace_, request.target.name);
+    const ObjectPtr told = stored ? request.patched(stored) : nullptr;
+    if (!told) return;
+    ++compared[kind.kind];
+    const auto json = apply_strategic_patch(kind.type(), encode(*stored), *request.body.get());
+    const auto decoded = json ? decode_object(store->kinds(), *json) : fail(json.error());
+    if (!difference.empty()) return;
+    if (!decoded)
+      difference = decoded.error().message;
+    else if (!is_same(*told, *decoded->object))
+      difference = to_text(*told) + "\nis not\n" + to_text(*decoded->object);
+  }
+
+  // What the server keeps of the metadata has not been through JSON.
+  static bool is_same(const Object& told, Object& decoded) {
+    if (encode(told) != encode(decoded)) return false;
+    decoded.metadata = told.metadata;
+    return equal(told, decoded);
+  }
+};
+
+TEST(PatchProperties, WhatAnAuthorSaysOfItsPatchIsWhatThePatchMakes) {
+  int events = 0, statuses = 0;
+  holds(
+      [&] {
+        const WorldPlan plan = *quiet_plan().as("world");
+        PatchWitness witness;
+        ClusterRun run(plan.seed, plan.profile, {}, &witness);
+        witness.store = &run.world().store();
+        for (const WorldEvent& event : plan.events) apply(run, plan, event);
+        RC_ASSERT(witness.difference == "");
+        events += witness.compared["Event"];
+        statuses += witness.compared["Pod"];
+      },
+      6);
+  EXPECT_GT(events, 0);
+  EXPECT_GT(statuses, 0);
 }
 
 }  // namespace

@@ -73,10 +73,9 @@ struct Request {
                        // into `body`
   RawJson body{};  // patch: the patch; create and update: the object as JSON, where it came as such
   PatchType patch_type = PatchType::merge;
-  // Of a patch whose author has computed its outcome: where the object still is `patch_of`, it
-  // becomes `patched`. A server may take that instead of the patch; `body` says the same to all.
-  ObjectPtr patch_of{};
-  ObjectPtr patched{};
+  // Of a patch whose author can tell what it makes of a stored object; null: of this one only the
+  // patch can. A server may take that instead of the patch; `body` says the same to all.
+  std::function<ObjectPtr(const ObjectPtr& stored)> patched{};
   bool force = false;  // of an apply patch
   bool dry_run = false;
   Cow<ListOptions> list{};  // of get: its resource_version

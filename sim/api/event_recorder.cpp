@@ -100,7 +100,7 @@ std::string event_name(const std::string& object, std::uint64_t number) {
 }
 
 // What the patch of a repeated event makes of the Event, whose times have been through JSON.
-std::shared_ptr<const Event> recounted(const Event& stored, const Event& event) {
+ObjectPtr recounted(const Event& stored, const Event& event) {
   auto next = std::make_shared<Event>(stored);
   next->count = event.count;
   next->lastTimestamp = event.lastTimestamp->floor_seconds();
@@ -111,33 +111,29 @@ std::shared_ptr<const Event> recounted(const Event& stored, const Event& event) 
 
 }  // namespace
 
-// What has been written of equal events.
-struct EventRecorder::Written {
-  std::int32_t count = 0;
-  std::optional<Time> first{};
-  std::uint64_t number = 0;  // of its name
-  // As the last answer told it, of one that came again: most never do.
-  ObjectPtr stored{};
-};
-
 // EventCorrelator of client-go: aggregate, count, filter, in this order.
 class EventRecorder::Correlator {
  public:
   explicit Correlator(bool spam_filter) : spam_filter_(spam_filter) {}
 
-  // The event becomes what is to be written; null: it is dropped. A count above one means that the
+  // The event becomes what is to be written; false: it is dropped. A count above one means that the
   // event of that name exists and is to be patched.
-  std::shared_ptr<Written> correlate(Draft& draft, Time now,
-                                     const std::function<std::uint64_t()>& new_number) {
+  bool correlate(Draft& draft, Time now, const std::function<std::uint64_t()>& new_number) {
     const Keys keys(*draft.event);
-    std::shared_ptr<Written> written = observe(draft, aggregate(draft, keys, now, new_number));
-    return accept(keys.spam, now) ? std::move(written) : nullptr;
+    observe(draft, aggregate(draft, keys, now, new_number));
+    return accept(keys.spam, now);
   }
 
  private:
   struct Similar {
-    std::vector<std::string> messages{};  // that differ, in order
+    std::vector<Fingerprint> messages{};  // that differ, the oldest first
     Time last{};
+  };
+  // What has been written of equal events.
+  struct Written {
+    std::int32_t count = 0;
+    std::optional<Time> first{};
+    std::uint64_t number = 0;  // of its name
   };
   struct Bucket {
     double tokens = spam_burst;
@@ -153,9 +149,11 @@ class EventRecorder::Correlator {
       similar = &similar_.put(key, Similar{});
     else if (now - similar->last > similar_interval)
       *similar = Similar{};
-    std::vector<std::string>& messages = similar->messages;
-    const auto at = std::lower_bound(messages.begin(), messages.end(), event.message);
-    if (at == messages.end() || *at != event.message) messages.insert(at, event.message);
+    std::vector<Fingerprint>& messages = similar->messages;
+    Fingerprint message;
+    message.add(event.message);
+    if (std::find(messages.begin(), messages.end(), message) == messages.end())
+      messages.push_back(message);
     similar->last = now;
     if (messages.size() < max_similar) return keys.same;
     messages.erase(messages.begin());
@@ -166,17 +164,15 @@ class EventRecorder::Correlator {
     return key;
   }
 
-  std::shared_ptr<Written> observe(Draft& draft, const Fingerprint& key) {
+  void observe(Draft& draft, const Fingerprint& key) {
     Event& event = *draft.event;
-    if (const std::shared_ptr<Written>* found = written_.find(key)) {
-      Written& written = **found;
-      draft.number = written.number;
-      event.firstTimestamp = written.first;
-      event.count = ++written.count;
-      return *found;
+    if (Written* written = written_.find(key)) {
+      draft.number = written->number;
+      event.firstTimestamp = written->first;
+      event.count = ++written->count;
+    } else {
+      written_.put(key, {event.count, event.firstTimestamp, draft.number});
     }
-    return written_.put(key, std::make_shared<Written>(
-                                 Written{event.count, event.firstTimestamp, draft.number, {}}));
   }
 
   bool accept(const Fingerprint& key, Time now) {
@@ -193,7 +189,7 @@ class EventRecorder::Correlator {
 
   bool spam_filter_;
   Recent<Similar> similar_{};
-  Recent<std::shared_ptr<Written>> written_{};
+  Recent<Written> written_{};
   Recent<Bucket> buckets_{};
 };
 
@@ -217,6 +213,7 @@ EventRecorder::EventRecorder(Loop& loop, ApiClient& client, std::string componen
       host_(std::move(host)),
       lane_(loop.new_lane()),
       correlator_(std::make_unique<Correlator>(options.spam_filter)),
+      references_(max_references),
       name_offset_(static_cast<std::int64_t>(fnv1a(*component_ + "\n" + *host_) % 1000)),
       alive_(std::make_shared<int>(0)) {}
 
@@ -232,7 +229,7 @@ void EventRecorder::event(ObjectReference involved, std::string_view type, std::
   if (queue_.size() >= max_queued) return;
   auto made = std::make_shared<Event>();
   made->metadata.namespace_ = involved.namespace_.empty() ? "default" : involved.namespace_;
-  made->involvedObject = shared(std::move(involved));
+  made->involvedObject = references_(std::move(involved));
   made->type_ = type;
   made->reason = reason;
   made->message = std::move(message);
@@ -246,16 +243,6 @@ void EventRecorder::event(ObjectReference involved, std::string_view type, std::
   send_next();
 }
 
-// An object's Events come close together, and in a cluster of many pods their references would take
-// as much room as all else of them.
-Cow<ObjectReference> EventRecorder::shared(ObjectReference made) {
-  const auto known = std::find_if(references_.begin(), references_.end(),
-                                  [&](const auto& reference) { return *reference == made; });
-  if (known != references_.end()) return *known;
-  if (references_.size() >= max_references) references_.erase(references_.begin());
-  return references_.emplace_back(std::move(made));
-}
-
 // The nanoseconds. A real clock never reads the same twice; virtual time stands still, so that
 // names of one instant are set apart by hand, and those of two components by their offset.
 std::uint64_t EventRecorder::next_number() {
@@ -267,8 +254,7 @@ void EventRecorder::send_next() {
   while (!writing_ && !queue_.empty()) {
     Draft next = std::move(queue_.front());
     queue_.pop_front();
-    written_ = correlator_->correlate(next, loop_.now(), [this] { return next_number(); });
-    if (written_ == nullptr) continue;
+    if (!correlator_->correlate(next, loop_.now(), [this] { return next_number(); })) continue;
     writing_ = true;
     tries_ = 0;
     next.event->metadata.name = event_name(next.event->involvedObject->name, next.number);
@@ -287,10 +273,9 @@ void EventRecorder::send(std::shared_ptr<const Event> event) {
                                     {"lastTimestamp", format_rfc3339(*event->lastTimestamp)},
                                     {"message", event->message}});
   });
-  if (const auto stored = as<Event>(written_->stored)) {
-    request.patch_of = stored;
-    request.patched = recounted(*stored, *event);
-  }
+  request.patched = [event](const ObjectPtr& stored) {
+    return recounted(static_cast<const Event&>(*stored), *event);
+  };
   write(std::move(request), event);
 }
 
@@ -304,10 +289,7 @@ void EventRecorder::write(Request request, std::shared_ptr<const Event> event) {
 
 void EventRecorder::on_answer(const Result<Response>& answer, bool was_patch,
                               const std::shared_ptr<const Event>& event) {
-  if (answer) {
-    if (was_patch) written_->stored = answer->object;
-    return finish();
-  }
+  if (answer) return finish();
   // The Event has outlived its hour: make it anew, with the count it had reached.
   if (was_patch && answer.error().reason == Reason::not_found) return write(create(event), event);
   if (!is_lost(answer.error()) || ++tries_ >= max_tries) return finish();

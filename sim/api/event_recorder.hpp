@@ -5,10 +5,10 @@
 #include <deque>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "api/client.hpp"
 #include "objects/core_v1.hpp"
+#include "objects/interner.hpp"
 
 namespace ddptwin::api {
 
@@ -43,14 +43,12 @@ class EventRecorder {
 
  private:
   class Correlator;
-  struct Written;
   // An Event that has no name yet, and the number that is to be in its name.
   struct Draft {
     std::shared_ptr<Event> event{};
     std::uint64_t number = 0;
   };
 
-  Cow<ObjectReference> shared(ObjectReference made);
   std::uint64_t next_number();
   void send_next();
   void send(std::shared_ptr<const Event> event);
@@ -66,11 +64,12 @@ class EventRecorder {
   Cow<std::string> component_, host_;
   Lane lane_;
   std::unique_ptr<Correlator> correlator_;
-  std::deque<Draft> queue_{};                       // before correlation
-  std::vector<Cow<ObjectReference>> references_{};  // of the latest Events, the oldest first
+  std::deque<Draft> queue_{};  // before correlation
+  // An object's Events come close together, and in a cluster of many pods their references would
+  // take as much room as all else of them.
+  Interner<ObjectReference> references_;
   Duration name_offset_;
   Time last_name_{};
-  std::shared_ptr<Written> written_{};  // what the event under way counts for
   int tries_ = 0;
   bool writing_ = false;
   Timer retry_{};

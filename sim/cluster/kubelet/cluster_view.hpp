@@ -9,6 +9,8 @@
 
 #include "api/informer.hpp"
 #include "cluster/runtime.hpp"
+#include "core/text_table.hpp"
+#include "objects/interner.hpp"
 
 namespace ddptwin::kubelet {
 
@@ -34,6 +36,9 @@ class ClusterView {
   using Listener = std::function<void(const Object&)>;
   std::shared_ptr<void> listen(Listener listener);
 
+  // Pods that start together have the same conditions, at any node.
+  Interner<std::vector<PodCondition>> conditions{16};
+
   using EventSink = std::function<void(const RuntimeEvent&)>;
   void route(const std::string& pod_uid, EventSink sink);
   void unroute(const std::string& pod_uid) { sinks_.erase(pod_uid); }
@@ -50,7 +55,7 @@ class ClusterView {
   std::map<std::string, Services, std::less<>> addressed_{};               // by namespace
   std::map<std::uint64_t, Listener> listeners_{};
   std::uint64_t last_listener_ = 0;
-  std::map<std::string, EventSink, std::less<>> sinks_{};
+  TextTable<EventSink> sinks_{};
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   bool started_ = false;
 };

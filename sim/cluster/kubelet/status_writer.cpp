@@ -60,6 +60,15 @@ void cut_to_seconds(PodStatus& status) {
   cut(status.containerStatuses);
 }
 
+ObjectPtr with_status(const Pod& pod, const PodStatus& status) {
+  auto out = std::make_shared<Pod>();
+  out->metadata = pod.metadata;
+  out->spec = pod.spec;
+  out->extra = pod.extra;
+  out->status = status;
+  return out;
+}
+
 }  // namespace
 
 StatusWriter::StatusWriter(Owner owner, const std::shared_ptr<const Pod>& pod,
@@ -68,7 +77,9 @@ StatusWriter::StatusWriter(Owner owner, const std::shared_ptr<const Pod>& pod,
 
 void StatusWriter::set(const Pod& pod, PodStatus status) {
   settle_times(pod, told_ ? *told_ : pod.status, status, owner_.loop.now());
+  cut_to_seconds(status);
   if (told_ && equal(*told_, status)) return;
+  status.conditions = owner_.conditions(std::move(status.conditions));
   told_ = std::move(status);
   dirty_ = true;
   timer_.cancel();  // a retry that is further away
@@ -113,22 +124,17 @@ void StatusWriter::on_read(Result<api::Response> answer) {
     return end_pass(false);
   }
   if (!told_) return end_pass(false);
-  auto patched = std::make_shared<Pod>();  // a copy but for its status
-  patched->metadata = server->metadata;
-  patched->spec = server->spec;
-  patched->extra = server->extra;
-  patched->status = merge_for_write(server->status, *told_, may_run_());
-  cut_to_seconds(patched->status);
-  if (equal(patched->status, server->status)) return let_go(*server);
+  auto status = std::make_shared<PodStatus>(merge_for_write(server->status, *told_, may_run_()));
+  if (equal(*status, server->status)) return let_go(*server);
   api::Request request;
   request.verb = api::Verb::patch;
   request.target = {&Pod::info(), server->metadata.namespace_, server->metadata.name, "status"};
   request.patch_type = api::PatchType::strategic;
-  request.body = RawJson::later([server, patched] {
-    return status_patch(server->metadata.uid, server->status, patched->status);
-  });
-  request.patch_of = server;
-  request.patched = patched;
+  request.body = RawJson::later(
+      [server, status] { return status_patch(server->metadata.uid, server->status, *status); });
+  request.patched = [server, status](const ObjectPtr& stored) {
+    return stored == server ? with_status(*server, *status) : nullptr;
+  };
   call(std::move(request),
        [this](Result<api::Response> written) { on_written(std::move(written)); });
 }

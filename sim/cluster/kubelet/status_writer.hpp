@@ -8,6 +8,7 @@
 #include "api/client.hpp"
 #include "cluster/kubelet/options.hpp"
 #include "objects/core_v1.hpp"
+#include "objects/interner.hpp"
 
 namespace ddptwin::kubelet {
 
@@ -21,6 +22,7 @@ class StatusWriter {
     Lane lane;
     api::ApiClient& client;
     const KubeletClocks& clocks;
+    Interner<std::vector<PodCondition>>& conditions;
   };
 
   // `pod` is the owner's, which keeps it up to date.
