@@ -28,6 +28,7 @@ struct PodCondition {
   std::string message{};
   Extra extra{};
   static const Type& type();
+  bool operator==(const PodCondition&) const = default;
 };
 
 struct ContainerStateWaiting {
@@ -240,8 +241,8 @@ struct ObjectReference {
 struct EndpointAddress {
   std::string ip{};
   std::string hostname{};
-  std::optional<std::string> nodeName{};
-  std::optional<ObjectReference> targetRef{};
+  Rare<std::string> nodeName{};
+  Rare<ObjectReference> targetRef{};
   static const Type& type();
 };
 struct EndpointPort {

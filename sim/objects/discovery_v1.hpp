@@ -15,9 +15,9 @@ struct Endpoint {
   std::vector<std::string> addresses{};
   EndpointConditions conditions{};
   Rare<std::string> hostname{};
-  std::optional<ObjectReference> targetRef{};
+  Rare<ObjectReference> targetRef{};
   Cow<StringMap> deprecatedTopology{};
-  std::optional<std::string> nodeName{};
+  Rare<std::string> nodeName{};
   Rare<std::string> zone{};
   RawJson hints{};
   static const Type& type();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/container/flat_map.hpp>
 #include <boost/json/fwd.hpp>
 #include <cstdint>
 #include <functional>
@@ -83,7 +84,8 @@ class Verbatim {
 // Fields of a structure that its table does not name.
 using Extra = RawJson;
 
-using StringMap = std::map<std::string, std::string, std::less<>>;
+// Ordered by key, in one piece of memory: each object has some, of a few entries.
+using StringMap = boost::container::flat_map<std::string, std::string, std::less<>>;
 
 enum class Shape : std::uint8_t {
   boolean,
@@ -224,6 +226,8 @@ template <class T>
 struct IsMap : std::false_type {};
 template <class T>
 struct IsMap<std::map<std::string, T, std::less<>>> : std::true_type {};
+template <>
+struct IsMap<StringMap> : std::true_type {};
 template <class T>
 struct IsOptional : std::false_type {};
 template <class T>

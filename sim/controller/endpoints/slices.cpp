@@ -18,7 +18,9 @@ struct Draft {
 
 // The same pod at the same address: its conditions may have changed.
 bool same_place(const Endpoint& a, const Endpoint& b) {
-  const auto uid = [](const Endpoint& e) { return e.targetRef ? e.targetRef->uid : std::string(); };
+  const auto uid = [](const Endpoint& e) {
+    return e.targetRef ? std::string_view(e.targetRef->uid) : std::string_view();
+  };
   return a.addresses == b.addresses && uid(a) == uid(b);
 }
 
@@ -29,7 +31,7 @@ std::vector<Endpoint> keep_known(const EndpointSlice& old, std::vector<Endpoint>
     const auto found = std::find_if(left.begin(), left.end(),
                                     [&](const Endpoint& e) { return same_place(e, known); });
     if (found == left.end()) continue;
-    kept.push_back(std::move(*found));
+    kept.push_back(equal(*found, known) ? known : std::move(*found));  // what stays stays shared
     left.erase(found);
   }
   return kept;

@@ -263,9 +263,7 @@ void Tape::slice(const std::string& service, const std::string& pod, const std::
     Endpoint& endpoint = slice->endpoints.emplace_back();
     endpoint.addresses = {ip};
     endpoint.conditions.ready = true;
-    endpoint.targetRef.emplace();
-    endpoint.targetRef->kind = "Pod";
-    endpoint.targetRef->name = "j-" + pod;
+    endpoint.targetRef = ObjectReference{.kind = "Pod", .name = "j-" + pod};
   }
   const auto before = objects_.find("EndpointSlice/" + slice->metadata.name);
   put(before == objects_.end() ? nullptr : before->second, slice, "kube-controller-manager");
