@@ -30,6 +30,7 @@ struct JobShape {
   int gpus = 1;     // of each pod
 };
 
+// The object that its manifest is decoded to.
 std::shared_ptr<const PyTorchJob> job_of(const JobShape& shape);
 
 // Counts what happens to the jobs of one world.

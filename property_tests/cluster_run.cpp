@@ -44,6 +44,7 @@ ClusterRun::ClusterRun(std::uint64_t seed, const pj::Profile& profile,
                                   : std::make_unique<scenario::FaultInjector>(loop_, plan)),
       watch_(scenario::kept_under(plan)),
       world_(loop_, world_of(seed, profile, faults_ ? faults_.get() : witness), &runtime_) {
+  DDPTWIN_ASSERT(!faults_ || witness == nullptr);  // who would be asked is one
   world_.trace().add_sink([this](const Record& record) {
     on_record(record);
     watch_.on_record(record);

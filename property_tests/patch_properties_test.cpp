@@ -402,7 +402,7 @@ class PatchWitness final : public WorldFaults {
     const KindInfo& kind = *request.target.kind;
     const ObjectPtr stored =
         store->objects(kind).find(request.target.namespace_, request.target.name);
-    const ObjectPtr told = stored ? request.patched(stored) : nullptr;
+    const std::shared_ptr<const Object> told = stored ? request.patched(stored) : nullptr;
     if (!told) return;
     ++compared[kind.kind];
     const auto json = apply_strategic_patch(kind.type(), encode(*stored), *request.body.get());

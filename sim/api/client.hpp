@@ -73,9 +73,10 @@ struct Request {
                        // into `body`
   RawJson body{};  // patch: the patch; create and update: the object as JSON, where it came as such
   PatchType patch_type = PatchType::merge;
-  // Of a patch whose author can tell what it makes of a stored object; null: of this one only the
-  // patch can. A server may take that instead of the patch; `body` says the same to all.
-  std::function<ObjectPtr(const ObjectPtr& stored)> patched{};
+  // Of a patch whose author knows more than the patch says: what it makes of this stored object
+  // (never null, of the target's kind), as a new one for the caller; null: apply the patch. A
+  // server may ask it instead of applying `body`, which comes to the same.
+  std::function<std::shared_ptr<Object>(const ObjectPtr& stored)> patched{};
   bool force = false;  // of an apply patch
   bool dry_run = false;
   Cow<ListOptions> list{};  // of get: its resource_version

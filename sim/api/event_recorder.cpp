@@ -4,8 +4,10 @@
 #include <array>
 #include <boost/json.hpp>
 #include <charconv>
+#include <functional>
 #include <list>
 #include <unordered_set>
+#include <vector>
 
 #include "core/hash.hpp"
 
@@ -100,7 +102,7 @@ std::string event_name(const std::string& object, std::uint64_t number) {
 }
 
 // What the patch of a repeated event makes of the Event, whose times have been through JSON.
-ObjectPtr recounted(const Event& stored, const Event& event) {
+std::shared_ptr<Object> recounted(const Event& stored, const Event& event) {
   auto next = std::make_shared<Event>(stored);
   next->count = event.count;
   next->lastTimestamp = event.lastTimestamp->floor_seconds();
@@ -126,7 +128,7 @@ class EventRecorder::Correlator {
 
  private:
   struct Similar {
-    std::vector<Fingerprint> messages{};  // that differ, the oldest first
+    std::vector<Fingerprint> messages{};  // that differ
     Time last{};
   };
   // What has been written of equal events.
@@ -156,7 +158,7 @@ class EventRecorder::Correlator {
       messages.push_back(message);
     similar->last = now;
     if (messages.size() < max_similar) return keys.same;
-    messages.erase(messages.begin());
+    messages.pop_back();  // client-go's PopAny: whichever
     draft.number = new_number();
     event.message = std::string(combined) + event.message;
     event.firstTimestamp = now;

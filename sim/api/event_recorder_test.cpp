@@ -146,6 +146,22 @@ TEST_F(EventRecorderTest, TheSameEventRaisesTheCountOfTheFirst) {
   EXPECT_EQ(client_.requests[2].verb, Verb::create) << "another field path is another event";
 }
 
+TEST_F(EventRecorderTest, WhatARepeatedEventMakesOfTheStoredOneHasWholeSeconds) {
+  wait(1900ms);
+  recorder_.event(pod_, "Warning", "BackOff", "again");
+  wait(5900ms);
+  recorder_.event(pod_, "Warning", "BackOff", "again");
+  loop_.drain();
+  ASSERT_EQ(client_.requests.size(), 2U);
+  const auto stored = std::make_shared<const Event>(client_.created(0));
+  ASSERT_TRUE(client_.requests[1].patched);
+  const auto made = as<Event>(ObjectPtr(client_.requests[1].patched(stored)));
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->count, 2);
+  EXPECT_EQ(made->firstTimestamp->since_epoch(), (start + 1s).since_epoch());
+  EXPECT_EQ(made->lastTimestamp->since_epoch(), (start + 7s).since_epoch());
+}
+
 TEST_F(EventRecorderTest, AnEventThatHasExpiredIsMadeAnewWithItsCount) {
   recorder_.event(pod_, "Warning", "BackOff", "again");
   loop_.drain();
@@ -172,6 +188,20 @@ TEST_F(EventRecorderTest, FromTheTenthSimilarEventOnTheyAreCombined) {
   EXPECT_EQ(client_.requests[11].body.get()->at("count").as_int64(), 3);
   EXPECT_EQ(client_.requests[11].body.get()->at("message").as_string(),
             "(combined from similar events): Created pod: p-11");
+}
+
+TEST_F(EventRecorderTest, AMessageKnownBeforeTheTenthStillCountsForItself) {
+  const auto tell = [&](int pod) {
+    recorder_.event(pod_, "Normal", "Created", "Created pod: p-" + std::to_string(pod));
+  };
+  for (int i = 0; i < 10; ++i) tell(i);
+  tell(0);
+  tell(9);
+  loop_.drain();
+  ASSERT_EQ(client_.requests.size(), 12U);
+  EXPECT_EQ(client_.requests[10].target.name, client_.created(0).metadata.name);
+  EXPECT_EQ(client_.requests[11].target.name, client_.created(9).metadata.name)
+      << "the tenth was combined, and is again";
 }
 
 TEST_F(EventRecorderTest, SimilarEventsTenMinutesApartAreNotCombined) {

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "api/event_recorder.hpp"
 #include "api/informer.hpp"

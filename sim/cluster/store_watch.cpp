@@ -222,6 +222,7 @@ void Store::expire_watches(const KindInfo* kind) {
     std::vector<std::shared_ptr<WatchState>> all = std::exchange(rows->watches, {});
     for (auto& [node, watches] : std::exchange(rows->node_watches, {}))
       all.insert(all.end(), watches.begin(), watches.end());
+    // A table has no order.
     std::sort(all.begin(), all.end(),
               [](const auto& a, const auto& b) { return a->number < b->number; });
     for (const auto& watch : all)

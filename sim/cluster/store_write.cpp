@@ -182,16 +182,11 @@ Result<Json> Store::patched(Context& context, const Object& old) const {
   return fail(Reason::unsupported_media_type, "415: Unsupported Media Type");
 }
 
-// What the patch makes of the object. Its author may be able to tell.
+// What the patch makes of the object. Its author may know.
 Result<std::shared_ptr<Object>> Store::after_patch(Context& context, const ObjectPtr& old) const {
   const api::Request& request = context.request;
-  if (request.patched) {
-    if (const ObjectPtr told = request.patched(old)) {
-      if (is_status(request))
-        return std::const_pointer_cast<Object>(told);  // only read: with_new_status()
-      return told->clone();
-    }
-  }
+  if (request.patched)
+    if (std::shared_ptr<Object> told = request.patched(old)) return told;
   TRY(const Json json, patched(context, *old));
   return decode_checked(context, json, old.get(), true);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -10,13 +11,13 @@
 
 namespace ddptwin {
 
-// Not noexcept: a table then keeps the hashes, and compares no texts whose hashes differ.
+// Not noexcept: libstdc++'s tables then keep the hashes, and compare no texts whose hashes differ.
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const { return mix(golden_ratio, text); }
 };
 
-// Looked up, never walked: their order cannot be seen.
+// For looking up. Their order cannot be seen: who walks one sorts what it finds.
 template <class T>
 using TextTable = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 using TextSet = std::unordered_set<std::string, TextHash, std::equal_to<>>;

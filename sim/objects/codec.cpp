@@ -1,10 +1,12 @@
 #include "objects/codec.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/json.hpp>
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "objects/base64.hpp"
 
@@ -353,6 +355,22 @@ void diff_json(const std::string& path, const Json* before, const Json* after,
 
 }  // namespace
 
+namespace {
+
+// As they come; many by key: a map that lies in one piece would move all that is behind each.
+std::vector<const json::key_value_pair*> members_of(const json::object& object) {
+  constexpr std::size_t many = 256;
+  std::vector<const json::key_value_pair*> members;
+  members.reserve(object.size());
+  for (const auto& member : object) members.push_back(&member);
+  if (members.size() > many)
+    std::sort(members.begin(), members.end(),
+              [](const auto* a, const auto* b) { return a->key() < b->key(); });
+  return members;
+}
+
+}  // namespace
+
 Status decode(const Type& type, void* to, const Json& value, const std::string& path,
               DecodeNotes& notes) {
   if (value.is_null() && type.shape != Shape::json && type.shape != Shape::verbatim)
@@ -369,9 +387,9 @@ Status decode(const Type& type, void* to, const Json& value, const std::string& 
     }
     case Shape::map:
       if (!value.is_object()) return mismatch(type, value, path);
-      for (const auto& member : value.get_object())
-        TRY_VOID(decode(type.element(), type.insert(to, member.key()), member.value(),
-                        join(path, member.key()), notes));
+      for (const auto* member : members_of(value.get_object()))
+        TRY_VOID(decode(type.element(), type.insert(to, member->key()), member->value(),
+                        join(path, member->key()), notes));
       return {};
     case Shape::pointer:
       return decode(type.element(), type.emplace(to), value, path, notes);

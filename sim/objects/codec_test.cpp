@@ -1,7 +1,9 @@
 #include "objects/codec.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "objects/core_v1.hpp"
@@ -46,6 +48,17 @@ TEST(Codec, UnknownFieldsAreKeptAndNoted) {
   const Json spec = encode(*decoded->object).at("spec");
   EXPECT_EQ(spec.at("foo"), boost::json::parse(R"({"a":[1]})"));
   EXPECT_EQ(spec.at("containers").at(0).at("bar"), 1);
+}
+
+TEST(Codec, ManyKeysInAnyOrderAreReadByKey) {
+  boost::json::object data;
+  for (int i = 999; i >= 0; --i) data[fmt::format("k{:03}", i)] = std::to_string(i);
+  const Json json = std::move(data);
+  const auto made = from_json<StringMap>(json);
+  ASSERT_TRUE(made.has_value());
+  ASSERT_EQ(made->size(), 1000U);
+  EXPECT_TRUE(std::is_sorted(made->begin(), made->end()));
+  EXPECT_EQ(made->at("k007"), "7");
 }
 
 TEST(Codec, ARefusalNamesTheFieldAsGoDoes) {

@@ -9,23 +9,34 @@
 
 namespace ddptwin {
 
-// Hands out one memory for equal values that come close together: it knows the latest `most` that
-// it has handed out.
+// Hands out one memory for equal values that come close together: it knows the latest `most`
+// different ones. Precondition: most > 0.
 template <class T>
 class Interner {
  public:
   explicit Interner(std::size_t most) : most_(most) {}
 
+  Cow<T> operator()(T value) {
+    const Cow<T>* known = find(value);
+    return known != nullptr ? *known : add(std::move(value));
+  }
   Cow<T> operator()(Cow<T> value) {
+    const Cow<T>* known = find(*value);
+    return known != nullptr ? *known : add(std::move(value));
+  }
+
+ private:
+  const Cow<T>* find(const T& value) const {
     const auto known = std::find_if(known_.begin(), known_.end(), [&](const Cow<T>& one) {
-      return one.same_as(value) || *one == *value;
+      return &*one == &value || *one == value;
     });
-    if (known != known_.end()) return *known;
+    return known != known_.end() ? &*known : nullptr;
+  }
+  const Cow<T>& add(Cow<T> value) {
     if (known_.size() >= most_) known_.erase(known_.begin());
     return known_.emplace_back(std::move(value));
   }
 
- private:
   std::size_t most_;
   std::vector<Cow<T>> known_{};  // the oldest first
 };

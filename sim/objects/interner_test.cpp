@@ -9,9 +9,9 @@ namespace {
 
 TEST(InternerTest, EqualValuesBecomeOneMemory) {
   Interner<std::string> intern(2);
-  const Cow<std::string> first = intern("a");
-  const Cow<std::string> other = intern("b");
-  EXPECT_TRUE(intern("a").same_as(first));
+  const Cow<std::string> first = intern(std::string("a"));
+  const Cow<std::string> other = intern(std::string("b"));
+  EXPECT_TRUE(intern(std::string("a")).same_as(first));
   EXPECT_TRUE(intern(other).same_as(other));
   EXPECT_FALSE(first.same_as(other));
   EXPECT_EQ(*first, "a");
@@ -19,17 +19,18 @@ TEST(InternerTest, EqualValuesBecomeOneMemory) {
 
 TEST(InternerTest, TheOldestIsForgotten) {
   Interner<std::string> intern(2);
-  const Cow<std::string> first = intern("a"), second = intern("b"), third = intern("c");
-  EXPECT_TRUE(intern("c").same_as(third));
-  EXPECT_TRUE(intern("b").same_as(second));
-  EXPECT_FALSE(intern("a").same_as(first));
+  const Cow<std::string> first = intern(std::string("a")), second = intern(std::string("b")),
+                         third = intern(std::string("c"));
+  EXPECT_TRUE(intern(std::string("c")).same_as(third));
+  EXPECT_TRUE(intern(std::string("b")).same_as(second));
+  EXPECT_FALSE(intern(std::string("a")).same_as(first));
 }
 
 TEST(InternerTest, AChangeOfOneIsNotSeenInAnother) {
   Interner<std::string> intern(2);
-  Cow<std::string> mine = intern("a");
+  Cow<std::string> mine = intern(std::string("a"));
   mine.edit() = "changed";
-  EXPECT_EQ(*intern("a"), "a");
+  EXPECT_EQ(*intern(std::string("a")), "a");
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ class Verbatim {
 // Fields of a structure that its table does not name.
 using Extra = RawJson;
 
-// Ordered by key, in one piece of memory: each object has some, of a few entries.
+// Ordered by key, in one piece of memory: each object has some, mostly of a few entries.
 using StringMap = boost::container::flat_map<std::string, std::string, std::less<>>;
 
 enum class Shape : std::uint8_t {

@@ -10,6 +10,7 @@
 #include "api/informer.hpp"
 #include "cluster/runtime.hpp"
 #include "core/text_table.hpp"
+#include "objects/core_v1.hpp"
 #include "objects/interner.hpp"
 
 namespace ddptwin::kubelet {
@@ -36,12 +37,12 @@ class ClusterView {
   using Listener = std::function<void(const Object&)>;
   std::shared_ptr<void> listen(Listener listener);
 
-  // Pods that start together have the same conditions, at any node.
-  Interner<std::vector<PodCondition>> conditions{16};
-
   using EventSink = std::function<void(const RuntimeEvent&)>;
   void route(const std::string& pod_uid, EventSink sink);
   void unroute(const std::string& pod_uid) { sinks_.erase(pod_uid); }
+
+  // Pods that start together have the same conditions, whatever their nodes.
+  Interner<std::vector<PodCondition>>& conditions() { return conditions_; }
 
  private:
   void tell(const Object& object);
@@ -58,6 +59,8 @@ class ClusterView {
   TextTable<EventSink> sinks_{};
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   bool started_ = false;
+  static constexpr std::size_t stages_of_a_start = 16;  // about, of pods of two seconds
+  Interner<std::vector<PodCondition>> conditions_{stages_of_a_start};
 };
 
 }  // namespace ddptwin::kubelet

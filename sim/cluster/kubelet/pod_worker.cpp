@@ -34,7 +34,7 @@ PodWorker::PodWorker(std::shared_ptr<NodeContext> node, std::shared_ptr<const Po
     : node_(std::move(node)),
       pod_(std::move(pod)),
       writer_(StatusWriter::Owner{node_->loop, node_->lane, node_->client, node_->options.clocks,
-                                  node_->view.conditions},
+                                  node_->view.conditions()},
               pod_, [this] { return stage_ < PodStage::ended; }),
       probes_(node_->loop, node_->lane, node_->prober, *this),
       mounts_(*node_, [this]() -> const std::shared_ptr<const Pod>& { return pod_; }) {

@@ -52,7 +52,8 @@ void cut(Cow<std::vector<T>>& list) {
   for (T& item : list.edit()) cut(item);
 }
 
-// The wire keeps whole seconds.
+// The wire keeps whole seconds, and upstream's status manager remembers no more: probes count from
+// these times too.
 void cut_to_seconds(PodStatus& status) {
   cut(status.startTime);
   cut(status.conditions);
@@ -60,7 +61,7 @@ void cut_to_seconds(PodStatus& status) {
   cut(status.containerStatuses);
 }
 
-ObjectPtr with_status(const Pod& pod, const PodStatus& status) {
+std::shared_ptr<Pod> with_status(const Pod& pod, const PodStatus& status) {
   auto out = std::make_shared<Pod>();
   out->metadata = pod.metadata;
   out->spec = pod.spec;
@@ -132,8 +133,9 @@ void StatusWriter::on_read(Result<api::Response> answer) {
   request.patch_type = api::PatchType::strategic;
   request.body = RawJson::later(
       [server, status] { return status_patch(server->metadata.uid, server->status, *status); });
-  request.patched = [server, status](const ObjectPtr& stored) {
-    return stored == server ? with_status(*server, *status) : nullptr;
+  request.patched = [server, status](const ObjectPtr& stored) -> std::shared_ptr<Object> {
+    if (stored != server) return nullptr;
+    return with_status(*server, *status);
   };
   call(std::move(request),
        [this](Result<api::Response> written) { on_written(std::move(written)); });

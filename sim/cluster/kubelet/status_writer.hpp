@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "api/client.hpp"
 #include "cluster/kubelet/options.hpp"
@@ -22,7 +23,7 @@ class StatusWriter {
     Lane lane;
     api::ApiClient& client;
     const KubeletClocks& clocks;
-    Interner<std::vector<PodCondition>>& conditions;
+    Interner<std::vector<PodCondition>>& conditions;  // of the statuses of all pods
   };
 
   // `pod` is the owner's, which keeps it up to date.

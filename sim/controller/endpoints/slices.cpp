@@ -1,6 +1,7 @@
 #include "controller/endpoints/slices.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "controller/endpoints/rules.hpp"
 #include "objects/codec.hpp"
@@ -31,7 +32,10 @@ std::vector<Endpoint> keep_known(const EndpointSlice& old, std::vector<Endpoint>
     const auto found = std::find_if(left.begin(), left.end(),
                                     [&](const Endpoint& e) { return same_place(e, known); });
     if (found == left.end()) continue;
-    kept.push_back(equal(*found, known) ? known : std::move(*found));  // what stays stays shared
+    if (equal(*found, known))
+      kept.push_back(known);  // what stays stays shared
+    else
+      kept.push_back(std::move(*found));
     left.erase(found);
   }
   return kept;
