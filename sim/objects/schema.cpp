@@ -2,6 +2,8 @@
 
 #include <boost/json.hpp>
 
+#include "core/regular_expression.hpp"
+
 namespace ddptwin {
 namespace {
 
@@ -61,12 +63,11 @@ Status compile_children(Schema& out, const json::object& source) {
 Status compile_pattern(Schema& out, const json::object& source) {
   out.pattern = text_of(source, "pattern");
   if (out.pattern.empty()) return {};
-  try {
-    out.matcher = std::make_shared<const std::regex>(out.pattern, std::regex::ECMAScript);
-  } catch (const std::regex_error& error) {
-    return fail(Reason::bad_input,
-                "the pattern " + out.pattern + " is no regular expression: " + error.what());
-  }
+  Result<std::regex> made = regular_expression(out.pattern);
+  if (!made)
+    return fail(Reason::bad_input, "the pattern " + out.pattern +
+                                       " is no regular expression: " + made.error().message);
+  out.matcher = std::make_shared<const std::regex>(*std::move(made));
   return {};
 }
 

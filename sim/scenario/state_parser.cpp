@@ -2,8 +2,8 @@
 
 #include <array>
 #include <boost/json/value.hpp>
-#include <regex>
 
+#include "core/regular_expression.hpp"
 #include "objects/selector.hpp"
 #include "scenario/scenario_parser.hpp"
 
@@ -136,11 +136,7 @@ Result<ConditionClaim> parse_condition(const Node& node, const ParseContext& con
 
 Result<std::string> parse_pattern(const Node& node) {
   TRY(const std::string pattern, node.as_text());
-  try {
-    const std::regex compiled(pattern);
-  } catch (const std::regex_error&) {
-    return node.must_be("a regular expression");
-  }
+  if (!regular_expression(pattern)) return node.must_be("a regular expression");
   return pattern;
 }
 
