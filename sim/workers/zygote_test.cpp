@@ -279,6 +279,8 @@ class Pod : public ZygoteTest {
 
   void TearDown() override {
     ZygoteTest::TearDown();
+    // It may not have come to ask for its parent's death signal yet.
+    if (init_ > 0) ::kill(init_, SIGKILL);
     ::kill(holder_, SIGKILL);
     ::waitpid(holder_, nullptr, 0);
   }
