@@ -353,10 +353,6 @@ void diff_json(const std::string& path, const Json* before, const Json* after,
                            after != nullptr ? *after : Json(nullptr)});
 }
 
-}  // namespace
-
-namespace {
-
 // As they come; many by key: a map that lies in one piece would move all that is behind each.
 std::vector<const json::key_value_pair*> members_of(const json::object& object) {
   constexpr std::size_t many = 256;

@@ -59,7 +59,7 @@ class ClusterView {
   TextTable<EventSink> sinks_{};
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   bool started_ = false;
-  static constexpr std::size_t stages_of_a_start = 16;  // about, of pods of two seconds
+  static constexpr std::size_t stages_of_a_start = 16;  // guessed: of pods of two seconds
   Interner<std::vector<PodCondition>> conditions_{stages_of_a_start};
 };
 
