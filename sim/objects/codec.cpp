@@ -73,15 +73,11 @@ std::string go_name(const Type& type) {
   return {};
 }
 
-tl::unexpected<Error> mismatch(const Type& type, const Json& value, const std::string& path) {
+tl::unexpected<Error> mismatch(const Type& type, const Json& value, const FieldPath& path) {
   return fail(Reason::bad_request,
               "json: cannot unmarshal " + std::string(kind_of(value)) + " into Go value of type " +
                   go_name(type),
               path);
-}
-
-std::string join(const std::string& path, std::string_view field) {
-  return path.empty() ? std::string(field) : path + "." + std::string(field);
 }
 
 // The shortest text of a number, as Go prints it.
@@ -92,7 +88,7 @@ std::string number_text(const Json& value) {
   return std::string(text.data(), end);
 }
 
-Result<std::int64_t> integer(const Type& type, const Json& value, const std::string& path) {
+Result<std::int64_t> integer(const Type& type, const Json& value, const FieldPath& path) {
   const bool small = type.shape == Shape::int32;
   std::int64_t n = 0;
   if (value.is_int64()) {
@@ -126,7 +122,7 @@ const T& ref(const void* from) {
   return *static_cast<const T*>(from);
 }
 
-Status decode_scalar(const Type& type, void* to, const Json& value, const std::string& path) {
+Status decode_scalar(const Type& type, void* to, const Json& value, const FieldPath& path) {
   switch (type.shape) {
     case Shape::boolean:
       if (!value.is_bool()) return mismatch(type, value, path);
@@ -233,7 +229,7 @@ Error in_structure(Error error, const Type& type, const std::string& field_path)
   return error;
 }
 
-Status decode_structure(const Type& type, void* to, const Json& value, const std::string& path,
+Status decode_structure(const Type& type, void* to, const Json& value, const FieldPath& path,
                         DecodeNotes& notes) {
   if (!value.is_object()) return mismatch(type, value, path);
   json::object unknown;
@@ -241,13 +237,13 @@ Status decode_structure(const Type& type, void* to, const Json& value, const std
     const std::string_view name = member.key();
     const auto [field, owner] = find_field(type, to, name);
     if (field == nullptr) {
-      notes.unknown_fields.push_back(join(path, name));
+      notes.unknown_fields.push_back(path.field(name));
       unknown.emplace(name, member.value());
       continue;
     }
-    const std::string at = join(path, name);
+    const FieldPath at = path.field(name);
     if (auto done = decode(field->type(), field->member(owner), member.value(), at, notes); !done)
-      return fail(in_structure(std::move(done).error(), type, at));
+      return fail(in_structure(std::move(done).error(), type, at.text()));
   }
   if (!unknown.empty() && type.extra != nullptr) *type.extra(to) = RawJson(std::move(unknown));
   return {};
@@ -328,24 +324,24 @@ bool equal_scalars(const Type& type, const void* a, const void* b) {
   }
 }
 
-void diff_json(const std::string& path, const Json* before, const Json* after,
+void diff_json(const FieldPath& path, const Json* before, const Json* after,
                std::vector<Difference>& out) {
   if (before != nullptr && after != nullptr) {
     if (*before == *after) return;
     if (before->is_object() && after->is_object()) {
       for (const auto& member : before->get_object())
-        diff_json(join(path, member.key()), &member.value(),
+        diff_json(path.field(member.key()), &member.value(),
                   after->get_object().if_contains(member.key()), out);
       for (const auto& member : after->get_object())
         if (!before->get_object().contains(member.key()))
-          diff_json(join(path, member.key()), nullptr, &member.value(), out);
+          diff_json(path.field(member.key()), nullptr, &member.value(), out);
       return;
     }
     if (before->is_array() && after->is_array()) {
       const auto &a = before->get_array(), &b = after->get_array();
       for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i)
-        diff_json(path + "[" + std::to_string(i) + "]", i < a.size() ? &a[i] : nullptr,
-                  i < b.size() ? &b[i] : nullptr, out);
+        diff_json(path.item(i), i < a.size() ? &a[i] : nullptr, i < b.size() ? &b[i] : nullptr,
+                  out);
       return;
     }
   }
@@ -367,7 +363,7 @@ std::vector<const json::key_value_pair*> members_of(const json::object& object) 
 
 }  // namespace
 
-Status decode(const Type& type, void* to, const Json& value, const std::string& path,
+Status decode(const Type& type, void* to, const Json& value, const FieldPath& path,
               DecodeNotes& notes) {
   if (value.is_null() && type.shape != Shape::json && type.shape != Shape::verbatim)
     return {};  // as absent
@@ -377,15 +373,14 @@ Status decode(const Type& type, void* to, const Json& value, const std::string& 
       std::size_t i = 0;
       type.clear(to);
       for (const Json& element : value.get_array())
-        TRY_VOID(decode(type.element(), type.append(to), element,
-                        path + "[" + std::to_string(i++) + "]", notes));
+        TRY_VOID(decode(type.element(), type.append(to), element, path.item(i++), notes));
       return {};
     }
     case Shape::map:
       if (!value.is_object()) return mismatch(type, value, path);
       for (const auto* member : members_of(value.get_object()))
         TRY_VOID(decode(type.element(), type.insert(to, member->key()), member->value(),
-                        join(path, member->key()), notes));
+                        path.field(member->key()), notes));
       return {};
     case Shape::pointer:
       return decode(type.element(), type.emplace(to), value, path, notes);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "objects/field_path.hpp"
 #include "objects/kinds.hpp"
 
 namespace ddptwin {
@@ -17,7 +18,7 @@ struct DecodeNotes {
 
 // Reads a value into what `to` points at (of that type, in its default state). Unknown fields are
 // kept in the structure's `extra` and noted. The error's `where` is the field path.
-Status decode(const Type& type, void* to, const Json& json, const std::string& path,
+Status decode(const Type& type, void* to, const Json& json, const FieldPath& path,
               DecodeNotes& notes);
 Json encode(const Type& type, const void* value);
 bool equal(const Type& type, const void* a, const void* b);
@@ -35,7 +36,7 @@ Json to_json(const T& value) {
   return encode(type_of<T>(), &value);
 }
 template <class T>
-Result<T> from_json(const Json& json, const std::string& path = {}) {
+Result<T> from_json(const Json& json, const FieldPath& path = {}) {
   T value{};
   DecodeNotes notes;
   if (auto done = decode(type_of<T>(), &value, json, path, notes); !done)

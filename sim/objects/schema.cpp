@@ -111,14 +111,6 @@ Result<Schema> Schema::compile(const Json& value) {
 
 namespace {
 
-std::string join(const std::string& path, std::string_view name) {
-  return path.empty() ? std::string(name) : path + "." + std::string(name);
-}
-
-std::string item_path(const std::string& path, std::size_t i) {
-  return path + "[" + std::to_string(i) + "]";
-}
-
 // The schema of a member; null where the schema knows none.
 const Schema* member_schema(const Schema& schema, std::string_view name) {
   const auto found = schema.properties.find(name);
@@ -130,21 +122,21 @@ bool is_type_meta(std::string_view name) {
   return name == "apiVersion" || name == "kind" || name == "metadata";
 }
 
-void prune_object(const Schema& schema, json::object& object, const std::string& path,
+void prune_object(const Schema& schema, json::object& object, const FieldPath& path,
                   std::vector<std::string>& unknown) {
   std::vector<std::string> dropped;
   for (auto& member : object) {
     const std::string_view name = member.key();
-    if ((path.empty() || schema.embedded) && is_type_meta(name)) continue;
+    if ((path.is_root() || schema.embedded) && is_type_meta(name)) continue;
     const Schema* child = member_schema(schema, name);
     if (child == nullptr) {
       if (schema.preserve_unknown) continue;
-      unknown.push_back(join(path, name));
+      unknown.push_back(path.field(name));
       dropped.emplace_back(name);
     } else if (member.value().is_null() && !child->nullable && child->fallback == nullptr) {
       dropped.emplace_back(name);
     } else {
-      prune(*child, member.value(), join(path, name), unknown);
+      prune(*child, member.value(), path.field(name), unknown);
     }
   }
   for (const std::string& name : dropped) object.erase(name);
@@ -152,14 +144,14 @@ void prune_object(const Schema& schema, json::object& object, const std::string&
 
 }  // namespace
 
-void prune(const Schema& schema, Json& value, const std::string& path,
+void prune(const Schema& schema, Json& value, const FieldPath& path,
            std::vector<std::string>& unknown) {
   if (value.is_object() && (schema.type == "object" || schema.type.empty())) {
     if (schema.type.empty() && schema.properties.empty()) return;
     prune_object(schema, value.get_object(), path, unknown);
   } else if (value.is_array() && schema.items != nullptr) {
     std::size_t i = 0;
-    for (Json& item : value.get_array()) prune(*schema.items, item, item_path(path, i++), unknown);
+    for (Json& item : value.get_array()) prune(*schema.items, item, path.item(i++), unknown);
   }
 }
 

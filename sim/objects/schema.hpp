@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "objects/field_path.hpp"
 #include "objects/kinds.hpp"
 
 namespace ddptwin {
@@ -48,7 +49,7 @@ struct Schema {
 
 // Drops what the schema does not know and reports the paths, in the order of the body. Also drops
 // null where it is not allowed and no default stands in.
-void prune(const Schema& schema, Json& value, const std::string& path,
+void prune(const Schema& schema, Json& value, const FieldPath& path,
            std::vector<std::string>& unknown);
 void fill_defaults(const Schema& schema, Json& value);
 // Errors in the schema's order. `old` may be null; rules that compare need it. Paths begin with

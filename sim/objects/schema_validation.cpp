@@ -48,7 +48,7 @@ class Validator {
  public:
   explicit Validator(std::string_view root) : root_(root) {}
 
-  void check(const Schema& schema, const Json& value, const std::string& path) {
+  void check(const Schema& schema, const Json& value, const FieldPath& path) {
     if (value.is_null() && schema.nullable) return;
     if (!check_type(schema, value, path)) return;
     check_enum(schema, value, path);
@@ -59,28 +59,27 @@ class Validator {
   }
 
   // Doubled items of sets and keyed lists; members of maps stand in brackets here.
-  void check_lists(const Schema& schema, const Json& value, const std::string& path) {
+  void check_lists(const Schema& schema, const Json& value, const FieldPath& path) {
     if (value.is_array()) {
       const json::array& items = value.get_array();
       check_duplicates(schema, items, path);
       if (schema.items != nullptr)
         for (std::size_t i = 0; i < items.size(); ++i)
-          check_lists(*schema.items, items[i], fmt::format("{}[{}]", path, i));
+          check_lists(*schema.items, items[i], path.item(i));
     } else if (value.is_object()) {
       for (const auto& member : value.get_object()) {
         const auto property = schema.properties.find(std::string_view(member.key()));
         if (property != schema.properties.end())
-          check_lists(property->second, member.value(), join(path, member.key()));
+          check_lists(property->second, member.value(), path.field(member.key()));
         else if (schema.additional != nullptr)
-          check_lists(*schema.additional, member.value(),
-                      fmt::format("{}[{}]", path, std::string_view(member.key())));
+          check_lists(*schema.additional, member.value(), path.key(member.key()));
       }
     }
   }
 
   // Rules that compare with the value before. They run where both values exist.
   void check_rules(const Schema& schema, const Json& value, const Json* old,
-                   const std::string& path) {
+                   const FieldPath& path) {
     if (!schema.has_rules || old == nullptr) return;
     for (const SchemaRule& rule : schema.rules)
       if (rule.rule == "self == oldSelf" && !(value == *old))
@@ -91,7 +90,7 @@ class Validator {
       const auto property = schema.properties.find(std::string_view(member.key()));
       const Schema* child =
           property != schema.properties.end() ? &property->second : schema.additional.get();
-      if (child != nullptr) check_rules(*child, member.value(), before, join(path, member.key()));
+      if (child != nullptr) check_rules(*child, member.value(), before, path.field(member.key()));
     }
   }
 
@@ -100,27 +99,24 @@ class Validator {
   void add(ErrorCause cause) { causes_.push_back(std::move(cause)); }
 
  private:
-  static std::string join(const std::string& path, std::string_view name) {
-    return path.empty() ? std::string(name) : path + "." + std::string(name);
-  }
-
-  static ErrorCause rule_error(const SchemaRule& rule, const Json& value, const std::string& path) {
+  static ErrorCause rule_error(const SchemaRule& rule, const Json& value, const FieldPath& path) {
     const std::string message = rule.message.empty() ? "failed rule: " + rule.rule : rule.message;
-    const std::string field = path.empty() ? "<nil>" : path;
+    const std::string field = path.is_root() ? "<nil>" : path.text();
     if (value.is_object() || value.is_array())
       return {"FieldValueInvalid", "Invalid value: " + message, field};
     return invalid(field, shown_value(value), message);
   }
 
   // The path in the inner text of a message: below the root that is being written.
-  std::string inner(const std::string& path) const {
-    if (!root_.empty() && path.starts_with(root_) && path.size() > root_.size() &&
-        path[root_.size()] == '.')
-      return path.substr(root_.size() + 1);
-    return path;
+  std::string inner(const FieldPath& path) const {
+    std::string text = path.text();
+    if (!root_.empty() && text.starts_with(root_) && text.size() > root_.size() &&
+        text[root_.size()] == '.')
+      text.erase(0, root_.size() + 1);
+    return text;
   }
 
-  void type_error(const std::string& path, const Json& value, std::string_view wanted) {
+  void type_error(const FieldPath& path, const Json& value, std::string_view wanted) {
     const std::string shown_type =
         value.is_string() && wanted == "date-time" ? shown_value(value) : quoted(type_name(value));
     causes_.push_back({"FieldValueTypeInvalid",
@@ -130,15 +126,15 @@ class Validator {
     blocks_rules_ = true;
   }
 
-  void format_error(const Schema& schema, const std::string& path) {
+  void format_error(const Schema& schema, const FieldPath& path) {
     causes_.push_back(
         {"FieldValueInvalid",
          fmt::format("Invalid value: \"\": Checked value must be of type {} with format {} in {}",
-                     schema.type, schema.format, path),
+                     schema.type, schema.format, path.text()),
          "<nil>"});
   }
 
-  bool check_type(const Schema& schema, const Json& value, const std::string& path) {
+  bool check_type(const Schema& schema, const Json& value, const FieldPath& path) {
     if (schema.int_or_string) {
       if (value.is_string() || (value.is_number() && is_integer(value))) return true;
       type_error(path, value, "integer,string");
@@ -164,7 +160,7 @@ class Validator {
     return true;
   }
 
-  void check_enum(const Schema& schema, const Json& value, const std::string& path) {
+  void check_enum(const Schema& schema, const Json& value, const FieldPath& path) {
     if (schema.allowed.empty() ||
         std::find(schema.allowed.begin(), schema.allowed.end(), value) != schema.allowed.end())
       return;
@@ -178,7 +174,7 @@ class Validator {
     blocks_rules_ = true;
   }
 
-  void check_string(const Schema& schema, const Json& value, const std::string& path) {
+  void check_string(const Schema& schema, const Json& value, const FieldPath& path) {
     const std::string_view text = value.get_string();
     if (schema.max_length && text.size() > *schema.max_length) {
       causes_.push_back(too_long(path, *schema.max_length));
@@ -194,7 +190,7 @@ class Validator {
                   fmt::format("{} in body should match '{}'", inner(path), schema.pattern)));
   }
 
-  void check_number(const Schema& schema, const Json& value, const std::string& path) {
+  void check_number(const Schema& schema, const Json& value, const FieldPath& path) {
     const double number = value.to_number<double>();
     if (schema.format == "int32" && (number < std::numeric_limits<std::int32_t>::min() ||
                                      number > std::numeric_limits<std::int32_t>::max()))
@@ -209,7 +205,7 @@ class Validator {
                                             inner(path), number_text(*schema.minimum))));
   }
 
-  void check_array(const Schema& schema, const json::array& items, const std::string& path) {
+  void check_array(const Schema& schema, const json::array& items, const FieldPath& path) {
     if (schema.max_items && items.size() > *schema.max_items) {
       causes_.push_back(
           {"FieldValueTooMany",
@@ -222,31 +218,30 @@ class Validator {
           path, std::to_string(items.size()),
           fmt::format("{} in body should have at least {} items", inner(path), *schema.min_items)));
     if (schema.items == nullptr) return;
-    for (std::size_t i = 0; i < items.size(); ++i)
-      check(*schema.items, items[i], fmt::format("{}[{}]", path, i));
+    for (std::size_t i = 0; i < items.size(); ++i) check(*schema.items, items[i], path.item(i));
   }
 
-  void check_object(const Schema& schema, const json::object& object, const std::string& path) {
+  void check_object(const Schema& schema, const json::object& object, const FieldPath& path) {
     for (const auto& member : object) {
       const auto property = schema.properties.find(std::string_view(member.key()));
       const Schema* child =
           property != schema.properties.end() ? &property->second : schema.additional.get();
-      if (child != nullptr) check(*child, member.value(), join(path, member.key()));
+      if (child != nullptr) check(*child, member.value(), path.field(member.key()));
     }
     for (const std::string& name : schema.required)
       if (!object.contains(name)) {
-        causes_.push_back(required(join(path, name)));
+        causes_.push_back(required(path.field(name)));
         blocks_rules_ = true;
       }
   }
 
-  void check_duplicates(const Schema& schema, const json::array& items, const std::string& path) {
+  void check_duplicates(const Schema& schema, const json::array& items, const FieldPath& path) {
     if (!schema.is_set && schema.list_keys.empty()) return;
     std::vector<Json> seen;
     for (std::size_t i = 0; i < items.size(); ++i) {
       Json key = schema.is_set ? items[i] : key_of_item(schema, items[i]);
       if (std::find(seen.begin(), seen.end(), key) != seen.end())
-        causes_.push_back(duplicate(fmt::format("{}[{}]", path, i), shown_value(key)));
+        causes_.push_back(duplicate(path.item(i), shown_value(key)));
       else
         seen.push_back(std::move(key));
     }
@@ -271,7 +266,7 @@ class Validator {
 ErrorList validate_schema(const Schema& schema, const Json& value, const Json* old,
                           std::string_view root_path) {
   Validator validator(root_path);
-  const std::string root(root_path);
+  const FieldPath root(root_path);
   validator.check(schema, value, root);
   if (validator.blocks_rules()) return validator.take();
   validator.check_lists(schema, value, root);

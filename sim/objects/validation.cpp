@@ -235,7 +235,7 @@ void append(ErrorList& to, ErrorList more) {
   std::move(more.begin(), more.end(), std::back_inserter(to));
 }
 
-ErrorList validate_labels(const StringMap& labels, const std::string& path) {
+ErrorList validate_labels(const StringMap& labels, const FieldPath& path) {
   ErrorList out;
   for (const auto& [key, value] : labels) {
     for (const std::string& problem : qualified_name_problems(key))
@@ -246,7 +246,7 @@ ErrorList validate_labels(const StringMap& labels, const std::string& path) {
   return out;
 }
 
-ErrorList validate_annotations(const StringMap& annotations, const std::string& path) {
+ErrorList validate_annotations(const StringMap& annotations, const FieldPath& path) {
   constexpr std::size_t limit = 256 * 1024;
   ErrorList out;
   std::size_t size = 0;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "objects/field_path.hpp"
 #include "objects/kinds.hpp"
 
 namespace ddptwin {
@@ -36,8 +37,8 @@ std::vector<std::string> label_value_problems(std::string_view text);
 using NameRule = std::vector<std::string> (*)(std::string_view);
 
 void append(ErrorList& to, ErrorList more);
-ErrorList validate_labels(const StringMap& labels, const std::string& path);
-ErrorList validate_annotations(const StringMap& annotations, const std::string& path);
+ErrorList validate_labels(const StringMap& labels, const FieldPath& path);
+ErrorList validate_annotations(const StringMap& annotations, const FieldPath& path);
 
 // metadata of any object on create, and on update against what is stored.
 ErrorList validate_metadata(const Object& object, NameRule name_rule);

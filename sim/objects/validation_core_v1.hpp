@@ -11,7 +11,7 @@ ErrorList validate_pod(const Object& object);
 ErrorList validate_pod_update(const Object& updated, const Object& old);
 std::vector<std::string> pod_warnings(const Object& object);
 // The part that a pod and a pod template share; `path` is "spec" or "spec.template.spec".
-ErrorList validate_pod_spec(const PodSpec& spec, const std::string& path);
+ErrorList validate_pod_spec(const PodSpec& spec, const FieldPath& path);
 
 ErrorList validate_service(const Object& object);
 ErrorList validate_service_update(const Object& updated, const Object& old);

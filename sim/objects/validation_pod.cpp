@@ -14,25 +14,13 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
-std::string at(const std::string& path, std::string_view key) {
-  std::string text;
-  text.reserve(path.size() + key.size() + 2);
-  text += path;
-  text += '[';
-  text += key;
-  text += ']';
-  return text;
-}
-std::string at(const std::string& path, std::size_t i) { return at(path, std::to_string(i)); }
-
-void must_be_one_of(ErrorList& out, const std::string& path, const std::string& value,
+void must_be_one_of(ErrorList& out, const FieldPath& path, const std::string& value,
                     const Names& supported) {
   if (std::find(supported.begin(), supported.end(), value) == supported.end())
     out.push_back(value.empty() ? required(path) : not_supported(path, quoted(value), supported));
 }
 
-void must_be_named(ErrorList& out, const std::string& path, const std::string& name,
-                   NameRule rule) {
+void must_be_named(ErrorList& out, const FieldPath& path, const std::string& name, NameRule rule) {
   if (name.empty()) {
     out.push_back(required(path));
     return;
@@ -40,24 +28,24 @@ void must_be_named(ErrorList& out, const std::string& path, const std::string& n
   for (const std::string& problem : rule(name)) out.push_back(invalid(path, quoted(name), problem));
 }
 
-void must_be_port(ErrorList& out, const std::string& path, std::int32_t port) {
+void must_be_port(ErrorList& out, const FieldPath& path, std::int32_t port) {
   if (port < 1 || port > 65535)
     out.push_back(invalid(path, std::to_string(port), "must be between 1 and 65535, inclusive"));
 }
 
-void check_ports(ErrorList& out, const std::vector<ContainerPort>& ports, const std::string& path) {
+void check_ports(ErrorList& out, const std::vector<ContainerPort>& ports, const FieldPath& path) {
   std::set<std::string> names;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const ContainerPort& port = ports[i];
-    const std::string here = at(path, i);
+    const FieldPath here = path.item(i);
     if (!port.name.empty() && !names.insert(port.name).second)
-      out.push_back(duplicate(here + ".name", quoted(port.name)));
+      out.push_back(duplicate(here.field("name"), quoted(port.name)));
     if (port.containerPort == 0)
-      out.push_back(required(here + ".containerPort"));
+      out.push_back(required(here.field("containerPort")));
     else
-      must_be_port(out, here + ".containerPort", port.containerPort);
-    if (port.hostPort != 0) must_be_port(out, here + ".hostPort", port.hostPort);
-    must_be_one_of(out, here + ".protocol", port.protocol, {"SCTP", "TCP", "UDP"});
+      must_be_port(out, here.field("containerPort"), port.containerPort);
+    if (port.hostPort != 0) must_be_port(out, here.field("hostPort"), port.hostPort);
+    must_be_one_of(out, here.field("protocol"), port.protocol, {"SCTP", "TCP", "UDP"});
   }
 }
 
@@ -66,7 +54,7 @@ bool is_env_name(std::string_view name) {
                      [](char c) { return c >= 0x20 && c < 0x7f && c != '='; });
 }
 
-void check_field_ref(ErrorList& out, const ObjectFieldSelector& ref, const std::string& path) {
+void check_field_ref(ErrorList& out, const ObjectFieldSelector& ref, const FieldPath& path) {
   static const Names fields{"metadata.name",
                             "metadata.namespace",
                             "metadata.uid",
@@ -76,7 +64,7 @@ void check_field_ref(ErrorList& out, const ObjectFieldSelector& ref, const std::
                             "status.hostIPs",
                             "status.podIP",
                             "status.podIPs"};
-  const std::string here = path + ".fieldPath";
+  const FieldPath here = path.field("fieldPath");
   if (ref.fieldPath.empty()) {
     out.push_back(required(here));
     return;
@@ -94,22 +82,22 @@ void check_field_ref(ErrorList& out, const ObjectFieldSelector& ref, const std::
                 "error converting fieldPath: field label not supported: " + ref.fieldPath));
 }
 
-void check_key_ref(ErrorList& out, const KeySelector& ref, const std::string& path) {
+void check_key_ref(ErrorList& out, const KeySelector& ref, const FieldPath& path) {
   for (const std::string& problem : dns_subdomain_problems(ref.name))
-    out.push_back(invalid(path + ".name", quoted(ref.name), problem));
-  if (ref.key.empty()) out.push_back(required(path + ".key"));
+    out.push_back(invalid(path.field("name"), quoted(ref.name), problem));
+  if (ref.key.empty()) out.push_back(required(path.field("key")));
 }
 
-void check_resource_ref(ErrorList& out, const ResourceFieldSelector& ref, const std::string& path) {
+void check_resource_ref(ErrorList& out, const ResourceFieldSelector& ref, const FieldPath& path) {
   static const Names resources{"limits.cpu",   "limits.ephemeral-storage",   "limits.memory",
                                "requests.cpu", "requests.ephemeral-storage", "requests.memory"};
   if (ref.resource.empty())
-    out.push_back(required(path + ".resource"));
+    out.push_back(required(path.field("resource")));
   else
-    must_be_one_of(out, path + ".resource", ref.resource, resources);
+    must_be_one_of(out, path.field("resource"), ref.resource, resources);
 }
 
-void check_value_from(ErrorList& out, const EnvVar& variable, const std::string& path) {
+void check_value_from(ErrorList& out, const EnvVar& variable, const FieldPath& path) {
   const EnvVarSource& source = *variable.valueFrom;
   const int sources = int{source.fieldRef.has_value()} + int{source.resourceFieldRef.has_value()} +
                       int{source.configMapKeyRef.has_value()} +
@@ -123,35 +111,36 @@ void check_value_from(ErrorList& out, const EnvVar& variable, const std::string&
     out.push_back(invalid(path, "\"\"", "may not be specified when `value` is not empty"));
   else if (sources > 1)
     out.push_back(invalid(path, "\"\"", "may not have more than one field specified at a time"));
-  if (source.fieldRef) check_field_ref(out, *source.fieldRef, path + ".fieldRef");
+  if (source.fieldRef) check_field_ref(out, *source.fieldRef, path.field("fieldRef"));
   if (source.resourceFieldRef)
-    check_resource_ref(out, *source.resourceFieldRef, path + ".resourceFieldRef");
+    check_resource_ref(out, *source.resourceFieldRef, path.field("resourceFieldRef"));
   if (source.configMapKeyRef)
-    check_key_ref(out, *source.configMapKeyRef, path + ".configMapKeyRef");
-  if (source.secretKeyRef) check_key_ref(out, *source.secretKeyRef, path + ".secretKeyRef");
+    check_key_ref(out, *source.configMapKeyRef, path.field("configMapKeyRef"));
+  if (source.secretKeyRef) check_key_ref(out, *source.secretKeyRef, path.field("secretKeyRef"));
 }
 
-void check_env(ErrorList& out, const std::vector<EnvVar>& env, const std::string& path) {
+void check_env(ErrorList& out, const std::vector<EnvVar>& env, const FieldPath& path) {
   for (std::size_t i = 0; i < env.size(); ++i) {
-    const std::string here = at(path, i);
+    const FieldPath here = path.item(i);
     if (env[i].name.empty())
-      out.push_back(required(here + ".name"));
+      out.push_back(required(here.field("name")));
     else if (!is_env_name(env[i].name))
-      out.push_back(invalid(here + ".name", quoted(env[i].name),
+      out.push_back(invalid(here.field("name"), quoted(env[i].name),
                             "a valid environment variable name must consist only of printable "
                             "ASCII characters other than '='"));
-    if (env[i].valueFrom) check_value_from(out, env[i], here + ".valueFrom");
+    if (env[i].valueFrom) check_value_from(out, env[i], here.field("valueFrom"));
   }
 }
 
 void check_env_from(ErrorList& out, const std::vector<EnvFromSource>& sources,
-                    const std::string& path) {
+                    const FieldPath& path) {
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const EnvFromSource& source = sources[i];
+    const FieldPath here = path.item(i);
     if (source.configMapRef && source.configMapRef->name.empty())
-      out.push_back(required(at(path, i) + ".configMapRef.name"));
+      out.push_back(required(here.field("configMapRef.name")));
     if (source.secretRef && source.secretRef->name.empty())
-      out.push_back(required(at(path, i) + ".secretRef.name"));
+      out.push_back(required(here.field("secretRef.name")));
     if (!source.configMapRef && !source.secretRef)
       out.push_back(invalid(path, "\"\"", "must specify one of: `configMapRef` or `secretRef`"));
     else if (source.configMapRef && source.secretRef)
@@ -169,21 +158,23 @@ bool has_parent_step(std::string_view path) {
 }
 
 void check_mounts(ErrorList& out, const Container& container, const std::set<std::string>& volumes,
-                  const std::string& path) {
+                  const FieldPath& path) {
   std::set<std::string> places;
   for (std::size_t i = 0; i < container.volumeMounts.size(); ++i) {
     const VolumeMount& mount = container.volumeMounts[i];
-    const std::string here = at(path, i);
-    if (mount.name.empty()) out.push_back(required(here + ".name"));
-    if (!volumes.contains(mount.name)) out.push_back(not_found(here + ".name", quoted(mount.name)));
+    const FieldPath here = path.item(i);
+    if (mount.name.empty()) out.push_back(required(here.field("name")));
+    if (!volumes.contains(mount.name))
+      out.push_back(not_found(here.field("name"), quoted(mount.name)));
     if (mount.mountPath.empty())
-      out.push_back(required(here + ".mountPath"));
+      out.push_back(required(here.field("mountPath")));
     else if (!places.insert(mount.mountPath).second)
-      out.push_back(invalid(here + ".mountPath", quoted(mount.mountPath), "must be unique"));
+      out.push_back(invalid(here.field("mountPath"), quoted(mount.mountPath), "must be unique"));
     if (mount.subPath.starts_with("/"))
-      out.push_back(invalid(path + ".subPath", quoted(mount.subPath), "must be a relative path"));
+      out.push_back(
+          invalid(path.field("subPath"), quoted(mount.subPath), "must be a relative path"));
     else if (has_parent_step(mount.subPath))
-      out.push_back(invalid(path + ".subPath", quoted(mount.subPath), "must not contain '..'"));
+      out.push_back(invalid(path.field("subPath"), quoted(mount.subPath), "must not contain '..'"));
   }
 }
 
@@ -198,9 +189,9 @@ bool is_extended(std::string_view name) {
          !name.starts_with("requests.");
 }
 
-void check_amounts(ErrorList& out, const ResourceList& list, const std::string& path) {
+void check_amounts(ErrorList& out, const ResourceList& list, const FieldPath& path) {
   for (const auto& [name, amount] : list) {
-    const std::string here = at(path, name);
+    const FieldPath here = path.key(name);
     if (!is_standard(name) && name.find('/') == std::string::npos) {
       out.push_back(
           invalid(here, quoted(name), "must be a standard resource type or fully qualified"));
@@ -213,29 +204,28 @@ void check_amounts(ErrorList& out, const ResourceList& list, const std::string& 
   }
 }
 
-void check_resources(ErrorList& out, const ResourceRequirements& resources,
-                     const std::string& path) {
-  check_amounts(out, resources.limits, path + ".limits");
-  check_amounts(out, resources.requests, path + ".requests");
+void check_resources(ErrorList& out, const ResourceRequirements& resources, const FieldPath& path) {
+  check_amounts(out, resources.limits, path.field("limits"));
+  check_amounts(out, resources.requests, path.field("requests"));
   for (const auto& [name, request] : resources.requests) {
     const auto limit = resources.limits.find(name);
     if (limit == resources.limits.end()) {
       if (is_extended(name))
         out.push_back(
-            required(path + ".limits", "Limit must be set for non overcommitable resources"));
+            required(path.field("limits"), "Limit must be set for non overcommitable resources"));
     } else if (is_extended(name) && request != limit->second) {
       out.push_back(
-          invalid(path + ".requests", quoted(request.str()),
+          invalid(path.field("requests"), quoted(request.str()),
                   fmt::format("must be equal to {} limit of {}", name, limit->second.str())));
     } else if (request > limit->second) {
       out.push_back(invalid(
-          path + ".requests", quoted(request.str()),
+          path.field("requests"), quoted(request.str()),
           fmt::format("must be less than or equal to {} limit of {}", name, limit->second.str())));
     }
   }
 }
 
-void check_image(ErrorList& out, const std::string& image, const std::string& path) {
+void check_image(ErrorList& out, const std::string& image, const FieldPath& path) {
   constexpr std::string_view space = " \t\r\n";
   if (image.empty())
     out.push_back(required(path));
@@ -245,57 +235,58 @@ void check_image(ErrorList& out, const std::string& image, const std::string& pa
 }
 
 void check_container(ErrorList& out, const Container& container,
-                     const std::set<std::string>& volumes, const std::string& path) {
-  must_be_named(out, path + ".name", container.name, &dns_label_problems);
-  check_image(out, container.image, path + ".image");
-  must_be_one_of(out, path + ".terminationMessagePolicy", container.terminationMessagePolicy,
+                     const std::set<std::string>& volumes, const FieldPath& path) {
+  must_be_named(out, path.field("name"), container.name, &dns_label_problems);
+  check_image(out, container.image, path.field("image"));
+  must_be_one_of(out, path.field("terminationMessagePolicy"), container.terminationMessagePolicy,
                  {"File", "FallbackToLogsOnError"});
-  check_ports(out, container.ports, path + ".ports");
-  check_env(out, container.env, path + ".env");
-  check_env_from(out, container.envFrom, path + ".envFrom");
-  check_mounts(out, container, volumes, path + ".volumeMounts");
-  must_be_one_of(out, path + ".imagePullPolicy", container.imagePullPolicy,
+  check_ports(out, container.ports, path.field("ports"));
+  check_env(out, container.env, path.field("env"));
+  check_env_from(out, container.envFrom, path.field("envFrom"));
+  check_mounts(out, container, volumes, path.field("volumeMounts"));
+  must_be_one_of(out, path.field("imagePullPolicy"), container.imagePullPolicy,
                  {"Always", "IfNotPresent", "Never"});
-  check_resources(out, container.resources, path + ".resources");
+  check_resources(out, container.resources, path.field("resources"));
   if (container.restartPolicy)
-    must_be_one_of(out, path + ".restartPolicy", *container.restartPolicy,
+    must_be_one_of(out, path.field("restartPolicy"), *container.restartPolicy,
                    {"Always", "Never", "OnFailure"});
 }
 
-void check_init_container(ErrorList& out, const Container& container, const std::string& path) {
+void check_init_container(ErrorList& out, const Container& container, const FieldPath& path) {
   if (container.restartPolicy == "Always") return;
   constexpr std::string_view why =
       "may not be set for init containers without restartPolicy=Always";
-  if (container.lifecycle) out.push_back(forbidden(path + ".lifecycle", why));
-  if (container.livenessProbe) out.push_back(forbidden(path + ".livenessProbe", why));
-  if (container.readinessProbe) out.push_back(forbidden(path + ".readinessProbe", why));
-  if (container.startupProbe) out.push_back(forbidden(path + ".startupProbe", why));
+  if (container.lifecycle) out.push_back(forbidden(path.field("lifecycle"), why));
+  if (container.livenessProbe) out.push_back(forbidden(path.field("livenessProbe"), why));
+  if (container.readinessProbe) out.push_back(forbidden(path.field("readinessProbe"), why));
+  if (container.startupProbe) out.push_back(forbidden(path.field("startupProbe"), why));
 }
 
-void check_containers(ErrorList& out, const PodSpec& spec, const std::string& path) {
+void check_containers(ErrorList& out, const PodSpec& spec, const FieldPath& path) {
   std::set<std::string> volumes, names;
   for (const Volume& volume : spec.volumes) volumes.insert(volume.name);
-  if (spec.containers.empty()) out.push_back(required(path + ".containers"));
-  const auto check = [&](const Container& container, const std::string& here) {
+  if (spec.containers.empty()) out.push_back(required(path.field("containers")));
+  const auto check = [&](const Container& container, const FieldPath& here) {
     check_container(out, container, volumes, here);
     if (!container.name.empty() && !names.insert(container.name).second)
-      out.push_back(duplicate(here + ".name", quoted(container.name)));
+      out.push_back(duplicate(here.field("name"), quoted(container.name)));
   };
+  const FieldPath containers = path.field("containers");
   for (std::size_t i = 0; i < spec.containers.size(); ++i)
-    check(spec.containers[i], at(path + ".containers", i));
+    check(spec.containers[i], containers.item(i));
+  const FieldPath init_containers = path.field("initContainers");
   for (std::size_t i = 0; i < spec.initContainers.size(); ++i) {
-    const std::string here = at(path + ".initContainers", i);
+    const FieldPath here = init_containers.item(i);
     check(spec.initContainers[i], here);
     check_init_container(out, spec.initContainers[i], here);
   }
 }
 
-void check_volume_sources(ErrorList& out, const Volume& volume, const std::string& path) {
+void check_volume_sources(ErrorList& out, const Volume& volume, const FieldPath& path) {
   int sources = 0;
   const auto count = [&](const FieldInfo& field) {
     if (!field.type().empty(field.read(&volume)) && ++sources > 1)
-      out.push_back(forbidden(path + "." + std::string(field.name),
-                              "may not specify more than 1 volume type"));
+      out.push_back(forbidden(path.field(field.name), "may not specify more than 1 volume type"));
   };
   // emptyDir is looked at first, the others in their order.
   count(*Volume::type().find("emptyDir"));
@@ -305,64 +296,64 @@ void check_volume_sources(ErrorList& out, const Volume& volume, const std::strin
   if (volume.hostPath) {
     static const Names types{"",     "BlockDevice",  "CharDevice", "Directory", "DirectoryOrCreate",
                              "File", "FileOrCreate", "Socket"};
-    const std::string here = path + ".hostPath";
+    const FieldPath here = path.field("hostPath");
     if (volume.hostPath->path.empty())
-      out.push_back(required(here + ".path"));
+      out.push_back(required(here.field("path")));
     else if (has_parent_step(volume.hostPath->path))
       out.push_back(
-          invalid(here + ".path", quoted(volume.hostPath->path), "must not contain '..'"));
+          invalid(here.field("path"), quoted(volume.hostPath->path), "must not contain '..'"));
     const std::string type = volume.hostPath->type_.value_or("");
     if (std::find(types.begin(), types.end(), type) == types.end())
-      out.push_back(not_supported(here + ".type", quoted(type), types));
+      out.push_back(not_supported(here.field("type"), quoted(type), types));
   }
   if (volume.configMap && volume.configMap->name.empty())
-    out.push_back(required(path + ".configMap.name"));
+    out.push_back(required(path.field("configMap.name")));
   if (volume.secret && volume.secret->secretName.empty())
-    out.push_back(required(path + ".secret.secretName"));
+    out.push_back(required(path.field("secret.secretName")));
   if (volume.persistentVolumeClaim && volume.persistentVolumeClaim->claimName.empty())
-    out.push_back(required(path + ".persistentVolumeClaim.claimName"));
+    out.push_back(required(path.field("persistentVolumeClaim.claimName")));
   if (volume.emptyDir && volume.emptyDir->sizeLimit && *volume.emptyDir->sizeLimit < Quantity())
-    out.push_back(forbidden(path + ".emptyDir.sizeLimit",
+    out.push_back(forbidden(path.field("emptyDir.sizeLimit"),
                             "SizeLimit field must be a valid resource quantity"));
 }
 
-void check_volumes(ErrorList& out, const std::vector<Volume>& volumes, const std::string& path) {
+void check_volumes(ErrorList& out, const std::vector<Volume>& volumes, const FieldPath& path) {
   std::set<std::string> names;
   for (std::size_t i = 0; i < volumes.size(); ++i) {
-    const std::string here = at(path, i);
+    const FieldPath here = path.item(i);
     check_volume_sources(out, volumes[i], here);
-    must_be_named(out, here + ".name", volumes[i].name, &dns_label_problems);
+    must_be_named(out, here.field("name"), volumes[i].name, &dns_label_problems);
     if (!volumes[i].name.empty() && !names.insert(volumes[i].name).second)
-      out.push_back(duplicate(here + ".name", quoted(volumes[i].name)));
+      out.push_back(duplicate(here.field("name"), quoted(volumes[i].name)));
   }
 }
 
 }  // namespace
 
-ErrorList validate_pod_spec(const PodSpec& spec, const std::string& path) {
+ErrorList validate_pod_spec(const PodSpec& spec, const FieldPath& path) {
   ErrorList out;
-  check_volumes(out, spec.volumes, path + ".volumes");
+  check_volumes(out, spec.volumes, path.field("volumes"));
   check_containers(out, spec, path);
-  must_be_one_of(out, path + ".restartPolicy", spec.restartPolicy,
+  must_be_one_of(out, path.field("restartPolicy"), spec.restartPolicy,
                  {"Always", "OnFailure", "Never"});
-  must_be_one_of(out, path + ".dnsPolicy", spec.dnsPolicy,
+  must_be_one_of(out, path.field("dnsPolicy"), spec.dnsPolicy,
                  {"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"});
-  append(out, validate_labels(spec.nodeSelector, path + ".nodeSelector"));
+  append(out, validate_labels(spec.nodeSelector, path.field("nodeSelector")));
   for (const auto& [field, name] : {std::pair{"serviceAccountName", &spec.serviceAccountName},
                                     std::pair{"nodeName", &spec.nodeName}})
     if (!name->empty())
       for (const std::string& problem : dns_subdomain_problems(*name))
-        out.push_back(invalid(fmt::format("{}.{}", path, field), quoted(*name), problem));
+        out.push_back(invalid(path.field(field), quoted(*name), problem));
   if (spec.activeDeadlineSeconds &&
       (*spec.activeDeadlineSeconds < 1 || *spec.activeDeadlineSeconds > 2'147'483'647))
-    out.push_back(invalid(path + ".activeDeadlineSeconds",
+    out.push_back(invalid(path.field("activeDeadlineSeconds"),
                           std::to_string(*spec.activeDeadlineSeconds),
                           "must be between 1 and 2147483647, inclusive"));
   for (const auto& [field, name] :
        {std::pair{"hostname", &spec.hostname}, std::pair{"subdomain", &spec.subdomain}})
     if (!name->empty())
       for (const std::string& problem : dns_label_problems(*name))
-        out.push_back(invalid(fmt::format("{}.{}", path, field), quoted(*name), problem));
+        out.push_back(invalid(path.field(field), quoted(*name), problem));
   return out;
 }
 
