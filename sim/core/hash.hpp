@@ -67,8 +67,9 @@ struct Fingerprint {
   bool operator==(const Fingerprint&) const = default;
   void add(std::string_view text) {
     each_word(text, [this](std::uint64_t word) {
-      low = scramble(low ^ word);
-      high = scramble((high + word) * 0xd1342543de82ef95ULL);
+      low = mix(low, word);
+      high = (high + word) * 0xd1342543de82ef95ULL;
+      high ^= high >> 29;
     });
   }
 };
