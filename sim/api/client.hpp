@@ -104,8 +104,7 @@ std::string_view to_string(WatchEventType type);  // ADDED, MODIFIED, DELETED, B
 struct WatchEvent {
   WatchEventType type = WatchEventType::added;
   ObjectPtr object{};  // removed: the last state, with the resourceVersion of the removal
-  std::string resource_version{};
-  Error error{};  // of an error event; the stream ends with it (reason expired: list again)
+  Cow<Error> error{};  // of an error event; the stream ends with it (reason expired: list again)
 };
 using WatchSink = UniqueFunction<void(const WatchEvent&)>;
 

@@ -55,8 +55,8 @@ class FaultyWatch final : public Watch {
     timer_ = loop_.after(lane_, silence, [this] {
       WatchEvent end;
       end.type = WatchEventType::error;
-      end.error = {
-          Reason::expired, {}, "too old resource version: the watch was cut off", nullptr, 0};
+      end.error =
+          Error{Reason::expired, {}, "too old resource version: the watch was cut off", nullptr, 0};
       sink_(end);
     });
   }

@@ -83,7 +83,7 @@ struct Fixture {
     stream = client.watch({.kind = &Pod::info()}, {}, [this](const WatchEvent& event) {
       const auto ms = (loop.now() - Time()) / Duration(1ms);
       events.push_back((event.type == WatchEventType::error
-                            ? std::to_string(http_code(event.error.reason))
+                            ? std::to_string(http_code(event.error->reason))
                             : event.object->metadata.name) +
                        " at " + std::to_string(ms));
     });

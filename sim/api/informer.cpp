@@ -37,13 +37,13 @@ void Informer::relist() {
   request.verb = Verb::list;
   request.target = target_;
   request.list = options_;
-  client_.call(std::move(request),
-               [this, era = era_, alive = std::weak_ptr<int>(alive_)](Result<Response> result) {
-                 if (!alive.expired() && era == era_) on_list(std::move(result));
-               });
+  client_.call(std::move(request), [this, era = era_, alive = std::weak_ptr<int>(alive_)](
+                                       const Result<Response>& result) {
+    if (!alive.expired() && era == era_) on_list(result);
+  });
 }
 
-void Informer::on_list(Result<Response> result) {
+void Informer::on_list(const Result<Response>& result) {
   if (!result) {
     retry_ = loop_.after(lane_, relist_delay, [this] { relist(); });
     return;

@@ -42,7 +42,7 @@ class Informer {
 
  private:
   void relist();
-  void on_list(Result<Response> result);
+  void on_list(const Result<Response>& result);
   void on_event(const WatchEvent& event);
   void drop_all_but(const std::vector<ObjectPtr>& listed);
   void put(const ObjectPtr& object);

@@ -3,8 +3,14 @@
 namespace ddptwin {
 
 void StoreClient::call(api::Request request, api::Completion done) {
-  loop_.post(lane_, [this, request = std::move(request), done = std::move(done)]() mutable {
-    done(store_.call(request, actor_));
+  struct Asked {
+    api::Request request;
+    api::Completion done;
+  };
+  // In one piece of memory: the loop hands on a pointer, not each part of it.
+  auto asked = std::make_unique<Asked>(Asked{std::move(request), std::move(done)});
+  loop_.post(lane_, [this, asked = std::move(asked)] {
+    asked->done(store_.call(asked->request, actor_));
   });
 }
 

@@ -206,9 +206,9 @@ struct Watcher {
   }
   void take(const api::WatchEvent& event) {
     std::string text(api::to_string(event.type));
-    if (event.type == api::WatchEventType::error) text += " " + event.error.message;
+    if (event.type == api::WatchEventType::error) text += " " + event.error->message;
     if (event.type == api::WatchEventType::bookmark) {
-      text += " " + event.resource_version;
+      text += " " + event.object->metadata.resourceVersion;
       if (event.object->metadata.annotations->contains("k8s.io/initial-events-end")) text += " end";
     } else if (event.object != nullptr) {
       text += " " + event.object->metadata.name;

@@ -243,7 +243,7 @@ struct Watcher {
                           [this](const api::WatchEvent& event) { lines.push_back(text(event)); });
   }
   static std::string text(const api::WatchEvent& event) {
-    if (event.type == api::WatchEventType::error) return "!" + event.error.message;
+    if (event.type == api::WatchEventType::error) return "!" + event.error->message;
     const auto map = as<ConfigMap>(event.object);
     std::string out = event.type == api::WatchEventType::added      ? "+"
                       : event.type == api::WatchEventType::modified ? "~"

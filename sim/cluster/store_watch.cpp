@@ -190,11 +190,7 @@ void Store::post_event(const std::shared_ptr<WatchState>& watch, WatchEventType 
                        ObjectPtr object) {
   loop_.post(watch->lane, [watch, object = std::move(object), type] {
     if (!watch->open) return;
-    api::WatchEvent event;
-    event.type = type;
-    event.resource_version = object->metadata.resourceVersion;
-    event.object = object;
-    watch->sink(event);
+    watch->sink({.type = type, .object = object});
   });
 }
 
@@ -204,10 +200,7 @@ void Store::post_error(const std::shared_ptr<WatchState>& watch, Error error) {
   loop_.post(watch->lane, [watch, error = std::move(error)] {
     if (!watch->open) return;
     watch->open = false;
-    api::WatchEvent event;
-    event.type = WatchEventType::error;
-    event.error = error;
-    watch->sink(event);
+    watch->sink({.type = WatchEventType::error, .error = error});
   });
 }
 
@@ -234,6 +227,7 @@ Result<ObjectFilter> ObjectFilter::parse(const KindInfo& kind, const api::Target
                                          const api::ListOptions& options) {
   ObjectFilter out;
   out.namespace_ = target.namespace_;
+  if (options.label_selector.empty() && options.field_selector.empty()) return out;
   TRY(out.labels_, LabelMatcher::parse(options.label_selector));
   TRY(out.fields_, FieldMatcher::parse(options.field_selector));
   for (const FieldRequirement& r : out.fields_.requirements()) {

@@ -145,7 +145,7 @@ Json ApiCalls::watched(const json::object& call, const api::Request& request) {
   const auto watch =
       client->watch(request.target, *request.list, [&](const api::WatchEvent& event) {
         if (event.type == api::WatchEventType::error) {
-          error = event.error;
+          error = *event.error;
         } else if (is_shown(event)) {
           Json object = shown(*event.object);
           events.push_back(
