@@ -244,7 +244,7 @@ Result<std::shared_ptr<Object>> Store::decode_checked(Context& context, const Js
     context.definition_errors =
         ddptwin::definition_errors(kind, *schema, body, old != nullptr ? &before : nullptr, status);
   }
-  auto decoded = decode_object(kinds_, body, &kind);
+  auto decoded = decode_object(kinds_, std::move(body), &kind);
   if (!decoded) {
     if (!context.definition_errors.empty())
       return fail(invalid_error(kind, request.target.name, std::move(context.definition_errors)));

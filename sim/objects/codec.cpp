@@ -511,12 +511,11 @@ std::vector<Difference> diff(const Object& before, const Object& after) {
   return out;
 }
 
-Result<Decoded> decode_object(const KindRegistry& kinds, const Json& value,
-                              const KindInfo* expected) {
+Result<Decoded> decode_object(const KindRegistry& kinds, Json value, const KindInfo* expected) {
   if (!value.is_object())
     return fail(Reason::bad_request, "json: cannot unmarshal " + std::string(kind_of(value)) +
                                          " into Go value of type map[string]interface {}");
-  json::object body = value.get_object();
+  json::object& body = value.get_object();
   const auto text = [&](std::string_view name) -> std::string {
     const Json* member = body.if_contains(name);
     return member != nullptr && member->is_string() ? std::string(member->get_string())
@@ -535,8 +534,7 @@ Result<Decoded> decode_object(const KindRegistry& kinds, const Json& value,
   body.erase("apiVersion");
   body.erase("kind");
   Decoded decoded{kinds.make(*kind), {}};
-  TRY_VOID(decode_structure(type_of_kind(*kind), decoded.object->body(), Json(std::move(body)), {},
-                            decoded.notes));
+  TRY_VOID(decode_structure(type_of_kind(*kind), decoded.object->body(), value, {}, decoded.notes));
   return decoded;
 }
 

@@ -60,7 +60,7 @@ struct Decoded {
 };
 // The body of a create or update. `expected` may be null: the body's apiVersion and kind then
 // decide.
-Result<Decoded> decode_object(const KindRegistry& kinds, const Json& json,
+Result<Decoded> decode_object(const KindRegistry& kinds, Json json,
                               const KindInfo* expected = nullptr);
 
 }  // namespace ddptwin

@@ -270,15 +270,15 @@ void World::Parts::install_training_operator(const controller::pytorchjob::Profi
   store.add_admission(
       AdmissionPhase::validating,
       [profile](const AdmissionRequest& request) -> Result<std::vector<std::string>> {
-        if (&request.kind != &PyTorchJob::info() || !request.subresource.empty() || !request.object)
-          return std::vector<std::string>();
+        if (!request.subresource.empty() || !request.object) return std::vector<std::string>();
         Review verdict = review(static_cast<const PyTorchJob&>(*request.object), nullptr, profile);
         if (verdict.refused) {
           verdict.refused->warnings = std::move(verdict.warnings);
           return fail(std::move(*verdict.refused));
         }
         return std::move(verdict.warnings);
-      });
+      },
+      &PyTorchJob::info());
   Settings settings;
   settings.profile = profile;
   add_controller("training-operator",
