@@ -65,11 +65,12 @@ struct SandboxConfig {
   std::string hostname{};
   std::string log_directory{};
   DnsConfig dns{};
-  Cow<StringMap> labels{};
-  Cow<StringMap> annotations{};
-  RawJson linux_{};         // CRI LinuxPodSandboxConfig as JSON
-  RawJson port_mappings{};  // CRI PortMapping list as JSON; null: none
-  std::string node{};       // the twin's: on which node this sandbox is
+  Cow<StringMap> labels{};       // the pod's own; cri_json() adds those of every sandbox
+  Cow<StringMap> annotations{};  // likewise
+  Time config_seen{};            // when the kubelet saw the pod
+  RawJson linux_{};              // CRI LinuxPodSandboxConfig as JSON
+  RawJson port_mappings{};       // CRI PortMapping list as JSON; null: none
+  std::string node{};            // the twin's: on which node this sandbox is
   bool host_network = false;
 };
 
@@ -83,8 +84,7 @@ struct ContainerConfig {
   std::string working_dir{};
   std::vector<std::pair<std::string, std::string>> env{};  // names are unique
   std::vector<RuntimeMount> mounts{};
-  StringMap labels{};
-  StringMap annotations{};
+  RawJson labels{}, annotations{};  // maps of strings as JSON
   std::string log_path{};
   RawJson linux_{};  // CRI LinuxContainerConfig as JSON
   std::string stop_signal{};

@@ -125,33 +125,37 @@ Status add_mounts(ContainerConfig& to, const PodContext& context, const Containe
 
 // ---- the rest
 
-StringMap labels_of(const Pod& pod, const Container& container) {
-  StringMap out;
-  out.emplace("io.kubernetes.container.name", container.name);
-  out.emplace("io.kubernetes.pod.name", pod.metadata.name);
-  out.emplace("io.kubernetes.pod.namespace", pod.metadata.namespace_);
-  out.emplace("io.kubernetes.pod.uid", pod.metadata.uid);
-  return out;
+// Few runtimes look at these. They hold on to the specification, which `container` is a part of,
+// not to the pod as it was.
+RawJson labels_of(const Pod& pod, const Container& container) {
+  return RawJson::later([name = pod.metadata.name, namespace_ = pod.metadata.namespace_,
+                         uid = pod.metadata.uid, spec = pod.spec, part = &container] {
+    return Json(boost::json::object{{"io.kubernetes.container.name", part->name},
+                                    {"io.kubernetes.pod.name", name},
+                                    {"io.kubernetes.pod.namespace", namespace_},
+                                    {"io.kubernetes.pod.uid", uid}});
+  });
 }
 
-StringMap annotations_of(const Pod& pod, const Container& container, std::uint32_t attempt) {
-  StringMap out;
-  out.emplace("io.kubernetes.container.restartCount", std::to_string(attempt));
-  out.emplace("io.kubernetes.container.terminationMessagePath", container.terminationMessagePath);
-  out.emplace("io.kubernetes.container.terminationMessagePolicy",
-              container.terminationMessagePolicy);
-  if (pod.metadata.deletionGracePeriodSeconds)
-    out.emplace("io.kubernetes.pod.deletionGracePeriod",
-                std::to_string(*pod.metadata.deletionGracePeriodSeconds));
-  if (pod.spec->terminationGracePeriodSeconds)
-    out.emplace("io.kubernetes.pod.terminationGracePeriod",
-                std::to_string(*pod.spec->terminationGracePeriodSeconds));
-  if (container.lifecycle && container.lifecycle->preStop)
-    out.emplace("io.kubernetes.container.preStopHandler",
-                boost::json::serialize(to_json(*container.lifecycle->preStop)));
-  if (!container.ports.empty())
-    out.emplace("io.kubernetes.container.ports", boost::json::serialize(to_json(container.ports)));
-  return out;
+RawJson annotations_of(const Pod& pod, const Container& container, std::uint32_t attempt) {
+  return RawJson::later([deletion_grace = pod.metadata.deletionGracePeriodSeconds, spec = pod.spec,
+                         part = &container, attempt] {
+    boost::json::object out;
+    if (!part->ports.empty())
+      out["io.kubernetes.container.ports"] = boost::json::serialize(to_json(part->ports));
+    if (part->lifecycle && part->lifecycle->preStop)
+      out["io.kubernetes.container.preStopHandler"] =
+          boost::json::serialize(to_json(*part->lifecycle->preStop));
+    out["io.kubernetes.container.restartCount"] = std::to_string(attempt);
+    out["io.kubernetes.container.terminationMessagePath"] = part->terminationMessagePath;
+    out["io.kubernetes.container.terminationMessagePolicy"] = part->terminationMessagePolicy;
+    if (deletion_grace)
+      out["io.kubernetes.pod.deletionGracePeriod"] = std::to_string(*deletion_grace);
+    if (spec->terminationGracePeriodSeconds)
+      out["io.kubernetes.pod.terminationGracePeriod"] =
+          std::to_string(*spec->terminationGracePeriodSeconds);
+    return Json(std::move(out));
+  });
 }
 
 const Json* security_setting(const PodSpec& spec, const Container& container,
@@ -177,7 +181,6 @@ Status check_user(const PodContext& context, const Container& container) {
   return {};
 }
 
-// Few runtimes look at it. It holds on to the specification, which `container` is a part of.
 RawJson linux_of(const PodContext& context, const Container& container) {
   return RawJson::later([spec = context.pod->spec, node = context.node, part = &container] {
     boost::json::object out;

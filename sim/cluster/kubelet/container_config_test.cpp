@@ -97,7 +97,7 @@ TEST(ContainerConfig, ALaterAttemptHasItsOwnLogAndTerminationLog) {
   const auto third = config_of(cluster, 2);
   ASSERT_TRUE(first && third);
   EXPECT_EQ(third->log_path, "c/2.log");
-  EXPECT_EQ(third->annotations.at("io.kubernetes.container.restartCount"), "2");
+  EXPECT_EQ(third->annotations.get()->at("io.kubernetes.container.restartCount"), "2");
   EXPECT_NE(mount_at(*first, "/dev/termination-log")->host_path,
             mount_at(*third, "/dev/termination-log")->host_path);
 }
@@ -110,11 +110,11 @@ TEST(ContainerConfig, CarriesHandlersPortsAndSignalsAsTheRuntimeKeepsThem) {
                "terminationGracePeriodSeconds: 7"));
   const auto config = config_of(cluster);
   ASSERT_TRUE(config);
-  EXPECT_EQ(config->annotations.at("io.kubernetes.container.preStopHandler"),
+  EXPECT_EQ(config->annotations.get()->at("io.kubernetes.container.preStopHandler"),
             R"({"exec":{"command":["sync"]}})");
-  EXPECT_EQ(config->annotations.at("io.kubernetes.container.ports"),
+  EXPECT_EQ(config->annotations.get()->at("io.kubernetes.container.ports"),
             R"([{"name":"rdzv","containerPort":29500,"protocol":"TCP"}])");
-  EXPECT_EQ(config->annotations.at("io.kubernetes.pod.terminationGracePeriod"), "7");
+  EXPECT_EQ(config->annotations.get()->at("io.kubernetes.pod.terminationGracePeriod"), "7");
   EXPECT_EQ(config->stop_signal, "SIGUSR1");
   EXPECT_TRUE(config->stdin_ && config->tty);
   EXPECT_EQ(config->working_dir, "/w");
@@ -161,13 +161,12 @@ TEST(SandboxConfig, ShowsPortsAnnotationsAndTheTimeItSawThePod) {
   context.config_seen = Time(1'700'000'000s + 120ms);
   const auto config = sandbox_config(context, 2);
   ASSERT_TRUE(config);
-  EXPECT_EQ(*config->annotations,
-            (StringMap{{"a", "b"},
-                       {"kubernetes.io/config.seen", "2023-11-14T22:13:20.12Z"},
-                       {"kubernetes.io/config.source", "api"}}));
-  EXPECT_EQ(config->labels.at("l"), "m");
   EXPECT_EQ(config->node, "node-1");
   const Json json = cri_json(*config);
+  EXPECT_EQ(json.at("annotations"), boost::json::parse(R"({"a": "b",
+    "kubernetes.io/config.seen": "2023-11-14T22:13:20.12Z",
+    "kubernetes.io/config.source": "api"})"));
+  EXPECT_EQ(json.at("labels").at("l"), "m");
   EXPECT_EQ(json.at("metadata").at("attempt").as_uint64(), 2U);
   EXPECT_EQ(json.at("portMappings"), boost::json::parse(R"([{"containerPort": 80},
     {"protocol": "UDP", "containerPort": 53, "hostPort": 5353, "hostIp": "127.0.0.1"}])"));

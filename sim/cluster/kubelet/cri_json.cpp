@@ -28,6 +28,16 @@ void put(JsonObject& to, std::string_view key, const RawJson& json) {
   if (json.get() != nullptr) to[key] = *json.get();
 }
 
+// Go's RFC3339Nano: as many decimals as the instant has.
+std::string format_nano(Time time) {
+  std::string out = format_rfc3339(time.floor_seconds());
+  const std::int64_t nanos = (time - time.floor_seconds()).count();
+  if (nanos == 0) return out;
+  std::string decimals = fmt::format("{:09}", nanos);
+  decimals.erase(decimals.find_last_not_of('0') + 1);
+  return out.substr(0, out.size() - 1) + "." + decimals + "Z";
+}
+
 JsonObject dns_json(DnsConfig dns) {
   std::sort(dns.options.begin(), dns.options.end());
   JsonObject out;
@@ -72,8 +82,14 @@ Json cri_json(const SandboxConfig& config) {
   put(out, "logDirectory", config.log_directory);
   out["dnsConfig"] = dns_json(config.dns);
   put(out, "portMappings", config.port_mappings);
-  put(out, "labels", config.labels);
-  put(out, "annotations", config.annotations);
+  StringMap labels = config.labels, annotations = config.annotations;
+  labels["io.kubernetes.pod.name"] = config.name;
+  labels["io.kubernetes.pod.namespace"] = config.namespace_;
+  labels["io.kubernetes.pod.uid"] = config.uid;
+  annotations["kubernetes.io/config.seen"] = format_nano(config.config_seen);
+  annotations["kubernetes.io/config.source"] = "api";
+  put(out, "labels", labels);
+  put(out, "annotations", annotations);
   put(out, "linux", config.linux_);
   return out;
 }

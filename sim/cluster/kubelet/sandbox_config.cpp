@@ -1,7 +1,5 @@
 #include "cluster/kubelet/sandbox_config.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <boost/json.hpp>
 
@@ -13,16 +11,6 @@ namespace ddptwin::kubelet {
 namespace {
 
 using JsonObject = boost::json::object;
-
-// Go's RFC3339Nano: as many decimals as the instant has.
-std::string format_nano(Time time) {
-  std::string out = format_rfc3339(time.floor_seconds());
-  const std::int64_t nanos = (time - time.floor_seconds()).count();
-  if (nanos == 0) return out;
-  std::string decimals = fmt::format("{:09}", nanos);
-  decimals.erase(decimals.find_last_not_of('0') + 1);
-  return out.substr(0, out.size() - 1) + "." + decimals + "Z";
-}
 
 const JsonObject* object_of(const RawJson& raw) {
   return raw.get() != nullptr ? raw.get()->if_object() : nullptr;
@@ -194,14 +182,9 @@ Result<SandboxConfig> sandbox_config(const PodContext& context, std::uint32_t at
   }
   out.log_directory = context.log_dir + "/" + meta.namespace_ + "_" + meta.name + "_" + meta.uid;
   out.dns = dns_config(context, notices);
-  StringMap labels = *meta.labels, annotations = *meta.annotations;
-  labels["io.kubernetes.pod.name"] = meta.name;
-  labels["io.kubernetes.pod.namespace"] = meta.namespace_;
-  labels["io.kubernetes.pod.uid"] = meta.uid;
-  annotations["kubernetes.io/config.seen"] = format_nano(context.config_seen);
-  annotations["kubernetes.io/config.source"] = "api";
-  out.labels = std::move(labels);
-  out.annotations = std::move(annotations);
+  out.labels = meta.labels;
+  out.annotations = meta.annotations;
+  out.config_seen = context.config_seen;
   // Few runtimes look at these. They hold on to the specification, not to the pod as it was.
   const Cow<PodSpec>& shared = context.pod->spec;
   out.linux_ = RawJson::later([shared] { return sandbox_linux(*shared); });

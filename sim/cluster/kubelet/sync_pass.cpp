@@ -144,10 +144,10 @@ void SyncPass::create_sandbox() {
   node_.notices(*pod_, notices);
   if (!config) return on_sandbox(fail(std::move(config).error()));
   config->node = node_.options.node_name;
-  sandbox_config_ = std::make_shared<const SandboxConfig>(*config);
-  node_.runtime.run_sandbox(std::move(*config), guarded([this](Result<SandboxStatus> status) {
-                              on_sandbox(std::move(status));
-                            }));
+  sandbox_config_ = std::make_shared<const SandboxConfig>(std::move(*config));
+  node_.runtime.run_sandbox(*sandbox_config_, guarded([this](Result<SandboxStatus> status) {
+    on_sandbox(std::move(status));
+  }));
 }
 
 // That of the sandbox that is there; of one that another pass has made it is made anew, as the pod
