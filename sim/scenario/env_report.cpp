@@ -61,7 +61,7 @@ kubelet::PodContext context_of(const World& world, std::shared_ptr<const Pod> po
   context.node_ip = world.options().nodes.front().address;
   context.pod_ips = {fmt::format("10.244.0.{}", number)};
   for (const ObjectPtr& service : world.objects(Service::info(), space))
-    context.services.push_back(as<Service>(service));
+    context.services.push_back(kubelet::linked(as<Service>(service)));
   context.find_config_map = [&world, space](std::string_view name) {
     return as<ConfigMap>(world.find(ConfigMap::info(), space, name));
   };

@@ -1,5 +1,7 @@
 #include "cluster/kubelet/cluster_view.hpp"
 
+#include "cluster/kubelet/env.hpp"
+
 namespace ddptwin::kubelet {
 namespace {
 
@@ -90,17 +92,17 @@ void ClusterView::on_service(const ObjectPtr& before, const ObjectPtr& after) {
     if (space->second.empty()) addressed_.erase(space);
   }
   if (fresh && has_address(*fresh))
-    addressed_[fresh->metadata.namespace_].insert_or_assign(fresh->metadata.name, fresh);
+    addressed_[fresh->metadata.namespace_].insert_or_assign(fresh->metadata.name, linked(fresh));
 }
 
-std::vector<std::shared_ptr<const Service>> ClusterView::services(
-    std::string_view namespace_) const {
-  std::vector<std::shared_ptr<const Service>> found;
+std::vector<LinkedService> ClusterView::services(std::string_view namespace_) const {
+  std::vector<LinkedService> found;
   if (const auto space = addressed_.find(namespace_); space != addressed_.end())
     for (const auto& [name, service] : space->second) found.push_back(service);
   if (namespace_ != "default")
-    if (auto master = as<Service>(services_->find("default", "kubernetes")))
-      found.push_back(std::move(master));
+    if (const auto space = addressed_.find("default"); space != addressed_.end())
+      if (const auto master = space->second.find("kubernetes"); master != space->second.end())
+        found.push_back(master->second);
   return found;
 }
 

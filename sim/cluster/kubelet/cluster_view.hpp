@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/informer.hpp"
+#include "cluster/kubelet/pod_context.hpp"
 #include "cluster/runtime.hpp"
 #include "core/text_table.hpp"
 #include "objects/core_v1.hpp"
@@ -29,7 +30,7 @@ class ClusterView {
   std::shared_ptr<const Secret> secret(std::string_view namespace_, std::string_view name) const;
   // Those with an address, which are what a pod's environment tells of: of that namespace, and
   // default/kubernetes.
-  std::vector<std::shared_ptr<const Service>> services(std::string_view namespace_) const;
+  std::vector<LinkedService> services(std::string_view namespace_) const;
 
   // Whether the first lists are all in.
   bool synced() const;
@@ -52,8 +53,8 @@ class ClusterView {
   Loop& loop_;
   api::ApiClient& client_;
   std::unique_ptr<api::Informer> nodes_, services_, config_maps_, secrets_;
-  using Services = std::map<std::string, std::shared_ptr<const Service>>;  // by name
-  std::map<std::string, Services, std::less<>> addressed_{};               // by namespace
+  using Services = std::map<std::string, LinkedService>;      // by name
+  std::map<std::string, Services, std::less<>> addressed_{};  // by namespace
   std::map<std::uint64_t, Listener> listeners_{};
   std::uint64_t last_listener_ = 0;
   TextTable<EventSink> sinks_{};

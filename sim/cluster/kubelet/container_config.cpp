@@ -15,12 +15,12 @@ constexpr std::string_view hosts_path = "/etc/hosts";
 
 using Lookup = std::function<std::optional<std::string>(std::string_view)>;
 
-Lookup lookup_in(const std::vector<EnvVariable>& variables) {
+Lookup lookup_in(const EnvValues& variables) {
   return [&variables](std::string_view name) -> std::optional<std::string> {
     const auto at = std::lower_bound(variables.begin(), variables.end(), name,
-                                     [](const EnvVariable& v, auto n) { return v.name < n; });
-    if (at == variables.end() || at->name != name) return std::nullopt;
-    return at->value;
+                                     [](const auto& v, auto n) { return v.first < n; });
+    if (at == variables.end() || at->first != name) return std::nullopt;
+    return at->second;
   };
 }
 
@@ -99,6 +99,7 @@ Result<RuntimeMount> volume_mount(const PodContext& context, const Container& co
 Status add_mounts(ContainerConfig& to, const PodContext& context, const Container& container,
                   const Lookup& lookup,
                   const std::vector<std::shared_ptr<const VolumeSource>>& sources) {
+  to.mounts.reserve(container.volumeMounts.size() + 2);
   bool has_hosts = false;
   for (std::size_t i = 0; i < container.volumeMounts.size(); ++i) {
     TRY(RuntimeMount mount, volume_mount(context, container, i, lookup, sources));
@@ -197,9 +198,9 @@ Result<ContainerConfig> container_config(
     const ImageStatus& image, const std::vector<std::shared_ptr<const VolumeSource>>& volumes,
     Notices* notices) {
   TRY_VOID(check_user(context, container));
-  TRY(auto variables, environment(context, container, notices, false));
-  const Lookup lookup = lookup_in(variables);
   ContainerConfig out;
+  TRY(out.env, environment_values(context, container, notices));
+  const Lookup lookup = lookup_in(out.env);
   out.name = container.name;
   out.attempt = attempt;
   out.image = image.ref;
@@ -209,9 +210,6 @@ Result<ContainerConfig> container_config(
   out.working_dir = container.workingDir;
   out.termination_log = container.terminationMessagePath;
   TRY_VOID(add_mounts(out, context, container, lookup, volumes));
-  out.env.reserve(variables.size());
-  for (EnvVariable& variable : variables)  // looked up by nobody any more
-    out.env.emplace_back(std::move(variable.name), std::move(variable.value));
   out.labels = labels_of(*context.pod, container);
   out.annotations = annotations_of(*context.pod, container, attempt);
   out.log_path = container.name + "/" + std::to_string(attempt) + ".log";

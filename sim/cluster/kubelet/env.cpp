@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 
 namespace ddptwin::kubelet {
 namespace {
@@ -12,59 +13,63 @@ namespace {
 constexpr std::string_view master_namespace = "default";
 constexpr std::string_view master_service = "kubernetes";
 
-// The environment while it is put together. Which rule set a variable is written down only for
-// those who ask; a container's start does not.
+// The environment while it is put together: all that was set, in that order; of one name the last
+// counts. Which rule set a variable is written down only for those who ask; a container's start
+// does not.
 class Variables {
  public:
-  struct Slot {
-    std::string value{};
-    EnvOrigin origin{};
-    std::vector<EnvOrigin> hidden{};
-  };
-  using Slots = std::map<std::string, Slot, std::less<>>;
+  explicit Variables(bool explained) : explained_(explained) { values_.reserve(usual_count); }
 
-  explicit Variables(bool explained) : explained_(explained) {}
-
-  bool explained() const { return explained_; }
   // `from` makes EnvOrigin::from.
   template <class From>
-  void set(std::string_view name, std::string value, EnvRule rule, const From& from) {
-    auto at = slots_.lower_bound(name);
-    const bool fresh = at == slots_.end() || at->first != name;
-    if (fresh) at = slots_.emplace_hint(at, name, Slot{});
-    Slot& slot = at->second;
-    slot.value = std::move(value);
-    if (!explained_) return;
-    if (!fresh) slot.hidden.push_back(std::move(slot.origin));
-    slot.origin = EnvOrigin{rule, from()};
+  void set(std::string name, std::string value, EnvRule rule, const From& from) {
+    values_.emplace_back(std::move(name), std::move(value));
+    if (explained_) origins_.push_back({rule, from()});
   }
   const std::string* find(std::string_view name) const {
-    const auto at = slots_.find(name);
-    return at == slots_.end() ? nullptr : &at->second.value;
-  }
-  // Those that are here hide those of the same name there.
-  void lay_over(Variables below) {
-    if (explained_)
-      for (auto& [name, slot] : below.slots_)
-        if (const auto own = slots_.find(name); own != slots_.end())
-          own->second.hidden.insert(own->second.hidden.begin(), slot.origin);
-    slots_.merge(below.slots_);
+    const auto at = std::find_if(values_.rbegin(), values_.rend(),
+                                 [&](const auto& one) { return one.first == name; });
+    return at == values_.rend() ? nullptr : &at->second;
   }
   std::vector<EnvVariable> list() && {
     std::vector<EnvVariable> out;
-    out.reserve(slots_.size());
-    while (!slots_.empty()) {
-      auto node = slots_.extract(slots_.begin());
-      Slot& slot = node.mapped();
-      out.push_back(EnvVariable{std::move(node.key()), std::move(slot.value),
-                                std::move(slot.origin), std::move(slot.hidden)});
+    for (const std::size_t i : by_name()) {
+      auto& [name, value] = values_[i];
+      if (out.empty() || out.back().name != name)
+        out.emplace_back().name = std::move(name);
+      else
+        out.back().hidden.push_back(std::move(out.back().origin));
+      out.back().value = std::move(value);
+      out.back().origin = std::move(origins_[i]);
     }
+    return out;
+  }
+  EnvValues values() && {
+    EnvValues out;
+    out.reserve(values_.size());
+    for (const std::size_t i : by_name())
+      if (out.empty() || out.back().first != values_[i].first)
+        out.push_back(std::move(values_[i]));
+      else
+        out.back().second = std::move(values_[i].second);
     return out;
   }
 
  private:
+  static constexpr std::size_t usual_count = 24;
+
+  std::vector<std::size_t> by_name() const {
+    std::vector<std::size_t> places(values_.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
+      return values_[a].first < values_[b].first;
+    });
+    return places;
+  }
+
   const bool explained_;
-  Slots slots_{};
+  EnvValues values_{};
+  std::vector<EnvOrigin> origins_{};  // of each; empty where nobody asks
 };
 
 std::string text_of(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
@@ -93,52 +98,53 @@ bool has_cluster_ip(const Service& service) {
 
 // Which services a pod is told of, by name: those of its namespace unless it asks for none, and
 // always default/kubernetes; one of the same name in the pod's namespace takes its place.
-std::map<std::string_view, const Service*> linked_services(const PodContext& context) {
+std::map<std::string_view, const EnvValues*> linked_services(const PodContext& context) {
   const bool links = context.pod->spec->enableServiceLinks.value_or(true);
-  std::map<std::string_view, const Service*> linked;
-  for (const auto& service : context.services) {
+  std::map<std::string_view, const EnvValues*> told;
+  for (const auto& [service, variables] : context.services) {
     if (!has_cluster_ip(*service)) continue;
     const ObjectMeta& meta = service->metadata;
     if (meta.namespace_ == master_namespace && meta.name == master_service)
-      linked.try_emplace(meta.name, service.get());
+      told.try_emplace(meta.name, variables.get());
     else if (links && meta.namespace_ == context.pod->metadata.namespace_)
-      linked[meta.name] = service.get();
+      told[meta.name] = variables.get();
   }
-  return linked;
+  return told;
 }
 
-void add_links(Variables& variables, const Service& service) {
+EnvValues link_variables(const Service& service) {
+  EnvValues made;
   const std::vector<ServicePort>& ports = service.spec->ports;
-  if (ports.empty()) return;
-  const auto add = [&](const std::string& name, const std::string& value) {
-    variables.set(name, value, EnvRule::service_link,
-                  [&] { return "Service " + service.metadata.name; });
-  };
+  if (ports.empty()) return made;
   const std::string prefix = variable_name(service.metadata.name);
   const std::string& ip = service.spec->clusterIP;
   const std::string host = ip.find(':') == std::string::npos ? ip : "[" + ip + "]";
-  add(prefix + "_SERVICE_HOST", ip);
-  add(prefix + "_SERVICE_PORT", std::to_string(ports[0].port));
+  made.emplace_back(prefix + "_SERVICE_HOST", ip);
+  made.emplace_back(prefix + "_SERVICE_PORT", std::to_string(ports[0].port));
   for (const ServicePort& port : ports)
     if (!port.name.empty())
-      add(prefix + "_SERVICE_PORT_" + variable_name(port.name), std::to_string(port.port));
+      made.emplace_back(prefix + "_SERVICE_PORT_" + variable_name(port.name),
+                        std::to_string(port.port));
   for (const ServicePort& port : ports) {
     const std::string protocol = lower(port.protocol.empty() ? "tcp" : port.protocol);
     const std::string number = std::to_string(port.port);
     const std::string url = protocol + "://" + host + ":" + number;
     const std::string link = prefix + "_PORT_" + number + "_" + variable_name(protocol);
-    if (&port == ports.data()) add(prefix + "_PORT", url);
-    add(link, url);
-    add(link + "_PROTO", protocol);
-    add(link + "_PORT", number);
-    add(link + "_ADDR", ip);
+    if (&port == ports.data()) made.emplace_back(prefix + "_PORT", url);
+    made.emplace_back(link, url);
+    made.emplace_back(link + "_PROTO", protocol);
+    made.emplace_back(link + "_PORT", number);
+    made.emplace_back(link + "_ADDR", ip);
   }
+  return made;
 }
 
-Variables links_of(const PodContext& context, bool explained) {
-  Variables links(explained);
-  for (const auto& [name, service] : linked_services(context)) add_links(links, *service);
-  return links;
+void add_links(Variables& variables, const PodContext& context) {
+  for (const auto& [service, made] : linked_services(context))
+    for (const auto& [name, value] : *made)
+      // clang 14 does not let a lambda see a structured binding otherwise.
+      variables.set(name, value, EnvRule::service_link,
+                    [&service = service] { return "Service " + std::string(service); });
 }
 
 // ---- envFrom
@@ -278,6 +284,30 @@ Status set_sourced(Variables& variables, const PodContext& context, const Contai
   return set("", EnvRule::value, [] { return std::string("env"); });
 }
 
+// What is set later hides what was set before.
+Status put_together(Variables& variables, const PodContext& context, const Container& container,
+                    Notices* notices) {
+  add_links(variables, context);
+  for (const EnvFromSource& from : container.envFrom) {
+    if (from.configMapRef) TRY_VOID(add_config_map(variables, context, from, notices));
+    if (from.secretRef) TRY_VOID(add_secret(variables, context, from, notices));
+  }
+  const auto lookup = [&](std::string_view name) -> std::optional<std::string> {
+    const std::string* value = variables.find(name);
+    return value != nullptr ? std::optional(*value) : std::nullopt;
+  };
+  for (std::size_t i = 0; i < container.env.size(); ++i) {
+    const EnvVar& variable = container.env[i];
+    if (variable.value.empty() && variable.valueFrom) {
+      TRY_VOID(set_sourced(variables, context, container, variable));
+      continue;
+    }
+    variables.set(variable.name, expand(variable.value, lookup), EnvRule::value,
+                  [i] { return fmt::format("env[{}]", i); });
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view to_string(EnvRule rule) {
@@ -291,8 +321,15 @@ std::string pod_label(const Pod& pod) {
   return fmt::format("{}_{}({})", pod.metadata.name, pod.metadata.namespace_, pod.metadata.uid);
 }
 
+LinkedService linked(std::shared_ptr<const Service> service) {
+  auto variables = std::make_shared<const EnvValues>(link_variables(*service));
+  return {std::move(service), std::move(variables)};
+}
+
 std::vector<EnvVariable> service_variables(const PodContext& context) {
-  return links_of(context, true).list();
+  Variables variables(true);
+  add_links(variables, context);
+  return std::move(variables).list();
 }
 
 std::string expand(std::string_view text,
@@ -321,29 +358,17 @@ std::string expand(std::string_view text,
 }
 
 Result<std::vector<EnvVariable>> environment(const PodContext& context, const Container& container,
-                                             Notices* notices, bool explained) {
-  Variables variables(explained);
-  for (const EnvFromSource& from : container.envFrom) {
-    if (from.configMapRef) TRY_VOID(add_config_map(variables, context, from, notices));
-    if (from.secretRef) TRY_VOID(add_secret(variables, context, from, notices));
-  }
-  Variables links = links_of(context, explained);
-  const auto lookup = [&](std::string_view name) -> std::optional<std::string> {
-    for (const Variables* known : {&variables, &links})
-      if (const std::string* value = known->find(name)) return *value;
-    return std::nullopt;
-  };
-  for (std::size_t i = 0; i < container.env.size(); ++i) {
-    const EnvVar& variable = container.env[i];
-    if (variable.value.empty() && variable.valueFrom) {
-      TRY_VOID(set_sourced(variables, context, container, variable));
-      continue;
-    }
-    variables.set(variable.name, expand(variable.value, lookup), EnvRule::value,
-                  [i] { return fmt::format("env[{}]", i); });
-  }
-  variables.lay_over(std::move(links));
+                                             Notices* notices) {
+  Variables variables(true);
+  TRY_VOID(put_together(variables, context, container, notices));
   return std::move(variables).list();
+}
+
+Result<EnvValues> environment_values(const PodContext& context, const Container& container,
+                                     Notices* notices) {
+  Variables variables(false);
+  TRY_VOID(put_together(variables, context, container, notices));
+  return std::move(variables).values();
 }
 
 }  // namespace ddptwin::kubelet

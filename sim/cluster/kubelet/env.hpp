@@ -38,10 +38,15 @@ struct EnvVariable {
 };
 
 // In the order of the names. The error is what the container waits with as
-// CreateContainerConfigError. Not `explained`: without origins, for those who only want the values.
+// CreateContainerConfigError.
 Result<std::vector<EnvVariable>> environment(const PodContext& context, const Container& container,
-                                             Notices* notices = nullptr, bool explained = true);
+                                             Notices* notices = nullptr);
+// The same without origins, as the runtime is given it.
+Result<EnvValues> environment_values(const PodContext& context, const Container& container,
+                                     Notices* notices = nullptr);
 
+// For all pods that start while the Service is as it is.
+LinkedService linked(std::shared_ptr<const Service> service);
 // The variables that the services give to a pod of this namespace, before anything hides them.
 std::vector<EnvVariable> service_variables(const PodContext& context);
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result.hpp"
@@ -23,13 +24,22 @@ enum class PathKind : std::uint8_t {
   block_device,
 };
 
+// Names and values of variables.
+using EnvValues = std::vector<std::pair<std::string, std::string>>;
+
+// A Service, and the variables of which it tells pods (env.hpp).
+struct LinkedService {
+  std::shared_ptr<const Service> service{};
+  std::shared_ptr<const EnvValues> variables{};
+};
+
 struct PodContext {
   std::shared_ptr<const Pod> pod{};
   std::shared_ptr<const Node> node{};  // its capacity and allocatable
   std::string node_ip{};
   std::vector<std::string> pod_ips{};  // empty before the sandbox is there
   // Of the pod's namespace, and default/kubernetes. Others are left out of account.
-  std::vector<std::shared_ptr<const Service>> services{};
+  std::vector<LinkedService> services{};
   // In the pod's namespace; null: there is none.
   std::function<std::shared_ptr<const ConfigMap>(std::string_view name)> find_config_map{};
   std::function<std::shared_ptr<const Secret>(std::string_view name)> find_secret{};

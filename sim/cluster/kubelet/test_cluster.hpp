@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cluster/kubelet/container_config.hpp"
+#include "cluster/kubelet/env.hpp"
 #include "objects/codec.hpp"
 #include "objects/yaml.hpp"
 
@@ -60,7 +61,7 @@ class TestCluster {
     if (meta.uid.empty()) meta.uid = "uid-" + meta.name;
     if (const auto pod = std::dynamic_pointer_cast<Pod>(object)) pod_ = pod;
     if (const auto service = std::dynamic_pointer_cast<Service>(object))
-      services_.push_back(service);
+      services_.push_back(linked(service));
     if (const auto map = std::dynamic_pointer_cast<ConfigMap>(object))
       config_maps_[meta.name] = map;
     if (const auto secret = std::dynamic_pointer_cast<Secret>(object)) secrets_[meta.name] = secret;
@@ -77,7 +78,7 @@ class TestCluster {
 
   KindRegistry kinds_;
   std::shared_ptr<const Pod> pod_;
-  std::vector<std::shared_ptr<const Service>> services_;
+  std::vector<LinkedService> services_;
   ByName<ConfigMap> config_maps_;
   ByName<Secret> secrets_;
 };
