@@ -6,8 +6,6 @@
 #include <array>
 #include <charconv>
 
-#include "cluster/kubelet/resources.hpp"
-
 namespace ddptwin::kubelet {
 namespace {
 
@@ -85,24 +83,25 @@ std::vector<std::string> resource_names(const ResourceList& requests) {
   return names;
 }
 
-std::optional<PodVerdict> refuse_for_resources(const Pod& pod, const Node& node,
-                                               const std::vector<const Pod*>& others) {
+std::optional<PodVerdict> refuse_for_resources(const PodClaim& pod, const Node& node,
+                                               const std::vector<PodClaim>& others) {
   const ResourceList& allocatable = node.status.allocatable;
   if (const auto room = allocatable.find("pods"); room != allocatable.end()) {
     const auto used = static_cast<std::int64_t>(others.size());
     if (used + 1 > room->second.value()) return lacks("pods", 1, used, room->second.value());
   }
-  const ResourceList wanted = pod_requests(*pod.spec);
-  ResourceList used;
-  for (const Pod* other : others)
-    for (const auto& [name, quantity] : pod_requests(*other->spec)) used[name] += quantity;
-  for (const std::string& name : resource_names(wanted)) {
-    const auto request = wanted.find(name);
+  for (const std::string& name : resource_names(pod.requests)) {
+    const auto request = pod.requests.find(name);
     const auto room = allocatable.find(name);
     // A resource that the node has never heard of is left out of account.
-    if (request == wanted.end() || request->second.zero() || room == allocatable.end()) continue;
+    if (request == pod.requests.end() || request->second.zero() || room == allocatable.end())
+      continue;
+    Quantity used;
+    for (const PodClaim& other : others)
+      if (const auto held = other.requests.find(name); held != other.requests.end())
+        used += held->second;
     const std::int64_t capacity = amount(name, room->second);
-    const std::int64_t taken = amount(name, used[name]);
+    const std::int64_t taken = amount(name, used);
     const std::int64_t requested = amount(name, request->second);
     if (taken + requested > capacity) return lacks(name, requested, taken, capacity);
   }
@@ -111,9 +110,9 @@ std::optional<PodVerdict> refuse_for_resources(const Pod& pod, const Node& node,
 
 using HostPort = std::tuple<std::string, std::string, std::int32_t>;  // ip, protocol, port
 
-std::vector<HostPort> host_ports(const Pod& pod) {
+std::vector<HostPort> host_ports(const PodSpec& spec) {
   std::vector<HostPort> ports;
-  for (const Container& container : pod.spec->containers)
+  for (const Container& container : spec.containers)
     for (const ContainerPort& port : container.ports)
       if (port.hostPort != 0)
         ports.emplace_back(port.hostIP.empty() ? "0.0.0.0" : port.hostIP, port.protocol,
@@ -127,11 +126,11 @@ bool collide(const HostPort& a, const HostPort& b) {
          (std::get<0>(a) == std::get<0>(b) || any(a) || any(b));
 }
 
-bool ports_are_free(const Pod& pod, const std::vector<const Pod*>& others) {
-  const std::vector<HostPort> wanted = host_ports(pod);
+bool ports_are_free(const PodClaim& pod, const std::vector<PodClaim>& others) {
+  const std::vector<HostPort> wanted = host_ports(pod.spec);
   if (wanted.empty()) return true;
-  return std::none_of(others.begin(), others.end(), [&](const Pod* other) {
-    for (const HostPort& taken : host_ports(*other))
+  return std::none_of(others.begin(), others.end(), [&](const PodClaim& other) {
+    for (const HostPort& taken : host_ports(other.spec))
       for (const HostPort& port : wanted)
         if (collide(port, taken)) return true;
     return false;
@@ -157,10 +156,10 @@ bool matches_node(const PodSpec& spec, const Node& node) {
                      [&](const NodeSelectorTerm& term) { return matches_term(term, node); });
 }
 
-std::optional<PodVerdict> refuse_pod(const Pod& pod, const Node& node,
-                                     const std::vector<const Pod*>& others) {
+std::optional<PodVerdict> refuse_pod(const PodClaim& pod, const Node& node,
+                                     const std::vector<PodClaim>& others) {
   if (auto verdict = refuse_for_resources(pod, node, others)) return verdict;
-  if (!matches_node(*pod.spec, node))
+  if (!matches_node(pod.spec, node))
     return predicate("NodeAffinity", "node(s) didn't match Pod's node affinity/selector");
   if (!ports_are_free(pod, others))
     return predicate("NodePorts", "node(s) didn't have free ports for the requested pod ports");

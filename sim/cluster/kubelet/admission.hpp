@@ -9,11 +9,17 @@
 
 namespace ddptwin::kubelet {
 
+// What a pod takes of its node.
+struct PodClaim {
+  const PodSpec& spec;
+  const ResourceList& requests;  // of the pod as a whole
+};
+
 // Why not, or nothing. `others` are the pods that hold resources of the node. Asked in this order:
 // resources, node selector and affinity, host ports. Source: upstream lifecycle/predicate.go,
 // spec/kubernetes.md §2.2.
-std::optional<PodVerdict> refuse_pod(const Pod& pod, const Node& node,
-                                     const std::vector<const Pod*>& others);
+std::optional<PodVerdict> refuse_pod(const PodClaim& pod, const Node& node,
+                                     const std::vector<PodClaim>& others);
 
 // nodeSelector and the required node affinity (spec/kubernetes.md §3.1).
 bool matches_node(const PodSpec& spec, const Node& node);

@@ -152,16 +152,16 @@ class Kubelet::Process {
   }
 
   void add(const std::shared_ptr<const Pod>& pod) {
-    std::vector<const Pod*> others;
+    std::vector<PodClaim> others;
     for (const auto& [uid, worker] : workers_)
-      if (worker->occupies()) others.push_back(worker->pod().get());
+      if (worker->occupies()) others.push_back(worker->claim());
     PodWorker& worker =
         *workers_.emplace(pod->metadata.uid, std::make_unique<PodWorker>(node_, pod)).first->second;
     if (worker.was_rejected()) return worker.let_be();
     if (pod->metadata.deletionTimestamp || worker.was_admitted()) return worker.admit();
     const std::shared_ptr<const Node> node = machine_.view->node(machine_.options.node_name);
     if (node)
-      if (std::optional<PodVerdict> verdict = refuse_pod(*pod, *node, others))
+      if (std::optional<PodVerdict> verdict = refuse_pod(worker.claim(), *node, others))
         return worker.reject(std::move(*verdict));
     worker.admit();
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cluster/kubelet/admission.hpp"
 #include "cluster/kubelet/container_start.hpp"
 #include "cluster/kubelet/lifecycle.hpp"
 #include "cluster/kubelet/mounts.hpp"
@@ -51,6 +52,8 @@ class PodWorker final : public ProbeHost {
   bool is_over() const { return stage_ == PodStage::finished && removed_; }
   // Holds resources of the node.
   bool occupies() const { return stage_ < PodStage::ended; }
+  // For as long as its pod stays as it is.
+  PodClaim claim() { return {*pod_->spec, facts().resources.requests}; }
 
   const std::shared_ptr<const Pod>& pod() const override { return pod_; }
   const PodStatus* told_status() const override { return writer_.told(); }

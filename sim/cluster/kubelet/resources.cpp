@@ -82,19 +82,25 @@ std::int64_t burstable_adjust(std::int64_t memory_request, std::int64_t capacity
 
 // Whether each container has limits for CPU and memory that its requests equal.
 struct QosTally {
-  ResourceList requests{};
-  ResourceList limits{};
-  bool all_limited = true;
+  struct Sums {
+    Quantity request{}, limit{};
+  };
+  Sums cpu{}, memory{};
+  bool all_limited = true, any = false;
 
   void take(const ResourceRequirements& resources) {
-    for (const std::string_view name : {"cpu", "memory"}) {
-      const Quantity request = amount(resources.requests, name);
-      const Quantity limit = amount(resources.limits, name);
-      if (!request.zero()) add(requests, {{std::string(name), request}});
-      if (!limit.zero()) add(limits, {{std::string(name), limit}});
-      if (limit.zero()) all_limited = false;
-    }
+    take(resources, "cpu", cpu);
+    take(resources, "memory", memory);
   }
+  void take(const ResourceRequirements& resources, std::string_view name, Sums& sums) {
+    const Quantity request = amount(resources.requests, name);
+    const Quantity limit = amount(resources.limits, name);
+    sums.request += request;
+    sums.limit += limit;
+    if (!request.zero() || !limit.zero()) any = true;
+    if (limit.zero()) all_limited = false;
+  }
+  bool all_equal() const { return cpu.request == cpu.limit && memory.request == memory.limit; }
 };
 
 }  // namespace
@@ -107,9 +113,8 @@ QosClass qos_class(const PodSpec& spec) {
     for (const auto* list : {&spec.containers, &spec.initContainers})
       for (const Container& container : *list) tally.take(container.resources);
   }
-  if (tally.requests.empty() && tally.limits.empty()) return QosClass::best_effort;
-  return tally.all_limited && tally.requests == tally.limits ? QosClass::guaranteed
-                                                             : QosClass::burstable;
+  if (!tally.any) return QosClass::best_effort;
+  return tally.all_limited && tally.all_equal() ? QosClass::guaranteed : QosClass::burstable;
 }
 
 std::string_view to_string(QosClass qos) {
