@@ -129,10 +129,6 @@ bool JobFacts::live() const {
              "kubeflow.org/training-operator";
 }
 
-const ReplicaSpec* JobFacts::spec_of(int type) const {
-  return pj::replica_spec(*last, type_name(type));
-}
-
 int JobFacts::wanted(int type) const {
   const ReplicaSpec* spec = spec_of(type);
   return spec == nullptr ? 0 : spec->replicas.value_or(1);
@@ -244,6 +240,8 @@ void Facts::take_job(const Record& record, Sight& sight) {
   const bool started = start(*now) && (!job.last || start(*job.last) != start(*now));
   const bool respecified = !job.last || job.last->metadata.generation != now->metadata.generation;
   job.last = now;
+  for (int type = 0; type < 2; ++type)
+    job.types[static_cast<std::size_t>(type)].spec = pj::replica_spec(*now, type_name(type));
   if (respecified) {
     job.suspend_seen = job.suspend_seen || job.suspended();
     for (int type = 0; type < 2; ++type) {

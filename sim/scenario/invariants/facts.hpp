@@ -110,6 +110,7 @@ struct ReplicaFacts {
 
 struct TypeFacts {
   std::vector<ReplicaFacts> replicas{};
+  const ReplicaSpec* spec = nullptr;     // of the job as it is; null: it has none of that type
   int wanted_min = -1, wanted_max = -1;  // that the spec ever asked for
 };
 
@@ -180,7 +181,7 @@ struct JobFacts {
   // The operator of this cluster answers for it, and it is not being deleted.
   bool live() const;
   bool suspended() const { return last->spec->runPolicy.suspend.value_or(false); }
-  const ReplicaSpec* spec_of(int type) const;
+  const ReplicaSpec* spec_of(int type) const { return types[static_cast<std::size_t>(type)].spec; }
   int wanted(int type) const;  // replicas; 0 where the type is not in the spec
   bool has_master() const { return spec_of(0) != nullptr; }
   std::string text() const { return "PyTorchJob/" + key; }
