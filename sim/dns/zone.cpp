@@ -160,7 +160,8 @@ void Zone::put(const ObjectPtr& object) {
 
 void Zone::change(const ObjectPtr& before, const ObjectPtr& after, Time now) {
   changed_ = now;
-  if (before) drop(*before);
+  // With the labels that it had it stays where it is: put() replaces it.
+  if (before && !(after && before->metadata.labels.same_as(after->metadata.labels))) drop(*before);
   if (after) put(after);
 }
 
