@@ -1,10 +1,10 @@
 #include "cluster/kubelet/conditions.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "cluster/kubelet/phase.hpp"
 #include "cluster/kubelet/restart_policy.hpp"
@@ -18,15 +18,21 @@ constexpr std::array<std::string_view, 8> kubelet_types{
     "PodResizePending",          "PodResizeInProgress",
 };
 
-PodCondition condition(const Pod& pod, std::string_view type, bool holds, std::string reason = {},
-                       std::string message = {}) {
-  PodCondition made;
+// What a condition says.
+struct Judgement {
+  bool holds = false;
+  std::string_view reason{};
+  std::string message{};
+
+  std::string_view status() const { return holds ? "True" : "False"; }
+};
+
+void fill(PodCondition& made, const Pod& pod, std::string_view type, const Judgement& judgement) {
   made.type_ = type;
   made.observedGeneration = pod.metadata.generation;
-  made.status = holds ? "True" : "False";
-  made.reason = std::move(reason);
-  made.message = std::move(message);
-  return made;
+  made.status = judgement.status();
+  made.reason = judgement.reason;
+  made.message = judgement.message;
 }
 
 // Names of containers that lack something, and of those of which nothing is known.
@@ -36,12 +42,19 @@ struct Lacking {
 
   std::string message(std::string_view word) const {
     std::string text;
-    if (!unknown.empty())
-      text = fmt::format("containers with unknown status: [{}]", fmt::join(unknown, " "));
-    if (!lacking.empty())
-      text += fmt::format("{}containers with {} status: [{}]", text.empty() ? "" : ", ", word,
-                          fmt::join(lacking, " "));
+    say(text, "unknown", unknown);
+    say(text, word, lacking);
     return text;
+  }
+
+ private:
+  static void say(std::string& text, std::string_view word,
+                  const std::vector<std::string_view>& names) {
+    if (names.empty()) return;
+    if (!text.empty()) text += ", ";
+    text.append("containers with ").append(word).append(" status: [");
+    for (const std::string_view name : names) text.append(name).append(" ");
+    text.back() = ']';
   }
 };
 
@@ -55,33 +68,30 @@ void look(const std::vector<ContainerStatus>& statuses, const std::string& name,
     found.lacking.push_back(name);
 }
 
-PodCondition initialized(const Pod& pod, const PodStatus& status) {
+Judgement initialized(const Pod& pod, const PodStatus& status) {
   Lacking found;
   for (const Container& container : pod.spec->initContainers)
     look(status.initContainerStatuses, container.name, found, [&](const ContainerStatus& seen) {
       return is_sidecar(container) ? seen.started.value_or(false) : seen.ready;
     });
-  if (status.phase == "Succeeded" && found.unknown.empty())
-    return condition(pod, "Initialized", true, "PodCompleted");
-  const std::string message = found.message("incomplete");
-  if (message.empty() || any_main_started(*pod.spec, status))
-    return condition(pod, "Initialized", true);
-  return condition(pod, "Initialized", false, "ContainersNotInitialized", message);
+  if (status.phase == "Succeeded" && found.unknown.empty()) return {true, "PodCompleted"};
+  std::string message = found.message("incomplete");
+  if (message.empty() || any_main_started(*pod.spec, status)) return {true};
+  return {false, "ContainersNotInitialized", std::move(message)};
 }
 
-PodCondition containers_ready(const Pod& pod, const PodStatus& status) {
+Judgement containers_ready(const Pod& pod, const PodStatus& status) {
   Lacking found;
   const auto ready = [](const ContainerStatus& seen) { return seen.ready; };
   for (const Container& container : pod.spec->initContainers)
     if (is_sidecar(container)) look(status.initContainerStatuses, container.name, found, ready);
   for (const Container& container : pod.spec->containers)
     look(status.containerStatuses, container.name, found, ready);
-  if (status.phase == "Succeeded" && found.unknown.empty())
-    return condition(pod, "ContainersReady", false, "PodCompleted");
-  if (status.phase == "Failed") return condition(pod, "ContainersReady", false, "PodFailed");
+  if (status.phase == "Succeeded" && found.unknown.empty()) return {false, "PodCompleted"};
+  if (status.phase == "Failed") return {false, "PodFailed"};
   std::string message = found.message("unready");
-  if (message.empty()) return condition(pod, "ContainersReady", true);
-  return condition(pod, "ContainersReady", false, "ContainersNotReady", std::move(message));
+  if (message.empty()) return {true};
+  return {false, "ContainersNotReady", std::move(message)};
 }
 
 std::string gate_message(const PodReadinessGate& gate, const PodStatus& status) {
@@ -95,29 +105,21 @@ std::string gate_message(const PodReadinessGate& gate, const PodStatus& status) 
   return {};
 }
 
-PodCondition ready(const Pod& pod, const PodStatus& status, const PodCondition& containers) {
-  if (containers.status != "True") {
-    PodCondition same = containers;
-    same.type_ = "Ready";
-    return same;
-  }
+Judgement ready(const Pod& pod, const PodStatus& status, const Judgement& containers) {
+  if (!containers.holds) return containers;
   std::string message;
   for (const PodReadinessGate& gate : pod.spec->readinessGates) {
     const std::string text = gate_message(gate, status);
     if (!text.empty()) message += (message.empty() ? "" : ", ") + text;
   }
-  if (message.empty()) return condition(pod, "Ready", true);
-  return condition(pod, "Ready", false, "ReadinessGatesNotReady", std::move(message));
+  if (message.empty()) return {true};
+  return {false, "ReadinessGatesNotReady", std::move(message)};
 }
 
-// Unlike the others it does not say of which generation it speaks.
-PodCondition restarting(const Pod& pod, const PodStatus& status, RestartAll restart_all) {
+Judgement restarting(const PodStatus& status, RestartAll restart_all) {
   const bool under_way = restart_all == RestartAll::under_way;
-  std::string reason = under_way ? "RestartAllContainersStarted" : "";
-  if (status.phase == "Succeeded") reason = "PodCompleted";
-  PodCondition made = condition(pod, "AllContainersRestarting", under_way, std::move(reason));
-  made.observedGeneration.reset();
-  return made;
+  if (status.phase == "Succeeded") return {under_way, "PodCompleted"};
+  return {under_way, under_way ? "RestartAllContainersStarted" : ""};
 }
 
 }  // namespace
@@ -135,15 +137,22 @@ const PodCondition* find_condition(const std::vector<PodCondition>& conditions,
 
 std::vector<PodCondition> kubelet_conditions(const Pod& pod, const PodStatus& status,
                                              bool sandbox_ready, RestartAll restart_all) {
-  PodCondition containers = containers_ready(pod, status);
+  const Judgement containers = containers_ready(pod, status);
   std::vector<PodCondition> conditions;
   conditions.reserve(restart_all != RestartAll::absent ? 6 : 5);
-  conditions.push_back(condition(pod, "PodReadyToStartContainers", sandbox_ready));
-  conditions.push_back(initialized(pod, status));
-  conditions.push_back(ready(pod, status, containers));
-  conditions.push_back(std::move(containers));
-  conditions.push_back(condition(pod, "PodScheduled", true));
-  if (restart_all != RestartAll::absent) conditions.push_back(restarting(pod, status, restart_all));
+  const auto add = [&](std::string_view type, const Judgement& judgement) {
+    fill(conditions.emplace_back(), pod, type, judgement);
+  };
+  add("PodReadyToStartContainers", {sandbox_ready});
+  add("Initialized", initialized(pod, status));
+  add("Ready", ready(pod, status, containers));
+  add("ContainersReady", containers);
+  add("PodScheduled", {true});
+  if (restart_all != RestartAll::absent) {
+    add("AllContainersRestarting", restarting(status, restart_all));
+    // Unlike the others it does not say of which generation it speaks.
+    conditions.back().observedGeneration.reset();
+  }
   return conditions;
 }
 
@@ -162,16 +171,18 @@ void keep_transition_times(Cow<std::vector<PodCondition>>& conditions, const Pod
 }
 
 void refresh_readiness(const Pod& pod, PodStatus& status) {
-  const PodCondition containers = containers_ready(pod, status);
-  const PodCondition whole = ready(pod, status, containers);
-  for (PodCondition& made : status.conditions.edit())
-    for (const PodCondition* fresh : {&containers, &whole})
-      if (made.type_ == fresh->type_) {
-        const std::optional<Time> since = made.lastTransitionTime;
-        const bool same = made.status == fresh->status;
-        made = *fresh;
-        if (same) made.lastTransitionTime = since;
-      }
+  const Judgement containers = containers_ready(pod, status);
+  const Judgement whole = ready(pod, status, containers);
+  const auto refresh = [&](PodCondition& made, std::string_view type, const Judgement& fresh) {
+    if (made.type_ != type) return;
+    PodCondition old = std::exchange(made, PodCondition());
+    fill(made, pod, type, fresh);
+    if (made.status == old.status) made.lastTransitionTime = old.lastTransitionTime;
+  };
+  for (PodCondition& made : status.conditions.edit()) {
+    refresh(made, "ContainersReady", containers);
+    refresh(made, "Ready", whole);
+  }
 }
 
 }  // namespace ddptwin::kubelet

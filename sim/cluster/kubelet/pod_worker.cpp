@@ -26,6 +26,10 @@ bool same_state(const Cow<PodRuntimeState>& left, const Cow<PodRuntimeState>& ri
                     b.containers.end(), same_container);
 }
 
+bool same(const Cow<StringMap>& left, const Cow<StringMap>& right) {
+  return left.same_as(right) || *left == *right;
+}
+
 bool is_deleted(const Pod& pod) { return pod.metadata.deletionTimestamp.has_value(); }
 
 }  // namespace
@@ -78,7 +82,7 @@ bool PodWorker::was_rejected() const {
 }
 
 void PodWorker::let_be() {
-  tell(pod_->status);
+  tell(PodStatus(pod_->status));
   take(PodEvent::rejected);
   writer_.finish();
 }
@@ -86,8 +90,8 @@ void PodWorker::let_be() {
 void PodWorker::pod_changed(std::shared_ptr<const Pod> pod) {
   const std::shared_ptr<const Pod> before = std::exchange(pod_, std::move(pod));
   const bool own_write_only = before->metadata.generation == pod_->metadata.generation &&
-                              *before->metadata.labels == *pod_->metadata.labels &&
-                              *before->metadata.annotations == *pod_->metadata.annotations &&
+                              same(before->metadata.labels, pod_->metadata.labels) &&
+                              same(before->metadata.annotations, pod_->metadata.annotations) &&
                               is_deleted(*before) == is_deleted(*pod_);
   if (is_deleted(*pod_)) {
     const bool again = is_deleted(*before);
@@ -256,7 +260,7 @@ PodStatus PodWorker::compute_status(bool all_stopped, RestartAll restart_all) {
         return probes_.readiness(container, status);
       },
   };
-  return pod_status(inputs, node_->loop.now());
+  return pod_status(inputs);
 }
 
 void PodWorker::sync() {

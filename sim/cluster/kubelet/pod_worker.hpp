@@ -73,7 +73,7 @@ class PodWorker final : public ProbeHost {
 
   const SpecFacts& facts();
   PodStatus compute_status(bool all_stopped, RestartAll restart_all);
-  void tell(PodStatus status) { writer_.set(*pod_, std::move(status)); }
+  void tell(PodStatus&& status) { writer_.set(*pod_, std::move(status)); }
   void check_deadline();
   RestartAll restart_all_idle() const;
 

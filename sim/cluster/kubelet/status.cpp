@@ -125,7 +125,7 @@ void end_as_unknown(ContainerStatus& status) {
 
 }  // namespace
 
-PodStatus pod_status(const StatusInputs& in, Time now) {
+PodStatus pod_status(const StatusInputs& in) {
   const Pod& pod = in.sources.pod;
   PodStatus status;
   status.qosClass = in.sources.facts.qos_class;
@@ -137,7 +137,6 @@ PodStatus pod_status(const StatusInputs& in, Time now) {
   fill_readiness(in, status);
   fill_phase(in, status);
   fill_conditions(in, status);
-  settle_times(pod, in.sources.before, status, now);
   return status;
 }
 

@@ -34,9 +34,9 @@ struct StatusInputs {
   std::function<Readiness(const Container&, const ContainerStatus&)> readiness{};
 };
 
-// The whole status. A phase that the API server shows as terminal stays. Transition times are kept
-// from sources.before. Source: spec/kubernetes.md §2.1 to §2.3, §2.8.
-PodStatus pod_status(const StatusInputs& inputs, Time now);
+// The whole status but for what settle_times() adds. A phase that the API server shows as terminal
+// stays. Source: spec/kubernetes.md §2.1 to §2.3, §2.8.
+PodStatus pod_status(const StatusInputs& inputs);
 
 // Of a pod that the kubelet does not take in.
 PodStatus rejected_status(const Pod& pod, const PodVerdict& verdict);

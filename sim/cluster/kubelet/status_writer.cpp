@@ -76,11 +76,11 @@ StatusWriter::StatusWriter(Owner owner, const std::shared_ptr<const Pod>& pod,
                            std::function<bool()> may_run)
     : owner_(owner), pod_(pod), may_run_(std::move(may_run)) {}
 
-void StatusWriter::set(const Pod& pod, PodStatus status) {
+void StatusWriter::set(const Pod& pod, PodStatus&& status) {
   settle_times(pod, told_ ? *told_ : pod.status, status, owner_.loop.now());
   cut_to_seconds(status);
-  if (told_ && equal(*told_, status)) return;
   status.conditions = owner_.conditions(std::move(status.conditions));
+  if (told_ && equal(*told_, status)) return;
   told_ = std::move(status);
   dirty_ = true;
   timer_.cancel();  // a retry that is further away

@@ -32,7 +32,7 @@ class StatusWriter {
 
   // What was said last; null: nothing yet.
   const PodStatus* told() const { return told_ ? &*told_ : nullptr; }
-  void set(const Pod& pod, PodStatus status);
+  void set(const Pod& pod, PodStatus&& status);
   // Nothing of the pod will run again: a deleted object may go once its status is written.
   void finish();
   // Looks at the object anew, where something may be left to do.
