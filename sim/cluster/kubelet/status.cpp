@@ -164,22 +164,20 @@ void settle_times(const Pod& pod, const PodStatus& before, PodStatus& status, Ti
   status.observedGeneration = pod.metadata.generation;
 }
 
-PodStatus merge_for_write(const PodStatus& server, const PodStatus& own, bool may_run) {
-  PodStatus merged = own;
+void merge_for_write(const PodStatus& server, PodStatus& own, bool may_run) {
   const bool ends = is_terminal_phase(own.phase) && !is_terminal_phase(server.phase);
-  const bool all_own = !has_others(server.conditions) && !has_others(own.conditions);
-  if (!all_own) merged.conditions = merge_conditions(server, own, ends && !may_run);
+  if (has_others(server.conditions) || has_others(own.conditions))
+    own.conditions = merge_conditions(server, own, ends && !may_run);
   if (ends && may_run) {
-    merged.phase = server.phase;
-    merged.reason = server.reason;
-    merged.message = server.message;
+    own.phase = server.phase;
+    own.reason = server.reason;
+    own.message = server.message;
   }
   // Never the kubelet's to write.
-  merged.nominatedNodeName = server.nominatedNodeName;
-  merged.resourceClaimStatuses = server.resourceClaimStatuses;
-  merged.extendedResourceClaimStatus = server.extendedResourceClaimStatus;
-  merged.extra = server.extra;
-  return merged;
+  own.nominatedNodeName = server.nominatedNodeName;
+  own.resourceClaimStatuses = server.resourceClaimStatuses;
+  own.extendedResourceClaimStatus = server.extendedResourceClaimStatus;
+  own.extra = server.extra;
 }
 
 }  // namespace ddptwin::kubelet

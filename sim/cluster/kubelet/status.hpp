@@ -48,8 +48,8 @@ void make_final(const Pod& pod, PodStatus& status);
 // Before the status is kept: times, start time and generation.
 void settle_times(const Pod& pod, const PodStatus& before, PodStatus& status, Time now);
 
-// What is to be written: conditions of others as the API server has them, first; a terminal phase
-// not while containers may run.
-PodStatus merge_for_write(const PodStatus& server, const PodStatus& own, bool may_run);
+// Makes of the kubelet's own status what is to be written: conditions of others as the API server
+// has them, first; a terminal phase not while containers may run.
+void merge_for_write(const PodStatus& server, PodStatus& own, bool may_run);
 
 }  // namespace ddptwin::kubelet

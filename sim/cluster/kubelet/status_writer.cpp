@@ -125,7 +125,8 @@ void StatusWriter::on_read(Result<api::Response> answer) {
     return end_pass(false);
   }
   if (!told_) return end_pass(false);
-  auto status = std::make_shared<PodStatus>(merge_for_write(server->status, *told_, may_run_()));
+  auto status = std::make_shared<PodStatus>(*told_);
+  merge_for_write(server->status, *status, may_run_());
   if (equal(*status, server->status)) return let_go(*server);
   api::Request request;
   request.verb = api::Verb::patch;
