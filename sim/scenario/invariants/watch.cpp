@@ -89,8 +89,8 @@ std::string explain(const Violation& violation) {
 }
 
 bool InvariantPolicy::watches(const InvariantRow& row) const {
-  if (off.contains(row.name)) return false;
-  return !row.strict || also.contains(row.name) || violated.contains(row.name);
+  const bool wanted = !row.strict || also.contains(row.name) || violated.contains(row.name);
+  return wanted && !off.contains(row.name);
 }
 
 InvariantPolicy kept_by_upstream() {
