@@ -27,10 +27,11 @@ class Interner {
 
  private:
   const Cow<T>* find(const T& value) const {
-    const auto known = std::find_if(known_.begin(), known_.end(), [&](const Cow<T>& one) {
+    // Who comes again does so soon: the latest first.
+    const auto known = std::find_if(known_.rbegin(), known_.rend(), [&](const Cow<T>& one) {
       return &*one == &value || *one == value;
     });
-    return known != known_.end() ? &*known : nullptr;
+    return known != known_.rend() ? &*known : nullptr;
   }
   const Cow<T>& add(Cow<T> value) {
     if (known_.size() >= most_) known_.erase(known_.begin());
