@@ -158,15 +158,11 @@ std::vector<PodCondition> kubelet_conditions(const Pod& pod, const PodStatus& st
 
 void keep_transition_times(Cow<std::vector<PodCondition>>& conditions, const PodStatus& before,
                            Time now) {
-  const auto time_of = [&](const PodCondition& made) -> std::optional<Time> {
+  for (PodCondition& made : conditions.edit()) {
     const PodCondition* old =
         is_kubelet_condition(made.type_) ? find_condition(before.conditions, made.type_) : &made;
     const bool kept = old != nullptr && old->status == made.status && old->lastTransitionTime;
-    return kept ? old->lastTransitionTime : now.floor_seconds();
-  };
-  for (std::size_t i = 0; i < conditions.size(); ++i) {
-    const std::optional<Time> time = time_of(conditions[i]);
-    if (conditions[i].lastTransitionTime != time) conditions.edit()[i].lastTransitionTime = time;
+    made.lastTransitionTime = kept ? old->lastTransitionTime : now.floor_seconds();
   }
 }
 

@@ -79,8 +79,12 @@ StatusWriter::StatusWriter(Owner owner, const std::shared_ptr<const Pod>& pod,
 void StatusWriter::set(const Pod& pod, PodStatus&& status) {
   settle_times(pod, told_ ? *told_ : pod.status, status, owner_.loop.now());
   cut_to_seconds(status);
-  status.conditions = owner_.conditions(std::move(status.conditions));
-  if (told_ && equal(*told_, status)) return;
+  const bool conditions_stay = told_ && *told_->conditions == *status.conditions;
+  if (conditions_stay)
+    status.conditions = told_->conditions;
+  else
+    status.conditions = owner_.conditions(std::move(status.conditions));
+  if (conditions_stay && equal(*told_, status)) return;
   told_ = std::move(status);
   dirty_ = true;
   timer_.cancel();  // a retry that is further away
