@@ -8,14 +8,14 @@ namespace ddptwin::controller::pytorchjob {
 namespace {
 
 void report_container(Pass& pass, const Pod& pod, const ContainerStatus& status) {
-  const std::string start = "Error pod " + pod.metadata.name + " container " + status.name;
+  const auto start = [&] { return "Error pod " + pod.metadata.name + " container " + status.name; };
   if (const auto& end = status.state.terminated; end && end->exitCode != 0)
     pass.event(rules::abnormal_pod, warning, end->reason,
-               start + " exitCode: " + std::to_string(end->exitCode) +
+               start() + " exitCode: " + std::to_string(end->exitCode) +
                    " terminated message: " + end->message);
   if (const auto& wait = status.state.waiting; wait && !wait->message.empty())
     pass.event(rules::abnormal_pod, warning, wait->reason,
-               start + " waiting message: " + wait->message);
+               start() + " waiting message: " + wait->message);
 }
 
 void report_condition(Pass& pass, const Pod& pod) {

@@ -12,8 +12,17 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+std::string concat(std::initializer_list<std::string_view> parts) {
+  std::size_t size = 0;
+  for (const std::string_view part : parts) size += part.size();
+  std::string text;
+  text.reserve(size);
+  for (const std::string_view part : parts) text += part;
+  return text;
+}
+
 std::string replica_name(std::string_view job, std::string_view type, int index) {
-  std::string name = std::string(job) + "-" + lower(type) + "-" + std::to_string(index);
+  std::string name = concat({job, "-", lower(type), "-", std::to_string(index)});
   std::replace(name.begin(), name.end(), '/', '-');
   return name;
 }
@@ -30,13 +39,7 @@ std::optional<int> replica_index(const ObjectMeta& metadata) {
 
 std::string expectation_key(std::string_view job_key, std::string_view type,
                             std::string_view what) {
-  std::string key;
-  key.reserve(job_key.size() + type.size() + what.size() + 2);
-  key += job_key;
-  key += '/';
-  key += lower(type);
-  key += '/';
-  return key += what;
+  return concat({job_key, "/", lower(type), "/", what});
 }
 
 OwnerReference owner_of(const PyTorchJob& job) {

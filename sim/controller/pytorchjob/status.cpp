@@ -5,9 +5,8 @@ namespace ddptwin::controller::pytorchjob {
 namespace {
 
 std::string selector_of(const Pass& pass, std::string_view type) {
-  return std::string(label::job_name) + "=" + pass.name() + "," +
-         std::string(label::operator_name) + "=" + std::string(controller_name) + "," +
-         std::string(label::replica_type) + "=" + lower(type);
+  return concat({label::job_name, "=", pass.name(), ",", label::operator_name, "=", controller_name,
+                 ",", label::replica_type, "=", lower(type)});
 }
 
 // Workers say "namespace/name" where the Master says "name".
