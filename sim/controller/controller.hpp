@@ -23,9 +23,15 @@ struct Rule {
 
 // A Kubernetes Event about the plan's object.
 struct EventText {
-  std::string type{};  // Normal or Warning
+  std::string_view type{};  // Normal or Warning: a literal
   std::string reason{};
   std::string message{};
+};
+
+// A Warning about a refused call, whose error is appended to the message. Literals.
+struct RefusalText {
+  std::string_view reason{};
+  std::string_view message{};
 };
 
 // A change of an expectation, made by the host around a call.
@@ -51,11 +57,11 @@ struct Step {
   // are left out and the plan goes on.
   bool only_if_alive = false;
   std::vector<Expected> expected{};
-  std::optional<EventText> event{};    // after the call was accepted; at once without a call
-  std::optional<EventText> refused{};  // after it was refused; the error's text is appended
-  // Refusals after which the plan goes on as if the call had been accepted (`refused` is still
+  std::optional<EventText> event{};  // after the call was accepted; at once without a call
+  std::optional<RefusalText> refused{};
+  // The refusal after which the plan goes on as if the call had been accepted (`refused` is still
   // told, `event` is not).
-  std::vector<Reason> tolerated{};
+  std::optional<Reason> tolerated{};
   // What is done instead of the rest when the call is refused. Absent: the rest is dropped and the
   // key is queued again with back-off.
   std::optional<std::vector<Step>> instead{};

@@ -242,7 +242,7 @@ void ControllerHost::next_step() {
     expect(step, Expected::When::reset);
     expect(step, Expected::When::before_call);
     expect(step, Expected::When::after_call);
-    if (step.event) tell(*step.event);
+    if (step.event) tell(step.event->type, step.event->reason, step.event->message);
     ++run_->at;
   }
   finish();
@@ -289,16 +289,16 @@ void ControllerHost::on_answer(const Result<api::Response>& result) {
 void ControllerHost::accepted() {
   const Step& step = run_->step();
   expect(step, Expected::When::after_call);
-  if (step.event) tell(*step.event);
+  if (step.event) tell(step.event->type, step.event->reason, step.event->message);
   ++run_->at;
   next_step();
 }
 
 void ControllerHost::refused(const Error& error) {
   const Step& step = run_->step();
-  if (step.refused) tell(*step.refused, error.message);
-  const auto& tolerated = step.tolerated;
-  if (std::find(tolerated.begin(), tolerated.end(), error.reason) != tolerated.end()) {
+  if (const auto& refused = step.refused)
+    tell("Warning", refused->reason, std::string(refused->message) + error.message);
+  if (step.tolerated == error.reason) {
     expect(step, Expected::When::after_call);
     ++run_->at;
     return next_step();
@@ -342,10 +342,8 @@ void ControllerHost::expect(const Step& step, Expected::When when) {
   }
 }
 
-void ControllerHost::tell(const EventText& event, std::string_view suffix) {
-  if (!run_->plan.about) return;
-  recorder_->event(*run_->plan.about, event.type, event.reason,
-                   event.message + std::string(suffix));
+void ControllerHost::tell(std::string_view type, std::string_view reason, std::string message) {
+  if (run_->plan.about) recorder_->event(*run_->plan.about, type, reason, std::move(message));
 }
 
 void ControllerHost::record(const Step& step) {

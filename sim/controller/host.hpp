@@ -67,7 +67,7 @@ class ControllerHost {
   void finish();
   void panic(const std::string& text);
   void expect(const Step& step, Expected::When when);
-  void tell(const EventText& event, std::string_view suffix = {});
+  void tell(std::string_view type, std::string_view reason, std::string message);
   void record(const Step& step);
   // Calls the API under the throttle and hands the answer on, unless the process has ended by then.
   void ask(api::Request request, void (ControllerHost::*on)(const Result<api::Response>&));

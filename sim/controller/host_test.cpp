@@ -91,7 +91,7 @@ Step create_step(const std::string& name) {
               .request = api::create(object),
               .expected = {{.when = Expected::When::before_call, .key = name, .adds = 1}},
               .event = EventText{"Normal", "Made", name},
-              .refused = EventText{"Warning", "NotMade", "because "}};
+              .refused = RefusalText{"NotMade", "because "}};
 }
 
 // Plans what the test says, for whatever ConfigMap appears.
@@ -194,7 +194,7 @@ TEST_F(HostTest, takes_an_expectation_back_when_the_call_is_refused) {
 
 TEST_F(HostTest, goes_on_after_a_tolerated_refusal) {
   Step first = create_step("a");
-  first.tolerated = {Reason::timeout};
+  first.tolerated = Reason::timeout;
   controller.steps = {first, create_step("b")};
   cluster.refuse["a"] = Reason::timeout;
   start();

@@ -15,8 +15,13 @@ std::pair<std::string, std::string> key(const KindInfo& kind, std::string_view n
   return {kind.kind, std::string(name)};
 }
 
-std::string describe(const controller::EventText& event, const std::string& suffix = {}) {
-  return "  " + event.type + " " + event.reason + ": " + event.message + suffix;
+std::string describe_event(std::string_view type, std::string_view reason,
+                           const std::string& message) {
+  return "  " + std::string(type) + " " + std::string(reason) + ": " + message;
+}
+
+std::string describe(const controller::EventText& event) {
+  return describe_event(event.type, event.reason, event.message);
 }
 
 // "create pod j-master-0", "write status".
@@ -194,7 +199,9 @@ bool FakeCluster::carry_out(const Step& step, std::vector<std::string>& log) {
     expect(step, Expected::When::before_call);
     log.push_back(describe(*step.request));
     if (const auto answer = call(*step.request); !answer) {
-      if (step.refused) log.push_back(describe(*step.refused, answer.error().message));
+      if (step.refused)
+        log.push_back(describe_event("Warning", step.refused->reason,
+                                     std::string(step.refused->message) + answer.error().message));
       log.push_back("error: " + answer.error().message);
       return false;
     }

@@ -80,7 +80,7 @@ Step delete_step(const KeyParts& key) {
   gone->metadata.name = key.name;
   return {.rule = &rules::delete_endpoints,
           .request = api::remove(*gone),
-          .tolerated = {Reason::not_found}};
+          .tolerated = Reason::not_found};
 }
 
 }  // namespace

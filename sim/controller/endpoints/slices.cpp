@@ -138,7 +138,7 @@ std::vector<Step> reconcile_slices(const SliceShape& shape, const std::vector<Sl
   for (const SlicePtr& slice : unused)
     steps.push_back({.rule = &rules::delete_slice,
                      .request = api::remove(*slice),
-                     .tolerated = {Reason::not_found}});
+                     .tolerated = Reason::not_found});
   return steps;
 }
 

@@ -7,13 +7,13 @@
 namespace ddptwin::controller::pytorchjob {
 namespace {
 
-std::shared_ptr<HorizontalPodAutoscaler> wanted(const Pass& pass) {
+std::shared_ptr<HorizontalPodAutoscaler> wanted(Pass& pass) {
   const PyTorchJob& job = pass.job;
   const ElasticPolicy& elastic = *job.spec->elasticPolicy;
   auto scaler = std::make_shared<HorizontalPodAutoscaler>();
   scaler->metadata.name = job.metadata.name;
   scaler->metadata.namespace_ = job.metadata.namespace_;
-  scaler->metadata.ownerReferences = pass.owners;
+  scaler->metadata.ownerReferences = pass.owners();
   scaler->spec.scaleTargetRef = {"PyTorchJob", job.metadata.name, "kubeflow.org/v1"};
   scaler->spec.minReplicas = elastic.minReplicas;
   scaler->spec.maxReplicas = elastic.maxReplicas.value_or(0);

@@ -33,8 +33,8 @@ void delete_expired_job(Pass& pass) {
   if (pass.now < expiry) return;
   pass.add(Step{.rule = &rules::ttl_is_over,
                 .request = api::remove(*pass.seen.job),
-                .event = event_text(normal, "SuccessfulDeletePod", "Deleted job: " + pass.name()),
-                .refused = event_text(warning, "FailedDeletePod", "Error deleting: ")});
+                .event = EventText{normal, "SuccessfulDeletePod", "Deleted job: " + pass.name()},
+                .refused = RefusalText{"FailedDeletePod", "Error deleting: "}});
 }
 
 void clear_active(Pass& pass) {

@@ -1,8 +1,7 @@
 #include "controller/pytorchjob/conditions.hpp"
 
 #include <algorithm>
-
-#include "objects/codec.hpp"
+#include <tuple>
 
 namespace ddptwin::controller::pytorchjob {
 namespace {
@@ -11,6 +10,16 @@ namespace {
 bool gives_way(std::string_view old, std::string_view next) {
   return old == next || (old == condition::running && next == condition::restarting) ||
          (old == condition::restarting && next == condition::running);
+}
+
+// All members: one that is added does not compile until it is compared.
+auto all_of(const JobCondition& condition) {
+  const auto& [type, status, reason, message, updated, changed] = condition;
+  return std::tie(type, status, reason, message, updated, changed);
+}
+auto all_of(const ReplicaStatus& counters) {
+  const auto& [active, succeeded, failed, labels, selector] = counters;
+  return std::tie(active, succeeded, failed, labels, selector);
 }
 
 }  // namespace
@@ -41,12 +50,20 @@ bool set_condition(JobStatus& status, NewCondition next, Time now) {
 }
 
 bool same(const JobStatus& a, const JobStatus& b) {
-  const auto exactly = [](const JobCondition& x, const JobCondition& y) {
-    return x.lastUpdateTime == y.lastUpdateTime && x.lastTransitionTime == y.lastTransitionTime;
+  const auto condition = [](const JobCondition& x, const JobCondition& y) {
+    return all_of(x) == all_of(y);
   };
-  return equal(a, b) && a.startTime == b.startTime && a.completionTime == b.completionTime &&
-         a.lastReconcileTime == b.lastReconcileTime &&
-         std::equal(a.conditions.begin(), a.conditions.end(), b.conditions.begin(), exactly);
+  const auto counters = [](const auto& x, const auto& y) {
+    return x.first == y.first && all_of(x.second) == all_of(y.second);
+  };
+  const auto& [conditions, replicas, started, completed, reconciled] = a;
+  return started == b.startTime && completed == b.completionTime &&
+         reconciled == b.lastReconcileTime &&
+         std::equal(conditions.begin(), conditions.end(), b.conditions.begin(), b.conditions.end(),
+                    condition) &&
+         replicas.has_value() == b.replicaStatuses.has_value() &&
+         (!replicas || std::equal(replicas->begin(), replicas->end(), b.replicaStatuses->begin(),
+                                  b.replicaStatuses->end(), counters));
 }
 
 }  // namespace ddptwin::controller::pytorchjob

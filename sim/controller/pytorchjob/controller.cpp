@@ -91,12 +91,19 @@ bool is_worker_first(TypeOrder order, Random& random) {
   return order == TypeOrder::worker_first || (order == TypeOrder::random && random.chance(0.5));
 }
 
-// One satisfied key of any type is enough (Q13); a job without types never is (Q31).
-bool are_expectations_met(const PyTorchJob& job, const Expectations& expectations, Time now) {
-  const std::string key = key_of(job.metadata);
+std::vector<std::string> expectation_keys(const Key& key, const PyTorchJob& job) {
+  std::vector<std::string> keys;
   for (const auto& [type, spec] : replica_specs(job))
     for (const std::string_view what : {"pods", "services"})
-      if (expectations.satisfied(expectation_key(key, type, what), now)) return true;
+      keys.push_back(expectation_key(key, type, what));
+  return keys;
+}
+
+// One satisfied key of any type is enough (Q13); a job without types never is (Q31).
+bool are_expectations_met(const std::vector<std::string>& keys, const Expectations& expectations,
+                          Time now) {
+  for (const std::string& key : keys)
+    if (expectations.satisfied(key, now)) return true;
   return false;
 }
 
@@ -131,13 +138,17 @@ Reaction PyTorchJobController::observe(const Change& change, const Cache& cache,
   return dependent_changed(change, cache, expectations);
 }
 
-const PyTorchJobController::Defaulted& PyTorchJobController::defaulted_spec(
-    const Key& key, const PyTorchJob& job) const {
-  Defaulted& known = defaulted_[key];
-  if (known.spec && known.of.same_as(job.spec.shared())) return known;
-  known.of = job.spec.shared();
-  known.spec.reset();
-  if (auto spec = defaulted(*job.spec)) known.spec = Verbatim<PyTorchJobSpec>(std::move(*spec));
+const PyTorchJobController::Known& PyTorchJobController::known(const Key& key,
+                                                               const PyTorchJob& job) const {
+  Known& known = known_[key];
+  if (known.defaulted && known.spec.same_as(job.spec.shared())) return known;
+  known.spec = job.spec.shared();
+  known.defaulted.reset();
+  if (auto spec = defaulted(*job.spec))
+    known.defaulted = Verbatim<PyTorchJobSpec>(std::move(*spec));
+  known.labels = {{std::string(label::operator_name), std::string(controller_name)},
+                  {std::string(label::job_name), job.metadata.name}};
+  known.expectation_keys = expectation_keys(key, job);
   return known;
 }
 
@@ -146,24 +157,25 @@ Plan PyTorchJobController::plan(const Key& key, const Observed& seen, Time now) 
   View view;
   view.job = seen.cache.find<PyTorchJob>(parts.namespace_, parts.name);
   if (!view.job) {
-    defaulted_.erase(key);
+    known_.erase(key);
     return pytorchjob::plan(view, settings_, now);
   }
-  view.defaulted = defaulted_spec(key, *view.job).spec;
-  const StringMap labels{{std::string(label::operator_name), std::string(controller_name)},
-                         {std::string(label::job_name), parts.name}};
-  for (auto& pod : seen.cache.select<Pod>(parts.namespace_, labels)) {
+  const Known& of_job = known(key, *view.job);
+  view.defaulted = of_job.defaulted;
+  view.expectation_keys = of_job.expectation_keys;
+  for (auto& pod : seen.cache.select<Pod>(parts.namespace_, of_job.labels)) {
     const OwnerReference* owner = pod->metadata.controller();
     if (owner != nullptr && owner->uid == view.job->metadata.uid)
       view.pods.push_back(std::move(pod));
   }
-  view.services = seen.cache.select<Service>(parts.namespace_, labels);
+  view.services = seen.cache.select<Service>(parts.namespace_, of_job.labels);
   view.autoscaler = seen.cache.find<HorizontalPodAutoscaler>(parts.namespace_, parts.name);
-  for (const KindInfo* kind : seen.cache.kinds())
-    if (is_pod_group(*kind)) view.pod_group_kind = kind;
+  if (!settings_.gang_scheduler.empty())
+    for (const KindInfo* kind : seen.cache.kinds())
+      if (is_pod_group(*kind)) view.pod_group_kind = kind;
   if (view.pod_group_kind != nullptr)
     view.pod_group = seen.cache.find(*view.pod_group_kind, parts.namespace_, parts.name);
-  view.expectations_met = are_expectations_met(*view.job, seen.expectations, now);
+  view.expectations_met = are_expectations_met(of_job.expectation_keys, seen.expectations, now);
   Random random = seen.random;
   view.pods_worker_first = is_worker_first(settings_.pod_order, random);
   view.status_worker_first = is_worker_first(settings_.status_order, random);

@@ -21,19 +21,21 @@ class PyTorchJobController final : public Controller {
 
   const Settings& settings() const { return settings_; }
 
-  void reset() override { defaulted_.clear(); }
+  void reset() override { known_.clear(); }
 
  private:
-  // A spec and what it is with its defaults; none where upstream crashes over it.
-  struct Defaulted {
-    Cow<PyTorchJobSpec> of;
-    std::optional<Verbatim<PyTorchJobSpec>> spec;
+  // What functions of a job's name and spec have answered, so that they need not be asked at each
+  // plan.
+  struct Known {
+    Cow<PyTorchJobSpec> spec;
+    std::optional<Verbatim<PyTorchJobSpec>> defaulted;  // none where upstream crashes over it
+    StringMap labels;                                   // that all of its pods and Services carry
+    std::vector<std::string> expectation_keys;
   };
-  const Defaulted& defaulted_spec(const Key& key, const PyTorchJob& job) const;
+  const Known& known(const Key& key, const PyTorchJob& job) const;
 
   Settings settings_;
-  // By job: what a function of the spec has answered, so that it need not be asked at each plan.
-  mutable std::map<Key, Defaulted> defaulted_{};
+  mutable std::map<Key, Known> known_{};  // by job
 };
 
 }  // namespace ddptwin::controller::pytorchjob

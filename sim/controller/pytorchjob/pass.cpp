@@ -6,15 +6,16 @@
 
 namespace ddptwin::controller::pytorchjob {
 
-EventText event_text(std::string_view type, std::string_view reason, std::string message) {
-  return EventText{std::string(type), std::string(reason), std::move(message)};
-}
-
 std::vector<std::string> Pass::types(bool worker_first) const {
   std::vector<std::string> types;
   for (const auto& [type, spec] : replica_specs(job)) types.push_back(type);
   if (worker_first) std::reverse(types.begin(), types.end());
   return types;
+}
+
+const Cow<std::vector<OwnerReference>>& Pass::owners() {
+  if (owner.empty()) owner = std::vector{owner_of(job)};
+  return owner;
 }
 
 void Pass::note(const Rule& rule, std::string text) {
@@ -26,7 +27,7 @@ void Pass::event(const Rule& rule, std::string_view type, std::string_view reaso
   std::string text = std::string(reason) + ": " + message;
   add(Step{.rule = &rule,
            .text = std::move(text),
-           .event = event_text(type, reason, std::move(message))});
+           .event = EventText{type, std::string(reason), std::move(message)}});
 }
 
 void Pass::condition(NewCondition next, const Rule* rule) {
@@ -69,13 +70,14 @@ Step delete_step(const Rule& rule, const KindInfo& kind, const PyTorchJob& job,
   api::Request request;
   request.verb = api::Verb::remove;
   request.target = {&kind, job.metadata.namespace_, name, {}};
-  const std::string what = &kind == &Pod::info() ? "Pod" : "Service";
+  const bool is_pod = &kind == &Pod::info();
   return Step{.rule = &rule,
               .request = std::move(request),
               .only_if_alive = true,
-              .event = event_text(normal, "SuccessfulDelete" + what,
-                                  "Deleted " + lower(what) + ": " + name),
-              .refused = event_text(warning, "FailedDelete" + what, "Error deleting: ")};
+              .event = EventText{normal, is_pod ? "SuccessfulDeletePod" : "SuccessfulDeleteService",
+                                 (is_pod ? "Deleted pod: " : "Deleted service: ") + name},
+              .refused = RefusalText{is_pod ? "FailedDeletePod" : "FailedDeleteService",
+                                     "Error deleting: "}};
 }
 
 bool is_active(const Pod& pod) {

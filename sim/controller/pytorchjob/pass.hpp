@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct Settings {
 struct View {
   std::shared_ptr<const PyTorchJob> job{};                 // as cached; null: gone
   std::optional<Verbatim<PyTorchJobSpec>> defaulted{};     // its spec, where that is known already
+  std::span<const std::string> expectation_keys{};         // of all types, pods and Services
   std::vector<std::shared_ptr<const Pod>> pods{};          // own ones (§4.2 M2), by name
   std::vector<std::shared_ptr<const Service>> services{};  // labelled ones, by name
   std::shared_ptr<const HorizontalPodAutoscaler> autoscaler{};
@@ -49,10 +51,9 @@ struct Pass {
   const View& seen;
   const Settings& settings;
   Time now;
-  PyTorchJob job;    // the defaulted working copy
-  JobStatus status;  // computed whole, written once
-  // The job, as the owner of all that it makes.
-  Cow<std::vector<OwnerReference>> owners{std::vector{owner_of(job)}};
+  PyTorchJob job;                            // the defaulted working copy, without its status
+  JobStatus status;                          // computed whole, written once
+  Cow<std::vector<OwnerReference>> owner{};  // once it is asked for
   // By replica type, once a pod of it is made.
   std::map<std::string, Cow<std::vector<Container>>, std::less<>> init_containers{};
   Plan plan{};
@@ -60,6 +61,8 @@ struct Pass {
 
   const std::string& name() const { return job.metadata.name; }
   std::string key() const { return key_of(job.metadata); }
+  // The job, as the owner of all that it makes.
+  const Cow<std::vector<OwnerReference>>& owners();
   std::vector<std::string> types(bool worker_first) const;
   const Profile& profile() const { return settings.profile; }
 
@@ -80,8 +83,6 @@ struct Pass {
 inline constexpr std::string_view normal = "Normal";
 inline constexpr std::string_view warning = "Warning";
 
-EventText event_text(std::string_view type, std::string_view reason, std::string message);
-
 // Reads the target first and deletes it by name, with upstream's events (§4.3 Delete). `what` is
 // Pod or Service.
 Step delete_step(const Rule& rule, const KindInfo& kind, const PyTorchJob& job,
@@ -90,14 +91,20 @@ Step delete_step(const Rule& rule, const KindInfo& kind, const PyTorchJob& job,
 bool is_active(const Pod& pod);  // not terminal and not being deleted
 bool is_of_type(const ObjectMeta& metadata, std::string_view type);
 
+// What is seen of one index: how many, and one of them.
+template <class T>
+struct Slice {
+  std::size_t size = 0;
+  const T* one = nullptr;
+};
+
 // By index 0 ... size-1, where size is the greatest index there is plus one, or `replicas` if that
 // is more; never below one (§4.3, Q6).
 template <class T>
-std::vector<std::vector<std::shared_ptr<const T>>> by_index(
-    const std::vector<std::shared_ptr<const T>>& objects, std::string_view type, int replicas) {
+std::vector<Slice<T>> by_index(const std::vector<std::shared_ptr<const T>>& objects,
+                               std::string_view type, int replicas) {
   const std::string value = lower(type);
-  std::vector<std::vector<std::shared_ptr<const T>>> slices(
-      static_cast<std::size_t>(std::max(1, replicas)));
+  std::vector<Slice<T>> slices(static_cast<std::size_t>(std::max(1, replicas)));
   for (const auto& object : objects) {
     const std::string* label = object->metadata.label(label::replica_type);
     if (label == nullptr || *label != value) continue;
@@ -105,7 +112,7 @@ std::vector<std::vector<std::shared_ptr<const T>>> by_index(
     if (!index) continue;
     const auto place = static_cast<std::size_t>(*index);
     if (place >= slices.size()) slices.resize(place + 1);
-    slices[place].push_back(object);
+    slices[place] = {slices[place].size + 1, object.get()};
   }
   return slices;
 }

@@ -39,10 +39,9 @@ bool is_left_alone(Pass& pass) {
 
 void reset_expectations(Pass& pass) {
   Step step{.rule = &rules::reset_expectations};
-  for (const auto& [type, spec] : replica_specs(pass.job))
-    for (const std::string_view what : {"pods", "services"})
-      step.expected.push_back(
-          {.when = Expected::When::reset, .key = expectation_key(pass.key(), type, what)});
+  step.expected.reserve(pass.seen.expectation_keys.size());
+  for (const std::string& key : pass.seen.expectation_keys)
+    step.expected.push_back({.when = Expected::When::reset, .key = key});
   pass.add(std::move(step));
 }
 
@@ -104,6 +103,13 @@ void await_expiry(Pass& pass) {
     pass.plan.requeue = true;
 }
 
+PyTorchJob without_status(const PyTorchJob& job) {
+  PyTorchJob copy;
+  copy.metadata = job.metadata;
+  copy.spec = job.spec;
+  return copy;
+}
+
 }  // namespace
 
 bool is_managed_elsewhere(const RunPolicy& policy) {
@@ -119,7 +125,7 @@ Plan plan(const View& seen, const Settings& settings, Time now) {
   Pass pass{.seen = seen,
             .settings = settings,
             .now = now,
-            .job = *seen.job,
+            .job = without_status(*seen.job),
             .status = seen.job->status.value_or(JobStatus{})};
   pass.plan.about = seen.job;
   if (is_left_alone(pass)) return std::move(pass.plan);

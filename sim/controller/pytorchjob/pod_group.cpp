@@ -67,7 +67,7 @@ json::object spec_of(const Pass& pass) {
 }
 
 // Made anew, or the one there is with the spec replaced.
-std::shared_ptr<GenericObject> wanted_group(const Pass& pass) {
+std::shared_ptr<GenericObject> wanted_group(Pass& pass) {
   const KindInfo& kind = *pass.seen.pod_group_kind;
   std::shared_ptr<GenericObject> group;
   json::object body;
@@ -81,7 +81,7 @@ std::shared_ptr<GenericObject> wanted_group(const Pass& pass) {
     group->metadata.name = pass.name();
     group->metadata.namespace_ = pass.job.metadata.namespace_;
     group->metadata.annotations = pass.job.metadata.annotations;
-    group->metadata.ownerReferences = pass.owners;
+    group->metadata.ownerReferences = pass.owners();
   }
   body["spec"] = spec_of(pass);
   group->extra = RawJson(std::move(body));
@@ -178,13 +178,14 @@ void delete_pod_group(Pass& pass) {
   if (pass.settings.gang_scheduler.empty()) return;
   pass.event(rules::delete_pod_group, normal, "JobTerminated",
              "Job has been terminated. Deleting PodGroup");
-  const EventText deleted =
-      event_text(normal, "SuccessfulDeletePodGroup", "Deleted PodGroup: " + pass.name());
   // Told even when it was gone already (Q27).
-  Step step{.rule = &rules::delete_pod_group, .text = "delete PodGroup", .event = deleted};
+  Step step{
+      .rule = &rules::delete_pod_group,
+      .text = "delete PodGroup",
+      .event = EventText{normal, "SuccessfulDeletePodGroup", "Deleted PodGroup: " + pass.name()}};
   if (pass.seen.pod_group) {
     step.request = api::remove(*pass.seen.pod_group);
-    step.refused = event_text(warning, "FailedDeletePodGroup", "Error deleting: ");
+    step.refused = RefusalText{"FailedDeletePodGroup", "Error deleting: "};
   }
   pass.add(std::move(step));
 }

@@ -25,8 +25,8 @@ void add_labels(const Pass& pass, StringMap& labels, std::string_view type, int 
 }
 
 // Everything of the pod but its environment, and what the gang scheduler adds.
-std::shared_ptr<Pod> pod_from_template(const Pass& pass, const ReplicaSpec& spec,
-                                       std::string_view type, int index) {
+std::shared_ptr<Pod> pod_from_template(Pass& pass, const ReplicaSpec& spec, std::string_view type,
+                                       int index) {
   auto pod = std::make_shared<Pod>();
   const ObjectMeta& from = spec.template_.metadata;
   pod->metadata.name = replica_name(pass.name(), type, index);
@@ -34,7 +34,7 @@ std::shared_ptr<Pod> pod_from_template(const Pass& pass, const ReplicaSpec& spec
   pod->metadata.labels = from.labels;
   pod->metadata.annotations = from.annotations;
   pod->metadata.finalizers = from.finalizers;
-  pod->metadata.ownerReferences = pass.owners;
+  pod->metadata.ownerReferences = pass.owners();
   add_labels(pass, pod->metadata.labels.edit(), type, index);
   pod->spec = spec.template_.spec;
   return pod;
@@ -97,9 +97,9 @@ void create_pod(Pass& pass, const std::string& type, const ReplicaSpec& spec, in
            .expected = {{.when = Expected::When::before_call,
                          .key = expectation_key(pass.key(), type, "pods"),
                          .adds = 1}},
-           .event = event_text(normal, "SuccessfulCreatePod", "Created pod: " + pod->metadata.name),
-           .refused = event_text(warning, "FailedCreatePod", "Error creating: "),
-           .tolerated = {Reason::timeout}});
+           .event = EventText{normal, "SuccessfulCreatePod", "Created pod: " + pod->metadata.name},
+           .refused = RefusalText{"FailedCreatePod", "Error creating: "},
+           .tolerated = Reason::timeout});
 }
 
 void delete_pod(Pass& pass, const Rule& rule, const std::string& type, const Pod& pod) {
@@ -164,12 +164,12 @@ void reconcile_pods(Pass& pass, const std::string& type) {
   const auto slices = by_index(pass.seen.pods, type, replicas);
   for (std::size_t i = 0; i < slices.size() && !pass.over; ++i) {
     const int index = static_cast<int>(i);
-    if (slices[i].empty()) {
+    if (slices[i].size == 0) {
       create_pod(pass, type, spec, index);
-    } else if (slices[i].size() > 1) {
+    } else if (slices[i].size > 1) {
       pass.note(rules::several_pods_at_index, type + " " + std::to_string(index));
     } else {
-      const Pod& pod = *slices[i].front();
+      const Pod& pod = *slices[i].one;
       if (index >= replicas) delete_pod(pass, rules::scale_down_pod, type, pod);
       const int exit_code = exit_code_of(pass, pod);
       if (pod.status.phase == "Failed") handle_failed(pass, type, spec, pod, exit_code);

@@ -29,7 +29,7 @@ void create_service(Pass& pass, const std::string& type, const ReplicaSpec& spec
   service->metadata.name = replica_name(pass.name(), type, index);
   service->metadata.namespace_ = pass.job.metadata.namespace_;
   service->metadata.labels = labels;
-  service->metadata.ownerReferences = pass.owners;
+  service->metadata.ownerReferences = pass.owners();
   ServiceSpec& to = service->spec.edit();
   to.clusterIP = "None";
   to.selector = labels;
@@ -39,10 +39,10 @@ void create_service(Pass& pass, const std::string& type, const ReplicaSpec& spec
                 .expected = {{.when = Expected::When::before_call,
                               .key = expectation_key(pass.key(), type, "services"),
                               .adds = 1}},
-                .event = event_text(normal, "SuccessfulCreateService",
-                                    "Created service: " + service->metadata.name),
-                .refused = event_text(warning, "FailedCreateService", "Error creating: "),
-                .tolerated = {Reason::timeout}});
+                .event = EventText{normal, "SuccessfulCreateService",
+                                   "Created service: " + service->metadata.name},
+                .refused = RefusalText{"FailedCreateService", "Error creating: "},
+                .tolerated = Reason::timeout});
 }
 
 }  // namespace
@@ -53,11 +53,11 @@ void reconcile_services(Pass& pass, const std::string& type) {
   const auto slices = by_index(pass.seen.services, type, replicas);
   for (std::size_t i = 0; i < slices.size(); ++i) {
     const int index = static_cast<int>(i);
-    if (slices[i].empty()) {
+    if (slices[i].size == 0) {
       create_service(pass, type, spec, index);
-    } else if (slices[i].size() == 1 && index >= replicas) {
+    } else if (slices[i].size == 1 && index >= replicas) {
       Step step = delete_step(rules::scale_down_service, Service::info(), pass.job,
-                              slices[i].front()->metadata.name);
+                              slices[i].one->metadata.name);
       step.expected = {{.when = Expected::When::after_call,
                         .key = expectation_key(pass.key(), type, "services"),
                         .dels = 1}};
