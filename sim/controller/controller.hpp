@@ -94,6 +94,11 @@ struct Reaction {
     Key key{};
     Duration delay{0};  // > 0: queued when it is over
   };
+  static Reaction to_wake(Key key) {
+    Reaction reaction;
+    reaction.wake.push_back({std::move(key)});
+    return reaction;
+  }
   std::vector<Wake> wake{};
   ObjectPtr replace_cached{};          // the cache's own copy is changed, as upstream does (Q23)
   std::optional<std::string> panic{};  // as Plan::panic
@@ -175,9 +180,10 @@ class Controller {
 
 // "namespace/name" in its two parts; a name without namespace has an empty first part.
 struct KeyParts {
-  std::string namespace_{};
-  std::string name{};
+  std::string_view namespace_{};
+  std::string_view name{};
 };
 KeyParts split_key(std::string_view key);
+Key joined_key(std::string_view namespace_, std::string_view name);
 
 }  // namespace ddptwin::controller

@@ -363,8 +363,16 @@ void ControllerHost::record(const Step& step) {
 
 KeyParts split_key(std::string_view key) {
   const std::size_t slash = key.find('/');
-  if (slash == std::string_view::npos) return {{}, std::string(key)};
-  return {std::string(key.substr(0, slash)), std::string(key.substr(slash + 1))};
+  if (slash == std::string_view::npos) return {{}, key};
+  return {key.substr(0, slash), key.substr(slash + 1)};
+}
+
+Key joined_key(std::string_view namespace_, std::string_view name) {
+  Key key;
+  key.reserve(namespace_.size() + 1 + name.size());
+  key += namespace_;
+  key += '/';
+  return key += name;
 }
 
 }  // namespace ddptwin::controller

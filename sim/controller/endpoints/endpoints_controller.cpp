@@ -97,7 +97,7 @@ Reaction EndpointsController::observe(const Change& change, const Cache& cache, 
   const Object& object = change.object();
   if (as<Pod>(object) != nullptr) return {.wake = services_of(change, cache)};
   if (as<Endpoints>(object) != nullptr && change.before && change.after) return {};
-  return {.wake = {{key_of(object.metadata), {}}}};
+  return Reaction::to_wake(key_of(object.metadata));
 }
 
 Plan EndpointsController::plan(const Key& key, const Observed& seen, Time) const {
@@ -106,20 +106,21 @@ Plan EndpointsController::plan(const Key& key, const Observed& seen, Time) const
   const auto current = seen.cache.find<Endpoints>(parts.namespace_, parts.name);
   if (!service) return current ? Plan{.steps = {delete_step(parts)}} : Plan{};
   if (!is_selecting(*service)) return {};
-  const std::vector<EndpointSubset> subsets = subsets_of(*service, seen.cache);
-  const StringMap labels = endpoint_labels(*service, managed_by, manager);
-  if (current && equal(current->subsets, subsets) && *current->metadata.labels == labels) return {};
+  std::vector<EndpointSubset> subsets = subsets_of(*service, seen.cache);
+  const Amended labels = endpoint_labels(*service, managed_by, manager);
+  if (current && equal(current->subsets, subsets) && labels == current->metadata.labels) return {};
   const auto wanted = current ? std::static_pointer_cast<Endpoints>(current->clone())
                               : std::make_shared<Endpoints>();
   wanted->metadata.namespace_ = parts.namespace_;
   wanted->metadata.name = parts.name;
-  if (*wanted->metadata.labels != labels) wanted->metadata.labels = labels;
-  wanted->subsets = subsets;
+  if (labels != wanted->metadata.labels) wanted->metadata.labels = labels.made();
+  wanted->subsets = std::move(subsets);
+  Plan plan{.about = wanted};
   if (current)
-    return {.about = wanted,
-            .steps = {{.rule = &rules::update_endpoints, .request = api::update(wanted)}}};
-  return {.about = wanted,
-          .steps = {{.rule = &rules::create_endpoints, .request = api::create(wanted)}}};
+    plan.steps.push_back({.rule = &rules::update_endpoints, .request = api::update(wanted)});
+  else
+    plan.steps.push_back({.rule = &rules::create_endpoints, .request = api::create(wanted)});
+  return plan;
 }
 
 }  // namespace ddptwin::controller

@@ -1,7 +1,7 @@
 #include "controller/endpoints/membership.hpp"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <tuple>
 
 #include "objects/codec.hpp"
@@ -16,8 +16,8 @@ bool is_sidecar(const Container& container) { return container.restartPolicy == 
 // before, goes unnoticed until something else wakes its service. Every update of a terminating pod
 // counts (upstream compares two pointers). Source: tests/recordings/pytorchjob/evicted-never.
 bool is_relevant(const Change& change) {
-  const auto before = as<Pod>(change.before), after = as<Pod>(change.after);
-  if (!before || !after) return true;
+  if (!change.before || !change.after) return true;
+  const Pod *before = as<Pod>(*change.before), *after = as<Pod>(*change.after);
   const auto named = [](const Pod& pod) {
     return std::tie(pod.spec->hostname, pod.spec->subdomain);
   };
@@ -79,34 +79,34 @@ ObjectReference reference_to(const Pod& pod) {
           .uid = pod.metadata.uid};
 }
 
-StringMap endpoint_labels(const Service& service, std::string_view managed_by_key,
-                          std::string_view manager) {
-  StringMap labels = *service.metadata.labels;
-  labels.insert_or_assign(std::string(managed_by_key), std::string(manager));
+Amended endpoint_labels(const Service& service, std::string_view managed_by_key,
+                        std::string_view manager) {
+  Amended labels(service.metadata.labels);
+  labels.set(managed_by_key, manager);
   if (is_headless(service))
-    labels.insert_or_assign(std::string(headless_label), std::string());
-  else if (const auto found = labels.find(headless_label); found != labels.end())
-    labels.erase(found);
+    labels.set(headless_label, "");
+  else
+    labels.drop(headless_label);
   return labels;
 }
 
 std::vector<Reaction::Wake> services_of(const Change& pod_change, const Cache& cache) {
   std::vector<Reaction::Wake> wake;
   if (!is_relevant(pod_change)) return wake;
-  // By name, as all Services of the namespace come; a change of labels may concern two sets.
-  std::map<std::string_view, ObjectPtr> services;
-  const auto add = [&](const StringMap& labels) {
-    for (ObjectPtr& service :
-         cache.services_selecting(pod_change.object().metadata.namespace_, labels)) {
-      const std::string_view name = service->metadata.name;
-      services.emplace(name, std::move(service));
-    }
+  const auto& [before, after] = pod_change;
+  const auto selecting = [&](const ObjectPtr& pod) {
+    return cache.services_selecting(pod->metadata.namespace_, pod->metadata.labels);
   };
-  if (pod_change.before) add(*pod_change.before->metadata.labels);
-  if (pod_change.after && (!pod_change.before || *pod_change.before->metadata.labels !=
-                                                     *pod_change.after->metadata.labels))
-    add(*pod_change.after->metadata.labels);
-  for (const auto& [name, service] : services)
+  std::vector<ObjectPtr> services = selecting(before ? before : after);
+  // By name, as all Services of the namespace come; a change of labels may concern two sets.
+  if (before && after && *before->metadata.labels != *after->metadata.labels) {
+    std::vector<ObjectPtr> others = selecting(after), all;
+    std::set_union(
+        services.begin(), services.end(), others.begin(), others.end(), std::back_inserter(all),
+        [](const ObjectPtr& a, const ObjectPtr& b) { return a->metadata.name < b->metadata.name; });
+    services = std::move(all);
+  }
+  for (const ObjectPtr& service : services)
     if (is_selecting(static_cast<const Service&>(*service)))
       wake.push_back({key_of(service->metadata), {}});
   return wake;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "controller/controller.hpp"
+#include "controller/endpoints/amended.hpp"
 #include "objects/discovery_v1.hpp"
 
 namespace ddptwin::controller::endpoints {
@@ -34,8 +35,8 @@ std::string hostname_in(const Pod& pod, const Service& service);
 ObjectReference reference_to(const Pod& pod);
 
 // Labels of a service's endpoints: its own, who manages them, and whether it is headless.
-StringMap endpoint_labels(const Service& service, std::string_view managed_by_key,
-                          std::string_view manager);
+Amended endpoint_labels(const Service& service, std::string_view managed_by_key,
+                        std::string_view manager);
 
 // The services whose endpoints a change of a pod concerns: those that choose it, and those that did
 // before. None where nothing changed that endpoints show.

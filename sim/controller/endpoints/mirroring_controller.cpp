@@ -21,11 +21,6 @@ constexpr std::array<std::string_view, 2> annotations_not_copied{
     "endpoints.kubernetes.io/last-change-trigger-time",
     "kubectl.kubernetes.io/last-applied-configuration"};
 
-bool is_ours(const Object& slice) {
-  const std::string* label = slice.metadata.label(slice_manager_label);
-  return label != nullptr && *label == manager;
-}
-
 bool is_mirrored(const Endpoints* endpoints, const Service* service) {
   if (endpoints == nullptr || service == nullptr || !service->spec->selector.empty()) return false;
   const std::string* skip = endpoints->metadata.label(skip_label);
@@ -73,32 +68,14 @@ std::vector<SliceGroup> groups_of(const Endpoints& endpoints) {
 }
 
 SliceShape shape_of(const Endpoints& endpoints) {
-  SliceShape shape{.namespace_ = endpoints.metadata.namespace_,
-                   .service = endpoints.metadata.name,
-                   .labels = *endpoints.metadata.labels,
-                   .annotations = *endpoints.metadata.annotations,
-                   .owner = {.apiVersion = "v1",
-                             .kind = "Endpoints",
-                             .name = endpoints.metadata.name,
-                             .uid = endpoints.metadata.uid,
-                             .controller = true,
-                             .blockOwnerDeletion = true},
+  SliceShape shape{.owner = endpoints,
+                   .labels = Amended(endpoints.metadata.labels),
+                   .annotations = Amended(endpoints.metadata.annotations),
                    .endpoints_max = EndpointSliceMirroringController::endpoints_per_slice_max};
-  shape.labels.insert_or_assign(std::string(slice_manager_label), std::string(manager));
-  shape.labels.insert_or_assign(std::string(service_name_label), endpoints.metadata.name);
-  for (const std::string_view name : annotations_not_copied)
-    if (const auto found = shape.annotations.find(name); found != shape.annotations.end())
-      shape.annotations.erase(found);
+  shape.labels.set(slice_manager_label, manager);
+  shape.labels.set(service_name_label, endpoints.metadata.name);
+  for (const std::string_view name : annotations_not_copied) shape.annotations.drop(name);
   return shape;
-}
-
-std::vector<SlicePtr> mirrors_of(const KeyParts& key, const Cache& cache) {
-  std::vector<SlicePtr> slices =
-      cache.select<EndpointSlice>(key.namespace_, {{std::string(service_name_label), key.name}});
-  std::erase_if(slices, [](const SlicePtr& slice) {
-    return !is_ours(*slice) || slice->metadata.deletionTimestamp;
-  });
-  return slices;
 }
 
 }  // namespace
@@ -112,24 +89,23 @@ Reaction EndpointSliceMirroringController::observe(const Change& change, const C
                                                    Expectations& expectations, Time) {
   const Object& object = change.object();
   if (as<EndpointSlice>(object) == nullptr) {
-    const Key key = key_of(object.metadata);
+    Key key = key_of(object.metadata);
     if (!change.after && as<Endpoints>(object) != nullptr) expectations.forget(key);
-    return {.wake = {{key, {}}}};
+    return Reaction::to_wake(std::move(key));
   }
   const std::string* service = object.metadata.label(service_name_label);
-  if (!is_ours(object) || service == nullptr) return {};
-  const Key key = object.metadata.namespace_ + "/" + *service;
+  if (!is_managed_by(object, manager) || service == nullptr) return {};
+  Key key = joined_key(object.metadata.namespace_, *service);
   if (!change.before) expectations.lower(key, 1, 0);
-  return {.wake = {{key, {}}}};
+  return Reaction::to_wake(std::move(key));
 }
 
 Plan EndpointSliceMirroringController::plan(const Key& key, const Observed& seen, Time now) const {
   const KeyParts parts = split_key(key);
   const auto endpoints = seen.cache.find<Endpoints>(parts.namespace_, parts.name);
   const auto service = seen.cache.find<Service>(parts.namespace_, parts.name);
-  const std::vector<SlicePtr> mirrors = mirrors_of(parts, seen.cache);
-  if (!is_mirrored(endpoints.get(), service.get()))
-    return {.steps = reconcile_slices({}, {}, mirrors, key)};
+  const std::vector<SlicePtr> mirrors = slices_of(parts, manager, seen.cache);
+  if (!is_mirrored(endpoints.get(), service.get())) return {.steps = delete_slices(mirrors)};
   if (!seen.expectations.satisfied(key, now))
     return {
         .steps = {{.rule = &rules::own_write_unseen, .text = "a slice it made is not seen yet"}},

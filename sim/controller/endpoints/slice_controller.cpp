@@ -17,11 +17,6 @@ constexpr std::string_view manager = "endpointslice-controller.k8s.io";
 constexpr Duration own_write_unseen_delay = 1s;
 constexpr std::string_view zone_label = "topology.kubernetes.io/zone";
 
-bool is_ours(const Object& slice) {
-  const std::string* label = slice.metadata.label(slice_manager_label);
-  return label != nullptr && *label == manager;
-}
-
 bool is_of_family(const std::string& ip, std::string_view address_type) {
   const bool v6 = ip.find(':') != std::string::npos;
   return v6 == (address_type == "IPv6");
@@ -85,28 +80,14 @@ std::vector<SliceGroup> groups_of(const Service& service, const Cache& cache,
   return groups;
 }
 
-std::vector<SlicePtr> slices_of(const Service& service, const Cache& cache) {
-  std::vector<SlicePtr> slices = cache.select<EndpointSlice>(
-      service.metadata.namespace_, {{std::string(service_name_label), service.metadata.name}});
-  std::erase_if(slices, [](const SlicePtr& slice) {
-    return !is_ours(*slice) || slice->metadata.deletionTimestamp;
-  });
-  return slices;
-}
-
 SliceShape shape_of(const Service& service) {
-  StringMap labels = endpoint_labels(service, slice_manager_label, manager);
-  labels.insert_or_assign(std::string(service_name_label), service.metadata.name);
-  return {.namespace_ = service.metadata.namespace_,
-          .service = service.metadata.name,
-          .labels = std::move(labels),
-          .owner = {.apiVersion = "v1",
-                    .kind = "Service",
-                    .name = service.metadata.name,
-                    .uid = service.metadata.uid,
-                    .controller = true,
-                    .blockOwnerDeletion = true},
-          .endpoints_max = EndpointSliceController::endpoints_per_slice_max};
+  static const StringMap no_annotations{};
+  SliceShape shape{.owner = service,
+                   .labels = endpoint_labels(service, slice_manager_label, manager),
+                   .annotations = Amended(no_annotations),
+                   .endpoints_max = EndpointSliceController::endpoints_per_slice_max};
+  shape.labels.set(service_name_label, service.metadata.name);
+  return shape;
 }
 
 }  // namespace
@@ -124,15 +105,15 @@ Reaction EndpointSliceController::observe(const Change& change, const Cache& cac
   if (as<Pod>(object) != nullptr) return {.wake = services_of(change, cache)};
   if (as<Node>(object) != nullptr) return {};
   if (as<Service>(object) != nullptr) {
-    const Key key = key_of(object.metadata);
+    Key key = key_of(object.metadata);
     if (!change.after) expectations.forget(key);
-    return {.wake = {{key, {}}}};
+    return Reaction::to_wake(std::move(key));
   }
   const std::string* service = object.metadata.label(service_name_label);
-  if (!is_ours(object) || service == nullptr) return {};
-  const Key key = object.metadata.namespace_ + "/" + *service;
+  if (!is_managed_by(object, manager) || service == nullptr) return {};
+  Key key = joined_key(object.metadata.namespace_, *service);
   if (!change.before) expectations.lower(key, 1, 0);
-  return {.wake = {{key, {}}}};
+  return Reaction::to_wake(std::move(key));
 }
 
 // Nothing is deleted with the service: the garbage collector does that through the owner.
@@ -144,15 +125,15 @@ Plan EndpointSliceController::plan(const Key& key, const Observed& seen, Time no
     return {
         .steps = {{.rule = &rules::own_write_unseen, .text = "a slice it made is not seen yet"}},
         .requeue_after = own_write_unseen_delay};
-  std::vector<std::string> families = service->spec->ipFamilies;
-  if (families.empty()) families = {"IPv4"};
+  static const std::vector<std::string> one_family{"IPv4"};
+  const std::vector<std::string>& families = service->spec->ipFamilies;
   std::vector<SliceGroup> wanted;
-  for (const std::string& family : families)
+  for (const std::string& family : families.empty() ? one_family : families)
     for (SliceGroup& group : groups_of(*service, seen.cache, family))
       wanted.push_back(std::move(group));
-  return {
-      .about = service,
-      .steps = reconcile_slices(shape_of(*service), wanted, slices_of(*service, seen.cache), key)};
+  return {.about = service,
+          .steps = reconcile_slices(shape_of(*service), wanted,
+                                    slices_of(parts, manager, seen.cache), key)};
 }
 
 }  // namespace ddptwin::controller

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "controller/endpoints/membership.hpp"
 #include "controller/endpoints/rules.hpp"
 #include "objects/codec.hpp"
 
@@ -12,9 +13,10 @@ namespace {
 // One slice as it shall be. Without `old` it is new.
 struct Draft {
   SlicePtr old{};
-  std::string address_type{};
-  std::vector<SlicePort> ports{};
-  std::vector<Endpoint> endpoints{};
+  const SliceGroup* group = nullptr;
+  const std::vector<SlicePort>* ports = nullptr;  // the group's, in the order of the old slice
+  // Of the old slice where they stay as they are, else of the group.
+  std::vector<const Endpoint*> endpoints{};
 };
 
 // The same pod at the same address: its conditions may have changed.
@@ -26,44 +28,44 @@ bool same_place(const Endpoint& a, const Endpoint& b) {
 }
 
 // The part of `left` that already is in the old slice, in its order; taken out of `left`.
-std::vector<Endpoint> keep_known(const EndpointSlice& old, std::vector<Endpoint>& left) {
-  std::vector<Endpoint> kept;
+std::vector<const Endpoint*> keep_known(const EndpointSlice& old,
+                                        std::vector<const Endpoint*>& left) {
+  std::vector<const Endpoint*> kept;
   for (const Endpoint& known : old.endpoints) {
     const auto found = std::find_if(left.begin(), left.end(),
-                                    [&](const Endpoint& e) { return same_place(e, known); });
+                                    [&](const Endpoint* e) { return same_place(*e, known); });
     if (found == left.end()) continue;
-    if (equal(*found, known))
-      kept.push_back(known);  // what stays stays shared
-    else
-      kept.push_back(std::move(*found));
+    kept.push_back(equal(**found, known) ? &known : *found);
     left.erase(found);
   }
   return kept;
 }
 
-void fill(Draft& draft, std::vector<Endpoint>& left, std::size_t limit) {
+void fill(Draft& draft, std::vector<const Endpoint*>& left, std::size_t limit) {
   const std::size_t room = limit - std::min(limit, draft.endpoints.size());
-  const auto count = static_cast<std::ptrdiff_t>(std::min(room, left.size()));
-  std::move(left.begin(), left.begin() + count, std::back_inserter(draft.endpoints));
-  left.erase(left.begin(), left.begin() + count);
+  const auto end = left.begin() + static_cast<std::ptrdiff_t>(std::min(room, left.size()));
+  draft.endpoints.insert(draft.endpoints.end(), left.begin(), end);
+  left.erase(left.begin(), end);
 }
 
 std::vector<Draft> drafts_of(const SliceGroup& group, std::vector<SlicePtr>& existing,
                              std::size_t limit) {
   std::vector<Draft> drafts;
-  std::vector<Endpoint> left = group.endpoints;
+  std::vector<const Endpoint*> left;
+  left.reserve(group.endpoints.size());
+  for (const Endpoint& endpoint : group.endpoints) left.push_back(&endpoint);
   for (const SlicePtr& slice : existing)
     if (slice->addressType == group.address_type && same_ports(slice->ports, group.ports))
-      drafts.push_back({slice, group.address_type, slice->ports, keep_known(*slice, left)});
+      drafts.push_back({slice, &group, &slice->ports, keep_known(*slice, left)});
   for (Draft& draft : drafts) fill(draft, left, limit);
   while (!left.empty()) {
-    Draft draft{nullptr, group.address_type, group.ports, {}};
+    Draft draft{nullptr, &group, &group.ports, {}};
     fill(draft, left, limit);
     drafts.push_back(std::move(draft));
   }
   // Slices that nothing stayed in are free, unless an empty one is what is wanted.
   if (group.endpoints.empty()) {
-    if (drafts.empty()) drafts.push_back({nullptr, group.address_type, group.ports, {}});
+    if (drafts.empty()) drafts.push_back({nullptr, &group, &group.ports, {}});
     drafts.resize(1);
   } else {
     std::erase_if(drafts, [](const Draft& draft) { return draft.endpoints.empty(); });
@@ -76,30 +78,59 @@ std::vector<Draft> drafts_of(const SliceGroup& group, std::vector<SlicePtr>& exi
 // Whether the old slice is what `written` would make of it.
 bool is_as_wanted(const Draft& draft, const SliceShape& shape) {
   const EndpointSlice& old = *draft.old;
-  return *old.metadata.labels == shape.labels && *old.metadata.annotations == shape.annotations &&
-         old.addressType == draft.address_type && equal(old.endpoints, draft.endpoints) &&
-         equal(old.ports, draft.ports);
+  const auto stays = [](const Endpoint& there, const Endpoint* shall) { return &there == shall; };
+  return shape.labels == old.metadata.labels && shape.annotations == old.metadata.annotations &&
+         draft.ports == &old.ports &&
+         std::equal(old.endpoints.begin(), old.endpoints.end(), draft.endpoints.begin(),
+                    draft.endpoints.end(), stays);
+}
+
+OwnerReference reference_to_owner(const Object& owner) {
+  return {.apiVersion = owner.kind().api_version(),
+          .kind = owner.kind().kind,
+          .name = owner.metadata.name,
+          .uid = owner.metadata.uid,
+          .controller = true,
+          .blockOwnerDeletion = true};
 }
 
 std::shared_ptr<EndpointSlice> written(const Draft& draft, const SliceShape& shape) {
   const auto slice = draft.old ? std::static_pointer_cast<EndpointSlice>(draft.old->clone())
                                : std::make_shared<EndpointSlice>();
   if (!draft.old) {
-    slice->metadata.generateName = shape.service + "-";
-    slice->metadata.namespace_ = shape.namespace_;
-    slice->metadata.ownerReferences = std::vector{shape.owner};
+    slice->metadata.generateName = shape.owner.metadata.name + "-";
+    slice->metadata.namespace_ = shape.owner.metadata.namespace_;
+    slice->metadata.ownerReferences = std::vector{reference_to_owner(shape.owner)};
   }
   // What stays stays shared.
-  if (*slice->metadata.labels != shape.labels) slice->metadata.labels = shape.labels;
-  if (*slice->metadata.annotations != shape.annotations)
-    slice->metadata.annotations = shape.annotations;
-  slice->addressType = draft.address_type;
-  slice->endpoints = draft.endpoints;
-  slice->ports = draft.ports;
+  if (shape.labels != slice->metadata.labels) slice->metadata.labels = shape.labels.made();
+  if (shape.annotations != slice->metadata.annotations)
+    slice->metadata.annotations = shape.annotations.made();
+  slice->addressType = draft.group->address_type;
+  slice->endpoints.clear();
+  slice->endpoints.reserve(draft.endpoints.size());
+  for (const Endpoint* endpoint : draft.endpoints) slice->endpoints.push_back(*endpoint);
+  slice->ports = *draft.ports;
   return slice;
 }
 
 }  // namespace
+
+bool is_managed_by(const Object& slice, std::string_view manager) {
+  const std::string* label = slice.metadata.label(slice_manager_label);
+  return label != nullptr && *label == manager;
+}
+
+std::vector<SlicePtr> slices_of(const KeyParts& service, std::string_view manager,
+                                const Cache& cache) {
+  StringMap labels;
+  labels.emplace(service_name_label, service.name);
+  std::vector<SlicePtr> slices = cache.select<EndpointSlice>(service.namespace_, labels);
+  std::erase_if(slices, [&](const SlicePtr& slice) {
+    return !is_managed_by(*slice, manager) || slice->metadata.deletionTimestamp;
+  });
+  return slices;
+}
 
 bool same_ports(const std::vector<SlicePort>& a, const std::vector<SlicePort>& b) {
   return a.size() == b.size() &&
@@ -118,7 +149,7 @@ std::vector<Step> reconcile_slices(const SliceShape& shape, const std::vector<Sl
   for (Draft& draft : drafts) {
     if (draft.old) continue;
     const auto again = std::find_if(unused.begin(), unused.end(), [&](const SlicePtr& slice) {
-      return slice->addressType == draft.address_type;
+      return slice->addressType == draft.group->address_type;
     });
     if (again == unused.end()) continue;
     draft.old = *again;
@@ -135,7 +166,13 @@ std::vector<Step> reconcile_slices(const SliceShape& shape, const std::vector<Sl
       steps.push_back(
           {.rule = &rules::update_slice, .request = api::update(written(draft, shape))});
   }
-  for (const SlicePtr& slice : unused)
+  for (Step& step : delete_slices(unused)) steps.push_back(std::move(step));
+  return steps;
+}
+
+std::vector<Step> delete_slices(const std::vector<SlicePtr>& slices) {
+  std::vector<Step> steps;
+  for (const SlicePtr& slice : slices)
     steps.push_back({.rule = &rules::delete_slice,
                      .request = api::remove(*slice),
                      .tolerated = Reason::not_found});

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/controller.hpp"
+#include "controller/endpoints/amended.hpp"
 #include "objects/discovery_v1.hpp"
 
 namespace ddptwin::controller::endpoints {
@@ -21,14 +23,16 @@ struct SliceGroup {
 
 // What every slice of one service or Endpoints has.
 struct SliceShape {
-  std::string namespace_{};
-  std::string service{};  // names are made from it
-  StringMap labels{};
-  StringMap annotations{};
-  OwnerReference owner{};
+  const Object& owner;  // the service or the Endpoints; names are made from its own
+  Amended labels;
+  Amended annotations;
   std::size_t endpoints_max = 100;
 };
 
+bool is_managed_by(const Object& slice, std::string_view manager);
+// The manager's slices of that service, but for those that are being deleted.
+std::vector<SlicePtr> slices_of(const KeyParts& service, std::string_view manager,
+                                const Cache& cache);
 // The same ports, in whatever order.
 bool same_ports(const std::vector<SlicePort>& a, const std::vector<SlicePort>& b);
 
@@ -37,5 +41,6 @@ bool same_ports(const std::vector<SlicePort>& a, const std::vector<SlicePort>& b
 std::vector<Step> reconcile_slices(const SliceShape& shape, const std::vector<SliceGroup>& wanted,
                                    const std::vector<SlicePtr>& existing,
                                    const std::string& expectation_key);
+std::vector<Step> delete_slices(const std::vector<SlicePtr>& slices);
 
 }  // namespace ddptwin::controller::endpoints

@@ -23,11 +23,7 @@ Key owner_key(const Object& object) {
   if (owner == nullptr || owner->kind != "PyTorchJob" ||
       !owner->apiVersion.starts_with("kubeflow.org/"))
     return {};
-  Key key;
-  key.reserve(object.metadata.namespace_.size() + 1 + owner->name.size());
-  key += object.metadata.namespace_;
-  key += '/';
-  return key += owner->name;
+  return joined_key(object.metadata.namespace_, owner->name);
 }
 
 // It exists in the cache, with the UID that the reference means.

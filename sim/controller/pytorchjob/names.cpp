@@ -57,9 +57,9 @@ const ReplicaSpecs& replica_specs(const PyTorchJob& job) {
 }
 
 const ReplicaSpec* replica_spec(const PyTorchJob& job, std::string_view type) {
-  const ReplicaSpecs& specs = replica_specs(job);
-  const auto found = specs.find(type);
-  return found != specs.end() ? &found->second : nullptr;
+  for (const auto& [name, spec] : replica_specs(job))  // two, mostly
+    if (name == type) return &spec;
+  return nullptr;
 }
 
 bool has_master(const PyTorchJob& job) { return replica_spec(job, master_type) != nullptr; }
