@@ -25,25 +25,17 @@ std::string_view to_string(WatchEventType type) {
 }
 
 Request create(ObjectPtr object) {
-  Request request;
-  request.verb = Verb::create;
-  request.target = target_of(*object);
-  request.object = std::move(object);
-  return request;
+  Target target = target_of(*object);
+  return {.verb = Verb::create, .target = std::move(target), .object = std::move(object)};
 }
 
 Request update(ObjectPtr object, std::string subresource) {
-  Request request;
-  request.verb = Verb::update;
-  request.target = target_of(*object, std::move(subresource));
-  request.object = std::move(object);
-  return request;
+  Target target = target_of(*object, std::move(subresource));
+  return {.verb = Verb::update, .target = std::move(target), .object = std::move(object)};
 }
 
 Request get(const KindInfo& kind, std::string namespace_, std::string name) {
-  Request request;
-  request.target = {&kind, std::move(namespace_), std::move(name), {}};
-  return request;
+  return {.target = {&kind, std::move(namespace_), std::move(name), {}}};
 }
 
 Request list(const KindInfo& kind, std::string namespace_, ListOptions options) {

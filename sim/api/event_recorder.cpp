@@ -283,10 +283,11 @@ void EventRecorder::send(std::shared_ptr<const Event> event) {
 
 void EventRecorder::write(Request request, std::shared_ptr<const Event> event) {
   const bool is_patch = request.verb == Verb::patch;
-  client_.call(std::move(request), [this, is_patch, event = std::move(event),
-                                    alive = std::weak_ptr<int>(alive_)](Result<Response> answer) {
-    if (!alive.expired()) on_answer(answer, is_patch, event);
-  });
+  client_.call(std::move(request),
+               [this, is_patch, event = std::move(event),
+                alive = std::weak_ptr<int>(alive_)](const Result<Response>& answer) {
+                 if (!alive.expired()) on_answer(answer, is_patch, event);
+               });
 }
 
 void EventRecorder::on_answer(const Result<Response>& answer, bool was_patch,

@@ -123,7 +123,7 @@ class Cache {
 
   template <class T>
   std::shared_ptr<const T> find(std::string_view namespace_, std::string_view name) const {
-    return as<T>(find(T::info(), namespace_, name));
+    return std::static_pointer_cast<const T>(find(T::info(), namespace_, name));
   }
   template <class T>
   std::vector<std::shared_ptr<const T>> list(std::string_view namespace_) const {

@@ -267,18 +267,19 @@ void ControllerHost::call() {
   ask(std::move(*run_->step().request), &ControllerHost::on_answer);
 }
 
-void ControllerHost::ask(api::Request request,
-                         void (ControllerHost::*on)(const Result<api::Response>&)) {
+void ControllerHost::ask(api::Request&& request, OnAnswer on) {
   const Duration wait = throttle_.reserve(loop_.now());
-  const auto send = [this, on](api::Request asked) {
-    client_.call(std::move(asked), [this, on, era = era_, alive = std::weak_ptr<int>(alive_)](
-                                       Result<api::Response> result) {
-      if (!alive.expired() && era == era_) (this->*on)(result);
-    });
-  };
-  if (wait <= Duration::zero()) return send(std::move(request));
-  throttled_ = loop_.after(
-      lane_, wait, [send, request = std::move(request)]() mutable { send(std::move(request)); });
+  if (wait <= Duration::zero()) return send(std::move(request), on);
+  throttled_ = loop_.after(lane_, wait, [this, on, request = std::move(request)]() mutable {
+    send(std::move(request), on);
+  });
+}
+
+void ControllerHost::send(api::Request&& request, OnAnswer on) {
+  client_.call(std::move(request), [this, on, era = era_, alive = std::weak_ptr<int>(alive_)](
+                                       const Result<api::Response>& result) {
+    if (!alive.expired() && era == era_) (this->*on)(result);
+  });
 }
 
 void ControllerHost::on_answer(const Result<api::Response>& result) {

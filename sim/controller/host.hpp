@@ -69,8 +69,10 @@ class ControllerHost {
   void expect(const Step& step, Expected::When when);
   void tell(std::string_view type, std::string_view reason, std::string message);
   void record(const Step& step);
+  using OnAnswer = void (ControllerHost::*)(const Result<api::Response>&);
   // Calls the API under the throttle and hands the answer on, unless the process has ended by then.
-  void ask(api::Request request, void (ControllerHost::*on)(const Result<api::Response>&));
+  void ask(api::Request&& request, OnAnswer on);
+  void send(api::Request&& request, OnAnswer on);
 
   Loop& loop_;
   api::ApiClient& client_;

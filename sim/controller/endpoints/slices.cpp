@@ -79,10 +79,10 @@ std::vector<Draft> drafts_of(const SliceGroup& group, std::vector<SlicePtr>& exi
 bool is_as_wanted(const Draft& draft, const SliceShape& shape) {
   const EndpointSlice& old = *draft.old;
   const auto stays = [](const Endpoint& there, const Endpoint* shall) { return &there == shall; };
-  return shape.labels == old.metadata.labels && shape.annotations == old.metadata.annotations &&
-         draft.ports == &old.ports &&
+  return draft.ports == &old.ports &&
          std::equal(old.endpoints.begin(), old.endpoints.end(), draft.endpoints.begin(),
-                    draft.endpoints.end(), stays);
+                    draft.endpoints.end(), stays) &&
+         shape.labels == old.metadata.labels && shape.annotations == old.metadata.annotations;
 }
 
 OwnerReference reference_to_owner(const Object& owner) {

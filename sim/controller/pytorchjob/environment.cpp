@@ -102,7 +102,9 @@ Result<Variables> elastic_environment(const PyTorchJob& job) {
 
 Result<Variables> environment(const PyTorchJob& job, std::string_view type, int index,
                               const Profile& profile) {
-  Variables out{{"PYTHONUNBUFFERED", "1", always}};
+  Variables out;
+  out.reserve(10);
+  out.push_back({"PYTHONUNBUFFERED", "1", always});
   const bool master = has_master(job);
   const auto& nproc = job.spec->nprocPerNode;
   const int rank = type == master_type ? index : index + 1;

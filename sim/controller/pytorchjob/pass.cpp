@@ -31,8 +31,9 @@ void Pass::event(const Rule& rule, std::string_view type, std::string_view reaso
 }
 
 void Pass::condition(NewCondition next, const Rule* rule) {
-  std::string text = std::string(next.type) + (next.status ? "=True" : "=False");
-  if (set_condition(status, std::move(next), now) && rule != nullptr) note(*rule, std::move(text));
+  const std::string_view type = next.type, value = next.status ? "=True" : "=False";
+  if (set_condition(status, std::move(next), now) && rule != nullptr)
+    note(*rule, concat({type, value}));
 }
 
 void Pass::abort(const Rule& rule, Error error) {
@@ -78,6 +79,15 @@ Step delete_step(const Rule& rule, const KindInfo& kind, const PyTorchJob& job,
                                  (is_pod ? "Deleted pod: " : "Deleted service: ") + name},
               .refused = RefusalText{is_pod ? "FailedDeletePod" : "FailedDeleteService",
                                      "Error deleting: "}};
+}
+
+void add_replica_labels(const Pass& pass, StringMap& labels, std::string_view type, int index) {
+  labels.reserve(labels.size() + 5);  // one more says that it is the master
+  // In the order of the keys, so that nothing is moved.
+  labels[std::string(label::job_name)] = pass.name();
+  labels[std::string(label::operator_name)] = controller_name;
+  labels[std::string(label::replica_index)] = std::to_string(index);
+  labels[std::string(label::replica_type)] = lower(type);
 }
 
 bool is_active(const Pod& pod) {

@@ -88,6 +88,9 @@ inline constexpr std::string_view warning = "Warning";
 Step delete_step(const Rule& rule, const KindInfo& kind, const PyTorchJob& job,
                  const std::string& name);
 
+// What all replicas' pods and Services carry.
+void add_replica_labels(const Pass& pass, StringMap& labels, std::string_view type, int index);
+
 bool is_active(const Pod& pod);  // not terminal and not being deleted
 bool is_of_type(const ObjectMeta& metadata, std::string_view type);
 

@@ -17,10 +17,7 @@ bool is_master_role(const Pass& pass, std::string_view type, int index) {
 }
 
 void add_labels(const Pass& pass, StringMap& labels, std::string_view type, int index) {
-  labels[std::string(label::operator_name)] = controller_name;
-  labels[std::string(label::job_name)] = pass.name();
-  labels[std::string(label::replica_type)] = lower(type);
-  labels[std::string(label::replica_index)] = std::to_string(index);
+  add_replica_labels(pass, labels, type, index);
   if (is_master_role(pass, type, index)) labels[std::string(label::job_role)] = "master";
 }
 

@@ -21,11 +21,8 @@ std::vector<ServicePort> ports_of(const ReplicaSpec& spec) {
 void create_service(Pass& pass, const std::string& type, const ReplicaSpec& spec, int index) {
   auto service = std::make_shared<Service>();
   // Both at once: the Service carries what it asks for.
-  const Cow<StringMap> labels =
-      StringMap{{std::string(label::operator_name), std::string(controller_name)},
-                {std::string(label::job_name), pass.name()},
-                {std::string(label::replica_type), lower(type)},
-                {std::string(label::replica_index), std::to_string(index)}};
+  Cow<StringMap> labels;
+  add_replica_labels(pass, labels.edit(), type, index);
   service->metadata.name = replica_name(pass.name(), type, index);
   service->metadata.namespace_ = pass.job.metadata.namespace_;
   service->metadata.labels = labels;
