@@ -68,7 +68,8 @@ class Recent {
   std::unordered_set<Place, ByKey, ByKey> places_;
 };
 
-// By what events are told apart: each key is the beginning of the next.
+// By what a recorder's events are told apart, which have their source in common: each key is the
+// beginning of the next.
 struct Keys {
   explicit Keys(const Event& e) {
     const ObjectReference& o = *e.involvedObject;
@@ -77,8 +78,7 @@ struct Keys {
       for (const std::string_view part : parts) print.add(part);
       return print;
     };
-    spam = add(
-        {e.source->component, e.source->host, o.kind, o.namespace_, o.name, o.uid, o.apiVersion});
+    spam = add({o.kind, o.namespace_, o.name, o.uid, o.apiVersion});
     similar = add({e.type_, e.reason});
     same = add({o.fieldPath, e.message});
   }

@@ -236,13 +236,13 @@ void ControllerHost::take_next() {
 // Goes through the steps that need no call, and stops at one that does: its answer comes back here.
 void ControllerHost::next_step() {
   while (run_->at < run_->plan.steps.size()) {
-    const Step& step = run_->step();
+    Step& step = run_->step();
     record(step);
     if (step.request) return step.only_if_alive ? read_first() : call();
     expect(step, Expected::When::reset);
     expect(step, Expected::When::before_call);
     expect(step, Expected::When::after_call);
-    if (step.event) tell(step.event->type, step.event->reason, step.event->message);
+    if (step.event) tell(step.event->type, step.event->reason, std::move(step.event->message));
     ++run_->at;
   }
   finish();
@@ -288,9 +288,9 @@ void ControllerHost::on_answer(const Result<api::Response>& result) {
 }
 
 void ControllerHost::accepted() {
-  const Step& step = run_->step();
+  Step& step = run_->step();
   expect(step, Expected::When::after_call);
-  if (step.event) tell(step.event->type, step.event->reason, step.event->message);
+  if (step.event) tell(step.event->type, step.event->reason, std::move(step.event->message));
   ++run_->at;
   next_step();
 }
@@ -347,19 +347,19 @@ void ControllerHost::tell(std::string_view type, std::string_view reason, std::s
   if (run_->plan.about) recorder_->event(*run_->plan.about, type, reason, std::move(message));
 }
 
-void ControllerHost::record(const Step& step) {
+// Takes the step's text.
+void ControllerHost::record(Step& step) {
   if (step.rule == nullptr) return;
   if (!trace_.wants(RecordKind::rule)) {
     trace_.skip();
     return;
   }
-  Record record;
-  record.kind = RecordKind::rule;
-  record.actor = controller_.name();
-  record.subject = run_->key;
-  record.rule = step.rule->name;
-  record.text = step.request && step.text.empty() ? describe(*step.request) : step.text;
-  trace_.write(std::move(record));
+  if (step.request && step.text.empty()) step.text = describe(*step.request);
+  trace_.write({.kind = RecordKind::rule,
+                .actor = controller_.name(),
+                .subject = run_->key,
+                .rule = step.rule->name,
+                .text = std::move(step.text)});
 }
 
 KeyParts split_key(std::string_view key) {

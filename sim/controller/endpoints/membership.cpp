@@ -10,6 +10,11 @@
 namespace ddptwin::controller::endpoints {
 namespace {
 
+// What an update leaves alone is the same memory, mostly.
+bool same_labels(const ObjectMeta& a, const ObjectMeta& b) {
+  return a.labels.same_as(b.labels) || *a.labels == *b.labels;
+}
+
 bool is_sidecar(const Container& container) { return container.restartPolicy == "Always"; }
 
 // What endpoint controllers look at, and no more: a pod that fails while it is Ready, or was not
@@ -24,7 +29,7 @@ bool is_relevant(const Change& change) {
   return before->metadata.deletionTimestamp || after->metadata.deletionTimestamp ||
          is_ready(*before) != is_ready(*after) ||
          !equal(before->status.podIPs, after->status.podIPs) ||
-         *before->metadata.labels != *after->metadata.labels || named(*before) != named(*after);
+         !same_labels(before->metadata, after->metadata) || named(*before) != named(*after);
 }
 
 }  // namespace
@@ -99,7 +104,7 @@ std::vector<Reaction::Wake> services_of(const Change& pod_change, const Cache& c
   };
   std::vector<ObjectPtr> services = selecting(before ? before : after);
   // By name, as all Services of the namespace come; a change of labels may concern two sets.
-  if (before && after && *before->metadata.labels != *after->metadata.labels) {
+  if (before && after && !same_labels(before->metadata, after->metadata)) {
     std::vector<ObjectPtr> others = selecting(after), all;
     std::set_union(
         services.begin(), services.end(), others.begin(), others.end(), std::back_inserter(all),
