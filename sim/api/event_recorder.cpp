@@ -90,6 +90,16 @@ bool is_lost(const Error& error) {
   return error.reason == Reason::unknown || error.reason == Reason::io;
 }
 
+// Whether it is what reference_to() makes of the object. The version tells nearly all apart.
+bool refers(const ObjectReference& reference, const Object& object, std::string_view field_path) {
+  const ObjectMeta& meta = object.metadata;
+  const KindInfo& kind = object.kind();
+  return reference.resourceVersion == meta.resourceVersion && reference.uid == meta.uid &&
+         reference.fieldPath == field_path && reference.name == meta.name &&
+         reference.namespace_ == meta.namespace_ && reference.kind == kind.kind &&
+         reference.apiVersion == kind.api_version();
+}
+
 // "<object>.<hex of a number>"
 std::string event_name(const std::string& object, std::uint64_t number) {
   std::array<char, 16> hex;
@@ -223,15 +233,22 @@ EventRecorder::~EventRecorder() = default;
 
 void EventRecorder::event(const Object& involved, std::string_view type, std::string_view reason,
                           std::string message, std::string field_path) {
-  event(reference_to(involved, std::move(field_path)), type, reason, std::move(message));
+  const auto is_it = [&](const ObjectReference& one) { return refers(one, involved, field_path); };
+  const auto make = [&] { return reference_to(involved, std::move(field_path)); };
+  tell(references_(is_it, make), type, reason, std::move(message));
 }
 
 void EventRecorder::event(ObjectReference involved, std::string_view type, std::string_view reason,
                           std::string message) {
+  tell(references_(std::move(involved)), type, reason, std::move(message));
+}
+
+void EventRecorder::tell(Cow<ObjectReference> involved, std::string_view type,
+                         std::string_view reason, std::string message) {
   if (queue_.size() >= max_queued) return;
   auto made = std::make_shared<Event>();
-  made->metadata.namespace_ = involved.namespace_.empty() ? "default" : involved.namespace_;
-  made->involvedObject = references_(std::move(involved));
+  made->metadata.namespace_ = involved->namespace_.empty() ? "default" : involved->namespace_;
+  made->involvedObject = std::move(involved);
   made->type_ = type;
   made->reason = reason;
   made->message = std::move(message);

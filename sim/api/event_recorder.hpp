@@ -50,6 +50,8 @@ class EventRecorder {
     std::uint64_t number = 0;
   };
 
+  void tell(Cow<ObjectReference> involved, std::string_view type, std::string_view reason,
+            std::string message);
   std::uint64_t next_number();
   void send_next();
   void send(std::shared_ptr<const Event> event);

@@ -226,10 +226,9 @@ void ControllerHost::take_next() {
     throttled_ = loop_.after(lane_, std::chrono::milliseconds(100), [this] { pump(); });
     return;
   }
-  run_ = std::make_unique<Run>();
-  run_->key = *queue_.take();
+  const Key key = *queue_.take();
   const Observed seen{*cache_, expectations_, random_.split(++plans_)};
-  run_->plan = controller_.plan(run_->key, seen, loop_.now());
+  run_.reset(new Run{key, controller_.plan(key, seen, loop_.now())});
   next_step();
 }
 

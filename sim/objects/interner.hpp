@@ -24,13 +24,23 @@ class Interner {
     const Cow<T>* known = find(*value);
     return known != nullptr ? *known : add(std::move(value));
   }
+  // Of a value that is cheaper to tell from others than to make: `is_it` says whether it is this
+  // one.
+  template <class IsIt, class Make>
+  Cow<T> operator()(const IsIt& is_it, const Make& make) {
+    const Cow<T>* known = find_if(is_it);
+    return known != nullptr ? *known : add(make());
+  }
 
  private:
   const Cow<T>* find(const T& value) const {
-    // Who comes again does so soon: the latest first.
-    const auto known = std::find_if(known_.rbegin(), known_.rend(), [&](const Cow<T>& one) {
-      return &*one == &value || *one == value;
-    });
+    return find_if([&](const T& one) { return &one == &value || one == value; });
+  }
+  // Who comes again does so soon: the latest first.
+  template <class IsIt>
+  const Cow<T>* find_if(const IsIt& is_it) const {
+    const auto known = std::find_if(known_.rbegin(), known_.rend(),
+                                    [&](const Cow<T>& one) { return is_it(*one); });
     return known != known_.rend() ? &*known : nullptr;
   }
   const Cow<T>& add(Cow<T> value) {

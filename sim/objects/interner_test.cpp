@@ -26,6 +26,20 @@ TEST(InternerTest, TheOldestIsForgotten) {
   EXPECT_FALSE(intern(std::string("a")).same_as(first));
 }
 
+TEST(InternerTest, WhatIsKnownIsNotMadeAgain) {
+  Interner<std::string> intern(2);
+  int made = 0;
+  const auto ask = [&](const std::string& value) {
+    return intern([&](const std::string& one) { return one == value; },
+                  [&] { return ++made, value; });
+  };
+  const Cow<std::string> first = ask("a");
+  EXPECT_TRUE(ask("a").same_as(first));
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(*ask("b"), "b");
+  EXPECT_EQ(made, 2);
+}
+
 TEST(InternerTest, AChangeOfOneIsNotSeenInAnother) {
   Interner<std::string> intern(2);
   Cow<std::string> mine = intern(std::string("a"));
