@@ -24,12 +24,11 @@ std::optional<Fingerprint> LabelIndex::project(std::string_view namespace_,
                                                const StringMap& labels) const {
   Fingerprint print;
   print.add(namespace_);
-  // Both are in order: one walk through the labels.
+  // Both are in order: one walk through the labels, whose lengths tell most of them apart.
   auto at = labels.begin();
   for (const std::string& key : keys_) {
-    int order = -1;
-    for (; at != labels.end() && (order = at->first.compare(key)) < 0; ++at) continue;
-    if (order != 0) return std::nullopt;
+    while (at != labels.end() && at->first != key) ++at;
+    if (at == labels.end()) return std::nullopt;
     print.add(at->second);
     ++at;
   }

@@ -14,7 +14,6 @@ Error no_completion_time() {
 
 // Driven by the pods: a service without its pod stays (Q15).
 void delete_pods_and_services(Pass& pass) {
-  pass.plan.steps.reserve(pass.plan.steps.size() + 2 * pass.seen.pods.size());
   for (const auto& pod : pass.seen.pods) {
     if (!is_cleaned_up(*pod, pass.job.spec->runPolicy, pass.status)) continue;
     const std::string& name = pod->metadata.name;

@@ -128,6 +128,7 @@ Plan plan(const View& seen, const Settings& settings, Time now) {
             .job = without_status(*seen.job),
             .status = seen.job->status.value_or(JobStatus{})};
   pass.plan.about = seen.job;
+  pass.plan.steps.reserve(16);  // most plans have fewer, and a step is big to move
   if (is_left_alone(pass)) return std::move(pass.plan);
   if (seen.defaulted)
     pass.job.spec = *seen.defaulted;
