@@ -14,7 +14,7 @@ Informer::Informer(Loop& loop, ApiClient& client, Target target, ListOptions opt
     : loop_(loop),
       client_(client),
       target_(std::move(target)),
-      options_(std::move(options)),
+      options_(options != ListOptions() ? Cow(std::move(options)) : Cow<ListOptions>()),
       lane_(loop.new_lane()),
       alive_(std::make_shared<int>(0)) {}
 

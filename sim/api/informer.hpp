@@ -54,7 +54,7 @@ class Informer {
   Loop& loop_;
   ApiClient& client_;
   Target target_;
-  ListOptions options_;
+  Cow<ListOptions> options_;
   std::vector<InformerHandler> handlers_{};
   ObjectMap objects_{};
   mutable std::vector<LabelIndex> by_labels_{};
