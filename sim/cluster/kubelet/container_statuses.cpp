@@ -39,9 +39,9 @@ ContainerState state_of(const ContainerInstance& instance) {
 }
 
 // What each container asks for, shown once it has been started.
-void fill_resources(const Container& container, ContainerStatus& status) {
-  status.resources = container.resources;
-  status.allocatedResources = container.resources.requests;
+void fill_resources(const SpecFacts::OfContainer& facts, ContainerStatus& status) {
+  status.resources = facts.resources;
+  status.allocatedResources = facts.resources->requests;
 }
 
 ContainerStatus waiting_status(const StatusSources& in, const Container& container,
@@ -78,7 +78,7 @@ ContainerState removed_end() {
 }
 
 ContainerStatus seen_status(const StatusSources& in, const Container& container,
-                            const ContainerInstance& latest) {
+                            const SpecFacts::OfContainer& facts, const ContainerInstance& latest) {
   ContainerStatus status;
   status.name = container.name;
   status.restartCount = static_cast<std::int32_t>(latest.attempt);
@@ -86,7 +86,7 @@ ContainerStatus seen_status(const StatusSources& in, const Container& container,
   status.imageID = latest.image_id;
   status.containerID = container_id(latest);
   status.state = state_of(latest);
-  if (latest.stage != ContainerStage::created) fill_resources(container, status);
+  if (latest.stage != ContainerStage::created) fill_resources(facts, status);
   int instances = 0;
   for (const ContainerInstance& instance : in.state.containers) {
     if (instance.name != container.name || ++instances != 2) continue;
@@ -109,13 +109,14 @@ void show_failure(const StatusSources& in, const Container& container, bool init
   status.state.waiting = ContainerStateWaiting{failure->second.reason, failure->second.message};
 }
 
-ContainerStatus status_of(const StatusSources& in, const Container& container, bool init) {
+ContainerStatus status_of(const StatusSources& in, const Container& container,
+                          const SpecFacts::OfContainer& facts, bool init) {
   const auto& before = init ? in.before.initContainerStatuses : in.before.containerStatuses;
   const ContainerStatus* old = find_status(before, container.name);
   const ContainerInstance* latest = in.state.find(container.name);
   const auto removed = in.removed.find(container.name);
-  ContainerStatus status =
-      latest != nullptr ? seen_status(in, container, *latest) : waiting_status(in, container, old);
+  ContainerStatus status = latest != nullptr ? seen_status(in, container, facts, *latest)
+                                             : waiting_status(in, container, old);
   if (latest != nullptr) {
     if (removed != in.removed.end()) {
       status.restartCount += removed->second;
@@ -128,6 +129,7 @@ ContainerStatus status_of(const StatusSources& in, const Container& container, b
     note_lost(in, *old, status);
   }
   show_failure(in, container, init, status);
+  status.volumeMounts = facts.volume_mounts;
   return status;
 }
 
@@ -143,18 +145,17 @@ ContainerStateTerminated unknown_end(std::string message) {
 
 void fill_container_statuses(const StatusSources& in, PodStatus& status) {
   const auto statuses_of = [&](const std::vector<Container>& containers, bool init,
-                               const std::vector<RawJson>& mounts) {
+                               const std::vector<SpecFacts::OfContainer>& facts) {
     std::vector<ContainerStatus> made;
     made.reserve(containers.size());
     for (std::size_t i = 0; i < containers.size(); ++i)
-      made.emplace_back(status_of(in, containers[i], init)).volumeMounts = mounts[i];
+      made.push_back(status_of(in, containers[i], facts[i], init));
     return made;
   };
   const PodSpec& spec = *in.pod.spec;
   if (!spec.initContainers.empty())
-    status.initContainerStatuses =
-        statuses_of(spec.initContainers, true, in.facts.init_volume_mounts);
-  std::vector<ContainerStatus> main = statuses_of(spec.containers, false, in.facts.volume_mounts);
+    status.initContainerStatuses = statuses_of(spec.initContainers, true, in.facts.init_containers);
+  std::vector<ContainerStatus> main = statuses_of(spec.containers, false, in.facts.containers);
   std::sort(main.begin(), main.end(),
             [](const ContainerStatus& a, const ContainerStatus& b) { return a.name < b.name; });
   status.containerStatuses = std::move(main);

@@ -53,7 +53,7 @@ class PodWorker final : public ProbeHost {
   // Holds resources of the node.
   bool occupies() const { return stage_ < PodStage::ended; }
   // For as long as its pod stays as it is.
-  PodClaim claim() { return {*pod_->spec, facts().resources.requests}; }
+  PodClaim claim() { return {*pod_->spec, facts().resources->requests}; }
 
   const std::shared_ptr<const Pod>& pod() const override { return pod_; }
   const PodStatus* told_status() const override { return writer_.told(); }

@@ -22,15 +22,22 @@ RawJson shown_mounts(const Container& container) {
   return mounts.empty() ? RawJson() : RawJson(Json(std::move(mounts)));
 }
 
+std::vector<SpecFacts::OfContainer> facts_of(const std::vector<Container>& containers) {
+  std::vector<SpecFacts::OfContainer> facts;
+  facts.reserve(containers.size());
+  for (const Container& container : containers)
+    facts.push_back({shown_mounts(container), container.resources});
+  return facts;
+}
+
 }  // namespace
 
-SpecFacts::SpecFacts(const PodSpec& spec) : qos_class(to_string(kubelet::qos_class(spec))) {
-  resources.requests = pod_requests(spec);
-  resources.limits = pod_limits(spec);
-  for (const Container& container : spec.initContainers)
-    init_volume_mounts.push_back(shown_mounts(container));
-  for (const Container& container : spec.containers)
-    volume_mounts.push_back(shown_mounts(container));
+SpecFacts::SpecFacts(const PodSpec& spec)
+    : qos_class(to_string(kubelet::qos_class(spec))),
+      init_containers(facts_of(spec.initContainers)),
+      containers(facts_of(spec.containers)) {
+  resources.emplace().requests = pod_requests(spec);
+  resources.edit().limits = pod_limits(spec);
 }
 
 }  // namespace ddptwin::kubelet

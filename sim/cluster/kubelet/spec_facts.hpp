@@ -13,11 +13,16 @@ namespace ddptwin::kubelet {
 struct SpecFacts {
   explicit SpecFacts(const PodSpec& spec);
 
+  struct OfContainer {  // as its status shows it
+    RawJson volume_mounts{};
+    Rare<ResourceRequirements> resources{};
+  };
+
   std::string_view qos_class;
-  ResourceRequirements resources{};  // of the pod as a whole
-  // ContainerStatus.volumeMounts, in the order of the specification.
-  std::vector<RawJson> init_volume_mounts{};
-  std::vector<RawJson> volume_mounts{};
+  Rare<ResourceRequirements> resources{};  // of the pod as a whole
+  // In the order of the specification.
+  std::vector<OfContainer> init_containers{};
+  std::vector<OfContainer> containers{};
 };
 
 }  // namespace ddptwin::kubelet

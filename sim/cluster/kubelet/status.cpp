@@ -1,6 +1,7 @@
 #include "cluster/kubelet/status.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "cluster/kubelet/phase.hpp"
 #include "cluster/kubelet/resources.hpp"
@@ -9,13 +10,22 @@
 namespace ddptwin::kubelet {
 namespace {
 
+// The list that there was, where it says the same.
+using IpEntries = Cow<std::vector<IpEntry>>;
+IpEntries entries_of(std::span<const std::string> ips, const IpEntries& before) {
+  const auto is_of = [](const IpEntry& entry, const std::string& ip) { return entry.ip == ip; };
+  if (std::equal(before.begin(), before.end(), ips.begin(), ips.end(), is_of)) return before;
+  std::vector<IpEntry> entries;
+  for (const std::string& ip : ips) entries.push_back(IpEntry{ip});
+  return entries;
+}
+
 void fill_addresses(const StatusInputs& in, PodStatus& status) {
-  const Pod& pod = in.sources.pod;
+  const PodStatus& before = in.sources.before;
   status.hostIP = in.host_ip;
-  if (!in.host_ip.empty()) status.hostIPs = {IpEntry{in.host_ip}};
-  if (pod.spec->hostNetwork) status.podIPs = status.hostIPs;
-  if (status.podIPs.empty())
-    for (const std::string& ip : in.sources.state.ips) status.podIPs.edit().push_back(IpEntry{ip});
+  status.hostIPs = entries_of({&in.host_ip, in.host_ip.empty() ? 0U : 1U}, before.hostIPs);
+  if (in.sources.pod.spec->hostNetwork) status.podIPs = status.hostIPs;
+  if (status.podIPs.empty()) status.podIPs = entries_of(in.sources.state.ips, before.podIPs);
   if (!status.podIPs.empty()) status.podIP = status.podIPs.front().ip;
 }
 
@@ -132,7 +142,7 @@ PodStatus pod_status(const StatusInputs& in) {
   status.nominatedNodeName = pod.status.nominatedNodeName;
   fill_addresses(in, status);
   status.resources = in.sources.facts.resources;
-  status.allocatedResources = in.sources.facts.resources.requests;
+  status.allocatedResources = in.sources.facts.resources->requests;
   fill_container_statuses(in.sources, status);
   fill_readiness(in, status);
   fill_phase(in, status);
