@@ -300,16 +300,35 @@ void check_whole_life(NodeRun& node, const PodShape& shape) {
 }
 
 TEST(KubeletProperties, APodLeftToItselfEndsAsItsScriptsAndPolicySay) {
+  holds([] {
+    const PodShape shape = *any_pod().as("pod");
+    NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+    node.create(shape);
+    node.rest(300s);  // three restarts of each in turn: 10 + 20 s at most
+    require_safe(node);
+    check_whole_life(node, shape);
+  });
+}
+
+TEST(KubeletProperties, AContainerThatFailedForGoodLeavesTheOtherAlone) {
   holds(
       [] {
-        const PodShape shape = *any_pod().as("pod");
+        const int first = *gen::inRange(0, 6).as("seconds of the first");
+        const int longer = *gen::inRange(1, 8).as("how much longer the other runs");
+        PodShape shape{.policy = "Never"};
+        shape.containers = {
+            {.name = "c0", .attempts = {{*gen::element(1, 2, 137).as("code"), first}}},
+            {.name = "c1",
+             .attempts = {{*gen::element(0, 1).as("the other's code"), first + longer}}}};
+        if (*gen::arbitrary<bool>().as("in the other order"))
+          std::swap(shape.containers[0], shape.containers[1]);
         NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
         node.create(shape);
-        node.rest(300s);  // three restarts of each in turn: 10 + 20 s at most
+        node.rest(60s);
         require_safe(node);
         check_whole_life(node, shape);
       },
-      2);
+      4);
 }
 
 // --- back-off ---
@@ -394,22 +413,19 @@ void apply(NodeRun& node, const Happening& one) {
 }
 
 TEST(KubeletProperties, StatusesStaySoundWhateverHappens) {
-  holds(
-      [] {
-        const PodShape shape = *any_pod().as("pod");
-        const auto happenings =
-            *gen::resize(8, gen::container<std::vector<Happening>>(any_happening()))
-                 .as("happenings");
-        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
-        node.create(shape);
-        for (const Happening& one : happenings) {
-          apply(node, one);
-          require_safe(node);
-        }
-        node.rest(120s);
-        require_safe(node);
-      },
-      2);
+  holds([] {
+    const PodShape shape = *any_pod().as("pod");
+    const auto happenings =
+        *gen::resize(8, gen::container<std::vector<Happening>>(any_happening())).as("happenings");
+    NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+    node.create(shape);
+    for (const Happening& one : happenings) {
+      apply(node, one);
+      require_safe(node);
+    }
+    node.rest(120s);
+    require_safe(node);
+  });
 }
 
 TEST(KubeletProperties, WhoRunsOutOfMemoryIsKilledWith137) {

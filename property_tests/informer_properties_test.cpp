@@ -1,0 +1,185 @@
+// What an informer holds and tells of, whatever becomes of its watch (spec/kubernetes.md §1.10).
+#include <map>
+#include <ostream>
+
+#include "api/faulty_client.hpp"
+#include "api/informer.hpp"
+#include "cluster/store.hpp"
+#include "cluster/store_client.hpp"
+#include "core/virtual_loop.hpp"
+#include "core/virtual_start.hpp"
+#include "objects/core_v1.hpp"
+#include "property.hpp"
+
+namespace ddptwin::property {
+namespace {
+
+namespace gen = rc::gen;
+
+// What happens in the cluster, and how long it is quiet after it.
+struct Deed {
+  enum class Kind : std::uint8_t { put, remove, remake, expire_watches, compact, restart };
+  Kind kind = Kind::put;
+  std::string name{};
+  int value = 0;
+  int seconds = 0;
+};
+constexpr const char* deed_names[] = {"put ",           "remove ",          "remake ",
+                                      "expire watches", "forget the past ", "restart "};
+
+void showValue(const Deed& deed, std::ostream& out) {
+  out << deed_names[static_cast<int>(deed.kind)] << deed.name << "=" << deed.value << ", then "
+      << deed.seconds << " s";
+}
+
+rc::Gen<Deed> any_deed() {
+  using Kind = Deed::Kind;
+  return gen::build<Deed>(
+      gen::set(&Deed::kind, gen::weightedElement<Kind>({{6, Kind::put},
+                                                        {4, Kind::remove},
+                                                        {2, Kind::remake},
+                                                        {1, Kind::expire_watches},
+                                                        {1, Kind::compact},
+                                                        {1, Kind::restart}})),
+      gen::set(&Deed::name, gen::element<std::string>("a", "b", "c")),
+      gen::set(&Deed::value, gen::element(0, 1, 2)),
+      gen::set(&Deed::seconds, gen::element(0, 0, 1, 5)));
+}
+
+// What happens to one event on its way.
+struct Way {
+  enum class Kind : std::uint8_t { free, late, cut };
+  Kind kind = Kind::free;
+  int seconds = 0;  // of lateness, or of the silence before the stream ends
+};
+constexpr const char* way_names[] = {"passes", "is late by ", "is cut off, with a silence of "};
+
+void showValue(const Way& way, std::ostream& out) {
+  out << way_names[static_cast<int>(way.kind)];
+  if (way.kind != Way::Kind::free) out << way.seconds << " s";
+}
+
+rc::Gen<Way> any_way() {
+  using Kind = Way::Kind;
+  return gen::build<Way>(
+      gen::set(&Way::kind,
+               gen::weightedElement<Kind>({{4, Kind::free}, {2, Kind::late}, {1, Kind::cut}})),
+      gen::set(&Way::seconds, gen::element(0, 1, 3, 10)));
+}
+
+// Each event has the next way; when they are used up the rest passes.
+class Ways final : public api::FaultPort {
+ public:
+  explicit Ways(std::vector<Way> ways) : ways_(std::move(ways)) {}
+
+  api::CallVerdict on_call(const api::Caller&, const api::Request&) override { return {}; }
+  void on_answer(const api::Caller&, const api::Request&, const Result<api::Response>&) override {}
+  api::EventVerdict on_event(const api::Caller&, const KindInfo&, const api::WatchEvent&) override {
+    if (next_ == ways_.size()) return {};
+    const Way& way = ways_[next_++];
+    const Duration duration = std::chrono::seconds(way.seconds);
+    if (way.kind == Way::Kind::late) return {.delay = duration};
+    if (way.kind == Way::Kind::cut) return {.cut = duration};
+    return {};
+  }
+
+ private:
+  std::vector<Way> ways_;
+  std::size_t next_ = 0;
+};
+
+using Versions = std::map<std::string, std::string>;  // resourceVersion by name
+
+class Watched {
+ public:
+  explicit Watched(std::vector<Way> ways)
+      : ways_(std::move(ways)),
+        client_(loop_, std::make_shared<StoreClient>(loop_, store_, "test"), {"test", ""}, ways_),
+        informer_(loop_, client_, {&ConfigMap::info(), "default", {}, {}}) {
+    informer_.add_handler(
+        [this](const ObjectPtr& before, const ObjectPtr& after) { on_change(before, after); });
+    informer_.start();
+  }
+
+  void apply(const Deed& deed) {
+    using Kind = Deed::Kind;
+    if (deed.kind == Kind::expire_watches) store_.expire_watches();
+    if (deed.kind == Kind::compact) store_.compact();
+    if (deed.kind == Kind::restart) restart();
+    const auto known = store_.find<ConfigMap>("default", deed.name);
+    if (known && (deed.kind == Kind::remove || deed.kind == Kind::remake))
+      RC_ASSERT(store_.call(api::remove(*known), "test").has_value());
+    if (deed.kind == Kind::put || deed.kind == Kind::remake) put(deed);
+    rest(std::chrono::seconds(deed.seconds));
+  }
+  void rest(Duration duration) { loop_.run_until(loop_.now() + duration); }
+
+  Versions stored() const {
+    Versions out;
+    for (const auto& [key, object] : store_.objects(ConfigMap::info()))
+      out.emplace(object->metadata.name, object->metadata.resourceVersion);
+    return out;
+  }
+  Versions held() const {
+    Versions out;
+    for (const auto& [key, object] : informer_.objects())
+      out.emplace(object->metadata.name, object->metadata.resourceVersion);
+    return out;
+  }
+  const Versions& told() const { return told_; }
+  bool sound() const { return sound_; }
+
+ private:
+  // The next process has heard of nothing.
+  void restart() {
+    told_.clear();
+    informer_.restart();
+  }
+  void put(const Deed& deed) {
+    auto object = std::make_shared<ConfigMap>();
+    object->metadata.name = deed.name;
+    object->metadata.namespace_ = "default";
+    object->data = StringMap{{"k", std::to_string(deed.value)}};
+    const bool there = store_.find<ConfigMap>("default", deed.name) != nullptr;
+    RC_ASSERT(store_.call(there ? api::update(object) : api::create(object), "test").has_value());
+  }
+  // Whoever keeps books of what it is told has what the informer holds.
+  void on_change(const ObjectPtr& before, const ObjectPtr& after) {
+    const std::string& name = (after ? after : before)->metadata.name;
+    const auto known = told_.find(name);
+    sound_ = sound_ && (before != nullptr) == (known != told_.end());
+    if (before && known != told_.end())
+      sound_ = sound_ && known->second == before->metadata.resourceVersion;
+    if (before && after) sound_ = sound_ && before->metadata.uid == after->metadata.uid;
+    if (after)
+      told_[name] = after->metadata.resourceVersion;
+    else
+      told_.erase(name);
+  }
+
+  VirtualLoop loop_{Random(1), virtual_start};
+  Trace trace_{loop_};
+  KindRegistry kinds_{};
+  Store store_{loop_, Random(7), trace_, kinds_};
+  Ways ways_;
+  api::FaultyClient client_;
+  api::Informer informer_;
+  Versions told_{};
+  bool sound_ = true;
+};
+
+TEST(InformerProperties, ItHoldsWhatIsStoredWhateverBecomesOfItsWatch) {
+  holds([] {
+    const auto deeds = *gen::container<std::vector<Deed>>(any_deed()).as("deeds");
+    const auto ways = *gen::container<std::vector<Way>>(any_way()).as("ways of the events");
+    Watched watched(ways);
+    for (const Deed& deed : deeds) watched.apply(deed);
+    watched.rest(1h);  // all lateness in a row, and the relist after it
+    RC_ASSERT(watched.held() == watched.stored());
+    RC_ASSERT(watched.told() == watched.stored());
+    RC_ASSERT(watched.sound());
+  });
+}
+
+}  // namespace
+}  // namespace ddptwin::property
