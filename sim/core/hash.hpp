@@ -60,6 +60,13 @@ constexpr std::uint64_t scramble(std::uint64_t value) {
   return value ^ (value >> 31);
 }
 
+// The two halves of the product, one laid on the other: each bit reaches all others.
+inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {
+  __extension__ using Product = unsigned __int128;
+  const Product product = Product{a} * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
 // Stands for a list of texts where keeping them costs too much. Two lists are taken for one where
 // all 128 bits are equal, which chance alone brings about once in 2^128 pairs.
 struct Fingerprint {
@@ -67,9 +74,8 @@ struct Fingerprint {
   bool operator==(const Fingerprint&) const = default;
   void add(std::string_view text) {
     each_word(text, [this](std::uint64_t word) {
-      low = mix(low, word);
-      high = (high + word) * 0xd1342543de82ef95ULL;
-      high ^= high >> 29;
+      low = folded_product(low ^ word, golden_ratio);
+      high = folded_product(high + word, 0xd1342543de82ef95ULL);
     });
   }
 };
