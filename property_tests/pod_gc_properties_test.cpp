@@ -81,8 +81,10 @@ class Pods {
 TEST(PodGarbageProperties, OfFinishedPodsBeyondTheThresholdTheOldestGo) {
   holds([] {
     const auto threshold = *gen::inRange<std::size_t>(0, 4).as("threshold");
-    const auto fates = *gen::container<std::vector<PodFate>>(any_fate()).as("pods");
+    // All of them before its first look.
+    const auto fates = *gen::resize(9, gen::container<std::vector<PodFate>>(any_fate())).as("pods");
     Pods pods(threshold);
+    pods.start();
     std::set<std::string> unfinished;
     std::vector<std::shared_ptr<const Pod>> finished;  // the oldest first
     for (std::size_t i = 0; i < fates.size(); ++i) {
@@ -95,7 +97,6 @@ TEST(PodGarbageProperties, OfFinishedPodsBeyondTheThresholdTheOldestGo) {
       else
         unfinished.insert(pod->metadata.name);
     }
-    pods.start();
     pods.rest(2 * round);
     std::set<std::string> left = pods.names();
     for (const std::string& name : unfinished) RC_ASSERT(left.erase(name) == 1U);

@@ -90,16 +90,6 @@ bool is_lost(const Error& error) {
   return error.reason == Reason::unknown || error.reason == Reason::io;
 }
 
-// Whether it is what reference_to() makes of the object. The version tells nearly all apart.
-bool refers(const ObjectReference& reference, const Object& object, std::string_view field_path) {
-  const ObjectMeta& meta = object.metadata;
-  const KindInfo& kind = object.kind();
-  return reference.resourceVersion == meta.resourceVersion && reference.uid == meta.uid &&
-         reference.fieldPath == field_path && reference.name == meta.name &&
-         reference.namespace_ == meta.namespace_ && reference.kind == kind.kind &&
-         reference.apiVersion == kind.api_version();
-}
-
 // "<object>.<hex of a number>"
 std::string event_name(const std::string& object, std::uint64_t number) {
   std::array<char, 16> hex;
@@ -215,6 +205,20 @@ ObjectReference reference_to(const Object& object, std::string field_path) {
           object.metadata.resourceVersion,
           std::move(field_path)};
 }
+
+namespace {
+
+// Whether it is what reference_to() makes of the object: all members, so that one that is added
+// does not compile until it is compared. The version tells nearly all apart.
+bool refers(const ObjectReference& reference, const Object& object, std::string_view at) {
+  const auto& [kind, namespace_, name, uid, api_version, version, field_path] = reference;
+  const ObjectMeta& meta = object.metadata;
+  return version == meta.resourceVersion && uid == meta.uid && field_path == at &&
+         name == meta.name && namespace_ == meta.namespace_ && kind == object.kind().kind &&
+         api_version == object.kind().api_version();
+}
+
+}  // namespace
 
 EventRecorder::EventRecorder(Loop& loop, ApiClient& client, std::string component, std::string host,
                              Options options)

@@ -1,5 +1,7 @@
 #include "cluster/store_client.hpp"
 
+#include <memory>
+
 namespace ddptwin {
 
 void StoreClient::call(api::Request request, api::Completion done) {

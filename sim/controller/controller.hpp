@@ -94,6 +94,7 @@ struct Reaction {
     Key key{};
     Duration delay{0};  // > 0: queued when it is over
   };
+  // Queues one key, at once.
   static Reaction to_wake(Key key) {
     Reaction reaction;
     reaction.wake.push_back({std::move(key)});
@@ -178,12 +179,14 @@ class Controller {
   virtual void reset() {}
 };
 
-// "namespace/name" in its two parts; a name without namespace has an empty first part.
+// "namespace/name" in its two parts, which refer to the key; a name without namespace has an empty
+// first part.
 struct KeyParts {
   std::string_view namespace_{};
   std::string_view name{};
 };
 KeyParts split_key(std::string_view key);
+// Of what lies in a namespace.
 Key joined_key(std::string_view namespace_, std::string_view name);
 
 }  // namespace ddptwin::controller

@@ -11,7 +11,7 @@ std::string FieldPath::text() const {
 void FieldPath::append_to(std::string& text) const {
   if (parent_ != nullptr) parent_->append_to(text);
   if (step_ == Step::field) {
-    if (!text.empty() && !name_.empty()) text += '.';
+    if (!text.empty()) text += '.';
     text += name_;
     return;
   }

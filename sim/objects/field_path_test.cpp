@@ -21,6 +21,11 @@ TEST(FieldPath, of_the_body_is_empty) {
   EXPECT_FALSE(body.field("spec").is_root());
 }
 
+TEST(FieldPath, of_a_field_without_a_name_ends_with_its_dot) {
+  const FieldPath spec = "spec";
+  EXPECT_EQ(spec.field("").text(), "spec.");
+}
+
 TEST(FieldPath, may_begin_below_the_body) {
   const FieldPath status = "status";
   EXPECT_FALSE(status.is_root());

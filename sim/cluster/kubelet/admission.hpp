@@ -9,7 +9,7 @@
 
 namespace ddptwin::kubelet {
 
-// What a pod takes of its node.
+// What a pod takes of its node. It refers to parts of the pod and of what is known of it.
 struct PodClaim {
   const PodSpec& spec;
   const ResourceList& requests;  // of the pod as a whole

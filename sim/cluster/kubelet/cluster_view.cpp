@@ -3,13 +3,6 @@
 #include "cluster/kubelet/env.hpp"
 
 namespace ddptwin::kubelet {
-namespace {
-
-bool has_address(const Service& service) {
-  return !service.spec->clusterIP.empty() && service.spec->clusterIP != "None";
-}
-
-}  // namespace
 
 ClusterView::ClusterView(Loop& loop, api::ApiClient& client, PodRuntime& runtime)
     : loop_(loop),
@@ -86,12 +79,12 @@ std::shared_ptr<const Secret> ClusterView::secret(std::string_view namespace_,
 
 void ClusterView::on_service(const ObjectPtr& before, const ObjectPtr& after) {
   const auto old = as<Service>(before), fresh = as<Service>(after);
-  if (old && has_address(*old)) {
+  if (old && has_cluster_ip(*old)) {
     const auto space = addressed_.find(old->metadata.namespace_);
     space->second.erase(old->metadata.name);
     if (space->second.empty()) addressed_.erase(space);
   }
-  if (fresh && has_address(*fresh))
+  if (fresh && has_cluster_ip(*fresh))
     addressed_[fresh->metadata.namespace_].insert_or_assign(fresh->metadata.name, linked(fresh));
 }
 

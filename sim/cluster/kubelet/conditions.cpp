@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 8> kubelet_types{
 // What a condition says.
 struct Judgement {
   bool holds = false;
-  std::string_view reason{};
+  std::string_view reason{};  // a literal
   std::string message{};
 
   std::string_view status() const { return holds ? "True" : "False"; }

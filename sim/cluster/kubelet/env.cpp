@@ -92,10 +92,6 @@ std::string lower(std::string text) {
   return text;
 }
 
-bool has_cluster_ip(const Service& service) {
-  return !service.spec->clusterIP.empty() && service.spec->clusterIP != "None";
-}
-
 // Which services a pod is told of, by name: those of its namespace unless it asks for none, and
 // always default/kubernetes; one of the same name in the pod's namespace takes its place.
 std::map<std::string_view, const EnvValues*> linked_services(const PodContext& context) {
@@ -319,6 +315,10 @@ std::string_view to_string(EnvRule rule) {
 
 std::string pod_label(const Pod& pod) {
   return fmt::format("{}_{}({})", pod.metadata.name, pod.metadata.namespace_, pod.metadata.uid);
+}
+
+bool has_cluster_ip(const Service& service) {
+  return !service.spec->clusterIP.empty() && service.spec->clusterIP != "None";
 }
 
 LinkedService linked(std::shared_ptr<const Service> service) {

@@ -45,6 +45,8 @@ Result<std::vector<EnvVariable>> environment(const PodContext& context, const Co
 Result<EnvValues> environment_values(const PodContext& context, const Container& container,
                                      Notices* notices = nullptr);
 
+// Others give a pod no variables.
+bool has_cluster_ip(const Service& service);
 // For all pods that start while the Service is as it is.
 LinkedService linked(std::shared_ptr<const Service> service);
 // The variables that the services give to a pod of this namespace, before anything hides them.

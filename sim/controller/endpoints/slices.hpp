@@ -21,7 +21,8 @@ struct SliceGroup {
   std::vector<Endpoint> endpoints{};
 };
 
-// What every slice of one service or Endpoints has.
+// What every slice of one service or Endpoints has. The owner, and what the labels and annotations
+// amend, outlive it.
 struct SliceShape {
   const Object& owner;  // the service or the Endpoints; names are made from its own
   Amended labels;
@@ -29,6 +30,7 @@ struct SliceShape {
   std::size_t endpoints_max = 100;
 };
 
+// By its label.
 bool is_managed_by(const Object& slice, std::string_view manager);
 // The manager's slices of that service, but for those that are being deleted.
 std::vector<SlicePtr> slices_of(const KeyParts& service, std::string_view manager,
@@ -41,6 +43,7 @@ bool same_ports(const std::vector<SlicePort>& a, const std::vector<SlicePort>& b
 std::vector<Step> reconcile_slices(const SliceShape& shape, const std::vector<SliceGroup>& wanted,
                                    const std::vector<SlicePtr>& existing,
                                    const std::string& expectation_key);
+// It does not matter whether they are gone already.
 std::vector<Step> delete_slices(const std::vector<SlicePtr>& slices);
 
 }  // namespace ddptwin::controller::endpoints

@@ -27,6 +27,7 @@ inline constexpr std::string_view job_role = "training.kubeflow.org/job-role";
 }  // namespace label
 
 std::string lower(std::string_view text);
+// The parts in one text, in one piece of memory.
 std::string concat(std::initializer_list<std::string_view> parts);
 // <job>-<type>-<index>, with every `/` made `-`.
 std::string replica_name(std::string_view job, std::string_view type, int index);

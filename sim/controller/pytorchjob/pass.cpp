@@ -14,8 +14,8 @@ std::vector<std::string> Pass::types(bool worker_first) const {
 }
 
 const Cow<std::vector<OwnerReference>>& Pass::owners() {
-  if (owner.empty()) owner = std::vector{owner_of(job)};
-  return owner;
+  if (owners_made.empty()) owners_made = std::vector{owner_of(job)};
+  return owners_made;
 }
 
 void Pass::note(const Rule& rule, std::string text) {

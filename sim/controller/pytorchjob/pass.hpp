@@ -34,9 +34,10 @@ struct Settings {
 
 // All that a plan depends on beside the settings and the time.
 struct View {
-  std::shared_ptr<const PyTorchJob> job{};                 // as cached; null: gone
-  std::optional<Verbatim<PyTorchJobSpec>> defaulted{};     // its spec, where that is known already
-  std::span<const std::string> expectation_keys{};         // of all types, pods and Services
+  std::shared_ptr<const PyTorchJob> job{};              // as cached; null: gone
+  std::optional<Verbatim<PyTorchJobSpec>> defaulted{};  // its spec, where that is known already
+  // Of all its types, pods and Services. Must be given where there is a job; outlive the plan.
+  std::span<const std::string> expectation_keys{};
   std::vector<std::shared_ptr<const Pod>> pods{};          // own ones (§4.2 M2), by name
   std::vector<std::shared_ptr<const Service>> services{};  // labelled ones, by name
   std::shared_ptr<const HorizontalPodAutoscaler> autoscaler{};
@@ -51,9 +52,9 @@ struct Pass {
   const View& seen;
   const Settings& settings;
   Time now;
-  PyTorchJob job;                            // the defaulted working copy, without its status
-  JobStatus status;                          // computed whole, written once
-  Cow<std::vector<OwnerReference>> owner{};  // once it is asked for
+  PyTorchJob job;    // a working copy: metadata, defaulted specification
+  JobStatus status;  // computed whole, written once
+  Cow<std::vector<OwnerReference>> owners_made{};  // by owners()
   // By replica type, once a pod of it is made.
   std::map<std::string, Cow<std::vector<Container>>, std::less<>> init_containers{};
   Plan plan{};

@@ -38,6 +38,7 @@ bool is_left_alone(Pass& pass) {
 }
 
 void reset_expectations(Pass& pass) {
+  DDPTWIN_ASSERT(pass.seen.expectation_keys.size() == 2 * replica_specs(*pass.seen.job).size());
   Step step{.rule = &rules::reset_expectations};
   step.expected.reserve(pass.seen.expectation_keys.size());
   for (const std::string& key : pass.seen.expectation_keys)
@@ -103,7 +104,7 @@ void await_expiry(Pass& pass) {
     pass.plan.requeue = true;
 }
 
-PyTorchJob without_status(const PyTorchJob& job) {
+PyTorchJob metadata_and_spec(const PyTorchJob& job) {
   PyTorchJob copy;
   copy.metadata = job.metadata;
   copy.spec = job.spec;
@@ -125,7 +126,7 @@ Plan plan(const View& seen, const Settings& settings, Time now) {
   Pass pass{.seen = seen,
             .settings = settings,
             .now = now,
-            .job = without_status(*seen.job),
+            .job = metadata_and_spec(*seen.job),
             .status = seen.job->status.value_or(JobStatus{})};
   pass.plan.about = seen.job;
   pass.plan.steps.reserve(16);  // most plans have fewer, and a step is big to move

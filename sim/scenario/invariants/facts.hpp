@@ -110,7 +110,7 @@ struct ReplicaFacts {
 
 struct TypeFacts {
   std::vector<ReplicaFacts> replicas{};
-  const ReplicaSpec* spec = nullptr;     // of the job as it is; null: it has none of that type
+  const ReplicaSpec* spec = nullptr;     // a part of JobFacts::last; null: there is none
   int wanted_min = -1, wanted_max = -1;  // that the spec ever asked for
 };
 
