@@ -87,14 +87,6 @@ bool is_worker_first(TypeOrder order, Random& random) {
   return order == TypeOrder::worker_first || (order == TypeOrder::random && random.chance(0.5));
 }
 
-std::vector<std::string> expectation_keys(const Key& key, const PyTorchJob& job) {
-  std::vector<std::string> keys;
-  for (const auto& [type, spec] : replica_specs(job))
-    for (const std::string_view what : {"pods", "services"})
-      keys.push_back(expectation_key(key, type, what));
-  return keys;
-}
-
 // One satisfied key of any type is enough (Q13); a job without types never is (Q31).
 bool are_expectations_met(const std::vector<std::string>& keys, const Expectations& expectations,
                           Time now) {
@@ -144,7 +136,7 @@ const PyTorchJobController::Known& PyTorchJobController::known(const Key& key,
     known.defaulted = Verbatim<PyTorchJobSpec>(std::move(*spec));
   known.labels = {{std::string(label::operator_name), std::string(controller_name)},
                   {std::string(label::job_name), job.metadata.name}};
-  known.expectation_keys = expectation_keys(key, job);
+  known.expectation_keys = expectation_keys(job);
   return known;
 }
 

@@ -56,6 +56,14 @@ const ReplicaSpecs& replica_specs(const PyTorchJob& job) {
   return job.spec->pytorchReplicaSpecs ? *job.spec->pytorchReplicaSpecs : none;
 }
 
+std::vector<std::string> expectation_keys(const PyTorchJob& job) {
+  std::vector<std::string> keys;
+  for (const auto& [type, spec] : replica_specs(job))
+    for (const std::string_view what : {"pods", "services"})
+      keys.push_back(expectation_key(key_of(job.metadata), type, what));
+  return keys;
+}
+
 const ReplicaSpec* replica_spec(const PyTorchJob& job, std::string_view type) {
   for (const auto& [name, spec] : replica_specs(job))  // two, mostly
     if (name == type) return &spec;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "objects/pytorchjob.hpp"
 
@@ -35,6 +36,8 @@ std::string replica_name(std::string_view job, std::string_view type, int index)
 std::optional<int> replica_index(const ObjectMeta& metadata);
 // The keys of an expectation: "namespace/name/type/pods", ".../services".
 std::string expectation_key(std::string_view job_key, std::string_view type, std::string_view what);
+// Of all its types, each with pods and with Services.
+std::vector<std::string> expectation_keys(const PyTorchJob& job);
 // The one owner reference of all that a job makes.
 OwnerReference owner_of(const PyTorchJob& job);
 
