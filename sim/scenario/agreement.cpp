@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "objects/kinds.hpp"
 #include "scenario/claims.hpp"
@@ -12,6 +13,10 @@
 
 namespace ddptwin::scenario {
 namespace {
+
+constexpr std::string_view cut_off =
+    "a signal from outside ended it: ranks tell the end of one step at one instant in virtual time "
+    "and some milliseconds apart in real time, and whoever is ended between them is a step behind";
 
 // "pod/train-worker-0", "endpointslice.discovery.k8s.io/train-*".
 std::string name_of(const Object& object) {
@@ -32,6 +37,35 @@ bool explains(const Explained& row, std::string_view scenario, const Disagreemen
   return row.scenario == scenario && one.subject.starts_with(row.subject) &&
          row.aspect == one.aspect &&
          (row.once_more.empty() || differ_by_one(one.real, one.virtual_, row.once_more));
+}
+
+// The last exit code of "namespace/pod/container" in its youngest pod; empty: it has not ended.
+std::string last_exit_code(const Facts& facts, std::string_view subject) {
+  const std::size_t container_at = subject.rfind('/');
+  std::string_view pod = subject.substr(0, container_at);
+  if (pod.starts_with("default/")) pod.remove_prefix(pod.find('/') + 1);  // as short_name() does
+  const std::string begin = fmt::format("pod/{} #", pod);
+  const std::string end = fmt::format(" {}", subject.substr(container_at + 1));
+  std::string exits;
+  std::size_t longest = 0;  // name: #10 comes before #2
+  for (const auto& [key, value] : facts) {
+    const auto& [name, aspect] = key;
+    if (aspect != "exits" || !name.starts_with(begin) || !name.ends_with(end)) continue;
+    if (name.size() < longest) continue;
+    longest = name.size();
+    exits = value;
+  }
+  const std::size_t last = exits.rfind("> ");
+  if (last != exits.npos) exits.erase(0, last + 2);
+  return exits.substr(0, exits.find(' '));
+}
+
+// Whoever is ended by a signal in both runs may have told the end of one step more in one of them.
+bool is_cut_off(const Disagreement& one, const Facts& real, const Facts& virtual_) {
+  if (one.aspect != "steps" || one.real.empty() || one.virtual_.empty()) return false;
+  if (std::abs(std::stoll(one.real) - std::stoll(one.virtual_)) != 1) return false;
+  const std::string code = last_exit_code(real, one.subject);
+  return (code == "137" || code == "143") && code == last_exit_code(virtual_, one.subject);
 }
 
 std::string list_text(const std::vector<std::string>& parts) {
@@ -139,6 +173,7 @@ std::vector<Disagreement> compare(std::string_view scenario, const Facts& real,
     for (const Explained& row : explained_differences()) {
       if (explains(row, scenario, one)) one.explanation = row.reason;
     }
+    if (is_cut_off(one, real, virtual_)) one.explanation = cut_off;
     found.push_back(std::move(one));
   };
   for (const auto& [key, value] : real) {

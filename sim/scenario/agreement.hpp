@@ -82,6 +82,7 @@ struct Explained {
 };
 std::span<const Explained> explained_differences();
 
+// Explained are also the steps, one more or less, of a container that a signal ended in both runs.
 std::vector<Disagreement> compare(std::string_view scenario, const Facts& real,
                                   const Facts& virtual_);
 

@@ -137,6 +137,28 @@ TEST(Agreement, an_explanation_excuses_nothing_else) {
 }
 
 // An explanation that no run needs any more is to be deleted: tools/agree shows which are used.
+// Steps of "default/w-0/c" whose runs ended so in both clocks.
+std::string_view explanation_of_steps(const char* real, const char* virtual_, const char* exits,
+                                      const char* virtual_exits) {
+  const std::pair<std::string, std::string> steps{"default/w-0/c", "steps"},
+      ends{"pod/w-0 #2 c", "exits"}, earlier{"pod/w-0 #1 c", "exits"},
+      other{"pod/w-0 #2 d", "exits"};
+  const auto found =
+      compare("s", {{steps, real}, {ends, exits}, {earlier, "1 Error"}, {other, "1 Error"}},
+              {{steps, virtual_}, {ends, virtual_exits}, {earlier, "1 Error"}, {other, "1 Error"}});
+  return found.front().explanation;  // "default" comes before "pod"
+}
+
+TEST(Agreement, a_container_that_a_signal_ended_may_be_one_step_behind) {
+  EXPECT_NE(explanation_of_steps("3", "4", "143 Error", "143 Error"), "");
+  EXPECT_NE(explanation_of_steps("4", "3", "1 Error > 137 OOMKilled", "1 Error > 137 Error"), "");
+  EXPECT_EQ(explanation_of_steps("2", "4", "143 Error", "143 Error"), "");
+  EXPECT_EQ(explanation_of_steps("3", "4", "0 Completed", "0 Completed"), "");
+  EXPECT_EQ(explanation_of_steps("3", "4", "143 Error > 1 Error", "143 Error > 1 Error"), "");
+  EXPECT_EQ(explanation_of_steps("3", "4", "143 Error", "137 Error"), "");
+  EXPECT_EQ(explanation_of_steps("", "1", "143 Error", "143 Error"), "");
+}
+
 TEST(Agreement, every_explanation_says_what_it_is_about_and_why) {
   for (const Explained& row : explained_differences()) {
     EXPECT_FALSE(row.scenario.empty()) << row.reason;
