@@ -67,12 +67,19 @@ rc::Gen<Way> any_way() {
       gen::set(&Way::seconds, gen::element(0, 1, 3, 10)));
 }
 
-// Each event has the next way; when they are used up the rest passes.
+// Each event has the next way, each list is refused with the next code, or carried out where that
+// is 0; when they are used up the rest passes.
 class Ways final : public api::FaultPort {
  public:
-  explicit Ways(std::vector<Way> ways) : ways_(std::move(ways)) {}
+  Ways(std::vector<Way> ways, std::vector<int> refusals)
+      : ways_(std::move(ways)), refusals_(std::move(refusals)) {}
 
-  api::CallVerdict on_call(const api::Caller&, const api::Request&) override { return {}; }
+  api::CallVerdict on_call(const api::Caller&, const api::Request& request) override {
+    if (request.verb != api::Verb::list || listed_ == refusals_.size()) return {};
+    const int code = refusals_[listed_++];
+    if (code == 0) return {};
+    return {.refuse = api::injected_server_error(code)};
+  }
   void on_answer(const api::Caller&, const api::Request&, const Result<api::Response>&) override {}
   api::EventVerdict on_event(const api::Caller&, const KindInfo&, const api::WatchEvent&) override {
     if (next_ == ways_.size()) return {};
@@ -85,15 +92,16 @@ class Ways final : public api::FaultPort {
 
  private:
   std::vector<Way> ways_;
-  std::size_t next_ = 0;
+  std::vector<int> refusals_;
+  std::size_t next_ = 0, listed_ = 0;
 };
 
 using Versions = std::map<std::string, std::string>;  // resourceVersion by name
 
 class Watched {
  public:
-  explicit Watched(std::vector<Way> ways)
-      : ways_(std::move(ways)),
+  Watched(std::vector<Way> ways, std::vector<int> refusals)
+      : ways_(std::move(ways), std::move(refusals)),
         client_(loop_, std::make_shared<StoreClient>(loop_, store_, "test"), {"test", ""}, ways_),
         informer_(loop_, client_, {&ConfigMap::info(), "default", {}, {}}) {
     informer_.add_handler(
@@ -172,7 +180,9 @@ TEST(InformerProperties, ItHoldsWhatIsStoredWhateverBecomesOfItsWatch) {
   holds([] {
     const auto deeds = *gen::container<std::vector<Deed>>(any_deed()).as("deeds");
     const auto ways = *gen::container<std::vector<Way>>(any_way()).as("ways of the events");
-    Watched watched(ways);
+    const auto refusals =
+        *gen::container<std::vector<int>>(gen::element(0, 0, 500, 503)).as("answers to the lists");
+    Watched watched(ways, refusals);
     for (const Deed& deed : deeds) watched.apply(deed);
     watched.rest(1h);  // all lateness in a row, and the relist after it
     RC_ASSERT(watched.held() == watched.stored());

@@ -28,12 +28,17 @@ struct StoreOp {
   Version version = Version::none;
   int value = 0;       // of data.k
   int finalizers = 0;  // how many of ours
+  // Of a deletion alone:
+  Version uid = Version::none;
+  bool forced = false;
 };
 
 void showValue(const StoreOp& op, std::ostream& out) {
   out << verb_names[static_cast<int>(op.verb)] << " " << op.name << " with "
       << version_names[static_cast<int>(op.version)] << ", k=" << op.value << ", " << op.finalizers
       << " finalizers";
+  if (op.verb == Verb::remove)
+    out << ", uid: " << version_names[static_cast<int>(op.uid)] << (op.forced ? ", forced" : "");
 }
 
 rc::Gen<StoreOp> store_op() {
@@ -49,7 +54,9 @@ rc::Gen<StoreOp> store_op() {
       set(&StoreOp::name, element<std::string>("a", "b", "c")),
       set(&StoreOp::version, element(Version::none, Version::right, Version::stale)),
       set(&StoreOp::value, element(0, 1, 2)),
-      set(&StoreOp::finalizers, rc::gen::weightedElement<int>({{4, 0}, {1, 1}, {1, 2}})));
+      set(&StoreOp::finalizers, rc::gen::weightedElement<int>({{4, 0}, {1, 1}, {1, 2}})),
+      set(&StoreOp::uid, element(Version::none, Version::right, Version::stale)),
+      set(&StoreOp::forced, rc::gen::arbitrary<bool>()));
 }
 
 std::vector<std::string> finalizers_of(int count) {
@@ -90,6 +97,7 @@ class NaiveStore {
       return Reason::unknown;
     }
     if (at == contents.end()) return Reason::not_found;
+    if (op.verb == Verb::remove && op.uid == Version::stale) return Reason::conflict;
     if (!sent_version.empty() && sent_version != at->second.version) return Reason::conflict;
     if (op.verb == Verb::remove) return remove(at);
     NaiveObject wanted = at->second;
@@ -212,7 +220,13 @@ class Pair {
     const bool older = known != versions_.end() && known->second.size() > 1;
     return older ? *std::next(known->second.rbegin()) : "1";
   }
-  static api::Request request(const StoreOp& op, const std::string& version) {
+  // A stale one is that of somebody who had the name before.
+  std::string uid_of(const StoreOp& op) const {
+    if (op.uid == Version::none) return {};
+    const auto there = store_.find<ConfigMap>("default", op.name);
+    return op.uid == Version::right && there ? there->metadata.uid : "somebody-before";
+  }
+  api::Request request(const StoreOp& op, const std::string& version) const {
     auto object = std::make_shared<ConfigMap>();
     object->metadata.name = op.name;
     object->metadata.namespace_ = "default";
@@ -227,6 +241,8 @@ class Pair {
       case Verb::remove: {
         api::DeleteOptions options;
         options.precondition_resource_version = version;
+        options.precondition_uid = uid_of(op);
+        if (op.forced) options.grace_period_seconds = 0;
         return api::remove(*object, options);
       }
       default:

@@ -61,11 +61,17 @@ constexpr const char* succeeds = R"(  expect:
     within: 3h
   - eventually: {of: pod/train-master-0, log: finished rank 0 steps 12})";
 
-std::string scenario_text(const std::string& policy) {
-  std::string source = text;
-  source.replace(source.find("POLICY"), 6, policy);
-  source.replace(source.find("EXPECT"), 6, policy == "OnFailure" ? succeeds : "");
+constexpr const char* unrestarted = R"(
+  - finally: {of: pods, count: 3, restarts: 0})";
+
+std::string filled_in(std::string source, std::string_view word, const std::string& value) {
+  for (std::size_t at = source.find(word); at != source.npos; at = source.find(word))
+    source.replace(at, word.size(), value);
   return source;
+}
+
+std::string scenario_text(const std::string& policy, const std::string& expect) {
+  return filled_in(filled_in(text, "POLICY", policy), "EXPECT", expect);
 }
 
 struct Training {
@@ -109,28 +115,189 @@ Training any_training() {
   return training;
 }
 
+// Runs the text under these faults. Every invariant holds.
+scenario::RunResult result_of(const std::string& source, const scenario::VirtualOptions& options) {
+  const KindRegistry kinds;
+  const auto parsed = scenario::parse_scenario(
+      "training.yaml", kinds, [&](const std::string&) -> Result<std::string> { return source; });
+  if (!parsed) RC_FAIL(parsed.error().text());
+  const auto result = run_virtually(*parsed, options);
+  if (!result) RC_FAIL(result.error().text());
+  for (const auto* judged : {&result->expectations, &result->invariants})
+    for (const auto& one : *judged)
+      RC_LOG() << one.name << ": " << scenario::to_string(one.verdict) << " " << one.detail << "\n";
+  for (const auto& one : result->invariants) RC_ASSERT(one.verdict != scenario::Verdict::failed);
+  return *result;
+}
+
+// A worker has ended well while the master has not: killed behind the last all-reduce, which comes
+// before the last step's own work, the master waits for ever for peers that will not come again.
+bool is_left_alone(const scenario::RunResult& result) {
+  bool master = false, worker = false;
+  for (const scenario::PodEnd& pod : result.pods)
+    if (pod.state.starts_with("Succeeded"))
+      (pod.name == "default/train-master-0" ? master : worker) = true;
+  return worker && !master;
+}
+
+scenario::VirtualOptions options_of(const Training& training) {
+  scenario::VirtualOptions options;
+  options.seed = training.seed;
+  options.torch = training.torch;
+  options.faults = &training.faults;
+  return options;
+}
+
 TEST(TrainingProperties, ItComesToItsEndOnceNothingGoesWrong) {
   holds(
       [] {
         const auto drawn = gen::resize(rc::kNominalSize, gen::exec(any_training));
         const Training training = *drawn.as("training");
-        const KindRegistry kinds;
-        const auto parsed = scenario::parse_scenario(
-            "training.yaml", kinds, [&](const std::string&) -> Result<std::string> {
-              return scenario_text(training.policy);
-            });
-        if (!parsed) RC_FAIL(parsed.error().text());
+        const auto result = result_of(
+            scenario_text(training.policy, training.policy == "OnFailure" ? succeeds : ""),
+            options_of(training));
+        RC_ASSERT(result.passed() || is_left_alone(result));
+      },
+      run_cost);
+}
+
+// A name that is not answered, while a worker waits for its master.
+Fault any_silence() {
+  Fault fault;
+  fault.kind = *gen::element(FaultKind::dns_late, FaultKind::dns_lost, FaultKind::dns_servfail,
+                             FaultKind::dns_nxdomain);
+  fault.at = std::chrono::milliseconds(*gen::inRange(0, 300));
+  fault.lasts = std::chrono::seconds(*gen::inRange(1, 60));
+  return fault;
+}
+
+// The store's client asks for its master's name until its timeout is over, here two minutes
+// (FM-086, spec/ddp-semantics.md §9.2): what lasts no longer than one of them costs nobody a
+// restart.
+TEST(TrainingProperties, ANameThatIsLateCostsNobodyARestart) {
+  holds(
+      [] {
+        const auto drawn = gen::exec([] {
+          Training training = any_training();
+          training.policy = "OnFailure";
+          training.faults.faults = {any_silence()};
+          return training;
+        });
+        const Training training = *drawn.as("training");
+        const std::string expect = std::string(succeeds) + unrestarted;
+        RC_ASSERT(result_of(scenario_text("OnFailure", expect), options_of(training)).passed());
+      },
+      run_cost);
+}
+
+// --- torchrun ---
+
+// The fields of Crash stand for themselves.
+constexpr const char* torchrun_text = R"(
+apiVersion: ddptwin.dev/v1alpha1
+kind: Scenario
+metadata: {name: torchrun}
+spec:
+  modes: [virtual]
+  expect:
+  - eventually: {of: pytorchjob/train, condition: Succeeded}
+    within: 1h
+  - eventually: {of: pods, log: failing rank RANK at step STEP}
+  - eventually: {of: pods, count: NODES, restarts: 0, phase: Succeeded}
+  timeout: 2h
+---
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train}
+spec:
+  nprocPerNode: "PROCESSES"
+ELASTIC
+  pytorchReplicaSpecs:
+    FIRST
+      restartPolicy: OnFailure
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: ddptwin-worker
+            command: [torchrun, --no_python, --max_restarts=3, ddptwin-worker]
+            args: [--steps, "12", --step-time, 100ms, --checkpoint, /checkpoints/c, --checkpoint-every, "2",
+                   --fail-at-step, "STEP", --fail-rank, "RANK", --fail-code, "CODE", --fail-once]
+            env:
+            - {name: PET_MONITOR_INTERVAL, value: "INTERVAL"}
+            - {name: TORCH_DISABLE_SHARE_RDZV_TCP_STORE, value: "1"}
+            - {name: PET_REDIRECTS, value: "0:1"}
+            - {name: PET_TEE, value: "0:1"}
+            volumeMounts:
+            - {name: checkpoints, mountPath: /checkpoints}
+          volumes:
+          - name: checkpoints
+            hostPath: {path: /var/lib/checkpoints, type: DirectoryOrCreate}
+SECOND
+)";
+
+// One rank fails once.
+struct Crash {
+  int nodes = 2, processes = 1;
+  bool elastic = false;
+  std::string torch{};
+  int rank = 0, step = 1, code = 1, interval = 1;
+  std::uint64_t seed = 1;
+};
+
+void showValue(const Crash& crash, std::ostream& out) {
+  out << crash.nodes << " nodes of " << crash.processes << (crash.elastic ? ", c10d" : ", static")
+      << ", PyTorch " << crash.torch << ", rank " << crash.rank << " fails with " << crash.code
+      << " after step " << crash.step << ", looked at every " << crash.interval << " s, seed "
+      << crash.seed;
+}
+
+// Of PyTorch 2.x those jobs whose restarted ranks do not meet their predecessors' addresses
+// (scenarios/torchrun/stale-addresses.yaml).
+Crash any_crash() {
+  Crash crash;
+  crash.nodes = *gen::inRange(2, 5);
+  crash.processes = *gen::inRange(1, 3);
+  crash.elastic = *gen::arbitrary<bool>();
+  crash.torch = crash.elastic ? *gen::element<std::string>("1.13", "2.x") : "1.13";
+  crash.rank = *gen::inRange(0, crash.nodes * crash.processes);
+  crash.step = *gen::inRange(1, 11);
+  crash.code = *gen::element(1, 7, 137);
+  crash.interval = *gen::inRange(1, 6);
+  crash.seed = *gen::inRange<std::uint64_t>(1, 1'000'000);
+  return crash;
+}
+
+std::string text_of(const Crash& crash) {
+  const std::string nodes = std::to_string(crash.nodes);
+  const std::string all = "Worker:\n      replicas: " + nodes;
+  const std::string others = "    Worker:\n      <<: *replica\n      replicas: ";
+  std::string source = torchrun_text;
+  source = filled_in(source, "FIRST", crash.elastic ? all : "Master: &replica\n      replicas: 1");
+  source =
+      filled_in(source, "SECOND", crash.elastic ? "" : others + std::to_string(crash.nodes - 1));
+  source = filled_in(source, "ELASTIC",
+                     crash.elastic ? "  elasticPolicy: {minReplicas: " + nodes + ", maxReplicas: " +
+                                         nodes + ", rdzvBackend: c10d, maxRestarts: 3}"
+                                   : "");
+  source = filled_in(source, "PROCESSES", std::to_string(crash.processes));
+  source = filled_in(source, "NODES", nodes);
+  source = filled_in(source, "RANK", std::to_string(crash.rank));
+  source = filled_in(source, "STEP", std::to_string(crash.step));
+  source = filled_in(source, "CODE", std::to_string(crash.code));
+  return filled_in(source, "INTERVAL", std::to_string(crash.interval));
+}
+
+// The agents start the group anew, and Kubernetes sees nothing of it (spec/ddp-semantics.md §4.4).
+TEST(TrainingProperties, ARankThatFailsOnceUnderTorchrunCostsNoPod) {
+  holds(
+      [] {
+        const auto drawn = gen::exec(any_crash);
+        const Crash crash = *drawn.as("crash");
         scenario::VirtualOptions options;
-        options.seed = training.seed;
-        options.torch = training.torch;
-        options.faults = &training.faults;
-        const auto result = run_virtually(*parsed, options);
-        if (!result) RC_FAIL(result.error().text());
-        for (const auto* judged : {&result->expectations, &result->invariants})
-          for (const auto& one : *judged)
-            RC_LOG() << one.name << ": " << scenario::to_string(one.verdict) << " " << one.detail
-                     << "\n";
-        RC_ASSERT(result->passed());
+        options.seed = crash.seed;
+        options.torch = crash.torch;
+        RC_ASSERT(result_of(text_of(crash), options).passed());
       },
       run_cost);
 }

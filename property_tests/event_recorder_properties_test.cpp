@@ -1,0 +1,159 @@
+// What becomes of the events that a component tells (spec/kubernetes.md §1.18).
+#include <algorithm>
+#include <map>
+#include <ostream>
+#include <tuple>
+
+#include "api/event_recorder.hpp"
+#include "cluster/store.hpp"
+#include "cluster/store_client.hpp"
+#include "core/virtual_loop.hpp"
+#include "core/virtual_start.hpp"
+#include "objects/core_v1.hpp"
+#include "property.hpp"
+
+namespace ddptwin::property {
+namespace {
+
+namespace gen = rc::gen;
+
+// What client-go lets through for one object at once, and of one reason before it combines.
+constexpr std::size_t burst = 25, similar = 10;
+
+struct Tell {
+  std::string pod{}, reason{};
+  int message = 0;
+  int seconds = 0;  // of silence after it
+};
+
+void showValue(const Tell& tell, std::ostream& out) {
+  out << tell.pod << ": " << tell.reason << " \"" << tell.message << "\", then " << tell.seconds
+      << " s";
+}
+
+// All of a case within the ten minutes of similar events and the hour that an Event lives.
+rc::Gen<std::vector<Tell>> any_tells() {
+  const auto tell = gen::build<Tell>(
+      gen::set(&Tell::pod, gen::element<std::string>("a", "b")),
+      gen::set(&Tell::reason, gen::element<std::string>("Pulled", "BackOff")),
+      gen::set(&Tell::message, gen::inRange(0, 20)),
+      gen::set(&Tell::seconds, gen::weightedElement<int>({{8, 0}, {1, 1}, {1, 2}})));
+  return gen::mapcat(gen::inRange<std::size_t>(0, 100), [tell](std::size_t count) {
+    return gen::container<std::vector<Tell>>(count, tell);
+  });
+}
+
+// One recorder on a store, and what it wrote there.
+class Told {
+ public:
+  // Silent where the pod is another than `only`, which may be empty: time passes all the same.
+  Told(const std::vector<Tell>& tells, const std::string& only) {
+    for (const Tell& tell : tells) {
+      if (only.empty() || tell.pod == only) say(tell);
+      loop_.run_until(loop_.now() + std::chrono::seconds(tell.seconds));
+    }
+    loop_.run_until(loop_.now() + 1s);
+  }
+
+  // Of the pod's Events all but their names, in an order of their own.
+  using Row = std::tuple<std::string, std::string, std::int32_t, Time, Time>;
+  std::vector<Row> rows(const std::string& pod) const {
+    std::vector<Row> out;
+    for (const auto& event : events(pod))
+      out.emplace_back(event->reason, event->message, event->count, *event->firstTimestamp,
+                       *event->lastTimestamp);
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+  std::size_t counted(const std::string& pod) const {
+    std::size_t sum = 0;
+    for (const auto& event : events(pod)) sum += static_cast<std::size_t>(event->count);
+    return sum;
+  }
+  std::size_t of_reason(const std::string& pod, const std::string& reason) const {
+    const auto all = events(pod);
+    return static_cast<std::size_t>(std::count_if(
+        all.begin(), all.end(), [&](const auto& event) { return event->reason == reason; }));
+  }
+  std::size_t writes(const std::string& pod) const {
+    const auto found = writes_.find(pod);
+    return found == writes_.end() ? 0 : found->second;
+  }
+
+ private:
+  void say(const Tell& tell) {
+    Pod pod;
+    pod.metadata.name = tell.pod;
+    pod.metadata.namespace_ = "default";
+    pod.metadata.uid = "uid of " + tell.pod;
+    recorder_.event(pod, "Normal", tell.reason, std::to_string(tell.message));
+  }
+  std::vector<std::shared_ptr<const Event>> events(const std::string& pod) const {
+    std::vector<std::shared_ptr<const Event>> out;
+    for (const auto& [key, object] : store_.objects(Event::info())) {
+      auto event = as<Event>(object);
+      if (event->involvedObject->name == pod) out.push_back(std::move(event));
+    }
+    return out;
+  }
+
+  VirtualLoop loop_{Random(1), virtual_start};
+  Trace trace_{loop_};
+  KindRegistry kinds_{};
+  Store store_{loop_, Random(7), trace_, kinds_};
+  StoreClient client_{loop_, store_, "test"};
+  api::EventRecorder recorder_{loop_, client_, "kubelet", "node-0"};
+  std::map<std::string, std::size_t> writes_{};
+  const int counting_ = [this] {
+    trace_.add_sink([this](const Record& record) {
+      if (record.after == nullptr) return;
+      if (const auto* event = as<Event>(*record.after)) ++writes_[event->involvedObject->name];
+    });
+    return 0;
+  }();
+};
+
+std::size_t told_of(const std::vector<Tell>& tells, const std::string& pod,
+                    const std::string& reason = {}) {
+  return static_cast<std::size_t>(std::count_if(tells.begin(), tells.end(), [&](const Tell& tell) {
+    return tell.pod == pod && (reason.empty() || tell.reason == reason);
+  }));
+}
+
+TEST(EventRecorderProperties, WhatIsToldOfOnePodIsWrittenAsIfThereWereNoOther) {
+  holds([] {
+    const auto tells = *any_tells();
+    const Told together(tells, {});
+    for (const std::string pod : {"a", "b"})
+      RC_ASSERT(together.rows(pod) == Told(tells, pod).rows(pod));
+  });
+}
+
+TEST(EventRecorderProperties, EachIsCountedOnceUntilThereAreTooMany) {
+  holds([] {
+    const auto tells = *any_tells();
+    const Told told(tells, {});
+    for (const std::string pod : {"a", "b"}) {
+      const std::size_t asked = told_of(tells, pod);
+      RC_CLASSIFY(asked > burst, "too many");
+      // Within the 300 s in which nothing is added to the burst.
+      RC_ASSERT(told.writes(pod) == std::min(asked, burst));
+      if (asked <= burst) RC_ASSERT(told.counted(pod) == asked);
+    }
+  });
+}
+
+TEST(EventRecorderProperties, ThoseThatDifferInTheirMessageAloneBecomeOne) {
+  holds([] {
+    const auto tells = *any_tells();
+    const Told told(tells, {});
+    for (const std::string pod : {"a", "b"})
+      for (const std::string reason : {"Pulled", "BackOff"}) {
+        RC_CLASSIFY(told_of(tells, pod, reason) > similar, "many of one reason");
+        RC_ASSERT(told.of_reason(pod, reason) <= similar);
+      }
+  });
+}
+
+}  // namespace
+}  // namespace ddptwin::property

@@ -1,0 +1,342 @@
+// What goes with an owner or with a namespace, and what stays (spec/kubernetes.md §1.17, §7).
+#include <algorithm>
+#include <map>
+#include <ostream>
+#include <set>
+
+#include "cluster/gc.hpp"
+#include "cluster/namespace_lifecycle.hpp"
+#include "cluster/store.hpp"
+#include "cluster/store_client.hpp"
+#include "core/virtual_loop.hpp"
+#include "core/virtual_start.hpp"
+#include "objects/core_v1.hpp"
+#include "property.hpp"
+
+namespace ddptwin::property {
+namespace {
+
+namespace gen = rc::gen;
+using api::Propagation;
+
+constexpr std::string_view held = "ddptwin.test/held", foreground = "foregroundDeletion";
+
+bool has_finalizer(const Object& object, std::string_view finalizer) {
+  const auto& all = object.metadata.finalizers;
+  return std::find(all.begin(), all.end(), finalizer) != all.end();
+}
+
+bool is_blocked_by(const Object& owner, const Object& object) {
+  const auto& all = *object.metadata.ownerReferences;
+  return std::any_of(all.begin(), all.end(), [&](const auto& one) {
+    return one.uid == owner.metadata.uid && one.blockOwnerDeletion.value_or(false);
+  });
+}
+
+// A cluster with the two collectors, in which nobody else acts than the test.
+class Cluster {
+ public:
+  Cluster() {
+    collector_.start();
+    lifecycle_.start();
+    rest(1s);
+  }
+
+  void rest(Duration duration) { loop_.run_until(loop_.now() + duration); }
+  ObjectPtr make(std::shared_ptr<Object> object) {
+    const auto made = store_.call(api::create(std::move(object)), "test");
+    RC_ASSERT(made.has_value());
+    return made->object;
+  }
+  void remove(const Object& object, api::DeleteOptions options) {
+    RC_ASSERT(store_.call(api::remove(object, std::move(options)), "test").has_value());
+  }
+  // Takes the test's own finalizer off.
+  void release(const ObjectPtr& object) {
+    if (object == nullptr || !has_finalizer(*object, held)) return;
+    auto released = std::static_pointer_cast<Object>(object->clone());
+    std::erase(released->metadata.finalizers, held);
+    RC_ASSERT(store_.call(api::update(released), "test").has_value());
+  }
+  ObjectPtr find(const std::string& name) const {
+    return store_.find(ConfigMap::info(), "default", name);
+  }
+  std::vector<ObjectPtr> all(const KindInfo& kind, const std::string& namespace_) const {
+    std::vector<ObjectPtr> out;
+    for (const auto& [key, object] : store_.objects(kind))
+      if (object->metadata.namespace_ == namespace_) out.push_back(object);
+    return out;
+  }
+  bool exists(const std::string& uid) const {
+    const auto maps = all(ConfigMap::info(), "default");
+    return std::any_of(maps.begin(), maps.end(),
+                       [&](const ObjectPtr& one) { return one->metadata.uid == uid; });
+  }
+  const KindRegistry& kinds() const { return kinds_; }
+  void watch(std::function<void(const Record&)> sink) { trace_.add_sink(std::move(sink)); }
+
+ private:
+  VirtualLoop loop_{Random(1), virtual_start};
+  Trace trace_{loop_};
+  KindRegistry kinds_{};
+  Store store_{loop_, Random(7), trace_, kinds_};
+  StoreClient client_{loop_, store_, "collectors"};
+  GarbageCollector collector_{loop_, client_};
+  NamespaceLifecycle lifecycle_{loop_, client_};
+};
+
+struct Deed {
+  enum class Kind : std::uint8_t { make, remove, release };
+  Kind kind = Kind::make;
+  int name = 0;
+  std::vector<int> owners{};  // by name; those that are there and stay
+  bool blocks = false, is_held = false;
+  Propagation propagation = Propagation::background;
+  int seconds = 0;  // of rest after it
+};
+constexpr const char* propagation_names[] = {"orphaning", "background", "foreground"};
+
+void showValue(const Deed& deed, std::ostream& out) {
+  if (deed.kind == Deed::Kind::make) {
+    out << "make " << deed.name << (deed.is_held ? " (held)" : "") << " of";
+    for (const int owner : deed.owners) out << " " << owner;
+    if (deed.blocks) out << ", blocking";
+  } else if (deed.kind == Deed::Kind::remove) {
+    out << "remove " << deed.name << ", "
+        << propagation_names[deed.propagation == Propagation::orphan       ? 0
+                             : deed.propagation == Propagation::background ? 1
+                                                                           : 2];
+  } else {
+    out << "release " << deed.name;
+  }
+  out << ", then " << deed.seconds << " s";
+}
+
+rc::Gen<Deed> any_deed() {
+  using Kind = Deed::Kind;
+  const auto name = gen::inRange(0, 6);
+  return gen::build<Deed>(
+      gen::set(&Deed::kind, gen::weightedElement<Kind>(
+                                {{6, Kind::make}, {2, Kind::remove}, {1, Kind::release}})),
+      gen::set(&Deed::name, name),
+      gen::set(&Deed::owners, gen::resize(2, gen::container<std::vector<int>>(name))),
+      gen::set(&Deed::blocks, gen::arbitrary<bool>()),
+      gen::set(&Deed::is_held, gen::weightedElement<bool>({{2, false}, {1, true}})),
+      gen::set(&Deed::propagation,
+               gen::element(Propagation::orphan, Propagation::background, Propagation::foreground)),
+      gen::set(&Deed::seconds, gen::element(0, 1)));
+}
+
+// Owners and dependents, and every rule in its simplest words after every change.
+class Family {
+ public:
+  Family() {
+    cluster_.watch([this](const Record& record) { on_record(record); });
+  }
+
+  void apply(const Deed& deed) {
+    const ObjectPtr there = cluster_.find(std::to_string(deed.name));
+    if (deed.kind == Deed::Kind::make && there == nullptr) make(deed);
+    if (deed.kind == Deed::Kind::remove && there != nullptr && !there->metadata.deletionTimestamp)
+      remove(*there, deed.propagation);
+    if (deed.kind == Deed::Kind::release) cluster_.release(there);
+    cluster_.rest(std::chrono::seconds(deed.seconds));
+  }
+  void release_all() {
+    for (int name = 0; name < 6; ++name) cluster_.release(cluster_.find(std::to_string(name)));
+    cluster_.rest(1h);
+  }
+  // Nobody still goes, and nobody is left who has lost all of its owners.
+  bool settled() const {
+    for (const ObjectPtr& one : cluster_.all(ConfigMap::info(), "default")) {
+      if (one->metadata.deletionTimestamp) return false;
+      const auto& owners = *one->metadata.ownerReferences;
+      if (!owners.empty() && std::none_of(owners.begin(), owners.end(), [&](const auto& owner) {
+            return cluster_.exists(owner.uid);
+          }))
+        return false;
+    }
+    return true;
+  }
+  const std::string& wrong() const { return wrong_; }
+
+ private:
+  void make(const Deed& deed) {
+    auto map = std::make_shared<ConfigMap>();
+    map->metadata.name = std::to_string(deed.name);
+    map->metadata.namespace_ = "default";
+    if (deed.is_held) map->metadata.finalizers = {std::string(held)};
+    std::vector<OwnerReference> owners;
+    for (const int name : std::set<int>(deed.owners.begin(), deed.owners.end())) {
+      const ObjectPtr owner = cluster_.find(std::to_string(name));
+      if (owner == nullptr || owner->metadata.deletionTimestamp) continue;
+      OwnerReference reference;
+      reference.apiVersion = "v1";
+      reference.kind = "ConfigMap";
+      reference.name = owner->metadata.name;
+      reference.uid = owner->metadata.uid;
+      reference.blockOwnerDeletion = deed.blocks;
+      owners.push_back(std::move(reference));
+    }
+    map->metadata.ownerReferences = std::move(owners);
+    cluster_.make(std::move(map));
+  }
+  void remove(const Object& object, Propagation propagation) {
+    removed_.insert(object.metadata.uid);
+    if (propagation == Propagation::orphan) orphaning_.insert(object.metadata.uid);
+    api::DeleteOptions options;
+    options.propagation = propagation;
+    cluster_.remove(object, options);
+  }
+
+  void on_record(const Record& record) {
+    if (record.before == nullptr || as<ConfigMap>(*record.before) == nullptr) return;
+    if (record.after != nullptr && has_finalizer(*record.after, foreground))
+      waiting_.insert(record.after->metadata.uid);
+    const Object& before = *record.before;
+    const bool gone = record.after == nullptr;
+    const bool goes = gone || record.after->metadata.deletionTimestamp;
+    if (goes && !before.metadata.deletionTimestamp) on_going(before);
+    if (has_finalizer(before, foreground) && (gone || !has_finalizer(*record.after, foreground)))
+      on_dependents_done(before);
+  }
+  // Its deletion begins. The collector needs a reason: no owner that stays, and one that went
+  // without leaving its dependents. An owner that has waited for its dependents does not stay, even
+  // where something else still holds it.
+  void on_going(const Object& object) {
+    if (removed_.contains(object.metadata.uid)) return;
+    bool left_by_one = false;
+    for (const OwnerReference& owner : *object.metadata.ownerReferences) {
+      const ObjectPtr there = cluster_.find(owner.name);
+      const bool is_there = there != nullptr && there->metadata.uid == owner.uid;
+      if (is_there && !waiting_.contains(owner.uid))
+        wrong_ = object.metadata.name + " goes, and its owner " + owner.name + " stays";
+      left_by_one = left_by_one || !orphaning_.contains(owner.uid);
+    }
+    if (!left_by_one) wrong_ = object.metadata.name + " goes, and was to be left an orphan";
+  }
+  void on_dependents_done(const Object& owner) {
+    for (const ObjectPtr& one : cluster_.all(ConfigMap::info(), "default"))
+      if (is_blocked_by(owner, *one))
+        wrong_ = owner.metadata.name + " does not wait for " + one->metadata.name;
+  }
+
+  Cluster cluster_{};
+  std::set<std::string> removed_{}, orphaning_{};  // by the test; uids
+  std::set<std::string> waiting_{};                // for their dependents, ever
+  std::string wrong_{};
+};
+
+TEST(GarbageProperties, WhatHasLostItsOwnersGoesAndNothingElse) {
+  holds(
+      [] {
+        const auto deeds = *gen::container<std::vector<Deed>>(any_deed()).as("deeds");
+        Family family;
+        for (const Deed& deed : deeds) family.apply(deed);
+        family.release_all();
+        RC_ASSERT(family.wrong() == "");
+        RC_ASSERT(family.settled());
+      },
+      2);
+}
+
+// What lies in a namespace, and how long after the deletion of that it can go.
+struct Content {
+  bool is_pod = false;  // on a node that ends it then, and otherwise a ConfigMap
+  bool is_held = false;
+  int seconds = 0;
+};
+
+void showValue(const Content& content, std::ostream& out) {
+  out << (content.is_pod ? "pod" : "map") << (content.is_held ? ", held" : "") << ", "
+      << content.seconds << " s";
+}
+
+class Space {
+ public:
+  explicit Space(const std::vector<Content>& contents) {
+    auto space = std::make_shared<Namespace>();
+    space->metadata.name = "space";
+    space_ = cluster_.make(std::move(space));
+    for (std::size_t i = 0; i < contents.size(); ++i)
+      cluster_.make(object(contents[i], std::to_string(i)));
+    cluster_.watch([this](const Record& record) {
+      if (record.after == nullptr && record.before != nullptr &&
+          as<Namespace>(*record.before) != nullptr)
+        left_when_gone_ = left();
+    });
+  }
+
+  void remove(const std::vector<Content>& contents) {
+    cluster_.remove(*space_, {});
+    for (int second = 0; second < 60; ++second) {
+      for (std::size_t i = 0; i < contents.size(); ++i)
+        if (contents[i].seconds == second) finish(std::to_string(i));
+      cluster_.rest(1s);
+    }
+    cluster_.rest(1h);
+  }
+  std::size_t left() const {
+    std::size_t count = 0;
+    for (const KindInfo* kind : cluster_.kinds().all())
+      count += cluster_.all(*kind, "space").size();
+    return count;
+  }
+  // How much it still held as it went; nothing: it is there.
+  std::optional<std::size_t> left_when_gone() const { return left_when_gone_; }
+
+ private:
+  static std::shared_ptr<Object> object(const Content& content, const std::string& name) {
+    std::shared_ptr<Object> made;
+    if (content.is_pod) {
+      auto pod = std::make_shared<Pod>();
+      Container container;
+      container.name = "c";
+      container.image = "busybox";
+      pod->spec.edit().containers.edit().push_back(std::move(container));
+      pod->spec.edit().nodeName = "node";
+      made = std::move(pod);
+    } else {
+      made = std::make_shared<ConfigMap>();
+    }
+    made->metadata.name = name;
+    made->metadata.namespace_ = "space";
+    if (content.is_held) made->metadata.finalizers = {std::string(held)};
+    return made;
+  }
+  void finish(const std::string& name) {
+    for (const KindInfo* kind : {&Pod::info(), &ConfigMap::info()})
+      for (const ObjectPtr& one : cluster_.all(*kind, "space")) {
+        if (one->metadata.name != name) continue;
+        api::DeleteOptions now;
+        now.grace_period_seconds = 0;
+        if (kind == &Pod::info()) cluster_.remove(*one, now);
+        for (const ObjectPtr& still : cluster_.all(*kind, "space"))
+          if (still->metadata.name == name) cluster_.release(still);
+      }
+  }
+
+  Cluster cluster_{};
+  ObjectPtr space_{};
+  std::optional<std::size_t> left_when_gone_{};
+};
+
+TEST(GarbageProperties, ANamespaceGoesOnceAllThatWasInItIsGone) {
+  holds(
+      [] {
+        const auto content = gen::build<Content>(
+            gen::set(&Content::is_pod, gen::arbitrary<bool>()),
+            gen::set(&Content::is_held, gen::weightedElement<bool>({{3, false}, {1, true}})),
+            gen::set(&Content::seconds, gen::inRange(0, 60)));
+        const auto contents =
+            *gen::resize(6, gen::container<std::vector<Content>>(content)).as("contents");
+        Space space(contents);
+        space.remove(contents);
+        RC_ASSERT(space.left_when_gone() == std::size_t{0});
+        RC_ASSERT(space.left() == 0U);
+      },
+      2);
+}
+
+}  // namespace
+}  // namespace ddptwin::property

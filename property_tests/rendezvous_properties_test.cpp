@@ -1,0 +1,117 @@
+// torchrun's c10d rendezvous as its agents play it through the store they share
+// (spec/ddp-semantics.md §4.2 to §4.4): some come late, some die, at any moment.
+#include <algorithm>
+#include <map>
+#include <ostream>
+
+#include "cluster/model_runtime/torchrun_rendezvous.hpp"
+#include "property.hpp"
+
+namespace ddptwin::property {
+namespace {
+
+namespace gen = rc::gen;
+using namespace torchrun;
+
+constexpr Time start{std::chrono::hours(24 * 365 * 50)};
+constexpr Time join_deadline = start + 600s;
+constexpr int seconds = 120;  // of a case
+
+struct Agent {
+  int comes = 0, dies = seconds;  // seconds; it looks once in each between them
+};
+
+void showValue(const Agent& agent, std::ostream& out) {
+  out << "comes at " << agent.comes << " s, dies at " << agent.dies << " s";
+}
+
+rc::Gen<std::vector<Agent>> any_agents() {
+  return gen::resize(
+      5, gen::container<std::vector<Agent>>(gen::build<Agent>(
+             gen::set(&Agent::comes, gen::inRange(0, 60)),
+             gen::set(&Agent::dies, gen::weightedOneOf<int>({{1, gen::just(seconds)},
+                                                             {1, gen::inRange(0, seconds)}})))));
+}
+
+class Game {
+ public:
+  Game(const std::vector<Agent>& agents, const RendezvousSettings& settings)
+      : agents_(agents), settings_(settings) {}
+
+  void play(int second) {
+    const Time now = start + std::chrono::seconds(second);
+    for (std::size_t i = 0; i < agents_.size(); ++i)
+      if (agents_[i].comes <= second && second < agents_[i].dies) look(node(i), now);
+    check(second);
+  }
+
+ private:
+  // Like pods of a set: pod-10 would come before pod-2.
+  static NodeId node(std::size_t i) { return {"pod-" + std::to_string(i * 5), 1, 0}; }
+
+  // All that one agent does in one look at the store.
+  void look(const NodeId& self, Time now) {
+    for (;;) {
+      state_ = without_dead(std::move(state_), settings_, now);
+      const bool is_in = state_.complete && state_.participants.contains(self);
+      const Action action = decide(is_in ? Operation::keep_alive : Operation::join, state_, self,
+                                   settings_, join_deadline, now);
+      if (action == Action::finish || action == Action::sync) break;
+      state_ = applied(action, std::move(state_), self, settings_, now);
+      const auto read = decode(encode(state_));
+      RC_ASSERT(read && *read == state_);
+    }
+    looked_[self] = now;
+    looked_by_any_ = now;
+  }
+
+  void check(int second) const {
+    RC_ASSERT(static_cast<int>(state_.participants.size()) <= settings_.max_nodes);
+    const Duration lease = settings_.keep_alive_interval * settings_.keep_alive_misses;
+    const auto is_known = [&](const NodeId& one) {
+      // Whoever still looks has taken off all whose lease had run out by then.
+      RC_ASSERT(looked_by_any_ - looked_.at(one) <= lease);
+    };
+    for (const auto& [one, rank] : state_.participants) is_known(one);
+    for (const NodeId& one : state_.wait_list) {
+      is_known(one);
+      RC_ASSERT(!state_.participants.contains(one));
+    }
+    // In the order of names; who is lost leaves a gap.
+    int next = 0;
+    if (state_.complete)
+      for (const auto& [one, rank] : state_.participants) {
+        RC_ASSERT(rank >= next);
+        next = rank + 1;
+      }
+    // Nobody who looks is forgotten, unless the group is full.
+    for (std::size_t i = 0; i < agents_.size(); ++i) {
+      const bool is_alive = agents_[i].comes <= second && second < agents_[i].dies;
+      if (!is_alive || static_cast<int>(state_.participants.size()) == settings_.max_nodes)
+        continue;
+      RC_ASSERT(state_.participants.contains(node(i)) || state_.wait_list.contains(node(i)));
+    }
+  }
+
+  std::vector<Agent> agents_;
+  RendezvousSettings settings_;
+  RendezvousState state_{};
+  std::map<NodeId, Time> looked_{};  // last
+  Time looked_by_any_{};
+};
+
+TEST(RendezvousProperties, WhoLooksIsInAndWhoIsDeadIsTakenOff) {
+  holds([] {
+    RendezvousSettings settings;
+    settings.min_nodes = *gen::inRange(1, 4).as("min");
+    settings.max_nodes = settings.min_nodes + *gen::inRange(0, 3).as("more");
+    settings.last_call = *gen::element<Duration>(0s, 10s, 30s).as("last call");
+    settings.keep_alive_interval = *gen::element<Duration>(2s, 5s).as("keep alive");
+    const auto agents = *any_agents().as("agents");
+    Game game(agents, settings);
+    for (int second = 0; second < seconds; ++second) game.play(second);
+  });
+}
+
+}  // namespace
+}  // namespace ddptwin::property
