@@ -94,6 +94,7 @@ struct Deed {
   Propagation propagation = Propagation::background;
   int seconds = 0;  // of rest after it
 };
+constexpr int names = 4;
 constexpr const char* propagation_names[] = {"orphaning", "background", "foreground"};
 
 void showValue(const Deed& deed, std::ostream& out) {
@@ -114,13 +115,13 @@ void showValue(const Deed& deed, std::ostream& out) {
 
 rc::Gen<Deed> any_deed() {
   using Kind = Deed::Kind;
-  const auto name = gen::inRange(0, 6);
+  const auto name = gen::resize(rc::kNominalSize, gen::inRange(0, names));
   return gen::build<Deed>(
       gen::set(&Deed::kind, gen::weightedElement<Kind>(
                                 {{6, Kind::make}, {2, Kind::remove}, {1, Kind::release}})),
       gen::set(&Deed::name, name),
       gen::set(&Deed::owners, gen::resize(2, gen::container<std::vector<int>>(name))),
-      gen::set(&Deed::blocks, gen::arbitrary<bool>()),
+      gen::set(&Deed::blocks, gen::weightedElement<bool>({{1, false}, {2, true}})),
       gen::set(&Deed::is_held, gen::weightedElement<bool>({{2, false}, {1, true}})),
       gen::set(&Deed::propagation,
                gen::element(Propagation::orphan, Propagation::background, Propagation::foreground)),
@@ -143,7 +144,7 @@ class Family {
     cluster_.rest(std::chrono::seconds(deed.seconds));
   }
   void release_all() {
-    for (int name = 0; name < 6; ++name) cluster_.release(cluster_.find(std::to_string(name)));
+    for (int name = 0; name < names; ++name) cluster_.release(cluster_.find(std::to_string(name)));
     cluster_.rest(1h);
   }
   // Nobody still goes, and nobody is left who has lost all of its owners.
@@ -327,7 +328,7 @@ TEST(GarbageProperties, ANamespaceGoesOnceAllThatWasInItIsGone) {
         const auto content = gen::build<Content>(
             gen::set(&Content::is_pod, gen::arbitrary<bool>()),
             gen::set(&Content::is_held, gen::weightedElement<bool>({{3, false}, {1, true}})),
-            gen::set(&Content::seconds, gen::inRange(0, 60)));
+            gen::set(&Content::seconds, gen::resize(rc::kNominalSize, gen::inRange(0, 60))));
         const auto contents =
             *gen::resize(6, gen::container<std::vector<Content>>(content)).as("contents");
         Space space(contents);

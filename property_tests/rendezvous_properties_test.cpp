@@ -25,12 +25,15 @@ void showValue(const Agent& agent, std::ostream& out) {
   out << "comes at " << agent.comes << " s, dies at " << agent.dies << " s";
 }
 
+// Of any, however few agents there are.
+rc::Gen<int> any_second(int end) { return gen::resize(rc::kNominalSize, gen::inRange(0, end)); }
+
 rc::Gen<std::vector<Agent>> any_agents() {
   return gen::resize(
       5, gen::container<std::vector<Agent>>(gen::build<Agent>(
-             gen::set(&Agent::comes, gen::inRange(0, 60)),
-             gen::set(&Agent::dies, gen::weightedOneOf<int>({{1, gen::just(seconds)},
-                                                             {1, gen::inRange(0, seconds)}})))));
+             gen::set(&Agent::comes, any_second(60)),
+             gen::set(&Agent::dies, gen::weightedOneOf<int>(
+                                        {{1, gen::just(seconds)}, {1, any_second(seconds)}})))));
 }
 
 class Game {
