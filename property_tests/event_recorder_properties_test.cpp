@@ -48,6 +48,10 @@ class Told {
  public:
   // Silent where the pod is another than `only`, which may be empty: time passes all the same.
   Told(const std::vector<Tell>& tells, const std::string& only) {
+    trace_.add_sink([this](const Record& record) {
+      if (record.after == nullptr) return;
+      if (const auto* event = as<Event>(*record.after)) ++writes_[event->involvedObject->name];
+    });
     for (const Tell& tell : tells) {
       if (only.empty() || tell.pod == only) say(tell);
       loop_.run_until(loop_.now() + std::chrono::seconds(tell.seconds));
@@ -104,13 +108,6 @@ class Told {
   StoreClient client_{loop_, store_, "test"};
   api::EventRecorder recorder_{loop_, client_, "kubelet", "node-0"};
   std::map<std::string, std::size_t> writes_{};
-  const int counting_ = [this] {
-    trace_.add_sink([this](const Record& record) {
-      if (record.after == nullptr) return;
-      if (const auto* event = as<Event>(*record.after)) ++writes_[event->involvedObject->name];
-    });
-    return 0;
-  }();
 };
 
 std::size_t told_of(const std::vector<Tell>& tells, const std::string& pod,
