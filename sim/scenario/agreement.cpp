@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 
 #include "objects/kinds.hpp"
@@ -39,33 +40,51 @@ bool explains(const Explained& row, std::string_view scenario, const Disagreemen
          (row.once_more.empty() || differ_by_one(one.real, one.virtual_, row.once_more));
 }
 
-// The last exit code of "namespace/pod/container" in its youngest pod; empty: it has not ended.
-std::string last_exit_code(const Facts& facts, std::string_view subject) {
+std::string fact(const Facts& facts, const std::string& subject, const char* aspect) {
+  const auto found = facts.find({subject, aspect});
+  return found == facts.end() ? std::string() : found->second;
+}
+
+// Of "namespace/pod/container": "pod/name #N container", with the youngest pod of that name.
+std::string youngest(const Facts& facts, std::string_view subject) {
   const std::size_t container_at = subject.rfind('/');
   std::string_view pod = subject.substr(0, container_at);
   if (pod.starts_with("default/")) pod.remove_prefix(pod.find('/') + 1);  // as short_name() does
-  const std::string begin = fmt::format("pod/{} #", pod);
-  const std::string end = fmt::format(" {}", subject.substr(container_at + 1));
-  std::string exits;
-  std::size_t longest = 0;  // name: #10 comes before #2
-  for (const auto& [key, value] : facts) {
-    const auto& [name, aspect] = key;
-    if (aspect != "exits" || !name.starts_with(begin) || !name.ends_with(end)) continue;
-    if (name.size() < longest) continue;
-    longest = name.size();
-    exits = value;
-  }
-  const std::size_t last = exits.rfind("> ");
-  if (last != exits.npos) exits.erase(0, last + 2);
-  return exits.substr(0, exits.find(' '));
+  const std::string name = fmt::format("pod/{}", pod);
+  int number = 1;
+  while (facts.contains({fmt::format("{} #{}", name, number + 1), "phases"})) ++number;
+  return fmt::format("{} #{} {}", name, number, subject.substr(container_at + 1));
 }
 
-// Whoever is ended by a signal in both runs may have told the end of one step more in one of them.
+// How the container ended: "143 Error"; empty where it runs, or never ran.
+std::string last_exit(const Facts& facts, std::string_view subject) {
+  const std::string container = youngest(facts, subject);
+  const std::string exits = fact(facts, container, "exits");
+  std::size_t ended = 0, last = 0;
+  for (std::size_t at = 0; at != exits.npos && !exits.empty(); ++ended) {
+    last = at;
+    at = exits.find("> ", at);
+    if (at != exits.npos) at += 2;
+  }
+  if (fact(facts, container, "restarts") != fmt::format("{}", ended - 1)) return {};
+  return exits.substr(last);
+}
+
+std::int64_t number_of(const std::string& text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// Whoever is ended by a signal in both runs may have told the end of one step more in one of them;
+// not whoever chose its own end.
 bool is_cut_off(const Disagreement& one, const Facts& real, const Facts& virtual_) {
   if (one.aspect != "steps" || one.real.empty() || one.virtual_.empty()) return false;
-  if (std::abs(std::stoll(one.real) - std::stoll(one.virtual_)) != 1) return false;
-  const std::string code = last_exit_code(real, one.subject);
-  return (code == "137" || code == "143") && code == last_exit_code(virtual_, one.subject);
+  if (std::abs(number_of(one.real) - number_of(one.virtual_)) != 1) return false;
+  for (const Facts* facts : {&real, &virtual_})
+    if (!fact(*facts, one.subject, "failure").empty()) return false;
+  const std::string end = last_exit(real, one.subject);
+  return (end == "137 Error" || end == "143 Error") && end == last_exit(virtual_, one.subject);
 }
 
 std::string list_text(const std::vector<std::string>& parts) {
@@ -142,6 +161,9 @@ void CanonicalTrace::containers(Seen& seen, const std::vector<ContainerStatus>& 
 }
 
 void CanonicalTrace::log(const Record& record) {
+  constexpr std::string_view failing = "failing ";
+  if (record.text.starts_with(failing))
+    failures_[record.subject] = record.text.substr(failing.size());
   const StepLine line = step_of(record.text);
   std::int64_t& last = steps_[record.subject];
   last = std::max(last, line.step);
@@ -162,6 +184,7 @@ Facts CanonicalTrace::facts() const {
   }
   for (const auto& [container, step] : steps_)
     if (step > 0) facts[{container, "steps"}] = fmt::format("{}", step);
+  for (const auto& [container, failure] : failures_) facts[{container, "failure"}] = failure;
   return facts;
 }
 

@@ -32,6 +32,7 @@ using Facts = std::map<std::pair<std::string, std::string>, std::string>;
 //   exits       exit code and reason of each container's runs, in order
 //   restarts    the last restart count of each container
 //   steps       the last training step that a container told the end of
+//   failure     the last one of its own that it told: "rank 1 at step 5"
 class CanonicalTrace {
  public:
   void on_record(const Record& record);
@@ -63,6 +64,7 @@ class CanonicalTrace {
   std::map<std::string, std::string> numbered_{};  // by uid: "pod/train-worker-0 #1"
   std::map<std::string, Seen> seen_{};             // by that
   std::map<std::string, std::int64_t> steps_{};    // by "namespace/pod/container"
+  std::map<std::string, std::string> failures_{};  // likewise
 };
 
 struct Disagreement {
@@ -82,7 +84,8 @@ struct Explained {
 };
 std::span<const Explained> explained_differences();
 
-// Explained are also the steps, one more or less, of a container that a signal ended in both runs.
+// Explained are also the steps, one more or less, of a container that a signal from outside ended
+// in both runs.
 std::vector<Disagreement> compare(std::string_view scenario, const Facts& real,
                                   const Facts& virtual_);
 

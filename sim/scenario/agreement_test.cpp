@@ -136,29 +136,58 @@ TEST(Agreement, an_explanation_excuses_nothing_else) {
   EXPECT_EQ(explanation(known, "steps", "20", "12"), "");
 }
 
-// An explanation that no run needs any more is to be deleted: tools/agree shows which are used.
-// Steps of "default/w-0/c" whose runs ended so in both clocks.
-std::string_view explanation_of_steps(const char* real, const char* virtual_, const char* exits,
-                                      const char* virtual_exits) {
-  const std::pair<std::string, std::string> steps{"default/w-0/c", "steps"},
-      ends{"pod/w-0 #2 c", "exits"}, earlier{"pod/w-0 #1 c", "exits"},
-      other{"pod/w-0 #2 d", "exits"};
-  const auto found =
-      compare("s", {{steps, real}, {ends, exits}, {earlier, "1 Error"}, {other, "1 Error"}},
-              {{steps, virtual_}, {ends, virtual_exits}, {earlier, "1 Error"}, {other, "1 Error"}});
-  return found.front().explanation;  // "default" comes before "pod"
+// What the steps 3 and 4 of "default/w-0/c" are explained by, where its second pod ended so.
+struct Ends {
+  std::string exits{}, restarts{}, failure{};
+  std::string younger{};  // the phases of a third pod
+};
+Facts facts_of(const std::string& steps, const Ends& ends) {
+  Facts facts{
+      {{"default/w-0/c", "steps"}, steps},     {{"pod/w-0 #1", "phases"}, "Pending"},
+      {{"pod/w-0 #1 c", "exits"}, "1 Error"},  {{"pod/w-0 #2", "phases"}, "Pending"},
+      {{"pod/w-0 #2 c", "exits"}, ends.exits}, {{"pod/w-0 #2 c", "restarts"}, ends.restarts},
+      {{"pod/w-0 #2 d", "exits"}, "1 Error"}};
+  if (!ends.failure.empty()) facts[{"default/w-0/c", "failure"}] = ends.failure;
+  if (!ends.younger.empty()) facts[{"pod/w-0 #3", "phases"}] = ends.younger;
+  return facts;
+}
+bool is_explained(const std::string& real, const std::string& virtual_, const Ends& ends) {
+  const auto found = compare("s", facts_of(real, ends), facts_of(virtual_, ends));
+  return found.size() == 1 && !found.front().explanation.empty();
 }
 
 TEST(Agreement, a_container_that_a_signal_ended_may_be_one_step_behind) {
-  EXPECT_NE(explanation_of_steps("3", "4", "143 Error", "143 Error"), "");
-  EXPECT_NE(explanation_of_steps("4", "3", "1 Error > 137 OOMKilled", "1 Error > 137 Error"), "");
-  EXPECT_EQ(explanation_of_steps("2", "4", "143 Error", "143 Error"), "");
-  EXPECT_EQ(explanation_of_steps("3", "4", "0 Completed", "0 Completed"), "");
-  EXPECT_EQ(explanation_of_steps("3", "4", "143 Error > 1 Error", "143 Error > 1 Error"), "");
-  EXPECT_EQ(explanation_of_steps("3", "4", "143 Error", "137 Error"), "");
-  EXPECT_EQ(explanation_of_steps("", "1", "143 Error", "143 Error"), "");
+  EXPECT_TRUE(is_explained("3", "4", {"143 Error", "0"}));
+  EXPECT_TRUE(is_explained("4", "3", {"1 Error > 137 Error", "1"}));
+  EXPECT_FALSE(is_explained("2", "4", {"143 Error", "0"})) << "two steps";
+  EXPECT_FALSE(is_explained("3", "4", {"0 Completed", "0"})) << "it ended by itself";
+  EXPECT_FALSE(is_explained("3", "4", {"143 Error > 1 Error", "1"})) << "a later run did";
+  EXPECT_FALSE(is_explained("3", "4", {"143 Error", "1"})) << "a later run goes on";
+  EXPECT_FALSE(is_explained("3", "4", {"137 OOMKilled", "0"})) << "its own doing";
+  EXPECT_FALSE(is_explained("3", "4", {"137 Error", "0", "rank 0 at step 4"})) << "its own doing";
+  EXPECT_FALSE(is_explained("3", "4", {"143 Error", "0", "", "Pending > Running"}))
+      << "a younger pod goes on";
+  const auto other_ends =
+      compare("s", facts_of("3", {"143 Error", "0"}), facts_of("4", {"137 Error", "0"}));
+  EXPECT_EQ(other_ends.front().explanation, "") << "the two ended in different ways";
 }
 
+TEST(Agreement, the_tenth_pod_of_a_name_is_younger_than_the_second) {
+  const auto story = [](const std::string& steps, const std::string& tenth) {
+    Facts facts{{{"default/w-0/c", "steps"}, steps}};
+    for (int i = 1; i <= 10; ++i) {
+      const std::string pod = "pod/w-0 #" + std::to_string(i);
+      facts[{pod, "phases"}] = "Pending > Running > Failed";
+      facts[{pod + " c", "exits"}] = i == 10 ? tenth : "1 Error";
+      facts[{pod + " c", "restarts"}] = "0";
+    }
+    return facts;
+  };
+  EXPECT_NE(compare("s", story("3", "143 Error"), story("4", "143 Error")).front().explanation, "");
+  EXPECT_EQ(compare("s", story("3", "1 Error"), story("4", "1 Error")).front().explanation, "");
+}
+
+// An explanation that no run needs any more is to be deleted: tools/agree shows which are used.
 TEST(Agreement, every_explanation_says_what_it_is_about_and_why) {
   for (const Explained& row : explained_differences()) {
     EXPECT_FALSE(row.scenario.empty()) << row.reason;
