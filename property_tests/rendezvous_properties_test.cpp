@@ -46,10 +46,11 @@ class Game {
     for (std::size_t i = 0; i < agents_.size(); ++i)
       if (agents_[i].comes <= second && second < agents_[i].dies) look(node(i), now);
     check(second);
+    check_last_call(second);
   }
 
  private:
-  // Like pods of a set: pod-10 would come before pod-2.
+  // Some have names whose order as texts is not that of their numbers.
   static NodeId node(std::size_t i) { return {"pod-" + std::to_string(i * 5), 1, 0}; }
 
   // All that one agent does in one look at the store.
@@ -60,12 +61,37 @@ class Game {
       const Action action = decide(is_in ? Operation::keep_alive : Operation::join, state_, self,
                                    settings_, join_deadline, now);
       if (action == Action::finish || action == Action::sync) break;
+      const bool was_complete = state_.complete;
       state_ = applied(action, std::move(state_), self, settings_, now);
+      if (state_.complete && !was_complete) check_new_group();
       const auto read = decode(encode(state_));
       RC_ASSERT(read && *read == state_);
     }
     looked_[self] = now;
     looked_by_any_ = now;
+  }
+
+  // Enough of them, and ranks in the order of their names as texts: pod-10 comes before pod-5.
+  void check_new_group() const {
+    RC_ASSERT(static_cast<int>(state_.participants.size()) >= settings_.min_nodes);
+    std::vector<std::string> names(state_.participants.size());
+    for (const auto& [one, rank] : state_.participants) {
+      RC_ASSERT(0 <= rank && rank < static_cast<int>(names.size()));
+      names[static_cast<std::size_t>(rank)] = one.address;
+    }
+    RC_ASSERT(std::adjacent_find(names.begin(), names.end(), std::greater_equal<>()) ==
+              names.end());
+  }
+
+  // Enough agents that wait for nobody else are a group once their last call is over.
+  void check_last_call(int second) {
+    if (state_.participants != last_participants_) {
+      last_participants_ = state_.participants;
+      unchanged_since_ = second;
+    }
+    const auto count = static_cast<int>(state_.participants.size());
+    if (state_.complete || count < settings_.min_nodes || count == 0) return;
+    RC_ASSERT(std::chrono::seconds(second - unchanged_since_) <= settings_.last_call + 2s);
   }
 
   void check(int second) const {
@@ -80,13 +106,6 @@ class Game {
       is_known(one);
       RC_ASSERT(!state_.participants.contains(one));
     }
-    // In the order of names; who is lost leaves a gap.
-    int next = 0;
-    if (state_.complete)
-      for (const auto& [one, rank] : state_.participants) {
-        RC_ASSERT(rank >= next);
-        next = rank + 1;
-      }
     // Nobody who looks is forgotten, unless the group is full.
     for (std::size_t i = 0; i < agents_.size(); ++i) {
       const bool is_alive = agents_[i].comes <= second && second < agents_[i].dies;
@@ -101,6 +120,8 @@ class Game {
   RendezvousState state_{};
   std::map<NodeId, Time> looked_{};  // last
   Time looked_by_any_{};
+  std::map<NodeId, int> last_participants_{};
+  int unchanged_since_ = 0;
 };
 
 TEST(RendezvousProperties, WhoLooksIsInAndWhoIsDeadIsTakenOff) {
