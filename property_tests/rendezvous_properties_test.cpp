@@ -44,7 +44,7 @@ class Game {
   void play(int second) {
     const Time now = start + std::chrono::seconds(second);
     for (std::size_t i = 0; i < agents_.size(); ++i)
-      if (agents_[i].comes <= second && second < agents_[i].dies) look(node(i), now);
+      if (is_alive(i, second)) look(node(i), now);
     check(second);
     check_last_call(second);
   }
@@ -83,14 +83,22 @@ class Game {
               names.end());
   }
 
-  // Enough agents that wait for nobody else are a group once their last call is over.
+  bool is_alive(std::size_t i, int second) const {
+    return agents_[i].comes <= second && second < agents_[i].dies;
+  }
+
+  // Enough agents that wait for nobody else are a group once their last call is over and one of
+  // them looks.
   void check_last_call(int second) {
     if (state_.participants != last_participants_) {
       last_participants_ = state_.participants;
       unchanged_since_ = second;
     }
     const auto count = static_cast<int>(state_.participants.size());
-    if (state_.complete || count < settings_.min_nodes || count == 0) return;
+    bool one_looks = false;
+    for (std::size_t i = 0; i < agents_.size(); ++i)
+      one_looks = one_looks || (is_alive(i, second) && state_.participants.contains(node(i)));
+    if (state_.complete || count < settings_.min_nodes || !one_looks) return;
     RC_ASSERT(std::chrono::seconds(second - unchanged_since_) <= settings_.last_call + 2s);
   }
 
@@ -108,8 +116,8 @@ class Game {
     }
     // Nobody who looks is forgotten, unless the group is full.
     for (std::size_t i = 0; i < agents_.size(); ++i) {
-      const bool is_alive = agents_[i].comes <= second && second < agents_[i].dies;
-      if (!is_alive || static_cast<int>(state_.participants.size()) == settings_.max_nodes)
+      if (!is_alive(i, second) ||
+          static_cast<int>(state_.participants.size()) == settings_.max_nodes)
         continue;
       RC_ASSERT(state_.participants.contains(node(i)) || state_.wait_list.contains(node(i)));
     }
