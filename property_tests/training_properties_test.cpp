@@ -237,8 +237,9 @@ ELASTIC
           - name: pytorch
             image: ddptwin-worker
             command: [torchrun, --no_python, --max_restarts=3, ddptwin-worker]
-            args: [--steps, "12", --step-time, 100ms, --checkpoint, /checkpoints/c, --checkpoint-every, "2",
-                   --fail-at-step, "STEP", --fail-rank, "RANK", --fail-code, "CODE", --fail-once]
+            args: [--steps, "12", --step-time, 100ms, --checkpoint, /checkpoints/c,
+                   --checkpoint-every, "2", --fail-at-step, "STEP",
+                   --fail-rank, "RANK", --fail-code, "CODE", --fail-once]
             env:
             - {name: PET_MONITOR_INTERVAL, value: "TICK"}
             - {name: TORCH_DISABLE_SHARE_RDZV_TCP_STORE, value: "1"}
