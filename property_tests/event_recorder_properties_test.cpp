@@ -7,10 +7,7 @@
 #include <tuple>
 
 #include "api/event_recorder.hpp"
-#include "cluster/store.hpp"
-#include "cluster/store_client.hpp"
-#include "core/virtual_loop.hpp"
-#include "core/virtual_start.hpp"
+#include "bare_store.hpp"
 #include "objects/core_v1.hpp"
 #include "property.hpp"
 
@@ -51,15 +48,15 @@ class Told {
  public:
   // Silent where the pod is another than `only`, which may be empty: time passes all the same.
   Told(const std::vector<Tell>& tells, const std::string& only) {
-    trace_.add_sink([this](const Record& record) {
+    base_.trace.add_sink([this](const Record& record) {
       if (record.after == nullptr) return;
       if (const auto* event = as<Event>(*record.after)) ++writes_[event->involvedObject->name];
     });
     for (const Tell& tell : tells) {
       if (only.empty() || tell.pod == only) say(tell);
-      loop_.run_until(loop_.now() + std::chrono::seconds(tell.seconds));
+      base_.rest(std::chrono::seconds(tell.seconds));
     }
-    loop_.run_until(loop_.now() + 1s);
+    base_.rest(1s);
   }
 
   // Of the pod's Events all but their names, in an order of their own.
@@ -97,19 +94,15 @@ class Told {
   }
   std::vector<std::shared_ptr<const Event>> events(const std::string& pod) const {
     std::vector<std::shared_ptr<const Event>> out;
-    for (const auto& [key, object] : store_.objects(Event::info())) {
+    for (const auto& [key, object] : base_.store.objects(Event::info())) {
       auto event = as<Event>(object);
       if (event->involvedObject->name == pod) out.push_back(std::move(event));
     }
     return out;
   }
 
-  VirtualLoop loop_{Random(1), virtual_start};
-  Trace trace_{loop_};
-  KindRegistry kinds_{};
-  Store store_{loop_, Random(7), trace_, kinds_};
-  StoreClient client_{loop_, store_, "test"};
-  api::EventRecorder recorder_{loop_, client_, "kubelet", "node-0"};
+  BareStore base_{};
+  api::EventRecorder recorder_{base_.loop, base_.client, "kubelet", "node-0"};
   std::map<std::string, std::size_t> writes_{};
 };
 

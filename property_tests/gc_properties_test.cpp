@@ -4,12 +4,10 @@
 #include <ostream>
 #include <set>
 
+#include "bare_store.hpp"
 #include "cluster/gc.hpp"
+#include "cluster/gc_rules.hpp"
 #include "cluster/namespace_lifecycle.hpp"
-#include "cluster/store.hpp"
-#include "cluster/store_client.hpp"
-#include "core/virtual_loop.hpp"
-#include "core/virtual_start.hpp"
 #include "objects/core_v1.hpp"
 #include "property.hpp"
 
@@ -19,12 +17,7 @@ namespace {
 namespace gen = rc::gen;
 using api::Propagation;
 
-constexpr std::string_view held = "ddptwin.test/held", foreground = "foregroundDeletion";
-
-bool has_finalizer(const Object& object, std::string_view finalizer) {
-  const auto& all = object.metadata.finalizers;
-  return std::find(all.begin(), all.end(), finalizer) != all.end();
-}
+constexpr std::string_view held = "ddptwin.test/held";
 
 bool is_blocked_by(const Object& owner, const Object& object) {
   const auto& all = *object.metadata.ownerReferences;
@@ -42,28 +35,28 @@ class Cluster {
     rest(1s);
   }
 
-  void rest(Duration duration) { loop_.run_until(loop_.now() + duration); }
+  void rest(Duration duration) { base_.rest(duration); }
   ObjectPtr make(std::shared_ptr<Object> object) {
-    const auto made = store_.call(api::create(std::move(object)), "test");
+    const auto made = base_.store.call(api::create(std::move(object)), "test");
     RC_ASSERT(made.has_value());
     return made->object;
   }
   void remove(const Object& object, api::DeleteOptions options) {
-    RC_ASSERT(store_.call(api::remove(object, std::move(options)), "test").has_value());
+    RC_ASSERT(base_.store.call(api::remove(object, std::move(options)), "test").has_value());
   }
   // Takes the test's own finalizer off.
   void release(const ObjectPtr& object) {
-    if (object == nullptr || !has_finalizer(*object, held)) return;
+    if (object == nullptr || !gc::has_finalizer(*object, held)) return;
     auto released = std::static_pointer_cast<Object>(object->clone());
     std::erase(released->metadata.finalizers, held);
-    RC_ASSERT(store_.call(api::update(released), "test").has_value());
+    RC_ASSERT(base_.store.call(api::update(released), "test").has_value());
   }
   ObjectPtr find(const std::string& name) const {
-    return store_.find(ConfigMap::info(), "default", name);
+    return base_.store.find(ConfigMap::info(), "default", name);
   }
   std::vector<ObjectPtr> all(const KindInfo& kind, const std::string& namespace_) const {
     std::vector<ObjectPtr> out;
-    for (const auto& [key, object] : store_.objects(kind))
+    for (const auto& [key, object] : base_.store.objects(kind))
       if (object->metadata.namespace_ == namespace_) out.push_back(object);
     return out;
   }
@@ -72,17 +65,13 @@ class Cluster {
     return std::any_of(maps.begin(), maps.end(),
                        [&](const ObjectPtr& one) { return one->metadata.uid == uid; });
   }
-  const KindRegistry& kinds() const { return kinds_; }
-  void watch(std::function<void(const Record&)> sink) { trace_.add_sink(std::move(sink)); }
+  const KindRegistry& kinds() const { return base_.kinds; }
+  void watch(std::function<void(const Record&)> sink) { base_.trace.add_sink(std::move(sink)); }
 
  private:
-  VirtualLoop loop_{Random(1), virtual_start};
-  Trace trace_{loop_};
-  KindRegistry kinds_{};
-  Store store_{loop_, Random(7), trace_, kinds_};
-  StoreClient client_{loop_, store_, "collectors"};
-  GarbageCollector collector_{loop_, client_};
-  NamespaceLifecycle lifecycle_{loop_, client_};
+  BareStore base_{};
+  GarbageCollector collector_{base_.loop, base_.client};
+  NamespaceLifecycle lifecycle_{base_.loop, base_.client};
 };
 
 struct Deed {
@@ -192,13 +181,14 @@ class Family {
 
   void on_record(const Record& record) {
     if (record.before == nullptr || as<ConfigMap>(*record.before) == nullptr) return;
-    if (record.after != nullptr && has_finalizer(*record.after, foreground))
+    if (record.after != nullptr && gc::has_finalizer(*record.after, gc::foreground))
       waiting_.insert(record.after->metadata.uid);
     const Object& before = *record.before;
     const bool gone = record.after == nullptr;
     const bool goes = gone || record.after->metadata.deletionTimestamp;
     if (goes && !before.metadata.deletionTimestamp) on_going(before);
-    if (has_finalizer(before, foreground) && (gone || !has_finalizer(*record.after, foreground)))
+    if (gc::has_finalizer(before, gc::foreground) &&
+        (gone || !gc::has_finalizer(*record.after, gc::foreground)))
       on_dependents_done(before);
   }
   // Its deletion begins. The collector needs a reason: no owner that stays, and one that went

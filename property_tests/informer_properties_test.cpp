@@ -4,10 +4,7 @@
 
 #include "api/faulty_client.hpp"
 #include "api/informer.hpp"
-#include "cluster/store.hpp"
-#include "cluster/store_client.hpp"
-#include "core/virtual_loop.hpp"
-#include "core/virtual_start.hpp"
+#include "bare_store.hpp"
 #include "objects/core_v1.hpp"
 #include "property.hpp"
 
@@ -102,8 +99,9 @@ class Watched {
  public:
   Watched(std::vector<Way> ways, std::vector<int> refusals)
       : ways_(std::move(ways), std::move(refusals)),
-        client_(loop_, std::make_shared<StoreClient>(loop_, store_, "test"), {"test", ""}, ways_),
-        informer_(loop_, client_, {&ConfigMap::info(), "default", {}, {}}) {
+        client_(base_.loop, std::make_shared<StoreClient>(base_.loop, base_.store, "test"),
+                {"test", ""}, ways_),
+        informer_(base_.loop, client_, {&ConfigMap::info(), "default", {}, {}}) {
     informer_.add_handler(
         [this](const ObjectPtr& before, const ObjectPtr& after) { on_change(before, after); });
     informer_.start();
@@ -111,20 +109,20 @@ class Watched {
 
   void apply(const Deed& deed) {
     using Kind = Deed::Kind;
-    if (deed.kind == Kind::expire_watches) store_.expire_watches();
-    if (deed.kind == Kind::compact) store_.compact();
+    if (deed.kind == Kind::expire_watches) base_.store.expire_watches();
+    if (deed.kind == Kind::compact) base_.store.compact();
     if (deed.kind == Kind::restart) restart();
-    const auto known = store_.find<ConfigMap>("default", deed.name);
+    const auto known = base_.store.find<ConfigMap>("default", deed.name);
     if (known && (deed.kind == Kind::remove || deed.kind == Kind::remake))
-      RC_ASSERT(store_.call(api::remove(*known), "test").has_value());
+      RC_ASSERT(base_.store.call(api::remove(*known), "test").has_value());
     if (deed.kind == Kind::put || deed.kind == Kind::remake) put(deed);
     rest(std::chrono::seconds(deed.seconds));
   }
-  void rest(Duration duration) { loop_.run_until(loop_.now() + duration); }
+  void rest(Duration duration) { base_.rest(duration); }
 
   Versions stored() const {
     Versions out;
-    for (const auto& [key, object] : store_.objects(ConfigMap::info()))
+    for (const auto& [key, object] : base_.store.objects(ConfigMap::info()))
       out.emplace(object->metadata.name, object->metadata.resourceVersion);
     return out;
   }
@@ -148,8 +146,9 @@ class Watched {
     object->metadata.name = deed.name;
     object->metadata.namespace_ = "default";
     object->data = StringMap{{"k", std::to_string(deed.value)}};
-    const bool there = store_.find<ConfigMap>("default", deed.name) != nullptr;
-    RC_ASSERT(store_.call(there ? api::update(object) : api::create(object), "test").has_value());
+    const bool there = base_.store.find<ConfigMap>("default", deed.name) != nullptr;
+    RC_ASSERT(
+        base_.store.call(there ? api::update(object) : api::create(object), "test").has_value());
   }
   // Whoever keeps books of what it is told has what the informer holds.
   void on_change(const ObjectPtr& before, const ObjectPtr& after) {
@@ -165,10 +164,7 @@ class Watched {
       told_.erase(name);
   }
 
-  VirtualLoop loop_{Random(1), virtual_start};
-  Trace trace_{loop_};
-  KindRegistry kinds_{};
-  Store store_{loop_, Random(7), trace_, kinds_};
+  BareStore base_{};
   Ways ways_;
   api::FaultyClient client_;
   api::Informer informer_;

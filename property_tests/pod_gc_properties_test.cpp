@@ -3,11 +3,8 @@
 #include <ostream>
 #include <set>
 
+#include "bare_store.hpp"
 #include "cluster/pod_gc.hpp"
-#include "cluster/store.hpp"
-#include "cluster/store_client.hpp"
-#include "core/virtual_loop.hpp"
-#include "core/virtual_start.hpp"
 #include "objects/core_v1.hpp"
 #include "property.hpp"
 
@@ -39,10 +36,10 @@ rc::Gen<PodFate> any_fate() {
 // A cluster whose pods have phases and no kubelet.
 class Pods {
  public:
-  explicit Pods(std::size_t threshold) : collector_(loop_, client_, {threshold}) {}
+  explicit Pods(std::size_t threshold) : collector_(base_.loop, base_.client, {threshold}) {}
 
   void start() { collector_.start(); }
-  void rest(Duration duration) { loop_.run_until(loop_.now() + duration); }
+  void rest(Duration duration) { base_.rest(duration); }
   std::shared_ptr<const Pod> make(const std::string& name, const std::string& phase) {
     auto pod = std::make_shared<Pod>();
     pod->metadata.name = name;
@@ -51,30 +48,26 @@ class Pods {
     container.name = "c";
     container.image = "busybox";
     pod->spec.edit().containers.edit().push_back(std::move(container));
-    const auto made = store_.call(api::create(pod), "test");
+    const auto made = base_.store.call(api::create(pod), "test");
     RC_ASSERT(made.has_value());
     auto with_phase = std::static_pointer_cast<Pod>(made->object->clone());
     with_phase->status.phase = phase;
-    RC_ASSERT(store_.call(api::update(with_phase, "status"), "test").has_value());
-    return store_.find<Pod>("default", name);
+    RC_ASSERT(base_.store.call(api::update(with_phase, "status"), "test").has_value());
+    return base_.store.find<Pod>("default", name);
   }
   void remove(const Pod& pod) {
     api::DeleteOptions now;
     now.grace_period_seconds = 0;
-    RC_ASSERT(store_.call(api::remove(pod, now), "test").has_value());
+    RC_ASSERT(base_.store.call(api::remove(pod, now), "test").has_value());
   }
   std::set<std::string> names() const {
     std::set<std::string> out;
-    for (const auto& [key, pod] : store_.objects(Pod::info())) out.insert(pod->metadata.name);
+    for (const auto& [key, pod] : base_.store.objects(Pod::info())) out.insert(pod->metadata.name);
     return out;
   }
 
  private:
-  VirtualLoop loop_{Random(1), virtual_start};
-  Trace trace_{loop_};
-  KindRegistry kinds_{};
-  Store store_{loop_, Random(7), trace_, kinds_};
-  StoreClient client_{loop_, store_, "test"};
+  BareStore base_{};
   PodGarbageCollector collector_;
 };
 

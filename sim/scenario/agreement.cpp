@@ -60,14 +60,11 @@ std::string youngest(const Facts& facts, std::string_view subject) {
 std::string last_exit(const Facts& facts, std::string_view subject) {
   const std::string container = youngest(facts, subject);
   const std::string exits = fact(facts, container, "exits");
-  std::size_t ended = 0, last = 0;
-  for (std::size_t at = 0; at != exits.npos && !exits.empty(); ++ended) {
-    last = at;
-    at = exits.find("> ", at);
-    if (at != exits.npos) at += 2;
-  }
-  if (fact(facts, container, "restarts") != fmt::format("{}", ended - 1)) return {};
-  return exits.substr(last);
+  // One end more than restarts: the last run is over too.
+  const auto earlier = std::count(exits.begin(), exits.end(), '>');
+  if (fact(facts, container, "restarts") != fmt::format("{}", earlier)) return {};
+  const std::size_t last = exits.rfind("> ");
+  return last == exits.npos ? exits : exits.substr(last + 2);
 }
 
 std::int64_t number_of(const std::string& text) {

@@ -136,7 +136,7 @@ TEST(Agreement, an_explanation_excuses_nothing_else) {
   EXPECT_EQ(explanation(known, "steps", "20", "12"), "");
 }
 
-// What the steps 3 and 4 of "default/w-0/c" are explained by, where its second pod ended so.
+// How the container c of the second pod w-0 ended, which told these steps.
 struct Ends {
   std::string exits{}, restarts{}, failure{};
   std::string younger{};  // the phases of a third pod

@@ -1,0 +1,21 @@
+// A store with a client of it: for what needs no more of a cluster.
+#pragma once
+
+#include "cluster/store.hpp"
+#include "cluster/store_client.hpp"
+#include "core/virtual_loop.hpp"
+#include "core/virtual_start.hpp"
+
+namespace ddptwin::property {
+
+struct BareStore {
+  void rest(Duration duration) { loop.run_until(loop.now() + duration); }
+
+  VirtualLoop loop{Random(1), virtual_start};
+  Trace trace{loop};
+  KindRegistry kinds{};
+  Store store{loop, Random(7), trace, kinds};
+  StoreClient client{loop, store, "test"};
+};
+
+}  // namespace ddptwin::property
