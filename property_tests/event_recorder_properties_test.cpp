@@ -157,5 +157,27 @@ TEST(EventRecorderProperties, OfOneReasonTenAreMadeHoweverManyMessages) {
   });
 }
 
+// 25 at once, then one more in five minutes.
+TEST(EventRecorderProperties, WhoTellsTooMuchIsHeardOnceInFiveMinutes) {
+  holds([] {
+    const auto pauses =
+        *gen::container<std::vector<int>>(60, gen::element(0, 0, 0, 75, 150)).as("pauses");
+    std::vector<Tell> tells;
+    double budget = burst;
+    std::size_t heard = 0;
+    int total = 0;
+    for (const int pause : pauses) {
+      if (total += pause; total > 3000) break;  // an Event lives for an hour
+      tells.push_back({.pod = "a", .reason = "BackOff", .message = 0, .seconds = pause});
+      if (budget >= 1) {
+        budget -= 1;
+        ++heard;
+      }
+      budget = std::min<double>(burst, budget + pause / 300.0);
+    }
+    RC_ASSERT(Told(tells, {}).writes("a") == heard);
+  });
+}
+
 }  // namespace
 }  // namespace ddptwin::property

@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <ostream>
 
+#include "objects/autoscaling.hpp"
 #include "running_job.hpp"
 
 namespace ddptwin::property {
@@ -155,8 +156,10 @@ TEST(JobLaws, AMasterJobSucceedsWithItsMasterAlone) {
 TEST(JobLaws, APodThatItsNodeFailsIsReplacedUnlessThePolicyIsNever) {
   holds(
       [] {
-        const JobShape shape = plain_shape();
+        JobShape shape = plain_shape();
         const std::string policy = policy_of(shape);
+        // Who is replaced counts for no limit (Q1).
+        shape.backoff_limit = *gen::element(-1, 1, 2).as("limit");
         ClusterRun run(any_seed(), *any_profile().as("version"));
         RC_PRE(run.create(shape, {}, [](PyTorchJob& job) {
           for (auto& [type, replica] : *job.spec.edit().pytorchReplicaSpecs)
@@ -378,6 +381,76 @@ TEST(JobLaws, ScalingMakesAndTakesTheHighestIndices) {
             RC_ASSERT(uid == old->second);
         RC_ASSERT(run.conditions(true) == (Names{"Created", "Running"}));
         check_counters(run);
+      },
+      run_cost);
+}
+
+// Also in a job that is made suspended, and after it is resumed (§3.5).
+TEST(JobLaws, AnAutoscalerStandsWhileItsJobIsNotSuspended) {
+  holds(
+      [] {
+        JobShape shape = plain_shape();
+        shape.elastic = true;
+        shape.workers = std::max(1, shape.workers);
+        bool suspended = *gen::arbitrary<bool>().as("made suspended");
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        RC_PRE(run.create(shape, {}, [&](PyTorchJob& job) {
+          job.spec.edit().runPolicy.suspend = suspended;
+          job.spec.edit().elasticPolicy->metrics = RawJson(json::array{
+              json::object{{"type", "Resource"},
+                           {"resource",
+                            {{"name", "cpu"},
+                             {"target", {{"type", "Utilization"}, {"averageUtilization", 80}}}}}}});
+        }));
+        run.rest(start_up);
+        int made = 0;
+        for (int changes = *gen::inRange(0, 3).as("changes"); changes >= 0; --changes) {
+          made += suspended ? 0 : 1;
+          RC_ASSERT(run.creations("horizontalpodautoscalers", "default/j") == made);
+          const auto scaler = as<HorizontalPodAutoscaler>(
+              run.world().find(HorizontalPodAutoscaler::info(), "default", "j"));
+          RC_ASSERT((scaler == nullptr) == suspended);
+          if (scaler != nullptr && shape.elastic_bounds) {
+            const ElasticPolicy& elastic = *run.job()->spec->elasticPolicy;
+            RC_ASSERT(scaler->spec.minReplicas == elastic.minReplicas);
+            RC_ASSERT(scaler->spec.maxReplicas == elastic.maxReplicas);
+          }
+          suspended = !suspended;
+          suspend(run, suspended);
+        }
+      },
+      run_cost);
+}
+
+// What its author wrote of init containers stays, in front of the one that waits for the master
+// (§2.4).
+TEST(JobLaws, TheAuthorsInitContainersComeFirst) {
+  holds(
+      [] {
+        const JobShape shape = plain_shape();
+        const int written = *gen::inRange(0, 3).as("init containers");
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        RC_PRE(run.create(shape, {}, [&](PyTorchJob& job) {
+          for (auto& [type, replica] : *job.spec.edit().pytorchReplicaSpecs)
+            for (int i = 0; i < written; ++i) {
+              Container container;
+              container.name = "fetch-" + std::to_string(i);
+              container.image = "busybox";
+              replica.template_.spec.edit().initContainers.edit().push_back(container);
+            }
+        }));
+        run.rest(start_up);
+        const auto pods = run.pods();
+        RC_PRE(!pods.empty());  // v1.7.0 may crash on such a job
+        RC_ASSERT(names_of(pods) == expected_names(shape, shape.workers));
+        for (const auto& [name, pod] : pods) {
+          std::vector<std::string> seen, wanted;
+          for (const Container& container : pod->spec->initContainers)
+            seen.push_back(container.name);
+          for (int i = 0; i < written; ++i) wanted.push_back("fetch-" + std::to_string(i));
+          if (shape.master && name != "j-master-0") wanted.emplace_back("init-pytorch");
+          RC_ASSERT(seen == wanted);
+        }
       },
       run_cost);
 }

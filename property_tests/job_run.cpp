@@ -7,6 +7,7 @@
 
 #include "controller/pytorchjob/names.hpp"
 #include "core/virtual_start.hpp"
+#include "objects/codec.hpp"
 #include "objects/describe.hpp"
 
 namespace ddptwin::property {
@@ -35,6 +36,24 @@ WorldOptions world_of(const RunPlan& plan) {
   options.nodes = {{.name = "n0", .address = "192.168.0.1"},
                    {.name = "n1", .address = "192.168.0.2"}};
   return options;
+}
+
+// A job that ends stops Running in place: when it began to run is still told (spec/pytorchjob.md
+// §5.1).
+bool ends_in_place(const Record& record) {
+  const auto* before = record.before ? as<PyTorchJob>(*record.before) : nullptr;
+  const auto* after = record.after ? as<PyTorchJob>(*record.after) : nullptr;
+  if (before == nullptr || after == nullptr || !before->status || !after->status) return true;
+  const auto is_over = [](const JobStatus& status) {
+    return status.is_true("Succeeded") || status.is_true("Failed");
+  };
+  const auto* was = before->status->condition("Running");
+  const auto* is = after->status->condition("Running");
+  if (was == nullptr || is == nullptr || is_over(*before->status) || !is_over(*after->status))
+    return true;
+  JobCondition wanted = *was;
+  wanted.status = "False";
+  return equal(wanted, *is);
 }
 
 // The init container of a worker looks up its master; here it finds it after a second.
@@ -104,6 +123,7 @@ JobRun::JobRun(const RunPlan& plan)
       job_(job_of(plan.shape)) {
   world_.trace().add_sink([this](const Record& record) {
     lines_.push_back(fmt::format("{} {}", record.cause, describe(record)));
+    if (!ends_in_place(record)) redated_.push_back("redated: " + lines_.back());
     watch_.on_record(record);
   });
   script_init_containers(runtime_);
@@ -123,7 +143,7 @@ void JobRun::rest(Duration duration) {
 }
 
 std::vector<std::string> JobRun::violations() const {
-  std::vector<std::string> all;
+  std::vector<std::string> all = redated_;
   for (const scenario::Violation& one : watch_.violations()) all.push_back(explain(one));
   return all;
 }

@@ -60,7 +60,8 @@ class JobRun {
 
   std::vector<std::shared_ptr<const Pod>> pods() const;
   std::vector<ObjectPtr> services() const;  // of the job
-  // What upstream keeps (scenario/invariants.hpp), judged after every record and at rest.
+  // What upstream keeps (scenario/invariants.hpp), judged after every record and at rest; and ends
+  // that change when the job began to run.
   std::vector<std::string> violations() const;
   const std::vector<std::string>& lines() const { return lines_; }  // the trace
 
@@ -72,7 +73,7 @@ class JobRun {
   ScriptRuntime runtime_;
   World world_;
   scenario::InvariantWatch watch_{scenario::kept_by_upstream()};
-  std::vector<std::string> lines_{};
+  std::vector<std::string> lines_{}, redated_{};
   std::shared_ptr<const PyTorchJob> job_;
 };
 

@@ -1,24 +1,16 @@
 // The life of a pod on its node: what becomes of random containers under every restart policy, and
 // what holds whatever is done to them (spec/kubernetes.md §2.2, §2.4 to §2.6).
 #include <algorithm>
-#include <map>
 #include <ostream>
-#include <set>
 
-#include "cluster/script_runtime.hpp"
-#include "core/virtual_loop.hpp"
-#include "core/virtual_start.hpp"
-#include "objects/describe.hpp"
+#include "node_run.hpp"
 #include "property.hpp"
-#include "scenario/world.hpp"
 
 namespace ddptwin::property {
 namespace {
 
 namespace gen = rc::gen;
 
-constexpr Time start = virtual_start;
-constexpr std::string_view user = "user";
 constexpr std::int64_t grace_min = 2;
 
 // One run of a container: how it ends, and after how many seconds.
@@ -79,12 +71,9 @@ std::string script_of(const ContainerShape& container) {
 }
 
 std::shared_ptr<Pod> pod_object(const PodShape& shape) {
-  auto pod = std::make_shared<Pod>();
-  pod->metadata.name = "p";
-  pod->metadata.namespace_ = "default";
+  auto pod = NodeRun::pod_named("p");
   StringMap& script = pod->metadata.annotations.edit();
   PodSpec& spec = pod->spec.edit();
-  spec.nodeName = "n0";
   spec.restartPolicy = shape.policy;
   spec.terminationGracePeriodSeconds = shape.grace;
   for (const ContainerShape& one : shape.containers) {
@@ -96,137 +85,6 @@ std::shared_ptr<Pod> pod_object(const PodShape& shape) {
     if (!one.on_term.empty()) script["rig/term." + one.name] = one.on_term;
   }
   return pod;
-}
-
-// When a container began and how it ended, as the trace tells it.
-struct Run {
-  Time began{};
-  std::optional<Time> ended{};
-};
-
-class NodeRun {
- public:
-  explicit NodeRun(std::uint64_t seed)
-      : loop_(Random(seed).split("loop"), start),
-        runtime_(loop_, ScriptRuntime::Keep::calls),
-        world_(loop_, options(seed), &runtime_) {
-    world_.trace().add_sink([this](const Record& record) { on_record(record); });
-    DDPTWIN_ASSERT(world_.start().has_value());
-    rest(2s);
-  }
-
-  void create(const PodShape& shape) {
-    RC_ASSERT(world_.call(api::create(pod_object(shape)), user).has_value());
-  }
-  void rest(Duration duration) { loop_.run_until(loop_.now() + duration); }
-  std::shared_ptr<const Pod> pod() const {
-    return as<Pod>(world_.find(Pod::info(), "default", "p"));
-  }
-  void remove(std::optional<std::int64_t> grace) {
-    api::DeleteOptions options;
-    options.grace_period_seconds = grace;
-    if (const auto known = pod())
-      static_cast<void>(world_.call(api::remove(*known, options), user));
-  }
-  void restart_kubelet() { world_.restart_kubelets(); }
-  void exit(const std::string& container, int code, bool oom) {
-    runtime_.container_exit("default", "p", container, code, oom);
-  }
-  void lose_sandbox() {
-    sandboxes_lost_ = true;
-    runtime_.sandbox_dies("default", "p");
-  }
-  Time now() const { return loop_.now(); }
-
-  std::vector<std::string> calls() const { return runtime_.calls("default", "p"); }
-  const std::vector<Run>& runs_of(const std::string& container) { return runs_[container]; }
-  const std::vector<std::string>& violations() const { return violations_; }
-
- private:
-  static WorldOptions options(std::uint64_t seed) {
-    WorldOptions options;
-    options.seed = seed;
-    options.nodes = {{.name = "n0"}};
-    return options;
-  }
-  void on_record(const Record& record);
-  void on_container(const Record& record);
-  void on_status(const Pod& before, const Pod& after);
-  void require(bool holds, const char* what) {
-    if (!holds) violations_.push_back(std::string(what) + ", after: " + describe(*now_));
-  }
-
-  VirtualLoop loop_;
-  ScriptRuntime runtime_;
-  World world_;
-  const Record* now_ = nullptr;
-  bool sandboxes_lost_ = false;
-  std::map<std::string, std::vector<Run>> runs_{};
-  std::vector<std::string> violations_{};
-};
-
-void NodeRun::on_container(const Record& record) {
-  const auto slash = record.subject.rfind('/');
-  const std::string name = record.subject.substr(slash + 1);
-  if (record.text == "started") {
-    const auto known = pod();
-    require(
-        known == nullptr || (known->status.phase != "Succeeded" && known->status.phase != "Failed"),
-        "nothing starts in a pod that is over");
-    runs_[name].push_back({record.time, std::nullopt});
-  } else if (record.text == "exited" && !runs_[name].empty()) {
-    runs_[name].back().ended = record.time;
-  }
-}
-
-bool is_over(const Pod& pod) {
-  return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
-}
-
-std::vector<ContainerStatus> statuses_of(const Pod& pod) {
-  std::vector<ContainerStatus> all = pod.status.initContainerStatuses;
-  all.insert(all.end(), pod.status.containerStatuses.begin(), pod.status.containerStatuses.end());
-  return all;
-}
-
-int order_of(const std::string& phase) {
-  return phase == "Running" ? 1 : phase == "Pending" ? 0 : 2;
-}
-
-void NodeRun::on_status(const Pod& before, const Pod& after) {
-  const std::string &old = before.status.phase, &phase = after.status.phase;
-  require(!is_over(before) || phase == old, "a phase that is over stays");
-  if (!sandboxes_lost_ && !old.empty())
-    require(order_of(old) <= order_of(phase), "a phase does not go back");
-  const auto was = statuses_of(before), is = statuses_of(after);
-  bool runs = false, all_good = true;
-  for (const ContainerStatus& status : is) {
-    runs = runs || status.state.running.has_value();
-    for (const ContainerStatus& one : was)
-      if (one.name == status.name)
-        require(one.restartCount <= status.restartCount, "a restart count does not fall");
-    if (status.restartCount > 0)
-      require(status.lastState->terminated.has_value(), "what was restarted has ended before");
-  }
-  for (const ContainerStatus& status : after.status.containerStatuses)
-    all_good = all_good && status.state.terminated && status.state.terminated->exitCode == 0;
-  if (is_over(after)) require(!runs, "nothing runs in a pod that is over");
-  if (phase == "Succeeded") require(all_good, "who succeeded has ended with 0");
-  const auto* ready = after.status.condition("Ready");
-  if (ready != nullptr && ready->status == "True")
-    require(phase == "Running", "who is ready is running");
-}
-
-void NodeRun::on_record(const Record& record) {
-  now_ = &record;
-  if (record.kind == RecordKind::container && !record.subject.empty()) return on_container(record);
-  const Pod* before = record.before ? as<Pod>(*record.before) : nullptr;
-  const Pod* after = record.after ? as<Pod>(*record.after) : nullptr;
-  if (before != nullptr && after != nullptr) on_status(*before, *after);
-}
-
-void require_safe(const NodeRun& node) {
-  if (!node.violations().empty()) RC_FAIL(node.violations().front());
 }
 
 // --- a pod left to itself ---
@@ -253,13 +111,6 @@ Outcome outcome_of(const std::string& policy, const ContainerShape& container) {
   return outcome;
 }
 
-const ContainerStatus* status_of(const Pod& pod, const std::string& name) {
-  for (const auto* list : {&pod.status.initContainerStatuses, &pod.status.containerStatuses})
-    for (const ContainerStatus& status : *list)
-      if (status.name == name) return &status;
-  return nullptr;
-}
-
 void check_end(const ContainerStatus& status, const Outcome& wanted) {
   RC_ASSERT(status.state.terminated.has_value());
   RC_ASSERT(status.state.terminated->exitCode == wanted.code);
@@ -271,7 +122,7 @@ void check_end(const ContainerStatus& status, const Outcome& wanted) {
 void check_whole_life(NodeRun& node, const PodShape& shape) {
   const auto pod = node.pod();
   bool held = false, fails = false, endless = false;
-  Time mains_may_begin = start;
+  Time mains_may_begin{};
   for (const ContainerShape& container : shape.containers) {
     const auto& runs = node.runs_of(container.name);
     if (held) {
@@ -303,9 +154,9 @@ TEST(KubeletProperties, APodLeftToItselfEndsAsItsScriptsAndPolicySay) {
   holds([] {
     const PodShape shape = *any_pod().as("pod");
     NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
-    node.create(shape);
+    node.create(pod_object(shape));
     node.rest(300s);  // three restarts of each in turn: 10 + 20 s at most
-    require_safe(node);
+    node.require_safe();
     check_whole_life(node, shape);
   });
 }
@@ -323,9 +174,9 @@ TEST(KubeletProperties, AContainerThatFailedForGoodLeavesTheOtherAlone) {
         if (*gen::arbitrary<bool>().as("in the other order"))
           std::swap(shape.containers[0], shape.containers[1]);
         NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
-        node.create(shape);
+        node.create(pod_object(shape));
         node.rest(60s);
-        require_safe(node);
+        node.require_safe();
         check_whole_life(node, shape);
       },
       4);
@@ -351,9 +202,9 @@ TEST(KubeletProperties, RestartsComeAfterADelayThatDoubles) {
         crashing.attempts.push_back({1, 100'000});
         shape.containers = {crashing};
         NodeRun node(1);
-        node.create(shape);
+        node.create(pod_object(shape));
         node.rest(4h);
-        require_safe(node);
+        node.require_safe();
         const auto& seen = node.runs_of("c0");
         RC_ASSERT(seen.size() == crashing.attempts.size());
         std::optional<Duration> delay;
@@ -418,13 +269,13 @@ TEST(KubeletProperties, StatusesStaySoundWhateverHappens) {
     const auto happenings =
         *gen::resize(8, gen::container<std::vector<Happening>>(any_happening())).as("happenings");
     NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
-    node.create(shape);
+    node.create(pod_object(shape));
     for (const Happening& one : happenings) {
       apply(node, one);
-      require_safe(node);
+      node.require_safe();
     }
     node.rest(120s);
-    require_safe(node);
+    node.require_safe();
   });
 }
 
@@ -434,7 +285,7 @@ TEST(KubeletProperties, WhoRunsOutOfMemoryIsKilledWith137) {
         PodShape shape{.policy = *gen::element<std::string>("Never", "OnFailure").as("policy")};
         shape.containers = {{.name = "c0", .attempts = {{0, 500}}}};
         NodeRun node(1);
-        node.create(shape);
+        node.create(pod_object(shape));
         node.rest(3s);
         node.exit("c0", 137, true);
         node.rest(4s);  // two looks: one starts it anew, the next shows it
@@ -459,7 +310,7 @@ TEST(KubeletProperties, ADeletedPodGoesWithinItsGrace) {
           if (!container.init) container.attempts = {{0, 10'000}};
         const auto asked = *gen::element<int>(-1, 1, 7, 40).as("grace asked for");
         NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
-        node.create(shape);
+        node.create(pod_object(shape));
         node.rest(std::chrono::seconds(*gen::element(8, 12).as("deleted after")));
         RC_ASSERT(node.pod()->status.phase == "Running");
         const std::int64_t grace =
@@ -489,7 +340,7 @@ TEST(KubeletProperties, ADeletedPodGoesWithinItsGrace) {
           RC_ASSERT(std::count(calls.begin(), calls.end(), stop) == 1);
           RC_ASSERT(node.runs_of(container.name).size() == 1u);
         }
-        require_safe(node);
+        node.require_safe();
       },
       2);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cluster/model_runtime/loop_timers.hpp"
 #include "cluster/model_runtime/test_pods.hpp"
 
 namespace ddptwin::model {
@@ -68,21 +69,6 @@ struct Asked {
   Resolved answer{};
   Strings names{};
   Duration took{};
-};
-
-class LoopTimers final : public Timers {
- public:
-  explicit LoopTimers(VirtualLoop& loop) : loop_(loop) {}
-  TimerId after(Duration delay, Callback callback) override {
-    timers_[++last_] = loop_.after(Lane{1}, delay, std::move(callback));
-    return last_;
-  }
-  void cancel(TimerId timer) override { timers_.erase(timer); }
-
- private:
-  VirtualLoop& loop_;
-  std::map<TimerId, Timer> timers_{};
-  TimerId last_ = 0;
 };
 
 Asked ask(const std::string& name, const DnsConfig& config,

@@ -1,0 +1,137 @@
+// When a pod that is being deleted is to be gone, whoever asks how often (spec/kubernetes.md §1.8).
+#include <optional>
+#include <ostream>
+
+#include "bare_store.hpp"
+#include "objects/core_v1.hpp"
+#include "property.hpp"
+
+namespace ddptwin::property {
+namespace {
+
+namespace gen = rc::gen;
+
+struct Asking {
+  int after = 0;  // seconds since the one before
+  std::optional<std::int64_t> grace{};
+};
+
+void showValue(const Asking& one, std::ostream& out) {
+  out << "after " << one.after << " s, grace ";
+  if (one.grace)
+    out << *one.grace;
+  else
+    out << "unsaid";
+}
+
+rc::Gen<Asking> any_asking() {
+  using Grace = std::optional<std::int64_t>;
+  return gen::build<Asking>(
+      gen::set(&Asking::after, gen::element(0, 1, 2, 5, 9)),
+      gen::set(&Asking::grace, gen::element<Grace>(std::nullopt, 0, 1, 2, 7, 8, 20, 40, -3)));
+}
+
+struct DoomedPod {
+  bool bound = true;
+  bool held = false;  // by a finalizer
+  std::string phase{};
+  std::int64_t grace = 30;  // of its specification
+};
+
+void showValue(const DoomedPod& pod, std::ostream& out) {
+  out << (pod.bound ? "bound" : "not bound") << (pod.held ? ", held" : "") << ", " << pod.phase
+      << ", grace " << pod.grace;
+}
+
+rc::Gen<DoomedPod> any_doomed_pod() {
+  return gen::build<DoomedPod>(
+      gen::set(&DoomedPod::bound, gen::weightedElement<bool>({{5, true}, {1, false}})),
+      gen::set(&DoomedPod::held, gen::weightedElement<bool>({{2, false}, {1, true}})),
+      gen::set(&DoomedPod::phase,
+               gen::weightedElement<std::string>({{4, "Running"}, {1, "Pending"}, {1, "Failed"}})),
+      gen::set(&DoomedPod::grace, gen::element<std::int64_t>(0, 1, 10, 30)));
+}
+
+void create(BareStore& cluster, const DoomedPod& shape) {
+  auto pod = std::make_shared<Pod>();
+  pod->metadata.name = "p";
+  pod->metadata.namespace_ = "default";
+  if (shape.held) pod->metadata.finalizers = {"ddptwin.test/held"};
+  PodSpec& spec = pod->spec.edit();
+  if (shape.bound) spec.nodeName = "n0";
+  spec.terminationGracePeriodSeconds = shape.grace;
+  spec.containers.edit().push_back({.name = "c", .image = "busybox"});
+  RC_ASSERT(cluster.store.call(api::create(pod), "test").has_value());
+  auto known = std::make_shared<Pod>(*cluster.store.find<Pod>("default", "p"));
+  known->status.phase = shape.phase;
+  RC_ASSERT(cluster.store.call(api::update(known, "status"), "test").has_value());
+}
+
+// What an object says of its own end.
+struct End {
+  Time at{};
+  std::int64_t grace = 0;
+  bool operator==(const End&) const = default;
+};
+
+// The rules in their simplest words: the first to ask begins it, who asks for less shortens it.
+class NaiveEnd {
+ public:
+  explicit NaiveEnd(DoomedPod pod) : pod_(std::move(pod)) {}
+
+  void ask(Time now, std::optional<std::int64_t> grace) {
+    if (grace && *grace < 0) grace = 1;
+    if (!end) {
+      first_ = now;
+      const bool graceful = pod_.bound && pod_.phase != "Failed";
+      const std::int64_t period = graceful ? grace.value_or(pod_.grace) : 0;
+      end = End{now + std::chrono::seconds(period), period};
+    } else if (grace && *grace < end->grace) {
+      const Time at = first_ + std::chrono::seconds(*grace);
+      if (*grace == 0)
+        end = End{now, 0};
+      else
+        end = at < now ? End{now, 1} : End{at, *grace};
+    }
+  }
+  bool gone() const { return end && end->grace == 0 && !pod_.held; }
+
+  std::optional<End> end{};
+
+ private:
+  DoomedPod pod_;
+  Time first_{};
+};
+
+TEST(DeletionProperties, APodsEndIsBegunOnceAndOnlyBroughtForward) {
+  holds([] {
+    const auto shape = *any_doomed_pod().as("pod");
+    const auto askings =
+        *gen::resize(6, gen::container<std::vector<Asking>>(any_asking())).as("deletions");
+    BareStore cluster;
+    create(cluster, shape);
+    NaiveEnd naive(shape);
+    for (const Asking& one : askings) {
+      cluster.rest(std::chrono::seconds(one.after));
+      const auto pod = cluster.store.find<Pod>("default", "p");
+      if (pod == nullptr) break;
+      api::DeleteOptions options;
+      options.grace_period_seconds = one.grace;
+      RC_ASSERT(cluster.store.call(api::remove(*pod, options), "test").has_value());
+      naive.ask(cluster.loop.now(), one.grace);
+      const auto left = cluster.store.find<Pod>("default", "p");
+      RC_ASSERT((left == nullptr) == naive.gone());
+      if (left == nullptr) continue;
+      RC_ASSERT(left->metadata.deletionTimestamp.has_value());
+      const End told{*left->metadata.deletionTimestamp,
+                     left->metadata.deletionGracePeriodSeconds.value_or(-1)};
+      RC_LOG() << "ends " << seconds_of(told.at - cluster.loop.now()) << " s from now, grace "
+               << told.grace << "; wanted " << seconds_of(naive.end->at - cluster.loop.now())
+               << ", " << naive.end->grace << "\n";
+      RC_ASSERT(told == *naive.end);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace ddptwin::property

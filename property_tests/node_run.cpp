@@ -1,0 +1,177 @@
+#include "node_run.hpp"
+
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "core/virtual_start.hpp"
+#include "objects/describe.hpp"
+
+namespace ddptwin::property {
+namespace {
+
+constexpr std::string_view user = "user";
+constexpr std::string_view prefix = "default/";
+
+WorldOptions options_of(std::uint64_t seed) {
+  WorldOptions options;
+  options.seed = seed;
+  options.nodes = {{.name = "n0"}};
+  return options;
+}
+
+std::vector<ContainerStatus> statuses_of(const Pod& pod) {
+  std::vector<ContainerStatus> all = pod.status.initContainerStatuses;
+  all.insert(all.end(), pod.status.containerStatuses.begin(), pod.status.containerStatuses.end());
+  return all;
+}
+
+int order_of(const std::string& phase) {
+  return phase == "Running" ? 1 : phase == "Pending" ? 0 : 2;
+}
+
+}  // namespace
+
+bool is_over(const Pod& pod) {
+  return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
+}
+
+const ContainerStatus* status_of(const Pod& pod, const std::string& container) {
+  for (const auto* list : {&pod.status.initContainerStatuses, &pod.status.containerStatuses})
+    for (const ContainerStatus& status : *list)
+      if (status.name == container) return &status;
+  return nullptr;
+}
+
+NodeRun::NodeRun(std::uint64_t seed)
+    : loop_(Random(seed).split("loop"), virtual_start),
+      runtime_(loop_, ScriptRuntime::Keep::calls),
+      world_(loop_, options_of(seed), &runtime_) {
+  world_.trace().add_sink([this](const Record& record) { on_record(record); });
+  DDPTWIN_ASSERT(world_.start().has_value());
+  rest(2s);
+}
+
+std::shared_ptr<Pod> NodeRun::pod_named(const std::string& name, bool bound) {
+  auto pod = std::make_shared<Pod>();
+  pod->metadata.name = name;
+  pod->metadata.namespace_ = "default";
+  if (bound) pod->spec.edit().nodeName = "n0";
+  return pod;
+}
+
+void NodeRun::create(std::shared_ptr<const Pod> pod) {
+  RC_ASSERT(world_.call(api::create(std::move(pod)), user).has_value());
+}
+
+void NodeRun::bind(const std::string& pod) {
+  namespace json = boost::json;
+  api::Request request;
+  request.verb = api::Verb::create;
+  request.target = {&Pod::info(), "default", pod, "binding"};
+  request.body = RawJson(json::object{{"apiVersion", "v1"},
+                                      {"kind", "Binding"},
+                                      {"metadata", json::object{{"name", pod}}},
+                                      {"target", json::object{{"kind", "Node"}, {"name", "n0"}}}});
+  RC_ASSERT(world_.call(request, user).has_value());
+}
+
+void NodeRun::remove(std::optional<std::int64_t> grace) {
+  api::DeleteOptions options;
+  options.grace_period_seconds = grace;
+  if (const auto known = pod()) static_cast<void>(world_.call(api::remove(*known, options), user));
+}
+
+void NodeRun::restart_kubelet() {
+  kubelet_restarted_ = true;
+  world_.restart_kubelets();
+}
+
+void NodeRun::exit(const std::string& container, int code, bool oom) {
+  runtime_.container_exit("default", "p", container, code, oom);
+}
+
+void NodeRun::lose_sandbox() {
+  sandboxes_lost_ = true;
+  runtime_.sandbox_dies("default", "p");
+}
+
+std::shared_ptr<const Pod> NodeRun::pod(const std::string& name) const {
+  return as<Pod>(world_.find(Pod::info(), "default", name));
+}
+
+void NodeRun::require_safe() const {
+  if (!violations_.empty()) RC_FAIL(violations_.front());
+}
+
+void NodeRun::require(bool holds, const Record& record, const char* what) {
+  if (!holds) violations_.push_back(std::string(what) + ", after: " + describe(record));
+}
+
+void NodeRun::on_record(const Record& record) {
+  if (record.kind == RecordKind::container && record.subject.starts_with(prefix))
+    return on_container(record);
+  const Pod* before = record.before ? as<Pod>(*record.before) : nullptr;
+  const Pod* after = record.after ? as<Pod>(*record.after) : nullptr;
+  if (before == nullptr || after == nullptr) return;
+  on_status(record, *before, *after);
+  on_conditions(record, *before, *after);
+}
+
+void NodeRun::on_container(const Record& record) {
+  const std::string name = record.subject.substr(prefix.size());
+  if (record.text == "started") {
+    const auto known = pod(name.substr(0, name.find('/')));
+    require(known == nullptr || !is_over(*known), record, "nothing starts in a pod that is over");
+    runs_[name].push_back({record.time, std::nullopt});
+  } else if (record.text == "exited" && !runs_[name].empty()) {
+    runs_[name].back().ended = record.time;
+  }
+}
+
+void NodeRun::on_status(const Record& record, const Pod& before, const Pod& after) {
+  const std::string &old = before.status.phase, &phase = after.status.phase;
+  require(!is_over(before) || phase == old, record, "a phase that is over stays");
+  if (!sandboxes_lost_ && !old.empty())
+    require(order_of(old) <= order_of(phase), record, "a phase does not go back");
+  const auto was = statuses_of(before), is = statuses_of(after);
+  bool runs = false, all_good = true;
+  for (const ContainerStatus& status : is) {
+    runs = runs || status.state.running.has_value();
+    for (const ContainerStatus& one : was)
+      if (one.name == status.name)
+        require(one.restartCount <= status.restartCount, record, "a restart count does not fall");
+    if (status.restartCount > 0)
+      require(status.lastState->terminated.has_value(), record,
+              "what was restarted has ended before");
+  }
+  for (const ContainerStatus& status : after.status.containerStatuses)
+    all_good = all_good && status.state.terminated && status.state.terminated->exitCode == 0;
+  if (is_over(after)) require(!runs, record, "nothing runs in a pod that is over");
+  if (phase == "Succeeded") require(all_good, record, "who succeeded has ended with 0");
+  const auto* ready = after.status.condition("Ready");
+  if (ready != nullptr && ready->status == "True")
+    require(phase == "Running", record, "who is ready is running");
+}
+
+// The time of a transition is that of the status, whatever becomes of reason and message. (What a
+// restarted kubelet says anew of a probe's result it dates anew; a sandbox may be lost and made
+// between two writes.)
+void NodeRun::on_conditions(const Record& record, const Pod& before, const Pod& after) {
+  for (const auto& is : after.status.conditions) {
+    const auto* was = before.status.condition(is.type_);
+    if (was == nullptr || !was->lastTransitionTime) continue;
+    if (sandboxes_lost_ && is.type_ == "PodReadyToStartContainers") continue;
+    if (was->status == is.status)
+      require(kubelet_restarted_ || was->lastTransitionTime == is.lastTransitionTime, record,
+              "a condition that stays keeps its time");
+    else
+      require(is.lastTransitionTime && *is.lastTransitionTime <= record.time &&
+                  *is.lastTransitionTime >= *was->lastTransitionTime &&
+                  *is.lastTransitionTime >= (record.time - 2s).floor_seconds(),
+              record, "a condition that changes says when");
+  }
+}
+
+}  // namespace ddptwin::property

@@ -1,0 +1,75 @@
+// One node with its kubelet, and what must hold of every pod on it whatever is done to them
+// (spec/kubernetes.md §2.2, §2.4, §2.8).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/script_runtime.hpp"
+#include "core/virtual_loop.hpp"
+#include "scenario/world.hpp"
+
+namespace ddptwin::property {
+
+// When a container began and ended, as the trace tells it.
+struct ContainerRun {
+  Time began{};
+  std::optional<Time> ended{};
+};
+
+class NodeRun {
+ public:
+  explicit NodeRun(std::uint64_t seed);
+
+  // A pod `name` of the namespace default without containers; on the node, unless that is said to
+  // come later.
+  static std::shared_ptr<Pod> pod_named(const std::string& name, bool bound = true);
+  void create(std::shared_ptr<const Pod> pod);
+  void bind(const std::string& pod);
+  void remove(std::optional<std::int64_t> grace);
+  void rest(Duration duration) { loop_.run_until(loop_.now() + duration); }
+
+  void restart_kubelet();
+  void exit(const std::string& container, int code, bool oom);
+  void lose_sandbox();
+  // Overrules an annotation `rig/KEY` of the pod.
+  void script(const std::string& pod, const std::string& key, const std::string& value) {
+    runtime_.set("default", pod, key, value);
+  }
+
+  Time now() const { return loop_.now(); }
+  std::shared_ptr<const Pod> pod(const std::string& name = "p") const;
+  // What the runtime was asked for.
+  std::vector<std::string> calls(const std::string& pod = "p") const {
+    return runtime_.calls("default", pod);
+  }
+  const std::vector<ContainerRun>& runs_of(const std::string& container,
+                                           const std::string& pod = "p") {
+    return runs_[pod + "/" + container];
+  }
+  // Fails the running case with the first of what did not hold.
+  void require_safe() const;
+
+ private:
+  void on_record(const Record& record);
+  void on_container(const Record& record);
+  void on_status(const Record& record, const Pod& before, const Pod& after);
+  void on_conditions(const Record& record, const Pod& before, const Pod& after);
+  void require(bool holds, const Record& record, const char* what);
+
+  VirtualLoop loop_;
+  ScriptRuntime runtime_;
+  World world_;
+  bool sandboxes_lost_ = false, kubelet_restarted_ = false;
+  std::map<std::string, std::vector<ContainerRun>> runs_{};  // "pod/container"
+  std::vector<std::string> violations_{};
+};
+
+// Whether its phase is a last one.
+bool is_over(const Pod& pod);
+// Of an initialising container or another; null: none of that name.
+const ContainerStatus* status_of(const Pod& pod, const std::string& container);
+
+}  // namespace ddptwin::property

@@ -1,0 +1,308 @@
+// What a kubelet does when: probes, the way to an end, sidecars, pulls and deadlines
+// (spec/kubernetes.md §2.2, §2.3, §2.5 to §2.7).
+#include <algorithm>
+#include <ostream>
+
+#include "node_run.hpp"
+#include "property.hpp"
+
+namespace ddptwin::property {
+namespace {
+
+namespace gen = rc::gen;
+
+constexpr std::int64_t grace_min = 2;
+// From a cause to what the runtime or a status shows of it: a look of the kubelet or two.
+constexpr Duration slack = 3s;
+
+Container container_named(const std::string& name) {
+  Container container;
+  container.name = name;
+  container.image = "busybox";
+  return container;
+}
+
+Probe any_probe(const std::string& command) {
+  Probe probe;
+  probe.exec = ExecAction{{command}};
+  probe.initialDelaySeconds = *gen::element(0, 0, 3, 12, 25).as("initial delay of " + command);
+  probe.periodSeconds = *gen::element(1, 2, 5, 10).as("period of " + command);
+  probe.failureThreshold = *gen::element(1, 2, 3).as("failure threshold of " + command);
+  probe.timeoutSeconds = 1;
+  probe.successThreshold = 1;
+  return probe;
+}
+
+Duration seconds(std::int64_t n) { return std::chrono::seconds(n); }
+
+// Started, told of, and not older than the delay; then so many times in a row.
+TEST(PodTimes, AFailingLivenessProbeKillsAfterItsDelayAndItsThreshold) {
+  holds(
+      [] {
+        const Probe live = any_probe("live");
+        const int before = *gen::element(0, 4, 30).as("seconds of the init container");
+        const bool gated = *gen::arbitrary<bool>().as("gated by a startup probe");
+        const int up_at = *gen::inRange(0, 25).as("up after");
+        auto pod = NodeRun::pod_named("p");
+        PodSpec& spec = pod->spec.edit();
+        spec.restartPolicy = *gen::element<std::string>("Always", "OnFailure").as("policy");
+        if (before > 0) {
+          spec.initContainers.edit().push_back(container_named("i0"));
+          pod->metadata.annotations.edit()["rig/exit.i0"] = "0 after " + std::to_string(before);
+        }
+        Container container = container_named("c0");
+        container.livenessProbe = live;
+        Probe start = live;
+        if (gated) {
+          start = any_probe("up");
+          start.failureThreshold = 100;
+          container.startupProbe = start;
+        }
+        spec.containers.edit().push_back(container);
+        pod->metadata.annotations.edit()["rig/exec.c0.live"] = "1 dead";
+        pod->metadata.annotations.edit()["rig/exec.c0.up"] = "1 not yet";
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        node.rest(seconds(up_at));
+        const Time up = node.now();
+        node.script("p", "exec.c0.up", "0 up");
+        node.rest(seconds(before + 100 + 2 * (live.initialDelaySeconds + 4 * live.periodSeconds) +
+                          2 * start.initialDelaySeconds));
+        node.require_safe();
+        const auto& runs = node.runs_of("c0");
+        RC_ASSERT(runs.size() > 2u);
+        for (std::size_t i = 0; i < 2; ++i) {
+          const Time began = runs[i].began;
+          // When the first probe that counts comes, at the earliest and at the latest.
+          Time first = began + seconds(live.initialDelaySeconds);
+          Time last = first;
+          if (gated) {
+            const Time ready = std::max(up, began + seconds(start.initialDelaySeconds));
+            first = std::max(first, ready);
+            last = std::max(last, ready + seconds(start.periodSeconds) + slack);
+          }
+          const int more = live.failureThreshold - 1;
+          RC_ASSERT(runs[i].ended.has_value());
+          RC_LOG() << "run " << i << " ended after " << seconds_of(*runs[i].ended - began)
+                   << " s; from " << seconds_of(first - began) << " s\n";
+          RC_ASSERT(*runs[i].ended >= first + seconds(more * live.periodSeconds) - 1s);
+          RC_ASSERT(*runs[i].ended <= last + seconds((more + 1) * live.periodSeconds) + slack);
+        }
+      },
+      4);
+}
+
+TEST(PodTimes, ReadinessFollowsItsProbe) {
+  holds(
+      [] {
+        const Probe ready = any_probe("ready");
+        const int well_until = *gen::inRange(60, 90).as("well until");
+        auto pod = NodeRun::pod_named("p");
+        Container container = container_named("c0");
+        container.readinessProbe = ready;
+        pod->spec.edit().containers.edit().push_back(container);
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        node.rest(seconds(well_until));
+        const auto well = node.pod();
+        const auto* condition = well->status.condition("Ready");
+        const Time began = node.runs_of("c0").front().began;
+        RC_ASSERT(condition != nullptr);
+        RC_ASSERT(condition->status == "True");
+        RC_ASSERT(*condition->lastTransitionTime >=
+                  (began + seconds(ready.initialDelaySeconds)).floor_seconds());
+        RC_ASSERT(*condition->lastTransitionTime <=
+                  began + seconds(ready.initialDelaySeconds + ready.periodSeconds) + slack);
+        const Time ill = node.now();
+        node.script("p", "exec.c0.ready", "1 ill");
+        node.rest(seconds(60));
+        node.require_safe();
+        const auto later = node.pod();
+        condition = later->status.condition("Ready");
+        RC_ASSERT(condition->status == "False");
+        RC_ASSERT(later->status.phase == "Running");
+        RC_ASSERT(node.runs_of("c0").size() == 1u);
+        const int more = ready.failureThreshold - 1;
+        RC_ASSERT(*condition->lastTransitionTime >=
+                  (ill + seconds(more * ready.periodSeconds)).floor_seconds());
+        RC_ASSERT(*condition->lastTransitionTime <=
+                  ill + seconds((more + 1) * ready.periodSeconds) + slack);
+      },
+      4);
+}
+
+// The hook runs first; what it leaves of the grace, and two seconds at least, is the signal's.
+TEST(PodTimes, AHookBeforeTheEndTakesItsTimeFromTheGrace) {
+  holds(
+      [] {
+        const int hook = *gen::element(0, 1, 3, 10, 29).as("seconds of the hook");
+        const int grace = *gen::element(1, 2, 5, 12, 30).as("grace");
+        const auto on_term = *gen::element<std::string>("", "ignore", "0 after 3").as("on SIGTERM");
+        auto pod = NodeRun::pod_named("p");
+        Container container = container_named("c0");
+        LifecycleHandler handler;
+        if (*gen::arbitrary<bool>().as("an action"))
+          handler.sleep = SleepAction{hook};
+        else
+          handler.exec = ExecAction{{"sleep", std::to_string(hook)}};
+        container.lifecycle.emplace().preStop = handler;
+        pod->spec.edit().containers.edit().push_back(container);
+        pod->spec.edit().terminationGracePeriodSeconds = grace;
+        if (!on_term.empty()) pod->metadata.annotations.edit()["rig/term.c0"] = on_term;
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        node.rest(5s);
+        const Time deleted = node.now();
+        node.remove(std::nullopt);
+        node.rest(60s);
+        node.require_safe();
+        RC_ASSERT(node.pod() == nullptr);
+        const int hooked = std::min(hook, grace);
+        const std::int64_t left = std::max<std::int64_t>(grace_min, grace - hooked);
+        const std::int64_t dies = on_term.empty()       ? 0
+                                  : on_term == "ignore" ? left
+                                                        : std::min<std::int64_t>(3, left);
+        const auto calls = node.calls();
+        const std::string stop = "StopContainer c0 attempt 0 timeout " + std::to_string(left);
+        RC_LOG() << stop << "\n";
+        RC_ASSERT(std::count(calls.begin(), calls.end(), stop) == 1);
+        const ContainerRun run = node.runs_of("c0").front();
+        RC_ASSERT(run.ended.has_value());
+        RC_ASSERT(*run.ended >= deleted + seconds(hooked + dies));
+        RC_ASSERT(*run.ended <= deleted + seconds(hooked + dies) + slack);
+      },
+      2);
+}
+
+// Begun one after the other, before the others; ended after them, in the reverse order.
+TEST(PodTimes, SidecarsFrameTheOthers) {
+  holds(
+      [] {
+        const int count = *gen::inRange(1, 5).as("sidecars");
+        const bool deleted = *gen::arbitrary<bool>().as("deleted");
+        const int main_runs = *gen::inRange(1, 9).as("seconds of the other");
+        auto pod = NodeRun::pod_named("p");
+        PodSpec& spec = pod->spec.edit();
+        spec.restartPolicy = "Never";
+        spec.terminationGracePeriodSeconds = 60;
+        StringMap& script = pod->metadata.annotations.edit();
+        for (int i = 0; i < count; ++i) {
+          Container sidecar = container_named("s" + std::to_string(i));
+          sidecar.restartPolicy = "Always";
+          script["rig/term." + sidecar.name] =
+              "0 after " + std::to_string(*gen::inRange(1, 4).as("to the end of " + sidecar.name));
+          spec.initContainers.edit().push_back(sidecar);
+        }
+        spec.containers.edit().push_back(container_named("c0"));
+        if (!deleted) script["rig/exit.c0"] = "0 after " + std::to_string(main_runs);
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        node.rest(seconds(10 + 2 * count));
+        if (deleted) {
+          RC_ASSERT(node.pod()->status.phase == "Running");
+          node.remove(std::nullopt);
+        }
+        node.rest(60s);
+        node.require_safe();
+        if (deleted)
+          RC_ASSERT(node.pod() == nullptr);
+        else
+          RC_ASSERT(node.pod()->status.phase == "Succeeded");
+        ContainerRun inner = node.runs_of("c0").front();
+        for (int i = count - 1; i >= 0; --i) {
+          const auto& runs = node.runs_of("s" + std::to_string(i));
+          RC_ASSERT(runs.size() == 1u);
+          RC_ASSERT(runs[0].ended.has_value());
+          RC_ASSERT(inner.ended.has_value());
+          RC_ASSERT(runs[0].began <= inner.began);
+          RC_ASSERT(*runs[0].ended > *inner.ended);
+          inner = runs[0];
+        }
+      },
+      2);
+}
+
+// An image that cannot be had is asked for again after a delay that doubles, up to five minutes,
+// and half of it more; another pod's failures cost nothing.
+TEST(PodTimes, APodWaitsForItsOwnPullsAlone) {
+  holds(
+      [] {
+        const int heals = *gen::inRange(0, 1000).as("the first heals after");
+        const int second = *gen::inRange(0, 400).as("the second comes after");
+        const auto pod_of = [](const std::string& name) {
+          auto pod = NodeRun::pod_named(name);
+          Container container = container_named("c0");
+          container.image = "registry.example/" + name + ":1";
+          pod->spec.edit().containers.edit().push_back(container);
+          return pod;
+        };
+        auto first = pod_of("p"), other = pod_of("q");
+        const bool same = *gen::arbitrary<bool>().as("of the same image");
+        if (same)
+          other->spec.edit().containers.edit().front().image =
+              first->spec->containers.front().image;
+        first->metadata.annotations.edit()["rig/pull"] = "NotFound: no such image";
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        const Time made = node.now();
+        node.create(first);
+        node.rest(seconds(second));
+        const Time made_other = node.now();
+        node.create(other);
+        // What one has pulled is there for all.
+        const Time healed = same ? made_other : std::max(made + seconds(heals), made_other);
+        node.rest(healed - made_other);
+        RC_ASSERT(node.runs_of("c0", "p").empty());
+        node.script("p", "pull", "");
+        node.rest(600s);
+        node.require_safe();
+        const auto& runs = node.runs_of("c0", "p");
+        const auto& others = node.runs_of("c0", "q");
+        RC_ASSERT(runs.size() == 1u);
+        RC_ASSERT(others.size() == 1u);
+        RC_ASSERT(others[0].began <= made_other + slack);
+        const Duration longest = std::min<Duration>(healed - made + 10s, 300s);
+        RC_LOG() << "begun " << seconds_of(runs[0].began - healed) << " s after it was healed\n";
+        RC_ASSERT(runs[0].began <= healed + longest * 3 / 2 + slack);
+      },
+      4);
+}
+
+// It counts from when the kubelet took the pod, however long that waited for a node.
+TEST(PodTimes, ADeadlineCountsFromThePodsStart) {
+  holds(
+      [] {
+        const int waits = *gen::element(0, 3, 40, 500).as("seconds without a node");
+        const int deadline = *gen::element(1, 5, 20, 90).as("deadline");
+        const bool ends = *gen::arbitrary<bool>().as("ends by itself");
+        const int runs = *gen::inRange(0, 100).as("seconds that it runs");
+        auto pod = NodeRun::pod_named("p", false);
+        PodSpec& spec = pod->spec.edit();
+        spec.restartPolicy = "Never";
+        spec.activeDeadlineSeconds = deadline;
+        spec.containers.edit().push_back(container_named("c0"));
+        if (ends)
+          pod->metadata.annotations.edit()["rig/exit.c0"] = "0 after " + std::to_string(runs);
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        node.rest(seconds(waits));
+        const Time bound = node.now();
+        node.bind("p");
+        node.rest(200s);
+        node.require_safe();
+        const auto left = node.pod();
+        const ContainerRun run = node.runs_of("c0").front();
+        RC_ASSERT(run.ended.has_value());
+        if (ends && runs + 4 < deadline) {
+          RC_ASSERT(left->status.phase == "Succeeded");
+        } else if (!ends || runs > deadline + 4) {
+          RC_ASSERT(left->status.phase == "Failed");
+          RC_ASSERT(left->status.reason == "DeadlineExceeded");
+          RC_ASSERT(*run.ended >= bound + seconds(deadline) - 1s);
+          RC_ASSERT(*run.ended <= bound + seconds(deadline) + slack);
+        }
+      },
+      4);
+}
+
+}  // namespace
+}  // namespace ddptwin::property
