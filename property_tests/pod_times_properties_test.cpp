@@ -33,6 +33,13 @@ Probe any_probe(const std::string& command) {
   return probe;
 }
 
+// Of a pod whose container must have run.
+ContainerRun first_run(NodeRun& node, const std::string& container) {
+  const auto& runs = node.runs_of(container);
+  RC_ASSERT(!runs.empty());
+  return runs.front();
+}
+
 Duration seconds(std::int64_t n) { return std::chrono::seconds(n); }
 
 // Started, told of, and not older than the delay; then so many times in a row.
@@ -106,7 +113,7 @@ TEST(PodTimes, ReadinessFollowsItsProbe) {
         node.rest(seconds(well_until));
         const auto well = node.pod();
         const auto* condition = well->status.condition("Ready");
-        const Time began = node.runs_of("c0").front().began;
+        const Time began = first_run(node, "c0").began;
         RC_ASSERT(condition != nullptr);
         RC_ASSERT(condition->status == "True");
         RC_ASSERT(*condition->lastTransitionTime >=
@@ -166,7 +173,7 @@ TEST(PodTimes, AHookBeforeTheEndTakesItsTimeFromTheGrace) {
         const std::string stop = "StopContainer c0 attempt 0 timeout " + std::to_string(left);
         RC_LOG() << stop << "\n";
         RC_ASSERT(std::count(calls.begin(), calls.end(), stop) == 1);
-        const ContainerRun run = node.runs_of("c0").front();
+        const ContainerRun run = first_run(node, "c0");
         RC_ASSERT(run.ended.has_value());
         RC_ASSERT(*run.ended >= deleted + seconds(hooked + dies));
         RC_ASSERT(*run.ended <= deleted + seconds(hooked + dies) + slack);
@@ -208,7 +215,7 @@ TEST(PodTimes, SidecarsFrameTheOthers) {
           RC_ASSERT(node.pod() == nullptr);
         else
           RC_ASSERT(node.pod()->status.phase == "Succeeded");
-        ContainerRun inner = node.runs_of("c0").front();
+        ContainerRun inner = first_run(node, "c0");
         for (int i = count - 1; i >= 0; --i) {
           const auto& runs = node.runs_of("s" + std::to_string(i));
           RC_ASSERT(runs.size() == 1u);
@@ -290,7 +297,7 @@ TEST(PodTimes, ADeadlineCountsFromThePodsStart) {
         node.rest(200s);
         node.require_safe();
         const auto left = node.pod();
-        const ContainerRun run = node.runs_of("c0").front();
+        const ContainerRun run = first_run(node, "c0");
         RC_ASSERT(run.ended.has_value());
         if (ends && runs + 4 < deadline) {
           RC_ASSERT(left->status.phase == "Succeeded");

@@ -319,5 +319,137 @@ TEST(TrainingProperties, ARankThatFailsOnceUnderTorchrunCostsNoPod) {
       run_cost);
 }
 
+// --- a node more ---
+
+constexpr const char* newcomer_text = R"(
+apiVersion: ddptwin.dev/v1alpha1
+kind: Scenario
+metadata: {name: newcomer}
+spec:
+  modes: [virtual]
+  steps:
+  - name: scale-up
+    patch:
+      of: pytorchjob/train
+      patch: {spec: {pytorchReplicaSpecs: {Worker: {replicas: ALL}}}}
+    when: {of: pod/train-worker-0, step: EARLY}
+  expect:
+  - eventually: {of: pods, log: joined rank LAST world_size ALL}
+    since: scale-up
+    within: 20s
+  - eventually: {of: pods, log: failing rank 0 at step LATE}
+  - eventually: {of: pytorchjob/train, condition: Succeeded}
+  - eventually: {of: pods, count: ALL, restarts: 0, phase: Succeeded}
+  timeout: 10m
+---
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train}
+spec:
+  nprocPerNode: "1"
+  elasticPolicy:
+    minReplicas: 1
+    maxReplicas: ALL
+    rdzvBackend: c10d
+    maxRestarts: 1
+    rdzvConf:
+    - {key: last_call_timeout, value: "3"}
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: LAST
+      restartPolicy: OnFailure
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: ddptwin-worker
+            command: [torchrun, --no_python, ddptwin-worker]
+            args: [--steps, "400", --step-time, 100ms, --checkpoint, /checkpoints/c,
+                   --checkpoint-every, "2", --fail-at-step, "LATE", --fail-rank, "0",
+                   --fail-code, "7", --fail-once]
+            env:
+            - {name: TORCH_DISABLE_SHARE_RDZV_TCP_STORE, value: "1"}
+            - {name: PET_REDIRECTS, value: "0:1"}
+            - {name: PET_TEE, value: "0:1"}
+            volumeMounts:
+            - {name: checkpoints, mountPath: /checkpoints}
+          volumes:
+          - name: checkpoints
+            hostPath: {path: /var/lib/checkpoints, type: DirectoryOrCreate}
+)";
+
+// The one restart that the agents have is still theirs after a node has joined
+// (spec/ddp-semantics.md §4.4, "accounting").
+TEST(TrainingProperties, ANodeThatJoinsCostsNoRestart) {
+  holds(
+      [] {
+        const int nodes = *gen::inRange(1, 4).as("nodes");
+        std::string source = newcomer_text;
+        source = filled_in(source, "ALL", std::to_string(nodes + 1));
+        source = filled_in(source, "LAST", std::to_string(nodes));
+        source = filled_in(source, "EARLY", std::to_string(*gen::inRange(2, 40).as("joins at")));
+        source = filled_in(source, "LATE", std::to_string(*gen::inRange(250, 390).as("fails at")));
+        scenario::VirtualOptions options;
+        options.seed = *gen::inRange<std::uint64_t>(1, 1'000'000).as("seed");
+        options.torch = "2.x";
+        RC_ASSERT(result_of(source, options).passed());
+      },
+      run_cost);
+}
+
+// --- checkpoints ---
+
+constexpr const char* again_text = R"(
+apiVersion: ddptwin.dev/v1alpha1
+kind: Scenario
+metadata: {name: again}
+spec:
+  modes: [virtual]
+  expect:
+  - eventually: {of: pods, log: resumed from step STEPS}
+  timeout: 10m
+---
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 1
+      restartPolicy: Always
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: ddptwin-worker
+            args: [--steps, "STEPS", --step-time, 10ms, --checkpoint, /checkpoints/c,
+                   --checkpoint-every, "EVERY"]
+            env:
+            - {name: MASTER_ADDR, value: train-worker-0}
+            - {name: MASTER_PORT, value: "23456"}
+            - {name: WORLD_SIZE, value: "1"}
+            - {name: RANK, value: "0"}
+            volumeMounts:
+            - {name: checkpoints, mountPath: /checkpoints}
+          volumes:
+          - name: checkpoints
+            emptyDir: {}
+)";
+
+// Rank 0 writes one after the last step too (sim/workers/README.md): a container that is started
+// again after its end has nothing left to do.
+TEST(TrainingProperties, WhatIsDoneIsNotDoneAgain) {
+  holds(
+      [] {
+        std::string source = again_text;
+        source = filled_in(source, "STEPS", std::to_string(*gen::inRange(1, 40).as("steps")));
+        source = filled_in(source, "EVERY", std::to_string(*gen::inRange(1, 12).as("every")));
+        scenario::VirtualOptions options;
+        options.seed = *gen::inRange<std::uint64_t>(1, 1'000'000).as("seed");
+        RC_ASSERT(result_of(source, options).passed());
+      },
+      run_cost);
+}
+
 }  // namespace
 }  // namespace ddptwin::property

@@ -38,10 +38,18 @@ constexpr std::array rows{
 };
 
 // Programs that a host has and nobody can model without being told what they do.
-constexpr std::array<std::string_view, 20> known_to_exist{
-    "python3", "python",    "env",  "timeout",    "nohup", "bash", "sh",
-    "mpirun",  "deepspeed", "node", "perl",       "ruby",  "java", "make",
-    "ls",      "date",      "grep", "accelerate", "wget",  "curl"};
+constexpr std::string_view known_to_exist[] = {
+    "accelerate", "awk",  "base64",   "basename", "bash",    "bzip2",     "chmod",   "chown",
+    "cp",         "curl", "cut",      "date",     "dd",      "deepspeed", "df",      "diff",
+    "dirname",    "du",   "env",      "expr",     "find",    "free",      "git",     "grep",
+    "gzip",       "head", "hostname", "id",       "install", "ip",        "java",    "kill",
+    "ldd",        "ln",   "ls",       "make",     "mkdir",   "mktemp",    "mount",   "mpirun",
+    "mv",         "nc",   "nice",     "node",     "nohup",   "nproc",     "numactl", "nvidia-smi",
+    "perl",       "pip",  "pip3",     "ps",       "pwd",     "python",    "python3", "readlink",
+    "realpath",   "rm",   "rmdir",    "rsync",    "ruby",    "scp",       "sed",     "seq",
+    "sh",         "sort", "ssh",      "stat",     "stdbuf",  "stress",    "su",      "sudo",
+    "tail",       "tar",  "tee",      "timeout",  "touch",   "tr",        "uname",   "uniq",
+    "unzip",      "wc",   "wget",     "which",    "whoami",  "xargs",     "yes",     "zcat"};
 
 std::string quoted(const Argv& argv) {
   std::string text = fmt::format("{}", fmt::join(argv, " "));
@@ -64,8 +72,7 @@ Error only_a_process(const Argv& argv, const std::string& why = {}) {
 
 // A file that the image adds, or one that hosts usually have: it would be found.
 bool exists(const std::string& name, const Image& image) {
-  if (std::find(known_to_exist.begin(), known_to_exist.end(), base_name(name)) !=
-      known_to_exist.end())
+  if (std::count(std::begin(known_to_exist), std::end(known_to_exist), base_name(name)) > 0)
     return true;
   if (name.find('/') != name.npos) return true;
   return std::any_of(image.copies.begin(), image.copies.end(),

@@ -43,6 +43,11 @@ INSTANTIATE_TEST_SUITE_P(
             false,
             "only a process can run `python3 train.py`: describe it under images[].model (start, "
             "steps, stepTime, ...)"},
+        Row{"file_tool",
+            {"sh", "-c", "touch /data/ready && sleep 2"},
+            false,
+            "only a process can run `touch /data/ready`: describe it under images[].model (start, "
+            "steps, stepTime, ...)"},
         Row{"pipe",
             {"sh", "-c", "ls | wc"},
             false,

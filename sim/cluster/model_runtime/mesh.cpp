@@ -196,7 +196,10 @@ Attendee::Next Attendee::pair_with(int rank) {
     process_.cancel(std::exchange(limit_, 0));
   }
   if (torch.checks_address_size && peer->world_size != place_.world_size) {
-    finish(fail(address_size(address_bytes, address_bytes * peer->world_size / place_.world_size)));
+    // A rank shows one address for each of its peers, and the reader divides by the number of its
+    // own.
+    const int others = std::max(1, place_.world_size - 1);
+    finish(fail(address_size(address_bytes, address_bytes * (peer->world_size - 1) / others)));
     return Next::failed;
   }
   peer_ip_ = peer->ip;

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "controller/pytorchjob/names.hpp"
+#include "controller/pytorchjob/rules.hpp"
 #include "objects/discovery_v1.hpp"
 #include "objects/pod_phase.hpp"
 #include "scenario/invariants.hpp"
@@ -195,7 +196,8 @@ Sight Facts::take(const Record& record, Topic topic) {
       if (record.actor == controller_actor) {
         planned_ = record.subject;
         sight.job = job(record.subject);
-        if (sight.job != nullptr) sight.job->handled = true;
+        // What is invalid it comes back to, and does nothing for.
+        if (sight.job != nullptr) sight.job->handled = record.rule != pj::rules::invalid_job.name;
       }
       break;
     case Topic::container:

@@ -69,13 +69,19 @@ void join(JobFacts& job, PodFacts& pod, const WorkerLine& line, Time now) {
                     !group.joined[rank];
   if (!fits) {
     const std::uint64_t generation = group.generation + 1;
+    std::vector<bool> earlier = std::move(group.earlier);
+    earlier.resize(std::max(earlier.size(), group.joined.size()));
+    for (std::size_t i = 0; i < group.joined.size(); ++i)
+      if (group.joined[i]) earlier[i] = true;
     group = GroupFacts{};
+    group.earlier = std::move(earlier);
     group.generation = generation;
     group.formed_at = now;
     group.world = line.world;
     group.joined.resize(static_cast<std::size_t>(std::clamp<std::int64_t>(line.world, 0, 100'000)));
   }
   if (rank < group.joined.size()) group.joined[rank] = true;
+  if (rank < group.earlier.size() && group.earlier[rank]) group.takes_over = true;
   RankFacts& facts = rank_of(pod, line.rank);
   facts = RankFacts{line.rank, group.generation, 0, 0};
 }

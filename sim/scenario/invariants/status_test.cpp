@@ -142,6 +142,21 @@ std::vector<Case> cases_of_status() {
          tape.come_to_rest();
        }},
       {"counters-are-true",
+       [](Tape& tape) {  // invalid for a while
+         running_job(tape);
+         tape.exit("worker-0", 0);
+         tape.rule("invalid_job");
+         tape.rule("keep_pod");
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         running_job(tape);
+         tape.exit("worker-0", 0);
+         tape.rule("keep_pod");
+         tape.rule("invalid_job");
+         tape.come_to_rest();
+       }},
+      {"counters-are-true",
        [](Tape& tape) {  // busy for long, and then not: the job's turn has come
          running_job(tape);
          tape.exit("worker-0", 0);

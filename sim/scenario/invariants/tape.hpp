@@ -47,6 +47,8 @@ class Tape {
   using Values = std::vector<std::pair<std::string_view, std::string>>;
   void write(RecordKind kind, std::string_view actor, std::string subject, std::string text,
              Values values = {});
+  // The operator's plan for the job took that rule.
+  void rule(std::string_view name);
   void kill(const std::string& pod);  // with SIGKILL, by a step
   void wait(Duration duration) { now_ = now_ + duration; }
   void come_to_rest();
@@ -57,6 +59,7 @@ class Tape {
 
  private:
   void put(ObjectPtr before, ObjectPtr after, std::string_view actor);
+  Record next(RecordKind kind, std::string_view actor, std::string subject);
 
   InvariantWatch watch_;
   Time now_ = virtual_start;

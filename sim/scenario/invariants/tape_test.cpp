@@ -77,16 +77,27 @@ void Tape::kill(const std::string& pod) {
         {{"port", "process"}, {"signal", "9"}});
 }
 
-void Tape::write(RecordKind kind, std::string_view actor, std::string subject, std::string text,
-                 Values values) {
+Record Tape::next(RecordKind kind, std::string_view actor, std::string subject) {
   Record record;
   record.id = ++id_;
   record.time = now_;
   record.kind = kind;
   record.actor = actor;
   record.subject = std::move(subject);
+  return record;
+}
+
+void Tape::write(RecordKind kind, std::string_view actor, std::string subject, std::string text,
+                 Values values) {
+  Record record = next(kind, actor, std::move(subject));
   record.text = std::move(text);
   record.values = std::move(values);
+  watch_.on_record(record);
+}
+
+void Tape::rule(std::string_view name) {
+  Record record = next(RecordKind::rule, controller_actor, "default/j");
+  record.rule = name;
   watch_.on_record(record);
 }
 

@@ -21,7 +21,10 @@ void rendezvous(const Sight& sight, Verdicts& verdicts) {
     verdicts.violated(sight.job->text(), fmt::format("{} joined as rank {} of {}", who,
                                                      sight.line.rank, sight.line.world));
   if (sight.line.kind != Kind::step || sight.rank->generation == 0) return;
-  if (sight.rank->generation == group.generation || sight.now <= group.formed_at + reading) return;
+  // One that is new to the job (it was scaled) takes no rank from a group that trains.
+  if (sight.rank->generation == group.generation || !group.takes_over ||
+      sight.now <= group.formed_at + reading)
+    return;
   verdicts.violated(
       sight.job->text(),
       fmt::format("{} ended step {} as rank {}, and others have formed a new group of "

@@ -71,6 +71,26 @@ std::vector<Case> cases_of_training() {
       {"rendezvous",
        [](Tape& tape) {
          started(tape);
+         steps(tape, 1, 2);
+         tape.pod("worker-1");
+         tape.run("worker-1");
+         tape.say("worker-1", "joined rank 2 world_size 3");
+         tape.say("worker-0", "joined rank 1 world_size 3");
+         tape.wait(2s);
+         tape.say("master-0", "step 3/9 rank 0 loss 1.0");
+       },
+       [](Tape& tape) {
+         started(tape);
+         steps(tape, 1, 2);
+         tape.pod("worker-1");  // it was scaled: the new one waits in vain
+         tape.run("worker-1");
+         tape.say("worker-1", "joined rank 2 world_size 3");
+         tape.wait(2s);
+         steps(tape, 3, 5);
+       }},
+      {"rendezvous",
+       [](Tape& tape) {
+         started(tape);
          tape.say("worker-0", "joined rank 2 world_size 2");
        },
        [](Tape& tape) { started(tape); }},
