@@ -13,6 +13,7 @@
 #include "cluster/scheduler/scheduler.hpp"
 #include "cluster/store.hpp"
 #include "cluster/store_client.hpp"
+#include "cluster/taint_eviction.hpp"
 #include "controller/endpoints/endpoints_controller.hpp"
 #include "controller/endpoints/mirroring_controller.hpp"
 #include "controller/endpoints/slice_controller.hpp"
@@ -30,6 +31,8 @@ namespace {
 // How many past changes a watch may resume over. Informers begin to watch at once after their list;
 // each change keeps two states of an object alive.
 constexpr std::size_t watch_history = 10'000;
+
+constexpr const char* manager_actor = "kube-controller-manager";
 
 // What a node of the recordings has, where its options do not say otherwise.
 const ResourceList& default_capacity() {
@@ -236,6 +239,7 @@ struct World::Parts {
   std::unique_ptr<GarbageCollector> garbage_collector{};
   std::unique_ptr<NamespaceLifecycle> namespaces{};
   std::unique_ptr<PodGarbageCollector> pod_garbage{};
+  std::unique_ptr<TaintEviction> taint_eviction{};
   std::list<Hosted> controllers{};
   std::unique_ptr<api::ApiClient> scheduler_client{};
   std::unique_ptr<Scheduler> scheduler{};
@@ -249,19 +253,21 @@ struct World::Parts {
 };
 
 void World::Parts::install_controller_manager() {
-  constexpr const char* actor = "kube-controller-manager";
-  add_controller(actor, [] { return std::make_unique<controller::EndpointsController>(); });
-  add_controller(actor, [] { return std::make_unique<controller::EndpointSliceController>(); });
-  add_controller(actor,
+  add_controller(manager_actor, [] { return std::make_unique<controller::EndpointsController>(); });
+  add_controller(manager_actor,
+                 [] { return std::make_unique<controller::EndpointSliceController>(); });
+  add_controller(manager_actor,
                  [] { return std::make_unique<controller::EndpointSliceMirroringController>(); });
   const auto manager_client = [this](const char* part) -> api::ApiClient& {
-    return *manager_clients.emplace_back(client("kube-controller-manager", part));
+    return *manager_clients.emplace_back(client(manager_actor, part));
   };
   garbage_collector = std::make_unique<GarbageCollector>(loop, manager_client("garbage-collector"));
   namespaces = std::make_unique<NamespaceLifecycle>(loop, manager_client("namespace-controller"));
   pod_garbage = std::make_unique<PodGarbageCollector>(
       loop, manager_client("pod-garbage-collector"),
       PodGarbageCollector::Options{options.flags.terminated_pod_gc_threshold});
+  taint_eviction =
+      std::make_unique<TaintEviction>(loop, manager_client("taint-eviction-controller"));
 }
 
 void World::Parts::install_training_operator(const controller::pytorchjob::Profile& profile) {
@@ -332,6 +338,7 @@ Status World::start() {
     parts_->garbage_collector->start();
     parts_->namespaces->start();
     parts_->pod_garbage->start();
+    parts_->taint_eviction->start();
   }
   if (parts_->scheduler) parts_->scheduler->start();
   for (const NodeOptions& node : parts_->options.nodes) TRY_VOID(add_node(node));
@@ -400,6 +407,7 @@ bool World::crash_controller(std::string_view process) {
     hosted.host->crash();
     found = true;
   }
+  if (process == manager_actor && parts_->taint_eviction) parts_->taint_eviction->crash();
   return found;
 }
 
@@ -409,6 +417,10 @@ bool World::start_controller(std::string_view process) {
     if (hosted.second != 0 || !hosted.is(process)) continue;
     if (!hosted.host->running()) hosted.host->restart();
     found = true;
+    // It ends with the whole process only, whose return is told by its controllers' names.
+    if (hosted.actor == std::string_view(manager_actor) && parts_->taint_eviction &&
+        !parts_->taint_eviction->running())
+      parts_->taint_eviction->start();
   }
   return found;
 }

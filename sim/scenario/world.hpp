@@ -73,7 +73,7 @@ class WorldFaults : public api::FaultPort {
 struct WorldOptions {
   std::uint64_t seed = 1;
   bool scheduler = false;
-  bool controller_manager = true;  // garbage collector, namespaces, pod garbage, endpoints
+  bool controller_manager = true;  // garbage collector, namespaces, pod garbage, taints, endpoints
   ControlPlaneFlags flags{};
   // The training operator that is installed, if any.
   std::optional<controller::pytorchjob::Profile> training_operator{};

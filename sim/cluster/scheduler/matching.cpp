@@ -67,12 +67,16 @@ bool in_namespaces(const PodAffinityTerm& term, const Pod& owner, const Pod& oth
 
 }  // namespace
 
+bool tolerates(const Toleration& toleration, const Taint& taint) {
+  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+  if (!toleration.key.empty() && toleration.key != taint.key) return false;
+  return toleration.operator_ == "Exists" ||
+         (!toleration.key.empty() && toleration.value == taint.value);
+}
+
 bool tolerates(const PodSpec& pod, const Taint& taint) {
-  return std::any_of(pod.tolerations.begin(), pod.tolerations.end(), [&](const Toleration& t) {
-    if (!t.effect.empty() && t.effect != taint.effect) return false;
-    if (!t.key.empty() && t.key != taint.key) return false;
-    return t.operator_ == "Exists" || (!t.key.empty() && t.value == taint.value);
-  });
+  return std::any_of(pod.tolerations.begin(), pod.tolerations.end(),
+                     [&](const Toleration& t) { return tolerates(t, taint); });
 }
 
 bool tolerates_taints(const PodSpec& pod, const Node& node) {

@@ -7,6 +7,7 @@
 
 namespace ddptwin::scheduler {
 
+bool tolerates(const Toleration& toleration, const Taint& taint);
 bool tolerates(const PodSpec& pod, const Taint& taint);
 // Every taint that keeps pods away (NoSchedule, NoExecute) is tolerated.
 bool tolerates_taints(const PodSpec& pod, const Node& node);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cluster/scheduler/matching.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/pod_phase.hpp"
 
@@ -19,28 +18,6 @@ constexpr Duration until_unknown = std::chrono::seconds(50);  // node-monitor-gr
 bool is_ready(const Node& node) {
   return std::any_of(node.status.conditions.begin(), node.status.conditions.end(),
                      [](const Condition& c) { return c.type_ == "Ready" && c.status == "True"; });
-}
-
-// How long a pod stays on an unreachable node; nothing: for ever.
-std::optional<Duration> toleration_of(const Pod& pod) {
-  const Taint taint{std::string(unreachable), {}, "NoExecute", {}};
-  std::optional<Duration> shortest;
-  bool tolerated = false, for_ever = false;
-  for (const Toleration& toleration : pod.spec->tolerations) {
-    PodSpec one;
-    one.tolerations = {toleration};
-    if (!scheduler::tolerates(one, taint)) continue;
-    tolerated = true;
-    if (!toleration.tolerationSeconds) {
-      for_ever = true;
-      continue;
-    }
-    const Duration lasts =
-        std::chrono::seconds(std::max<std::int64_t>(0, *toleration.tolerationSeconds));
-    shortest = shortest ? std::min(*shortest, lasts) : lasts;
-  }
-  if (!tolerated) return Duration::zero();
-  return for_ever && !shortest ? std::nullopt : shortest;
 }
 
 template <class T>
@@ -61,7 +38,6 @@ NodeOutage::NodeOutage(World& world, Lane lane, std::string node)
 void NodeOutage::remove_node() {
   deleted_ = true;
   unknown_.cancel();
-  evictions_.clear();
   if (const ObjectPtr object = world_.find(Node::info(), "", node_))
     static_cast<void>(world_.call(api::remove(*object), "user"));
 }
@@ -84,10 +60,8 @@ bool NodeOutage::others_ready() const {
 }
 
 void NodeOutage::unknown() {
-  const bool evicts = others_ready();
   mark_node();
   mark_pods();
-  if (evicts) evict_later();
 }
 
 void NodeOutage::mark_node() {
@@ -125,37 +99,8 @@ void NodeOutage::mark_pods() {
   }
 }
 
-void NodeOutage::evict_later() {
-  for (const auto& pod : pods()) {
-    const auto tolerated = toleration_of(*pod);
-    if (!tolerated || is_terminal_phase(pod->status.phase) || pod->metadata.deletionTimestamp)
-      continue;
-    evictions_.push_back(world_.loop().after(
-        lane_, *tolerated,
-        [this, key = key_of(pod->metadata), uid = pod->metadata.uid] { evict(key, uid); }));
-  }
-}
-
-void NodeOutage::evict(const std::string& key, const std::string& uid) {
-  const std::size_t slash = key.find('/');
-  const ObjectPtr object = world_.find(Pod::info(), key.substr(0, slash), key.substr(slash + 1));
-  if (!object || object->metadata.uid != uid || object->metadata.deletionTimestamp) return;
-  auto marked = copy_of<Pod>(object);
-  PodCondition disrupted;
-  disrupted.type_ = "DisruptionTarget";
-  disrupted.observedGeneration = marked->metadata.generation;
-  disrupted.status = "True";
-  disrupted.lastTransitionTime = world_.loop().now().floor_seconds();
-  disrupted.reason = "DeletionByTaintManager";
-  disrupted.message = "Taint manager: deleting due to NoExecute taint";
-  marked->status.conditions.edit().push_back(std::move(disrupted));
-  static_cast<void>(world_.call(api::update(marked, "status"), actor));
-  static_cast<void>(world_.call(api::remove(*object), actor));
-}
-
 void NodeOutage::return_back() {
   unknown_.cancel();
-  evictions_.clear();
   if (deleted_) {
     for (const NodeOptions& options : world_.options().nodes)
       if (options.name == node_) static_cast<void>(world_.add_node(options));

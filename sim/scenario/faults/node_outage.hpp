@@ -1,6 +1,6 @@
 // A node that is gone for a while, and what the cluster makes of it: the part of the node
-// life-cycle and taint-eviction controllers that a silent kubelet sets in motion
-// (spec/kubernetes.md §2.12).
+// life-cycle controller that a silent kubelet sets in motion (spec/kubernetes.md §2.12). Whom its
+// taints evict is TaintEviction's.
 #pragma once
 
 #include <functional>
@@ -25,8 +25,8 @@ class NodeOutage {
 
   // The Node object goes too, and a new one comes back.
   void remove_node();
-  // The kubelet is about to be back: the Node is Ready at once, and pods whose eviction was pending
-  // stay.
+  // The kubelet is about to be back: the Node is Ready and without taints of its own at once, so
+  // that pods whose eviction was pending stay.
   void return_back();
 
   // Addresses of the node's pods when it went.
@@ -36,8 +36,6 @@ class NodeOutage {
   void unknown();
   void mark_node();
   void mark_pods();
-  void evict_later();
-  void evict(const std::string& key, const std::string& uid);
   bool others_ready() const;
   std::vector<std::shared_ptr<const Pod>> pods() const;
 
@@ -47,7 +45,6 @@ class NodeOutage {
   bool deleted_ = false;
   std::vector<std::string> addresses_{};
   Timer unknown_{};
-  std::vector<Timer> evictions_{};
 };
 
 }  // namespace ddptwin::scenario

@@ -1,0 +1,240 @@
+#include "cluster/taint_eviction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cluster/scheduler/matching.hpp"
+#include "objects/codec.hpp"
+
+namespace ddptwin {
+namespace {
+
+constexpr std::string_view component = "taint-eviction-controller";
+constexpr std::string_view event_reason = "TaintManagerEviction";
+constexpr std::string_view disruption = "DisruptionTarget";
+constexpr std::string_view disruption_reason = "DeletionByTaintManager";
+constexpr std::string_view disruption_message = "Taint manager: deleting due to NoExecute taint";
+
+// As upstream: then the pod stays until something about it or its node changes.
+constexpr int tries_max = 5;
+constexpr Duration retry_delay = 10ms;
+// Any longer one lasts for ever in every run, and a moment is kept in nanoseconds.
+constexpr std::int64_t toleration_seconds_max = std::int64_t{100} * 365 * 24 * 3600;
+
+const Pod& pod_of(const ObjectPtr& object) { return static_cast<const Pod&>(*object); }
+
+std::vector<Taint> no_execute_taints(const ObjectPtr& node) {
+  std::vector<Taint> found;
+  for (const Taint& taint : static_cast<const Node&>(*node).spec.taints)
+    if (taint.effect == "NoExecute") found.push_back(taint);
+  return found;
+}
+
+bool stands_alike(const Pod& a, const Pod& b) {
+  return a.spec.same_as(b.spec) ||
+         (a.spec->nodeName == b.spec->nodeName && equal(a.spec->tolerations, b.spec->tolerations));
+}
+
+// False: it says so already.
+bool mark_disrupted(Pod& pod, Time now) {
+  const PodCondition* said = pod.status.condition(disruption);
+  const bool was_true = said != nullptr && said->status == "True";
+  if (was_true && said->reason == disruption_reason && said->message == disruption_message)
+    return false;
+  PodCondition disrupted;
+  disrupted.type_ = disruption;
+  disrupted.observedGeneration = pod.metadata.generation;
+  disrupted.status = "True";
+  disrupted.lastTransitionTime = was_true ? said->lastTransitionTime : now.floor_seconds();
+  disrupted.reason = disruption_reason;
+  disrupted.message = disruption_message;
+  std::vector<PodCondition>& conditions = pod.status.conditions.edit();
+  std::erase_if(conditions, [](const PodCondition& c) { return c.type_ == disruption; });
+  conditions.push_back(std::move(disrupted));
+  return true;
+}
+
+}  // namespace
+
+std::optional<Duration> toleration_of(const PodSpec& pod, const std::vector<Taint>& taints) {
+  std::optional<std::int64_t> shortest;
+  for (const Taint& taint : taints) {
+    const auto used =
+        std::find_if(pod.tolerations.begin(), pod.tolerations.end(),
+                     [&](const Toleration& t) { return scheduler::tolerates(t, taint); });
+    if (used == pod.tolerations.end()) return Duration::zero();
+    if (!used->tolerationSeconds) continue;
+    const std::int64_t lasts =
+        std::clamp<std::int64_t>(*used->tolerationSeconds, 0, toleration_seconds_max);
+    shortest = std::min(shortest.value_or(lasts), lasts);
+  }
+  if (!shortest) return std::nullopt;
+  return std::chrono::seconds(*shortest);
+}
+
+TaintEviction::TaintEviction(Loop& loop, api::ApiClient& client)
+    : loop_(loop),
+      client_(client),
+      lane_(loop.new_lane()),
+      nodes_(loop, client, {&Node::info(), {}, {}, {}}),
+      pods_(loop, client, {&Pod::info(), {}, {}, {}}),
+      alive_(std::make_shared<int>(0)) {
+  nodes_.add_handler(
+      [this](const ObjectPtr& before, const ObjectPtr& after) { on_node(before, after); });
+  pods_.add_handler(
+      [this](const ObjectPtr& before, const ObjectPtr& after) { on_pod(before, after); });
+}
+
+TaintEviction::~TaintEviction() = default;
+
+void TaintEviction::start() {
+  DDPTWIN_ASSERT(!running_);
+  running_ = true;
+  recorder_ = std::make_unique<api::EventRecorder>(loop_, client_, std::string(component));
+  nodes_.restart();
+  if (watches_pods_) pods_.restart();
+}
+
+void TaintEviction::crash() {
+  if (!running_) return;
+  running_ = false;
+  alive_ = std::make_shared<int>(0);
+  recorder_.reset();
+  tainted_.clear();
+  pending_.clear();
+  retries_.clear();
+}
+
+void TaintEviction::on_node(const ObjectPtr& before, const ObjectPtr& after) {
+  // A process that is gone hears nothing; its successor lists anew.
+  if (!running_) return;
+  if (after == nullptr) {
+    // What is pending there stays so, as upstream: the pods are gone first, or go then.
+    tainted_.erase(before->metadata.name);
+    return;
+  }
+  std::vector<Taint> taints = no_execute_taints(after);
+  if (before != nullptr && equal(no_execute_taints(before), taints)) return;
+  const std::string& name = after->metadata.name;
+  if (taints.empty()) {
+    tainted_.erase(name);
+    return pardon_all_on(name);
+  }
+  tainted_[name] = std::move(taints);
+  if (!watches_pods_) {
+    // The list brings those that are there.
+    watches_pods_ = true;
+    return pods_.start();
+  }
+  std::vector<ObjectPtr> there;
+  for (const auto& [key, object] : pods_.objects())
+    if (pod_of(object).spec->nodeName == name) there.push_back(object);
+  for (const ObjectPtr& pod : there) judge(pod_of(pod));
+}
+
+void TaintEviction::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
+  if (!running_) return;
+  if (after == nullptr) {
+    const std::string key = key_of(before->metadata);
+    retries_.erase(key);
+    return pardon(key);
+  }
+  const Pod& pod = pod_of(after);
+  if (before != nullptr && stands_alike(pod_of(before), pod)) return;
+  if (tainted_.contains(pod.spec->nodeName)) judge(pod);
+}
+
+// Precondition: its node is tainted.
+void TaintEviction::judge(const Pod& pod) {
+  const std::string key = key_of(pod.metadata);
+  const auto lasts = toleration_of(*pod.spec, tainted_.at(pod.spec->nodeName));
+  if (!lasts) return pardon(key);
+  const auto known = pending_.find(key);
+  const Time since = known != pending_.end() ? known->second.since : loop_.now();
+  const Time due = since + *lasts;
+  if (known != pending_.end() && known->second.due == due) return;
+  pardon(key);
+  if (due <= loop_.now())
+    return evict({pod.metadata.namespace_, pod.metadata.name, pod.metadata.uid, 0});
+  Pending pending;
+  pending.uid = pod.metadata.uid;
+  pending.node = pod.spec->nodeName;
+  pending.since = since;
+  pending.due = due;
+  pending.timer =
+      loop_.at(lane_, due, [this, space = pod.metadata.namespace_, name = pod.metadata.name] {
+        Attempt attempt{space, name, {}, 0};
+        const auto over = pending_.extract(attempt.key());
+        attempt.uid = over.mapped().uid;
+        evict(std::move(attempt));
+      });
+  pending_.emplace(key, std::move(pending));
+}
+
+void TaintEviction::pardon(const std::string& key) {
+  if (pending_.erase(key) != 0) tell(key, "Cancelling deletion of");
+}
+
+void TaintEviction::pardon_all_on(const std::string& node) {
+  std::vector<std::string> keys;
+  for (const auto& [key, pending] : pending_)
+    if (pending.node == node) keys.push_back(key);
+  for (const std::string& key : keys) pardon(key);
+}
+
+void TaintEviction::evict(Attempt attempt) {
+  tell(attempt.key(), "Marking for deletion");
+  look(attempt);
+}
+
+// The pod as it is now: the cache may be behind the kubelet's last status.
+void TaintEviction::look(const Attempt& attempt) {
+  call(api::get(Pod::info(), attempt.namespace_, attempt.name),
+       [this, attempt](const Result<api::Response>& answer) {
+         if (!answer) return failed(attempt, answer.error());
+         if (answer->object->metadata.uid != attempt.uid) return;
+         auto pod = std::static_pointer_cast<Pod>(answer->object->clone());
+         if (!mark_disrupted(*pod, loop_.now())) return remove(attempt, *pod);
+         call(api::update(pod, "status"),
+              [this, attempt, pod](const Result<api::Response>& written) {
+                if (!written) return failed(attempt, written.error());
+                remove(attempt, *pod);
+              });
+       });
+}
+
+void TaintEviction::remove(const Attempt& attempt, const Object& pod) {
+  api::DeleteOptions options;
+  options.precondition_uid = attempt.uid;
+  call(api::remove(pod, std::move(options)), [this, attempt](const Result<api::Response>& answer) {
+    if (!answer) failed(attempt, answer.error());
+  });
+}
+
+void TaintEviction::failed(Attempt attempt, const Error& error) {
+  if (error.reason == Reason::not_found || ++attempt.tries == tries_max) return;
+  const std::string key = attempt.key();
+  retries_[key] =
+      loop_.after(lane_, retry_delay, [this, attempt = std::move(attempt)] { look(attempt); });
+}
+
+// About the name alone, without a uid, as upstream: two evictions of one name count as one event.
+void TaintEviction::tell(const std::string& key, std::string_view what) {
+  const std::size_t slash = key.find('/');
+  ObjectReference pod;
+  pod.kind = "Pod";
+  pod.apiVersion = "v1";
+  pod.namespace_ = key.substr(0, slash);
+  pod.name = key.substr(slash + 1);
+  recorder_->event(std::move(pod), "Normal", event_reason, fmt::format("{} Pod {}", what, key));
+}
+
+void TaintEviction::call(api::Request request, api::Completion then) {
+  client_.call(std::move(request), [alive = std::weak_ptr<int>(alive_),
+                                    then = std::move(then)](Result<api::Response> answer) mutable {
+    if (!alive.expired()) then(std::move(answer));
+  });
+}
+
+}  // namespace ddptwin

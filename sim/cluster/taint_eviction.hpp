@@ -1,0 +1,87 @@
+// The taint eviction controller: who may not stay on a node (spec/kubernetes.md §2.12).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/event_recorder.hpp"
+#include "api/informer.hpp"
+
+namespace ddptwin {
+
+// How long a pod stays on a node with these NoExecute taints: not at all where one of them is not
+// tolerated; otherwise each counts by the first toleration that matches it, and the shortest of
+// those decides. Nothing: for ever. Source: spec/kubernetes.md §2.12 [G:taint-noexecute-by-hand],
+// GetMatchingTolerations and getMinTolerationTime upstream.
+std::optional<Duration> toleration_of(const PodSpec& pod, const std::vector<Taint>& taints);
+
+// Evicts the pods of nodes that have NoExecute taints, whoever put these there: event, condition
+// DisruptionTarget, DELETE with the pod's own grace, once its toleration is over. Other taints and
+// tolerations decide anew, counted from when the pod's time began; where it may stay after all an
+// event says so. Finished pods and those that are being deleted are no exceptions, as upstream
+// makes none. Pods are watched from the first such taint on. Source: spec/kubernetes.md §2.12.
+class TaintEviction {
+ public:
+  TaintEviction(Loop& loop, api::ApiClient& client);
+  ~TaintEviction();
+  TaintEviction(const TaintEviction&) = delete;
+  TaintEviction& operator=(const TaintEviction&) = delete;
+
+  // The process begins, anew after crash(): it lists, and each pod's time begins again.
+  // Precondition: not running.
+  void start();
+  // The process ends now, perhaps between two writes; a call under way may still happen.
+  void crash();
+  bool running() const { return running_; }
+
+ private:
+  // A pod whose toleration is not over yet.
+  struct Pending {
+    std::string uid{};
+    std::string node{};
+    Time since{};
+    Time due{};
+    Timer timer{};
+  };
+  // A pod that is to go now, and how often that has been tried.
+  struct Attempt {
+    std::string namespace_{};
+    std::string name{};
+    std::string uid{};
+    int tries = 0;
+
+    std::string key() const { return namespace_ + "/" + name; }
+  };
+
+  void on_node(const ObjectPtr& before, const ObjectPtr& after);
+  void on_pod(const ObjectPtr& before, const ObjectPtr& after);
+  void judge(const Pod& pod);
+  void pardon(const std::string& key);
+  void pardon_all_on(const std::string& node);
+  void evict(Attempt attempt);
+  void look(const Attempt& attempt);
+  void remove(const Attempt& attempt, const Object& pod);
+  void failed(Attempt attempt, const Error& error);
+  void tell(const std::string& key, std::string_view what);
+  void call(api::Request request, api::Completion then);
+
+  Loop& loop_;
+  api::ApiClient& client_;
+  Lane lane_;
+  api::Informer nodes_;
+  api::Informer pods_;
+  std::unique_ptr<api::EventRecorder> recorder_{};
+  // NoExecute taints by the node's name, where there are any.
+  std::map<std::string, std::vector<Taint>, std::less<>> tainted_{};
+  std::map<std::string, Pending, std::less<>> pending_{};  // by the pod's key
+  std::map<std::string, Timer, std::less<>> retries_{};    // the same
+  bool watches_pods_ = false;
+  bool running_ = false;
+  std::shared_ptr<int> alive_;  // of the process: completions hold it weakly
+};
+
+}  // namespace ddptwin
