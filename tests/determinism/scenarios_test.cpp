@@ -18,7 +18,11 @@ namespace fs = std::filesystem;
 using scenario::Scenario;
 
 const fs::path folder = fs::path(DDPTWIN_SOURCE_DIR) / "scenarios";
+#ifdef __SANITIZE_ADDRESS__
+constexpr std::uint64_t seeds = 5;  // ten times as slow
+#else
 constexpr std::uint64_t seeds = 20;
+#endif
 
 // Relative to the folder, in the order of the alphabet. A manifest that a scenario names is none.
 std::vector<std::string> files() {
