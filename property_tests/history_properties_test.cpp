@@ -78,10 +78,6 @@ using State = std::map<std::string, Entry>;  // "namespace/name", which is their
 Entry entry_of(const Object& object) {
   return {object.metadata.labels->contains("mark"), object.metadata.resourceVersion};
 }
-std::string key_of(const Object& object) {
-  return object.metadata.namespace_ + "/" + object.metadata.name;
-}
-
 State part_of(const State& state, const Scope& scope) {
   State part;
   for (const auto& [key, entry] : state)
@@ -133,7 +129,7 @@ class Resumed {
       return;
     }
     ++events_;
-    const std::string key = key_of(*event.object);
+    const std::string key = key_of(event.object->metadata);
     const bool known = contents_.contains(key);
     sound_ = sound_ && known == (event.type != api::WatchEventType::added);
     if (event.type == api::WatchEventType::removed)
@@ -186,11 +182,11 @@ class Past {
     object->metadata.namespace_ = op.namespace_;
     if (op.marked) object->metadata.labels = StringMap{{"mark", "1"}};
     object->data = StringMap{{"k", std::to_string(op.value)}};
-    const bool known = now().contains(key_of(*object));
+    const bool known = now().contains(key_of(object->metadata));
     const auto answer = store_.call(known ? api::update(object) : api::create(object), "test");
     RC_ASSERT(answer.has_value());
     State next = now();
-    next[key_of(*object)] = entry_of(*answer->object);
+    next[key_of(object->metadata)] = entry_of(*answer->object);
     become(std::move(next));
   }
   void remove(const HistoryOp& op) {
@@ -198,7 +194,7 @@ class Past {
     if (known == nullptr) return;
     RC_ASSERT(store_.call(api::remove(*known), "test").has_value());
     State next = now();
-    next.erase(key_of(*known));
+    next.erase(key_of(known->metadata));
     become(std::move(next));
   }
   void become(State next) {
@@ -235,8 +231,9 @@ class Past {
     RC_ASSERT(answer.has_value());
     RC_ASSERT(answer->resource_version == std::to_string(reading_->version));
     for (const ObjectPtr& object : answer->items) {
-      if (!reading_->seen.empty()) RC_ASSERT(reading_->seen.rbegin()->first < key_of(*object));
-      reading_->seen[key_of(*object)] = entry_of(*object);
+      if (!reading_->seen.empty())
+        RC_ASSERT(reading_->seen.rbegin()->first < key_of(object->metadata));
+      reading_->seen[key_of(object->metadata)] = entry_of(*object);
     }
     const State whole = part_of(states_.at(reading_->version), reading_->scope);
     const auto left = static_cast<std::int64_t>(whole.size() - reading_->seen.size());

@@ -429,7 +429,8 @@ TEST(JobLaws, TheAuthorsInitContainersComeFirst) {
       [] {
         const JobShape shape = plain_shape();
         const int written = *gen::inRange(0, 3).as("init containers");
-        ClusterRun run(any_seed(), *any_profile().as("version"));
+        const Profile profile = *any_profile().as("version");
+        ClusterRun run(any_seed(), profile);
         RC_PRE(run.create(shape, {}, [&](PyTorchJob& job) {
           for (auto& [type, replica] : *job.spec.edit().pytorchReplicaSpecs)
             for (int i = 0; i < written; ++i) {
@@ -441,7 +442,10 @@ TEST(JobLaws, TheAuthorsInitContainersComeFirst) {
         }));
         run.rest(start_up);
         const auto pods = run.pods();
-        RC_PRE(!pods.empty());  // v1.7.0 may crash on such a job
+        if (pods.empty()) {
+          RC_ASSERT(is_old(profile));  // it crashes on some jobs
+          RC_DISCARD();
+        }
         RC_ASSERT(names_of(pods) == expected_names(shape, shape.workers));
         for (const auto& [name, pod] : pods) {
           std::vector<std::string> seen, wanted;

@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <ostream>
 
+#include "controller/pytorchjob/conditions.hpp"
 #include "controller/pytorchjob/names.hpp"
 #include "core/virtual_start.hpp"
 #include "objects/codec.hpp"
@@ -44,12 +45,10 @@ bool ends_in_place(const Record& record) {
   const auto* before = record.before ? as<PyTorchJob>(*record.before) : nullptr;
   const auto* after = record.after ? as<PyTorchJob>(*record.after) : nullptr;
   if (before == nullptr || after == nullptr || !before->status || !after->status) return true;
-  const auto is_over = [](const JobStatus& status) {
-    return status.is_true("Succeeded") || status.is_true("Failed");
-  };
   const auto* was = before->status->condition("Running");
   const auto* is = after->status->condition("Running");
-  if (was == nullptr || is == nullptr || is_over(*before->status) || !is_over(*after->status))
+  if (was == nullptr || is == nullptr || pj::is_finished(*before->status) ||
+      !pj::is_finished(*after->status))
     return true;
   JobCondition wanted = *was;
   wanted.status = "False";

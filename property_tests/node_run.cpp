@@ -7,6 +7,7 @@
 
 #include "core/virtual_start.hpp"
 #include "objects/describe.hpp"
+#include "objects/pod_phase.hpp"
 
 namespace ddptwin::property {
 namespace {
@@ -33,9 +34,7 @@ int order_of(const std::string& phase) {
 
 }  // namespace
 
-bool is_over(const Pod& pod) {
-  return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
-}
+bool is_over(const Pod& pod) { return is_terminal_phase(pod.status.phase); }
 
 const ContainerStatus* status_of(const Pod& pod, const std::string& container) {
   for (const auto* list : {&pod.status.initContainerStatuses, &pod.status.containerStatuses})
@@ -83,11 +82,6 @@ void NodeRun::remove(std::optional<std::int64_t> grace) {
   if (const auto known = pod()) static_cast<void>(world_.call(api::remove(*known, options), user));
 }
 
-void NodeRun::restart_kubelet() {
-  kubelet_restarted_ = true;
-  world_.restart_kubelets();
-}
-
 void NodeRun::exit(const std::string& container, int code, bool oom) {
   runtime_.container_exit("default", "p", container, code, oom);
 }
@@ -99,6 +93,15 @@ void NodeRun::lose_sandbox() {
 
 std::shared_ptr<const Pod> NodeRun::pod(const std::string& name) const {
   return as<Pod>(world_.find(Pod::info(), "default", name));
+}
+
+int NodeRun::told(const std::string& pod, std::string_view message) const {
+  int count = 0;
+  for (const ObjectPtr& object : world_.objects(ddptwin::Event::info(), "default")) {
+    const auto& event = static_cast<const ddptwin::Event&>(*object);
+    if (event.involvedObject->name == pod && event.message == message) count += event.count;
+  }
+  return count;
 }
 
 void NodeRun::require_safe() const {
@@ -155,16 +158,15 @@ void NodeRun::on_status(const Record& record, const Pod& before, const Pod& afte
     require(phase == "Running", record, "who is ready is running");
 }
 
-// The time of a transition is that of the status, whatever becomes of reason and message. (What a
-// restarted kubelet says anew of a probe's result it dates anew; a sandbox may be lost and made
-// between two writes.)
+// The time of a transition is that of the status, whatever becomes of reason and message. (A
+// sandbox may be lost and made between two writes.)
 void NodeRun::on_conditions(const Record& record, const Pod& before, const Pod& after) {
   for (const auto& is : after.status.conditions) {
     const auto* was = before.status.condition(is.type_);
     if (was == nullptr || !was->lastTransitionTime) continue;
     if (sandboxes_lost_ && is.type_ == "PodReadyToStartContainers") continue;
     if (was->status == is.status)
-      require(kubelet_restarted_ || was->lastTransitionTime == is.lastTransitionTime, record,
+      require(was->lastTransitionTime == is.lastTransitionTime, record,
               "a condition that stays keeps its time");
     else
       require(is.lastTransitionTime && *is.lastTransitionTime <= record.time &&

@@ -31,7 +31,7 @@ class NodeRun {
   void remove(std::optional<std::int64_t> grace);
   void rest(Duration duration) { loop_.run_until(loop_.now() + duration); }
 
-  void restart_kubelet();
+  void restart_kubelet() { world_.restart_kubelets(); }
   void exit(const std::string& container, int code, bool oom);
   void lose_sandbox();
   // Overrules an annotation `rig/KEY` of the pod.
@@ -49,6 +49,8 @@ class NodeRun {
                                            const std::string& pod = "p") {
     return runs_[pod + "/" + container];
   }
+  // How often an event of that message was told of the pod.
+  int told(const std::string& pod, std::string_view message) const;
   // Fails the running case with the first of what did not hold.
   void require_safe() const;
 
@@ -62,7 +64,7 @@ class NodeRun {
   VirtualLoop loop_;
   ScriptRuntime runtime_;
   World world_;
-  bool sandboxes_lost_ = false, kubelet_restarted_ = false;
+  bool sandboxes_lost_ = false;
   std::map<std::string, std::vector<ContainerRun>> runs_{};  // "pod/container"
   std::vector<std::string> violations_{};
 };

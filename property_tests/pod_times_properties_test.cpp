@@ -229,6 +229,17 @@ TEST(PodTimes, SidecarsFrameTheOthers) {
       2);
 }
 
+// How often an image may have been asked for in that time: at once, and after 10, 20, 40, 80, 160,
+// 300, 300 ... seconds.
+int pulls_in(Duration time) {
+  int pulls = 1;
+  for (Duration wait = 10s; wait <= time; wait = std::min<Duration>(2 * wait, 300s)) {
+    time -= wait;
+    ++pulls;
+  }
+  return pulls;
+}
+
 // An image that cannot be had is asked for again after a delay that doubles, up to five minutes,
 // and half of it more; another pod's failures cost nothing.
 TEST(PodTimes, APodWaitsForItsOwnPullsAlone) {
@@ -259,7 +270,9 @@ TEST(PodTimes, APodWaitsForItsOwnPullsAlone) {
         const Time healed = same ? made_other : std::max(made + seconds(heals), made_other);
         node.rest(healed - made_other);
         RC_ASSERT(node.runs_of("c0", "p").empty());
-        node.script("p", "pull", "");
+        RC_ASSERT(node.told("p", "Error: ErrImagePull") <= pulls_in(healed - made));
+        RC_ASSERT(node.told("p", "Error: ErrImagePull") > 0);
+        if (!same) node.script("p", "pull", "");
         node.rest(600s);
         node.require_safe();
         const auto& runs = node.runs_of("c0", "p");

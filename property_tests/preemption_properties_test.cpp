@@ -85,19 +85,20 @@ TEST(PreemptionProperties, RoomIsKeptForWhomItWasMade) {
         // Each rival has victims of its own, as far as there are any left.
         RC_ASSERT(cluster.victims().size() ==
                   static_cast<std::size_t>(std::min(gpus, wanted + rivals)));
-        int ended = 0;
+        int ended = 0, placed = 0;
         for (std::vector<std::string> left = cluster.victims(); !left.empty();
              left = cluster.victims()) {
           const int which = *gen::inRange(0, 100);
           cluster.end(left[static_cast<std::size_t>(which) % left.size()]);
           ++ended;
-          int placed = 0;
+          placed = 0;
           for (int i = 0; i < rivals; ++i)
             placed += cluster.is_placed("rival-" + std::to_string(i)) ? 1 : 0;
           RC_ASSERT(placed <= std::max(0, ended - wanted));
         }
         // At the latest then: what a rival was promised counts for the preemptor too.
         RC_ASSERT(cluster.is_placed("high"));
+        RC_ASSERT(placed == std::min(rivals, gpus - wanted));
       },
       4);
 }

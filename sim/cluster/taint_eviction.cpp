@@ -57,7 +57,7 @@ bool mark_disrupted(Pod& pod, Time now) {
 
 }  // namespace
 
-std::optional<Duration> toleration_of(const PodSpec& pod, const std::vector<Taint>& taints) {
+std::optional<Duration> tolerated_for(const PodSpec& pod, const std::vector<Taint>& taints) {
   std::optional<std::int64_t> shortest;
   for (const Taint& taint : taints) {
     const auto used =
@@ -93,7 +93,6 @@ void TaintEviction::start() {
   running_ = true;
   recorder_ = std::make_unique<api::EventRecorder>(loop_, client_, std::string(component));
   nodes_.restart();
-  if (watches_pods_) pods_.restart();
 }
 
 void TaintEviction::crash() {
@@ -104,6 +103,7 @@ void TaintEviction::crash() {
   tainted_.clear();
   pending_.clear();
   retries_.clear();
+  watches_pods_ = false;
 }
 
 void TaintEviction::on_node(const ObjectPtr& before, const ObjectPtr& after) {
@@ -119,13 +119,13 @@ void TaintEviction::on_node(const ObjectPtr& before, const ObjectPtr& after) {
   const std::string& name = after->metadata.name;
   if (taints.empty()) {
     tainted_.erase(name);
-    return pardon_all_on(name);
+    return cancel_all_on(name);
   }
   tainted_[name] = std::move(taints);
   if (!watches_pods_) {
     // The list brings those that are there.
     watches_pods_ = true;
-    return pods_.start();
+    return pods_.restart();
   }
   std::vector<ObjectPtr> there;
   for (const auto& [key, object] : pods_.objects())
@@ -134,11 +134,11 @@ void TaintEviction::on_node(const ObjectPtr& before, const ObjectPtr& after) {
 }
 
 void TaintEviction::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
-  if (!running_) return;
+  if (!running_ || !watches_pods_) return;
   if (after == nullptr) {
     const std::string key = key_of(before->metadata);
     retries_.erase(key);
-    return pardon(key);
+    return cancel(key);
   }
   const Pod& pod = pod_of(after);
   if (before != nullptr && stands_alike(pod_of(before), pod)) return;
@@ -148,42 +148,38 @@ void TaintEviction::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
 // Precondition: its node is tainted.
 void TaintEviction::judge(const Pod& pod) {
   const std::string key = key_of(pod.metadata);
-  const auto lasts = toleration_of(*pod.spec, tainted_.at(pod.spec->nodeName));
-  if (!lasts) return pardon(key);
+  const auto lasts = tolerated_for(*pod.spec, tainted_.at(pod.spec->nodeName));
+  if (!lasts) return cancel(key);
   const auto known = pending_.find(key);
-  const Time since = known != pending_.end() ? known->second.since : loop_.now();
-  const Time due = since + *lasts;
-  if (known != pending_.end() && known->second.due == due) return;
-  pardon(key);
-  if (due <= loop_.now())
-    return evict({pod.metadata.namespace_, pod.metadata.name, pod.metadata.uid, 0});
-  Pending pending;
+  const bool at_once = *lasts == Duration::zero();
+  if (!at_once && known != pending_.end() && known->second.uid == pod.metadata.uid) return;
+  cancel(key);
+  Pending& pending = pending_[key];
   pending.uid = pod.metadata.uid;
   pending.node = pod.spec->nodeName;
-  pending.since = since;
-  pending.due = due;
-  pending.timer =
-      loop_.at(lane_, due, [this, space = pod.metadata.namespace_, name = pod.metadata.name] {
-        Attempt attempt{space, name, {}, 0};
-        const auto over = pending_.extract(attempt.key());
-        attempt.uid = over.mapped().uid;
-        evict(std::move(attempt));
-      });
-  pending_.emplace(key, std::move(pending));
+  const Attempt attempt{pod.metadata.namespace_, pod.metadata.name, pod.metadata.uid, 0};
+  if (at_once) return evict(attempt);
+  pending.timer = loop_.after(lane_, *lasts, [this, attempt] { evict(attempt); });
 }
 
-void TaintEviction::pardon(const std::string& key) {
-  if (pending_.erase(key) != 0) tell(key, "Cancelling deletion of");
+void TaintEviction::cancel(const std::string& key) {
+  const auto known = pending_.find(key);
+  if (known == pending_.end()) return;
+  const bool runs = !known->second.over;
+  pending_.erase(known);
+  if (runs) tell(key, "Cancelling deletion of");
 }
 
-void TaintEviction::pardon_all_on(const std::string& node) {
+void TaintEviction::cancel_all_on(const std::string& node) {
   std::vector<std::string> keys;
   for (const auto& [key, pending] : pending_)
     if (pending.node == node) keys.push_back(key);
-  for (const std::string& key : keys) pardon(key);
+  for (const std::string& key : keys) cancel(key);
 }
 
-void TaintEviction::evict(Attempt attempt) {
+// Precondition: it is pending.
+void TaintEviction::evict(const Attempt& attempt) {
+  pending_.find(attempt.key())->second.over = true;
   tell(attempt.key(), "Marking for deletion");
   look(attempt);
 }
@@ -213,8 +209,13 @@ void TaintEviction::remove(const Attempt& attempt, const Object& pod) {
 }
 
 void TaintEviction::failed(Attempt attempt, const Error& error) {
-  if (error.reason == Reason::not_found || ++attempt.tries == tries_max) return;
+  if (error.reason == Reason::not_found) return;
   const std::string key = attempt.key();
+  if (++attempt.tries == tries_max) {
+    const auto known = pending_.find(key);
+    if (known != pending_.end() && known->second.uid == attempt.uid) pending_.erase(known);
+    return;
+  }
   retries_[key] =
       loop_.after(lane_, retry_delay, [this, attempt = std::move(attempt)] { look(attempt); });
 }

@@ -17,13 +17,14 @@ namespace ddptwin {
 // tolerated; otherwise each counts by the first toleration that matches it, and the shortest of
 // those decides. Nothing: for ever. Source: spec/kubernetes.md §2.12 [G:taint-noexecute-by-hand],
 // GetMatchingTolerations and getMinTolerationTime upstream.
-std::optional<Duration> toleration_of(const PodSpec& pod, const std::vector<Taint>& taints);
+std::optional<Duration> tolerated_for(const PodSpec& pod, const std::vector<Taint>& taints);
 
 // Evicts the pods of nodes that have NoExecute taints, whoever put these there: event, condition
-// DisruptionTarget, DELETE with the pod's own grace, once its toleration is over. Other taints and
-// tolerations decide anew, counted from when the pod's time began; where it may stay after all an
-// event says so. Finished pods and those that are being deleted are no exceptions, as upstream
-// makes none. Pods are watched from the first such taint on. Source: spec/kubernetes.md §2.12.
+// DisruptionTarget, DELETE with the pod's own grace, once its toleration is over. A time that
+// runs is kept, whatever finite tolerations come or go; a taint that is not tolerated ends it, and
+// where the pod may stay after all an event says so. Finished pods and those that are being deleted
+// are no exceptions. Pods are watched from the first such taint on. Source: spec/kubernetes.md
+// §2.12; what that leaves open as in processPodOnNode upstream.
 class TaintEviction {
  public:
   TaintEviction(Loop& loop, api::ApiClient& client);
@@ -39,12 +40,11 @@ class TaintEviction {
   bool running() const { return running_; }
 
  private:
-  // A pod whose toleration is not over yet.
+  // A pod whose toleration runs, or is over: then it has been evicted, or will be.
   struct Pending {
     std::string uid{};
     std::string node{};
-    Time since{};
-    Time due{};
+    bool over = false;
     Timer timer{};
   };
   // A pod that is to go now, and how often that has been tried.
@@ -60,9 +60,9 @@ class TaintEviction {
   void on_node(const ObjectPtr& before, const ObjectPtr& after);
   void on_pod(const ObjectPtr& before, const ObjectPtr& after);
   void judge(const Pod& pod);
-  void pardon(const std::string& key);
-  void pardon_all_on(const std::string& node);
-  void evict(Attempt attempt);
+  void cancel(const std::string& key);
+  void cancel_all_on(const std::string& node);
+  void evict(const Attempt& attempt);
   void look(const Attempt& attempt);
   void remove(const Attempt& attempt, const Object& pod);
   void failed(Attempt attempt, const Error& error);

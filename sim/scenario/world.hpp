@@ -126,7 +126,8 @@ class World {
   // Ends now, perhaps between two writes, and stays away until started.
   bool crash_controller(std::string_view process);
   bool start_controller(std::string_view process);
-  // A second process of the same controller beside the first, as with two leaders; crashed by
+  // A second process of the same controller beside the first, as with two leaders (of
+  // kube-controller-manager its endpoint controllers); crashed by
   // end_second_controller(), which takes what this returns. 0: there is none of that name.
   int begin_second_controller(std::string_view process);
   void end_second_controller(int second);

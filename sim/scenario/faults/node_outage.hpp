@@ -15,8 +15,8 @@
 namespace ddptwin::scenario {
 
 // One outage of one node, from its making to return_back(). It touches the API as
-// kube-controller-manager, nothing else; what becomes of the kubelet, the containers and the
-// network is its owner's. Stays where it was made.
+// kube-controller-manager, whether or not that process runs, nothing else; what becomes of the
+// kubelet, the containers and the network is its owner's. Stays where it was made.
 class NodeOutage {
  public:
   // The world outlives it.

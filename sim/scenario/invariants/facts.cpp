@@ -125,7 +125,7 @@ PodFacts::ContainerFacts& PodFacts::container(std::string_view name) {
 }
 
 bool JobFacts::live() const {
-  return handled && !gone && !last->metadata.deletionTimestamp &&
+  return handled && !invalid && !gone && !last->metadata.deletionTimestamp &&
          last->spec->runPolicy.managedBy.value_or("kubeflow.org/training-operator") ==
              "kubeflow.org/training-operator";
 }
@@ -196,8 +196,10 @@ Sight Facts::take(const Record& record, Topic topic) {
       if (record.actor == controller_actor) {
         planned_ = record.subject;
         sight.job = job(record.subject);
-        // What is invalid it comes back to, and does nothing for.
-        if (sight.job != nullptr) sight.job->handled = record.rule != pj::rules::invalid_job.name;
+        if (sight.job != nullptr) {
+          sight.job->handled = true;
+          sight.job->invalid = record.rule == pj::rules::invalid_job.name;
+        }
       }
       break;
     case Topic::container:
@@ -245,6 +247,7 @@ void Facts::take_job(const Record& record, Sight& sight) {
   for (int type = 0; type < 2; ++type)
     job.types[static_cast<std::size_t>(type)].spec = pj::replica_spec(*now, type_name(type));
   if (respecified) {
+    job.invalid = false;  // until it is looked at again
     job.suspend_seen = job.suspend_seen || job.suspended();
     for (int type = 0; type < 2; ++type) {
       TypeFacts& facts = job.types[static_cast<std::size_t>(type)];

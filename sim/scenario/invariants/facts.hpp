@@ -121,7 +121,7 @@ struct GroupFacts {
   Time formed_at{};
   std::int64_t world = 0;
   std::vector<bool> joined{};        // by rank
-  std::vector<bool> earlier{};       // ranks of the groups before it
+  std::vector<bool> earlier{};       // ranks that trained in groups before it
   bool takes_over = false;           // one of those has joined it
   std::int64_t begun = -1;           // the step with which its ranks began
   std::vector<std::int32_t> done{};  // how many ranks have ended step begun + i
@@ -134,7 +134,8 @@ struct JobFacts {
   std::string key{};  // "namespace/name"
   std::shared_ptr<const PyTorchJob> last{};
   bool gone = false;
-  bool handled = false;  // the operator has looked at it, and found it valid
+  bool handled = false;  // the operator has looked at it
+  bool invalid = false;  // and found it invalid as it is: it does nothing for it
   bool suspend_seen = false;
   Time finished_at{};
   std::uint64_t finished_record = 0;

@@ -71,8 +71,9 @@ void join(JobFacts& job, PodFacts& pod, const WorkerLine& line, Time now) {
     const std::uint64_t generation = group.generation + 1;
     std::vector<bool> earlier = std::move(group.earlier);
     earlier.resize(std::max(earlier.size(), group.joined.size()));
+    // A group that never took a step took no rank from another.
     for (std::size_t i = 0; i < group.joined.size(); ++i)
-      if (group.joined[i]) earlier[i] = true;
+      if (group.joined[i] && group.begun >= 0) earlier[i] = true;
     group = GroupFacts{};
     group.earlier = std::move(earlier);
     group.generation = generation;
@@ -81,7 +82,10 @@ void join(JobFacts& job, PodFacts& pod, const WorkerLine& line, Time now) {
     group.joined.resize(static_cast<std::size_t>(std::clamp<std::int64_t>(line.world, 0, 100'000)));
   }
   if (rank < group.joined.size()) group.joined[rank] = true;
-  if (rank < group.earlier.size() && group.earlier[rank]) group.takes_over = true;
+  if (!group.takes_over && rank < group.earlier.size() && group.earlier[rank]) {
+    group.takes_over = true;
+    group.formed_at = now;
+  }
   RankFacts& facts = rank_of(pod, line.rank);
   facts = RankFacts{line.rank, group.generation, 0, 0};
 }

@@ -146,7 +146,7 @@ std::vector<Case> cases_of_status() {
          running_job(tape);
          tape.exit("worker-0", 0);
          tape.rule("invalid_job");
-         tape.rule("keep_pod");
+         tape.change("user", [](PyTorchJob& job) { ++job.metadata.generation; });  // mended
          tape.come_to_rest();
        },
        [](Tape& tape) {

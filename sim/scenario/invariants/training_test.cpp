@@ -87,6 +87,10 @@ std::vector<Case> cases_of_training() {
          tape.say("worker-1", "joined rank 2 world_size 3");
          tape.wait(2s);
          steps(tape, 3, 5);
+         tape.write(RecordKind::container, "kubelet", "default/j-worker-1/pytorch", "exited");
+         tape.say("worker-1", "joined rank 2 world_size 3");
+         tape.wait(2s);
+         steps(tape, 6, 8);
        }},
       {"rendezvous",
        [](Tape& tape) {
