@@ -270,8 +270,9 @@ TEST(PodTimes, APodWaitsForItsOwnPullsAlone) {
         const Time healed = same ? made_other : std::max(made + seconds(heals), made_other);
         node.rest(healed - made_other);
         RC_ASSERT(node.runs_of("c0", "p").empty());
-        RC_ASSERT(node.told("p", "Error: ErrImagePull") <= pulls_in(healed - made));
-        RC_ASSERT(node.told("p", "Error: ErrImagePull") > 0);
+        const int failed = node.told("p", "Error: ErrImagePull");
+        RC_ASSERT(failed <= pulls_in(healed - made));
+        if (healed - made > slack) RC_ASSERT(failed > 0);
         if (!same) node.script("p", "pull", "");
         node.rest(600s);
         node.require_safe();
