@@ -1,0 +1,196 @@
+// Whom NoExecute taints evict and when, whatever taints come and go, whoever crashes
+// (spec/kubernetes.md §2.12).
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <ostream>
+#include <utility>
+
+#include "bare_store.hpp"
+#include "cluster/taint_eviction.hpp"
+#include "objects/core_v1.hpp"
+#include "property.hpp"
+
+namespace ddptwin::property {
+namespace {
+
+namespace gen = rc::gen;
+
+const std::vector<std::vector<std::string>> taint_sets{{},         {"a"}, {"b"},
+                                                       {"a", "b"}, {"c"}, {"a", "c"}};
+
+struct Tolerated {
+  std::string key{};  // "": any
+  int seconds = -1;   // -1: for ever
+};
+
+struct Happening {
+  enum class Kind : std::uint8_t { taint, create, crash, rest };
+  Kind kind = Kind::rest;
+  std::string node{};
+  std::vector<std::string> taints{};     // by key; "c" is of the effect NoSchedule
+  std::vector<Tolerated> tolerations{};  // of the pod that is made
+  int seconds = 0;                       // afterwards
+};
+
+void showValue(const Happening& one, std::ostream& out) {
+  using Kind = Happening::Kind;
+  if (one.kind == Kind::taint) {
+    out << "taints of " << one.node << ":";
+    for (const std::string& key : one.taints) out << " " << key;
+  } else if (one.kind == Kind::create) {
+    out << "pod on " << one.node << ":";
+    for (const Tolerated& t : one.tolerations)
+      out << " '" << t.key << "' for " << t.seconds << " s";
+  } else if (one.kind == Kind::crash) {
+    out << "crash";
+  }
+  out << ", then " << one.seconds << " s";
+}
+
+rc::Gen<Happening> any_happening() {
+  using Kind = Happening::Kind;
+  const auto toleration =
+      gen::build<Tolerated>(gen::set(&Tolerated::key, gen::element<std::string>("a", "b", "")),
+                            gen::set(&Tolerated::seconds, gen::element(-1, 0, 5, 20, 40)));
+  return gen::build<Happening>(
+      gen::set(&Happening::kind,
+               gen::weightedElement<Kind>(
+                   {{4, Kind::taint}, {4, Kind::create}, {1, Kind::crash}, {2, Kind::rest}})),
+      gen::set(&Happening::node, gen::element<std::string>("n", "m")),
+      gen::set(&Happening::taints, gen::elementOf(taint_sets)),
+      gen::set(&Happening::tolerations,
+               gen::resize(3, gen::container<std::vector<Tolerated>>(toleration))),
+      gen::set(&Happening::seconds, gen::element(1, 1, 3, 9, 30)));
+}
+
+// What is to become of one pod, in the simplest words.
+struct NaivePod {
+  std::string node{};
+  std::vector<Tolerated> tolerations{};
+  bool evicted = false;  // ever
+  bool judged = false;   // a time runs, or is over
+  std::optional<Time> due{};
+
+  // Seconds; -1: for ever. Of each taint the first toleration that fits counts.
+  int stays(const std::vector<std::string>& taints) const {
+    int shortest = -1;
+    for (const std::string& taint : taints) {
+      const auto fits = [&](const Tolerated& t) { return t.key.empty() || t.key == taint; };
+      const auto used = std::find_if(tolerations.begin(), tolerations.end(), fits);
+      if (used == tolerations.end()) return 0;
+      if (used->seconds >= 0)
+        shortest = shortest < 0 ? used->seconds : std::min(shortest, used->seconds);
+    }
+    return shortest;
+  }
+  void forget() {
+    judged = false;
+    due.reset();
+  }
+  void judge(const std::vector<std::string>& taints, Time now) {
+    const int lasts = stays(taints);
+    if (lasts < 0) return forget();
+    if (lasts > 0 && judged) return;
+    judged = true;
+    due = now + std::chrono::seconds(lasts);
+  }
+};
+
+class Game {
+ public:
+  Game() {
+    for (const std::string name : {"n", "m"}) {
+      auto node = std::make_shared<Node>();
+      node->metadata.name = name;
+      call(api::create(node));
+    }
+    eviction_.start();
+    rest(1);
+  }
+
+  void apply(const Happening& one) {
+    using Kind = Happening::Kind;
+    if (one.kind == Kind::taint) taint(one);
+    if (one.kind == Kind::create) create(one);
+    if (one.kind == Kind::crash) crash();
+    rest(one.seconds);
+    for (const auto& [name, pod] : pods_) {
+      const auto there = cluster_.store.find<Pod>("default", name);
+      RC_LOG() << name << "\n";
+      RC_ASSERT(there->metadata.deletionTimestamp.has_value() == pod.evicted);
+    }
+  }
+
+ private:
+  void call(const api::Request& request) {
+    RC_ASSERT(cluster_.store.call(request, "test").has_value());
+  }
+  // A moment more, so that nothing is due in the very moment in which it is looked at.
+  void rest(int seconds) {
+    cluster_.rest(std::chrono::seconds(seconds) + std::chrono::milliseconds(100));
+    for (auto& [name, pod] : pods_)
+      pod.evicted = pod.evicted || (pod.due && *pod.due <= cluster_.loop.now());
+  }
+  void taint(const Happening& one) {
+    auto node =
+        std::static_pointer_cast<Node>(cluster_.store.find(Node::info(), {}, one.node)->clone());
+    node->spec.taints.clear();
+    std::vector<std::string> evicting;
+    for (const std::string& key : one.taints) {
+      node->spec.taints.push_back(
+          {key, "yes", key == "c" ? "NoSchedule" : "NoExecute", std::nullopt});
+      if (key != "c") evicting.push_back(key);
+    }
+    call(api::update(node));
+    if (std::exchange(taints_[one.node], evicting) == evicting) return;
+    for (auto& [name, pod] : pods_)
+      if (pod.node == one.node) pod.judge(evicting, cluster_.loop.now());
+  }
+  void create(const Happening& one) {
+    auto pod = std::make_shared<Pod>();
+    pod->metadata.name = "p" + std::to_string(pods_.size());
+    pod->metadata.namespace_ = "default";
+    PodSpec& spec = pod->spec.edit();
+    spec.nodeName = one.node;
+    spec.containers = {{.name = "c", .image = "busybox"}};
+    for (const Tolerated& t : one.tolerations)
+      spec.tolerations.edit().push_back(
+          {t.key,
+           "Exists",
+           {},
+           "NoExecute",
+           t.seconds < 0 ? std::nullopt : std::optional<std::int64_t>(t.seconds)});
+    call(api::create(pod));
+    NaivePod& naive = pods_[pod->metadata.name];
+    naive.node = one.node;
+    naive.tolerations = one.tolerations;
+    if (!taints_[one.node].empty()) naive.judge(taints_[one.node], cluster_.loop.now());
+  }
+  // It forgets when each time began, and begins anew with what it finds.
+  void crash() {
+    eviction_.crash();
+    for (auto& [name, pod] : pods_) pod.forget();
+    rest(30);
+    eviction_.start();
+    for (auto& [name, pod] : pods_)
+      if (!taints_[pod.node].empty()) pod.judge(taints_[pod.node], cluster_.loop.now());
+  }
+
+  BareStore cluster_{};
+  TaintEviction eviction_{cluster_.loop, cluster_.client};
+  std::map<std::string, std::vector<std::string>> taints_{};  // NoExecute, by node
+  std::map<std::string, NaivePod> pods_{};
+};
+
+TEST(TaintEvictionProperties, APodStaysAsLongAsItToleratesEachTaint) {
+  holds([] {
+    const auto happenings =
+        *gen::resize(14, gen::container<std::vector<Happening>>(any_happening())).as("happenings");
+    Game game;
+    for (const Happening& one : happenings) game.apply(one);
+  });
+}
+
+}  // namespace
+}  // namespace ddptwin::property
