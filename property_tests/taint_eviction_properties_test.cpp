@@ -21,7 +21,7 @@ const std::vector<std::vector<std::string>> taint_sets{{},         {"a"}, {"b"},
 
 struct Tolerated {
   std::string key{};  // "": any
-  int seconds = -1;   // -1: for ever
+  int seconds = -1;   // negative: for ever
 };
 
 struct Happening {
@@ -72,13 +72,14 @@ struct NaivePod {
   bool judged = false;   // a time runs, or is over
   std::optional<Time> due{};
 
-  // Seconds; -1: for ever. Of each taint the first toleration that fits counts.
+  static constexpr int for_ever = -1, not_tolerated = -2;
+  // Seconds. Of each taint the first toleration that fits counts.
   int stays(const std::vector<std::string>& taints) const {
-    int shortest = -1;
+    int shortest = for_ever;
     for (const std::string& taint : taints) {
       const auto fits = [&](const Tolerated& t) { return t.key.empty() || t.key == taint; };
       const auto used = std::find_if(tolerations.begin(), tolerations.end(), fits);
-      if (used == tolerations.end()) return 0;
+      if (used == tolerations.end()) return not_tolerated;
       if (used->seconds >= 0)
         shortest = shortest < 0 ? used->seconds : std::min(shortest, used->seconds);
     }
@@ -90,10 +91,10 @@ struct NaivePod {
   }
   void judge(const std::vector<std::string>& taints, Time now) {
     const int lasts = stays(taints);
-    if (lasts < 0) return forget();
-    if (lasts > 0 && judged) return;
+    if (lasts == for_ever) return forget();
+    if (lasts != not_tolerated && judged) return;
     judged = true;
-    due = now + std::chrono::seconds(lasts);
+    due = now + std::chrono::seconds(std::max(lasts, 0));
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cluster/disruption.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/pod_phase.hpp"
 
@@ -126,24 +127,13 @@ void PodGarbageCollector::collect_unscheduled() {
 }
 
 // A pod that did not finish by itself becomes Failed first; a reason makes it a disruption.
-void PodGarbageCollector::mark_and_remove(const ObjectPtr& object, std::string reason,
-                                          std::string message) {
+void PodGarbageCollector::mark_and_remove(const ObjectPtr& object, std::string_view reason,
+                                          std::string_view message) {
   if (is_finished(pod_of(object))) return remove(*object);
   auto pod = std::static_pointer_cast<Pod>(object->clone());
   pod->status.phase = "Failed";
   pod->status.observedGeneration = pod->metadata.generation;
-  if (!reason.empty()) {
-    PodCondition disrupted;
-    disrupted.type_ = "DisruptionTarget";
-    disrupted.observedGeneration = pod->metadata.generation;
-    disrupted.status = "True";
-    disrupted.lastTransitionTime = loop_.now().floor_seconds();
-    disrupted.reason = std::move(reason);
-    disrupted.message = std::move(message);
-    std::vector<PodCondition>& conditions = pod->status.conditions.edit();
-    std::erase_if(conditions, [](const PodCondition& c) { return c.type_ == "DisruptionTarget"; });
-    conditions.push_back(std::move(disrupted));
-  }
+  if (!reason.empty()) mark_disrupted(*pod, disruption_of(*pod, loop_.now(), reason, message));
   client_.call(api::update(pod, "status"), [this, alive = std::weak_ptr<int>(alive_),
                                             pod](const Result<api::Response>& answer) {
     // Refused: the next round looks at what it is then.

@@ -34,7 +34,7 @@ class PodGarbageCollector {
   void collect_finished();
   void collect_orphaned();
   void collect_unscheduled();
-  void mark_and_remove(const ObjectPtr& pod, std::string reason, std::string message);
+  void mark_and_remove(const ObjectPtr& pod, std::string_view reason, std::string_view message);
   void remove(const Object& pod);
 
   Loop& loop_;

@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 
 #include "api/path.hpp"
+#include "cluster/disruption.hpp"
 #include "cluster/store.hpp"
 #include "cluster/store_errors.hpp"
 #include "objects/codec.hpp"
@@ -220,18 +221,14 @@ Store::Answer Store::evict(Context& context) {
   }
   if (!request.dry_run && !object->metadata.deletionTimestamp) {
     auto told = std::static_pointer_cast<Pod>(object->clone());
-    std::vector<PodCondition>& conditions = told->status.conditions.edit();
-    std::erase_if(conditions, [](const PodCondition& c) { return c.type_ == "DisruptionTarget"; });
-    PodCondition target;
-    target.type_ = "DisruptionTarget";
-    target.status = "True";
-    target.lastTransitionTime = loop_.now().floor_seconds();
-    target.reason = "EvictionByEvictionAPI";
-    target.message = "Eviction API: evicting";
-    conditions.push_back(std::move(target));
-    told->metadata.resourceVersion = std::to_string(revision_ + 1);
-    commit(context.kind, object, told, context.actor);
-    object = told;
+    PodCondition disruption =
+        disruption_of(*told, loop_.now(), "EvictionByEvictionAPI", "Eviction API: evicting");
+    disruption.observedGeneration.reset();  // the others that disrupt write it
+    if (mark_disrupted(*told, std::move(disruption))) {
+      told->metadata.resourceVersion = std::to_string(revision_ + 1);
+      commit(context.kind, object, told, context.actor);
+      object = told;
+    }
   }
   Context of_deletion{deletion, context.kind, context.actor, {}, {}};
   TRY_VOID(remove_one(of_deletion, object));

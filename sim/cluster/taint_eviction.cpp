@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cluster/disruption.hpp"
 #include "cluster/scheduler/matching.hpp"
 #include "objects/codec.hpp"
 
@@ -12,7 +13,6 @@ namespace {
 
 constexpr std::string_view component = "taint-eviction-controller";
 constexpr std::string_view event_reason = "TaintManagerEviction";
-constexpr std::string_view disruption = "DisruptionTarget";
 constexpr std::string_view disruption_reason = "DeletionByTaintManager";
 constexpr std::string_view disruption_message = "Taint manager: deleting due to NoExecute taint";
 
@@ -36,41 +36,22 @@ bool stands_alike(const Pod& a, const Pod& b) {
          (a.spec->nodeName == b.spec->nodeName && equal(a.spec->tolerations, b.spec->tolerations));
 }
 
-// False: it says so already.
-bool mark_disrupted(Pod& pod, Time now) {
-  const PodCondition* said = pod.status.condition(disruption);
-  const bool was_true = said != nullptr && said->status == "True";
-  if (was_true && said->reason == disruption_reason && said->message == disruption_message)
-    return false;
-  PodCondition disrupted;
-  disrupted.type_ = disruption;
-  disrupted.observedGeneration = pod.metadata.generation;
-  disrupted.status = "True";
-  disrupted.lastTransitionTime = was_true ? said->lastTransitionTime : now.floor_seconds();
-  disrupted.reason = disruption_reason;
-  disrupted.message = disruption_message;
-  std::vector<PodCondition>& conditions = pod.status.conditions.edit();
-  std::erase_if(conditions, [](const PodCondition& c) { return c.type_ == disruption; });
-  conditions.push_back(std::move(disrupted));
-  return true;
-}
-
 }  // namespace
 
-std::optional<Duration> tolerated_for(const PodSpec& pod, const std::vector<Taint>& taints) {
+Tolerance tolerance_of(const PodSpec& pod, const std::vector<Taint>& taints) {
   std::optional<std::int64_t> shortest;
   for (const Taint& taint : taints) {
     const auto used =
         std::find_if(pod.tolerations.begin(), pod.tolerations.end(),
                      [&](const Toleration& t) { return scheduler::tolerates(t, taint); });
-    if (used == pod.tolerations.end()) return Duration::zero();
+    if (used == pod.tolerations.end()) return {.all = false};
     if (!used->tolerationSeconds) continue;
     const std::int64_t lasts =
         std::clamp<std::int64_t>(*used->tolerationSeconds, 0, toleration_seconds_max);
     shortest = std::min(shortest.value_or(lasts), lasts);
   }
-  if (!shortest) return std::nullopt;
-  return std::chrono::seconds(*shortest);
+  if (!shortest) return {};
+  return {.lasts = std::chrono::seconds(*shortest)};
 }
 
 TaintEviction::TaintEviction(Loop& loop, api::ApiClient& client)
@@ -148,18 +129,18 @@ void TaintEviction::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
 // Precondition: its node is tainted.
 void TaintEviction::judge(const Pod& pod) {
   const std::string key = key_of(pod.metadata);
-  const auto lasts = tolerated_for(*pod.spec, tainted_.at(pod.spec->nodeName));
-  if (!lasts) return cancel(key);
+  const Tolerance tolerance = tolerance_of(*pod.spec, tainted_.at(pod.spec->nodeName));
+  if (tolerance.all && !tolerance.lasts) return cancel(key);
   const auto known = pending_.find(key);
-  const bool at_once = *lasts == Duration::zero();
-  if (!at_once && known != pending_.end() && known->second.uid == pod.metadata.uid) return;
+  const bool runs = known != pending_.end() && known->second.uid == pod.metadata.uid;
+  if (tolerance.all && runs) return;
   cancel(key);
   Pending& pending = pending_[key];
   pending.uid = pod.metadata.uid;
   pending.node = pod.spec->nodeName;
   const Attempt attempt{pod.metadata.namespace_, pod.metadata.name, pod.metadata.uid, 0};
-  if (at_once) return evict(attempt);
-  pending.timer = loop_.after(lane_, *lasts, [this, attempt] { evict(attempt); });
+  if (!tolerance.all || *tolerance.lasts == Duration::zero()) return evict(attempt);
+  pending.timer = loop_.after(lane_, *tolerance.lasts, [this, attempt] { evict(attempt); });
 }
 
 void TaintEviction::cancel(const std::string& key) {
@@ -191,7 +172,9 @@ void TaintEviction::look(const Attempt& attempt) {
          if (!answer) return failed(attempt, answer.error());
          if (answer->object->metadata.uid != attempt.uid) return;
          auto pod = std::static_pointer_cast<Pod>(answer->object->clone());
-         if (!mark_disrupted(*pod, loop_.now())) return remove(attempt, *pod);
+         if (!mark_disrupted(
+                 *pod, disruption_of(*pod, loop_.now(), disruption_reason, disruption_message)))
+           return remove(attempt, *pod);
          call(api::update(pod, "status"),
               [this, attempt, pod](const Result<api::Response>& written) {
                 if (!written) return failed(attempt, written.error());

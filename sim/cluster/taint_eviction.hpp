@@ -13,18 +13,25 @@
 
 namespace ddptwin {
 
-// How long a pod stays on a node with these NoExecute taints: not at all where one of them is not
-// tolerated; otherwise each counts by the first toleration that matches it, and the shortest of
-// those decides. Nothing: for ever. Source: spec/kubernetes.md §2.12 [G:taint-noexecute-by-hand],
-// GetMatchingTolerations and getMinTolerationTime upstream.
-std::optional<Duration> tolerated_for(const PodSpec& pod, const std::vector<Taint>& taints);
+// How long a pod stays on a node with NoExecute taints.
+struct Tolerance {
+  bool all = true;                  // false: one of the taints is not tolerated; not at all
+  std::optional<Duration> lasts{};  // nothing: for ever
+
+  bool operator==(const Tolerance&) const = default;
+};
+
+// Each taint counts by the first toleration that matches it, and the shortest of those decides.
+// Source: spec/kubernetes.md §2.12 [G:taint-noexecute-by-hand], GetMatchingTolerations and
+// getMinTolerationTime upstream.
+Tolerance tolerance_of(const PodSpec& pod, const std::vector<Taint>& taints);
 
 // Evicts the pods of nodes that have NoExecute taints, whoever put these there: event, condition
 // DisruptionTarget, DELETE with the pod's own grace, once its toleration is over. A time that
-// runs is kept, whatever finite tolerations come or go; a taint that is not tolerated ends it, and
-// where the pod may stay after all an event says so. Finished pods and those that are being deleted
-// are no exceptions. Pods are watched from the first such taint on. Source: spec/kubernetes.md
-// §2.12; what that leaves open as in processPodOnNode upstream.
+// runs is kept, whatever finite tolerations come or go (of no seconds too); a taint that is not
+// tolerated ends it, and where the pod may stay after all an event says so. Finished pods and those
+// that are being deleted are no exceptions. Pods are watched from the first such taint on. Source:
+// spec/kubernetes.md §2.12; what that leaves open as in processPodOnNode upstream.
 class TaintEviction {
  public:
   TaintEviction(Loop& loop, api::ApiClient& client);

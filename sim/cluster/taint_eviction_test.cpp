@@ -128,28 +128,32 @@ TEST(TolerationOf, the_shortest_of_those_used_counts) {
     const char* name;
     std::vector<Toleration> tolerations;
     std::vector<Taint> taints;
-    std::optional<Duration> lasts;
+    Tolerance tolerance;
   };
+  const Tolerance none{.all = false};
   const Row rows[] = {
-      {"none", {}, {taint("a")}, 0s},
-      {"another value", {tolerates("a", 5, "no")}, {taint("a")}, 0s},
-      {"for ever", {tolerates("a")}, {taint("a")}, std::nullopt},
-      {"for a while", {tolerates("a", 5)}, {taint("a")}, 5s},
-      {"less than nothing", {tolerates("a", -1)}, {taint("a")}, 0s},
-      {"one of two", {tolerates("a", 5)}, {taint("a"), taint("b")}, 0s},
-      {"both", {tolerates("a", 5), tolerates("b", 3)}, {taint("a"), taint("b")}, 3s},
-      {"one of both for ever", {tolerates("a"), tolerates("b", 3)}, {taint("a"), taint("b")}, 3s},
-      {"the first that matches", {tolerates("a"), tolerates("a", 3)}, {taint("a")}, std::nullopt},
-      {"those of no taint", {tolerates("a"), tolerates("b", 3)}, {taint("a")}, std::nullopt},
+      {"none", {}, {taint("a")}, none},
+      {"another value", {tolerates("a", 5, "no")}, {taint("a")}, none},
+      {"for ever", {tolerates("a")}, {taint("a")}, {}},
+      {"for a while", {tolerates("a", 5)}, {taint("a")}, {.lasts = 5s}},
+      {"less than nothing", {tolerates("a", -1)}, {taint("a")}, {.lasts = 0s}},
+      {"one of two", {tolerates("a", 5)}, {taint("a"), taint("b")}, none},
+      {"both", {tolerates("a", 5), tolerates("b", 3)}, {taint("a"), taint("b")}, {.lasts = 3s}},
+      {"one of both for ever",
+       {tolerates("a"), tolerates("b", 3)},
+       {taint("a"), taint("b")},
+       {.lasts = 3s}},
+      {"the first that matches", {tolerates("a"), tolerates("a", 3)}, {taint("a")}, {}},
+      {"those of no taint", {tolerates("a"), tolerates("b", 3)}, {taint("a")}, {}},
   };
   for (const Row& row : rows) {
     PodSpec spec;
     spec.tolerations = row.tolerations;
-    EXPECT_EQ(tolerated_for(spec, row.taints), row.lasts) << row.name;
+    EXPECT_EQ(tolerance_of(spec, row.taints), row.tolerance) << row.name;
   }
   PodSpec longest;
   longest.tolerations = {tolerates("a", std::numeric_limits<std::int64_t>::max())};
-  EXPECT_GT(tolerated_for(longest, {taint("a")}), Duration(std::chrono::hours(24 * 365)));
+  EXPECT_GT(tolerance_of(longest, {taint("a")}).lasts, Duration(std::chrono::hours(24 * 365)));
 }
 
 // [G:taint-noexecute-by-hand]
@@ -216,6 +220,7 @@ TEST(TaintEviction, a_time_that_runs_is_kept_until_a_taint_is_not_tolerated) {
   f.pod("p", {tolerates("a", 60), tolerates("b", 20)});
   f.pod("q", {tolerates("a", 60)});
   f.pod("r", {tolerates("a", 60), tolerates("b")});
+  f.pod("s", {tolerates("a", 60), tolerates("b", 0)});
   f.set_taints({taint("a")});
   f.run(10s);
   f.set_taints({taint("a"), taint("b")});
@@ -223,6 +228,7 @@ TEST(TaintEviction, a_time_that_runs_is_kept_until_a_taint_is_not_tolerated) {
   EXPECT_FALSE(f.leaves("p"));
   f.run(45s);  // not twenty from the second taint on: a minute from the first
   EXPECT_FALSE(f.leaves("p"));
+  EXPECT_FALSE(f.leaves("s"));
   EXPECT_FALSE(f.leaves("r"));
   f.set_taints({taint("b")});  // that r tolerates for ever
   f.run(6s);

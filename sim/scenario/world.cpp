@@ -24,6 +24,7 @@
 #include "dns/zone_feed.hpp"
 #include "objects/pytorchjob_definition.hpp"
 #include "objects/schema.hpp"
+#include "scenario/actors.hpp"
 
 namespace ddptwin {
 namespace {
@@ -31,8 +32,6 @@ namespace {
 // How many past changes a watch may resume over. Informers begin to watch at once after their list;
 // each change keeps two states of an object alive.
 constexpr std::size_t watch_history = 10'000;
-
-constexpr const char* manager_actor = "kube-controller-manager";
 
 // What a node of the recordings has, where its options do not say otherwise.
 const ResourceList& default_capacity() {
@@ -287,7 +286,7 @@ void World::Parts::install_training_operator(const controller::pytorchjob::Profi
       &PyTorchJob::info());
   Settings settings;
   settings.profile = profile;
-  add_controller("training-operator",
+  add_controller(operator_actor,
                  [settings] { return std::make_unique<PyTorchJobController>(settings); });
 }
 
@@ -418,8 +417,7 @@ bool World::start_controller(std::string_view process) {
     if (!hosted.host->running()) hosted.host->restart();
     found = true;
     // It ends with the whole process only, whose return is told by its controllers' names.
-    if (hosted.actor == std::string_view(manager_actor) && parts_->taint_eviction &&
-        !parts_->taint_eviction->running())
+    if (hosted.is(manager_actor) && parts_->taint_eviction && !parts_->taint_eviction->running())
       parts_->taint_eviction->start();
   }
   return found;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "cluster/disruption.hpp"
 #include "cluster/kubelet/phase.hpp"
 #include "cluster/kubelet/resources.hpp"
 #include "cluster/kubelet/restart_policy.hpp"
@@ -73,9 +74,9 @@ void fill_conditions(const StatusInputs& in, PodStatus& status) {
   for (const PodCondition& other : pod.status.conditions)
     if (!is_kubelet_condition(other.type_)) status.conditions.edit().push_back(other);
   if (in.verdict != nullptr && !in.verdict->disruption.empty() &&
-      find_condition(status.conditions, "DisruptionTarget") == nullptr) {
+      find_condition(status.conditions, disruption_target) == nullptr) {
     PodCondition& made = status.conditions.edit().emplace_back();
-    made.type_ = "DisruptionTarget";
+    made.type_ = disruption_target;
     made.observedGeneration = pod.metadata.generation;
     made.status = "True";
     made.reason = "TerminationByKubelet";
@@ -120,7 +121,7 @@ std::vector<PodCondition> merge_conditions(const PodStatus& server, const PodSta
     if (!is_kubelet_condition(other.type_)) merged.push_back(other);
   for (const PodCondition& made : own.conditions) {
     const bool shared =
-        made.type_ == "DisruptionTarget" && at_end && find_condition(merged, made.type_) == nullptr;
+        made.type_ == disruption_target && at_end && find_condition(merged, made.type_) == nullptr;
     if (is_kubelet_condition(made.type_) || shared) merged.push_back(made);
   }
   return merged;

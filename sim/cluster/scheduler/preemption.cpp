@@ -4,6 +4,8 @@
 #include <limits>
 #include <tuple>
 
+#include "cluster/disruption.hpp"
+
 namespace ddptwin::scheduler {
 namespace {
 
@@ -20,9 +22,9 @@ bool is_more_important(const PodInfoPtr& a, const PodInfoPtr& b) {
 
 bool is_being_preempted(const Pod& pod) {
   if (!pod.metadata.deletionTimestamp) return false;
-  const auto* condition = pod.status.condition("DisruptionTarget");
+  const auto* condition = pod.status.condition(disruption_target);
   return condition != nullptr && condition->status == "True" &&
-         condition->reason == "PreemptionByScheduler";
+         condition->reason == preempted_reason;
 }
 
 // Its earlier victims are still ending on the node it was promised.

@@ -5,6 +5,9 @@
 
 namespace ddptwin::scheduler {
 
+// Of the victims' condition DisruptionTarget.
+inline constexpr std::string_view preempted_reason = "PreemptionByScheduler";
+
 struct Preemption {
   std::string node{};             // empty: nobody can be pushed aside
   std::vector<PodPtr> victims{};  // most important first

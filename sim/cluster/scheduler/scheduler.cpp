@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "cluster/disruption.hpp"
+#include "objects/codec.hpp"
+
 namespace ddptwin {
 namespace {
 
@@ -35,13 +38,13 @@ Duration error_delay(int attempts) {
 
 // A condition for the pod's status, in its place or behind the others: client-go says with each
 // patch in which order it wants the list.
-json::object with_condition(const Pod& pod, json::object condition) {
+json::object with_condition(const Pod& pod, const PodCondition& condition) {
   json::array order;
-  const auto add = [&](const Json& type) { order.push_back(json::object{{"type", type}}); };
-  for (const PodCondition& known : pod.status.conditions) add(Json(known.type_));
-  if (pod.status.condition(condition.at("type").as_string()) == nullptr) add(condition.at("type"));
+  const auto add = [&](const std::string& type) { order.push_back(json::object{{"type", type}}); };
+  for (const PodCondition& known : pod.status.conditions) add(known.type_);
+  if (pod.status.condition(condition.type_) == nullptr) add(condition.type_);
   return {{"$setElementOrder/conditions", std::move(order)},
-          {"conditions", json::array{std::move(condition)}}};
+          {"conditions", json::array{to_json(condition)}}};
 }
 
 std::string name_of(const Pod& pod) { return key_of(pod.metadata); }
@@ -223,14 +226,9 @@ void Scheduler::fail(const SchedulingQueue::Taken& taken, const Decision& decisi
 // The victim keeps its own grace; it is marked first, so that its owner can tell why it went.
 void Scheduler::evict(const Pod& victim, const Pod& preemptor, const std::string& node) {
   if (victim.metadata.deletionTimestamp) return;
-  json::object condition{{"type", "DisruptionTarget"},
-                         {"observedGeneration", victim.metadata.generation},
-                         {"status", "True"},
-                         {"lastProbeTime", nullptr},
-                         {"lastTransitionTime", format_rfc3339(loop_.now())},
-                         {"reason", "PreemptionByScheduler"},
-                         {"message", preempted_message}};
-  json::object body{{"status", with_condition(victim, std::move(condition))}};
+  const PodCondition disruption =
+      disruption_of(victim, loop_.now(), preempted_reason, preempted_message);
+  json::object body{{"status", with_condition(victim, disruption)}};
   client_.call(api::patch(victim, api::PatchType::strategic, std::move(body), "status"),
                [](const Result<api::Response>&) {});
   client_.call(api::remove(victim), [](const Result<api::Response>&) {});
@@ -247,16 +245,15 @@ void Scheduler::write_condition(const Pod& pod, std::string_view reason, const s
   const bool was_false = old != nullptr && old->status == "False";
   json::object status;
   if (!was_false || old->reason != reason || old->message != message) {
-    const Time since =
+    PodCondition condition;
+    condition.type_ = "PodScheduled";
+    condition.observedGeneration = pod.metadata.generation;
+    condition.status = "False";
+    condition.lastTransitionTime =
         was_false && old->lastTransitionTime ? *old->lastTransitionTime : loop_.now();
-    json::object condition{{"type", "PodScheduled"},
-                           {"observedGeneration", pod.metadata.generation},
-                           {"status", "False"},
-                           {"lastProbeTime", nullptr},
-                           {"lastTransitionTime", format_rfc3339(since)},
-                           {"reason", reason},
-                           {"message", message}};
-    status = with_condition(pod, std::move(condition));
+    condition.reason = reason;
+    condition.message = message;
+    status = with_condition(pod, condition);
   }
   if (nominated && *nominated != pod.status.nominatedNodeName)
     status.emplace("nominatedNodeName", nominated->empty() ? Json() : Json(*nominated));

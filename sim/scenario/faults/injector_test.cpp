@@ -339,6 +339,24 @@ TEST(FaultInjector, pods_of_a_lost_node_are_evicted_and_come_back) {
   EXPECT_FALSE(leaving(there.front()));
 }
 
+TEST(FaultInjector, nobody_evicts_while_its_controller_is_away) {
+  Disturbed run(plan_of("[{controller: crash, of: kube-controller-manager, at: 10s, for: 30s}]"));
+  run.go(11s);
+  for (const char* name : {"n0", "n1"}) {
+    auto tainted = std::static_pointer_cast<ddptwin::Node>(run.node(name)->clone());
+    tainted->spec.taints = {{"maintenance", "", "NoExecute", std::nullopt}};
+    EXPECT_TRUE(run.world.call(api::update(tainted), "user"));
+  }
+  const auto leaving = [&] {
+    return as<Pod>(run.world.find(Pod::info(), "default", "j-master-0"))
+               ->status.condition("DisruptionTarget") != nullptr;
+  };
+  run.go(28s);
+  EXPECT_FALSE(leaving());
+  run.go(2s);
+  EXPECT_TRUE(leaving());
+}
+
 TEST(FaultInjector, a_deleted_node_takes_its_pods_and_comes_back) {
   Disturbed run(plan_of("[{node: deleted, of: n1, at: 10s, for: 200s}]"));
   run.go(11s);

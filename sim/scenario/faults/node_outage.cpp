@@ -4,11 +4,11 @@
 
 #include "objects/core_v1.hpp"
 #include "objects/pod_phase.hpp"
+#include "scenario/actors.hpp"
 
 namespace ddptwin::scenario {
 namespace {
 
-constexpr std::string_view actor = "kube-controller-manager";
 constexpr std::string_view unreachable = "node.kubernetes.io/unreachable";
 constexpr std::string_view silent_reason = "NodeStatusUnknown";
 constexpr std::string_view silent_message = "Kubelet stopped posting node status.";
@@ -72,7 +72,7 @@ void NodeOutage::mark_node() {
   tainted->spec.taints.push_back({std::string(unreachable), {}, "NoSchedule", now});
   if (others_ready())
     tainted->spec.taints.push_back({std::string(unreachable), {}, "NoExecute", now});
-  const auto written = world_.call(api::update(tainted), actor);
+  const auto written = world_.call(api::update(tainted), manager_actor);
   if (!written) return;
   auto silent = copy_of<Node>(written->object);
   for (Condition& condition : silent->status.conditions) {
@@ -81,7 +81,7 @@ void NodeOutage::mark_node() {
     condition.message = silent_message;
     condition.lastTransitionTime = now;
   }
-  static_cast<void>(world_.call(api::update(silent, "status"), actor));
+  static_cast<void>(world_.call(api::update(silent, "status"), manager_actor));
 }
 
 void NodeOutage::mark_pods() {
@@ -95,7 +95,7 @@ void NodeOutage::mark_pods() {
       condition.lastTransitionTime = world_.loop().now().floor_seconds();
       changed = true;
     }
-    if (changed) static_cast<void>(world_.call(api::update(unready, "status"), actor));
+    if (changed) static_cast<void>(world_.call(api::update(unready, "status"), manager_actor));
   }
 }
 
@@ -110,7 +110,7 @@ void NodeOutage::return_back() {
     const Time now = world_.loop().now();
     auto clean = copy_of<Node>(object);
     std::erase_if(clean->spec.taints, [](const Taint& taint) { return taint.key == unreachable; });
-    const auto written = world_.call(api::update(clean), actor);
+    const auto written = world_.call(api::update(clean), manager_actor);
     auto ready = copy_of<Node>(written ? written->object : object);
     for (Condition& condition : ready->status.conditions) {
       for (const NodeConditionRow& words : healthy_node_conditions()) {

@@ -16,9 +16,9 @@ namespace {
 namespace pj = controller::pytorchjob;
 
 // Of the cluster itself: what they do answers something, and is no stimulus.
-constexpr std::array<std::string_view, 7> components{
-    operator_actor, controller_actor, "kubelet", "kube-scheduler", "kube-controller-manager",
-    "coredns",      "container"};
+constexpr std::array<std::string_view, 7> components{operator_actor,   controller_actor, "kubelet",
+                                                     "kube-scheduler", manager_actor,    "coredns",
+                                                     "container"};
 bool is_component(std::string_view actor) {
   return std::find(components.begin(), components.end(), actor) != components.end();
 }

@@ -17,6 +17,7 @@
 #include "objects/core_v1.hpp"
 #include "objects/discovery_v1.hpp"
 #include "objects/pytorchjob.hpp"
+#include "scenario/actors.hpp"
 #include "scenario/invariants/lines.hpp"
 
 namespace ddptwin::scenario::invariants {
@@ -44,8 +45,7 @@ constexpr std::uint32_t topics(T... topic) {
 }
 Topic topic_of(const Record& record);
 
-// Who the training operator is to the API, and in its own records.
-inline constexpr std::string_view operator_actor = "training-operator";
+// The training operator's controller in its own records.
 inline constexpr std::string_view controller_actor = "pytorchjob-controller";
 
 struct JobFacts;

@@ -1,0 +1,9 @@
+// Who components are to the API, and in their own records.
+#pragma once
+
+namespace ddptwin {
+
+inline constexpr char manager_actor[] = "kube-controller-manager";
+inline constexpr char operator_actor[] = "training-operator";
+
+}  // namespace ddptwin
