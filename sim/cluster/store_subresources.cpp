@@ -219,6 +219,8 @@ Store::Answer Store::evict(Context& context) {
       return fail(Reason::bad_request, "name in URL does not match name in Eviction object");
     TRY(deletion.remove, api::delete_options({}, at_path(*body, ".deleteOptions")));
   }
+  Context of_deletion{deletion, context.kind, context.actor, {}, {}};
+  TRY_VOID(check_preconditions(of_deletion, *object));
   if (!request.dry_run && !object->metadata.deletionTimestamp) {
     auto told = std::static_pointer_cast<Pod>(object->clone());
     PodCondition disruption =
@@ -230,7 +232,6 @@ Store::Answer Store::evict(Context& context) {
       object = told;
     }
   }
-  Context of_deletion{deletion, context.kind, context.actor, {}, {}};
   TRY_VOID(remove_one(of_deletion, object));
   api::Response response;
   response.code = 201;
