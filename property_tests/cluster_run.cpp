@@ -106,14 +106,7 @@ void ClusterRun::script(const std::string& pod, const std::string& key, const st
 }
 
 void ClusterRun::evict(const Pod& pod) {
-  api::Request request;
-  request.verb = api::Verb::create;
-  request.target = {&Pod::info(), pod.metadata.namespace_, pod.metadata.name, "eviction"};
-  request.body = RawJson(boost::json::object{
-      {"apiVersion", "policy/v1"},
-      {"kind", "Eviction"},
-      {"metadata", {{"name", pod.metadata.name}, {"namespace", pod.metadata.namespace_}}}});
-  static_cast<void>(world_.call(request, user));
+  static_cast<void>(world_.call(api::evict(pod), user));
 }
 
 void ClusterRun::lose_sandbox(const Pod& pod) {

@@ -54,6 +54,27 @@ Request remove(const Object& object, DeleteOptions options) {
   return request;
 }
 
+Request evict(const Object& pod, const DeleteOptions& options) {
+  boost::json::object deletion;
+  if (options.grace_period_seconds) deletion["gracePeriodSeconds"] = *options.grace_period_seconds;
+  boost::json::object preconditions;
+  if (!options.precondition_uid.empty()) preconditions["uid"] = options.precondition_uid;
+  if (!options.precondition_resource_version.empty())
+    preconditions["resourceVersion"] = options.precondition_resource_version;
+  if (!preconditions.empty()) deletion["preconditions"] = std::move(preconditions);
+  boost::json::object body{
+      {"apiVersion", "policy/v1"},
+      {"kind", "Eviction"},
+      {"metadata",
+       boost::json::object{{"name", pod.metadata.name}, {"namespace", pod.metadata.namespace_}}}};
+  if (!deletion.empty()) body["deleteOptions"] = std::move(deletion);
+  Request request;
+  request.verb = Verb::create;
+  request.target = target_of(pod, "eviction");
+  request.body = RawJson(std::move(body));
+  return request;
+}
+
 Request patch(const Object& object, PatchType type, Json body, std::string subresource) {
   Request request;
   request.verb = Verb::patch;

@@ -504,26 +504,17 @@ TEST(StoreClient, AnswersLaterAndInOrder) {
   EXPECT_EQ(f.records.back().actor, "someone");
 }
 
-api::Request eviction_of(const Pod& pod, boost::json::object options) {
-  api::Request request;
-  request.verb = api::Verb::create;
-  request.target = {&Pod::info(), pod.metadata.namespace_, pod.metadata.name, "eviction"};
-  request.body = RawJson(boost::json::object{
-      {"apiVersion", "policy/v1"}, {"kind", "Eviction"}, {"deleteOptions", std::move(options)}});
-  return request;
-}
-
 TEST(Store, AnEvictionIsOfThePodThatItMeans) {
   Fixture f;
   const auto pod = f.pod("p", "n");
-  const auto meant = [](const char* uid) {
-    return boost::json::object{{"preconditions", boost::json::object{{"uid", uid}}}};
-  };
-  const Error error = f.refused(eviction_of(*pod, meant("another")));
+  api::DeleteOptions meant;
+  meant.precondition_uid = "another";
+  const Error error = f.refused(api::evict(*pod, meant));
   EXPECT_EQ(error.reason, Reason::conflict);
   EXPECT_EQ(f.store.find<Pod>("default", "p")->metadata.resourceVersion,
             pod->metadata.resourceVersion);
-  EXPECT_TRUE(f.call(eviction_of(*pod, meant(pod->metadata.uid.c_str()))));
+  meant.precondition_uid = pod->metadata.uid;
+  EXPECT_TRUE(f.call(api::evict(*pod, meant)));
   const auto told = f.store.find<Pod>("default", "p");
   EXPECT_TRUE(told->metadata.deletionTimestamp);
   EXPECT_NE(told->status.condition("DisruptionTarget"), nullptr);

@@ -78,10 +78,13 @@ class Engine {
   // engine_actions.cpp: each calls acted() when it is done.
   void act(const Apply& action);
   void act(const Delete& action);
+  void act(const Evict& action);
   void act(const Kill& action);
   void act(const Patch& action);
   void act(const Wait& action);
   void apply_next(std::size_t index);
+  void call_for_each(const Selection& of, std::string_view what,
+                     const std::function<api::Request(const Object&)>& request);
   void change_existing(ObjectPtr object, std::size_t index);
   void acted(Status status);
 

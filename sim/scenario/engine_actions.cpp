@@ -88,13 +88,25 @@ void Engine::change_existing(ObjectPtr object, std::size_t index) {
 }
 
 void Engine::act(const Delete& action) {
-  const auto objects = observer_.select(action.of);
+  call_for_each(action.of, "delete",
+                [&](const Object& object) { return api::remove(object, action.options); });
+}
+
+void Engine::act(const Evict& action) {
+  call_for_each(action.of, "evict",
+                [&](const Object& pod) { return api::evict(pod, action.options); });
+}
+
+void Engine::call_for_each(const Selection& of, std::string_view what,
+                           const std::function<api::Request(const Object&)>& request) {
+  const auto objects = observer_.select(of);
   if (objects.empty())
-    return acted(fail(Reason::not_found, "nothing to delete: " + observer_.describe(action.of)));
+    return acted(
+        fail(Reason::not_found, fmt::format("nothing to {}: {}", what, observer_.describe(of))));
   to_do_ = objects.size();
   const std::weak_ptr<int> alive = alive_;
   for (const ObjectPtr& object : objects) {
-    client_.call(api::remove(*object, action.options), [this, alive](Result<api::Response> result) {
+    client_.call(request(*object), [this, alive](Result<api::Response> result) {
       if (!alive.expired()) acted(status_of(result));
     });
   }

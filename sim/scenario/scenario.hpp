@@ -103,6 +103,10 @@ struct Delete {
   Selection of{};
   api::DeleteOptions options{};
 };
+struct Evict {
+  Selection of{};
+  api::DeleteOptions options{};
+};
 struct Kill {
   Selection of{};
   std::string container{};  // empty: the first
@@ -117,7 +121,7 @@ struct Patch {
 struct Wait {
   std::optional<State> state{};  // absent: only the step's own trigger
 };
-using StepAction = std::variant<Apply, Delete, Kill, Patch, Wait>;
+using StepAction = std::variant<Apply, Delete, Evict, Kill, Patch, Wait>;
 
 // When a step begins: all of what is given, counted from the end of the step before it.
 struct Trigger {

@@ -156,9 +156,11 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"unknown_step", "  steps:\n  - kil: pod/p\n",
                 "s.yaml:9:5 spec.steps[0].kil: unknown kind of step \"kil\" (did you mean kill?)"},
         Refusal{"no_action", "  steps:\n  - after: 2s\n",
-                "s.yaml:9:5 spec.steps[0]: a step needs one of apply, delete, kill, patch, wait"},
+                "s.yaml:9:5 spec.steps[0]: a step needs one of apply, delete, evict, kill, patch, "
+                "wait"},
         Refusal{"two_actions", "  steps:\n  - kill: pod/p\n    wait: 1s\n",
-                "s.yaml:9:5 spec.steps[0]: a step has one of apply, delete, kill, patch, wait, not "
+                "s.yaml:9:5 spec.steps[0]: a step has one of apply, delete, evict, kill, patch, "
+                "wait, not "
                 "kill and wait"},
         Refusal{"bad_duration", "  timeout: soon\n",
                 "s.yaml:8:3 spec.timeout: must be a duration (500ms, 2s, 1m30s), not \"soon\""},
@@ -167,6 +169,12 @@ INSTANTIATE_TEST_SUITE_P(
             "s.yaml:9:28 spec.expect[0].eventually.log: must be a regular expression, not \"(\""},
         Refusal{"kill_a_job", "  steps:\n  - kill: pytorchjob/x\n",
                 "s.yaml:9:5 spec.steps[0].kill: only pods can be killed"},
+        Refusal{"evict_a_job", "  steps:\n  - evict: {of: pytorchjob/x}\n",
+                "s.yaml:9:5 spec.steps[0].evict: only pods can be evicted"},
+        Refusal{"unknown_subresource",
+                "  steps:\n  - patch: {of: pod/x, patch: {}, subresource: state}\n",
+                "s.yaml:9:35 spec.steps[0].patch.subresource: must be one of status, scale, not "
+                "\"state\""},
         Refusal{"bad_signal", "  steps:\n  - kill: {of: pod/x, signal: BOOM}\n",
                 "s.yaml:9:23 spec.steps[0].kill.signal: must be one of HUP, INT, QUIT, ABRT, KILL, "
                 "USR1, SEGV, USR2, TERM, not \"BOOM\""},

@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/json/value.hpp>
 
+#include "objects/core_v1.hpp"
 #include "scenario/scenario_parser.hpp"
 
 namespace ddptwin::scenario {
@@ -43,6 +44,8 @@ constexpr std::array<Word<api::Propagation>, 3> propagations{
     {{"Background", api::Propagation::background},
      {"Foreground", api::Propagation::foreground},
      {"Orphan", api::Propagation::orphan}}};
+constexpr std::array<Word<std::string_view>, 2> subresources{
+    {{"status", "status"}, {"scale", "scale"}}};
 
 Result<int> parse_signal(const Node& node) {
   constexpr std::int64_t signal_max = 64;
@@ -110,6 +113,23 @@ constexpr std::array delete_fields{
                 }},
 };
 
+// ---- evict -------------------------------------------------------------------------------------
+
+using EvictField = Field<Evict, ParseContext>;
+constexpr std::array evict_fields{
+    EvictField{"of", "pod/name, or a selection", "which pods",
+               [](const Node& node, Evict& to, const ParseContext& context) -> Status {
+                 TRY(to.of, parse_selection(node, context));
+                 return {};
+               },
+               true},
+    EvictField{"gracePeriodSeconds", "a number", "default: the pod's own",
+               [](const Node& node, Evict& to, const ParseContext&) -> Status {
+                 TRY(to.options.grace_period_seconds, node.as_integer());
+                 return {};
+               }},
+};
+
 // ---- kill --------------------------------------------------------------------------------------
 
 using KillField = Field<Kill, ParseContext>;
@@ -158,7 +178,8 @@ constexpr std::array patch_fields{
                }},
     PatchField{"subresource", "status or scale", "default: the object itself",
                [](const Node& node, Patch& to, const ParseContext&) -> Status {
-                 TRY(to.subresource, node.as_text());
+                 TRY(const std::string_view name, one_of(node, subresources));
+                 to.subresource = name;
                  return {};
                }},
 };
@@ -193,6 +214,12 @@ Status read_action(const Node& node, StepDraft& draft, std::string_view name,
   }
   TRY_VOID(read_fields(node, fields, action, context));
   return set_action(draft, name, std::move(action));
+}
+
+template <class T>
+Status check_pods(const Node& node, const StepDraft& draft, std::string_view done) {
+  if (std::get<T>(draft.step.action).of.kind == &Pod::info()) return {};
+  return node.fail(fmt::format("only pods can be {}", done));
 }
 
 using StepField = Field<StepDraft, ParseContext>;
@@ -231,11 +258,15 @@ constexpr std::array step_fields{
               [](const Node& node, StepDraft& to, const ParseContext& context) {
                 return read_action(node, to, "delete", delete_fields, context);
               }},
+    StepField{"evict", "pod/name, or a map", "evicts pods, as kubectl drain does",
+              [](const Node& node, StepDraft& to, const ParseContext& context) -> Status {
+                TRY_VOID(read_action(node, to, "evict", evict_fields, context));
+                return check_pods<Evict>(node, to, "evicted");
+              }},
     StepField{"kill", "pod/name, or a map", "sends a signal to the first process of a container",
               [](const Node& node, StepDraft& to, const ParseContext& context) -> Status {
                 TRY_VOID(read_action(node, to, "kill", kill_fields, context));
-                const Selection& of = std::get<Kill>(to.step.action).of;
-                return of.kind->kind == "Pod" ? Status() : node.fail("only pods can be killed");
+                return check_pods<Kill>(node, to, "killed");
               }},
     StepField{"patch", "a map", "changes one object",
               [](const Node& node, StepDraft& to, const ParseContext& context) {
@@ -252,7 +283,8 @@ constexpr std::array step_fields{
                 return set_action(to, "wait", std::move(action));
               }},
 };
-constexpr std::array<std::string_view, 5> actions{"apply", "delete", "kill", "patch", "wait"};
+constexpr std::array<std::string_view, 6> actions{"apply", "delete", "evict",
+                                                  "kill",  "patch",  "wait"};
 
 std::string text_of(const Node& node, std::string_view action) {
   return fmt::format("{} {}", action, node.member(action)->text());
@@ -368,6 +400,7 @@ std::vector<ReferenceTable> step_tables() {
           step_fields),
       reference_of("apply", "A map instead of the file's path.", apply_fields),
       reference_of("delete", "A map instead of kind/name.", delete_fields),
+      reference_of("evict", "A map instead of pod/name.", evict_fields),
       reference_of("kill", "A map instead of pod/name.", kill_fields),
       reference_of("patch", "", patch_fields),
       reference_of("Expectation", "Exactly one of eventually, always, never and finally.",
