@@ -77,7 +77,10 @@ class Ways final : public api::FaultPort {
     if (code == 0) return {};
     return {.refuse = api::injected_server_error(code)};
   }
-  void on_answer(const api::Caller&, const api::Request&, const Result<api::Response>&) override {}
+  void on_answer(const api::Caller&, const api::Request& request,
+                 const Result<api::Response>& answer) override {
+    if (request.verb == api::Verb::list && answer) has_listed_ = true;
+  }
   api::EventVerdict on_event(const api::Caller&, const KindInfo&, const api::WatchEvent&) override {
     if (next_ == ways_.size()) return {};
     const Way& way = ways_[next_++];
@@ -86,11 +89,15 @@ class Ways final : public api::FaultPort {
     if (way.kind == Way::Kind::cut) return {.cut = duration};
     return {};
   }
+  // Since it was asked to forget.
+  bool has_listed() const { return has_listed_; }
+  void forget() { has_listed_ = false; }
 
  private:
   std::vector<Way> ways_;
   std::vector<int> refusals_;
   std::size_t next_ = 0, listed_ = 0;
+  bool has_listed_ = false;
 };
 
 using Versions = std::map<std::string, std::string>;  // resourceVersion by name
@@ -116,6 +123,7 @@ class Watched {
     if (known && (deed.kind == Kind::remove || deed.kind == Kind::remake))
       RC_ASSERT(base_.store.call(api::remove(*known), "test").has_value());
     if (deed.kind == Kind::put || deed.kind == Kind::remake) put(deed);
+    sound_ = sound_ && (ways_.has_listed() || !informer_.synced());
     rest(std::chrono::seconds(deed.seconds));
   }
   void rest(Duration duration) { base_.rest(duration); }
@@ -133,12 +141,14 @@ class Watched {
     return out;
   }
   const Versions& told() const { return told_; }
+  bool synced() const { return informer_.synced(); }
   bool sound() const { return sound_; }
 
  private:
   // The next process has heard of nothing.
   void restart() {
     told_.clear();
+    ways_.forget();
     informer_.restart();
   }
   void put(const Deed& deed) {
@@ -183,6 +193,7 @@ TEST(InformerProperties, ItHoldsWhatIsStoredWhateverBecomesOfItsWatch) {
     watched.rest(1h);  // all lateness in a row, and the relist after it
     RC_ASSERT(watched.held() == watched.stored());
     RC_ASSERT(watched.told() == watched.stored());
+    RC_ASSERT(watched.synced());
     RC_ASSERT(watched.sound());
   });
 }

@@ -195,6 +195,9 @@ TEST(KubeletProperties, RestartsComeAfterADelayThatDoubles) {
       [] {
         PodShape shape{.policy = *gen::element<std::string>("OnFailure", "Always").as("policy")};
         ContainerShape crashing{.name = "c0"};
+        // So many crashes take it to its longest wait.
+        const int crashes = *gen::inRange(0, 8).as("crashes at once");
+        for (int i = 0; i < crashes; ++i) crashing.attempts.push_back({1, 0});
         const auto runs =
             *gen::resize(9, gen::container<std::vector<int>>(gen::element(0, 1, 5, 30, 400, 1300)))
                  .as("seconds of the runs");
@@ -203,7 +206,7 @@ TEST(KubeletProperties, RestartsComeAfterADelayThatDoubles) {
         shape.containers = {crashing};
         NodeRun node(1);
         node.create(pod_object(shape));
-        node.rest(4h);
+        node.rest(6h);
         node.require_safe();
         const auto& seen = node.runs_of("c0");
         RC_ASSERT(seen.size() == crashing.attempts.size());

@@ -1,5 +1,6 @@
-// Which pods the pod garbage collector takes away (spec/kubernetes.md §7).
+// Which pods the pod garbage collector takes away (spec/kubernetes.md §2.12, §7).
 #include <algorithm>
+#include <map>
 #include <ostream>
 #include <set>
 
@@ -40,7 +41,8 @@ class Pods {
 
   void start() { collector_.start(); }
   void rest(Duration duration) { base_.rest(duration); }
-  std::shared_ptr<const Pod> make(const std::string& name, const std::string& phase) {
+  std::shared_ptr<const Pod> make(const std::string& name, const std::string& phase,
+                                  const std::string& node = {}) {
     auto pod = std::make_shared<Pod>();
     pod->metadata.name = name;
     pod->metadata.namespace_ = "default";
@@ -48,6 +50,7 @@ class Pods {
     container.name = "c";
     container.image = "busybox";
     pod->spec.edit().containers.edit().push_back(std::move(container));
+    pod->spec.edit().nodeName = node;
     const auto made = base_.store.call(api::create(pod), "test");
     RC_ASSERT(made.has_value());
     auto with_phase = std::static_pointer_cast<Pod>(made->object->clone());
@@ -55,10 +58,17 @@ class Pods {
     RC_ASSERT(base_.store.call(api::update(with_phase, "status"), "test").has_value());
     return base_.store.find<Pod>("default", name);
   }
-  void remove(const Pod& pod) {
+  ObjectPtr make_node(const std::string& name) {
+    auto node = std::make_shared<Node>();
+    node->metadata.name = name;
+    const auto made = base_.store.call(api::create(node), "test");
+    RC_ASSERT(made.has_value());
+    return made->object;
+  }
+  void remove(const Object& object) {
     api::DeleteOptions now;
     now.grace_period_seconds = 0;
-    RC_ASSERT(base_.store.call(api::remove(pod, now), "test").has_value());
+    RC_ASSERT(base_.store.call(api::remove(object, now), "test").has_value());
   }
   std::set<std::string> names() const {
     std::set<std::string> out;
@@ -103,6 +113,104 @@ TEST(PodGarbageProperties, OfFinishedPodsBeyondTheThresholdTheOldestGo) {
             left.contains(finished[stays]->metadata.name))
           RC_ASSERT(finished[gone]->metadata.creationTimestamp ==
                     finished[stays]->metadata.creationTimestamp);
+  });
+}
+
+// --- nodes that come and go ---
+
+struct Change {
+  enum class Kind : std::uint8_t { node, pod, rest };
+  Kind kind = Kind::rest;
+  std::string node{};  // it comes, or goes; or gets a pod
+  int seconds = 0;     // afterwards
+};
+
+void showValue(const Change& change, std::ostream& out) {
+  constexpr const char* words[] = {"node comes or goes: ", "pod on ", "rest "};
+  out << words[static_cast<int>(change.kind)] << change.node << ", then " << change.seconds << " s";
+}
+
+rc::Gen<Change> any_change() {
+  using Kind = Change::Kind;
+  return gen::build<Change>(
+      gen::set(&Change::kind,
+               gen::weightedElement<Kind>({{3, Kind::node}, {3, Kind::pod}, {1, Kind::rest}})),
+      gen::set(&Change::node, gen::element<std::string>("n", "m")),
+      gen::set(&Change::seconds, gen::element(0, 5, 18, 25, 45, 130)));
+}
+
+// The collector of §2.12 in its simplest words: a queue that gives each name back after 40 seconds.
+class NaiveQuarantine {
+ public:
+  // Those whose pods go, where these miss pods' nodes at a look so many seconds after the start.
+  std::set<std::string> look(int now, const std::set<std::string>& missing) {
+    std::set<std::string> back, gone;
+    for (const auto& [node, since] : waiting_)
+      if (now - since >= 40) back.insert(node);
+    for (const std::string& node : back) waiting_.erase(node);
+    for (const std::string& node : missing) waiting_.emplace(node, now);
+    for (const std::string& node : back)
+      if (missing.contains(node)) gone.insert(node);
+    return gone;
+  }
+
+ private:
+  std::map<std::string, int> waiting_{};
+};
+
+class Nodes {
+ public:
+  Nodes() {
+    pods_.start();
+    pods_.rest(500ms);  // nothing happens in the moment of a look
+  }
+
+  void apply(const Change& change) {
+    using Kind = Change::Kind;
+    if (change.kind == Kind::node) {
+      if (const auto there = nodes_.find(change.node); there != nodes_.end()) {
+        pods_.remove(*there->second);
+        nodes_.erase(there);
+      } else {
+        nodes_.emplace(change.node, pods_.make_node(change.node));
+      }
+    }
+    if (change.kind == Kind::pod) {
+      const std::string name = "p" + std::to_string(made_++);
+      pods_.make(name, "Running", change.node);
+      left_.emplace(name, change.node);
+    }
+    for (int second = 0; second < change.seconds; ++second) rest_a_second();
+    std::set<std::string> left;
+    for (const auto& [name, node] : left_) left.insert(name);
+    RC_ASSERT(pods_.names() == left);
+  }
+
+ private:
+  void rest_a_second() {
+    pods_.rest(1s);
+    if (++now_ % static_cast<int>(round / 1s) != 0) return;
+    std::set<std::string> missing;
+    for (const auto& [name, node] : left_)
+      if (!nodes_.contains(node)) missing.insert(node);
+    const auto gone = naive_.look(now_, missing);
+    std::erase_if(left_, [&](const auto& pod) { return gone.contains(pod.second); });
+  }
+
+  Pods pods_{0};
+  NaiveQuarantine naive_{};
+  std::map<std::string, ObjectPtr> nodes_{};
+  std::map<std::string, std::string> left_{};  // pods, and their nodes
+  int made_ = 0;
+  int now_ = 0;
+};
+
+TEST(PodGarbageProperties, PodsGoWhoseNodeIsMissedTwice) {
+  holds([] {
+    const auto changes =
+        *gen::resize(14, gen::container<std::vector<Change>>(any_change())).as("changes");
+    Nodes nodes;
+    for (const Change& change : changes) nodes.apply(change);
   });
 }
 

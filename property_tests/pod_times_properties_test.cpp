@@ -99,6 +99,39 @@ TEST(PodTimes, AFailingLivenessProbeKillsAfterItsDelayAndItsThreshold) {
       4);
 }
 
+// What its predecessor answered counts for nobody.
+TEST(PodTimes, AProbeBeginsAnewWithItsContainer) {
+  holds(
+      [] {
+        const Probe live = any_probe("live");
+        const auto rests =
+            *gen::resize(7, gen::container<std::vector<int>>(gen::element(1, 4, 9, 14, 33, 80)))
+                 .as("seconds between its own ends");
+        auto pod = NodeRun::pod_named("p");
+        Container container = container_named("c0");
+        container.livenessProbe = live;
+        pod->spec.edit().containers.edit().push_back(container);
+        pod->metadata.annotations.edit()["rig/exec.c0.live"] = "1 dead";
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        std::vector<Time> own_ends;
+        for (const int rest : rests) {
+          node.rest(seconds(rest));
+          own_ends.push_back(node.now());
+          node.exit("c0", 1, false);
+        }
+        node.rest(100s);
+        node.require_safe();
+        const Duration least = seconds((live.failureThreshold - 1) * live.periodSeconds) - 1s;
+        for (const ContainerRun& run : node.runs_of("c0")) {
+          if (!run.ended || std::count(own_ends.begin(), own_ends.end(), *run.ended) > 0) continue;
+          RC_LOG() << "ended by its probe after " << seconds_of(*run.ended - run.began) << " s\n";
+          RC_ASSERT(*run.ended - run.began >= least);
+        }
+      },
+      4);
+}
+
 TEST(PodTimes, ReadinessFollowsItsProbe) {
   holds(
       [] {
@@ -242,6 +275,48 @@ int pulls_in(Duration time) {
 
 // An image that cannot be had is asked for again after a delay that doubles, up to five minutes,
 // and half of it more; another pod's failures cost nothing.
+// Its pod begins as a new one does.
+TEST(PodTimes, ALostSandboxBeginsWithTheFirstInitContainer) {
+  holds(
+      [] {
+        const int inits = *gen::inRange(1, 4).as("init containers");
+        const int lost_at = *gen::inRange(0, 40).as("sandbox lost after");
+        auto pod = NodeRun::pod_named("p");
+        PodSpec& spec = pod->spec.edit();
+        spec.restartPolicy = *gen::element<std::string>("Always", "OnFailure").as("policy");
+        std::vector<std::string> names;
+        for (int i = 0; i < inits; ++i) {
+          names.push_back("i" + std::to_string(i));
+          spec.initContainers.edit().push_back(container_named(names.back()));
+          const int lasts = *gen::inRange(0, 12).as("seconds of " + names.back());
+          pod->metadata.annotations.edit()["rig/exit." + names.back()] =
+              "0 after " + std::to_string(lasts);
+        }
+        names.push_back("c0");
+        spec.containers.edit().push_back(container_named("c0"));
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        node.rest(seconds(lost_at));
+        const Time lost = node.now();
+        node.lose_sandbox();
+        node.rest(200s);
+        node.require_safe();
+        Time may_begin = lost;
+        for (const std::string& name : names) {
+          const auto& runs = node.runs_of(name);
+          RC_ASSERT(!runs.empty());
+          RC_LOG() << name << " began last " << seconds_of(runs.back().began - lost)
+                   << " s after the loss\n";
+          RC_ASSERT(runs.back().began >= may_begin);
+          if (name == "c0") break;
+          RC_ASSERT(runs.back().ended.has_value());
+          may_begin = *runs.back().ended;
+        }
+        RC_ASSERT(!node.runs_of("c0").back().ended.has_value());
+      },
+      4);
+}
+
 TEST(PodTimes, APodWaitsForItsOwnPullsAlone) {
   holds(
       [] {

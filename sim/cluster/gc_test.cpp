@@ -253,5 +253,28 @@ TEST(PodGarbageCollector, WaitsBeforeItCallsANodeGone) {
   EXPECT_TRUE(failed->metadata.deletionTimestamp.has_value());
 }
 
+// A name is remembered, not a node [G:node-deleted-pods-collected].
+TEST(PodGarbageCollector, GivesANodeThatGoesAgainLessTime) {
+  Fixture f;
+  const auto make = [&](const char* name) {
+    auto pod = make_pod("gone");
+    pod->metadata.name = name;
+    pod->metadata.finalizers.clear();
+    f.must(api::create(pod));
+  };
+  make("p");
+  f.run(65s);  // looked at after 20, 40 and 60 seconds
+  EXPECT_EQ(f.store.find<Pod>("default", "p"), nullptr);
+  auto node = std::make_shared<Node>();
+  node->metadata.name = "gone";
+  const ObjectPtr back = f.must(api::create(node));
+  make("q");
+  f.run(30s);
+  EXPECT_NE(f.store.find<Pod>("default", "q"), nullptr);
+  f.must(api::remove(*back));
+  f.run(10s);
+  EXPECT_EQ(f.store.find<Pod>("default", "q"), nullptr);
+}
+
 }  // namespace
 }  // namespace ddptwin

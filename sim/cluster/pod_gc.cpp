@@ -106,20 +106,21 @@ void PodGarbageCollector::collect_finished() {
 }
 
 void PodGarbageCollector::collect_orphaned() {
-  std::map<std::string, Time, std::less<>> missing;
+  Keys over;
+  for (const auto& [node, until] : quarantined_)
+    if (until <= loop_.now()) over.insert(node);
+  for (const std::string& node : over) quarantined_.erase(node);
+  // Also those whose time is over now: that is how a name comes to be remembered.
+  for (const std::string& node : lost_nodes_)
+    quarantined_.try_emplace(node, loop_.now() + node_quarantine);
   Keys orphans;
-  for (const std::string& node : lost_nodes_) {
-    const auto known = missing_since_.find(node);
-    const Time since = known != missing_since_.end() ? known->second : loop_.now();
-    missing.emplace(node, since);
-    if (loop_.now() - since >= node_quarantine) {
-      const Keys& there = on_node_.at(node);
-      orphans.insert(there.begin(), there.end());
-    }
+  for (const std::string& node : over) {
+    if (!lost_nodes_.contains(node)) continue;
+    const Keys& there = on_node_.at(node);
+    orphans.insert(there.begin(), there.end());
   }
   for (const std::string& key : orphans)
     mark_and_remove(pods_.find(key), "DeletionByPodGC", "PodGC: node no longer exists");
-  missing_since_ = std::move(missing);
 }
 
 void PodGarbageCollector::collect_unscheduled() {

@@ -9,9 +9,11 @@
 
 namespace ddptwin {
 
-// Looks every 20 seconds for finished pods beyond a threshold, pods of nodes that are gone for 40
-// seconds, and terminating pods that were never placed; marks them Failed and deletes them with
-// grace 0.
+// Looks every 20 seconds for finished pods beyond a threshold, pods of nodes that are gone, and
+// terminating pods that were never placed; marks them Failed and deletes them with grace 0. A node
+// is gone when it is missing at a look and again 40 seconds later, whatever was between; the second
+// of these looks is the first of another pair, so that a node of the name that comes and goes again
+// meanwhile is given less (§2.12).
 class PodGarbageCollector {
  public:
   struct Options {
@@ -47,8 +49,8 @@ class PodGarbageCollector {
   Keys finished_{};
   Keys ending_unplaced_{};
   TextTable<Keys> on_node_{};
-  std::set<std::string> lost_nodes_{};                        // that have pods and no object
-  std::map<std::string, Time, std::less<>> missing_since_{};  // by node name
+  std::set<std::string> lost_nodes_{};                      // that have pods and no object
+  std::map<std::string, Time, std::less<>> quarantined_{};  // until when, by a node's name
   Timer next_{};
   std::shared_ptr<int> alive_;
 };
