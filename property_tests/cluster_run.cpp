@@ -105,9 +105,7 @@ void ClusterRun::script(const std::string& pod, const std::string& key, const st
   runtime_.set(namespace_, pod, key, text);
 }
 
-void ClusterRun::evict(const Pod& pod) {
-  static_cast<void>(world_.call(api::evict(pod), user));
-}
+void ClusterRun::evict(const Pod& pod) { static_cast<void>(world_.call(api::evict(pod), user)); }
 
 void ClusterRun::lose_sandbox(const Pod& pod) {
   runtime_.sandbox_dies(pod.metadata.namespace_, pod.metadata.name);

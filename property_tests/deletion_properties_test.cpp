@@ -1,4 +1,4 @@
-// When a pod that is being deleted is to be gone, whoever asks how often (spec/kubernetes.md §1.8).
+// When a pod that is being deleted is to be gone, however often one asks (spec/kubernetes.md §1.8).
 #include <optional>
 #include <ostream>
 

@@ -65,15 +65,7 @@ void NodeRun::create(std::shared_ptr<const Pod> pod) {
 }
 
 void NodeRun::bind(const std::string& pod) {
-  namespace json = boost::json;
-  api::Request request;
-  request.verb = api::Verb::create;
-  request.target = {&Pod::info(), "default", pod, "binding"};
-  request.body = RawJson(json::object{{"apiVersion", "v1"},
-                                      {"kind", "Binding"},
-                                      {"metadata", json::object{{"name", pod}}},
-                                      {"target", json::object{{"kind", "Node"}, {"name", "n0"}}}});
-  RC_ASSERT(world_.call(request, user).has_value());
+  RC_ASSERT(world_.call(api::bind(*this->pod(pod), "n0"), user).has_value());
 }
 
 void NodeRun::remove(std::optional<std::int64_t> grace) {

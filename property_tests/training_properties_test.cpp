@@ -206,6 +206,91 @@ TEST(TrainingProperties, ANameThatIsLateCostsNobodyARestart) {
       run_cost);
 }
 
+// --- a rank that is stopped ---
+
+// The words in capitals stand for the fields of Hang.
+constexpr const char* hang_text = R"(
+apiVersion: ddptwin.dev/v1alpha1
+kind: Scenario
+metadata: {name: hang}
+spec:
+  modes: [virtual]
+  images:
+  - {name: trainer, model: {steps: 20, stepTime: WORKs, timeout: TIMEOUTs}}
+  steps:
+  - name: hung
+    kill: {of: pod/train-worker-0, signal: 19}
+    when: {of: pod/train-worker-0, step: STEP}
+  expect:
+  - never: {of: pod/train-master-0, phase: Failed}
+    since: hung
+    within: EARLY
+  - eventually: {of: pod/train-master-0, phase: Failed}
+    since: hung
+    within: LATE
+  timeout: 30m
+---
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train}
+spec:
+  runPolicy: {cleanPodPolicy: None}
+  pytorchReplicaSpecs:
+    Master: &replica
+      replicas: 1
+      restartPolicy: Never
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: trainer
+            command: [python, train.py]
+    Worker: *replica
+)";
+
+struct Hang {
+  int step = 1, work = 1, timeout = 60;  // the last two in seconds
+  std::string torch{};
+  std::uint64_t seed = 1;
+};
+
+void showValue(const Hang& hang, std::ostream& out) {
+  out << "after step " << hang.step << " of " << hang.work << " s, timeout " << hang.timeout
+      << " s, PyTorch " << hang.torch << ", seed " << hang.seed;
+}
+
+Hang any_hang() {
+  Hang hang;
+  hang.step = *gen::inRange(1, 6);
+  hang.work = *gen::element(0, 1, 7, 30);
+  hang.timeout = *gen::element(20, 60, 200);
+  const auto& names = scenario::torch_profile_names();
+  hang.torch = *gen::elementOf(std::vector<std::string_view>(names.begin(), names.end()));
+  hang.seed = *gen::inRange<std::uint64_t>(1, 1'000'000);
+  return hang;
+}
+
+// Its peer does its own work of the next step, enters the collective and waits there for the
+// timeout, no more and no less (spec/ddp-semantics.md §3.2).
+TEST(TrainingProperties, AHungPeerIsWaitedForAsLongAsTheTimeoutSays) {
+  holds(
+      [] {
+        const auto drawn = gen::resize(rc::kNominalSize, gen::exec(any_hang));
+        const Hang hang = *drawn.as("hang");
+        const int waits = hang.work + hang.timeout;
+        std::string source = filled_in(hang_text, "STEP", std::to_string(hang.step));
+        source = filled_in(source, "WORK", std::to_string(hang.work));
+        source = filled_in(source, "TIMEOUT", std::to_string(hang.timeout));
+        source = filled_in(source, "EARLY", std::to_string(waits - 1) + "s");
+        source = filled_in(source, "LATE", std::to_string(waits + 3) + "s");
+        scenario::VirtualOptions options;
+        options.seed = hang.seed;
+        options.torch = hang.torch;
+        RC_ASSERT(result_of(source, options).passed());
+      },
+      run_cost);
+}
+
 // --- torchrun ---
 
 // The fields of Crash stand for themselves.

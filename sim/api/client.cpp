@@ -54,6 +54,18 @@ Request remove(const Object& object, DeleteOptions options) {
   return request;
 }
 
+Request bind(const Object& pod, std::string_view node) {
+  Request request;
+  request.verb = Verb::create;
+  request.target = target_of(pod, "binding");
+  request.body = RawJson(boost::json::object{
+      {"apiVersion", "v1"},
+      {"kind", "Binding"},
+      {"metadata", boost::json::object{{"name", pod.metadata.name}, {"uid", pod.metadata.uid}}},
+      {"target", boost::json::object{{"kind", "Node"}, {"name", node}}}});
+  return request;
+}
+
 Request evict(const Object& pod, const DeleteOptions& options) {
   boost::json::object deletion;
   if (options.grace_period_seconds) deletion["gracePeriodSeconds"] = *options.grace_period_seconds;

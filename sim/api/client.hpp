@@ -133,6 +133,8 @@ Request update(ObjectPtr object, std::string subresource = {});
 Request get(const KindInfo& kind, std::string namespace_, std::string name);
 Request list(const KindInfo& kind, std::string namespace_ = {}, ListOptions options = {});
 Request remove(const Object& object, DeleteOptions options = {});
+// A Binding of a pod to that node.
+Request bind(const Object& pod, std::string_view node);
 // policy/v1 Eviction of a pod, deleted then with these options.
 Request evict(const Object& pod, const DeleteOptions& options = {});
 Request patch(const Object& object, PatchType type, Json body, std::string subresource = {});

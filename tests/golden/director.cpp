@@ -179,14 +179,7 @@ void Director::write_pod_status(const Pod& pod, const PodStatus& status) {
 }
 
 void Director::bind(const Pod& pod, const std::string& node) {
-  api::Request request;
-  request.verb = api::Verb::create;
-  request.target = {&Pod::info(), pod.metadata.namespace_, pod.metadata.name, "binding"};
-  request.body = RawJson(json::object{{"apiVersion", "v1"},
-                                      {"kind", "Binding"},
-                                      {"metadata", json::object{{"name", pod.metadata.name}}},
-                                      {"target", json::object{{"kind", "Node"}, {"name", node}}}});
-  (void)world_->call(std::move(request), actor);
+  (void)world_->call(api::bind(pod, node), actor);
 }
 
 std::vector<std::shared_ptr<const Pod>> Director::pods_named(const Json& patterns) const {

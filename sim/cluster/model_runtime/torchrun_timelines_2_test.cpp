@@ -88,6 +88,15 @@ TEST_F(Timelines2, an_agent_out_of_restarts_leaves_without_an_exit_barrier) {
   EXPECT_TRUE(pods.printed(1, "  traceback : Signal 9 (SIGKILL) received by PID "));
 }
 
+TEST_F(Timelines2, a_worker_that_does_not_mind_sigterm_is_killed_when_it_was_said) {
+  start_c10d(2, with(c10d("2", 0), {"PET_SHUTDOWN_TIMEOUT", "7"}));
+  pods.signal_worker(1, sigstop);
+  const Duration sent = now();
+  pods.signal_agent(1, sigterm);
+  expect_between(agent_ends_after(1, sent), 7s, 9s);
+  EXPECT_TRUE(pods.printed(1, "via 15, forcefully exiting via 9"));
+}
+
 // §9.5, the rule: of each pair the rank with the larger address dials, once.
 TEST_F(Timelines2, static_restart_fails_when_the_dialling_side_is_back_first) {
   start_static(2, 1);

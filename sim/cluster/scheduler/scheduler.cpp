@@ -157,16 +157,8 @@ void Scheduler::bind(const SchedulingQueue::Taken& taken, const std::string& nod
   view_.drop_pod(taken.key);
   view_.try_add(node, taken.pod);
   assumed_.insert(taken.key);
-  api::Request request;
-  request.verb = api::Verb::create;
-  request.target = {&Pod::info(), pod.metadata.namespace_, pod.metadata.name, "binding"};
-  request.body = RawJson(json::object{
-      {"apiVersion", "v1"},
-      {"kind", "Binding"},
-      {"metadata", json::object{{"name", pod.metadata.name}, {"uid", pod.metadata.uid}}},
-      {"target", json::object{{"kind", "Node"}, {"name", node}}}});
-  client_.call(std::move(request), [this, taken, node, alive = std::weak_ptr<int>(alive_)](
-                                       const Result<api::Response>& result) {
+  client_.call(api::bind(pod, node), [this, taken, node, alive = std::weak_ptr<int>(alive_)](
+                                         const Result<api::Response>& result) {
     if (alive.expired()) return;
     on_bound(taken, node, result ? Status() : tl::make_unexpected(result.error()));
   });
