@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -77,6 +78,33 @@ class ProgressLine {
   Clock::time_point shown_ = Clock::now();
 };
 
+// SIGINT, SIGTERM and SIGHUP are asked for, in all threads that begin later; the next one after
+// that ends the program as usual.
+class Interrupts {
+ public:
+  Interrupts() {
+    sigemptyset(&signals_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, signal);
+    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+  }
+  ~Interrupts() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+
+  bool came() {
+    const timespec no_time{};
+    if (!came_ && sigtimedwait(&signals_, nullptr, &no_time) > 0) {
+      came_ = true;
+      pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+    return came_;
+  }
+
+ private:
+  sigset_t signals_{}, before_{};
+  bool came_ = false;
+};
+
 // The failure's words, of which the first line says what is wrong.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -139,7 +167,9 @@ Status tell_finding(const Subject& subject, const Explored& explored, const Find
 
 void tell_summary(const Subject& subject, const Explored& explored, const ExploreOptions& options,
                   double seconds) {
-  if (options.exhaustive)
+  if (explored.runs_left > 0)
+    std::cout << fmt::format("interrupted: {} runs were not done\n", explored.runs_left);
+  if (options.exhaustive && explored.runs_left == 0)
     std::cout << fmt::format(
         "{} points of {} kinds of faults, every one tried once; the fault acted in {}\n",
         explored.points, options.kinds.size(), explored.disturbed);
@@ -186,8 +216,12 @@ int explore(const ExploreArguments& arguments) {
   const auto subject = Subject::open(arguments.file, &scenario::read_text_file);
   if (!subject) return exit_of(subject.error());
   ProgressLine line(options->kinds.size(), arguments.quiet);
-  const auto explored = scenario::explore(
-      *subject, *options, [&](const scenario::Progress& progress) { line.show(progress); });
+  Interrupts interrupts;
+  const auto explored =
+      scenario::explore(*subject, *options, [&](const scenario::Progress& progress) {
+        line.show(progress);
+        return !interrupts.came();
+      });
   line.end();
   if (!explored) return exit_of(explored.error());
   tell_summary(*subject, *explored, *options, line.seconds());
@@ -195,6 +229,7 @@ int explore(const ExploreArguments& arguments) {
     if (const auto told = tell_finding(*subject, *explored, finding, arguments); !told)
       return exit_of(told.error());
   }
+  if (explored->runs_left > 0) return Exit::interrupted;
   return explored->findings.empty() ? Exit::held : Exit::failed;
 }
 
@@ -233,12 +268,14 @@ Command add_explore(CLI::App& app) {
   command.footer(
       "The scenario's own faults act in every run, and those that are drawn beside them.\n"
       "What fails is made small, written as a scenario and run again from its file.\n"
+      "Ctrl-C ends it early: what was found until then is told and written.\n"
       "\n"
       "Examples:\n"
       "  ddptwin explore scenarios/pytorchjob/worker-killed-exitcode.yaml --runs 10000\n"
       "  ddptwin explore job.yaml --faults api,controller --exhaustive\n"
       "\n"
-      "Exit status: 0 nothing failed; 1 something did; 2 bad input; 3 this machine cannot.");
+      "Exit status: 0 nothing failed; 1 something did; 2 bad input; 3 this machine cannot;\n"
+      "130 interrupted.");
   return {&command, [arguments] { return explore(*arguments); }};
 }
 

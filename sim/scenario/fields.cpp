@@ -108,6 +108,10 @@ tl::unexpected<Error> Node::must_be(std::string_view what) const {
 }
 
 Result<std::string> Node::as_text() const {
+  // YAML 1.1 reads n, no, off, 5 and 1e3 as something else.
+  if (value_->is_bool() || value_->is_number())
+    return fail(
+        fmt::format("must be text, not {}; in quotes it is text", json::serialize(*value_)));
   if (!value_->is_string() || value_->as_string().empty()) return must_be("text");
   return std::string(value_->as_string());
 }

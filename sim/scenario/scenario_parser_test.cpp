@@ -169,6 +169,8 @@ INSTANTIATE_TEST_SUITE_P(
             "s.yaml:9:28 spec.expect[0].eventually.log: must be a regular expression, not \"(\""},
         Refusal{"kill_a_job", "  steps:\n  - kill: pytorchjob/x\n",
                 "s.yaml:9:5 spec.steps[0].kill: only pods can be killed"},
+        Refusal{"a_name_that_is_no_text", "  steps:\n  - {name: n, kill: pod/x}\n",
+                "s.yaml:9:6 spec.steps[0].name: must be text, not false; in quotes it is text"},
         Refusal{"evict_a_job", "  steps:\n  - evict: {of: pytorchjob/x}\n",
                 "s.yaml:9:5 spec.steps[0].evict: only pods can be evicted"},
         Refusal{"unknown_subresource",

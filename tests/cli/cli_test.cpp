@@ -150,6 +150,16 @@ TEST(CliTest, tools_hashes_refuses_what_it_does_not_know) {
     EXPECT_EQ(shell(std::string("tools/hashes ") + arguments, source).status, 2) << arguments;
 }
 
+TEST(CliTest, explore_tells_what_it_has_done_when_it_is_interrupted) {
+  const Said said = shell(
+      "timeout --preserve-status -s INT 3 " DDPTWIN_BINARY_DIR
+      "/bin/ddptwin explore scenarios/pytorchjob/master-killed.yaml --runs 1000000000 --quiet",
+      source);
+  EXPECT_EQ(said.status, 130) << said.err;
+  EXPECT_NE(said.out.find("interrupted: "), said.out.npos) << said.out;
+  EXPECT_NE(said.out.find("h of virtual time"), said.out.npos) << said.out;
+}
+
 TEST(CliTest, the_reference_page_is_that_of_the_parser) {
   expect_golden(source / "docs/reference/scenario.md", scenario::reference_page());
 }

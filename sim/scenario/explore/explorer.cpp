@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -15,11 +16,6 @@ constexpr Duration second = std::chrono::seconds(1);
 // What a fault may last at most, and the disturbed run be longer (generate.cpp, span()).
 constexpr Duration disturbance = std::chrono::minutes(7);
 constexpr std::uint64_t world_seed_max = 1U << 31U;  // short to read and to type
-
-// What is kept of a run.
-struct Outcome {
-  std::vector<std::string> failed{};  // what failed, the first first
-};
 
 bool fails_with(const Trial& trial, const std::string& what) {
   return std::any_of(trial.failures.begin(), trial.failures.end(),
@@ -81,13 +77,15 @@ class Explorer {
   }
 
   Status run_all() {
-    outcomes_.resize(found_.runs);
+    end_ = found_.runs;
     const unsigned helpers =
         static_cast<unsigned>(std::min<std::uint64_t>(options_.jobs, found_.runs));
     std::vector<std::thread> threads;
     for (unsigned i = 1; i < helpers; ++i) threads.emplace_back([this] { work(false); });
     work(true);
     for (std::thread& thread : threads) thread.join();
+    found_.runs_left = found_.runs - done_;
+    found_.runs = done_;
     return failed_ ? Status(fail(Error(*failed_))) : Status();
   }
 
@@ -102,44 +100,42 @@ class Explorer {
     }
     for (;;) {
       const std::uint64_t run = next_.fetch_add(1) + 1;
-      if (run > found_.runs) return;
+      if (run > end_) return;
       const Drawn drawn_run = drawn(run);
       const Trial trial = try_plan(*scenario, drawn_run.plan, drawn_run.world_seed);
       add(run, trial);
-      if (reports && on_progress_) report();
+      if (reports && on_progress_ && !report()) end_ = 0;
     }
   }
 
   void add(std::uint64_t run, const Trial& trial) {
     const std::lock_guard lock(mutex_);
-    Outcome& outcome = outcomes_[run - 1];
-    for (const Failure& failure : trial.failures) outcome.failed.push_back(failure.what);
+    for (const Failure& failure : trial.failures) failed_runs_[run].push_back(failure.what);
     found_.coverage.merge(trial.coverage);
     found_.cut_short += trial.step_failed ? 1 : 0;
     found_.disturbed += trial.disturbed ? 1 : 0;
     found_.records += trial.records;
     found_.simulated += trial.length;
     ++done_;
-    failures_ += outcome.failed.empty() ? 0 : 1;
   }
 
-  void report() {
+  bool report() {
     Coverage coverage;
     Progress progress;
     {
       const std::lock_guard lock(mutex_);
       coverage = found_.coverage;
-      progress = {done_, found_.runs, failures_, &coverage};
+      progress = {done_, found_.runs, failed_runs_.size(), &coverage};
     }
-    on_progress_(progress);
+    return on_progress_(progress);
   }
 
   // The first run of each way to fail, made small.
   Status explain_failures() {
     TRY(const Scenario scenario, subject_.scenario(found_.demand, {}, options_.seed));
     std::vector<std::string> ways;
-    for (const Outcome& outcome : outcomes_)
-      for (const std::string& way : outcome.failed)
+    for (const auto& [run, failed] : failed_runs_)
+      for (const std::string& way : failed)
         if (std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(way);
     for (const std::string& way : ways) found_.findings.push_back(explain_one(scenario, way));
     return {};
@@ -147,11 +143,9 @@ class Explorer {
 
   Finding explain_one(const Scenario& scenario, const std::string& way) {
     Finding finding;
-    for (std::uint64_t run = outcomes_.size(); run > 0; --run) {
-      const auto& failed = outcomes_[run - 1].failed;
+    for (const auto& [run, failed] : failed_runs_) {
       if (std::find(failed.begin(), failed.end(), way) == failed.end()) continue;
-      finding.run = run;
-      ++finding.runs_failed;
+      if (finding.runs_failed++ == 0) finding.run = run;
     }
     const Drawn first = drawn(finding.run);
     finding.world_seed = first.world_seed;
@@ -175,10 +169,10 @@ class Explorer {
   const OnProgress& on_progress_;
   Explored found_{};
   std::vector<Fault> points_{};
-  std::atomic<std::uint64_t> next_ = 0;
+  std::atomic<std::uint64_t> next_ = 0, end_ = 0;
   std::mutex mutex_{};  // of what follows, and of the sums in found_
-  std::vector<Outcome> outcomes_{};
-  std::uint64_t done_ = 0, failures_ = 0;
+  std::map<std::uint64_t, std::vector<std::string>> failed_runs_{};  // what failed, in its order
+  std::uint64_t done_ = 0;
   std::optional<Error> failed_{};
 };
 

@@ -37,7 +37,8 @@ struct Finding {
 };
 
 struct Explored {
-  std::uint64_t runs = 0;
+  std::uint64_t runs = 0;       // that were done
+  std::uint64_t runs_left = 0;  // that were not, because on_progress wanted no more
   std::uint64_t points = 0;     // of an exhaustive search
   std::uint64_t disturbed = 0;  // runs in which a fault acted
   std::uint64_t cut_short = 0;  // runs in which a step could not be taken
@@ -56,10 +57,10 @@ struct Progress {
   std::uint64_t failed = 0;
   const Coverage* coverage = nullptr;  // of the runs that are done, whichever they are
 };
-using OnProgress = std::function<void(const Progress&)>;
+using OnProgress = std::function<bool(const Progress&)>;  // whether to go on
 
-// `on_progress` is called from the calling thread only, after each of its own runs. Errors: those
-// of the scenario.
+// `on_progress` is called from the calling thread only, after each of its own runs; when it wants
+// no more, the runs under way are the last. Errors: those of the scenario.
 Result<Explored> explore(const Subject& subject, const ExploreOptions& options,
                          const OnProgress& on_progress);
 

@@ -168,6 +168,21 @@ TEST(Explorer, the_scenarios_own_faults_act_in_every_run) {
   EXPECT_EQ(again->faults.faults.size(), 2U);
 }
 
+TEST(Explorer, what_was_found_is_told_when_nobody_wants_more) {
+  const Subject subject = subject_of(bounded_job);
+  ExploreOptions options = options_of("process", 100'000);
+  options.strict = true;
+  options.jobs = 2;
+  options.shrink_max = 1;
+  const auto explored =
+      explore(subject, options, [](const Progress& progress) { return progress.failed == 0; });
+  ASSERT_TRUE(explored) << explored.error().text();
+  EXPECT_FALSE(explored->findings.empty());
+  EXPECT_GT(explored->runs, 0U);
+  EXPECT_LT(explored->runs, 10'000U);
+  EXPECT_EQ(explored->runs + explored->runs_left, options.runs);
+}
+
 TEST(Explorer, nothing_depends_on_the_number_of_threads) {
   const Subject subject = subject_of(bounded_job);
   ExploreOptions options = options_of("all", 30);
@@ -176,7 +191,10 @@ TEST(Explorer, nothing_depends_on_the_number_of_threads) {
   const auto one = explore(subject, options, nullptr);
   options.jobs = 3;
   std::uint64_t reported = 0;
-  const auto three = explore(subject, options, [&](const Progress& p) { reported = p.done; });
+  const auto three = explore(subject, options, [&](const Progress& p) {
+    reported = p.done;
+    return true;
+  });
   ASSERT_TRUE(one && three);
   EXPECT_EQ(words_of(*one), words_of(*three));
   EXPECT_EQ(one->records, three->records);
