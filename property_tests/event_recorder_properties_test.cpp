@@ -1,7 +1,8 @@
 // What becomes of the events that a component tells (spec/kubernetes.md §1.18, spec/pytorchjob.md
 // §5.4).
 #include <algorithm>
-#include <map>
+#include <array>
+#include <optional>
 #include <ostream>
 #include <set>
 #include <tuple>
@@ -21,20 +22,21 @@ namespace gen = rc::gen;
 constexpr std::size_t burst = 25, similar = 10;
 
 struct Tell {
-  std::string pod{}, reason{};
+  std::size_t of = 0;  // which of the two objects
+  std::string reason{};
   int message = 0;
   int seconds = 0;  // of silence after it
 };
 
 void showValue(const Tell& tell, std::ostream& out) {
-  out << tell.pod << ": " << tell.reason << " \"" << tell.message << "\", then " << tell.seconds
+  out << tell.of << ": " << tell.reason << " \"" << tell.message << "\", then " << tell.seconds
       << " s";
 }
 
 // All of a case within the ten minutes of similar events and the hour that an Event lives.
 rc::Gen<std::vector<Tell>> any_tells() {
   const auto tell = gen::build<Tell>(
-      gen::set(&Tell::pod, gen::element<std::string>("a", "b")),
+      gen::set(&Tell::of, gen::element<std::size_t>(0, 1)),
       gen::set(&Tell::reason, gen::element<std::string>("Pulled", "BackOff")),
       gen::set(&Tell::message, gen::inRange(0, 20)),
       gen::set(&Tell::seconds, gen::weightedElement<int>({{8, 0}, {1, 1}, {1, 2}})));
@@ -43,115 +45,136 @@ rc::Gen<std::vector<Tell>> any_tells() {
   });
 }
 
+template <class T>
+ObjectPtr object(std::string name, std::string uid, std::string namespace_ = "default") {
+  auto made = std::make_shared<T>();
+  made->metadata.namespace_ = std::move(namespace_);
+  made->metadata.name = std::move(name);
+  made->metadata.uid = std::move(uid);
+  return made;
+}
+
+// Two that have all but one thing in common; the second may be the first made anew.
+using Pair = std::array<ObjectPtr, 2>;
+Pair any_pair() {
+  const std::string differs = *gen::element<std::string>("uid", "name", "namespace", "kind")
+                                   .as("in which the objects differ");
+  const auto second = [&]() -> ObjectPtr {
+    if (differs == "uid") return object<Pod>("a", "2");
+    if (differs == "name") return object<Pod>("b", "1");
+    if (differs == "namespace") return object<Pod>("a", "1", "kube-system");
+    return object<ConfigMap>("a", "1");
+  };
+  return {object<Pod>("a", "1"), second()};
+}
+
 // One recorder on a store, and what it wrote there.
 class Told {
  public:
-  // Silent where the pod is another than `only`, which may be empty: time passes all the same.
-  Told(const std::vector<Tell>& tells, const std::string& only) {
+  // Silent about all but `only`, where it is given: time passes all the same.
+  Told(const std::vector<Tell>& tells, const Pair& objects, std::optional<std::size_t> only = {})
+      : objects_(objects) {
     base_.trace.add_sink([this](const Record& record) {
-      if (record.after == nullptr) return;
-      if (const auto* event = as<Event>(*record.after)) ++writes_[event->involvedObject->name];
+      const auto* event = record.after ? as<Event>(*record.after) : nullptr;
+      for (std::size_t of = 0; event != nullptr && of < objects_.size(); ++of)
+        if (is_about(*event, of)) ++writes_[of];
     });
     for (const Tell& tell : tells) {
-      if (only.empty() || tell.pod == only) say(tell);
+      if (!only || tell.of == *only)
+        recorder_.event(*objects_[tell.of], "Normal", tell.reason, std::to_string(tell.message));
       base_.rest(std::chrono::seconds(tell.seconds));
     }
     base_.rest(1s);
   }
 
-  // Of the pod's Events all but their names, in an order of their own.
+  // Of the object's Events all but their names, in an order of their own.
   using Row = std::tuple<std::string, std::string, std::int32_t, Time, Time>;
-  std::vector<Row> rows(const std::string& pod) const {
+  std::vector<Row> rows(std::size_t of) const {
     std::vector<Row> out;
-    for (const auto& event : events(pod))
+    for (const auto& event : events(of))
       out.emplace_back(event->reason, event->message, event->count, *event->firstTimestamp,
                        *event->lastTimestamp);
     std::sort(out.begin(), out.end());
     return out;
   }
-  std::size_t counted(const std::string& pod) const {
+  std::size_t counted(std::size_t of) const {
     std::size_t sum = 0;
-    for (const auto& event : events(pod)) sum += static_cast<std::size_t>(event->count);
+    for (const auto& event : events(of)) sum += static_cast<std::size_t>(event->count);
     return sum;
   }
-  std::size_t of_reason(const std::string& pod, const std::string& reason) const {
-    const auto all = events(pod);
+  std::size_t of_reason(std::size_t of, const std::string& reason) const {
+    const auto all = events(of);
     return static_cast<std::size_t>(std::count_if(
         all.begin(), all.end(), [&](const auto& event) { return event->reason == reason; }));
   }
-  std::size_t writes(const std::string& pod) const {
-    const auto found = writes_.find(pod);
-    return found == writes_.end() ? 0 : found->second;
-  }
+  std::size_t writes(std::size_t of) const { return writes_[of]; }
 
  private:
-  void say(const Tell& tell) {
-    Pod pod;
-    pod.metadata.name = tell.pod;
-    pod.metadata.namespace_ = "default";
-    pod.metadata.uid = "uid of " + tell.pod;
-    recorder_.event(pod, "Normal", tell.reason, std::to_string(tell.message));
+  bool is_about(const Event& event, std::size_t of) const {
+    const ObjectReference& involved = *event.involvedObject;
+    const Object& object = *objects_[of];
+    return involved.kind == object.kind().kind && involved.name == object.metadata.name &&
+           involved.namespace_ == object.metadata.namespace_ && involved.uid == object.metadata.uid;
   }
-  std::vector<std::shared_ptr<const Event>> events(const std::string& pod) const {
+  std::vector<std::shared_ptr<const Event>> events(std::size_t of) const {
     std::vector<std::shared_ptr<const Event>> out;
-    for (const auto& [key, object] : base_.store.objects(Event::info())) {
-      auto event = as<Event>(object);
-      if (event->involvedObject->name == pod) out.push_back(std::move(event));
-    }
+    for (const auto& [key, stored] : base_.store.objects(Event::info()))
+      if (auto event = as<Event>(stored); is_about(*event, of)) out.push_back(std::move(event));
     return out;
   }
 
+  Pair objects_;
   BareStore base_{};
   api::EventRecorder recorder_{base_.loop, base_.client, "kubelet", "node-0"};
-  std::map<std::string, std::size_t> writes_{};
+  std::array<std::size_t, 2> writes_{};
 };
 
-std::size_t told_of(const std::vector<Tell>& tells, const std::string& pod) {
+std::size_t told_of(const std::vector<Tell>& tells, std::size_t of) {
   return static_cast<std::size_t>(
-      std::count_if(tells.begin(), tells.end(), [&](const Tell& tell) { return tell.pod == pod; }));
+      std::count_if(tells.begin(), tells.end(), [&](const Tell& tell) { return tell.of == of; }));
 }
 
-TEST(EventRecorderProperties, WhatIsToldOfOnePodIsWrittenAsIfThereWereNoOther) {
+TEST(EventRecorderProperties, WhatIsToldOfOneObjectIsWrittenAsIfThereWereNoOther) {
   holds([] {
     const auto tells = *any_tells();
-    const Told together(tells, {});
-    for (const std::string pod : {"a", "b"})
-      RC_ASSERT(together.rows(pod) == Told(tells, pod).rows(pod));
+    const Pair objects = any_pair();
+    const Told together(tells, objects);
+    for (const std::size_t of : {0u, 1u})
+      RC_ASSERT(together.rows(of) == Told(tells, objects, of).rows(of));
   });
 }
 
 TEST(EventRecorderProperties, EachIsCountedOnceUntilThereAreTooMany) {
   holds([] {
     const auto tells = *any_tells();
-    const Told told(tells, {});
-    for (const std::string pod : {"a", "b"}) {
-      const std::size_t asked = told_of(tells, pod);
+    const Told told(tells, any_pair());
+    for (const std::size_t of : {0u, 1u}) {
+      const std::size_t asked = told_of(tells, of);
       RC_CLASSIFY(asked > burst, "too many");
       // Within the 300 s in which nothing is added to the burst.
-      RC_ASSERT(told.writes(pod) == std::min(asked, burst));
-      if (asked <= burst) RC_ASSERT(told.counted(pod) == asked);
+      RC_ASSERT(told.writes(of) == std::min(asked, burst));
+      if (asked <= burst) RC_ASSERT(told.counted(of) == asked);
     }
   });
 }
 
-std::size_t messages_of(const std::vector<Tell>& tells, const std::string& pod,
-                        const std::string& reason) {
+std::size_t messages_of(const std::vector<Tell>& tells, std::size_t of, const std::string& reason) {
   std::set<int> messages;
   for (const Tell& tell : tells)
-    if (tell.pod == pod && tell.reason == reason) messages.insert(tell.message);
+    if (tell.of == of && tell.reason == reason) messages.insert(tell.message);
   return messages.size();
 }
 
 TEST(EventRecorderProperties, OfOneReasonTenAreMadeHoweverManyMessages) {
   holds([] {
     const auto tells = *any_tells();
-    const Told told(tells, {});
-    for (const std::string pod : {"a", "b"}) {
-      if (told_of(tells, pod) > burst) continue;
+    const Told told(tells, any_pair());
+    for (const std::size_t of : {0u, 1u}) {
+      if (told_of(tells, of) > burst) continue;
       for (const std::string reason : {"Pulled", "BackOff"}) {
-        const std::size_t messages = messages_of(tells, pod, reason);
+        const std::size_t messages = messages_of(tells, of, reason);
         RC_CLASSIFY(messages > similar, "combined");
-        RC_ASSERT(told.of_reason(pod, reason) == std::min(messages, similar));
+        RC_ASSERT(told.of_reason(of, reason) == std::min(messages, similar));
       }
     }
   });
@@ -168,14 +191,14 @@ TEST(EventRecorderProperties, WhoTellsTooMuchIsHeardOnceInFiveMinutes) {
     int total = 0;
     for (const int pause : pauses) {
       if (total += pause; total > 3000) break;  // an Event lives for an hour
-      tells.push_back({.pod = "a", .reason = "BackOff", .message = 0, .seconds = pause});
+      tells.push_back({.reason = "BackOff", .message = 0, .seconds = pause});
       if (budget >= 1) {
         budget -= 1;
         ++heard;
       }
       budget = std::min<double>(burst, budget + pause / 300.0);
     }
-    RC_ASSERT(Told(tells, {}).writes("a") == heard);
+    RC_ASSERT(Told(tells, any_pair()).writes(0) == heard);
   });
 }
 

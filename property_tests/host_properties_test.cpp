@@ -1,5 +1,7 @@
 // When a controller is asked again: after failures ever later, after a success as if there had been
-// none (spec/pytorchjob.md §4.1).
+// none (spec/pytorchjob.md §4.1). When its process is there again that crashed
+// (spec/kubernetes.md §2.4).
+#include <algorithm>
 #include <map>
 #include <ostream>
 
@@ -70,6 +72,57 @@ void poke(BareStore& cluster, const std::string& name, int times) {
   RC_ASSERT(answer.has_value());
 }
 
+// Its processes live as long as they are told to, then each panics; the last lives on. Who is to
+// live for no time panics over what it hears, all others over what they plan.
+class Mortal final : public controller::Controller {
+ public:
+  using Key = controller::Key;
+
+  explicit Mortal(std::vector<int> lives) : lives_(std::move(lives)) {}
+
+  std::string_view name() const override { return "mortal"; }
+  std::vector<controller::Watched> watches(const KindRegistry&) const override {
+    return {{.kind = &ConfigMap::info()}};
+  }
+  controller::Reaction observe(const controller::Change& change, const controller::Cache&,
+                               controller::Expectations&, Time now) override {
+    if (began_.size() == ended_.size()) began_.push_back(now);
+    controller::Reaction reaction;
+    if (life() == Duration::zero()) {
+      ended_.push_back(now);
+      reaction.panic = "at once";
+    } else {
+      reaction.wake.push_back({.key = change.object().metadata.name});
+    }
+    return reaction;
+  }
+  controller::Plan plan(const Key&, const controller::Observed&, Time now) const override {
+    controller::Plan plan;
+    const Duration left = began_.back() + life() - now;
+    if (left > Duration::zero()) {
+      plan.requeue_after = left;
+    } else {
+      ended_.push_back(now);
+      plan.panic = "in the end";
+    }
+    return plan;
+  }
+  void reset() override {}
+
+  const std::vector<Time>& began() const { return began_; }
+  const std::vector<Time>& ended() const { return ended_; }
+
+ private:
+  Duration life() const {
+    const std::size_t at = ended_.size();
+    return at < lives_.size() ? std::chrono::seconds(lives_[at]) : Duration(std::chrono::hours(24));
+  }
+
+  std::vector<int> lives_;
+  std::vector<Time> began_{};
+  mutable std::vector<Time> ended_{};
+};
+
 TEST(HostProperties, FailuresDoubleADelayThatASuccessForgets) {
   holds([] {
     const auto outcome = gen::weightedElement<Outcome>(
@@ -104,6 +157,32 @@ TEST(HostProperties, FailuresDoubleADelayThatASuccessForgets) {
         }
         delay = failed ? 2 * delay : base_delay;
       }
+    }
+  });
+}
+
+TEST(HostProperties, ACrashLoopIsSlowedDownUntilAProcessHasLivedForTenMinutes) {
+  holds([] {
+    // Seconds, on either side of the ten minutes; three of 300 are no health.
+    const auto life =
+        gen::weightedElement<int>({{6, 0}, {3, 7}, {2, 300}, {2, 590}, {1, 610}, {1, 2000}});
+    const auto lives = *gen::resize(16, gen::container<std::vector<int>>(life)).as("lives");
+    BareStore cluster;
+    Mortal mortal(lives);
+    controller::ControllerHost host(cluster.loop, cluster.client, cluster.trace, Random(1), mortal);
+    poke(cluster, "a", 0);
+    host.start();
+    cluster.rest(std::chrono::hours(12));
+    RC_ASSERT(mortal.ended().size() == lives.size());
+    RC_ASSERT(mortal.began().size() == lives.size() + 1);
+    Duration delay = 1s;
+    for (std::size_t i = 0; i < lives.size(); ++i) {
+      if (lives[i] > 600) delay = 1s;
+      const Duration away = mortal.began()[i + 1] - mortal.ended()[i];
+      RC_LOG() << i << ": " << seconds_of(away) << " s of " << seconds_of(delay) << "\n";
+      RC_ASSERT(away >= delay);
+      RC_ASSERT(away <= delay + 1s);
+      delay = std::min<Duration>(delay == 1s ? 10s : 2 * delay, 300s);
     }
   });
 }

@@ -3,9 +3,11 @@
 // the generator can make and every version.
 #include <algorithm>
 #include <boost/json.hpp>
+#include <optional>
 #include <ostream>
 
 #include "objects/autoscaling.hpp"
+#include "objects/codec.hpp"
 #include "running_job.hpp"
 
 namespace ddptwin::property {
@@ -385,38 +387,92 @@ TEST(JobLaws, ScalingMakesAndTakesTheHighestIndices) {
       run_cost);
 }
 
-// Also in a job that is made suspended, and after it is resumed (§3.5).
-TEST(JobLaws, AnAutoscalerStandsWhileItsJobIsNotSuspended) {
+// What an elastic job says of its autoscaler. Both bounds are the number of workers where neither
+// is written, and that of the other where one is.
+struct Scaling {
+  int least = 0, most = 0;  // 0: not written
+  Json metrics{};           // null: not written
+  int workers = 1;
+  bool suspended = false;
+
+  Json patch() const {
+    const auto written = [](int bound) { return bound != 0 ? Json(bound) : Json(); };
+    return json::object{{"spec",
+                         {{"pytorchReplicaSpecs", {{"Worker", {{"replicas", workers}}}}},
+                          {"runPolicy", {{"suspend", suspended}}},
+                          {"elasticPolicy",
+                           {{"minReplicas", written(least)},
+                            {"maxReplicas", written(most)},
+                            {"metrics", metrics}}}}}};
+  }
+  HorizontalPodAutoscalerSpec spec() const {
+    HorizontalPodAutoscalerSpec spec;
+    spec.scaleTargetRef = {"PyTorchJob", "j", "kubeflow.org/v1"};
+    spec.minReplicas = least != 0 ? least : most != 0 ? most : workers;
+    spec.maxReplicas = most != 0 ? most : least != 0 ? least : workers;
+    spec.metrics = RawJson(metrics);
+    return spec;
+  }
+};
+
+Json any_metrics() {
+  const std::string resource =
+      *gen::weightedElement<std::string>({{3, "cpu"}, {2, "memory"}, {1, ""}}).as("metric");
+  if (resource.empty()) return nullptr;
+  const int percent = *gen::element(50, 80).as("percent");
+  return json::array{
+      json::object{{"type", "Resource"},
+                   {"resource",
+                    {{"name", resource},
+                     {"target", {{"type", "Utilization"}, {"averageUtilization", percent}}}}}}};
+}
+
+// One thing of it, as a user edits it.
+void change(Scaling& scaling) {
+  const std::string what =
+      *gen::element<std::string>("metrics", "metrics", "bounds", "workers", "suspend").as("edited");
+  if (what == "metrics") scaling.metrics = any_metrics();
+  if (what == "workers") scaling.workers = *gen::inRange(1, 7).as("workers");
+  if (what == "suspend") scaling.suspended = !scaling.suspended;
+  if (what != "bounds") return;
+  scaling.least = *gen::element(0, 1, 2, 3).as("least");
+  scaling.most = *gen::element(0, 3, 5, 7).as("most");
+}
+
+// Also in a job that is made suspended, and after it is resumed. Of a job without metrics the
+// autoscaler is left as it is (§3.5, Q26).
+TEST(JobLaws, AnAutoscalerFollowsItsJobAndStandsWhileThatIsNotSuspended) {
   holds(
       [] {
         JobShape shape = plain_shape();
         shape.elastic = true;
+        shape.elastic_nproc = false;  // v1.7 crashes over it (Q12)
         shape.workers = std::max(1, shape.workers);
-        bool suspended = *gen::arbitrary<bool>().as("made suspended");
+        Scaling scaling{.metrics = any_metrics(), .workers = shape.workers};
+        scaling.suspended = *gen::arbitrary<bool>().as("made suspended");
         ClusterRun run(any_seed(), *any_profile().as("version"));
-        RC_PRE(run.create(shape, {}, [&](PyTorchJob& job) {
-          job.spec.edit().runPolicy.suspend = suspended;
-          job.spec.edit().elasticPolicy->metrics = RawJson(json::array{
-              json::object{{"type", "Resource"},
-                           {"resource",
-                            {{"name", "cpu"},
-                             {"target", {{"type", "Utilization"}, {"averageUtilization", 80}}}}}}});
+        RC_ASSERT(run.create(shape, {}, [&](PyTorchJob& job) {
+          ElasticPolicy& elastic = *job.spec.edit().elasticPolicy;
+          scaling.least = elastic.minReplicas.value_or(0);
+          scaling.most = elastic.maxReplicas.value_or(0);
+          if (!scaling.metrics.is_null()) elastic.metrics = RawJson(scaling.metrics);
+          job.spec.edit().runPolicy.suspend = scaling.suspended;
         }));
-        run.rest(start_up);
+        std::optional<HorizontalPodAutoscalerSpec> wanted;
         int made = 0;
-        for (int changes = *gen::inRange(0, 3).as("changes"); changes >= 0; --changes) {
-          made += suspended ? 0 : 1;
-          RC_ASSERT(run.creations("horizontalpodautoscalers", "default/j") == made);
+        for (int edits = *gen::inRange(0, 6).as("edits"); edits >= 0; --edits) {
+          run.rest(10s);
+          if (!scaling.metrics.is_null()) {
+            made += !wanted && !scaling.suspended ? 1 : 0;
+            wanted = scaling.suspended ? std::nullopt : std::optional(scaling.spec());
+          }
           const auto scaler = as<HorizontalPodAutoscaler>(
               run.world().find(HorizontalPodAutoscaler::info(), "default", "j"));
-          RC_ASSERT((scaler == nullptr) == suspended);
-          if (scaler != nullptr && shape.elastic_bounds) {
-            const ElasticPolicy& elastic = *run.job()->spec->elasticPolicy;
-            RC_ASSERT(scaler->spec.minReplicas == elastic.minReplicas);
-            RC_ASSERT(scaler->spec.maxReplicas == elastic.maxReplicas);
-          }
-          suspended = !suspended;
-          suspend(run, suspended);
+          RC_ASSERT((scaler != nullptr) == wanted.has_value());
+          if (scaler != nullptr) RC_ASSERT(equal(scaler->spec, *wanted));
+          RC_ASSERT(run.creations("horizontalpodautoscalers", "default/j") == made);
+          change(scaling);
+          run.patch_job(scaling.patch());
         }
       },
       run_cost);
