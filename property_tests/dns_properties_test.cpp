@@ -22,6 +22,7 @@ constexpr Time start = virtual_start;
 constexpr Duration propagation = 2s;
 constexpr std::string_view user = "user", node = "n0";
 constexpr std::int32_t job_port = 23456;
+constexpr const char* alias_inside = "kubernetes.default.svc.cluster.local";
 const std::vector<std::string> service_names{"s0", "s1"}, pod_names{"p0", "p1", "p2"},
     namespaces{"default", "other"};
 
@@ -29,6 +30,7 @@ struct Change {
   enum class Kind : std::uint8_t {
     create_service,
     delete_service,
+    relabel_service,    // which selects as before
     publish_not_ready,  // or no longer
     create_pod,
     start_pod,  // it has its address, and is not ready
@@ -47,6 +49,7 @@ struct Change {
 };
 constexpr const char* change_names[] = {"create service",
                                         "delete service",
+                                        "relabel service",
                                         "publish not ready of",
                                         "create",
                                         "start",
@@ -68,6 +71,7 @@ rc::Gen<Change> any_change() {
   return gen::build<Change>(
       gen::set(&Change::kind, gen::weightedElement<Kind>({{3, Kind::create_service},
                                                           {1, Kind::delete_service},
+                                                          {1, Kind::relabel_service},
                                                           {1, Kind::publish_not_ready},
                                                           {4, Kind::create_pod},
                                                           {4, Kind::start_pod},
@@ -126,9 +130,14 @@ class Cluster {
     loop_.drain();
     RC_ASSERT(answer.has_value());
     Seen seen{answer->rcode, {}};
+    // What an alias leads to is of the name that the alias names.
+    std::string owner = mixed + ".";
     for (const auto& record : answer->answers) {
-      RC_ASSERT(record.name.text() == mixed + ".");
+      RC_ASSERT(record.name.text() == owner);
       seen.records.insert(data_text(record));
+      if (const auto* alias = std::get_if<dns::Name>(&record.data);
+          alias != nullptr && type == RecordType::a)
+        owner = alias->text();
     }
     return seen;
   }
@@ -167,6 +176,11 @@ void Cluster::create_service(const Change& change) {
   service->metadata.name = change.service;
   service->metadata.namespace_ = change.namespace_;
   ServiceSpec& spec = service->spec.edit();
+  if (change.shape % 6 == 5) {
+    spec.type_ = "ExternalName";
+    spec.externalName = change.shape == 5 ? alias_inside : "example.org";
+    return call(api::create(service));
+  }
   spec.selector = {{"app", change.service}};
   spec.publishNotReadyAddresses = change.shape % 3 == 1;
   if (change.shape % 4 != 3) spec.clusterIP = "None";
@@ -237,6 +251,13 @@ void Cluster::apply(const Change& change) {
     case Kind::delete_service:
       if (service) call(api::remove(*service));
       return;
+    case Kind::relabel_service:
+      if (service)
+        call(
+            api::patch(*service, api::PatchType::merge,
+                       boost::json::object{
+                           {"metadata", {{"labels", {{"shape", std::to_string(change.shape)}}}}}}));
+      return;
     case Kind::publish_not_ready:
       if (service)
         call(api::patch(
@@ -268,7 +289,8 @@ void Cluster::apply(const Change& change) {
 bool stands_behind(const Pod& pod, const Service& service) {
   const auto app = pod.metadata.labels->find("app");
   if (pod.metadata.namespace_ != service.metadata.namespace_ || pod.status.podIP.empty() ||
-      pod.status.phase == "Succeeded" || app->second != service.spec->selector.at("app"))
+      pod.status.phase == "Succeeded" || service.spec->selector.empty() ||
+      app->second != service.spec->selector.at("app"))
     return false;
   if (service.spec->publishNotReadyAddresses) return true;
   const auto* ready = pod.status.condition("Ready");
@@ -342,6 +364,16 @@ void check_clustered(Cluster& cluster, const Service& service) {
   RC_ASSERT(cluster.ask(reverse + "in-addr.arpa", RecordType::ptr) == answer_of({name + "."}));
 }
 
+void check_alias(Cluster& cluster, const Service& service) {
+  const std::string& target = *service.spec->externalName;
+  Seen wanted = target == alias_inside ? cluster.ask(target, RecordType::a) : Seen{};
+  wanted.rcode = dns::Rcode::no_error;
+  wanted.records.insert(target + ".");
+  RC_ASSERT(
+      cluster.ask(service.metadata.name + "." + service.metadata.namespace_ + ".svc.cluster.local",
+                  RecordType::a) == wanted);
+}
+
 void check_all(Cluster& cluster) {
   const Pods pods = cluster.pods();
   std::set<std::string> there;
@@ -351,7 +383,9 @@ void check_all(Cluster& cluster) {
     Pods behind;
     for (const auto& pod : pods)
       if (stands_behind(*pod, *service)) behind.push_back(pod);
-    if (service->spec->clusterIP == "None")
+    if (service->spec->type_ == "ExternalName")
+      check_alias(cluster, *service);
+    else if (service->spec->clusterIP == "None")
       check_headless(cluster, *service, behind);
     else
       check_clustered(cluster, *service);

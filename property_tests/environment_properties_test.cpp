@@ -77,15 +77,17 @@ TEST(EnvironmentProperties, RanksOfAMasterJobAreAPermutation) {
   });
 }
 
+int written_or_default(int port) { return port != 0 ? port : 23456; }  // §1.3
+
 // Of an elastic job torchrun's agents meet at the first worker (§2.3).
-void check_elastic(const JobShape& shape, const std::map<std::string, std::string>& variables,
-                   const std::string& port) {
+void check_elastic(const JobShape& shape, const std::map<std::string, std::string>& variables) {
   const int all = shape.workers + (shape.master ? 1 : 0);
   if (!shape.elastic) {
     RC_ASSERT(variables.at("PET_NNODES") == std::to_string(all));
     return;
   }
-  RC_ASSERT(variables.at("PET_RDZV_ENDPOINT") == "j-worker-0:" + port);
+  const int port = shape.rdzv_port != 0 ? shape.rdzv_port : written_or_default(shape.worker_port);
+  RC_ASSERT(variables.at("PET_RDZV_ENDPOINT") == "j-worker-0:" + std::to_string(port));
   RC_ASSERT(variables.at("PET_RDZV_BACKEND") == "c10d");
   const std::string least = std::to_string(shape.elastic_bounds ? 1 : shape.workers);
   RC_ASSERT(variables.at("PET_NNODES") == least + ":" + std::to_string(shape.workers));
@@ -102,7 +104,7 @@ TEST(EnvironmentProperties, AllReplicasAgreeOnTheWorldAndItsMaster) {
                               ? std::stoi(shape.nproc)
                               : 1;
     const std::string world = std::to_string(static_cast<int>(replicas.size()) * processes);
-    const std::string port = std::to_string(shape.port != 0 ? shape.port : 23456);  // §1.3
+    const std::string port = std::to_string(written_or_default(shape.port));
     for (const Replica& replica : replicas) {
       RC_ASSERT(replica.variables.at("WORLD_SIZE") == world);
       RC_ASSERT(replica.variables.at("MASTER_ADDR") == "j-master-0");
@@ -110,7 +112,7 @@ TEST(EnvironmentProperties, AllReplicasAgreeOnTheWorldAndItsMaster) {
       RC_ASSERT(replica.variables.at("PET_MASTER_ADDR") == replica.variables.at("MASTER_ADDR"));
       RC_ASSERT(replica.variables.at("PET_MASTER_PORT") == replica.variables.at("MASTER_PORT"));
       RC_ASSERT(replica.variables.contains("PET_RDZV_ENDPOINT") == shape.elastic);
-      check_elastic(shape, replica.variables, port);
+      check_elastic(shape, replica.variables);
     }
   });
 }
@@ -125,7 +127,7 @@ TEST(EnvironmentProperties, WithoutAMasterNothingNamesARankOrAMaster) {
         for (const char* name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
           RC_ASSERT(variable.name != name);
       RC_ASSERT(replica.variables.at("PYTHONUNBUFFERED") == "1");
-      check_elastic(shape, replica.variables, std::to_string(shape.port != 0 ? shape.port : 23456));
+      check_elastic(shape, replica.variables);
     }
   });
 }

@@ -150,7 +150,7 @@ void write(std::ostream& out, const char* name, const T& value, bool written) {
   if (written) out << ", " << name << ": " << value;
 }
 
-ReplicaSpec replica_of(const JobShape& shape, int replicas) {
+ReplicaSpec replica_of(const JobShape& shape, int replicas, int port) {
   ReplicaSpec replica;
   replica.replicas = replicas;
   replica.restartPolicy = shape.restart_policy;
@@ -159,8 +159,8 @@ ReplicaSpec replica_of(const JobShape& shape, int replicas) {
   container.image = "busybox";
   for (const std::string& name : shape.env)
     container.env.push_back({.name = name, .value = "user"});
-  if (shape.port != 0)
-    container.ports.push_back({.name = std::string(pj::port_name), .containerPort = shape.port});
+  if (port != 0)
+    container.ports.push_back({.name = std::string(pj::port_name), .containerPort = port});
   replica.template_.spec.edit().containers.edit().push_back(std::move(container));
   return replica;
 }
@@ -172,6 +172,7 @@ ElasticPolicy elastic_of(const JobShape& shape) {
     elastic.maxReplicas = std::max(1, shape.workers);
   }
   if (shape.elastic_nproc) elastic.nProcPerNode = 2;
+  if (shape.rdzv_port != 0) elastic.rdzvPort = shape.rdzv_port;
   elastic.rdzvBackend = "c10d";
   return elastic;
 }
@@ -233,6 +234,8 @@ rc::Gen<JobShape> job_shape() {
               set(&JobShape::active_deadline_seconds, element(0, 0, 0, 20, 120)),
               set(&JobShape::ttl_seconds, element(-1, -1, 0, 30)),
               set(&JobShape::port, element(0, 0, 29500)),
+              set(&JobShape::worker_port, element(0, 0, 29500, 29600)),
+              set(&JobShape::rdzv_port, element(0, 0, 29700)),
               set(&JobShape::env, gen::elementOf(env_lists))),
           [](const JobShape& shape) {
             return (shape.master || shape.workers > 0) && (!shape.elastic || shape.workers > 0);
@@ -253,6 +256,8 @@ void showValue(const JobShape& shape, std::ostream& out) {
         shape.active_deadline_seconds > 0);
   write(out, "ttlSecondsAfterFinished", shape.ttl_seconds, shape.ttl_seconds >= 0);
   write(out, "port", shape.port, shape.port != 0);
+  write(out, "worker port", shape.worker_port, shape.worker_port != 0);
+  write(out, "rdzvPort", shape.rdzv_port, shape.elastic && shape.rdzv_port != 0);
   for (const std::string& name : shape.env) out << ", env " << name;
   out << "}";
 }
@@ -263,9 +268,9 @@ std::shared_ptr<PyTorchJob> job_of(const JobShape& shape) {
   job->metadata.namespace_ = "default";
   PyTorchJobSpec& spec = job->spec.edit();
   ReplicaSpecs& replicas = spec.pytorchReplicaSpecs.emplace();
-  if (shape.master) replicas.emplace(pj::master_type, replica_of(shape, 1));
+  if (shape.master) replicas.emplace(pj::master_type, replica_of(shape, 1, shape.port));
   if (shape.workers > 0 || shape.empty_worker)
-    replicas.emplace(pj::worker_type, replica_of(shape, shape.workers));
+    replicas.emplace(pj::worker_type, replica_of(shape, shape.workers, shape.worker_port));
   // The two places for one number exclude each other (spec/pytorchjob.md §1.4).
   const bool elastic_nproc = shape.elastic && shape.elastic_nproc;
   if (!shape.nproc.empty() && !elastic_nproc) spec.nprocPerNode = shape.nproc;

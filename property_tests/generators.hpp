@@ -39,7 +39,9 @@ struct JobShape {
   int backoff_limit = -1;           // -1: not written
   int active_deadline_seconds = 0;  // 0: not written
   int ttl_seconds = -1;             // -1: not written
-  int port = 0;                     // of the pytorchjob-port; 0: not written
+  int port = 0;                     // of the Master's pytorchjob-port; 0: not written
+  int worker_port = 0;              // of the Workers'
+  int rdzv_port = 0;                // elasticPolicy.rdzvPort; 0: not written
   std::vector<std::string> env{};   // names its author sets to "user"
 };
 rc::Gen<JobShape> job_shape();

@@ -322,7 +322,19 @@ TEST(JobLaws, ASuspendedJobHasNothingAndBeginsAnewWhenResumed) {
         ClusterRun run(any_seed(), *any_profile().as("version"));
         start(run, shape);
         const Time started = *run.job()->status->startTime;
+        if (shape.workers > 1 && !shape.elastic && policy_of(shape) != "Always" &&
+            *gen::arbitrary<bool>().as("a worker is done before")) {
+          run.exit(fmt::format("j-worker-{}", shape.workers - 1), 0);
+          run.rest(settling);
+        }
+        const auto counted = *run.job()->status->replicaStatuses;
         suspend(run, true);
+        for (const auto& [type, counters] : *run.job()->status->replicaStatuses) {
+          RC_ASSERT(counters.active == 0);
+          RC_ASSERT(counters.succeeded == counted.at(type).succeeded);
+          RC_ASSERT(counters.failed == counted.at(type).failed);
+          RC_ASSERT(counters.selector == counted.at(type).selector);
+        }
         RC_ASSERT(run.pods().empty());
         RC_ASSERT(run.services().empty());
         RC_ASSERT(run.conditions(true) == (Names{"Created", "Suspended"}));

@@ -275,6 +275,46 @@ int pulls_in(Duration time) {
 
 // An image that cannot be had is asked for again after a delay that doubles, up to five minutes,
 // and half of it more; another pod's failures cost nothing.
+// Whoever minds SIGTERM late or never: the others first, then each sidecar with what they left.
+TEST(PodTimes, ADeletedPodWithSidecarsKeepsItsGrace) {
+  holds(
+      [] {
+        const int sidecars = *gen::inRange(1, 4).as("sidecars");
+        const int grace = *gen::element(5, 20, 40).as("grace");
+        auto pod = NodeRun::pod_named("p");
+        PodSpec& spec = pod->spec.edit();
+        spec.terminationGracePeriodSeconds = grace;
+        bool is_deaf = false;
+        const auto draw_end = [&](const std::string& name) {
+          const std::string end =
+              *gen::element<std::string>("", "0 after 3", "0 after 11", "ignore").as(name);
+          if (!end.empty()) pod->metadata.annotations.edit()["rig/term." + name] = end;
+          is_deaf = is_deaf || end == "ignore";
+        };
+        for (int i = 0; i < sidecars; ++i) {
+          Container sidecar = container_named("s" + std::to_string(i));
+          sidecar.restartPolicy = "Always";
+          draw_end(sidecar.name);
+          spec.initContainers.edit().push_back(sidecar);
+        }
+        spec.containers.edit().push_back(container_named("c0"));
+        draw_end("c0");
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        node.rest(20s);
+        RC_ASSERT(node.pod()->status.phase == "Running");
+        const Time deleted = node.now();
+        node.remove(std::nullopt);
+        int lasted = 0;
+        for (; node.pod() != nullptr && lasted < 300; ++lasted) node.rest(1s);
+        node.require_safe();
+        RC_LOG() << "gone after " << lasted << " s of " << seconds_of(node.now() - deleted) << "\n";
+        RC_ASSERT(lasted <= grace + (sidecars + 1) * grace_min + 3);
+        if (is_deaf) RC_ASSERT(lasted >= grace);
+      },
+      4);
+}
+
 // Its pod begins as a new one does.
 TEST(PodTimes, ALostSandboxBeginsWithTheFirstInitContainer) {
   holds(
