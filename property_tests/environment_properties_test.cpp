@@ -77,8 +77,6 @@ TEST(EnvironmentProperties, RanksOfAMasterJobAreAPermutation) {
   });
 }
 
-int written_or_default(int port) { return port != 0 ? port : 23456; }  // §1.3
-
 // Of an elastic job torchrun's agents meet at the first worker (§2.3).
 void check_elastic(const JobShape& shape, const std::map<std::string, std::string>& variables) {
   const int all = shape.workers + (shape.master ? 1 : 0);

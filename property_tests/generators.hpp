@@ -44,6 +44,8 @@ struct JobShape {
   int rdzv_port = 0;                // elasticPolicy.rdzvPort; 0: not written
   std::vector<std::string> env{};   // names its author sets to "user"
 };
+// What a port that is not written is (spec/pytorchjob.md §1.3).
+constexpr int written_or_default(int port) { return port != 0 ? port : 23456; }
 rc::Gen<JobShape> job_shape();
 void showValue(const JobShape& shape, std::ostream& out);
 std::shared_ptr<PyTorchJob> job_of(const JobShape& shape);

@@ -19,15 +19,17 @@ void check_addresses(ClusterRun& run, const JobName& name, const JobShape& shape
   for (const auto& [service_name, service] : services) {
     const auto& pod = pods.at(service_name);
     RC_ASSERT(run.resolve(service_name, name.namespace_) == Names{pod->status.podIP});
-    const std::string port = variable(*pod, "MASTER_PORT");
+    const bool is_master = service_name == name.name + "-master-0";
+    const int port = written_or_default(is_master ? shape.port : shape.worker_port);
     const auto& ports = service->spec->ports;
-    if (!port.empty() && port != "user")
-      RC_ASSERT(std::any_of(ports.begin(), ports.end(), [&](const ServicePort& one) {
-        return one.name == "pytorchjob-port" && std::to_string(one.port) == port;
-      }));
+    RC_ASSERT(std::any_of(ports.begin(), ports.end(), [&](const ServicePort& one) {
+      return one.name == "pytorchjob-port" && one.port == port;
+    }));
   }
   for (const auto& [pod_name, pod] : pods) {
     if (!shape.master) continue;
+    const std::string port = variable(*pod, "MASTER_PORT");
+    RC_ASSERT(port == std::to_string(written_or_default(shape.port)));
     const std::string master = variable(*pod, "MASTER_ADDR");
     RC_ASSERT(run.resolve(master, name.namespace_) ==
               Names{pods.at(name.name + "-master-0")->status.podIP});
