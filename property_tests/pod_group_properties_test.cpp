@@ -1,6 +1,5 @@
 // What a gang scheduler is told of a job, and what its pods wait for (spec/pytorchjob.md §3.4).
 #include <boost/json.hpp>
-#include <map>
 #include <optional>
 #include <ostream>
 
@@ -135,12 +134,12 @@ json::object spec_of(const Wish& wish, bool volcano, const std::string& queue, b
 
 // Compiling takes longer than a case.
 std::shared_ptr<const Schema> definition(bool immutable_queue) {
-  static std::map<bool, std::shared_ptr<const Schema>> compiled;
-  std::shared_ptr<const Schema>& schema = compiled[immutable_queue];
-  if (schema == nullptr)
-    schema = std::make_shared<const Schema>(
-        *Schema::compile(*pytorchjob_schema({.immutable_queue = immutable_queue}).get()));
-  return schema;
+  const auto compiled = [](bool immutable) {
+    return std::make_shared<const Schema>(
+        *Schema::compile(*pytorchjob_schema({.immutable_queue = immutable}).get()));
+  };
+  static const auto with = compiled(true), without = compiled(false);
+  return immutable_queue ? with : without;
 }
 
 std::shared_ptr<const KindInfo> pod_groups(bool volcano) {
@@ -173,7 +172,11 @@ class Gang {
   bool apply(const std::shared_ptr<PyTorchJob>& job) {
     const auto old = this->job();
     if (old) job->metadata.resourceVersion = old->metadata.resourceVersion;
-    return base_.store.call(old ? api::update(job) : api::create(job), "user").has_value();
+    // As JSON: the definition judges what comes so.
+    api::Request request = old ? api::update(job) : api::create(job);
+    request.body = RawJson(encode(*job));
+    request.object.reset();
+    return base_.store.call(request, "user").has_value();
   }
   void patch_group(const Json& patch) {
     if (const auto found = group())
@@ -227,10 +230,13 @@ TEST(PodGroupProperties, AGroupFollowsItsJobButForTheQueueThatItHas) {
         gang.patch_group(json::object{{"spec", {{"queue", by_hand}}}});
         if (!old) queue = by_hand;
       }
-      // Refused where it changes a queue that must not change.
-      if (gang.apply(job_of(next))) wish = next;
+      const auto queue_in = [](const Wish& one) { return one.policy ? one.policy->queue : ""; };
+      const bool refused = settings.profile.immutable_queue && !queue_in(wish).empty() &&
+                           !queue_in(next).empty() && queue_in(wish) != queue_in(next);
+      RC_ASSERT(gang.apply(job_of(next)) == !refused);
+      if (!refused) wish = next;
       gang.rest();
-      const std::string asked = wish.policy ? wish.policy->queue : "";
+      const std::string asked = queue_in(wish);
       if (old || !there || queue.empty()) queue = !asked.empty() ? asked : old ? "" : "default";
       if (!there) note = std::to_string(wish.note);
       there = !wish.suspended;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -78,31 +79,46 @@ class ProgressLine {
   Clock::time_point shown_ = Clock::now();
 };
 
-// SIGINT, SIGTERM and SIGHUP are asked for, in all threads that begin later; the next one after
-// that ends the program as usual.
+// The first SIGINT, SIGTERM or SIGHUP is told, the next one ends the program as usual. Threads that
+// begin later hear of none; those that are ignored stay so (nohup).
 class Interrupts {
  public:
   Interrupts() {
     sigemptyset(&signals_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, signal);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction now {};
+      if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN)
+        sigaddset(&signals_, signal);
+    }
     pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+    listener_ = std::jthread([this](const std::stop_token& stop) { listen(stop); });
   }
-  ~Interrupts() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~Interrupts() {
+    listener_.request_stop();
+    listener_.join();
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  bool came() {
-    const timespec no_time{};
-    if (!came_ && sigtimedwait(&signals_, nullptr, &no_time) > 0) {
-      came_ = true;
-      pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    }
-    return came_;
-  }
+  bool came() const { return came_; }
 
  private:
+  void listen(const std::stop_token& stop) {
+    constexpr timespec moment{0, 20'000'000};
+    while (!stop.stop_requested()) {
+      if (came_) {
+        nanosleep(&moment, nullptr);
+      } else if (sigtimedwait(&signals_, nullptr, &moment) > 0) {
+        came_ = true;
+        pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
+      }
+    }
+  }
+
   sigset_t signals_{}, before_{};
-  bool came_ = false;
+  std::atomic<bool> came_ = false;
+  std::jthread listener_{};
 };
 
 // The failure's words, of which the first line says what is wrong.
@@ -216,7 +232,7 @@ int explore(const ExploreArguments& arguments) {
   const auto subject = Subject::open(arguments.file, &scenario::read_text_file);
   if (!subject) return exit_of(subject.error());
   ProgressLine line(options->kinds.size(), arguments.quiet);
-  Interrupts interrupts;
+  const Interrupts interrupts;
   const auto explored =
       scenario::explore(*subject, *options, [&](const scenario::Progress& progress) {
         line.show(progress);

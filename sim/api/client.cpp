@@ -18,6 +18,11 @@ std::string_view to_string(Verb verb) {
   return names[static_cast<std::size_t>(verb)];
 }
 
+std::string_view to_string(Propagation propagation) {
+  static constexpr std::array<std::string_view, 3> names{"Background", "Foreground", "Orphan"};
+  return names[static_cast<std::size_t>(propagation)];
+}
+
 std::string_view to_string(WatchEventType type) {
   static constexpr std::array<std::string_view, 5> names{"ADDED", "MODIFIED", "DELETED", "BOOKMARK",
                                                          "ERROR"};
@@ -69,6 +74,8 @@ Request bind(const Object& pod, std::string_view node) {
 Request evict(const Object& pod, const DeleteOptions& options) {
   boost::json::object deletion;
   if (options.grace_period_seconds) deletion["gracePeriodSeconds"] = *options.grace_period_seconds;
+  if (options.propagation) deletion["propagationPolicy"] = to_string(*options.propagation);
+  if (options.orphan_dependents) deletion["orphanDependents"] = true;
   boost::json::object preconditions;
   if (!options.precondition_uid.empty()) preconditions["uid"] = options.precondition_uid;
   if (!options.precondition_resource_version.empty())

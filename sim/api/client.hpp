@@ -23,6 +23,7 @@ std::string_view to_string(
 enum class PatchType : std::uint8_t { json, merge, strategic, apply };
 
 enum class Propagation : std::uint8_t { background, foreground, orphan };
+std::string_view to_string(Propagation propagation);  // Background, Foreground, Orphan
 
 // What a request is about. An empty namespace with list or watch means all namespaces.
 struct Target {

@@ -10,7 +10,7 @@ namespace ddptwin {
 namespace {
 
 constexpr Duration round = 20s;
-constexpr Duration node_quarantine = 40s;  // a node object that comes back sooner changes nothing
+constexpr Duration node_quarantine = 40s;  // from a look that misses a node to the one that counts
 
 bool is_finished(const Pod& pod) { return is_terminal_phase(pod.status.phase); }
 

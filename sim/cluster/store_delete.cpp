@@ -146,12 +146,8 @@ Store::Answer Store::remove(Context& context) {
   const api::DeleteOptions& options = *context.request.remove;
   if (options.orphan_dependents && options.propagation)
     return fail(api::invalid_options(
-        "DeleteOptions",
-        {invalid("propagationPolicy",
-                 quoted(*options.propagation == api::Propagation::orphan       ? "Orphan"
-                        : *options.propagation == api::Propagation::foreground ? "Foreground"
-                                                                               : "Background"),
-                 "orphanDependents and deletionPropagation cannot be both set")}));
+        "DeleteOptions", {invalid("propagationPolicy", quoted(api::to_string(*options.propagation)),
+                                  "orphanDependents and deletionPropagation cannot be both set")}));
   TRY(ObjectPtr object, existing(context));
   TRY_VOID(check_preconditions(context, *object));
   return remove_one(context, std::move(object));

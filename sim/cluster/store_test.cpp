@@ -514,8 +514,13 @@ TEST(Store, AnEvictionIsOfThePodThatItMeans) {
   EXPECT_EQ(f.store.find<Pod>("default", "p")->metadata.resourceVersion,
             pod->metadata.resourceVersion);
   meant.precondition_uid = pod->metadata.uid;
+  meant.precondition_resource_version = "1";
+  EXPECT_EQ(f.refused(api::evict(*pod, meant)).reason, Reason::conflict);
+  meant.precondition_resource_version = pod->metadata.resourceVersion;
+  meant.grace_period_seconds = 7;
   EXPECT_TRUE(f.call(api::evict(*pod, meant)));
   const auto told = f.store.find<Pod>("default", "p");
+  EXPECT_EQ(told->metadata.deletionGracePeriodSeconds, 7);
   EXPECT_TRUE(told->metadata.deletionTimestamp);
   EXPECT_NE(told->status.condition("DisruptionTarget"), nullptr);
 }

@@ -44,7 +44,7 @@ Tolerance tolerance_of(const PodSpec& pod, const std::vector<Taint>& taints) {
     const auto used =
         std::find_if(pod.tolerations.begin(), pod.tolerations.end(),
                      [&](const Toleration& t) { return scheduler::tolerates(t, taint); });
-    if (used == pod.tolerations.end()) return {.all = false};
+    if (used == pod.tolerations.end()) return {.all_tolerated = false};
     if (!used->tolerationSeconds) continue;
     const std::int64_t lasts =
         std::clamp<std::int64_t>(*used->tolerationSeconds, 0, toleration_seconds_max);
@@ -130,16 +130,16 @@ void TaintEviction::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
 void TaintEviction::judge(const Pod& pod) {
   const std::string key = key_of(pod.metadata);
   const Tolerance tolerance = tolerance_of(*pod.spec, tainted_.at(pod.spec->nodeName));
-  if (tolerance.all && !tolerance.lasts) return cancel(key);
+  if (tolerance.all_tolerated && !tolerance.lasts) return cancel(key);
   const auto known = pending_.find(key);
   const bool runs = known != pending_.end() && known->second.uid == pod.metadata.uid;
-  if (tolerance.all && runs) return;
+  if (tolerance.all_tolerated && runs) return;
   cancel(key);
   Pending& pending = pending_[key];
   pending.uid = pod.metadata.uid;
   pending.node = pod.spec->nodeName;
   const Attempt attempt{pod.metadata.namespace_, pod.metadata.name, pod.metadata.uid, 0};
-  if (!tolerance.all || *tolerance.lasts == Duration::zero()) return evict(attempt);
+  if (!tolerance.all_tolerated || *tolerance.lasts == Duration::zero()) return evict(attempt);
   pending.timer = loop_.after(lane_, *tolerance.lasts, [this, attempt] { evict(attempt); });
 }
 

@@ -15,7 +15,7 @@ namespace ddptwin {
 
 // How long a pod stays on a node with NoExecute taints.
 struct Tolerance {
-  bool all = true;                  // false: one of the taints is not tolerated; not at all
+  bool all_tolerated = true;        // false: not at all
   std::optional<Duration> lasts{};  // nothing: for ever
 
   bool operator==(const Tolerance&) const = default;
@@ -28,7 +28,7 @@ Tolerance tolerance_of(const PodSpec& pod, const std::vector<Taint>& taints);
 
 // Evicts the pods of nodes that have NoExecute taints, whoever put these there: event, condition
 // DisruptionTarget, DELETE with the pod's own grace, once its toleration is over. A time that
-// runs is kept, whatever finite tolerations come or go (of no seconds too); a taint that is not
+// runs is kept, whatever finite tolerations, of 0 seconds too, come or go; a taint that is not
 // tolerated ends it, and where the pod may stay after all an event says so. Finished pods and those
 // that are being deleted are no exceptions. Pods are watched from the first such taint on. Source:
 // spec/kubernetes.md §2.12; what that leaves open as in processPodOnNode upstream.

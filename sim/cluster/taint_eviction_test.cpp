@@ -130,7 +130,7 @@ TEST(TolerationOf, the_shortest_of_those_used_counts) {
     std::vector<Taint> taints;
     Tolerance tolerance;
   };
-  const Tolerance none{.all = false};
+  const Tolerance none{.all_tolerated = false};
   const Row rows[] = {
       {"none", {}, {taint("a")}, none},
       {"another value", {tolerates("a", 5, "no")}, {taint("a")}, none},

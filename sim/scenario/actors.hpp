@@ -1,4 +1,4 @@
-// Who components are to the API, and in their own records.
+// Two components that several files name, as they are to the API and in their own records.
 #pragma once
 
 namespace ddptwin {

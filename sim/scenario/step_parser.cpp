@@ -18,10 +18,10 @@ struct Word {
 
 template <class Value, std::size_t size>
 Result<Value> one_of(const Node& node, const std::array<Word<Value>, size>& words) {
-  TRY(const std::string text, node.as_text());
   std::vector<std::string_view> known;
+  const auto* text = node.value().if_string();
   for (const Word<Value>& word : words) {
-    if (word.text == text) return word.value;
+    if (text != nullptr && *text == word.text) return word.value;
     known.push_back(word.text);
   }
   return node.must_be("one of " + fmt::format("{}", fmt::join(known, ", ")));
@@ -91,21 +91,27 @@ Result<Apply> parse_apply(const Node& node, const ParseContext& context) {
   return apply;
 }
 
+// ---- of several --------------------------------------------------------------------------------
+
+template <class T>
+Status read_of(const Node& node, T& to, const ParseContext& context) {
+  TRY(to.of, parse_selection(node, context));
+  return {};
+}
+
+template <class T>
+Status read_grace(const Node& node, T& to, const ParseContext&) {
+  TRY(to.options.grace_period_seconds, node.as_integer());
+  return {};
+}
+
 // ---- delete ------------------------------------------------------------------------------------
 
 using DeleteField = Field<Delete, ParseContext>;
 constexpr std::array delete_fields{
-    DeleteField{"of", "kind/name, a kind, or a selection", "which objects",
-                [](const Node& node, Delete& to, const ParseContext& context) -> Status {
-                  TRY(to.of, parse_selection(node, context));
-                  return {};
-                },
-                true},
+    DeleteField{"of", "kind/name, a kind, or a selection", "which objects", &read_of<Delete>, true},
     DeleteField{"gracePeriodSeconds", "a number", "0 with force; default: the object's own",
-                [](const Node& node, Delete& to, const ParseContext&) -> Status {
-                  TRY(to.options.grace_period_seconds, node.as_integer());
-                  return {};
-                }},
+                &read_grace<Delete>},
     DeleteField{"propagation", "Background, Foreground or Orphan", "what becomes of its dependents",
                 [](const Node& node, Delete& to, const ParseContext&) -> Status {
                   TRY(to.options.propagation, one_of(node, propagations));
@@ -117,29 +123,15 @@ constexpr std::array delete_fields{
 
 using EvictField = Field<Evict, ParseContext>;
 constexpr std::array evict_fields{
-    EvictField{"of", "pod/name, or a selection", "which pods",
-               [](const Node& node, Evict& to, const ParseContext& context) -> Status {
-                 TRY(to.of, parse_selection(node, context));
-                 return {};
-               },
-               true},
-    EvictField{"gracePeriodSeconds", "a number", "default: the pod's own",
-               [](const Node& node, Evict& to, const ParseContext&) -> Status {
-                 TRY(to.options.grace_period_seconds, node.as_integer());
-                 return {};
-               }},
+    EvictField{"of", "pod/name, or a selection", "which pods", &read_of<Evict>, true},
+    EvictField{"gracePeriodSeconds", "a number", "default: the pod's own", &read_grace<Evict>},
 };
 
 // ---- kill --------------------------------------------------------------------------------------
 
 using KillField = Field<Kill, ParseContext>;
 constexpr std::array kill_fields{
-    KillField{"of", "pod/name, or a selection", "whose container",
-              [](const Node& node, Kill& to, const ParseContext& context) -> Status {
-                TRY(to.of, parse_selection(node, context));
-                return {};
-              },
-              true},
+    KillField{"of", "pod/name, or a selection", "whose container", &read_of<Kill>, true},
     KillField{"container", "text", "default: the first",
               [](const Node& node, Kill& to, const ParseContext&) -> Status {
                 TRY(to.container, node.as_text());
@@ -258,7 +250,7 @@ constexpr std::array step_fields{
               [](const Node& node, StepDraft& to, const ParseContext& context) {
                 return read_action(node, to, "delete", delete_fields, context);
               }},
-    StepField{"evict", "pod/name, or a map", "evicts pods, as kubectl drain does",
+    StepField{"evict", "pod/name, or a map", "evicts pods through the Eviction API",
               [](const Node& node, StepDraft& to, const ParseContext& context) -> Status {
                 TRY_VOID(read_action(node, to, "evict", evict_fields, context));
                 return check_pods<Evict>(node, to, "evicted");

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <tuple>
 
 #include "scenario/explore/points.hpp"
 #include "scenario/explore/shrink.hpp"
@@ -16,6 +17,21 @@ constexpr Duration second = std::chrono::seconds(1);
 // What a fault may last at most, and the disturbed run be longer (generate.cpp, span()).
 constexpr Duration disturbance = std::chrono::minutes(7);
 constexpr std::uint64_t world_seed_max = 1U << 31U;  // short to read and to type
+
+// The runs that failed one way.
+struct Way {
+  std::uint64_t first = 0, last = 0, runs = 0;
+  std::size_t place = 0;  // among what failed in the first
+
+  // Runs come in any order.
+  void add(std::uint64_t run, std::size_t at) {
+    if (run == last) return;
+    last = run;
+    if (runs++ > 0 && run > first) return;
+    first = run;
+    place = at;
+  }
+};
 
 bool fails_with(const Trial& trial, const std::string& what) {
   return std::any_of(trial.failures.begin(), trial.failures.end(),
@@ -110,7 +126,9 @@ class Explorer {
 
   void add(std::uint64_t run, const Trial& trial) {
     const std::lock_guard lock(mutex_);
-    for (const Failure& failure : trial.failures) failed_runs_[run].push_back(failure.what);
+    for (std::size_t place = 0; place < trial.failures.size(); ++place)
+      ways_[trial.failures[place].what].add(run, place);
+    failures_ += trial.failures.empty() ? 0 : 1;
     found_.coverage.merge(trial.coverage);
     found_.cut_short += trial.step_failed ? 1 : 0;
     found_.disturbed += trial.disturbed ? 1 : 0;
@@ -125,7 +143,7 @@ class Explorer {
     {
       const std::lock_guard lock(mutex_);
       coverage = found_.coverage;
-      progress = {done_, found_.runs, failed_runs_.size(), &coverage};
+      progress = {done_, found_.runs, failures_, &coverage};
     }
     return on_progress_(progress);
   }
@@ -133,34 +151,33 @@ class Explorer {
   // The first run of each way to fail, made small.
   Status explain_failures() {
     TRY(const Scenario scenario, subject_.scenario(found_.demand, {}, options_.seed));
-    std::vector<std::string> ways;
-    for (const auto& [run, failed] : failed_runs_)
-      for (const std::string& way : failed)
-        if (std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(way);
-    for (const std::string& way : ways) found_.findings.push_back(explain_one(scenario, way));
+    std::vector<std::pair<std::string, Way>> ways(ways_.begin(), ways_.end());
+    std::sort(ways.begin(), ways.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.second.first, a.second.place) < std::tie(b.second.first, b.second.place);
+    });
+    for (const auto& [what, way] : ways)
+      found_.findings.push_back(explain_one(scenario, what, way));
     return {};
   }
 
-  Finding explain_one(const Scenario& scenario, const std::string& way) {
+  Finding explain_one(const Scenario& scenario, const std::string& what, const Way& way) {
     Finding finding;
-    for (const auto& [run, failed] : failed_runs_) {
-      if (std::find(failed.begin(), failed.end(), way) == failed.end()) continue;
-      if (finding.runs_failed++ == 0) finding.run = run;
-    }
+    finding.run = way.first;
+    finding.runs_failed = way.runs;
     const Drawn first = drawn(finding.run);
     finding.world_seed = first.world_seed;
     finding.faults_before = first.plan.faults.size();
     Shrunk shrunk = shrink(
         first.plan,
         [&](const FaultPlan& plan) {
-          return fails_with(try_plan(scenario, plan, first.world_seed), way);
+          return fails_with(try_plan(scenario, plan, first.world_seed), what);
         },
         options_.shrink_max);
     finding.tries = shrunk.runs;
     finding.minimal = shrunk.minimal;
     finding.plan = std::move(shrunk.plan);
     for (const Failure& failure : try_plan(scenario, finding.plan, first.world_seed).failures)
-      if (failure.what == way) finding.failure = failure;
+      if (failure.what == what) finding.failure = failure;
     return finding;
   }
 
@@ -170,9 +187,9 @@ class Explorer {
   Explored found_{};
   std::vector<Fault> points_{};
   std::atomic<std::uint64_t> next_ = 0, end_ = 0;
-  std::mutex mutex_{};  // of what follows, and of the sums in found_
-  std::map<std::uint64_t, std::vector<std::string>> failed_runs_{};  // what failed, in its order
-  std::uint64_t done_ = 0;
+  std::mutex mutex_{};                 // of what follows, and of the sums in found_
+  std::map<std::string, Way> ways_{};  // by what failed
+  std::uint64_t done_ = 0, failures_ = 0;
   std::optional<Error> failed_{};
 };
 

@@ -1,6 +1,6 @@
 // Many runs of one scenario, each with other faults: random plans, or every single fault at every
 // point. On as many threads as wanted, each with worlds of its own; what is found does not depend
-// on their number.
+// on their number, unless it is ended early.
 #pragma once
 
 #include <functional>
