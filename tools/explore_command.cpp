@@ -79,8 +79,8 @@ class ProgressLine {
   Clock::time_point shown_ = Clock::now();
 };
 
-// The first SIGINT, SIGTERM or SIGHUP is told, the next one ends the program as usual. Threads that
-// begin later hear of none; those that are ignored stay so (nohup).
+// The first SIGINT, SIGTERM or SIGHUP is told, one that comes later ends the program as usual.
+// Threads that begin later hear of none; those that are ignored stay so (nohup).
 class Interrupts {
  public:
   Interrupts() {
@@ -111,6 +111,9 @@ class Interrupts {
         nanosleep(&moment, nullptr);
       } else if (sigtimedwait(&signals_, nullptr, &moment) > 0) {
         came_ = true;
+        // timeout(1) sends two at once: what comes within a second is the first.
+        for (int i = 0; i < 50 && !stop.stop_requested(); ++i)
+          sigtimedwait(&signals_, nullptr, &moment);
         pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
       }
     }

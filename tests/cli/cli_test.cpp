@@ -152,7 +152,7 @@ TEST(CliTest, tools_hashes_refuses_what_it_does_not_know) {
 
 TEST(CliTest, explore_tells_what_it_has_done_when_it_is_interrupted) {
   const Said said = shell(
-      "timeout --preserve-status -k 60 -s INT 3 " DDPTWIN_BINARY_DIR
+      "timeout --preserve-status -k 60 -s TERM 3 " DDPTWIN_BINARY_DIR
       "/bin/ddptwin explore scenarios/pytorchjob/master-killed.yaml --runs 1000000000 --quiet "
       "--out " +
           testing::TempDir() + "explored",
