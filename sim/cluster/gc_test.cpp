@@ -229,6 +229,71 @@ std::shared_ptr<Pod> make_pod(std::string node) {
   return pod;
 }
 
+// Nobody ends the pod: there is no kubelet here.
+void make_pod_in_t(Fixture& f, std::int64_t grace, std::string phase,
+                   std::vector<std::string> finalizers) {
+  auto pod = make_pod("n");
+  pod->metadata.namespace_ = "t";
+  pod->metadata.finalizers = std::move(finalizers);
+  pod->spec.edit().terminationGracePeriodSeconds = grace;
+  const ObjectPtr made = f.must(api::create(pod));
+  auto with_status = std::static_pointer_cast<Pod>(made->clone());
+  with_status->status.phase = std::move(phase);
+  f.must(api::update(with_status, "status"));
+}
+
+// The writes of the namespace's status tell its looks.
+TEST(NamespaceLifecycle, LooksAgainAfterHalfTheGraceOfThePodsThatRun) {
+  Fixture f;
+  const ObjectPtr space = make_namespace(f);
+  make_pod_in_t(f, 40, "Running", {});
+  f.map("a", {}, {}, "t");
+  f.must(api::remove(*space));
+  const auto conditions = [&] { return *f.store.find<Namespace>({}, "t"); };
+  f.run(6s);
+  // While a pod is left nothing else goes, and no condition says so.
+  EXPECT_EQ(conditions().status.conditions[3].status, "False");
+  f.must(api::remove(*f.store.find<Pod>("t", "p"), api::DeleteOptions{.grace_period_seconds = 0}));
+  f.run(19s);  // until 25: the second look comes at 26
+  EXPECT_NE(f.store.find<ConfigMap>("t", "a"), nullptr);
+  f.run(2s);
+  EXPECT_EQ(f.store.find<Namespace>({}, "t"), nullptr);
+}
+
+// A pod that has ended needs no grace: what holds it is its finalizer, looked at again after 8 s.
+TEST(NamespaceLifecycle, AnEndedPodNeedsNoGrace) {
+  Fixture f;
+  const ObjectPtr space = make_namespace(f);
+  make_pod_in_t(f, 400, "Succeeded", {"example.com/hold"});
+  f.must(api::remove(*space));
+  f.run(6s);
+  ASSERT_NE(f.store.find<Pod>("t", "p"), nullptr);
+  f.must(api::patch(*f.store.find<Pod>("t", "p"), api::PatchType::merge,
+                    boost::json::parse(R"({"metadata":{"finalizers":null}})")));
+  f.run(6s);
+  EXPECT_NE(f.store.find<Namespace>({}, "t"), nullptr);
+  f.run(2s);
+  EXPECT_EQ(f.store.find<Namespace>({}, "t"), nullptr);
+}
+
+// After its grace a pod that is there still is an error, asked after with a growing pause.
+TEST(NamespaceLifecycle, SaysWhatStaysWithoutReason) {
+  Fixture f;
+  const ObjectPtr space = make_namespace(f);
+  make_pod_in_t(f, 4, "Running", {});
+  f.must(api::remove(*space));
+  f.run(6s);
+  const auto waiting = f.store.find<Namespace>({}, "t");
+  ASSERT_NE(waiting, nullptr);
+  EXPECT_EQ(waiting->status.conditions[2].reason, "ContentDeletionFailed");
+  EXPECT_EQ(waiting->status.conditions[2].message,
+            "Failed to delete all resource types, 1 remaining: unexpected items still remain in "
+            "namespace: t for gvr: /v1, Resource=pods");
+  f.must(api::remove(*f.store.find<Pod>("t", "p"), api::DeleteOptions{.grace_period_seconds = 0}));
+  f.run(2s);
+  EXPECT_EQ(f.store.find<Namespace>({}, "t"), nullptr);
+}
+
 TEST(PodGarbageCollector, FailsAPodThatWasNeverPlaced) {
   Fixture f;
   const ObjectPtr pod = f.must(api::create(make_pod({})));

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "objects/pod_phase.hpp"
+
 namespace ddptwin {
 namespace {
 
@@ -60,8 +62,9 @@ struct NamespaceLifecycle::Look {
   std::shared_ptr<Namespace> space;
   std::vector<const KindInfo*> kinds;  // pods first; what is done is taken from the front
   bool pods_left = false;
+  std::int64_t grace = 0;     // seconds that the pods may still need
   std::int64_t estimate = 0;  // seconds until the rest may be gone
-  bool failed = false;
+  std::vector<std::string> errors{};
   std::map<std::string, std::size_t> remaining{};   // by "configmaps." or "jobs.batch"
   std::map<std::string, std::size_t> finalizers{};  // by name
 };
@@ -115,6 +118,27 @@ void NamespaceLifecycle::begin(const std::string& name) {
     look->kinds.push_back(&Pod::info());
     for (const KindInfo* kind : client_.kinds().all())
       if (kind->namespaced && kind != &Pod::info()) look->kinds.push_back(kind);
+    estimate_grace(look);
+  });
+}
+
+// The longest grace of the pods that have not ended; none once the namespace has been going for
+// that long.
+void NamespaceLifecycle::estimate_grace(const LookPtr& look) {
+  const ObjectMeta& space = look->space->metadata;
+  call(api::list(Pod::info(), space.name), [this, look](const Result<api::Response>& answer) {
+    if (!answer) {
+      look->errors.push_back(answer.error().message);
+      look->kinds.erase(look->kinds.begin());
+      return empty_next(look);
+    }
+    for (const ObjectPtr& object : answer->items) {
+      const auto& pod = static_cast<const Pod&>(*object);
+      if (is_terminal_phase(pod.status.phase)) continue;
+      look->grace = std::max(look->grace, pod.spec->terminationGracePeriodSeconds.value_or(0));
+    }
+    const Duration since = loop_.now() - *look->space->metadata.deletionTimestamp;
+    if (since >= std::chrono::seconds(look->grace)) look->grace = 0;
     empty_next(look);
   });
 }
@@ -128,36 +152,44 @@ void NamespaceLifecycle::empty_next(const LookPtr& look) {
   request.target = {&kind, look->space->metadata.name, {}, {}};
   request.remove.edit().propagation = api::Propagation::background;
   call(std::move(request), [this, look, &kind](const Result<api::Response>& answer) {
-    look->failed = look->failed || !answer;
-    count_rest(look, kind);
+    if (answer) return count_rest(look, kind);
+    look->errors.push_back(answer.error().message);
+    if (&kind == &Pod::info()) look->estimate = std::max(look->estimate, look->grace);
+    empty_next(look);
   });
 }
 
-// What is still there, and how long it may need.
+// What is still there, and how long it may need. Of pods no condition tells.
 void NamespaceLifecycle::count_rest(const LookPtr& look, const KindInfo& kind) {
-  call(api::list(kind, look->space->metadata.name),
-       [this, look, &kind](Result<api::Response> answer) {
-         look->failed = look->failed || !answer;
-         if (!answer || answer->items.empty()) return empty_next(look);
-         const bool pods = &kind == &Pod::info();
-         look->pods_left = pods;
-         for (const ObjectPtr& object : answer->items) {
-           if (pods) {
-             const auto& pod = static_cast<const Pod&>(*object);
-             look->estimate =
-                 std::max(look->estimate, pod.spec->terminationGracePeriodSeconds.value_or(0));
-           }
-           for (const std::string& name : object->metadata.finalizers) {
-             ++look->finalizers[name];
-             look->estimate = std::max(look->estimate, finalizer_estimate);
-           }
-         }
-         // Pods that only need their time are not worth a condition.
-         if (!pods || !look->finalizers.empty())
-           look->remaining[kind.group.empty() ? kind.plural + "." : kind.resource()] =
-               answer->items.size();
-         empty_next(look);
-       });
+  const std::string& space = look->space->metadata.name;
+  call(api::list(kind, space), [this, look, &kind, &space](const Result<api::Response>& answer) {
+    const bool pods = &kind == &Pod::info();
+    std::int64_t estimate = pods ? look->grace : 0;
+    if (!answer) {
+      look->errors.push_back(answer.error().message);
+      look->estimate = std::max(look->estimate, estimate);
+      return empty_next(look);
+    }
+    if (answer->items.empty()) return empty_next(look);
+    look->pods_left = pods;
+    bool held = false;
+    for (const ObjectPtr& object : answer->items) {
+      for (const std::string& name : object->metadata.finalizers) {
+        if (!pods) ++look->finalizers[name];
+        held = true;
+      }
+    }
+    if (!pods)
+      look->remaining[kind.group.empty() ? kind.plural + "." : kind.resource()] =
+          answer->items.size();
+    if (estimate == 0 && held) estimate = finalizer_estimate;
+    if (estimate == 0)
+      look->errors.push_back(
+          fmt::format("unexpected items still remain in namespace: {} for gvr: {}/{}, Resource={}",
+                      space, kind.group, kind.version, kind.plural));
+    look->estimate = std::max(look->estimate, estimate);
+    empty_next(look);
+  });
 }
 
 void NamespaceLifecycle::conclude(const LookPtr& look) {
@@ -176,17 +208,22 @@ void NamespaceLifecycle::conclude(const LookPtr& look) {
     wrong["NamespaceFinalizersRemaining"] = {
         "SomeFinalizersRemain", "Some content in the namespace has finalizers remaining: " +
                                     list(look->finalizers, "{} in {} resource instances")};
+  if (!look->errors.empty()) {
+    std::vector<std::string> errors = look->errors;
+    std::sort(errors.begin(), errors.end());
+    wrong["NamespaceDeletionContentFailure"] = {
+        "ContentDeletionFailed",
+        fmt::format("Failed to delete all resource types, {} remaining: {}", errors.size(),
+                    fmt::join(errors, ", "))};
+  }
   for (const ConditionText& text : fine)
     set_condition(look->space->status.conditions, text, wrong[text.type], loop_.now());
   look->space->metadata.resourceVersion.clear();
-  call(api::update(look->space, "status"), [this, look](const Result<api::Response>& answer) {
+  call(api::update(look->space, "status"), [this, look](const Result<api::Response>&) {
     const std::string& name = look->space->metadata.name;
-    if (!answer || look->failed) return retry(name);
-    failures_.erase(name);
-    const bool rest = look->pods_left || !look->remaining.empty();
-    if (!rest) return finalize(look);
-    if (look->estimate == 0) return retry(name);
-    schedule(name, std::chrono::seconds(look->estimate / 2 + 1));
+    if (!look->errors.empty()) return retry(name);
+    if (look->estimate > 0) return schedule(name, std::chrono::seconds(look->estimate / 2 + 1));
+    finalize(look);
   });
 }
 

@@ -8,7 +8,10 @@
 namespace ddptwin {
 
 // Pods go first, each with its own grace; while one is left nothing else is touched. It looks five
-// seconds after the deletion, then again after half of the time that the rest is likely to need.
+// seconds after the deletion, then again after half of the time that the rest is likely to need:
+// the longest grace of the pods that have not ended, 15 s for what a finalizer holds. What stays
+// without a reason, and what the API refuses, is an error: the condition ContentFailure tells it,
+// and the next look comes with a back-off.
 class NamespaceLifecycle {
  public:
   NamespaceLifecycle(Loop& loop, api::ApiClient& client);
@@ -23,6 +26,7 @@ class NamespaceLifecycle {
 
   void schedule(const std::string& name, Duration delay);
   void begin(const std::string& name);
+  void estimate_grace(const LookPtr& look);
   void empty_next(const LookPtr& look);
   void count_rest(const LookPtr& look, const KindInfo& kind);
   void conclude(const LookPtr& look);

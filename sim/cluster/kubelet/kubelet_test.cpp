@@ -116,6 +116,42 @@ TEST_F(KubeletTest, a_pod_that_runs_is_remembered_as_it_is_now_alone) {
   EXPECT_TRUE(first.expired());
 }
 
+// Upstream asks every second whether a pod is past its deadline; here the change of it is looked
+// at.
+TEST_F(KubeletTest, a_deadline_that_is_brought_forward_holds) {
+  add_pod("p", std::string("activeDeadlineSeconds: 3600, ") + one);
+  pass(10s);
+  ASSERT_EQ(pod("p")->status.phase, "Running");
+  ASSERT_TRUE(
+      store_.call(api::patch(*pod("p"), api::PatchType::merge,
+                             boost::json::parse(R"({"spec":{"activeDeadlineSeconds":20}})")),
+                  "test"));
+  pass(9s);
+  EXPECT_EQ(pod("p")->status.phase, "Running");
+  pass(5s);
+  EXPECT_EQ(pod("p")->status.phase, "Failed");
+  EXPECT_EQ(pod("p")->status.reason, "DeadlineExceeded");
+}
+
+// Upstream HandlePodReconcile: a status that another wrote wakes the pod for its gates alone.
+TEST_F(KubeletTest, a_readiness_gate_is_looked_at_when_somebody_sets_it) {
+  add_pod("p", std::string("readinessGates: [{conditionType: example.com/open}], ") + one);
+  pass(10s);
+  const auto says = [&] { return pod("p")->status.condition("Ready")->status; };
+  ASSERT_EQ(says(), "False");
+  for (const std::string value : {"True", "False"}) {
+    ASSERT_TRUE(store_.call(
+        api::patch(*pod("p"), api::PatchType::strategic,
+                   boost::json::parse(R"({"status":{"conditions":[{"type":"example.com/open",)"
+                                      R"("status":")" +
+                                      value + "\"}]}}"),
+                   "status"),
+        "test"));
+    pass(2s);
+    EXPECT_EQ(says(), value);
+  }
+}
+
 TEST_F(KubeletTest, a_pull_names_the_sandbox_that_is_there) {
   add_pod("p", "containers: [{name: c, image: busybox, imagePullPolicy: Always}]",
           "{rig/exit.c: 1 after 30}");

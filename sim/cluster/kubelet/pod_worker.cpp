@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cluster/kubelet/conditions.hpp"
 #include "cluster/kubelet/container_stop.hpp"
 #include "cluster/kubelet/phase.hpp"
 #include "cluster/kubelet/restart_policy.hpp"
@@ -28,6 +29,18 @@ bool same_state(const Cow<PodRuntimeState>& left, const Cow<PodRuntimeState>& ri
 
 bool same(const Cow<StringMap>& left, const Cow<StringMap>& right) {
   return left.same_as(right) || *left == *right;
+}
+
+// Whether somebody has said otherwise of a readiness gate.
+bool gates_changed(const Pod& before, const Pod& after) {
+  const auto said = [](const Pod& pod, const PodReadinessGate& gate) {
+    const PodCondition* found = find_condition(pod.status.conditions, gate.conditionType);
+    return found != nullptr ? std::string_view(found->status) : std::string_view();
+  };
+  const auto& gates = after.spec->readinessGates;
+  return std::any_of(gates.begin(), gates.end(), [&](const PodReadinessGate& gate) {
+    return said(before, gate) != said(after, gate);
+  });
 }
 
 bool is_deleted(const Pod& pod) { return pod.metadata.deletionTimestamp.has_value(); }
@@ -100,7 +113,7 @@ void PodWorker::pod_changed(std::shared_ptr<const Pod> pod) {
     if (again) return;
     if (pass_) pass_->hasten();
   }
-  if (!own_write_only) want_pass();
+  if (!own_write_only || gates_changed(*before, *pod_)) want_pass();
 }
 
 void PodWorker::pod_removed(std::shared_ptr<const Pod> last) {
@@ -229,7 +242,9 @@ void PodWorker::check_deadline() {
   const Time end = since.value_or(now.floor_seconds()) +
                    std::chrono::seconds(*pod_->spec->activeDeadlineSeconds);
   if (now < end) {
-    if (!deadline_.pending()) deadline_ = node_->loop.at(node_->lane, end, [this] { want_pass(); });
+    if (deadline_.pending() && deadline_at_ == end) return;
+    deadline_at_ = end;  // the specification's deadline may be brought forward
+    deadline_ = node_->loop.at(node_->lane, end, [this] { want_pass(); });
     return;
   }
   if (verdict_ && verdict_->reason != "DeadlineExceeded") return;

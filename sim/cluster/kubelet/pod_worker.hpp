@@ -99,6 +99,7 @@ class PodWorker final : public ProbeHost {
   bool wanted_ = false, busy_ = false;
   Time fresh_at_{};  // from when on a pass sees what the one before has done
   Timer again_{}, deadline_{}, volume_update_{};
+  Time deadline_at_{};
 
   StatusWriter writer_;
   PodProbes probes_;

@@ -196,6 +196,31 @@ TEST(Containers, files_live_as_long_as_their_volume) {
   EXPECT_TRUE(pods.line("pod-0", "127.0.0.1\tlocalhost"));
 }
 
+// A change of a ConfigMap comes to who mounts all of it, and to no subPath (spec/kubernetes.md
+// §2.10).
+TEST(Containers, what_a_sub_path_mounts_stays_as_it_was) {
+  TestPods pods;
+  pods.pod("pod-0");
+  auto settings = std::make_shared<VolumeSource>();
+  settings->name = "settings";
+  settings->files["greeting"].content = "hello\n";
+  ContainerConfig config = pods.config(
+      "pod-0", "plain", {},
+      {{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"MASTER_ADDR", "localhost"}, {"MASTER_PORT", "1"}});
+  config.command = {"bash", "-c", "sleep 5; cat /all/greeting; cat /one"};
+  config.mounts.push_back({.container_path = "/all", .readonly = true, .source = settings});
+  config.mounts.push_back(
+      {.container_path = "/one", .readonly = true, .sub_path = "greeting", .source = settings});
+  pods.start("pod-0", config);
+  pods.run(2s);
+  auto changed = std::make_shared<VolumeSource>(*settings);
+  changed->files["greeting"].content = "good bye\n";
+  pods.runtime().update_volume("pod-0", changed);
+  EXPECT_EQ(pods.exit_code("pod-0"), 0);
+  EXPECT_TRUE(pods.line("pod-0", "good bye"));
+  EXPECT_TRUE(pods.line("pod-0", "hello"));
+}
+
 TEST(Containers, an_address_is_free_again_after_the_sandbox_is_removed) {
   TestPods pods;
   pods.pod("pod-0");

@@ -450,7 +450,9 @@ void ModelRuntime::update_volume(const std::string& pod_uid,
   if (found == parts_->pods_by_uid.end()) return;
   for (ModelContainer* container : parts_->pods[found->second]->containers) {
     for (RuntimeMount& mount : container->config.mounts) {
-      if (mount.source != nullptr && mount.source->name == source->name) mount.source = source;
+      // What a subPath mounts keeps the content that it began with (spec/kubernetes.md §2.10).
+      const bool follows = mount.source != nullptr && mount.sub_path.empty();
+      if (follows && mount.source->name == source->name) mount.source = source;
     }
   }
 }

@@ -94,6 +94,7 @@ class Torchrun final : public model::Program {
 
   bool shares_store() const;
   void schedule_tick(Time earliest);
+  void end_monitoring(Phase next);
   int restart_count() const { return run_->options.max_restarts - run_->remaining_restarts; }
 
   Launch launch_;
@@ -305,8 +306,15 @@ void Torchrun::look_at_members() {
   });
 }
 
+// A worker that ended while the agent asked for waiting nodes has left a tick behind.
+void Torchrun::end_monitoring(Phase next) {
+  phase_ = next;
+  run_->agent.process.cancel(tick_);
+  tick_at_.reset();
+}
+
 void Torchrun::workers_failed() {
-  phase_ = Phase::stopping;
+  end_monitoring(Phase::stopping);
   std::vector<Worker> failed{};
   for (const Worker& worker : run_->workers.workers())
     if (worker.failed()) failed.push_back(worker);
@@ -330,12 +338,12 @@ void Torchrun::workers_failed() {
 }
 
 void Torchrun::restart() {
-  phase_ = Phase::stopping;
+  end_monitoring(Phase::stopping);
   run_->workers.stop(sigterm, [this] { rendezvous(); });
 }
 
 void Torchrun::workers_succeeded() {
-  phase_ = Phase::finishing;
+  end_monitoring(Phase::finishing);
   pass_exit_barrier(run_->agent, run_->world, [this] { close_and_leave({}, 0); });
 }
 

@@ -40,6 +40,16 @@ class Timelines1 : public Timelines {
   void start_static(int count, int max_restarts) {
     start(count, [&](int pod) { return static_node(pod, count, max_restarts); });
   }
+  // Two nodes, of whose workers the second hangs in its fifth step, once.
+  void start_with_a_hang() {
+    pods.described = false;
+    pods.command = {
+        "torchrun",    "--no_python",  "ddptwin-worker", "--steps",     "100000",
+        "--step-time", "100ms",        "--timeout",      "10s",         "--fail-at-step",
+        "5",           "--fail-with",  "hang",           "--fail-rank", "1",
+        "--fail-once", "--checkpoint", "/tmp/checkpoint"};
+    start_c10d(2, "2", 3);
+  }
   // How long after `since` the pod's worker does a step of a new group.
   Duration first_step_after(int pod, Duration since, Duration limit = 120s) {
     const auto joined = pods.until([&] { return pods.printed(pod, "joined", since); }, limit);
@@ -118,18 +128,33 @@ TEST_F(Timelines1, the_agents_code_is_1_whatever_the_workers_was) {
 }
 
 TEST_F(Timelines1, a_restart_for_another_node_is_not_counted) {
-  pods.described = false;
-  pods.command = {"torchrun",    "--no_python",  "ddptwin-worker", "--steps",     "100000",
-                  "--step-time", "100ms",        "--timeout",      "10s",         "--fail-at-step",
-                  "5",           "--fail-with",  "hang",           "--fail-rank", "1",
-                  "--fail-once", "--checkpoint", "/tmp/checkpoint"};
-  start_c10d(2, "2", 3);
+  start_with_a_hang();
   const Duration hang = now();
   // The other rank times out, its agent restarts and waits; the hung one's ends it for the node
   // that waits.
   expect_between(first_step_after(0, hang), 11s, 17s);
   EXPECT_EQ(pods.worker_env(0, "TORCHELASTIC_RESTART_COUNT"), "1");
   EXPECT_EQ(pods.worker_env(1, "TORCHELASTIC_RESTART_COUNT"), "0");
+}
+
+// The agent's loop has one thread: what it finds at its tick is what it acts on (agent.run).
+TEST_F(Timelines1, a_worker_that_ends_while_the_agent_asks_who_waits_is_not_counted) {
+  struct Rehearsal : Timelines1 {
+    void TestBody() override {}
+    Duration answered() {
+      start_with_a_hang();
+      while (pods.worker(1) != nullptr && now() < 60s) pods.run(50us);
+      return now();
+    }
+  } rehearsal;
+  const Duration answer = rehearsal.answered();
+  start_with_a_hang();
+  pods.run(answer - 100us - now());
+  ASSERT_NE(pods.worker(1), nullptr);
+  pods.signal_worker(1, sigkill);
+  first_step_after(1, now());
+  pods.run(3s);
+  EXPECT_EQ(pods.worker_env(1, "TORCHELASTIC_RESTART_COUNT"), "0") << pods.log(1);
 }
 
 TEST_F(Timelines1, a_stopped_worker_is_killed_before_the_restart) {

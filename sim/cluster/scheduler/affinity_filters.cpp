@@ -37,7 +37,7 @@ bool is_domain(const Constraint& constraint, const Pod& pod, const Node& node) {
 std::map<std::string, int> pods_by_domain(const Constraint& constraint, const Pod& pod,
                                           const std::vector<Constraint>& all,
                                           const ClusterView& view) {
-  const LabelMatcher matcher = spread_matcher(constraint, pod);
+  const SpreadMatcher matcher(constraint, pod);
   std::map<std::string, int> counts;
   for (const NodeInfo* node : view.nodes()) {
     if (!has_all_keys(*node->node, all) || !is_domain(constraint, pod, *node->node)) continue;
@@ -45,7 +45,7 @@ std::map<std::string, int> pods_by_domain(const Constraint& constraint, const Po
     for (const auto& [key, other] : node->pods) {
       const ObjectMeta& metadata = other->pod->metadata;
       if (metadata.namespace_ == pod.metadata.namespace_ && !metadata.deletionTimestamp &&
-          matcher.matches(*metadata.labels))
+          matcher.matches(*other->pod))
         ++count;
     }
   }
@@ -59,7 +59,7 @@ bool is_skewed(const Constraint& constraint, const PodInfo& pod, const Node& nod
   for (const auto& [domain, count] : counts) least = std::min(least, count);
   if (std::ssize(counts) < constraint.minDomains.value_or(1)) least = 0;
   const auto here = counts.find(*label_of(node, constraint.topologyKey));
-  const bool itself = spread_matcher(constraint, *pod.pod).matches(*pod.pod->metadata.labels);
+  const bool itself = SpreadMatcher(constraint, *pod.pod).matches(*pod.pod);
   const int count = (here != counts.end() ? here->second : 0) + (itself ? 1 : 0);
   return count - least > constraint.maxSkew;
 }
@@ -166,7 +166,7 @@ bool spread_may_help(const PodInfo& pod, const ClusterEvent& event, const Cluste
   const auto counts = [&](const PodPtr& other) {
     return other && other->metadata.namespace_ == pod.pod->metadata.namespace_ &&
            std::any_of(constraints.begin(), constraints.end(), [&](const Constraint& c) {
-             return spread_matcher(c, *pod.pod).matches(*other->metadata.labels);
+             return SpreadMatcher(c, *pod.pod).matches(*other);
            });
   };
   return counts(event.pod_before) != counts(event.pod_after);

@@ -233,6 +233,11 @@ TEST(SchedulerFilters, topology_spread) {
   EXPECT_EQ(say(view, spread("p")), no);  // the cordoned zone is a domain all the same
   EXPECT_EQ(say(view, spread("p", "Honor")), "fits");
   EXPECT_EQ(say(view, spread("p"), "nowhere"), "!" + no + " (missing required label)");
+  // Without a selector no pod is counted.
+  const auto any = with(spread("p"), [](PodSpec& spec) {
+    spec.topologySpreadConstraints.front().labelSelector.reset();
+  });
+  EXPECT_EQ(say(view, any), "fits");
 }
 
 // Who is promised a node keeps its room from those below it, not from those above.

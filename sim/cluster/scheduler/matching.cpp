@@ -153,12 +153,17 @@ const std::vector<PodAffinityTerm>& required_anti_affinity(const PodSpec& pod) {
   return pod.affinity->podAntiAffinity->requiredDuringSchedulingIgnoredDuringExecution;
 }
 
-LabelMatcher spread_matcher(const TopologySpreadConstraint& constraint, const Pod& pod) {
-  LabelSelector selector = constraint.labelSelector.value_or(LabelSelector{});
+bool SpreadMatcher::matches(const Pod& pod) const {
+  return matcher_ && matcher_->matches(*pod.metadata.labels);
+}
+
+SpreadMatcher::SpreadMatcher(const TopologySpreadConstraint& constraint, const Pod& pod) {
+  if (!constraint.labelSelector) return;
+  LabelSelector selector = *constraint.labelSelector;
   for (const std::string& key : constraint.matchLabelKeys)
     if (const std::string* value = pod.metadata.label(key))
       selector.matchExpressions.push_back({key, "In", {*value}});
-  return LabelMatcher::from(selector).value_or(LabelMatcher());
+  if (auto matcher = LabelMatcher::from(selector)) matcher_ = std::move(*matcher);
 }
 
 }  // namespace ddptwin::scheduler

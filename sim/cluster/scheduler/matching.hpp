@@ -29,8 +29,16 @@ bool term_matches(const PodAffinityTerm& term, const Pod& owner, const Pod& othe
 const std::vector<PodAffinityTerm>& required_affinity(const PodSpec& pod);
 const std::vector<PodAffinityTerm>& required_anti_affinity(const PodSpec& pod);
 
-// The pods that a spread constraint counts.
-LabelMatcher spread_matcher(const TopologySpreadConstraint& constraint, const Pod& pod);
+// The pods that a spread constraint of `pod` counts, by their labels: none where it selects none
+// (metav1.LabelSelectorAsSelector).
+class SpreadMatcher {
+ public:
+  SpreadMatcher(const TopologySpreadConstraint& constraint, const Pod& pod);
+  bool matches(const Pod& pod) const;
+
+ private:
+  std::optional<LabelMatcher> matcher_{};
+};
 
 const std::string* label_of(const Node& node, std::string_view key);
 
