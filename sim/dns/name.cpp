@@ -8,7 +8,6 @@ namespace ddptwin::dns {
 namespace {
 
 constexpr std::size_t label_size_max = 63;
-constexpr std::size_t name_size_max = 255;
 
 bool is_plain(unsigned char c) {
   return c > ' ' && c < 0x7f && c != '.' && c != '\\' && c != '"' && c != ';' && c != '(' &&

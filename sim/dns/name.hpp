@@ -10,8 +10,11 @@
 
 namespace ddptwin::dns {
 
+// The bytes of a name on the wire, at most (RFC 1035 section 2.3.4).
+inline constexpr std::size_t name_size_max = 255;
+
 // Invariant of what parse() and the wire codec give: every label has 1 to 63 bytes and wire_size()
-// is at most 255 (RFC 1035 section 2.3.4). The root has no labels. == compares bytes; DNS itself
+// is at most name_size_max. The root has no labels. == compares bytes; DNS itself
 // ignores the case of ASCII letters: compare what lower() gives.
 struct Name {
   std::vector<std::string> labels{};

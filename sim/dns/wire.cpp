@@ -9,7 +9,6 @@ namespace ddptwin::dns {
 namespace {
 
 constexpr std::size_t header_size = 12;
-constexpr std::size_t name_size_max = 255;
 constexpr std::size_t pointer_target_max = 0x3fff;
 constexpr std::size_t opt_size = 11;  // root name, type, class, ttl, length 0
 

@@ -198,6 +198,9 @@ struct Container {
   static const Type& type();
 };
 
+// Of an init container: it goes on beside the main ones (spec/kubernetes.md §2.4).
+inline bool is_sidecar(const Container& container) { return container.restartPolicy == "Always"; }
+
 struct HostPathVolume {
   std::string path{};
   std::optional<std::string> type_{};

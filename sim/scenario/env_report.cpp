@@ -135,9 +135,9 @@ void apply(World& world, const std::vector<Manifest>& manifests) {
 }
 
 // By pod, kind and place of the container: what a later pod of that name gets replaces it.
-using Explained = std::map<std::tuple<std::string, bool, std::size_t>, ExplainedContainer>;
+using ByPlace = std::map<std::tuple<std::string, bool, std::size_t>, ExplainedContainer>;
 
-void explain_pods(const World& world, const std::vector<NamedImage>& images, Explained& to) {
+void explain_pods(const World& world, const std::vector<NamedImage>& images, ByPlace& to) {
   int number = 1;
   for (const ObjectPtr& object : world.objects(Pod::info(), "")) {
     const auto pod = as<Pod>(object);
@@ -161,7 +161,7 @@ std::vector<ExplainedContainer> explain_environment(const Scenario& scenario,
   world.start();
   if (scenario.namespace_ != "default") world.add_namespace(scenario.namespace_);
   const auto images = images_of(scenario, python);
-  Explained explained;
+  ByPlace explained;
   const auto settle = [&] {
     loop.run_until(loop.now() + settle_time);
     explain_pods(world, images, explained);

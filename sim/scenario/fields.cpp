@@ -49,22 +49,23 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// As YAML flow text: quotes only where a reader needs them.
-void append_flow(const json::value& value, std::string& out) {
+// As YAML flow text, but for a reader's eye: quotes only where a text would look like something
+// else.
+void append_readable(const json::value& value, std::string& out) {
   if (const auto* object = value.if_object()) {
     out += '{';
     for (const auto& member : *object) {
       if (out.back() != '{') out += ", ";
       out.append(member.key().data(), member.key().size());
       out += ": ";
-      append_flow(member.value(), out);
+      append_readable(member.value(), out);
     }
     out += '}';
   } else if (const auto* array = value.if_array()) {
     out += '[';
     for (const auto& element : *array) {
       if (out.back() != '[') out += ", ";
-      append_flow(element, out);
+      append_readable(element, out);
     }
     out += ']';
   } else if (const auto* text = value.if_string();
@@ -80,9 +81,9 @@ constexpr std::size_t text_length_max = 100;
 
 }  // namespace
 
-std::string Node::text() const {
+std::string YamlNode::text() const {
   std::string out;
-  append_flow(*value_, out);
+  append_readable(*value_, out);
   if (out.size() > text_length_max) {
     out.resize(text_length_max);
     while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xC0U) == 0x80U)
@@ -92,22 +93,22 @@ std::string Node::text() const {
   return out;
 }
 
-tl::unexpected<Error> Node::fail(std::string message) const {
+tl::unexpected<Error> YamlNode::fail(std::string message) const {
   return ddptwin::fail(Reason::bad_input, std::move(message), where());
 }
 
-tl::unexpected<Error> Node::fail_at(std::string_view field, std::string message) const {
+tl::unexpected<Error> YamlNode::fail_at(std::string_view field, std::string message) const {
   const std::string path = path_.empty() ? std::string(field) : fmt::format("{}.{}", path_, field);
   return ddptwin::fail(Reason::bad_input, std::move(message), document_->where(path));
 }
 
-tl::unexpected<Error> Node::must_be(std::string_view what) const {
+tl::unexpected<Error> YamlNode::must_be(std::string_view what) const {
   const bool scalar = !value_->is_object() && !value_->is_array() && !value_->is_null();
   return fail(scalar ? fmt::format("must be {}, not {}", what, json::serialize(*value_))
                      : fmt::format("must be {}, not {}", what, type_name(*value_)));
 }
 
-Result<std::string> Node::as_text() const {
+Result<std::string> YamlNode::as_text() const {
   // YAML 1.1 reads n, no, off, 5 and 1e3 as something else.
   if (value_->is_bool() || value_->is_number())
     return fail(
@@ -116,23 +117,23 @@ Result<std::string> Node::as_text() const {
   return std::string(value_->as_string());
 }
 
-Result<std::string> Node::as_any_scalar() const {
+Result<std::string> YamlNode::as_any_scalar() const {
   if (value_->is_string()) return std::string(value_->as_string());
   if (value_->is_object() || value_->is_array() || value_->is_null()) return must_be("text");
   return json::serialize(*value_);
 }
 
-Result<std::int64_t> Node::as_integer() const {
+Result<std::int64_t> YamlNode::as_integer() const {
   if (!value_->is_int64()) return must_be("a whole number");
   return value_->as_int64();
 }
 
-Result<bool> Node::as_bool() const {
+Result<bool> YamlNode::as_bool() const {
   if (!value_->is_bool()) return must_be("true or false");
   return value_->as_bool();
 }
 
-Result<Duration> Node::as_duration() const {
+Result<Duration> YamlNode::as_duration() const {
   constexpr std::string_view what = "a duration (500ms, 2s, 1m30s)";
   constexpr Duration duration_max = std::chrono::hours(24 * 365);
   std::optional<Duration> duration;
@@ -149,31 +150,31 @@ Result<Duration> Node::as_duration() const {
   return *duration;
 }
 
-Result<std::vector<Node>> Node::as_list() const {
+Result<std::vector<YamlNode>> YamlNode::as_list() const {
   if (!value_->is_array()) return must_be("a list");
-  std::vector<Node> nodes;
+  std::vector<YamlNode> nodes;
   for (const json::value& element : value_->as_array())
     nodes.emplace_back(*document_, element, fmt::format("{}[{}]", path_, nodes.size()));
   return nodes;
 }
 
-Result<std::vector<std::pair<std::string, Node>>> Node::as_map() const {
+Result<std::vector<std::pair<std::string, YamlNode>>> YamlNode::as_map() const {
   if (!value_->is_object()) return must_be("a map");
-  std::vector<std::pair<std::string, Node>> members;
+  std::vector<std::pair<std::string, YamlNode>> members;
   for (const auto& member : value_->as_object()) {
     const std::string key(member.key());
-    members.emplace_back(key,
-                         Node(*document_, member.value(), path_.empty() ? key : path_ + "." + key));
+    members.emplace_back(
+        key, YamlNode(*document_, member.value(), path_.empty() ? key : path_ + "." + key));
   }
   return members;
 }
 
-std::optional<Node> Node::member(std::string_view name) const {
+std::optional<YamlNode> YamlNode::member(std::string_view name) const {
   if (!value_->is_object()) return std::nullopt;
   const auto* found = value_->as_object().if_contains(json::string_view(name.data(), name.size()));
   if (found == nullptr) return std::nullopt;
-  return Node(*document_, *found,
-              path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name));
+  return YamlNode(*document_, *found,
+                  path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name));
 }
 
 bool is_near(std::string_view name, std::span<const std::string_view> known) {
@@ -193,7 +194,7 @@ std::string suggestion(std::string_view name, std::span<const std::string_view> 
   return fmt::format(" (known: {})", fmt::join(known, ", "));
 }
 
-Status check_fields(const Node& map, std::span<const std::string_view> known,
+Status check_fields(const YamlNode& map, std::span<const std::string_view> known,
                     std::span<const std::string_view> required) {
   TRY(const auto members, map.as_map());
   for (const auto& [name, node] : members) {

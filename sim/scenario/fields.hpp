@@ -17,9 +17,9 @@
 namespace ddptwin::scenario {
 
 // A value of the document and where it stands.
-class Node {
+class YamlNode {
  public:
-  Node(const YamlDocument& document, const boost::json::value& value, std::string path)
+  YamlNode(const YamlDocument& document, const boost::json::value& value, std::string path)
       : document_(&document), value_(&value), path_(std::move(path)) {}
 
   const boost::json::value& value() const { return *value_; }
@@ -40,10 +40,10 @@ class Node {
   Result<std::int64_t> as_integer() const;
   Result<bool> as_bool() const;
   Result<Duration> as_duration() const;  // "1m30s", or a number of seconds
-  Result<std::vector<Node>> as_list() const;
-  Result<std::vector<std::pair<std::string, Node>>> as_map() const;
+  Result<std::vector<YamlNode>> as_list() const;
+  Result<std::vector<std::pair<std::string, YamlNode>>> as_map() const;
   // A member of a map, or nothing.
-  std::optional<Node> member(std::string_view name) const;
+  std::optional<YamlNode> member(std::string_view name) const;
 
  private:
   const YamlDocument* document_;
@@ -57,7 +57,7 @@ struct Field {
   std::string_view name;
   std::string_view shape;  // what the value is, in words
   std::string_view help;
-  Status (*read)(const Node& node, T& to, const Context& context);
+  Status (*read)(const YamlNode& node, T& to, const Context& context);
   bool required = false;
 };
 
@@ -66,7 +66,7 @@ bool is_near(std::string_view name, std::span<const std::string_view> known);
 // " (did you mean NAME?)" when a known name is near, else " (known: ...)".
 std::string suggestion(std::string_view name, std::span<const std::string_view> known);
 
-Status check_fields(const Node& map, std::span<const std::string_view> known,
+Status check_fields(const YamlNode& map, std::span<const std::string_view> known,
                     std::span<const std::string_view> required);
 
 template <class T, class Context, std::size_t size>
@@ -78,7 +78,7 @@ std::vector<std::string_view> names_of(const std::array<Field<T, Context>, size>
 
 // Reads each member of the map by its row. Unknown fields and missing required ones are errors.
 template <class T, class Context, std::size_t size>
-Status read_fields(const Node& map, const std::array<Field<T, Context>, size>& fields, T& to,
+Status read_fields(const YamlNode& map, const std::array<Field<T, Context>, size>& fields, T& to,
                    const Context& context) {
   std::vector<std::string_view> required;
   for (const auto& field : fields) {

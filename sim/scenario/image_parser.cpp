@@ -13,7 +13,7 @@ namespace {
 // scenario adds to it.
 struct ImageDraft {
   std::string name{};
-  std::optional<Node> dockerfile{};
+  std::optional<YamlNode> dockerfile{};
   std::string context{};
   std::map<std::string, std::string> args{};
   std::vector<std::pair<std::string, std::string>> env{};
@@ -25,16 +25,16 @@ struct ImageDraft {
   std::optional<model::Workload> model{};
 };
 
-Result<std::vector<std::string>> text_list(const Node& node) {
+Result<std::vector<std::string>> text_list(const YamlNode& node) {
   TRY(const auto nodes, node.as_list());
   std::vector<std::string> texts;
-  for (const Node& element : nodes) {
+  for (const YamlNode& element : nodes) {
     TRY(texts.emplace_back(), element.as_any_scalar());
   }
   return texts;
 }
 
-Result<std::vector<std::pair<std::string, std::string>>> text_map(const Node& node) {
+Result<std::vector<std::pair<std::string, std::string>>> text_map(const YamlNode& node) {
   TRY(const auto members, node.as_map());
   std::vector<std::pair<std::string, std::string>> texts;
   for (const auto& [name, value] : members) {
@@ -47,7 +47,7 @@ Result<std::vector<std::pair<std::string, std::string>>> text_map(const Node& no
 using CopyField = Field<ImageCopy, ParseContext>;
 constexpr std::array copy_fields{
     CopyField{"from", "a path", "a file or folder beside this file",
-              [](const Node& node, ImageCopy& to, const ParseContext& context) -> Status {
+              [](const YamlNode& node, ImageCopy& to, const ParseContext& context) -> Status {
                 TRY(const std::string path, node.as_text());
                 auto found = real_path(beside(context, path));
                 if (!found) return node.fail(found.error().message);
@@ -56,7 +56,7 @@ constexpr std::array copy_fields{
               },
               true},
     CopyField{"to", "an absolute path", "where it lies in the image",
-              [](const Node& node, ImageCopy& to, const ParseContext&) -> Status {
+              [](const YamlNode& node, ImageCopy& to, const ParseContext&) -> Status {
                 TRY(to.to, node.as_text());
                 if (!to.to.starts_with('/')) return node.must_be("an absolute path");
                 return {};
@@ -67,19 +67,19 @@ constexpr std::array copy_fields{
 using ImageField = Field<ImageDraft, ParseContext>;
 constexpr std::array image_fields{
     ImageField{"name", "text", "as manifests write it, with or without its tag",
-               [](const Node& node, ImageDraft& to, const ParseContext&) -> Status {
+               [](const YamlNode& node, ImageDraft& to, const ParseContext&) -> Status {
                  TRY(to.name, node.as_text());
                  return {};
                },
                true},
     ImageField{"dockerfile", "a path",
                "a Dockerfile: FROM and RUN are skipped, the host's own tools are the base",
-               [](const Node& node, ImageDraft& to, const ParseContext&) -> Status {
+               [](const YamlNode& node, ImageDraft& to, const ParseContext&) -> Status {
                  to.dockerfile = node;
                  return {};
                }},
     ImageField{"context", "a path", "the folder COPY takes from; default: the Dockerfile's",
-               [](const Node& node, ImageDraft& to, const ParseContext& context) -> Status {
+               [](const YamlNode& node, ImageDraft& to, const ParseContext& context) -> Status {
                  TRY(const std::string path, node.as_text());
                  auto found = real_path(beside(context, path));
                  if (!found) return node.fail(found.error().message);
@@ -87,13 +87,13 @@ constexpr std::array image_fields{
                  return {};
                }},
     ImageField{"args", "a map of texts", "values of the Dockerfile's ARG",
-               [](const Node& node, ImageDraft& to, const ParseContext&) -> Status {
+               [](const YamlNode& node, ImageDraft& to, const ParseContext&) -> Status {
                  TRY(const auto args, text_map(node));
                  to.args = {args.begin(), args.end()};
                  return {};
                }},
     ImageField{"python", "a path", "a virtual environment of the host whose python3 is the image's",
-               [](const Node& node, ImageDraft& to, const ParseContext& context) -> Status {
+               [](const YamlNode& node, ImageDraft& to, const ParseContext& context) -> Status {
                  TRY(const std::string path, node.as_text());
                  auto found = real_path(beside(context, path));
                  if (!found) return node.fail(found.error().message);
@@ -101,30 +101,30 @@ constexpr std::array image_fields{
                  return {};
                }},
     ImageField{"env", "a map of texts", "variables of the image, as ENV",
-               [](const Node& node, ImageDraft& to, const ParseContext&) -> Status {
+               [](const YamlNode& node, ImageDraft& to, const ParseContext&) -> Status {
                  TRY(to.env, text_map(node));
                  return {};
                }},
     ImageField{"workdir", "an absolute path", "as WORKDIR",
-               [](const Node& node, ImageDraft& to, const ParseContext&) -> Status {
+               [](const YamlNode& node, ImageDraft& to, const ParseContext&) -> Status {
                  TRY(to.workdir, node.as_text());
                  if (!to.workdir->starts_with('/')) return node.must_be("an absolute path");
                  return {};
                }},
     ImageField{"entrypoint", "a list of texts", "as ENTRYPOINT",
-               [](const Node& node, ImageDraft& to, const ParseContext&) -> Status {
+               [](const YamlNode& node, ImageDraft& to, const ParseContext&) -> Status {
                  TRY(to.entrypoint, text_list(node));
                  return {};
                }},
     ImageField{"cmd", "a list of texts", "as CMD",
-               [](const Node& node, ImageDraft& to, const ParseContext&) -> Status {
+               [](const YamlNode& node, ImageDraft& to, const ParseContext&) -> Status {
                  TRY(to.cmd, text_list(node));
                  return {};
                }},
     ImageField{"copy", "a list of copies", "files of the host, as COPY",
-               [](const Node& node, ImageDraft& to, const ParseContext& context) -> Status {
+               [](const YamlNode& node, ImageDraft& to, const ParseContext& context) -> Status {
                  TRY(const auto nodes, node.as_list());
-                 for (const Node& element : nodes) {
+                 for (const YamlNode& element : nodes) {
                    ImageCopy copy;
                    TRY_VOID(read_fields(element, copy_fields, copy, context));
                    to.copies.push_back(std::move(copy));
@@ -133,7 +133,7 @@ constexpr std::array image_fields{
                }},
     ImageField{"model", "a map",
                "what its script does, for runs in virtual time, which start no process",
-               [](const Node& node, ImageDraft& to, const ParseContext& context) -> Status {
+               [](const YamlNode& node, ImageDraft& to, const ParseContext& context) -> Status {
                  TRY(to.model, parse_model(node, context));
                  return {};
                }},
@@ -145,7 +145,7 @@ std::string folder_of(const std::string& path) {
 }
 
 Status read_dockerfile(const ImageDraft& draft, const ParseContext& context, NamedImage& to) {
-  const Node& node = *draft.dockerfile;
+  const YamlNode& node = *draft.dockerfile;
   TRY(const std::string written, node.as_text());
   const std::string path = beside(context, written);
   auto text = context.read_file(path);
@@ -164,7 +164,7 @@ Status read_dockerfile(const ImageDraft& draft, const ParseContext& context, Nam
 
 }  // namespace
 
-Result<NamedImage> parse_image(const Node& node, const ParseContext& context) {
+Result<NamedImage> parse_image(const YamlNode& node, const ParseContext& context) {
   ImageDraft draft;
   TRY_VOID(read_fields(node, image_fields, draft, context));
   NamedImage named;

@@ -35,7 +35,7 @@ tl::unexpected<Error> api_error_at(const YamlDocument& document, const std::stri
   return fail(Reason::bad_input, error.message, document.where(path));
 }
 
-Result<Manifest> parse_object(const Node& node, std::shared_ptr<const YamlDocument> document,
+Result<Manifest> parse_object(const YamlNode& node, std::shared_ptr<const YamlDocument> document,
                               const ParseContext& context) {
   if (!node.value().is_object()) return node.must_be("a Kubernetes object");
   for (const std::string_view field : {"apiVersion", "kind"}) {
@@ -59,7 +59,7 @@ Result<std::vector<Manifest>> read_manifests(const std::string& path, const Pars
   std::vector<Manifest> manifests;
   for (YamlDocument& document : documents) {
     const auto shared = std::make_shared<const YamlDocument>(std::move(document));
-    TRY(Manifest manifest, parse_object(Node(*shared, shared->value, ""), shared, context));
+    TRY(Manifest manifest, parse_object(YamlNode(*shared, shared->value, ""), shared, context));
     manifests.push_back(std::move(manifest));
   }
   return manifests;

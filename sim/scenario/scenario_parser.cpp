@@ -27,7 +27,7 @@ struct NodeRow {
   std::int64_t count = 0;
 };
 
-Status read_quantity(const Node& node, NodeRow& to, const std::string& resource) {
+Status read_quantity(const YamlNode& node, NodeRow& to, const std::string& resource) {
   TRY(const std::string text, node.as_any_scalar());
   auto quantity = Quantity::parse(text);
   if (!quantity) return node.fail(quantity.error().message);
@@ -38,34 +38,34 @@ Status read_quantity(const Node& node, NodeRow& to, const std::string& resource)
 using NodeField = Field<NodeRow, ParseContext>;
 constexpr std::array node_fields{
     NodeField{"name", "text", "its name; with count the beginning of it: NAME-0, NAME-1",
-              [](const Node& node, NodeRow& to, const ParseContext&) -> Status {
+              [](const YamlNode& node, NodeRow& to, const ParseContext&) -> Status {
                 TRY(to.node.name, node.as_text());
                 return {};
               },
               true},
     NodeField{"count", "a number", "that many nodes of this size",
-              [](const Node& node, NodeRow& to, const ParseContext&) -> Status {
+              [](const YamlNode& node, NodeRow& to, const ParseContext&) -> Status {
                 TRY(to.count, node.as_integer());
                 if (to.count < 1 || to.count > nodes_max)
                   return node.must_be(fmt::format("1 to {}", nodes_max));
                 return {};
               }},
     NodeField{"cpu", "a quantity", "default: 32",
-              [](const Node& node, NodeRow& to, const ParseContext&) {
+              [](const YamlNode& node, NodeRow& to, const ParseContext&) {
                 return read_quantity(node, to, "cpu");
               }},
     NodeField{"memory", "a quantity", "default: 256Gi",
-              [](const Node& node, NodeRow& to, const ParseContext&) {
+              [](const YamlNode& node, NodeRow& to, const ParseContext&) {
                 return read_quantity(node, to, "memory");
               }},
     NodeField{"resources", "a map of quantities", "further capacity: nvidia.com/gpu: 8, pods: 110",
-              [](const Node& node, NodeRow& to, const ParseContext&) -> Status {
+              [](const YamlNode& node, NodeRow& to, const ParseContext&) -> Status {
                 TRY(const auto members, node.as_map());
                 for (const auto& [name, value] : members) TRY_VOID(read_quantity(value, to, name));
                 return {};
               }},
     NodeField{"labels", "a map of texts", "further labels",
-              [](const Node& node, NodeRow& to, const ParseContext&) -> Status {
+              [](const YamlNode& node, NodeRow& to, const ParseContext&) -> Status {
                 TRY(const auto members, node.as_map());
                 for (const auto& [name, value] : members) {
                   TRY(to.node.labels[name], value.as_any_scalar());
@@ -73,16 +73,16 @@ constexpr std::array node_fields{
                 return {};
               }},
     NodeField{"unschedulable", "true or false", "cordoned; default: false",
-              [](const Node& node, NodeRow& to, const ParseContext&) -> Status {
+              [](const YamlNode& node, NodeRow& to, const ParseContext&) -> Status {
                 TRY(to.node.unschedulable, node.as_bool());
                 return {};
               }},
 };
 
-Status read_nodes(const Node& list, Scenario& to, const ParseContext& context) {
+Status read_nodes(const YamlNode& list, Scenario& to, const ParseContext& context) {
   TRY(const auto nodes, list.as_list());
   std::set<std::string> names;
-  for (const Node& node : nodes) {
+  for (const YamlNode& node : nodes) {
     NodeRow row;
     TRY_VOID(read_fields(node, node_fields, row, context));
     for (std::int64_t i = 0; i < std::max<std::int64_t>(row.count, 1); ++i) {
@@ -97,7 +97,7 @@ Status read_nodes(const Node& list, Scenario& to, const ParseContext& context) {
   return {};
 }
 
-Status read_operator(const Node& node, Scenario& to, const ParseContext&) {
+Status read_operator(const YamlNode& node, Scenario& to, const ParseContext&) {
   namespace pytorchjob = controller::pytorchjob;
   TRY(const std::string version, node.as_any_scalar());
   if (const auto* profile = pytorchjob::find_profile(version)) {
@@ -109,7 +109,7 @@ Status read_operator(const Node& node, Scenario& to, const ParseContext&) {
   return node.fail(fmt::format("unknown version \"{}\"{}", version, suggestion(version, known)));
 }
 
-Result<std::int64_t> flag_of(const Node& node, std::int64_t least) {
+Result<std::int64_t> flag_of(const YamlNode& node, std::int64_t least) {
   TRY(const std::int64_t value, node.as_integer());
   if (value < least || value > flag_max)
     return node.must_be(fmt::format("{} to {}", least, flag_max));
@@ -120,14 +120,14 @@ using FlagField = Field<ControlPlaneFlags, ParseContext>;
 constexpr std::array flag_fields{
     FlagField{"kube-api-qps", "a whole number",
               "calls a second of each controller's client; -1: as many as it likes; default: 20",
-              [](const Node& node, ControlPlaneFlags& to, const ParseContext&) -> Status {
+              [](const YamlNode& node, ControlPlaneFlags& to, const ParseContext&) -> Status {
                 TRY(const std::int64_t value, flag_of(node, -1));
                 if (value == 0) return node.must_be("-1, or 1 and more");
                 to.kube_api_qps = static_cast<int>(value);
                 return {};
               }},
     FlagField{"kube-api-burst", "a whole number", "that many at once; default: 30",
-              [](const Node& node, ControlPlaneFlags& to, const ParseContext&) -> Status {
+              [](const YamlNode& node, ControlPlaneFlags& to, const ParseContext&) -> Status {
                 TRY(const std::int64_t value, flag_of(node, 1));
                 to.kube_api_burst = static_cast<int>(value);
                 return {};
@@ -135,7 +135,7 @@ constexpr std::array flag_fields{
     FlagField{"terminated-pod-gc-threshold", "a whole number",
               "with more finished pods than that the oldest are deleted; 0: none are; default: "
               "12500",
-              [](const Node& node, ControlPlaneFlags& to, const ParseContext&) -> Status {
+              [](const YamlNode& node, ControlPlaneFlags& to, const ParseContext&) -> Status {
                 TRY(const std::int64_t value, flag_of(node, 0));
                 to.terminated_pod_gc_threshold = static_cast<std::size_t>(value);
                 return {};
@@ -149,7 +149,7 @@ constexpr std::array cluster_fields{
     ClusterField{"trainingOperator", "a version",
                  "v1.7, v1.8, v1.9 or a tag of them; default: v1.9", &read_operator},
     ClusterField{"flags", "a map", "what the control plane's processes are started with",
-                 [](const Node& node, Scenario& to, const ParseContext& context) {
+                 [](const YamlNode& node, Scenario& to, const ParseContext& context) {
                    return read_fields(node, flag_fields, to.flags, context);
                  }},
 };
@@ -161,7 +161,7 @@ struct NamedInvariant {
   std::string reason{};
 };
 
-Status read_invariant(const Node& node, std::string& to) {
+Status read_invariant(const YamlNode& node, std::string& to) {
   TRY(to, node.as_text());
   if (find_invariant(to) != nullptr) return {};
   std::vector<std::string_view> known;
@@ -172,21 +172,21 @@ Status read_invariant(const Node& node, std::string& to) {
 using NamedField = Field<NamedInvariant, ParseContext>;
 constexpr std::array named_fields{
     NamedField{"name", "an invariant", "`ddptwin list` names them",
-               [](const Node& node, NamedInvariant& to, const ParseContext&) {
+               [](const YamlNode& node, NamedInvariant& to, const ParseContext&) {
                  return read_invariant(node, to.name);
                },
                true},
     NamedField{"reason", "text", "why; it stands in the report",
-               [](const Node& node, NamedInvariant& to, const ParseContext&) -> Status {
+               [](const YamlNode& node, NamedInvariant& to, const ParseContext&) -> Status {
                  TRY(to.reason, node.as_text());
                  return {};
                },
                true},
 };
 
-Status read_named(const Node& list, InvariantPolicy::Reasons& to, const ParseContext& context) {
+Status read_named(const YamlNode& list, InvariantPolicy::Reasons& to, const ParseContext& context) {
   TRY(const auto nodes, list.as_list());
-  for (const Node& element : nodes) {
+  for (const YamlNode& element : nodes) {
     NamedInvariant one;
     TRY_VOID(read_fields(element, named_fields, one, context));
     to[one.name] = one.reason;
@@ -194,7 +194,7 @@ Status read_named(const Node& list, InvariantPolicy::Reasons& to, const ParseCon
   return {};
 }
 
-Status check_no_contradiction(const Node& node, const InvariantPolicy& policy) {
+Status check_no_contradiction(const YamlNode& node, const InvariantPolicy& policy) {
   for (const auto& [name, reason] : policy.off)
     if (policy.violated.contains(name))
       return node.fail(fmt::format("{} stands under except and under violated", name));
@@ -204,20 +204,20 @@ Status check_no_contradiction(const Node& node, const InvariantPolicy& policy) {
 using InvariantField = Field<Scenario, ParseContext>;
 constexpr std::array invariant_fields{
     InvariantField{"except", "a list", "invariants that are not watched",
-                   [](const Node& node, Scenario& to, const ParseContext& context) {
+                   [](const YamlNode& node, Scenario& to, const ParseContext& context) {
                      return read_named(node, to.invariants.off, context);
                    }},
     InvariantField{"violated", "a list",
                    "invariants that must be violated: it is the pass, and that they hold is a "
                    "failure",
-                   [](const Node& node, Scenario& to, const ParseContext& context) {
+                   [](const YamlNode& node, Scenario& to, const ParseContext& context) {
                      return read_named(node, to.invariants.violated, context);
                    }},
     InvariantField{"also", "a list of invariants",
                    "strict ones that are watched too; upstream breaks them in everyday runs",
-                   [](const Node& list, Scenario& to, const ParseContext&) -> Status {
+                   [](const YamlNode& list, Scenario& to, const ParseContext&) -> Status {
                      TRY(const auto nodes, list.as_list());
-                     for (const Node& node : nodes) {
+                     for (const YamlNode& node : nodes) {
                        std::string name;
                        TRY_VOID(read_invariant(node, name));
                        to.invariants.also.insert(std::move(name));
@@ -228,9 +228,9 @@ constexpr std::array invariant_fields{
 
 // ---- spec --------------------------------------------------------------------------------------
 
-Status read_modes(const Node& list, Scenario& to, const ParseContext&) {
+Status read_modes(const YamlNode& list, Scenario& to, const ParseContext&) {
   TRY(const auto nodes, list.as_list());
-  for (const Node& node : nodes) {
+  for (const YamlNode& node : nodes) {
     TRY(const std::string text, node.as_text());
     if (text != "real" && text != "virtual") return node.must_be("real or virtual");
     to.modes.push_back(text == "real" ? Mode::real : Mode::virtual_);
@@ -238,14 +238,14 @@ Status read_modes(const Node& list, Scenario& to, const ParseContext&) {
   return to.modes.empty() ? list.must_be("a list of real, virtual or both") : Status();
 }
 
-Status read_torch(const Node& node, Scenario& to, const ParseContext&) {
+Status read_torch(const YamlNode& node, Scenario& to, const ParseContext&) {
   TRY(to.torch, node.as_any_scalar());
   const auto& known = torch_profile_names();
   if (std::find(known.begin(), known.end(), to.torch) != known.end()) return {};
   return node.fail(fmt::format("unknown version \"{}\"{}", to.torch, suggestion(to.torch, known)));
 }
 
-Status read_machine(const Node& node, Scenario& to, const ParseContext&) {
+Status read_machine(const YamlNode& node, Scenario& to, const ParseContext&) {
   TRY(to.machine, node.as_text());
   const auto& known = machine_names();
   if (std::find(known.begin(), known.end(), to.machine) != known.end()) return {};
@@ -253,9 +253,9 @@ Status read_machine(const Node& node, Scenario& to, const ParseContext&) {
       fmt::format("unknown machine \"{}\"{}", to.machine, suggestion(to.machine, known)));
 }
 
-Status read_manifest_files(const Node& list, Scenario& to, const ParseContext& context) {
+Status read_manifest_files(const YamlNode& list, Scenario& to, const ParseContext& context) {
   TRY(const auto nodes, list.as_list());
-  for (const Node& node : nodes) {
+  for (const YamlNode& node : nodes) {
     TRY(const std::string path, node.as_text());
     auto manifests = read_manifests(beside(context, path), context);
     if (!manifests) {
@@ -267,17 +267,17 @@ Status read_manifest_files(const Node& list, Scenario& to, const ParseContext& c
   return {};
 }
 
-template <class T, Result<T> (*parse)(const Node&, const ParseContext&)>
-Status read_list(const Node& list, std::vector<T>& to, const ParseContext& context) {
+template <class T, Result<T> (*parse)(const YamlNode&, const ParseContext&)>
+Status read_list(const YamlNode& list, std::vector<T>& to, const ParseContext& context) {
   TRY(const auto nodes, list.as_list());
-  for (const Node& node : nodes) {
+  for (const YamlNode& node : nodes) {
     TRY(T element, parse(node, context));
     to.push_back(std::move(element));
   }
   return {};
 }
 
-Status check_unique_step_name(const Node& list, const std::vector<Step>& steps) {
+Status check_unique_step_name(const YamlNode& list, const std::vector<Step>& steps) {
   std::set<std::string> names;
   for (const Step& step : steps) {
     if (!step.name.empty() && !names.insert(step.name).second)
@@ -289,16 +289,16 @@ Status check_unique_step_name(const Node& list, const std::vector<Step>& steps) 
 using SpecField = Field<Scenario, ParseContext>;
 constexpr std::array spec_fields{
     SpecField{"cluster", "a map", "the cluster; default: one node and training-operator v1.9",
-              [](const Node& node, Scenario& to, const ParseContext& context) {
+              [](const YamlNode& node, Scenario& to, const ParseContext& context) {
                 return read_fields(node, cluster_fields, to, context);
               }},
     SpecField{"namespace", "text", "of objects that name none; default: default",
-              [](const Node&, Scenario& to, const ParseContext& context) -> Status {
+              [](const YamlNode&, Scenario& to, const ParseContext& context) -> Status {
                 to.namespace_ = context.namespace_;
                 return {};
               }},
     SpecField{"images", "a list of images", "what the images of the manifests are on this machine",
-              [](const Node& node, Scenario& to, const ParseContext& context) {
+              [](const YamlNode& node, Scenario& to, const ParseContext& context) {
                 return read_list<NamedImage, &parse_image>(node, to.images, context);
               }},
     SpecField{"manifests", "a list of paths",
@@ -306,36 +306,36 @@ constexpr std::array spec_fields{
               "Scenario in its own file are too",
               &read_manifest_files},
     SpecField{"steps", "a list of steps", "what is done, one after another",
-              [](const Node& node, Scenario& to, const ParseContext& context) -> Status {
+              [](const YamlNode& node, Scenario& to, const ParseContext& context) -> Status {
                 TRY_VOID(read_list<Step, &parse_step>(node, to.steps, context));
                 return check_unique_step_name(node, to.steps);
               }},
     SpecField{"expect", "a list of expectations",
               "what must come of it; default: every job reaches Succeeded or Failed",
-              [](const Node& node, Scenario& to, const ParseContext& context) {
+              [](const YamlNode& node, Scenario& to, const ParseContext& context) {
                 return read_list<Expectation, &parse_expectation>(node, to.expectations, context);
               }},
     SpecField{"faults", "a list of faults",
               "what goes wrong beside the steps, at the ports of the cluster's own components",
-              [](const Node& node, Scenario& to, const ParseContext& context) {
+              [](const YamlNode& node, Scenario& to, const ParseContext& context) {
                 return read_list<Fault, &parse_fault>(node, to.faults.faults, context);
               }},
     SpecField{"heal", "a duration",
               "since the scenario began: all faults end, and jobs must come to their due end; "
               "default: with the last fault",
-              [](const Node& node, Scenario& to, const ParseContext&) -> Status {
+              [](const YamlNode& node, Scenario& to, const ParseContext&) -> Status {
                 TRY(to.faults.heal, node.as_duration());
                 return {};
               }},
     SpecField{"seed", "a number", "what chance begins with; default: 1, and --seed overrules it",
-              [](const Node& node, Scenario& to, const ParseContext&) -> Status {
+              [](const YamlNode& node, Scenario& to, const ParseContext&) -> Status {
                 TRY(const std::int64_t seed, node.as_integer());
                 if (seed < 0) return node.must_be("0 or more");
                 to.seed = static_cast<std::uint64_t>(seed);
                 return {};
               }},
     SpecField{"invariants", "a map", "which of the invariants are watched, and which must break",
-              [](const Node& node, Scenario& to, const ParseContext& context) -> Status {
+              [](const YamlNode& node, Scenario& to, const ParseContext& context) -> Status {
                 TRY_VOID(read_fields(node, invariant_fields, to, context));
                 return check_no_contradiction(node, to.invariants);
               }},
@@ -349,7 +349,7 @@ constexpr std::array spec_fields{
               "in half a second and pull images); default: host",
               &read_machine},
     SpecField{"timeout", "a duration", "the end, whatever is still open; default: 2m",
-              [](const Node& node, Scenario& to, const ParseContext&) -> Status {
+              [](const YamlNode& node, Scenario& to, const ParseContext&) -> Status {
                 TRY(to.timeout, node.as_duration());
                 if (to.timeout == Duration::zero()) return node.must_be("longer than nothing");
                 return {};
@@ -362,7 +362,7 @@ struct Metadata {
 using MetadataField = Field<Metadata, ParseContext>;
 constexpr std::array metadata_fields{
     MetadataField{"name", "text", "what reports call it; default: the file's name",
-                  [](const Node& node, Metadata& to, const ParseContext&) -> Status {
+                  [](const YamlNode& node, Metadata& to, const ParseContext&) -> Status {
                     TRY(to.name, node.as_text());
                     return {};
                   }},
@@ -371,22 +371,23 @@ constexpr std::array metadata_fields{
 using DocumentField = Field<Scenario, ParseContext>;
 constexpr std::array document_fields{
     DocumentField{"apiVersion", "ddptwin.dev/v1alpha1", "",
-                  [](const Node& node, Scenario&, const ParseContext&) -> Status {
+                  [](const YamlNode& node, Scenario&, const ParseContext&) -> Status {
                     TRY(const std::string text, node.as_text());
                     return text == api_version ? Status() : node.must_be(std::string(api_version));
                   },
                   true},
     DocumentField{"kind", "Scenario", "",
-                  [](const Node&, Scenario&, const ParseContext&) -> Status { return {}; }, true},
+                  [](const YamlNode&, Scenario&, const ParseContext&) -> Status { return {}; },
+                  true},
     DocumentField{"metadata", "a map", "its name",
-                  [](const Node& node, Scenario& to, const ParseContext& context) -> Status {
+                  [](const YamlNode& node, Scenario& to, const ParseContext& context) -> Status {
                     Metadata metadata;
                     TRY_VOID(read_fields(node, metadata_fields, metadata, context));
                     if (!metadata.name.empty()) to.name = metadata.name;
                     return {};
                   }},
     DocumentField{"spec", "a map", "everything else",
-                  [](const Node& node, Scenario& to, const ParseContext& context) {
+                  [](const YamlNode& node, Scenario& to, const ParseContext& context) {
                     return read_fields(node, spec_fields, to, context);
                   },
                   true},
@@ -396,7 +397,7 @@ constexpr std::array document_fields{
 
 // Ours by kind or by group: a misspelt half is then an error with its line, not an unknown kind.
 bool is_scenario(const YamlDocument& document) {
-  const Node node(document, document.value, "");
+  const YamlNode node(document, document.value, "");
   const auto has = [&node](std::string_view field, std::string_view beginning) {
     const auto member = node.member(field);
     return member && member->value().is_string() &&
@@ -405,7 +406,7 @@ bool is_scenario(const YamlDocument& document) {
   return has("kind", "Scenario") || has("apiVersion", "ddptwin.dev/");
 }
 
-Status check_is_scenario(const Node& node) {
+Status check_is_scenario(const YamlNode& node) {
   const auto kind = node.member("kind");
   if (!kind) return node.fail("the field kind is missing");
   if (!kind->value().is_string() || kind->value().as_string() != "Scenario")
@@ -461,7 +462,7 @@ void add_defaults(Scenario& scenario) {
   }
 }
 
-Status check_since(const Node& node, const Scenario& scenario) {
+Status check_since(const YamlNode& node, const Scenario& scenario) {
   for (std::size_t i = 0; i < scenario.expectations.size(); ++i) {
     const std::string& since = scenario.expectations[i].since;
     std::vector<std::string_view> known;
@@ -476,7 +477,7 @@ Status check_since(const Node& node, const Scenario& scenario) {
 }
 
 Status read_scenario(const YamlDocument& document, Scenario& scenario, ParseContext& context) {
-  const Node node(document, document.value, "");
+  const YamlNode node(document, document.value, "");
   TRY_VOID(check_is_scenario(node));
   // First, because objects and selections depend on it.
   if (const auto spec = node.member("spec")) {
@@ -517,7 +518,8 @@ Result<Scenario> parse_scenario(const std::string& file, const KindRegistry& kin
     TRY_VOID(read_scenario(*context.document, scenario, context));
   }
   for (const auto& document : objects) {
-    TRY(Manifest manifest, parse_object(Node(*document, document->value, ""), document, context));
+    TRY(Manifest manifest,
+        parse_object(YamlNode(*document, document->value, ""), document, context));
     scenario.manifests.push_back(std::move(manifest));
   }
   if (scenario.manifests.empty() && scenario.steps.empty())

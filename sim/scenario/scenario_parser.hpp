@@ -35,16 +35,16 @@ Scenario merge_plain(std::vector<Scenario> scenarios);
 
 // The parts, by file: state_parser.cpp, step_parser.cpp, image_parser.cpp, model_parser.cpp,
 // manifest.cpp.
-Result<State> parse_state(const Node& node, const ParseContext& context);
-Result<Selection> parse_selection(const Node& node, const ParseContext& context);
-Result<Range> parse_range(const Node& node);
-Result<Step> parse_step(const Node& node, const ParseContext& context);
-Result<Expectation> parse_expectation(const Node& node, const ParseContext& context);
-Result<NamedImage> parse_image(const Node& node, const ParseContext& context);
-Result<model::Workload> parse_model(const Node& node, const ParseContext& context);
+Result<State> parse_state(const YamlNode& node, const ParseContext& context);
+Result<Selection> parse_selection(const YamlNode& node, const ParseContext& context);
+Result<Range> parse_range(const YamlNode& node);
+Result<Step> parse_step(const YamlNode& node, const ParseContext& context);
+Result<Expectation> parse_expectation(const YamlNode& node, const ParseContext& context);
+Result<NamedImage> parse_image(const YamlNode& node, const ParseContext& context);
+Result<model::Workload> parse_model(const YamlNode& node, const ParseContext& context);
 // One object, decoded but not yet judged by the API (preflight.hpp does that). `node` is all of the
 // document or a part of it.
-Result<Manifest> parse_object(const Node& node, std::shared_ptr<const YamlDocument> document,
+Result<Manifest> parse_object(const YamlNode& node, std::shared_ptr<const YamlDocument> document,
                               const ParseContext& context);
 // An error of the API or of decoding, placed where the document has the field that it names. `base`
 // is the object's own path in the document, `object` what was read there.

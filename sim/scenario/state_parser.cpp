@@ -28,7 +28,7 @@ const KindInfo* find_kind(const KindRegistry& kinds, std::string_view name) {
   return nullptr;
 }
 
-Result<const KindInfo*> parse_kind(const Node& node, std::string_view name,
+Result<const KindInfo*> parse_kind(const YamlNode& node, std::string_view name,
                                    const ParseContext& context) {
   if (const KindInfo* kind = find_kind(context.kinds, name)) return kind;
   std::vector<std::string_view> known;
@@ -37,7 +37,7 @@ Result<const KindInfo*> parse_kind(const Node& node, std::string_view name,
 }
 
 // "pod/mnist-worker-0", "pod/team-a/mnist-worker-0", or "pods" for all of them.
-Result<Selection> parse_reference(const Node& node, const ParseContext& context) {
+Result<Selection> parse_reference(const YamlNode& node, const ParseContext& context) {
   TRY(const std::string text, node.as_text());
   const std::size_t first = text.find('/');
   const std::size_t last = text.rfind('/');
@@ -54,24 +54,24 @@ Result<Selection> parse_reference(const Node& node, const ParseContext& context)
 using SelectionField = Field<Selection, ParseContext>;
 constexpr std::array selection_fields{
     SelectionField{"kind", "a kind", "Pod, PyTorchJob, ...; its plural and short names too",
-                   [](const Node& node, Selection& to, const ParseContext& context) -> Status {
+                   [](const YamlNode& node, Selection& to, const ParseContext& context) -> Status {
                      TRY(const std::string name, node.as_text());
                      TRY(to.kind, parse_kind(node, name, context));
                      return {};
                    },
                    true},
     SelectionField{"namespace", "text", "default: the scenario's namespace",
-                   [](const Node& node, Selection& to, const ParseContext&) -> Status {
+                   [](const YamlNode& node, Selection& to, const ParseContext&) -> Status {
                      TRY(to.namespace_, node.as_text());
                      return {};
                    }},
     SelectionField{"name", "text", "of one object; default: all",
-                   [](const Node& node, Selection& to, const ParseContext&) -> Status {
+                   [](const YamlNode& node, Selection& to, const ParseContext&) -> Status {
                      TRY(to.name, node.as_text());
                      return {};
                    }},
     SelectionField{"labels", "a label selector", "as kubectl's -l: a=b,c!=d",
-                   [](const Node& node, Selection& to, const ParseContext&) -> Status {
+                   [](const YamlNode& node, Selection& to, const ParseContext&) -> Status {
                      TRY(to.label_selector, node.as_text());
                      if (auto matcher = LabelMatcher::parse(to.label_selector); !matcher)
                        return node.fail(matcher.error().message);
@@ -83,12 +83,12 @@ struct NoContext {};
 using RangeField = Field<Range, NoContext>;
 constexpr std::array range_fields{
     RangeField{"atLeast", "a number", "the least that holds",
-               [](const Node& node, Range& to, const NoContext&) -> Status {
+               [](const YamlNode& node, Range& to, const NoContext&) -> Status {
                  TRY(to.at_least, node.as_integer());
                  return {};
                }},
     RangeField{"atMost", "a number", "the most that holds",
-               [](const Node& node, Range& to, const NoContext&) -> Status {
+               [](const YamlNode& node, Range& to, const NoContext&) -> Status {
                  TRY(to.at_most, node.as_integer());
                  return {};
                }},
@@ -97,13 +97,13 @@ constexpr std::array range_fields{
 using ConditionField = Field<ConditionClaim, ParseContext>;
 constexpr std::array condition_fields{
     ConditionField{"type", "text", "of the condition",
-                   [](const Node& node, ConditionClaim& to, const ParseContext&) -> Status {
+                   [](const YamlNode& node, ConditionClaim& to, const ParseContext&) -> Status {
                      TRY(to.type, node.as_text());
                      return {};
                    },
                    true},
     ConditionField{"status", "True, False or Unknown", "default: True",
-                   [](const Node& node, ConditionClaim& to, const ParseContext&) -> Status {
+                   [](const YamlNode& node, ConditionClaim& to, const ParseContext&) -> Status {
                      // A bare True is a boolean in YAML.
                      if (node.value().is_bool()) {
                        to.status = node.value().as_bool() ? "True" : "False";
@@ -113,18 +113,18 @@ constexpr std::array condition_fields{
                      return {};
                    }},
     ConditionField{"reason", "text", "its reason, exactly",
-                   [](const Node& node, ConditionClaim& to, const ParseContext&) -> Status {
+                   [](const YamlNode& node, ConditionClaim& to, const ParseContext&) -> Status {
                      TRY(to.reason, node.as_any_scalar());
                      return {};
                    }},
     ConditionField{"message", "text", "its message, exactly",
-                   [](const Node& node, ConditionClaim& to, const ParseContext&) -> Status {
+                   [](const YamlNode& node, ConditionClaim& to, const ParseContext&) -> Status {
                      TRY(to.message, node.as_any_scalar());
                      return {};
                    }},
 };
 
-Result<ConditionClaim> parse_condition(const Node& node, const ParseContext& context) {
+Result<ConditionClaim> parse_condition(const YamlNode& node, const ParseContext& context) {
   ConditionClaim claim;
   if (node.value().is_string()) {
     TRY(claim.type, node.as_text());
@@ -134,14 +134,14 @@ Result<ConditionClaim> parse_condition(const Node& node, const ParseContext& con
   return claim;
 }
 
-Result<std::string> parse_pattern(const Node& node) {
+Result<std::string> parse_pattern(const YamlNode& node) {
   TRY(const std::string pattern, node.as_text());
   if (!regular_expression(pattern)) return node.must_be("a regular expression");
   return pattern;
 }
 
 template <class ClaimType>
-Status add_text_claim(const Node& node, State& to, std::string ClaimType::*member) {
+Status add_text_claim(const YamlNode& node, State& to, std::string ClaimType::*member) {
   ClaimType claim;
   TRY(claim.*member, node.as_text());
   to.claims.emplace_back(std::move(claim));
@@ -149,7 +149,7 @@ Status add_text_claim(const Node& node, State& to, std::string ClaimType::*membe
 }
 
 template <class ClaimType>
-Status add_number_claim(const Node& node, State& to, std::int64_t ClaimType::*member) {
+Status add_number_claim(const YamlNode& node, State& to, std::int64_t ClaimType::*member) {
   ClaimType claim;
   TRY(claim.*member, node.as_integer());
   to.claims.emplace_back(claim);
@@ -157,7 +157,7 @@ Status add_number_claim(const Node& node, State& to, std::int64_t ClaimType::*me
 }
 
 template <class ClaimType>
-Status add_range_claim(const Node& node, State& to, Range ClaimType::*member) {
+Status add_range_claim(const YamlNode& node, State& to, Range ClaimType::*member) {
   ClaimType claim;
   TRY(claim.*member, parse_range(node));
   to.claims.emplace_back(claim);
@@ -167,27 +167,27 @@ Status add_range_claim(const Node& node, State& to, Range ClaimType::*member) {
 using StateField = Field<State, ParseContext>;
 constexpr std::array state_fields{
     StateField{"of", "kind/name, a kind, or a selection", "which objects",
-               [](const Node& node, State& to, const ParseContext& context) -> Status {
+               [](const YamlNode& node, State& to, const ParseContext& context) -> Status {
                  TRY(to.of, parse_selection(node, context));
                  return {};
                },
                true},
     StateField{"count", "a number or a range", "how many of them; default: at least 1",
-               [](const Node& node, State& to, const ParseContext&) -> Status {
+               [](const YamlNode& node, State& to, const ParseContext&) -> Status {
                  TRY(to.count, parse_range(node));
                  return {};
                }},
     StateField{"container", "text", "only this container of a pod; default: any",
-               [](const Node& node, State& to, const ParseContext&) -> Status {
+               [](const YamlNode& node, State& to, const ParseContext&) -> Status {
                  TRY(to.container, node.as_text());
                  return {};
                }},
     StateField{"phase", "text", "status.phase",
-               [](const Node& node, State& to, const ParseContext&) {
+               [](const YamlNode& node, State& to, const ParseContext&) {
                  return add_text_claim(node, to, &PhaseClaim::phase);
                }},
     StateField{"condition", "a type, or a condition", "one of status.conditions",
-               [](const Node& node, State& to, const ParseContext& context) -> Status {
+               [](const YamlNode& node, State& to, const ParseContext& context) -> Status {
                  TRY(auto claim, parse_condition(node, context));
                  to.claims.emplace_back(std::move(claim));
                  return {};
@@ -195,7 +195,7 @@ constexpr std::array state_fields{
     StateField{"match", "a part of an object",
                "every field of it has this value; an element of a list may stand anywhere; null: "
                "absent",
-               [](const Node& node, State& to, const ParseContext&) -> Status {
+               [](const YamlNode& node, State& to, const ParseContext&) -> Status {
                  TRY_VOID(node.as_map());
                  to.claims.emplace_back(MatchClaim{RawJson(node.value())});
                  return {};
@@ -203,7 +203,7 @@ constexpr std::array state_fields{
     StateField{"log", "a regular expression",
                "found in a line that a container printed, also of "
                "a pod that is gone",
-               [](const Node& node, State& to, const ParseContext&) -> Status {
+               [](const YamlNode& node, State& to, const ParseContext&) -> Status {
                  LogClaim claim;
                  TRY(claim.pattern, parse_pattern(node));
                  to.claims.emplace_back(std::move(claim));
@@ -212,36 +212,36 @@ constexpr std::array state_fields{
     StateField{"step", "a number",
                "a line \"step N\" was printed with this N or a greater one, "
                "also by a pod that is gone",
-               [](const Node& node, State& to, const ParseContext&) {
+               [](const YamlNode& node, State& to, const ParseContext&) {
                  return add_number_claim(node, to, &StepClaim::step);
                }},
     StateField{"restarts", "a number or a range", "restartCount, summed over the containers",
-               [](const Node& node, State& to, const ParseContext&) {
+               [](const YamlNode& node, State& to, const ParseContext&) {
                  return add_range_claim(node, to, &RestartsClaim::restarts);
                }},
     StateField{"exitCode", "a number", "a container has ended with it, now or before its restart",
-               [](const Node& node, State& to, const ParseContext&) {
+               [](const YamlNode& node, State& to, const ParseContext&) {
                  return add_number_claim(node, to, &ExitCodeClaim::exit_code);
                }},
     StateField{"reason", "text",
                "a container is waiting or has ended for it: OOMKilled, "
                "CrashLoopBackOff",
-               [](const Node& node, State& to, const ParseContext&) {
+               [](const YamlNode& node, State& to, const ParseContext&) {
                  return add_text_claim(node, to, &ReasonClaim::reason);
                }},
     StateField{"created", "a number or a range", "how many objects of this name there have been",
-               [](const Node& node, State& to, const ParseContext&) {
+               [](const YamlNode& node, State& to, const ParseContext&) {
                  return add_range_claim(node, to, &CreatedClaim::times);
                }},
     StateField{"finished", "true", "a job that has come to its end, well or badly",
-               [](const Node& node, State& to, const ParseContext&) -> Status {
+               [](const YamlNode& node, State& to, const ParseContext&) -> Status {
                  TRY(const bool finished, node.as_bool());
                  if (!finished) return node.must_be("true; for the contrary say never");
                  to.claims.emplace_back(FinishedClaim{});
                  return {};
                }},
     StateField{"event", "text", "an Event of this reason tells of it",
-               [](const Node& node, State& to, const ParseContext&) {
+               [](const YamlNode& node, State& to, const ParseContext&) {
                  return add_text_claim(node, to, &EventClaim::reason);
                }},
 };
@@ -270,7 +270,7 @@ std::string Range::text() const {
   return "any number";
 }
 
-Result<Selection> parse_selection(const Node& node, const ParseContext& context) {
+Result<Selection> parse_selection(const YamlNode& node, const ParseContext& context) {
   if (node.value().is_string()) return parse_reference(node, context);
   Selection selection;
   TRY_VOID(read_fields(node, selection_fields, selection, context));
@@ -281,7 +281,7 @@ Result<Selection> parse_selection(const Node& node, const ParseContext& context)
   return selection;
 }
 
-Result<Range> parse_range(const Node& node) {
+Result<Range> parse_range(const YamlNode& node) {
   Range range;
   if (node.value().is_int64()) {
     range.at_least = range.at_most = node.value().as_int64();
@@ -292,7 +292,7 @@ Result<Range> parse_range(const Node& node) {
   return range;
 }
 
-Result<State> parse_state(const Node& node, const ParseContext& context) {
+Result<State> parse_state(const YamlNode& node, const ParseContext& context) {
   State state;
   TRY_VOID(read_fields(node, state_fields, state, context));
   state.text = node.text();

@@ -17,7 +17,7 @@ struct Word {
 };
 
 template <class Value, std::size_t size>
-Result<Value> one_of(const Node& node, const std::array<Word<Value>, size>& words) {
+Result<Value> one_of(const YamlNode& node, const std::array<Word<Value>, size>& words) {
   std::vector<std::string_view> known;
   const auto* text = node.value().if_string();
   for (const Word<Value>& word : words) {
@@ -47,7 +47,7 @@ constexpr std::array<Word<api::Propagation>, 3> propagations{
 constexpr std::array<Word<std::string_view>, 2> subresources{
     {{"status", "status"}, {"scale", "scale"}}};
 
-Result<int> parse_signal(const Node& node) {
+Result<int> parse_signal(const YamlNode& node) {
   constexpr std::int64_t signal_max = 64;
   if (node.value().is_int64()) {
     const std::int64_t number = node.value().as_int64();
@@ -60,7 +60,7 @@ Result<int> parse_signal(const Node& node) {
 // ---- apply -------------------------------------------------------------------------------------
 
 using ApplyField = Field<Apply, ParseContext>;
-Status apply_file(const Node& node, Apply& to, const ParseContext& context) {
+Status apply_file(const YamlNode& node, Apply& to, const ParseContext& context) {
   TRY(const std::string path, node.as_text());
   auto manifests = read_manifests(beside(context, path), context);
   if (!manifests) {
@@ -73,14 +73,14 @@ Status apply_file(const Node& node, Apply& to, const ParseContext& context) {
 constexpr std::array apply_fields{
     ApplyField{"file", "a path", "a file of Kubernetes YAML beside this one", &apply_file},
     ApplyField{"object", "a Kubernetes object", "one object, written here",
-               [](const Node& node, Apply& to, const ParseContext& context) -> Status {
+               [](const YamlNode& node, Apply& to, const ParseContext& context) -> Status {
                  TRY(Manifest manifest, parse_object(node, context.document, context));
                  to.manifests.push_back(std::move(manifest));
                  return {};
                }},
 };
 
-Result<Apply> parse_apply(const Node& node, const ParseContext& context) {
+Result<Apply> parse_apply(const YamlNode& node, const ParseContext& context) {
   Apply apply;
   if (node.value().is_string()) {
     TRY_VOID(apply_file(node, apply, context));
@@ -94,13 +94,13 @@ Result<Apply> parse_apply(const Node& node, const ParseContext& context) {
 // ---- of several --------------------------------------------------------------------------------
 
 template <class T>
-Status read_of(const Node& node, T& to, const ParseContext& context) {
+Status read_of(const YamlNode& node, T& to, const ParseContext& context) {
   TRY(to.of, parse_selection(node, context));
   return {};
 }
 
 template <class T>
-Status read_grace(const Node& node, T& to, const ParseContext&) {
+Status read_grace(const YamlNode& node, T& to, const ParseContext&) {
   TRY(to.options.grace_period_seconds, node.as_integer());
   return {};
 }
@@ -113,7 +113,7 @@ constexpr std::array delete_fields{
     DeleteField{"gracePeriodSeconds", "a number", "0 with force; default: the object's own",
                 &read_grace<Delete>},
     DeleteField{"propagation", "Background, Foreground or Orphan", "what becomes of its dependents",
-                [](const Node& node, Delete& to, const ParseContext&) -> Status {
+                [](const YamlNode& node, Delete& to, const ParseContext&) -> Status {
                   TRY(to.options.propagation, one_of(node, propagations));
                   return {};
                 }},
@@ -133,12 +133,12 @@ using KillField = Field<Kill, ParseContext>;
 constexpr std::array kill_fields{
     KillField{"of", "pod/name, or a selection", "whose container", &read_of<Kill>, true},
     KillField{"container", "text", "default: the first",
-              [](const Node& node, Kill& to, const ParseContext&) -> Status {
+              [](const YamlNode& node, Kill& to, const ParseContext&) -> Status {
                 TRY(to.container, node.as_text());
                 return {};
               }},
     KillField{"signal", "a name or number", "default: KILL",
-              [](const Node& node, Kill& to, const ParseContext&) -> Status {
+              [](const YamlNode& node, Kill& to, const ParseContext&) -> Status {
                 TRY(to.signal, parse_signal(node));
                 return {};
               }},
@@ -149,14 +149,14 @@ constexpr std::array kill_fields{
 using PatchField = Field<Patch, ParseContext>;
 constexpr std::array patch_fields{
     PatchField{"of", "kind/name", "which object",
-               [](const Node& node, Patch& to, const ParseContext& context) -> Status {
+               [](const YamlNode& node, Patch& to, const ParseContext& context) -> Status {
                  TRY(to.of, parse_selection(node, context));
                  if (to.of.name.empty()) return node.must_be("kind/name: a patch is of one object");
                  return {};
                },
                true},
     PatchField{"patch", "the patch", "a map; of type json a list of operations",
-               [](const Node& node, Patch& to, const ParseContext&) -> Status {
+               [](const YamlNode& node, Patch& to, const ParseContext&) -> Status {
                  if (!node.value().is_object() && !node.value().is_array())
                    return node.must_be("a map or a list");
                  to.body = RawJson(node.value());
@@ -164,12 +164,12 @@ constexpr std::array patch_fields{
                },
                true},
     PatchField{"type", "merge, json or strategic", "default: merge",
-               [](const Node& node, Patch& to, const ParseContext&) -> Status {
+               [](const YamlNode& node, Patch& to, const ParseContext&) -> Status {
                  TRY(to.type, one_of(node, patch_types));
                  return {};
                }},
     PatchField{"subresource", "status or scale", "default: the object itself",
-               [](const Node& node, Patch& to, const ParseContext&) -> Status {
+               [](const YamlNode& node, Patch& to, const ParseContext&) -> Status {
                  TRY(const std::string_view name, one_of(node, subresources));
                  to.subresource = name;
                  return {};
@@ -193,7 +193,7 @@ Status set_action(StepDraft& draft, std::string_view name, T action) {
 
 // "kill pod/x" or a selection's text, for a map that has an `of`.
 template <class T, std::size_t size>
-Status read_action(const Node& node, StepDraft& draft, std::string_view name,
+Status read_action(const YamlNode& node, StepDraft& draft, std::string_view name,
                    const std::array<Field<T, ParseContext>, size>& fields,
                    const ParseContext& context) {
   T action;
@@ -209,7 +209,7 @@ Status read_action(const Node& node, StepDraft& draft, std::string_view name,
 }
 
 template <class T>
-Status check_pods(const Node& node, const StepDraft& draft, std::string_view done) {
+Status check_pods(const YamlNode& node, const StepDraft& draft, std::string_view done) {
   if (std::get<T>(draft.step.action).of.kind == &Pod::info()) return {};
   return node.fail(fmt::format("only pods can be {}", done));
 }
@@ -217,55 +217,55 @@ Status check_pods(const Node& node, const StepDraft& draft, std::string_view don
 using StepField = Field<StepDraft, ParseContext>;
 constexpr std::array step_fields{
     StepField{"name", "text", "what expectations and reports call it",
-              [](const Node& node, StepDraft& to, const ParseContext&) -> Status {
+              [](const YamlNode& node, StepDraft& to, const ParseContext&) -> Status {
                 TRY(to.step.name, node.as_text());
                 return {};
               }},
     StepField{"after", "a duration", "begins that long after the step before it ended",
-              [](const Node& node, StepDraft& to, const ParseContext&) -> Status {
+              [](const YamlNode& node, StepDraft& to, const ParseContext&) -> Status {
                 TRY(to.step.trigger.after, node.as_duration());
                 return {};
               }},
     StepField{"at", "a duration", "begins that long after the scenario began",
-              [](const Node& node, StepDraft& to, const ParseContext&) -> Status {
+              [](const YamlNode& node, StepDraft& to, const ParseContext&) -> Status {
                 TRY(to.step.trigger.at, node.as_duration());
                 return {};
               }},
     StepField{"when", "a state", "begins once it is so",
-              [](const Node& node, StepDraft& to, const ParseContext& context) -> Status {
+              [](const YamlNode& node, StepDraft& to, const ParseContext& context) -> Status {
                 TRY(to.step.trigger.when, parse_state(node, context));
                 return {};
               }},
     StepField{"within", "a duration", "fails if its states take longer; default: the timeout",
-              [](const Node& node, StepDraft& to, const ParseContext&) -> Status {
+              [](const YamlNode& node, StepDraft& to, const ParseContext&) -> Status {
                 TRY(to.step.within, node.as_duration());
                 return {};
               }},
     StepField{"apply", "a file, or a map", "creates or changes objects, as kubectl apply",
-              [](const Node& node, StepDraft& to, const ParseContext& context) -> Status {
+              [](const YamlNode& node, StepDraft& to, const ParseContext& context) -> Status {
                 TRY(auto action, parse_apply(node, context));
                 return set_action(to, "apply", std::move(action));
               }},
     StepField{"delete", "kind/name, or a map", "deletes objects",
-              [](const Node& node, StepDraft& to, const ParseContext& context) {
+              [](const YamlNode& node, StepDraft& to, const ParseContext& context) {
                 return read_action(node, to, "delete", delete_fields, context);
               }},
     StepField{"evict", "pod/name, or a map", "evicts pods through the Eviction API",
-              [](const Node& node, StepDraft& to, const ParseContext& context) -> Status {
+              [](const YamlNode& node, StepDraft& to, const ParseContext& context) -> Status {
                 TRY_VOID(read_action(node, to, "evict", evict_fields, context));
                 return check_pods<Evict>(node, to, "evicted");
               }},
     StepField{"kill", "pod/name, or a map", "sends a signal to the first process of a container",
-              [](const Node& node, StepDraft& to, const ParseContext& context) -> Status {
+              [](const YamlNode& node, StepDraft& to, const ParseContext& context) -> Status {
                 TRY_VOID(read_action(node, to, "kill", kill_fields, context));
                 return check_pods<Kill>(node, to, "killed");
               }},
     StepField{"patch", "a map", "changes one object",
-              [](const Node& node, StepDraft& to, const ParseContext& context) {
+              [](const YamlNode& node, StepDraft& to, const ParseContext& context) {
                 return read_action(node, to, "patch", patch_fields, context);
               }},
     StepField{"wait", "a state, or a duration", "ends once it is so",
-              [](const Node& node, StepDraft& to, const ParseContext& context) -> Status {
+              [](const YamlNode& node, StepDraft& to, const ParseContext& context) -> Status {
                 Wait action;
                 if (node.value().is_object()) {
                   TRY(action.state, parse_state(node, context));
@@ -278,7 +278,7 @@ constexpr std::array step_fields{
 constexpr std::array<std::string_view, 6> actions{"apply", "delete", "evict",
                                                   "kill",  "patch",  "wait"};
 
-std::string text_of(const Node& node, std::string_view action) {
+std::string text_of(const YamlNode& node, std::string_view action) {
   return fmt::format("{} {}", action, node.member(action)->text());
 }
 
@@ -289,7 +289,7 @@ struct ExpectationDraft {
   std::vector<std::string_view> quantifiers{};
 };
 
-Status set_quantifier(const Node& node, ExpectationDraft& draft, Quantifier quantifier,
+Status set_quantifier(const YamlNode& node, ExpectationDraft& draft, Quantifier quantifier,
                       const ParseContext& context) {
   draft.quantifiers.push_back(to_string(quantifier));
   draft.expectation.quantifier = quantifier;
@@ -300,36 +300,36 @@ Status set_quantifier(const Node& node, ExpectationDraft& draft, Quantifier quan
 using ExpectationField = Field<ExpectationDraft, ParseContext>;
 constexpr std::array expectation_fields{
     ExpectationField{"eventually", "a state", "is so at some moment",
-                     [](const Node& node, ExpectationDraft& to, const ParseContext& context) {
+                     [](const YamlNode& node, ExpectationDraft& to, const ParseContext& context) {
                        return set_quantifier(node, to, Quantifier::eventually, context);
                      }},
     ExpectationField{"always", "a state", "is so at every moment",
-                     [](const Node& node, ExpectationDraft& to, const ParseContext& context) {
+                     [](const YamlNode& node, ExpectationDraft& to, const ParseContext& context) {
                        return set_quantifier(node, to, Quantifier::always, context);
                      }},
     ExpectationField{"never", "a state", "is so at no moment",
-                     [](const Node& node, ExpectationDraft& to, const ParseContext& context) {
+                     [](const YamlNode& node, ExpectationDraft& to, const ParseContext& context) {
                        return set_quantifier(node, to, Quantifier::never, context);
                      }},
     ExpectationField{"finally", "a state", "is so at the end, when all else is decided",
-                     [](const Node& node, ExpectationDraft& to, const ParseContext& context) {
+                     [](const YamlNode& node, ExpectationDraft& to, const ParseContext& context) {
                        return set_quantifier(node, to, Quantifier::finally, context);
                      }},
     ExpectationField{"within", "a duration",
                      "the bound: eventually until then, always and never until then; default: to "
                      "the end",
-                     [](const Node& node, ExpectationDraft& to, const ParseContext&) -> Status {
+                     [](const YamlNode& node, ExpectationDraft& to, const ParseContext&) -> Status {
                        TRY(to.expectation.within, node.as_duration());
                        return {};
                      }},
     ExpectationField{"since", "a step's name",
                      "the clock starts when that step has ended; default: at the start",
-                     [](const Node& node, ExpectationDraft& to, const ParseContext&) -> Status {
+                     [](const YamlNode& node, ExpectationDraft& to, const ParseContext&) -> Status {
                        TRY(to.expectation.since, node.as_text());
                        return {};
                      }},
     ExpectationField{"name", "text", "what reports call it; default: its own text",
-                     [](const Node& node, ExpectationDraft& to, const ParseContext&) -> Status {
+                     [](const YamlNode& node, ExpectationDraft& to, const ParseContext&) -> Status {
                        TRY(to.expectation.name, node.as_text());
                        return {};
                      }},
@@ -338,8 +338,8 @@ constexpr std::array<std::string_view, 4> quantifiers{"eventually", "always", "n
 
 // Exactly one of a group of fields is given.
 template <class Names>
-Status check_one(const Node& node, std::string_view what, std::span<const std::string_view> given,
-                 const Names& names) {
+Status check_one(const YamlNode& node, std::string_view what,
+                 std::span<const std::string_view> given, const Names& names) {
   if (given.size() == 1) return {};
   if (given.empty())
     return node.fail(fmt::format("{} needs one of {}", what, fmt::join(names, ", ")));
@@ -353,7 +353,7 @@ std::string_view to_string(Quantifier quantifier) {
   return quantifiers[static_cast<std::size_t>(quantifier)];
 }
 
-Result<Step> parse_step(const Node& node, const ParseContext& context) {
+Result<Step> parse_step(const YamlNode& node, const ParseContext& context) {
   TRY(const auto members, node.as_map());
   const auto known = names_of(step_fields);
   for (const auto& [name, member] : members) {
@@ -370,7 +370,7 @@ Result<Step> parse_step(const Node& node, const ParseContext& context) {
   return std::move(draft.step);
 }
 
-Result<Expectation> parse_expectation(const Node& node, const ParseContext& context) {
+Result<Expectation> parse_expectation(const YamlNode& node, const ParseContext& context) {
   ExpectationDraft draft;
   TRY_VOID(read_fields(node, expectation_fields, draft, context));
   TRY_VOID(check_one(node, "an expectation", draft.quantifiers, quantifiers));

@@ -43,8 +43,6 @@ ContainerStatus fresh(const Container& container) {
   return status;
 }
 
-bool is_sidecar(const Container& container) { return container.restartPolicy == "Always"; }
-
 std::vector<ContainerStatus> init_statuses(const Pod& pod, Time now) {
   std::vector<ContainerStatus> all;
   for (const Container& container : pod.spec->initContainers) {

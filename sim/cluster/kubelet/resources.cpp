@@ -25,8 +25,6 @@ Quantity amount(const ResourceList& list, std::string_view name) {
   return find(list, name).value_or(Quantity());
 }
 
-bool is_sidecar(const Container& container) { return container.restartPolicy == "Always"; }
-
 void add(ResourceList& to, const ResourceList& more) {
   for (const auto& [name, quantity] : more) {
     const auto [slot, fresh] = to.try_emplace(name, quantity);

@@ -37,10 +37,6 @@ const Container* find_container(const PodSpec& spec, std::string_view name) {
   return nullptr;
 }
 
-bool is_sidecar(const Container& container) {
-  return container.restartPolicy && *container.restartPolicy == "Always";
-}
-
 RestartDecision after_exit(const PodSpec& spec, const Container& container,
                            std::int32_t exit_code) {
   for (const ContainerRestartRule& rule : container.restartPolicyRules) {

@@ -9,9 +9,6 @@ namespace ddptwin::kubelet {
 // A container or init container of that name, or null.
 const Container* find_container(const PodSpec& spec, std::string_view name);
 
-// An init container that goes on beside the main ones (restartPolicy Always).
-bool is_sidecar(const Container& container);
-
 enum class RestartDecision : std::uint8_t { stay, restart, restart_all };
 
 // What follows the end of a container with that code. The first matching rule decides, then the

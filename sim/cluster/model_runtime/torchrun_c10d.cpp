@@ -13,7 +13,7 @@
 namespace ddptwin::torchrun {
 namespace {
 
-constexpr std::string_view module = "torch.distributed.elastic.rendezvous.api.";
+constexpr std::string_view api_module = "torch.distributed.elastic.rendezvous.api.";
 // What the store holds before the first agent writes a state.
 constexpr std::string_view no_state = "Y2FuaW1hZGFt";
 
@@ -22,7 +22,7 @@ Error connection_error(const Error& cause) {
                {},
                cause.text() +
                    "\n\nThe above exception was the direct cause of the following exception:\n\n" +
-                   std::string(module) +
+                   std::string(api_module) +
                    "RendezvousConnectionError: The connection to the C10d store has failed. See "
                    "inner exception for details.",
                nullptr,
@@ -192,7 +192,7 @@ class C10dMeeting final : public Meeting {
       } else {
         return finish(fail(Reason::bad_input,
                            "The state object is corrupt. See inner exception for details.",
-                           std::string(module) + "RendezvousStateError"));
+                           std::string(api_module) + "RendezvousStateError"));
       }
     }
     seen_ = *value;
@@ -209,9 +209,9 @@ class C10dMeeting final : public Meeting {
       case Action::finish:
         return finish({});
       case Action::error_closed:
-        return finish(fail(Reason::gone, std::string(module) + "RendezvousClosedError"));
+        return finish(fail(Reason::gone, std::string(api_module) + "RendezvousClosedError"));
       case Action::error_timeout:
-        return finish(fail(Reason::timeout, std::string(module) + "RendezvousTimeoutError"));
+        return finish(fail(Reason::timeout, std::string(api_module) + "RendezvousTimeoutError"));
       case Action::sync:
         pause_ = agent_.process.after(agent_.profile.poll, [this] { proceed(); });
         return;

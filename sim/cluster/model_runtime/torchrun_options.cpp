@@ -37,7 +37,7 @@ std::string stripped(std::string_view text) {
 }
 
 // int() of run.py as our int: what does not fit ends the process like what is no number.
-Checked<int> integer(std::string_view text) {
+Checked<int> to_int(std::string_view text) {
   const auto value = python_int(text);
   if (!value || *value < INT32_MIN || *value > INT32_MAX) return raise_not_int(text);
   return static_cast<int>(*value);
@@ -48,9 +48,9 @@ Checked<void> read_node_bounds(const Profile& profile, const std::string& text, 
   const auto parts = split(text, ':');
   if (parts.size() > 2)
     return raise(fmt::format("RuntimeError: nnodes={} is not in \"MIN:MAX\" format", text));
-  auto least = integer(parts.front());
+  auto least = to_int(parts.front());
   if (!least) return tl::make_unexpected(least.error());
-  auto most = integer(parts.back());
+  auto most = to_int(parts.back());
   if (!most) return tl::make_unexpected(most.error());
   out.min_nodes = *least;
   out.max_nodes = *most;
@@ -65,7 +65,7 @@ Checked<void> read_node_bounds(const Profile& profile, const std::string& text, 
 // §9.5: a number, or what the machine has.
 Checked<int> worker_count(const Profile& profile, const std::string& text,
                           const Hardware& hardware) {
-  if (python_int(text)) return integer(text);
+  if (python_int(text)) return to_int(text);
   if (text == "cpu") return hardware.cpus;
   if (text == "auto") return hardware.gpus > 0 ? hardware.gpus : hardware.cpus;
   if (text == "gpu") {
@@ -140,7 +140,7 @@ Checked<void> apply_configuration(const Profile& profile, const Configuration& c
     if (given == configuration.end() ||
         (row.key == "keep_alive_interval" && !profile.later_options))
       continue;
-    auto seconds = integer(given->second);
+    auto seconds = to_int(given->second);
     if (!seconds)
       return raise(fmt::format(
           "ValueError: The rendezvous configuration option '{}' does not represent a valid "
@@ -150,14 +150,14 @@ Checked<void> apply_configuration(const Profile& profile, const Configuration& c
   }
   const auto misses = configuration.find("keep_alive_max_attempt");
   if (misses != configuration.end() && profile.later_options) {
-    auto count = integer(misses->second);
+    auto count = to_int(misses->second);
     if (!count) return tl::make_unexpected(count.error());
     out.keep_alive_misses = *count;
   }
   // The launcher puts its own 900 into the static backend's configuration unless one is given.
   const auto timeout = configuration.find("timeout");
   if (timeout != configuration.end()) {
-    auto seconds = integer(timeout->second);
+    auto seconds = to_int(timeout->second);
     if (!seconds) return tl::make_unexpected(seconds.error());
     out.static_timeout = std::chrono::seconds(*seconds);
   }
@@ -327,7 +327,7 @@ Checked<Options> read_options(const Profile& profile, const std::string& program
   Options out = with_defaults(profile, *parsed, environment);
   if (auto read = read_node_bounds(profile, (*parsed)["nnodes"], out); !read)
     return tl::make_unexpected(read.error());
-  const auto restarts = integer((*parsed)["max_restarts"]);
+  const auto restarts = to_int((*parsed)["max_restarts"]);
   if (!restarts || *restarts < 0) return raise("AssertionError");
   out.max_restarts = *restarts;
   const auto nproc = worker_count(profile, (*parsed)["nproc_per_node"], hardware);
@@ -336,7 +336,7 @@ Checked<Options> read_options(const Profile& profile, const std::string& program
   out.sets_omp_threads = out.nproc > 1 && !environment.contains("OMP_NUM_THREADS");
   const auto configuration = read_configuration((*parsed)["rdzv_conf"]);
   if (!configuration) return tl::make_unexpected(configuration.error());
-  const auto node_rank = integer((*parsed)["node_rank"]);
+  const auto node_rank = to_int((*parsed)["node_rank"]);
   if (!node_rank) return tl::make_unexpected(node_rank.error());
   out.node_rank = *node_rank;
   const auto command = worker_command(*parsed, environment);

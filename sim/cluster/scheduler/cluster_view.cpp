@@ -7,8 +7,6 @@
 namespace ddptwin::scheduler {
 namespace {
 
-bool is_sidecar(const Container& container) { return container.restartPolicy == "Always"; }
-
 void add_ports(const Container& container, std::vector<HostPort>& ports) {
   for (const ContainerPort& port : container.ports)
     if (port.hostPort > 0)

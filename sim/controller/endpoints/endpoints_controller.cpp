@@ -12,7 +12,7 @@ namespace {
 using namespace endpoints;
 
 constexpr std::string_view managed_by = "endpoints.kubernetes.io/managed-by";
-constexpr std::string_view manager = "endpoint-controller";
+constexpr std::string_view endpoints_manager = "endpoint-controller";
 
 EndpointAddress address_of(const Pod& pod, const Service& service) {
   EndpointAddress address{.ip = pod.status.podIP, .hostname = hostname_in(pod, service)};
@@ -107,7 +107,7 @@ Plan EndpointsController::plan(const Key& key, const Observed& seen, Time) const
   if (!service) return current ? Plan{.steps = {delete_step(parts)}} : Plan{};
   if (!is_selecting(*service)) return {};
   std::vector<EndpointSubset> subsets = subsets_of(*service, seen.cache);
-  const Amended labels = endpoint_labels(*service, managed_by, manager);
+  const Amended labels = endpoint_labels(*service, managed_by, endpoints_manager);
   if (current && equal(current->subsets, subsets) && labels == current->metadata.labels) return {};
   const auto wanted = current ? std::static_pointer_cast<Endpoints>(current->clone())
                               : std::make_shared<Endpoints>();

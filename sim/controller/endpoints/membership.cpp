@@ -15,8 +15,6 @@ bool same_labels(const ObjectMeta& a, const ObjectMeta& b) {
   return a.labels.same_as(b.labels) || *a.labels == *b.labels;
 }
 
-bool is_sidecar(const Container& container) { return container.restartPolicy == "Always"; }
-
 // What endpoint controllers look at, and no more: a pod that fails while it is Ready, or was not
 // before, goes unnoticed until something else wakes its service. Every update of a terminating pod
 // counts (upstream compares two pointers). Source: tests/recordings/pytorchjob/evicted-never.

@@ -12,10 +12,9 @@ namespace {
 
 using namespace endpoints;
 
-constexpr std::string_view manager = "endpointslicemirroring-controller.k8s.io";
+constexpr std::string_view mirror_manager = "endpointslicemirroring-controller.k8s.io";
 constexpr std::string_view skip_label = "endpointslice.kubernetes.io/skip-mirror";
 constexpr std::string_view leader_annotation = "control-plane.alpha.kubernetes.io/leader";
-constexpr Duration own_write_unseen_delay = 1s;
 // Said of the Endpoints alone, and wrong of its mirror.
 constexpr std::array<std::string_view, 2> annotations_not_copied{
     "endpoints.kubernetes.io/last-change-trigger-time",
@@ -72,7 +71,7 @@ SliceShape shape_of(const Endpoints& endpoints) {
                    .labels = Amended(endpoints.metadata.labels),
                    .annotations = Amended(endpoints.metadata.annotations),
                    .endpoints_max = EndpointSliceMirroringController::endpoints_per_slice_max};
-  shape.labels.set(slice_manager_label, manager);
+  shape.labels.set(slice_manager_label, mirror_manager);
   shape.labels.set(service_name_label, endpoints.metadata.name);
   for (const std::string_view name : annotations_not_copied) shape.annotations.drop(name);
   return shape;
@@ -94,7 +93,7 @@ Reaction EndpointSliceMirroringController::observe(const Change& change, const C
     return Reaction::to_wake(std::move(key));
   }
   const std::string* service = object.metadata.label(service_name_label);
-  if (!is_managed_by(object, manager) || service == nullptr) return {};
+  if (!is_managed_by(object, mirror_manager) || service == nullptr) return {};
   Key key = joined_key(object.metadata.namespace_, *service);
   if (!change.before) expectations.lower(key, 1, 0);
   return Reaction::to_wake(std::move(key));
@@ -104,7 +103,7 @@ Plan EndpointSliceMirroringController::plan(const Key& key, const Observed& seen
   const KeyParts parts = split_key(key);
   const auto endpoints = seen.cache.find<Endpoints>(parts.namespace_, parts.name);
   const auto service = seen.cache.find<Service>(parts.namespace_, parts.name);
-  const std::vector<SlicePtr> mirrors = slices_of(parts, manager, seen.cache);
+  const std::vector<SlicePtr> mirrors = slices_of(parts, mirror_manager, seen.cache);
   if (!is_mirrored(endpoints.get(), service.get())) return {.steps = delete_slices(mirrors)};
   if (!seen.expectations.satisfied(key, now))
     return {

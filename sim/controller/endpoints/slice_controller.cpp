@@ -12,9 +12,7 @@ namespace {
 
 using namespace endpoints;
 
-constexpr std::string_view manager = "endpointslice-controller.k8s.io";
-// The slice's own event comes first, but for a watch that lost it.
-constexpr Duration own_write_unseen_delay = 1s;
+constexpr std::string_view slice_manager = "endpointslice-controller.k8s.io";
 constexpr std::string_view zone_label = "topology.kubernetes.io/zone";
 
 bool is_of_family(const std::string& ip, std::string_view address_type) {
@@ -83,7 +81,7 @@ std::vector<SliceGroup> groups_of(const Service& service, const Cache& cache,
 SliceShape shape_of(const Service& service) {
   static const StringMap no_annotations{};
   SliceShape shape{.owner = service,
-                   .labels = endpoint_labels(service, slice_manager_label, manager),
+                   .labels = endpoint_labels(service, slice_manager_label, slice_manager),
                    .annotations = Amended(no_annotations),
                    .endpoints_max = EndpointSliceController::endpoints_per_slice_max};
   shape.labels.set(service_name_label, service.metadata.name);
@@ -110,7 +108,7 @@ Reaction EndpointSliceController::observe(const Change& change, const Cache& cac
     return Reaction::to_wake(std::move(key));
   }
   const std::string* service = object.metadata.label(service_name_label);
-  if (!is_managed_by(object, manager) || service == nullptr) return {};
+  if (!is_managed_by(object, slice_manager) || service == nullptr) return {};
   Key key = joined_key(object.metadata.namespace_, *service);
   if (!change.before) expectations.lower(key, 1, 0);
   return Reaction::to_wake(std::move(key));
@@ -133,7 +131,7 @@ Plan EndpointSliceController::plan(const Key& key, const Observed& seen, Time no
       wanted.push_back(std::move(group));
   return {.about = service,
           .steps = reconcile_slices(shape_of(*service), wanted,
-                                    slices_of(parts, manager, seen.cache), key)};
+                                    slices_of(parts, slice_manager, seen.cache), key)};
 }
 
 }  // namespace ddptwin::controller

@@ -14,6 +14,10 @@ namespace ddptwin::controller::endpoints {
 
 using SlicePtr = std::shared_ptr<const EndpointSlice>;
 
+// How long a controller waits for the event of a slice that it has written. The event comes first,
+// but for a watch that lost it.
+inline constexpr Duration own_write_unseen_delay = 1s;
+
 // The endpoints that share a family and a list of ports.
 struct SliceGroup {
   std::string address_type{};

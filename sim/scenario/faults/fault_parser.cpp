@@ -25,7 +25,7 @@ struct FaultDraft {
 };
 
 // Several ports can share one line of the table below: which one is read from the path's end.
-Status read_effect(const Node& node, FaultDraft& to, const ParseContext&) {
+Status read_effect(const YamlNode& node, FaultDraft& to, const ParseContext&) {
   const std::string_view port = std::string_view(node.path()).substr(node.path().rfind('.') + 1);
   TRY(const std::string effect, node.as_text());
   std::vector<std::string_view> known;
@@ -41,26 +41,26 @@ Status read_effect(const Node& node, FaultDraft& to, const ParseContext&) {
 }
 
 template <std::string Fault::*member>
-Status read_text(const Node& node, FaultDraft& to, const ParseContext&) {
+Status read_text(const YamlNode& node, FaultDraft& to, const ParseContext&) {
   TRY(to.fault.*member, node.as_text());
   return {};
 }
 
 template <std::optional<Duration> Fault::*member>
-Status read_duration(const Node& node, FaultDraft& to, const ParseContext&) {
+Status read_duration(const YamlNode& node, FaultDraft& to, const ParseContext&) {
   TRY(to.fault.*member, node.as_duration());
   return {};
 }
 
 template <std::optional<std::int64_t> Fault::*member, std::int64_t least>
-Status read_number(const Node& node, FaultDraft& to, const ParseContext&) {
+Status read_number(const YamlNode& node, FaultDraft& to, const ParseContext&) {
   TRY(const std::int64_t number, node.as_integer());
   if (number < least) return node.must_be(fmt::format("{} or more", least));
   to.fault.*member = number;
   return {};
 }
 
-Status read_verb(const Node& node, FaultDraft& to, const ParseContext&) {
+Status read_verb(const YamlNode& node, FaultDraft& to, const ParseContext&) {
   constexpr std::array verbs{api::Verb::create, api::Verb::get,   api::Verb::list,
                              api::Verb::update, api::Verb::patch, api::Verb::remove};
   TRY(to.fault.verb, node.as_text());
@@ -73,7 +73,7 @@ Status read_verb(const Node& node, FaultDraft& to, const ParseContext&) {
       fmt::format("unknown verb \"{}\"{}", to.fault.verb, suggestion(to.fault.verb, known)));
 }
 
-Status read_kind(const Node& node, FaultDraft& to, const ParseContext& context) {
+Status read_kind(const YamlNode& node, FaultDraft& to, const ParseContext& context) {
   TRY(to.fault.object_kind, node.as_text());
   std::vector<std::string_view> known;
   for (const KindInfo* kind : context.kinds.all()) {
@@ -84,13 +84,13 @@ Status read_kind(const Node& node, FaultDraft& to, const ParseContext& context) 
                                suggestion(to.fault.object_kind, known)));
 }
 
-Status read_when(const Node& node, FaultDraft& to, const ParseContext& context) {
+Status read_when(const YamlNode& node, FaultDraft& to, const ParseContext& context) {
   TRY(State state, parse_state(node, context));
   to.fault.when = {std::make_shared<const State>(std::move(state)), RawJson(node.value())};
   return {};
 }
 
-Status read_address(const Node& node, FaultDraft& to, const ParseContext&) {
+Status read_address(const YamlNode& node, FaultDraft& to, const ParseContext&) {
   TRY(to.fault.address, node.as_text());
   return dns::parse_ipv4(to.fault.address) ? Status() : node.must_be("an IPv4 address");
 }
@@ -144,7 +144,7 @@ constexpr std::array fault_fields{
 };
 
 // What of the fault's fields is missing, or has no meaning for its kind.
-Status check_draft(const Node& node, const FaultDraft& draft) {
+Status check_draft(const YamlNode& node, const FaultDraft& draft) {
   if (draft.kinds.empty())
     return node.fail(fmt::format("a fault needs one of {}", fmt::join(ports, ", ")));
   const FaultRow& row = *draft.kinds.front();
@@ -204,7 +204,7 @@ std::vector<const FaultRow*> matching(std::string_view word) {
 
 }  // namespace
 
-Result<Fault> parse_fault(const Node& node, const ParseContext& context) {
+Result<Fault> parse_fault(const YamlNode& node, const ParseContext& context) {
   FaultDraft draft;
   TRY_VOID(read_fields(node, fault_fields, draft, context));
   TRY_VOID(check_draft(node, draft));

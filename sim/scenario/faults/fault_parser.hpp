@@ -10,7 +10,7 @@ struct FaultRow;
 struct ParseContext;
 struct Scenario;
 
-Result<Fault> parse_fault(const Node& node, const ParseContext& context);
+Result<Fault> parse_fault(const YamlNode& node, const ParseContext& context);
 // What of the faults does not fit the whole: they act in virtual time only, and on nodes that there
 // are. A scenario with faults and without modes becomes a virtual one.
 Status check_faults(Scenario& scenario);

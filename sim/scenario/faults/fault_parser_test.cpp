@@ -23,7 +23,7 @@ Result<Fault> parse(const std::string& text) {
   if (!documents) return fail(std::move(documents).error());
   const auto document = std::make_shared<const YamlDocument>(std::move(documents->front()));
   const ParseContext context{kinds, no_files, "", "default", document};
-  return parse_fault(Node(*document, document->value, ""), context);
+  return parse_fault(YamlNode(*document, document->value, ""), context);
 }
 
 std::string error_of(const std::string& text) {

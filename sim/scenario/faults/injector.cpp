@@ -93,7 +93,7 @@ Status FaultInjector::Parts::check_names() const {
 Status FaultInjector::Parts::start() {
   started = loop.now();
   census = Census();
-  for (const ObjectPtr& node : world->objects(ddptwin::Node::info(), ""))
+  for (const ObjectPtr& node : world->objects(Node::info(), ""))
     census.nodes.insert(node->metadata.name);
   const auto controllers = world->controllers();
   for (const api::Caller& caller : world->callers())

@@ -50,8 +50,8 @@ FaultPlan plan_of(const std::string& faults, std::optional<Duration> heal = std:
   if (documents->empty()) return plan;
   const auto document = std::make_shared<const YamlDocument>(std::move(documents->front()));
   const ParseContext context{kinds, no_files, "", "default", document};
-  const auto nodes = Node(*document, document->value, "").as_list();
-  for (const Node& node : *nodes) {
+  const auto nodes = YamlNode(*document, document->value, "").as_list();
+  for (const YamlNode& node : *nodes) {
     auto fault = parse_fault(node, context);
     EXPECT_TRUE(fault) << fault.error().text();
     plan.faults.push_back(std::move(*fault));
@@ -128,8 +128,8 @@ struct Disturbed {
   std::string ip(const std::string& pod) {
     return as<Pod>(world.find(Pod::info(), "default", pod))->status.podIP;
   }
-  std::shared_ptr<const ddptwin::Node> node(const std::string& name) {
-    return as<ddptwin::Node>(world.find(ddptwin::Node::info(), "", name));
+  std::shared_ptr<const Node> node(const std::string& name) {
+    return as<Node>(world.find(Node::info(), "", name));
   }
   std::string ready(const std::string& name) {
     for (const Condition& one : node(name)->status.conditions)
@@ -317,8 +317,7 @@ TEST(FaultInjector, pods_of_a_lost_node_are_evicted_and_come_back) {
     if (as<Pod>(*object)->spec->nodeName == "n0") there.push_back(object->metadata.name);
   ASSERT_FALSE(there.empty());
   const auto node_ready = [&] {
-    for (const Condition& c :
-         as<ddptwin::Node>(run.world.find(ddptwin::Node::info(), "", "n0"))->status.conditions)
+    for (const Condition& c : as<Node>(run.world.find(Node::info(), "", "n0"))->status.conditions)
       if (c.type_ == "Ready") return c.status + " " + c.reason;
     return std::string();
   };
@@ -343,7 +342,7 @@ TEST(FaultInjector, nobody_evicts_while_its_controller_is_away) {
   Disturbed run(plan_of("[{controller: crash, of: kube-controller-manager, at: 10s, for: 30s}]"));
   run.go(11s);
   for (const char* name : {"n0", "n1"}) {
-    auto tainted = std::static_pointer_cast<ddptwin::Node>(run.node(name)->clone());
+    auto tainted = std::static_pointer_cast<Node>(run.node(name)->clone());
     tainted->spec.taints = {{"maintenance", "", "NoExecute", std::nullopt}};
     EXPECT_TRUE(run.world.call(api::update(tainted), "user"));
   }
@@ -360,12 +359,12 @@ TEST(FaultInjector, nobody_evicts_while_its_controller_is_away) {
 TEST(FaultInjector, a_deleted_node_takes_its_pods_and_comes_back) {
   Disturbed run(plan_of("[{node: deleted, of: n1, at: 10s, for: 200s}]"));
   run.go(11s);
-  EXPECT_EQ(run.world.find(ddptwin::Node::info(), "", "n1"), nullptr);
+  EXPECT_EQ(run.world.find(Node::info(), "", "n1"), nullptr);
   run.go(100s);
   for (const ObjectPtr& object : run.world.objects(Pod::info(), "default"))
     EXPECT_NE(as<Pod>(*object)->spec->nodeName, "n1") << object->metadata.name;
   run.go(120s);
-  EXPECT_NE(run.world.find(ddptwin::Node::info(), "", "n1"), nullptr);
+  EXPECT_NE(run.world.find(Node::info(), "", "n1"), nullptr);
   EXPECT_EQ(run.condition("Running"), "True");
 }
 
@@ -375,8 +374,7 @@ TEST(FaultInjector, nothing_is_placed_on_a_cordoned_node) {
   for (const ObjectPtr& object : run.world.objects(Pod::info(), "default"))
     EXPECT_EQ(as<Pod>(*object)->spec->nodeName, "n1");
   run.go(11s);
-  EXPECT_FALSE(
-      as<ddptwin::Node>(run.world.find(ddptwin::Node::info(), "", "n0"))->spec.unschedulable);
+  EXPECT_FALSE(as<Node>(run.world.find(Node::info(), "", "n0"))->spec.unschedulable);
   EXPECT_THAT(run.faults, Contains("60000 all: healed"));
 }
 
