@@ -133,5 +133,30 @@ TEST(DeletionProperties, APodsEndIsBegunOnceAndOnlyBroughtForward) {
   });
 }
 
+TEST(DeletionProperties, ADryRunChangesNothing) {
+  holds([] {
+    BareStore cluster;
+    create(cluster, *any_doomed_pod().as("pod"));
+    const auto pod = [&] { return cluster.store.find<Pod>("default", "p"); };
+    if (*gen::arbitrary<bool>().as("is being deleted"))
+      RC_ASSERT(cluster.store.call(api::remove(*pod()), "test").has_value());
+    const auto before = pod();
+    if (before == nullptr) return;
+    api::DeleteOptions options;
+    options.grace_period_seconds = (*any_asking().as("asking")).grace;
+    auto changed = std::make_shared<Pod>(*before);
+    changed->metadata.labels.edit()["a"] = "b";
+    changed->metadata.finalizers.clear();
+    const std::string verb = *gen::element<std::string>("delete", "evict", "update").as("verb");
+    api::Request request = verb == "delete"  ? api::remove(*before, options)
+                           : verb == "evict" ? api::evict(*before, options)
+                                             : api::update(changed);
+    request.dry_run = true;
+    static_cast<void>(cluster.store.call(std::move(request), "test"));  // refused or not
+    cluster.rest(60s);
+    RC_ASSERT(pod() == before);
+  });
+}
+
 }  // namespace
 }  // namespace ddptwin::property

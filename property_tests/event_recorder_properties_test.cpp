@@ -2,6 +2,7 @@
 // §5.4).
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <ostream>
 #include <set>
@@ -176,6 +177,34 @@ TEST(EventRecorderProperties, OfOneReasonTenAreMadeHoweverManyMessages) {
         RC_CLASSIFY(messages > similar, "combined");
         RC_ASSERT(told.of_reason(of, reason) == std::min(messages, similar));
       }
+    }
+  });
+}
+
+// The first nine messages of a reason have Events of their own, however often they come and
+// whatever comes between.
+TEST(EventRecorderProperties, TheFirstNineAreCountedByThemselves) {
+  holds([] {
+    const auto messages =
+        *gen::mapcat(gen::inRange<std::size_t>(similar, burst + 1), [](std::size_t count) {
+           return gen::container<std::vector<int>>(
+               count, gen::resize(rc::kNominalSize, gen::inRange(0, 12)));
+         }).as("messages");
+    std::vector<Tell> tells;
+    std::vector<int> order;
+    std::map<int, int> times;
+    for (const int message : messages) {
+      tells.push_back({.reason = "BackOff", .message = message});
+      if (++times[message] == 1) order.push_back(message);
+    }
+    RC_CLASSIFY(order.size() > similar, "combined");
+    const auto rows = Told(tells, any_pair()).rows(0);
+    for (std::size_t i = 0; i < std::min(order.size(), similar - 1); ++i) {
+      const auto found = std::find_if(rows.begin(), rows.end(), [&](const Told::Row& row) {
+        return std::get<1>(row) == std::to_string(order[i]);
+      });
+      RC_ASSERT(found != rows.end());
+      RC_ASSERT(std::get<2>(*found) == times[order[i]]);
     }
   });
 }

@@ -184,12 +184,25 @@ TEST(KubeletProperties, AContainerThatFailedForGoodLeavesTheOtherAlone) {
 
 // --- back-off ---
 
-struct Crashes {
-  std::vector<int> seconds{};  // how long it ran each time
-};
-
 // 10 s, 20 s, ... 300 s from the end of the last run; the first restart at once; anew after ten
 // quiet minutes. A look comes up to a quarter of the wait, or of a minute, and a tick late.
+void check_waits(const std::vector<ContainerRun>& seen) {
+  std::optional<Duration> delay;
+  Time updated{};
+  for (std::size_t i = 1; i < seen.size(); ++i) {
+    const Time end = *seen[i - 1].ended;
+    const bool anew = !delay || end - updated > 600s;
+    const Duration wait = anew ? Duration{0} : *delay;
+    const Duration waited = seen[i].began - end;
+    RC_LOG() << "restart " << i << ": " << seconds_of(waited) << " s of " << seconds_of(wait)
+             << "\n";
+    RC_ASSERT(waited >= wait);
+    RC_ASSERT(waited <= wait + std::min<Duration>(wait, 60s) / 4 + 3s);
+    delay = anew ? 10s : std::min<Duration>(2 * wait, 300s);
+    updated = seen[i].began;
+  }
+}
+
 TEST(KubeletProperties, RestartsComeAfterADelayThatDoubles) {
   holds(
       [] {
@@ -203,28 +216,54 @@ TEST(KubeletProperties, RestartsComeAfterADelayThatDoubles) {
                  .as("seconds of the runs");
         for (const int seconds : runs) crashing.attempts.push_back({1, seconds});
         crashing.attempts.push_back({1, 100'000});
-        shape.containers = {crashing};
+        // Another's waits are its own.
+        ContainerShape other{.name = "c1"};
+        const int others = *gen::inRange(0, 8).as("crashes of the other");
+        for (int i = 0; i < others; ++i) other.attempts.push_back({1, *gen::element(0, 2, 50)});
+        other.attempts.push_back({1, 100'000});
+        shape.containers = {crashing, other};
         NodeRun node(1);
         node.create(pod_object(shape));
         node.rest(6h);
         node.require_safe();
-        const auto& seen = node.runs_of("c0");
-        RC_ASSERT(seen.size() == crashing.attempts.size());
-        std::optional<Duration> delay;
-        Time updated{};
-        for (std::size_t i = 1; i < seen.size(); ++i) {
-          const Time end = *seen[i - 1].ended;
-          const bool anew = !delay || end - updated > 600s;
-          const Duration wait = anew ? Duration{0} : *delay;
-          const Duration waited = seen[i].began - end;
-          RC_LOG() << "restart " << i << ": " << seconds_of(waited) << " s of " << seconds_of(wait);
-          RC_ASSERT(waited >= wait);
-          RC_ASSERT(waited <= wait + std::min<Duration>(wait, 60s) / 4 + 3s);
-          delay = anew ? 10s : std::min<Duration>(2 * wait, 300s);
-          updated = seen[i].began;
+        for (const ContainerShape& one : shape.containers) {
+          RC_ASSERT(node.runs_of(one.name).size() == one.attempts.size());
+          check_waits(node.runs_of(one.name));
         }
       },
       4);
+}
+
+// A rule of one container restarts them all, each counted as often (KEP-5532).
+TEST(KubeletProperties, ARestartOfAllIsCountedForEach) {
+  holds(
+      [] {
+        PodShape shape{.policy = *gen::element<std::string>("Never", "OnFailure").as("policy")};
+        shape.containers = {{.name = "c0"}, {.name = "c1"}};
+        if (*gen::arbitrary<bool>().as("with an init container"))
+          shape.containers.insert(shape.containers.begin(),
+                                  {.name = "i0", .init = true, .attempts = {{0, 1}}});
+        for (ContainerShape& one : shape.containers)
+          if (!one.init) one.attempts = {{0, 100'000}};
+        const auto pod = pod_object(shape);
+        Container& first = pod->spec.edit().containers.edit().front();
+        first.restartPolicy = "Never";
+        first.restartPolicyRules = {
+            {.action = "RestartAllContainers", .exitCodes = ExitCodesRule{"In", {42}}}};
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        node.rest(60s);
+        const int rounds = *gen::inRange(1, 5).as("rounds");
+        for (int round = 1; round <= rounds; ++round) {
+          node.exit("c0", 42, false);
+          node.rest(std::chrono::seconds(*gen::element(60, 700)));
+          for (const ContainerShape& one : shape.containers) {
+            RC_ASSERT(status_of(*node.pod(), one.name)->restartCount == round);
+            RC_ASSERT(node.runs_of(one.name).size() == static_cast<std::size_t>(round) + 1);
+          }
+        }
+      },
+      8);
 }
 
 // --- a pod to which things happen ---

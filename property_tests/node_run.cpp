@@ -68,6 +68,16 @@ void NodeRun::bind(const std::string& pod) {
   RC_ASSERT(world_.call(api::bind(*this->pod(pod), "n0"), user).has_value());
 }
 
+void NodeRun::patch(const std::string& pod, boost::json::value body, std::string subresource) {
+  const auto known = this->pod(pod);
+  RC_ASSERT(known != nullptr);
+  RC_ASSERT(world_
+                .call(api::patch(*known, api::PatchType::strategic, std::move(body),
+                                 std::move(subresource)),
+                      user)
+                .has_value());
+}
+
 void NodeRun::remove(std::optional<std::int64_t> grace) {
   api::DeleteOptions options;
   options.grace_period_seconds = grace;

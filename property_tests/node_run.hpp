@@ -29,6 +29,8 @@ class NodeRun {
   void create(std::shared_ptr<const Pod> pod);
   void bind(const std::string& pod);
   void remove(std::optional<std::int64_t> grace);
+  // A strategic merge patch.
+  void patch(const std::string& pod, boost::json::value body, std::string subresource = {});
   void rest(Duration duration) { loop_.run_until(loop_.now() + duration); }
 
   void restart_kubelet() { world_.restart_kubelets(); }

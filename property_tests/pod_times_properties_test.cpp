@@ -176,6 +176,41 @@ TEST(PodTimes, ReadinessFollowsItsProbe) {
       4);
 }
 
+// Whose probe has killed the container says how long it may take, or else the pod.
+TEST(PodTimes, AKilledContainerHasTheGraceOfTheProbeThatKilledIt) {
+  holds(
+      [] {
+        const auto any_grace = [](const char* of) {
+          return *gen::element<std::optional<std::int64_t>>(std::nullopt, 3, 7, 20).as(of);
+        };
+        const bool starts = *gen::arbitrary<bool>().as("gets past its startup probe");
+        Container container = container_named("c0");
+        Probe up = any_probe("up"), live = any_probe("live");
+        up.terminationGracePeriodSeconds = any_grace("grace of up");
+        live.terminationGracePeriodSeconds = any_grace("grace of live");
+        if (starts || *gen::arbitrary<bool>().as("has a startup probe"))
+          container.startupProbe = up;
+        container.livenessProbe = live;
+        auto pod = NodeRun::pod_named("p");
+        pod->spec.edit().terminationGracePeriodSeconds = *gen::element(2, 11, 30).as("grace");
+        pod->spec.edit().containers.edit().push_back(container);
+        pod->metadata.annotations.edit()["rig/exec.c0.up"] = starts ? "0 up" : "1 not yet";
+        pod->metadata.annotations.edit()["rig/exec.c0.live"] = "1 dead";
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        node.rest(200s);
+        node.require_safe();
+        const Probe& kills = container.startupProbe && !starts ? up : live;
+        const std::string stop = "StopContainer c0 attempt 0 timeout " +
+                                 std::to_string(kills.terminationGracePeriodSeconds.value_or(
+                                     pod->spec->terminationGracePeriodSeconds.value_or(0)));
+        const auto calls = node.calls();
+        RC_LOG() << stop << "\n";
+        RC_ASSERT(std::count(calls.begin(), calls.end(), stop) == 1);
+      },
+      4);
+}
+
 // The hook runs first; what it leaves of the grace, and two seconds at least, is the signal's.
 TEST(PodTimes, AHookBeforeTheEndTakesItsTimeFromTheGrace) {
   holds(
@@ -415,6 +450,10 @@ TEST(PodTimes, ADeadlineCountsFromThePodsStart) {
         const int deadline = *gen::element(1, 5, 20, 90).as("deadline");
         const bool ends = *gen::arbitrary<bool>().as("ends by itself");
         const int runs = *gen::inRange(0, 100).as("seconds that it runs");
+        // Somebody brings it forward: from then on it is that one, or at once where that has
+        // passed.
+        const int sooner = *gen::element(deadline, deadline, 1, 10).as("another deadline");
+        const int changed = *gen::inRange(0, 60).as("seconds until it is set");
         auto pod = NodeRun::pod_named("p", false);
         PodSpec& spec = pod->spec.edit();
         spec.restartPolicy = "Never";
@@ -427,19 +466,64 @@ TEST(PodTimes, ADeadlineCountsFromThePodsStart) {
         node.rest(seconds(waits));
         const Time bound = node.now();
         node.bind("p");
+        node.rest(seconds(changed));
+        int last = deadline;
+        if (sooner < deadline && !is_over(*node.pod())) {
+          node.patch("p", {{"spec", {{"activeDeadlineSeconds", sooner}}}});
+          last = std::min(deadline, std::max(sooner, changed));
+        }
         node.rest(200s);
         node.require_safe();
         const auto left = node.pod();
         const ContainerRun run = first_run(node, "c0");
         RC_ASSERT(run.ended.has_value());
-        if (ends && runs + 4 < deadline) {
+        if (ends && runs + 4 < last) {
           RC_ASSERT(left->status.phase == "Succeeded");
-        } else if (!ends || runs > deadline + 4) {
+        } else if (!ends || runs > last + 4) {
           RC_ASSERT(left->status.phase == "Failed");
           RC_ASSERT(left->status.reason == "DeadlineExceeded");
-          RC_ASSERT(*run.ended >= bound + seconds(deadline) - 1s);
-          RC_ASSERT(*run.ended <= bound + seconds(deadline) + slack);
+          RC_ASSERT(*run.ended >= bound + seconds(last) - 1s);
+          RC_ASSERT(*run.ended <= bound + seconds(last) + slack);
         }
+      },
+      4);
+}
+
+// Who has gates is Ready while its containers are and everybody has said True of each gate; what
+// the kubelet does not own it leaves as it is.
+TEST(PodTimes, AGateIsOpenWhileItIsSaidToBe) {
+  holds(
+      [] {
+        const auto gate = gen::element<std::string>("example.com/a", "example.com/b");
+        using Names = std::vector<std::string>;
+        const auto gates = *gen::element(Names{"example.com/a"}, Names{"example.com/b"},
+                                         Names{"example.com/a", "example.com/b"});
+        auto pod = NodeRun::pod_named("p");
+        PodSpec& spec = pod->spec.edit();
+        for (const std::string& name : gates)
+          spec.readinessGates.push_back({.conditionType = name});
+        spec.containers.edit().push_back(container_named("c0"));
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        std::map<std::string, std::string> said;
+        for (int round = *gen::inRange(1, 6).as("rounds"); round > 0; --round) {
+          if (*gen::weightedElement<bool>({{3, false}, {1, true}})) node.exit("c0", 1, false);
+          node.rest(seconds(*gen::inRange(3, 20)));
+          const std::string name = *gate,
+                            status = *gen::element<std::string>("True", "True", "False");
+          node.patch("p", {{"status", {{"conditions", {{{"type", name}, {"status", status}}}}}}},
+                     "status");
+          said[name] = status;
+          node.rest(3s);
+          const PodStatus& seen = node.pod()->status;
+          const bool open = std::all_of(gates.begin(), gates.end(), [&](const std::string& one) {
+            return said[one] == "True";
+          });
+          const bool runs = seen.condition("ContainersReady")->status == "True";
+          RC_ASSERT((seen.condition("Ready")->status == "True") == (open && runs));
+          RC_ASSERT(seen.condition(name)->status == status);
+        }
+        node.require_safe();
       },
       4);
 }

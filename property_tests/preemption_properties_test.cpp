@@ -14,6 +14,7 @@ namespace {
 namespace gen = rc::gen;
 
 constexpr std::string_view user = "user", gpu = "nvidia.com/gpu";
+constexpr std::string_view high = "system-cluster-critical", highest = "system-node-critical";
 
 // A scheduler and one node without a kubelet: who is to end does so when the test says so.
 class Cluster {
@@ -26,13 +27,14 @@ class Cluster {
     DDPTWIN_ASSERT(world_.add_node(node).has_value());
     rest();
   }
-  void rest() { loop_.run_until(loop_.now() + 2s); }
-  void create(const std::string& name, int gpus, bool urgent) {
+  void rest(Duration duration = 2s) { loop_.run_until(loop_.now() + duration); }
+  // Of a priority class; "": of none, and of the lowest priority.
+  void create(const std::string& name, int gpus, std::string priority_class) {
     auto pod = std::make_shared<Pod>();
     pod->metadata.name = name;
     pod->metadata.namespace_ = "default";
     PodSpec& spec = pod->spec.edit();
-    if (urgent) spec.priorityClassName = "system-cluster-critical";
+    spec.priorityClassName = std::move(priority_class);
     Container container;
     container.name = "c";
     container.image = "busybox";
@@ -77,11 +79,12 @@ TEST(PreemptionProperties, RoomIsKeptForWhomItWasMade) {
         const int wanted = *gen::inRange(2, gpus + 1).as("the preemptor wants");
         const int rivals = *gen::inRange(1, 4).as("rivals of its priority");
         Cluster cluster(*gen::inRange<std::uint64_t>(1, 1000).as("seed"), gpus);
-        for (int i = 0; i < gpus; ++i) cluster.create("low-" + std::to_string(i), 1, false);
-        cluster.create("high", wanted, true);
+        for (int i = 0; i < gpus; ++i) cluster.create("low-" + std::to_string(i), 1, "");
+        cluster.create("high", wanted, std::string(high));
         RC_ASSERT(cluster.victims().size() == static_cast<std::size_t>(wanted));
         RC_ASSERT(cluster.find("high")->status.nominatedNodeName == "n");
-        for (int i = 0; i < rivals; ++i) cluster.create("rival-" + std::to_string(i), 1, true);
+        for (int i = 0; i < rivals; ++i)
+          cluster.create("rival-" + std::to_string(i), 1, std::string(high));
         // Each rival has victims of its own, as far as there are any left.
         RC_ASSERT(cluster.victims().size() ==
                   static_cast<std::size_t>(std::min(gpus, wanted + rivals)));
@@ -99,6 +102,31 @@ TEST(PreemptionProperties, RoomIsKeptForWhomItWasMade) {
         // At the latest then: what a rival was promised counts for the preemptor too.
         RC_ASSERT(cluster.is_placed("high"));
         RC_ASSERT(placed == std::min(rivals, gpus - wanted));
+      },
+      4);
+}
+
+// Who is more urgent still takes the room; what is left of it is nobody's.
+TEST(PreemptionProperties, APromiseThatCannotBeKeptIsTakenBack) {
+  holds(
+      [] {
+        const int gpus = *gen::inRange(2, 7).as("GPUs");
+        const int wanted = *gen::inRange(1, gpus + 1).as("the preemptor wants");
+        const int taken =
+            *gen::inRange(gpus - wanted + 1, gpus + 1).as("the more urgent one wants");
+        Cluster cluster(*gen::inRange<std::uint64_t>(1, 1000).as("seed"), gpus);
+        for (int i = 0; i < gpus; ++i) cluster.create("low-" + std::to_string(i), 1, "");
+        cluster.create("high", wanted, std::string(high));
+        RC_ASSERT(cluster.find("high")->status.nominatedNodeName == "n");
+        cluster.create("highest", taken, std::string(highest));
+        for (int i = 0; i < gpus; ++i) cluster.end("low-" + std::to_string(i));
+        for (int i = taken; i < gpus; ++i) cluster.create("late-" + std::to_string(i), 1, "");
+        cluster.rest(5min);
+        RC_ASSERT(cluster.is_placed("highest"));
+        RC_ASSERT(!cluster.is_placed("high"));
+        RC_ASSERT(cluster.find("high")->status.nominatedNodeName.empty());
+        for (int i = taken; i < gpus; ++i)
+          RC_ASSERT(cluster.is_placed("late-" + std::to_string(i)));
       },
       4);
 }
