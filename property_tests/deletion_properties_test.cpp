@@ -111,6 +111,7 @@ TEST(DeletionProperties, APodsEndIsBegunOnceAndOnlyBroughtForward) {
     BareStore cluster;
     create(cluster, shape);
     NaiveEnd naive(shape);
+    const auto first = cluster.store.find<Pod>("default", "p")->metadata.generation;
     for (const Asking& one : askings) {
       cluster.rest(std::chrono::seconds(one.after));
       const auto pod = cluster.store.find<Pod>("default", "p");
@@ -118,6 +119,7 @@ TEST(DeletionProperties, APodsEndIsBegunOnceAndOnlyBroughtForward) {
       api::DeleteOptions options;
       options.grace_period_seconds = one.grace;
       RC_ASSERT(cluster.store.call(api::remove(*pod, options), "test").has_value());
+      const auto before = naive.end;
       naive.ask(cluster.loop.now(), one.grace);
       const auto left = cluster.store.find<Pod>("default", "p");
       RC_ASSERT((left == nullptr) == naive.gone());
@@ -129,6 +131,8 @@ TEST(DeletionProperties, APodsEndIsBegunOnceAndOnlyBroughtForward) {
                << told.grace << "; wanted " << seconds_of(naive.end->at - cluster.loop.now())
                << ", " << naive.end->grace << "\n";
       RC_ASSERT(told == *naive.end);
+      RC_ASSERT(left->metadata.generation == first + 1);
+      if (before == naive.end) RC_ASSERT(left == pod);  // what changes nothing is not written
     }
   });
 }

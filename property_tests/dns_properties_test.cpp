@@ -9,6 +9,7 @@
 #include "core/virtual_loop.hpp"
 #include "core/virtual_start.hpp"
 #include "dns/resolver.hpp"
+#include "objects/discovery_v1.hpp"
 #include "property.hpp"
 #include "scenario/world.hpp"
 
@@ -143,6 +144,8 @@ class Cluster {
   }
   std::vector<std::shared_ptr<const Service>> services() const { return all<Service>(); }
   std::vector<std::shared_ptr<const Pod>> pods() const { return all<Pod>(); }
+  // What a user does by hand; it may be refused, and is there or gone already then.
+  void call(const api::Request& request) { static_cast<void>(world_.call(request, user)); }
 
  private:
   static WorldOptions options(std::uint64_t seed) {
@@ -160,8 +163,6 @@ class Cluster {
   std::shared_ptr<const Pod> pod(const Change& change) const {
     return as<Pod>(world_.find(Pod::info(), change.namespace_, change.pod));
   }
-  // A refusal is an answer too: it is there already, or no longer.
-  void call(const api::Request& request) { static_cast<void>(world_.call(request, user)); }
   void create_service(const Change& change);
   void create_pod(const Change& change);
   void write_status(const Change& change);
@@ -424,6 +425,85 @@ TEST(DnsProperties, ItCatchesUpWithChangesThatComeAtOnce) {
         check_all(cluster);
       },
       2);
+}
+
+// --- slices that somebody makes by hand, of Services that select nobody ---
+
+struct HandMade {
+  std::string slice{};
+  std::string service{};                     // "": its label is taken away
+  std::vector<std::optional<bool>> ready{};  // of each endpoint, as far as it is said
+  bool goes = false;
+};
+
+void showValue(const HandMade& one, std::ostream& out) {
+  out << (one.goes ? "delete " : "put ") << one.slice << " of '" << one.service << "':";
+  for (const auto& ready : one.ready) out << (!ready ? " unsaid" : *ready ? " ready" : " unready");
+}
+
+rc::Gen<HandMade> any_hand_made() {
+  using Ready = std::optional<bool>;
+  return gen::build<HandMade>(
+      gen::set(&HandMade::slice, gen::element<std::string>("a", "b", "c")),
+      gen::set(&HandMade::service, gen::element<std::string>("s0", "s0", "s1", "s1", "")),
+      gen::set(&HandMade::ready,
+               gen::resize(4, gen::container<std::vector<Ready>>(
+                                  gen::element<Ready>(std::nullopt, true, false)))),
+      gen::set(&HandMade::goes, gen::weightedElement<bool>({{5, false}, {1, true}})));
+}
+
+// Address `i` of a slice.
+std::string address_in(const std::string& slice, std::size_t i) {
+  return "10.9." + std::to_string(slice.front() - 'a') + "." + std::to_string(i + 1);
+}
+
+void put(Cluster& cluster, const HandMade& one, bool known) {
+  auto slice = std::make_shared<EndpointSlice>();
+  slice->metadata.name = one.slice;
+  slice->metadata.namespace_ = "default";
+  if (one.goes) return cluster.call(api::remove(*slice));
+  if (!one.service.empty()) slice->metadata.labels = {{"kubernetes.io/service-name", one.service}};
+  slice->addressType = "IPv4";
+  slice->ports = {{.name = "job", .protocol = "TCP", .port = job_port}};
+  for (std::size_t i = 0; i < one.ready.size(); ++i)
+    slice->endpoints.push_back(
+        {.addresses = {address_in(one.slice, i)}, .conditions = {.ready = one.ready[i]}});
+  cluster.call(known ? api::update(slice) : api::create(slice));
+}
+
+// Who does not say that it is not ready is (EndpointConditions.ready).
+TEST(DnsProperties, ItAnswersWithSlicesThatAreMadeByHand) {
+  holds(
+      [] {
+        const auto deeds = *gen::container<std::vector<HandMade>>(any_hand_made()).as("deeds");
+        Cluster cluster(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        for (const std::string& name : service_names) {
+          auto service = std::make_shared<Service>();
+          service->metadata.name = name;
+          service->metadata.namespace_ = "default";
+          service->spec.edit().clusterIP = "None";
+          cluster.call(api::create(service));
+        }
+        std::map<std::string, HandMade> slices;
+        for (const HandMade& deed : deeds) {
+          put(cluster, deed, slices.contains(deed.slice));
+          if (deed.goes)
+            slices.erase(deed.slice);
+          else
+            slices[deed.slice] = deed;
+          cluster.settle();
+          for (const std::string& name : service_names) {
+            std::multiset<std::string> addresses;
+            for (const auto& [slice, made] : slices)
+              for (std::size_t i = 0; i < made.ready.size(); ++i)
+                if (made.service == name && made.ready[i].value_or(true))
+                  addresses.insert(address_in(slice, i));
+            RC_ASSERT(cluster.ask(name + ".default.svc.cluster.local", RecordType::a) ==
+                      answer_of(addresses));
+          }
+        }
+      },
+      3);
 }
 
 }  // namespace

@@ -210,5 +210,37 @@ TEST(WatchProperties, AnEventGoesAnHourAfterItsLastWrite) {
   });
 }
 
+// A watch that asks for bookmarks is told each minute how far it has come, however quiet it is.
+TEST(WatchProperties, ABookmarkComesEachMinute) {
+  holds([] {
+    const auto deeds = *gen::resize(9, gen::container<std::vector<Deed>>(any_deed())).as("deeds");
+    const auto pauses =
+        *gen::container<std::vector<int>>(deeds.size(), gen::element(0, 1, 20, 61, 200))
+             .as("pauses");
+    BareStore cluster;
+    const Time begun = cluster.loop.now();
+    std::size_t marks = 0;
+    std::int64_t last = 0;
+    bool ordered = true;
+    api::ListOptions options;
+    options.allow_bookmarks = true;
+    const auto watch = cluster.client.watch(
+        {&Pod::info(), "default", {}, {}}, options, [&](const api::WatchEvent& event) {
+          const std::int64_t version = std::stoll(event.object->metadata.resourceVersion);
+          ordered = ordered && version >= last;
+          last = version;
+          if (event.type == api::WatchEventType::bookmark) ++marks;
+        });
+    cluster.rest(500ms);
+    for (std::size_t i = 0; i < deeds.size(); ++i) {
+      apply(cluster, deeds[i]);
+      cluster.rest(std::chrono::seconds(pauses[i]));
+    }
+    const Duration lasted = cluster.loop.now() - begun;
+    RC_ASSERT(ordered);
+    RC_ASSERT(marks == static_cast<std::size_t>(lasted / Duration(1min)));
+  });
+}
+
 }  // namespace
 }  // namespace ddptwin::property
