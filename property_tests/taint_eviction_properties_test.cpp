@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bare_store.hpp"
+#include "cluster/disruption.hpp"
 #include "cluster/taint_eviction.hpp"
 #include "objects/core_v1.hpp"
 #include "property.hpp"
@@ -30,7 +31,8 @@ struct Happening {
   std::string node{};
   std::vector<std::string> taints{};     // by key; "c" is of the effect NoSchedule
   std::vector<Tolerated> tolerations{};  // of the pod that is made
-  int seconds = 0;                       // afterwards
+  bool marked = false;  // it has the condition already: the DELETE after that was lost
+  int seconds = 0;      // afterwards
 };
 
 void showValue(const Happening& one, std::ostream& out) {
@@ -39,7 +41,7 @@ void showValue(const Happening& one, std::ostream& out) {
     out << "taints of " << one.node << ":";
     for (const std::string& key : one.taints) out << " " << key;
   } else if (one.kind == Kind::create) {
-    out << "pod on " << one.node << ":";
+    out << (one.marked ? "marked " : "") << "pod on " << one.node << ":";
     for (const Tolerated& t : one.tolerations)
       out << " '" << t.key << "' for " << t.seconds << " s";
   } else if (one.kind == Kind::crash) {
@@ -61,6 +63,7 @@ rc::Gen<Happening> any_happening() {
       gen::set(&Happening::taints, gen::elementOf(taint_sets)),
       gen::set(&Happening::tolerations,
                gen::resize(3, gen::container<std::vector<Tolerated>>(toleration))),
+      gen::set(&Happening::marked, gen::weightedElement<bool>({{3, false}, {1, true}})),
       gen::set(&Happening::seconds, gen::element(1, 1, 3, 9, 30)));
 }
 
@@ -163,6 +166,14 @@ class Game {
            "NoExecute",
            t.seconds < 0 ? std::nullopt : std::optional<std::int64_t>(t.seconds)});
     call(api::create(pod));
+    if (one.marked) {
+      auto marked = std::make_shared<Pod>(
+          *cluster_.store.find<Pod>(pod->metadata.namespace_, pod->metadata.name));
+      marked->status.conditions.edit().push_back(
+          disruption_of(*marked, cluster_.loop.now(), "DeletionByTaintManager",
+                        "Taint manager: deleting due to NoExecute taint"));
+      call(api::update(marked, "status"));
+    }
     NaivePod& naive = pods_[pod->metadata.name];
     naive.node = one.node;
     naive.tolerations = one.tolerations;

@@ -325,6 +325,7 @@ ELASTIC
             args: [--steps, "12", --step-time, 100ms, --checkpoint, /checkpoints/c,
                    --checkpoint-every, "2", --fail-at-step, "STEP",
                    --fail-rank, "RANK", --fail-code, "CODE", --fail-once]
+            resources: {limits: {memory: MEMORY}}
             env:
             - {name: PET_MONITOR_INTERVAL, value: "TICK"}
             - {name: TORCH_DISABLE_SHARE_RDZV_TCP_STORE, value: "1"}
@@ -383,6 +384,8 @@ std::string text_of(const Crash& crash) {
                                          nodes + ", rdzvBackend: c10d, maxRestarts: 3}"
                                    : "");
   source = filled_in(source, "PROCESSES", std::to_string(crash.processes));
+  // Room for one generation of workers, of 2 MiB each (spec/ddp-semantics.md §1.3).
+  source = filled_in(source, "MEMORY", std::to_string(2 * crash.processes + 1) + "Mi");
   source = filled_in(source, "NODES", nodes);
   source = filled_in(source, "RANK", std::to_string(crash.rank));
   source = filled_in(source, "STEP", std::to_string(crash.step));
