@@ -4,6 +4,7 @@
 #include <map>
 #include <ostream>
 #include <set>
+#include <utility>
 
 #include "bare_store.hpp"
 #include "cluster/gc.hpp"
@@ -265,31 +266,32 @@ void showValue(const Content& content, std::ostream& out) {
 }
 
 // When a namespace goes, in seconds after its deletion: it is looked at after five, and again after
-// half of what the rest may need and one; a rest without a reason is asked after with a growing
-// pause (upstream namespaced_resources_deleter.go).
+// half of what the rest may need and one; a rest without a reason is asked after with a pause that
+// grows to a minute. A look that says another thing than the one before is followed by another
+// after five (upstream namespace_controller.go, namespaced_resources_deleter.go).
 double goes_at(const std::vector<Content>& contents) {
   double look = 5, pause = 0.005;
+  std::optional<std::pair<bool, int>> said;  // an error; how many maps are left
   for (;;) {
     int grace = 0;
-    bool pods = false, held_pods = false, held_maps = false;
+    bool pods = false, held_pods = false;
+    int held_maps = 0;
     for (const Content& one : contents) {
       if (one.goes_at() < look) continue;
-      if (!one.is_pod) held_maps |= one.is_held;
+      if (!one.is_pod) held_maps += one.is_held ? 1 : 0;
       if (!one.is_pod) continue;
       if (!one.has_ended) grace = std::max(grace, one.grace);
       pods |= one.is_held || !one.has_ended;
       held_pods |= one.is_held;
     }
     if (look >= grace) grace = 0;
-    if (!pods && !held_maps) return look;
-    if (!pods || (grace == 0 && held_pods)) {
-      look += 8;
-    } else if (grace > 0) {
-      look += grace / 2 + 1;
-    } else {
-      look += pause;
-      pause *= 2;
-    }
+    if (!pods && held_maps == 0) return look;
+    const bool error = pods && grace == 0 && !held_pods;
+    double next = error ? pause : grace > 0 ? grace / 2 + 1 : 8;
+    if (error) pause = std::min(2 * pause, 60.0);
+    const auto says = std::pair(error, pods ? 0 : held_maps);
+    if (std::exchange(said, says) != says) next = std::min(next, 5.0);
+    look += next;
   }
 }
 
@@ -316,7 +318,7 @@ class Space {
     cluster_.remove(*space_, {});
     removed_at_ = cluster_.now();
     cluster_.rest(700ms);
-    for (int second = 0; second < 60; ++second) {
+    for (int second = 0; second < 400; ++second) {
       for (std::size_t i = 0; i < contents.size(); ++i)
         if (contents[i].seconds == second) finish(std::to_string(i));
       cluster_.rest(1s);
@@ -378,7 +380,9 @@ TEST(GarbageProperties, ANamespaceGoesOnceAllThatWasInItIsGone) {
         gen::set(&Content::is_held, gen::weightedElement<bool>({{2, false}, {1, true}})),
         gen::set(&Content::has_ended, gen::arbitrary<bool>()),
         gen::set(&Content::grace, gen::element(4, 30, 30, 100)),
-        gen::set(&Content::seconds, gen::resize(rc::kNominalSize, gen::inRange(0, 60))));
+        gen::set(&Content::seconds,
+                 gen::resize(rc::kNominalSize, gen::oneOf(gen::inRange(0, 60), gen::inRange(0, 60),
+                                                          gen::inRange(100, 400)))));
     const auto contents =
         *gen::resize(6, gen::container<std::vector<Content>>(content)).as("contents");
     Space space(contents);

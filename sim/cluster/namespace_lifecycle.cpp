@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration first_look = 5s;
 constexpr std::int64_t finalizer_estimate = 15;  // seconds that an object with finalizers may need
-constexpr Duration first_retry = 5ms, last_retry = 1000s;
+constexpr Duration first_retry = 5ms, last_retry = 60s;  // upstream nsControllerRateLimiter
 constexpr std::string_view finalizer = "kubernetes";
 
 bool holds(const Namespace& space) {
@@ -77,12 +77,11 @@ NamespaceLifecycle::NamespaceLifecycle(Loop& loop, api::ApiClient& client)
       alive_(std::make_shared<int>(0)) {
   namespaces_.add_handler([this](const ObjectPtr& before, const ObjectPtr& after) {
     if (after == nullptr) {
-      timers_.erase(before->metadata.name);
+      next_.erase(before->metadata.name);
       failures_.erase(before->metadata.name);
       return;
     }
-    const bool was = before != nullptr && before->metadata.deletionTimestamp;
-    if (after->metadata.deletionTimestamp && !was) schedule(after->metadata.name, first_look);
+    if (after->metadata.deletionTimestamp) schedule(after->metadata.name, first_look);
   });
 }
 
@@ -91,7 +90,10 @@ NamespaceLifecycle::~NamespaceLifecycle() = default;
 void NamespaceLifecycle::start() { namespaces_.start(); }
 
 void NamespaceLifecycle::schedule(const std::string& name, Duration delay) {
-  timers_[name] = loop_.after(lane_, delay, [this, name] { begin(name); });
+  Next& next = next_[name];
+  const Time at = loop_.now() + delay;
+  if (next.timer.pending() && next.at <= at) return;
+  next = {at, loop_.after(lane_, delay, [this, name] { begin(name); })};
 }
 
 void NamespaceLifecycle::call(api::Request request, api::Completion then) {

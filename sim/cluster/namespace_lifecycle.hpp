@@ -8,10 +8,11 @@
 namespace ddptwin {
 
 // Pods go first, each with its own grace; while one is left nothing else is touched. It looks five
-// seconds after the deletion, then again after half of the time that the rest is likely to need:
-// the longest grace of the pods that have not ended, 15 s for what a finalizer holds. What stays
-// without a reason, and what the API refuses, is an error: the condition ContentFailure tells it,
-// and the next look comes with a back-off.
+// seconds after each change of a namespace that is being deleted, its own write of the conditions
+// among them, and again after half of the time that the rest is likely to need: the longest grace
+// of the pods that have not ended, 15 s for what a finalizer holds. What stays without a reason,
+// and what the API refuses, is an error: the condition ContentFailure tells it, and the next look
+// comes with a back-off. Source: upstream namespace_controller.go, namespaced_resources_deleter.go.
 class NamespaceLifecycle {
  public:
   NamespaceLifecycle(Loop& loop, api::ApiClient& client);
@@ -38,7 +39,12 @@ class NamespaceLifecycle {
   api::ApiClient& client_;
   Lane lane_;
   api::Informer namespaces_;
-  std::map<std::string, Timer, std::less<>> timers_{};
+  // The next look at a namespace: the earliest that somebody asked for.
+  struct Next {
+    Time at{};
+    Timer timer{};
+  };
+  std::map<std::string, Next, std::less<>> next_{};
   std::map<std::string, int, std::less<>> failures_{};
   std::shared_ptr<int> alive_;
 };

@@ -105,6 +105,7 @@ class Torchrun final : public model::Program {
   // something to see, so that a quiet agent costs one callback a second.
   Time grid_{};
   std::optional<Time> tick_at_{};
+  bool asks_ = false;  // how many nodes wait; its thread does nothing else meanwhile
   Time members_seen_{};
   model::TimerId tick_ = 0;
   std::vector<Worker> failed_{};  // the last failed group: what the summary tells of
@@ -147,13 +148,12 @@ void Torchrun::begin(model::Process& process) {
   });
 }
 
-bool Torchrun::signal(model::Process& process, int number) {
+bool Torchrun::signal(model::Process&, int number) {
   if (!handles_signals_) return false;
   const std::string handled = "," + run_->options.signals_to_handle + ",";
   if (handled.find("," + signal_name(number) + ",") == std::string::npos) return false;
   if (phase_ == Phase::leaving) return true;
-  phase_ = Phase::leaving;
-  process.cancel(tick_);
+  end_monitoring(Phase::leaving);
   run_->meeting->interrupt();
   say(run_->agent, Level::warning, agent_file,
       fmt::format("Received {} death signal, shutting down workers", number));
@@ -171,7 +171,7 @@ bool Torchrun::signal(model::Process& process, int number) {
 void Torchrun::child_exited(model::Process& process, model::ProcessId child,
                             const model::ExitStatus& status) {
   run_->workers.exited(child, status);
-  if (phase_ == Phase::monitoring) schedule_tick(process.now());
+  if (phase_ == Phase::monitoring && !asks_) schedule_tick(process.now());
 }
 
 void Torchrun::rendezvous() {
@@ -257,7 +257,6 @@ void Torchrun::monitor() {
   phase_ = Phase::monitoring;
   grid_ = run_->agent.process.now();
   members_seen_ = grid_;
-  tick_at_.reset();
   // A worker that could not live until here has ended already.
   if (!run_->workers.any_running()) schedule_tick(grid_);
   if (run_->meeting->watches_members()) schedule_tick(grid_ + run_->agent.profile.poll);
@@ -291,7 +290,9 @@ void Torchrun::tick() {
 // Nodes that wait for the next round get it: a restart that is not counted (§4.4 accounting).
 void Torchrun::look_at_members() {
   members_seen_ = run_->agent.process.now();
+  asks_ = true;
   run_->meeting->nodes_waiting([this](Result<int> waiting) {
+    asks_ = false;
     if (phase_ != Phase::monitoring) return;
     if (!waiting) return raise(waiting.error());
     if (*waiting > 0) {
@@ -301,12 +302,15 @@ void Torchrun::look_at_members() {
       return restart();
     }
     const Time now = run_->agent.process.now();
-    // The grid's next tick, not this one again.
-    schedule_tick(std::max(now + Duration(1), members_seen_ + run_->agent.profile.poll));
+    // The grid's next tick, not this one again; for who ended meanwhile that one.
+    const bool ended = run_->workers.any_failed() || !run_->workers.any_running();
+    const Time again = ended ? now : members_seen_ + run_->agent.profile.poll;
+    schedule_tick(std::max(now + Duration(1), again));
   });
 }
 
-// A worker that ended while the agent asked for waiting nodes has left a tick behind.
+// With a tick that is still to come: the agent has one thread, and looks at its workers again when
+// a group runs.
 void Torchrun::end_monitoring(Phase next) {
   phase_ = next;
   run_->agent.process.cancel(tick_);
@@ -367,8 +371,7 @@ void Torchrun::fail_finally() {
 // An exception in the agent itself: its workers end with it.
 void Torchrun::raise(const Error& error) {
   if (phase_ == Phase::leaving || phase_ == Phase::finishing) return;
-  phase_ = Phase::finishing;
-  run_->agent.process.cancel(tick_);
+  end_monitoring(Phase::finishing);
   run_->meeting->interrupt();
   run_->workers.stop(sigterm, [this, text = error.text()] {
     close_and_leave([this, text] { say_uncaught(run_->agent, text); }, 1);

@@ -233,11 +233,13 @@ TEST(SchedulerFilters, topology_spread) {
   EXPECT_EQ(say(view, spread("p")), no);  // the cordoned zone is a domain all the same
   EXPECT_EQ(say(view, spread("p", "Honor")), "fits");
   EXPECT_EQ(say(view, spread("p"), "nowhere"), "!" + no + " (missing required label)");
-  // Without a selector no pod is counted.
-  const auto any = with(spread("p"), [](PodSpec& spec) {
-    spec.topologySpreadConstraints.front().labelSelector.reset();
-  });
-  EXPECT_EQ(say(view, any), "fits");
+  // Without a selector, or with one that is empty, no pod is counted.
+  for (const auto& selector : {std::optional<LabelSelector>(), std::optional(LabelSelector{})}) {
+    const auto any = with(spread("p"), [&](PodSpec& spec) {
+      spec.topologySpreadConstraints.front().labelSelector = selector;
+    });
+    EXPECT_EQ(say(view, any), "fits");
+  }
 }
 
 // Who is promised a node keeps its room from those below it, not from those above.

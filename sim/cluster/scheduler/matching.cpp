@@ -163,7 +163,8 @@ SpreadMatcher::SpreadMatcher(const TopologySpreadConstraint& constraint, const P
   for (const std::string& key : constraint.matchLabelKeys)
     if (const std::string* value = pod.metadata.label(key))
       selector.matchExpressions.push_back({key, "In", {*value}});
-  if (auto matcher = LabelMatcher::from(selector)) matcher_ = std::move(*matcher);
+  auto matcher = LabelMatcher::from(selector);
+  if (matcher && !matcher->empty()) matcher_ = std::move(*matcher);
 }
 
 }  // namespace ddptwin::scheduler

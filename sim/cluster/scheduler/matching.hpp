@@ -29,8 +29,8 @@ bool term_matches(const PodAffinityTerm& term, const Pod& owner, const Pod& othe
 const std::vector<PodAffinityTerm>& required_affinity(const PodSpec& pod);
 const std::vector<PodAffinityTerm>& required_anti_affinity(const PodSpec& pod);
 
-// The pods that a spread constraint of `pod` counts, by their labels: none where it selects none
-// (metav1.LabelSelectorAsSelector).
+// The pods that a spread constraint of `pod` counts, by their labels: none where its selector is
+// missing or empty (upstream podtopologyspread, countPodsMatchSelector).
 class SpreadMatcher {
  public:
   SpreadMatcher(const TopologySpreadConstraint& constraint, const Pod& pod);
