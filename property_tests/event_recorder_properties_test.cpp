@@ -181,8 +181,8 @@ TEST(EventRecorderProperties, OfOneReasonTenAreMadeHoweverManyMessages) {
   });
 }
 
-// The first nine messages of a reason have Events of their own, however often they come and whatever
-// comes between (client-go forgets whichever of ten; here it is the last).
+// The first nine messages of a reason have Events of their own, however often they come and
+// whatever comes between (client-go forgets whichever of ten; here it is the last).
 TEST(EventRecorderProperties, TheFirstNineAreCountedByThemselves) {
   holds([] {
     const auto messages =
