@@ -11,8 +11,9 @@ namespace ddptwin {
 // seconds after each change of a namespace that is being deleted, its own write of the conditions
 // among them, and again after half of the time that the rest is likely to need: the longest grace
 // of the pods that have not ended, 15 s for what a finalizer holds. What stays without a reason,
-// and what the API refuses, is an error: the condition ContentFailure tells it, and the next look
-// comes with a back-off. Source: upstream namespace_controller.go, namespaced_resources_deleter.go.
+// and what the API refuses, is an error: the condition NamespaceDeletionContentFailure tells it,
+// and the next look comes with a back-off. Source: upstream namespace_controller.go,
+// namespaced_resources_deleter.go.
 class NamespaceLifecycle {
  public:
   NamespaceLifecycle(Loop& loop, api::ApiClient& client);

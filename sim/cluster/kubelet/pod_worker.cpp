@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cluster/kubelet/conditions.hpp"
 #include "cluster/kubelet/container_stop.hpp"
 #include "cluster/kubelet/phase.hpp"
 #include "cluster/kubelet/restart_policy.hpp"
@@ -34,7 +33,7 @@ bool same(const Cow<StringMap>& left, const Cow<StringMap>& right) {
 // Whether somebody has said otherwise of a readiness gate.
 bool gates_changed(const Pod& before, const Pod& after) {
   const auto said = [](const Pod& pod, const PodReadinessGate& gate) {
-    const PodCondition* found = find_condition(pod.status.conditions, gate.conditionType);
+    const PodCondition* found = pod.status.condition(gate.conditionType);
     return found != nullptr ? std::string_view(found->status) : std::string_view();
   };
   const auto& gates = after.spec->readinessGates;
