@@ -155,17 +155,26 @@ Status write_finding(const Subject& subject, const Explored& explored, const Fin
   return {};
 }
 
-// Runs the written file as `ddptwin run` does, and looks whether it fails the same way.
-Result<bool> fails_again(const std::string& path, const Finding& finding,
-                         const std::string& torch) {
+// Runs the written file as `ddptwin run` does. What is wrong where it fails the same way: nothing,
+// if it does not.
+Result<std::optional<std::string>> fails_again(const std::string& path, const Finding& finding,
+                                               const std::string& torch) {
   TRY(const auto scenarios, read_scenarios({path}));
   const auto& again = scenarios.front();
   const auto run = scenario::run_virtually(again, {.seed = again.seed.value_or(1), .torch = torch});
-  return scenario::fails_with(run, finding.failure.what);
+  return scenario::failure_text(run, finding.failure.what);
 }
 
-Status tell_finding(const Subject& subject, const Explored& explored, const Finding& finding,
+Status tell_finding(const Subject& subject, const Explored& explored, Finding finding,
                     const ExploreArguments& arguments) {
+  const std::string path = file_of(arguments.out, subject, finding);
+  TRY_VOID(write_finding(subject, explored, finding, arguments.out, path));
+  TRY(const auto again, fails_again(path, finding, arguments.torch));
+  if (again && *again != finding.failure.text) {
+    // The file says what its reader will see: steps of its own count among the records.
+    finding.failure.text = *again;
+    TRY_VOID(write_finding(subject, explored, finding, arguments.out, path));
+  }
   std::cout << fmt::format("\n{}: {}\n", finding.failure.what, first_line(finding.failure.text));
   if (finding.run == 0)
     std::cout << "  without any fault\n";
@@ -175,9 +184,6 @@ Status tell_finding(const Subject& subject, const Explored& explored, const Find
                              finding.faults_before, finding.minimal ? ", and nothing smaller" : "");
   for (const scenario::Fault& fault : finding.plan.faults)
     std::cout << "  - " << to_yaml(fault) << '\n';
-  const std::string path = file_of(arguments.out, subject, finding);
-  TRY_VOID(write_finding(subject, explored, finding, arguments.out, path));
-  TRY(const bool again, fails_again(path, finding, arguments.torch));
   std::cout << fmt::format("  {}ddptwin run {} --mode virtual --seed {}{}\n",
                            again ? "" : "does not fail again: ", path, finding.world_seed,
                            arguments.torch.empty() ? "" : " --torch " + arguments.torch);
@@ -198,8 +204,8 @@ void tell_summary(const Subject& subject, const Explored& explored, const Explor
                            seconds_of(explored.simulated) / 3600,
                            coverage_text(explored.coverage, options.kinds.size()));
   if (explored.cut_short > 0)
-    std::cout << fmt::format("in {} runs a step could not be taken, and the run ended there\n",
-                             explored.cut_short);
+    std::cout << fmt::format("in {} {} a step could not be taken, and the run ended there\n",
+                             explored.cut_short, explored.cut_short == 1 ? "run" : "runs");
   if (const std::size_t own = subject.faults().faults.size(); own > 0)
     std::cout << fmt::format("beside the {} of the scenario itself, in every run\n",
                              own == 1 ? "fault" : fmt::format("{} faults", own));

@@ -162,6 +162,30 @@ TEST(CliTest, explore_tells_what_it_has_done_when_it_is_interrupted) {
   EXPECT_NE(said.out.find("h of virtual time"), said.out.npos) << said.out;
 }
 
+// The comment at the head of a file that explore wrote is what its reader sees when it is run.
+TEST(CliTest, what_explore_has_written_fails_in_the_words_of_its_comment) {
+  const fs::path out = fs::path(testing::TempDir()) / "explored-words";
+  const Said said = shell(DDPTWIN_BINARY_DIR
+                              "/bin/ddptwin explore scenarios/pytorchjob/permanent-exit-code.yaml "
+                              "--strict --quiet --runs 1 --out " +
+                              out.string(),
+                          source);
+  EXPECT_EQ(said.status, 1) << said.err;
+  const fs::path file = out / "permanent-exit-code-finished-pods-stop.yaml";
+  const Said again = ddptwin("run " + file.string() + " --mode virtual", DDPTWIN_TEST_DIR);
+  EXPECT_EQ(again.status, 1) << again.err;
+  std::istringstream lines(read_file(file));
+  std::size_t records = 0;
+  for (std::string line; std::getline(lines, line) && line.starts_with("# ");) {
+    const std::string words = line.substr(line.find_first_not_of("# "));
+    if (words.starts_with("Found by") || words.starts_with("World seed")) continue;
+    EXPECT_NE(again.out.find(words), again.out.npos) << words << "\nnot in\n" << again.out;
+    ++records;
+  }
+  EXPECT_GT(records, 5U);
+  fs::remove_all(out);
+}
+
 TEST(CliTest, the_reference_page_is_that_of_the_parser) {
   expect_golden(source / "docs/reference/scenario.md", scenario::reference_page());
 }

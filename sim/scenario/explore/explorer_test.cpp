@@ -130,15 +130,17 @@ TEST(Explorer, every_way_in_which_a_run_fails_is_found) {
 
 TEST(Explorer, a_run_without_end_fails_again_without_end) {
   const Result<RunResult> stuck = fail(Reason::internal_error, "the run is stuck");
-  EXPECT_TRUE(fails_with(stuck, stuck_failure));
-  EXPECT_FALSE(fails_with(stuck, "times"));
-  EXPECT_FALSE(fails_with(fail(Reason::bad_input, "no"), stuck_failure));
+  EXPECT_EQ(failure_text(stuck, stuck_failure), "the run is stuck");
+  EXPECT_EQ(failure_text(stuck, "times"), std::nullopt);
+  EXPECT_EQ(failure_text(fail(Reason::bad_input, "no"), stuck_failure), std::nullopt);
   RunResult result;
-  result.invariants = {{"times", Verdict::failed, {}, "", ""}};
-  result.expectations = {{"ends", Verdict::failed, {}, "", ""}};
-  EXPECT_TRUE(fails_with(result, "times"));
-  EXPECT_TRUE(fails_with(result, "ends"));
-  EXPECT_FALSE(fails_with(result, stuck_failure));
+  result.invariants = {{"times", Verdict::failed, {}, "late", ""},
+                       {"kept", Verdict::held, {}, "", ""}};
+  result.expectations = {{"ends", Verdict::failed, {}, "never", ""}};
+  EXPECT_EQ(failure_text(result, "times"), "late");
+  EXPECT_EQ(failure_text(result, "ends"), "never");
+  EXPECT_EQ(failure_text(result, "kept"), std::nullopt);
+  EXPECT_EQ(failure_text(result, stuck_failure), std::nullopt);
 }
 
 TEST(Explorer, the_scenarios_own_faults_act_in_every_run) {

@@ -68,13 +68,15 @@ Trial try_faults(const Scenario& scenario, const FaultPlan& plan, const TrialOpt
   return trial;
 }
 
-bool fails_with(const Result<RunResult>& run, std::string_view what) {
-  if (!run) return what == stuck_failure && run.error().reason == Reason::internal_error;
-  const auto failed = [what](const RunResult::Judged& judged) {
-    return judged.name == what && judged.verdict == Verdict::failed;
-  };
-  return std::any_of(run->invariants.begin(), run->invariants.end(), failed) ||
-         std::any_of(run->expectations.begin(), run->expectations.end(), failed);
+std::optional<std::string> failure_text(const Result<RunResult>& run, std::string_view what) {
+  if (!run) {
+    const bool is_stuck = what == stuck_failure && run.error().reason == Reason::internal_error;
+    return is_stuck ? std::optional(run.error().message) : std::nullopt;
+  }
+  for (const auto* judged : {&run->invariants, &run->expectations})
+    for (const RunResult::Judged& one : *judged)
+      if (one.name == what && one.verdict == Verdict::failed) return one.detail;
+  return std::nullopt;
 }
 
 }  // namespace ddptwin::scenario

@@ -45,7 +45,8 @@ struct TrialOptions {
 // taken are no failure: a fault may take away what they act upon.
 Trial try_faults(const Scenario& scenario, const FaultPlan& plan, const TrialOptions& options);
 
-// Whether a run from a file fails in the way of that name (Failure::what).
-bool fails_with(const Result<RunResult>& run, std::string_view what);
+// What is wrong where a run from a file fails in the way of that name (Failure::what); nothing: it
+// does not.
+std::optional<std::string> failure_text(const Result<RunResult>& run, std::string_view what);
 
 }  // namespace ddptwin::scenario
