@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -39,7 +40,7 @@ struct ExploreArguments {
   std::string out = "explored";
   std::string torch{};
   std::size_t faults_max = 6;
-  bool exhaustive = false, strict = false, quiet = false;
+  bool exhaustive = false, strict = false, expectations = false, quiet = false;
 };
 
 std::string coverage_text(const Coverage& coverage, std::size_t kinds) {
@@ -124,12 +125,20 @@ class Interrupts {
   std::jthread listener_{};
 };
 
-// The failure's words, of which the first line says what is wrong.
+std::string runs_text(std::uint64_t runs) {
+  return runs == 1 ? "1 run" : fmt::format("{} runs", runs);
+}
+
+// What failed and how; an invariant's text begins with its name.
+std::string words_of(const scenario::Failure& failure) {
+  return failure.text.starts_with(failure.what + ": ") ? failure.text
+                                                       : failure.what + ": " + failure.text;
+}
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 std::string comment_of(const Finding& finding, const std::string& file) {
-  std::string text = fmt::format("Found by ddptwin explore in {}: {} is violated.\n{}\n", file,
-                                 finding.failure.what, finding.failure.text);
+  std::string text =
+      fmt::format("Found by ddptwin explore in {}:\n{}\n", file, words_of(finding.failure));
   text += fmt::format("World seed {}, run {}; {}.", finding.world_seed, finding.run,
                       finding.minimal ? "nothing smaller fails this way"
                                       : "not searched to the end for something smaller");
@@ -137,9 +146,10 @@ std::string comment_of(const Finding& finding, const std::string& file) {
 }
 
 std::string file_of(const std::string& folder, const Subject& subject, const Finding& finding) {
-  std::string what = finding.failure.what;
-  std::replace_if(
-      what.begin(), what.end(), [](char c) { return c == '/' || c == ' '; }, '-');
+  constexpr std::size_t longest = 100;  // an expectation may say any message
+  std::string what = finding.failure.what.substr(0, longest);
+  const auto is_odd = [](unsigned char c) { return std::isalnum(c) == 0 && c != '.' && c != '_'; };
+  std::replace_if(what.begin(), what.end(), is_odd, '-');
   return fmt::format("{}/{}-{}.yaml", folder, subject.name(), what);
 }
 
@@ -175,13 +185,14 @@ Status tell_finding(const Subject& subject, const Explored& explored, Finding fi
     finding.failure.text = *again;
     TRY_VOID(write_finding(subject, explored, finding, arguments.out, path));
   }
-  std::cout << fmt::format("\n{}: {}\n", finding.failure.what, first_line(finding.failure.text));
+  std::cout << fmt::format("\n{}\n", first_line(words_of(finding.failure)));
   if (finding.run == 0)
     std::cout << "  without any fault\n";
   else
-    std::cout << fmt::format("  in {} runs, first in run {}; {} of its {} faults do it{}\n",
-                             finding.runs_failed, finding.run, finding.plan.faults.size(),
-                             finding.faults_before, finding.minimal ? ", and nothing smaller" : "");
+    std::cout << fmt::format("  in {}, first in run {}; {} of its {} faults do it{}\n",
+                             runs_text(finding.runs_failed), finding.run,
+                             finding.plan.faults.size(), finding.faults_before,
+                             finding.minimal ? ", and nothing smaller" : "");
   for (const scenario::Fault& fault : finding.plan.faults)
     std::cout << "  - " << to_yaml(fault) << '\n';
   std::cout << fmt::format("  {}ddptwin run {} --mode virtual --seed {}{}\n",
@@ -204,8 +215,8 @@ void tell_summary(const Subject& subject, const Explored& explored, const Explor
                            seconds_of(explored.simulated) / 3600,
                            coverage_text(explored.coverage, options.kinds.size()));
   if (explored.cut_short > 0)
-    std::cout << fmt::format("in {} {} a step could not be taken, and the run ended there\n",
-                             explored.cut_short, explored.cut_short == 1 ? "run" : "runs");
+    std::cout << fmt::format("in {} a step could not be taken, and the run ended there\n",
+                             runs_text(explored.cut_short));
   if (const std::size_t own = subject.faults().faults.size(); own > 0)
     std::cout << fmt::format("beside the {} of the scenario itself, in every run\n",
                              own == 1 ? "fault" : fmt::format("{} faults", own));
@@ -213,7 +224,12 @@ void tell_summary(const Subject& subject, const Explored& explored, const Explor
     std::cout << fmt::format("required: {} comes to an end within {} of healing\n", job,
                              format_go_duration(scenario::end_after_heal));
   if (explored.demand.due.empty())
-    std::cout << "no job comes to an end undisturbed: only the invariants were required\n";
+    std::cout << "no job comes to an end undisturbed: the invariants were required\n";
+  if (const std::size_t own = subject.expectations(); own > 0)
+    std::cout << fmt::format("{}required: {} of the scenario's own{}\n",
+                             options.own_expectations ? "" : "not ",
+                             own == 1 ? "the expectation" : fmt::format("{} expectations", own),
+                             options.own_expectations ? "" : " (--expectations)");
   std::cout << (explored.findings.empty() ? "nothing failed\n" : "") << std::flush;
 }
 
@@ -226,6 +242,7 @@ Result<ExploreOptions> options_of(const ExploreArguments& arguments) {
   options.seed = arguments.seed;
   options.exhaustive = arguments.exhaustive;
   options.strict = arguments.strict;
+  options.own_expectations = arguments.expectations;
   options.torch = arguments.torch;
   options.faults_max = arguments.faults_max;
   return options;
@@ -284,6 +301,8 @@ Command add_explore(CLI::App& app) {
                    "Every single fault of the kinds at every point where it can act, once");
   command.add_flag("--strict", arguments->strict,
                    "Watch also the invariants that upstream's own bugs break");
+  command.add_flag("--expectations", arguments->expectations,
+                   "Require the scenario's own expectations too, whatever goes wrong");
   command
       .add_option("--torch", arguments->torch,
                   "The PyTorch of the workers; default: the scenario's")

@@ -20,7 +20,7 @@ _ddptwin() {
     list:-*) mapfile -t COMPREPLY < <(compgen -W '--help --reference' -- "$cur") ;;
     list:*) mapfile -t COMPREPLY < <(compgen -W 'scenarios invariants versions' -- "$cur") ;;
     agree:-*) mapfile -t COMPREPLY < <(compgen -W '--help --seed --seeds --torch --python' -- "$cur") ;;
-    explore:-*) mapfile -t COMPREPLY < <(compgen -W '--help --runs --faults --jobs --seed --out --faults-max --exhaustive --strict --torch --quiet' -- "$cur") ;;
+    explore:-*) mapfile -t COMPREPLY < <(compgen -W '--help --runs --faults --jobs --seed --out --faults-max --exhaustive --strict --expectations --torch --quiet' -- "$cur") ;;
     run:*|env:*|agree:*|explore:*) mapfile -t COMPREPLY < <(compgen -f -X '!*.@(yaml|yml|json)' -- "$cur"; compgen -d -- "$cur") ;;
   esac
 }

@@ -26,5 +26,6 @@ complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l out -r -a '(__fi
 complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l faults-max -x -d 'At most so many faults in one run'
 complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l exhaustive -d 'Every single fault at every point'
 complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l strict -d 'Watch also what upstream breaks'
+complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l expectations -d 'Require also what the scenario expects'
 complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l torch -x -a '1.13 2.x' -d 'The PyTorch of the workers'
 complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l quiet -d 'No progress'

@@ -63,6 +63,7 @@ class Explorer {
     found_.census = natural.census;
     Subject::Demand& demand = found_.demand;
     demand.strict = options_.strict;
+    demand.own_expectations = options_.own_expectations;
     demand.due = subject_.jobs();
     TRY(const Scenario demanding, subject_.scenario(demand, {}, options_.seed));
     const Trial quiet = try_plan(demanding, {}, options_.seed);

@@ -17,8 +17,9 @@ struct ExploreOptions {
   std::vector<const FaultRow*> kinds{};
   unsigned jobs = 1;
   std::uint64_t seed = 1;
-  bool exhaustive = false;  // every point once, instead of random runs
-  bool strict = false;      // invariants that upstream's own bugs break are watched too
+  bool exhaustive = false;        // every point once, instead of random runs
+  bool strict = false;            // invariants that upstream's own bugs break are watched too
+  bool own_expectations = false;  // the scenario's own are required in every run
   std::string torch{};
   std::size_t faults_max = 6;
   std::size_t shrink_max = 2000;  // runs for the shrinking of one finding

@@ -40,6 +40,12 @@ spec:
             args: [--steps, "8", --step-time, 3s]
 )";
 
+std::string bounded_job_with(const std::string& spec) {
+  std::string text = bounded_job;
+  constexpr std::string_view before = "{modes: [virtual]}";
+  return text.replace(text.find(before), before.size(), spec);
+}
+
 Subject subject_of(const std::string& text) {
   auto subject =
       Subject::open("bounded.yaml", [&](const std::string&) { return Result<std::string>(text); });
@@ -144,10 +150,8 @@ TEST(Explorer, a_run_without_end_fails_again_without_end) {
 }
 
 TEST(Explorer, the_scenarios_own_faults_act_in_every_run) {
-  std::string text = bounded_job;
-  text.replace(text.find("{modes: [virtual]}"), 18,
-               "{faults: [{process: kill, of: train-master-0, step: 2}], heal: 1h}");
-  const Subject subject = subject_of(text);
+  const Subject subject = subject_of(
+      bounded_job_with("{faults: [{process: kill, of: train-master-0, step: 2}], heal: 1h}"));
   ExploreOptions options = options_of("process-kill", 40);
   options.strict = true;
   options.shrink_max = 200;
@@ -168,6 +172,53 @@ TEST(Explorer, the_scenarios_own_faults_act_in_every_run) {
   ASSERT_TRUE(again) << again.error().text() << file;
   EXPECT_EQ(again->faults.faults, subject.with_own(found->plan).faults);
   EXPECT_EQ(again->faults.faults.size(), 2U);
+}
+
+TEST(Explorer, the_scenarios_own_expectations_count_where_that_is_asked) {
+  constexpr std::string_view never = "never {of: pod/train-master-0, created: {atLeast: 2}}";
+  const Subject subject = subject_of(
+      bounded_job_with("{expect: [{never: {of: pod/train-master-0, created: {atLeast: 2}}}, "
+                       "{eventually: {of: pytorchjob/train, finished: true}}]}"));
+  EXPECT_EQ(subject.expectations(), 2U);
+  ExploreOptions options = options_of("process-kill", 10);
+  const auto silent = explore(subject, options, nullptr);
+  ASSERT_TRUE(silent) << silent.error().text();
+  EXPECT_THAT(silent->findings, testing::IsEmpty());
+  options.own_expectations = true;
+  const auto explored = explore(subject, options, nullptr);
+  ASSERT_TRUE(explored) << explored.error().text();
+  ASSERT_EQ(explored->findings.size(), 1U);
+  const Finding& found = explored->findings.front();
+  EXPECT_EQ(found.failure.what, never);
+  EXPECT_EQ(found.plan.faults.size(), 1U);
+  const std::string file = subject.text(explored->demand, found.plan, found.world_seed, "", "");
+  const KindRegistry kinds;
+  const auto again = parse_scenario("again.yaml", kinds,
+                                    [&](const std::string&) { return Result<std::string>(file); });
+  ASSERT_TRUE(again) << again.error().text() << file;
+  EXPECT_TRUE(failure_text(run_virtually(*again, {.seed = *again->seed}), never));
+}
+
+TEST(Explorer, what_a_step_cuts_short_has_not_failed) {
+  const auto failures = [](const std::string& steps) {
+    const Subject subject = subject_of(
+        bounded_job_with("{steps: [" + steps +
+                         "], expect: [{eventually: {of: pytorchjob/train, condition: Failed}}, " +
+                         "{never: {of: pod/train-master-0, phase: Running}}]}"));
+    Subject::Demand demand;
+    demand.own_expectations = true;
+    demand.heal = 1h;
+    const auto scenario = subject.scenario(demand, {}, 1);
+    EXPECT_TRUE(scenario) << scenario.error().text();
+    std::vector<std::string> whats;
+    for (const Failure& failure : try_faults(*scenario, {}, {}).failures)
+      whats.push_back(failure.what);
+    return whats;
+  };
+  const std::string never = "never {of: pod/train-master-0, phase: Running}";
+  EXPECT_THAT(failures("{delete: pod/nobody, at: 5s}"), testing::ElementsAre(never));
+  EXPECT_THAT(failures("{delete: pod/train-master-0, at: 5s}"),
+              testing::ElementsAre(never, "eventually {of: pytorchjob/train, condition: Failed}"));
 }
 
 TEST(Explorer, what_was_found_is_told_when_nobody_wants_more) {

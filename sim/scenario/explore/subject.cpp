@@ -147,6 +147,7 @@ json::object Subject::spec(const Demand& demand, const FaultPlan& plan, std::uin
   if (const auto* own = document_.if_contains("spec"); own != nullptr && own->is_object())
     spec = own->as_object();
   json::array expect;
+  if (demand.own_expectations) expect = array_in(spec, "expect");
   for (const std::string& job : demand.due)
     expect.push_back(finishes(job, demand.heal + end_after_heal));
   expect.push_back(watched(demand.heal));
@@ -209,6 +210,13 @@ std::string Subject::text(const Demand& demand, const FaultPlan& plan, std::uint
   out += block_yaml(document);
   for (const json::value& other : others_) out += "---\n" + block_yaml(other);
   return out;
+}
+
+std::size_t Subject::expectations() const {
+  const auto* spec = document_.if_contains("spec");
+  const auto* expect =
+      spec != nullptr && spec->is_object() ? spec->as_object().if_contains("expect") : nullptr;
+  return expect != nullptr && expect->is_array() ? expect->as_array().size() : 0;
 }
 
 std::string Subject::end_of(const std::string& job) { return job + std::string(end_words); }

@@ -1,5 +1,5 @@
 // The scenario that is explored, as text: what it says itself, with what has to hold whatever goes
-// wrong in place of its own expectations.
+// wrong in place of its own expectations, or beside them.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -37,12 +37,17 @@ class Subject {
   static std::string end_of(const std::string& job);
   static bool is_end(std::string_view expectation);
 
+  // How many expectations of its own it has.
+  std::size_t expectations() const;
+
   // What is required in a run: that the jobs of `due` come to an end, and the invariants; those
-  // that upstream's own bugs break only where `strict`.
+  // that upstream's own bugs break only where `strict`, the scenario's expectations only where
+  // `own_expectations`.
   struct Demand {
     std::vector<std::string> due{};
     Duration heal{};
     bool strict = false;
+    bool own_expectations = false;
   };
   // The explored scenario, its own faults and those of the plan in it, as a file in `folder` would
   // say it; `comment` begins it.

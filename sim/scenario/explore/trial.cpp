@@ -8,10 +8,20 @@
 namespace ddptwin::scenario {
 namespace {
 
-// A step that fails ends the run before its time: what had time left by then did not fail.
+bool step_failed(const Engine& engine) {
+  // One that was never reached ended nothing.
+  return std::any_of(engine.steps().begin(), engine.steps().end(), [](const StepResult& step) {
+    return step.verdict == Verdict::failed && step.ended_at.has_value();
+  });
+}
+
+// A step that fails ends the run before its time: what was decided only by that end, or had time
+// left by then, did not fail.
 bool had_its_time(const ExpectationResult& result, const Engine& engine) {
   const auto& within = result.expectation->within;
-  return !within || result.decided_at.value_or(engine.ended_at()) - engine.started_at() >= *within;
+  const Time decided = result.decided_at.value_or(engine.ended_at());
+  if (decided == engine.ended_at() && step_failed(engine)) return false;
+  return !within || decided - engine.started_at() >= *within;
 }
 
 std::vector<Failure> failures_of(const Engine& engine, const InvariantPolicy& kept) {
@@ -54,11 +64,7 @@ Trial try_faults(const Scenario& scenario, const FaultPlan& plan, const TrialOpt
   if (started) trial.failures = failures_of(engine, kept);
   if (!result)
     trial.failures.push_back({std::string(stuck_failure), result.error().message, trial.length});
-  // One that was never reached ended nothing.
-  trial.step_failed =
-      std::any_of(engine.steps().begin(), engine.steps().end(), [](const StepResult& step) {
-        return step.verdict == Verdict::failed && step.ended_at.has_value();
-      });
+  trial.step_failed = step_failed(engine);
   trial.census = run.injector()->census();
   for (std::size_t i = options.own; i < plan.faults.size(); ++i) {
     const std::int64_t acted = run.injector()->acted()[i].times;

@@ -112,6 +112,17 @@ void step(JobFacts& job, RankFacts& facts, const WorkerLine& line, Time now) {
   }
 }
 
+// How many starts of the container the pod's status tells of.
+int starts_told(const PodStatus& status, std::string_view container) {
+  for (const auto* list : {&status.containerStatuses, &status.initContainerStatuses})
+    for (const ContainerStatus& one : *list) {
+      if (one.name != container) continue;
+      const bool started = one.state.running || one.state.terminated || one.lastState->terminated;
+      return one.restartCount + (started ? 1 : 0);
+    }
+  return 0;
+}
+
 }  // namespace
 
 WorkerLine read_line(std::string_view text) {
@@ -145,7 +156,8 @@ void Facts::take_container(const Record& record, std::size_t slash, Sight& sight
   PodFacts::ContainerFacts& facts = pod_of->container(container);
   facts.running = !exited;
   if (!exited) {
-    ++facts.starts;
+    // A kubelet that went down in the middle of a start has left no record of it.
+    facts.starts = std::max(facts.starts, starts_told(pod_of->last->status, container)) + 1;
     return;
   }
   end_ranks(*pod_of);

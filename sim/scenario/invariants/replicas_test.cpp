@@ -53,6 +53,30 @@ void kill(Tape& tape) {
   tape.wait(1s);
 }
 
+// The container has failed with 1, and in place again with this.
+void failed_twice(Pod& pod, int code) {
+  ContainerStatus status;
+  status.name = "pytorch";
+  status.restartCount = 1;
+  status.lastState.edit().terminated.emplace().exitCode = 1;
+  status.state.terminated.emplace().exitCode = code;
+  pod.status.containerStatuses = {status};
+}
+
+void started_unseen(Tape& tape) {
+  job_with_pods(tape);
+  tape.edit_pod("worker-0", [](Pod& pod) {
+    ContainerStatus status;
+    status.name = "pytorch";
+    status.state.terminated.emplace().exitCode = 1;
+    pod.status.phase = "Running";
+    pod.status.containerStatuses = {status};
+  });
+  tape.write(RecordKind::container, "kubelet", "default/j-worker-0/pytorch", "started");
+  tape.kill("worker-0");
+  tape.wait(1s);
+}
+
 }  // namespace
 
 std::vector<Case> cases_of_replicas() {
@@ -266,6 +290,16 @@ std::vector<Case> cases_of_replicas() {
          tape.write(RecordKind::container, "kubelet", "default/j-worker-0/pytorch", "exited");
          tape.kill("worker-0");
          tape.exit("worker-0", 0);
+       }},
+      // The first start has no record: the kubelet went down in the middle of it.
+      {"exit-code",
+       [](Tape& tape) {
+         started_unseen(tape);
+         tape.edit_pod("worker-0", [](Pod& pod) { failed_twice(pod, 1); });
+       },
+       [](Tape& tape) {
+         started_unseen(tape);
+         tape.edit_pod("worker-0", [](Pod& pod) { failed_twice(pod, 137); });
        }},
   };
 }
