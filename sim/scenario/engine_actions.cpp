@@ -155,7 +155,10 @@ void Engine::act(const Patch& action) {
 }
 
 void Engine::act(const Wait& action) {
-  if (!action.state) return acted({});
+  if (!action.state) {
+    delay_timer_ = loop_.after(lane_, action.duration, [this] { end_step({}); });
+    return;
+  }
   enter(Stage::until);
   look_at_state();
 }

@@ -84,6 +84,18 @@ TEST(Engine, a_state_that_does_not_come_in_time_fails_its_step) {
   EXPECT_NEAR(run.seconds(), 4, 0.1);
 }
 
+TEST(Engine, a_wait_begins_when_its_step_does) {
+  const auto waits = [](const std::string& step) {
+    const ScenarioRun run("  steps:\n  - {wait: 3s, " + step + "}\n");
+    EXPECT_EQ(run.verdicts(), "hh ") << step;
+    return run.seconds();
+  };
+  EXPECT_NEAR(waits("name: w"), 3, 0.1);
+  EXPECT_NEAR(waits("after: 5s"), 8, 0.1);
+  EXPECT_NEAR(waits("at: 5s"), 8, 0.1);
+  EXPECT_NEAR(waits("when: {of: configmap/c}, at: 1s"), 4, 0.1);
+}
+
 TEST(Engine, the_timeout_ends_everything) {
   const ScenarioRun run("  expect:\n  - eventually: {of: pod/p}\n  timeout: 7s\n");
   EXPECT_TRUE(run.engine().timed_out());

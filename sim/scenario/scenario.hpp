@@ -119,7 +119,8 @@ struct Patch {
   RawJson body{};
 };
 struct Wait {
-  std::optional<State> state{};  // absent: only the step's own trigger
+  std::optional<State> state{};  // or
+  Duration duration{};           // from the step's beginning on
 };
 using StepAction = std::variant<Apply, Delete, Evict, Kill, Patch, Wait>;
 

@@ -311,7 +311,8 @@ constexpr std::array spec_fields{
                 return check_unique_step_name(node, to.steps);
               }},
     SpecField{"expect", "a list of expectations",
-              "what must come of it; default: every job reaches Succeeded or Failed",
+              "what must come of it; default, and where all are always or never without `within`: "
+              "every job reaches Succeeded or Failed",
               [](const YamlNode& node, Scenario& to, const ParseContext& context) {
                 return read_list<Expectation, &parse_expectation>(node, to.expectations, context);
               }},
@@ -439,7 +440,7 @@ NodeOptions default_node() {
   return node;
 }
 
-// What a run without expectations is for: each job comes to an end.
+// What a run is for whose expectations say nothing of its end: each job comes to its own.
 Expectation job_finishes(const ObjectPtr& object) {
   Expectation expectation;
   State& state = expectation.state;
@@ -455,7 +456,11 @@ void add_defaults(Scenario& scenario) {
   if (scenario.nodes.empty()) scenario.nodes.push_back(default_node());
   for (std::size_t i = 0; i < scenario.nodes.size(); ++i)
     scenario.nodes[i].address = fmt::format("192.168.{}.{}", i / 250, i % 250 + 1);
-  if (!scenario.expectations.empty()) return;
+  const auto says_no_end = [](const Expectation& one) {
+    return (one.quantifier == Quantifier::always || one.quantifier == Quantifier::never) &&
+           !one.within;
+  };
+  if (!std::all_of(scenario.expectations.begin(), scenario.expectations.end(), says_no_end)) return;
   for (const Manifest& manifest : scenario.manifests) {
     if (as<PyTorchJob>(*manifest.object) != nullptr)
       scenario.expectations.push_back(job_finishes(manifest.object));

@@ -1,5 +1,6 @@
 #include "scenario/scenario_parser.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "objects/pytorchjob.hpp"
@@ -7,6 +8,7 @@
 namespace ddptwin::scenario {
 namespace {
 
+using testing::ElementsAre;
 using Files = std::map<std::string, std::string>;
 
 Result<Scenario> parse(const std::string& file, const Files& files) {
@@ -42,6 +44,27 @@ TEST(ScenarioParser, plain_objects_run_with_the_defaults) {
   EXPECT_EQ(scenario->manifests[0].object->metadata.namespace_, "default");
   ASSERT_EQ(scenario->expectations.size(), 1U);
   EXPECT_EQ(scenario->expectations[0].name, "pytorchjob/j finishes");
+}
+
+// Otherwise all that never happens would be held as soon as it began.
+TEST(ScenarioParser, jobs_must_finish_where_no_expectation_has_an_end) {
+  const auto names = [](const std::string& expect) {
+    const auto scenario =
+        parse("s.yaml", {{"s.yaml",
+                          "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nspec:\n"
+                          "  expect: " +
+                              expect + "\n---\n" + std::string(job)}});
+    EXPECT_TRUE(scenario) << scenario.error().text();
+    std::vector<std::string> found;
+    for (const Expectation& one : scenario->expectations) found.push_back(one.name);
+    return found;
+  };
+  const std::string never = "{never: {of: pod/p, restarts: 1}, name: none}";
+  EXPECT_THAT(names("[" + never + ", {always: {of: pods, count: 0}, name: a}]"),
+              ElementsAre("none", "a", "pytorchjob/j finishes"));
+  for (const char* end :
+       {"eventually: {of: pod/p}", "finally: {of: pod/p}", "never: {of: pod/p}, within: 3s"})
+    EXPECT_THAT(names("[" + never + ", {name: e, " + end + "}]"), ElementsAre("none", "e")) << end;
 }
 
 TEST(ScenarioParser, an_unknown_kind_is_named_beside_those_known) {
@@ -90,7 +113,7 @@ TEST(ScenarioParser, steps_have_actions_and_triggers) {
   EXPECT_EQ(std::get<StepClaim>(scenario->steps[0].trigger.when->claims.at(0)).step, 5);
   EXPECT_EQ(std::get<Delete>(scenario->steps[1].action).of.namespace_, "other");
   EXPECT_EQ(scenario->steps[1].trigger.at, Duration(10s));
-  EXPECT_EQ(scenario->steps[2].trigger.after, Duration(2s));
+  EXPECT_EQ(std::get<Wait>(scenario->steps[2].action).duration, Duration(2s));
   EXPECT_TRUE(std::get<Wait>(scenario->steps[3].action).state->count.holds(2));
   EXPECT_FALSE(std::get<Wait>(scenario->steps[3].action).state->count.holds(3));
   ASSERT_EQ(scenario->expectations.size(), 2U);

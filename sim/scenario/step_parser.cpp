@@ -264,13 +264,13 @@ constexpr std::array step_fields{
               [](const YamlNode& node, StepDraft& to, const ParseContext& context) {
                 return read_action(node, to, "patch", patch_fields, context);
               }},
-    StepField{"wait", "a state, or a duration", "ends once it is so",
+    StepField{"wait", "a state, or a duration", "ends once it is so, or that long after it began",
               [](const YamlNode& node, StepDraft& to, const ParseContext& context) -> Status {
                 Wait action;
                 if (node.value().is_object()) {
                   TRY(action.state, parse_state(node, context));
                 } else {
-                  TRY(to.step.trigger.after, node.as_duration());
+                  TRY(action.duration, node.as_duration());
                 }
                 return set_action(to, "wait", std::move(action));
               }},

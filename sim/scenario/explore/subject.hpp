@@ -13,9 +13,11 @@
 
 namespace ddptwin::scenario {
 
-// Within this after healing each job that comes to an end undisturbed has come to one: twice
-// PyTorch's longest default timeout, and the longest back-off of a work queue, and some.
-inline constexpr Duration end_after_heal = std::chrono::hours(2);
+// Within this after healing each job that comes to an end undisturbed has come to one: twice the
+// longest that PyTorch waits by default (for a peer of a dead group that is to connect: five
+// timeouts of half an hour, spec/ddp-semantics.md §9.8), and the longest back-off of a work queue,
+// and some.
+inline constexpr Duration end_after_heal = std::chrono::hours(6);
 
 // A file, its Scenario document and its objects. A value: each thread parses its own Scenario from
 // the text it makes.

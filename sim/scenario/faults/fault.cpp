@@ -69,8 +69,10 @@ constexpr std::array rows{
              once, "it ends by itself with `code` (1)"},
     FaultRow{Kind::link_drop, "link", "drop", Counts::none, "of to step for", "of", until_healed,
              "nothing passes between the pods, and nobody is told"},
-    FaultRow{Kind::link_reset, "link", "reset", Counts::none, "of to step", "of", once,
-             "connections between the pods are reset"},
+    // ddp-semantics.md §3.5, §9.3: `reject with tcp reset` at one end of the link.
+    FaultRow{Kind::link_reset, "link", "reset", Counts::none, "of to step for", "of", until_healed,
+             "`of` refuses what comes from the other end, which is told so when it sends next; "
+             "`of` itself is told nothing"},
     FaultRow{Kind::link_delay, "link", "delay", Counts::none, "of to step for delay", "of",
              until_healed, "each message takes `delay` (200ms) longer"},
     FaultRow{Kind::dns_late, "dns", "late", Counts::question, "of for delay", "", once,

@@ -45,6 +45,13 @@ bool is_asked(const std::string& wanted, std::string name) {
   return wanted.back() != '.' && name.starts_with(wanted + ".");
 }
 
+bool gives_address(const Record& record) {
+  const Pod* pod = record.after != nullptr ? as<Pod>(*record.after) : nullptr;
+  if (pod == nullptr || pod->status.podIP.empty()) return false;
+  return record.before == nullptr ||
+         static_cast<const Pod&>(*record.before).status.podIP != pod->status.podIP;
+}
+
 }  // namespace
 
 FaultInjector::Parts::Parts(Loop& l, FaultPlan p)
@@ -118,8 +125,19 @@ Status FaultInjector::Parts::start() {
 
 void FaultInjector::Parts::look(Active& one) {
   if (one.stage != Stage::expecting) return;
-  if (one.fault->when && !observer->holds(*one.fault->when->state)) return;
-  arm(one);
+  if (is_due(one)) arm(one);
+}
+
+bool FaultInjector::Parts::has_ends(const Active& one) const {
+  const Fault& fault = *one.fault;
+  if (one.row->port != "link") return true;
+  return !addresses_of(fault.of).empty() && (fault.to.empty() || !addresses_of(fault.to).empty());
+}
+
+// A step comes later than the pod that does it.
+bool FaultInjector::Parts::is_due(const Active& one) const {
+  if (one.fault->when && !observer->holds(*one.fault->when->state)) return false;
+  return one.fault->step || has_ends(one);
 }
 
 void FaultInjector::Parts::arm(Active& one) {
@@ -156,15 +174,12 @@ void FaultInjector::Parts::linger(Active& one, Duration effect) {
 }
 
 void FaultInjector::Parts::on_record(const Record& record) {
-  if (!observer) return;
-  observer->on_record(record);
-  if (!running) return;
+  if (observer) observer->on_record(record);
+  if (!running || (!observer && !gives_address(record))) return;
   // A state that holds for one record only counts: it is looked at now, and acted upon later.
   bool any = false;
   for (Active& one : actives) {
-    if (one.stage != Stage::expecting || !one.fault->when ||
-        !observer->holds(*one.fault->when->state))
-      continue;
+    if (one.stage != Stage::expecting || !is_due(one)) continue;
     one.stage = Stage::ready;
     any = true;
   }

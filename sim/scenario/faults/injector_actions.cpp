@@ -31,6 +31,10 @@ bool FaultInjector::Parts::begins_at_once(const Active& one) const {
 
 void FaultInjector::Parts::trigger(Active& one) {
   if (one.stage != Stage::armed || healed) return;
+  if (!has_ends(one)) {  // nobody is there to be cut off: it has not acted
+    one.stage = Stage::over;
+    return check_healed();
+  }
   one.stage = Stage::acting;
   record(one, one.fault->of.empty() ? std::string(one.row->port) : one.fault->of);
   begin(one);

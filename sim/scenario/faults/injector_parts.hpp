@@ -16,7 +16,7 @@ struct FaultInjector::Parts {
   // One fault of the plan on its way.
   enum class Stage : std::uint8_t {
     idle,       // the scenario has not begun, or `at` has not come
-    expecting,  // `when` is not so yet
+    expecting,  // `when` is not so yet, or an end of the link is not there
     ready,      // it was so, and the fault is armed as soon as nobody is in the midst of anything
     armed,      // its occurrence has not come
     acting,     // triggered, and not yet over
@@ -55,6 +55,10 @@ struct FaultInjector::Parts {
   void on_start(const RunningContainer& container);
   void on_line(const RunningContainer& container, const std::string& line, bool recorded);
   bool is_meant(const Active& one, const RunningContainer& container) const;
+  // Of a link: whether both its ends have addresses by now.
+  bool has_ends(const Active& one) const;
+  // Whether a fault that waits may act now.
+  bool is_due(const Active& one) const;
   dns::Verdict on_question(const dns::Query& query);
   void heal();
   void check_healed();

@@ -511,7 +511,7 @@ TEST(FaultInjector, a_link_has_all_faults_that_go_on) {
               "{link: drop, of: j-worker-0, to: j-master-0, at: 30s, for: 10s}, "
               "{link: drop, of: j-worker-1, at: 20s, for: 60s}, "
               "{link: delay, of: j-worker-1, at: 30s, for: 10s}, "
-              "{link: reset, of: j-worker-1, at: 32s}]"));
+              "{link: reset, of: j-worker-1, at: 32s, for: 9s}]"));
   run.go(25s);
   const auto link = [&run](const char* from, const char* to) {
     return run.network.link(run.ip(from), run.ip(to));
@@ -521,12 +521,29 @@ TEST(FaultInjector, a_link_has_all_faults_that_go_on) {
   run.go(10s);
   EXPECT_EQ(link("j-master-0", "j-worker-0"), (model::LinkFault{.drop = true, .delay = 2s}));
   EXPECT_EQ(link("j-worker-1", "j-master-0"),
-            (model::LinkFault{.drop = true, .delay = link_delay_default}));
+            (model::LinkFault{.drop = true, .reset = true, .delay = link_delay_default}));
   run.go(10s);
   EXPECT_EQ(link("j-master-0", "j-worker-0"), (model::LinkFault{.delay = 2s}));
   EXPECT_EQ(link("j-worker-1", "j-master-0"), (model::LinkFault{.drop = true}));
   run.go(50s);
   EXPECT_FALSE(run.network.any_fault());
+}
+
+// Its pods may come after its moment, and one of them never.
+TEST(FaultInjector, a_link_waits_for_its_ends) {
+  Disturbed run(
+      plan_of("[{link: drop, of: j-master-0, to: j-worker-0, for: 10s}, {link: drop, of: nobody, "
+              "for: 10s}, "
+              "{link: delay, of: j-master-0, to: nobody, at: 15s}]"));
+  run.go(1s);
+  const auto link = [&run] { return run.network.link(run.ip("j-master-0"), run.ip("j-worker-0")); };
+  run.go(5s);
+  EXPECT_TRUE(link().drop);
+  run.go(30s);
+  EXPECT_TRUE(link().none());
+  std::vector<std::int64_t> times;
+  for (const Acted& one : run.injector.acted()) times.push_back(one.times);
+  EXPECT_THAT(times, ElementsAre(1, 0, 0));
 }
 
 // ---- moments -----------------------------------------------------------------------------------
