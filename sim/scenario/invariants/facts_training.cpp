@@ -161,7 +161,12 @@ void Facts::take_container(const Record& record, std::size_t slash, Sight& sight
     return;
   }
   end_ranks(*pod_of);
-  if (pod_of->job != nullptr && !pod_of->terminating()) stimulate(*pod_of->job, record.time);
+  // An init container that ends is a part of the pod's start: it asks nothing new of the operator.
+  const auto& own = pod_of->last->spec->containers;
+  const bool main = std::any_of(
+      own.begin(), own.end(), [container](const Container& one) { return one.name == container; });
+  if (main && pod_of->job != nullptr && !pod_of->terminating())
+    stimulate(*pod_of->job, record.time);
 }
 
 void Facts::take_log(const Record& record, Sight& sight) {

@@ -137,6 +137,8 @@ std::vector<Case> cases_of_liveness() {
          });
          for (int i = 0; i < 40; ++i) {
            tape.pod("worker-0");
+           tape.write(RecordKind::container, "kubelet", "default/j-worker-0/init-pytorch",
+                      "exited");
            tape.remove("worker-0", operator_actor);
          }
        },
