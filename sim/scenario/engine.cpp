@@ -63,7 +63,11 @@ void Engine::start() {
 void Engine::on_record(const Record& record) {
   observer_.on_record(record);
   invariants_.on_record(record);
-  if (stage_ == Stage::over || stage_ == Stage::idle) return;
+  if (stage_ == Stage::idle) return;
+  if (stage_ == Stage::over) {  // the world goes on, and what it breaks then is told then
+    if (violations_reported_ < invariants_.violations().size()) tell_late();
+    return;
+  }
   // Judged at once: the next record may end the state. What is decided is written by check().
   const auto now_decided = expectations_.judge(loop_.now(), record.id);
   decided_.insert(decided_.end(), now_decided.begin(), now_decided.end());
@@ -75,6 +79,15 @@ void Engine::wake() {
   if (awake_ || stage_ == Stage::over || stage_ == Stage::idle) return;
   awake_ = true;
   loop_.post(lane_, [this] { check(); });
+}
+
+void Engine::tell_late() {
+  if (awake_) return;
+  awake_ = true;
+  loop_.post(lane_, [this] {
+    awake_ = false;
+    report_violations();
+  });
 }
 
 void Engine::check() {

@@ -46,7 +46,7 @@ class Engine {
   const std::vector<Violation>& violations() const { return invariants_.violations(); }
   // Every invariant that is watched, and whether it is as the scenario wants it.
   std::vector<InvariantWatch::Judged> invariants() const { return invariants_.judged(); }
-  bool awaits_rest() const { return invariants_.awaits_rest(); }
+  std::optional<Time> judged_next() const { return invariants_.judged_next(); }
   Time started_at() const { return started_at_; }
   Time ended_at() const { return ended_at_; }
   bool over() const { return stage_ == Stage::over; }
@@ -58,6 +58,7 @@ class Engine {
 
   void on_record(const Record& record);
   void wake();
+  void tell_late();
   void check();
   void begin_step();
   void enter(Stage stage);

@@ -110,8 +110,9 @@ class InvariantWatch {
   };
   // Every one that was watched, in the order of the rows.
   std::vector<Judged> judged() const;
-  // A violation that has to be is one of a job at rest, and none has come to rest yet.
-  bool awaits_rest() const;
+  // Where a violation that has to be is judged at a later moment only, and none has come yet: the
+  // next moment.
+  std::optional<Time> judged_next() const;
 
  private:
   friend class invariants::Verdicts;

@@ -16,6 +16,16 @@
 namespace ddptwin::scenario {
 namespace {
 
+// A real run waits no longer for what is judged late.
+constexpr Duration awaited_max = std::chrono::minutes(2);
+
+// Who compares two runs hears of as much of both: not of what a run goes on for by itself.
+Trace::Sink while_settling(const Engine& engine, const RunOptions& options) {
+  return [&engine, watch = options.watch, settle = options.settle](const Record& record) {
+    if (!engine.over() || record.time <= engine.ended_at() + settle) watch(record);
+  };
+}
+
 namespace asio = boost::asio;
 
 // Whether a manifest or an image names the built-in worker that links libtorch.
@@ -44,7 +54,7 @@ class RealRun {
   Status start(const std::vector<NamedImage>& images);
   void draw_again();
   void on_signal();
-  void settle();
+  void settle(Duration least);
 
   const Scenario& scenario_;
   const RunOptions& options_;
@@ -74,7 +84,7 @@ Result<RunResult> RealRun::go() {
       [this](const ContainerId& id, int signal, Done<void> done) {
         cluster_->runtime().signal_container(id, signal, std::move(done));
       },
-      [this] { settle(); });
+      [this] { settle(options_.settle); });
   reports_.attach(world.trace());
   cluster_->runtime().on_lost([this](const Error& error) {
     if (!failed_) failed_ = error;
@@ -102,7 +112,7 @@ Status RealRun::start(const std::vector<NamedImage>& images) {
   TRY_VOID(cluster_->start());
   World& world = cluster_->world();
   reports_.attach(world.trace(), engine_->observer(), scenario_.name, loop_.now());
-  if (options_.watch) world.trace().add_sink(options_.watch);
+  if (options_.watch) world.trace().add_sink(while_settling(*engine_, options_));
   if (reports_.live()) draw_again();
   if (scenario_.namespace_ != "default") TRY_VOID(world.add_namespace(scenario_.namespace_));
   write_notes(world.trace(), images);
@@ -121,29 +131,29 @@ void RealRun::on_signal() {
   engine_->finish();
 }
 
-// A run that wants to see what is judged at rest only goes on until then.
-void RealRun::settle() {
-  Duration lasts = options_.settle;
-  if (engine_->awaits_rest()) lasts = std::max(lasts, rest_judged_within);
-  if (interrupted_ || lasts == Duration::zero()) return io_.stop();
+// A run that wants to see what is judged later only goes on until then.
+void RealRun::settle(Duration least) {
+  Duration lasts = least;
+  if (const auto awaited = engine_->judged_next();
+      awaited && *awaited < engine_->ended_at() + awaited_max)
+    lasts = std::max(lasts, *awaited - loop_.now() + std::chrono::seconds(1));
+  if (interrupted_ || lasts <= Duration::zero()) return io_.stop();
   settled_ = loop_.after(Lane{0}, lasts, [this] {
     engine_->pass();
-    io_.stop();
+    settle(Duration::zero());
   });
 }
 
 Result<RunResult> run_in_virtual_time(const Scenario& scenario, const RunOptions& options,
                                       Reports& reports) {
-  // Who compares two runs lets both settle for the same time.
-  VirtualRun run(scenario, {.seed = options.seed, .torch = options.torch, .rest = !options.watch});
+  VirtualRun run(scenario, {.seed = options.seed, .torch = options.torch});
   Trace& trace = run.world().trace();
   reports.attach(trace);
   TRY_VOID(run.start([&] {
     reports.attach(trace, run.engine().observer(), scenario.name, run.loop().now());
-    if (options.watch) trace.add_sink(options.watch);
+    if (options.watch) trace.add_sink(while_settling(run.engine(), options));
   }));
   TRY(RunResult result, run.finish());
-  run.loop().run_until(run.loop().now() + options.settle);
   result.artefacts = options.out;
   TRY_VOID(reports.finish(run.engine().observer(), result));
   return result;

@@ -19,8 +19,8 @@ struct RunOptions {
   std::string out{};     // the folder for artefacts; empty: none are kept
   bool quiet = false;    // no live view and no timeline
   int columns = 0;       // of the terminal that `text` is; 0: it is none
-  Duration settle{};     // how long the cluster goes on once all is decided
-  Trace::Sink watch{};   // hears of every record since the scenario's time began
+  Duration settle{};     // how long the cluster goes on at least once all is decided
+  Trace::Sink watch{};  // hears of every record since the scenario's time began, to the end of that
 };
 
 // Text for people goes to `text`. SIGINT and SIGTERM end a run in real time cleanly: the result is

@@ -64,7 +64,6 @@ struct VirtualRun::Parts {
       : scenario(s),
         torch(profile_of(s, options)),
         seed(options.seed),
-        rest(options.rest),
         judges_faults(options.faults == nullptr && !s.faults.faults.empty()),
         loop(Random(options.seed).split("loop"), virtual_start),
         runtime(loop, Random(options.seed).split("runtime"), runtime_options()),
@@ -143,7 +142,6 @@ struct VirtualRun::Parts {
   const Scenario& scenario;
   const model::TorchProfile& torch;
   std::uint64_t seed;
-  bool rest;
   bool judges_faults;   // those that the scenario has itself
   bool broken = false;  // for a while, by the plan of faults; the end of a process is over at once
   VirtualLoop loop;
@@ -217,7 +215,7 @@ void VirtualRun::come_to_rest() {
 Result<RunResult> VirtualRun::finish() {
   while (step()) {
   }
-  if (parts_->rest && parts_->engine.over()) come_to_rest();
+  if (parts_->engine.over()) come_to_rest();
   if (stuck())
     return fail(Reason::internal_error,
                 "the run is stuck: there is no end of things to do at one instant, after " +

@@ -26,9 +26,6 @@ struct VirtualOptions {
   std::uint64_t seed = 1;
   std::string torch{};  // a name of torch_profile_names(); empty: the scenario's
   bool hash = true;     // without it trace_hash() is 0
-  // Once all is decided the world goes on until what must come true in the end has had its time:
-  // invariants about rest, and after faults about progress, are judged then (invariants.hpp).
-  bool rest = true;
   // Instead of the scenario's own; even an empty plan counts where faults could have acted
   // (FaultInjector::census). Null and none in the scenario: nothing stands between the components.
   const FaultPlan* faults = nullptr;
@@ -53,8 +50,9 @@ class VirtualRun {
   Status start(const std::function<void()>& ready = {});
   // Runs one callback of the loop. False: the run is over, or stuck.
   bool step();
-  // Steps until it is over, and at rest. The error of a run that is stuck: callbacks without end at
-  // one instant.
+  // Steps until it is over, and goes on until what must come true in the end has had its time:
+  // invariants about rest, and after faults about progress, are judged then (invariants.hpp). The
+  // error of a run that is stuck: callbacks without end at one instant.
   Result<RunResult> finish();
   // As things are.
   RunResult result() const;

@@ -16,6 +16,7 @@ constexpr std::array excuses{
            "a creation that times out counts as done (spec/pytorchjob.md §4.3)"},
     Excuse{FaultKind::api_timeout, "count",
            "and is waited for until its expectation is forgotten, after five minutes (§4.1)"},
+    Excuse{FaultKind::api_timeout, "visible", "as long, without a condition or a Warning (§4.1)"},
     Excuse{FaultKind::api_timeout, "quiesce",
            "a pass that is refused half-way leaves indices that are made and deleted again (Q7)"},
     Excuse{FaultKind::api_lost_reply, "quiesce", "as of a call that times out"},

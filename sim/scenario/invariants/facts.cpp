@@ -325,6 +325,10 @@ bool Facts::operator_busy(Time now) const {
   return call_count_ >= busy_writes && now - calls_[call_count_ % busy_writes] <= rest_time;
 }
 
+std::optional<Time> Facts::next_alarm() const {
+  return alarms_.empty() ? std::nullopt : std::optional(alarms_.top().at);
+}
+
 std::optional<Facts::Due> Facts::next_due(Time now) {
   while (!alarms_.empty() && alarms_.top().at <= now) {
     const Alarm due = alarms_.top();

@@ -215,6 +215,8 @@ class Facts {
     Time at;
     bool at_rest;
   };
+  // When something is to be looked at next, as far as is known.
+  std::optional<Time> next_alarm() const;
   std::optional<Due> next_due(Time now);
 
   // Something is kept broken on purpose.

@@ -135,13 +135,14 @@ TEST(Invariants, what_is_judged_at_rest_is_asked_once_a_job_has_come_to_rest) {
   EXPECT_FALSE(asked("names"));  // no question to the DNS
   watch.pass(record.time + rest_time - Duration(1));
   EXPECT_FALSE(asked("no-leak"));
-  EXPECT_TRUE(watch.awaits_rest());
+  EXPECT_EQ(watch.judged_next(), record.time + rest_time);
   watch.pass(record.time + rest_time);
   EXPECT_TRUE(asked("no-leak"));
-  EXPECT_FALSE(watch.awaits_rest());
+  EXPECT_EQ(watch.judged_next(), std::nullopt);
   EXPECT_FALSE(asked("progress"));
   watch.pass(record.time + progress_within);
   EXPECT_TRUE(asked("progress"));
+  EXPECT_EQ(watch.judged_next(), std::nullopt);
 }
 
 TEST(Invariants, strict_ones_are_watched_on_demand) {

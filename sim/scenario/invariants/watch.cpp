@@ -185,11 +185,13 @@ std::vector<InvariantWatch::Judged> InvariantWatch::judged() const {
   return all;
 }
 
-bool InvariantWatch::awaits_rest() const {
+std::optional<Time> InvariantWatch::judged_next() const {
   const auto all = judged();
-  return std::any_of(all.begin(), all.end(), [](const Judged& one) {
-    return !one.expected.empty() && !one.asked && one.row->at_rest != nullptr;
+  const bool any = std::any_of(all.begin(), all.end(), [](const Judged& one) {
+    return !one.expected.empty() && !one.asked &&
+           (one.row->at_rest != nullptr || one.row->when_due != nullptr);
   });
+  return any ? facts_->next_alarm() : std::nullopt;
 }
 
 bool InvariantWatch::held() const {
