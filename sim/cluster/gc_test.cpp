@@ -340,5 +340,36 @@ TEST(PodGarbageCollector, GivesANodeThatGoesAgainLessTime) {
   EXPECT_EQ(f.store.find<Pod>("default", "q"), nullptr);
 }
 
+// [G:node-out-of-service-force-deletes]
+TEST(PodGarbageCollector, TakesWhatEndsFromANodeOutOfService) {
+  Fixture f;
+  auto node = std::make_shared<Node>();
+  node->metadata.name = "n";
+  node->spec.taints = {{.key = "node.kubernetes.io/out-of-service", .effect = "NoExecute"}};
+  const auto says = [&](const char* ready) {
+    auto now = std::static_pointer_cast<Node>(f.store.find<Node>({}, "n")->clone());
+    now->status.conditions = {{.type_ = "Ready", .status = ready}};
+    f.must(api::update(now, "status"));
+  };
+  f.must(api::create(node));
+  says("True");
+  for (const char* name : {"ending", "running"}) {
+    auto pod = make_pod("n");
+    pod->metadata.name = name;
+    f.must(api::create(pod));
+  }
+  const auto ending = [&] { return f.store.find<Pod>("default", "ending"); };
+  f.must(api::remove(*ending()));
+  f.run(45s);
+  EXPECT_EQ(ending()->status.phase, "Pending") << "the node is Ready";
+  says("Unknown");
+  f.run(25s);
+  EXPECT_EQ(ending()->status.phase, "Failed");
+  EXPECT_EQ(ending()->status.observedGeneration, 2);
+  EXPECT_EQ(ending()->status.condition("DisruptionTarget"), nullptr);
+  EXPECT_EQ(ending()->metadata.deletionGracePeriodSeconds, 0);
+  EXPECT_EQ(f.store.find<Pod>("default", "running")->status.phase, "Pending");
+}
+
 }  // namespace
 }  // namespace ddptwin

@@ -4,6 +4,7 @@
 
 #include "cluster/disruption.hpp"
 #include "objects/core_v1.hpp"
+#include "objects/node_state.hpp"
 #include "objects/pod_phase.hpp"
 
 namespace ddptwin {
@@ -17,6 +18,17 @@ bool is_finished(const Pod& pod) { return is_terminal_phase(pod.status.phase); }
 bool counts_alike(const Pod& a, const Pod& b) {
   return is_finished(a) == is_finished(b) && a.spec->nodeName == b.spec->nodeName &&
          a.metadata.deletionTimestamp.has_value() == b.metadata.deletionTimestamp.has_value();
+}
+
+bool is_out_of_service(const Node& node) {
+  const auto& taints = node.spec.taints;
+  return !is_ready(node) && std::any_of(taints.begin(), taints.end(), [](const Taint& taint) {
+    return taint.key == "node.kubernetes.io/out-of-service";
+  });
+}
+
+bool is_older(const ObjectPtr& a, const ObjectPtr& b) {
+  return a->metadata.creationTimestamp < b->metadata.creationTimestamp;
 }
 
 const Pod& pod_of(const ObjectPtr& object) { return static_cast<const Pod&>(*object); }
@@ -36,6 +48,7 @@ PodGarbageCollector::PodGarbageCollector(Loop& loop, api::ApiClient& client, Opt
   nodes_.add_handler([this](const ObjectPtr& before, const ObjectPtr& after) {
     if (before == nullptr || after == nullptr)
       on_node((after != nullptr ? after : before)->metadata.name);
+    note_service(before, after);
   });
 }
 
@@ -85,10 +98,18 @@ void PodGarbageCollector::on_node(const std::string& name) {
     lost_nodes_.erase(name);
 }
 
+void PodGarbageCollector::note_service(const ObjectPtr& before, const ObjectPtr& after) {
+  if (after != nullptr && is_out_of_service(static_cast<const Node&>(*after)))
+    out_of_service_.insert(after->metadata.name);
+  else
+    out_of_service_.erase((after != nullptr ? after : before)->metadata.name);
+}
+
 void PodGarbageCollector::look() {
   next_ = loop_.after(lane_, round, [this] { look(); });
   if (!pods_.synced() || !nodes_.synced()) return;
   collect_finished();
+  collect_terminating();
   collect_orphaned();
   collect_unscheduled();
 }
@@ -98,11 +119,23 @@ void PodGarbageCollector::collect_finished() {
   if (options_.finished_threshold == 0 || finished_.size() <= options_.finished_threshold) return;
   std::vector<ObjectPtr> finished;
   for (const std::string& key : finished_) finished.push_back(pods_.find(key));
-  std::stable_sort(finished.begin(), finished.end(), [](const ObjectPtr& a, const ObjectPtr& b) {
-    return a->metadata.creationTimestamp < b->metadata.creationTimestamp;
-  });
+  std::stable_sort(finished.begin(), finished.end(), is_older);
   finished.resize(finished.size() - options_.finished_threshold);
   for (const ObjectPtr& pod : finished) remove(*pod);
+}
+
+// The oldest first.
+void PodGarbageCollector::collect_terminating() {
+  std::vector<ObjectPtr> found;
+  for (const std::string& node : out_of_service_) {
+    const auto there = on_node_.find(node);
+    if (there == on_node_.end()) continue;
+    for (const std::string& key : there->second)
+      if (const ObjectPtr& pod = pods_.find(key); pod->metadata.deletionTimestamp)
+        found.push_back(pod);
+  }
+  std::stable_sort(found.begin(), found.end(), is_older);
+  for (const ObjectPtr& pod : found) mark_and_remove(pod, {}, {});
 }
 
 void PodGarbageCollector::collect_orphaned() {

@@ -9,11 +9,12 @@
 
 namespace ddptwin {
 
-// Looks every 20 seconds for finished pods beyond a threshold, pods of nodes that are gone, and
-// terminating pods that were never placed; marks them Failed and deletes them with grace 0. A node
-// is gone when it is missing at a look and again 40 seconds later, whatever was between; the second
-// of these looks is the first of another pair, so that a node of the name that comes and goes again
-// meanwhile is given less (§2.12).
+// Looks every 20 seconds for finished pods beyond a threshold, terminating pods of nodes that are
+// out of service, pods of nodes that are gone, and terminating pods that were never placed; marks
+// them Failed and deletes them with grace 0. A node is out of service when its administrator says
+// so by the taint and it is not Ready (§2.12). A node is gone when it is missing at a look and
+// again 40 seconds later, whatever was between; the second of these looks is the first of another
+// pair, so that a node of the name that comes and goes again meanwhile is given less (§2.12).
 class PodGarbageCollector {
  public:
   struct Options {
@@ -32,8 +33,10 @@ class PodGarbageCollector {
   void count(const ObjectPtr& pod);
   void uncount(const ObjectPtr& pod);
   void on_node(const std::string& name);
+  void note_service(const ObjectPtr& before, const ObjectPtr& after);
   void look();
   void collect_finished();
+  void collect_terminating();
   void collect_orphaned();
   void collect_unscheduled();
   void mark_and_remove(const ObjectPtr& pod, std::string_view reason, std::string_view message);
@@ -49,6 +52,7 @@ class PodGarbageCollector {
   Keys finished_{};
   Keys ending_unplaced_{};
   TextTable<Keys> on_node_{};
+  std::set<std::string> out_of_service_{};                  // nodes
   std::set<std::string> lost_nodes_{};                      // that have pods and no object
   std::map<std::string, Time, std::less<>> quarantined_{};  // until when, by a node's name
   Timer next_{};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "objects/core_v1.hpp"
+#include "objects/node_state.hpp"
 #include "objects/pod_phase.hpp"
 #include "scenario/actors.hpp"
 
@@ -14,11 +15,6 @@ constexpr std::string_view silent_reason = "NodeStatusUnknown";
 constexpr std::string_view silent_message = "Kubelet stopped posting node status.";
 
 constexpr Duration until_unknown = std::chrono::seconds(50);  // node-monitor-grace-period of 1.36
-
-bool is_ready(const Node& node) {
-  return std::any_of(node.status.conditions.begin(), node.status.conditions.end(),
-                     [](const Condition& c) { return c.type_ == "Ready" && c.status == "True"; });
-}
 
 template <class T>
 std::shared_ptr<T> copy_of(const ObjectPtr& object) {
