@@ -1,9 +1,11 @@
 // The life of a pod on its node: what becomes of random containers under every restart policy, and
 // what holds whatever is done to them (spec/kubernetes.md §2.2, §2.4 to §2.6).
 #include <algorithm>
+#include <boost/json.hpp>
 #include <ostream>
 
 #include "node_run.hpp"
+#include "objects/codec.hpp"
 #include "property.hpp"
 
 namespace ddptwin::property {
@@ -383,6 +385,148 @@ TEST(KubeletProperties, ADeletedPodGoesWithinItsGrace) {
           RC_ASSERT(node.runs_of(container.name).size() == 1u);
         }
         node.require_safe();
+      },
+      2);
+}
+
+// --- what others write over ---
+
+namespace json = boost::json;
+
+constexpr Duration sync_period = 10s;  // of upstream's status manager
+const std::vector<std::string> kubelet_conditions{"PodReadyToStartContainers", "Initialized",
+                                                  "Ready", "ContainersReady", "PodScheduled"};
+
+json::object odd_condition() {
+  return {{"type", *gen::elementOf(kubelet_conditions)},
+          {"status", *gen::element("True", "False", "Unknown")},
+          {"reason", "Odd"},
+          {"lastTransitionTime", "2026-01-01T00:00:00Z"}};
+}
+
+// A patch of a status by somebody who has no business there: of what each look works out anew, and
+// where nobody is to look, of anything.
+json::object any_overwrite(const Pod& pod, bool anything) {
+  json::object status;
+  for (int parts = *gen::inRange(1, 4).as("parts"); parts > 0; --parts) {
+    const int part = *gen::inRange(0, anything ? 7 : 4).as("what is written over");
+    if (part == 0) status["conditions"] = json::array{odd_condition()};
+    if (part == 1)
+      status["conditions"] = json::array{json::object{{"$patch", "delete"}, {"type", "Ready"}}};
+    if (part == 2) status["podIP"] = "1.2.3.4";
+    if (part == 3) {
+      json::value seen = to_json(pod.status).at("containerStatuses");
+      json::object& first = seen.as_array().at(0).as_object();
+      first["ready"] = !first.at("ready").as_bool();
+      first["imageID"] = "odd";
+      status["containerStatuses"] = std::move(seen);
+    }
+    if (part == 4) status["phase"] = *gen::element("Pending", "Running", "Failed", "Succeeded");
+    if (part == 5) status["startTime"] = "2026-01-01T00:00:00Z";
+    if (part == 5) status["reason"] = "Odd";
+    if (part == 6) status["containerStatuses"] = nullptr;
+  }
+  RC_LOG() << json::serialize(status) << "\n";
+  return status;
+}
+
+// What of a pod's status is its kubelet's.
+std::string own_status(const Pod& pod, bool with_times = true) {
+  json::object status = to_json(pod.status).as_object();
+  json::object own;
+  for (json::value& one : status["conditions"].as_array()) {
+    json::object& condition = one.as_object();
+    if (!with_times) condition.erase("lastTransitionTime");
+    const std::string type(condition.at("type").as_string());
+    if (std::count(kubelet_conditions.begin(), kubelet_conditions.end(), type) > 0)
+      own[type] = condition;
+  }
+  status["conditions"] = std::move(own);  // by type
+  return json::serialize(status);
+}
+
+void write_over(NodeRun& node, json::object status) {
+  node.patch("p", {{"status", std::move(status)}}, "status");
+}
+
+// At the ticks that its kubelet counts from its own start, and not before.
+TEST(KubeletProperties, WhatIsWrittenOverIsPutRightAtTheNextTick) {
+  holds(
+      [] {
+        PodShape shape = *any_pod().as("pod");
+        for (ContainerShape& one : shape.containers) one.attempts = {{0, one.init ? 1 : 100'000}};
+        const bool over = *gen::weightedElement<bool>({{2, false}, {1, true}}).as("has ended");
+        if (over) shape.policy = *gen::element<std::string>("Never", "OnFailure").as("its policy");
+        if (over)
+          for (ContainerShape& one : shape.containers) one.attempts = {{0, 1}};
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod_object(shape));
+        node.rest(40s);
+        RC_ASSERT(is_over(*node.pod()) == over);
+        std::string right = own_status(*node.pod());
+        const std::string timeless = own_status(*node.pod(), false);
+        std::map<std::string, std::string> said;
+        for (int round = *gen::inRange(1, 6).as("rounds"); round > 0; --round) {
+          node.rest(std::chrono::milliseconds(*gen::inRange(1, 12'000).as("rest")));
+          const bool away =
+              !over && *gen::weightedElement<bool>({{3, false}, {1, true}}).as("kubelet is away");
+          if (away) node.stop_kubelet();
+          write_over(node, any_overwrite(*node.pod(), !away));
+          const std::string other = *gen::element<std::string>("DisruptionTarget", "example.com/a");
+          said[other] = *gen::element<std::string>("True", "False").as(other);
+          write_over(node, {{"conditions", {{{"type", other}, {"status", said[other]}}}}});
+          const std::string version = node.pod()->metadata.resourceVersion;
+          if (away) {
+            node.rest(std::chrono::seconds(*gen::inRange(1, 30).as("away for")));
+            RC_ASSERT(node.pod()->metadata.resourceVersion == version);
+            node.start_kubelet();
+            node.rest(5s);
+            RC_ASSERT(own_status(*node.pod(), false) == timeless);
+            right = own_status(*node.pod());
+          } else {
+            const Duration since = node.now() - node.kubelet_since();
+            const Duration left = sync_period - since % sync_period;
+            node.rest(left - 1ms);
+            RC_ASSERT(node.pod()->metadata.resourceVersion == version);
+            node.rest(100ms);
+            RC_ASSERT(own_status(*node.pod()) == right);
+          }
+          for (const auto& [type, status] : said) {
+            const PodCondition* theirs = node.pod()->status.condition(type);
+            RC_ASSERT(theirs != nullptr);
+            RC_ASSERT(theirs->status == status);
+          }
+        }
+        const std::string version = node.pod()->metadata.resourceVersion;
+        node.rest(60s);
+        RC_ASSERT(node.pod()->metadata.resourceVersion == version);
+      },
+      2);
+}
+
+// Whatever becomes of the pod meanwhile: once it is quiet, it is as if nobody had, to the second.
+TEST(KubeletProperties, WhatIsWrittenOverLeavesNoTrace) {
+  holds(
+      [] {
+        const PodShape shape = *any_pod().as("pod");
+        // In an order that another's writes do not change.
+        NodeRun quiet(1, NodeRun::Order::fifo), meddled(1, NodeRun::Order::fifo);
+        for (NodeRun* node : {&quiet, &meddled}) {
+          node->create(pod_object(shape));
+          node->rest(1s);
+        }
+        for (int n = *gen::inRange(1, 6).as("happenings"); n > 0; --n) {
+          const Happening one = *any_happening().as("happening");
+          const bool restarts = one.kind == Happening::Kind::restart_kubelet;
+          if (!restarts) write_over(meddled, any_overwrite(*meddled.pod(), false));
+          const auto rest = std::chrono::milliseconds(*gen::inRange(0, 9'000).as("rest"));
+          for (NodeRun* node : {&quiet, &meddled}) {
+            if (!restarts) apply(*node, one);
+            node->rest(rest);
+          }
+        }
+        for (NodeRun* node : {&quiet, &meddled}) node->rest(400s);
+        RC_ASSERT(own_status(*meddled.pod()) == own_status(*quiet.pod()));
       },
       2);
 }

@@ -43,13 +43,21 @@ const ContainerStatus* status_of(const Pod& pod, const std::string& container) {
   return nullptr;
 }
 
-NodeRun::NodeRun(std::uint64_t seed)
-    : loop_(Random(seed).split("loop"), virtual_start),
+NodeRun::NodeRun(std::uint64_t seed, Order order)
+    : loop_(Random(seed).split("loop"), virtual_start, order),
       runtime_(loop_, ScriptRuntime::Keep::calls),
       world_(loop_, options_of(seed), &runtime_) {
   world_.trace().add_sink([this](const Record& record) { on_record(record); });
   DDPTWIN_ASSERT(world_.start().has_value());
+  kubelet_since_ = now();
   rest(2s);
+}
+
+void NodeRun::stop_kubelet() { DDPTWIN_ASSERT(world_.stop_kubelet("n0")); }
+
+void NodeRun::start_kubelet() {
+  DDPTWIN_ASSERT(world_.start_kubelet("n0"));
+  kubelet_since_ = now();
 }
 
 std::shared_ptr<Pod> NodeRun::pod_named(const std::string& name, bool bound) {

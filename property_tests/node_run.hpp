@@ -21,7 +21,8 @@ struct ContainerRun {
 
 class NodeRun {
  public:
-  explicit NodeRun(std::uint64_t seed);
+  using Order = VirtualLoop::Order;
+  explicit NodeRun(std::uint64_t seed, Order order = Order::fair);
 
   // A pod `name` of the namespace default without containers; on the node, unless that is said to
   // come later.
@@ -33,7 +34,13 @@ class NodeRun {
   void patch(const std::string& pod, boost::json::value body, std::string subresource = {});
   void rest(Duration duration) { loop_.run_until(loop_.now() + duration); }
 
-  void restart_kubelet() { world_.restart_kubelets(); }
+  void stop_kubelet();
+  void start_kubelet();
+  void restart_kubelet() {
+    stop_kubelet();
+    start_kubelet();
+  }
+  Time kubelet_since() const { return kubelet_since_; }
   void exit(const std::string& container, int code, bool oom);
   void lose_sandbox();
   // Overrules an annotation `rig/KEY` of the pod.
@@ -66,6 +73,7 @@ class NodeRun {
   VirtualLoop loop_;
   ScriptRuntime runtime_;
   World world_;
+  Time kubelet_since_{};
   bool sandboxes_lost_ = false;
   std::map<std::string, std::vector<ContainerRun>> runs_{};  // "pod/container"
   std::vector<std::string> violations_{};

@@ -64,7 +64,7 @@ class Kubelet::Process {
             machine.loop, machine.lane, machine.client, machine.trace, machine.runtime,
             *machine.view, machine.options, machine.inventory, events_, images_, restarts_, prober_,
             random_, [this](const std::string& uid) { relist(uid); },
-            [this] { return next_tick(); }})),
+            [this](Duration period) { return next_tick(period); }})),
         pods_(machine.loop, machine.client, pods_target(machine), pods_options(machine)) {
     machine.view->start();
     listening_ = machine.view->listen([this](const Object& object) { on_view(object); });
@@ -174,8 +174,7 @@ class Kubelet::Process {
     machine_.inventory.remove_pod(uid);
   }
 
-  Time next_tick() const {
-    const Duration period = machine_.options.clocks.relist;
+  Time next_tick(Duration period) const {
     const Duration since = machine_.loop.now() - began_;
     return began_ + (since / period + 1) * period;
   }
@@ -183,7 +182,8 @@ class Kubelet::Process {
   void relist(const std::string& uid) {
     to_relist_.insert(uid);
     if (relist_timer_.pending()) return;
-    relist_timer_ = machine_.loop.at(machine_.lane, next_tick(), [this] { run_relist(); });
+    relist_timer_ = machine_.loop.at(machine_.lane, next_tick(machine_.options.clocks.relist),
+                                     [this] { run_relist(); });
   }
 
   void run_relist() {

@@ -27,6 +27,52 @@ class PullRuntime final : public ScriptRuntime {
   std::vector<std::uint32_t> pulled_for{};
 };
 
+// Between the kubelet and the store: counts what is asked about pods, can let the watch of pods
+// come late, and answers, and can do something right before a patch.
+class Between final : public api::ApiClient {
+ public:
+  Between(Loop& loop, api::ApiClient& below) : loop_(loop), below_(below) {}
+
+  void call(api::Request request, api::Completion done) override {
+    if (request.target.kind == &Pod::info()) {
+      if (request.verb == api::Verb::get) ++reads;
+      if (request.verb == api::Verb::patch) {
+        ++patches;
+        if (auto first = std::exchange(before_patch, nullptr)) first();
+      }
+    }
+    below_.call(
+        std::move(request), [this, done = std::move(done)](Result<api::Response> answer) mutable {
+          events_.push_back(loop_.after(
+              lane_, answers_late, [done = std::move(done), answer = std::move(answer)]() mutable {
+                done(std::move(answer));
+              }));
+        });
+  }
+  std::unique_ptr<api::Watch> watch(api::Target target, api::ListOptions options,
+                                    api::WatchSink sink) override {
+    if (target.kind != &Pod::info())
+      return below_.watch(std::move(target), std::move(options), std::move(sink));
+    auto shared = std::make_shared<api::WatchSink>(std::move(sink));
+    return below_.watch(
+        std::move(target), std::move(options), [this, shared](const api::WatchEvent& event) {
+          if (late == Duration::zero()) return (*shared)(event);
+          events_.push_back(loop_.after(lane_, late, [shared, event] { (*shared)(event); }));
+        });
+  }
+  const KindRegistry& kinds() const override { return below_.kinds(); }
+
+  int reads = 0, patches = 0;
+  Duration late{0}, answers_late{0};
+  std::function<void()> before_patch{};
+
+ private:
+  Loop& loop_;
+  api::ApiClient& below_;
+  Lane lane_ = loop_.new_lane();
+  std::vector<Timer> events_{};
+};
+
 class KubeletTest : public testing::Test {
  protected:
   KubeletTest() {
@@ -40,7 +86,7 @@ status:
 )");
     KubeletOptions options;
     options.node_name = "n0";
-    kubelet_ = std::make_unique<Kubelet>(loop_, client_, trace_, runtime_, options);
+    kubelet_ = std::make_unique<Kubelet>(loop_, between_, trace_, runtime_, options);
     kubelet_->start();
     pass(1s);
   }
@@ -72,6 +118,16 @@ status:
     return store_.find<Pod>("default", name);
   }
   void remove(std::string_view name) { ASSERT_TRUE(store_.call(api::remove(*pod(name)), "test")); }
+  // Another's strategic merge patch of the status.
+  void write_over(std::string_view name, const std::string& status) {
+    const auto made =
+        store_.call(api::patch(*pod(name), api::PatchType::strategic,
+                               boost::json::parse("{\"status\": " + status + "}"), "status"),
+                    "test");
+    ASSERT_TRUE(made) << made.error().text();
+  }
+  // Of a run that began at 0 s with the kubelet.
+  void pass_until(Duration time) { loop_.run_until(began + time); }
   int events(std::string_view reason) const {
     int count = 0;
     for (const auto& [key, object] : store_.objects(Event::info()))
@@ -81,11 +137,13 @@ status:
 
   static constexpr auto one = "restartPolicy: Never, containers: [{name: c, image: busybox}]";
 
-  VirtualLoop loop_{Random(7), Time(std::chrono::seconds(1'000'000'000)), VirtualLoop::Order::fifo};
+  static constexpr Time began{std::chrono::seconds(1'000'000'000)};
+  VirtualLoop loop_{Random(7), began, VirtualLoop::Order::fifo};
   Trace trace_{loop_};
   KindRegistry kinds_;
   Store store_{loop_, Random(3), trace_, kinds_};
   StoreClient client_{loop_, store_, "kubelet"};
+  Between between_{loop_, client_};
   PullRuntime runtime_{loop_, ScriptRuntime::Keep::calls};
   std::unique_ptr<Kubelet> kubelet_;
 };
@@ -287,6 +345,152 @@ TEST_F(KubeletTest, kubelets_of_many_nodes_share_a_view) {
     EXPECT_EQ(kubelet->pod_count(), 1u);
     EXPECT_EQ(pod("on-" + kubelet->node_name())->status.phase, "Running");
   }
+}
+
+// --- what others write over (upstream's status manager, every 10 s from its start) ---
+
+TEST_F(KubeletTest, what_another_wrote_over_is_put_right_at_the_next_tick) {
+  add_pod("p", "initContainers: [{name: i, image: busybox}], " + std::string(one),
+          "{rig/exit.i: 0 after 1}");
+  pass_until(27s);
+  const PodStatus before = pod("p")->status;
+  ASSERT_EQ(before.phase, "Running");
+  for (const std::string change : {
+           R"({"phase": "Pending", "reason": "Odd", "message": "odd"})",
+           R"({"phase": "Failed"})",
+           R"({"podIP": "1.2.3.4", "podIPs": [{"$patch": "replace"}, {"ip": "1.2.3.4"}]})",
+           R"({"containerStatuses": null})",
+           R"({"initContainerStatuses": [{"name": "i", "ready": false, "restartCount": 3,
+               "image": "x", "imageID": "x", "state": {"running": {}}}]})",
+           R"({"conditions": [{"type": "Ready", "status": "False", "reason": "Odd",
+               "lastTransitionTime": "2026-01-01T00:00:00Z"}]})",
+           R"({"conditions": [{"type": "PodScheduled", "status": "False"}]})",
+           R"({"conditions": [{"type": "Initialized", "message": "odd"}]})",
+           R"({"conditions": [{"type": "ContainersReady", "$patch": "delete"}]})",
+           R"({"conditions": [{"type": "PodResizePending", "status": "True"}]})",
+           R"({"startTime": "2026-01-01T00:00:00Z", "hostIP": null})",
+       }) {
+    write_over("p", change);
+    const std::string version = pod("p")->metadata.resourceVersion;
+    const Duration tick = loop_.now() - began + 3s;
+    pass_until(tick - 1ms);
+    EXPECT_EQ(pod("p")->metadata.resourceVersion, version) << change;
+    pass_until(tick + 20ms);
+    EXPECT_EQ(to_json(pod("p")->status), to_json(before)) << change;
+    pass_until(tick + 7s);
+  }
+  const std::uint64_t steps = loop_.steps();
+  pass(3600s);
+  EXPECT_EQ(loop_.steps(), steps);
+}
+
+TEST_F(KubeletTest, what_others_say_stays_as_they_say_it) {
+  add_pod("p", one);
+  pass_until(5s);
+  write_over("p", R"({"conditions": [{"type": "example.com/a", "status": "True"},
+                                     {"type": "DisruptionTarget", "status": "True"}]})");
+  write_over("p", R"({"conditions": [{"type": "Ready", "status": "False"}]})");
+  pass_until(11s);
+  EXPECT_EQ(pod("p")->status.condition("Ready")->status, "True");
+  EXPECT_EQ(pod("p")->status.condition("example.com/a")->status, "True");
+  EXPECT_EQ(pod("p")->status.condition("DisruptionTarget")->status, "True");
+  // A time alone is nothing that a kubelet would write for.
+  write_over("p", R"({"conditions": [{"type": "Ready",
+                                      "lastTransitionTime": "2026-01-01T00:00:00Z"}]})");
+  write_over("p", R"({"conditions": [{"type": "example.com/a", "status": "False"},
+                                     {"type": "DisruptionTarget", "$patch": "delete"}]})");
+  const std::string version = pod("p")->metadata.resourceVersion;
+  pass(60s);
+  EXPECT_EQ(pod("p")->metadata.resourceVersion, version);
+}
+
+TEST_F(KubeletTest, a_finished_pod_that_was_written_over_is_put_right_too) {
+  add_pod("p", one, "{rig/exit.c: 1 after 2}");
+  pass_until(12s);
+  const PodStatus before = pod("p")->status;
+  ASSERT_EQ(before.phase, "Failed");
+  write_over("p", R"({"phase": "Running"})");
+  pass_until(21s);
+  EXPECT_EQ(to_json(pod("p")->status), to_json(before));
+}
+
+TEST_F(KubeletTest, what_is_written_over_while_no_kubelet_runs_waits_for_the_next_one) {
+  add_pod("p", one);
+  pass_until(5s);
+  kubelet_->stop();
+  write_over("p", R"({"podIP": null, "conditions": [{"type": "Ready", "status": "False"}]})");
+  const std::string version = pod("p")->metadata.resourceVersion;
+  pass(60s);
+  EXPECT_EQ(pod("p")->metadata.resourceVersion, version);
+  kubelet_->start();
+  pass(3s);
+  EXPECT_EQ(pod("p")->status.condition("Ready")->status, "True");
+  EXPECT_FALSE(pod("p")->status.podIP.empty());
+}
+
+// The kubelet's patch has not what came between its look and the patch; it may see so before it has
+// the answer.
+TEST_F(KubeletTest, what_is_written_over_in_the_midst_of_a_write_is_put_right) {
+  add_pod("p", std::string("readinessGates: [{conditionType: example.com/a}], ") + one);
+  pass_until(4s);
+  ASSERT_EQ(pod("p")->status.phase, "Running");
+  const std::string address = pod("p")->status.podIP;
+  for (const Duration late : {0ms, 5ms}) {
+    between_.answers_late = late;
+    between_.before_patch = [this] { write_over("p", R"({"phase": "Pending", "podIP": null})"); };
+    const std::string gate = late == 0ms ? "True" : "False";
+    write_over("p", R"({"conditions": [{"type": "example.com/a", "lastTransitionTime":
+                        "2026-01-01T00:00:00Z", "status": ")" +
+                        gate + R"("}]})");
+    pass(4s);
+    ASSERT_FALSE(between_.before_patch);
+    EXPECT_EQ(pod("p")->status.condition("Ready")->status, gate);
+    EXPECT_EQ(pod("p")->status.phase, "Pending");
+    pass(6s);
+    EXPECT_EQ(pod("p")->status.phase, "Running");
+    EXPECT_EQ(pod("p")->status.podIP, address);
+  }
+}
+
+// A pod with gates is looked at as soon as its Ready is wrong, and who looks at a pod that is
+// shown as failed ends it. Others are put right before anybody looks.
+TEST_F(KubeletTest, a_pod_with_gates_that_is_shown_as_failed_ends) {
+  add_pod("gated", std::string("readinessGates: [{conditionType: example.com/a}], ") + one);
+  add_pod("plain", one);
+  pass_until(5s);
+  write_over("gated", R"({"conditions": [{"type": "example.com/a", "status": "True"}]})");
+  pass_until(12s);
+  ASSERT_EQ(pod("gated")->status.condition("Ready")->status, "True");
+  for (const std::string name : {"gated", "plain"}) write_over(name, R"({"phase": "Failed"})");
+  pass_until(25s);
+  EXPECT_EQ(pod("plain")->status.phase, "Running");
+  EXPECT_EQ(pod("gated")->status.phase, "Failed");
+  EXPECT_EQ(runtime_.calls("default", "gated").back(), "StopPodSandbox attempt 0");
+}
+
+TEST_F(KubeletTest, echoes_that_come_late_are_no_change_by_another) {
+  add_pod("p", "restartPolicy: Always, containers: [{name: c, image: busybox}]",
+          "{rig/exit.c: '1 after 5, 1 after 3, run'}");
+  pass_until(4s);
+  between_.late = 12s;
+  pass_until(90s);
+  EXPECT_EQ(pod("p")->status.containerStatuses.at(0).restartCount, 2);
+  EXPECT_EQ(between_.reads, between_.patches);
+}
+
+TEST_F(KubeletTest, a_pod_that_is_gone_is_not_put_right) {
+  add_pod("p", one, "{rig/term.c: ignore}");
+  pass_until(4s);
+  remove("p");
+  pass_until(6s);
+  write_over("p", R"({"podIP": null})");
+  pass_until(7s);
+  api::DeleteOptions now;
+  now.grace_period_seconds = 0;
+  ASSERT_TRUE(store_.call(api::remove(*pod("p"), now), "test"));
+  const int reads = between_.reads;
+  pass_until(25s);
+  EXPECT_EQ(between_.reads, reads);
 }
 
 TEST_F(KubeletTest, counts_what_happens_again_in_one_event) {

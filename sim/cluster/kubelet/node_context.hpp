@@ -34,7 +34,8 @@ struct NodeContext {
   Random& random;
   // Asks for a look at the runtime at the next tick, after which the pod's worker is told.
   std::function<void(const std::string& pod_uid)> relist;
-  std::function<Time()> next_tick;  // the earliest tick that is not past
+  // The next tick of a clock of that period, which runs since the process began.
+  std::function<Time(Duration period)> next_tick;
 
   std::string node_ip() const;
   // When to try again after a delay: stretched, and with jitter where the options ask for some.

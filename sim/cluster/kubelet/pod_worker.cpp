@@ -42,6 +42,16 @@ bool gates_changed(const Pod& before, const Pod& after) {
   });
 }
 
+// Of a pod with gates: whether its Ready is not what its containers and gates say.
+bool is_readiness_off(const Pod& pod) {
+  const PodCondition* said = pod.status.condition("Ready");
+  if (pod.spec->readinessGates.empty() || said == nullptr) return false;
+  PodStatus right = pod.status;
+  refresh_readiness(pod, right);
+  const PodCondition& ready = *right.condition("Ready");
+  return ready.status != said->status || ready.message != said->message;
+}
+
 bool is_deleted(const Pod& pod) { return pod.metadata.deletionTimestamp.has_value(); }
 
 }  // namespace
@@ -50,7 +60,7 @@ PodWorker::PodWorker(std::shared_ptr<NodeContext> node, std::shared_ptr<const Po
     : node_(std::move(node)),
       pod_(std::move(pod)),
       writer_(StatusWriter::Owner{node_->loop, node_->lane, node_->client, node_->options.clocks,
-                                  node_->view.conditions()},
+                                  node_->next_tick, node_->view.conditions()},
               pod_, [this] { return stage_ < PodStage::ended; }),
       probes_(node_->loop, node_->lane, node_->prober, *this),
       mounts_(*node_, [this]() -> const std::shared_ptr<const Pod>& { return pod_; }) {
@@ -105,6 +115,7 @@ void PodWorker::pod_changed(std::shared_ptr<const Pod> pod) {
                               same(before->metadata.labels, pod_->metadata.labels) &&
                               same(before->metadata.annotations, pod_->metadata.annotations) &&
                               is_deleted(*before) == is_deleted(*pod_);
+  writer_.compare();
   if (is_deleted(*pod_)) {
     const bool again = is_deleted(*before);
     take(PodEvent::deleted);
@@ -112,12 +123,13 @@ void PodWorker::pod_changed(std::shared_ptr<const Pod> pod) {
     if (again) return;
     if (pass_) pass_->hasten();
   }
-  if (!own_write_only || gates_changed(*before, *pod_)) want_pass();
+  if (!own_write_only || gates_changed(*before, *pod_) || is_readiness_off(*pod_)) want_pass();
 }
 
 void PodWorker::pod_removed(std::shared_ptr<const Pod> last) {
   pod_ = std::move(last);
   removed_ = true;
+  writer_.compare_no_more();
   take(PodEvent::removed);
   if (stage_ == PodStage::finished) return;
   if (!grace_ && !is_deleted(*pod_)) grace_ = 0;
@@ -223,7 +235,7 @@ void PodWorker::run_pass() {
 void PodWorker::end_pass(bool changed, std::optional<Duration> retry) {
   busy_ = false;
   pass_.reset();
-  fresh_at_ = node_->next_tick();
+  fresh_at_ = node_->next_tick(node_->options.clocks.relist);
   if (changed || wanted_) node_->relist(uid());
   if (retry) again_ = node_->loop.after(node_->lane, *retry, [this] { want_pass(); });
 }

@@ -7,6 +7,7 @@
 #include "cluster/kubelet/phase.hpp"
 #include "cluster/kubelet/resources.hpp"
 #include "cluster/kubelet/restart_policy.hpp"
+#include "objects/codec.hpp"
 
 namespace ddptwin::kubelet {
 namespace {
@@ -127,6 +128,21 @@ std::vector<PodCondition> merge_conditions(const PodStatus& server, const PodSta
   return merged;
 }
 
+// Whether the conditions of the kubelet, and the one that it shares, say the same.
+bool say_same(const std::vector<PodCondition>& left, const std::vector<PodCondition>& right) {
+  const auto is_told = [](const PodCondition& made) {
+    return is_kubelet_condition(made.type_) || made.type_ == disruption_target;
+  };
+  const auto agrees = [&](const PodCondition& made) {
+    const PodCondition* other = find_condition(right, made.type_);
+    return !is_told(made) || (other != nullptr && other->status == made.status &&
+                              other->reason == made.reason && other->message == made.message);
+  };
+  return std::count_if(left.begin(), left.end(), is_told) ==
+             std::count_if(right.begin(), right.end(), is_told) &&
+         std::all_of(left.begin(), left.end(), agrees);
+}
+
 void end_as_unknown(ContainerStatus& status) {
   if (status.state.terminated) return;
   status.state = ContainerState{};
@@ -189,6 +205,16 @@ void merge_for_write(const PodStatus& server, PodStatus& own, bool may_run) {
   own.resourceClaimStatuses = server.resourceClaimStatuses;
   own.extendedResourceClaimStatus = server.extendedResourceClaimStatus;
   own.extra = server.extra;
+}
+
+bool is_written_over(const PodStatus& server, const PodStatus& own, bool may_run) {
+  if (equal(server, own)) return false;
+  PodStatus right = own;
+  merge_for_write(server, right, may_run);
+  if (equal(server, right)) return false;
+  if (!say_same(server.conditions, own.conditions)) return true;
+  right.conditions = server.conditions;
+  return !equal(server, right);
 }
 
 }  // namespace ddptwin::kubelet

@@ -70,6 +70,11 @@ std::shared_ptr<Pod> with_status(const Pod& pod, const PodStatus& status) {
   return out;
 }
 
+// Of one object's versions, which are numbers (KEP-5504).
+bool is_older(const std::string& version, const std::string& than) {
+  return version.size() != than.size() ? version.size() < than.size() : version < than;
+}
+
 }  // namespace
 
 StatusWriter::StatusWriter(Owner owner, const std::shared_ptr<const Pod>& pod,
@@ -96,6 +101,22 @@ void StatusWriter::finish() {
   dirty_ = true;
   timer_.cancel();
   schedule(owner_.clocks.status_delay);
+}
+
+// A write that is under way compares when it has ended. A pod from before the last answer says
+// nothing: a newer one is on its way.
+void StatusWriter::compare() {
+  put_right_.cancel();
+  if (!told_ || busy_ || timer_.pending() || gone_ || removed_) return;
+  if (is_older(pod_->metadata.resourceVersion, answered_)) return;
+  if (!is_written_over(pod_->status, *told_, may_run_())) return;
+  put_right_ = owner_.loop.at(owner_.lane, owner_.next_tick(owner_.clocks.status_sync),
+                              [this] { schedule(Duration::zero()); });
+}
+
+void StatusWriter::compare_no_more() {
+  removed_ = true;
+  put_right_.cancel();
 }
 
 void StatusWriter::schedule(Duration delay) {
@@ -128,6 +149,7 @@ void StatusWriter::on_read(Result<api::Response> answer) {
     gone_ = true;
     return end_pass(false);
   }
+  answered_ = server->metadata.resourceVersion;
   if (!told_) return end_pass(false);
   auto status = std::make_shared<PodStatus>(*told_);
   merge_for_write(server->status, *status, may_run_());
@@ -153,6 +175,7 @@ void StatusWriter::on_written(Result<api::Response> answer) {
   }
   const std::shared_ptr<const Pod> server = as<Pod>(answer->object);
   if (!server) return end_pass(false);
+  answered_ = server->metadata.resourceVersion;
   let_go(*server);
 }
 
@@ -178,6 +201,7 @@ void StatusWriter::end_pass(bool retry) {
     schedule(owner_.clocks.status_delay);
   else if (retry)
     schedule(owner_.clocks.status_retry);
+  compare();
 }
 
 }  // namespace ddptwin::kubelet

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "api/client.hpp"
@@ -15,7 +16,8 @@ namespace ddptwin::kubelet {
 
 // Holds what the kubelet says of the pod, and writes it soon after it changed: a GET, then a PATCH
 // of what differs, as upstream's status manager. Changes that come while a write is under way go
-// into the next one. Source: spec/kubernetes.md §2.1, §2.5.
+// into the next one. A status that somebody else has written over is written again. Source:
+// spec/kubernetes.md §2.1, §2.5; upstream status_manager.go (syncBatch, needsReconcile).
 class StatusWriter {
  public:
   struct Owner {
@@ -23,6 +25,7 @@ class StatusWriter {
     Lane lane;
     api::ApiClient& client;
     const KubeletClocks& clocks;
+    const std::function<Time(Duration period)>& next_tick;
     Interner<std::vector<PodCondition>>& conditions;  // of the statuses of all pods
   };
 
@@ -37,6 +40,10 @@ class StatusWriter {
   void finish();
   // Looks at the object anew, where something may be left to do.
   void poke() { schedule(owner_.clocks.status_delay); }
+  // The pod was seen anew: what somebody else has written over is put right at the next tick.
+  void compare();
+  // The object is gone.
+  void compare_no_more();
 
  private:
   void schedule(Duration delay);
@@ -52,8 +59,9 @@ class StatusWriter {
   const std::shared_ptr<const Pod>& pod_;
   std::function<bool()> may_run_;
   std::optional<PodStatus> told_{};
-  bool dirty_ = false, busy_ = false, finished_ = false, gone_ = false;
-  Timer timer_{};
+  std::string answered_{};  // the newest resourceVersion that the API server has answered with
+  bool dirty_ = false, busy_ = false, finished_ = false, gone_ = false, removed_ = false;
+  Timer timer_{}, put_right_{};
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };
 
