@@ -110,6 +110,8 @@ class InvariantWatch {
   };
   // Every one that was watched, in the order of the rows.
   std::vector<Judged> judged() const;
+  // When something is judged next without a record, as far as is known.
+  std::optional<Time> next_alarm() const;
   // Where a violation that has to be is judged at a later moment only, and none has come yet: the
   // next moment.
   std::optional<Time> judged_next() const;

@@ -208,6 +208,11 @@ void VirtualRun::come_to_rest() {
   while (goes_on() && advance()) {
   }
   if (stuck()) return;
+  // Each at its moment, so that the trace tells it then.
+  for (auto at = parts.engine.next_alarm(); at && *at < until; at = parts.engine.next_alarm()) {
+    parts.loop.run_until(*at);
+    parts.engine.pass();
+  }
   parts.loop.run_until(until);
   parts.engine.pass();
 }

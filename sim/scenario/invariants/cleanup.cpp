@@ -121,10 +121,12 @@ void endpoints_are_true(const Sight& sight, Verdicts& verdicts) {
                                ? pod->last->status.podIP
                                : std::string();
     std::string told;
-    if (const auto slice = job.slices.find(name); slice != job.slices.end())
-      for (const Endpoint& endpoint : slice->second->endpoints)
-        if (endpoint.conditions.ready.value_or(true) && !endpoint.addresses.empty())
-          told = endpoint.addresses.front();
+    if (const auto slices = job.slices.find(name); slices != job.slices.end())
+      for (const auto& slice : slices->second)
+        for (const Endpoint& endpoint : slice->endpoints)
+          if (endpoint.conditions.ready.value_or(true) && !endpoint.addresses.empty() &&
+              (told.empty() || told == ip))
+            told = endpoint.addresses.front();
     if (told == ip) continue;
     verdicts.violated(name_of(*service),
                       fmt::format("{} should lead to {} and leads to {}", name_of(*service),

@@ -150,6 +150,19 @@ std::vector<Case> cases_of_cleanup() {
          tape.slice("master-0", "master-0", "");
          tape.come_to_rest();
        }},
+      // Two slices, of which one goes.
+      {"endpoints-are-true",
+       [](Tape& tape) {
+         served(tape);
+         tape.slice("master-0", "master-0", "10.0.0.9", "other");
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         served(tape);
+         tape.slice("master-0", "master-0", "", "other");
+         tape.remove_slice("master-0", "other");
+         tape.come_to_rest();
+       }},
       {"names",
        [](Tape& tape) {
          served(tape);

@@ -553,10 +553,11 @@ void Facts::take_slice(const Record& record, Sight& sight) {
   if (service == nullptr) return;
   sight.job = job_of_service(slice->metadata.namespace_ + "/" + *service);
   if (sight.job == nullptr) return;
-  if (record.kind == RecordKind::object_deleted)
-    sight.job->slices.erase(*service);
-  else
-    sight.job->slices[*service] = slice;
+  // A controller that is slow to see its own may make several.
+  auto& slices = sight.job->slices[*service];
+  std::erase_if(slices,
+                [&slice](const auto& one) { return one->metadata.name == slice->metadata.name; });
+  if (record.kind != RecordKind::object_deleted) slices.push_back(slice);
 }
 
 void Facts::take_refused(const Record& record, Sight& sight) {

@@ -145,7 +145,7 @@ struct JobFacts {
   // The job's Services that exist, by name, in the order of their names.
   std::map<std::string, std::shared_ptr<const Service>, std::less<>> services{};
   // What the endpoint controllers made of each, by the Service's name.
-  std::map<std::string, std::shared_ptr<const EndpointSlice>, std::less<>> slices{};
+  std::map<std::string, std::vector<std::shared_ptr<const EndpointSlice>>, std::less<>> slices{};
   std::vector<std::int64_t> worlds{};  // every WORLD_SIZE that its specs have meant
 
   Time changed_at{};         // the job, a pod or a Service of it

@@ -40,8 +40,10 @@ class Tape {
   void service(const std::string& name);
   // The operator deletes it; a foreign one was of a job that is no longer there.
   void remove_service(const std::string& name, bool foreign);
-  // The endpoints of a Service; without an address there are none.
-  void slice(const std::string& service, const std::string& pod, const std::string& ip);
+  // The endpoints of a Service, in its slice of that name; without an address there are none.
+  void slice(const std::string& service, const std::string& pod, const std::string& ip,
+             const std::string& name = "abcde");
+  void remove_slice(const std::string& service, const std::string& name);
 
   void say(const std::string& pod, const std::string& line);
   using Values = std::vector<std::pair<std::string_view, std::string>>;

@@ -265,9 +265,10 @@ void Tape::remove_service(const std::string& name, bool foreign) {
   put(last, nullptr, operator_actor);
 }
 
-void Tape::slice(const std::string& service, const std::string& pod, const std::string& ip) {
+void Tape::slice(const std::string& service, const std::string& pod, const std::string& ip,
+                 const std::string& name) {
   auto slice = std::make_shared<EndpointSlice>();
-  slice->metadata.name = "j-" + service + "-abcde";
+  slice->metadata.name = "j-" + service + "-" + name;
   slice->metadata.namespace_ = "default";
   slice->metadata.labels = StringMap{{"kubernetes.io/service-name", "j-" + service}};
   if (!ip.empty()) {
@@ -278,6 +279,11 @@ void Tape::slice(const std::string& service, const std::string& pod, const std::
   }
   const auto before = objects_.find("EndpointSlice/" + slice->metadata.name);
   put(before == objects_.end() ? nullptr : before->second, slice, "kube-controller-manager");
+}
+
+void Tape::remove_slice(const std::string& service, const std::string& name) {
+  const auto found = objects_.find("EndpointSlice/j-" + service + "-" + name);
+  put(found->second, nullptr, "kube-controller-manager");
 }
 
 }  // namespace ddptwin::scenario::invariants

@@ -185,13 +185,15 @@ std::vector<InvariantWatch::Judged> InvariantWatch::judged() const {
   return all;
 }
 
+std::optional<Time> InvariantWatch::next_alarm() const { return facts_->next_alarm(); }
+
 std::optional<Time> InvariantWatch::judged_next() const {
   const auto all = judged();
   const bool any = std::any_of(all.begin(), all.end(), [](const Judged& one) {
     return !one.expected.empty() && !one.asked &&
            (one.row->at_rest != nullptr || one.row->when_due != nullptr);
   });
-  return any ? facts_->next_alarm() : std::nullopt;
+  return any ? next_alarm() : std::nullopt;
 }
 
 bool InvariantWatch::held() const {
