@@ -144,6 +144,12 @@ class Cluster {
   }
   std::vector<std::shared_ptr<const Service>> services() const { return all<Service>(); }
   std::vector<std::shared_ptr<const Pod>> pods() const { return all<Pod>(); }
+  template <class T>
+  std::vector<std::shared_ptr<const T>> all() const {
+    std::vector<std::shared_ptr<const T>> out;
+    for (const ObjectPtr& object : world_.objects(T::info(), "")) out.push_back(as<T>(object));
+    return out;
+  }
   // What a user does by hand; it may be refused, and is there or gone already then.
   void call(const api::Request& request) { static_cast<void>(world_.call(request, user)); }
 
@@ -153,12 +159,6 @@ class Cluster {
     options.seed = seed;
     options.nodes = {{.name = std::string(node), .kubelet = false}};
     return options;
-  }
-  template <class T>
-  std::vector<std::shared_ptr<const T>> all() const {
-    std::vector<std::shared_ptr<const T>> out;
-    for (const ObjectPtr& object : world_.objects(T::info(), "")) out.push_back(as<T>(object));
-    return out;
   }
   std::shared_ptr<const Pod> pod(const Change& change) const {
     return as<Pod>(world_.find(Pod::info(), change.namespace_, change.pod));
@@ -427,83 +427,203 @@ TEST(DnsProperties, ItCatchesUpWithChangesThatComeAtOnce) {
       2);
 }
 
-// --- slices that somebody makes by hand, of Services that select nobody ---
+// --- slices and Endpoints that somebody makes by hand, of Services that select nobody ---
 
 struct HandMade {
+  enum class Kind : std::uint8_t {
+    put_slice,
+    delete_slice,
+    put_endpoints,  // of which slices are made
+    delete_endpoints,
+    relabel_endpoints,
+    relabel_service,
+    remake_service,  // deleted and made anew
+  };
+  Kind kind = Kind::put_slice;
   std::string slice{};
-  std::string service{};                     // "": its label is taken away
+  std::string service{};                     // "": a slice's label is taken away
   std::vector<std::optional<bool>> ready{};  // of each endpoint, as far as it is said
-  bool goes = false;
+  int label = 0;                             // of Endpoints or of a Service
 };
+constexpr const char* hand_names[] = {
+    "put ",    "delete ", "put endpoints", "delete endpoints", "relabel endpoints",
+    "relabel", "remake"};
 
 void showValue(const HandMade& one, std::ostream& out) {
-  out << (one.goes ? "delete " : "put ") << one.slice << " of '" << one.service << "':";
+  using Kind = HandMade::Kind;
+  out << hand_names[static_cast<int>(one.kind)];
+  if (one.kind <= Kind::delete_slice) out << one.slice;
+  out << " of '" << one.service << "' label " << one.label << ":";
   for (const auto& ready : one.ready) out << (!ready ? " unsaid" : *ready ? " ready" : " unready");
 }
 
 rc::Gen<HandMade> any_hand_made() {
+  using Kind = HandMade::Kind;
   using Ready = std::optional<bool>;
   return gen::build<HandMade>(
+      gen::set(&HandMade::kind, gen::weightedElement<Kind>({{6, Kind::put_slice},
+                                                            {1, Kind::delete_slice},
+                                                            {3, Kind::put_endpoints},
+                                                            {1, Kind::delete_endpoints},
+                                                            {2, Kind::relabel_endpoints},
+                                                            {2, Kind::relabel_service},
+                                                            {1, Kind::remake_service}})),
       gen::set(&HandMade::slice, gen::element<std::string>("a", "b", "c")),
       gen::set(&HandMade::service, gen::element<std::string>("s0", "s0", "s1", "s1", "")),
       gen::set(&HandMade::ready,
                gen::resize(4, gen::container<std::vector<Ready>>(
                                   gen::element<Ready>(std::nullopt, true, false)))),
-      gen::set(&HandMade::goes, gen::weightedElement<bool>({{5, false}, {1, true}})));
+      gen::set(&HandMade::label, gen::element(1, 2, 3)));
 }
 
-// Address `i` of a slice.
-std::string address_in(const std::string& slice, std::size_t i) {
-  return "10.9." + std::to_string(slice.front() - 'a') + "." + std::to_string(i + 1);
+// What one object by hand says: of slices "a" to "c" and of each Service's Endpoints.
+struct Said {
+  std::string service{};
+  std::set<std::string> ready{};
+};
+
+class HandWork {
+ public:
+  explicit HandWork(std::uint64_t seed) : cluster_(seed) {
+    for (const std::string& name : service_names) make_service(name);
+    cluster_.settle();
+  }
+  void apply(const HandMade& deed);
+  void check();
+
+ private:
+  void make_service(const std::string& name);
+  void put_slice(const HandMade& deed);
+  void put_endpoints(const HandMade& deed);
+  // Of every slice and Endpoints.
+  std::map<std::string, std::string> versions() const {
+    std::map<std::string, std::string> found;
+    for (const auto& slice : cluster_.all<EndpointSlice>())
+      found[slice->metadata.name] = slice->metadata.resourceVersion;
+    for (const auto& endpoints : cluster_.all<Endpoints>())
+      found["Endpoints " + endpoints->metadata.name] = endpoints->metadata.resourceVersion;
+    return found;
+  }
+
+  Cluster cluster_;
+  std::map<std::string, Said> slices_{};     // by name
+  std::map<std::string, Said> endpoints_{};  // by Service
+};
+
+void HandWork::make_service(const std::string& name) {
+  auto service = std::make_shared<Service>();
+  service->metadata.name = name;
+  service->metadata.namespace_ = "default";
+  service->spec.edit().clusterIP = "None";
+  cluster_.call(api::create(service));
 }
 
-void put(Cluster& cluster, const HandMade& one, bool known) {
+void HandWork::put_slice(const HandMade& deed) {
   auto slice = std::make_shared<EndpointSlice>();
-  slice->metadata.name = one.slice;
+  slice->metadata.name = deed.slice;
   slice->metadata.namespace_ = "default";
-  if (one.goes) return cluster.call(api::remove(*slice));
-  if (!one.service.empty()) slice->metadata.labels = {{"kubernetes.io/service-name", one.service}};
+  if (!deed.service.empty())
+    slice->metadata.labels = {{"kubernetes.io/service-name", deed.service}};
   slice->addressType = "IPv4";
   slice->ports = {{.name = "job", .protocol = "TCP", .port = job_port}};
-  for (std::size_t i = 0; i < one.ready.size(); ++i)
-    slice->endpoints.push_back(
-        {.addresses = {address_in(one.slice, i)}, .conditions = {.ready = one.ready[i]}});
-  cluster.call(known ? api::update(slice) : api::create(slice));
+  Said said{deed.service, {}};
+  for (const auto& ready : deed.ready) {
+    const std::string ip = "10.9." + std::to_string(deed.slice.front() - 'a') + "." +
+                           std::to_string(slice->endpoints.size() + 1);
+    slice->endpoints.push_back({.addresses = {ip}, .conditions = {.ready = ready}});
+    if (ready.value_or(true)) said.ready.insert(ip);  // EndpointConditions.ready
+  }
+  const bool known = slices_.contains(deed.slice);
+  cluster_.call(known ? api::update(slice) : api::create(slice));
+  slices_[deed.slice] = said;
 }
 
-// Who does not say that it is not ready is (EndpointConditions.ready).
-TEST(DnsProperties, ItAnswersWithSlicesThatAreMadeByHand) {
-  holds(
-      [] {
-        const auto deeds = *gen::container<std::vector<HandMade>>(any_hand_made()).as("deeds");
-        Cluster cluster(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
-        for (const std::string& name : service_names) {
-          auto service = std::make_shared<Service>();
-          service->metadata.name = name;
-          service->metadata.namespace_ = "default";
-          service->spec.edit().clusterIP = "None";
-          cluster.call(api::create(service));
-        }
-        std::map<std::string, HandMade> slices;
-        for (const HandMade& deed : deeds) {
-          put(cluster, deed, slices.contains(deed.slice));
-          if (deed.goes)
-            slices.erase(deed.slice);
-          else
-            slices[deed.slice] = deed;
-          cluster.settle();
-          for (const std::string& name : service_names) {
-            std::multiset<std::string> addresses;
-            for (const auto& [slice, made] : slices)
-              for (std::size_t i = 0; i < made.ready.size(); ++i)
-                if (made.service == name && made.ready[i].value_or(true))
-                  addresses.insert(address_in(slice, i));
-            RC_ASSERT(cluster.ask(name + ".default.svc.cluster.local", RecordType::a) ==
-                      answer_of(addresses));
-          }
-        }
-      },
-      3);
+void HandWork::put_endpoints(const HandMade& deed) {
+  auto endpoints = std::make_shared<Endpoints>();
+  endpoints->metadata.name = deed.service;
+  endpoints->metadata.namespace_ = "default";
+  endpoints->metadata.labels = {{"shape", std::to_string(deed.label)}};
+  EndpointSubset subset{.ports = {{.name = "job", .port = job_port, .protocol = "TCP"}}};
+  Said said{deed.service, {}};
+  for (std::size_t i = 0; i < deed.ready.size(); ++i) {
+    const bool ready = deed.ready[i].value_or(true);
+    const std::string ip = "10.8." + deed.service.substr(1) + "." + std::to_string(i + 1);
+    (ready ? subset.addresses : subset.notReadyAddresses).push_back({.ip = ip});
+    if (ready) said.ready.insert(ip);
+  }
+  if (!deed.ready.empty()) endpoints->subsets = {subset};
+  const bool known = endpoints_.contains(deed.service);
+  cluster_.call(known ? api::update(endpoints) : api::create(endpoints));
+  endpoints_[deed.service] = said;
+}
+
+void HandWork::apply(const HandMade& deed) {
+  using Kind = HandMade::Kind;
+  Service service;
+  service.metadata.name = deed.service;
+  service.metadata.namespace_ = "default";
+  Endpoints endpoints;
+  endpoints.metadata = service.metadata;
+  const auto before = versions();
+  if (deed.kind == Kind::put_slice) put_slice(deed);
+  if (deed.kind == Kind::delete_slice && slices_.erase(deed.slice) > 0) {
+    EndpointSlice slice;
+    slice.metadata.name = deed.slice;
+    slice.metadata.namespace_ = "default";
+    cluster_.call(api::remove(slice));
+  }
+  if (deed.service.empty()) return cluster_.settle();
+  if (deed.kind == Kind::put_endpoints) put_endpoints(deed);
+  if (deed.kind == Kind::delete_endpoints && endpoints_.erase(deed.service) > 0)
+    cluster_.call(api::remove(endpoints));
+  const auto relabel = [&](const Object& object) {
+    boost::json::object labels{{"shape", std::to_string(deed.label)}};
+    cluster_.call(api::patch(object, api::PatchType::merge,
+                             boost::json::object{{"metadata", {{"labels", std::move(labels)}}}}));
+  };
+  if (deed.kind == Kind::relabel_service) relabel(service);
+  if (deed.kind == Kind::relabel_endpoints) relabel(endpoints);
+  if (deed.kind == Kind::remake_service) {
+    cluster_.call(api::remove(service));
+    cluster_.settle();
+    endpoints_.erase(deed.service);  // they go with it; the slices are nobody's
+    make_service(deed.service);
+  }
+  cluster_.settle();
+  // Its labels are not theirs.
+  if (deed.kind == Kind::relabel_service) RC_ASSERT(versions() == before);
+}
+
+void HandWork::check() {
+  for (const std::string& name : service_names) {
+    std::multiset<std::string> addresses;
+    for (const auto* kind : {&slices_, &endpoints_})
+      for (const auto& [made, said] : *kind)
+        if (said.service == name) addresses.insert(said.ready.begin(), said.ready.end());
+    RC_ASSERT(cluster_.ask(name + ".default.svc.cluster.local", RecordType::a) ==
+              answer_of(addresses));
+  }
+  for (const auto& slice : cluster_.all<EndpointSlice>()) {
+    if (slices_.contains(slice->metadata.name)) continue;
+    const std::string& of = *slice->metadata.label("kubernetes.io/service-name");
+    if (of == "kubernetes") continue;
+    RC_ASSERT(endpoints_.contains(of));  // a mirror
+    for (const auto& endpoints : cluster_.all<Endpoints>())
+      if (endpoints->metadata.name == of)
+        RC_ASSERT(*slice->metadata.label("shape") == *endpoints->metadata.label("shape"));
+  }
+}
+
+TEST(DnsProperties, ItAnswersWithWhatIsMadeByHand) {
+  holds([] {
+    const auto deeds =
+        *gen::resize(20, gen::container<std::vector<HandMade>>(any_hand_made())).as("deeds");
+    HandWork work(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+    for (const HandMade& deed : deeds) {
+      work.apply(deed);
+      work.check();
+    }
+  });
 }
 
 }  // namespace

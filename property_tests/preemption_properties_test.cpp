@@ -1,75 +1,54 @@
 // The room that a preemptor's victims leave is the preemptor's (spec/kubernetes.md §3.1, §3.4).
 #include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+#include <ostream>
 #include <string>
 #include <vector>
 
-#include "core/virtual_loop.hpp"
-#include "core/virtual_start.hpp"
+#include "cluster/scheduler/preemption.hpp"
 #include "property.hpp"
-#include "scenario/world.hpp"
+#include "scheduler_run.hpp"
 
 namespace ddptwin::property {
 namespace {
 
 namespace gen = rc::gen;
 
-constexpr std::string_view user = "user", gpu = "nvidia.com/gpu";
+constexpr const char* gpu = "nvidia.com/gpu";
 constexpr std::string_view high = "system-cluster-critical", highest = "system-node-critical";
 
-// A scheduler and one node without a kubelet: who is to end does so when the test says so.
+// One node: who is to end there does so when the test says so.
 class Cluster {
  public:
-  Cluster(std::uint64_t seed, int gpus)
-      : loop_(Random(seed).split("loop"), virtual_start), world_(loop_, options(seed), nullptr) {
-    DDPTWIN_ASSERT(world_.start().has_value());
-    NodeOptions node{.name = "n", .kubelet = false};
-    node.capacity[std::string(gpu)] = Quantity::of(gpus);
-    DDPTWIN_ASSERT(world_.add_node(node).has_value());
+  Cluster(std::uint64_t seed, int gpus) : run_(seed) {
+    run_.add_node({.name = "n", .capacity = {{gpu, Quantity::of(gpus)}}});
     rest();
   }
-  void rest(Duration duration = 2s) { loop_.run_until(loop_.now() + duration); }
+  void rest(Duration duration = 2s) { run_.rest(duration); }
   // Of a priority class; "": of none, and of the lowest priority.
   void create(const std::string& name, int gpus, std::string priority_class) {
-    auto pod = std::make_shared<Pod>();
-    pod->metadata.name = name;
-    pod->metadata.namespace_ = "default";
-    PodSpec& spec = pod->spec.edit();
-    spec.priorityClassName = std::move(priority_class);
-    Container container;
-    container.name = "c";
-    container.image = "busybox";
-    container.resources.limits.edit()[std::string(gpu)] = Quantity::of(gpus);
-    spec.containers.edit().push_back(std::move(container));
-    RC_ASSERT(world_.call(api::create(pod), user).has_value());
+    const auto pod = pod_asking(name, {{gpu, Quantity::of(gpus)}});
+    pod->spec.edit().priorityClassName = std::move(priority_class);
+    run_.call(api::create(pod));
     rest();
   }
   void end(const std::string& name) {
-    api::DeleteOptions at_once;
-    at_once.grace_period_seconds = 0;
-    RC_ASSERT(world_.call(api::remove(*find(name), at_once), user).has_value());
+    run_.end(*find(name));
     rest();
   }
-  std::shared_ptr<const Pod> find(const std::string& name) const {
-    return as<Pod>(world_.find(Pod::info(), "default", name));
-  }
+  std::shared_ptr<const Pod> find(const std::string& name) const { return run_.pod(name); }
   bool is_placed(const std::string& name) const { return !find(name)->spec->nodeName.empty(); }
   std::vector<std::string> victims() const {
     std::vector<std::string> names;
-    for (const ObjectPtr& pod : world_.objects(Pod::info(), "default"))
+    for (const auto& pod : run_.pods())
       if (pod->metadata.deletionTimestamp) names.push_back(pod->metadata.name);
     return names;
   }
 
  private:
-  static WorldOptions options(std::uint64_t seed) {
-    WorldOptions options;
-    options.seed = seed;
-    options.scheduler = true;
-    return options;
-  }
-
-  VirtualLoop loop_;
-  World world_;
+  SchedulerRun run_;
 };
 
 TEST(PreemptionProperties, RoomIsKeptForWhomItWasMade) {
@@ -129,6 +108,152 @@ TEST(PreemptionProperties, APromiseThatCannotBeKeptIsTakenBack) {
           RC_ASSERT(cluster.is_placed("late-" + std::to_string(i)));
       },
       4);
+}
+
+// --- whom a preemptor pushes aside: the least important of each node, and the node that loses
+// least
+
+constexpr int preemptor_priority = 10;
+
+struct Held {
+  std::string name{};
+  std::int64_t priority = 0;
+  int gpus = 1;
+  int started = 0;  // seconds; later than all others: it has not
+};
+using Pods = std::vector<Held>;
+constexpr int not_started = 1'000;
+
+void showValue(const Held& pod, std::ostream& out) {
+  out << pod.name << " priority " << pod.priority << " gpus " << pod.gpus << " started "
+      << pod.started;
+}
+
+int any_start() { return *gen::element(1, 2, 3, not_started); }
+
+// Few priorities and times, so that many nodes differ in one thing alone.
+Held any_held() {
+  constexpr auto lowest = std::numeric_limits<std::int32_t>::min();
+  return {.priority = *gen::element(lowest, -7, -7, -7, -7, 0, 0, 0, preemptor_priority, 20),
+          .gpus = *gen::element(1, 1, 2),
+          .started = any_start()};
+}
+
+// What one node holds: now and then as the one before, but for the times.
+Pods any_pods(const Pods& before) {
+  Pods pods = before;
+  if (before.empty() || *gen::element(true, true, false))
+    pods = *gen::container<Pods>(4, gen::exec(any_held));
+  for (Held& pod : pods) pod.started = any_start();
+  return pods;
+}
+
+// Empty: nothing would help. All below go; the most important of them come back as long as there
+// is room, of equals those who started first.
+Pods victims_of(const Pods& pods, int has, int wanted) {
+  Pods lower, victims;
+  int room = has - wanted;
+  for (const Held& pod : pods)
+    if (pod.priority < preemptor_priority)
+      lower.push_back(pod);
+    else
+      room -= pod.gpus;
+  if (room < 0) return {};
+  std::sort(lower.begin(), lower.end(), [](const Held& a, const Held& b) {
+    return a.priority != b.priority ? a.priority > b.priority
+           : a.started != b.started ? a.started < b.started
+                                    : a.name < b.name;
+  });
+  for (const Held& pod : lower)
+    if (pod.gpus <= room)
+      room -= pod.gpus;
+    else
+      victims.push_back(pod);
+  return victims;
+}
+
+// Each counts as what it lies above the lowest priority there is, so that one more victim is never
+// less, however low it is.
+std::int64_t sum_of(const Pods& victims) {
+  std::int64_t sum = 0;
+  for (const Held& pod : victims) sum += pod.priority + 2'147'483'648;
+  return sum;
+}
+std::int64_t first_start(const Pods& victims) {
+  std::int64_t first = not_started;
+  for (const Held& pod : victims)
+    if (pod.priority == victims.front().priority)
+      first = std::min<std::int64_t>(first, pod.started);
+  return first;
+}
+
+// Of some nodes by name those of which this is least.
+using Candidates = std::map<std::string, Pods>;
+Candidates least(const Candidates& nodes, const std::function<std::int64_t(const Pods&)>& loss) {
+  std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
+  for (const auto& [name, victims] : nodes) smallest = std::min(smallest, loss(victims));
+  Candidates left;
+  for (const auto& [name, victims] : nodes)
+    if (loss(victims) == smallest) left[name] = victims;
+  return left;
+}
+
+std::shared_ptr<Pod> with_priority(std::shared_ptr<Pod> pod, std::int64_t priority) {
+  pod->spec.edit().priority = static_cast<std::int32_t>(priority);
+  return pod;
+}
+
+TEST(PreemptionProperties, TheNodeIsTakenThatLosesLeast) {
+  holds([] {
+    const int has = *gen::inRange(2, 4).as("GPUs");
+    const int wanted = *gen::element(1, has, has, has).as("the preemptor wants");
+    scheduler::ClusterView view;
+    Candidates candidates;
+    bool fits = false;
+    Pods drawn;
+    for (const std::string name : {"n0", "n1", "n2", "n3"}) {
+      const auto node = std::make_shared<Node>();
+      node->metadata.name = name;
+      node->status.allocatable = {{"pods", Quantity::of(110)}, {gpu, Quantity::of(has)}};
+      view.put_node(node);
+      Pods pods;
+      int room = has;
+      drawn = *gen::resize(rc::kNominalSize, gen::exec([&] { return any_pods(drawn); })).as(name);
+      for (Held pod : drawn) {
+        if (pod.gpus > room) continue;
+        room -= pod.gpus;
+        pod.name = name + "-" + std::to_string(pods.size());
+        pods.push_back(pod);
+        const auto object =
+            with_priority(pod_asking(pod.name, {{gpu, Quantity::of(pod.gpus)}}), pod.priority);
+        object->spec.edit().nodeName = name;
+        if (pod.started != not_started)
+          object->status.startTime = Time(std::chrono::seconds(pod.started));
+        view.put_pod(object);
+      }
+      fits = fits || wanted <= room;
+      if (Pods victims = victims_of(pods, has, wanted); !victims.empty())
+        candidates[name] = std::move(victims);
+    }
+    const scheduler::PodInfo preemptor(
+        with_priority(pod_asking("preemptor", {{gpu, Quantity::of(wanted)}}), preemptor_priority));
+    const auto decision = scheduler::decide(preemptor, view);
+    RC_ASSERT(decision.node.empty() == !fits);
+    RC_PRE(!fits);
+    for (const auto& loss : std::vector<std::function<std::int64_t(const Pods&)>>{
+             [](const Pods& victims) { return victims.front().priority; }, sum_of,
+             [](const Pods& victims) { return std::ssize(victims); },
+             [](const Pods& victims) { return -first_start(victims); }})
+      candidates = least(candidates, loss);
+    const auto answer = scheduler::preempt(preemptor, decision.refusals, view);
+    RC_ASSERT(answer.node.empty() == candidates.empty());
+    if (candidates.empty()) return;
+    RC_ASSERT(candidates.contains(answer.node));
+    std::vector<std::string> wanted_victims, victims;
+    for (const Held& pod : candidates[answer.node]) wanted_victims.push_back(pod.name);
+    for (const auto& pod : answer.victims) victims.push_back(pod->metadata.name);
+    RC_ASSERT(victims == wanted_victims);
+  });
 }
 
 }  // namespace

@@ -1,26 +1,20 @@
 // The scheduler against sums: no node ever holds more than it has, and nobody waits who would fit
 // (spec/kubernetes.md §3.1).
 #include <algorithm>
-#include <boost/json.hpp>
 #include <map>
 #include <ostream>
 #include <set>
 
 #include "cluster/scheduler/decision.hpp"
-#include "core/virtual_loop.hpp"
-#include "core/virtual_start.hpp"
 #include "objects/describe.hpp"
 #include "property.hpp"
-#include "scenario/world.hpp"
+#include "scheduler_run.hpp"
 
 namespace ddptwin::property {
 namespace {
 
 namespace gen = rc::gen;
-namespace json = boost::json;
 
-constexpr Time start = virtual_start;
-constexpr std::string_view user = "user";
 const std::vector<std::string> node_names{"n0", "n1", "n2"};
 const std::vector<std::string> resources{"cpu", "memory", "nvidia.com/gpu", "pods"};
 constexpr const char* units[] = {"", "Gi", "", ""};
@@ -84,17 +78,10 @@ ResourceList list_of(const Amounts& amounts, std::size_t count) {
 }
 
 std::shared_ptr<Pod> pod_object(const std::string& name, const PodShape& shape) {
-  auto pod = std::make_shared<Pod>();
-  pod->metadata.name = name;
-  pod->metadata.namespace_ = "default";
+  auto pod = pod_asking(name, list_of(shape.wants, resources.size() - 1));
   PodSpec& spec = pod->spec.edit();
-  Container container;
-  container.name = "c";
-  container.image = "busybox";
-  container.resources.requests = list_of(shape.wants, resources.size() - 1);
-  container.resources.limits = container.resources.requests;
   if (shape.host_port > 0)
-    container.ports = {
+    spec.containers.edit()[0].ports = {
         {.hostPort = shape.host_port, .containerPort = shape.host_port, .protocol = "TCP"}};
   if (shape.init_gpus > 0) {
     Container init;
@@ -104,7 +91,6 @@ std::shared_ptr<Pod> pod_object(const std::string& name, const PodShape& shape) 
     init.resources.limits = init.resources.requests;
     spec.initContainers.edit().push_back(std::move(init));
   }
-  spec.containers.edit().push_back(std::move(container));
   if (shape.only_red) spec.nodeSelector = {{"colour", "red"}};
   if (shape.tolerates) spec.tolerations = {{.key = "reserved", .operator_ = "Exists"}};
   return pod;
@@ -226,11 +212,8 @@ rc::Gen<Change> any_change() {
 
 class Cluster {
  public:
-  explicit Cluster(std::uint64_t seed)
-      : loop_(Random(seed).split("loop"), start), world_(loop_, options(seed), nullptr) {
-    world_.trace().add_sink([this](const Record& record) { on_record(record); });
-    DDPTWIN_ASSERT(world_.start().has_value());
-    loop_.run_until(loop_.now() + 1s);
+  explicit Cluster(std::uint64_t seed) : run_(seed) {
+    run_.world().trace().add_sink([this](const Record& record) { on_record(record); });
   }
 
   void apply(const Change& change);
@@ -239,98 +222,86 @@ class Cluster {
   const std::vector<std::string>& overcommitted() const { return overcommitted_; }
 
  private:
-  static WorldOptions options(std::uint64_t seed) {
-    WorldOptions options;
-    options.seed = seed;
-    options.scheduler = true;
-    return options;
-  }
-  void call(const api::Request& request) { static_cast<void>(world_.call(request, user)); }
   void put_node(const std::string& name, const NodeShape& shape);
-  void end_pod(const ObjectPtr& object);
+  void end_pod(const Pod& pod);
   // On the nodes now, but for that pod.
   std::vector<Placed> placed(const std::string& but = {}) const;
   void on_record(const Record& record);
 
-  VirtualLoop loop_;
-  World world_;
   std::map<std::string, PodShape> shapes_{};  // by pod
   std::map<std::string, NodeShape> nodes_{};
   std::vector<std::string> overcommitted_{};
+  SchedulerRun run_;
 };
 
 void Cluster::put_node(const std::string& name, const NodeShape& shape) {
   const auto wanted = node_object(name, shape);
-  const auto known = as<Node>(world_.find(Node::info(), "", name));
+  const auto known = as<Node>(run_.world().find(Node::info(), "", name));
   if (!known) {
-    NodeOptions options{.name = name, .kubelet = false};
-    options.capacity = wanted->status.allocatable;
-    options.labels = *wanted->metadata.labels;
-    options.taints = wanted->spec.taints;
-    options.unschedulable = shape.cordoned;
-    DDPTWIN_ASSERT(world_.add_node(options).has_value());
+    run_.add_node({.name = name,
+                   .capacity = wanted->status.allocatable,
+                   .labels = *wanted->metadata.labels,
+                   .taints = wanted->spec.taints,
+                   .unschedulable = shape.cordoned});
   } else {
     // One after the other, as the scheduler hears of them.
     auto status = std::static_pointer_cast<Node>(known->clone());
     status->status.allocatable = wanted->status.allocatable;
-    call(api::update(status, "status"));
+    run_.call(api::update(status, "status"));
     nodes_[name].has = shape.has;
-    loop_.run_until(loop_.now() + 1s);
-    auto spec = std::static_pointer_cast<Node>(world_.find(Node::info(), "", name)->clone());
+    run_.rest(1s);
+    auto spec = std::static_pointer_cast<Node>(run_.world().find(Node::info(), "", name)->clone());
     spec->metadata.labels = wanted->metadata.labels;
     spec->spec = wanted->spec;
-    call(api::update(spec));
+    run_.call(api::update(spec));
   }
   nodes_[name] = shape;
 }
 
-void Cluster::end_pod(const ObjectPtr& object) {
-  auto pod = std::static_pointer_cast<Pod>(object->clone());
-  if (pod->spec->nodeName.empty()) return;
-  pod->status.phase = "Succeeded";
-  call(api::update(pod, "status"));
+void Cluster::end_pod(const Pod& pod) {
+  if (pod.spec->nodeName.empty()) return;
+  const auto ended = std::static_pointer_cast<Pod>(pod.clone());
+  ended->status.phase = "Succeeded";
+  run_.call(api::update(ended, "status"));
 }
 
 void Cluster::apply(const Change& change) {
-  const auto pods = world_.objects(Pod::info(), "default");
+  const auto pods = run_.pods();
   const auto index = static_cast<std::size_t>(change.which);
-  const ObjectPtr pod = pods.empty() ? nullptr : pods[index % pods.size()];
+  const auto pod = pods.empty() ? nullptr : pods[index % pods.size()];
   const std::string& node = node_names[index % node_names.size()];
   switch (change.kind) {
     case Change::Kind::create_pods:
       for (int i = 0; i < 3; ++i) {
         const std::string name = "p" + std::to_string(shapes_.size());
         shapes_[name] = change.pod;
-        call(api::create(pod_object(name, change.pod)));
+        run_.call(api::create(pod_object(name, change.pod)));
       }
       break;
     case Change::Kind::end_pod:
-      if (pod) end_pod(pod);
+      if (pod) end_pod(*pod);
       break;
-    case Change::Kind::delete_pod: {
-      api::DeleteOptions at_once;
-      at_once.grace_period_seconds = 0;
-      if (pod) call(api::remove(*pod, at_once));
+    case Change::Kind::delete_pod:
+      if (pod) run_.end(*pod);
       break;
-    }
     case Change::Kind::put_node:
       put_node(node, change.node);
       break;
     case Change::Kind::delete_node:
-      if (const ObjectPtr known = world_.find(Node::info(), "", node)) call(api::remove(*known));
+      if (const ObjectPtr known = run_.world().find(Node::info(), "", node))
+        run_.call(api::remove(*known));
       nodes_.erase(node);
       break;
   }
-  loop_.run_until(loop_.now() + 5s);
+  run_.rest(5s);
 }
 
 std::vector<Placed> Cluster::placed(const std::string& but) const {
   std::vector<Placed> out;
-  for (const ObjectPtr& object : world_.objects(Pod::info(), "default")) {
-    const auto& pod = *as<Pod>(object);
-    if (pod.metadata.name != but && !pod.spec->nodeName.empty() && pod.status.phase != "Succeeded")
-      out.push_back({shapes_.at(pod.metadata.name), pod.spec->nodeName});
-  }
+  for (const auto& pod : run_.pods())
+    if (pod->metadata.name != but && !pod->spec->nodeName.empty() &&
+        pod->status.phase != "Succeeded")
+      out.push_back({shapes_.at(pod->metadata.name), pod->spec->nodeName});
   return out;
 }
 
@@ -352,14 +323,13 @@ void Cluster::on_record(const Record& record) {
 
 void Cluster::check_nobody_waits_in_vain() {
   const std::vector<Placed> all = placed();
-  for (const ObjectPtr& object : world_.objects(Pod::info(), "default")) {
-    const auto& pod = *as<Pod>(object);
-    if (!pod.spec->nodeName.empty()) continue;
+  for (const auto& pod : run_.pods()) {
+    if (!pod->spec->nodeName.empty()) continue;
     for (const auto& [name, node] : nodes_) {
-      RC_LOG() << "p: " << pod.metadata.name << ", n: " << name << "\n";
-      RC_ASSERT(!fits(shapes_.at(pod.metadata.name), name, node, all));
+      RC_LOG() << "p: " << pod->metadata.name << ", n: " << name << "\n";
+      RC_ASSERT(!fits(shapes_.at(pod->metadata.name), name, node, all));
     }
-    const auto* condition = pod.status.condition("PodScheduled");
+    const auto* condition = pod->status.condition("PodScheduled");
     RC_ASSERT(condition != nullptr && condition->status == "False" &&
               condition->reason == "Unschedulable");
   }

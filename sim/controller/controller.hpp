@@ -85,6 +85,8 @@ struct Plan {
 struct Change {
   ObjectPtr before{};
   ObjectPtr after{};
+  // It was there before this process began to watch (client-go's isInInitialList).
+  bool listed = false;
   const Object& object() const { return after ? *after : *before; }
 };
 

@@ -188,8 +188,8 @@ void ControllerHost::panic(const std::string& text) {
 void ControllerHost::on_change(Source& source, const ObjectPtr& before, const ObjectPtr& after) {
   // A process that is gone hears nothing; its successor lists anew.
   if (!running_) return;
-  const Reaction reaction =
-      controller_.observe(Change{before, after}, *cache_, expectations_, loop_.now());
+  const Change change{before, after, !before && !source.informer->synced()};
+  const Reaction reaction = controller_.observe(change, *cache_, expectations_, loop_.now());
   if (reaction.panic) return panic(*reaction.panic);
   if (reaction.replace_cached) source.informer->replace_cached(reaction.replace_cached);
   for (const Reaction::Wake& wake : reaction.wake) queue_.add_after(wake.key, wake.delay);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "cluster/scheduler/matching.hpp"
+#include "objects/codec.hpp"
 
 namespace ddptwin::scheduler {
 namespace {
@@ -62,6 +63,21 @@ bool is_skewed(const Constraint& constraint, const PodInfo& pod, const Node& nod
   const bool itself = SpreadMatcher(constraint, *pod.pod).matches(*pod.pod);
   const int count = (here != counts.end() ? here->second : 0) + (itself ? 1 : 0);
   return count - least > constraint.maxSkew;
+}
+
+bool honours_taints(const std::vector<Constraint>& constraints) {
+  return std::any_of(constraints.begin(), constraints.end(),
+                     [](const Constraint& c) { return c.nodeTaintsPolicy == "Honor"; });
+}
+
+// Precondition: `after` has all their keys.
+bool domains_changed(const Node& before, const Node& after,
+                     const std::vector<Constraint>& constraints) {
+  return !equal(before.spec.taints, after.spec.taints) ||
+         std::any_of(constraints.begin(), constraints.end(), [&](const Constraint& constraint) {
+           const std::string* old = label_of(before, constraint.topologyKey);
+           return old == nullptr || *old != *label_of(after, constraint.topologyKey);
+         });
 }
 
 // The pods that stand where the node stands, as the term's topology has it.
@@ -156,20 +172,28 @@ std::optional<Refusal> refuse_skew(const PodInfo& pod, const NodeInfo& node,
   return std::nullopt;
 }
 
+// A node that comes or goes is a domain more or less: the least may rise with either. That a pod
+// begins to end helps nobody, although it is not counted any more: the real plugin does not ask to
+// hear of it (upstream podtopologyspread, EventsToRegister).
 bool spread_may_help(const PodInfo& pod, const ClusterEvent& event, const ClusterView&) {
   const std::vector<Constraint> constraints = hard_constraints(*pod.pod);
-  if (event.kind == Kind::itself_changed) return labels_changed(event);
   if (event.kind == Kind::node_added) return has_all_keys(*event.node_after, constraints);
-  if (event.kind == Kind::node_changed)
-    return has_all_keys(*event.node_after, constraints) !=
-           has_all_keys(*event.node_before, constraints);
-  const auto counts = [&](const PodPtr& other) {
+  if (event.kind == Kind::node_removed) return has_all_keys(*event.node_before, constraints);
+  if (event.kind == Kind::node_changed) {
+    const Node &before = *event.node_before, &after = *event.node_after;
+    return has_all_keys(before, constraints) != has_all_keys(after, constraints) ||
+           (has_all_keys(after, constraints) && domains_changed(before, after, constraints));
+  }
+  if (event.kind == Kind::itself_changed && honours_taints(constraints) &&
+      !equal(event.pod_before->spec->tolerations, event.pod_after->spec->tolerations))
+    return true;
+  const auto counts = [&](const PodPtr& other, const Constraint& constraint) {
     return other && other->metadata.namespace_ == pod.pod->metadata.namespace_ &&
-           std::any_of(constraints.begin(), constraints.end(), [&](const Constraint& c) {
-             return SpreadMatcher(c, *pod.pod).matches(*other);
-           });
+           SpreadMatcher(constraint, *pod.pod).matches(*other);
   };
-  return counts(event.pod_before) != counts(event.pod_after);
+  return std::any_of(constraints.begin(), constraints.end(), [&](const Constraint& constraint) {
+    return counts(event.pod_before, constraint) != counts(event.pod_after, constraint);
+  });
 }
 
 std::optional<Refusal> refuse_neighbours(const PodInfo& pod, const NodeInfo& node,

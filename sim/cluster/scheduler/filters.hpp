@@ -22,6 +22,7 @@ struct ClusterEvent {
   enum class Kind : std::uint8_t {
     node_added,      // node_after
     node_changed,    // node_before, node_after
+    node_removed,    // node_before
     pod_placed,      // pod_after
     pod_freed,       // pod_before: deleted or ended where it was placed
     pod_relabelled,  // pod_before, pod_after; placed

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "cluster/scheduler/affinity_filters.hpp"
 #include "cluster/scheduler/preemption.hpp"
 #include "cluster/scheduler/score.hpp"
 #include "cluster/scheduler/test_shapes.hpp"
@@ -240,6 +241,60 @@ TEST(SchedulerFilters, topology_spread) {
     });
     EXPECT_EQ(say(view, any), "fits");
   }
+}
+
+// Upstream podtopologyspread: isSchedulableAfterNodeChange, isSchedulableAfterPodChange.
+TEST(SchedulerFilters, who_is_refused_for_its_spread_waits_for_what_changes_the_counts) {
+  using Kind = ClusterEvent::Kind;
+  const auto by_zone = [](const std::string& app, std::optional<std::string> taints = {}) {
+    return TopologySpreadConstraint{.maxSkew = 1,
+                                    .topologyKey = "zone",
+                                    .whenUnsatisfiable = "DoNotSchedule",
+                                    .labelSelector = LabelSelector{.matchLabels = {{"app", app}}},
+                                    .nodeTaintsPolicy = std::move(taints)};
+  };
+  const auto waiting = with(labelled(pod("p"), "s"), [&](PodSpec& spec) {
+    spec.topologySpreadConstraints = {by_zone("s"), by_zone("t")};
+  });
+  const auto honouring = with(labelled(pod("p"), "s"), [&](PodSpec& spec) {
+    spec.topologySpreadConstraints = {by_zone("s", "Honor")};
+  });
+  const auto helps = [](const PodPtr& pod, const ClusterEvent& event) {
+    return spread_may_help(PodInfo(pod), event, ClusterView());
+  };
+  const auto in_zone = node("n", {}, {{"zone", "1"}}), moved = node("n", {}, {{"zone", "2"}}),
+             nowhere = node("n"), coloured = node("n", {}, {{"zone", "1"}, {"colour", "red"}}),
+             tainted = node("n", {}, {{"zone", "1"}});
+  tainted->spec.taints = {{.key = "k", .effect = "NoSchedule"}};
+  const auto node_changed = [&](const std::shared_ptr<Node>& before,
+                                const std::shared_ptr<Node>& after) {
+    return helps(waiting, {.kind = Kind::node_changed, .node_before = before, .node_after = after});
+  };
+  EXPECT_TRUE(node_changed(in_zone, nowhere));
+  EXPECT_TRUE(node_changed(nowhere, in_zone));
+  EXPECT_TRUE(node_changed(in_zone, moved));
+  EXPECT_TRUE(node_changed(in_zone, tainted));
+  EXPECT_FALSE(node_changed(in_zone, coloured));
+  EXPECT_TRUE(helps(waiting, {.kind = Kind::node_removed, .node_before = in_zone}));
+  EXPECT_FALSE(helps(waiting, {.kind = Kind::node_removed, .node_before = nowhere}));
+
+  const auto pod_changed = [&](Kind kind, const PodPtr& before, const PodPtr& after) {
+    return helps(waiting, {.kind = kind, .pod_before = before, .pod_after = after});
+  };
+  const auto counted = labelled(pod("o"), "s"), of_the_other = labelled(pod("o"), "t"),
+             stranger = labelled(pod("o"), "u");
+  EXPECT_TRUE(pod_changed(Kind::pod_freed, counted, nullptr));
+  EXPECT_FALSE(pod_changed(Kind::pod_freed, stranger, nullptr));
+  EXPECT_TRUE(pod_changed(Kind::pod_relabelled, counted, of_the_other));
+  EXPECT_TRUE(pod_changed(Kind::pod_relabelled, counted, stranger));
+
+  const auto tolerant = with(labelled(pod("p"), "s"), [](PodSpec& spec) {
+    spec.tolerations = {{.key = "k", .operator_ = "Exists"}};
+  });
+  const ClusterEvent tolerates_more{
+      .kind = Kind::itself_changed, .pod_before = counted, .pod_after = tolerant};
+  EXPECT_TRUE(helps(honouring, tolerates_more));
+  EXPECT_FALSE(helps(waiting, tolerates_more));
 }
 
 // Who is promised a node keeps its room from those below it, not from those above.

@@ -82,7 +82,10 @@ void Scheduler::on_namespace(const ObjectPtr& before, const ObjectPtr& after) {
 }
 
 void Scheduler::on_node(const ObjectPtr& before, const ObjectPtr& after) {
-  if (!after) return view_.drop_node(before->metadata.name);
+  if (!after) {
+    view_.drop_node(before->metadata.name);
+    return happened({.kind = ClusterEvent::Kind::node_removed, .node_before = as<Node>(before)});
+  }
   view_.put_node(as<Node>(after));
   happened({.kind = before ? ClusterEvent::Kind::node_changed : ClusterEvent::Kind::node_added,
             .node_before = as<Node>(before),

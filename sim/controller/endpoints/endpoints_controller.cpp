@@ -59,10 +59,18 @@ std::vector<PortGroup> port_groups(const Service& service, const Cache& cache) {
   return groups;
 }
 
+// By their text (upstream RepackSubsets).
+void sort_by_ip(std::vector<EndpointAddress>& addresses) {
+  std::stable_sort(addresses.begin(), addresses.end(),
+                   [](const EndpointAddress& a, const EndpointAddress& b) { return a.ip < b.ip; });
+}
+
 // Ports with the same addresses behind them share a subset.
 std::vector<EndpointSubset> subsets_of(const Service& service, const Cache& cache) {
   std::vector<EndpointSubset> subsets;
   for (PortGroup& group : port_groups(service, cache)) {
+    sort_by_ip(group.ready);
+    sort_by_ip(group.not_ready);
     auto subset = std::find_if(subsets.begin(), subsets.end(), [&](const EndpointSubset& s) {
       return equal(s.addresses, group.ready) && equal(s.notReadyAddresses, group.not_ready);
     });
@@ -90,21 +98,25 @@ std::vector<Watched> EndpointsController::watches(const KindRegistry&) const {
 }
 
 // Endpoints are looked at when they go: somebody may have deleted what the service still needs. And
-// when they are first seen: their service may have gone while no controller ran (upstream's
-// checkLeftoverEndpoints).
+// when they are there as the process begins: their service may have gone while none ran (upstream's
+// checkLeftoverEndpoints). Those of a leader election never had one. Who makes Endpoints first and
+// their service then keeps them.
 Reaction EndpointsController::observe(const Change& change, const Cache& cache, Expectations&,
                                       Time) {
   const Object& object = change.object();
   if (as<Pod>(object) != nullptr) return {.wake = services_of(change, cache)};
-  if (as<Endpoints>(object) != nullptr && change.before && change.after) return {};
+  const bool is_left_over =
+      change.listed && !object.metadata.annotations->contains(leader_annotation);
+  if (as<Endpoints>(object) != nullptr && change.after && !is_left_over) return {};
   return Reaction::to_wake(key_of(object.metadata));
 }
 
 Plan EndpointsController::plan(const Key& key, const Observed& seen, Time) const {
   const KeyParts parts = split_key(key);
   const auto service = seen.cache.find<Service>(parts.namespace_, parts.name);
+  // Whether the cache knows them or not: they may have been made a moment ago.
+  if (!service) return {.steps = {delete_step(parts)}};
   const auto current = seen.cache.find<Endpoints>(parts.namespace_, parts.name);
-  if (!service) return current ? Plan{.steps = {delete_step(parts)}} : Plan{};
   if (!is_selecting(*service)) return {};
   std::vector<EndpointSubset> subsets = subsets_of(*service, seen.cache);
   const Amended labels = endpoint_labels(*service, managed_by, endpoints_manager);

@@ -385,6 +385,38 @@ TEST(EndpointControllers, endpoints_go_with_their_service) {
   EXPECT_THAT(run(slice_controller, cache), IsEmpty());  // the garbage collector's work
 }
 
+// Upstream syncService deletes without a look at its cache; checkLeftoverEndpoints looks once, as
+// the process begins, and leaves leader elections alone.
+TEST(EndpointControllers, endpoints_without_a_service_go_when_a_process_begins) {
+  FakeCache cache;
+  EndpointsController controller;
+  const auto deleted_unseen = controller.plan("ns/h", {cache, Expectations(), Random(1)}, Time());
+  ASSERT_EQ(deleted_unseen.steps.size(), 1U);
+  EXPECT_EQ(deleted_unseen.steps[0].tolerated, Reason::not_found);
+  Expectations none;
+  const auto woken = [&](const Change& change) {
+    return controller.observe(change, cache, none, Time()).wake.size();
+  };
+  const auto by_hand = std::make_shared<Endpoints>(), lock = std::make_shared<Endpoints>();
+  by_hand->metadata.namespace_ = lock->metadata.namespace_ = "ns";
+  by_hand->metadata.name = lock->metadata.name = "h";
+  lock->metadata.annotations = StringMap{{"control-plane.alpha.kubernetes.io/leader", "{}"}};
+  EXPECT_EQ(woken({nullptr, by_hand, true}), 1U);
+  EXPECT_EQ(woken({nullptr, by_hand}), 0U);  // its service may come yet
+  EXPECT_EQ(woken({by_hand, by_hand}), 0U);
+  EXPECT_EQ(woken({by_hand, nullptr}), 1U);
+  EXPECT_EQ(woken({nullptr, lock, true}), 0U);
+}
+
+TEST(EndpointControllers, addresses_are_in_the_order_of_their_text) {
+  FakeCache cache;
+  cache.put(service());
+  cache.put(pod("a", {.ip = "1.1.1.2"}));
+  cache.put(pod("b", {.ip = "1.1.1.10"}));
+  EXPECT_THAT(run(endpoints_controller, cache),
+              ElementsAre("create Endpoints h { ddp:29500 | 1.1.1.10 | 1.1.1.2 }"));
+}
+
 TEST(EndpointControllers, endpoints_written_by_hand_are_mirrored) {
   FakeCache cache;
   auto without = service();

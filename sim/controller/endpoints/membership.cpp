@@ -96,7 +96,7 @@ Amended endpoint_labels(const Service& service, std::string_view managed_by_key,
 std::vector<Reaction::Wake> services_of(const Change& pod_change, const Cache& cache) {
   std::vector<Reaction::Wake> wake;
   if (!is_relevant(pod_change)) return wake;
-  const auto& [before, after] = pod_change;
+  const ObjectPtr &before = pod_change.before, &after = pod_change.after;
   const auto selecting = [&](const ObjectPtr& pod) {
     return cache.services_selecting(pod->metadata.namespace_, pod->metadata.labels);
   };

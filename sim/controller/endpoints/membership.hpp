@@ -45,5 +45,7 @@ std::vector<Reaction::Wake> services_of(const Change& pod_change, const Cache& c
 constexpr std::string_view headless_label = "service.kubernetes.io/headless";
 constexpr std::string_view service_name_label = "kubernetes.io/service-name";
 constexpr std::string_view slice_manager_label = "endpointslice.kubernetes.io/managed-by";
+// Of Endpoints that are a lock and nothing else.
+constexpr std::string_view leader_annotation = "control-plane.alpha.kubernetes.io/leader";
 
 }  // namespace ddptwin::controller::endpoints

@@ -14,7 +14,6 @@ using namespace endpoints;
 
 constexpr std::string_view mirror_manager = "endpointslicemirroring-controller.k8s.io";
 constexpr std::string_view skip_label = "endpointslice.kubernetes.io/skip-mirror";
-constexpr std::string_view leader_annotation = "control-plane.alpha.kubernetes.io/leader";
 // Said of the Endpoints alone, and wrong of its mirror.
 constexpr std::array<std::string_view, 2> annotations_not_copied{
     "endpoints.kubernetes.io/last-change-trigger-time",
