@@ -31,8 +31,12 @@ Status try_objects(World& world, const std::vector<Manifest>& manifests) {
   for (const Manifest& manifest : manifests) {
     const auto created = world.call(create_request(manifest), "kubectl");
     // Changing what another step made is no error: apply does both.
-    if (!created && created.error().reason != Reason::already_exists)
-      return api_error_at(*manifest.document, manifest.base, *manifest.value, created.error());
+    if (created || created.error().reason == Reason::already_exists) continue;
+    Error error = created.error();
+    // All that a creation can miss is its namespace; the API names no field.
+    if (error.reason == Reason::not_found && error.where.empty())
+      error.where = "metadata.namespace";
+    return api_error_at(*manifest.document, manifest.base, *manifest.value, error);
   }
   return {};
 }
