@@ -129,7 +129,9 @@ Command add_agree(CLI::App& app) {
   CLI::App& command = *app.add_subcommand(
       "agree", "Run scenarios really and virtually, and compare what came of it");
   command.add_option("FILE", arguments->files, "Scenarios or manifests")->required();
-  command.add_option("--seed", arguments->seed, "Of the first virtual run")->capture_default_str();
+  command.add_option("--seed", arguments->seed, "Of the first virtual run")
+      ->check(whole_number(0))
+      ->capture_default_str();
   command.add_option("--seeds", arguments->seeds, "How many virtual runs, each with the next seed")
       ->check(CLI::Range(std::uint64_t{1}, seeds_max))
       ->capture_default_str();

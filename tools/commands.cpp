@@ -1,7 +1,11 @@
 #include "commands.hpp"
 
+#include <fmt/format.h>
+
+#include <charconv>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 
 #include "scenario/files.hpp"
 #include "scenario/images.hpp"
@@ -9,6 +13,23 @@
 #include "scenario/scenario_parser.hpp"
 
 namespace ddptwin {
+
+CLI::Validator whole_number(std::uint64_t least) {
+  return CLI::Validator(
+      [least](const std::string& text) -> std::string {
+        std::uint64_t number = 0;
+        const char* const end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, number);
+        if (error == std::errc::result_out_of_range)
+          return fmt::format("must be at most {}, not {}",
+                             std::numeric_limits<std::uint64_t>::max(), text);
+        if (error == std::errc{} && stop == end && number >= least) return {};
+        return fmt::format("must be {}, not {}",
+                           least > 0 ? "a positive whole number" : "a whole number, 0 or more",
+                           text);
+      },
+      least > 0 ? "POSITIVE" : "");
+}
 
 int exit_of(const Error& error) {
   std::cerr << "ddptwin: " << error.text() << '\n';

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <CLI/Validators.hpp>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -24,6 +26,10 @@ Command add_env(CLI::App& app);
 Command add_list(CLI::App& app);
 Command add_agree(CLI::App& app);
 Command add_explore(CLI::App& app);
+
+// What an option's number may be, in words: CLI11 itself takes -1 for 2^64-1 and tells the bounds
+// of a double.
+CLI::Validator whole_number(std::uint64_t least);
 
 // Prints the error and gives the exit status that it means.
 int exit_of(const Error& error);

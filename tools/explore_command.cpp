@@ -282,23 +282,28 @@ Command add_explore(CLI::App& app) {
   CLI::App& command = *app.add_subcommand(
       "explore", "Run a scenario many times in virtual time, each time with other faults");
   command.add_option("FILE", arguments->file, "A scenario or manifest")->required();
-  command.add_option("--runs", arguments->runs, "How many random plans of faults")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  CLI::Option* const runs =
+      command.add_option("--runs", arguments->runs, "How many random plans of faults")
+          ->check(whole_number(1))
+          ->capture_default_str();
   command
       .add_option("--faults", arguments->faults,
                   "Kinds or ports with commas: api-conflict,watch,dns; or all")
       ->capture_default_str();
   command.add_option("--jobs", arguments->jobs, "Threads; default: one a core")
-      ->check(CLI::PositiveNumber);
-  command.add_option("--seed", arguments->seed, "What chance begins with")->capture_default_str();
+      ->check(whole_number(1));
+  command.add_option("--seed", arguments->seed, "What chance begins with")
+      ->check(whole_number(0))
+      ->capture_default_str();
   command.add_option("--out", arguments->out, "The folder for what fails, as scenarios")
       ->capture_default_str();
   command.add_option("--faults-max", arguments->faults_max, "At most so many faults in one run")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number(1))
       ->capture_default_str();
-  command.add_flag("--exhaustive", arguments->exhaustive,
-                   "Every single fault of the kinds at every point where it can act, once");
+  command
+      .add_flag("--exhaustive", arguments->exhaustive,
+                "Every single fault of the kinds at every point where it can act, once")
+      ->excludes(runs);
   command.add_flag("--strict", arguments->strict,
                    "Watch also the invariants that upstream's own bugs break");
   command.add_flag("--expectations", arguments->expectations,

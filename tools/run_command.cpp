@@ -169,9 +169,11 @@ Command add_run(CLI::App& app) {
                   "The clock; default: real where the scenario has it. Virtual runs start no "
                   "process, take no time, and are repeated by their seed")
       ->check(CLI::IsMember({"real", "virtual", "both"}));
-  command.add_option("--seed", arguments->seed,
-                     "What chance begins with, in virtual time the order of all events; default: "
-                     "the scenario's, else 1");
+  command
+      .add_option("--seed", arguments->seed,
+                  "What chance begins with, in virtual time the order of all events; default: "
+                  "the scenario's, else 1")
+      ->check(whole_number(0));
   command
       .add_option("--torch", arguments->torch,
                   "The PyTorch of modelled workers; default: the scenario's, else 2.x")

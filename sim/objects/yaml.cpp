@@ -61,9 +61,7 @@ constexpr std::size_t value_weight = 4;  // quotes or brackets, a comma, a colon
 std::string key_text(const json::value& key, YamlPosition at) {
   if (key.is_string()) return std::string(key.as_string());
   if (key.is_bool()) return key.as_bool() ? "true" : "false";
-  if (key.is_int64()) return std::to_string(key.as_int64());
-  if (key.is_uint64()) return std::to_string(key.as_uint64());
-  if (key.is_double()) return fmt::format("{}", key.as_double());
+  if (key.is_number()) return number_text(key);
   throw Refused{at, key.is_null() ? "a mapping key may not be null"
                                   : "a mapping key must be a scalar, not a list or a map"};
 }
@@ -117,7 +115,8 @@ class Builder final : public YAML::EventHandler {
       return scalar(mark, json::value(text), anchor, false);
     auto value = resolve_plain_scalar(text);
     if (!value) throw Refused{position_of(mark), fmt::format("{} has no JSON value", text)};
-    scalar(mark, std::move(*value), anchor, text == "<<");
+    const bool is_odd = value->is_number() && number_text(*value) != text;
+    scalar(mark, std::move(*value), anchor, text == "<<", is_odd ? text : std::string());
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override;
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -141,7 +140,9 @@ class Builder final : public YAML::EventHandler {
   }
   bool wants_key() const { return !open_.empty() && open_.back().is_map && !open_.back().key; }
 
-  void scalar(const YAML::Mark& mark, json::value value, YAML::anchor_t anchor, bool merges);
+  // `written`: of a number that is written in a way of its own.
+  void scalar(const YAML::Mark& mark, json::value value, YAML::anchor_t anchor, bool merges,
+              std::string written = {});
   void begin(const YAML::Mark& mark, YAML::anchor_t anchor, bool is_map, json::value empty);
   void end();
   void check_depth(int height, YamlPosition at) const;
@@ -161,8 +162,8 @@ class Builder final : public YAML::EventHandler {
   int last_start_ = -1;  // of a document, in the text
 };
 
-void Builder::scalar(const YAML::Mark& mark, json::value value, YAML::anchor_t anchor,
-                     bool merges) {
+void Builder::scalar(const YAML::Mark& mark, json::value value, YAML::anchor_t anchor, bool merges,
+                     std::string written) {
   const YamlPosition at = position_of(mark);
   const std::size_t weight = value_weight + (value.is_string() ? value.as_string().size() : 0);
   if (wants_key()) {
@@ -175,6 +176,7 @@ void Builder::scalar(const YAML::Mark& mark, json::value value, YAML::anchor_t a
     return;
   }
   Built built{std::move(value), document_.positions.add(at), weight, 0};
+  if (!written.empty()) document_.odd_numbers.emplace(built.node, std::move(written));
   if (anchor != YAML::NullAnchor) anchors_[anchor] = built;
   attach(std::move(built));
 }
@@ -216,6 +218,8 @@ void Builder::OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) {
   Built copy = source;
   copy.node = document_.positions.add(at);
   document_.positions[copy.node].children = document_.positions[source.node].children;
+  if (const auto odd = document_.odd_numbers.find(source.node); odd != document_.odd_numbers.end())
+    document_.odd_numbers.emplace(copy.node, odd->second);
   attach(std::move(copy));
 }
 
@@ -390,7 +394,13 @@ std::optional<std::size_t> take_index(const json::array& array, std::string_view
 
 }  // namespace
 
-YamlPosition YamlDocument::position(std::string_view path) const {
+std::string number_text(const json::value& number) {
+  if (number.is_int64()) return std::to_string(number.as_int64());
+  if (number.is_uint64()) return std::to_string(number.as_uint64());
+  return fmt::format("{}", number.as_double());
+}
+
+std::uint32_t YamlDocument::node_at(std::string_view path) const {
   const json::value* here = &value;
   std::uint32_t node = root;
   while (!path.empty()) {
@@ -404,7 +414,16 @@ YamlPosition YamlDocument::position(std::string_view path) const {
                : &here->as_array()[*step];
     node = positions[node].children[*step];
   }
-  return positions[node].here;
+  return node;
+}
+
+YamlPosition YamlDocument::position(std::string_view path) const {
+  return positions[node_at(path)].here;
+}
+
+std::string YamlDocument::number_at(std::string_view path, const json::value& number) const {
+  const auto odd = odd_numbers.find(node_at(path));
+  return odd == odd_numbers.end() ? number_text(number) : odd->second;
 }
 
 std::string YamlDocument::where(std::string_view path) const {

@@ -3,6 +3,7 @@
 
 #include <boost/json/value.hpp>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,8 @@ struct YamlDocument {
   std::string file{};  // as the caller named it
   YamlPositions positions{};
   std::uint32_t root = 0;
+  // As they were written, by their nodes: numbers whose shortest text is another (1.10, 1e3, 0x1f).
+  std::map<std::uint32_t, std::string> odd_numbers{};
 
   // Of the field at a path such as "spec.containers[0].image": its key, or the list's element;
   // where the path leads nowhere, of the last part that exists. Keys with dots are found both as
@@ -51,7 +54,15 @@ struct YamlDocument {
   // "file:line:column path", or without the path where it is empty: Error::where of any later
   // stage.
   std::string where(std::string_view path) const;
+  // The number at a path as its author wrote it.
+  std::string number_at(std::string_view path, const boost::json::value& number) const;
+
+ private:
+  std::uint32_t node_at(std::string_view path) const;
 };
+
+// The shortest text of a number: "1.13", "5".
+std::string number_text(const boost::json::value& number);
 
 // Bounds on what one text may hold.
 struct YamlLimits {

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <optional>
 
+#include "core/signals.hpp"
+
 namespace ddptwin::scenario {
 namespace {
 
@@ -25,9 +27,9 @@ std::string_view type_name(const json::value& value) {
     case json::kind::string:
       return "text";
     case json::kind::array:
-      return "a list";
+      return value.as_array().empty() ? "an empty list" : "a list";
     case json::kind::object:
-      return "a map";
+      return value.as_object().empty() ? "an empty map" : "a map";
   }
   return "";
 }
@@ -102,17 +104,26 @@ tl::unexpected<Error> YamlNode::fail_at(std::string_view field, std::string mess
   return ddptwin::fail(Reason::bad_input, std::move(message), document_->where(path));
 }
 
+std::string YamlNode::scalar_text() const {
+  return value_->is_number() ? document_->number_at(path_, *value_) : json::serialize(*value_);
+}
+
+tl::unexpected<Error> YamlNode::fail_at_index(std::size_t index, std::string_view field,
+                                              std::string message) const {
+  return ddptwin::fail(Reason::bad_input, std::move(message),
+                       document_->where(fmt::format("{}[{}].{}", path_, index, field)));
+}
+
 tl::unexpected<Error> YamlNode::must_be(std::string_view what) const {
   const bool scalar = !value_->is_object() && !value_->is_array() && !value_->is_null();
-  return fail(scalar ? fmt::format("must be {}, not {}", what, json::serialize(*value_))
+  return fail(scalar ? fmt::format("must be {}, not {}", what, scalar_text())
                      : fmt::format("must be {}, not {}", what, type_name(*value_)));
 }
 
 Result<std::string> YamlNode::as_text() const {
   // YAML 1.1 reads n, no, off, 5 and 1e3 as something else.
   if (value_->is_bool() || value_->is_number())
-    return fail(
-        fmt::format("must be text, not {}; in quotes it is text", json::serialize(*value_)));
+    return fail(fmt::format("must be text, not {}; in quotes it is text", scalar_text()));
   if (!value_->is_string() || value_->as_string().empty()) return must_be("text");
   return std::string(value_->as_string());
 }
@@ -120,12 +131,45 @@ Result<std::string> YamlNode::as_text() const {
 Result<std::string> YamlNode::as_any_scalar() const {
   if (value_->is_string()) return std::string(value_->as_string());
   if (value_->is_object() || value_->is_array() || value_->is_null()) return must_be("text");
-  return json::serialize(*value_);
+  // Of 1.10 and 0755 only the numbers are known where a scenario is written anew (explore).
+  if (value_->is_number() && scalar_text() != number_text(*value_))
+    return fail(fmt::format("must be text, not {}; in quotes it is text", scalar_text()));
+  return value_->is_number() ? number_text(*value_) : json::serialize(*value_);
+}
+
+Result<Quantity> YamlNode::as_quantity() const {
+  if (!value_->is_string() && !value_->is_number()) return must_be("a quantity");
+  auto quantity = Quantity::parse(value_->is_string() ? std::string_view(value_->as_string())
+                                                      : std::string_view(number_text(*value_)));
+  if (!quantity) return fail(quantity.error().message);
+  if (*quantity < Quantity()) return must_be("0 or more");
+  return std::move(*quantity);
 }
 
 Result<std::int64_t> YamlNode::as_integer() const {
   if (!value_->is_int64()) return must_be("a whole number");
   return value_->as_int64();
+}
+
+Result<std::int64_t> YamlNode::as_count(std::int64_t least) const {
+  TRY(const std::int64_t number, as_integer());
+  if (number < least) return must_be(fmt::format("{} or more", least));
+  return number;
+}
+
+Result<int> YamlNode::as_signal() const {
+  if (const auto* number = value_->if_int64()) {
+    if (*number < 1 || *number > signal_number_max)
+      return must_be(fmt::format("a signal's name or 1 to {}", signal_number_max));
+    return static_cast<int>(*number);
+  }
+  if (!value_->is_string()) return must_be("a signal's name or number");
+  const std::string_view name(value_->as_string());
+  if (const auto number = signal_number(name)) return *number;
+  std::vector<std::string_view> known;
+  for (const SignalRow& row : signal_rows()) known.push_back(row.name);
+  const std::string_view bare = name.starts_with("SIG") ? name.substr(3) : name;
+  return fail(fmt::format("unknown signal \"{}\"{}", name, suggestion(bare, known)));
 }
 
 Result<bool> YamlNode::as_bool() const {
@@ -185,13 +229,15 @@ bool is_near(std::string_view name, std::span<const std::string_view> known) {
 }
 
 std::string suggestion(std::string_view name, std::span<const std::string_view> known) {
+  std::vector<std::string_view> names(known.begin(), known.end());
+  std::erase(names, "");  // one of no name cannot be asked for
   const auto nearest =
-      std::min_element(known.begin(), known.end(), [&](std::string_view a, std::string_view b) {
+      std::min_element(names.begin(), names.end(), [&](std::string_view a, std::string_view b) {
         return distance(name, a) < distance(name, b);
       });
-  if (nearest == known.end()) return "";
-  if (is_near(name, known)) return fmt::format(" (did you mean {}?)", *nearest);
-  return fmt::format(" (known: {})", fmt::join(known, ", "));
+  if (nearest == names.end()) return "";
+  if (is_near(name, names)) return fmt::format(" (did you mean {}?)", *nearest);
+  return fmt::format(" (known: {})", fmt::join(names, ", "));
 }
 
 Status check_fields(const YamlNode& map, std::span<const std::string_view> known,

@@ -12,6 +12,7 @@
 
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "objects/quantity.hpp"
 #include "objects/yaml.hpp"
 
 namespace ddptwin::scenario {
@@ -32,12 +33,18 @@ class YamlNode {
   // An error at this place.
   tl::unexpected<Error> fail(std::string message) const;
   tl::unexpected<Error> fail_at(std::string_view field, std::string message) const;
+  // Of the field of a list's element.
+  tl::unexpected<Error> fail_at_index(std::size_t index, std::string_view field,
+                                      std::string message) const;
   // "must be TYPE, not what it is".
   tl::unexpected<Error> must_be(std::string_view what) const;
 
   Result<std::string> as_text() const;        // a string that is not empty
   Result<std::string> as_any_scalar() const;  // also a number or boolean, as its text
+  Result<Quantity> as_quantity() const;       // 0 or more: "4Gi", 2, 1.5
   Result<std::int64_t> as_integer() const;
+  Result<std::int64_t> as_count(std::int64_t least = 0) const;
+  Result<int> as_signal() const;  // KILL, SIGKILL or 9
   Result<bool> as_bool() const;
   Result<Duration> as_duration() const;  // "1m30s", or a number of seconds
   Result<std::vector<YamlNode>> as_list() const;
@@ -46,6 +53,8 @@ class YamlNode {
   std::optional<YamlNode> member(std::string_view name) const;
 
  private:
+  std::string scalar_text() const;  // of a number as it was written
+
   const YamlDocument* document_;
   const boost::json::value* value_;
   std::string path_;

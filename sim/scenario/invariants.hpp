@@ -52,6 +52,7 @@ struct InvariantRow {
   invariants::Judge after;     // after each of them
   invariants::Judge at_rest;   // of a job that has been at rest; null: never
   invariants::Judge when_due;  // when a time has come that the job's own fields name; or null
+  std::string_view due{};      // that time in words; empty without when_due
   // "after every record about pods", "at rest": in words.
   std::string when() const;
 };

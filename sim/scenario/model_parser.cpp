@@ -29,11 +29,8 @@ Result<int> exit_code(const YamlNode& node) {
 }
 
 Result<std::uint64_t> bytes(const YamlNode& node) {
-  TRY(const std::string text, node.as_any_scalar());
-  const auto quantity = Quantity::parse(text);
-  if (!quantity) return node.fail(quantity.error().message);
-  if (quantity->value() < 0) return node.must_be("0 or more bytes");
-  return static_cast<std::uint64_t>(quantity->value());
+  TRY(const Quantity quantity, node.as_quantity());
+  return static_cast<std::uint64_t>(quantity.value());
 }
 
 Status read_lines(const YamlNode& node, std::vector<std::string>& to) {

@@ -31,8 +31,58 @@ Status try_objects(World& world, const std::vector<Manifest>& manifests) {
   for (const Manifest& manifest : manifests) {
     const auto created = world.call(create_request(manifest), "kubectl");
     // Changing what another step made is no error: apply does both.
-    if (!created && created.error().reason != Reason::already_exists)
-      return api_error_at(*manifest.document, manifest.base, *manifest.value, created.error());
+    if (created || created.error().reason == Reason::already_exists) continue;
+    Error error = created.error();
+    // All that a creation can miss is its namespace; the API names no field.
+    if (error.reason == Reason::not_found && error.where.empty())
+      error.where = "metadata.namespace";
+    return api_error_at(*manifest.document, manifest.base, *manifest.value, error);
+  }
+  return {};
+}
+
+// Everything that the scenario looks at or acts on.
+std::vector<const Selection*> selections_of(const Scenario& scenario) {
+  std::vector<const Selection*> found;
+  for (const Step& step : scenario.steps) {
+    if (step.trigger.when) found.push_back(&step.trigger.when->of);
+    std::visit(
+        [&found](const auto& action) {
+          using Action = std::decay_t<decltype(action)>;
+          if constexpr (std::is_same_v<Action, Wait>) {
+            if (action.state) found.push_back(&action.state->of);
+          } else if constexpr (!std::is_same_v<Action, Apply>) {
+            found.push_back(&action.of);
+          }
+        },
+        step.action);
+  }
+  for (const Expectation& expectation : scenario.expectations)
+    found.push_back(&expectation.state.of);
+  for (const Fault& fault : scenario.faults.faults)
+    if (fault.when) found.push_back(&fault.when->state->of);
+  return found;
+}
+
+// A namespace that nobody ever makes is a slip: nothing can be in it. All that are applied are
+// there by now.
+Status check_namespaces(const World& world, const Scenario& scenario) {
+  std::vector<std::string_view> known;
+  const auto namespaces = world.objects(Namespace::info(), "");
+  for (const ObjectPtr& one : namespaces) known.push_back(one->metadata.name);
+  const auto check = [&known](std::string_view name, const std::string& where) -> Status {
+    if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) return {};
+    return fail(Reason::bad_input,
+                fmt::format("there is no namespace \"{}\"{}", name, suggestion(name, known)),
+                where);
+  };
+  for (const Selection* of : selections_of(scenario)) TRY_VOID(check(of->namespace_, of->where));
+  for (const Fault& fault : scenario.faults.faults) {
+    const std::string_view port = row_of(fault.kind).port;
+    if (port != "process" && port != "link") continue;
+    for (const std::string_view pod : {std::string_view(fault.of), std::string_view(fault.to)})
+      if (const std::size_t slash = pod.find('/'); slash != pod.npos)
+        TRY_VOID(check(pod.substr(0, slash), pod == fault.of ? fault.of_where : fault.where));
   }
   return {};
 }
@@ -68,6 +118,7 @@ Status preflight(const Scenario& scenario) {
     if (const Apply* apply = std::get_if<Apply>(&step.action))
       TRY_VOID(try_objects(world, apply->manifests));
   }
+  TRY_VOID(check_namespaces(world, scenario));
   return check_images(scenario);
 }
 

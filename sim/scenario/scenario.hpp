@@ -26,6 +26,7 @@ struct Selection {
   std::string namespace_{};
   std::string name{};            // empty: any
   std::string label_selector{};  // empty: any
+  std::string where{};           // file, line and field
   std::string text() const;      // "pod/mnist-worker-0", "pod{job-name=mnist}"
 };
 

@@ -1,13 +1,16 @@
 #include "scenario/scenario_parser.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <boost/json/value.hpp>
 #include <set>
 
 #include "controller/pytorchjob/profile.hpp"
+#include "objects/image_reference.hpp"
 #include "objects/pytorchjob.hpp"
+#include "objects/validation.hpp"
 #include "scenario/faults/fault_parser.hpp"
 #include "scenario/invariants.hpp"
 #include "scenario/virtual_run.hpp"
@@ -28,11 +31,13 @@ struct NodeRow {
 };
 
 Status read_quantity(const YamlNode& node, NodeRow& to, const std::string& resource) {
-  TRY(const std::string text, node.as_any_scalar());
-  auto quantity = Quantity::parse(text);
-  if (!quantity) return node.fail(quantity.error().message);
-  to.node.capacity[resource] = *quantity;
+  TRY(to.node.capacity[resource], node.as_quantity());
   return {};
+}
+
+// What the API says of a name.
+Status check_name(const YamlNode& node, const std::vector<std::string>& problems) {
+  return problems.empty() ? Status() : node.fail(fmt::format("{}", fmt::join(problems, "; ")));
 }
 
 using NodeField = Field<NodeRow, ParseContext>;
@@ -40,7 +45,7 @@ constexpr std::array node_fields{
     NodeField{"name", "text", "its name; with count the beginning of it: NAME-0, NAME-1",
               [](const YamlNode& node, NodeRow& to, const ParseContext&) -> Status {
                 TRY(to.node.name, node.as_text());
-                return {};
+                return check_name(node, dns_subdomain_problems(to.node.name));
               },
               true},
     NodeField{"count", "a number", "that many nodes of this size",
@@ -61,14 +66,19 @@ constexpr std::array node_fields{
     NodeField{"resources", "a map of quantities", "further capacity: nvidia.com/gpu: 8, pods: 110",
               [](const YamlNode& node, NodeRow& to, const ParseContext&) -> Status {
                 TRY(const auto members, node.as_map());
-                for (const auto& [name, value] : members) TRY_VOID(read_quantity(value, to, name));
+                for (const auto& [name, value] : members) {
+                  TRY_VOID(check_name(value, qualified_name_problems(name)));
+                  TRY_VOID(read_quantity(value, to, name));
+                }
                 return {};
               }},
     NodeField{"labels", "a map of texts", "further labels",
               [](const YamlNode& node, NodeRow& to, const ParseContext&) -> Status {
                 TRY(const auto members, node.as_map());
                 for (const auto& [name, value] : members) {
+                  TRY_VOID(check_name(value, qualified_name_problems(name)));
                   TRY(to.node.labels[name], value.as_any_scalar());
+                  TRY_VOID(check_name(value, label_value_problems(to.node.labels[name])));
                 }
                 return {};
               }},
@@ -220,6 +230,9 @@ constexpr std::array invariant_fields{
                      for (const YamlNode& node : nodes) {
                        std::string name;
                        TRY_VOID(read_invariant(node, name));
+                       if (!find_invariant(name)->strict)
+                         return node.fail(fmt::format(
+                             "{} is not strict: it is watched in every run already", name));
                        to.invariants.also.insert(std::move(name));
                      }
                      return {};
@@ -233,9 +246,12 @@ Status read_modes(const YamlNode& list, Scenario& to, const ParseContext&) {
   for (const YamlNode& node : nodes) {
     TRY(const std::string text, node.as_text());
     if (text != "real" && text != "virtual") return node.must_be("real or virtual");
-    to.modes.push_back(text == "real" ? Mode::real : Mode::virtual_);
+    const Mode mode = text == "real" ? Mode::real : Mode::virtual_;
+    if (std::find(to.modes.begin(), to.modes.end(), mode) != to.modes.end())
+      return node.fail(text + " is given twice");
+    to.modes.push_back(mode);
   }
-  return to.modes.empty() ? list.must_be("a list of real, virtual or both") : Status();
+  return to.modes.empty() ? list.must_be("real, virtual or both") : Status();
 }
 
 Status read_torch(const YamlNode& node, Scenario& to, const ParseContext&) {
@@ -279,9 +295,26 @@ Status read_list(const YamlNode& list, std::vector<T>& to, const ParseContext& c
 
 Status check_unique_step_name(const YamlNode& list, const std::vector<Step>& steps) {
   std::set<std::string> names;
-  for (const Step& step : steps) {
-    if (!step.name.empty() && !names.insert(step.name).second)
-      return list.fail(fmt::format("there are two steps named {}", step.name));
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (!steps[i].name.empty() && !names.insert(steps[i].name).second)
+      return list.fail_at_index(i, "name",
+                                fmt::format("there are two steps named {}", steps[i].name));
+  }
+  return {};
+}
+
+// The first description would be taken, and the second one never seen.
+Status check_unique_image(const YamlNode& list, const std::vector<NamedImage>& images) {
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const auto same = std::find_if(images.begin(), images.end(), [&](const NamedImage& other) {
+      return is_same_image(other.name, images[i].name);
+    });
+    if (same == images.begin() + static_cast<std::ptrdiff_t>(i)) continue;
+    return list.fail_at_index(
+        i, "name",
+        same->name == images[i].name
+            ? fmt::format("there are two images named {}", same->name)
+            : fmt::format("{} and {} are the same image", same->name, images[i].name));
   }
   return {};
 }
@@ -298,8 +331,9 @@ constexpr std::array spec_fields{
                 return {};
               }},
     SpecField{"images", "a list of images", "what the images of the manifests are on this machine",
-              [](const YamlNode& node, Scenario& to, const ParseContext& context) {
-                return read_list<NamedImage, &parse_image>(node, to.images, context);
+              [](const YamlNode& node, Scenario& to, const ParseContext& context) -> Status {
+                TRY_VOID((read_list<NamedImage, &parse_image>(node, to.images, context)));
+                return check_unique_image(node, to.images);
               }},
     SpecField{"manifests", "a list of paths",
               "files of Kubernetes YAML, applied at the start; objects that stand beside the "
@@ -322,16 +356,19 @@ constexpr std::array spec_fields{
                 return read_list<Fault, &parse_fault>(node, to.faults.faults, context);
               }},
     SpecField{"heal", "a duration",
-              "since the scenario began: all faults end, and jobs must come to their due end; "
-              "default: with the last fault",
+              "since the scenario began: all faults end, no other begins, and jobs must come to "
+              "their due end; default: with the last fault",
               [](const YamlNode& node, Scenario& to, const ParseContext&) -> Status {
                 TRY(to.faults.heal, node.as_duration());
                 return {};
               }},
     SpecField{"seed", "a number", "what chance begins with; default: 1, and --seed overrules it",
               [](const YamlNode& node, Scenario& to, const ParseContext&) -> Status {
-                TRY(const std::int64_t seed, node.as_integer());
-                if (seed < 0) return node.must_be("0 or more");
+                if (const auto* large = node.value().if_uint64()) {
+                  to.seed = *large;
+                  return {};
+                }
+                TRY(const std::int64_t seed, node.as_count());
                 to.seed = static_cast<std::uint64_t>(seed);
                 return {};
               }},
@@ -481,6 +518,19 @@ Status check_since(const YamlNode& node, const Scenario& scenario) {
   return {};
 }
 
+// Once the faults are healed none begins.
+Status check_healing(const YamlNode& node, const FaultPlan& plan) {
+  for (std::size_t i = 0; i < plan.faults.size(); ++i) {
+    const auto& at = plan.faults[i].at;
+    if (!at || !plan.heal || *at < *plan.heal) continue;
+    return node.fail_at(
+        fmt::format("spec.faults[{}].at", i),
+        fmt::format("the fault would never act: all faults are healed after {} (spec.heal)",
+                    format_go_duration(*plan.heal)));
+  }
+  return {};
+}
+
 Status read_scenario(const YamlDocument& document, Scenario& scenario, ParseContext& context) {
   const YamlNode node(document, document.value, "");
   TRY_VOID(check_is_scenario(node));
@@ -488,9 +538,11 @@ Status read_scenario(const YamlDocument& document, Scenario& scenario, ParseCont
   if (const auto spec = node.member("spec")) {
     if (const auto member = spec->member("namespace")) {
       TRY(context.namespace_, member->as_text());
+      TRY_VOID(check_name(*member, dns_label_problems(context.namespace_)));
     }
   }
   TRY_VOID(read_fields(node, document_fields, scenario, context));
+  TRY_VOID(check_healing(node, scenario.faults));
   return check_since(node, scenario);
 }
 

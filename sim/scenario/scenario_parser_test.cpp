@@ -201,8 +201,87 @@ INSTANTIATE_TEST_SUITE_P(
                 "s.yaml:9:35 spec.steps[0].patch.subresource: must be one of status, scale, not "
                 "\"state\""},
         Refusal{"bad_signal", "  steps:\n  - kill: {of: pod/x, signal: BOOM}\n",
-                "s.yaml:9:23 spec.steps[0].kill.signal: must be one of HUP, INT, QUIT, ABRT, KILL, "
-                "USR1, SEGV, USR2, TERM, not \"BOOM\""},
+                "s.yaml:9:23 spec.steps[0].kill.signal: unknown signal \"BOOM\" (known: HUP, INT, "
+                "QUIT, ILL, TRAP, ABRT, BUS, FPE, KILL, USR1, SEGV, USR2, PIPE, ALRM, TERM, CHLD, "
+                "CONT, STOP, TSTP, TTIN, TTOU, URG, XCPU, XFSZ, VTALRM, PROF, WINCH, IO, PWR, "
+                "SYS)"},
+        Refusal{"bad_namespace", "  namespace: A B\n",
+                "s.yaml:8:3 spec.namespace: a lowercase RFC 1123 label must consist of lower case "
+                "alphanumeric characters or '-', and must start and end with an alphanumeric "
+                "character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+                "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"},
+        Refusal{"bad_label", "  cluster: {nodes: [{name: a, labels: {\"a b\": c}}]}\n",
+                "s.yaml:8:40 spec.cluster.nodes[0].labels.a b: name part must consist of "
+                "alphanumeric characters, '-', '_' or '.', and must start and end with an "
+                "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used "
+                "for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"},
+        Refusal{"negative_resource", "  cluster: {nodes: [{name: a, resources: {gpu: -1}}]}\n",
+                "s.yaml:8:43 spec.cluster.nodes[0].resources.gpu: must be 0 or more, not -1"},
+        Refusal{"same_step_twice", "  steps: [{name: a, wait: 1s}, {name: a, wait: 1s}]\n",
+                "s.yaml:8:33 spec.steps[1].name: there are two steps named a"},
+        Refusal{"same_image_twice", "  images: [{name: a}, {name: b}, {name: a}]\n",
+                "s.yaml:8:35 spec.images[2].name: there are two images named a"},
+        Refusal{"same_image_by_another_name", "  images: [{name: a}, {name: \"a:latest\"}]\n",
+                "s.yaml:8:24 spec.images[1].name: a and a:latest are the same image"},
+        Refusal{"negative_count", "  expect: [{eventually: {of: pods, count: -1}}]\n",
+                "s.yaml:8:36 spec.expect[0].eventually.count: must be 0 or more, not -1"},
+        Refusal{"negative_bound", "  expect: [{never: {of: pods, restarts: {atLeast: -1}}}]\n",
+                "s.yaml:8:42 spec.expect[0].never.restarts.atLeast: must be 0 or more, not -1"},
+        Refusal{
+            "empty_range", "  expect: [{eventually: {of: pods, count: {}}}]\n",
+            "s.yaml:8:36 spec.expect[0].eventually.count: must be a number, or a map of atLeast "
+            "and atMost, not an empty map"},
+        Refusal{"range_of_nothing",
+                "  expect: [{never: {of: pods, count: {atLeast: 3, atMost: 1}}}]\n",
+                "s.yaml:8:31 spec.expect[0].never.count: no number is at least 3 and at most 1"},
+        Refusal{"no_step_to_come", "  steps: [{wait: {of: pods, step: 0}}]\n",
+                "s.yaml:8:29 spec.steps[0].wait.step: must be 1 or more, not 0"},
+        Refusal{"no_exit_code", "  expect: [{eventually: {of: pods, exitCode: 256}}]\n",
+                "s.yaml:8:36 spec.expect[0].eventually.exitCode: must be 0 to 255, not 256"},
+        Refusal{"misspelt_condition", "  expect: [{never: {of: pytorchjobs, condition: Faild}}]\n",
+                "s.yaml:8:38 spec.expect[0].never.condition: unknown condition \"Faild\" (did you "
+                "mean Failed?)"},
+        Refusal{"misspelt_condition_in_a_map",
+                "  expect: [{never: {of: pytorchjob/x, condition: {type: Paused}}}]\n",
+                "s.yaml:8:51 spec.expect[0].never.condition.type: unknown condition \"Paused\" "
+                "(known: Created, Running, Restarting, Succeeded, Failed, Suspended)"},
+        Refusal{"misspelt_condition_of_a_pod", "  expect: [{never: {of: pods, condition: Redy}}]\n",
+                "s.yaml:8:31 spec.expect[0].never.condition: unknown condition \"Redy\" (did you "
+                "mean Ready?)"},
+        Refusal{"node_in_a_namespace", "  expect: [{never: {of: node/default/node-0}}]\n",
+                "s.yaml:8:21 spec.expect[0].never.of: no Node is in a namespace"},
+        Refusal{"nodes_in_a_namespace",
+                "  expect: [{never: {of: {kind: nodes, namespace: default}}}]\n",
+                "s.yaml:8:39 spec.expect[0].never.of.namespace: no Node is in a namespace"},
+        Refusal{"misspelt_status",
+                "  expect: [{never: {of: pods, condition: {type: Ready, status: Ture}}}]\n",
+                "s.yaml:8:56 spec.expect[0].never.condition.status: must be True, False or "
+                "Unknown, not \"Ture\""},
+        Refusal{"misspelt_phase", "  expect: [{eventually: {of: pods, phase: Runing}}]\n",
+                "s.yaml:8:36 spec.expect[0].eventually.phase: unknown phase \"Runing\" (did you "
+                "mean Running?)"},
+        Refusal{"phase_of_a_job", "  expect: [{eventually: {of: pytorchjobs, phase: Succeeded}}]\n",
+                "s.yaml:8:43 spec.expect[0].eventually.phase: no PyTorchJob has a phase: look for "
+                "a condition"},
+        Refusal{"condition_of_a_secret", "  expect: [{never: {of: secrets, condition: Ready}}]\n",
+                "s.yaml:8:34 spec.expect[0].never.condition: no Secret has conditions"},
+        Refusal{"step_of_a_job", "  steps: [{wait: {step: 3, of: pytorchjobs}}]\n",
+                "s.yaml:8:19 spec.steps[0].wait.step: no PyTorchJob has containers: only a "
+                "Pod has"},
+        Refusal{"end_of_a_pod", "  expect: [{eventually: {of: pods, finished: true}}]\n",
+                "s.yaml:8:36 spec.expect[0].eventually.finished: no Pod finishes: only a "
+                "PyTorchJob does"},
+        Refusal{"invariant_watched_anyway", "  invariants: {also: [terminal]}\n",
+                "s.yaml:8:23 spec.invariants.also[0]: terminal is not strict: it is watched in "
+                "every run already"},
+        Refusal{"no_modes", "  modes: []\n",
+                "s.yaml:8:3 spec.modes: must be real, virtual or both, not an empty list"},
+        Refusal{"same_mode_twice", "  modes: [real, real]\n",
+                "s.yaml:8:17 spec.modes[1]: real is given twice"},
+        Refusal{"unknown_torch", "  torch: 1.14\n",
+                "s.yaml:8:3 spec.torch: unknown version \"1.14\" (did you mean 1.13?)"},
+        Refusal{"torch_of_another_text", "  torch: 1.130\n",
+                "s.yaml:8:3 spec.torch: must be text, not 1.130; in quotes it is text"},
         Refusal{"missing_of", "  steps:\n  - wait: {phase: Running}\n",
                 "s.yaml:9:5 spec.steps[0].wait: the field of is missing"},
         Refusal{"unknown_version", "  cluster: {trainingOperator: v2}\n",
@@ -246,6 +325,23 @@ INSTANTIATE_TEST_SUITE_P(
                 "s.yaml:9:60 spec.steps[0].apply.object.metadata.name: json: cannot unmarshal "
                 "number into Go struct field ObjectMeta.metadata.name of type string"}),
     [](const auto& row) { return std::string(row.param.name); });
+
+TEST(ScenarioParser, numbers_are_the_texts_that_were_written) {
+  const auto scenario = parse("s.yaml", {{"s.yaml", scenario_text(R"(
+  torch: 1.13
+  cluster: {nodes: [{name: a, cpu: 1.50, labels: {v: 1.5}}]}
+  seed: 18446744073709551615
+  images: [{name: i, env: {RATE: 0.01}}]
+  steps: [{kill: {of: pod/p, signal: SIGSTOP}}]
+  expect: [{eventually: {of: pod/p, condition: mine.example.com/gate}}]
+)")}});
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  EXPECT_EQ(scenario->torch, "1.13");
+  EXPECT_EQ(scenario->nodes[0].capacity.at("cpu").str(), "1500m");
+  EXPECT_EQ(scenario->nodes[0].labels.at("v"), "1.5");
+  EXPECT_EQ(scenario->seed, UINT64_MAX);
+  EXPECT_EQ(std::get<Kill>(scenario->steps[0].action).signal, 19);
+}
 
 TEST(ScenarioParser, a_second_scenario_in_a_file_is_refused) {
   const std::string one = scenario_text("  steps: [{wait: 1s}]\n");

@@ -4,6 +4,9 @@
 #include <boost/json/value.hpp>
 
 #include "core/regular_expression.hpp"
+#include "objects/autoscaling.hpp"
+#include "objects/core_v1.hpp"
+#include "objects/pytorchjob.hpp"
 #include "objects/selector.hpp"
 #include "scenario/scenario_parser.hpp"
 
@@ -37,18 +40,21 @@ Result<const KindInfo*> parse_kind(const YamlNode& node, std::string_view name,
 }
 
 // "pod/mnist-worker-0", "pod/team-a/mnist-worker-0", or "pods" for all of them.
-Result<Selection> parse_reference(const YamlNode& node, const ParseContext& context) {
+Status read_reference(const YamlNode& node, Selection& selection, const ParseContext& context) {
   TRY(const std::string text, node.as_text());
   const std::size_t first = text.find('/');
   const std::size_t last = text.rfind('/');
-  Selection selection;
   TRY(selection.kind, parse_kind(node, text.substr(0, first), context));
   selection.namespace_ = selection.kind->namespaced ? context.namespace_ : "";
-  if (first == text.npos) return selection;
+  if (first == text.npos) return {};
   selection.name = text.substr(last + 1);
-  if (last != first) selection.namespace_ = text.substr(first + 1, last - first - 1);
+  if (last != first) {
+    if (!selection.kind->namespaced)
+      return node.fail(fmt::format("no {} is in a namespace", selection.kind->kind));
+    selection.namespace_ = text.substr(first + 1, last - first - 1);
+  }
   if (selection.name.empty()) return node.must_be("kind/name, kind/namespace/name, or a kind");
-  return selection;
+  return {};
 }
 
 using SelectionField = Field<Selection, ParseContext>;
@@ -79,17 +85,107 @@ constexpr std::array selection_fields{
                    }},
 };
 
+// What kinds tell of themselves in their status, as spec/pytorchjob.md §5 and
+// spec/kubernetes.md §2.2 and §2.8 name it. Of a kind that is not listed only the object itself is
+// known.
+struct StatusRow {
+  const KindInfo& (*kind)();
+  std::vector<std::string_view> phases;
+  std::vector<std::string_view> conditions;
+  // Others may set conditions of their own (a readiness gate's): only what is nearly a known one
+  // is a slip.
+  bool open;
+};
+const std::vector<StatusRow>& status_rows() {
+  static const std::vector<StatusRow> rows{
+      {&PyTorchJob::info,
+       {},
+       {"Created", "Running", "Restarting", "Succeeded", "Failed", "Suspended"},
+       false},
+      {&Pod::info,
+       {"Pending", "Running", "Succeeded", "Failed", "Unknown"},
+       {"PodScheduled", "PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready",
+        "DisruptionTarget"},
+       true},
+      {&Node::info,
+       {},
+       {"Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"},
+       true},
+      {&Namespace::info,
+       {"Active", "Terminating"},
+       {"NamespaceDeletionDiscoveryFailure", "NamespaceDeletionGroupVersionParsingFailure",
+        "NamespaceDeletionContentFailure", "NamespaceContentRemaining",
+        "NamespaceFinalizersRemaining"},
+       false},
+      {&HorizontalPodAutoscaler::info,
+       {},
+       {"AbleToScale", "ScalingActive", "ScalingLimited"},
+       false},
+      {&Service::info, {}, {}, true},
+  };
+  return rows;
+}
+const StatusRow& status_of(const KindInfo& kind) {
+  static const StatusRow none{nullptr, {}, {}, false};
+  for (const StatusRow& row : status_rows())
+    if (&row.kind() == &kind) return row;
+  return none;
+}
+
+Status check_word(const YamlNode& node, std::string_view what, const std::string& word,
+                  const std::vector<std::string_view>& known, bool open) {
+  if (std::find(known.begin(), known.end(), word) != known.end()) return {};
+  if (open && !is_near(word, known)) return {};
+  return node.fail(fmt::format("unknown {} \"{}\"{}", what, word, suggestion(word, known)));
+}
+
+Status check_phase(const YamlNode& node, const KindInfo& kind, const PhaseClaim& claim) {
+  const StatusRow& row = status_of(kind);
+  if (row.phases.empty())
+    return node.fail(fmt::format("no {} has a phase{}", kind.kind,
+                                 row.conditions.empty() ? "" : ": look for a condition"));
+  return check_word(node, "phase", claim.phase, row.phases, false);
+}
+
+Status check_condition(const YamlNode& node, const KindInfo& kind, const ConditionClaim& claim) {
+  const StatusRow& row = status_of(kind);
+  if (row.conditions.empty() && !row.open)
+    return node.fail(fmt::format("no {} has conditions", kind.kind));
+  return check_word(node.member("type").value_or(node), "condition", claim.type, row.conditions,
+                    row.open);
+}
+
+// What a claim asks of an object that its kind never has would be false for ever, and a `never`
+// of it would hold for ever.
+Status check_claims(const YamlNode& node, const State& state) {
+  const KindInfo& kind = *state.of.kind;
+  for (const std::string_view field :
+       {"container", "log", "step", "restarts", "exitCode", "reason"}) {
+    if (const auto member = node.member(field); member && &kind != &Pod::info())
+      return member->fail(fmt::format("no {} has containers: only a Pod has", kind.kind));
+  }
+  if (const auto member = node.member("finished"); member && &kind != &PyTorchJob::info())
+    return member->fail(fmt::format("no {} finishes: only a PyTorchJob does", kind.kind));
+  for (const Claim& claim : state.claims) {
+    if (const auto* phase = std::get_if<PhaseClaim>(&claim))
+      TRY_VOID(check_phase(*node.member("phase"), kind, *phase));
+    if (const auto* condition = std::get_if<ConditionClaim>(&claim))
+      TRY_VOID(check_condition(*node.member("condition"), kind, *condition));
+  }
+  return {};
+}
+
 struct NoContext {};
 using RangeField = Field<Range, NoContext>;
 constexpr std::array range_fields{
     RangeField{"atLeast", "a number", "the least that holds",
                [](const YamlNode& node, Range& to, const NoContext&) -> Status {
-                 TRY(to.at_least, node.as_integer());
+                 TRY(to.at_least, node.as_count());
                  return {};
                }},
     RangeField{"atMost", "a number", "the most that holds",
                [](const YamlNode& node, Range& to, const NoContext&) -> Status {
-                 TRY(to.at_most, node.as_integer());
+                 TRY(to.at_most, node.as_count());
                  return {};
                }},
 };
@@ -110,6 +206,8 @@ constexpr std::array condition_fields{
                        return {};
                      }
                      TRY(to.status, node.as_text());
+                     if (to.status != "True" && to.status != "False" && to.status != "Unknown")
+                       return node.must_be("True, False or Unknown");
                      return {};
                    }},
     ConditionField{"reason", "text", "its reason, exactly",
@@ -148,13 +246,7 @@ Status add_text_claim(const YamlNode& node, State& to, std::string ClaimType::*m
   return {};
 }
 
-template <class ClaimType>
-Status add_number_claim(const YamlNode& node, State& to, std::int64_t ClaimType::*member) {
-  ClaimType claim;
-  TRY(claim.*member, node.as_integer());
-  to.claims.emplace_back(claim);
-  return {};
-}
+constexpr std::int64_t exit_code_max = 255;
 
 template <class ClaimType>
 Status add_range_claim(const YamlNode& node, State& to, Range ClaimType::*member) {
@@ -166,7 +258,9 @@ Status add_range_claim(const YamlNode& node, State& to, Range ClaimType::*member
 
 using StateField = Field<State, ParseContext>;
 constexpr std::array state_fields{
-    StateField{"of", "kind/name, a kind, or a selection", "which objects",
+    StateField{"of", "kind/name, a kind, or a selection",
+               "which objects; a kind alone: all of the namespace, what the cluster itself has "
+               "made there too, as kubectl lists it (in default the Service kubernetes)",
                [](const YamlNode& node, State& to, const ParseContext& context) -> Status {
                  TRY(to.of, parse_selection(node, context));
                  return {};
@@ -182,11 +276,13 @@ constexpr std::array state_fields{
                  TRY(to.container, node.as_text());
                  return {};
                }},
-    StateField{"phase", "text", "status.phase",
+    StateField{"phase", "text", "status.phase of a pod or a namespace",
                [](const YamlNode& node, State& to, const ParseContext&) {
                  return add_text_claim(node, to, &PhaseClaim::phase);
                }},
-    StateField{"condition", "a type, or a condition", "one of status.conditions",
+    StateField{"condition", "a type, or a condition",
+               "one of status.conditions; of a PyTorchJob Created, Running, Restarting, Succeeded, "
+               "Failed or Suspended",
                [](const YamlNode& node, State& to, const ParseContext& context) -> Status {
                  TRY(auto claim, parse_condition(node, context));
                  to.claims.emplace_back(std::move(claim));
@@ -212,16 +308,22 @@ constexpr std::array state_fields{
     StateField{"step", "a number",
                "a line \"step N\" was printed with this N or a greater one, "
                "also by a pod that is gone",
-               [](const YamlNode& node, State& to, const ParseContext&) {
-                 return add_number_claim(node, to, &StepClaim::step);
+               [](const YamlNode& node, State& to, const ParseContext&) -> Status {
+                 TRY(const std::int64_t step, node.as_count(1));
+                 to.claims.emplace_back(StepClaim{step});
+                 return {};
                }},
     StateField{"restarts", "a number or a range", "restartCount, summed over the containers",
                [](const YamlNode& node, State& to, const ParseContext&) {
                  return add_range_claim(node, to, &RestartsClaim::restarts);
                }},
     StateField{"exitCode", "a number", "a container has ended with it, now or before its restart",
-               [](const YamlNode& node, State& to, const ParseContext&) {
-                 return add_number_claim(node, to, &ExitCodeClaim::exit_code);
+               [](const YamlNode& node, State& to, const ParseContext&) -> Status {
+                 TRY(const std::int64_t code, node.as_count());
+                 if (code > exit_code_max)
+                   return node.must_be(fmt::format("0 to {}", exit_code_max));
+                 to.claims.emplace_back(ExitCodeClaim{code});
+                 return {};
                }},
     StateField{"reason", "text",
                "a container is waiting or has ended for it: OOMKilled, "
@@ -233,7 +335,7 @@ constexpr std::array state_fields{
                [](const YamlNode& node, State& to, const ParseContext&) {
                  return add_range_claim(node, to, &CreatedClaim::times);
                }},
-    StateField{"finished", "true", "a job that has come to its end, well or badly",
+    StateField{"finished", "true", "a PyTorchJob that has come to its end, well or badly",
                [](const YamlNode& node, State& to, const ParseContext&) -> Status {
                  TRY(const bool finished, node.as_bool());
                  if (!finished) return node.must_be("true; for the contrary say never");
@@ -251,7 +353,9 @@ constexpr std::array state_fields{
 std::string Selection::text() const {
   std::string kind_name = kind->singular.empty() ? kind->kind : kind->singular;
   std::string out = kind_name;
-  if (!namespace_.empty() && namespace_ != "default") out += "/" + namespace_;
+  // "pod/team" is a pod of that name, "pod/team/*" any pod there.
+  if (!namespace_.empty() && namespace_ != "default")
+    out += "/" + namespace_ + (name.empty() ? "/*" : "");
   if (!name.empty()) out += "/" + name;
   if (!label_selector.empty()) out += "{" + label_selector + "}";
   return out;
@@ -271,12 +375,16 @@ std::string Range::text() const {
 }
 
 Result<Selection> parse_selection(const YamlNode& node, const ParseContext& context) {
-  if (node.value().is_string()) return parse_reference(node, context);
   Selection selection;
+  selection.where = node.where();
+  if (node.value().is_string()) {
+    TRY_VOID(read_reference(node, selection, context));
+    return selection;
+  }
   TRY_VOID(read_fields(node, selection_fields, selection, context));
-  if (!selection.kind->namespaced)
-    selection.namespace_.clear();
-  else if (selection.namespace_.empty())
+  if (!selection.kind->namespaced && !selection.namespace_.empty())
+    return node.fail_at("namespace", fmt::format("no {} is in a namespace", selection.kind->kind));
+  if (selection.kind->namespaced && selection.namespace_.empty())
     selection.namespace_ = context.namespace_;
   return selection;
 }
@@ -284,17 +392,23 @@ Result<Selection> parse_selection(const YamlNode& node, const ParseContext& cont
 Result<Range> parse_range(const YamlNode& node) {
   Range range;
   if (node.value().is_int64()) {
-    range.at_least = range.at_most = node.value().as_int64();
+    TRY(range.at_least, node.as_count());
+    range.at_most = range.at_least;
     return range;
   }
-  if (!node.value().is_object()) return node.must_be("a number, or a map of atLeast and atMost");
+  if (!node.value().is_object() || node.value().as_object().empty())
+    return node.must_be("a number, or a map of atLeast and atMost");
   TRY_VOID(read_fields(node, range_fields, range, NoContext{}));
+  if (range.at_least && range.at_most && *range.at_least > *range.at_most)
+    return node.fail(
+        fmt::format("no number is at least {} and at most {}", *range.at_least, *range.at_most));
   return range;
 }
 
 Result<State> parse_state(const YamlNode& node, const ParseContext& context) {
   State state;
   TRY_VOID(read_fields(node, state_fields, state, context));
+  TRY_VOID(check_claims(node, state));
   state.text = node.text();
   state.where = node.where();
   return state;

@@ -27,15 +27,6 @@ Result<Value> one_of(const YamlNode& node, const std::array<Word<Value>, size>& 
   return node.must_be("one of " + fmt::format("{}", fmt::join(known, ", ")));
 }
 
-constexpr std::array<Word<int>, 9> signals{{{"HUP", 1},
-                                            {"INT", 2},
-                                            {"QUIT", 3},
-                                            {"ABRT", 6},
-                                            {"KILL", 9},
-                                            {"USR1", 10},
-                                            {"SEGV", 11},
-                                            {"USR2", 12},
-                                            {"TERM", 15}}};
 constexpr std::array<Word<api::PatchType>, 3> patch_types{
     {{"merge", api::PatchType::merge},
      {"json", api::PatchType::json},
@@ -46,16 +37,6 @@ constexpr std::array<Word<api::Propagation>, 3> propagations{
      {"Orphan", api::Propagation::orphan}}};
 constexpr std::array<Word<std::string_view>, 2> subresources{
     {{"status", "status"}, {"scale", "scale"}}};
-
-Result<int> parse_signal(const YamlNode& node) {
-  constexpr std::int64_t signal_max = 64;
-  if (node.value().is_int64()) {
-    const std::int64_t number = node.value().as_int64();
-    if (number < 1 || number > signal_max) return node.must_be("a signal's name or number");
-    return static_cast<int>(number);
-  }
-  return one_of(node, signals);
-}
 
 // ---- apply -------------------------------------------------------------------------------------
 
@@ -137,9 +118,9 @@ constexpr std::array kill_fields{
                 TRY(to.container, node.as_text());
                 return {};
               }},
-    KillField{"signal", "a name or number", "default: KILL",
+    KillField{"signal", "a name or number", "KILL, SIGKILL, 9, ...; default: KILL",
               [](const YamlNode& node, Kill& to, const ParseContext&) -> Status {
-                TRY(to.signal, parse_signal(node));
+                TRY(to.signal, node.as_signal());
                 return {};
               }},
 };

@@ -240,6 +240,18 @@ RunResult VirtualRun::result() const {
   return result;
 }
 
+std::string VirtualRun::why_never(const Fault& fault) const {
+  const Duration lasted = parts_->loop.now() - parts_->engine.started_at();
+  if (fault.at && *fault.at >= lasted)
+    return fmt::format("it never acted: the run was over after {}, before its time",
+                       format_go_duration(lasted));
+  const auto& heal = parts_->scenario.faults.heal;
+  if (heal && *heal <= lasted)
+    return fmt::format("it never acted before all faults were healed, after {}",
+                       format_go_duration(*heal));
+  return "it never acted";
+}
+
 // A fault that never acts tests nothing, and its scenario only seems to hold under it.
 std::vector<RunResult::Judged> VirtualRun::judged_faults() const {
   std::vector<RunResult::Judged> judged;
@@ -253,7 +265,7 @@ std::vector<RunResult::Judged> VirtualRun::judged_faults() const {
     if (acted.times > 0)
       one.at = acted.first - parts_->engine.started_at();
     else
-      one.detail = "it never acted";
+      one.detail = why_never(faults[i]);
   }
   return judged;
 }

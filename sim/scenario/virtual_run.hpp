@@ -66,6 +66,7 @@ class VirtualRun {
   bool advance();
   void come_to_rest();
   std::vector<RunResult::Judged> judged_faults() const;
+  std::string why_never(const Fault& fault) const;
 
   std::unique_ptr<Parts> parts_;
 };

@@ -1,5 +1,6 @@
 #include "scenario/virtual_run.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -78,7 +79,7 @@ TEST(VirtualRunTest, a_fault_of_nobody_is_refused_before_the_run) {
     ASSERT_FALSE(result) << row.fault;
     EXPECT_EQ(result.error().reason, Reason::bad_input);
     EXPECT_EQ(result.error().message.substr(0, std::string_view(row.says).size()), row.says);
-    EXPECT_NE(result.error().text().find("s.yaml:6:"), std::string::npos) << result.error().text();
+    EXPECT_THAT(result.error().where, testing::MatchesRegex("s.yaml:6:.* spec.faults.0..of"));
   }
   for (const char* fault :
        {"{controller: crash, of: training-operator}", "{api: latency, of: kubelet/node-0}",
@@ -100,6 +101,17 @@ TEST(VirtualRunTest, a_fault_that_never_acts_fails_its_scenario) {
   EXPECT_EQ(result->faults[1].name, "{dns: lost, of: nobody}");
   EXPECT_EQ(result->faults[1].detail, "it never acted");
   EXPECT_EQ(result->faults[1].where.substr(0, 9), "s.yaml:7:");
+}
+
+TEST(VirtualRunTest, a_fault_that_never_acts_says_why_where_that_is_plain) {
+  const auto late = run_virtually(parse(with_faults("  - {dns: lost, at: 1h}\n")), {});
+  ASSERT_TRUE(late) << late.error().text();
+  EXPECT_THAT(late->faults.at(0).detail,
+              testing::MatchesRegex("it never acted: the run was over after .*, before its time"));
+  const auto healed =
+      run_virtually(parse(with_faults("  - {dns: lost, of: nobody}\n  heal: 1ms\n")), {});
+  ASSERT_TRUE(healed) << healed.error().text();
+  EXPECT_EQ(healed->faults.at(0).detail, "it never acted before all faults were healed, after 1ms");
 }
 
 TEST(VirtualRunTest, runs_side_by_side_share_nothing) {

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "cluster/model_runtime/torchrun_workers.hpp"
+#include "core/signals.hpp"
 
 namespace ddptwin::torchrun {
 namespace {
@@ -26,18 +27,6 @@ std::string log_time(Time time) {
   const std::string text = format_rfc3339_micro(time);
   return text.substr(5, 2) + text.substr(8, 2) + " " + text.substr(11, 15);
 }
-
-struct SignalName {
-  int number = 0;
-  std::string_view name{};
-};
-constexpr std::array signal_names{
-    SignalName{1, "SIGHUP"},   SignalName{2, "SIGINT"},   SignalName{3, "SIGQUIT"},
-    SignalName{4, "SIGILL"},   SignalName{5, "SIGTRAP"},  SignalName{6, "SIGABRT"},
-    SignalName{7, "SIGBUS"},   SignalName{8, "SIGFPE"},   SignalName{9, "SIGKILL"},
-    SignalName{10, "SIGUSR1"}, SignalName{11, "SIGSEGV"}, SignalName{12, "SIGUSR2"},
-    SignalName{13, "SIGPIPE"}, SignalName{14, "SIGALRM"}, SignalName{15, "SIGTERM"},
-};
 
 std::string explanation(const Worker& worker) {
   if (worker.ended->signal != 0)
@@ -102,8 +91,8 @@ void say_uncaught(const Agent& agent, const std::string& exception) {
 }
 
 std::string signal_name(int number) {
-  for (const SignalName& row : signal_names)
-    if (row.number == number) return std::string(row.name);
+  for (const SignalRow& row : signal_rows())
+    if (row.number == number) return "SIG" + std::string(row.name);
   return "<N/A>";
 }
 

@@ -3,28 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/json.hpp>
 #include <csignal>
 
 #include "cluster/process_runtime/protocol.hpp"
 #include "core/hash.hpp"
+#include "core/signals.hpp"
 #include "core/utf8.hpp"
 #include "objects/image_reference.hpp"
 
 namespace ddptwin {
-namespace {
-
-struct Signal {
-  std::string_view name;
-  int number;
-};
-constexpr std::array signals{Signal{"SIGTERM", SIGTERM}, Signal{"SIGINT", SIGINT},
-                             Signal{"SIGQUIT", SIGQUIT}, Signal{"SIGKILL", SIGKILL},
-                             Signal{"SIGHUP", SIGHUP},   Signal{"SIGUSR1", SIGUSR1},
-                             Signal{"SIGUSR2", SIGUSR2}, Signal{"SIGABRT", SIGABRT}};
-
-}  // namespace
 
 std::vector<std::string> command_line(const Image& image, const std::vector<std::string>& command,
                                       const std::vector<std::string>& args) {
@@ -57,13 +45,7 @@ std::vector<std::pair<std::string, std::string>> container_environment(
   return merged;
 }
 
-int stop_signal_number(std::string_view name) {
-  for (const Signal& signal : signals) {
-    if (name == signal.name || (!name.empty() && name == signal.name.substr(3)))
-      return signal.number;
-  }
-  return SIGTERM;
-}
+int stop_signal_number(std::string_view name) { return signal_number(name).value_or(SIGTERM); }
 
 bool shares_processes(const RawJson& linux_config) {
   const Json* value = linux_config.get();

@@ -78,6 +78,8 @@ class Explorer {
         found_.findings.push_back({failure, {}, options_.seed, 0, 0, 1, 0, true});
     demand.heal = found_.undisturbed / second * second + second + disturbance;
     demand.heal = std::max(demand.heal, subject_.faults().heal.value_or(Duration::zero()));
+    for (const Fault& fault : subject_.faults().faults)  // none may begin after healing
+      if (fault.at) demand.heal = std::max(demand.heal, *fault.at + second);
     return {};
   }
 

@@ -149,6 +149,14 @@ TEST(Explorer, a_run_without_end_fails_again_without_end) {
   EXPECT_EQ(failure_text(result, stuck_failure), std::nullopt);
 }
 
+TEST(Explorer, what_the_scenario_breaks_late_is_healed_later) {
+  const Subject subject =
+      subject_of(bounded_job_with("{faults: [{dns: lost, of: nobody, at: 30m}]}"));
+  const auto explored = explore(subject, options_of("api-latency", 3), nullptr);
+  ASSERT_TRUE(explored) << explored.error().text();
+  EXPECT_GT(explored->demand.heal, Duration(30min));
+}
+
 TEST(Explorer, the_scenarios_own_faults_act_in_every_run) {
   const Subject subject = subject_of(
       bounded_job_with("{faults: [{process: kill, of: train-master-0, step: 2}], heal: 1h}"));

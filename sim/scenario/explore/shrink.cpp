@@ -125,7 +125,9 @@ std::vector<Fault> simpler(const Fault& fault) {
     for (const std::int64_t earlier : towards<std::int64_t>(*fault.step, 1, 1))
       with(&Fault::step, std::optional(earlier));
   if (fault.lasts)
-    for (const Duration less : shorter(*fault.lasts)) with(&Fault::lasts, std::optional(less));
+    for (const Duration less : shorter(*fault.lasts))
+      if (less > Duration::zero() || can_last_nothing(row))
+        with(&Fault::lasts, std::optional(less));
   if (fault.delay)
     for (const Duration less : shorter(*fault.delay)) with(&Fault::delay, std::optional(less));
   return found;

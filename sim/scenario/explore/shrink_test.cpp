@@ -55,6 +55,20 @@ TEST(Shrink, finds_the_two_faults_and_their_least_numbers) {
   EXPECT_LT(shrunk.runs, 200U);
 }
 
+// Its file would be refused.
+TEST(Shrink, no_fault_is_made_to_last_nothing_but_of_a_process_that_begins_anew) {
+  Fault cut = fault(FaultKind::link_drop, 1);
+  Fault down = fault(FaultKind::scheduler_down, 1);
+  cut.lasts = down.lasts = 90s;
+  const auto to_nothing = [](const Fault& of) {
+    const auto found = simpler(of);
+    return std::any_of(found.begin(), found.end(),
+                       [](const Fault& f) { return f.lasts == Duration(0s); });
+  };
+  EXPECT_FALSE(to_nothing(cut));
+  EXPECT_TRUE(to_nothing(down));
+}
+
 TEST(Shrink, a_plan_that_fails_by_itself_becomes_empty) {
   const Shrunk shrunk = shrink(crowd(), [](const FaultPlan&) { return true; });
   EXPECT_TRUE(shrunk.plan.faults.empty());

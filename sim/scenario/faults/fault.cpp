@@ -127,6 +127,11 @@ bool must_have(const FaultRow& row, std::string_view field) {
   return has_word(row.required, field);
 }
 
+bool can_last_nothing(const FaultRow& row) {
+  return row.kind == FaultKind::controller_crash || row.kind == FaultKind::scheduler_down ||
+         row.kind == FaultKind::kubelet_restart;
+}
+
 int signal_of(const Fault& fault) {
   constexpr std::int64_t kill = 9;
   return static_cast<int>(fault.signal.value_or(kill));

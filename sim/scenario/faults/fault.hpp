@@ -77,6 +77,8 @@ std::span<const FaultRow> fault_rows();
 const FaultRow& row_of(FaultKind kind);
 bool takes(const FaultRow& row, std::string_view field);
 bool must_have(const FaultRow& row, std::string_view field);
+// Whether `for` may be 0s: a process that begins anew at once is another one all the same.
+bool can_last_nothing(const FaultRow& row);
 
 // A state that a fault waits for, and how it was written.
 struct FaultState {
@@ -112,7 +114,8 @@ struct Fault {
   std::optional<std::int64_t> signal{};
   std::string address{};
 
-  std::string where{};  // file and line; not a part of the value
+  std::string where{};     // file and line; not a part of the value
+  std::string of_where{};  // those of `of`
 
   // Two faults that are written alike.
   friend bool operator==(const Fault& a, const Fault& b);

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::array<std::string_view, 9> ports{
     "api", "watch", "controller", "scheduler", "node", "kubelet", "process", "link", "dns"};
-constexpr std::int64_t signal_max = 64;
 constexpr std::int64_t exit_code_max = 255;
 
 // A fault that was given two kinds keeps both, to be refused.
@@ -54,9 +53,7 @@ Status read_duration(const YamlNode& node, FaultDraft& to, const ParseContext&) 
 
 template <std::optional<std::int64_t> Fault::*member, std::int64_t least>
 Status read_number(const YamlNode& node, FaultDraft& to, const ParseContext&) {
-  TRY(const std::int64_t number, node.as_integer());
-  if (number < least) return node.must_be(fmt::format("{} or more", least));
-  to.fault.*member = number;
+  TRY(to.fault.*member, node.as_count(least));
   return {};
 }
 
@@ -107,16 +104,21 @@ constexpr std::array fault_fields{
     FaultField{"link", "see below", "the network between two pods", &read_effect},
     FaultField{"dns", "see below", "an answer of the cluster's DNS", &read_effect},
     FaultField{"of", "text",
-               "whose: of api, watch and controller an actor or a controller (training-operator, "
-               "pytorchjob-controller, kube-scheduler, kubelet, a node's name for its kubelet); of "
-               "node and kubelet a node; of process and link a pod, with its namespace where that "
+               "whose: of api and watch a client, by its own name or its process's "
+               "(pytorchjob-controller, training-operator, kube-controller-manager, "
+               "kube-scheduler, kubelet, a node's name for its kubelet, coredns, user); of "
+               "controller a controller (pytorchjob-controller, endpoint-controller, "
+               "endpoint-slice-controller, endpoint-slice-mirroring-controller) or the process of "
+               "several (training-operator, kube-controller-manager); of node and kubelet a node; "
+               "of process and link a pod, with its namespace where that "
                "is another than the scenario's; of dns a name, with or without what follows its "
                "first labels; default: any, but never the user's own calls",
                &read_text<&Fault::of>},
     FaultField{"to", "a pod", "the other end of the link; default: all others",
                &read_text<&Fault::to>},
     FaultField{"verb", "create, get, list, update, patch or delete",
-               "only these calls; default: all that write", &read_verb},
+               "only these calls, of a conflict one that writes; default: all that write",
+               &read_verb},
     FaultField{"kind", "a kind", "only calls or events about it: Pod, PyTorchJob, ...", &read_kind},
     FaultField{"name", "text", "only calls or events about the object of that name",
                &read_text<&Fault::object>},
@@ -134,12 +136,16 @@ constexpr std::array fault_fields{
     FaultField{"step", "a number", "once the pod has printed the end of this training step",
                &read_number<&Fault::step, 0>},
     FaultField{"for", "a duration",
-               "goes on for so long; of calls, events and questions: each one that fits is hit "
-               "until then",
+               "goes on for so long (0s only where a process begins anew); of calls, events and "
+               "questions: each one that fits is hit until then",
                &read_duration<&Fault::lasts>},
     FaultField{"delay", "a duration", "how late", &read_duration<&Fault::delay>},
     FaultField{"code", "a number", "HTTP status, or exit code", &read_number<&Fault::code, 0>},
-    FaultField{"signal", "a number", "default: 9", &read_number<&Fault::signal, 1>},
+    FaultField{"signal", "a name or number", "KILL, SIGKILL, 9, ...; default: KILL",
+               [](const YamlNode& node, FaultDraft& to, const ParseContext&) -> Status {
+                 TRY(to.fault.signal, node.as_signal());
+                 return {};
+               }},
     FaultField{"address", "an IPv4 address", "what the DNS answers", &read_address},
 };
 
@@ -166,10 +172,14 @@ Status check_draft(const YamlNode& node, const FaultDraft& draft) {
     return member->must_be(fmt::format("at most {}", most));
   };
   if (row.kind == FaultKind::process_exit) TRY_VOID(bounded("code", exit_code_max));
-  if (row.kind == FaultKind::process_kill) TRY_VOID(bounded("signal", signal_max));
   if (row.kind == FaultKind::api_error && draft.fault.code && *draft.fault.code != 500 &&
       *draft.fault.code != 503)
     return node.member("code")->must_be("500 or 503");
+  if (draft.fault.lasts == Duration::zero() && !can_last_nothing(row))
+    return node.member("for")->must_be("longer than nothing");
+  if (row.kind == FaultKind::api_conflict && !draft.fault.verb.empty() &&
+      (draft.fault.verb == "get" || draft.fault.verb == "list"))
+    return node.member("verb")->must_be("create, update, patch or delete: only a write conflicts");
   return {};
 }
 
@@ -210,6 +220,7 @@ Result<Fault> parse_fault(const YamlNode& node, const ParseContext& context) {
   TRY_VOID(check_draft(node, draft));
   draft.fault.kind = draft.kinds.front()->kind;
   draft.fault.where = node.where();
+  draft.fault.of_where = node.member("of").value_or(node).where();
   return std::move(draft.fault);
 }
 
@@ -229,7 +240,7 @@ Status check_faults(Scenario& scenario) {
         std::find(nodes.begin(), nodes.end(), fault.of) == nodes.end())
       return fail(Reason::bad_input,
                   fmt::format("there is no node \"{}\"{}", fault.of, suggestion(fault.of, nodes)),
-                  fault.where);
+                  fault.of_where);
   }
   return {};
 }

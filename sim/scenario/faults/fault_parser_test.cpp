@@ -54,6 +54,7 @@ Fault any_fault(const FaultRow& row, Random& random) {
   if (given("nth")) fault.nth = number(1000);
   if (given("step")) fault.step = number(1000);
   if (given("for")) fault.lasts = span();
+  if (fault.lasts == Duration(0s) && !can_last_nothing(row)) fault.lasts.reset();
   if (given("delay")) fault.delay = span();
   if (given("code")) fault.code = row.port == "api" ? 503 : number(255);
   if (given("signal")) fault.signal = number(64);
@@ -108,6 +109,18 @@ TEST(FaultParser, mistakes_are_told_with_their_place) {
       {"{dns: wrong, address: here}", "f.yaml:1:14 address: must be an IPv4 address, not \"here\""},
       {"{api: error, code: 404}", "f.yaml:1:14 code: must be 500 or 503, not 404"},
       {"{process: exit, of: p, code: 256}", "f.yaml:1:24 code: must be at most 255, not 256"},
+      {"{process: kill, of: p, signal: 65}",
+       "f.yaml:1:24 signal: must be a signal's name or 1 to 64, not 65"},
+      {"{process: kill, of: p, signal: STPO}",
+       "f.yaml:1:24 signal: unknown signal \"STPO\" (did you mean STOP?)"},
+      {"{api: conflict, verb: get}",
+       "f.yaml:1:17 verb: must be create, update, patch or delete: only a write conflicts, not "
+       "\"get\""},
+      {"{link: drop, of: p, for: 0s}", "f.yaml:1:21 for: must be longer than nothing, not \"0s\""},
+      {"{controller: double, of: c, for: 0}",
+       "f.yaml:1:29 for: must be longer than nothing, not 0"},
+      {"{controller: crash, of: c, for: 0s}", "no error"},
+      {"{api: lostReply, verb: list}", "no error"},
       {"{process: kill, of: p, nth: 0}", "f.yaml:1:24 nth: must be 1 or more, not 0"},
       {"{api: conflict, verb: updat}",
        "f.yaml:1:17 verb: unknown verb \"updat\" (did you mean update?)"},
@@ -116,6 +129,14 @@ TEST(FaultParser, mistakes_are_told_with_their_place) {
        "f.yaml:1:16 dely: unknown field \"dely\" (did you mean delay?)"},
   };
   for (const Row& row : rows) EXPECT_EQ(error_of(row.text), row.error) << row.text;
+}
+
+TEST(FaultParser, a_signal_is_named_or_numbered) {
+  for (const char* signal : {"STOP", "SIGSTOP", "19"}) {
+    const auto fault = parse(std::string("{process: kill, of: p, signal: ") + signal + "}");
+    ASSERT_TRUE(fault) << fault.error().text();
+    EXPECT_EQ(signal_of(*fault), 19) << signal;
+  }
 }
 
 TEST(FaultParser, faults_fit_their_scenario) {
@@ -132,7 +153,11 @@ TEST(FaultParser, faults_fit_their_scenario) {
   EXPECT_EQ(scenario("  faults: [{node: lost, of: node-0}]\n"), "virtual ");
   EXPECT_EQ(scenario("  faults: []\n"), "real virtual ");
   EXPECT_EQ(scenario("  faults: [{kubelet: restart, of: nod-0}]\n"),
-            "s.yaml:4:12 spec.faults[0]: there is no node \"nod-0\" (did you mean node-0?)");
+            "s.yaml:4:31 spec.faults[0].of: there is no node \"nod-0\" (did you mean node-0?)");
+  EXPECT_EQ(scenario("  heal: 10s\n  faults: [{dns: lost, at: 9s}]\n"), "virtual ");
+  EXPECT_EQ(scenario("  heal: 10s\n  faults: [{dns: lost, at: 10s}]\n"),
+            "s.yaml:5:24 spec.faults[0].at: the fault would never act: all faults are healed after "
+            "10s (spec.heal)");
   EXPECT_EQ(scenario("  modes: [real]\n  faults: [{dns: lost}]\n"),
             "s.yaml:5:12 spec.faults[0]: faults act in virtual time only: say modes: [virtual]");
 }

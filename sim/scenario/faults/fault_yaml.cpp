@@ -4,6 +4,8 @@
 #include <array>
 #include <boost/json.hpp>
 
+#include "objects/yaml.hpp"
+
 namespace ddptwin::scenario {
 namespace {
 
@@ -57,6 +59,8 @@ void append_flow(const json::value& value, std::string& out) {
     out = inner + out + "]";
   } else if (const auto* text = value.if_string()) {
     out += text_yaml(std::string_view(*text));
+  } else if (value.is_double() && number_text(value).find_first_of(".e") != std::string::npos) {
+    out += number_text(value);  // not 1.13E0, which a reader of texts refuses
   } else {
     out += json::serialize(value);
   }

@@ -92,7 +92,7 @@ Status FaultInjector::Parts::check_names() const {
     return fail(Reason::bad_input,
                 fmt::format("there is no {} \"{}\"{}", of_process ? "controller" : "client",
                             fault.of, suggestion(fault.of, known)),
-                fault.where);
+                fault.of_where);
   }
   return {};
 }

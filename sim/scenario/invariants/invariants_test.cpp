@@ -162,6 +162,7 @@ TEST(Invariants, what_upstream_keeps_is_never_broken_by_it) {
     EXPECT_EQ(policy.watches(row), row.broken_by.empty()) << row.name;
     EXPECT_TRUE(!row.strict || !row.broken_by.empty()) << row.name;
     EXPECT_FALSE(row.when().empty()) << row.name;
+    EXPECT_EQ(row.when_due == nullptr, row.due.empty()) << row.name;
   }
 }
 
@@ -171,6 +172,12 @@ TEST(Invariants, an_explanation_says_when_and_who_breaks_it) {
   EXPECT_THAT(text, testing::HasSubstr("after every record about pods\n"));
   EXPECT_THAT(text, testing::HasSubstr("breaks it: Q1, Q42, FM-001\n"));
   EXPECT_THAT(text, testing::HasSubstr("in every run\n"));
+}
+
+TEST(Invariants, an_explanation_tells_the_time_of_what_falls_due) {
+  EXPECT_THAT(
+      explain(*find_invariant("ttl")),
+      testing::HasSubstr("judged      30s after the job's ttlSecondsAfterFinished are over"));
 }
 
 TEST(Invariants, a_violation_tells_what_led_to_it) {

@@ -295,28 +295,31 @@ constexpr std::array rows{
         "The clock starts with the last stimulus, and with the healing of faults. A job that has "
         "neither ended nor come forward by then, whose pods do not all run or whose steps stand "
         "still, is stuck, unless a pod says why it cannot run. Judged where kubelets run.",
-        "", false, never, nullptr, nullptr, &progress},
+        "", false, never, nullptr, nullptr, &progress,
+        "45m0s after the last thing that happened to the job"},
     InvariantRow{"deadline", "INV-TIME",
                  "A job that outlives its activeDeadlineSeconds is failed for it.",
                  "Within 30 s. Upstream has no timer for it: a quiet job lives on until something "
                  "happens to "
                  "it.",
-                 "Q4", false, never, nullptr, nullptr, &deadline},
+                 "Q4", false, never, nullptr, nullptr, &deadline,
+                 "30s after the job's activeDeadlineSeconds are over"},
     InvariantRow{"deadline-is-seen", "INV-TIME",
                  "At rest a job that changed after its activeDeadlineSeconds has failed for it.",
                  "Whatever happens to the job or its pods makes the operator look at the clock.",
                  "", false, never, nullptr, &deadline_is_seen, nullptr},
-    InvariantRow{"ttl", "INV-TIME",
-                 "A finished job is deleted when its ttlSecondsAfterFinished is over.",
-                 "Within 30 s. Of jobs that have a completionTime and are not suspended.", "",
-                 false, never, nullptr, nullptr, &ttl},
+    InvariantRow{
+        "ttl", "INV-TIME", "A finished job is deleted when its ttlSecondsAfterFinished is over.",
+        "Within 30 s. Of jobs that have a completionTime and are not suspended.", "", false, never,
+        nullptr, nullptr, &ttl, "30s after the job's ttlSecondsAfterFinished are over"},
     InvariantRow{
         "ttl-after-all", "INV-TIME",
         "A job that failed without a completionTime, or is suspended, is deleted in time too.",
         "Upstream never deletes a job that a permanent exit code has failed, nor a finished one "
         "while "
         "it is suspended.",
-        "Q3, Q17", false, never, nullptr, nullptr, &ttl_after_all},
+        "Q3, Q17", false, never, nullptr, nullptr, &ttl_after_all,
+        "30s after the job's ttlSecondsAfterFinished are over"},
     InvariantRow{"quiesce", "INV-QUIESCE",
                  "The operator stops writing when nothing happens any more.",
                  "40 writes and 20 for each pod are more than any cascade needs.", "", false,

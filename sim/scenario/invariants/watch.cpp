@@ -58,7 +58,7 @@ std::string InvariantRow::when() const {
            format_go_duration(rest_time) + ", after faults " +
            format_go_duration(rest_time_after_faults) +
            ", and the operator is not busy with other jobs";
-  if (when_due != nullptr) out += std::string(out.empty() ? "" : "; ") + "when its time has come";
+  if (when_due != nullptr) out += (out.empty() ? "" : "; ") + std::string(due);
   return out;
 }
 
