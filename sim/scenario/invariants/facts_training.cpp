@@ -41,6 +41,8 @@ void read_finished(std::string_view rest, WorkerLine& line) {
   if (skip(rest, " parameters ")) line.parameters = rest;
 }
 
+void read_failed(std::string_view, WorkerLine& line) { line.kind = WorkerLine::Kind::failed; }
+
 struct LineRow {
   std::string_view words;
   void (*read)(std::string_view rest, WorkerLine& line);
@@ -50,6 +52,8 @@ constexpr LineRow rows[] = {
     {"joined rank ", &read_joined},
     {"checkpoint step ", &read_checkpoint},
     {"finished rank ", &read_finished},
+    {"RuntimeError: ", &read_failed},
+    {"torch.distributed.Dist", &read_failed},
 };
 
 RankFacts& rank_of(PodFacts& pod, std::int64_t rank) {
@@ -112,6 +116,13 @@ void step(JobFacts& job, RankFacts& facts, const WorkerLine& line, Time now) {
   }
 }
 
+// A rank of the pod has ended: who joins next is of another group than it was.
+void break_group(const PodFacts& pod) {
+  GroupFacts& group = pod.job->group;
+  for (const RankFacts& rank : pod.ranks)
+    if (rank.generation == group.generation) group.broken = true;
+}
+
 // How many starts of the container the pod's status tells of.
 int starts_told(const PodStatus& status, std::string_view container) {
   for (const auto* list : {&status.containerStatuses, &status.initContainerStatuses})
@@ -139,9 +150,7 @@ WorkerLine read_line(std::string_view text) {
 }
 
 void end_ranks(PodFacts& pod) {
-  if (pod.job != nullptr)
-    for (const RankFacts& rank : pod.ranks)
-      if (rank.generation == pod.job->group.generation) pod.job->group.broken = true;
+  if (pod.job != nullptr) break_group(pod);
   pod.ranks.clear();
 }
 
@@ -204,6 +213,10 @@ void Facts::take_log(const Record& record, Sight& sight) {
       job.parameters = line.parameters;
       job.parameters_world = job.group.world;
       job.parameters_steps = line.steps;
+      break;
+    case WorkerLine::Kind::failed:
+      // Under torchrun the container stays when its ranks have ended.
+      break_group(*sight.pod);
       break;
     case WorkerLine::Kind::none:
       break;

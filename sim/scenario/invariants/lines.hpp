@@ -7,7 +7,7 @@
 namespace ddptwin::scenario::invariants {
 
 struct WorkerLine {
-  enum class Kind : std::uint8_t { none, joined, step, checkpoint, finished };
+  enum class Kind : std::uint8_t { none, joined, step, checkpoint, finished, failed };
   Kind kind = Kind::none;
   std::int64_t rank = -1, world = 0;
   std::int64_t step = 0, steps = 0;

@@ -92,6 +92,27 @@ std::vector<Case> cases_of_training() {
          tape.wait(2s);
          steps(tape, 6, 8);
        }},
+      // torchrun's agents stay: of a first group one rank alone had come.
+      {"rendezvous",
+       [](Tape& tape) {
+         started(tape);
+         steps(tape, 1, 2);
+         joined(tape);
+         tape.say("master-0", "joined rank 0 world_size 2");
+         tape.wait(2s);
+         tape.say("worker-0", "step 3/9 rank 1 loss 1.0");
+       },
+       [](Tape& tape) {
+         started(tape);
+         steps(tape, 1, 2);
+         tape.say("worker-0", "RuntimeError: Connection closed by peer [10.0.0.1]:4000");
+         tape.say("master-0", "joined rank 0 world_size 2");
+         tape.say("master-0", "torch.distributed.DistStoreError: wait timeout after 60000ms");
+         tape.say("worker-0", "joined rank 1 world_size 2");
+         tape.say("master-0", "joined rank 0 world_size 2");
+         tape.wait(2s);
+         steps(tape, 3, 5);
+       }},
       {"rendezvous",
        [](Tape& tape) {
          started(tape);
