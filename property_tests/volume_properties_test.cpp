@@ -28,17 +28,22 @@ void showValue(const Place& place, std::ostream& out) {
 
 struct Blow {
   enum class Kind : std::uint8_t {
-    kill,     // the container's process
-    sandbox,  // is lost, with all in it
-    kubelet,  // its process is replaced
-    away,     // the kubelet is, for as long as it rests, while the container is killed
-    remade,   // the pod is deleted, and made again under its name
+    kill,         // the container's process
+    sandbox,      // is lost, with all in it
+    kubelet,      // its process is replaced
+    killed_away,  // killed while no kubelet is there, which comes back after the rest
+    lost_away,    // the same with the sandbox
+    remade,       // the pod is deleted, and made again under its name
   };
   Kind kind = Kind::kill;
   int seconds = 0;  // of rest afterwards
 };
-constexpr const char* blow_names[] = {"killed", "loses its sandbox", "kubelet restarts",
-                                      "killed while the kubelet is away", "made again"};
+constexpr const char* blow_names[] = {"killed",
+                                      "loses its sandbox",
+                                      "kubelet restarts",
+                                      "killed while no kubelet is there",
+                                      "loses its sandbox while no kubelet is there",
+                                      "made again"};
 void showValue(const Blow& blow, std::ostream& out) {
   out << blow_names[static_cast<int>(blow.kind)] << ", then " << blow.seconds << " s";
 }
@@ -47,7 +52,7 @@ rc::Gen<Blow> any_blow() {
   using Kind = Blow::Kind;
   return gen::build<Blow>(
       gen::set(&Blow::kind, gen::element(Kind::kill, Kind::sandbox, Kind::sandbox, Kind::kubelet,
-                                         Kind::away, Kind::remade)),
+                                         Kind::killed_away, Kind::lost_away, Kind::remade)),
       gen::set(&Blow::seconds, gen::element(0, 5, 60, 400)));
 }
 
@@ -83,9 +88,11 @@ class Worker {
   void strike(const Blow& blow) {
     using Kind = Blow::Kind;
     const auto pod = as<Pod>(world_.find(Pod::info(), "default", "p"));
-    if (blow.kind == Kind::away) RC_ASSERT(world_.stop_kubelet(node));
-    if (blow.kind == Kind::kill || blow.kind == Kind::away) kill(*pod);
-    if (blow.kind == Kind::sandbox) runtime_.sandbox_dies(runtime_.sandbox_of(pod->metadata.uid));
+    const bool away = blow.kind == Kind::killed_away || blow.kind == Kind::lost_away;
+    if (away) RC_ASSERT(world_.stop_kubelet(node));
+    if (blow.kind == Kind::kill || blow.kind == Kind::killed_away) kill(*pod);
+    if (blow.kind == Kind::sandbox || blow.kind == Kind::lost_away)
+      runtime_.sandbox_dies(runtime_.sandbox_of(pod->metadata.uid));
     if (blow.kind == Kind::kubelet) world_.restart_kubelets();
     if (blow.kind == Kind::remade) {
       api::DeleteOptions at_once;
@@ -95,7 +102,7 @@ class Worker {
       create();
     }
     rest(std::chrono::seconds(blow.seconds));
-    if (blow.kind == Kind::away) RC_ASSERT(world_.start_kubelet(node));
+    if (away) RC_ASSERT(world_.start_kubelet(node));
   }
 
   bool sound() const { return sound_; }
