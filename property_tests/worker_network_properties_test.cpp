@@ -229,7 +229,7 @@ class Judge {
   void refused(Duration at) {
     const auto says = search_.timeouts();
     if (std::none_of(says.begin(), says.end(), [&](Duration one) { return is_about(one, at); })) {
-      sleep(at);
+      waits(at);
       RC_ASSERT(search_.tries()[next_] - loop_since_ < timeout_ + unsharp);
       return;
     }
@@ -243,7 +243,7 @@ class Judge {
     const Duration end = search_.tries().front() + timeout_;
     RC_PRE(!is_about(at, end));  // nobody can say which was first
     if (!backs_off_ || at > end) return gives_up(at);
-    sleep(at);
+    waits(at);
     loop_since_ = search_.tries()[next_];
   }
 
@@ -254,7 +254,7 @@ class Judge {
     RC_ASSERT(is_about(*search_.ended(), at));
   }
 
-  void sleep(Duration since) {
+  void waits(Duration since) {
     RC_ASSERT(next_ < search_.tries().size());
     const Duration slept = search_.tries()[next_] - since;
     RC_ASSERT(slept > shortest() - unsharp);
