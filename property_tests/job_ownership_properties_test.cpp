@@ -155,5 +155,139 @@ TEST(JobOwnership, APodOrServiceThatIsTakenAwayIsMadeAgain) {
       run_cost);
 }
 
+// --- a reference that is taken away ---
+
+json::object with_references(json::value references) {
+  return {{"metadata", {{"ownerReferences", std::move(references)}}}};
+}
+
+json::object reference_of(const Object& dependent, bool controls) {
+  const OwnerReference& owner = dependent.metadata.ownerReferences->front();
+  return {{"apiVersion", owner.apiVersion},
+          {"kind", owner.kind},
+          {"name", owner.name},
+          {"uid", owner.uid},
+          {"controller", controls},
+          {"blockOwnerDeletion", true}};
+}
+
+// Somebody takes it from its job: no reference is left, or one that does not control it, with which
+// it still goes when the job does.
+void release(ClusterRun& run, const Object& dependent, bool whole) {
+  json::value left;
+  if (!whole) left = json::array{reference_of(dependent, false)};
+  run.patch_object(dependent, with_references(left));
+  run.rest(5s);
+}
+
+// A pod is its job's by the reference that controls it, whatever its labels say, and nobody adopts
+// it (§4.2 M2): the operator hears at once that it is gone, and finds its name taken as long as it
+// is there.
+TEST(JobOwnership, APodWithoutItsReferenceIsNobodysAndKeepsItsName) {
+  holds(
+      [] {
+        const JobShape shape = plain_shape();
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        start(run, shape);
+        const Names all = expected_names(shape, shape.workers);
+        const std::string taken = *gen::elementOf(all).as("taken");
+        const bool whole = *gen::arbitrary<bool>().as("no reference is left");
+        const auto what =
+            *gen::element<std::string>("given back", "deleted", "job deleted", "suspended")
+                 .as("then");
+        const auto before = uids_of(run.pods());
+        const json::object owner = reference_of(*run.pods().at(taken), true);
+        const int made = run.creations("pods", "default/" + taken);
+        release(run, *run.pods().at(taken), whole);
+        log_job(run);
+        RC_ASSERT(run.creations("pods", "default/" + taken) > made);
+        RC_ASSERT(uids_of(run.pods()) == before);
+        // No pass comes as far as the status.
+        RC_ASSERT(run.conditions(true) == (Names{"Created", "Running"}));
+        check_counters(run);
+        if (what == "given back") {
+          run.patch_object(*run.pods().at(taken), with_references(json::array{owner}));
+          run.rest(5s);
+          const int tries = run.creations("pods", "default/" + taken);
+          run.rest(20min);
+          RC_ASSERT(run.creations("pods", "default/" + taken) == tries);
+          RC_ASSERT(uids_of(run.pods()) == before);
+          RC_ASSERT(run.conditions(true) == (Names{"Created", "Running"}));
+        } else if (what == "deleted") {
+          run.remove(*run.pods().at(taken));
+          run.rest(20min);  // the operator's back-off has grown meanwhile
+          log_job(run);
+          RC_ASSERT(names_of(run.pods()) == all);
+          for (const auto& [name, uid] : uids_of(run.pods()))
+            RC_ASSERT((uid == before.at(name)) == (name != taken));
+          RC_ASSERT(run.conditions(true) == (Names{"Created", "Running"}));
+        } else if (what == "job deleted") {
+          run.remove(*run.job());
+          run.rest(settling);
+          RC_ASSERT(names_of(run.pods()) == (whole ? Names{taken} : Names{}));
+          RC_ASSERT(run.services().empty());
+        } else {
+          suspend(run, true);
+          // Services go with the pods of their names (§4.7).
+          RC_ASSERT(names_of(run.pods()) == Names{taken});
+          RC_ASSERT(names_of(run.services()) == Names{taken});
+        }
+        if (run.pods().contains(taken) && what != "deleted")
+          RC_ASSERT(run.pods().at(taken)->metadata.uid == before.at(taken));
+      },
+      run_cost);
+}
+
+// A Service is its job's by its labels (§4.2 M2): without its reference it is no less wanted and
+// no less deleted, but for what the garbage collector does.
+TEST(JobOwnership, AServiceWithoutItsReferenceIsStillItsJobs) {
+  holds(
+      [] {
+        const JobShape shape = plain_shape();
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        start(run, shape);
+        const Names all = expected_names(shape, shape.workers);
+        const std::string taken = *gen::elementOf(all).as("taken");
+        const bool whole = *gen::arbitrary<bool>().as("no reference is left");
+        const auto what =
+            *gen::element<std::string>("kept", "deleted", "job deleted", "suspended").as("then");
+        const std::string uid = run.services().at(taken)->metadata.uid;
+        const std::string path = "default/" + taken;
+        const int made = run.creations("services", path);
+        const auto poke = [&](const char* text) {
+          run.patch_job(json::object{{"metadata", {{"annotations", {{"poke", text}}}}}});
+          run.rest(5s);
+        };
+        release(run, *run.services().at(taken), whole);
+        RC_ASSERT(run.creations("services", path) == made);
+        RC_ASSERT(names_of(run.services()) == all);
+        RC_ASSERT(run.resolve(taken, "default") == Names{run.pods().at(taken)->status.podIP});
+        RC_ASSERT(run.conditions(true) == (Names{"Created", "Running"}));
+        if (what == "kept") {
+          poke("1");
+          RC_ASSERT(run.creations("services", path) == made);
+          RC_ASSERT(run.services().at(taken)->metadata.uid == uid);
+        } else if (what == "deleted") {
+          // Whose it was is not known any more: its end wakes nobody.
+          run.remove(*run.services().at(taken));
+          run.rest(10min);
+          RC_ASSERT(!run.services().contains(taken));
+          poke("2");
+          RC_ASSERT(names_of(run.services()) == all);
+          RC_ASSERT(run.services().at(taken)->metadata.ownerReferences->size() == 1u);
+        } else if (what == "job deleted") {
+          run.remove(*run.job());
+          run.rest(settling);
+          RC_ASSERT(run.pods().empty());
+          RC_ASSERT(names_of(run.services()) == (whole ? Names{taken} : Names{}));
+        } else {
+          suspend(run, true);
+          RC_ASSERT(run.pods().empty());
+          RC_ASSERT(run.services().empty());
+        }
+      },
+      run_cost);
+}
+
 }  // namespace
 }  // namespace ddptwin::property

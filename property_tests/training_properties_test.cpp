@@ -293,6 +293,20 @@ TEST(TrainingProperties, AHungPeerIsWaitedForAsLongAsTheTimeoutSays) {
 
 // --- torchrun ---
 
+// What all agents here are told, and where their workers keep checkpoints: the rest of a template,
+// from its variables on.
+constexpr const char* agent =
+    R"(            - {name: TORCH_DISABLE_SHARE_RDZV_TCP_STORE, value: "1"}
+            - {name: PET_REDIRECTS, value: "0:1"}
+            - {name: PET_TEE, value: "0:1"}
+            volumeMounts:
+            - {name: checkpoints, mountPath: /checkpoints}
+          volumes:
+          - name: checkpoints
+            hostPath: {path: /var/lib/checkpoints, type: DirectoryOrCreate})";
+
+std::string with_agent(const char* source) { return filled_in(source, "AGENT", agent); }
+
 // The fields of Crash stand for themselves.
 constexpr const char* torchrun_text = R"(
 apiVersion: ddptwin.dev/v1alpha1
@@ -328,14 +342,7 @@ ELASTIC
             resources: {limits: {memory: MEMORY}}
             env:
             - {name: PET_MONITOR_INTERVAL, value: "TICK"}
-            - {name: TORCH_DISABLE_SHARE_RDZV_TCP_STORE, value: "1"}
-            - {name: PET_REDIRECTS, value: "0:1"}
-            - {name: PET_TEE, value: "0:1"}
-            volumeMounts:
-            - {name: checkpoints, mountPath: /checkpoints}
-          volumes:
-          - name: checkpoints
-            hostPath: {path: /var/lib/checkpoints, type: DirectoryOrCreate}
+AGENT
 SECOND
 )";
 
@@ -375,7 +382,7 @@ std::string text_of(const Crash& crash) {
   const std::string nodes = std::to_string(crash.nodes);
   const std::string all = "Worker:\n      replicas: " + nodes;
   const std::string others = "    Worker:\n      <<: *replica\n      replicas: ";
-  std::string source = torchrun_text;
+  std::string source = with_agent(torchrun_text);
   source = filled_in(source, "FIRST", crash.elastic ? all : "Master: &replica\n      replicas: 1");
   source =
       filled_in(source, "SECOND", crash.elastic ? "" : others + std::to_string(crash.nodes - 1));
@@ -456,14 +463,7 @@ spec:
                    --checkpoint-every, "2", --fail-at-step, "LATE", --fail-rank, "0",
                    --fail-code, "7", --fail-once]
             env:
-            - {name: TORCH_DISABLE_SHARE_RDZV_TCP_STORE, value: "1"}
-            - {name: PET_REDIRECTS, value: "0:1"}
-            - {name: PET_TEE, value: "0:1"}
-            volumeMounts:
-            - {name: checkpoints, mountPath: /checkpoints}
-          volumes:
-          - name: checkpoints
-            hostPath: {path: /var/lib/checkpoints, type: DirectoryOrCreate}
+AGENT
 )";
 
 // The one restart that the agents have is still theirs after a node has joined
@@ -472,7 +472,7 @@ TEST(TrainingProperties, ANodeThatJoinsCostsNoRestart) {
   holds(
       [] {
         const int nodes = *gen::inRange(1, 4).as("nodes");
-        std::string source = newcomer_text;
+        std::string source = with_agent(newcomer_text);
         source = filled_in(source, "ALL", std::to_string(nodes + 1));
         source = filled_in(source, "LAST", std::to_string(nodes));
         source = filled_in(source, "EARLY", std::to_string(*gen::inRange(2, 40).as("joins at")));

@@ -146,6 +146,8 @@ class PodRuntime {
   // Ends what still runs in it; idempotent.
   virtual void stop_sandbox(const SandboxId& id, Done<void> done) = 0;
   virtual void remove_sandbox(const SandboxId& id) = 0;
+  // It has been made, and was neither stopped nor lost.
+  virtual bool is_ready(const SandboxId& id) const = 0;
 
   // The image as it is present on the node, or nothing. `pod` lets a script answer by pod.
   virtual std::optional<ImageStatus> image(const std::string& reference) = 0;

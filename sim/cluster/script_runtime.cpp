@@ -244,6 +244,11 @@ void ScriptRuntime::stop_sandbox(const SandboxId& id, Done<void> done) {
   answer<void>(sandbox.lane, {}, {}, std::move(done));
 }
 
+bool ScriptRuntime::is_ready(const SandboxId& id) const {
+  const auto at = sandboxes_.find(id);
+  return at != sandboxes_.end() && at->second->ready;
+}
+
 void ScriptRuntime::remove_sandbox(const SandboxId& id) {
   const auto at = sandboxes_.find(id);
   if (at == sandboxes_.end()) return;

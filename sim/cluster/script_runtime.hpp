@@ -60,6 +60,7 @@ class ScriptRuntime : public PodRuntime {
   void run_sandbox(SandboxConfig config, Done<SandboxStatus> done) override;
   void stop_sandbox(const SandboxId& id, Done<void> done) override;
   void remove_sandbox(const SandboxId& id) override;
+  bool is_ready(const SandboxId& id) const override;
   std::optional<ImageStatus> image(const std::string& reference) override;
   void pull_image(const std::string& reference, const SandboxConfig& sandbox,
                   Done<ImageStatus> done) override;

@@ -44,6 +44,13 @@ void Inventory::sandbox_lost(const std::string& uid) {
     pod->second.edit().sandboxes.front().ready = false;
 }
 
+void Inventory::refresh_sandbox(const std::string& uid) {
+  const auto pod = pods_.find(uid);
+  if (pod == pods_.end() || pod->second->sandboxes.empty()) return;
+  const SandboxState& now = pod->second->sandboxes.front();
+  if (now.ready && !runtime_.is_ready(now.id)) sandbox_lost(uid);
+}
+
 void Inventory::add_container(const std::string& uid, ContainerInstance instance) {
   std::vector<ContainerInstance>& list = pods_[uid].edit().containers;
   const std::string name = instance.name;

@@ -17,6 +17,8 @@ class Inventory {
 
   void add_sandbox(const std::string& uid, SandboxState sandbox);
   void sandbox_lost(const std::string& uid);
+  // Reads anew what the runtime says of the pod's sandbox.
+  void refresh_sandbox(const std::string& uid);
   void add_container(const std::string& uid, ContainerInstance instance);
   // Reads anew what the runtime says of a container. `policy`: its terminationMessagePolicy.
   void refresh(const std::string& uid, const ContainerId& id, std::string_view policy);

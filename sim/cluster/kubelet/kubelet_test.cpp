@@ -301,6 +301,18 @@ TEST_F(KubeletTest, what_ended_while_no_kubelet_ran_is_found_by_the_next_one) {
   EXPECT_EQ(pod("p")->status.containerStatuses.at(0).state.terminated->exitCode, 3);
 }
 
+TEST_F(KubeletTest, a_sandbox_that_was_lost_while_no_kubelet_ran_is_made_anew) {
+  add_pod("p", "restartPolicy: Always, containers: [{name: c, image: busybox}]");
+  pass(3s);
+  kubelet_->stop();
+  runtime_.sandbox_dies("default", "p");
+  pass(60s);
+  kubelet_->start();
+  pass(30s);
+  EXPECT_TRUE(pod("p")->status.containerStatuses.at(0).state.running);
+  EXPECT_EQ(events("SandboxChanged"), 1);
+}
+
 TEST_F(KubeletTest, a_pod_that_was_removed_while_no_kubelet_ran_is_stopped) {
   add_pod("p", one);
   pass(3s);

@@ -64,6 +64,8 @@ PodWorker::PodWorker(std::shared_ptr<NodeContext> node, std::shared_ptr<const Po
               pod_, [this] { return stage_ < PodStage::ended; }),
       probes_(node_->loop, node_->lane, node_->prober, *this),
       mounts_(*node_, [this]() -> const std::shared_ptr<const Pod>& { return pod_; }) {
+  // What happened while no kubelet was there was told to nobody.
+  node_->inventory.refresh_sandbox(uid());
   refresh_containers();
   node_->view.route(uid(), [this](const RuntimeEvent& event) { runtime_event(event); });
 }

@@ -134,6 +134,17 @@ ResourceList pod_requests(const PodSpec& spec) {
 }
 ResourceList pod_limits(const PodSpec& spec) { return total(spec, &ResourceRequirements::limits); }
 
+std::optional<std::int64_t> pod_memory_limit(const PodSpec& spec) {
+  const auto is_limited = [](const Container& container) {
+    return !amount(container.resources.limits, "memory").zero();
+  };
+  const bool is_known =
+      (spec.resources && !amount(spec.resources->limits, "memory").zero()) ||
+      (std::all_of(spec.containers.begin(), spec.containers.end(), is_limited) &&
+       std::all_of(spec.initContainers.begin(), spec.initContainers.end(), is_limited));
+  return is_known ? std::optional(amount(pod_limits(spec), "memory").value()) : std::nullopt;
+}
+
 std::optional<std::int64_t> memory_limit(const PodSpec& spec, const Container& container) {
   Quantity limit = amount(container.resources.limits, "memory");
   if (limit.zero() && spec.resources) limit = amount(spec.resources->limits, "memory");

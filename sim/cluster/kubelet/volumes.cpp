@@ -193,9 +193,8 @@ Source empty_dir_volume(const PodContext& context, const Volume& volume) {
   out.kind = from.medium == "Memory" ? VolumeSource::Kind::memory : VolumeSource::Kind::empty_dir;
   if (from.sizeLimit && !from.sizeLimit->zero()) out.size_limit = from.sizeLimit->value();
   if (out.kind == VolumeSource::Kind::empty_dir) return out;
-  const ResourceList limits = pod_limits(*context.pod->spec);
-  if (const auto memory = limits.find("memory"); memory != limits.end() && !memory->second.zero())
-    out.size_limit = std::min(out.size_limit.value_or(INT64_MAX), memory->second.value());
+  if (const auto memory = pod_memory_limit(*context.pod->spec))
+    out.size_limit = std::min(out.size_limit.value_or(INT64_MAX), *memory);
   return out;
 }
 

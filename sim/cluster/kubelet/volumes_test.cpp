@@ -141,6 +141,23 @@ TEST(Volume, AnEmptyDirKnowsItsMediumAndSize) {
   }
 }
 
+// A pod one of whose containers may take what it likes has no limit as a whole.
+TEST(Volume, InMemoryIsAsLargeAsItsPodOnlyWhereEachContainerIsLimited) {
+  const std::string limited = "resources: {limits: {memory: 2Ki}}";
+  const std::pair<std::string, std::optional<std::int64_t>> rows[] = {
+      {"initContainers: [{name: i, image: busybox}]", std::nullopt},
+      {"initContainers: [{name: i, image: busybox, resources: {limits: {memory: 1Ki}}}]", 2048},
+      {"initContainers: [{name: i, image: busybox}], resources: {limits: {memory: 3Ki}}", 3072},
+  };
+  for (const auto& [spec, size] : rows) {
+    const TestCluster cluster(
+        pod_yaml(limited, "volumes: [{name: v, emptyDir: {medium: Memory}}], " + spec) + objects);
+    const auto sources = volumes(cluster.context());
+    ASSERT_TRUE(sources);
+    EXPECT_EQ(sources->at(0)->size_limit, size) << spec;
+  }
+}
+
 TEST(Volume, LiesWhereTheKubeletPutsIt) {
   const std::string pod = "/root/pods/uid-p/volumes/kubernetes.io~";
   const std::tuple<std::string, std::string, bool> rows[] = {

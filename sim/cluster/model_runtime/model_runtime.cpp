@@ -144,6 +144,11 @@ std::string ModelRuntime::address_of(const std::string& pod_uid) const {
   return found == parts_->pods_by_uid.end() ? std::string() : parts_->pods[found->second]->address;
 }
 
+SandboxId ModelRuntime::sandbox_of(const std::string& pod_uid) const {
+  const auto found = parts_->pods_by_uid.find(pod_uid);
+  return found == parts_->pods_by_uid.end() ? SandboxId() : parts_->pods[found->second]->id;
+}
+
 // --- images ---
 
 void ModelRuntime::add_image(const std::string& reference, Image image,
@@ -231,6 +236,11 @@ void ModelRuntime::sandbox_dies(const SandboxId& id) {
   event.pod_uid = pod->config.uid;
   parts_->loop.post(pod->lane,
                     [parts = parts_.get(), event = std::move(event)] { parts->tell(event); });
+}
+
+bool ModelRuntime::is_ready(const SandboxId& id) const {
+  const ModelPod* pod = parts_->pod(id);
+  return pod != nullptr && !pod->stopping;
 }
 
 void ModelRuntime::remove_sandbox(const SandboxId& id) {

@@ -50,10 +50,13 @@ class ModelRuntime final : public PodRuntime {
   model::Network& network();
   // Of the sandbox that a pod has now; empty: none.
   std::string address_of(const std::string& pod_uid) const;
+  // The sandbox that a pod has now; empty: none.
+  SandboxId sandbox_of(const std::string& pod_uid) const;
 
   void run_sandbox(SandboxConfig config, Done<SandboxStatus> done) override;
   void stop_sandbox(const SandboxId& id, Done<void> done) override;
   void remove_sandbox(const SandboxId& id) override;
+  bool is_ready(const SandboxId& id) const override;
   std::optional<ImageStatus> image(const std::string& reference) override;
   void pull_image(const std::string& reference, const SandboxConfig& sandbox,
                   Done<ImageStatus> done) override;

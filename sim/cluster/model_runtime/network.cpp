@@ -59,7 +59,8 @@ struct Network::Attempt {
   Time end;  // of the caller's patience
   Lane lane;
   UniqueFunction<void(Connect)> done;
-  int syns = 1;  // sent
+  int syns = 1;                // sent
+  bool patience_ends = false;  // with the timer at hand, which is no SYN's
   Timer timer{};
 };
 
@@ -175,6 +176,7 @@ void Network::connect(const std::string& from, const std::string& to, std::uint1
   auto attempt =
       std::make_unique<Attempt>(Attempt{from, to, port, loop_.now() + patience, lane, {}});
   attempt->done = std::move(done);
+  attempt->patience_ends = patience < trip;
   attempt->timer = loop_.after(lane, std::min(trip, patience), [this, id] { finish(id); });
   attempts_.emplace(id, std::move(attempt));
 }
@@ -183,11 +185,13 @@ void Network::connect(const std::string& from, const std::string& to, std::uint1
 void Network::finish(std::uint64_t id) {
   const auto found = attempts_.find(id);
   Attempt& attempt = *found->second;
-  Connect outcome = would_connect(attempt.from, attempt.to, attempt.port);
-  if (outcome == Connect::timed_out && loop_.now() < attempt.end) {
-    attempt.timer =
-        loop_.after(attempt.lane, std::min(syn_gap(attempt.syns++), attempt.end - loop_.now()),
-                    [this, id] { finish(id); });
+  Connect outcome = Connect::timed_out;
+  if (!attempt.patience_ends) outcome = would_connect(attempt.from, attempt.to, attempt.port);
+  const Duration left = attempt.end - loop_.now();
+  if (outcome == Connect::timed_out && left > Duration::zero()) {
+    const Duration gap = syn_gap(attempt.syns++);
+    attempt.patience_ends = left < gap;
+    attempt.timer = loop_.after(attempt.lane, std::min(gap, left), [this, id] { finish(id); });
     return;
   }
   const std::unique_ptr<Attempt> over = std::move(found->second);

@@ -25,14 +25,13 @@ struct TorchProfile {
   std::string_view name{};
 
   // Store connect.
-  bool backs_off = false;        // §9.1 1: back-off with jitter; otherwise a grid
-  Duration connect_grid{};       // §3.3: between tries of 1.13
-  Duration back_off_first{};     // §9.8: mean of the first sleep, times U(0.5, 1.5)
-  int back_off_percent = 100;    // §9.8: growth of the mean from sleep to sleep
-  Duration back_off_max{};       // §9.8
-  bool retries_no_host = false;  // §3.3, §9.2: EHOSTUNREACH and ENETUNREACH
-  Duration no_host{};            // §3.3: ARP failure for the mapped and the plain address
-  Duration spread_per_rank{};    // §9.2: each client first sleeps 1..world of these
+  bool backs_off = false;      // §9.1 1: back-off with jitter; otherwise a grid
+  Duration connect_grid{};     // §3.3: between tries of 1.13
+  Duration back_off_first{};   // §9.8: mean of the first sleep, times U(0.5, 1.5)
+  int back_off_percent = 100;  // §9.8: growth of the mean from sleep to sleep
+  Duration back_off_max{};     // §9.8
+  Duration no_host{};          // §3.3: ARP failure for the mapped and the plain address
+  Duration spread_per_rank{};  // §9.2: each client first sleeps 1..world of these
 
   // Rendezvous.
   Duration world_poll{};             // §8.1: rank 0 looks at the count of clients
@@ -92,7 +91,6 @@ inline constexpr TorchProfile torch_1{
     .name = "1.13",
     .backs_off = false,
     .connect_grid = 1s,
-    .retries_no_host = false,
     .no_host = 6140ms,
     .world_poll = 10ms,
     .world_slack = 1s,
@@ -127,7 +125,6 @@ inline constexpr TorchProfile torch_2{
     .back_off_first = 500ms,
     .back_off_percent = 150,
     .back_off_max = 60s,
-    .retries_no_host = true,
     .no_host = 6140ms,
     .spread_per_rank = 1ms,
     .world_poll = 10ms,

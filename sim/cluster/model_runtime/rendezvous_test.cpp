@@ -266,7 +266,7 @@ TEST_P(TakenPort, ends_rank_0_at_once_and_lets_the_others_hang_for_ever) {
 TEST(Rendezvous, no_host_at_the_address_is_not_retried_by_torch_1) {
   TestPods pods({.torch = &torch_1});
   pods.addresses()["pod-0.default.svc.cluster.local"] = "10.244.0.77";
-  pods.rank(1, 2, short_timeout);
+  pods.rank(1, 2, {"--timeout", "10s", "--eager-connect", "0"});
   expect_end(end_of(pods, "pod-1"), 1,
              "RuntimeError: The client socket has failed to connect to any network address of "
              "(pod-0, 23456). The client socket has failed to connect to [10.244.0.77]:23456 "
@@ -279,6 +279,21 @@ TEST(Rendezvous, no_host_at_the_address_is_retried_by_torch_2_until_t_is_over) {
   pods.addresses()["pod-0.default.svc.cluster.local"] = "10.244.0.77";
   pods.rank(1, 2, {"--timeout", "10s", "--eager-connect", "0"});
   expect_end(end_of(pods, "pod-1"), 1, "errno: 113 - No route to host", 10s, 20s);
+}
+
+// Each failure of that kind ends a loop of c10d's socket, and the next has all of T.
+TEST(Rendezvous, no_host_at_the_address_leaves_torch_2_all_of_its_timeout) {
+  TestPods pods;
+  pods.pod("pod-0");
+  const std::string master = std::exchange(pods.addresses()["pod-0.default.svc.cluster.local"],
+                                           std::string("10.244.0.77"));
+  pods.rank(1, 2, {"--timeout", "20s", "--eager-connect", "0"});
+  const Duration begin = pods.now();
+  pods.run(8s);
+  pods.addresses()["pod-0.default.svc.cluster.local"] = master;
+  pods.runtime().network().set_link(pods.ip("pod-0"), pods.ip("pod-1"), {.drop = true});
+  expect_end(end_of(pods, "pod-1"), 1, "The client socket has timed out after 20000ms", 30s, 36s);
+  EXPECT_GT(pods.ended_at("pod-1") - begin, 30s);  // the second try fails after 12.8 s
 }
 
 TEST(Rendezvous, a_net_without_a_route_ends_torch_1_at_once) {
@@ -309,6 +324,22 @@ TEST(Rendezvous, a_healed_path_is_found_by_the_next_syn) {
     pods.run(1min);
     EXPECT_NEAR(seconds_of(took), seconds_of(found), 0.01);
   }
+}
+
+TEST(Rendezvous, a_path_that_heals_after_the_last_syn_has_healed_too_late) {
+  TestPods pods;
+  pods.pod("pod-0");
+  pods.pod("pod-1");
+  Network& network = pods.runtime().network();
+  ASSERT_TRUE(network.listen(pods.ip("pod-1"), 80, 1, nullptr));
+  network.set_link(pods.ip("pod-0"), pods.ip("pod-1"), {.drop = true});
+  std::optional<Connect> met;
+  network.connect(pods.ip("pod-0"), pods.ip("pod-1"), 80, 30s, pods.loop().new_lane(),
+                  [&](Connect outcome) { met = outcome; });
+  pods.run(25s);
+  network.set_link(pods.ip("pod-0"), pods.ip("pod-1"), {});
+  pods.run(10s);
+  EXPECT_EQ(met, Connect::timed_out);
 }
 
 TEST(Rendezvous, dropped_connection_attempts_end_after_t) {

@@ -88,7 +88,8 @@ StoreClient::~StoreClient() {
 
 void StoreClient::connect(UniqueFunction<void(const Status&)> done, std::string known_ip) {
   connecting_ = std::move(done);
-  first_try_ = process_.now();
+  loop_since_ = process_.now();
+  connect_end_ = loop_since_ + timeout_;
   mean_sleep_ = process_.model().torch->back_off_first;
   if (known_ip.empty()) return try_connect();
   tried_ip_ = std::move(known_ip);
@@ -110,7 +111,8 @@ void StoreClient::resolved(const Resolved& answer) {
 }
 
 void StoreClient::try_address() {
-  const Duration patience = std::max(first_try_ + timeout_ - process_.now(), Duration::zero());
+  const Duration patience = loop_since_ + timeout_ - process_.now();
+  if (patience <= Duration::zero()) return timed_out();  // asking for the name took too long
   process_.connect(tried_ip_, address_.port, patience, [this](Connect outcome) { tried(outcome); });
 }
 
@@ -122,18 +124,12 @@ void StoreClient::tried(Connect outcome) {
     case Connect::refused:
       return retry();
     case Connect::timed_out:
-      return connect_over(fail(connect_timed_out(torch, timeout_, address_.host, address_.port)));
+      return timed_out();
     case Connect::no_host:
     case Connect::unreachable:
       break;
   }
-  // 2.x tries on, and gives up with the first failure after T (§9.2).
-  if (torch.retries_no_host && process_.now() - first_try_ <= timeout_) {
-    process_.after(next_sleep(), [this] { try_connect(); });
-    return;
-  }
-  connect_over(
-      fail(cannot_connect(torch, address_.host, address_.port, tried_ip_, errno_of(outcome))));
+  loop_over(cannot_connect(torch, address_.host, address_.port, tried_ip_, errno_of(outcome)));
 }
 
 // U(0.5, 1.5) times a mean that grows.
@@ -146,21 +142,29 @@ Duration StoreClient::next_sleep() {
   return mean * static_cast<std::int64_t>(share) / static_cast<std::int64_t>(whole_in_millionths);
 }
 
-// §9.8: 1.13 gives up at T - 1; 2.x goes once more through its loop, with the same back-off.
+// §9.8: the loop ends where its next try would come after T.
 void StoreClient::retry() {
-  const TorchProfile& torch = *process_.model().torch;
   const Duration sleep = next_sleep();
-  const Duration spent = process_.now() - first_try_;
-  if (spent + sleep < timeout_) {
-    process_.after(sleep, [this] { try_connect(); });
-    return;
-  }
-  const Error error = connect_timed_out(torch, timeout_, address_.host, address_.port);
+  const Duration spent = process_.now() - loop_since_;
+  if (spent + sleep >= timeout_) return timed_out();
+  process_.after(sleep, [this] { try_connect(); });
+}
+
+void StoreClient::timed_out() {
+  const TorchProfile& torch = *process_.model().torch;
+  Error error = connect_timed_out(torch, timeout_, address_.host, address_.port);
   process_.print_error(timeout_log(torch, error));
-  if (!torch.backs_off || last_loop_) return connect_over(fail(error));
-  last_loop_ = true;
+  loop_over(std::move(error));
+}
+
+// 1.13 leaves it at one loop. 2.x begins another, with the same back-off, as long as T is not over
+// since the first began (§9.2, §9.8; c10d's TCPStore around its socket): two of them in most cases,
+// as many as there is time for where each ends at once because nobody has the address.
+void StoreClient::loop_over(Error error) {
+  if (!process_.model().torch->backs_off || process_.now() >= connect_end_)
+    return connect_over(fail(std::move(error)));
   process_.after(next_sleep(), [this] {
-    first_try_ = process_.now();
+    loop_since_ = process_.now();
     try_connect();
   });
 }

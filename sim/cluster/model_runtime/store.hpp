@@ -104,6 +104,8 @@ class StoreClient {
   void resolved(const Resolved& answer);
   void tried(Connect outcome);
   void retry();
+  void timed_out();
+  void loop_over(Error error);
   void greet();
   void connect_over(const Status& status);
   Duration next_sleep();
@@ -126,8 +128,8 @@ class StoreClient {
   Callback on_lost_{};
 
   UniqueFunction<void(const Status&)> connecting_{};
-  Time first_try_{};  // of the inner loop at hand
-  bool last_loop_ = false;
+  Time loop_since_{};   // the first try of the loop at hand
+  Time connect_end_{};  // no loop begins after it
   Duration mean_sleep_{};
   std::string tried_ip_{};
 

@@ -188,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(Attempts, meet_what_is_there) {
   kernel_.network().set_link("10.244.0.2", "10.244.0.3", GetParam().fault);
   std::optional<Connect> outcome;
-  kernel_.network().connect("10.244.0.3", GetParam().to, GetParam().port, 5s, pods_[1].lane,
+  kernel_.network().connect("10.244.0.3", GetParam().to, GetParam().port, 7s, pods_[1].lane,
                             [&](Connect met) { outcome = met; });
   run(10s);
   EXPECT_EQ(outcome, GetParam().outcome);

@@ -168,6 +168,7 @@ class TestPods {
     }
     return {};
   }
+  const std::vector<Line>& lines() const { return lines_; }
   std::string all_lines() const {
     std::string text;
     for (const Line& one : lines_)

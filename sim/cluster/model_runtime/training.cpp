@@ -6,18 +6,23 @@ namespace ddptwin::model {
 namespace {
 
 constexpr Duration first_retransmission = 200ms;   // §3.5: 0.2 (2^k - 1) s after the cut
+constexpr Duration retransmission_gap_max = 120s;  // TCP_RTO_MAX
 constexpr int retransmissions_max = 15;            // tcp_retries2
 constexpr Duration tcp_gives_up = 924'600ms;       // §3.5
 constexpr std::uint64_t small_call = 64;           // bytes of the checks at construction
 constexpr std::uint64_t in_flight_min = 64 << 10;  // §3.1: 4 kB were "closed", 4 MB "reset"
 
 // When TCP next tries to send what nobody has acknowledged since `since`, at or after `now`.
-Time next_retransmission(Time since, Time now) {
+// Nothing: it has made its last try, and only waits until it gives up.
+std::optional<Time> next_retransmission(Time since, Time now) {
   Time next = since;
   Duration wait = first_retransmission;
-  for (int tried = 0; next < now && tried < retransmissions_max; ++tried, wait *= 2)
+  for (int tried = 0; next < now && tried < retransmissions_max; ++tried) {
     next = next + wait;
-  return std::max(next, now);
+    wait = std::min(2 * wait, retransmission_gap_max);
+  }
+  if (next < now) return std::nullopt;
+  return next;
 }
 
 }  // namespace
@@ -132,11 +137,14 @@ void Training::links_changed() {
     const auto sent = [&](const Member& from) {
       return from.phase == Phase::stepping && from.enter < now;
     };
+    bool is_lost = false;  // for good: to this connection the link stays cut
     for (const Member* from : {&one, &next}) {
-      if (sent(*from))
-        floor_ = std::max(floor_, next_retransmission(std::max(*since, from->enter), now));
+      if (!sent(*from)) continue;
+      const auto arrives = next_retransmission(std::max(*since, from->enter), now);
+      if (arrives) floor_ = std::max(floor_, *arrives);
+      is_lost = is_lost || !arrives;
     }
-    since.reset();
+    if (!is_lost) since.reset();
   }
   trouble_ = true;
   update();
@@ -281,15 +289,13 @@ std::optional<Training::Due> Training::loss_of(int rank) {
       consider(first, std::max(from, *peer.closed_at) + delay,
                loss_by(peer, peer.in_flight ? Loss::Kind::reset : Loss::Kind::closed));
     }
-    if (network_.any_fault()) {
-      if (network_.link(peer.seat.ip, one.seat.ip).reset)
-        consider(first, from + model_.torch->peer_loss.on(model_.timing->machine),
-                 loss_by(peer, Loss::Kind::reset));
-      const int link = offset < 0 ? other : rank;
-      if (is_cut(link))
-        consider(first, std::max(from, *cuts_[static_cast<std::size_t>(link)]) + tcp_gives_up,
-                 loss_by(peer, Loss::Kind::tcp_gave_up));
-    }
+    if (network_.any_fault() && network_.link(peer.seat.ip, one.seat.ip).reset)
+      consider(first, from + model_.torch->peer_loss.on(model_.timing->machine),
+               loss_by(peer, Loss::Kind::reset));
+    const int link = offset < 0 ? other : rank;
+    if (is_cut(link))
+      consider(first, std::max(from, *cuts_[static_cast<std::size_t>(link)]) + tcp_gives_up,
+               loss_by(peer, Loss::Kind::tcp_gave_up));
     if (peer.phase == Phase::stepping && peer.plan.world_size != one.plan.world_size) {
       // §3.3: whose buffer is the smaller one aborts, and the other misses it then.
       Loss loss = loss_by(peer, Loss::Kind::other_size);

@@ -182,6 +182,31 @@ TEST(Training, a_cut_that_heals_goes_on_with_tcps_next_try) {
   EXPECT_EQ(pods.exit_code("pod-2"), 0) << pods.last_error("pod-2");
 }
 
+// TCP_RTO_MAX: 0.2 s doubled ten times are 204.6 s, then two minutes lie between its tries.
+TEST(Training, a_long_cut_is_looked_at_every_two_minutes) {
+  TestPods pods;
+  pods.group(2, {"--steps", "100000", "--step-time", "1s"});
+  const Duration waits = pods.until_line("pod-0", "step 5/");
+  pods.runtime().network().set_link(pods.ip("pod-0"), pods.ip("pod-1"), {.drop = true});
+  pods.run(210s);
+  pods.runtime().network().set_link(pods.ip("pod-0"), pods.ip("pod-1"), {});
+  const Duration resumed = pods.until_line("pod-0", "step 6/", 3min);
+  EXPECT_NEAR(seconds_of(resumed - waits), 324.6, 0.1);
+}
+
+// After its 15th try, 804.6 s after the first, TCP only waits for the end.
+TEST(Training, a_cut_that_heals_after_the_last_try_has_healed_too_late) {
+  TestPods pods;
+  pods.group(2, {"--steps", "100000", "--step-time", "1s"});
+  const Duration waits = pods.until_line("pod-0", "step 5/");
+  pods.runtime().network().set_link(pods.ip("pod-0"), pods.ip("pod-1"), {.drop = true});
+  pods.run(810s);
+  pods.runtime().network().set_link(pods.ip("pod-0"), pods.ip("pod-1"), {});
+  EXPECT_EQ(pods.exit_code("pod-0"), 1);
+  EXPECT_NE(pods.last_error("pod-0").find("Connection timed out"), std::string::npos);
+  EXPECT_NEAR(seconds_of(pods.ended_at("pod-0") - waits), 924.6, 0.1);
+}
+
 TEST(Training, a_reset_link_tells_the_one_who_sends_and_lets_the_other_wait) {
   TestPods pods;
   pods.group(3, endless);

@@ -153,6 +153,11 @@ void ProcessRuntime::stop_sandbox(const SandboxId& id, Done<void> done) {
       });
 }
 
+bool ProcessRuntime::is_ready(const SandboxId& id) const {
+  const auto found = sandboxes_.find(id);
+  return found != sandboxes_.end() && !found->second->stopping;
+}
+
 void ProcessRuntime::remove_sandbox(const SandboxId& id) {
   const auto found = sandboxes_.find(id);
   if (found == sandboxes_.end()) return;

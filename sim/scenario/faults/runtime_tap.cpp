@@ -45,6 +45,8 @@ void RuntimeTap::stop_sandbox(const SandboxId& id, Done<void> done) {
   next_.stop_sandbox(id, std::move(done));
 }
 
+bool RuntimeTap::is_ready(const SandboxId& id) const { return next_.is_ready(id); }
+
 void RuntimeTap::remove_sandbox(const SandboxId& id) {
   sandboxes_.erase(id);
   next_.remove_sandbox(id);
