@@ -1,5 +1,7 @@
 // Which pods the pod garbage collector takes away (spec/kubernetes.md §2.12, §7).
 #include <algorithm>
+#include <array>
+#include <boost/json.hpp>
 #include <map>
 #include <ostream>
 #include <set>
@@ -64,6 +66,15 @@ class Pods {
     const auto made = base_.store.call(api::create(node), "test");
     RC_ASSERT(made.has_value());
     return made->object;
+  }
+  // A patch of JSON, of the object or of its status.
+  void patch(const Object& object, Json body, std::string subresource = {}) {
+    const auto asked =
+        api::patch(object, api::PatchType::merge, std::move(body), std::move(subresource));
+    RC_ASSERT(base_.store.call(asked, "test").has_value());
+  }
+  void ask_to_end(const Object& pod) {
+    RC_ASSERT(base_.store.call(api::remove(pod), "test").has_value());
   }
   void remove(const Object& object) {
     api::DeleteOptions now;
@@ -211,6 +222,117 @@ TEST(PodGarbageProperties, PodsGoWhoseNodeIsMissedTwice) {
         *gen::resize(14, gen::container<std::vector<Change>>(any_change())).as("changes");
     Nodes nodes;
     for (const Change& change : changes) nodes.apply(change);
+  });
+}
+
+// --- nodes out of service ---
+
+struct Outage {
+  enum class Kind : std::uint8_t { ready, taint, pod, end };
+  Kind kind = Kind::pod;  // the node's Ready or its taint turns, a pod comes, one is to end
+  std::size_t which = 0;  // node, or pod
+  int seconds = 0;        // afterwards
+};
+
+void showValue(const Outage& one, std::ostream& out) {
+  constexpr const char* words[] = {"Ready of node ", "taint of node ", "a pod on node ",
+                                   "end of pod "};
+  out << words[static_cast<int>(one.kind)] << one.which << ", then " << one.seconds << " s";
+}
+
+rc::Gen<Outage> any_outage() {
+  using Kind = Outage::Kind;
+  return gen::build<Outage>(
+      gen::set(&Outage::kind,
+               gen::weightedElement<Kind>(
+                   {{2, Kind::ready}, {2, Kind::taint}, {3, Kind::pod}, {3, Kind::end}})),
+      gen::set(&Outage::which, gen::resize(rc::kNominalSize, gen::inRange<std::size_t>(0, 6))),
+      gen::set(&Outage::seconds, gen::element(0, 1, 7, 25)));
+}
+
+class Machines {
+ public:
+  Machines() {
+    for (Machine& one : machines_) {
+      one.object = pods_.make_node("n" + std::to_string(&one - machines_.data()));
+      set_ready(one, true);
+    }
+    pods_.start();
+    pods_.rest(500ms);  // nothing happens in the moment of a look
+  }
+
+  void apply(const Outage& outage) {
+    using Kind = Outage::Kind;
+    Machine& machine = machines_[outage.which % machines_.size()];
+    if (outage.kind == Kind::ready) set_ready(machine, !machine.ready);
+    if (outage.kind == Kind::taint) turn_taint(machine);
+    if (outage.kind == Kind::pod) {
+      const std::string name = "p" + std::to_string(made_++);
+      left_.push_back({pods_.make(name, "Running", machine.object->metadata.name), &machine});
+    }
+    if (outage.kind == Kind::end && !left_.empty()) {
+      Left& pod = left_[outage.which % left_.size()];
+      pods_.ask_to_end(*pod.pod);
+      pod.ends = true;
+    }
+    for (int second = 0; second < outage.seconds; ++second) rest_a_second();
+    std::set<std::string> names;
+    for (const Left& pod : left_) names.insert(pod.pod->metadata.name);
+    RC_ASSERT(pods_.names() == names);
+  }
+
+ private:
+  struct Machine {
+    ObjectPtr object{};
+    bool ready = false, tainted = false;
+  };
+  struct Left {
+    std::shared_ptr<const Pod> pod{};
+    Machine* machine = nullptr;
+    bool ends = false;
+  };
+
+  void set_ready(Machine& machine, bool ready) {
+    machine.ready = ready;
+    const boost::json::object condition{
+        {"type", "Ready"}, {"status", ready ? "True" : *gen::element("False", "Unknown")}};
+    boost::json::array conditions;
+    conditions.push_back(condition);
+    pods_.patch(*machine.object,
+                boost::json::object{{"status", boost::json::object{{"conditions", conditions}}}},
+                "status");
+  }
+  void turn_taint(Machine& machine) {
+    machine.tainted = !machine.tainted;
+    boost::json::array taints;
+    taints.push_back(boost::json::object{{"key", "example.com/other"}, {"effect", "NoExecute"}});
+    if (machine.tainted)
+      taints.push_back(boost::json::object{{"key", "node.kubernetes.io/out-of-service"},
+                                           {"effect", "NoExecute"}});
+    pods_.patch(*machine.object,
+                boost::json::object{{"spec", boost::json::object{{"taints", taints}}}});
+  }
+  void rest_a_second() {
+    pods_.rest(1s);
+    if (++now_ % static_cast<int>(round / 1s) != 0) return;
+    std::erase_if(left_, [](const Left& pod) {
+      return pod.ends && pod.machine->tainted && !pod.machine->ready;
+    });
+  }
+
+  Pods pods_{0};
+  std::array<Machine, 2> machines_{};
+  std::vector<Left> left_{};
+  int made_ = 0;
+  int now_ = 0;
+};
+
+TEST(PodGarbageProperties, FromANodeOutOfServiceGoesWhatIsToEnd) {
+  holds([] {
+    const auto outages =
+        *gen::resize(14, gen::container<std::vector<Outage>>(any_outage())).as("what happens");
+    Machines machines;
+    for (const Outage& one : outages) machines.apply(one);
   });
 }
 
