@@ -1,6 +1,8 @@
 // What becomes of a job, on a machine where nothing goes wrong but what the property itself does:
 // outcomes from a table that any user could write down (spec/pytorchjob.md §4), for every job that
 // the generator can make and every version.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/json.hpp>
 #include <optional>

@@ -1,6 +1,7 @@
 // What a kubelet does when: probes, the way to an end, sidecars, pulls and deadlines
 // (spec/kubernetes.md §2.2, §2.3, §2.5 to §2.7).
 #include <algorithm>
+#include <boost/json.hpp>
 #include <ostream>
 
 #include "node_run.hpp"

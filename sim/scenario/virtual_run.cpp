@@ -1,5 +1,7 @@
 #include "scenario/virtual_run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "cluster/model_runtime/model_runtime.hpp"

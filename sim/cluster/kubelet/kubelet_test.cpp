@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/json.hpp>
+
 #include "cluster/kubelet/cluster_view.hpp"
 #include "cluster/script_runtime.hpp"
 #include "cluster/store.hpp"
