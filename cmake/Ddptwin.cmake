@@ -8,7 +8,6 @@ option(DDPTWIN_TESTS "Build the tests" ON)
 option(DDPTWIN_BENCH "Build the benchmarks" OFF)
 option(DDPTWIN_FUZZ "Build the entries of fuzz/ with libFuzzer (clang; preset fuzz)" OFF)
 option(DDPTWIN_WERROR "Warnings are errors (presets switch it on)" OFF)
-option(DDPTWIN_PCH "Precompile the heavy library headers" ON)
 option(DDPTWIN_UNITY "Compile several of a library's files as one: sooner from nothing, later after a change" OFF)
 set(DDPTWIN_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")
 
@@ -91,16 +90,14 @@ function(ddptwin_precompile name)
   add_library(${name}_pch OBJECT ${CMAKE_BINARY_DIR}/${name}_pch.cpp)
   target_link_libraries(${name}_pch PRIVATE ddptwin_options Boost::json fmt::fmt ${ARGN})
 endfunction()
-if(DDPTWIN_PCH)
-  ddptwin_precompile(ddptwin)
-  target_precompile_headers(ddptwin_pch PRIVATE
-    <algorithm> <functional> <map> <memory> <optional> <string> <string_view> <vector>
-    <boost/json.hpp> <fmt/format.h> <tl/expected.hpp>)
-  if(DDPTWIN_TESTS)
-    ddptwin_precompile(ddptwin_test ddptwin_test_options GTest::gtest GTest::gmock)
-    target_precompile_headers(ddptwin_test_pch PRIVATE
-      <map> <memory> <string> <vector> <boost/json.hpp> <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h>)
-  endif()
+ddptwin_precompile(ddptwin)
+target_precompile_headers(ddptwin_pch PRIVATE
+  <algorithm> <functional> <map> <memory> <optional> <string> <string_view> <vector>
+  <boost/json.hpp> <fmt/format.h> <tl/expected.hpp>)
+if(DDPTWIN_TESTS)
+  ddptwin_precompile(ddptwin_test ddptwin_test_options GTest::gtest GTest::gmock)
+  target_precompile_headers(ddptwin_test_pch PRIVATE
+    <map> <memory> <string> <vector> <boost/json.hpp> <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h>)
 endif()
 
 # The target's files are compiled eight at a time where DDPTWIN_UNITY says so. Tests are not: their anonymous
@@ -130,9 +127,7 @@ function(ddptwin_library name)
                  FILES ${headers})
   target_link_libraries(ddptwin_${name} PUBLIC ddptwin_options ${arg_DEPENDS} PRIVATE fmt::fmt ${arg_LINK})
   ddptwin_unite(ddptwin_${name})
-  if(DDPTWIN_PCH)
-    target_precompile_headers(ddptwin_${name} REUSE_FROM ddptwin_pch)
-  endif()
+  target_precompile_headers(ddptwin_${name} REUSE_FROM ddptwin_pch)
 endfunction()
 
 # ddptwin_test(NAME [LABEL label] [PCH target] [DEPENDS target...]): the test program ddptwin_NAME_test from this
@@ -165,8 +160,6 @@ function(ddptwin_test name)
   target_compile_definitions(ddptwin_${name}_test PRIVATE
     DDPTWIN_TEST_DIR="${CMAKE_CURRENT_SOURCE_DIR}" DDPTWIN_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     DDPTWIN_BINARY_DIR="${CMAKE_BINARY_DIR}")
-  if(DDPTWIN_PCH)
-    target_precompile_headers(ddptwin_${name}_test REUSE_FROM ${arg_PCH})
-  endif()
+  target_precompile_headers(ddptwin_${name}_test REUSE_FROM ${arg_PCH})
   gtest_discover_tests(ddptwin_${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${arg_LABEL})
 endfunction()
