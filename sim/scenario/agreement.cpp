@@ -215,13 +215,26 @@ std::span<const Explained> explained_differences() {
       "the kill follows a step's line, and the next all-reduce is a millisecond behind it: killed "
       "after that, the worker is missed at the end of the step only (ddp-semantics.md §3.1, "
       "Training::loss_of), and back before that it fails with the master";
+  static constexpr std::string_view limit = "backoff-limit";
+  static constexpr std::string_view master = "pod/train-master-0 #1";
+  static constexpr std::string_view outrun =
+      "the kubelet looks once a second (kubernetes.md §2.1, PLEG): a master that takes longer to "
+      "end "
+      "than its worker is seen a look later, when the worker's restart has used up the limit "
+      "(pytorchjob.md §4.6) and the pods go before the master is started again";
+  static constexpr std::string_view containers_lost_and_back =
+      "ContainersReady=False ContainersNotReady > ContainersReady=True > ";
+  static constexpr std::string_view lost_and_back =
+      "Ready=False ContainersNotReady > Ready=True > ";
   static constexpr std::array rows{
       Explained{killed, worker, "exits", "1 Error > ", early},
       Explained{killed, worker, "restarts", "", early},
-      Explained{killed, worker, "condition ContainersReady",
-                "ContainersReady=False ContainersNotReady > ContainersReady=True > ", early},
-      Explained{killed, worker, "condition Ready", "Ready=False ContainersNotReady > Ready=True > ",
-                early},
+      Explained{killed, worker, "condition ContainersReady", containers_lost_and_back, early},
+      Explained{killed, worker, "condition Ready", lost_and_back, early},
+      Explained{limit, master, "exits", " > 143 Error", outrun},
+      Explained{limit, master, "restarts", "", outrun},
+      Explained{limit, master, "condition ContainersReady", containers_lost_and_back, outrun},
+      Explained{limit, master, "condition Ready", lost_and_back, outrun},
   };
   return rows;
 }

@@ -127,6 +127,16 @@ TEST(Agreement, a_known_difference_comes_with_its_explanation) {
   EXPECT_EQ(explanation("another", "exits", fewer, more), "");
 }
 
+TEST(Agreement, a_master_may_be_deleted_before_it_is_started_again) {
+  const auto differ = [](const char* real, const char* virtual_) {
+    const std::pair<std::string, std::string> key{"pod/train-master-0 #1 pytorch", "exits"};
+    return compare("backoff-limit", Facts{{key, real}}, Facts{{key, virtual_}}).front().explanation;
+  };
+  EXPECT_NE(differ("1 Error", "1 Error > 143 Error"), "");
+  EXPECT_EQ(differ("143 Error", "1 Error"), "") << "another code for the same end";
+  EXPECT_EQ(differ("1 Error", "1 Error > 1 Error"), "") << "an end of its own more";
+}
+
 // An explanation is no licence: of the same pod other exit codes and other facts stay differences.
 TEST(Agreement, an_explanation_excuses_nothing_else) {
   const std::string_view known = "worker-killed-onfailure";
