@@ -612,5 +612,114 @@ TEST(EndpointsProperties, TheyTellEachPodsPortsAndWhetherItIsReady) {
       2);
 }
 
+// --- mirrors of what is made by hand ---
+
+struct Behind {
+  bool ready = true;
+  std::string hostname{};
+};
+// One subset a port; its addresses by the last of their numbers.
+using Subset = std::map<int, Behind>;
+struct ByHand {
+  StringMap labels{}, annotations{};
+  std::map<int, Subset> subsets{};  // by port
+};
+
+void showValue(const ByHand& shape, std::ostream& out) {
+  for (const auto& [name, value] : shape.labels) out << "label " << name << "=" << value << " ";
+  for (const auto& [name, value] : shape.annotations) out << "note " << name << "=" << value << " ";
+  for (const auto& [port, subset] : shape.subsets)
+    for (const auto& [address, behind] : subset)
+      out << address << ":" << port << (behind.ready ? " " : " (not ready) ") << behind.hostname
+          << " ";
+}
+
+constexpr const char* last_applied = "kubectl.kubernetes.io/last-applied-configuration";
+
+StringMap any_of(const std::vector<std::string>& keys) {
+  StringMap map;
+  for (const std::string& key : keys)
+    if (const auto value = *gen::element<std::string>("", "a", "b"); !value.empty())
+      map.insert_or_assign(key, value);
+  return map;
+}
+Subset any_subset() {
+  Subset subset;
+  for (int address = 1; address <= 3; ++address)
+    if (*gen::arbitrary<bool>())
+      subset[address] = {.ready = *gen::weightedElement<bool>({{3, true}, {1, false}}),
+                         .hostname = *gen::element<std::string>("", "", "h")};
+  return subset;
+}
+
+// Of the one before a part or all.
+ByHand any_after(ByHand shape) {
+  const int part = *gen::inRange(0, 4);
+  if (part == 0 || part == 1) shape.labels = any_of({"tier", "app"});
+  if (part == 0 || part == 2) shape.annotations = any_of({"note", last_applied});
+  if (part == 0 || part == 3) {
+    shape.subsets.clear();
+    for (const int port : {80, 81})
+      if (Subset subset = any_subset(); !subset.empty()) shape.subsets[port] = std::move(subset);
+  }
+  return shape;
+}
+
+std::shared_ptr<Endpoints> object_of(const ByHand& shape) {
+  const auto endpoints = endpoints_object(names[0]);
+  endpoints->metadata.labels = shape.labels;
+  endpoints->metadata.annotations = shape.annotations;
+  endpoints->subsets.clear();
+  for (const auto& [port, addresses] : shape.subsets) {
+    EndpointSubset subset{.ports = {{.name = "p", .port = port, .protocol = "TCP"}}};
+    for (const auto& [number, behind] : addresses)
+      (behind.ready ? subset.addresses : subset.notReadyAddresses)
+          .push_back({.ip = "10.9.0." + std::to_string(number), .hostname = behind.hostname});
+    endpoints->subsets.push_back(std::move(subset));
+  }
+  return endpoints;
+}
+
+void check_mirrors(const Cluster& cluster, const ByHand& shape) {
+  StringMap labels = shape.labels, annotations = shape.annotations;
+  labels.insert_or_assign("kubernetes.io/service-name", names[0]);
+  labels.insert_or_assign("endpointslice.kubernetes.io/managed-by",
+                          "endpointslicemirroring-controller.k8s.io");
+  annotations.erase(last_applied);
+  const auto line = [](const std::string& ip, bool ready, const std::string& hostname, int port) {
+    return ip + (ready ? " ready " : " not ready ") + hostname + ":" + std::to_string(port);
+  };
+  Lines wanted, found;
+  for (const auto& [port, subset] : shape.subsets)
+    for (const auto& [number, behind] : subset)
+      wanted.insert(line("10.9.0." + std::to_string(number), behind.ready, behind.hostname, port));
+  for (const auto& slice : cluster.all<EndpointSlice>()) {
+    if (*slice->metadata.label("kubernetes.io/service-name") != names[0]) continue;
+    RC_ASSERT(*slice->metadata.labels == labels);
+    RC_ASSERT(*slice->metadata.annotations == annotations);
+    for (const Endpoint& endpoint : slice->endpoints)
+      found.insert(line(endpoint.addresses.at(0), *endpoint.conditions.ready,
+                        endpoint.hostname ? *endpoint.hostname : "", *slice->ports.at(0).port));
+  }
+  RC_ASSERT(found == wanted);
+}
+
+TEST(EndpointsProperties, AMirrorSaysWhatIsMadeByHand) {
+  holds(
+      [] {
+        Cluster cluster(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        cluster.call(api::create(service_object(names[0], false)));
+        ByHand shape;
+        const int changes = *gen::inRange(1, 8).as("changes");
+        for (int i = 0; i < changes; ++i) {
+          shape = *gen::exec([&] { return any_after(shape); }).as("made by hand");
+          cluster.call(i == 0 ? api::create(object_of(shape)) : api::update(object_of(shape)));
+          cluster.rest(10s);
+          check_mirrors(cluster, shape);
+        }
+      },
+      2);
+}
+
 }  // namespace
 }  // namespace ddptwin::property

@@ -209,6 +209,27 @@ TEST(EventRecorderProperties, TheFirstNineAreCountedByThemselves) {
   });
 }
 
+// An Event goes an hour after its last write; told again it is there again, and has counted on.
+TEST(EventRecorderProperties, WhatIsToldAfterItsHourIsThereAgain) {
+  holds([] {
+    auto pauses =
+        *gen::resize(20,
+                     gen::container<std::vector<int>>(gen::element(1, 600, 3'500, 3'700, 8'000)))
+             .as("pauses");
+    pauses.push_back(0);
+    std::vector<Tell> tells;
+    Time last = virtual_start;
+    for (const int pause : pauses) {
+      tells.push_back({.reason = "BackOff", .message = 0, .seconds = pause});
+      last = last + std::chrono::seconds(pause);
+    }
+    const auto rows = Told(tells, any_pair()).rows(0);
+    RC_ASSERT(rows.size() == 1U);
+    RC_ASSERT(std::get<2>(rows[0]) == static_cast<std::int32_t>(tells.size()));
+    RC_ASSERT(std::get<4>(rows[0]) == last);
+  });
+}
+
 // 25 at once, then one more in five minutes.
 TEST(EventRecorderProperties, WhoTellsTooMuchIsHeardOnceInFiveMinutes) {
   holds([] {

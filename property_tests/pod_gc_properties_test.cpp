@@ -44,10 +44,12 @@ class Pods {
   void start() { collector_.start(); }
   void rest(Duration duration) { base_.rest(duration); }
   std::shared_ptr<const Pod> make(const std::string& name, const std::string& phase,
-                                  const std::string& node = {}) {
+                                  const std::string& node = {},
+                                  std::vector<std::string> finalizers = {}) {
     auto pod = std::make_shared<Pod>();
     pod->metadata.name = name;
     pod->metadata.namespace_ = "default";
+    pod->metadata.finalizers = std::move(finalizers);
     Container container;
     container.name = "c";
     container.image = "busybox";
@@ -84,6 +86,13 @@ class Pods {
   std::set<std::string> names() const {
     std::set<std::string> out;
     for (const auto& [key, pod] : base_.store.objects(Pod::info())) out.insert(pod->metadata.name);
+    return out;
+  }
+  // By name.
+  std::map<std::string, std::string> phases() const {
+    std::map<std::string, std::string> out;
+    for (const auto& [key, pod] : base_.store.objects(Pod::info()))
+      out[pod->metadata.name] = static_cast<const Pod&>(*pod).status.phase;
     return out;
   }
 
@@ -333,6 +342,112 @@ TEST(PodGarbageProperties, FromANodeOutOfServiceGoesWhatIsToEnd) {
         *gen::resize(14, gen::container<std::vector<Outage>>(any_outage())).as("what happens");
     Machines machines;
     for (const Outage& one : outages) machines.apply(one);
+  });
+}
+
+// --- pods that end before they were placed ---
+
+struct Ending {
+  enum class Kind : std::uint8_t { make, end, release };
+  Kind kind = Kind::make;
+  std::size_t which = 0;  // which of the pods, to be ended or released
+  bool is_placed = false, is_held = false, has_finished = false;
+  int seconds = 0;  // afterwards
+};
+
+void showValue(const Ending& one, std::ostream& out) {
+  if (one.kind == Ending::Kind::make)
+    out << (one.is_placed ? "a placed" : "a waiting") << (one.has_finished ? " finished" : "")
+        << (one.is_held ? " held" : "") << " pod";
+  else
+    out << (one.kind == Ending::Kind::end ? "end of pod " : "release of pod ") << one.which;
+  out << ", then " << one.seconds << " s";
+}
+
+rc::Gen<Ending> any_ending() {
+  using Kind = Ending::Kind;
+  return gen::build<Ending>(
+      gen::set(&Ending::kind,
+               gen::weightedElement<Kind>({{4, Kind::make}, {3, Kind::end}, {1, Kind::release}})),
+      gen::set(&Ending::which, gen::resize(rc::kNominalSize, gen::inRange<std::size_t>(0, 6))),
+      gen::set(&Ending::is_placed, gen::arbitrary<bool>()),
+      gen::set(&Ending::is_held, gen::weightedElement<bool>({{1, false}, {2, true}})),
+      gen::set(&Ending::has_finished, gen::weightedElement<bool>({{4, false}, {1, true}})),
+      gen::set(&Ending::seconds, gen::element(0, 1, 7, 25)));
+}
+
+// Nobody runs its pods: what ends waits for whoever holds it.
+class Waiting {
+ public:
+  Waiting() {
+    pods_.make_node("n");
+    pods_.start();
+    pods_.rest(500ms);  // nothing happens in the moment of a look
+  }
+
+  void apply(const Ending& one) {
+    using Kind = Ending::Kind;
+    if (one.kind == Kind::make) make(one);
+    if (one.kind != Kind::make && !left_.empty()) {
+      const std::size_t at = one.which % left_.size();
+      Left& pod = left_[at];
+      if (one.kind == Kind::end && !pod.ends) {
+        pods_.ask_to_end(*pod.object);
+        pod.ends = true;
+      }
+      if (one.kind == Kind::release && pod.is_held) {
+        pods_.patch(*pod.object,
+                    boost::json::object{
+                        {"metadata", boost::json::object{{"finalizers", boost::json::array()}}}});
+        pod.is_held = false;
+      }
+      // One that no kubelet has to end goes at once.
+      if (pod.ends && !pod.is_held && (!pod.is_placed || pod.phase == "Succeeded"))
+        left_.erase(left_.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    for (int second = 0; second < one.seconds; ++second) rest_a_second();
+    std::map<std::string, std::string> phases;
+    for (const Left& pod : left_) phases[pod.object->metadata.name] = pod.phase;
+    RC_ASSERT(pods_.phases() == phases);
+  }
+
+ private:
+  struct Left {
+    std::shared_ptr<const Pod> object{};
+    std::string phase{};
+    bool is_placed = false, is_held = false, ends = false;
+  };
+
+  void make(const Ending& one) {
+    const std::string phase = one.has_finished ? "Succeeded" : "Pending";
+    const std::string name = "p" + std::to_string(made_++);
+    std::vector<std::string> finalizers;
+    if (one.is_held) finalizers.emplace_back("ddptwin.test/held");
+    left_.push_back(
+        {.object = pods_.make(name, phase, one.is_placed ? "n" : "", std::move(finalizers)),
+         .phase = phase,
+         .is_placed = one.is_placed,
+         .is_held = one.is_held});
+  }
+  void rest_a_second() {
+    pods_.rest(1s);
+    if (++now_ % static_cast<int>(round / 1s) != 0) return;
+    for (Left& pod : left_)
+      if (pod.ends && !pod.is_placed && pod.phase == "Pending") pod.phase = "Failed";
+  }
+
+  Pods pods_{0};
+  std::vector<Left> left_{};
+  int made_ = 0;
+  int now_ = 0;
+};
+
+TEST(PodGarbageProperties, WhoEndsBeforeItWasPlacedHasFailed) {
+  holds([] {
+    const auto endings =
+        *gen::resize(14, gen::container<std::vector<Ending>>(any_ending())).as("what happens");
+    Waiting waiting;
+    for (const Ending& one : endings) waiting.apply(one);
   });
 }
 

@@ -24,6 +24,7 @@ class Cluster {
  public:
   Cluster(std::uint64_t seed, int gpus) : run_(seed) {
     run_.add_node({.name = "n", .capacity = {{gpu, Quantity::of(gpus)}}});
+    run_.world().trace().add_sink([this](const Record& record) { on_record(record); });
     rest();
   }
   void rest(Duration duration = 2s) { run_.rest(duration); }
@@ -46,9 +47,24 @@ class Cluster {
       if (pod->metadata.deletionTimestamp) names.push_back(pod->metadata.name);
     return names;
   }
+  // Victims that were asked to end before they were told why.
+  const std::vector<std::string>& untold() const { return untold_; }
 
  private:
+  void on_record(const Record& record) {
+    const Pod* before = record.before ? as<Pod>(*record.before) : nullptr;
+    if (before == nullptr || before->metadata.deletionTimestamp) return;
+    if (record.after && !record.after->metadata.deletionTimestamp) return;
+    const auto& conditions = *before->status.conditions;
+    if (std::none_of(conditions.begin(), conditions.end(), [](const PodCondition& one) {
+          return one.type_ == "DisruptionTarget" && one.status == "True" &&
+                 one.reason == "PreemptionByScheduler";
+        }))
+      untold_.push_back(before->metadata.name);
+  }
+
   SchedulerRun run_;
+  std::vector<std::string> untold_{};
 };
 
 TEST(PreemptionProperties, RoomIsKeptForWhomItWasMade) {
@@ -78,6 +94,7 @@ TEST(PreemptionProperties, RoomIsKeptForWhomItWasMade) {
             placed += cluster.is_placed("rival-" + std::to_string(i)) ? 1 : 0;
           RC_ASSERT(placed <= std::max(0, ended - wanted));
         }
+        RC_ASSERT(cluster.untold().empty());
         // At the latest then: what a rival was promised counts for the preemptor too.
         RC_ASSERT(cluster.is_placed("high"));
         RC_ASSERT(placed == std::min(rivals, gpus - wanted));
