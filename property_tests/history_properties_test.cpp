@@ -20,6 +20,10 @@ namespace gen = rc::gen;
 struct Scope {
   std::string namespace_{};  // "": all
   bool marked = false;       // those with the label alone
+  std::string name{};        // "=a", "!=a"; "": any
+  bool is_selective() const { return marked || !name.empty(); }
+  // One object at most, which is told whatever the limit.
+  bool names_one() const { return !namespace_.empty() && name.starts_with("="); }
   bool operator==(const Scope&) const = default;
 };
 
@@ -44,7 +48,8 @@ void showValue(const HistoryOp& op, std::ostream& out) {
         << " k=" << op.value;
   else
     out << " '" << op.scope.namespace_ << "'" << (op.scope.marked ? " of the marked" : "")
-        << ", limit " << op.limit << ", " << op.back << " back";
+        << (op.scope.name.empty() ? "" : " name") << op.scope.name << ", limit " << op.limit << ", "
+        << op.back << " back";
 }
 
 rc::Gen<HistoryOp> history_op() {
@@ -63,7 +68,9 @@ rc::Gen<HistoryOp> history_op() {
       set(&HistoryOp::scope,
           gen::build<Scope>(
               set(&Scope::namespace_, element<std::string>("", "default")),
-              set(&Scope::marked, gen::weightedElement<bool>({{3, false}, {1, true}})))),
+              set(&Scope::marked, gen::weightedElement<bool>({{3, false}, {1, true}})),
+              set(&Scope::name,
+                  gen::weightedElement<std::string>({{4, ""}, {1, "=b"}, {1, "!=b"}})))),
       set(&HistoryOp::limit, element(0, 1, 2, 3)),
       set(&HistoryOp::back, element(-1, -1, 0, 1, 2, 3, 4, 5, 6, 7)));
 }
@@ -80,16 +87,20 @@ Entry entry_of(const Object& object) {
 }
 State part_of(const State& state, const Scope& scope) {
   State part;
-  for (const auto& [key, entry] : state)
+  for (const auto& [key, entry] : state) {
+    const bool is_b = key.ends_with("/b");
     if ((scope.namespace_.empty() || key.starts_with(scope.namespace_ + "/")) &&
-        (!scope.marked || entry.marked))
+        (!scope.marked || entry.marked) &&
+        (scope.name.empty() || is_b == scope.name.starts_with("=")))
       part.emplace(key, entry);
+  }
   return part;
 }
 
 api::ListOptions options_of(const Scope& scope) {
   api::ListOptions options;
   if (scope.marked) options.label_selector = "mark";
+  if (!scope.name.empty()) options.field_selector = "metadata.name" + scope.name;
   return options;
 }
 
@@ -238,14 +249,16 @@ class Past {
     const State whole = part_of(states_.at(reading_->version), reading_->scope);
     const auto left = static_cast<std::int64_t>(whole.size() - reading_->seen.size());
     // Whether there is more is asked before the selector: a last page may be empty.
-    if (left > 0 || !reading_->scope.marked) RC_ASSERT(answer->continue_.empty() == (left == 0));
+    const Scope& scope = reading_->scope;
+    if (left > 0 || !scope.is_selective() || scope.names_one())
+      RC_ASSERT(answer->continue_.empty() == (left == 0));
     if (answer->continue_.empty()) {
       RC_ASSERT(reading_->seen == whole);
       reading_.reset();
       return;
     }
     if (left > 0) RC_ASSERT(static_cast<int>(answer->items.size()) == reading_->limit);
-    RC_ASSERT(answer->remaining == (reading_->scope.marked ? std::nullopt : std::optional(left)));
+    RC_ASSERT(answer->remaining == (scope.is_selective() ? std::nullopt : std::optional(left)));
     reading_->next = answer->continue_;
   }
 

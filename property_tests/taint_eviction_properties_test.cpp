@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "bare_store.hpp"
+#include "cluster/admission.hpp"
 #include "cluster/disruption.hpp"
 #include "cluster/taint_eviction.hpp"
+#include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
 #include "property.hpp"
 
@@ -201,6 +203,42 @@ TEST(TaintEvictionProperties, APodStaysAsLongAsItToleratesEachTaint) {
         *gen::resize(14, gen::container<std::vector<Happening>>(any_happening())).as("happenings");
     Game game;
     for (const Happening& one : happenings) game.apply(one);
+  });
+}
+
+// --- what a pod says that names no seconds of a lost node ---
+
+Toleration any_toleration() {
+  Toleration one;
+  one.key = *gen::element<std::string>("", "node.kubernetes.io/not-ready",
+                                       "node.kubernetes.io/unreachable", "other");
+  one.operator_ = one.key.empty() ? "Exists" : *gen::element<std::string>("", "Equal", "Exists");
+  one.effect = *gen::element<std::string>("", "NoExecute", "NoSchedule");
+  if (one.effect == "NoExecute" && *gen::arbitrary<bool>()) one.tolerationSeconds = 7;
+  return one;
+}
+
+// Five minutes, of whichever of the two it does not tolerate by itself; what it says stays.
+TEST(TaintEvictionProperties, AnyPodToleratesALostNode) {
+  holds([] {
+    const auto asked = *gen::resize(4, gen::container<std::vector<Toleration>>(gen::resize(
+                                           rc::kNominalSize, gen::exec(any_toleration))));
+    BareStore cluster;
+    add_default_admission(cluster.store);
+    auto pod = std::make_shared<Pod>();
+    pod->metadata.name = "p";
+    pod->metadata.namespace_ = "default";
+    pod->spec.edit().containers = {{.name = "c", .image = "busybox"}};
+    pod->spec.edit().tolerations = asked;
+    RC_ASSERT(cluster.store.call(api::create(pod), "test").has_value());
+    auto wanted = asked;
+    for (const std::string key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
+      if (std::none_of(asked.begin(), asked.end(), [&](const Toleration& one) {
+            return (one.key.empty() || one.key == key) && one.effect != "NoSchedule";
+          }))
+        wanted.push_back({key, "Exists", {}, "NoExecute", 300});
+    for (const Toleration& one : asked) RC_LOG() << one.key << ":" << one.effect << "\n";
+    RC_ASSERT(equal(*cluster.store.find<Pod>("default", "p")->spec->tolerations, wanted));
   });
 }
 

@@ -291,6 +291,72 @@ TEST(TrainingProperties, AHungPeerIsWaitedForAsLongAsTheTimeoutSays) {
       run_cost);
 }
 
+// The words in capitals are filled in.
+constexpr const char* given_up_text = R"(
+apiVersion: ddptwin.dev/v1alpha1
+kind: Scenario
+metadata: {name: given-up}
+spec:
+  modes: [virtual]
+  images:
+  - {name: trainer, model: {steps: 20, stepTime: WORKms, timeout: 20s}}
+  - {name: later, model: {steps: 20, stepTime: LATERms, timeout: 20s}}
+  steps:
+  - name: hung
+    kill: {of: pod/train-worker-1, signal: 19}
+    when: {of: pod/train-worker-1, step: 3}
+  expect:
+  - eventually: {of: pod/train-FIRST-0, log: Timed out waiting 20000ms}
+  - eventually: {of: pod/train-SECOND-0, log: closed by peer}
+  timeout: 10m
+---
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train}
+spec:
+  runPolicy: {cleanPodPolicy: None}
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      restartPolicy: Never
+      template:
+        spec:
+          containers:
+          - {name: pytorch, image: MASTER, command: [python, train.py]}
+    Worker:
+      replicas: 2
+      restartPolicy: Never
+      template:
+        spec:
+          containers:
+          - {name: pytorch, image: WORKER, command: [python, train.py]}
+)";
+
+// Of a rank that hangs the first who waits is the first to give up; that closes its connections,
+// and who began to wait later has no timeout of its own to wait for (spec/ddp-semantics.md §3.2,
+// §9).
+TEST(TrainingProperties, WhoGivesUpLeavesNobodyWaiting) {
+  holds(
+      [] {
+        const bool master_first = *gen::arbitrary<bool>().as("the master waits first");
+        const int work = *gen::element(100, 1'000, 7'000).as("ms of a step");
+        const int behind = *gen::element(50, 100, 300, 800, 3'000).as("ms behind it");
+        std::string source = filled_in(given_up_text, "MASTER", master_first ? "trainer" : "later");
+        source = filled_in(source, "WORKER", master_first ? "later" : "trainer");
+        source = filled_in(source, "FIRST", master_first ? "master" : "worker");
+        source = filled_in(source, "SECOND", master_first ? "worker" : "master");
+        source = filled_in(source, "WORK", std::to_string(work));
+        source = filled_in(source, "LATER", std::to_string(work + behind));
+        const auto& names = scenario::torch_profile_names();
+        scenario::VirtualOptions options;
+        options.seed = *gen::inRange<std::uint64_t>(1, 1'000'000).as("seed");
+        options.torch = *gen::elementOf(std::vector<std::string_view>(names.begin(), names.end()))
+                             .as("PyTorch");
+        RC_ASSERT(result_of(source, options).passed());
+      },
+      run_cost);
+}
+
 // --- torchrun ---
 
 // What all agents here are told, and where their workers keep checkpoints: the rest of a template,
