@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "api/status.hpp"
+#include "objects/json_text.hpp"
 #include "objects/validation.hpp"
 
 namespace ddptwin::api {
@@ -130,13 +131,9 @@ Result<DeleteOptions> delete_options(const Path& path, const Json* body) {
     options.orphan_dependents = orphan->get_bool();
   if (const Json* conditions = fields.if_contains("preconditions");
       conditions != nullptr && conditions->is_object()) {
-    const auto text = [&](std::string_view name) -> std::string {
-      const Json* member = conditions->get_object().if_contains(name);
-      return member != nullptr && member->is_string() ? std::string(member->get_string())
-                                                      : std::string();
-    };
-    options.precondition_uid = text("uid");
-    options.precondition_resource_version = text("resourceVersion");
+    const auto& asked = conditions->get_object();
+    options.precondition_uid = text_member(asked, "uid");
+    options.precondition_resource_version = text_member(asked, "resourceVersion");
   }
   return options;
 }

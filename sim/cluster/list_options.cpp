@@ -8,6 +8,7 @@
 #include "api/status.hpp"
 #include "cluster/store_errors.hpp"
 #include "objects/base64.hpp"
+#include "objects/json_text.hpp"
 #include "objects/validation.hpp"
 
 namespace ddptwin {
@@ -38,11 +39,6 @@ std::string json_fault(std::string_view text) {
                                         : std::string{static_cast<char>(0xc0 | byte >> 6),
                                                       static_cast<char>(0x80 | (byte & 0x3f))};
   return fmt::format("invalid character '{}' looking for beginning of value", shown);
-}
-
-std::string text_of(const json::object& object, std::string_view name) {
-  const Json* member = object.if_contains(name);
-  return member != nullptr && member->is_string() ? std::string(member->get_string()) : "";
 }
 
 }  // namespace
@@ -110,7 +106,7 @@ Result<Continuation> Continuation::parse(std::string_view token) {
   if (error || !value.is_object())
     return bad_token("continue key is not valid: " + json_fault(*text));
   const json::object& members = value.get_object();
-  if (const std::string version = text_of(members, "v"); version != token_version)
+  if (const std::string version = text_member(members, "v"); version != token_version)
     return bad_token(fmt::format(
         "continue key is not valid: server does not recognize this encoded version {}", version));
   const Json* revision = members.if_contains("rv");
@@ -118,7 +114,7 @@ Result<Continuation> Continuation::parse(std::string_view token) {
       revision->get_int64() < as_it_is_now)
     return bad_token(
         fmt::format("incorrect encoded start resourceVersion (version {})", token_version));
-  Continuation out{revision->get_int64(), text_of(members, "start")};
+  Continuation out{revision->get_int64(), text_member(members, "start")};
   if (out.start.empty())
     return bad_token(fmt::format("continue key is not valid: encoded start key empty (version {})",
                                  token_version));

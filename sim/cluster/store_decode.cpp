@@ -7,6 +7,7 @@
 #include "cluster/store.hpp"
 #include "cluster/store_errors.hpp"
 #include "objects/codec.hpp"
+#include "objects/json_text.hpp"
 #include "objects/strategy.hpp"
 #include "objects/validation.hpp"
 
@@ -97,11 +98,6 @@ bool has_source(const Object& object) {
          spec->type().source(spec->read(object.body())).get() != nullptr;
 }
 
-std::string text_of(const Json& object, std::string_view member) {
-  const Json* value = object.get_object().if_contains(member);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
-}
-
 std::string_view version_of(std::string_view api_version) {
   return api_version.substr(api_version.find('/') + 1);  // all of it where there is no group
 }
@@ -112,7 +108,8 @@ struct BodyKind {
   std::string kind{};
 
   static BodyKind of(const Json& body, const KindInfo& expected) {
-    BodyKind said{text_of(body, "apiVersion"), text_of(body, "kind")};
+    BodyKind said{text_member(body.get_object(), "apiVersion"),
+                  text_member(body.get_object(), "kind")};
     if (expected.custom) return said;
     if (said.api_version.empty()) said.api_version = expected.api_version();
     if (said.kind.empty()) said.kind = expected.kind;
@@ -165,8 +162,9 @@ Error custom_kind_error(const Json& body, const BodyKind& said, const KindInfo& 
   said_kind.group = kind.group;
   said_kind.kind = said.kind;
   const Json* metadata = body.get_object().if_contains("metadata");
-  const std::string name =
-      metadata != nullptr && metadata->is_object() ? text_of(*metadata, "name") : "";
+  const std::string name = metadata != nullptr && metadata->is_object()
+                               ? text_member(metadata->get_object(), "name")
+                               : "";
   if (said.kind != kind.kind)
     return invalid_error(said_kind, name,
                          {invalid("kind", quoted(said.kind), "must be " + kind.kind)});

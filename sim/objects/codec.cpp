@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "objects/base64.hpp"
+#include "objects/json_text.hpp"
 
 namespace ddptwin {
 namespace {
@@ -516,12 +517,8 @@ Result<Decoded> decode_object(const KindRegistry& kinds, Json value, const KindI
     return fail(Reason::bad_request, "json: cannot unmarshal " + std::string(kind_of(value)) +
                                          " into Go value of type map[string]interface {}");
   json::object& body = value.get_object();
-  const auto text = [&](std::string_view name) -> std::string {
-    const Json* member = body.if_contains(name);
-    return member != nullptr && member->is_string() ? std::string(member->get_string())
-                                                    : std::string();
-  };
-  const std::string api_version = text("apiVersion"), kind_name = text("kind");
+  const std::string api_version = text_member(body, "apiVersion"),
+                    kind_name = text_member(body, "kind");
   const KindInfo* kind = expected;
   if (kind == nullptr) {
     if (kind_name.empty()) return fail(Reason::bad_request, "Object 'Kind' is missing", "kind");

@@ -119,4 +119,12 @@ Result<JsonText> parse_json(std::string_view text) {
   return out;
 }
 
+std::string text_member(const boost::json::object& object, std::string_view name,
+                        std::string_view otherwise) {
+  const boost::json::value* member = object.if_contains(name);
+  return std::string(member != nullptr && member->is_string()
+                         ? std::string_view(member->get_string())
+                         : otherwise);
+}
+
 }  // namespace ddptwin

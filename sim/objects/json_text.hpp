@@ -1,4 +1,5 @@
-// JSON text of a request: its value, and the members it names twice (spec/kubernetes.md §1.15).
+// JSON text of a request: its value, and the members it names twice (spec/kubernetes.md §1.15); and
+// the texts in a value.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -18,5 +19,9 @@ struct JsonText {
 
 // A text that is not JSON is a bad request, as Go says it.
 Result<JsonText> parse_json(std::string_view text);
+
+// The member of that name where it is a text.
+std::string text_member(const boost::json::object& object, std::string_view name,
+                        std::string_view otherwise = {});
 
 }  // namespace ddptwin

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <optional>
 
+#include "objects/json_text.hpp"
+
 namespace ddptwin {
 namespace {
 
@@ -118,15 +120,9 @@ bool replace_at(Json& document, const std::vector<std::string>& path, Json value
   return true;
 }
 
-std::string member_text(const json::object& operation, std::string_view name) {
-  const Json* member = operation.if_contains(name);
-  return member != nullptr && member->is_string() ? std::string(member->get_string())
-                                                  : std::string();
-}
-
 bool run(Json& document, const json::object& operation) {
-  const std::string op = member_text(operation, "op");
-  const auto path = segments_of(member_text(operation, "path"));
+  const std::string op = text_member(operation, "op");
+  const auto path = segments_of(text_member(operation, "path"));
   const Json* given = operation.if_contains("value");
   Json value = given != nullptr ? *given : Json(nullptr);
   if (op == "add") return add_at(document, path, std::move(value));
@@ -137,7 +133,7 @@ bool run(Json& document, const json::object& operation) {
     return at != nullptr ? *at == value : value.is_null();
   }
   if (op != "move" && op != "copy") return false;
-  const auto from = segments_of(member_text(operation, "from"));
+  const auto from = segments_of(text_member(operation, "from"));
   const Json* source = walk(document, from, from.size());
   if (source == nullptr) return false;
   Json moved = *source;

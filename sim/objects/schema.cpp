@@ -3,17 +3,12 @@
 #include <boost/json.hpp>
 
 #include "core/regular_expression.hpp"
+#include "objects/json_text.hpp"
 
 namespace ddptwin {
 namespace {
 
 namespace json = boost::json;
-
-std::string text_of(const json::object& source, std::string_view name) {
-  const Json* member = source.if_contains(name);
-  return member != nullptr && member->is_string() ? std::string(member->get_string())
-                                                  : std::string();
-}
 
 bool flag_of(const json::object& source, std::string_view name) {
   const Json* member = source.if_contains(name);
@@ -61,7 +56,7 @@ Status compile_children(Schema& out, const json::object& source) {
 }
 
 Status compile_pattern(Schema& out, const json::object& source) {
-  out.pattern = text_of(source, "pattern");
+  out.pattern = text_member(source, "pattern");
   if (out.pattern.empty()) return {};
   Result<std::regex> made = regular_expression(out.pattern);
   if (!made)
@@ -77,8 +72,8 @@ Result<Schema> Schema::compile(const Json& value) {
   if (!value.is_object()) return fail(Reason::bad_input, "a schema must be an object");
   const json::object& source = value.get_object();
   Schema out;
-  out.type = text_of(source, "type");
-  out.format = text_of(source, "format");
+  out.type = text_member(source, "type");
+  out.format = text_member(source, "format");
   out.nullable = flag_of(source, "nullable");
   out.preserve_unknown = flag_of(source, "x-kubernetes-preserve-unknown-fields");
   out.int_or_string = flag_of(source, "x-kubernetes-int-or-string");
@@ -94,7 +89,7 @@ Result<Schema> Schema::compile(const Json& value) {
   out.max_items = size_of(source, "maxItems");
   if (const Json* fallback = source.if_contains("default"); fallback != nullptr)
     out.fallback = std::make_shared<const Json>(*fallback);
-  const std::string list_type = text_of(source, "x-kubernetes-list-type");
+  const std::string list_type = text_member(source, "x-kubernetes-list-type");
   out.is_set = list_type == "set";
   if (list_type == "map") out.list_keys = texts_of(source, "x-kubernetes-list-map-keys");
   if (const Json* rules = source.if_contains("x-kubernetes-validations");
@@ -102,7 +97,7 @@ Result<Schema> Schema::compile(const Json& value) {
     for (const Json& rule : rules->get_array())
       if (rule.is_object())
         out.rules.push_back(
-            {text_of(rule.get_object(), "rule"), text_of(rule.get_object(), "message")});
+            {text_member(rule.get_object(), "rule"), text_member(rule.get_object(), "message")});
   out.has_rules = !out.rules.empty();
   TRY_VOID(compile_pattern(out, source));
   TRY_VOID(compile_children(out, source));

@@ -4,16 +4,12 @@
 
 #include "api/status.hpp"
 #include "objects/codec.hpp"
+#include "objects/json_text.hpp"
 
 namespace ddptwin::golden {
 namespace {
 
 namespace json = boost::json;
-
-std::string text(const json::object& object, std::string_view key) {
-  const Json* member = object.if_contains(key);
-  return member != nullptr && member->is_string() ? std::string(member->get_string()) : "";
-}
 
 // Lists whose order depends on races of the endpoint controllers are put in the order of the
 // recordings.
@@ -91,7 +87,7 @@ Json answer_of(const Symbols& symbols, const Result<api::Response>& result, bool
   // Of a success only a Status is recorded unasked.
   const Json* body = result->body.get();
   const bool is_status =
-      body != nullptr && body->is_object() && text(body->get_object(), "kind") == "Status";
+      body != nullptr && body->is_object() && text_member(body->get_object(), "kind") == "Status";
   if (body != nullptr && (want_body || is_status))
     out.emplace("body", symbols.symbolic(*body));
   else if (want_body && result->object)

@@ -8,17 +8,13 @@
 #include "api/status.hpp"
 #include "api/table.hpp"
 #include "objects/codec.hpp"
+#include "objects/json_text.hpp"
 #include "objects/patch.hpp"
 
 namespace ddptwin::golden {
 namespace {
 
 namespace json = boost::json;
-
-std::string text(const json::object& object, std::string_view key) {
-  const Json* member = object.if_contains(key);
-  return member != nullptr && member->is_string() ? std::string(member->get_string()) : "";
-}
 
 Json refusal(const Error& error) {
   json::object out{{"code", api::code_of(error)}};
@@ -67,11 +63,12 @@ std::string ApiCalls::actual(std::string text) const {
 }
 
 std::string ApiCalls::body_of_call(const json::object& call) {
-  if (call.contains("raw")) return actual(text(call, "raw"));
+  if (call.contains("raw")) return actual(text_member(call, "raw"));
   const Json* body = call.if_contains("body");
   if (body == nullptr || body->is_null()) return "";
   if (!call.contains("from")) return actual(json::serialize(*body));
-  const auto got = api::request_of(world_.kinds(), {"GET", actual(text(call, "from")), {}, {}});
+  const auto got =
+      api::request_of(world_.kinds(), {"GET", actual(text_member(call, "from")), {}, {}});
   if (!got) return "";
   const auto base = world_.call(*got, actor_);
   if (!base || !base->object) return "";
@@ -99,9 +96,9 @@ std::string ApiCalls::version_of(const Json& body) {
 
 Json ApiCalls::one(const json::object& call) {
   api::Call said;
-  if (const std::string method = text(call, "method"); !method.empty()) said.method = method;
-  said.path = actual(text(call, "path"));
-  said.media_type = text(call, "contentType");
+  if (const std::string method = text_member(call, "method"); !method.empty()) said.method = method;
+  said.path = actual(text_member(call, "path"));
+  said.media_type = text_member(call, "contentType");
   said.body = body_of_call(call);
   const auto request = api::request_of(world_.kinds(), said);
   if (!request) return refusal(request.error());
@@ -126,7 +123,7 @@ Json ApiCalls::answer(const json::object& call, const api::Request& request,
   if (call.contains("rv")) members.emplace("rv", version_of(body));
   const bool list = request.verb == api::Verb::list || request.verb == api::Verb::remove_collection;
   Json shown_body;
-  if (text(call, "accept") == "table")
+  if (text_member(call, "accept") == "table")
     shown_body = api::table_of(*request.target.kind, *result, loop_.now());
   else if (list && call.contains("show"))
     shown_body = body;

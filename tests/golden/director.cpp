@@ -12,6 +12,7 @@
 #include "objects/autoscaling.hpp"
 #include "objects/codec.hpp"
 #include "objects/describe.hpp"
+#include "objects/json_text.hpp"
 #include "objects/yaml.hpp"
 #include "scripted_pods.hpp"
 
@@ -26,14 +27,6 @@ constexpr const char* case_namespace = "golden-case";
 constexpr Duration finish_delete_delay = 300ms;
 constexpr std::int32_t finish_delete_code = 143;  // SIGTERM
 
-std::string text(const json::object& object, std::string_view key,
-                 std::string_view otherwise = {}) {
-  const Json* member = object.if_contains(key);
-  return std::string(member != nullptr && member->is_string()
-                         ? std::string_view(member->get_string())
-                         : otherwise);
-}
-
 std::int64_t number(const json::object& object, std::string_view key, std::int64_t otherwise) {
   const Json* member = object.if_contains(key);
   return member != nullptr && member->is_number() ? member->to_number<std::int64_t>() : otherwise;
@@ -41,9 +34,9 @@ std::int64_t number(const json::object& object, std::string_view key, std::int64
 
 Ending ending_of(const json::object& argument, std::int64_t default_code) {
   return {.code = static_cast<std::int32_t>(number(argument, "code", default_code)),
-          .container = text(argument, "container"),
-          .reason = text(argument, "reason"),
-          .message = text(argument, "message"),
+          .container = text_member(argument, "container"),
+          .reason = text_member(argument, "reason"),
+          .message = text_member(argument, "message"),
           .signal = static_cast<std::int32_t>(number(argument, "signal", 0))};
 }
 
@@ -57,7 +50,7 @@ api::PatchType patch_type(std::string_view name) {
 // A node of the verb `nodes`: the default size, overridden.
 NodeOptions node_of(const json::object& argument) {
   NodeOptions node;
-  node.name = text(argument, "name");
+  node.name = text_member(argument, "name");
   node.address = "192.168.0.9";
   node.kubelet = false;
   if (const Json* labels = argument.if_contains("labels"))
@@ -207,7 +200,8 @@ std::vector<std::shared_ptr<const Pod>> Director::pods_named(const Json& pattern
 }
 
 Result<const KindInfo*> Director::kind_named(const json::object& argument) const {
-  const std::string name = text(argument, "kind"), version = text(argument, "apiVersion");
+  const std::string name = text_member(argument, "kind"),
+                    version = text_member(argument, "apiVersion");
   for (const KindInfo* kind : world_->kinds().all())
     if (kind->kind == name && (version.empty() || kind->api_version() == version)) return kind;
   return fail(Reason::not_found, "the twin has no kind " + name);
@@ -235,9 +229,9 @@ Result<Json> Director::apply(const Json& argument) {
     request.target.kind = kind;
     if (kind->namespaced) {
       const auto& metadata = document.as_object()["metadata"];
-      request.target.namespace_ = metadata.is_object()
-                                      ? text(metadata.get_object(), "namespace", case_namespace)
-                                      : std::string(case_namespace);
+      request.target.namespace_ =
+          metadata.is_object() ? text_member(metadata.get_object(), "namespace", case_namespace)
+                               : std::string(case_namespace);
     }
     request.write.edit().field_validation = "Strict";
     request.body = RawJson(std::move(document));
@@ -251,10 +245,11 @@ Result<Json> Director::patch(const json::object& argument) {
   api::Request request;
   request.verb = api::Verb::patch;
   request.target = {kind, kind->namespaced ? case_namespace : "",
-                    symbols_.actual(text(argument, "name")), text(argument, "subresource")};
-  request.patch_type = patch_type(text(argument, "type"));
+                    symbols_.actual(text_member(argument, "name")),
+                    text_member(argument, "subresource")};
+  request.patch_type = patch_type(text_member(argument, "type"));
   request.body = RawJson(symbols_.actual(argument.at("body")));
-  request.write.edit().field_manager = text(argument, "manager");
+  request.write.edit().field_manager = text_member(argument, "manager");
   if (const Json* force = argument.if_contains("force"))
     request.force = force->is_bool() && force->get_bool();
   return answer_of(symbols_, world_->call(std::move(request), actor), false);
@@ -264,9 +259,11 @@ Result<Json> Director::remove(const json::object& argument) {
   TRY(const KindInfo* kind, kind_named(argument));
   api::Request request;
   request.verb = api::Verb::remove;
-  request.target = {
-      kind, kind->namespaced ? case_namespace : "", symbols_.actual(text(argument, "name")), {}};
-  const std::string policy = text(argument, "propagation");
+  request.target = {kind,
+                    kind->namespaced ? case_namespace : "",
+                    symbols_.actual(text_member(argument, "name")),
+                    {}};
+  const std::string policy = text_member(argument, "propagation");
   if (policy == "Foreground") request.remove.edit().propagation = api::Propagation::foreground;
   if (policy == "Background") request.remove.edit().propagation = api::Propagation::background;
   if (policy == "Orphan") request.remove.edit().propagation = api::Propagation::orphan;
@@ -279,7 +276,8 @@ Result<Json> Director::get(const json::object& argument) {
   TRY(const KindInfo* kind, kind_named(argument));
   api::Request request;
   request.target = {kind, kind->namespaced ? case_namespace : "",
-                    symbols_.actual(text(argument, "name")), text(argument, "subresource")};
+                    symbols_.actual(text_member(argument, "name")),
+                    text_member(argument, "subresource")};
   return answer_of(symbols_, world_->call(std::move(request), actor), true);
 }
 
@@ -304,7 +302,7 @@ Status Director::play(const Step& step) {
       const auto& statuses = pod->status.containerStatuses;
       const bool started = !statuses.empty() && !statuses.front().state.waiting;
       if (terminating || started) continue;
-      if (!bound) bind(*pod, text(argument, "node", "node-0"));
+      if (!bound) bind(*pod, text_member(argument, "node", "node-0"));
       const auto again = as<Pod>(world_->find(Pod::info(), case_namespace, pod->metadata.name));
       if (!again) continue;
       const Json* ready = argument.if_contains("ready");
@@ -321,8 +319,9 @@ Status Director::play(const Step& step) {
           *pod, restarted_status(*pod, now, ending_of(argument, 1), step.verb == "crashloop"));
     } else if (step.verb == "disrupt") {
       write_pod_status(
-          *pod, disrupted_status(*pod, now, text(argument, "reason", "EvictionByEvictionAPI"),
-                                 text(argument, "message", "Eviction API: evicting")));
+          *pod,
+          disrupted_status(*pod, now, text_member(argument, "reason", "EvictionByEvictionAPI"),
+                           text_member(argument, "message", "Eviction API: evicting")));
     } else if (step.verb == "podstatus") {
       json::object body{{"status", symbols_.actual(argument.at("status"))}};
       (void)world_->call(api::patch(*pod, api::PatchType::merge, std::move(body), "status"), actor);
@@ -341,14 +340,15 @@ Status Director::play(const Step& step) {
 Status Director::play_container(const json::object& action) {
   const auto& [what, value] = *action.begin();
   const json::object& a = value.as_object();
-  const std::string pod = symbols_.actual(text(a, "pod"));
+  const std::string pod = symbols_.actual(text_member(a, "pod"));
   if (what == "exit") {
     const Json* oom = a.if_contains("oom");
-    runtime_->container_exit(
-        case_namespace, pod, text(a, "container"), static_cast<int>(number(a, "code", 0)),
-        oom != nullptr && oom->as_bool(), text(a, "reason"), text(a, "message"), text(a, "log"));
+    runtime_->container_exit(case_namespace, pod, text_member(a, "container"),
+                             static_cast<int>(number(a, "code", 0)),
+                             oom != nullptr && oom->as_bool(), text_member(a, "reason"),
+                             text_member(a, "message"), text_member(a, "log"));
   } else if (what == "set") {
-    runtime_->set(case_namespace, pod, text(a, "key"), text(a, "value"));
+    runtime_->set(case_namespace, pod, text_member(a, "key"), text_member(a, "value"));
   } else if (what == "sandbox-dies") {
     runtime_->sandbox_dies(case_namespace, pod);
   } else {
@@ -358,7 +358,8 @@ Status Director::play_container(const json::object& action) {
 }
 
 Result<Json> Director::cri(const json::object& argument) {
-  const std::string pod = symbols_.actual(text(argument, "pod")), show = text(argument, "show");
+  const std::string pod = symbols_.actual(text_member(argument, "pod")),
+                    show = text_member(argument, "show");
   json::object out;
   if (show != "requests") {
     json::array calls;
@@ -422,8 +423,8 @@ std::optional<Difference> Director::compare_events(const Step& step) const {
   std::vector<Text> expected, actual;
   for (const Json& event : step.events) {
     const json::object& e = event.as_object();
-    expected.push_back({text(e, "type"), text(e, "reason"), text(e, "message"),
-                        text(e, "regarding"), text(e, "source")});
+    expected.push_back({text_member(e, "type"), text_member(e, "reason"), text_member(e, "message"),
+                        text_member(e, "regarding"), text_member(e, "source")});
   }
   for (const ObjectPtr& object : step_events_) {
     const Event& e = static_cast<const Event&>(*object);

@@ -9,6 +9,7 @@
 #include "cluster/kubelet/env.hpp"
 #include "cluster/kubelet/resources.hpp"
 #include "objects/codec.hpp"
+#include "objects/json_text.hpp"
 
 namespace ddptwin::kubelet {
 namespace {
@@ -99,11 +100,6 @@ Status project_downward(const PodContext& context, Files& files, const Json& jso
                         std::int32_t mode) {
   TRY(const auto from, from_json<DownwardAPIVolume>(json));
   return add_downward(context, files, from.items, mode);
-}
-
-std::string text_member(const boost::json::object& object, std::string_view key) {
-  const Json* value = object.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
 Status project_token(const PodContext& context, Files& files, const Json& json, std::int32_t mode) {

@@ -8,6 +8,7 @@
 #include "controller/pytorchjob/pass.hpp"
 #include "controller/pytorchjob/pods.hpp"
 #include "objects/codec.hpp"
+#include "objects/json_text.hpp"
 
 namespace ddptwin::controller::pytorchjob {
 namespace {
@@ -33,8 +34,7 @@ const json::object* member(const ObjectPtr& group, std::string_view name) {
 }
 
 std::string text_of(const json::object* object, std::string_view name) {
-  const Json* found = object != nullptr ? object->if_contains(name) : nullptr;
-  return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
+  return object != nullptr ? text_member(*object, name) : std::string();
 }
 
 std::string queue_of(const Pass& pass, const SchedulingPolicy* policy) {

@@ -13,6 +13,7 @@
 #include "cluster/store.hpp"
 #include "core/virtual_start.hpp"
 #include "objects/codec.hpp"
+#include "objects/json_text.hpp"
 
 namespace ddptwin::conformance {
 namespace {
@@ -37,12 +38,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> patch_typ
     {"json", "application/json-patch+json"},
     {"apply", "application/apply-patch+yaml"},
 }};
-
-std::string text(const json::object& object, std::string_view key) {
-  const Json* member = object.if_contains(key);
-  return member != nullptr && member->is_string() ? std::string(member->get_string())
-                                                  : std::string();
-}
 
 std::string media_type_of(std::string_view patch_type) {
   for (const auto& [name, media_type] : patch_types)
@@ -92,7 +87,8 @@ std::vector<Part> parts_of(std::string_view path) {
 const Json* part_of(const Json& value, const Part& part) {
   if (!part.wanted.empty() && value.is_array()) {
     for (const Json& each : value.get_array())
-      if (each.is_object() && text(each.get_object(), part.name) == part.wanted) return &each;
+      if (each.is_object() && text_member(each.get_object(), part.name) == part.wanted)
+        return &each;
     return nullptr;
   }
   if (part.index)
@@ -130,7 +126,7 @@ Conversation::Conversation(const json::object& description)
   if (const Json* nodes = description.if_contains("nodes"))
     for (const Json& node : nodes->as_array()) {
       NodeOptions made;
-      made.name = text(node.as_object(), "name");
+      made.name = text_member(node.as_object(), "name");
       made.kubelet = is_set(node.as_object(), "kubelet");
       made.unschedulable = is_set(node.as_object(), "unschedulable");
       if (const Json* taints = node.as_object().if_contains("taints"))
@@ -177,7 +173,7 @@ Fault Conversation::step(const json::object& step) {
                         runtime_->requests("default", pod->as_string().c_str()));
   if (const Json* exit = step.if_contains("exit")) {
     const json::object& how = exit->as_object();
-    runtime_->container_exit("default", text(how, "pod"), text(how, "container"),
+    runtime_->container_exit("default", text_member(how, "pod"), text_member(how, "container"),
                              static_cast<int>(how.at("code").as_int64()), is_set(how, "oom"));
     return std::nullopt;
   }
@@ -198,13 +194,13 @@ Json Conversation::answer_to(const json::object& step, int& code) {
     code = api::code_of(error);
     return api::status_of(error);
   };
-  const std::string said = filled(text(step, "call"));
+  const std::string said = filled(text_member(step, "call"));
   const std::size_t space = said.find(' ');
   api::Call call{said.substr(0, space), path_of(said.substr(space + 1)), {}, {}};
-  if (call.method == "PATCH") call.media_type = media_type_of(text(step, "type"));
-  if (step.contains("media")) call.media_type = text(step, "media");
+  if (call.method == "PATCH") call.media_type = media_type_of(text_member(step, "type"));
+  if (step.contains("media")) call.media_type = text_member(step, "media");
   if (const Json* body = step.if_contains("body")) call.body = json::serialize(filled(*body));
-  if (step.contains("raw")) call.body = filled(text(step, "raw"));
+  if (step.contains("raw")) call.body = filled(text_member(step, "raw"));
   const auto request = api::request_of(world_->kinds(), call);
   if (!request) return refused(request.error());
   const auto result = world_->call(*request, actor);
@@ -219,18 +215,20 @@ Fault Conversation::check(const json::object& step, const Json& body, int code) 
   const Json* wanted = step.if_contains("code");
   if (wanted != nullptr ? wanted->as_int64() != code : code / 100 != 2)
     return fmt::format("answers {} {}", code, shown);
-  const std::string message = body.is_object() ? text(body.as_object(), "message") : "";
-  if (step.contains("message") && filled(text(step, "message")) != message)
-    return fmt::format("says \"{}\" instead of \"{}\"", message, filled(text(step, "message")));
-  if (!message.starts_with(text(step, "starts")))
+  const std::string message = body.is_object() ? text_member(body.as_object(), "message") : "";
+  if (step.contains("message") && filled(text_member(step, "message")) != message)
+    return fmt::format("says \"{}\" instead of \"{}\"", message,
+                       filled(text_member(step, "message")));
+  if (!message.starts_with(text_member(step, "starts")))
     return fmt::format("says \"{}\", which does not begin with \"{}\"", message,
-                       text(step, "starts"));
-  if (message.find(text(step, "contains")) == std::string::npos)
-    return fmt::format("says \"{}\", where \"{}\" is missing", message, text(step, "contains"));
+                       text_member(step, "starts"));
+  if (message.find(text_member(step, "contains")) == std::string::npos)
+    return fmt::format("says \"{}\", where \"{}\" is missing", message,
+                       text_member(step, "contains"));
   if (step.contains("warning") &&
-      text(step, "warning") != fmt::format("{}", fmt::join(warnings_, "; ")))
+      text_member(step, "warning") != fmt::format("{}", fmt::join(warnings_, "; ")))
     return fmt::format("warns \"{}\" instead of \"{}\"", fmt::join(warnings_, "; "),
-                       text(step, "warning"));
+                       text_member(step, "warning"));
   if (const Json* values = step.if_contains("has"))
     if (Fault fault = check_values(values->as_object(), body)) return fault;
   return std::nullopt;
@@ -250,7 +248,7 @@ Fault Conversation::check_values(const json::object& wanted, const Json& body) {
 }
 
 Fault Conversation::open_watch(const json::object& step) {
-  const auto path = api::parse_path(world_->kinds(), path_of(filled(text(step, "watch"))));
+  const auto path = api::parse_path(world_->kinds(), path_of(filled(text_member(step, "watch"))));
   if (!path) return path.error().message;
   const auto options = api::list_options(*path);
   if (!options) return options.error().message;
@@ -272,12 +270,12 @@ Fault Conversation::check_events(const json::object& step) {
   const std::vector<Json> events = std::exchange(watch_->events, {});
   const json::array& wanted = step.at("events").as_array();
   std::string types;
-  for (const Json& event : events) types += " " + text(event.as_object(), "type");
+  for (const Json& event : events) types += " " + text_member(event.as_object(), "type");
   if (events.size() != wanted.size())
     return fmt::format("{} events instead of {}:{}", events.size(), wanted.size(), types);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const json::object& want = wanted[i].as_object();
-    if (text(want, "type") != text(events[i].as_object(), "type"))
+    if (text_member(want, "type") != text_member(events[i].as_object(), "type"))
       return fmt::format("event {} is wrong:{}", i, types);
     if (const Json* values = want.if_contains("has"))
       if (Fault fault = check_values(values->as_object(), events[i].at("object"))) return fault;
@@ -288,9 +286,9 @@ Fault Conversation::check_events(const json::object& step) {
 // "absent: PATH": the answer to a GET is 404.
 Fault Conversation::check_absence(const json::object& step) {
   int code = 0;
-  const Json body = answer_to(json::object{{"call", "GET " + text(step, "absent")}}, code);
+  const Json body = answer_to(json::object{{"call", "GET " + text_member(step, "absent")}}, code);
   if (code == 404) return std::nullopt;
-  return fmt::format("{} is still there: {}", text(step, "absent"), json::serialize(body));
+  return fmt::format("{} is still there: {}", text_member(step, "absent"), json::serialize(body));
 }
 
 // "ask: TYPE NAME" of the zone that CoreDNS would serve; PTR takes an IPv4 address as well.
@@ -300,7 +298,7 @@ Fault Conversation::ask(const json::object& step) {
        {"AAAA", dns::RecordType::aaaa},
        {"SRV", dns::RecordType::srv},
        {"PTR", dns::RecordType::ptr}}};
-  const std::string asked = filled(text(step, "ask"));
+  const std::string asked = filled(text_member(step, "ask"));
   const std::size_t space = asked.find(' ');
   std::string name = asked.substr(space + 1);
   if (const auto ip = dns::parse_ipv4(name))
@@ -309,7 +307,7 @@ Fault Conversation::ask(const json::object& step) {
   for (const auto& [word, type] : types)
     if (asked.substr(0, space) == word) question.type = type;
   const dns::Answer answer = zone_.answer(question);
-  const std::string said = dns::to_text(answer), wanted = filled(text(step, "says"));
+  const std::string said = dns::to_text(answer), wanted = filled(text_member(step, "says"));
   if (said != wanted) return fmt::format("{} is {} instead of {}", asked, said, wanted);
   const Json* minimum = step.if_contains("minimum");
   if (minimum == nullptr) return std::nullopt;

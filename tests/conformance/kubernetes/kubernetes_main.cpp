@@ -8,6 +8,7 @@
 #include <set>
 
 #include "conversation.hpp"
+#include "objects/json_text.hpp"
 #include "objects/kinds.hpp"
 #include "objects/yaml.hpp"
 
@@ -21,12 +22,6 @@ struct Verdict {
   std::string reason{};
 };
 
-std::string text(const json::object& object, std::string_view key) {
-  const Json* member = object.if_contains(key);
-  return member != nullptr && member->is_string() ? std::string(member->get_string())
-                                                  : std::string();
-}
-
 bool has_kind(const std::string& kind) {
   for (const KindInfo* row : KindRegistry().all())
     if (row->kind == kind) return true;
@@ -36,15 +31,16 @@ bool has_kind(const std::string& kind) {
 // A case waits where it says so and does not hold, or where it needs a kind that the twin does not
 // have yet.
 Verdict judge(const json::object& description) {
-  const std::string waiting = text(description, "waiting");
-  if (const std::string kind = text(description, "needs"); !kind.empty() && !has_kind(kind))
+  const std::string waiting = text_member(description, "waiting");
+  if (const std::string kind = text_member(description, "needs"); !kind.empty() && !has_kind(kind))
     return {"waits", "the kind " + kind + " is not there yet"};
   if (!description.contains("do")) return {"waits", waiting};
   Conversation conversation(description);
   if (const auto fault = conversation.hold())
     return waiting.empty() ? Verdict{"does not hold", *fault}
                            : Verdict{"waits", waiting + " (" + *fault + ")"};
-  return {"holds", text(description, "title") + (waiting.empty() ? "" : " (it need not wait)")};
+  return {"holds",
+          text_member(description, "title") + (waiting.empty() ? "" : " (it need not wait)")};
 }
 
 struct Options {
@@ -69,7 +65,7 @@ int run(const Options& options) {
     }
     for (const YamlDocument& document : *documents)
       for (const Json& each : document.value.at("cases").as_array()) {
-        const std::string id = text(each.as_object(), "id");
+        const std::string id = text_member(each.as_object(), "id");
         if (!options.ids.empty() && !options.ids.contains(id)) continue;
         const Verdict verdict = judge(each.as_object());
         ++sums[verdict.word];
