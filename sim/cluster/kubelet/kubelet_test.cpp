@@ -300,6 +300,26 @@ TEST_F(KubeletTest, a_finished_pod_holds_no_room_when_the_kubelet_starts_anew) {
   EXPECT_EQ(pod("b")->status.phase, "Running");
 }
 
+// Upstream asks for room beside the pods that it has objects of (kubelet.go getAllocatedPods).
+TEST_F(KubeletTest, a_pod_whose_object_was_taken_away_holds_no_room) {
+  const std::string most =
+      "restartPolicy: Never, containers: [{name: c, image: busybox, resources: {requests: {cpu: "
+      "'3'}}}]";
+  add_pod("a", most, "{rig/term.c: ignore}");
+  pass(3s);
+  remove("a");
+  pass(2s);
+  add_pod("b", most);
+  pass(2s);
+  EXPECT_EQ(pod("b")->status.reason, "OutOfcpu");
+  api::DeleteOptions at_once;
+  at_once.grace_period_seconds = 0;
+  ASSERT_TRUE(store_.call(api::remove(*pod("a"), at_once), "test"));
+  add_pod("c", most);
+  pass(3s);
+  EXPECT_EQ(pod("c")->status.phase, "Running");
+}
+
 // Upstream scheduler/util GetHostPorts.
 TEST_F(KubeletTest, a_sidecar_has_its_host_port_as_long_as_its_pod) {
   const std::string port = "image: busybox, ports: [{hostPort: 80, containerPort: 80}]}]";

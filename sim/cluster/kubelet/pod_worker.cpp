@@ -106,7 +106,7 @@ bool PodWorker::was_rejected() const {
 }
 
 bool PodWorker::occupies() const {
-  if (stage_ >= PodStage::ended) return false;
+  if (removed_ || stage_ >= PodStage::ended) return false;
   if (!is_terminal_phase(pod_->status.phase)) return true;
   // To a process that has just begun a pod that is long over comes as one that is to be ended.
   const PodRuntimeState& state = *node_->inventory.state(uid());

@@ -48,8 +48,9 @@ class PodWorker final : public ProbeHost {
   PodStage stage() const { return stage_; }
   // Nothing is left to do and the object is gone.
   bool is_over() const { return stage_ == PodStage::finished && removed_; }
-  // Holds resources of the node: until nothing of it runs any more. Source: upstream
-  // filterOutInactivePods, isPodStatusCacheTerminal.
+  // Holds resources of the node: until nothing of it runs any more, or its object is gone, by
+  // force too. Source: upstream filterOutInactivePods of what podManager has,
+  // isPodStatusCacheTerminal.
   bool occupies() const;
   // For as long as its pod stays as it is.
   PodClaim claim() { return {*pod_->spec, facts().resources->requests}; }
