@@ -143,6 +143,24 @@ class Cluster {
     }
     return seen;
   }
+  // What is heard of a question, and after how long; nothing: no answer within a minute.
+  struct Heard {
+    std::optional<dns::Answer> answer{};
+    Duration after{};
+  };
+  Heard hear(const dns::Question& question) {
+    Heard heard;
+    const Time asked = loop_.now();
+    world_.resolver().ask({question, "test"}, [&](std::optional<dns::Answer> got) {
+      heard = {std::move(got), loop_.now() - asked};
+    });
+    loop_.run_until(asked + 1min);
+    return heard;
+  }
+  void set_fault(const dns::Verdict& verdict) {
+    world_.resolver().set_fault([verdict](const dns::Query&) { return verdict; });
+  }
+
   std::vector<std::shared_ptr<const Service>> services() const { return all<Service>(); }
   std::vector<std::shared_ptr<const Pod>> pods() const { return all<Pod>(); }
   template <class T>
@@ -426,6 +444,81 @@ TEST(DnsProperties, ItCatchesUpWithChangesThatComeAtOnce) {
         check_all(cluster);
       },
       2);
+}
+
+// --- faults (sim/dns/resolver.hpp, Verdict; FM-093) ---
+
+// The addresses that a client finds for the name it asked for, which may be an alias.
+std::multiset<std::string> addresses_for(dns::Name name, const dns::Answer& answer) {
+  std::multiset<std::string> found;
+  for (const auto& record : answer.answers) {
+    if (record.name.lower() != name.lower()) continue;
+    if (const auto* target = std::get_if<dns::Name>(&record.data)) name = *target;
+    if (const auto* v4 = std::get_if<dns::Ipv4>(&record.data)) found.insert(dns::to_text(*v4));
+  }
+  return found;
+}
+
+dns::Verdict any_verdict() {
+  dns::Verdict verdict;
+  verdict.delay = std::chrono::seconds(*gen::element(0, 0, 3, 30).as("delay"));
+  verdict.lose = *gen::weightedElement<bool>({{5, false}, {1, true}}).as("lost");
+  if (*gen::weightedElement<bool>({{3, false}, {1, true}}).as("another rcode"))
+    verdict.rcode =
+        *gen::element(dns::Rcode::server_failure, dns::Rcode::nx_domain, dns::Rcode::refused);
+  if (*gen::arbitrary<bool>().as("other addresses")) {
+    verdict.addresses.emplace();
+    for (std::uint8_t n = *gen::inRange<std::uint8_t>(1, 3).as("how many"); n > 0; --n)
+      verdict.addresses->push_back({10, 9, 9, n});
+  }
+  return verdict;
+}
+
+std::string any_name() {
+  if (*gen::weightedElement<bool>({{8, false}, {1, true}}).as("outside")) return "example.org";
+  return *gen::element<std::string>("", "", "h1.", "10-244-0-1.", "_job._tcp.").as("of a pod") +
+         *gen::element<std::string>("s0", "s0", "s1", "gone").as("service") + "." +
+         *gen::element<std::string>("default", "default", "other", "nowhere").as("namespace") +
+         ".svc.cluster.local";
+}
+
+// An outdated address too is heard, of whatever name: when its zone no longer has it above all.
+TEST(DnsProperties, AFaultSaysWhatIsHeardOfWhateverName) {
+  holds([] {
+    Cluster cluster(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+    if (*gen::element(false, false, true).as("an alias"))
+      cluster.apply({Change::Kind::create_service, "default", "s0", {}, *gen::element(5, 11)});
+    for (const Change& change : *gen::container<std::vector<Change>>(any_change()).as("before"))
+      cluster.apply(change);
+    cluster.settle();
+    const std::string name = any_name();
+    const dns::Question question{
+        *dns::Name::parse(name),
+        *gen::element(RecordType::a, RecordType::a, RecordType::aaaa, RecordType::srv),
+        dns::class_in};
+    const dns::Answer plain = *cluster.hear(question).answer;
+    const dns::Verdict verdict = any_verdict();
+    cluster.set_fault(verdict);
+    const Cluster::Heard heard = cluster.hear(question);
+    RC_ASSERT(heard.answer.has_value() != verdict.lose);
+    if (verdict.lose) return;
+    const dns::Answer& answer = *heard.answer;
+    RC_ASSERT(heard.after == verdict.delay);
+    if (verdict.rcode) {
+      RC_ASSERT(answer.rcode == *verdict.rcode);
+      RC_ASSERT(answer.answers.empty());
+    } else if (verdict.addresses && question.type == RecordType::a) {
+      std::multiset<std::string> wanted;
+      for (const dns::Ipv4& address : *verdict.addresses) wanted.insert(dns::to_text(address));
+      RC_ASSERT(answer.rcode == dns::Rcode::no_error);
+      RC_ASSERT(answer.authority.empty());  // no word of a name that does not exist
+      RC_ASSERT(addresses_for(question.name, answer) == wanted);
+    } else {
+      RC_ASSERT(answer.rcode == plain.rcode);
+      RC_ASSERT(std::is_permutation(answer.answers.begin(), answer.answers.end(),
+                                    plain.answers.begin(), plain.answers.end()));
+    }
+  });
 }
 
 // --- slices and Endpoints that somebody makes by hand, of Services that select nobody ---

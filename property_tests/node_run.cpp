@@ -86,14 +86,24 @@ void NodeRun::patch(const std::string& pod, boost::json::value body, std::string
                 .has_value());
 }
 
-void NodeRun::remove(std::optional<std::int64_t> grace) {
-  api::DeleteOptions options;
-  options.grace_period_seconds = grace;
-  if (const auto known = pod()) static_cast<void>(world_.call(api::remove(*known, options), user));
+void NodeRun::patch_node(boost::json::value body, std::string subresource) {
+  const auto node = world_.find(Node::info(), "", "n0");
+  RC_ASSERT(world_
+                .call(api::patch(*node, api::PatchType::strategic, std::move(body),
+                                 std::move(subresource)),
+                      user)
+                .has_value());
 }
 
-void NodeRun::exit(const std::string& container, int code, bool oom) {
-  runtime_.container_exit("default", "p", container, code, oom);
+void NodeRun::remove(std::optional<std::int64_t> grace, const std::string& pod) {
+  api::DeleteOptions options;
+  options.grace_period_seconds = grace;
+  if (const auto known = this->pod(pod))
+    static_cast<void>(world_.call(api::remove(*known, options), user));
+}
+
+void NodeRun::exit(const std::string& container, int code, bool oom, const std::string& pod) {
+  runtime_.container_exit("default", pod, container, code, oom);
 }
 
 void NodeRun::lose_sandbox() {

@@ -29,9 +29,11 @@ class NodeRun {
   static std::shared_ptr<Pod> pod_named(const std::string& name, bool bound = true);
   void create(std::shared_ptr<const Pod> pod);
   void bind(const std::string& pod);
-  void remove(std::optional<std::int64_t> grace);
+  void remove(std::optional<std::int64_t> grace, const std::string& pod = "p");
   // A strategic merge patch.
   void patch(const std::string& pod, boost::json::value body, std::string subresource = {});
+  // A strategic merge patch of the node.
+  void patch_node(boost::json::value body, std::string subresource = {});
   void rest(Duration duration) { loop_.run_until(loop_.now() + duration); }
 
   void stop_kubelet();
@@ -41,7 +43,7 @@ class NodeRun {
     start_kubelet();
   }
   Time kubelet_since() const { return kubelet_since_; }
-  void exit(const std::string& container, int code, bool oom);
+  void exit(const std::string& container, int code, bool oom, const std::string& pod = "p");
   void lose_sandbox();
   // Overrules an annotation `rig/KEY` of the pod.
   void script(const std::string& pod, const std::string& key, const std::string& value) {

@@ -48,9 +48,12 @@ void Informer::on_list(const Result<Response>& result) {
     retry_ = loop_.after(lane_, relist_delay, [this] { relist(); });
     return;
   }
+  listing_ = true;
   if (!objects_.empty()) drop_all_but(result->items);
   for (const ObjectPtr& object : result->items) put(object);
+  listing_ = false;
   synced_ = true;
+  if (listed_) listed_();
   ListOptions options = options_;
   options.resource_version = result->resource_version;
   watch_ = client_.watch(target_, std::move(options),

@@ -1,6 +1,8 @@
 // A local copy of one kind's objects: list, then watch, and list again after a gap.
 #pragma once
 
+#include <functional>
+
 #include "api/client.hpp"
 #include "api/object_index.hpp"
 
@@ -19,6 +21,10 @@ class Informer {
   ~Informer();
 
   void add_handler(InformerHandler handler) { handlers_.push_back(std::move(handler)); }
+  // For who has to see what comes together at once: called when handlers have heard of all that one
+  // list has brought. Meanwhile listing() holds.
+  void on_listed(std::function<void()> listener) { listed_ = std::move(listener); }
+  bool listing() const { return listing_; }
   // Lists and begins to watch. Before it nothing happens.
   void start();
   // Forgets everything and begins anew, as after a crash of the process that holds it. Handlers
@@ -65,7 +71,8 @@ class Informer {
   std::uint64_t era_ = 0;  // answers to questions of an earlier era are dropped
   std::shared_ptr<int>
       alive_;  // completions hold it weakly: the informer may end before the answer
-  bool synced_ = false;
+  bool synced_ = false, listing_ = false;
+  std::function<void()> listed_{};
 };
 
 }  // namespace ddptwin::api

@@ -112,6 +112,18 @@ TEST_F(InformerTest, after_a_gap_it_lists_again_and_tells_what_is_gone) {
   EXPECT_EQ(heard_, "A>- ->C ");
 }
 
+TEST_F(InformerTest, what_a_list_brings_is_told_as_such) {
+  informer_.add_handler([this](const ObjectPtr&, const ObjectPtr&) {
+    heard_ += informer_.listing() ? "listed " : "watched ";
+  });
+  informer_.on_listed([this] { heard_ += "| "; });
+  client_.objects = {pod("a", "A", "1"), pod("b", "B", "2")};
+  informer_.start();
+  loop_.drain();
+  client_.send(WatchEventType::added, pod("c", "C", "11"));
+  EXPECT_EQ(heard_, "->A listed ->B listed | ->C watched ");
+}
+
 TEST_F(InformerTest, one_made_anew_between_two_looks_is_two_changes) {
   client_.objects = {pod("a", "A", "1")};
   informer_.start();

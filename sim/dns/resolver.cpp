@@ -11,14 +11,19 @@ bool is_address(const ResourceRecord& record) {
   return record.type == RecordType::a || record.type == RecordType::aaaa;
 }
 
+// Those of an alias are of the name that it leads to: a client passes over others (RFC 1034
+// §3.6.2).
 void replace_addresses(const Question& question, const std::vector<Ipv4>& addresses,
                        std::uint32_t ttl, Answer& answer) {
   if (question.type != RecordType::a) return;
   answer.rcode = Rcode::no_error;
   answer.authority.clear();
   std::erase_if(answer.answers, is_address);
+  const Name* alias =
+      answer.answers.empty() ? nullptr : std::get_if<Name>(&answer.answers.back().data);
+  const Name owner = alias != nullptr ? *alias : question.name;
   for (const Ipv4& address : addresses)
-    answer.answers.push_back({question.name, RecordType::a, class_in, ttl, address});
+    answer.answers.push_back({owner, RecordType::a, class_in, ttl, address});
 }
 
 }  // namespace

@@ -73,6 +73,31 @@ TEST_F(ResolverTest, a_fault_decides_what_is_heard_and_when) {
   EXPECT_EQ(with({.delay = 5s, .rcode = Rcode::nx_domain}), "NXDOMAIN after 5s");
 }
 
+TEST_F(ResolverTest, wrong_addresses_are_heard_of_a_name_that_is_gone) {
+  resolver.set_fault([](const Query&) { return Verdict{.addresses = {{Ipv4{10, 9, 9, 9}}}}; });
+  EXPECT_EQ(ask("gone.ns.svc.cluster.local"), "10.9.9.9");
+}
+
+// RFC 1034 §3.6.2: a client follows the alias and passes over an address beside it.
+TEST_F(ResolverTest, wrong_addresses_of_an_alias_are_of_the_name_it_leads_to) {
+  const auto alias = std::make_shared<Service>();
+  alias->metadata.namespace_ = "ns";
+  alias->metadata.name = "alias";
+  alias->spec.edit().type_ = "ExternalName";
+  alias->spec.edit().externalName = "h.ns.svc.cluster.local";
+  zone.change(nullptr, alias, loop.now());
+  resolver.set_fault([](const Query&) { return Verdict{.addresses = {{Ipv4{10, 9, 9, 9}}}}; });
+  std::vector<std::string> heard;
+  resolver.ask({{*Name::parse("alias.ns.svc.cluster.local"), RecordType::a, class_in}, "test"},
+               [&](std::optional<Answer> answer) {
+                 for (const auto& record : answer->answers) heard.push_back(to_text(record));
+               });
+  loop.drain();
+  EXPECT_THAT(
+      heard, testing::ElementsAre("alias.ns.svc.cluster.local. 30 IN CNAME h.ns.svc.cluster.local.",
+                                  "h.ns.svc.cluster.local. 30 IN A 10.9.9.9"));
+}
+
 // A late answer says what is true when it is given, as a server that is slow to look does.
 TEST_F(ResolverTest, a_late_answer_is_looked_up_late) {
   resolver.set_fault([](const Query&) { return Verdict{.delay = 2s}; });

@@ -110,13 +110,19 @@ std::optional<PodVerdict> refuse_for_resources(const PodClaim& pod, const Node& 
 
 using HostPort = std::tuple<std::string, std::string, std::int32_t>;  // ip, protocol, port
 
+void add_host_ports(const Container& container, std::vector<HostPort>& ports) {
+  for (const ContainerPort& port : container.ports)
+    if (port.hostPort != 0)
+      ports.emplace_back(port.hostIP.empty() ? "0.0.0.0" : port.hostIP, port.protocol,
+                         port.hostPort);
+}
+
+// Of all that runs as long as the pod does (upstream scheduler/util GetHostPorts).
 std::vector<HostPort> host_ports(const PodSpec& spec) {
   std::vector<HostPort> ports;
-  for (const Container& container : spec.containers)
-    for (const ContainerPort& port : container.ports)
-      if (port.hostPort != 0)
-        ports.emplace_back(port.hostIP.empty() ? "0.0.0.0" : port.hostIP, port.protocol,
-                           port.hostPort);
+  for (const Container& container : spec.initContainers)
+    if (is_sidecar(container)) add_host_ports(container, ports);
+  for (const Container& container : spec.containers) add_host_ports(container, ports);
   return ports;
 }
 

@@ -24,6 +24,12 @@ bool shows(const Pod& pod, const Object& object) {
   });
 }
 
+// Whom no kubelet has admitted yet and nobody has told to end.
+bool is_newcomer(const Pod& pod) {
+  const bool admitted = !pod.status.phase.empty() && pod.status.startTime;
+  return !admitted && !pod.metadata.deletionTimestamp;
+}
+
 }  // namespace
 
 struct Kubelet::Machine {
@@ -70,6 +76,7 @@ class Kubelet::Process {
     listening_ = machine.view->listen([this](const Object& object) { on_view(object); });
     pods_.add_handler(
         [this](const ObjectPtr& before, const ObjectPtr& after) { on_pod(before, after); });
+    pods_.on_listed([this] { add_listed(); });
     wait_for_view();
   }
 
@@ -148,7 +155,21 @@ class Kubelet::Process {
     if (!fresh) return;
     const auto at = workers_.find(fresh->metadata.uid);
     if (at != workers_.end()) return at->second->pod_changed(fresh);
+    if (pods_.listing()) return listed_.push_back(fresh);
     add(fresh);
+  }
+
+  // Of those that a list has brought together: first who has its place, whatever its name, then
+  // the others as they were made. Source: upstream kubelet.go HandlePodAdditions, which sorts all
+  // of them by their creation.
+  void add_listed() {
+    std::vector<std::shared_ptr<const Pod>> pods = std::exchange(listed_, {});
+    const auto newcomers = std::stable_partition(
+        pods.begin(), pods.end(), [](const auto& pod) { return !is_newcomer(*pod); });
+    std::stable_sort(newcomers, pods.end(), [](const auto& a, const auto& b) {
+      return a->metadata.creationTimestamp < b->metadata.creationTimestamp;
+    });
+    for (const auto& pod : pods) add(pod);
   }
 
   void add(const std::shared_ptr<const Pod>& pod) {
@@ -158,7 +179,7 @@ class Kubelet::Process {
     PodWorker& worker =
         *workers_.emplace(pod->metadata.uid, std::make_unique<PodWorker>(node_, pod)).first->second;
     if (worker.was_rejected()) return worker.let_be();
-    if (pod->metadata.deletionTimestamp || worker.was_admitted()) return worker.admit();
+    if (!is_newcomer(*pod)) return worker.admit();
     const std::shared_ptr<const Node> node = machine_.view->node(machine_.options.node_name);
     if (node)
       if (std::optional<PodVerdict> verdict = refuse_pod(worker.claim(), *node, others))
@@ -205,6 +226,7 @@ class Kubelet::Process {
   std::shared_ptr<NodeContext> node_;
   std::map<std::string, std::unique_ptr<PodWorker>, std::less<>> workers_{};  // by uid
   api::Informer pods_;
+  std::vector<std::shared_ptr<const Pod>> listed_{};  // while a list is taken in
   std::shared_ptr<void> listening_{};
   std::set<std::string> to_relist_{};
   Timer relist_timer_{}, view_timer_{};

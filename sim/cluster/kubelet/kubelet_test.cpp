@@ -262,6 +262,80 @@ TEST_F(KubeletTest, a_finished_pod_gives_its_room_back) {
   EXPECT_EQ(pod("b")->status.phase, "Running");
 }
 
+// Upstream HandlePodAdditions: in the order of their creation, beside those who run.
+TEST_F(KubeletTest, who_came_while_no_kubelet_was_there_is_asked_after_those_who_run) {
+  const auto asks = [](const std::string& cpu) {
+    return "restartPolicy: Never, containers: [{name: c, image: busybox, resources: {requests: "
+           "{cpu: '" +
+           cpu + "'}}}]";
+  };
+  add_pod("d", asks("2"));
+  pass(3s);
+  kubelet_->stop();
+  add_pod("c", asks("2"));
+  pass(2s);
+  add_pod("a", asks("1"));
+  pass(2s);
+  add_pod("b", asks("2"));
+  kubelet_->start();
+  pass(3s);
+  EXPECT_EQ(pod("d")->status.phase, "Running");
+  EXPECT_EQ(pod("c")->status.phase, "Running");
+  EXPECT_EQ(pod("a")->status.reason, "OutOfcpu");
+  EXPECT_EQ(pod("b")->status.reason, "OutOfcpu");
+}
+
+// Upstream isPodStatusCacheTerminal: to a new process too.
+TEST_F(KubeletTest, a_finished_pod_holds_no_room_when_the_kubelet_starts_anew) {
+  const std::string most =
+      "restartPolicy: Never, containers: [{name: c, image: busybox, resources: {requests: {cpu: "
+      "'3'}}}]";
+  add_pod("a", most, "{rig/exit.c: 0 after 1}");
+  pass(5s);
+  ASSERT_EQ(pod("a")->status.phase, "Succeeded");
+  kubelet_->stop();
+  add_pod("b", most);
+  kubelet_->start();
+  pass(3s);
+  EXPECT_EQ(pod("b")->status.phase, "Running");
+}
+
+// Upstream asks for room beside the pods that it has objects of (kubelet.go getAllocatedPods).
+TEST_F(KubeletTest, a_pod_whose_object_was_taken_away_holds_no_room) {
+  const std::string most =
+      "restartPolicy: Never, containers: [{name: c, image: busybox, resources: {requests: {cpu: "
+      "'3'}}}]";
+  add_pod("a", most, "{rig/term.c: ignore}");
+  pass(3s);
+  remove("a");
+  pass(2s);
+  add_pod("b", most);
+  pass(2s);
+  EXPECT_EQ(pod("b")->status.reason, "OutOfcpu");
+  api::DeleteOptions at_once;
+  at_once.grace_period_seconds = 0;
+  ASSERT_TRUE(store_.call(api::remove(*pod("a"), at_once), "test"));
+  add_pod("c", most);
+  pass(3s);
+  EXPECT_EQ(pod("c")->status.phase, "Running");
+}
+
+// Upstream scheduler/util GetHostPorts.
+TEST_F(KubeletTest, a_sidecar_has_its_host_port_as_long_as_its_pod) {
+  const std::string port = "image: busybox, ports: [{hostPort: 80, containerPort: 80}]}]";
+  add_pod("a",
+          "containers: [{name: c, image: busybox}], initContainers: [{name: s, restartPolicy: "
+          "Always, " +
+              port);
+  pass(3s);
+  add_pod("b", "containers: [{name: c, " + port);
+  add_pod("d", "containers: [{name: c, image: busybox}], initContainers: [{name: once, " + port);
+  pass(3s);
+  EXPECT_EQ(pod("a")->status.phase, "Running");
+  EXPECT_EQ(pod("b")->status.reason, "NodePorts");
+  EXPECT_EQ(pod("d")->status.reason, "");  // what only initialises is not asked
+}
+
 TEST_F(KubeletTest, a_deleted_pod_goes_when_its_containers_have_ended) {
   add_pod("p", "restartPolicy: Always, containers: [{name: c, image: busybox}]",
           "{rig/term.c: 0 after 3}");

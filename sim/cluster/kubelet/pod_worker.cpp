@@ -105,6 +105,14 @@ bool PodWorker::was_rejected() const {
          node_->inventory.state(uid())->sandboxes.empty();
 }
 
+bool PodWorker::occupies() const {
+  if (removed_ || stage_ >= PodStage::ended) return false;
+  if (!is_terminal_phase(pod_->status.phase)) return true;
+  // To a process that has just begun a pod that is long over comes as one that is to be ended.
+  const PodRuntimeState& state = *node_->inventory.state(uid());
+  return state.any_running() || state.sandbox_ready();
+}
+
 void PodWorker::let_be() {
   tell(PodStatus(pod_->status));
   take(PodEvent::rejected);

@@ -35,8 +35,6 @@ class PodWorker final : public ProbeHost {
   // A pod that an earlier kubelet process has refused is left as it is.
   bool was_rejected() const;
   void let_be();
-  // A pod that an earlier kubelet process has admitted is not asked again.
-  bool was_admitted() const { return !pod_->status.phase.empty() && pod_->status.startTime; }
 
   void pod_changed(std::shared_ptr<const Pod> pod);
   void pod_removed(std::shared_ptr<const Pod> last);
@@ -50,8 +48,10 @@ class PodWorker final : public ProbeHost {
   PodStage stage() const { return stage_; }
   // Nothing is left to do and the object is gone.
   bool is_over() const { return stage_ == PodStage::finished && removed_; }
-  // Holds resources of the node.
-  bool occupies() const { return stage_ < PodStage::ended; }
+  // Holds resources of the node: until nothing of it runs any more, or its object is gone, by
+  // force too. Source: upstream filterOutInactivePods of what podManager has,
+  // isPodStatusCacheTerminal.
+  bool occupies() const;
   // For as long as its pod stays as it is.
   PodClaim claim() { return {*pod_->spec, facts().resources->requests}; }
 
