@@ -17,6 +17,13 @@ void begin(Tape& tape, const Tape::EditJob& edit = {}) {
   for (const std::string pod : {"master-0", "worker-0"}) tape.pod(pod);
 }
 
+void scale(Tape& tape, int workers) {
+  tape.change("user", [workers](PyTorchJob& job) {
+    job.spec.edit().pytorchReplicaSpecs->at("Worker").replicas = workers;
+    ++job.metadata.generation;
+  });
+}
+
 void much_later(Tape& tape) {
   tape.wait(2 * progress_within);
   tape.write(RecordKind::note, "user", "", "");
@@ -137,8 +144,11 @@ std::vector<Case> cases_of_liveness() {
          });
          for (int i = 0; i < 40; ++i) {
            tape.pod("worker-0");
-           tape.write(RecordKind::container, "kubelet", "default/j-worker-0/init-pytorch",
-                      "exited");
+           // Nobody wants that pod: what comes of it asks nothing of the operator.
+           for (const std::string container : {"init-pytorch", "pytorch"})
+             tape.write(RecordKind::container, "kubelet", "default/j-worker-0/" + container,
+                        "exited");
+           if (i % 2 == 0) tape.exit("worker-0", 1);
            tape.remove("worker-0", operator_actor);
          }
        },
@@ -157,6 +167,12 @@ std::vector<Case> cases_of_liveness() {
            tape.counts("Worker", i, 0, 0);
            if (i % 10 == 0) tape.change("user", [](PyTorchJob& job) { ++job.metadata.generation; });
          }
+         // Scaling down is work for as long as a pod too many is there (Q7).
+         tape.pod("worker-1");
+         scale(tape, 2);
+         scale(tape, 1);
+         for (int i = 0; i < 100; ++i) tape.counts("Worker", i, 0, 0);
+         tape.remove("worker-1", "kubelet");
        }},
       {"no-refused-writes",
        [](Tape& tape) {
