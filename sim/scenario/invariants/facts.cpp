@@ -275,15 +275,20 @@ void Facts::take_job(const Record& record, Sight& sight) {
     if (job.worlds.empty() || job.worlds.back() != world) job.worlds.push_back(world);
   }
   const auto& status = now->status;
+  // What a change of the spec makes overdue at once the operator still has to hear of.
+  const auto fires = [&](Time due) { alarm(job, std::max(due, record.time) + due_slack, false); };
+  bool ended = false;
   if (!job.finished() && status && (status->is_true("Succeeded") || status->is_true("Failed"))) {
     job.finished_at = record.time;
     job.finished_record = record.id;
-    const auto& ttl = now->spec->runPolicy.ttlSecondsAfterFinished;
-    if (ttl) alarm(job, record.time + std::chrono::seconds(*ttl) + due_slack, false);
+    ended = true;
   }
+  const auto& ttl = now->spec->runPolicy.ttlSecondsAfterFinished;
+  if ((ended || (respecified && job.finished())) && ttl)
+    fires(job.finished_at + std::chrono::seconds(*ttl));
   const auto& deadline = now->spec->runPolicy.activeDeadlineSeconds;
   if ((started || respecified) && deadline && start(*now))
-    alarm(job, *start(*now) + std::chrono::seconds(*deadline) + due_slack, false);
+    fires(*start(*now) + std::chrono::seconds(*deadline));
   if (record.actor == operator_actor) {
     job.handled = true;
     job.refusals = 0;

@@ -17,10 +17,22 @@ void begin(Tape& tape, const Tape::EditJob& edit = {}) {
   for (const std::string pod : {"master-0", "worker-0"}) tape.pod(pod);
 }
 
+void give(PyTorchJob& job, const Tape::EditJob& edit) {
+  edit(job);
+  ++job.metadata.generation;
+}
+
 void scale(Tape& tape, int workers) {
   tape.change("user", [workers](PyTorchJob& job) {
-    job.spec.edit().pytorchReplicaSpecs->at("Worker").replicas = workers;
-    ++job.metadata.generation;
+    give(job, [workers](PyTorchJob& given) {
+      given.spec.edit().pytorchReplicaSpecs->at("Worker").replicas = workers;
+    });
+  });
+}
+
+void suspend(Tape& tape, bool suspended) {
+  tape.change("user", [suspended](PyTorchJob& job) {
+    give(job, [suspended](PyTorchJob& given) { given.spec.edit().runPolicy.suspend = suspended; });
   });
 }
 
@@ -109,6 +121,42 @@ std::vector<Case> cases_of_liveness() {
          tape.change(operator_actor,
                      [](PyTorchJob& job) { job.metadata.deletionTimestamp = start; });
          tape.wait(60s);
+         tape.write(RecordKind::note, "user", "", "");
+       }},
+      {"deadline",  // suspended for longer than that, and resumed
+       [](Tape& tape) {
+         begin(tape, &deadline_job);
+         suspend(tape, true);
+         tape.wait(120s);
+         suspend(tape, false);
+         tape.wait(91s);  // without a new startTime
+         tape.write(RecordKind::note, "user", "", "");
+       },
+       [](Tape& tape) {
+         begin(tape, &deadline_job);
+         suspend(tape, true);
+         tape.wait(120s);
+         suspend(tape, false);
+         tape.wait(1s);
+         tape.status([](JobStatus& status) { status.startTime = start + Duration(121s); });
+         tape.wait(40s);
+         tape.write(RecordKind::note, "user", "", "");
+       }},
+      {"ttl",  // that is given to it when it has finished long ago
+       [](Tape& tape) {
+         begin(tape);
+         tape.finish("Succeeded");
+         tape.wait(600s);
+         tape.change("user", [](PyTorchJob& job) { give(job, &ttl_job); });
+         tape.wait(31s);
+         tape.write(RecordKind::note, "user", "", "");
+       },
+       [](Tape& tape) {
+         begin(tape);
+         tape.finish("Succeeded");
+         tape.wait(600s);
+         tape.change("user", [](PyTorchJob& job) { give(job, &ttl_job); });
+         tape.wait(29s);
          tape.write(RecordKind::note, "user", "", "");
        }},
       {"deadline-is-seen",
