@@ -27,6 +27,16 @@ class Watched {
     observer_.on_record(record);
     judged_->judge(Time() + at, 1);
   }
+  void terminating(Duration at) {
+    auto pod = std::make_shared<Pod>(*as<Pod>(last_));
+    pod->metadata.deletionTimestamp = Time() + at;
+    Record record;
+    record.kind = RecordKind::object_modified;
+    record.before = last_;
+    record.after = last_ = pod;
+    observer_.on_record(record);
+    judged_->judge(Time() + at, 1);
+  }
   void gone(Duration at) {
     Record record;
     record.kind = RecordKind::object_deleted;
@@ -147,6 +157,14 @@ TEST(Expect, logs_and_steps_count_after_the_pod_is_gone) {
   gone.finish(2s);
   EXPECT_EQ(gone.verdict(), Verdict::failed);
   EXPECT_EQ(gone.detail(), "it is not so at the end: pod/p: gone, was Running");
+}
+
+TEST(Expect, what_failed_says_that_a_pod_is_on_its_way_out) {
+  Watched watched(expect(Quantifier::finally, PhaseClaim{"Failed"}));
+  watched.phase(0s, "Running");
+  watched.terminating(1s);
+  watched.finish(2s);
+  EXPECT_EQ(watched.detail(), "it is not so at the end: pod/p: Running, terminating");
 }
 
 TEST(Expect, created_counts_objects_of_one_name) {

@@ -13,6 +13,7 @@ namespace {
 // scenario adds to it.
 struct ImageDraft {
   std::string name{};
+  bool missing = false;
   std::optional<YamlNode> dockerfile{};
   std::string context{};
   std::map<std::string, std::string> args{};
@@ -72,6 +73,12 @@ constexpr std::array image_fields{
                  return {};
                },
                true},
+    ImageField{"missing", "true or false",
+               "no registry has it: ErrImagePull, ImagePullBackOff; default: false",
+               [](const YamlNode& node, ImageDraft& to, const ParseContext&) -> Status {
+                 TRY(to.missing, node.as_bool());
+                 return {};
+               }},
     ImageField{"dockerfile", "a path",
                "a Dockerfile: FROM and RUN are skipped, the host's own tools are the base",
                [](const YamlNode& node, ImageDraft& to, const ParseContext&) -> Status {
@@ -169,6 +176,10 @@ Result<NamedImage> parse_image(const YamlNode& node, const ParseContext& context
   TRY_VOID(read_fields(node, image_fields, draft, context));
   NamedImage named;
   named.name = draft.name;
+  named.missing = draft.missing;
+  TRY(const auto members, node.as_map());
+  if (draft.missing && members.size() > 2)
+    return node.fail("of an image that is missing there is nothing to say but its name");
   named.model = std::move(draft.model);
   if (draft.dockerfile) {
     TRY_VOID(read_dockerfile(draft, context, named));

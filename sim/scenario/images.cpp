@@ -142,6 +142,7 @@ std::vector<NamedImage> images_of(const Scenario& scenario, const std::string& p
         [&image](const NamedImage& own) { return is_same_image(own.name, image.name); });
     if (!replaced) images.push_back(image);
   }
+  std::erase_if(images, [](const NamedImage& image) { return image.missing; });
   if (!python.empty()) {
     for (NamedImage& image : images) image.image.python = python;
   }

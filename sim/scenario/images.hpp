@@ -35,7 +35,7 @@ bool is_described(const Scenario& scenario, const std::string& image);
 // whose user has said nothing about images.
 void describe_plain_images(Scenario& scenario);
 
-// All images of the run. `python`: a virtual environment for every one of them, or empty.
+// All images that a run can pull. `python`: a virtual environment for every one of them, or empty.
 std::vector<NamedImage> images_of(const Scenario& scenario, const std::string& python);
 
 // A record for each part of a Dockerfile that has no effect here.

@@ -184,6 +184,12 @@ std::string summary_of(const Object& object) {
   return conditions.empty() ? "exists" : fmt::format("{}", fmt::join(conditions, ", "));
 }
 
+std::string state_of(const SeenObject& seen) {
+  if (seen.gone) return "gone, was " + summary_of(*seen.last);
+  // The phase alone does not tell: kubectl says Terminating of it.
+  return summary_of(*seen.last) + (seen.last->metadata.deletionTimestamp ? ", terminating" : "");
+}
+
 void Observer::on_record(const Record& record) {
   if (record.kind == RecordKind::log) {
     SeenLog& log = logs_[record.subject];
@@ -259,15 +265,17 @@ std::string Observer::describe(const Selection& of) const {
   constexpr std::size_t shown_max = 4;
   std::vector<std::string> parts;
   std::size_t more = 0;
-  for (const auto& [key, seen] : objects(*of.kind)) {
-    if (!is_selected(seen, of, labels)) continue;
-    if (parts.size() == shown_max) {
-      ++more;
-      continue;
+  // What is there counts; of the rest a few tell what it was.
+  for (const bool gone : {false, true})
+    for (const auto& [key, seen] : objects(*of.kind)) {
+      if (seen.gone != gone || !is_selected(seen, of, labels)) continue;
+      if (parts.size() == shown_max) {
+        ++more;
+        continue;
+      }
+      parts.push_back(
+          fmt::format("{}/{}: {}", of.kind->singular, seen.last->metadata.name, state_of(seen)));
     }
-    parts.push_back(fmt::format("{}/{}: {}{}", of.kind->singular, seen.last->metadata.name,
-                                seen.gone ? "gone, was " : "", summary_of(*seen.last)));
-  }
   if (parts.empty()) return fmt::format("there never was a {}", of.text());
   return fmt::format("{}{}", fmt::join(parts, "; "),
                      more > 0 ? fmt::format("; {} more", more) : std::string());

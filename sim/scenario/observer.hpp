@@ -60,5 +60,7 @@ class Observer {
 
 // "Running, 1 restart, exit 137" of a pod, "Created, Running" of a job, or "exists".
 std::string summary_of(const Object& object);
+// With it, whether it is gone or on its way.
+std::string state_of(const SeenObject& seen);
 
 }  // namespace ddptwin::scenario

@@ -32,6 +32,10 @@ Result<std::unique_ptr<RealCluster>> RealCluster::make(RealLoop& loop, WorldOpti
   sockets.port = dns_port;
   TRY(sockets.udp, runtime->bind_udp(address, dns_port));
   TRY(sockets.tcp, runtime->listen_tcp(address, dns_port));
+  options.kubelet.connect = [&pods = *runtime](const std::string& host, std::uint16_t port,
+                                               Duration timeout, Done<int> done) {
+    pods.try_connect(host, port, timeout, std::move(done));
+  };
   auto parts = std::make_unique<Parts>(loop, std::move(options), std::move(runtime));
   parts->server = std::make_unique<dns::Server>(loop, parts->world.resolver(), sockets);
   return std::unique_ptr<RealCluster>(new RealCluster(std::move(parts)));

@@ -157,7 +157,8 @@ struct Expectation {
 };
 
 struct NamedImage {
-  std::string name{};  // as manifests write it
+  std::string name{};    // as manifests write it
+  bool missing = false;  // no registry has it
   Image image{};
   std::optional<model::Workload> model{};  // what its script does, for virtual runs
   std::vector<std::string> notes{};  // what of its Dockerfile has no effect, with file and line

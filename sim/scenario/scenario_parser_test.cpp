@@ -134,6 +134,7 @@ TEST(ScenarioParser, nodes_and_images_are_described) {
     - {name: gpu, count: 2, resources: {nvidia.com/gpu: 4}}
   images:
   - {name: i, workdir: /w, env: {A: 1}, entrypoint: [sh, -c], cmd: ["exit 3"]}
+  - {name: "i:typo", missing: true}
   invariants:
     except: [{name: times, reason: the clock goes back}]
     violated: [{name: one-end, reason: quirk Q10}]
@@ -150,7 +151,9 @@ TEST(ScenarioParser, nodes_and_images_are_described) {
   EXPECT_EQ(scenario->nodes[0].capacity.at("memory").str(), "4Gi");
   EXPECT_EQ(scenario->nodes[2].name, "gpu-1");
   EXPECT_NE(scenario->nodes[1].address, scenario->nodes[2].address);
-  ASSERT_EQ(scenario->images.size(), 1U);
+  ASSERT_EQ(scenario->images.size(), 2U);
+  EXPECT_FALSE(scenario->images[0].missing);
+  EXPECT_TRUE(scenario->images[1].missing);
   EXPECT_EQ(scenario->images[0].image.workdir, "/w");
   EXPECT_EQ(scenario->images[0].image.cmd, std::vector<std::string>{"exit 3"});
   EXPECT_EQ(scenario->invariants.off.at("times"), "the clock goes back");
@@ -194,6 +197,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "s.yaml:9:5 spec.steps[0].kill: only pods can be killed"},
         Refusal{"a_name_that_is_no_text", "  steps:\n  - {name: n, kill: pod/x}\n",
                 "s.yaml:9:6 spec.steps[0].name: must be text, not false; in quotes it is text"},
+        Refusal{"missing_and_described", "  images:\n  - {name: i, missing: true, workdir: /w}\n",
+                "s.yaml:9:5 spec.images[0]: of an image that is missing there is nothing to say "
+                "but its name"},
         Refusal{"evict_a_job", "  steps:\n  - evict: {of: pytorchjob/x}\n",
                 "s.yaml:9:5 spec.steps[0].evict: only pods can be evicted"},
         Refusal{"unknown_subresource",

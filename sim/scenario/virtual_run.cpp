@@ -96,10 +96,23 @@ struct VirtualRun::Parts {
     return made;
   }
 
-  WorldOptions world_options(const VirtualOptions& options) const {
+  WorldOptions world_options(const VirtualOptions& options) {
     WorldOptions made = cluster_options(scenario, options.seed);
     made.faults = injector.get();
+    made.kubelet.connect = [this](const std::string& host, std::uint16_t port, Duration timeout,
+                                  Done<int> done) {
+      connect(host, port, timeout, std::move(done));
+    };
     return made;
+  }
+
+  // A node reaches its own pods, whatever is wrong between them and others.
+  void connect(const std::string& host, std::uint16_t port, Duration timeout, Done<int> done) {
+    if (!probe_lane) probe_lane = loop.new_lane();
+    runtime.network().connect(host, host, port, timeout, *probe_lane,
+                              [done = std::move(done)](model::Connect outcome) mutable {
+                                done(model::errno_of(outcome));
+                              });
   }
 
   std::unique_ptr<FaultInjector> make_injector(const VirtualOptions& options) {
@@ -148,6 +161,7 @@ struct VirtualRun::Parts {
   bool broken = false;  // for a while, by the plan of faults; the end of a process is over at once
   VirtualLoop loop;
   Lane dns_lane = loop.new_lane();
+  std::optional<Lane> probe_lane{};  // from the first probe on
   std::unique_ptr<TraceHash> hash{};
   ModelRuntime runtime;
   std::unique_ptr<FaultInjector> injector;  // null: no faults in this run

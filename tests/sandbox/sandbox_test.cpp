@@ -119,6 +119,25 @@ TEST_F(SandboxTest, two_pods_reach_each_other_by_their_addresses) {
   EXPECT_EQ(log_of(*one), "up\n" + client.ip + " hello\n");
 }
 
+TEST_F(SandboxTest, a_node_tries_whether_a_pod_listens) {
+  const SandboxStatus server = run_pod();
+  const auto one = start_shell(
+      server.id,
+      "exec /usr/bin/python3 -c \"import socket, time; s=socket.create_server(('0.0.0.0', 2345)); "
+      "print('up', flush=True); time.sleep(60)\"");
+  ASSERT_TRUE(one) << one.error().text();
+  ASSERT_TRUE(wait_for_line(*one, "up"));
+  const auto attempt = [&](const std::string& address, std::uint16_t port) {
+    const auto outcome = wait<int>(
+        [&](Done<int> done) { runtime->try_connect(address, port, 500ms, std::move(done)); });
+    return outcome.value_or(-1);
+  };
+  EXPECT_EQ(attempt(server.ip, 2345), 0);
+  EXPECT_EQ(attempt(server.ip, 2346), ECONNREFUSED);
+  EXPECT_EQ(attempt("10.244.200.200", 2345), ETIMEDOUT);  // before ARP gives up
+  EXPECT_EQ(attempt("no.address", 2345), EHOSTUNREACH);
+}
+
 TEST_F(SandboxTest, a_pod_reaches_a_socket_that_this_process_holds) {
   const Result<int> fd = runtime->listen_tcp("10.0.0.10", 53);
   ASSERT_TRUE(fd) << fd.error().text();

@@ -65,7 +65,7 @@ class Kubelet::Process {
         images_(machine.loop, machine.runtime, machine.options.clocks.back_off,
                 machine.options.clocks.back_off_max),
         restarts_(machine.options.clocks.back_off, machine.options.clocks.back_off_max),
-        prober_(machine.loop, machine.lane, machine.runtime, machine.options.network_probe),
+        prober_(machine.loop, machine.lane, machine.runtime, machine.options.connect),
         node_(std::make_shared<NodeContext>(NodeContext{
             machine.loop, machine.lane, machine.client, machine.trace, machine.runtime,
             *machine.view, machine.options, machine.inventory, events_, images_, restarts_, prober_,

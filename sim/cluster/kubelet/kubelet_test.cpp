@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <cerrno>
 
 #include "cluster/kubelet/cluster_view.hpp"
 #include "cluster/script_runtime.hpp"
@@ -88,6 +89,10 @@ status:
 )");
     KubeletOptions options;
     options.node_name = "n0";
+    options.connect = [this](const std::string&, std::uint16_t port, Duration, Done<int> done) {
+      loop_.post(loop_.new_lane(), [outcome = port == open_port_ ? 0 : ECONNREFUSED,
+                                    done = std::move(done)]() mutable { done(outcome); });
+    };
     kubelet_ = std::make_unique<Kubelet>(loop_, between_, trace_, runtime_, options);
     kubelet_->start();
     pass(1s);
@@ -147,6 +152,7 @@ status:
   StoreClient client_{loop_, store_, "kubelet"};
   Between between_{loop_, client_};
   PullRuntime runtime_{loop_, ScriptRuntime::Keep::calls};
+  int open_port_ = 0;  // what TCP probes find
   std::unique_ptr<Kubelet> kubelet_;
 };
 
@@ -157,6 +163,23 @@ TEST_F(KubeletTest, runs_a_pod_and_reports_its_end) {
   EXPECT_EQ(pod("p")->status.hostIP, "192.168.0.1");
   pass(5s);
   EXPECT_EQ(pod("p")->status.phase, "Succeeded");
+}
+
+TEST_F(KubeletTest, a_tcp_probe_tries_to_connect) {
+  add_pod(
+      "p",
+      "containers: [{name: c, image: busybox, ports: [{name: rendezvous, containerPort: 23456}],"
+      " readinessProbe: {tcpSocket: {port: rendezvous}, periodSeconds: 1}}]");
+  pass(10s);
+  EXPECT_EQ(pod("p")->status.condition("Ready")->status, "False");
+  std::string told;
+  for (const auto& [key, object] : store_.objects(Event::info()))
+    if (const auto event = as<Event>(object); event->reason == "Unhealthy") told = event->message;
+  EXPECT_TRUE(told.starts_with("Readiness probe failed: dial tcp ")) << told;
+  EXPECT_TRUE(told.ends_with(":23456: connect: connection refused")) << told;
+  open_port_ = 23456;
+  pass(10s);
+  EXPECT_EQ(pod("p")->status.condition("Ready")->status, "True");
 }
 
 TEST_F(KubeletTest, a_pod_at_rest_costs_nothing) {

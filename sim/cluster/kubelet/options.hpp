@@ -45,8 +45,8 @@ struct KubeletOptions {
   std::string log_dir = "/var/log/pods";
   KubeletClocks clocks{};
   Random random{0};
-  // Probes over the network; absent: they succeed.
-  NetworkProbe network_probe{};
+  // For TCP probes; absent: they succeed.
+  TcpConnect connect{};
   // What all kubelets of a world read from one cache; null: a cache of its own.
   std::shared_ptr<ClusterView> view{};
 };

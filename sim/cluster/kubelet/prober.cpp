@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
 #include <memory>
+#include <string_view>
 
 #include "cluster/kubelet/pod_context.hpp"
 
@@ -20,32 +24,23 @@ int port_number(const Container& container, const IntOrString& port) {
   return number;
 }
 
-NetworkTarget http_target(const ProbeSubject& subject, const HttpGetAction& action) {
-  NetworkTarget target;
-  target.kind = action.scheme == "HTTPS" ? "https" : "http";
-  target.host = action.host.empty() ? subject.pod_ip : action.host;
-  target.port = port_number(subject.container, action.port);
-  target.path = action.path;
-  for (const HttpHeader& header : action.httpHeaders)
-    target.headers.emplace_back(header.name, header.value);
-  return target;
-}
+struct DialError {
+  int outcome;
+  std::string_view words;  // of Go's net package
+};
+constexpr std::array dial_errors{
+    DialError{ECONNREFUSED, "connect: connection refused"},
+    DialError{EHOSTUNREACH, "connect: no route to host"},
+    DialError{ENETUNREACH, "connect: network is unreachable"},
+    DialError{ETIMEDOUT, "i/o timeout"},
+};
 
-NetworkTarget tcp_target(const ProbeSubject& subject, const TcpSocketAction& action) {
-  NetworkTarget target;
-  target.kind = "tcp";
-  target.host = action.host.empty() ? subject.pod_ip : action.host;
-  target.port = port_number(subject.container, action.port);
-  return target;
-}
-
-NetworkTarget grpc_target(const ProbeSubject& subject, const GrpcAction& action) {
-  NetworkTarget target;
-  target.kind = "grpc";
-  target.host = subject.pod_ip;
-  target.port = action.port;
-  target.path = action.service.value_or("");
-  return target;
+std::string dial_error(const std::string& host, int port, int outcome) {
+  const auto row = std::find_if(dial_errors.begin(), dial_errors.end(),
+                                [outcome](const DialError& one) { return one.outcome == outcome; });
+  const std::string words = row == dial_errors.end() ? fmt::format("connect: errno {}", outcome)
+                                                     : std::string(row->words);
+  return fmt::format("dial tcp {}:{}: {}", host, port, words);
 }
 
 std::string hook_error(const Pod& pod, const Container& container,
@@ -59,12 +54,21 @@ std::string hook_error(const Pod& pod, const Container& container,
 
 }  // namespace
 
-void Prober::over_network(NetworkTarget target, Done<ProbeAnswer> done) {
-  if (network_) {
-    network_(target, std::move(done));
-    return;
-  }
+void Prober::succeed(Done<ProbeAnswer> done) {
   loop_.post(lane_, [done = std::move(done)]() mutable { done(ProbeAnswer{true, "ok"}); });
+}
+
+void Prober::tcp(const ProbeSubject& subject, const TcpSocketAction& action, Duration timeout,
+                 Done<ProbeAnswer> done) {
+  if (!connect_) return succeed(std::move(done));
+  const std::string host = action.host.empty() ? subject.pod_ip : action.host;
+  const int port = port_number(subject.container, action.port);
+  connect_(host, static_cast<std::uint16_t>(port), timeout,
+           [host, port, done = std::move(done)](const Result<int>& outcome) mutable {
+             if (!outcome) return done(fail(outcome.error()));
+             if (*outcome == 0) return done(ProbeAnswer{true, {}});
+             done(ProbeAnswer{false, dial_error(host, port, *outcome)});
+           });
 }
 
 void Prober::exec(const ProbeSubject& subject, const ExecAction& action, Duration timeout,
@@ -84,15 +88,8 @@ void Prober::exec(const ProbeSubject& subject, const ExecAction& action, Duratio
 void Prober::probe(const ProbeSubject& subject, const Probe& probe, Done<ProbeAnswer> done) {
   const Duration timeout = std::chrono::seconds(std::max(probe.timeoutSeconds, 1));
   if (probe.exec) return exec(subject, *probe.exec, timeout, std::move(done));
-  NetworkTarget target;
-  if (probe.httpGet)
-    target = http_target(subject, *probe.httpGet);
-  else if (probe.tcpSocket)
-    target = tcp_target(subject, *probe.tcpSocket);
-  else if (probe.grpc)
-    target = grpc_target(subject, *probe.grpc);
-  target.timeout = timeout;
-  over_network(std::move(target), std::move(done));
+  if (probe.tcpSocket) return tcp(subject, *probe.tcpSocket, timeout, std::move(done));
+  succeed(std::move(done));
 }
 
 void Prober::hook(const ProbeSubject& subject, const LifecycleHandler& handler, Done<void> done) {
@@ -109,19 +106,7 @@ void Prober::hook(const ProbeSubject& subject, const LifecycleHandler& handler, 
         });
     return;
   }
-  auto answered = [done = std::move(done)](Result<ProbeAnswer> answer) mutable {
-    if (!answer) return done(fail(std::move(answer).error()));
-    if (!answer->success) return done(fail(Reason::unknown, answer->output));
-    done({});
-  };
-  if (handler.httpGet)
-    over_network(http_target(subject, *handler.httpGet), std::move(answered));
-  else if (handler.tcpSocket)
-    over_network(tcp_target(subject, *handler.tcpSocket), std::move(answered));
-  else
-    loop_.post(lane_, [answered = std::move(answered)]() mutable {
-      answered(ProbeAnswer{true, {}});
-    });
+  loop_.post(lane_, [done = std::move(done)]() mutable { done({}); });
 }
 
 }  // namespace ddptwin::kubelet

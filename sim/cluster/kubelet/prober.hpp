@@ -1,6 +1,7 @@
 // How a probe or a hook is carried out: the port to what lies outside the kubelet.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -14,18 +15,10 @@ struct ProbeAnswer {
   std::string output{};
 };
 
-// A TCP, HTTP or gRPC probe with its address worked out; `kind` is "tcp", "http", "https" or
-// "grpc".
-struct NetworkTarget {
-  std::string kind{};
-  std::string host{};
-  int port = 0;
-  std::string path{};  // HTTP; of gRPC the service
-  std::vector<std::pair<std::string, std::string>> headers{};
-  Duration timeout{};
-};
-// The answer is posted, never given inside the call.
-using NetworkProbe = std::function<void(const NetworkTarget&, Done<ProbeAnswer>)>;
+// Tries to connect from the pod's node: 0, or the errno of the failure; ETIMEDOUT when the time is
+// over. The answer is posted, never given inside the call.
+using TcpConnect = std::function<void(const std::string& host, std::uint16_t port, Duration timeout,
+                                      Done<int> done)>;
 
 struct ProbeSubject {
   const Pod& pod;
@@ -34,12 +27,13 @@ struct ProbeSubject {
   const std::string& pod_ip;
 };
 
-// Carries out one handler: in the container by the runtime, over the network by `network`. An error
-// is a probe that could not be made, and counts for nothing. Source: spec/kubernetes.md §2.7.
+// Carries out one handler: in the container by the runtime, over TCP by `connect`; HTTP and gRPC
+// succeed, for what a program would answer a modelled one does not know. An error is a probe that
+// could not be made, and counts for nothing. Source: spec/kubernetes.md §2.7.
 class Prober {
  public:
-  Prober(Loop& loop, Lane lane, PodRuntime& runtime, NetworkProbe network)
-      : loop_(loop), lane_(lane), runtime_(runtime), network_(std::move(network)) {}
+  Prober(Loop& loop, Lane lane, PodRuntime& runtime, TcpConnect connect)
+      : loop_(loop), lane_(lane), runtime_(runtime), connect_(std::move(connect)) {}
 
   void probe(const ProbeSubject& subject, const Probe& probe, Done<ProbeAnswer> done);
   // postStart, preStop but for its sleep. The error is what the PostStartHookError says.
@@ -48,12 +42,14 @@ class Prober {
  private:
   void exec(const ProbeSubject& subject, const ExecAction& action, Duration timeout,
             Done<ProbeAnswer> done);
-  void over_network(NetworkTarget target, Done<ProbeAnswer> done);
+  void tcp(const ProbeSubject& subject, const TcpSocketAction& action, Duration timeout,
+           Done<ProbeAnswer> done);
+  void succeed(Done<ProbeAnswer> done);
 
   Loop& loop_;
   Lane lane_;
   PodRuntime& runtime_;
-  NetworkProbe network_;
+  TcpConnect connect_;
 };
 
 }  // namespace ddptwin::kubelet

@@ -75,7 +75,7 @@ std::string ProcessRuntime::new_id(const std::string& of) { return hex_name(of, 
 
 Result<int> ProcessRuntime::open_socket(const std::string& address, std::uint16_t port,
                                         bool stream) {
-  const sandbox::OpenSocket request{address, port, stream};
+  const sandbox::OpenSocket request{address, port, stream, false};
   TRY(const std::vector<int> fds,
       supervisor_->call_and_wait(Operation::open_socket, sandbox::encode(request)));
   if (fds.size() != 1) return fail(Reason::io, "the supervisor sent no socket");

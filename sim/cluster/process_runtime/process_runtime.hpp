@@ -40,6 +40,10 @@ class ProcessRuntime final : public PodRuntime {
   // owns them; they do not block. For start-up: both wait for the supervisor.
   Result<int> bind_udp(const std::string& address, std::uint16_t port);
   Result<int> listen_tcp(const std::string& address, std::uint16_t port);
+  // Tries to connect to a pod as its node does, and closes again: 0, or the errno of the failure;
+  // ETIMEDOUT when `patience` is over.
+  void try_connect(const std::string& address, std::uint16_t port, Duration patience,
+                   Done<int> done);
 
   // Called once if the supervisor dies, before anything else hears of it. All pods have died with
   // it, which is no failure of theirs: no container is reported as exited, what waits for an answer
@@ -73,6 +77,7 @@ class ProcessRuntime final : public PodRuntime {
   struct Sandbox;
   struct Container;
   struct Command;
+  struct Dial;
   struct KnownImage {
     Image image;
     bool made = false;
@@ -87,6 +92,9 @@ class ProcessRuntime final : public PodRuntime {
 
   std::string new_id(const std::string& of);
   Result<int> open_socket(const std::string& address, std::uint16_t port, bool stream);
+  void dial(int fd, const std::string& address, std::uint16_t port, Duration patience,
+            Done<int> done);
+  void dialled(std::uint64_t id, int outcome);
   void on_event(const sandbox::Reply& event);
   void image_made(const std::string& name, const sandbox::Reply& reply);
   void supervisor_died();
@@ -114,6 +122,8 @@ class ProcessRuntime final : public PodRuntime {
   std::map<SandboxId, std::unique_ptr<Sandbox>> sandboxes_;
   std::map<ContainerId, std::unique_ptr<Container>> containers_;
   std::map<std::string, std::unique_ptr<Command>> commands_;
+  std::map<std::uint64_t, std::unique_ptr<Dial>> dials_;
+  std::uint64_t dial_count_ = 0;
   std::function<void(const RuntimeEvent&)> listener_;
   std::function<void(const Error&)> lost_;
   std::unique_ptr<sandbox::SupervisorClient> supervisor_;  // last: its end is the first

@@ -49,9 +49,10 @@ struct OpenSocket {
   std::string address;  // added to the cluster's loopback unless it is there
   std::uint16_t port = 0;
   bool stream = false;
+  bool dials = false;  // a stream that is neither bound nor listening, to connect with
 
   static void each(auto& self, auto&& field) {
-    field(self.address), field(self.port), field(self.stream);
+    field(self.address), field(self.port), field(self.stream), field(self.dials);
   }
 };
 
@@ -211,6 +212,7 @@ struct Reply {
   std::string name;         // events: which container, exec or pod
   std::int32_t status = 0;  // events: as waitpid() gives it
   bool out_of_memory = false;
+  std::vector<int> sockets{};  // that came beside it: closed when it has been answered
 
   static void each(auto& self, auto&& field) {
     field(self.id), field(self.kind), field(self.outcome), field(self.message);

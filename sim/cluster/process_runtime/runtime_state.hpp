@@ -1,6 +1,7 @@
 // What ProcessRuntime remembers of its pods, and the small rules its source files share.
 #pragma once
 
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -55,6 +56,13 @@ struct ProcessRuntime::Command {
   Timer limit{};
   Timer last_wait{};
   Done<ExecResult> done{};
+};
+
+// An attempt to connect.
+struct ProcessRuntime::Dial {
+  boost::asio::posix::stream_descriptor socket;
+  Timer limit{};
+  Done<int> done{};
 };
 
 // Processes of a pod that outlive the container (shared PID namespace) may hold its output open.

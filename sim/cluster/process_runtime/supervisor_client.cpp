@@ -198,10 +198,13 @@ void SupervisorClient::read_ready() {
     std::optional<Message> message = receive_message(socket_.native_handle());
     if (!message && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
     if (!message || message->end) return lost();
-    for (const int fd : message->fds) ::close(fd);
-    const std::optional<Reply> reply = decode<Reply>(message->body);
+    std::optional<Reply> reply = decode<Reply>(message->body);
+    if (reply) {
+      reply->sockets = message->fds;
+      dispatch(*reply);
+    }
+    close_all(message->fds);
     if (!reply) return lost();
-    dispatch(*reply);
   }
   wait_to_read();
 }

@@ -112,6 +112,11 @@ std::vector<Case> cases_of_cleanup() {
        [](Tape& tape) {
          tape.job(1, 0, &suspend_with_ttl);
          tape.condition("Running");
+         tape.rule("clean_up");
+         // That what it looks for is gone already keeps it from nothing.
+         for (int i = 0; i < 20; ++i)
+           tape.write(RecordKind::api_refused, operator_actor, "get services default/j-master-0",
+                      "services \"j-master-0\" not found");
          tape.come_to_rest();
        },
        [](Tape& tape) {

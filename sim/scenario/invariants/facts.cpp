@@ -135,6 +135,19 @@ int JobFacts::wanted(int type) const {
   return spec == nullptr ? 0 : spec->replicas.value_or(1);
 }
 
+bool JobFacts::scales_down() const {
+  for (int type = 0; type < 2; ++type) {
+    const TypeFacts& facts = types[static_cast<std::size_t>(type)];
+    const int now = wanted(type);
+    if (now < 1 || facts.wanted_max <= now) continue;
+    for (std::size_t i = static_cast<std::size_t>(now); i < facts.replicas.size(); ++i)
+      if (!facts.replicas[i].pods.empty()) return true;
+  }
+  return false;
+}
+
+bool PodFacts::wanted() const { return job == nullptr || type < 0 || index < job->wanted(type); }
+
 JobFacts* Facts::job(std::string_view key) const {
   const auto found = jobs_by_key_.find(key);
   return found == jobs_by_key_.end() ? nullptr : found->second;
@@ -262,15 +275,20 @@ void Facts::take_job(const Record& record, Sight& sight) {
     if (job.worlds.empty() || job.worlds.back() != world) job.worlds.push_back(world);
   }
   const auto& status = now->status;
+  // What a change of the spec makes overdue at once the operator still has to hear of.
+  const auto fires = [&](Time due) { alarm(job, std::max(due, record.time) + due_slack, false); };
+  bool ended = false;
   if (!job.finished() && status && (status->is_true("Succeeded") || status->is_true("Failed"))) {
     job.finished_at = record.time;
     job.finished_record = record.id;
-    const auto& ttl = now->spec->runPolicy.ttlSecondsAfterFinished;
-    if (ttl) alarm(job, record.time + std::chrono::seconds(*ttl) + due_slack, false);
+    ended = true;
   }
+  const auto& ttl = now->spec->runPolicy.ttlSecondsAfterFinished;
+  if ((ended || (respecified && job.finished())) && ttl)
+    fires(job.finished_at + std::chrono::seconds(*ttl));
   const auto& deadline = now->spec->runPolicy.activeDeadlineSeconds;
   if ((started || respecified) && deadline && start(*now))
-    alarm(job, *start(*now) + std::chrono::seconds(*deadline) + due_slack, false);
+    fires(*start(*now) + std::chrono::seconds(*deadline));
   if (record.actor == operator_actor) {
     job.handled = true;
     job.refusals = 0;
@@ -288,7 +306,7 @@ void Facts::take_job(const Record& record, Sight& sight) {
 void Facts::changed(JobFacts& job, Time now, std::string_view actor) {
   job.changed_at = now;
   if (actor == operator_actor)
-    ++job.writes;
+    job.writes = job.scales_down() ? 0 : job.writes + 1;
   else if (!is_component(actor))
     stimulate(job, now);
   if (job.queued_rest) return;
@@ -454,7 +472,7 @@ void Facts::change_pod(const Record& record, PodFacts& facts) {
   JobFacts& job = *facts.job;
   if (pod.status.phase != before.status.phase) {
     progressed(job, record.time);
-    if (over && !facts.terminating()) stimulate(job, record.time);
+    if (over && !facts.terminating() && facts.wanted()) stimulate(job, record.time);
   }
   if (const std::int64_t restarts = restarts_in(pod.status); restarts > facts.restarts) {
     job.restarts += restarts - facts.restarts;
@@ -562,6 +580,8 @@ void Facts::take_slice(const Record& record, Sight& sight) {
 
 void Facts::take_refused(const Record& record, Sight& sight) {
   if (record.actor != operator_actor) return;
+  // It looks whether what it would delete is there; that it is not is an answer.
+  if (record.subject.starts_with("get ")) return;
   sight.job = job(planned_);
   if (sight.job == nullptr) return;
   ++sight.job->refusals;

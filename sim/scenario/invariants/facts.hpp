@@ -93,6 +93,7 @@ struct PodFacts {
   ContainerFacts& container(std::string_view name);
   bool terminating() const { return last->metadata.deletionTimestamp.has_value(); }
   bool is(std::string_view phase) const { return last->status.phase == phase; }
+  bool wanted() const;  // its index is one of the job's spec, or it is nobody's
 };
 
 // One index of a replica type.
@@ -151,7 +152,7 @@ struct JobFacts {
   Time changed_at{};         // the job, a pod or a Service of it
   Time progress_at{};        // a step, a phase, a condition
   Time stimulus_at{};        // something happened that was not the operator's own doing
-  std::int64_t writes = 0;   // of the operator, since then
+  std::int64_t writes = 0;   // of the operator, since then and since it scaled down
   int refusals = 0;          // of the operator's calls for it, in a row
   std::uint64_t warned = 0;  // the last Warning about it, or 0
   bool queued_rest = false, queued_progress = false;
@@ -186,6 +187,9 @@ struct JobFacts {
   bool suspended() const { return last->spec->runPolicy.suspend.value_or(false); }
   const ReplicaSpec* spec_of(int type) const { return types[static_cast<std::size_t>(type)].spec; }
   int wanted(int type) const;  // replicas; 0 where the type is not in the spec
+  // Pods of indices that it wants no more are still there. Until they are gone the operator makes
+  // the lower ones of them anew and deletes them again (Q7).
+  bool scales_down() const;
   bool has_master() const { return spec_of(0) != nullptr; }
   std::string text() const { return "PyTorchJob/" + key; }
 };

@@ -174,7 +174,7 @@ void Facts::take_container(const Record& record, std::size_t slash, Sight& sight
   const auto& own = pod_of->last->spec->containers;
   const bool main = std::any_of(
       own.begin(), own.end(), [container](const Container& one) { return one.name == container; });
-  if (main && pod_of->job != nullptr && !pod_of->terminating())
+  if (main && pod_of->job != nullptr && !pod_of->terminating() && pod_of->wanted())
     stimulate(*pod_of->job, record.time);
 }
 

@@ -17,6 +17,25 @@ void begin(Tape& tape, const Tape::EditJob& edit = {}) {
   for (const std::string pod : {"master-0", "worker-0"}) tape.pod(pod);
 }
 
+void give(PyTorchJob& job, const Tape::EditJob& edit) {
+  edit(job);
+  ++job.metadata.generation;
+}
+
+void scale(Tape& tape, int workers) {
+  tape.change("user", [workers](PyTorchJob& job) {
+    give(job, [workers](PyTorchJob& given) {
+      given.spec.edit().pytorchReplicaSpecs->at("Worker").replicas = workers;
+    });
+  });
+}
+
+void suspend(Tape& tape, bool suspended) {
+  tape.change("user", [suspended](PyTorchJob& job) {
+    give(job, [suspended](PyTorchJob& given) { given.spec.edit().runPolicy.suspend = suspended; });
+  });
+}
+
 void much_later(Tape& tape) {
   tape.wait(2 * progress_within);
   tape.write(RecordKind::note, "user", "", "");
@@ -104,6 +123,42 @@ std::vector<Case> cases_of_liveness() {
          tape.wait(60s);
          tape.write(RecordKind::note, "user", "", "");
        }},
+      {"deadline",  // suspended for longer than that, and resumed
+       [](Tape& tape) {
+         begin(tape, &deadline_job);
+         suspend(tape, true);
+         tape.wait(120s);
+         suspend(tape, false);
+         tape.wait(91s);  // without a new startTime
+         tape.write(RecordKind::note, "user", "", "");
+       },
+       [](Tape& tape) {
+         begin(tape, &deadline_job);
+         suspend(tape, true);
+         tape.wait(120s);
+         suspend(tape, false);
+         tape.wait(1s);
+         tape.status([](JobStatus& status) { status.startTime = start + Duration(121s); });
+         tape.wait(40s);
+         tape.write(RecordKind::note, "user", "", "");
+       }},
+      {"ttl",  // that is given to it when it has finished long ago
+       [](Tape& tape) {
+         begin(tape);
+         tape.finish("Succeeded");
+         tape.wait(600s);
+         tape.change("user", [](PyTorchJob& job) { give(job, &ttl_job); });
+         tape.wait(31s);
+         tape.write(RecordKind::note, "user", "", "");
+       },
+       [](Tape& tape) {
+         begin(tape);
+         tape.finish("Succeeded");
+         tape.wait(600s);
+         tape.change("user", [](PyTorchJob& job) { give(job, &ttl_job); });
+         tape.wait(29s);
+         tape.write(RecordKind::note, "user", "", "");
+       }},
       {"deadline-is-seen",
        [](Tape& tape) {
          begin(tape, &deadline_job);
@@ -137,8 +192,11 @@ std::vector<Case> cases_of_liveness() {
          });
          for (int i = 0; i < 40; ++i) {
            tape.pod("worker-0");
-           tape.write(RecordKind::container, "kubelet", "default/j-worker-0/init-pytorch",
-                      "exited");
+           // Nobody wants that pod: what comes of it asks nothing of the operator.
+           for (const std::string container : {"init-pytorch", "pytorch"})
+             tape.write(RecordKind::container, "kubelet", "default/j-worker-0/" + container,
+                        "exited");
+           if (i % 2 == 0) tape.exit("worker-0", 1);
            tape.remove("worker-0", operator_actor);
          }
        },
@@ -157,6 +215,12 @@ std::vector<Case> cases_of_liveness() {
            tape.counts("Worker", i, 0, 0);
            if (i % 10 == 0) tape.change("user", [](PyTorchJob& job) { ++job.metadata.generation; });
          }
+         // Scaling down is work for as long as a pod too many is there (Q7).
+         tape.pod("worker-1");
+         scale(tape, 2);
+         scale(tape, 1);
+         for (int i = 0; i < 100; ++i) tape.counts("Worker", i, 0, 0);
+         tape.remove("worker-1", "kubelet");
        }},
       {"no-refused-writes",
        [](Tape& tape) {

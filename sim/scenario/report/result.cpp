@@ -48,9 +48,8 @@ std::vector<PodEnd> pods_of(const Observer& observer) {
   std::vector<PodEnd> pods;
   for (const auto& [key, seen] : observer.objects(Pod::info())) {
     const Pod& pod = *as<Pod>(*seen.last);
-    PodEnd end{key, summary_of(pod), restarts_of(pod, ""), exit_codes_of(pod, ""), seen.created};
-    if (seen.gone) end.state = "gone, was " + end.state;
-    pods.push_back(std::move(end));
+    pods.push_back(
+        {key, state_of(seen), restarts_of(pod, ""), exit_codes_of(pod, ""), seen.created});
   }
   return pods;
 }

@@ -38,6 +38,11 @@ Status Network::attach(int pod_namespace, const std::string& address) {
 }
 
 Result<Fd> Network::open_socket(const OpenSocket& request) {
+  if (request.dials) {
+    Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket) return system_error("socket");
+    return socket;
+  }
   TRY(const std::uint32_t parsed, parse_address(request.address));
   constexpr std::uint8_t whole = 32;
   if (parsed != gateway_) TRY_VOID(netlink_->add_address(loopback_index, parsed, whole));
