@@ -200,7 +200,7 @@ class Game {
 TEST(TaintEvictionProperties, APodStaysAsLongAsItToleratesEachTaint) {
   holds([] {
     const auto happenings =
-        *gen::resize(14, gen::container<std::vector<Happening>>(any_happening())).as("happenings");
+        *gen::resize(30, gen::container<std::vector<Happening>>(any_happening())).as("happenings");
     Game game;
     for (const Happening& one : happenings) game.apply(one);
   });
