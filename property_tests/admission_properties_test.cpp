@@ -251,7 +251,9 @@ void Inn::step() {
       if (const auto pod = any_pod()) {
         const std::string& name = pod->metadata.name;
         const bool unseen = std::erase(waiting_, name) > 0;
-        node_.remove(unseen ? 0 : *gen::element(0, 5, 30), name);
+        // Who is ending is taken away by force: the object goes, and what runs goes on.
+        const bool by_force = unseen || pod->metadata.deletionTimestamp;
+        node_.remove(by_force ? 0 : *gen::element(0, 5, 30, 30), name);
       }
       break;
     case Kind::stop:
