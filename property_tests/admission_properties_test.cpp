@@ -20,12 +20,13 @@ namespace gen = rc::gen;
 // Not in the order in which a story comes to them.
 const std::vector<std::string> names{"m", "d", "t", "b", "x", "g"};
 const std::vector<std::string> resources{"cpu", "memory", "nvidia.com/gpu"};
-constexpr const char* units[] = {"", "Gi", ""};
+// Half a core, a gibibyte, a device.
+constexpr const char* units[] = {"500m", "1Gi", "1"};
 // In what the kubelet's messages count.
-constexpr std::int64_t counted_in[] = {1000, 1LL << 30, 1};
+constexpr std::int64_t counted_in[] = {500, 1LL << 30, 1};
 
 struct Guest {
-  std::vector<int> wants{0, 0, 0};  // in units of `resources`
+  std::vector<int> wants{0, 0, 0};  // so many `units`
   int host_port = 0;
   std::string host_ip{};
   bool port_of_sidecar = false;
@@ -33,9 +34,15 @@ struct Guest {
   std::string on_term{};
 };
 
+Quantity amount_of(std::size_t resource, int count) {
+  Quantity sum;
+  for (const Quantity one = *Quantity::parse(units[resource]); count > 0; --count) sum += one;
+  return sum;
+}
+
 void showValue(const Guest& pod, std::ostream& out) {
   for (std::size_t i = 0; i < resources.size(); ++i)
-    if (pod.wants[i] > 0) out << " " << pod.wants[i] << units[i] << " " << resources[i];
+    if (pod.wants[i] > 0) out << " " << amount_of(i, pod.wants[i]).str() << " " << resources[i];
   if (pod.host_port > 0)
     out << " port " << pod.host_ip << ":" << pod.host_port
         << (pod.port_of_sidecar ? " of a sidecar" : "");
@@ -45,7 +52,7 @@ void showValue(const Guest& pod, std::ostream& out) {
 
 Guest any_guest() {
   Guest pod;
-  pod.wants = {*gen::inRange(0, 4), *gen::element(0, 0, 1, 2, 4), *gen::element(0, 0, 0, 1, 2)};
+  pod.wants = {*gen::inRange(0, 8), *gen::element(0, 0, 1, 2, 4), *gen::element(0, 0, 0, 1, 2)};
   pod.host_port = *gen::element(0, 0, 80, 81);
   pod.host_ip = *gen::element<std::string>("", "", "10.0.0.1", "10.0.0.2");
   pod.port_of_sidecar = *gen::weightedElement<bool>({{3, false}, {1, true}});
@@ -62,8 +69,7 @@ std::shared_ptr<Pod> pod_object(const std::string& name, const Guest& shape) {
   container.image = "busybox";
   for (std::size_t i = 0; i < resources.size(); ++i)
     if (shape.wants[i] > 0)
-      container.resources.requests.edit()[resources[i]] =
-          *Quantity::parse(std::to_string(shape.wants[i]) + units[i]);
+      container.resources.requests.edit()[resources[i]] = amount_of(i, shape.wants[i]);
   container.resources.limits = container.resources.requests;
   Container sidecar;
   sidecar.name = "s";
@@ -97,7 +103,7 @@ struct Known {
 };
 
 struct House {
-  std::vector<int> has{4, 8, 2};
+  std::vector<int> has{8, 8, 2};
   int pods = 4;
   bool red = true;
 
@@ -163,7 +169,7 @@ class Inn {
 void Inn::furnish() {
   boost::json::object amounts{{"pods", std::to_string(house_.pods)}};
   for (std::size_t i = 0; i < resources.size(); ++i)
-    amounts[resources[i]] = std::to_string(house_.has[i]) + units[i];
+    amounts[resources[i]] = amount_of(i, house_.has[i]).str();
   node_.patch_node({{"status", {{"allocatable", amounts}}}}, "status");
   node_.patch_node({{"metadata", {{"labels", {{"colour", house_.red ? "red" : "blue"}}}}}});
   node_.rest(1s);
@@ -251,7 +257,9 @@ void Inn::step() {
       if (const auto pod = any_pod()) {
         const std::string& name = pod->metadata.name;
         const bool unseen = std::erase(waiting_, name) > 0;
-        node_.remove(unseen ? 0 : *gen::element(0, 5, 30), name);
+        // Who is ending is taken away by force: the object goes, and what runs goes on.
+        const bool by_force = unseen || pod->metadata.deletionTimestamp;
+        node_.remove(by_force ? 0 : *gen::element(0, 5, 30, 30), name);
       }
       break;
     case Kind::stop:
@@ -269,7 +277,7 @@ void Inn::step() {
       furnish();
       break;
     case Kind::resize:
-      house_.has = {*gen::inRange(0, 7), *gen::inRange(0, 9), *gen::inRange(0, 4)};
+      house_.has = {*gen::inRange(0, 13), *gen::inRange(0, 9), *gen::inRange(0, 4)};
       house_.pods = *gen::inRange(1, 6);
       furnish();
       break;
