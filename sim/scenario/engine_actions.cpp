@@ -56,8 +56,12 @@ Json merge_body(const Object& object) {
 
 void Engine::acted(Status status) {
   if (stage_ != Stage::acting) return;
+  const auto& refused = all_steps_[index_].refused;
+  if (!status && refused && status.error().message.find(*refused) != std::string::npos)
+    return end_step({});
   if (!status) return end_step(std::move(status));
   if (to_do_ > 0 && --to_do_ > 0) return;
+  if (refused) return end_step(fail(Reason::invalid, "the API did not refuse it"));
   end_step({});
 }
 

@@ -78,6 +78,17 @@ TEST(Engine, a_step_that_cannot_be_taken_ends_the_run) {
             "no container runs to be killed: there never was a pod/nobody");
 }
 
+TEST(Engine, a_refusal_can_be_what_is_wanted) {
+  const auto patch = [](const std::string& name, const std::string& refused) {
+    const ScenarioRun run("  steps:\n  - {patch: {of: configmap/c, patch: {metadata: {labels: {" +
+                          name + ": b}}}}, refused: '" + refused + "'}\n");
+    return run.verdicts() + " " + run.engine().steps().back().detail;
+  };
+  EXPECT_EQ(patch("-a", "name part must consist of"), "hh  ");
+  EXPECT_TRUE(patch("-a", "is forbidden").starts_with("hf  ConfigMap \"c\" is invalid"));
+  EXPECT_EQ(patch("a", "is invalid"), "hf  the API did not refuse it");
+}
+
 TEST(Engine, a_state_that_does_not_come_in_time_fails_its_step) {
   const ScenarioRun run("  steps:\n  - {wait: {of: pod/p, phase: Running}, within: 4s}\n");
   EXPECT_EQ(run.verdicts(), "hf ");

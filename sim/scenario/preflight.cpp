@@ -115,7 +115,7 @@ Status preflight(const Scenario& scenario) {
   }
   TRY_VOID(try_objects(world, scenario.manifests));
   for (const Step& step : scenario.steps) {
-    if (const Apply* apply = std::get_if<Apply>(&step.action))
+    if (const Apply* apply = std::get_if<Apply>(&step.action); apply != nullptr && !step.refused)
       TRY_VOID(try_objects(world, apply->manifests));
   }
   TRY_VOID(check_namespaces(world, scenario));

@@ -137,7 +137,8 @@ struct Step {
   StepAction action{};
   Trigger trigger{};
   std::optional<Duration> within{};  // how long its states may take; absent: the scenario's timeout
-  std::string text{};                // "kill pod/mnist-worker-0 signal 9"
+  std::optional<std::string> refused{};  // the API refuses it, in words that these are a part of
+  std::string text{};                    // "kill pod/mnist-worker-0 signal 9"
   std::string where{};
 };
 

@@ -197,6 +197,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "s.yaml:9:5 spec.steps[0].kill: only pods can be killed"},
         Refusal{"a_name_that_is_no_text", "  steps:\n  - {name: n, kill: pod/x}\n",
                 "s.yaml:9:6 spec.steps[0].name: must be text, not false; in quotes it is text"},
+        Refusal{"a_kill_asks_nobody", "  steps:\n  - {kill: pod/x, refused: never}\n",
+                "s.yaml:9:19 spec.steps[0].refused: only what asks the API can be refused by it"},
         Refusal{"missing_and_described", "  images:\n  - {name: i, missing: true, workdir: /w}\n",
                 "s.yaml:9:5 spec.images[0]: of an image that is missing there is nothing to say "
                 "but its name"},

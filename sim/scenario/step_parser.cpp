@@ -222,6 +222,13 @@ constexpr std::array step_fields{
                 TRY(to.step.within, node.as_duration());
                 return {};
               }},
+    StepField{"refused", "text",
+              "the API refuses it, with words that this is a part of; of apply, delete, evict and "
+              "patch",
+              [](const YamlNode& node, StepDraft& to, const ParseContext&) -> Status {
+                TRY(to.step.refused, node.as_text());
+                return {};
+              }},
     StepField{"apply", "a file, or a map", "creates or changes objects, as kubectl apply",
               [](const YamlNode& node, StepDraft& to, const ParseContext& context) -> Status {
                 TRY(auto action, parse_apply(node, context));
@@ -346,6 +353,10 @@ Result<Step> parse_step(const YamlNode& node, const ParseContext& context) {
   StepDraft draft;
   TRY_VOID(read_fields(node, step_fields, draft, context));
   TRY_VOID(check_one(node, "a step", draft.actions, actions));
+  const StepAction& action = draft.step.action;
+  if (draft.step.refused &&
+      (std::holds_alternative<Kill>(action) || std::holds_alternative<Wait>(action)))
+    return node.fail_at("refused", "only what asks the API can be refused by it");
   draft.step.text = text_of(node, draft.actions.front());
   draft.step.where = node.where();
   return std::move(draft.step);

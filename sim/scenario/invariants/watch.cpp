@@ -55,7 +55,8 @@ std::string InvariantRow::when() const {
   if (!records.empty()) out = "after every record about " + records;
   if (at_rest != nullptr)
     out += std::string(out.empty() ? "" : "; ") + "when nothing of the job has changed for " +
-           format_go_duration(rest_time) + ", after faults " +
+           format_go_duration(rest_time) +
+           ", after faults and where the operator is refused over and over " +
            format_go_duration(rest_time_after_faults) +
            ", and the operator is not busy with other jobs";
   if (when_due != nullptr) out += (out.empty() ? "" : "; ") + std::string(due);
