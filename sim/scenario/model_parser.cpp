@@ -139,6 +139,17 @@ constexpr std::array model_fields{
                  TRY(to.memory, bytes(node));
                  return {};
                }},
+    ModelField{
+        "listens", "a list of ports",
+        "TCP ports that are open from init_process_group on (metrics, health), as probes find them",
+        [](const YamlNode& node, Workload& to, const ParseContext&) -> Status {
+          TRY(const auto nodes, node.as_list());
+          for (const YamlNode& port : nodes) {
+            TRY(const std::int64_t number, number_between(port, 1, 65535));
+            to.listens.push_back(static_cast<std::uint16_t>(number));
+          }
+          return {};
+        }},
     ModelField{"exitCode", "an exit code", "after the last step; default: 0",
                [](const YamlNode& node, Workload& to, const ParseContext&) -> Status {
                  TRY(to.exit_code, exit_code(node));

@@ -175,5 +175,28 @@ TEST(VirtualRunTest, the_pytorch_is_the_options_or_the_scenarios) {
   EXPECT_EQ(run_virtually(one, {.torch = "2.x"})->torch, "2.x");
 }
 
+// Two pods with the same probe; one of the scripts opens the port that it asks for.
+TEST(VirtualRunTest, a_probe_finds_the_ports_that_a_description_names) {
+  const auto pod = [](const std::string& name) {
+    return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+           "}\nspec:\n  containers:\n  - name: c\n    image: " + name +
+           "\n    command: [python, train.py]\n    readinessProbe: {tcpSocket: {port: 8080}, "
+           "periodSeconds: 1}\n    env:\n    - {name: RANK, value: '0'}\n    - {name: WORLD_SIZE, "
+           "value: '1'}\n    - {name: MASTER_ADDR, value: localhost}\n    - {name: MASTER_PORT, "
+           "value: '29500'}\n";
+  };
+  const Scenario one = parse(
+      "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nspec:\n"
+      "  images:\n  - {name: open, model: {steps: 100, listens: [8080]}}\n"
+      "  - {name: closed, model: {steps: 100, listens: [8081]}}\n"
+      "  expect:\n  - eventually: {of: pod/open, condition: Ready}\n"
+      "  - eventually: {of: pod/closed, event: Unhealthy}\n"
+      "  - never: {of: pod/closed, condition: Ready}\n" +
+      pod("open") + pod("closed"));
+  const auto result = run_virtually(one, {});
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_TRUE(result->passed());
+}
+
 }  // namespace
 }  // namespace ddptwin::scenario

@@ -139,6 +139,9 @@ void Rank::begin() {
   Result<RankEnvironment> read = read_environment(*process_);
   if (!read) return fail_with(read.error(), 1);
   place_ = std::move(*read);
+  // Another rank of the pod may have it: whoever asks for the port finds that one.
+  for (const std::uint16_t port : plan_.listens)
+    static_cast<void>(process_->network().listen(process_->ip(), port, process_->id(), nullptr));
   if (plan_.memory > 0 && !process_->allocate(plan_.memory)) return;
   if (!allocate_if_due(0)) return;
   eager_end_ = process_->now() + plan_.eager_connect;
@@ -456,6 +459,7 @@ RankPlan plan_of(const Workload& workload, const Model& model) {
   plan.checkpoint = workload.checkpoint;
   plan.checkpoint_every = workload.checkpoint_every;
   plan.exit_code = workload.exit_code;
+  plan.listens = workload.listens;
   plan.peer_loss_code = workload.peer_loss_code;
   plan.fail_at_step = workload.fail_at_step.value_or(0);
   plan.fail_code = workload.fail_code;

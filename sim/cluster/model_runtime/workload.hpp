@@ -32,6 +32,9 @@ struct Workload {
   std::string checkpoint{};                             // a file; empty: none is written or read
   std::int64_t checkpoint_every = 0;                    // steps; 0: after the last step only
   std::uint64_t memory = 0;  // bytes of one rank beside those of the interpreter
+  // TCP ports of its own (metrics, health) from then on; of several ranks in a pod the first has
+  // them.
+  std::vector<std::uint16_t> listens{};
 
   int exit_code = 0;                           // after the last step
   std::optional<std::int64_t> fail_at_step{};  // after this step
