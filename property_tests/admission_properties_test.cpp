@@ -31,6 +31,7 @@ struct Guest {
   std::string host_ip{};
   bool port_of_sidecar = false;
   bool only_red = false;
+  bool by_terms = false;  // that it says so: blue and large, or red
   std::string on_term{};
 };
 
@@ -46,7 +47,7 @@ void showValue(const Guest& pod, std::ostream& out) {
   if (pod.host_port > 0)
     out << " port " << pod.host_ip << ":" << pod.host_port
         << (pod.port_of_sidecar ? " of a sidecar" : "");
-  if (pod.only_red) out << " only red";
+  if (pod.only_red) out << (pod.by_terms ? " only red by terms" : " only red");
   if (!pod.on_term.empty()) out << " on SIGTERM " << pod.on_term;
 }
 
@@ -56,7 +57,8 @@ Guest any_guest() {
   pod.host_port = *gen::element(0, 0, 80, 81);
   pod.host_ip = *gen::element<std::string>("", "", "10.0.0.1", "10.0.0.2");
   pod.port_of_sidecar = *gen::weightedElement<bool>({{3, false}, {1, true}});
-  pod.only_red = *gen::weightedElement<bool>({{3, false}, {1, true}});
+  pod.only_red = *gen::weightedElement<bool>({{2, false}, {1, true}});
+  pod.by_terms = *gen::arbitrary<bool>();
   pod.on_term = *gen::element<std::string>("", "0 after 12", "ignore");
   return pod;
 }
@@ -83,7 +85,15 @@ std::shared_ptr<Pod> pod_object(const std::string& name, const Guest& shape) {
   PodSpec& spec = pod->spec.edit();
   if (shape.port_of_sidecar) spec.initContainers.edit().push_back(std::move(sidecar));
   spec.containers.edit().push_back(std::move(container));
-  if (shape.only_red) spec.nodeSelector = {{"colour", "red"}};
+  if (shape.only_red && !shape.by_terms) spec.nodeSelector = {{"colour", "red"}};
+  if (shape.only_red && shape.by_terms) {
+    NodeSelector wanted;
+    wanted.nodeSelectorTerms = {
+        {.matchExpressions = {{"colour", "In", {"blue"}}, {"size", "Exists", {}}}},
+        {.matchExpressions = {{"colour", "In", {"red"}}}}};
+    spec.affinity.emplace().nodeAffinity.emplace().requiredDuringSchedulingIgnoredDuringExecution =
+        std::move(wanted);
+  }
   if (!shape.on_term.empty()) pod->metadata.annotations.edit()["rig/term.c"] = shape.on_term;
   return pod;
 }

@@ -362,9 +362,11 @@ void check_headless(Cluster& cluster, const Service& service, const Pods& behind
     for (const auto& pod : behind)
       if (const auto number = number_of(port, *pod))
         targets.insert(std::to_string(*number) + " " + label_of(*pod, service) + "." + name + ".");
-    const std::string protocol = port.protocol == "TCP" ? "._tcp." : "._udp.";
+    const std::string protocol = port.protocol == "TCP" ? "._tcp." : "._udp.",
+                      another = port.protocol == "TCP" ? "._udp." : "._tcp.";
     RC_ASSERT(cluster.ask("_" + port.name + protocol + name, RecordType::srv) ==
               answer_of(targets));
+    RC_ASSERT(cluster.ask("_" + port.name + another + name, RecordType::srv) == answer_of({}));
   }
 }
 
@@ -751,6 +753,19 @@ TEST(DnsProperties, AReplyIsNoLargerThanItsClientTakes) {
     RC_ASSERT(std::equal(said->answers.begin(), said->answers.end(), answer.answers.begin()));
     // No more is left out than has to be.
     if (said->truncated) RC_ASSERT(reply.size() + 16 > takes);
+  });
+}
+
+// Of a version of EDNS that is not known nothing is answered but that (RFC 6891 §6.1.3).
+TEST(DnsProperties, AnotherVersionOfEdnsIsRefused) {
+  holds([] {
+    dns::Message query;
+    query.questions = {{*dns::Name::parse("a.default.svc.cluster.local")}};
+    query.edns = dns::Edns{.version = *gen::element<std::uint8_t>(0, 1, 2, 255).as("version")};
+    const auto read = dns::read_request(dns::encode(query, 512));
+    RC_ASSERT(std::holds_alternative<dns::Asked>(read) == (query.edns->version == 0));
+    if (const auto* refused = std::get_if<dns::Refusal>(&read))
+      RC_ASSERT(dns::decode(refused->reply)->rcode == dns::Rcode::bad_version);
   });
 }
 

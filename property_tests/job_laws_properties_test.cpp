@@ -228,7 +228,65 @@ TEST(JobLaws, PolicyRunningTakesPendingPodsToo) {
       2 * run_cost);
 }
 
+// Those of the training container, whatever others its pods have (§3.2).
+TEST(JobLaws, AServiceHasThePortsOfTheTrainingContainer) {
+  holds(
+      [] {
+        const JobShape shape = plain_shape();
+        std::map<std::string, std::int32_t> wanted;
+        for (const std::string port : {"metrics", "profiler", "pytorchjob-port"})
+          if (*gen::arbitrary<bool>().as(port)) wanted[port] = *gen::inRange(1000, 1005).as("port");
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        RC_PRE(run.create(shape, {}, [&](PyTorchJob& job) {
+          for (auto& [type, replica] : *job.spec.edit().pytorchReplicaSpecs) {
+            auto& containers = replica.template_.spec.edit().containers.edit();
+            containers.front().ports.clear();
+            for (const auto& [name, number] : wanted)
+              containers.front().ports.push_back({.name = name, .containerPort = number});
+            Container beside;
+            beside.name = "beside";
+            beside.image = "busybox";
+            beside.ports = {{.name = "side", .containerPort = 9000}};
+            containers.insert(containers.begin() + *gen::inRange(0, 2).as("place"),
+                              std::move(beside));
+          }
+        }));
+        run.rest(start_up);
+        wanted.emplace("pytorchjob-port", 23456);
+        for (const auto& [name, service] : run.services()) {
+          std::map<std::string, std::int32_t> ports;
+          for (const ServicePort& port : service->spec->ports) ports[port.name] = port.port;
+          RC_ASSERT(ports == wanted);
+        }
+      },
+      run_cost);
+}
+
 // --- limits ---
+
+// Those of a pod that runs, whichever of its containers they are of (§4.6, Q42).
+TEST(JobLaws, RestartsOfInitContainersCountForTheLimit) {
+  holds(
+      [] {
+        JobShape shape = plain_shape();
+        shape.master = true;
+        shape.workers = std::max(1, shape.workers);
+        shape.restart_policy = *gen::element<std::string>("OnFailure", "Always").as("policy");
+        shape.backoff_limit = *gen::inRange(0, 4).as("limit");
+        const int failures = *gen::inRange(0, 4).as("failures of an init container");
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        RC_PRE(run.create(shape));
+        std::string fails;
+        for (int i = 0; i < failures; ++i) fails += "1 after 1, ";
+        run.script("j-worker-0", "exit.init-pytorch", fails + "0 after 1");
+        run.rest(2min);
+        log_job(run);
+        RC_PRE(run.ever("Running"));
+        RC_ASSERT(run.conditions(true).contains("Failed") ==
+                  (failures >= std::max(1, shape.backoff_limit)));
+      },
+      run_cost);
+}
 
 TEST(JobLaws, TheBackoffLimitIsReachedByThatManyRestarts) {
   holds(

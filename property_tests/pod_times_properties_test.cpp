@@ -395,6 +395,37 @@ TEST(PodTimes, ALostSandboxBeginsWithTheFirstInitContainer) {
       4);
 }
 
+// Who has ended well is begun anew in another sandbox only where all ends are (upstream
+// computePodActions).
+TEST(PodTimes, WhatIsDoneIsNotDoneAgainInAnotherSandbox) {
+  holds(
+      [] {
+        const bool always = *gen::arbitrary<bool>().as("policy Always");
+        const int code = *gen::element(0, 0, 1).as("exit code");
+        const int lasts = *gen::element(1, 5, 15).as("seconds of the first");
+        auto pod = NodeRun::pod_named("p");
+        PodSpec& spec = pod->spec.edit();
+        spec.restartPolicy = always ? "Always" : "OnFailure";
+        for (const std::string name : {"c0", "c1"})
+          spec.containers.edit().push_back(container_named(name));
+        // Again it would run on.
+        pod->metadata.annotations.edit()["rig/exit.c0"] =
+            std::to_string(code) + " after " + std::to_string(lasts) + ", run";
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        node.rest(seconds(lasts + *gen::element(4, 40).as("seconds until the sandbox is lost")));
+        node.lose_sandbox();
+        const Time lost = node.now();
+        node.rest(100s);
+        node.require_safe();
+        RC_ASSERT(node.runs_of("c1").size() == 2U);
+        const auto& runs = node.runs_of("c0");
+        RC_ASSERT((runs.back().began > lost) == (always || code != 0));
+        RC_ASSERT(node.pod()->status.phase == "Running");
+      },
+      4);
+}
+
 // An image that cannot be had is asked for again after a delay that doubles, up to five minutes,
 // and half of it more; another pod's failures cost nothing.
 TEST(PodTimes, APodWaitsForItsOwnPullsAlone) {
@@ -443,6 +474,39 @@ TEST(PodTimes, APodWaitsForItsOwnPullsAlone) {
       4);
 }
 
+// One image at a time, in the order in which they are asked for (serializeImagePulls).
+TEST(PodTimes, ImagesArePulledOneAfterTheOther) {
+  holds(
+      [] {
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        const int pods = *gen::inRange(1, 5).as("pods");
+        Time pulled = node.now();
+        std::vector<Time> may_begin;
+        for (int i = 0; i < pods; ++i) {
+          const int takes = *gen::element(1, 5, 12, 30).as("seconds of the pull");
+          auto pod = NodeRun::pod_named("p" + std::to_string(i));
+          Container container = container_named("c0");
+          container.image = "registry.example/" + std::to_string(i) + ":1";
+          pod->spec.edit().containers.edit().push_back(container);
+          pod->metadata.annotations.edit()["rig/pull"] = "delay " + std::to_string(takes);
+          node.create(pod);
+          pulled = std::max(pulled, node.now()) + seconds(takes);
+          may_begin.push_back(pulled);
+          node.rest(seconds(*gen::element(1, 3, 20).as("seconds after it")));
+        }
+        node.rest(200s);
+        for (int i = 0; i < pods; ++i) {
+          const auto& runs = node.runs_of("c0", "p" + std::to_string(i));
+          RC_ASSERT(runs.size() == 1U);
+          const Time wanted = may_begin[static_cast<std::size_t>(i)];
+          RC_LOG() << "p" << i << " began " << seconds_of(runs[0].began - wanted) << " s late\n";
+          RC_ASSERT(runs[0].began >= wanted);
+          RC_ASSERT(runs[0].began <= wanted + slack);
+        }
+      },
+      4);
+}
+
 // It counts from when the kubelet took the pod, however long that waited for a node.
 TEST(PodTimes, ADeadlineCountsFromThePodsStart) {
   holds(
@@ -483,6 +547,12 @@ TEST(PodTimes, ADeadlineCountsFromThePodsStart) {
         } else if (!ends || runs > last + 4) {
           RC_ASSERT(left->status.phase == "Failed");
           RC_ASSERT(left->status.reason == "DeadlineExceeded");
+          // A kubelet that begins anew has nothing else to say.
+          node.restart_kubelet();
+          node.rest(30s);
+          RC_ASSERT(node.pod()->status.phase == "Failed");
+          RC_ASSERT(node.pod()->status.reason == "DeadlineExceeded");
+          RC_ASSERT(node.pod()->status.message == left->status.message);
           RC_ASSERT(*run.ended >= bound + seconds(last) - 1s);
           RC_ASSERT(*run.ended <= bound + seconds(last) + slack);
         }

@@ -1,11 +1,13 @@
 // What becomes of the files of modelled pods, whatever happens to their containers and sandboxes,
 // and how large volumes in memory are (spec/kubernetes.md §2.4, §2.10).
 #include <algorithm>
+#include <boost/json.hpp>
 #include <csignal>
 #include <ostream>
 
 #include "cluster/kubelet/volumes.hpp"
 #include "cluster/model_runtime/model_runtime.hpp"
+#include "cluster/script_runtime.hpp"
 #include "core/virtual_loop.hpp"
 #include "core/virtual_start.hpp"
 #include "property.hpp"
@@ -289,6 +291,85 @@ TEST(VolumeProperties, AVolumeInMemoryIsNoLargerThanItsPod) {
     RC_ASSERT((*source)->size_limit.has_value() == most.has_value());
     if (most) RC_ASSERT(*(*source)->size_limit == std::int64_t{1024} * *most);
   });
+}
+
+// --- what is mounted of a ConfigMap or a Secret ---
+
+// Sees the files that a kubelet puts into volumes of running pods.
+class Seen final : public ScriptRuntime {
+ public:
+  using ScriptRuntime::ScriptRuntime;
+  void update_volume(const std::string&, std::shared_ptr<const VolumeSource> source) override {
+    last = std::move(source);
+  }
+  std::shared_ptr<const VolumeSource> last{};
+};
+
+// A change reaches the files at the next look of the kubelet, once a minute.
+TEST(VolumeProperties, WhatIsMountedFollowsItsSource) {
+  holds(
+      [] {
+        const bool secret = *gen::arbitrary<bool>().as("of a Secret");
+        const bool projected = *gen::arbitrary<bool>().as("projected");
+        const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
+        VirtualLoop loop(Random(seed).split("loop"), virtual_start);
+        Seen runtime(loop);
+        World world(loop, options_of(seed), &runtime);
+        RC_ASSERT(world.start().has_value());
+        const auto put = [&](const std::string& name, const std::string& value) {
+          std::shared_ptr<Object> object;
+          if (secret) {
+            auto made = std::make_shared<Secret>();
+            made->stringData = StringMap{{"k", value}};
+            object = made;
+          } else {
+            auto made = std::make_shared<ConfigMap>();
+            made->data = StringMap{{"k", value}};
+            object = made;
+          }
+          object->metadata.name = name;
+          object->metadata.namespace_ = "default";
+          const bool there = world.find(object->kind(), "default", name) != nullptr;
+          RC_ASSERT(
+              world.call(there ? api::update(object) : api::create(object), "user").has_value());
+        };
+        put("source", "1");
+        put("another", "1");
+        auto pod = std::make_shared<Pod>();
+        pod->metadata.name = "p";
+        pod->metadata.namespace_ = "default";
+        PodSpec& spec = pod->spec.edit();
+        spec.nodeName = node;
+        Container container;
+        container.name = "c";
+        container.image = "busybox";
+        container.volumeMounts = {{.name = "v", .mountPath = "/v"}};
+        spec.containers = {std::move(container)};
+        Volume volume;
+        volume.name = "v";
+        if (projected)
+          volume.projected.emplace().sources.emplace_back(
+              boost::json::parse(secret ? R"({"secret": {"name": "source"}})"
+                                        : R"({"configMap": {"name": "source"}})"));
+        else if (secret)
+          volume.secret.emplace().secretName = "source";
+        else
+          volume.configMap.emplace().name = "source";
+        spec.volumes = {volume};
+        RC_ASSERT(world.call(api::create(pod), "user").has_value());
+        loop.run_until(loop.now() + 20s);
+        const auto there = as<Pod>(world.find(Pod::info(), "default", "p"));
+        RC_ASSERT(there->status.phase == "Running");
+        put("another", "2");
+        loop.run_until(loop.now() + 2min);
+        if (runtime.last) RC_ASSERT(runtime.last->files.at("k").content == "1");
+        put("source", "2");
+        loop.run_until(loop.now() + 65s);
+        RC_ASSERT(static_cast<bool>(runtime.last));
+        RC_ASSERT(runtime.last->name == "v");
+        RC_ASSERT(runtime.last->files.at("k").content == "2");
+      },
+      world_cost);
 }
 
 }  // namespace
