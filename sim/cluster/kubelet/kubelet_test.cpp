@@ -308,6 +308,22 @@ TEST_F(KubeletTest, who_came_while_no_kubelet_was_there_is_asked_after_those_who
   EXPECT_EQ(pod("b")->status.reason, "OutOfcpu");
 }
 
+// Upstream generateAPIPodStatus: reason and message stay with their phase.
+TEST_F(KubeletTest, why_a_pod_was_evicted_is_known_to_the_next_process) {
+  add_pod("p", one);
+  pass(3s);
+  ASSERT_TRUE(
+      kubelet_->evict("default", "p", {"Evicted", "The node was low on resource: memory."}));
+  pass(40s);
+  ASSERT_EQ(pod("p")->status.reason, "Evicted");
+  kubelet_->stop();
+  kubelet_->start();
+  pass(30s);
+  EXPECT_EQ(pod("p")->status.phase, "Failed");
+  EXPECT_EQ(pod("p")->status.reason, "Evicted");
+  EXPECT_EQ(pod("p")->status.message, "The node was low on resource: memory.");
+}
+
 // Upstream isPodStatusCacheTerminal: to a new process too.
 TEST_F(KubeletTest, a_finished_pod_holds_no_room_when_the_kubelet_starts_anew) {
   const std::string most =
