@@ -36,7 +36,8 @@ void ProcessRuntime::try_connect(const std::string& address, std::uint16_t port,
 void ProcessRuntime::dial(int fd, const std::string& address, std::uint16_t port, Duration patience,
                           Done<int> done) {
   const std::uint64_t id = ++dial_count_;
-  const auto made = dials_.emplace(id, std::make_unique<Dial>(stream_descriptor(loop_.io(), fd)));
+  const auto made =
+      dials_.emplace(id, std::make_unique<Dial>(Dial{stream_descriptor(loop_.io(), fd)}));
   Dial& dial = *made.first->second;
   dial.done = std::move(done);
   sockaddr_in to{};
