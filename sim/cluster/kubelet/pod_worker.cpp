@@ -30,19 +30,8 @@ bool same(const Cow<StringMap>& left, const Cow<StringMap>& right) {
   return left.same_as(right) || *left == *right;
 }
 
-// Whether somebody has said otherwise of a readiness gate.
-bool gates_changed(const Pod& before, const Pod& after) {
-  const auto said = [](const Pod& pod, const PodReadinessGate& gate) {
-    const PodCondition* found = pod.status.condition(gate.conditionType);
-    return found != nullptr ? std::string_view(found->status) : std::string_view();
-  };
-  const auto& gates = after.spec->readinessGates;
-  return std::any_of(gates.begin(), gates.end(), [&](const PodReadinessGate& gate) {
-    return said(before, gate) != said(after, gate);
-  });
-}
-
-// Of a pod with gates: whether its Ready is not what its containers and gates say.
+// Of a pod with gates: whether its Ready is not what its containers and gates say, whoever has said
+// otherwise of which (upstream NeedToReconcilePodReadiness).
 bool is_readiness_off(const Pod& pod) {
   const PodCondition* said = pod.status.condition("Ready");
   if (pod.spec->readinessGates.empty() || said == nullptr) return false;
@@ -133,7 +122,7 @@ void PodWorker::pod_changed(std::shared_ptr<const Pod> pod) {
     if (again) return;
     if (pass_) pass_->hasten();
   }
-  if (!own_write_only || gates_changed(*before, *pod_) || is_readiness_off(*pod_)) want_pass();
+  if (!own_write_only || is_readiness_off(*pod_)) want_pass();
 }
 
 void PodWorker::pod_removed(std::shared_ptr<const Pod> last) {
