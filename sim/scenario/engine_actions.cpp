@@ -52,16 +52,21 @@ Json merge_body(const Object& object) {
   return body;
 }
 
+// What a step comes to whose call is to be refused in words that these are a part of.
+Status as_refused(Status status, const std::string& words) {
+  if (status) return fail(Reason::invalid, "the API did not refuse it");
+  if (status.error().message.find(words) != std::string::npos) return {};
+  return status;
+}
+
 }  // namespace
 
 void Engine::acted(Status status) {
   if (stage_ != Stage::acting) return;
-  const auto& refused = all_steps_[index_].refused;
-  if (!status && refused && status.error().message.find(*refused) != std::string::npos)
-    return end_step({});
+  if (const auto& refused = all_steps_[index_].refused)
+    status = as_refused(std::move(status), *refused);
   if (!status) return end_step(std::move(status));
   if (to_do_ > 0 && --to_do_ > 0) return;
-  if (refused) return end_step(fail(Reason::invalid, "the API did not refuse it"));
   end_step({});
 }
 

@@ -89,6 +89,24 @@ TEST(Engine, a_refusal_can_be_what_is_wanted) {
   EXPECT_EQ(patch("a", "is invalid"), "hf  the API did not refuse it");
 }
 
+// Of several calls each is to be refused, and the next step begins when all are answered.
+TEST(Engine, a_refusal_of_several_is_one_of_each) {
+  const auto remove = [](const std::vector<std::string>& namespaces) {
+    std::string steps = "  steps:\n";
+    for (const std::string& name : namespaces)
+      steps += "  - apply: {object: {apiVersion: v1, kind: Namespace, metadata: {name: " + name +
+               ", labels: {chosen: a}}}}\n";
+    const ScenarioRun run(steps +
+                          "  - delete: {of: {kind: Namespace, labels: chosen=a}}\n"
+                          "    refused: may not be deleted\n"
+                          "  - {patch: {of: configmap/c, patch: {data: {a: two}}}}\n"
+                          "  - {wait: {of: configmap/c, match: {data: {a: two}}}, within: 2s}\n");
+    return run.verdicts() + " " + run.engine().steps()[namespaces.size() + 1].detail;
+  };
+  EXPECT_EQ(remove({"default", "kube-system", "kube-public"}), "hhhhhhh  ");
+  EXPECT_EQ(remove({"default", "mine"}), "hhhfoo  the API did not refuse it");
+}
+
 TEST(Engine, a_state_that_does_not_come_in_time_fails_its_step) {
   const ScenarioRun run("  steps:\n  - {wait: {of: pod/p, phase: Running}, within: 4s}\n");
   EXPECT_EQ(run.verdicts(), "hf ");

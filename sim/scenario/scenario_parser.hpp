@@ -33,8 +33,9 @@ Result<Scenario> parse_scenario(const std::string& file, const KindRegistry& kin
 // is at least one.
 Scenario merge_plain(std::vector<Scenario> scenarios);
 
-// The parts, by file: state_parser.cpp, step_parser.cpp, image_parser.cpp, model_parser.cpp,
-// manifest.cpp.
+// The parts, by file: cluster_parser.cpp, state_parser.cpp, step_parser.cpp, image_parser.cpp,
+// model_parser.cpp, manifest.cpp.
+Status parse_cluster(const YamlNode& node, Scenario& to, const ParseContext& context);
 Result<State> parse_state(const YamlNode& node, const ParseContext& context);
 Result<Selection> parse_selection(const YamlNode& node, const ParseContext& context);
 Result<Range> parse_range(const YamlNode& node);
@@ -55,8 +56,12 @@ Result<std::vector<Manifest>> read_manifests(const std::string& path, const Pars
 // The path of a file that a scenario names.
 std::string beside(const ParseContext& context, const std::string& path);
 
+// Fails with what the API says of a name, where that is anything.
+Status check_name(const YamlNode& node, const std::vector<std::string>& problems);
+
 // The language's tables, as the reference page shows them.
 std::vector<ReferenceTable> reference_tables();
+std::vector<ReferenceTable> cluster_tables();
 std::vector<ReferenceTable> state_tables();
 std::vector<ReferenceTable> step_tables();
 std::vector<ReferenceTable> image_tables();

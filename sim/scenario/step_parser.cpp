@@ -223,7 +223,8 @@ constexpr std::array step_fields{
                 return {};
               }},
     StepField{"refused", "text",
-              "the API refuses it, with words that this is a part of; of apply, delete, evict and "
+              "the API refuses it (each call, of several), with words that this is a part of; of "
+              "apply, delete, evict and "
               "patch",
               [](const YamlNode& node, StepDraft& to, const ParseContext&) -> Status {
                 TRY(to.step.refused, node.as_text());

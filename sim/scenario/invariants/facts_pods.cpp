@@ -1,0 +1,199 @@
+// What the records of pods tell.
+#include <algorithm>
+#include <charconv>
+
+#include "controller/pytorchjob/names.hpp"
+#include "controller/pytorchjob/rules.hpp"
+#include "objects/pod_phase.hpp"
+#include "scenario/invariants.hpp"
+#include "scenario/invariants/facts.hpp"
+
+namespace ddptwin::scenario::invariants {
+namespace {
+
+namespace pj = controller::pytorchjob;
+
+std::int64_t number_of(const Container& container, std::string_view variable) {
+  std::int64_t number = -1;
+  for (const EnvVar& one : container.env) {
+    if (one.name != variable) continue;  // the last of a name wins
+    number = -1;
+    std::from_chars(one.value.data(), one.value.data() + one.value.size(), number);
+  }
+  return number;
+}
+
+std::int64_t restarts_in(const PodStatus& status) {
+  std::int64_t sum = 0;
+  for (const auto* list : {&status.initContainerStatuses, &status.containerStatuses})
+    for (const ContainerStatus& one : *list) sum += one.restartCount;
+  return sum;
+}
+
+// Its main container ended with a code that is not worth another try (spec/pytorchjob.md §4.3).
+bool failed_for_good(const Pod& pod) {
+  for (const ContainerStatus& one : pod.status.containerStatuses)
+    if (one.name == pj::container_name && one.state.terminated)
+      return !pj::is_retryable(one.state.terminated->exitCode);
+  return false;
+}
+
+}  // namespace
+
+PodFacts::ContainerFacts& PodFacts::container(std::string_view name) {
+  for (ContainerFacts& one : containers)
+    if (one.name == name) return one;
+  containers.push_back({std::string(name), 0, false, 0});
+  return containers.back();
+}
+
+bool PodFacts::wanted() const { return job == nullptr || type < 0 || index < job->wanted(type); }
+
+void Facts::take_pod(const Record& record, Sight& sight) {
+  const auto pod = as<Pod>(record.after ? record.after : record.before);
+  if (record.kind == RecordKind::object_added) {
+    auto& entry = pods_[pod->metadata.uid];
+    entry = std::make_unique<PodFacts>();
+    entry->last = pod;
+    entry->created_at = record.time;
+    add_pod(record, *entry);
+    sight.pod = entry.get();
+  } else {
+    const auto found = pods_.find(pod->metadata.uid);
+    if (found == pods_.end()) return;
+    sight.pod = found->second.get();
+    if (record.kind == RecordKind::object_modified) change_pod(record, *sight.pod);
+  }
+  PodFacts& facts = *sight.pod;
+  sight.job = facts.job;
+  if (record.kind == RecordKind::object_deleted) {
+    if (facts.deleted_by.empty()) take_away(facts, record);
+    forget_pod(facts);
+    facts.last = pod;
+    gone_pod_ = std::move(pods_.extract(pod->metadata.uid).mapped());
+  }
+  if (facts.job == nullptr) return;
+  changed(*facts.job, record.time, record.actor);
+  if (record.kind != RecordKind::object_modified) progressed(*facts.job, record.time);
+}
+
+void Facts::add_pod(const Record& record, PodFacts& facts) {
+  const Pod& pod = *facts.last;
+  pods_by_key_[key_of(pod.metadata)] = &facts;
+  facts.job = owner_of(pod.metadata);
+  if (facts.job == nullptr) return;
+  JobFacts& job = *facts.job;
+  job.pods.push_back(&facts);
+  const std::string* type = pod.metadata.label(pj::label::replica_type);
+  const auto index = pj::replica_index(pod.metadata);
+  if (type == nullptr || !index || *index < 0) return;
+  facts.type = *type == "master" ? 0 : *type == "worker" ? 1 : -1;
+  facts.index = *index;
+  if (!pod.spec->containers.empty()) {
+    facts.world_size = number_of(pod.spec->containers.front(), "WORLD_SIZE");
+    facts.rank = number_of(pod.spec->containers.front(), "RANK");
+  }
+  if (facts.type < 0) return;
+  auto& replicas = job.types[static_cast<std::size_t>(facts.type)].replicas;
+  if (replicas.size() <= static_cast<std::size_t>(facts.index))
+    replicas.resize(static_cast<std::size_t>(facts.index) + 1);
+  ReplicaFacts& replica = replicas[static_cast<std::size_t>(facts.index)];
+  replica.pods.push_back(&facts);
+  ++replica.created;
+  if (replica.last_failed) {
+    ++job.replaced;
+    restarted(job, record);
+  }
+  replica.last_failed = false;
+  replica.after_failed = replica.gone_failed;
+}
+
+void Facts::restarted(JobFacts& job, const Record& record) {
+  job.restart_record = record.id;
+  const auto& limit = job.last->spec->runPolicy.backoffLimit;
+  if (limit && !job.budget_spent_at && job.replaced + job.restarts >= *limit)
+    job.budget_spent_at = record.time;
+}
+
+void Facts::change_pod(const Record& record, PodFacts& facts) {
+  const Pod& before = static_cast<const Pod&>(*record.before);
+  facts.last = as<Pod>(record.after);
+  const Pod& pod = *facts.last;
+  if (pod.metadata.deletionTimestamp && !before.metadata.deletionTimestamp)
+    take_away(facts, record);
+  if (before.spec->nodeName.empty() && !pod.spec->nodeName.empty() &&
+      record.actor == "kube-scheduler")
+    scheduled_ = true;
+  if (record.actor == "kubelet") kubelets_ = true;
+  const bool over = is_terminal_phase(pod.status.phase);
+  if (pod.status.podIP != before.status.podIP) {
+    if (!before.status.podIP.empty())
+      addresses_[before.status.podIP] = {key_of(pod.metadata), record.time};
+    if (!pod.status.podIP.empty())
+      addresses_[pod.status.podIP] = {key_of(pod.metadata), std::nullopt};
+  }
+  if (over && !is_terminal_phase(before.status.phase) && !pod.status.podIP.empty())
+    addresses_[pod.status.podIP] = {key_of(pod.metadata), record.time};
+  if (facts.job == nullptr) return;
+  JobFacts& job = *facts.job;
+  if (pod.status.phase != before.status.phase) {
+    progressed(job, record.time);
+    if (over && !facts.terminating() && facts.wanted()) stimulate(job, record.time);
+  }
+  if (const std::int64_t restarts = restarts_in(pod.status); restarts > facts.restarts) {
+    job.restarts += restarts - facts.restarts;
+    facts.restarts = restarts;
+    restarted(job, record);
+  }
+  if (job.restarts > 0) {
+    std::int64_t running = 0;
+    for (const PodFacts* one : job.pods) running += one->is("Running") ? one->restarts : 0;
+    job.running_restarts_max = std::max(job.running_restarts_max, running);
+  }
+  if (facts.type < 0) return;
+  ReplicaFacts& replica = job.types[static_cast<std::size_t>(facts.type)]
+                              .replicas[static_cast<std::size_t>(facts.index)];
+  if (pod.status.phase == "Succeeded") replica.succeeded = true;
+  if (pod.status.phase == "Failed") {
+    replica.failed = true;
+    replica.permanent = replica.permanent || failed_for_good(pod);
+  }
+  if (facts.terminating() && (pod.status.phase == "Running" || before.status.phase == "Running"))
+    replica.failed = true;
+}
+
+void Facts::take_away(PodFacts& facts, const Record& record) {
+  facts.deleted_by = record.actor;
+  facts.terminating_since = record.time;
+  if (facts.job == nullptr || facts.type < 0 || record.actor != operator_actor) return;
+  if (facts.is("Failed") || facts.index >= facts.job->wanted(facts.type)) return;
+  facts.job->taken_pod = facts.last->metadata.name;
+  facts.job->taken_at = record.time;
+}
+
+void Facts::forget_pod(PodFacts& facts) {
+  facts.gone = true;
+  const std::string key = key_of(facts.last->metadata);
+  const auto named = pods_by_key_.find(key);
+  if (named != pods_by_key_.end() && named->second == &facts) pods_by_key_.erase(named);
+  if (const auto& ip = facts.last->status.podIP; !ip.empty()) {
+    const auto address = addresses_.find(ip);
+    if (address != addresses_.end() && address->second.pod == key && !address->second.until)
+      address->second.until = facts.last->metadata.deletionTimestamp;
+  }
+  if (facts.job == nullptr) return;
+  JobFacts& job = *facts.job;
+  end_ranks(facts);
+  std::erase(job.pods, &facts);
+  if (facts.type >= 0) {
+    ReplicaFacts& replica = job.types[static_cast<std::size_t>(facts.type)]
+                                .replicas[static_cast<std::size_t>(facts.index)];
+    std::erase(replica.pods, &facts);
+    replica.gone_failed = facts.is("Failed");
+    replica.last_failed = facts.is("Failed") && facts.deleted_by == operator_actor;
+  }
+  if (!job.gone || !job.pods.empty()) return;
+  forget_job(job);
+}
+
+}  // namespace ddptwin::scenario::invariants
