@@ -6,13 +6,9 @@
 #include <ostream>
 #include <set>
 
-#include "core/virtual_loop.hpp"
-#include "core/virtual_start.hpp"
-#include "dns/exchange.hpp"
-#include "dns/resolver.hpp"
+#include "dns_run.hpp"
 #include "objects/discovery_v1.hpp"
 #include "property.hpp"
-#include "scenario/world.hpp"
 
 namespace ddptwin::property {
 namespace {
@@ -20,289 +16,7 @@ namespace {
 namespace gen = rc::gen;
 using dns::RecordType;
 
-constexpr Time start = virtual_start;
-constexpr Duration propagation = 2s;
-constexpr std::string_view user = "user", node = "n0";
-constexpr std::int32_t job_port = 23456;
-constexpr const char* alias_inside = "kubernetes.default.svc.cluster.local";
-const std::vector<std::string> service_names{"s0", "s1"}, pod_names{"p0", "p1", "p2"},
-    namespaces{"default", "other"};
-
-struct Change {
-  enum class Kind : std::uint8_t {
-    create_service,
-    delete_service,
-    relabel_service,    // which selects as before
-    publish_not_ready,  // or no longer
-    create_pod,
-    start_pod,  // it has its address, and is not ready
-    ready_pod,
-    unready_pod,
-    end_pod,  // Succeeded: nothing of it is ready
-    relabel_pod,
-    let_pod_terminate,
-    delete_pod,
-  };
-  Kind kind = Kind::create_pod;
-  std::string namespace_{};
-  std::string service{};
-  std::string pod{};
-  int shape = 0;  // of what is made
-};
-constexpr const char* change_names[] = {"create service",
-                                        "delete service",
-                                        "relabel service",
-                                        "publish not ready of",
-                                        "create",
-                                        "start",
-                                        "ready",
-                                        "unready",
-                                        "end",
-                                        "relabel",
-                                        "terminate",
-                                        "delete"};
-
-void showValue(const Change& change, std::ostream& out) {
-  out << change_names[static_cast<int>(change.kind)] << " " << change.namespace_ << "/"
-      << (change.kind <= Change::Kind::publish_not_ready ? change.service : change.pod) << " shape "
-      << change.shape;
-}
-
-rc::Gen<Change> any_change() {
-  using Kind = Change::Kind;
-  return gen::build<Change>(
-      gen::set(&Change::kind, gen::weightedElement<Kind>({{3, Kind::create_service},
-                                                          {1, Kind::delete_service},
-                                                          {1, Kind::relabel_service},
-                                                          {1, Kind::publish_not_ready},
-                                                          {4, Kind::create_pod},
-                                                          {4, Kind::start_pod},
-                                                          {5, Kind::ready_pod},
-                                                          {1, Kind::unready_pod},
-                                                          {1, Kind::end_pod},
-                                                          {1, Kind::relabel_pod},
-                                                          {1, Kind::let_pod_terminate},
-                                                          {1, Kind::delete_pod}})),
-      gen::set(&Change::namespace_,
-               gen::weightedElement<std::string>({{3, "default"}, {1, "other"}})),
-      gen::set(&Change::service, gen::elementOf(service_names)),
-      gen::set(&Change::pod, gen::elementOf(pod_names)),
-      gen::set(&Change::shape, gen::resize(rc::kNominalSize, gen::inRange(0, 12))));
-}
-
-// A name's answer as its rcode and the data in it; the order of records is chance.
-struct Seen {
-  dns::Rcode rcode = dns::Rcode::nx_domain;
-  std::multiset<std::string> records{};
-  bool operator==(const Seen&) const = default;
-};
-void showValue(const Seen& seen, std::ostream& out) {
-  out << dns::to_text(seen.rcode);
-  for (const std::string& record : seen.records) out << " " << record;
-}
-
-std::string data_text(const dns::ResourceRecord& record) {
-  if (const auto* v4 = std::get_if<dns::Ipv4>(&record.data)) return dns::to_text(*v4);
-  if (const auto* name = std::get_if<dns::Name>(&record.data)) return name->text();
-  if (const auto* srv = std::get_if<dns::Srv>(&record.data))
-    return std::to_string(srv->port) + " " + srv->target.text();
-  return dns::to_text(record);
-}
-
-class Cluster {
- public:
-  explicit Cluster(std::uint64_t seed)
-      : loop_(Random(seed).split("loop"), start), world_(loop_, options(seed), nullptr) {
-    DDPTWIN_ASSERT(world_.start().has_value());
-    DDPTWIN_ASSERT(world_.add_namespace("other").has_value());
-    settle();
-  }
-
-  void apply(const Change& change);
-  void settle() { loop_.run_until(loop_.now() + propagation); }
-
-  // The question's letters are now of one case and now of the other: nobody may mind.
-  Seen ask(const std::string& name, RecordType type) {
-    std::string mixed = name;
-    for (std::size_t i = name.size() % 3; i < mixed.size(); i += 3)
-      mixed[i] = static_cast<char>(std::toupper(static_cast<unsigned char>(mixed[i])));
-    std::optional<dns::Answer> answer;
-    world_.resolver().ask({{*dns::Name::parse(mixed), type, dns::class_in}, "test"},
-                          [&](std::optional<dns::Answer> got) { answer = std::move(got); });
-    loop_.drain();
-    RC_ASSERT(answer.has_value());
-    Seen seen{answer->rcode, {}};
-    // What an alias leads to is of the name that the alias names.
-    std::string owner = mixed + ".";
-    for (const auto& record : answer->answers) {
-      RC_ASSERT(record.name.text() == owner);
-      seen.records.insert(data_text(record));
-      if (const auto* alias = std::get_if<dns::Name>(&record.data);
-          alias != nullptr && type == RecordType::a)
-        owner = alias->text();
-    }
-    return seen;
-  }
-  // What is heard of a question, and after how long; nothing: no answer within a minute.
-  struct Heard {
-    std::optional<dns::Answer> answer{};
-    Duration after{};
-  };
-  Heard hear(const dns::Question& question) {
-    Heard heard;
-    const Time asked = loop_.now();
-    world_.resolver().ask({question, "test"}, [&](std::optional<dns::Answer> got) {
-      heard = {std::move(got), loop_.now() - asked};
-    });
-    loop_.run_until(asked + 1min);
-    return heard;
-  }
-  void set_fault(const dns::Verdict& verdict) {
-    world_.resolver().set_fault([verdict](const dns::Query&) { return verdict; });
-  }
-
-  std::vector<std::shared_ptr<const Service>> services() const { return all<Service>(); }
-  std::vector<std::shared_ptr<const Pod>> pods() const { return all<Pod>(); }
-  template <class T>
-  std::vector<std::shared_ptr<const T>> all() const {
-    std::vector<std::shared_ptr<const T>> out;
-    for (const ObjectPtr& object : world_.objects(T::info(), "")) out.push_back(as<T>(object));
-    return out;
-  }
-  // What a user does by hand; it may be refused, and is there or gone already then.
-  void call(const api::Request& request) { static_cast<void>(world_.call(request, user)); }
-
- private:
-  static WorldOptions options(std::uint64_t seed) {
-    WorldOptions options;
-    options.seed = seed;
-    options.nodes = {{.name = std::string(node), .kubelet = false}};
-    return options;
-  }
-  std::shared_ptr<const Pod> pod(const Change& change) const {
-    return as<Pod>(world_.find(Pod::info(), change.namespace_, change.pod));
-  }
-  void create_service(const Change& change);
-  void create_pod(const Change& change);
-  void write_status(const Change& change);
-
-  VirtualLoop loop_;
-  World world_;
-  int last_address_ = 0;
-};
-
-void Cluster::create_service(const Change& change) {
-  auto service = std::make_shared<Service>();
-  service->metadata.name = change.service;
-  service->metadata.namespace_ = change.namespace_;
-  ServiceSpec& spec = service->spec.edit();
-  if (change.shape % 6 == 5) {
-    spec.type_ = "ExternalName";
-    spec.externalName = change.shape == 5 ? alias_inside : "example.org";
-    return call(api::create(service));
-  }
-  spec.selector = {{"app", change.service}};
-  spec.publishNotReadyAddresses = change.shape % 3 == 1;
-  if (change.shape % 4 != 3) spec.clusterIP = "None";
-  if (change.shape % 5 != 4 || change.shape % 4 == 3)
-    spec.ports = {{.name = "job", .protocol = "TCP", .port = job_port}};
-  if (change.shape % 2 == 1)
-    spec.ports.push_back({.name = "log",
-                          .protocol = "UDP",
-                          .port = 99,
-                          .targetPort = IntOrString{0, "named", true}});
-  call(api::create(service));
-}
-
-void Cluster::create_pod(const Change& change) {
-  auto pod = std::make_shared<Pod>();
-  pod->metadata.name = change.pod;
-  pod->metadata.namespace_ = change.namespace_;
-  pod->metadata.labels =
-      StringMap{{"app", service_names[static_cast<std::size_t>(change.shape % 2)]}};
-  PodSpec& spec = pod->spec.edit();
-  spec.nodeName = node;
-  if (change.shape % 3 != 0) spec.hostname = "h" + std::to_string(change.shape % 3);
-  if (change.shape % 4 != 0)
-    spec.subdomain = service_names[static_cast<std::size_t>(change.shape / 4 % 2)];
-  Container container;
-  container.name = "c";
-  container.image = "busybox";
-  if (change.shape % 5 != 0)
-    container.ports = {{.name = "named", .containerPort = 4000, .protocol = "UDP"}};
-  spec.containers.edit().push_back(std::move(container));
-  call(api::create(pod));
-}
-
-// As a kubelet would write it.
-void Cluster::write_status(const Change& change) {
-  using Kind = Change::Kind;
-  const auto known = pod(change);
-  if (!known) return;
-  const bool started = !known->status.podIP.empty();
-  const auto* condition = known->status.condition("Ready");
-  const bool ready = condition != nullptr && condition->status == "True";
-  const bool over = known->status.phase == "Succeeded";
-  if (over || started == (change.kind == Kind::start_pod)) return;
-  // An end that nobody can see in the readiness goes unnoticed
-  // (sim/controller/endpoints/README.md).
-  if (change.kind == Kind::end_pod && !ready) return;
-  auto next = std::static_pointer_cast<Pod>(known->clone());
-  next->status.phase = change.kind == Kind::end_pod ? "Succeeded" : "Running";
-  if (!started) {
-    next->status.podIP = "10.244.0." + std::to_string(++last_address_ % 250);
-    next->status.podIPs = {{next->status.podIP}};
-  }
-  PodCondition now;
-  now.type_ = "Ready";
-  now.status = change.kind == Kind::ready_pod ? "True" : "False";
-  next->status.conditions = {now};
-  call(api::update(next, "status"));
-}
-
-void Cluster::apply(const Change& change) {
-  using Kind = Change::Kind;
-  api::DeleteOptions at_once;
-  at_once.grace_period_seconds = 0;
-  const ObjectPtr service = world_.find(Service::info(), change.namespace_, change.service);
-  switch (change.kind) {
-    case Kind::create_service:
-      return create_service(change);
-    case Kind::delete_service:
-      if (service) call(api::remove(*service));
-      return;
-    case Kind::relabel_service:
-      if (service)
-        call(
-            api::patch(*service, api::PatchType::merge,
-                       boost::json::object{
-                           {"metadata", {{"labels", {{"shape", std::to_string(change.shape)}}}}}}));
-      return;
-    case Kind::publish_not_ready:
-      if (service)
-        call(api::patch(
-            *service, api::PatchType::merge,
-            boost::json::object{{"spec", {{"publishNotReadyAddresses", change.shape % 2 == 0}}}}));
-      return;
-    case Kind::create_pod:
-      return create_pod(change);
-    case Kind::relabel_pod:
-      if (const auto known = pod(change))
-        call(api::patch(
-            *known, api::PatchType::merge,
-            boost::json::object{
-                {"metadata", {{"labels", {{"app", "s" + std::to_string(change.shape % 3)}}}}}}));
-      return;
-    case Kind::let_pod_terminate:
-      if (const auto known = pod(change)) call(api::remove(*known));
-      return;
-    case Kind::delete_pod:
-      if (const auto known = pod(change)) call(api::remove(*known, at_once));
-      return;
-    default:
-      return write_status(change);
-  }
-}
+const std::vector<std::string> service_names{"s0", "s1"}, namespaces{"default", "other"};
 
 // --- the model: Services and pods as they are, each rule in its simplest words ---
 
@@ -341,7 +55,7 @@ Seen answer_of(std::multiset<std::string> records) {
 using Pods = std::vector<std::shared_ptr<const Pod>>;
 
 // Without any port of its own that leads somewhere, a pod still has its address.
-void check_headless(Cluster& cluster, const Service& service, const Pods& behind) {
+void check_headless(DnsRun& cluster, const Service& service, const Pods& behind) {
   const std::string name =
       service.metadata.name + "." + service.metadata.namespace_ + ".svc.cluster.local";
   std::multiset<std::string> addresses;
@@ -371,7 +85,7 @@ void check_headless(Cluster& cluster, const Service& service, const Pods& behind
 }
 
 // It has its own address whether anybody stands behind it or not.
-void check_clustered(Cluster& cluster, const Service& service) {
+void check_clustered(DnsRun& cluster, const Service& service) {
   const std::string name =
       service.metadata.name + "." + service.metadata.namespace_ + ".svc.cluster.local";
   RC_ASSERT(cluster.ask(name, RecordType::a) == answer_of({service.spec->clusterIP}));
@@ -386,7 +100,7 @@ void check_clustered(Cluster& cluster, const Service& service) {
   RC_ASSERT(cluster.ask(reverse + "in-addr.arpa", RecordType::ptr) == answer_of({name + "."}));
 }
 
-void check_alias(Cluster& cluster, const Service& service) {
+void check_alias(DnsRun& cluster, const Service& service) {
   const std::string& target = *service.spec->externalName;
   Seen wanted = target == alias_inside ? cluster.ask(target, RecordType::a) : Seen{};
   wanted.rcode = dns::Rcode::no_error;
@@ -396,7 +110,7 @@ void check_alias(Cluster& cluster, const Service& service) {
                   RecordType::a) == wanted);
 }
 
-void check_all(Cluster& cluster) {
+void check_all(DnsRun& cluster) {
   const Pods pods = cluster.pods();
   std::set<std::string> there;
   for (const auto& service : cluster.services()) {
@@ -424,7 +138,7 @@ TEST(DnsProperties, ItAnswersWithThePodsBehindEachService) {
       [] {
         const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
         const auto changes = *gen::container<std::vector<Change>>(any_change()).as("changes");
-        Cluster cluster(seed);
+        DnsRun cluster(seed);
         for (const Change& change : changes) {
           cluster.apply(change);
           cluster.settle();
@@ -440,7 +154,7 @@ TEST(DnsProperties, ItCatchesUpWithChangesThatComeAtOnce) {
       [] {
         const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
         const auto changes = *gen::container<std::vector<Change>>(any_change()).as("changes");
-        Cluster cluster(seed);
+        DnsRun cluster(seed);
         for (const Change& change : changes) cluster.apply(change);
         cluster.settle();
         check_all(cluster);
@@ -487,7 +201,7 @@ std::string any_name() {
 // An outdated address too is heard, of whatever name: when its zone no longer has it above all.
 TEST(DnsProperties, AFaultSaysWhatIsHeardOfWhateverName) {
   holds([] {
-    Cluster cluster(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+    DnsRun cluster(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
     const bool alias = *gen::element(false, false, true).as("an alias");
     if (alias)
       cluster.apply({Change::Kind::create_service, "default", "s0", {}, *gen::element(5, 11)});
@@ -502,7 +216,7 @@ TEST(DnsProperties, AFaultSaysWhatIsHeardOfWhateverName) {
     const dns::Answer plain = *cluster.hear(question).answer;
     const dns::Verdict verdict = any_verdict();
     cluster.set_fault(verdict);
-    const Cluster::Heard heard = cluster.hear(question);
+    const DnsRun::Heard heard = cluster.hear(question);
     RC_ASSERT(heard.answer.has_value() != verdict.lose);
     if (verdict.lose) return;
     const dns::Answer& answer = *heard.answer;
@@ -602,7 +316,7 @@ class HandWork {
     return found;
   }
 
-  Cluster cluster_;
+  DnsRun cluster_;
   std::map<std::string, Said> slices_{};     // by name
   std::map<std::string, Said> endpoints_{};  // by Service
 };
@@ -720,52 +434,6 @@ TEST(DnsProperties, ItAnswersWithWhatIsMadeByHand) {
       work.apply(deed);
       work.check();
     }
-  });
-}
-
-// Over UDP a reply is cut to what the client takes, between 512 and 1232 bytes, record by record,
-// and says so; over TCP it is whole (RFC 6891 §6.2.3; spec/kubernetes.md §6.3).
-TEST(DnsProperties, AReplyIsNoLargerThanItsClientTakes) {
-  holds([] {
-    const auto name = dns::Name::parse("a-name.default.svc.cluster.local");
-    RC_ASSERT(name.has_value());
-    dns::Message query;
-    query.questions = {{*name}};
-    std::size_t takes = 512;
-    if (*gen::weightedElement<bool>({{1, false}, {4, true}}).as("EDNS")) {
-      const auto size = *gen::element(0, 100, 512, 513, 700, 1000, 1231, 1232, 1233, 4096, 65535);
-      query.edns = dns::Edns{.udp_size = static_cast<std::uint16_t>(size)};
-      takes = std::clamp<std::size_t>(static_cast<std::size_t>(size), 512, 1232);
-    }
-    dns::Answer answer;
-    const int count = *gen::inRange(0, 100).as("addresses");
-    for (int i = 0; i < count; ++i)
-      answer.answers.push_back({.name = *name,
-                                .type = RecordType::a,
-                                .ttl = 30,
-                                .data = dns::Ipv4{10, 244, 0, static_cast<std::uint8_t>(i)}});
-    const auto whole = dns::write_reply(query, answer, dns::Transport::tcp);
-    const auto reply = dns::write_reply(query, answer, dns::Transport::udp);
-    const auto said = dns::decode(reply);
-    RC_ASSERT(dns::decode(whole)->answers == answer.answers);
-    RC_ASSERT(reply.size() <= takes);
-    RC_ASSERT(said->truncated == (whole.size() > takes));
-    RC_ASSERT(std::equal(said->answers.begin(), said->answers.end(), answer.answers.begin()));
-    // No more is left out than has to be.
-    if (said->truncated) RC_ASSERT(reply.size() + 16 > takes);
-  });
-}
-
-// Of a version of EDNS that is not known nothing is answered but that (RFC 6891 §6.1.3).
-TEST(DnsProperties, AnotherVersionOfEdnsIsRefused) {
-  holds([] {
-    dns::Message query;
-    query.questions = {{*dns::Name::parse("a.default.svc.cluster.local")}};
-    query.edns = dns::Edns{.version = *gen::element<std::uint8_t>(0, 1, 2, 255).as("version")};
-    const auto read = dns::read_request(dns::encode(query, 512));
-    RC_ASSERT(std::holds_alternative<dns::Asked>(read) == (query.edns->version == 0));
-    if (const auto* refused = std::get_if<dns::Refusal>(&read))
-      RC_ASSERT(dns::decode(refused->reply)->rcode == dns::Rcode::bad_version);
   });
 }
 

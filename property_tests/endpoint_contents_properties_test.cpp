@@ -1,0 +1,395 @@
+// What Endpoints, slices and mirrors say of the ports and pods behind a Service, or of what
+// somebody made by hand (spec/kubernetes.md §5; upstream's endpoint, endpointslice and mirroring
+// controllers).
+#include <algorithm>
+#include <map>
+#include <ostream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "endpoints_run.hpp"
+#include "property.hpp"
+
+namespace ddptwin::property {
+namespace {
+
+namespace gen = rc::gen;
+
+const std::string service_name = "s0";
+
+// --- what they say of ports and pods ---
+
+// How a Service names the port of a pod: by itself, by another number, by a name.
+struct PortShape {
+  bool udp = false;
+  int number = 0;      // 0: not said
+  std::string text{};  // instead
+};
+struct PodShape {
+  int address = 1;
+  std::map<std::string, int> ports{};  // by name, TCP
+  bool ready = true;
+};
+
+void showValue(const PortShape& port, std::ostream& out) {
+  out << (port.udp ? "udp " : "tcp ");
+  if (port.text.empty())
+    out << port.number;
+  else
+    out << port.text;
+}
+void showValue(const PodShape& pod, std::ostream& out) {
+  out << pod.address << (pod.ready ? " ready" : " not ready");
+  for (const auto& [name, number] : pod.ports) out << " " << name << ":" << number;
+}
+
+PortShape any_port() {
+  return {.udp = *gen::weightedElement<bool>({{4, false}, {1, true}}),
+          .number = *gen::element(0, 4'000),
+          .text = *gen::element<std::string>("", "", "a", "a", "b")};
+}
+PodShape any_pod() {
+  PodShape pod{.address = *gen::inRange(1, 120), .ready = *gen::arbitrary<bool>()};
+  for (const char* name : {"a", "b"})
+    if (*gen::weightedElement<bool>({{3, true}, {1, false}}))
+      pod.ports[name] = name[0] == 'b' ? 5'000 : *gen::element(4'000, 4'001);
+  return pod;
+}
+
+struct Happening {
+  enum class Kind : std::uint8_t {
+    put_pod,     // in the place of that of its name
+    turn_ready,  // or not ready any more
+    let_pod_end,
+    put_ports,
+    publish,  // those that are not ready, or no longer
+  };
+  Kind kind = Kind::put_pod;
+  std::string name{};
+  PodShape pod{};
+  std::vector<PortShape> ports{};
+};
+constexpr const char* happening_names[] = {"put ", "turn ", "let end ", "ports", "publish"};
+
+void showValue(const Happening& one, std::ostream& out) {
+  using Kind = Happening::Kind;
+  out << happening_names[static_cast<int>(one.kind)];
+  if (one.kind < Kind::put_ports) out << one.name << " ";
+  if (one.kind == Kind::put_pod) showValue(one.pod, out);
+  if (one.kind == Kind::put_ports) out << " " << rc::toString(one.ports);
+}
+
+rc::Gen<std::vector<PortShape>> any_ports() {
+  return gen::resize(3, gen::container<std::vector<PortShape>>(
+                            gen::resize(rc::kNominalSize, gen::exec(any_port))));
+}
+
+rc::Gen<Happening> any_happening() {
+  using Kind = Happening::Kind;
+  return gen::build<Happening>(
+      gen::set(&Happening::kind, gen::weightedElement<Kind>({{6, Kind::put_pod},
+                                                             {3, Kind::turn_ready},
+                                                             {1, Kind::let_pod_end},
+                                                             {2, Kind::put_ports},
+                                                             {1, Kind::publish}})),
+      gen::set(&Happening::name, gen::element<std::string>("p0", "p1", "p2", "p3")),
+      gen::set(&Happening::pod, gen::resize(rc::kNominalSize, gen::exec(any_pod))),
+      gen::set(&Happening::ports, any_ports()));
+}
+
+std::vector<ServicePort> service_ports(const std::vector<PortShape>& shapes) {
+  std::vector<ServicePort> ports;
+  for (const PortShape& shape : shapes) {
+    const int n = static_cast<int>(ports.size());
+    ServicePort& port = ports.emplace_back();
+    port.name = "port" + std::to_string(n);
+    port.protocol = shape.udp ? "UDP" : "TCP";
+    port.port = 10 + n;
+    if (!shape.text.empty())
+      port.targetPort = IntOrString{.text = shape.text, .is_text = true};
+    else if (shape.number != 0)
+      port.targetPort = IntOrString{.number = shape.number};
+  }
+  return ports;
+}
+
+// As a kubelet would write it.
+void write_ready(EndpointsRun& cluster, const Pod& pod, const std::string& address, bool ready) {
+  const auto next = std::static_pointer_cast<Pod>(pod.clone());
+  next->status.phase = "Running";
+  next->status.podIP = address;
+  next->status.podIPs = {{address}};
+  PodCondition condition;
+  condition.type_ = "Ready";
+  condition.status = ready ? "True" : "False";
+  next->status.conditions = {condition};
+  cluster.call(api::update(next, "status"));
+}
+
+void put_pod(EndpointsRun& cluster, const std::string& name, const PodShape& shape) {
+  if (const auto old = cluster.find<Pod>(name)) {
+    api::DeleteOptions at_once;
+    at_once.grace_period_seconds = 0;
+    cluster.call(api::remove(*old, at_once));
+  }
+  const auto pod = std::make_shared<Pod>();
+  pod->metadata.name = name;
+  pod->metadata.namespace_ = "default";
+  pod->metadata.labels = StringMap{{"app", service_name}};
+  Container container{.name = "c", .image = "busybox"};
+  for (const auto& [port, number] : shape.ports)
+    container.ports.push_back({.name = port, .containerPort = number, .protocol = "TCP"});
+  pod->spec.edit().containers = {std::move(container)};
+  pod->spec.edit().nodeName = "n";
+  cluster.call(api::create(pod));
+  write_ready(cluster, *cluster.find<Pod>(name), "10.244.0." + std::to_string(shape.address),
+              shape.ready);
+}
+
+// Addresses, ports and readiness, one line for each of each; sorted.
+using Lines = std::multiset<std::string>;
+
+std::string port_text(const std::string& name, const std::string& protocol, int number) {
+  return name + "=" + protocol + "/" + std::to_string(number);
+}
+
+// What the Service's ports are in that pod.
+std::vector<std::string> ports_in(const Service& service, const PodShape& pod) {
+  std::vector<std::string> texts;
+  for (const ServicePort& port : service.spec->ports) {
+    int number = port.port;
+    if (port.targetPort && port.targetPort->is_text) {
+      const auto named = pod.ports.find(port.targetPort->text);
+      if (named == pod.ports.end() || port.protocol != "TCP") continue;
+      number = named->second;
+    } else if (port.targetPort) {
+      number = port.targetPort->number;
+    }
+    texts.push_back(port_text(port.name, port.protocol, number));
+  }
+  return texts;
+}
+
+void check_endpoints(const EndpointsRun& cluster, const Service& service,
+                     const std::map<std::string, PodShape>& shapes) {
+  const bool all = service.spec->publishNotReadyAddresses;
+  Lines wanted, found;
+  for (const auto& pod : cluster.all<Pod>()) {
+    const PodShape& shape = shapes.at(pod->metadata.name);
+    if (pod->metadata.deletionTimestamp && !all) continue;
+    const std::string text = (shape.ready || all ? "ready " : "not ready ") + pod->metadata.name +
+                             " " + pod->status.podIP + " ";
+    for (const std::string& port : ports_in(service, shape)) wanted.insert(text + port);
+    if (service.spec->ports.empty()) wanted.insert(text);
+  }
+  std::set<std::string> ports, addresses;
+  std::size_t ports_count = 0;
+  const auto endpoints = cluster.find<Endpoints>(service.metadata.name);
+  for (const EndpointSubset& subset : endpoints->subsets) {
+    std::vector<std::string> here;
+    for (const EndpointPort& port : subset.ports)
+      here.push_back(port_text(port.name, port.protocol, port.port));
+    ports.insert(here.begin(), here.end());
+    ports_count += here.size();
+    if (here.empty()) here.emplace_back();
+    std::string together;
+    for (const bool ready : {true, false}) {
+      std::string last;
+      for (const EndpointAddress& address : ready ? subset.addresses : subset.notReadyAddresses) {
+        const std::string text =
+            (ready ? "ready " : "not ready ") + (*address.targetRef).name + " " + address.ip + " ";
+        together += text;
+        for (const std::string& port : here) found.insert(text + port);
+        RC_ASSERT(last <= address.ip);
+        last = address.ip;
+      }
+    }
+    // Ports with the same addresses behind them share a subset.
+    RC_ASSERT(addresses.insert(together).second);
+  }
+  RC_ASSERT(ports.size() == ports_count);
+  RC_ASSERT(found == wanted);
+}
+
+void check_slices(const EndpointsRun& cluster, const Service& service,
+                  const std::map<std::string, PodShape>& shapes) {
+  Lines wanted, found;
+  const auto line = [](const std::string& pod, const std::string& ip, bool ready, bool serving,
+                       bool terminating, std::vector<std::string> ports) {
+    std::sort(ports.begin(), ports.end());
+    std::string text = pod + " " + ip + (ready ? " ready" : "") + (serving ? " serving" : "") +
+                       (terminating ? " terminating" : "");
+    for (const std::string& port : ports) text += " " + port;
+    return text;
+  };
+  for (const auto& pod : cluster.all<Pod>()) {
+    const PodShape& shape = shapes.at(pod->metadata.name);
+    const bool ends = pod->metadata.deletionTimestamp.has_value();
+    wanted.insert(line(pod->metadata.name, pod->status.podIP,
+                       (shape.ready && !ends) || service.spec->publishNotReadyAddresses,
+                       shape.ready, ends, ports_in(service, shape)));
+  }
+  for (const auto& slice : cluster.all<EndpointSlice>()) {
+    if (*slice->metadata.label("kubernetes.io/service-name") != service.metadata.name) continue;
+    std::vector<std::string> ports;
+    for (const SlicePort& port : slice->ports)
+      ports.push_back(port_text(*port.name, *port.protocol, *port.port));
+    for (const Endpoint& endpoint : slice->endpoints)
+      found.insert(line((*endpoint.targetRef).name, endpoint.addresses.at(0),
+                        *endpoint.conditions.ready, *endpoint.conditions.serving,
+                        *endpoint.conditions.terminating, ports));
+  }
+  RC_ASSERT(found == wanted);
+}
+
+TEST(EndpointContents, TheyTellEachPodsPortsAndWhetherItIsReady) {
+  holds(
+      [] {
+        using Kind = Happening::Kind;
+        EndpointsRun cluster(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        const auto service = service_object(service_name, true);
+        service->spec.edit().ports = service_ports(*any_ports().as("ports"));
+        cluster.call(api::create(service));
+        std::map<std::string, PodShape> shapes;
+        for (const Happening& one :
+             *gen::resize(20, gen::container<std::vector<Happening>>(any_happening()))
+                  .as("happenings")) {
+          const auto pod = cluster.find<Pod>(one.name);
+          const auto next =
+              std::static_pointer_cast<Service>(cluster.find<Service>(service_name)->clone());
+          if (one.kind == Kind::put_pod) {
+            put_pod(cluster, one.name, one.pod);
+            shapes[one.name] = one.pod;
+          }
+          if (one.kind == Kind::turn_ready && pod) {
+            bool& ready = shapes[one.name].ready;
+            ready = !ready;
+            write_ready(cluster, *pod, pod->status.podIP, ready);
+          }
+          if (one.kind == Kind::let_pod_end && pod) cluster.call(api::remove(*pod));
+          if (one.kind == Kind::put_ports) next->spec.edit().ports = service_ports(one.ports);
+          if (one.kind == Kind::publish)
+            next->spec.edit().publishNotReadyAddresses = !next->spec->publishNotReadyAddresses;
+          if (one.kind >= Kind::put_ports) cluster.call(api::update(next));
+          cluster.rest(5s);
+          const auto now = cluster.find<Service>(service_name);
+          check_endpoints(cluster, *now, shapes);
+          check_slices(cluster, *now, shapes);
+        }
+      },
+      2);
+}
+
+// --- mirrors of what is made by hand ---
+
+struct Behind {
+  bool ready = true;
+  std::string hostname{};
+};
+// One subset a port; its addresses by the last of their numbers.
+using Subset = std::map<int, Behind>;
+struct ByHand {
+  StringMap labels{}, annotations{};
+  std::map<int, Subset> subsets{};  // by port
+};
+
+void showValue(const ByHand& shape, std::ostream& out) {
+  for (const auto& [name, value] : shape.labels) out << "label " << name << "=" << value << " ";
+  for (const auto& [name, value] : shape.annotations) out << "note " << name << "=" << value << " ";
+  for (const auto& [port, subset] : shape.subsets)
+    for (const auto& [address, behind] : subset)
+      out << address << ":" << port << (behind.ready ? " " : " (not ready) ") << behind.hostname
+          << " ";
+}
+
+constexpr const char* last_applied = "kubectl.kubernetes.io/last-applied-configuration";
+
+StringMap any_of(const std::vector<std::string>& keys) {
+  StringMap map;
+  for (const std::string& key : keys)
+    if (const auto value = *gen::element<std::string>("", "a", "b"); !value.empty())
+      map.insert_or_assign(key, value);
+  return map;
+}
+Subset any_subset() {
+  Subset subset;
+  for (int address = 1; address <= 3; ++address)
+    if (*gen::arbitrary<bool>())
+      subset[address] = {.ready = *gen::weightedElement<bool>({{3, true}, {1, false}}),
+                         .hostname = *gen::element<std::string>("", "", "h")};
+  return subset;
+}
+
+// Of the one before a part or all.
+ByHand any_after(ByHand shape) {
+  const int part = *gen::inRange(0, 4);
+  if (part == 0 || part == 1) shape.labels = any_of({"tier", "app"});
+  if (part == 0 || part == 2) shape.annotations = any_of({"note", last_applied});
+  if (part == 0 || part == 3) {
+    shape.subsets.clear();
+    for (const int port : {80, 81})
+      if (Subset subset = any_subset(); !subset.empty()) shape.subsets[port] = std::move(subset);
+  }
+  return shape;
+}
+
+std::shared_ptr<Endpoints> object_of(const ByHand& shape) {
+  const auto endpoints = std::make_shared<Endpoints>();
+  endpoints->metadata.name = service_name;
+  endpoints->metadata.namespace_ = "default";
+  endpoints->metadata.labels = shape.labels;
+  endpoints->metadata.annotations = shape.annotations;
+  for (const auto& [port, addresses] : shape.subsets) {
+    EndpointSubset subset{.ports = {{.name = "p", .port = port, .protocol = "TCP"}}};
+    for (const auto& [number, behind] : addresses)
+      (behind.ready ? subset.addresses : subset.notReadyAddresses)
+          .push_back({.ip = "10.9.0." + std::to_string(number), .hostname = behind.hostname});
+    endpoints->subsets.push_back(std::move(subset));
+  }
+  return endpoints;
+}
+
+void check_mirrors(const EndpointsRun& cluster, const ByHand& shape) {
+  StringMap labels = shape.labels, annotations = shape.annotations;
+  labels.insert_or_assign("kubernetes.io/service-name", service_name);
+  labels.insert_or_assign("endpointslice.kubernetes.io/managed-by",
+                          "endpointslicemirroring-controller.k8s.io");
+  annotations.erase(last_applied);
+  const auto line = [](const std::string& ip, bool ready, const std::string& hostname, int port) {
+    return ip + (ready ? " ready " : " not ready ") + hostname + ":" + std::to_string(port);
+  };
+  Lines wanted, found;
+  for (const auto& [port, subset] : shape.subsets)
+    for (const auto& [number, behind] : subset)
+      wanted.insert(line("10.9.0." + std::to_string(number), behind.ready, behind.hostname, port));
+  for (const auto& slice : cluster.all<EndpointSlice>()) {
+    if (*slice->metadata.label("kubernetes.io/service-name") != service_name) continue;
+    RC_ASSERT(*slice->metadata.labels == labels);
+    RC_ASSERT(*slice->metadata.annotations == annotations);
+    for (const Endpoint& endpoint : slice->endpoints)
+      found.insert(line(endpoint.addresses.at(0), *endpoint.conditions.ready,
+                        endpoint.hostname ? *endpoint.hostname : "", *slice->ports.at(0).port));
+  }
+  RC_ASSERT(found == wanted);
+}
+
+TEST(EndpointContents, AMirrorSaysWhatIsMadeByHand) {
+  holds(
+      [] {
+        EndpointsRun cluster(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        cluster.call(api::create(service_object(service_name, false)));
+        ByHand shape;
+        const int changes = *gen::inRange(1, 8).as("changes");
+        for (int i = 0; i < changes; ++i) {
+          shape = *gen::exec([&] { return any_after(shape); }).as("made by hand");
+          cluster.call(i == 0 ? api::create(object_of(shape)) : api::update(object_of(shape)));
+          cluster.rest(10s);
+          check_mirrors(cluster, shape);
+        }
+      },
+      2);
+}
+
+}  // namespace
+}  // namespace ddptwin::property
