@@ -45,7 +45,7 @@ std::optional<std::int32_t> number_of(const ServicePort& port, const Pod& pod) {
   return pod.spec->containers.front().ports.front().containerPort;
 }
 
-Seen answer_of(std::multiset<std::string> records) {
+DnsSeen answer_of(std::multiset<std::string> records) {
   // Two pods of one name and number are one record.
   std::set<std::string> once(records.begin(), records.end());
   return {records.empty() ? dns::Rcode::nx_domain : dns::Rcode::no_error,
@@ -65,7 +65,7 @@ void check_headless(DnsRun& cluster, const Service& service, const Pods& behind)
     by_label[label_of(*pod, service)].insert(pod->status.podIP);
   }
   RC_ASSERT(cluster.ask(name, RecordType::a) == answer_of(addresses));
-  const Seen nothing{addresses.empty() ? dns::Rcode::nx_domain : dns::Rcode::no_error, {}};
+  const DnsSeen nothing{addresses.empty() ? dns::Rcode::nx_domain : dns::Rcode::no_error, {}};
   RC_ASSERT(cluster.ask(name, RecordType::aaaa) == nothing);
   for (const std::string label : {"h1", "h2", "nobody"})
     RC_ASSERT(cluster.ask(label + "." + name, RecordType::a) == answer_of(by_label[label]));
@@ -102,7 +102,7 @@ void check_clustered(DnsRun& cluster, const Service& service) {
 
 void check_alias(DnsRun& cluster, const Service& service) {
   const std::string& target = *service.spec->externalName;
-  Seen wanted = target == alias_inside ? cluster.ask(target, RecordType::a) : Seen{};
+  DnsSeen wanted = target == alias_inside ? cluster.ask(target, RecordType::a) : DnsSeen{};
   wanted.rcode = dns::Rcode::no_error;
   wanted.records.insert(target + ".");
   RC_ASSERT(
@@ -137,9 +137,10 @@ TEST(DnsProperties, ItAnswersWithThePodsBehindEachService) {
   holds(
       [] {
         const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
-        const auto changes = *gen::container<std::vector<Change>>(any_change()).as("changes");
+        const auto changes =
+            *gen::container<std::vector<DnsChange>>(any_dns_change()).as("changes");
         DnsRun cluster(seed);
-        for (const Change& change : changes) {
+        for (const DnsChange& change : changes) {
           cluster.apply(change);
           cluster.settle();
           check_all(cluster);
@@ -153,9 +154,10 @@ TEST(DnsProperties, ItCatchesUpWithChangesThatComeAtOnce) {
   holds(
       [] {
         const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
-        const auto changes = *gen::container<std::vector<Change>>(any_change()).as("changes");
+        const auto changes =
+            *gen::container<std::vector<DnsChange>>(any_dns_change()).as("changes");
         DnsRun cluster(seed);
-        for (const Change& change : changes) cluster.apply(change);
+        for (const DnsChange& change : changes) cluster.apply(change);
         cluster.settle();
         check_all(cluster);
       },
@@ -204,8 +206,9 @@ TEST(DnsProperties, AFaultSaysWhatIsHeardOfWhateverName) {
     DnsRun cluster(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
     const bool alias = *gen::element(false, false, true).as("an alias");
     if (alias)
-      cluster.apply({Change::Kind::create_service, "default", "s0", {}, *gen::element(5, 11)});
-    for (const Change& change : *gen::container<std::vector<Change>>(any_change()).as("before"))
+      cluster.apply({DnsChange::Kind::create_service, "default", "s0", {}, *gen::element(5, 11)});
+    for (const DnsChange& change :
+         *gen::container<std::vector<DnsChange>>(any_dns_change()).as("before"))
       cluster.apply(change);
     cluster.settle();
     const std::string name = alias ? "s0.default.svc.cluster.local" : any_name();

@@ -37,35 +37,35 @@ WorldOptions options_of(std::uint64_t seed) {
 
 }  // namespace
 
-void showValue(const Change& change, std::ostream& out) {
+void showValue(const DnsChange& change, std::ostream& out) {
   out << change_names[static_cast<int>(change.kind)] << " " << change.namespace_ << "/"
-      << (change.kind <= Change::Kind::publish_not_ready ? change.service : change.pod) << " shape "
-      << change.shape;
+      << (change.kind <= DnsChange::Kind::publish_not_ready ? change.service : change.pod)
+      << " shape " << change.shape;
 }
 
-rc::Gen<Change> any_change() {
-  using Kind = Change::Kind;
-  return gen::build<Change>(
-      gen::set(&Change::kind, gen::weightedElement<Kind>({{3, Kind::create_service},
-                                                          {1, Kind::delete_service},
-                                                          {1, Kind::relabel_service},
-                                                          {1, Kind::publish_not_ready},
-                                                          {4, Kind::create_pod},
-                                                          {4, Kind::start_pod},
-                                                          {5, Kind::ready_pod},
-                                                          {1, Kind::unready_pod},
-                                                          {1, Kind::end_pod},
-                                                          {1, Kind::relabel_pod},
-                                                          {1, Kind::let_pod_terminate},
-                                                          {1, Kind::delete_pod}})),
-      gen::set(&Change::namespace_,
+rc::Gen<DnsChange> any_dns_change() {
+  using Kind = DnsChange::Kind;
+  return gen::build<DnsChange>(
+      gen::set(&DnsChange::kind, gen::weightedElement<Kind>({{3, Kind::create_service},
+                                                             {1, Kind::delete_service},
+                                                             {1, Kind::relabel_service},
+                                                             {1, Kind::publish_not_ready},
+                                                             {4, Kind::create_pod},
+                                                             {4, Kind::start_pod},
+                                                             {5, Kind::ready_pod},
+                                                             {1, Kind::unready_pod},
+                                                             {1, Kind::end_pod},
+                                                             {1, Kind::relabel_pod},
+                                                             {1, Kind::let_pod_terminate},
+                                                             {1, Kind::delete_pod}})),
+      gen::set(&DnsChange::namespace_,
                gen::weightedElement<std::string>({{3, "default"}, {1, "other"}})),
-      gen::set(&Change::service, gen::elementOf(service_names)),
-      gen::set(&Change::pod, gen::elementOf(pod_names)),
-      gen::set(&Change::shape, gen::resize(rc::kNominalSize, gen::inRange(0, 12))));
+      gen::set(&DnsChange::service, gen::elementOf(service_names)),
+      gen::set(&DnsChange::pod, gen::elementOf(pod_names)),
+      gen::set(&DnsChange::shape, gen::resize(rc::kNominalSize, gen::inRange(0, 12))));
 }
 
-void showValue(const Seen& seen, std::ostream& out) {
+void showValue(const DnsSeen& seen, std::ostream& out) {
   out << dns::to_text(seen.rcode);
   for (const std::string& record : seen.records) out << " " << record;
 }
@@ -85,7 +85,7 @@ DnsRun::DnsRun(std::uint64_t seed)
   settle();
 }
 
-Seen DnsRun::ask(const std::string& name, RecordType type) {
+DnsSeen DnsRun::ask(const std::string& name, RecordType type) {
   std::string mixed = name;
   for (std::size_t i = name.size() % 3; i < mixed.size(); i += 3)
     mixed[i] = static_cast<char>(std::toupper(static_cast<unsigned char>(mixed[i])));
@@ -94,7 +94,7 @@ Seen DnsRun::ask(const std::string& name, RecordType type) {
                         [&](std::optional<dns::Answer> got) { answer = std::move(got); });
   loop_.drain();
   RC_ASSERT(answer.has_value());
-  Seen seen{answer->rcode, {}};
+  DnsSeen seen{answer->rcode, {}};
   // What an alias leads to is of the name that the alias names.
   std::string owner = mixed + ".";
   for (const auto& record : answer->answers) {
@@ -117,7 +117,7 @@ DnsRun::Heard DnsRun::hear(const dns::Question& question) {
   return heard;
 }
 
-void DnsRun::create_service(const Change& change) {
+void DnsRun::create_service(const DnsChange& change) {
   auto service = std::make_shared<Service>();
   service->metadata.name = change.service;
   service->metadata.namespace_ = change.namespace_;
@@ -140,7 +140,7 @@ void DnsRun::create_service(const Change& change) {
   call(api::create(service));
 }
 
-void DnsRun::create_pod(const Change& change) {
+void DnsRun::create_pod(const DnsChange& change) {
   auto pod = std::make_shared<Pod>();
   pod->metadata.name = change.pod;
   pod->metadata.namespace_ = change.namespace_;
@@ -161,8 +161,8 @@ void DnsRun::create_pod(const Change& change) {
 }
 
 // As a kubelet would write it.
-void DnsRun::write_status(const Change& change) {
-  using Kind = Change::Kind;
+void DnsRun::write_status(const DnsChange& change) {
+  using Kind = DnsChange::Kind;
   const auto known = pod(change);
   if (!known) return;
   const bool started = !known->status.podIP.empty();
@@ -186,8 +186,8 @@ void DnsRun::write_status(const Change& change) {
   call(api::update(next, "status"));
 }
 
-void DnsRun::apply(const Change& change) {
-  using Kind = Change::Kind;
+void DnsRun::apply(const DnsChange& change) {
+  using Kind = DnsChange::Kind;
   api::DeleteOptions at_once;
   at_once.grace_period_seconds = 0;
   const ObjectPtr service = world_.find(Service::info(), change.namespace_, change.service);

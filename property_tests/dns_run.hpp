@@ -20,7 +20,7 @@ inline constexpr std::int32_t job_port = 23456;
 inline constexpr const char* alias_inside = "kubernetes.default.svc.cluster.local";
 
 // What happens to one of two Services or three pods, in either of two namespaces.
-struct Change {
+struct DnsChange {
   enum class Kind : std::uint8_t {
     create_service,
     delete_service,
@@ -41,27 +41,27 @@ struct Change {
   std::string pod{};
   int shape = 0;  // of what is made
 };
-void showValue(const Change& change, std::ostream& out);
-rc::Gen<Change> any_change();
+void showValue(const DnsChange& change, std::ostream& out);
+rc::Gen<DnsChange> any_dns_change();
 
 // A name's answer as its rcode and the data in it; the order of records is chance.
-struct Seen {
+struct DnsSeen {
   dns::Rcode rcode = dns::Rcode::nx_domain;
   std::multiset<std::string> records{};
-  bool operator==(const Seen&) const = default;
+  bool operator==(const DnsSeen&) const = default;
 };
-void showValue(const Seen& seen, std::ostream& out);
+void showValue(const DnsSeen& seen, std::ostream& out);
 std::string data_text(const dns::ResourceRecord& record);
 
 class DnsRun {
  public:
   explicit DnsRun(std::uint64_t seed);
 
-  void apply(const Change& change);
+  void apply(const DnsChange& change);
   void settle() { loop_.run_until(loop_.now() + 2s); }
 
   // The question's letters are now of one case and now of the other: nobody may mind.
-  Seen ask(const std::string& name, dns::RecordType type);
+  DnsSeen ask(const std::string& name, dns::RecordType type);
   // What is heard of a question, and after how long; nothing: no answer within a minute.
   struct Heard {
     std::optional<dns::Answer> answer{};
@@ -84,12 +84,12 @@ class DnsRun {
   void call(const api::Request& request) { static_cast<void>(world_.call(request, "user")); }
 
  private:
-  std::shared_ptr<const Pod> pod(const Change& change) const {
+  std::shared_ptr<const Pod> pod(const DnsChange& change) const {
     return as<Pod>(world_.find(Pod::info(), change.namespace_, change.pod));
   }
-  void create_service(const Change& change);
-  void create_pod(const Change& change);
-  void write_status(const Change& change);
+  void create_service(const DnsChange& change);
+  void create_pod(const DnsChange& change);
+  void write_status(const DnsChange& change);
 
   VirtualLoop loop_;
   World world_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
+#include <functional>
 #include <map>
 #include <ostream>
 #include <set>
@@ -43,6 +44,18 @@ class Pods {
 
   void start() { collector_.start(); }
   void rest(Duration duration) { base_.rest(duration); }
+  // Begins half a second before its looks, so that nothing happens in the moment of one.
+  void start_between_looks() {
+    start();
+    rest(500ms);
+  }
+  // Calls `looked` after each look of the collector, with the seconds since its start.
+  void rest_with_looks(int seconds, const std::function<void(int now)>& looked) {
+    for (; seconds > 0; --seconds) {
+      rest(1s);
+      if (++now_ % static_cast<int>(round / 1s) == 0) looked(now_);
+    }
+  }
   std::shared_ptr<const Pod> make(const std::string& name, const std::string& phase,
                                   const std::string& node = {},
                                   std::vector<std::string> finalizers = {}) {
@@ -99,6 +112,7 @@ class Pods {
  private:
   BareStore base_{};
   PodGarbageCollector collector_;
+  int now_ = 0;
 };
 
 TEST(PodGarbageProperties, OfFinishedPodsBeyondTheThresholdTheOldestGo) {
@@ -180,10 +194,7 @@ class NaiveQuarantine {
 
 class Nodes {
  public:
-  Nodes() {
-    pods_.start();
-    pods_.rest(500ms);  // nothing happens in the moment of a look
-  }
+  Nodes() { pods_.start_between_looks(); }
 
   void apply(const Change& change) {
     using Kind = Change::Kind;
@@ -200,20 +211,18 @@ class Nodes {
       pods_.make(name, "Running", change.node);
       left_.emplace(name, change.node);
     }
-    for (int second = 0; second < change.seconds; ++second) rest_a_second();
+    pods_.rest_with_looks(change.seconds, [this](int now) { look(now); });
     std::set<std::string> left;
     for (const auto& [name, node] : left_) left.insert(name);
     RC_ASSERT(pods_.names() == left);
   }
 
  private:
-  void rest_a_second() {
-    pods_.rest(1s);
-    if (++now_ % static_cast<int>(round / 1s) != 0) return;
+  void look(int now) {
     std::set<std::string> missing;
     for (const auto& [name, node] : left_)
       if (!nodes_.contains(node)) missing.insert(node);
-    const auto gone = naive_.look(now_, missing);
+    const auto gone = naive_.look(now, missing);
     std::erase_if(left_, [&](const auto& pod) { return gone.contains(pod.second); });
   }
 
@@ -222,7 +231,6 @@ class Nodes {
   std::map<std::string, ObjectPtr> nodes_{};
   std::map<std::string, std::string> left_{};  // pods, and their nodes
   int made_ = 0;
-  int now_ = 0;
 };
 
 TEST(PodGarbageProperties, PodsGoWhoseNodeIsMissedTwice) {
@@ -266,8 +274,7 @@ class Machines {
       one.object = pods_.make_node("n" + std::to_string(&one - machines_.data()));
       set_ready(one, true);
     }
-    pods_.start();
-    pods_.rest(500ms);  // nothing happens in the moment of a look
+    pods_.start_between_looks();
   }
 
   void apply(const Outage& outage) {
@@ -284,7 +291,7 @@ class Machines {
       pods_.ask_to_end(*pod.pod);
       pod.ends = true;
     }
-    for (int second = 0; second < outage.seconds; ++second) rest_a_second();
+    pods_.rest_with_looks(outage.seconds, [this](int) { look(); });
     std::set<std::string> names;
     for (const Left& pod : left_) names.insert(pod.pod->metadata.name);
     RC_ASSERT(pods_.names() == names);
@@ -321,9 +328,7 @@ class Machines {
     pods_.patch(*machine.object,
                 boost::json::object{{"spec", boost::json::object{{"taints", taints}}}});
   }
-  void rest_a_second() {
-    pods_.rest(1s);
-    if (++now_ % static_cast<int>(round / 1s) != 0) return;
+  void look() {
     std::erase_if(left_, [](const Left& pod) {
       return pod.ends && pod.machine->tainted && !pod.machine->ready;
     });
@@ -333,7 +338,6 @@ class Machines {
   std::array<Machine, 2> machines_{};
   std::vector<Left> left_{};
   int made_ = 0;
-  int now_ = 0;
 };
 
 TEST(PodGarbageProperties, FromANodeOutOfServiceGoesWhatIsToEnd) {
@@ -381,8 +385,7 @@ class Waiting {
  public:
   Waiting() {
     pods_.make_node("n");
-    pods_.start();
-    pods_.rest(500ms);  // nothing happens in the moment of a look
+    pods_.start_between_looks();
   }
 
   void apply(const Ending& one) {
@@ -405,7 +408,7 @@ class Waiting {
       if (pod.ends && !pod.is_held && (!pod.is_placed || pod.phase == "Succeeded"))
         left_.erase(left_.begin() + static_cast<std::ptrdiff_t>(at));
     }
-    for (int second = 0; second < one.seconds; ++second) rest_a_second();
+    pods_.rest_with_looks(one.seconds, [this](int) { look(); });
     std::map<std::string, std::string> phases;
     for (const Left& pod : left_) phases[pod.object->metadata.name] = pod.phase;
     RC_ASSERT(pods_.phases() == phases);
@@ -429,9 +432,7 @@ class Waiting {
          .is_placed = one.is_placed,
          .is_held = one.is_held});
   }
-  void rest_a_second() {
-    pods_.rest(1s);
-    if (++now_ % static_cast<int>(round / 1s) != 0) return;
+  void look() {
     for (Left& pod : left_)
       if (pod.ends && !pod.is_placed && pod.phase == "Pending") pod.phase = "Failed";
   }
@@ -439,7 +440,6 @@ class Waiting {
   Pods pods_{0};
   std::vector<Left> left_{};
   int made_ = 0;
-  int now_ = 0;
 };
 
 TEST(PodGarbageProperties, WhoEndsBeforeItWasPlacedHasFailed) {
