@@ -47,7 +47,7 @@ struct LineRow {
   std::string_view words;
   void (*read)(std::string_view rest, WorkerLine& line);
 };
-constexpr LineRow rows[] = {
+constexpr LineRow line_rows[] = {
     {"step ", &read_step},
     {"joined rank ", &read_joined},
     {"checkpoint step ", &read_checkpoint},
@@ -141,7 +141,7 @@ WorkerLine read_line(std::string_view text) {
   // torchrun's --tee puts role and local rank before it: "[default0]:" (ddp-semantics §4).
   const auto tag = text.find("]:");
   if (text.starts_with('[') && tag != text.npos) text.remove_prefix(tag + 2);
-  for (const LineRow& row : rows) {
+  for (const LineRow& row : line_rows) {
     if (!text.starts_with(row.words)) continue;
     row.read(text.substr(row.words.size()), line);
     break;
