@@ -100,6 +100,10 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
   const std::string name = base_name(argv.front());
   if (std::optional<torchrun::Launch> launch = torchrun::launch_of(argv))
     return torchrun::make_torchrun(std::move(*launch));
+  if (name == "test" || name == "[") {
+    if (const std::string what = unknown_test(argv); !what.empty())
+      return fail(only_a_process(argv, "it uses " + what));
+  }
   for (const Row& row : rows) {
     if (row.name == name) return row.make(argv);
   }

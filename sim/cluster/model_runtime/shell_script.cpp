@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <optional>
 
 namespace ddptwin::model::shell {
 namespace {
 
 struct Token {
-  enum class Kind : std::uint8_t { word, separator, and_, or_, end };
+  enum class Kind : std::uint8_t { word, separator, and_, or_, pipe, end };
   Kind kind = Kind::end;
   Word word{};
   bool quiet = false, error_quiet = false;  // redirections to /dev/null stood behind it
@@ -19,7 +18,6 @@ struct Token {
 };
 
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_name(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
 
 Error unknown(std::string_view what) {
   return Error{Reason::invalid, "", fmt::format("its script uses {}", what), nullptr, 0, {}};
@@ -55,19 +53,22 @@ class Lexer {
   }
 
   Status next() {
-    constexpr std::array<std::pair<std::string_view, Token::Kind>, 4> operators{
+    constexpr std::array<std::pair<std::string_view, Token::Kind>, 6> operators{
         {{"&&", Token::Kind::and_},
          {"||", Token::Kind::or_},
+         {"|&", Token::Kind::end},
+         {"|", Token::Kind::pipe},
          {";", Token::Kind::separator},
          {"\n", Token::Kind::separator}}};
     for (const auto& [text, kind] : operators) {
       if (!text_.starts_with(text)) continue;
+      if (kind == Token::Kind::end) return fail(unknown(text));
       text_.remove_prefix(text.size());
       tokens_.push_back({kind});
       return {};
     }
     if (redirection()) return {};
-    for (const char c : {'|', '&', '<', '>', '(', ')', '`'}) {
+    for (const char c : {'&', '<', '>', '(', ')', '`'}) {
       if (text_.front() == c) return fail(unknown(std::string(1, c)));
     }
     return word();
@@ -95,82 +96,140 @@ class Lexer {
 
   Status word() {
     Token token{Token::Kind::word};
-    token.keyword = true;
-    while (!text_.empty()) {
-      const char c = text_.front();
-      if (std::string_view(" \t\r\n;&|<>()").find(c) != std::string_view::npos) break;
-      if (c == '`') return fail(unknown("`"));
-      if (c == '\'' || c == '"' || c == '\\' || c == '$') token.keyword = false;
-      if (c == '\'') {
-        const std::size_t end = text_.find('\'', 1);
-        if (end == text_.npos) return fail(unknown("a quote without its end"));
-        token.word.pieces.push_back({std::string(text_.substr(1, end - 1)), false, true});
-        text_.remove_prefix(end + 1);
-      } else if (c == '"') {
-        text_.remove_prefix(1);
-        token.word.pieces.push_back({"", false, true});
-        TRY_VOID(double_quoted(token.word));
-      } else if (c == '$') {
-        TRY_VOID(variable(token.word, false));
-      } else if (c == '\\' && text_.size() > 1) {
-        literal(token.word, text_[1], true);
-        text_.remove_prefix(2);
-      } else {
-        literal(token.word, c, false);
-        text_.remove_prefix(1);
-      }
-    }
+    const std::string_view begin = text_;
+    while (!text_.empty() && std::string_view(" \t\r\n;&|<>()").find(text_.front()) == text_.npos)
+      TRY_VOID(piece(token.word, false));
+    const std::string_view whole = begin.substr(0, begin.size() - text_.size());
+    token.keyword = whole.find_first_of("'\"\\$") == whole.npos;
     tokens_.push_back(std::move(token));
+    return {};
+  }
+
+  // A quoted part, an expansion, or a character.
+  Status piece(Word& word, bool quoted) {
+    const char c = text_.front();
+    if (c == '`') return fail(unknown("`"));
+    if (c == '$') return expansion(word, quoted);
+    if (c == '\'' && !quoted) {
+      const std::size_t end = text_.find('\'', 1);
+      if (end == text_.npos) return fail(unknown("a quote without its end"));
+      word.pieces.push_back(literal_piece(text_.substr(1, end - 1), true));
+      text_.remove_prefix(end + 1);
+      return {};
+    }
+    if (c == '"' && !quoted) {
+      text_.remove_prefix(1);
+      word.pieces.push_back(literal_piece("", true));
+      return double_quoted(word);
+    }
+    const bool escapes =
+        !quoted || (text_.size() > 1 && std::string_view("\"\\$`}").find(text_[1]) != text_.npos);
+    const bool escaped = c == '\\' && text_.size() > 1 && escapes;
+    literal(word, escaped ? text_[1] : c, quoted || escaped);
+    text_.remove_prefix(escaped ? 2 : 1);
     return {};
   }
 
   Status double_quoted(Word& word) {
     while (!text_.empty()) {
-      const char c = text_.front();
-      if (c == '"') {
+      if (text_.starts_with('"')) {
         text_.remove_prefix(1);
         return {};
       }
-      if (c == '`') return fail(unknown("`"));
-      if (c == '$') {
-        TRY_VOID(variable(word, true));
-        continue;
-      }
-      const bool escaped = c == '\\' && text_.size() > 1 &&
-                           std::string_view("\"\\$`").find(text_[1]) != std::string_view::npos;
-      literal(word, escaped ? text_[1] : c, true);
-      text_.remove_prefix(escaped ? 2 : 1);
+      TRY_VOID(piece(word, true));
     }
     return fail(unknown("a quote without its end"));
   }
 
+  static Piece literal_piece(std::string_view text, bool quoted) {
+    return {std::string(text), Piece::Kind::literal, quoted, "", {}};
+  }
+
   static void literal(Word& word, char c, bool quoted) {
-    if (word.pieces.empty() || word.pieces.back().variable || word.pieces.back().quoted != quoted)
-      word.pieces.push_back({"", false, quoted});
+    if (word.pieces.empty() || word.pieces.back().kind != Piece::Kind::literal ||
+        word.pieces.back().quoted != quoted)
+      word.pieces.push_back(literal_piece("", quoted));
     word.pieces.back().text += c;
   }
 
-  Status variable(Word& word, bool quoted) {
+  Status expansion(Word& word, bool quoted) {
     text_.remove_prefix(1);
+    if (text_.starts_with("((")) return arithmetic(word, quoted);
     if (text_.starts_with("(seq ")) return sequence(word);
-    if (text_.starts_with('(')) return fail(unknown("$( )"));
-    const bool braces = text_.starts_with('{');
-    if (braces) text_.remove_prefix(1);
-    std::size_t size = 0;
-    if (!text_.empty() && (text_.front() == '?' || text_.front() == '#')) {
-      size = 1;
-    } else {
-      while (size < text_.size() && is_name(text_[size])) ++size;
+    constexpr std::string_view hostname = "(hostname)";
+    if (text_.starts_with(hostname)) {
+      word.pieces.push_back({"hostname()", Piece::Kind::variable, quoted, "", {}});
+      text_.remove_prefix(hostname.size());
+      return {};
     }
-    if (size == 0 && !braces) {
+    if (text_.starts_with('(')) return fail(unknown("$( )"));
+    if (text_.starts_with('{')) {
+      text_.remove_prefix(1);
+      return braces(word, quoted);
+    }
+    const std::size_t size = name_size(false);
+    if (size == 0) {
       literal(word, '$', true);
       return {};
     }
-    word.pieces.push_back({std::string(text_.substr(0, size)), true, quoted});
+    word.pieces.push_back(
+        {std::string(text_.substr(0, size)), Piece::Kind::variable, quoted, "", {}});
     text_.remove_prefix(size);
-    if (!braces) return {};
-    if (!text_.starts_with('}')) return fail(unknown("${ } with more than a name"));
+    return {};
+  }
+
+  // Of the parameter's name that the text begins with.
+  std::size_t name_size(bool in_braces) const {
+    if (text_.empty()) return 0;
+    if (std::string_view("?#$!@*").find(text_.front()) != text_.npos) return 1;
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    if (is_digit(text_.front()) && !in_braces) return 1;
+    std::size_t size = 0;
+    while (size < text_.size() && is_name(text_[size])) ++size;
+    return size;
+  }
+
+  Status braces(Word& word, bool quoted) {
+    Piece made{"", Piece::Kind::variable, quoted, "", {}};
+    if (text_.starts_with('#') && !text_.starts_with("#}")) {
+      made.operation = "length";
+      text_.remove_prefix(1);
+    }
+    const std::size_t size = name_size(true);
+    made.text = text_.substr(0, size);
+    text_.remove_prefix(size);
+    if (made.operation.empty() && size > 0) {
+      made.operation = operation_at(text_);
+      text_.remove_prefix(made.operation.size());
+      // A pattern within quotes is none that is quoted (POSIX, 2.6.2).
+      const bool pattern = made.operation.starts_with('#') || made.operation.starts_with('%');
+      Word behind;
+      while (!made.operation.empty() && !text_.empty() && !text_.starts_with('}'))
+        TRY_VOID(piece(behind, quoted && !pattern));
+      made.word = std::move(behind.pieces);
+    }
+    if (size == 0 || !text_.starts_with('}'))
+      return fail(unknown("${ } with more than a name and one operation"));
     text_.remove_prefix(1);
+    word.pieces.push_back(std::move(made));
+    return {};
+  }
+
+  Status arithmetic(Word& word, bool quoted) {
+    text_.remove_prefix(2);
+    std::size_t end = 0;
+    int depth = 0;
+    for (; end < text_.size() && (depth > 0 || text_[end] != ')'); ++end)
+      depth += text_[end] == '(' ? 1 : text_[end] == ')' ? -1 : 0;
+    const std::string_view expression = text_.substr(0, end);
+    const bool known = std::all_of(expression.begin(), expression.end(), [](char c) {
+      return is_name(c) ||
+             std::string_view(" \t\n${}()+-*/%<>=!&|").find(c) != std::string_view::npos;
+    });
+    if (!known || !text_.substr(end).starts_with("))"))
+      return fail(unknown("$(( )) with more than numbers, names and + - * / % < > = ! && ||"));
+    word.pieces.push_back({std::string(expression), Piece::Kind::arithmetic, quoted, "", {}});
+    text_.remove_prefix(end + 2);
     return {};
   }
 
@@ -182,7 +241,7 @@ class Lexer {
     if (error != std::errc{} || stop == text_.data() + text_.size() || *stop != ')')
       return fail(unknown("$(seq ) with more than one number"));
     word.sequence = std::max(count, 0);
-    if (count <= 0) word.pieces.push_back({"", false, false});
+    if (count <= 0) word.pieces.push_back(literal_piece("", false));
     text_.remove_prefix(static_cast<std::size_t>(stop - text_.data()) + 1);
     return {};
   }
@@ -207,6 +266,7 @@ class Parser {
   const Token& now() const { return tokens_[at_]; }
 
   static std::string name_of(const Token& token) {
+    if (token.kind == Token::Kind::pipe) return "|";
     return token.kind == Token::Kind::word ? token.word.literal().value_or("a variable")
                                            : std::string("an operator without a command");
   }
@@ -263,14 +323,53 @@ class Parser {
       node.children.push_back(std::move(inner));
       return node;
     }
+    TRY(Node left, piped());
+    if (now().kind != Token::Kind::pipe) return left;
+    ++at_;
+    TRY(const Node right, piped());
+    // Whatever else reads the output would have to be a process. What a shell does itself it does
+    // in a process of its own here.
+    if (left.kind != Node::Kind::command || right.kind != Node::Kind::command ||
+        left.words.empty() || right.words.empty() || right.words.front().literal() != "tee" ||
+        !right.assignments.empty())
+      return fail(unknown("|"));
+    if (right.quiet) silence(left, true, false);
+    Node node{Node::Kind::tee};
+    node.children.push_back(std::move(left));
+    return node;
+  }
+
+  // Redirections behind a compound are of all that is in it.
+  static void silence(Node& node, bool output, bool error) {
+    node.quiet |= output;
+    node.error_quiet |= error;
+    for (Node& child : node.children) silence(child, output, error);
+  }
+
+  Result<Node> piped() {
+    const bool compound = is_one_of({"if", "until", "while", "for", "{"});
+    TRY(Node node, simple_or_compound());
+    if (compound) silence(node, tokens_[at_ - 1].quiet, tokens_[at_ - 1].error_quiet);
+    return node;
+  }
+
+  Result<Node> simple_or_compound() {
     if (is_keyword("if")) return if_node();
     if (is_keyword("until")) return loop(Node::Kind::until);
     if (is_keyword("while")) return loop(Node::Kind::while_);
     if (is_keyword("for")) return for_node();
-    for (const std::string_view word : {"case", "{", "function", "select", "trap", "eval"}) {
+    if (is_keyword("{")) return group();
+    for (const std::string_view word : {"case", "function", "select", "trap", "eval"}) {
       if (is_keyword(word)) return fail(unknown(word));
     }
     return command();
+  }
+
+  Result<Node> group() {
+    ++at_;
+    TRY(Node node, list({"}"}));
+    TRY_VOID(expect("}"));
+    return node;
   }
 
   Result<Node> if_node() {
@@ -332,12 +431,18 @@ class Parser {
     }
     if (node.words.empty() && node.assignments.empty())
       return fail(unknown("an operator without a command"));
+    // Nothing is split within [[ ]].
+    if (!node.words.empty() && node.words.front().literal() == "[[") {
+      for (Word& word : node.words)
+        for (Piece& piece : word.pieces) piece.quoted = true;
+    }
     return node;
   }
 
   bool assignment(Node& node) {
     const Word& word = now().word;
-    if (word.pieces.empty() || word.pieces.front().variable || word.pieces.front().quoted)
+    if (word.pieces.empty() || word.pieces.front().kind != Piece::Kind::literal ||
+        word.pieces.front().quoted)
       return false;
     const std::string& text = word.pieces.front().text;
     const std::size_t equals = text.find('=');
@@ -355,16 +460,6 @@ class Parser {
 };
 
 }  // namespace
-
-std::optional<std::string> Word::literal() const {
-  std::string text;
-  if (sequence != 0) return std::nullopt;
-  for (const Piece& piece : pieces) {
-    if (piece.variable) return std::nullopt;
-    text += piece.text;
-  }
-  return text;
-}
 
 Result<Node> parse(std::string_view script) {
   TRY(std::vector<Token> tokens, Lexer(script).run());

@@ -105,21 +105,75 @@ class Cat final : public Program {
 class Test final : public Program {
  public:
   explicit Test(std::vector<std::string> argv) : argv_(std::move(argv)) {}
-  void start(Process& process) override { process.exit(test_holds(process, argv_) ? 0 : 1); }
+  void start(Process& process) override { process.exit(test_status(process, argv_)); }
 
  private:
   std::vector<std::string> argv_;
 };
 
-bool plain_test(const Process& process, const std::vector<std::string>& words) {
+// Of `test`. What else it knows asks for files' kinds, which nothing here has.
+constexpr std::array<std::string_view, 5> of_a_file{"-e", "-f", "-s", "-r", "-w"};
+constexpr std::array<std::string_view, 5> of_texts{"=", "==", "!=", "-n", "-z"};
+struct Comparison {
+  std::string_view name;
+  bool (*holds)(std::int64_t, std::int64_t);
+};
+constexpr std::array comparisons{
+    Comparison{"-eq", [](std::int64_t a, std::int64_t b) { return a == b; }},
+    Comparison{"-ne", [](std::int64_t a, std::int64_t b) { return a != b; }},
+    Comparison{"-lt", [](std::int64_t a, std::int64_t b) { return a < b; }},
+    Comparison{"-le", [](std::int64_t a, std::int64_t b) { return a <= b; }},
+    Comparison{"-gt", [](std::int64_t a, std::int64_t b) { return a > b; }},
+    Comparison{"-ge", [](std::int64_t a, std::int64_t b) { return a >= b; }},
+};
+
+// Blanks around it do not matter.
+std::optional<std::int64_t> integer(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  if (text.starts_with('+')) text.remove_prefix(1);
+  std::int64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// The operands of `test`: without its name and the ] or ]] of [ and [[.
+std::vector<std::string> operands_of(const std::vector<std::string>& argv) {
+  std::vector<std::string> words(argv.begin() + 1, argv.end());
+  if (argv.front() != "test" && !words.empty()) words.pop_back();
+  return words;
+}
+
+using Verdict = Result<bool>;
+
+Verdict compared(const std::vector<std::string>& words) {
+  const std::string& by = words[1];
+  if (by == "=" || by == "==") return words[0] == words[2];
+  if (by == "!=") return words[0] != words[2];
+  for (const Comparison& one : comparisons) {
+    if (one.name != by) continue;
+    const auto left = integer(words[0]), right = integer(words[2]);
+    if (!left || !right)
+      return fail(Reason::invalid, "Illegal number: " + (left ? words[2] : words[0]));
+    return one.holds(*left, *right);
+  }
+  return fail(Reason::invalid, by + ": unexpected operator");
+}
+
+// By the number of its operands (POSIX, test).
+Verdict plain_test(const Process& process, const std::vector<std::string>& words) {
+  if (words.empty()) return false;
   if (words.size() == 1) return !words[0].empty();
   if (words.size() == 2) {
     if (words[0] == "-n") return !words[1].empty();
     if (words[0] == "-z") return words[1].empty();
-    return process.file_exists(words[1]);
+    if (std::find(of_a_file.begin(), of_a_file.end(), words[0]) != of_a_file.end())
+      return process.file_exists(words[1]);
+    return fail(Reason::invalid, words[0] + ": unexpected operator");
   }
-  if (words.size() != 3) return false;
-  return words[1] == "!=" ? words[0] != words[2] : words[0] == words[2];
+  if (words.size() == 3) return compared(words);
+  return fail(Reason::invalid, words[1] + ": unexpected operator");
 }
 
 }  // namespace
@@ -156,12 +210,40 @@ std::vector<std::string> nslookup_lines(const std::string& name, const Resolved&
   return lines;
 }
 
-bool test_holds(const Process& process, const std::vector<std::string>& argv) {
-  std::vector<std::string> words(argv.begin() + 1, argv.end());
-  if (argv.front() == "[" && !words.empty()) words.pop_back();
+int test_status(Process& process, const std::vector<std::string>& argv) {
+  std::vector<std::string> words = operands_of(argv);
   bool wanted = true;
   for (; words.size() > 1 && words.front() == "!"; wanted = !wanted) words.erase(words.begin());
-  return plain_test(process, words) == wanted;
+  const Verdict holds = plain_test(process, words);
+  if (holds) return *holds == wanted ? 0 : 1;
+  process.print_error(fmt::format("sh: 1: {}: {}", argv.front(), holds.error().message));
+  return 2;
+}
+
+std::string unknown_test(const std::vector<std::string>& argv) {
+  const std::string& name = argv.front();
+  if ((name == "[" && argv.back() != "]") || (name == "[[" && argv.back() != "]]"))
+    return name + " with more than one test";
+  std::vector<std::string> words = operands_of(argv);
+  while (words.size() > 1 && words.front() == "!") words.erase(words.begin());
+  const auto is_operator = [](std::string_view word) {
+    return word == "=~" || (word.size() > 1 && word.starts_with('-') && word[1] >= 'A');
+  };
+  const auto is_known = [](std::string_view word) {
+    return std::find(of_a_file.begin(), of_a_file.end(), word) != of_a_file.end() ||
+           std::find(of_texts.begin(), of_texts.end(), word) != of_texts.end() ||
+           std::any_of(comparisons.begin(), comparisons.end(),
+                       [word](const Comparison& one) { return one.name == word; });
+  };
+  // One operand behind its operator, two around it; among more any may be one.
+  for (std::size_t i = 0; i < words.size() && words.size() > 1; ++i) {
+    const bool may_be = words.size() > 3 || i + 2 == words.size();
+    if (may_be && is_operator(words[i]) && (words.size() > 3 || !is_known(words[i])))
+      return "test with " + words[i];
+    if (name == "[[" && words[i].find_first_of("*?<>") != std::string::npos)
+      return "[[ ]] with a pattern";
+  }
+  return {};
 }
 
 std::unique_ptr<Program> make_exit(int code) { return std::make_unique<Exit>(code); }

@@ -15,8 +15,11 @@ std::optional<Duration> sleep_time(const std::string& text);
 
 // What nslookup prints.
 std::vector<std::string> nslookup_lines(const std::string& name, const Resolved& answer);
-// What `test ...` or `[ ... ]` finds: -e and -f FILE, -n and -z TEXT, =, !=, a leading !.
-bool test_holds(const Process& process, const std::vector<std::string>& argv);
+// The status of `test ...`, `[ ... ]` or `[[ ... ]]`: of a file's presence, of texts and integers,
+// with leading !; 2, and a line on stderr, where it makes no sense.
+int test_status(Process& process, const std::vector<std::string>& argv);
+// What of it the model does not know, "test with -d"; empty: all is known. "$" stands for any text.
+std::string unknown_test(const std::vector<std::string>& argv);
 
 // Ends at once with that code.
 std::unique_ptr<Program> make_exit(int code);

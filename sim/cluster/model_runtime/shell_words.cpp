@@ -1,0 +1,359 @@
+#include "cluster/model_runtime/shell_words.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace ddptwin::model::shell {
+namespace {
+
+Error wrong(std::string message) {
+  return Error{Reason::invalid, "", std::move(message), nullptr, 0, {}};
+}
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
+
+// ---- arithmetic --------------------------------------------------------------------------------
+
+using Number = std::int64_t;
+
+// Decimal, 0 octal, 0x hexadecimal, as in C.
+std::optional<Number> number_of(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  int base = 10;
+  if (text.starts_with("0x") || text.starts_with("0X")) {
+    base = 16;
+    text.remove_prefix(2);
+  } else if (text.size() > 1 && text.front() == '0') {
+    base = 8;
+  }
+  Number value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
+  return negative ? -value : value;
+}
+
+// Wraps round, as the shells do.
+Number add(Number a, Number b) {
+  return static_cast<Number>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+Number subtract(Number a, Number b) {
+  return static_cast<Number>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+Number multiply(Number a, Number b) {
+  return static_cast<Number>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
+struct Operator {
+  std::string_view text;
+  int level;  // the higher binds closer
+  Number (*apply)(Number, Number);
+};
+constexpr std::array operators{
+    Operator{"||", 0, [](Number a, Number b) -> Number { return a != 0 || b != 0; }},
+    Operator{"&&", 1, [](Number a, Number b) -> Number { return a != 0 && b != 0; }},
+    Operator{"==", 2, [](Number a, Number b) -> Number { return a == b; }},
+    Operator{"!=", 2, [](Number a, Number b) -> Number { return a != b; }},
+    Operator{"<=", 3, [](Number a, Number b) -> Number { return a <= b; }},
+    Operator{">=", 3, [](Number a, Number b) -> Number { return a >= b; }},
+    Operator{"<", 3, [](Number a, Number b) -> Number { return a < b; }},
+    Operator{">", 3, [](Number a, Number b) -> Number { return a > b; }},
+    Operator{"+", 4, &add},
+    Operator{"-", 4, &subtract},
+    Operator{"*", 5, &multiply},
+    Operator{"/", 5, nullptr},
+    Operator{"%", 5, nullptr},
+};
+constexpr int levels = 6;
+
+class Arithmetic {
+ public:
+  Arithmetic(std::string_view text, const Variables& variables)
+      : whole_(text), text_(text), variables_(variables) {}
+
+  Result<Number> run() {
+    TRY(const Number value, binary(0));
+    skip_blanks();
+    if (!text_.empty()) return fail(syntax());
+    return value;
+  }
+
+ private:
+  Error syntax() const {
+    return wrong(fmt::format("arithmetic expression: syntax error: \"{}\"", whole_));
+  }
+
+  void skip_blanks() {
+    while (!text_.empty() && is_blank(text_.front())) text_.remove_prefix(1);
+  }
+
+  const Operator* operator_of(int level) {
+    skip_blanks();
+    const auto found = std::find_if(operators.begin(), operators.end(), [&](const Operator& one) {
+      return text_.starts_with(one.text);
+    });
+    if (found == operators.end() || found->level != level) return nullptr;
+    return &*found;
+  }
+
+  Result<Number> binary(int level) {
+    if (level == levels) return unary();
+    TRY(Number left, binary(level + 1));
+    while (const Operator* found = operator_of(level)) {
+      text_.remove_prefix(found->text.size());
+      TRY(const Number right, binary(level + 1));
+      if (found->apply != nullptr) {
+        left = found->apply(left, right);
+      } else if (right == 0) {
+        return fail(wrong(fmt::format("arithmetic expression: division by zero: \"{}\"", whole_)));
+      } else if (right == -1) {
+        left = found->text == "/" ? subtract(0, left) : 0;
+      } else {
+        left = found->text == "/" ? left / right : left % right;
+      }
+    }
+    return left;
+  }
+
+  Result<Number> unary() {
+    skip_blanks();
+    if (text_.empty()) return fail(syntax());
+    const char c = text_.front();
+    if (c == '-' || c == '+' || c == '!') {
+      text_.remove_prefix(1);
+      TRY(const Number value, unary());
+      return c == '-' ? subtract(0, value) : c == '+' ? value : Number{value == 0};
+    }
+    if (c == '(') {
+      text_.remove_prefix(1);
+      TRY(const Number value, binary(0));
+      skip_blanks();
+      if (!text_.starts_with(')')) return fail(syntax());
+      text_.remove_prefix(1);
+      return value;
+    }
+    return operand();
+  }
+
+  // A number, NAME, $NAME or ${NAME}; what is not set counts as 0.
+  Result<Number> operand() {
+    const bool dollar = text_.starts_with('$');
+    if (dollar) text_.remove_prefix(1);
+    const bool braces = dollar && text_.starts_with('{');
+    if (braces) text_.remove_prefix(1);
+    const auto end = std::find_if_not(text_.begin(), text_.end(), is_name);
+    const std::string_view word = text_.substr(0, static_cast<std::size_t>(end - text_.begin()));
+    text_.remove_prefix(word.size());
+    if (braces && !text_.starts_with('}')) return fail(syntax());
+    if (braces) text_.remove_prefix(1);
+    if (word.empty()) return fail(syntax());
+    std::string value(word);
+    if (dollar || word.front() < '0' || word.front() > '9') {
+      const auto set = variables_.value(word);
+      if (!set && variables_.unset_is_an_error())
+        return fail(wrong(fmt::format("{}: parameter not set", word)));
+      value = set.value_or("");
+      if (value.empty()) value = "0";
+    }
+    const auto number = number_of(value);
+    if (!number) return fail(wrong(fmt::format("Illegal number: {}", value)));
+    return *number;
+  }
+
+  std::string_view whole_, text_;
+  const Variables& variables_;
+};
+
+// ---- ${NAME...} --------------------------------------------------------------------------------
+
+// With * and ?; what stands behind a backslash is itself.
+bool matches(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) return text.empty();
+  if (pattern.front() == '*') {
+    for (std::size_t skipped = 0; skipped <= text.size(); ++skipped)
+      if (matches(pattern.substr(1), text.substr(skipped))) return true;
+    return false;
+  }
+  if (text.empty()) return false;
+  if (pattern.front() == '?') return matches(pattern.substr(1), text.substr(1));
+  if (pattern.front() == '\\' && pattern.size() > 1) pattern.remove_prefix(1);
+  return pattern.front() == text.front() && matches(pattern.substr(1), text.substr(1));
+}
+
+// # and ## take a beginning off, % and %% an end: the shortest or the longest that fits.
+std::string without(const std::string& value, std::string_view pattern,
+                    std::string_view operation) {
+  const bool longest = operation.size() == 2, front = operation.front() == '#';
+  for (std::size_t i = 0; i <= value.size(); ++i) {
+    const std::size_t size = longest ? value.size() - i : i;
+    const std::size_t begin = front ? 0 : value.size() - size;
+    if (!matches(pattern, std::string_view(value).substr(begin, size))) continue;
+    return front ? value.substr(size) : value.substr(0, begin);
+  }
+  return value;
+}
+
+class Expansion {
+ public:
+  explicit Expansion(Variables& variables) : variables_(variables) {}
+
+  // The text of all pieces together; for a pattern, quoted text is taken literally.
+  Result<std::string> text_of(const std::vector<Piece>& pieces, bool pattern = false) {
+    std::string text;
+    for (const Piece& piece : pieces) {
+      TRY(const std::string value, value_of(piece));
+      for (const char c : value) {
+        if (pattern && piece.quoted && (c == '*' || c == '?' || c == '\\')) text += '\\';
+        text += c;
+      }
+    }
+    return text;
+  }
+
+  Status word(const Word& word) {
+    if (word.sequence != 0) {
+      for (int i = 1; i <= word.sequence; ++i) all_.push_back(std::to_string(i));
+      return {};
+    }
+    // "$@" without arguments is no word at all.
+    if (word.pieces.size() == 2 && is_all_arguments(word.pieces[1]) && word.pieces[0].quoted &&
+        word.pieces[0].text.empty() && variables_.arguments().empty())
+      return {};
+    text_.clear();
+    any_ = false;
+    for (const Piece& piece : word.pieces) TRY_VOID(add(piece));
+    end_word();
+    return {};
+  }
+
+  std::vector<std::string> take() { return std::move(all_); }
+
+ private:
+  static bool is_all_arguments(const Piece& piece) {
+    return piece.kind == Piece::Kind::variable && piece.text == "@" && piece.quoted;
+  }
+
+  void end_word() {
+    if (any_) all_.push_back(std::exchange(text_, {}));
+    any_ = false;
+  }
+
+  Status add(const Piece& piece) {
+    if (is_all_arguments(piece)) {
+      const std::vector<std::string>& arguments = variables_.arguments();
+      for (std::size_t i = 0; i < arguments.size(); ++i) {
+        if (i > 0) end_word();
+        text_ += arguments[i];
+        any_ = true;
+      }
+      return {};
+    }
+    TRY(const std::string value, value_of(piece));
+    if (piece.kind == Piece::Kind::literal || piece.quoted) {
+      text_ += value;
+      any_ = any_ || piece.quoted || !value.empty();
+      return {};
+    }
+    for (const char c : value) {
+      if (is_blank(c)) {
+        end_word();
+      } else {
+        text_ += c;
+        any_ = true;
+      }
+    }
+    return {};
+  }
+
+  Result<std::string> value_of(const Piece& piece) {
+    switch (piece.kind) {
+      case Piece::Kind::literal:
+        return piece.text;
+      case Piece::Kind::arithmetic: {
+        TRY(const Number value, Arithmetic(piece.text, variables_).run());
+        return std::to_string(value);
+      }
+      case Piece::Kind::variable:
+        break;
+    }
+    return variable(piece);
+  }
+
+  std::optional<std::string> plain(const std::string& name) const {
+    if (name == "@" || name == "*")
+      return fmt::format("{}", fmt::join(variables_.arguments(), " "));
+    if (name == "#") return std::to_string(variables_.arguments().size());
+    return variables_.value(name);
+  }
+
+  Result<std::string> variable(const Piece& piece) {
+    const std::optional<std::string> value = plain(piece.text);
+    std::string_view operation = piece.operation;
+    const bool missing = !value || (operation.starts_with(':') && value->empty());
+    if (operation.starts_with(':')) operation.remove_prefix(1);
+    if (operation == "-") return missing ? text_of(piece.word) : *value;
+    if (operation == "+") return missing ? std::string() : text_of(piece.word);
+    if (operation == "=" && missing) {
+      TRY(std::string text, text_of(piece.word));
+      variables_.set(piece.text, text);
+      return text;
+    }
+    if (operation == "?" && missing) {
+      TRY(const std::string text, text_of(piece.word));
+      return fail(wrong(
+          fmt::format("{}: {}", piece.text, text.empty() ? "parameter not set or null" : text)));
+    }
+    if (!value && variables_.unset_is_an_error())
+      return fail(wrong(fmt::format("{}: parameter not set", piece.text)));
+    const std::string text = value.value_or("");
+    if (operation == "length") return std::to_string(text.size());
+    if (!operation.starts_with('#') && !operation.starts_with('%')) return text;
+    TRY(const std::string pattern, text_of(piece.word, true));
+    return without(text, pattern, operation);
+  }
+
+  Variables& variables_;
+  std::vector<std::string> all_{};
+  std::string text_{};
+  bool any_ = false;
+};
+
+}  // namespace
+
+bool is_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+std::optional<std::string> Word::literal() const {
+  std::string text;
+  if (sequence != 0) return std::nullopt;
+  for (const Piece& piece : pieces) {
+    if (piece.kind != Piece::Kind::literal) return std::nullopt;
+    text += piece.text;
+  }
+  return text;
+}
+
+std::string_view operation_at(std::string_view text) {
+  constexpr std::array<std::string_view, 12> known{":-", ":+", ":=", ":?", "##", "%%",
+                                                   "-",  "+",  "=",  "?",  "#",  "%"};
+  for (const std::string_view one : known)
+    if (text.starts_with(one)) return one;
+  return {};
+}
+
+Result<std::vector<std::string>> expand(const std::vector<Word>& words, Variables& variables) {
+  Expansion expansion(variables);
+  for (const Word& word : words) TRY_VOID(expansion.word(word));
+  return expansion.take();
+}
+
+Result<std::string> expand_value(const Word& word, Variables& variables) {
+  return Expansion(variables).text_of(word.pieces);
+}
+
+}  // namespace ddptwin::model::shell
