@@ -1,4 +1,5 @@
-// When a pod that is being deleted is to be gone, however often one asks (spec/kubernetes.md §1.8).
+// When a pod that is being deleted or evicted is to be gone, however often one asks
+// (spec/kubernetes.md §1.8, §1.18).
 #include <optional>
 #include <ostream>
 
@@ -14,10 +15,11 @@ namespace gen = rc::gen;
 struct Asking {
   int after = 0;  // seconds since the one before
   std::optional<std::int64_t> grace{};
+  bool evicts = false;
 };
 
 void showValue(const Asking& one, std::ostream& out) {
-  out << "after " << one.after << " s, grace ";
+  out << (one.evicts ? "evicted" : "deleted") << " after " << one.after << " s, grace ";
   if (one.grace)
     out << *one.grace;
   else
@@ -28,7 +30,8 @@ rc::Gen<Asking> any_asking() {
   using Grace = std::optional<std::int64_t>;
   return gen::build<Asking>(
       gen::set(&Asking::after, gen::element(0, 1, 2, 5, 9)),
-      gen::set(&Asking::grace, gen::element<Grace>(std::nullopt, 0, 1, 2, 7, 8, 20, 40, -3)));
+      gen::set(&Asking::grace, gen::element<Grace>(std::nullopt, 0, 1, 2, 7, 8, 20, 40, -3)),
+      gen::set(&Asking::evicts, gen::weightedElement<bool>({{2, false}, {1, true}})));
 }
 
 struct DoomedPod {
@@ -118,7 +121,9 @@ TEST(DeletionProperties, APodsEndIsBegunOnceAndOnlyBroughtForward) {
       if (pod == nullptr) break;
       api::DeleteOptions options;
       options.grace_period_seconds = one.grace;
-      RC_ASSERT(cluster.store.call(api::remove(*pod, options), "test").has_value());
+      const api::Request request =
+          one.evicts ? api::evict(*pod, options) : api::remove(*pod, options);
+      RC_ASSERT(cluster.store.call(request, "test").has_value());
       const auto before = naive.end;
       naive.ask(cluster.loop.now(), one.grace);
       const auto left = cluster.store.find<Pod>("default", "p");

@@ -89,6 +89,7 @@ void check_clustered(DnsRun& cluster, const Service& service) {
   const std::string name =
       service.metadata.name + "." + service.metadata.namespace_ + ".svc.cluster.local";
   RC_ASSERT(cluster.ask(name, RecordType::a) == answer_of({service.spec->clusterIP}));
+  RC_ASSERT(cluster.ask("nobody." + name, RecordType::a) == answer_of({}));
   RC_ASSERT(cluster.ask("_job._tcp." + name, RecordType::srv) ==
             answer_of({std::to_string(job_port) + " " + name + "."}));
   std::string reverse;

@@ -132,6 +132,33 @@ TEST(JobLaws, AWorkerOnlyJobSucceedsWithItsLastWorkerAnElasticOneWithItsFirst) {
       run_cost);
 }
 
+// One that is scaled below what has succeeded ends once the pods beyond that are gone: more
+// successes than workers are not enough (§4.9).
+TEST(JobLaws, AWorkerOnlyJobScaledBelowItsSuccessesCountsThoseThatItKeeps) {
+  holds(
+      [] {
+        JobShape shape = plain_shape();
+        shape.master = false;
+        shape.elastic = false;
+        shape.workers = *gen::inRange(3, 7).as("workers");
+        if (policy_of(shape) != "OnFailure") shape.restart_policy = "OnFailure";
+        const int successes = *gen::inRange(2, shape.workers).as("successes");
+        const int left = *gen::inRange(1, successes).as("workers left");
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        start(run, shape);
+        for (int i = 0; i < successes; ++i) run.exit("j-worker-" + std::to_string(i), 0);
+        run.rest(5s);
+        RC_ASSERT(run.conditions(true) == (Names{"Created", "Running"}));
+        run.patch_job(
+            json::object{{"spec", {{"pytorchReplicaSpecs", {{"Worker", {{"replicas", left}}}}}}}});
+        run.rest(settling);
+        log_job(run);
+        RC_ASSERT(run.conditions(true) == (Names{"Created", "Succeeded"}));
+        RC_ASSERT(run.job()->status->replicaStatuses->at("Worker").succeeded == left);
+      },
+      run_cost);
+}
+
 // Workers that have ended well decide nothing where there is a master (§4.9).
 TEST(JobLaws, AMasterJobSucceedsWithItsMasterAlone) {
   holds(

@@ -68,9 +68,12 @@ std::shared_ptr<Pod> NodeRun::pod_named(const std::string& name, bool bound) {
   return pod;
 }
 
-void NodeRun::create(std::shared_ptr<const Pod> pod) {
-  RC_ASSERT(world_.call(api::create(std::move(pod)), user).has_value());
+void NodeRun::call(const api::Request& request) {
+  const auto answer = world_.call(request, user);
+  if (!answer) RC_FAIL(answer.error().message);
 }
+
+void NodeRun::create(std::shared_ptr<const Pod> pod) { call(api::create(std::move(pod))); }
 
 void NodeRun::bind(const std::string& pod) {
   RC_ASSERT(world_.call(api::bind(*this->pod(pod), "n0"), user).has_value());
@@ -115,13 +118,34 @@ std::shared_ptr<const Pod> NodeRun::pod(const std::string& name) const {
   return as<Pod>(world_.find(Pod::info(), "default", name));
 }
 
-int NodeRun::told(const std::string& pod, std::string_view message) const {
+void NodeRun::evict(const std::string& pod) { call(api::evict(*this->pod(pod))); }
+
+std::shared_ptr<const Service> NodeRun::service(const std::string& name) const {
+  return as<Service>(world_.find(Service::info(), "default", name));
+}
+
+int NodeRun::told(const std::string& pod, std::string_view text) const {
   int count = 0;
   for (const ObjectPtr& object : world_.objects(ddptwin::Event::info(), "default")) {
     const auto& event = static_cast<const ddptwin::Event&>(*object);
-    if (event.involvedObject->name == pod && event.message == message) count += event.count;
+    if (event.involvedObject->name == pod && (event.message == text || event.reason == text))
+      count += event.count;
   }
   return count;
+}
+
+std::set<std::string> NodeRun::environment_of(const std::string& container,
+                                              const std::string& pod) const {
+  std::set<std::string> last;
+  const Json requests = runtime_.requests("default", pod);
+  for (const Json& one : requests.as_array()) {
+    const Json* asked = one.as_object().if_contains("createContainer");
+    if (asked == nullptr || asked->at("metadata").at("name").as_string() != container) continue;
+    last.clear();
+    for (const auto& [name, value] : asked->at("envs").as_object())
+      last.insert(std::string(name) + "=" + std::string(value.as_string()));
+  }
+  return last;
 }
 
 void NodeRun::require_safe() const {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,11 @@ class NodeRun {
   void create(std::shared_ptr<const Pod> pod);
   void bind(const std::string& pod);
   void remove(std::optional<std::int64_t> grace, const std::string& pod = "p");
+  // A user's call, which has to be accepted.
+  void call(const api::Request& request);
   // A strategic merge patch.
   void patch(const std::string& pod, boost::json::value body, std::string subresource = {});
+  void evict(const std::string& pod);
   // A strategic merge patch of the node.
   void patch_node(boost::json::value body, std::string subresource = {});
   void rest(Duration duration) { loop_.run_until(loop_.now() + duration); }
@@ -52,6 +56,7 @@ class NodeRun {
 
   Time now() const { return loop_.now(); }
   std::shared_ptr<const Pod> pod(const std::string& name = "p") const;
+  std::shared_ptr<const Service> service(const std::string& name) const;
   // What the runtime was asked for.
   std::vector<std::string> calls(const std::string& pod = "p") const {
     return runtime_.calls("default", pod);
@@ -60,8 +65,11 @@ class NodeRun {
                                            const std::string& pod = "p") {
     return runs_[pod + "/" + container];
   }
-  // How often an event of that message was told of the pod.
-  int told(const std::string& pod, std::string_view message) const;
+  // How often an event of that reason or message was told of the pod.
+  int told(const std::string& pod, std::string_view text) const;
+  // What the pod's containers were given in their last start, by name: NAME=value.
+  std::set<std::string> environment_of(const std::string& container,
+                                       const std::string& pod = "p") const;
   // Fails the running case with the first of what did not hold.
   void require_safe() const;
 

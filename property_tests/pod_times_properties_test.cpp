@@ -581,7 +581,7 @@ TEST(PodTimes, AGateIsOpenWhileItIsSaidToBe) {
           if (*gen::weightedElement<bool>({{3, false}, {1, true}})) node.exit("c0", 1, false);
           node.rest(seconds(*gen::inRange(3, 20)));
           const std::string name = *gate,
-                            status = *gen::element<std::string>("True", "True", "False");
+                            status = *gen::element<std::string>("True", "True", "False", "Unknown");
           node.patch("p", {{"status", {{"conditions", {{{"type", name}, {"status", status}}}}}}},
                      "status");
           said[name] = status;

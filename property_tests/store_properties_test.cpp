@@ -3,7 +3,9 @@
 #include <boost/json.hpp>
 #include <map>
 #include <ostream>
+#include <set>
 
+#include "bare_store.hpp"
 #include "cluster/store.hpp"
 #include "core/virtual_loop.hpp"
 #include "objects/codec.hpp"
@@ -296,6 +298,38 @@ TEST(StoreProperties, ItAgreesWithANaiveMap) {
                   versions.end());
       },
       2);
+}
+
+// Of init containers and others together (spec/kubernetes.md §1.11).
+TEST(StoreProperties, APodsContainersHaveNamesOfTheirOwn) {
+  holds([] {
+    const auto names = rc::gen::resize(3, rc::gen::container<std::vector<std::string>>(
+                                              rc::gen::element<std::string>("a", "b", "c", "d")));
+    auto inits = *names.as("init containers"), others = *names.as("containers");
+    others.push_back("e");
+    auto pod = std::make_shared<Pod>();
+    pod->metadata.name = "p";
+    pod->metadata.namespace_ = "default";
+    PodSpec& spec = pod->spec.edit();
+    std::multiset<std::string> all;
+    for (const auto& [list, to] :
+         {std::pair(&inits, &spec.initContainers), {&others, &spec.containers}}) {
+      for (const std::string& name : *list) {
+        Container container;
+        container.name = name;
+        container.image = "busybox";
+        if (to == &spec.initContainers && *rc::gen::arbitrary<bool>().as("a sidecar"))
+          container.restartPolicy = "Always";
+        to->edit().push_back(std::move(container));
+        all.insert(name);
+      }
+    }
+    const bool distinct = std::set<std::string>(all.begin(), all.end()).size() == all.size();
+    BareStore cluster;
+    const auto answer = cluster.store.call(api::create(pod), "test");
+    RC_ASSERT(answer.has_value() == distinct);
+    if (!distinct) RC_ASSERT(answer.error().reason == Reason::invalid);
+  });
 }
 
 TEST(StoreProperties, WatchEventsReplayedAreTheContents) {

@@ -129,6 +129,64 @@ TEST(TrainingProperties, ARankThatFailsOnceUnderTorchrunCostsNoPod) {
       scenario_cost);
 }
 
+// --- a script of the user's that keeps nothing ---
+
+constexpr const char* described_text = R"(
+apiVersion: ddptwin.dev/v1alpha1
+kind: Scenario
+metadata: {name: described}
+spec:
+  modes: [virtual]
+  images:
+  - name: script
+    model: {steps: 12, stepTime: 100ms, fail: {atStep: STEP, rank: RANK, code: CODE, once: true}}
+  expect:
+  - eventually: {of: pytorchjob/train, condition: Succeeded}
+    within: 1h
+  - eventually: {of: pod/train-master-0, log: failing rank RANK at step STEP}
+  - eventually: {of: pod/train-master-0, restarts: 0, phase: Succeeded}
+  timeout: 2h
+---
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train}
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      restartPolicy: OnFailure
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: script
+            command: [torchrun, --standalone, "--nproc_per_node=PROCESSES", --max_restarts=RESTARTS,
+                      "--redirects=0:1", "--tee=0:1", train.py]
+)";
+
+// Once is once in a container, whoever starts the script again (docs/reference/scenario.md, fail).
+TEST(TrainingProperties, ADescribedScriptThatFailsOnceFailsInOneOfItsAgentsAttempts) {
+  holds(
+      [] {
+        const auto drawn = [](int from, int to, const char* what) {
+          return *gen::resize(rc::kNominalSize, gen::inRange(from, to)).as(what);
+        };
+        scenario::VirtualOptions options;
+        options.torch = *gen::element<std::string>("1.13", "2.x").as("PyTorch");
+        // Of 2.x two workers that are started again do not meet (spec/ddp-semantics.md §9.5).
+        const int processes = options.torch == "2.x" ? 1 : drawn(1, 4, "processes");
+        std::string text = described_text;
+        text = filled_in(text, "PROCESSES", std::to_string(processes));
+        text = filled_in(text, "RANK", std::to_string(drawn(0, processes, "the rank that fails")));
+        text = filled_in(text, "STEP", std::to_string(drawn(1, 12, "after step")));
+        text = filled_in(text, "CODE", std::to_string(*gen::element(1, 7, 137).as("with code")));
+        text = filled_in(text, "RESTARTS", std::to_string(drawn(1, 4, "restarts of the agent")));
+        options.seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
+        RC_ASSERT(result_of(text, options).passed());
+      },
+      scenario_cost);
+}
+
 // --- a node more ---
 
 constexpr const char* newcomer_text = R"(

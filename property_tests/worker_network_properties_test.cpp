@@ -353,6 +353,37 @@ TEST(WorkerNetwork, OfTwoRanksTheOneWithTheLargerAddressDials) {
       pod_cost);
 }
 
+// Two ranks that cannot reach each other give up five timeouts after the later one has said where
+// it is; how long the other had waited for that counts for nothing (§3.2).
+TEST(WorkerNetwork, APairHasFiveTimeoutsFromWhenBothAreThere) {
+  holds(
+      [] {
+        const TorchProfile* torch = any_torch();
+        const int timeout = *gen::inRange(3, 12).as("timeout in seconds");
+        const int later = *gen::inRange(0, timeout - 1).as("one comes so many seconds later");
+        const auto order = *gen::exec([] { return any_order(3); }).as("order of the pods");
+        const int first = *gen::inRange(1, 3).as("the first");
+        TestPods pods({.torch = torch, .seed = any_seed()});
+        make_pods(pods, order, 0);
+        pods.runtime().network().set_link(pods.ip("pod-1"), pods.ip("pod-2"), {.drop = true});
+        const Strings options{"--timeout", std::to_string(timeout) + "s"};
+        pods.rank(0, 3, options);
+        pods.rank(first, 3, options);
+        pods.run(std::chrono::seconds(later));
+        const Duration both = pods.now();
+        pods.rank(3 - first, 3, options);
+        pods.run(2min);
+        RC_LOG() << pods.all_lines();
+        for (const int rank : {1, 2}) {
+          RC_ASSERT(!pods.runs(pod_of(rank)));
+          const Duration waited = pods.ended_at(pod_of(rank)) - both;
+          RC_ASSERT(waited >= 5 * std::chrono::seconds(timeout));
+          RC_ASSERT(waited <= 5 * std::chrono::seconds(timeout) + 1s);
+        }
+      },
+      pod_cost);
+}
+
 // Both neighbours of a rank that dies name it by the address of its pod.
 TEST(WorkerNetwork, ALostRankIsNamedByItsAddress) {
   holds(
@@ -374,6 +405,50 @@ TEST(WorkerNetwork, ALostRankIsNamedByItsAddress) {
           const int neighbour = (dies + offset) % world;
           RC_ASSERT(says(pods, neighbour, "closed by peer [" + pods.ip(pod_of(dies)) + "]"));
         }
+      },
+      pod_cost);
+}
+
+// --- a rank that is stopped for a while ---
+
+// Wherever it is stopped: who is continued before anybody's patience ends goes on, and what came
+// meanwhile is there. A step that only waited for its time is over then (sim/workers/trainer.cpp).
+TEST(WorkerNetwork, AStoppedRankGoesOnWhereItWas) {
+  holds(
+      [] {
+        const TorchProfile* torch = any_torch();
+        const int world = *gen::inRange(2, 5).as("world size");
+        const int stopped = *gen::inRange(0, world).as("rank that is stopped");
+        const bool last_is_late = *gen::arbitrary<bool>().as("before all are there");
+        const int after = *gen::inRange(100, 3'000).as("ms until it is stopped");
+        const int lasts = *gen::inRange(1, 50).as("seconds that it is stopped");
+        const int late = stopped == world - 1 ? 0 : world - 1;
+        TestPods pods({.torch = torch, .seed = any_seed()});
+        for (int rank = 0; rank < world; ++rank) pods.pod(pod_of(rank));
+        const Strings options{"--timeout", "1m", "--steps", "5", "--step-time", "700ms"};
+        for (int rank = 0; rank < world; ++rank)
+          if (!last_is_late || rank != late) pods.rank(rank, world, options);
+        pods.run(std::chrono::milliseconds(after));
+        pods.signal(pod_of(stopped), SIGSTOP);
+        const Duration since = pods.now();
+        if (last_is_late) pods.rank(late, world, options);
+        pods.run(std::chrono::seconds(lasts));
+        for (const TestPods::Line& line : pods.lines())
+          RC_ASSERT(line.pod != pod_of(stopped) || line.at <= since);
+        pods.signal(pod_of(stopped), SIGCONT);
+        const Duration until = pods.now();
+        const bool in_training = says(pods, stopped, "step 1/");
+        pods.run(30s);
+        RC_LOG() << pods.all_lines();
+        for (int rank = 0; rank < world; ++rank) RC_ASSERT(says(pods, rank, "finished rank"));
+        // Of the step in which it was stopped it had a sleep left at most, and that has passed.
+        if (!in_training) return;
+        const auto lines = pods.lines();
+        const auto next = std::find_if(lines.begin(), lines.end(), [&](const TestPods::Line& line) {
+          return line.pod == pod_of(stopped) && line.at >= until;
+        });
+        RC_ASSERT(next != lines.end());
+        RC_ASSERT(next->at <= until + 50ms);
       },
       pod_cost);
 }

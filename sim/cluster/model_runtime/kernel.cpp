@@ -105,7 +105,7 @@ void Kernel::stop(Process& process) {
   if (state.stopped) return;
   state.stopped = true;
   for (Wait& wait : state.waits) {
-    wait.left = std::max(wait.due - loop_.now(), Duration::zero());
+    if (wait.works) wait.left = std::max(wait.due - loop_.now(), Duration::zero());
     wait.timer.cancel();
   }
   state.program->stopped(process);
@@ -115,10 +115,15 @@ void Kernel::resume(Process& process) {
   Process::State& state = process.state();
   if (!state.stopped) return;
   state.stopped = false;
+  // What has become due meanwhile comes in its order, behind what the program itself finds.
+  std::vector<Wait*> waits;
   for (Wait& wait : state.waits) {
-    wait.due = loop_.now() + wait.left;
-    arm(process, wait);
+    if (wait.works) wait.due = loop_.now() + wait.left;
+    waits.push_back(&wait);
   }
+  std::stable_sort(waits.begin(), waits.end(),
+                   [](const Wait* one, const Wait* other) { return one->due < other->due; });
+  for (Wait* wait : waits) arm(process, *wait);
   state.program->continued(process);
   for (const int number : std::exchange(state.pending, {})) {
     if (state.alive) signal(state.id, number);
@@ -151,11 +156,20 @@ void Kernel::end(ProcessId id, const ExitStatus& status) {
 }
 
 TimerId Kernel::after(Process& process, Duration delay, Callback callback) {
+  return wait(process, delay, false, std::move(callback));
+}
+
+TimerId Kernel::work(Process& process, Duration time, Callback callback) {
+  return wait(process, time, true, std::move(callback));
+}
+
+TimerId Kernel::wait(Process& process, Duration time, bool works, Callback callback) {
   Process::State& state = process.state();
   Wait& wait = state.waits.emplace_back();
   wait.id = ++state.last_wait;
-  wait.due = loop_.now() + delay;
-  wait.left = delay;
+  wait.due = loop_.now() + time;
+  wait.works = works;
+  wait.left = time;
   wait.callback = std::move(callback);
   if (!state.stopped) arm(process, wait);
   return wait.id;
@@ -163,7 +177,7 @@ TimerId Kernel::after(Process& process, Duration delay, Callback callback) {
 
 void Kernel::arm(Process& process, Wait& wait) {
   const Process::State& state = process.state();
-  wait.timer = loop_.at(state.container->pod->lane, wait.due,
+  wait.timer = loop_.at(state.container->pod->lane, std::max(wait.due, loop_.now()),
                         [this, id = state.id, timer = wait.id] { fire(id, timer); });
 }
 

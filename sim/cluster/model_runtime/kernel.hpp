@@ -56,9 +56,11 @@ class Kernel {
   const Hooks& hooks() const { return hooks_; }
 
   TimerId after(Process& process, Duration delay, Callback callback);
+  TimerId work(Process& process, Duration time, Callback callback);
   void cancel(Process& process, TimerId timer);
 
  private:
+  TimerId wait(Process& process, Duration time, bool works, Callback callback);
   void fire(ProcessId id, TimerId timer);
   void arm(Process& process, Wait& wait);
   void stop(Process& process);

@@ -171,8 +171,8 @@ Attendee::Next Attendee::step() {
   phase_ = Phase::over;
   const TorchProfile& torch = *process_.model().torch;
   const Duration mesh = torch.mesh_per_rank.on(process_.model().timing->machine);
-  limit_ = process_.after(place_.world_size > 1 ? mesh * place_.world_size : Duration::zero(),
-                          [this] { connected(); });
+  limit_ = process_.work(place_.world_size > 1 ? mesh * place_.world_size : Duration::zero(),
+                         [this] { connected(); });
   return Next::wait;
 }
 

@@ -88,6 +88,9 @@ void Process::die(int signal) { state_->kernel->end(state_->id, {0, signal}); }
 TimerId Process::after(Duration delay, Callback callback) {
   return state_->kernel->after(*this, delay, std::move(callback));
 }
+TimerId Process::work(Duration time, Callback callback) {
+  return state_->kernel->work(*this, time, std::move(callback));
+}
 void Process::cancel(TimerId timer) { state_->kernel->cancel(*this, timer); }
 
 // The whole container is killed, as ProcessRuntime does and cgroup v2's memory.oom.group.
@@ -110,8 +113,8 @@ Result<ProcessId> Process::spawn(Spawn spawn) {
       kernel.make(container, {std::move(spawn.argv), std::move(spawn.env), std::move(program),
                               state_->id, spawn.new_session, state_->capture,
                               std::move(spawn.output), std::move(spawn.error_output)});
-  kernel.after(*kernel.find(child), model().timing->program_start,
-               [&kernel, child] { kernel.begin(child); });
+  kernel.work(*kernel.find(child), model().timing->program_start,
+              [&kernel, child] { kernel.begin(child); });
   return child;
 }
 

@@ -53,8 +53,7 @@ class Program {
   virtual bool is_first_process() const { return true; }
   // A child that it spawned has ended.
   virtual void child_exited(Process& /*process*/, ProcessId /*child*/, const ExitStatus&) {}
-  // SIGSTOP and SIGCONT: the timers of the process stand still in between; these are for what
-  // others know of it.
+  // SIGSTOP and SIGCONT: nothing is called in between; these are for what others know of it.
   virtual void stopped(Process& /*process*/) {}
   virtual void continued(Process& /*process*/) {}
   // The process has ended, by itself or not: its sockets are closed. To be used for what outlives
@@ -126,8 +125,12 @@ class Process final : public Timers {
   // It ends by a signal of its own (abort, a segmentation fault).
   void die(int signal);
 
-  // Runs the callback after that much time in which the process is not stopped; not after its end.
+  // Runs the callback after that much time, or when the process goes on if it is stopped then: a
+  // sleep and a timeout go by the clock (nanosleep(2), restart_syscall(2)). Not after its end.
   TimerId after(Duration delay, Callback callback) override;
+  // The same for what keeps the processor busy: time in which the process is stopped does not
+  // count.
+  TimerId work(Duration time, Callback callback);
   void cancel(TimerId timer) override;
 
   // Anonymous memory, kept for ever. Over the container's limit the process is killed: false, and

@@ -72,7 +72,7 @@ class Rank final : public Program, public Trainee {
   void start(Process& process) override {
     process_ = &process;
     plan_ = make_plan_(process.model());
-    process.after(plan_.start, [this] { begin(); });
+    process.work(plan_.start, [this] { begin(); });
   }
   bool is_first_process() const override { return interpreter_; }
   void stopped(Process&) override {
@@ -247,7 +247,7 @@ void Rank::joined(Training& training) {
   else
     process_->print(fmt::format("joined rank {} world_size {}", place_.rank, place_.world_size));
   if (plan_.first_ddp == Duration::zero()) return enter_training();
-  process_->after(plan_.first_ddp, [this] { enter_training(); });
+  process_->work(plan_.first_ddp, [this] { enter_training(); });
 }
 
 void Rank::enter_training() {
@@ -435,10 +435,10 @@ void Rank::leave(int code, Duration closing, Duration leaving) {
   attendee_.reset();
   if (!interpreter_) return process_->exit(code);
   if (Training* training = find_training()) training->leave(place_.rank);
-  process_->after(closing, [this] {
+  process_->work(closing, [this] {
     if (Training* training = find_training()) training->close(place_.rank);
   });
-  process_->after(leaving, [this, code] { process_->exit(code); });
+  process_->work(leaving, [this, code] { process_->exit(code); });
 }
 
 }  // namespace

@@ -265,7 +265,7 @@ class Shell final : public Program, private shell::Variables {
 
   void nslookup(const std::string& name, bool quiet, const Done& done) {
     // It is a program, which has to start before it can ask.
-    process_->after(process_->model().timing->program_start, [this, name, quiet, done] {
+    process_->work(process_->model().timing->program_start, [this, name, quiet, done] {
       process_->lookup(name, [this, name, quiet, done](const Resolved& answer) {
         for (std::string& line : nslookup_lines(name, answer)) {
           if (!quiet) process_->print(std::move(line));

@@ -72,6 +72,7 @@ struct ModelContainer {
 struct Wait {
   TimerId id = 0;
   Time due{};
+  bool works = false;  // and gets nowhere while the process is stopped: `left` is still to do
   Duration left{};
   Callback callback{};
   Timer timer{};

@@ -113,8 +113,8 @@ class Torchrun final : public model::Program {
 
 void Torchrun::start(model::Process& process) {
   const Profile& profile = profile_of(*process.model().torch);
-  process.after(profile.start.on(process.model().timing->machine),
-                [this, &process] { begin(process); });
+  process.work(profile.start.on(process.model().timing->machine),
+               [this, &process] { begin(process); });
 }
 
 void Torchrun::begin(model::Process& process) {
@@ -233,7 +233,7 @@ void Torchrun::agree_on_ranks(UniqueFunction<void()> next) {
 }
 
 void Torchrun::start_workers() {
-  run_->agent.process.after(run_->agent.profile.spawn, [this] {
+  run_->agent.process.work(run_->agent.profile.spawn, [this] {
     if (phase_ != Phase::meeting) return;
     const bool no_streams = run_->options.redirects == "0" || run_->options.tee == "0";
     if (run_->agent.profile.needs_redirects && no_streams)
@@ -392,8 +392,8 @@ void Torchrun::close_and_leave(Callback last_words, int code) {
 void Torchrun::leave(int code) {
   const Profile& profile = run_->agent.profile;
   const model::OnMachine& leaving = code == 0 ? profile.leaving : profile.failed_leaving;
-  run_->agent.process.after(leaving.on(run_->agent.process.model().timing->machine),
-                            [this, code] { run_->agent.process.exit(code); });
+  run_->agent.process.work(leaving.on(run_->agent.process.model().timing->machine),
+                           [this, code] { run_->agent.process.exit(code); });
 }
 
 std::string_view base_name(std::string_view path) {

@@ -105,7 +105,6 @@ void Training::stopped(int rank) {
   one.is_stopped = true;
   one.left = Duration::zero();
   if (one.phase == Phase::stepping) one.left = std::max(one.enter - now, Duration::zero());
-  if (one.phase == Phase::finishing) one.left = std::max(one.end - now, Duration::zero());
   trouble_ = true;
   update();
 }
@@ -117,7 +116,8 @@ void Training::continued(int rank) {
   const Time now = loop_.now();
   one.is_stopped = false;
   if (one.phase == Phase::stepping && one.left > Duration::zero()) one.enter = now + one.left;
-  if (one.phase == Phase::finishing) one.end = now + one.left;
+  // What is left of a step then is a sleep, which goes by the clock (sim/workers/trainer.cpp).
+  if (one.phase == Phase::finishing) one.end = std::max(one.end, now);
   if (one.phase == Phase::stepping && one.left == Duration::zero()) floor_ = std::max(floor_, now);
   update();
 }
