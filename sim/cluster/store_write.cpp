@@ -42,17 +42,16 @@ const Type& table_type(const KindInfo& kind) {
 
 // What a write of /status may change beside the status: labels, annotations and finalizers of
 // built-in kinds, nothing of custom ones (spec/kubernetes.md section 1.5).
-std::shared_ptr<Object> with_new_status(const Object& old, const Object& sent) {
-  std::shared_ptr<Object> out = old.clone();
-  out->metadata.resourceVersion = sent.metadata.resourceVersion;
-  out->metadata.uid = sent.metadata.uid;
+void keep_all_but_status(Object& object, const Object& old) {
+  ObjectMeta sent = std::exchange(object.metadata, old.metadata);
+  object.metadata.resourceVersion = std::move(sent.resourceVersion);
+  object.metadata.uid = std::move(sent.uid);
   if (!old.kind().custom) {
-    out->metadata.labels = sent.metadata.labels;
-    out->metadata.annotations = sent.metadata.annotations;
-    out->metadata.finalizers = sent.metadata.finalizers;
+    object.metadata.labels = std::move(sent.labels);
+    object.metadata.annotations = std::move(sent.annotations);
+    object.metadata.finalizers = std::move(sent.finalizers);
   }
-  copy_field(*out, sent, "status");
-  return out;
+  copy_spec(object, old);
 }
 
 }  // namespace
@@ -250,7 +249,7 @@ Store::Answer Store::replace(Context& context, const ObjectPtr& old,
   const KindInfo& kind = context.kind;
   const bool dry_run = context.request.dry_run;
   const bool status = is_status(context.request);
-  if (status) object = with_new_status(*old, *object);
+  if (status) keep_all_but_status(*object, *old);
   const auto defaults = status ? kind.strategy.status_defaults : kind.strategy.defaults;
   if (defaults != nullptr) defaults(*object);
   TRY_VOID(prepare(context, *object, *old));
