@@ -30,13 +30,13 @@ std::string_view to_string(WatchEventType type) {
 }
 
 Request create(ObjectPtr object) {
-  Target target = target_of(*object);
-  return {.verb = Verb::create, .target = std::move(target), .object = std::move(object)};
+  return {.verb = Verb::create, .target = target_of(*object), .object = std::move(object)};
 }
 
 Request update(ObjectPtr object, std::string subresource) {
-  Target target = target_of(*object, std::move(subresource));
-  return {.verb = Verb::update, .target = std::move(target), .object = std::move(object)};
+  return {.verb = Verb::update,
+          .target = target_of(*object, std::move(subresource)),
+          .object = std::move(object)};
 }
 
 Request get(const KindInfo& kind, std::string namespace_, std::string name) {

@@ -121,7 +121,7 @@ class ApiClient {
 
   // The completion is posted, never called inside call(). Its end cancels nothing: a write once
   // asked for may happen even when its author is gone.
-  virtual void call(Request request, Completion done) = 0;
+  virtual void call(Request&& request, Completion done) = 0;
   // Events after `from` (a resourceVersion out of a list), in order, each posted on a lane of this
   // watch.
   virtual std::unique_ptr<Watch> watch(Target target, ListOptions options, WatchSink sink) = 0;

@@ -302,7 +302,7 @@ void EventRecorder::send(std::shared_ptr<const Event> event) {
   write(std::move(request), event);
 }
 
-void EventRecorder::write(Request request, std::shared_ptr<const Event> event) {
+void EventRecorder::write(Request&& request, std::shared_ptr<const Event> event) {
   const bool is_patch = request.verb == Verb::patch;
   client_.call(std::move(request),
                [this, is_patch, event = std::move(event),

@@ -55,7 +55,7 @@ class EventRecorder {
   std::uint64_t next_number();
   void send_next();
   void send(std::shared_ptr<const Event> event);
-  void write(Request request, std::shared_ptr<const Event> event);
+  void write(Request&& request, std::shared_ptr<const Event> event);
   void on_answer(const Result<Response>& answer, bool was_patch,
                  const std::shared_ptr<const Event>& event);
   void finish();

@@ -19,7 +19,7 @@ class ScriptedClient final : public ApiClient {
  public:
   explicit ScriptedClient(Loop& loop) : loop_(loop), lane_(loop.new_lane()) {}
 
-  void call(Request request, Completion done) override {
+  void call(Request&& request, Completion done) override {
     ++in_flight;
     most_in_flight = std::max(most_in_flight, in_flight);
     requests.push_back(std::move(request));

@@ -141,7 +141,7 @@ void FaultyClient::later(Duration delay, Callback callback) {
   });
 }
 
-void FaultyClient::call(Request request, Completion done) {
+void FaultyClient::call(Request&& request, Completion done) {
   CallVerdict verdict = port_.on_call(caller_, request);
   if (verdict.delay == Duration::zero())
     return send(std::move(request), std::move(verdict), std::move(done));
@@ -152,7 +152,7 @@ void FaultyClient::call(Request request, Completion done) {
   });
 }
 
-void FaultyClient::send(Request request, CallVerdict verdict, Completion done) {
+void FaultyClient::send(Request&& request, CallVerdict verdict, Completion done) {
   if (verdict.refuse) {
     // Posted, as every answer: the caller's state is then the same whoever answers.
     return later(verdict.reply_delay,

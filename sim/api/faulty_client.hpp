@@ -60,12 +60,12 @@ class FaultyClient final : public ApiClient {
   FaultyClient(Loop& loop, std::shared_ptr<ApiClient> next, Caller caller, FaultPort& port);
   ~FaultyClient() override;
 
-  void call(Request request, Completion done) override;
+  void call(Request&& request, Completion done) override;
   std::unique_ptr<Watch> watch(Target target, ListOptions options, WatchSink sink) override;
   const KindRegistry& kinds() const override { return next_->kinds(); }
 
  private:
-  void send(Request request, CallVerdict verdict, Completion done);
+  void send(Request&& request, CallVerdict verdict, Completion done);
   void later(Duration delay, Callback callback);
 
   Loop& loop_;

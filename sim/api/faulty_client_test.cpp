@@ -13,7 +13,7 @@ class Answering final : public ApiClient {
  public:
   explicit Answering(Loop& loop) : loop_(loop), lane_(loop.new_lane()) {}
 
-  void call(Request request, Completion done) override {
+  void call(Request&& request, Completion done) override {
     loop_.post(lane_, [this, request = std::move(request), done = std::move(done)]() mutable {
       carried_out.push_back(std::string(to_string(request.verb)));
       done(Response{});

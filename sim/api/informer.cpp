@@ -90,14 +90,14 @@ void Informer::drop_all_but(const std::vector<ObjectPtr>& listed) {
 
 void Informer::put(const ObjectPtr& object) {
   const ObjectMeta& meta = object->metadata;
-  ObjectPtr* place = objects_.place(meta.namespace_, meta.name);
-  // Deleted and made anew between two looks: two changes, not one.
-  if (place != nullptr && (*place)->metadata.uid != meta.uid) {
+  ObjectPtr* place = &objects_.place_for(meta);
+  if (*place != nullptr && (*place)->metadata.uid != meta.uid) {
+    // Deleted and made anew between two looks: two changes, not one.
     drop(meta.namespace_, meta.name);
-    place = nullptr;
+    place = &objects_.place_for(meta);
   }
-  if (place != nullptr && (*place)->metadata.resourceVersion == meta.resourceVersion) return;
-  notify(keep(object, place), object);
+  if (*place != nullptr && (*place)->metadata.resourceVersion == meta.resourceVersion) return;
+  notify(keep(object, *place), object);
 }
 
 void Informer::drop(std::string_view namespace_, std::string_view name) {
@@ -113,27 +113,20 @@ void Informer::notify(const ObjectPtr& before, const ObjectPtr& after) {
 }
 
 void Informer::replace_cached(ObjectPtr object) {
-  keep(object, objects_.place(object->metadata.namespace_, object->metadata.name));
+  keep(object, objects_.place_for(object->metadata));
 }
 
 // The indices know the place: nothing changes for them unless what they go by has changed.
-ObjectPtr Informer::keep(const ObjectPtr& object, ObjectPtr* place) {
-  ObjectPtr before;
-  if (place != nullptr) {
-    before = std::exchange(*place, object);
-  } else {
-    objects_.put(object);
-    if (by_labels_.empty() && !by_selector_) return before;
-    place = objects_.place(object->metadata.namespace_, object->metadata.name);
-  }
+ObjectPtr Informer::keep(const ObjectPtr& object, ObjectPtr& place) {
+  ObjectPtr before = std::exchange(place, object);
   if (!before || !before->metadata.labels.same_as(object->metadata.labels))
     for (LabelIndex& index : by_labels_) {
       if (before) index.drop(*before);
-      index.put(*place);
+      index.put(place);
     }
   if (by_selector_ && (!before || by_selector_->tells_apart(*before, *object))) {
     if (before) by_selector_->drop(*before);
-    by_selector_->put(*place);
+    by_selector_->put(place);
   }
   return before;
 }

@@ -53,8 +53,8 @@ class Informer {
   void drop_all_but(const std::vector<ObjectPtr>& listed);
   void put(const ObjectPtr& object);
   void drop(std::string_view namespace_, std::string_view name);
-  // `place` is where the object of that name is kept, or null. What was there before, or null.
-  ObjectPtr keep(const ObjectPtr& object, ObjectPtr* place);
+  // `place` is where the object of that name is kept. What was there before, or null.
+  ObjectPtr keep(const ObjectPtr& object, ObjectPtr& place);
   void notify(const ObjectPtr& before, const ObjectPtr& after);
 
   Loop& loop_;

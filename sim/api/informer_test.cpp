@@ -23,7 +23,7 @@ class FakeClient final : public ApiClient {
  public:
   explicit FakeClient(Loop& loop) : loop_(loop), lane_(loop.new_lane()) {}
 
-  void call(Request, Completion done) override {
+  void call(Request&&, Completion done) override {
     ++lists;
     Response response;
     response.items = objects;

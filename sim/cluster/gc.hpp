@@ -71,7 +71,7 @@ class GarbageCollector {
   void unblock_then_delete(const VisitPtr& visit);
   void remove_finalizer(const VisitPtr& visit, std::string_view finalizer);
   void remove(const VisitPtr& visit, api::Propagation propagation);
-  void call(api::Request request, api::Completion then);
+  void call(api::Request&& request, api::Completion then);
   void finish(const VisitPtr& visit, const Result<api::Response>& answer);
 
   Loop& loop_;

@@ -43,7 +43,7 @@ bool is_deleting_dependents(const Object& object) {
 
 }  // namespace
 
-void GarbageCollector::call(api::Request request, api::Completion then) {
+void GarbageCollector::call(api::Request&& request, api::Completion then) {
   client_.call(std::move(request), [alive = std::weak_ptr<int>(alive_),
                                     then = std::move(then)](Result<api::Response> answer) mutable {
     if (!alive.expired()) then(std::move(answer));

@@ -96,7 +96,7 @@ void NamespaceLifecycle::schedule(const std::string& name, Duration delay) {
   next = {at, loop_.after(lane_, delay, [this, name] { begin(name); })};
 }
 
-void NamespaceLifecycle::call(api::Request request, api::Completion then) {
+void NamespaceLifecycle::call(api::Request&& request, api::Completion then) {
   client_.call(std::move(request), [alive = std::weak_ptr<int>(alive_),
                                     then = std::move(then)](Result<api::Response> answer) mutable {
     if (!alive.expired()) then(std::move(answer));

@@ -34,7 +34,7 @@ class NamespaceLifecycle {
   void conclude(const LookPtr& look);
   void finalize(const LookPtr& look);
   void retry(const std::string& name);
-  void call(api::Request request, api::Completion then);
+  void call(api::Request&& request, api::Completion then);
 
   Loop& loop_;
   api::ApiClient& client_;

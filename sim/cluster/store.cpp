@@ -70,8 +70,9 @@ const ObjectMap& Store::objects(const KindInfo& kind) const { return table(kind)
 
 Result<api::Response> Store::call(const api::Request& request, std::string_view actor) {
   DDPTWIN_ASSERT(request.target.kind != nullptr);
-  drop_expired(*request.target.kind);
-  Context context{request, *request.target.kind, actor, {}};
+  Table& rows = table(*request.target.kind);
+  drop_expired(rows);
+  Context context{request, *rows.kind, rows, actor};
   Answer answer = dispatch(context);
   if (!answer) {
     Record record;
@@ -189,7 +190,7 @@ Store::Answer Store::create(Context& context) {
 
 Result<ObjectPtr> Store::existing(const Context& context) const {
   const api::Target& target = context.request.target;
-  ObjectPtr found = find(context.kind, target.namespace_, target.name);
+  ObjectPtr found = context.rows.objects.find(target.namespace_, target.name);
   if (found == nullptr) return fail(not_found_error(context.kind, target.name));
   return found;
 }

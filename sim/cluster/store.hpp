@@ -95,6 +95,7 @@ class Store {
   struct Context {
     const api::Request& request;
     const KindInfo& kind;
+    Table& rows;  // of that kind
     std::string_view actor;
     std::vector<std::string> warnings{};
     ErrorList definition_errors{};  // of a custom resource, told with those of its metadata
@@ -140,8 +141,7 @@ class Store {
   Status validate_update(Context& context, const Object& object, const Object& old) const;
   Result<Json> patched(Context& context, const Object& old) const;
   Result<std::shared_ptr<Object>> after_patch(Context& context, const ObjectPtr& old) const;
-  void commit(const KindInfo& kind, const ObjectPtr& before, const ObjectPtr& after,
-              std::string_view actor);
+  void commit(Context& context, const ObjectPtr& before, const std::shared_ptr<Object>& after);
 
   // store_delete.cpp
   enum class Deletion : std::uint8_t { kept, removed };
@@ -151,9 +151,9 @@ class Store {
   Answer removed_answer(Context& context, const ObjectPtr& last) const;
   Answer remove_namespace(Context& context, const ObjectPtr& object);
   Status check_preconditions(const Context& context, const Object& object) const;
-  ObjectPtr erase(const KindInfo& kind, const ObjectPtr& last, std::string_view actor);
+  void erase(Context& context, const ObjectPtr& last);
   void take_out(Table& rows, const ObjectPtr& last, const ObjectPtr& gone, std::string_view actor);
-  void drop_expired(const KindInfo& kind);
+  void drop_expired(Table& rows);
 
   // store_subresources.cpp
   Answer call_subresource(Context& context);

@@ -4,13 +4,13 @@
 
 namespace ddptwin {
 
-void StoreClient::call(api::Request request, api::Completion done) {
+void StoreClient::call(api::Request&& request, api::Completion done) {
   struct Asked {
     api::Request request;
     api::Completion done;
   };
   // In one piece of memory: the loop hands on a pointer, not each part of it.
-  auto asked = std::make_unique<Asked>(Asked{std::move(request), std::move(done)});
+  std::unique_ptr<Asked> asked(new Asked{std::move(request), std::move(done)});
   loop_.post(lane_, [this, asked = std::move(asked)] {
     asked->done(store_.call(asked->request, actor_));
   });

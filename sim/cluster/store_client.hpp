@@ -14,7 +14,7 @@ class StoreClient final : public api::ApiClient {
   StoreClient(Loop& loop, Store& store, const char* actor)
       : loop_(loop), store_(store), actor_(actor), lane_(loop.new_lane()) {}
 
-  void call(api::Request request, api::Completion done) override;
+  void call(api::Request&& request, api::Completion done) override;
   std::unique_ptr<api::Watch> watch(api::Target target, api::ListOptions options,
                                     api::WatchSink sink) override;
   const KindRegistry& kinds() const override { return store_.kinds(); }

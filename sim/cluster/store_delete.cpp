@@ -197,17 +197,14 @@ Store::Answer Store::remove_one(Context& context, ObjectPtr object) {
   // A graceful deletion is visible even when it is over at once: watchers see it marked first.
   ObjectPtr last = object;
   if ((grace == Grace::marked || held) && !same_content(*marked, *object)) {
-    if (!dry_run) {
-      marked->metadata.resourceVersion = std::to_string(revision_ + 1);
-      commit(context.kind, object, marked, context.actor);
-    }
+    if (!dry_run) commit(context, object, marked);
     last = marked;
   }
   if (held || last->metadata.deletionGracePeriodSeconds.value_or(0) > 0) {
     response.object = last;
     return response;
   }
-  if (!dry_run) erase(context.kind, last, context.actor);
+  if (!dry_run) erase(context, last);
   return removed_answer(context, last);
 }
 
@@ -221,7 +218,7 @@ Store::Answer Store::remove_namespace(Context& context, const ObjectPtr& object)
   marked->metadata.finalizers = finalizers_for(object->metadata, *context.request.remove);
   const bool held = !marked->spec.finalizers.empty() || !marked->metadata.finalizers.empty();
   if (!held) {
-    if (!context.request.dry_run) erase(context.kind, object, context.actor);
+    if (!context.request.dry_run) erase(context, object);
     return removed_answer(context, object);
   }
   if (!marked->metadata.deletionTimestamp)
@@ -232,17 +229,15 @@ Store::Answer Store::remove_namespace(Context& context, const ObjectPtr& object)
   if (same_content(*marked, *object)) return response;
   response.object = marked;
   if (context.request.dry_run) return response;
-  marked->metadata.resourceVersion = std::to_string(revision_ + 1);
-  commit(context.kind, object, marked, context.actor);
+  commit(context, object, marked);
   return response;
 }
 
-ObjectPtr Store::erase(const KindInfo& kind, const ObjectPtr& last, std::string_view actor) {
+void Store::erase(Context& context, const ObjectPtr& last) {
   // Watchers get the last state with the revision of the deletion.
   std::shared_ptr<Object> gone = last->clone();
   gone->metadata.resourceVersion = std::to_string(revision_ + 1);
-  take_out(table(kind), last, gone, actor);
-  return gone;
+  take_out(context.rows, last, gone, context.actor);
 }
 
 void Store::take_out(Table& rows, const ObjectPtr& last, const ObjectPtr& gone,
@@ -260,9 +255,8 @@ void Store::take_out(Table& rows, const ObjectPtr& last, const ObjectPtr& gone,
 
 // Whoever asks for the kind finds what a server with leases has. No timer runs for them: a world in
 // which nothing happens any more stands still.
-void Store::drop_expired(const KindInfo& kind) {
-  if (kind.strategy.time_to_live == Duration::zero()) return;
-  Table& rows = table(kind);
+void Store::drop_expired(Table& rows) {
+  if (rows.kind->strategy.time_to_live == Duration::zero()) return;
   while (!rows.leases.empty() && rows.leases.front().first <= loop_.now()) {
     const ObjectPtr last = std::move(rows.leases.front().second);
     rows.leases.pop_front();

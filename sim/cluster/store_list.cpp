@@ -115,7 +115,7 @@ Store::Answer Store::list(Context& context) {
   TRY(const ObjectFilter filter, ObjectFilter::parse(context.kind, request.target, *request.list));
   TRY(const Page page, page_of(context));
   const std::string& space = request.target.namespace_;
-  const Table& rows = table(context.kind);
+  const Table& rows = context.rows;
   // A page that may be cut short tells of what it did not look at: it needs all of them.
   const std::string* node = &context.kind == &Pod::info() ? filter.node() : nullptr;
   const bool of_one_node = node != nullptr && !node->empty() && page.revision == revision_ &&

@@ -196,10 +196,7 @@ Store::Answer Store::bind(Context& context) {
   at->reason.clear();
   at->message.clear();
   bound->status.nominatedNodeName.clear();
-  if (!request.dry_run) {
-    bound->metadata.resourceVersion = std::to_string(revision_ + 1);
-    commit(context.kind, old, bound, context.actor);
-  }
+  if (!request.dry_run) commit(context, old, bound);
   api::Response response;
   response.code = 201;
   response.body = success_status(201);
@@ -219,7 +216,7 @@ Store::Answer Store::evict(Context& context) {
       return fail(Reason::bad_request, "name in URL does not match name in Eviction object");
     TRY(deletion.remove, api::delete_options({}, at_path(*body, ".deleteOptions")));
   }
-  Context of_deletion{deletion, context.kind, context.actor, {}, {}};
+  Context of_deletion{deletion, context.kind, context.rows, context.actor};
   TRY_VOID(check_preconditions(of_deletion, *object));
   if (!request.dry_run && !object->metadata.deletionTimestamp) {
     auto told = std::static_pointer_cast<Pod>(object->clone());
@@ -227,8 +224,7 @@ Store::Answer Store::evict(Context& context) {
         disruption_of(*told, loop_.now(), "EvictionByEvictionAPI", "Eviction API: evicting");
     disruption.observedGeneration.reset();  // the others that disrupt write it
     if (mark_disrupted(*told, std::move(disruption))) {
-      told->metadata.resourceVersion = std::to_string(revision_ + 1);
-      commit(context.kind, object, told, context.actor);
+      commit(context, object, told);
       object = told;
     }
   }
@@ -253,17 +249,14 @@ Store::Answer Store::finalize_namespace(Context& context) {
   response.object = changed;
   if (changed->metadata.deletionTimestamp && changed->spec.finalizers.empty() &&
       changed->metadata.finalizers.empty()) {
-    if (!context.request.dry_run) erase(context.kind, old, context.actor);
+    if (!context.request.dry_run) erase(context, old);
     return response;
   }
   if (same_content(*changed, *old)) {
     response.object = old;
     return response;
   }
-  if (!context.request.dry_run) {
-    changed->metadata.resourceVersion = std::to_string(revision_ + 1);
-    commit(context.kind, old, changed, context.actor);
-  }
+  if (!context.request.dry_run) commit(context, old, changed);
   return response;
 }
 

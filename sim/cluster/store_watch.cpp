@@ -76,8 +76,8 @@ std::unique_ptr<api::Watch> Store::watch(const api::Target& target, const api::L
     post_error(state, std::move(allowed.error()));
     return std::make_unique<WatchHandle>(std::move(state));
   }
-  drop_expired(*target.kind);
   Table& rows = table(*target.kind);
+  drop_expired(rows);
   state->kind = rows.kind;
   const std::string* node = target.kind == &Pod::info() ? state->filter.node() : nullptr;
   (node != nullptr ? rows.node_watches[*node] : rows.watches).push_back(state);

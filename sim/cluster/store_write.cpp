@@ -42,17 +42,16 @@ const Type& table_type(const KindInfo& kind) {
 
 // What a write of /status may change beside the status: labels, annotations and finalizers of
 // built-in kinds, nothing of custom ones (spec/kubernetes.md section 1.5).
-std::shared_ptr<Object> with_new_status(const Object& old, const Object& sent) {
-  std::shared_ptr<Object> out = old.clone();
-  out->metadata.resourceVersion = sent.metadata.resourceVersion;
-  out->metadata.uid = sent.metadata.uid;
+void keep_all_but_status(Object& object, const Object& old) {
+  ObjectMeta sent = std::exchange(object.metadata, old.metadata);
+  object.metadata.resourceVersion = std::move(sent.resourceVersion);
+  object.metadata.uid = std::move(sent.uid);
   if (!old.kind().custom) {
-    out->metadata.labels = sent.metadata.labels;
-    out->metadata.annotations = sent.metadata.annotations;
-    out->metadata.finalizers = sent.metadata.finalizers;
+    object.metadata.labels = std::move(sent.labels);
+    object.metadata.annotations = std::move(sent.annotations);
+    object.metadata.finalizers = std::move(sent.finalizers);
   }
-  copy_field(*out, sent, "status");
-  return out;
+  copy_spec(object, old);
 }
 
 }  // namespace
@@ -104,7 +103,7 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
   TRY_VOID(admit(AdmissionPhase::validating, context, admission));
 
   const ObjectMeta& meta = object->metadata;
-  if (const ObjectPtr there = find(kind, meta.namespace_, meta.name)) {
+  if (const ObjectPtr& there = context.rows.objects.find(meta.namespace_, meta.name)) {
     Error error = already_exists_error(kind, meta.name);
     if (there->metadata.deletionTimestamp)
       error.message = "object is being deleted: " + error.message;
@@ -120,10 +119,7 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
   api::Response response;
   response.code = 201;
   response.object = object;
-  if (!dry_run) {
-    object->metadata.resourceVersion = std::to_string(revision_ + 1);
-    commit(kind, nullptr, object, context.actor);
-  }
+  if (!dry_run) commit(context, nullptr, object);
   return response;
 }
 
@@ -253,7 +249,7 @@ Store::Answer Store::replace(Context& context, const ObjectPtr& old,
   const KindInfo& kind = context.kind;
   const bool dry_run = context.request.dry_run;
   const bool status = is_status(context.request);
-  if (status) object = with_new_status(*old, *object);
+  if (status) keep_all_but_status(*object, *old);
   const auto defaults = status ? kind.strategy.status_defaults : kind.strategy.defaults;
   if (defaults != nullptr) defaults(*object);
   TRY_VOID(prepare(context, *object, *old));
@@ -269,7 +265,7 @@ Store::Answer Store::replace(Context& context, const ObjectPtr& old,
   api::Response response;
   if (should_vanish(*object)) {
     response.object = object;
-    if (!dry_run) erase(kind, old, context.actor);
+    if (!dry_run) erase(context, old);
     return response;
   }
   if (same_content(*object, *old)) {
@@ -277,29 +273,25 @@ Store::Answer Store::replace(Context& context, const ObjectPtr& old,
     return response;
   }
   TRY_VOID(check_size(context.request, *object));
-  if (!dry_run) {
-    object->metadata.resourceVersion = std::to_string(revision_ + 1);
-    commit(kind, old, object, context.actor);
-  }
+  if (!dry_run) commit(context, old, object);
   response.object = std::move(object);
   return response;
 }
 
-void Store::commit(const KindInfo& kind, const ObjectPtr& before, const ObjectPtr& after,
-                   std::string_view actor) {
-  Table& rows = table(kind);
-  ++revision_;
-  DDPTWIN_ASSERT(after->metadata.resourceVersion == std::to_string(revision_));
+// `after` becomes the next revision.
+void Store::commit(Context& context, const ObjectPtr& before,
+                   const std::shared_ptr<Object>& after) {
+  Table& rows = context.rows;
+  const KindInfo& kind = context.kind;
+  after->metadata.resourceVersion = std::to_string(++revision_);
   rows.objects.put(after);
   if (&kind == &Pod::info()) note_node(rows, before, after);
   if (kind.strategy.time_to_live > Duration::zero())
     rows.leases.emplace_back(loop_.now() + kind.strategy.time_to_live, after);
-  Record record;
-  record.kind = before == nullptr ? RecordKind::object_added : RecordKind::object_modified;
-  record.actor = actor;
-  record.before = before;
-  record.after = after;
-  trace_.write(std::move(record));
+  trace_.write({.kind = before == nullptr ? RecordKind::object_added : RecordKind::object_modified,
+                .actor = context.actor,
+                .before = before,
+                .after = after});
   publish(rows, revision_, before, after);
 }
 

@@ -214,7 +214,7 @@ void TaintEviction::tell(const std::string& key, std::string_view what) {
   recorder_->event(std::move(pod), "Normal", event_reason, fmt::format("{} Pod {}", what, key));
 }
 
-void TaintEviction::call(api::Request request, api::Completion then) {
+void TaintEviction::call(api::Request&& request, api::Completion then) {
   client_.call(std::move(request), [alive = std::weak_ptr<int>(alive_),
                                     then = std::move(then)](Result<api::Response> answer) mutable {
     if (!alive.expired()) then(std::move(answer));

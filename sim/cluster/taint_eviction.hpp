@@ -74,7 +74,7 @@ class TaintEviction {
   void remove(const Attempt& attempt, const Object& pod);
   void failed(Attempt attempt, const Error& error);
   void tell(const std::string& key, std::string_view what);
-  void call(api::Request request, api::Completion then);
+  void call(api::Request&& request, api::Completion then);
 
   Loop& loop_;
   api::ApiClient& client_;

@@ -33,7 +33,7 @@ class Refusing final : public api::ApiClient {
  public:
   Refusing(Loop& loop, api::ApiClient& next) : loop_(loop), next_(next), lane_(loop.new_lane()) {}
 
-  void call(api::Request request, api::Completion done) override {
+  void call(api::Request&& request, api::Completion done) override {
     if (request.target.kind == &Pod::info()) ++pod_calls;
     if (request.target.subresource != "status" || refusals == 0)
       return next_.call(std::move(request), std::move(done));

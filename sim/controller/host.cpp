@@ -368,11 +368,10 @@ KeyParts split_key(std::string_view key) {
 }
 
 Key joined_key(std::string_view namespace_, std::string_view name) {
-  Key key;
-  key.reserve(namespace_.size() + 1 + name.size());
-  key += namespace_;
-  key += '/';
-  return key += name;
+  Key key(namespace_.size() + 1 + name.size(), '/');
+  std::copy(namespace_.begin(), namespace_.end(), key.begin());
+  std::copy(name.begin(), name.end(), key.end() - static_cast<std::ptrdiff_t>(name.size()));
+  return key;
 }
 
 }  // namespace ddptwin::controller

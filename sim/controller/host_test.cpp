@@ -17,7 +17,7 @@ class TinyApi final : public api::ApiClient {
  public:
   explicit TinyApi(Loop& loop) : loop_(loop), lane_(loop.new_lane()) {}
 
-  void call(api::Request request, api::Completion done) override {
+  void call(api::Request&& request, api::Completion done) override {
     loop_.post(lane_, [this, request = std::move(request), done = std::move(done)]() mutable {
       done(answer(request));
     });

@@ -17,30 +17,31 @@ constexpr std::uint64_t fnv1a(std::string_view text) {
 
 inline constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15ULL;
 
-// The length, then eight bytes at a time; the last ones overlap those before. Names are short and
-// there are many.
-template <class Take>
-void each_word(std::string_view text, const Take& take) {
+// What `take(state, word)` makes of the state with one word after the other: the length, then eight
+// bytes at a time; the last ones overlap those before. Names are short and there are many: the
+// state is handed on by value, and so stays in registers.
+template <class State, class Take>
+State fold_words(std::string_view text, State state, const Take& take) {
   const char* at = text.data();
   std::size_t left = text.size();
   std::uint64_t word = 0;
-  take(left);
+  state = take(state, left);
   if (left >= 8) {
     for (; left > 8; at += 8, left -= 8) {
       std::memcpy(&word, at, 8);
-      take(word);
+      state = take(state, word);
     }
     std::memcpy(&word, at + left - 8, 8);
-    return take(word);
+    return take(state, word);
   }
   if (left >= 4) {
     std::uint32_t first = 0, last = 0;
     std::memcpy(&first, at, 4);
     std::memcpy(&last, at + left - 4, 4);
-    return take(static_cast<std::uint64_t>(first) << 32 | last);
+    return take(state, static_cast<std::uint64_t>(first) << 32 | last);
   }
   for (; left > 0; --left) word = word << 8 | static_cast<unsigned char>(*at++);
-  take(word);
+  return take(state, word);
 }
 
 // Cheap, for a table whose keys are compared too: texts may be found that collide.
@@ -49,8 +50,8 @@ constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   return hash ^ (hash >> 32);
 }
 inline std::uint64_t mix(std::uint64_t hash, std::string_view text) {
-  each_word(text, [&hash](std::uint64_t word) { hash = mix(hash, word); });
-  return hash;
+  return fold_words(text, hash,
+                    [](std::uint64_t so_far, std::uint64_t word) { return mix(so_far, word); });
 }
 
 // SplitMix64's finalizer: each bit reaches all others.
@@ -73,9 +74,9 @@ struct Fingerprint {
   std::uint64_t low = 0, high = golden_ratio;
   bool operator==(const Fingerprint&) const = default;
   void add(std::string_view text) {
-    each_word(text, [this](std::uint64_t word) {
-      low = folded_product(low ^ word, golden_ratio);
-      high = folded_product(high + word, 0xd1342543de82ef95ULL);
+    *this = fold_words(text, *this, [](Fingerprint print, std::uint64_t word) {
+      return Fingerprint{folded_product(print.low ^ word, golden_ratio),
+                         folded_product(print.high + word, 0xd1342543de82ef95ULL)};
     });
   }
 };

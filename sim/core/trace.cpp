@@ -29,7 +29,7 @@ std::uint64_t Trace::skip() {
   return last_;
 }
 
-std::uint64_t Trace::write(Record record) {
+std::uint64_t Trace::write(Record&& record) {
   record.id = last_ + 1;
   record.cause = loop_.context();
   record.time = loop_.now();

@@ -60,7 +60,7 @@ class Trace {
 
   // Numbers and times the record, names its cause from the loop's context, hands it to every sink
   // in their order, and makes it the cause of what follows in this callback.
-  std::uint64_t write(Record record);
+  std::uint64_t write(Record&& record);
   // Whether some sink reads records of that kind. Where none does, who would write one may call
   // skip() instead and not make it: the numbers and causes of all others stay the same.
   bool wants(RecordKind kind) const { return (wanted_ & bit(kind)) != 0; }

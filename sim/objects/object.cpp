@@ -1,5 +1,7 @@
 #include "objects/object.hpp"
 
+#include <algorithm>
+
 #include "objects/fields.hpp"
 
 namespace ddptwin {
@@ -59,11 +61,10 @@ const Type& GenericObject::type() {
 
 std::string key_of(const ObjectMeta& metadata) {
   if (metadata.namespace_.empty()) return metadata.name;
-  std::string key;
-  key.reserve(metadata.namespace_.size() + 1 + metadata.name.size());
-  key += metadata.namespace_;
-  key += '/';
-  key += metadata.name;
+  const std::string &space = metadata.namespace_, &name = metadata.name;
+  std::string key(space.size() + 1 + name.size(), '/');
+  std::copy(space.begin(), space.end(), key.begin());
+  std::copy(name.begin(), name.end(), key.end() - static_cast<std::ptrdiff_t>(name.size()));
   return key;
 }
 

@@ -76,23 +76,32 @@ void ObjectMap::grow() {
   }
 }
 
-ObjectPtr ObjectMap::put(ObjectPtr object) {
+std::uint32_t ObjectMap::free_slot() {
+  if (!free_.empty()) {
+    const std::uint32_t index = free_.back();
+    free_.pop_back();
+    return index;
+  }
+  if (slots_ == blocks_.size() * slots_a_block)
+    blocks_.push_back(std::make_unique<ObjectPtr[]>(slots_a_block));
+  return slots_++;
+}
+
+ObjectPtr& ObjectMap::place_for(const ObjectMeta& meta) {
   if ((size_ + 1) * 4 > cells_.size() * 3) grow();
-  const ObjectMeta& meta = object->metadata;
   const std::uint32_t hash = hash_of(meta.namespace_, meta.name);
   Cell& cell = cells_[locate(hash, meta.namespace_, meta.name)];
-  if (cell.slot != empty_cell) return std::exchange(slot(cell.slot), std::move(object));
-  if (free_.empty()) {
-    blocks_.push_back(std::make_unique<ObjectPtr[]>(slots_a_block));
-    for (std::uint32_t i = slots_a_block; i-- > 0;) free_.push_back(slots_ + i);
-    slots_ += slots_a_block;
+  if (cell.slot == empty_cell) {
+    cell = {hash, free_slot()};
+    new_.push_back(cell.slot);
+    ++size_;
   }
-  cell = {hash, free_.back()};
-  free_.pop_back();
-  slot(cell.slot) = std::move(object);
-  new_.push_back(cell.slot);
-  ++size_;
-  return nullptr;
+  return slot(cell.slot);
+}
+
+ObjectPtr ObjectMap::put(ObjectPtr object) {
+  ObjectPtr& place = place_for(object->metadata);
+  return std::exchange(place, std::move(object));
 }
 
 // Cells behind it that stand there only because this one was taken move up.

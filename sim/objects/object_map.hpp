@@ -52,6 +52,8 @@ class ObjectMap {
   // Where the object of that name is kept, for one of the same name; it stays there until it is
   // taken. Null where there is none.
   ObjectPtr* place(std::string_view namespace_, std::string_view name);
+  // The same, made where there is none: what is null there has to be filled at once.
+  ObjectPtr& place_for(const ObjectMeta& meta);
   // Null where there is none.
   const ObjectPtr& find(std::string_view namespace_, std::string_view name) const;
   const ObjectPtr& find(std::string_view key) const;
@@ -77,11 +79,12 @@ class ObjectMap {
   }
   std::size_t locate(std::uint32_t hash, std::string_view namespace_, std::string_view name) const;
   void grow();
+  std::uint32_t free_slot();
   void drop_cell(std::size_t at);
   void settle_order() const;
 
   std::vector<std::unique_ptr<ObjectPtr[]>> blocks_{};  // slots stay where they are
-  std::uint32_t slots_ = 0;
+  std::uint32_t slots_ = 0;                             // those behind have never been used
   std::size_t size_ = 0;
   std::vector<Cell> cells_{};  // open addressing, a power of two
   // Slots in the order of the keys, but for those that came (new_) or went (gone_) since.

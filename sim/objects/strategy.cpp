@@ -30,6 +30,10 @@ void set_generic_field(Object& object, std::string_view field, const Json* value
 
 bool is_generic(const Object& object) { return object.kind().type == nullptr; }
 
+bool is_beside_spec(const FieldInfo& field) {
+  return field.name == "metadata" || field.name == "status";
+}
+
 bool same_generic_spec(const Object& a, const Object& b) {
   const auto without_status = [](const Object& object) {
     const Json* json = static_cast<const GenericObject&>(object).extra.get();
@@ -54,12 +58,25 @@ void clear_field(Object& object, std::string_view field) {
   if (row != nullptr) row->type().clear(row->member(object.body()));
 }
 
+void copy_spec(Object& to, const Object& from) {
+  if (is_generic(to)) {
+    const Json* json = generic_field(to, "status");
+    const std::optional<Json> status = json != nullptr ? std::optional(*json) : std::nullopt;
+    static_cast<GenericObject&>(to).extra = static_cast<const GenericObject&>(from).extra;
+    return set_generic_field(to, "status", status ? &*status : nullptr);
+  }
+  const Type& type = table_of(to);
+  for (const FieldInfo& field : type.fields)
+    if (!is_beside_spec(field))
+      field.type().assign(field.member(to.body()), field.read(from.body()));
+  if (type.extra != nullptr) *type.extra(to.body()) = *type.extra(const_cast<void*>(from.body()));
+}
+
 bool same_spec(const Object& a, const Object& b) {
   if (is_generic(a)) return same_generic_spec(a, b);
   const Type& type = table_of(a);
   for (const FieldInfo& field : type.fields)
-    if (field.name != "metadata" && field.name != "status" &&
-        !equal(field.type(), field.read(a.body()), field.read(b.body())))
+    if (!is_beside_spec(field) && !equal(field.type(), field.read(a.body()), field.read(b.body())))
       return false;
   return type.extra == nullptr ||
          *type.extra(const_cast<void*>(a.body())) == *type.extra(const_cast<void*>(b.body()));

@@ -11,6 +11,8 @@ namespace ddptwin {
 // A top-level field ("spec", "status"), by the kind's table or in the JSON of a generic object.
 void copy_field(Object& to, const Object& from, std::string_view field);
 void clear_field(Object& object, std::string_view field);
+// Everything but metadata and status.
+void copy_spec(Object& to, const Object& from);
 // Everything but metadata and status is equal.
 bool same_spec(const Object& a, const Object& b);
 // Metadata and status included; resourceVersion and managedFields do not count.

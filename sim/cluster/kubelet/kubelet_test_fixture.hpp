@@ -38,7 +38,7 @@ class Between final : public api::ApiClient {
  public:
   Between(Loop& loop, api::ApiClient& below) : loop_(loop), below_(below) {}
 
-  void call(api::Request request, api::Completion done) override {
+  void call(api::Request&& request, api::Completion done) override {
     if (request.target.kind == &Pod::info()) {
       if (request.verb == api::Verb::get) ++reads;
       if (request.verb == api::Verb::patch) {

@@ -125,21 +125,21 @@ void StatusWriter::schedule(Duration delay) {
 }
 
 template <class F>
-void StatusWriter::call(api::Request request, F then) {
-  owner_.client.call(std::move(request),
-                     [alive = std::weak_ptr<int>(alive_), then](auto answer) mutable {
-                       if (!alive.expired()) then(std::move(answer));
-                     });
+void StatusWriter::call(api::Request&& request, F then) {
+  owner_.client.call(std::move(request), [alive = std::weak_ptr<int>(alive_),
+                                          then](const Result<api::Response>& answer) {
+    if (!alive.expired()) then(answer);
+  });
 }
 
 void StatusWriter::begin() {
   busy_ = true;
   dirty_ = false;
   call(api::get(Pod::info(), pod_->metadata.namespace_, pod_->metadata.name),
-       [this](Result<api::Response> answer) { on_read(std::move(answer)); });
+       [this](const Result<api::Response>& answer) { on_read(answer); });
 }
 
-void StatusWriter::on_read(Result<api::Response> answer) {
+void StatusWriter::on_read(const Result<api::Response>& answer) {
   if (!answer) {
     if (answer.error().reason == Reason::not_found) gone_ = true;
     return end_pass(!gone_);
@@ -164,11 +164,10 @@ void StatusWriter::on_read(Result<api::Response> answer) {
     if (stored != server) return nullptr;
     return with_status(*server, *status);
   };
-  call(std::move(request),
-       [this](Result<api::Response> written) { on_written(std::move(written)); });
+  call(std::move(request), [this](const Result<api::Response>& written) { on_written(written); });
 }
 
-void StatusWriter::on_written(Result<api::Response> answer) {
+void StatusWriter::on_written(const Result<api::Response>& answer) {
   if (!answer) {
     if (answer.error().reason == Reason::not_found) gone_ = true;
     return end_pass(!gone_);
@@ -189,7 +188,7 @@ void StatusWriter::let_go(const Pod& server) {
   api::DeleteOptions options;
   options.grace_period_seconds = 0;
   options.precondition_uid = meta.uid;
-  call(api::remove(server, options), [this](Result<api::Response> answer) {
+  call(api::remove(server, options), [this](const Result<api::Response>& answer) {
     if (!answer && answer.error().reason == Reason::not_found) gone_ = true;
     end_pass(!answer && !gone_);
   });

@@ -48,12 +48,12 @@ class StatusWriter {
  private:
   void schedule(Duration delay);
   void begin();
-  void on_read(Result<api::Response> answer);
-  void on_written(Result<api::Response> answer);
+  void on_read(const Result<api::Response>& answer);
+  void on_written(const Result<api::Response>& answer);
   void let_go(const Pod& server);
   void end_pass(bool retry);
   template <class F>
-  void call(api::Request request, F then);
+  void call(api::Request&& request, F then);
 
   Owner owner_;
   const std::shared_ptr<const Pod>& pod_;

@@ -22,7 +22,7 @@ using testing::IsEmpty;
 class RefusingClient final : public api::ApiClient {
  public:
   RefusingClient(Loop& loop, Store& store) : client_(loop, store, "scheduler"), loop_(loop) {}
-  void call(api::Request request, api::Completion done) override {
+  void call(api::Request&& request, api::Completion done) override {
     if (request.target.subresource != "binding" || refusals == 0)
       return client_.call(std::move(request), std::move(done));
     --refusals;

@@ -36,11 +36,11 @@ TEST(Timeline, each_row_names_the_row_and_the_rule_that_led_to_it) {
   trace.write(record(RecordKind::log, "default/p/c", "not told"));
   Record rule = record(RecordKind::rule, "j", "create pod");
   rule.rule = "create_missing_pod";
-  trace.write(rule);
+  trace.write(std::move(rule));
   Record added;
   added.kind = RecordKind::object_added;
   added.after = pod("Pending");
-  trace.write(added);
+  trace.write(std::move(added));
   loop.set_context(0);
   trace.write(record(RecordKind::fault, "default/p/c", "signal 9"));
   loop.set_context(0);
@@ -49,13 +49,13 @@ TEST(Timeline, each_row_names_the_row_and_the_rule_that_led_to_it) {
   failed.kind = RecordKind::object_modified;
   failed.before = pod("Running");
   failed.after = pod("Failed");
-  trace.write(failed);
+  trace.write(std::move(failed));
   loop.set_context(0);
   Record ended;
   ended.kind = RecordKind::object_modified;
   ended.before = pod("Failed");
   ended.after = pod("Running");
-  trace.write(ended);
+  trace.write(std::move(ended));
   std::ostringstream out;
   print_timeline(out, timeline, Time());
   EXPECT_EQ(out.str(),
