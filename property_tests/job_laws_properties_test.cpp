@@ -159,6 +159,37 @@ TEST(JobLaws, AWorkerOnlyJobScaledBelowItsSuccessesCountsThoseThatItKeeps) {
       run_cost);
 }
 
+bool told_of_job(ClusterRun& run, const std::string& beginning) {
+  for (const ObjectPtr& one : run.world().objects(ddptwin::Event::info(), "default")) {
+    const auto& event = static_cast<const ddptwin::Event&>(*one);
+    if (event.involvedObject->kind == "PyTorchJob" && event.message.starts_with(beginning))
+      return true;
+  }
+  return false;
+}
+
+// With init containers before it or without (§5.4).
+TEST(JobLaws, AContainerThatCannotStayUpIsToldOfTheJob) {
+  holds(
+      [] {
+        JobShape shape = plain_shape();
+        shape.restart_policy = "OnFailure";
+        RC_PRE(policy_of(shape) == "OnFailure");
+        const Names all = expected_names(shape, shape.workers);
+        const std::string sick = *gen::elementOf(all).as("pod");
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        run.script(sick, "exit.pytorch", "1 after " + std::to_string(*gen::inRange(1, 9).as("s")));
+        RC_ASSERT(run.create(shape));
+        run.rest(3min);
+        log_job(run);
+        RC_PRE(!run.pods().empty());  // of v1.7's jobs that crash it
+        for (const std::string& name : all)
+          RC_ASSERT(told_of_job(run, "Error pod " + name + " container pytorch ") ==
+                    (name == sick));
+      },
+      run_cost);
+}
+
 // Workers that have ended well decide nothing where there is a master (§4.9).
 TEST(JobLaws, AMasterJobSucceedsWithItsMasterAlone) {
   holds(

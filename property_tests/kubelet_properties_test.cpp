@@ -264,6 +264,14 @@ TEST(KubeletProperties, ARestartOfAllIsCountedForEach) {
             RC_ASSERT(node.runs_of(one.name).size() == static_cast<std::size_t>(round) + 1);
           }
         }
+        // Who ends by itself afterwards has an end of its own.
+        if (shape.policy == "Never") return;
+        node.exit("c1", 7, false);
+        node.rest(700s);
+        const ContainerStatus& last = *status_of(*node.pod(), "c1");
+        RC_ASSERT(last.restartCount == rounds + 1);
+        RC_ASSERT(last.lastState->terminated.has_value());
+        RC_ASSERT(last.lastState->terminated->exitCode == 7);
       },
       8);
 }

@@ -51,6 +51,55 @@ TEST(PodEnds, APodThatIsSaidToBeOverStaysSoWhateverItsContainersEndWith) {
       4);
 }
 
+// A sidecar that ends again and again is between two starts, not before its first.
+TEST(PodEnds, APodThatRunsRunsWhateverItsSidecarDoes) {
+  holds(
+      [] {
+        auto pod = pod_with("c");
+        Container sidecar;
+        sidecar.name = "s";
+        sidecar.image = "busybox";
+        sidecar.restartPolicy = "Always";
+        pod->spec.edit().initContainers.edit().push_back(std::move(sidecar));
+        pod->metadata.annotations.edit()["rig/exit.s"] =
+            std::to_string(*gen::element(0, 1).as("exit code")) + " after " +
+            std::to_string(*gen::inRange(1, 30).as("seconds that it runs"));
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        node.rest(10min);
+        RC_ASSERT(node.pod()->status.phase == "Running");
+        RC_ASSERT(node.runs_of("s").size() > 2u);
+        node.require_safe();
+      },
+      4);
+}
+
+// Who is taken away by force still stops when another of its name is there (§2.1).
+TEST(PodEnds, ANamesakeHasALifeOfItsOwn) {
+  holds(
+      [] {
+        auto pod = pod_with("c");
+        pod->metadata.finalizers.clear();
+        const int takes = *gen::inRange(0, 4).as("seconds that the end of the first takes");
+        pod->metadata.annotations.edit()["rig/term.c"] = "1 after " + std::to_string(takes);
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        node.rest(seconds(*gen::inRange(1, 20).as("the first runs for")));
+        const std::string first = node.pod()->metadata.uid;
+        node.remove(0);
+        node.rest(std::chrono::milliseconds(*gen::inRange(0, 3'000).as("ms without any")));
+        node.create(pod);
+        for (int look = 0; look < 100; ++look) {
+          node.rest(100ms);
+          RC_ASSERT(node.pod()->metadata.uid != first);
+          RC_ASSERT(!is_over(*node.pod()));
+        }
+        RC_ASSERT(node.pod()->status.phase == "Running");
+        RC_ASSERT(status_of(*node.pod(), "c")->restartCount == 0);
+      },
+      4);
+}
+
 // However it ends before it could begin: nobody tries to mount anything for it any more.
 TEST(PodEnds, AfterItsEndNothingIsMountedForIt) {
   holds(

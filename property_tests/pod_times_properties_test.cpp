@@ -177,6 +177,39 @@ TEST(PodTimes, ReadinessFollowsItsProbe) {
       4);
 }
 
+// What was said of another run of it counts for nothing.
+TEST(PodTimes, AContainerIsReadyByTheProbesOfItsOwnRunAlone) {
+  holds(
+      [] {
+        Probe ready = any_probe("ready");
+        ready.initialDelaySeconds = *gen::element(3, 8).as("initial delay");
+        auto pod = NodeRun::pod_named("p");
+        Container container = container_named("c0");
+        container.readinessProbe = ready;
+        pod->spec.edit().containers.edit().push_back(container);
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        for (int round = *gen::inRange(1, 4).as("crashes"); round > 0; --round) {
+          node.rest(seconds(*gen::inRange(5, 40).as("seconds until a crash")));
+          node.exit("c0", 1, false);
+          for (int look = 0; look < 100; ++look) {
+            node.rest(100ms);
+            const ContainerStatus* seen = status_of(*node.pod(), "c0");
+            if (!seen->ready) continue;
+            const ContainerRun& run =
+                node.runs_of("c0").at(static_cast<std::size_t>(seen->restartCount));
+            if (run.ended) {
+              RC_ASSERT(node.now() <= *run.ended + 1s);  // until the kubelet has said so
+              continue;
+            }
+            RC_ASSERT(node.now() >= run.began + seconds(ready.initialDelaySeconds));
+          }
+        }
+        node.require_safe();
+      },
+      4);
+}
+
 // Whose probe has killed the container says how long it may take, or else the pod.
 TEST(PodTimes, AKilledContainerHasTheGraceOfTheProbeThatKilledIt) {
   holds(

@@ -1,8 +1,10 @@
 // Modelled workers that really train (spec/ddp-semantics.md), hit at every port they have: killed,
 // cut off, slowed down, misled by the DNS. While that goes on, what upstream keeps is kept;
 // afterwards the training comes to its end.
+#include <algorithm>
 #include <ostream>
 
+#include "cluster/model_runtime/test_pods.hpp"
 #include "property.hpp"
 #include "scenario/faults/fault_yaml.hpp"
 #include "scenario_text.hpp"
@@ -385,6 +387,28 @@ TEST(TrainingProperties, WhatIsDoneIsNotDoneAgain) {
         RC_ASSERT(result_of(source, options).passed());
       },
       scenario_cost);
+}
+
+// Of a checkpoint that is beyond the new target nothing is left to do (§5.6).
+TEST(TrainingProperties, AResumedTrainingDoesWhatIsLeftOfIt) {
+  holds([] {
+    const int first = *gen::inRange(1, 30).as("steps of the first");
+    const int second = *gen::inRange(1, 30).as("steps of the second");
+    model::TestPods pods({.seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed")});
+    pods.pod("pod-0");
+    for (const int steps : {first, second}) {
+      const std::size_t before = pods.lines().size();
+      pods.rank(0, 1,
+                {"--steps", std::to_string(steps), "--step-time", "100ms", "--checkpoint",
+                 "/shared/c", "--checkpoint-every", "1"});
+      RC_ASSERT(pods.exit_code("pod-0") == 0);
+      const auto& lines = pods.lines();
+      const auto done = std::count_if(
+          lines.begin() + static_cast<std::ptrdiff_t>(before), lines.end(),
+          [](const model::TestPods::Line& line) { return line.text.starts_with("step "); });
+      RC_ASSERT(done == (before == 0 ? first : std::max(0, second - first)));
+    }
+  });
 }
 
 }  // namespace
