@@ -150,6 +150,33 @@ TEST(DnsProperties, ItAnswersWithThePodsBehindEachService) {
       3);
 }
 
+// Of several addresses now this one comes first and now that (§6.3).
+TEST(DnsProperties, EachAddressIsTheFirstNowAndThen) {
+  holds(
+      [] {
+        const int count = *gen::inRange(2, 4).as("pods");
+        DnsRun cluster(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        using Kind = DnsChange::Kind;
+        cluster.apply({Kind::create_service, "default", "s0", "", 0});
+        for (int i = 0; i < count; ++i) {
+          const std::string pod = "p" + std::to_string(i);
+          for (const Kind kind : {Kind::create_pod, Kind::start_pod, Kind::ready_pod})
+            cluster.apply({kind, "default", "s0", pod, 0});
+        }
+        cluster.settle();
+        std::set<std::string> first;
+        for (int question = 0; question < 100; ++question) {
+          const auto heard =
+              cluster.hear({*dns::Name::parse("s0.default.svc.cluster.local"), RecordType::a});
+          RC_ASSERT(heard.answer.has_value());
+          RC_ASSERT(heard.answer->answers.size() == static_cast<std::size_t>(count));
+          first.insert(data_text(heard.answer->answers.front()));
+        }
+        RC_ASSERT(first.size() == static_cast<std::size_t>(count));
+      },
+      10);
+}
+
 // Changes that come faster than the endpoints follow end in the same answers.
 TEST(DnsProperties, ItCatchesUpWithChangesThatComeAtOnce) {
   holds(

@@ -479,6 +479,7 @@ TEST(KubeletProperties, WhatIsWrittenOverIsPutRightAtTheNextTick) {
           const bool away =
               !over && *gen::weightedElement<bool>({{3, false}, {1, true}}).as("kubelet is away");
           if (away) node.stop_kubelet();
+          node.write_elsewhere(*gen::element(0, 20, 50).as("writes elsewhere"));
           write_over(node, any_overwrite(*node.pod(), !away));
           const std::string other = *gen::element<std::string>("DisruptionTarget", "example.com/a");
           said[other] = *gen::element<std::string>("True", "False").as(other);

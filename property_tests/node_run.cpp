@@ -118,6 +118,16 @@ std::shared_ptr<const Pod> NodeRun::pod(const std::string& name) const {
   return as<Pod>(world_.find(Pod::info(), "default", name));
 }
 
+void NodeRun::write_elsewhere(int times) {
+  auto map = std::make_shared<ConfigMap>();
+  map->metadata.name = "elsewhere";
+  map->metadata.namespace_ = "default";
+  for (int i = 0; i < times; ++i) {
+    call(api::create(map));
+    call(api::remove(*map));
+  }
+}
+
 void NodeRun::evict(const std::string& pod) { call(api::evict(*this->pod(pod))); }
 
 std::shared_ptr<const Service> NodeRun::service(const std::string& name) const {

@@ -40,6 +40,9 @@ class NodeRun {
   void patch_node(boost::json::value body, std::string subresource = {});
   void rest(Duration duration) { loop_.run_until(loop_.now() + duration); }
 
+  // So many writes of another object, for the numbers of versions.
+  void write_elsewhere(int times);
+
   void stop_kubelet();
   void start_kubelet();
   void restart_kubelet() {

@@ -93,5 +93,39 @@ TEST(ResolverProperties, TheFirstNameThatHasAnAddressIsTaken) {
   });
 }
 
+// A server that fails is asked again, `attempts` times for each name, and then for the next; after
+// one that is silent only the name as it is is asked for, as often (resolv.conf(5), glibc).
+TEST(ResolverProperties, EachNameIsAskedForAsOftenAsItTakes) {
+  holds([] {
+    const int attempts = *gen::inRange(1, 4).as("attempts");
+    const Strings names{"n.a", "n.b", "n"};
+    std::map<std::string, DnsAnswer> zone;
+    for (const std::string& name : names) {
+      const auto outcome = *gen::element(DnsOutcome::nx_domain, DnsOutcome::failure,
+                                         DnsOutcome::lost, DnsOutcome::found)
+                                .as(name);
+      zone[name] = {outcome, outcome == DnsOutcome::found ? Strings{"10.0.0.7"} : Strings{}};
+    }
+    Strings wanted;
+    bool failed = false, found = false;
+    for (std::size_t i = 0; i < names.size() && !found;) {
+      const DnsOutcome outcome = zone[names[i]].outcome;
+      const bool again = outcome == DnsOutcome::failure || outcome == DnsOutcome::lost;
+      wanted.insert(wanted.end(), again ? static_cast<std::size_t>(attempts) : 1, names[i]);
+      failed = failed || again;
+      found = outcome == DnsOutcome::found;
+      const bool last = i + 1 == names.size();
+      i = outcome == DnsOutcome::lost && !last ? names.size() - 1 : i + 1;
+    }
+    const DnsConfig config{
+        {"10.96.0.10"}, {"a", "b"}, {"ndots:5", "attempts:" + std::to_string(attempts)}};
+    const Asked asked = resolve("n", config, zone);
+    RC_ASSERT(asked.names == wanted);
+    RC_ASSERT(asked.answer.error == (found    ? 0
+                                     : failed ? model::Resolved::try_again
+                                              : model::Resolved::no_name));
+  });
+}
+
 }  // namespace
 }  // namespace ddptwin::property
