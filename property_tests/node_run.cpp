@@ -43,6 +43,19 @@ const ContainerStatus* status_of(const Pod& pod, const std::string& container) {
   return nullptr;
 }
 
+Container container_named(const std::string& name) {
+  Container container;
+  container.name = name;
+  container.image = "busybox";
+  return container;
+}
+
+ContainerRun first_run(NodeRun& node, const std::string& container) {
+  const auto& runs = node.runs_of(container);
+  RC_ASSERT(!runs.empty());
+  return runs.front();
+}
+
 NodeRun::NodeRun(std::uint64_t seed, Order order)
     : loop_(Random(seed).split("loop"), virtual_start, order),
       runtime_(loop_, ScriptRuntime::Keep::calls),

@@ -92,6 +92,14 @@ class NodeRun {
   std::vector<std::string> violations_{};
 };
 
+// From a cause to what the runtime or a status shows of it: a look of the kubelet or two.
+inline constexpr Duration slack = 3s;
+inline Duration seconds(std::int64_t n) { return std::chrono::seconds(n); }
+
+// Of an image that is on the node.
+Container container_named(const std::string& name);
+// Of a pod whose container must have run.
+ContainerRun first_run(NodeRun& node, const std::string& container);
 // Whether its phase is a last one.
 bool is_over(const Pod& pod);
 // Of an initialising container or another; null: none of that name.

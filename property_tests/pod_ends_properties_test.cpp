@@ -10,15 +10,10 @@ namespace {
 
 namespace gen = rc::gen;
 
-Duration seconds(std::int64_t n) { return std::chrono::seconds(n); }
-
 std::shared_ptr<Pod> pod_with(const std::string& container) {
   auto pod = NodeRun::pod_named("p");
   pod->metadata.finalizers = {"ddptwin.test/held"};
-  Container made;
-  made.name = container;
-  made.image = "busybox";
-  pod->spec.edit().containers.edit().push_back(std::move(made));
+  pod->spec.edit().containers.edit().push_back(container_named(container));
   return pod;
 }
 
@@ -56,9 +51,7 @@ TEST(PodEnds, APodThatRunsRunsWhateverItsSidecarDoes) {
   holds(
       [] {
         auto pod = pod_with("c");
-        Container sidecar;
-        sidecar.name = "s";
-        sidecar.image = "busybox";
+        Container sidecar = container_named("s");
         sidecar.restartPolicy = "Always";
         pod->spec.edit().initContainers.edit().push_back(std::move(sidecar));
         pod->metadata.annotations.edit()["rig/exit.s"] =

@@ -61,10 +61,7 @@ TEST(ServiceLinks, AContainerIsToldOfTheServicesAsTheyAre) {
           node.rest(3s);
           const std::string name = "p" + std::to_string(pods++);
           auto pod = NodeRun::pod_named(name);
-          Container container;
-          container.name = "c";
-          container.image = "busybox";
-          pod->spec.edit().containers.edit().push_back(std::move(container));
+          pod->spec.edit().containers.edit().push_back(container_named("c"));
           node.create(pod);
           node.rest(3s);
           const auto environment = node.environment_of("c", name);
