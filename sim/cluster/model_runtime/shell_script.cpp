@@ -56,7 +56,7 @@ class Lexer {
     constexpr std::array<std::pair<std::string_view, Token::Kind>, 6> operators{
         {{"&&", Token::Kind::and_},
          {"||", Token::Kind::or_},
-         {"|&", Token::Kind::end},
+         {"|&", Token::Kind::end},  // not understood
          {"|", Token::Kind::pipe},
          {";", Token::Kind::separator},
          {"\n", Token::Kind::separator}}};
