@@ -348,21 +348,25 @@ class Space {
           as<Namespace>(*record.before) != nullptr) {
         left_when_gone_ = left();
         gone_at_ = record.time;
+        marked_at_ = record.before->metadata.deletionTimestamp;
       }
     });
   }
 
-  // Who holds the namespace itself lets go of it after so many seconds.
-  void remove(const std::vector<Content>& contents, std::optional<int> held_for) {
+  // Who holds the namespace itself lets go of it after so many seconds; after others it is asked to
+  // go once more.
+  void remove(const std::vector<Content>& contents, std::optional<int> held_for,
+              const std::set<int>& again) {
     cluster_.remove(*space_, {});
     removed_at_ = cluster_.now();
     cluster_.rest(700ms);
     for (int second = 0; second < 400; ++second) {
       for (std::size_t i = 0; i < contents.size(); ++i)
         if (contents[i].seconds == second) finish(std::to_string(i));
-      if (held_for == second) {
-        for (const ObjectPtr& one : cluster_.all(Namespace::info(), ""))
-          if (one->metadata.name == "space") cluster_.release(one);
+      for (const ObjectPtr& one : cluster_.all(Namespace::info(), "")) {
+        if (one->metadata.name != "space") continue;
+        if (again.contains(second)) cluster_.remove(*one, {});
+        if (held_for == second) cluster_.release(one);
       }
       cluster_.rest(1s);
     }
@@ -377,6 +381,8 @@ class Space {
   // How much it still held as it went; nothing: it is there.
   std::optional<std::size_t> left_when_gone() const { return left_when_gone_; }
   Duration lasted() const { return gone_at_ - removed_at_; }
+  // Its deletionTimestamp at its end is the moment of the first request.
+  bool is_marked_as_asked_first() const { return marked_at_ == removed_at_.floor_seconds(); }
 
  private:
   static std::shared_ptr<Object> object(const Content& content, const std::string& name) {
@@ -414,6 +420,7 @@ class Space {
   ObjectPtr space_{};
   std::optional<std::size_t> left_when_gone_{};
   Time removed_at_{}, gone_at_{};
+  std::optional<Time> marked_at_{};
 };
 
 TEST(GarbageProperties, ANamespaceGoesOnceAllThatWasInItIsGone) {
@@ -431,10 +438,17 @@ TEST(GarbageProperties, ANamespaceGoesOnceAllThatWasInItIsGone) {
     using Seconds = std::optional<int>;
     const auto held_for =
         *gen::element<Seconds>(std::nullopt, std::nullopt, 0, 30, 300).as("held itself for");
+    // Who asks once more changes nothing.
+    const auto again =
+        *gen::resize(4,
+                     gen::container<std::set<int>>(gen::resize(
+                         rc::kNominalSize, gen::oneOf(gen::inRange(0, 60), gen::inRange(0, 400)))))
+             .as("asked again");
     Space space(contents, held_for.has_value());
-    space.remove(contents, held_for);
+    space.remove(contents, held_for, again);
     RC_ASSERT(space.left_when_gone() == std::size_t{0});
     RC_ASSERT(space.left() == 0U);
+    RC_ASSERT(space.is_marked_as_asked_first());
     // Who lets go of it earlier wakes the controller, which looks at another time then.
     const double released = held_for.value_or(0) + 0.7, content_gone = goes_at(contents);
     const double expected = std::max(content_gone, released), seen = seconds_of(space.lasted());
