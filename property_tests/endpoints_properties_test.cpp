@@ -48,6 +48,7 @@ struct Step {
     delete_endpoints,
     crash,
     start,
+    refuse,     // the process' next write fails
     cut_watch,  // the next event of it is lost with what follows, until it lists again
   };
   Kind kind = Kind::make_service;
@@ -59,7 +60,7 @@ struct Step {
 };
 constexpr const char* step_names[] = {"make service",     "delete service", "make endpoints",
                                       "delete endpoints", "crash",          "start",
-                                      "cut watch of"};
+                                      "refuse",           "cut watch of"};
 
 void showValue(const Step& step, std::ostream& out) {
   using Kind = Step::Kind;
@@ -82,6 +83,7 @@ rc::Gen<Step> any_step() {
                                                         {1, Kind::delete_endpoints},
                                                         {3, Kind::crash},
                                                         {3, Kind::start},
+                                                        {3, Kind::refuse},
                                                         {2, Kind::cut_watch}})),
       gen::set(&Step::name, gen::elementOf(names)),
       gen::set(&Step::process, gen::element<std::string>(endpoints_process, endpoints_process,
@@ -169,6 +171,7 @@ void Game::apply(const Step& step) {
     for (auto& [name, one] : naive_)
       if (step.process == endpoints_process && !one.service && !one.leads) one.go(Made::not_at_all);
   }
+  if (step.kind == Kind::refuse) cluster_.watches.refused.insert(step.process);
   if (step.kind == Kind::cut_watch) cluster_.watches.cut.insert(step.process + " " + step.watched);
   for (auto& [name, one] : naive_) one.settle(running_);
   cluster_.rest(10s);
@@ -203,13 +206,13 @@ TEST(EndpointsProperties, TheyGoWithTheirServiceWhoeverWasAway) {
 // --- many things at once, all of them told late ---
 
 struct Deed {
-  enum class Kind : std::uint8_t { make_service, delete_service, crash, start, rest };
+  enum class Kind : std::uint8_t { make_service, delete_service, crash, start, refuse, rest };
   Kind kind = Kind::make_service;
   std::string name{};
   std::string process{};
   int ms = 0;
 };
-constexpr const char* deed_names[] = {"make ", "delete ", "crash ", "start ", "rest "};
+constexpr const char* deed_names[] = {"make ", "delete ", "crash ", "start ", "refuse ", "rest "};
 
 void showValue(const Deed& deed, std::ostream& out) {
   out << deed_names[static_cast<int>(deed.kind)];
@@ -226,6 +229,7 @@ rc::Gen<Deed> any_deed() {
                                                         {3, Kind::delete_service},
                                                         {1, Kind::crash},
                                                         {2, Kind::start},
+                                                        {2, Kind::refuse},
                                                         {3, Kind::rest}})),
       gen::set(&Deed::name, gen::elementOf(names)),
       gen::set(&Deed::process, gen::elementOf(processes)),
@@ -249,6 +253,7 @@ TEST(EndpointsProperties, NobodyKeepsThemForAServiceThatIsGone) {
           if (deed.kind == Kind::delete_service && service) cluster.call(api::remove(*service));
           if (deed.kind == Kind::crash) cluster.crash(deed.process);
           if (deed.kind == Kind::start) cluster.start(deed.process);
+          if (deed.kind == Kind::refuse) cluster.watches.refused.insert(deed.process);
           if (deed.kind == Kind::rest) cluster.rest(std::chrono::milliseconds(deed.ms));
         }
         for (const std::string& process : processes) cluster.start(process);

@@ -21,6 +21,14 @@ const std::vector<std::string>& EndpointsRun::processes() {
   return all;
 }
 
+api::CallVerdict EndpointsRun::Watches::on_call(const api::Caller& caller,
+                                                const api::Request& request) {
+  if (!api::is_write(request) || refused.erase(caller.instance) == 0) return {};
+  api::CallVerdict verdict;
+  verdict.refuse = api::injected_server_error(500);
+  return verdict;
+}
+
 api::EventVerdict EndpointsRun::Watches::on_event(const api::Caller& caller, const KindInfo& kind,
                                                   const api::WatchEvent&) {
   const std::vector<std::string>& all = processes();

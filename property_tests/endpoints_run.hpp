@@ -1,5 +1,5 @@
-// A cluster with the controllers of endpoints, whose watches may be late or cut off, and what laws
-// of them make by hand.
+// A cluster with the controllers of endpoints, whose watches may be late or cut off and whose
+// writes refused, and what laws of them make by hand.
 #pragma once
 
 #include <memory>
@@ -21,18 +21,19 @@ class EndpointsRun {
                               *mirror_process = "endpoint-slice-mirroring-controller";
   static const std::vector<std::string>& processes();
 
-  // Breaks the next streams of one process, or brings every event late.
+  // Breaks the next streams of one process, refuses its next write, or brings every event late.
   class Watches final : public WorldFaults {
    public:
     PodRuntime& wrap(PodRuntime& runtime) override { return runtime; }
-    api::CallVerdict on_call(const api::Caller&, const api::Request&) override { return {}; }
+    api::CallVerdict on_call(const api::Caller& caller, const api::Request& request) override;
     void on_answer(const api::Caller&, const api::Request&, const Result<api::Response>&) override {
     }
     api::EventVerdict on_event(const api::Caller& caller, const KindInfo& kind,
                                const api::WatchEvent&) override;
 
-    std::set<std::string> cut{};  // "process Kind"
-    std::vector<int> delays{};    // ms, of each event in turn
+    std::set<std::string> cut{};      // "process Kind"
+    std::set<std::string> refused{};  // processes
+    std::vector<int> delays{};        // ms, of each event in turn
 
    private:
     std::size_t seen_ = 0;

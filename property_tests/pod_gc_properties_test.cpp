@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 #include <functional>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <set>
 
@@ -40,7 +41,12 @@ rc::Gen<PodFate> any_fate() {
 // A cluster whose pods have phases and no kubelet.
 class Pods {
  public:
-  explicit Pods(std::size_t threshold) : collector_(base_.loop, base_.client, {threshold}) {}
+  explicit Pods(std::size_t threshold) : collector_(base_.loop, base_.client, {threshold}) {
+    base_.trace.add_sink([this](const Record& record) {
+      if (record.after == nullptr && record.before != nullptr)
+        if (const auto pod = as<Pod>(record.before)) last_[pod->metadata.name] = pod;
+    });
+  }
 
   void start() { collector_.start(); }
   void rest(Duration duration) { base_.rest(duration); }
@@ -108,11 +114,19 @@ class Pods {
       out[pod->metadata.name] = static_cast<const Pod&>(*pod).status.phase;
     return out;
   }
+  // As it was when it went.
+  const Pod& last(const std::string& name) const {
+    const auto found = last_.find(name);
+    RC_ASSERT(found != last_.end());
+    return *found->second;
+  }
+  Time now() const { return base_.loop.now(); }
 
  private:
   BareStore base_{};
   PodGarbageCollector collector_;
   int now_ = 0;
+  std::map<std::string, std::shared_ptr<const Pod>> last_{};  // of those that went
 };
 
 TEST(PodGarbageProperties, OfFinishedPodsBeyondTheThresholdTheOldestGo) {
@@ -153,14 +167,15 @@ TEST(PodGarbageProperties, OfFinishedPodsBeyondTheThresholdTheOldestGo) {
 // --- nodes that come and go ---
 
 struct Change {
-  enum class Kind : std::uint8_t { node, pod, rest };
+  enum class Kind : std::uint8_t { node, pod, disrupt, rest };
   Kind kind = Kind::rest;
-  std::string node{};  // it comes, or goes; or gets a pod
+  std::string node{};  // it comes, or goes; or gets a pod; or its pods are disrupted, or no longer
   int seconds = 0;     // afterwards
 };
 
 void showValue(const Change& change, std::ostream& out) {
-  constexpr const char* words[] = {"node comes or goes: ", "pod on ", "rest "};
+  constexpr const char* words[] = {"node comes or goes: ", "pod on ", "disruption of the pods on ",
+                                   "rest "};
   out << words[static_cast<int>(change.kind)] << change.node << ", then " << change.seconds << " s";
 }
 
@@ -168,7 +183,8 @@ rc::Gen<Change> any_change() {
   using Kind = Change::Kind;
   return gen::build<Change>(
       gen::set(&Change::kind,
-               gen::weightedElement<Kind>({{3, Kind::node}, {3, Kind::pod}, {1, Kind::rest}})),
+               gen::weightedElement<Kind>(
+                   {{3, Kind::node}, {3, Kind::pod}, {2, Kind::disrupt}, {1, Kind::rest}})),
       gen::set(&Change::node, gen::element<std::string>("n", "m")),
       gen::set(&Change::seconds, gen::element(0, 5, 18, 25, 45, 130)));
 }
@@ -208,28 +224,67 @@ class Nodes {
     }
     if (change.kind == Kind::pod) {
       const std::string name = "p" + std::to_string(made_++);
-      pods_.make(name, "Running", change.node);
-      left_.emplace(name, change.node);
+      left_.emplace(name, Left{pods_.make(name, "Running", change.node), change.node});
     }
+    if (change.kind == Kind::disrupt)
+      for (auto& [name, pod] : left_)
+        if (pod.node == change.node) turn_disruption(pod);
     pods_.rest_with_looks(change.seconds, [this](int now) { look(now); });
     std::set<std::string> left;
-    for (const auto& [name, node] : left_) left.insert(name);
+    for (const auto& [name, pod] : left_) left.insert(name);
     RC_ASSERT(pods_.names() == left);
   }
 
  private:
+  struct Left {
+    ObjectPtr object{};
+    std::string node{};
+    std::optional<Time> disrupted{};  // since when somebody says so
+  };
+
+  // Somebody else's, such as an eviction that waits for the pod's grace.
+  void turn_disruption(Left& pod) {
+    if (pod.disrupted)
+      pod.disrupted.reset();
+    else
+      pod.disrupted = pods_.now().floor_seconds();
+    boost::json::array conditions;
+    conditions.push_back(
+        boost::json::object{{"type", "DisruptionTarget"},
+                            {"status", pod.disrupted ? "True" : "False"},
+                            {"reason", "EvictionByEvictionAPI"},
+                            {"message", "Eviction API: evicting"},
+                            {"lastTransitionTime", format_rfc3339(pods_.now().floor_seconds())}});
+    pods_.patch(*pod.object,
+                boost::json::object{{"status", boost::json::object{{"conditions", conditions}}}},
+                "status");
+  }
   void look(int now) {
     std::set<std::string> missing;
-    for (const auto& [name, node] : left_)
-      if (!nodes_.contains(node)) missing.insert(node);
+    for (const auto& [name, pod] : left_)
+      if (!nodes_.contains(pod.node)) missing.insert(pod.node);
     const auto gone = naive_.look(now, missing);
-    std::erase_if(left_, [&](const auto& pod) { return gone.contains(pod.second); });
+    for (const auto& [name, pod] : left_)
+      if (gone.contains(pod.node)) check_last_words(name, pod, virtual_start + now * 1s);
+    std::erase_if(left_, [&](const auto& pod) { return gone.contains(pod.second.node); });
+  }
+  // The last to end it says why, and it has been one to end since the first did.
+  void check_last_words(const std::string& name, const Left& pod, Time looked) const {
+    RC_LOG() << name << "\n";
+    const PodStatus& status = pods_.last(name).status;
+    RC_ASSERT(status.phase == "Failed");
+    RC_ASSERT(status.conditions.size() == 1U);
+    const PodCondition& said = status.conditions.front();
+    RC_ASSERT(said.type_ == "DisruptionTarget");
+    RC_ASSERT(said.status == "True");
+    RC_ASSERT(said.reason == "DeletionByPodGC");
+    RC_ASSERT(said.lastTransitionTime == pod.disrupted.value_or(looked.floor_seconds()));
   }
 
   Pods pods_{0};
   NaiveQuarantine naive_{};
   std::map<std::string, ObjectPtr> nodes_{};
-  std::map<std::string, std::string> left_{};  // pods, and their nodes
+  std::map<std::string, Left> left_{};  // pods, by name
   int made_ = 0;
 };
 
