@@ -51,6 +51,9 @@ class Writer {
                  "${x#a}",
                  "\"${x%b*}\"",
                  "${x##*a}",
+                 "${x%%[!a]*}",
+                 "${x#[a-c]}",
+                 "${00}",
                  "${#x}",
                  "$((x0 + 1))",
                  "$?",
@@ -87,6 +90,14 @@ class Writer {
                  "set -e",
                  "set +e",
                  "shift || :",
+                 "set -- x 'y z'",
+                 "exec echo e",
+                 "export z=\"$x b\"; echo $z",
+                 "x=$(seq 2)",
+                 "echo n 2> /dev/null",
+                 "echo n >  /dev/null",
+                 "[ ! = $# ]",
+                 "exec sh -c 'exit 5'",
                  "exit",
                  "exit " + pick({"0", "3", "257"}),
                  "echo " + name + " >/dev/null",
@@ -102,7 +113,7 @@ class Writer {
 
   std::string part(int depth) {
     if (depth == 0 || !one_in(3)) {
-      if (loops_ > 0 && one_in(6)) return pick({"break", "continue"});
+      if (one_in(loops_ > 0 ? 6 : 40)) return pick({"break", "continue"});
       return command();
     }
     const std::string inner = list(depth - 1);

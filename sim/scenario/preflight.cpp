@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json/value.hpp>
 
+#include "cluster/kubelet/env.hpp"
 #include "cluster/model_runtime/commands.hpp"
 #include "cluster/process_runtime/container_rules.hpp"
 #include "controller/pytorchjob/profile.hpp"
@@ -122,6 +123,23 @@ Status preflight(const Scenario& scenario) {
   return check_images(scenario);
 }
 
+namespace {
+
+// As the kubelet hands it on: $(NAME) is a variable's value, whatever that will be, $$ is $.
+// Variables have capitals; $(hostname) is the shell's own.
+std::vector<std::string> with_variables(std::vector<std::string> argv) {
+  const auto value = [](std::string_view name) -> std::optional<std::string> {
+    const bool capitals = std::all_of(name.begin(), name.end(), [](char c) {
+      return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    });
+    return capitals ? std::optional<std::string>("1") : std::nullopt;
+  };
+  for (std::string& word : argv) word = kubelet::expand(word, value);
+  return argv;
+}
+
+}  // namespace
+
 Status check_modelled(const Scenario& scenario) {
   const auto images = images_of(scenario, "");
   for (const ImageUse& use : image_uses(scenario)) {
@@ -130,8 +148,8 @@ Status check_modelled(const Scenario& scenario) {
     });
     if (named == images.end()) continue;  // preflight() has said so
     const model::Workload* workload = named->model ? &*named->model : nullptr;
-    auto modelled =
-        model::can_model(command_line(named->image, use.command, use.args), named->image, workload);
+    auto modelled = model::can_model(
+        with_variables(command_line(named->image, use.command, use.args)), named->image, workload);
     if (!modelled) return fail(Reason::bad_input, modelled.error().text(), use.where);
     for (const ExecUse& exec : use.execs) {
       modelled = model::can_model_exec(exec.command, named->image);

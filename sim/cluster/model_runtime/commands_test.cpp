@@ -61,6 +61,29 @@ INSTANTIATE_TEST_SUITE_P(
             "only a process can run `sh -c [ ! -d /data ] && exit 1`, for its script uses test "
             "with "
             "-d: describe it under images[].model (start, steps, stepTime, ...)"},
+        Row{"too_long",
+            {"sh", "-c",
+             [] {
+               std::string script;
+               for (int n = 0; n < 500; ++n) script += ": && ";
+               return "exit 1; " + script + ":";
+             }()},
+            false,
+            "only a process can run `sh -c exit 1; : && : && : && : && : && : && : && : && : && "
+            ":...`, "
+            "for its script uses more than 400 commands: describe it under images[].model (start, "
+            "steps, stepTime, ...)"},
+        Row{"state_in_a_pipe",
+            {"sh", "-c", "exit 3 | tee /x"},
+            false,
+            "only a process can run `sh -c exit 3 | tee /x`, for its script uses |: describe it "
+            "under images[].model (start, steps, stepTime, ...)"},
+        Row{"shifts",
+            {"sh", "-c", "exit $((1<<3))"},
+            false,
+            "only a process can run `sh -c exit $((1<<3))`, for its script uses $(( )) with more "
+            "than numbers, names and + - * / % < > = ! && ||: describe it under images[].model "
+            "(start, steps, stepTime, ...)"},
         Row{"two_tests",
             {"test", "-f", "/a", "-o", "-f", "/b"},
             false,
@@ -167,6 +190,27 @@ INSTANTIATE_TEST_SUITE_P(
         Run{"shell_bad_test", {"sh", "-c", "[ a -eq 1 ]; exit $?"}, 2, {"[: Illegal number: a"}},
         Run{"shell_exec_of_nothing", {"sh", "-c", "exec python4; echo no"}, 127},
         Run{"shell_status_of_eight_bits", {"sh", "-c", "exit 259"}, 3},
+        Run{"shell_name", {"sh", "-c", "echo ${00} $0", "me"}, 0, {"me me"}},
+        Run{"shell_exec_of_its_own", {"sh", "-c", "exec false; exit 5"}, 1},
+        Run{"shell_break_outside", {"sh", "-c", "break; exit 5"}, 5},
+        Run{"shell_set_arguments",
+            {"sh", "-c", "set -e -- \"$@\" --flag; echo \"$2 $#\"", "sh", "x"},
+            0,
+            {"--flag 2"}},
+        Run{"shell_silent_with_a_blank",
+            {"sh", "-c", "echo a 2> /dev/null; echo hidden > /dev/null"},
+            0,
+            {"a"}},
+        Run{"shell_rank_of_a_name", {"sh", "-c", "x=job-worker-12; exit ${x##*[!0-9]}"}, 12},
+        Run{"shell_test_of_a_bang", {"sh", "-c", "[ ! = x ]; [ ! != x ] && exit 4"}, 4},
+        Run{"shell_sequence_kept",
+            {"sh", "-c", "x=$(seq 3); for i in $x; do n=$i; done; exit $n"},
+            3},
+        Run{"shell_exported_text",
+            {"sh", "-c", "x='a b'; export Y=$x; sh -c 'echo \"<$Y>\"'"},
+            0,
+            {"<a b>"}},
+        Run{"shell_not_modelled_later", {"sh", "-c", "c=eval; $c exit 3; exit $?"}, 126},
         Run{"shell_for", {"sh", "-c", "for i in a b; do echo $i; done"}, 0, {"a", "b"}},
         Run{"shell_break",
             {"sh", "-c", "for i in $(seq 9); do if [ $i = 3 ]; then break; fi; sleep 1; done"},

@@ -115,7 +115,8 @@ void Kernel::resume(Process& process) {
   Process::State& state = process.state();
   if (!state.stopped) return;
   state.stopped = false;
-  // What has become due meanwhile comes in its order, behind what the program itself finds.
+  // What has become due meanwhile comes in its order after this call, so behind what continued()
+  // finds: data before timeouts.
   std::vector<Wait*> waits;
   for (Wait& wait : state.waits) {
     if (wait.works) wait.due = loop_.now() + wait.left;

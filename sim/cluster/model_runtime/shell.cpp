@@ -95,7 +95,7 @@ class Shell final : public Program, private shell::Variables {
   Shell(Node script, const Invocation& invocation, CommandContext context)
       : script_(std::move(script)), arguments_(invocation.arguments), context_(context) {
     context_.is_child = true;
-    set_options(invocation.options);
+    set_options(invocation.options, false);
     if (arguments_.empty()) return;
     name_ = std::move(arguments_.front());
     arguments_.erase(arguments_.begin());
@@ -164,12 +164,12 @@ class Shell final : public Program, private shell::Variables {
         });
       case Node::Kind::until:
       case Node::Kind::while_:
-        return loop(node, 0, place, std::move(done));
+        return loop(node, 0, place, left_by(std::move(done)));
       case Node::Kind::for_: {
         auto words = expand(node.words, *this);
         if (!words) return give_up(words.error().message);
         return over(node, std::make_shared<std::vector<std::string>>(std::move(*words)), 0, 0,
-                    place, std::move(done));
+                    place, left_by(std::move(done)));
       }
       case Node::Kind::tee:
         return run(node.children[0], {false, true},
@@ -206,6 +206,15 @@ class Shell final : public Program, private shell::Variables {
           if (leave_ != Leave::no || is_last) return done(status);
           list(node, index + 1, place, done);
         });
+  }
+
+  // A loop begins: only within one there is anything to break.
+  Done left_by(Done done) {
+    ++loops_;
+    return [this, done = std::move(done)](int status) {
+      --loops_;
+      done(status);
+    };
   }
 
   // Whether the loop whose body has ended is left.
@@ -249,8 +258,14 @@ class Shell final : public Program, private shell::Variables {
     }
     if (words->empty()) return done(0);
     const bool replaces = words->front() == "exec" && words->size() > 1;
-    if (replaces) words->erase(words->begin());
-    if (is_one_of(built_in, words->front())) return built_in_command(*words, node.quiet, done);
+    if (replaces) {
+      words->erase(words->begin());
+      done = [this](int status) { process_->exit(status); };
+    }
+    if (const std::string what = not_known_of(*words); !what.empty())
+      return cannot_run(node, words->front(),
+                        {Reason::invalid, "", "its script uses " + what, nullptr, 0, {}}, done);
+    if (is_one_of(built_in, words->front())) return built_in_command(*words, node, done);
     if (words->front() == "sleep" && words->size() == 2 && sleep_time((*words)[1])) {
       process_->after(*sleep_time((*words)[1]), [done] { done(0); });
       return;
@@ -275,7 +290,8 @@ class Shell final : public Program, private shell::Variables {
     });
   }
 
-  void built_in_command(const std::vector<std::string>& words, bool quiet, const Done& done) {
+  void built_in_command(const std::vector<std::string>& words, const Node& node, const Done& done) {
+    const bool quiet = node.quiet;
     const std::string& name = words.front();
     const std::vector<std::string> rest(words.begin() + 1, words.end());
     if (name == "exit") {
@@ -290,18 +306,18 @@ class Shell final : public Program, private shell::Variables {
     }
     if (name == "echo") {
       const std::size_t from = !rest.empty() && rest[0] == "-n" ? 1 : 0;
-      if (!quiet)
-        process_->print(fmt::format("{}", fmt::join(rest.begin() + from, rest.end(), " ")));
+      if (!quiet) print_lines(fmt::format("{}", fmt::join(rest.begin() + from, rest.end(), " ")));
       return done(0);
     }
     if (name == "pwd" && !quiet) process_->print(*value("PWD"));
     if (name == "cd" && !rest.empty())
       set("PWD", rest[0].starts_with('/') ? rest[0] : *value("PWD") + "/" + rest[0]);
     if (name == "false") return done(1);
-    if (name == "test" || name == "[" || name == "[[") return done(test_status(*process_, words));
-    if (name == "break") leave_ = Leave::break_;
-    if (name == "continue") leave_ = Leave::continue_;
-    if (name == "set") set_options(rest);
+    if (name == "test" || name == "[" || name == "[[")
+      return done(test_status(*process_, words, node.error_quiet));
+    if (name == "break" && loops_ > 0) leave_ = Leave::break_;
+    if (name == "continue" && loops_ > 0) leave_ = Leave::continue_;
+    if (name == "set") set_options(rest, true);
     if (name == "shift") {
       if (arguments_.empty()) return give_up("shift: can't shift that many");
       arguments_.erase(arguments_.begin());
@@ -315,17 +331,32 @@ class Shell final : public Program, private shell::Variables {
     done(0);
   }
 
+  void print_lines(std::string_view text) {
+    for (std::size_t end = text.find('\n'); end != text.npos; end = text.find('\n')) {
+      process_->print(std::string(text.substr(0, end)));
+      text.remove_prefix(end + 1);
+    }
+    process_->print(std::string(text));
+  }
+
   // -e and -u alone and together with others; -o NAME. What else there is changes no status.
-  void set_options(const std::vector<std::string>& words) {
+  // `arguments`: what stands behind them are $1, $2, ...
+  void set_options(const std::vector<std::string>& words, bool arguments) {
     for (std::size_t i = 0; i < words.size(); ++i) {
       const std::string& word = words[i];
-      if (!word.starts_with('-') && !word.starts_with('+')) continue;
+      const bool option = word.size() > 1 && (word.front() == '-' || word.front() == '+');
+      if (!option || word == "--") {
+        const auto from = static_cast<std::ptrdiff_t>(word == "--" ? i + 1 : i);
+        if (arguments) arguments_.assign(words.begin() + from, words.end());
+        return;
+      }
       const bool on = word.front() == '-';
       const bool named = word.ends_with('o') && i + 1 < words.size();
       const std::string name = named ? words[i + 1] : std::string();
       if (word.find('e') != word.npos || name == "errexit") exits_on_error_ = on;
       if (word.find('u') != word.npos || name == "nounset") unset_is_an_error_ = on;
       if (name == "pipefail") pipe_fails_ = on;
+      if (named) ++i;
     }
   }
 
@@ -421,6 +452,7 @@ class Shell final : public Program, private shell::Variables {
     std::size_t number = 0;
     const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), number);
     if (error == std::errc{} && stop == name.data() + name.size()) {
+      if (number == 0) return name_;
       if (number > arguments_.size()) return std::nullopt;
       return arguments_[number - 1];
     }
@@ -440,7 +472,8 @@ class Shell final : public Program, private shell::Variables {
   Process* process_ = nullptr;
   std::unique_ptr<Program> inner_{};  // what runs in the shell's place
   int status_ = 0;
-  Leave leave_ = Leave::no;  // a loop, by break or continue
+  int loops_ = 0;            // one within the other
+  Leave leave_ = Leave::no;  // the innermost, by break or continue
   bool exits_on_error_ = false, unset_is_an_error_ = false, pipe_fails_ = false;
   ProcessId waits_for_ = 0;
   Done waiting_{};

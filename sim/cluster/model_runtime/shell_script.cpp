@@ -67,31 +67,41 @@ class Lexer {
       tokens_.push_back({kind});
       return {};
     }
-    if (redirection()) return {};
+    TRY(const bool redirects, redirection());
+    if (redirects) return {};
     for (const char c : {'&', '<', '>', '(', ')', '`'}) {
       if (text_.front() == c) return fail(unknown(std::string(1, c)));
     }
     return word();
   }
 
-  // Only into nothing: what else there could be needs files.
-  bool redirection() {
-    for (const std::string_view text :
-         {">/dev/null", "> /dev/null", "1>/dev/null", "&>/dev/null", "2>/dev/null", "2>&1",
-          "> /dev/stdout", ">&2", "1>&2", "</dev/null"}) {
-      if (!text_.starts_with(text)) continue;
-      text_.remove_prefix(text.size());
-      if (!tokens_.empty()) redirect(text, tokens_.back());
+  // [N]>FILE, [N]>>FILE, &>FILE, [N]>&N, <FILE: only into and from nothing, and from one stream
+  // into the other. What else there could be needs files.
+  Result<bool> redirection() {
+    std::string_view rest = text_;
+    const char stream = rest.front();
+    const bool numbered =
+        rest.size() > 1 && (stream == '1' || stream == '2' || stream == '&') && rest[1] == '>';
+    if (numbered) rest.remove_prefix(1);
+    if (!rest.starts_with('>') && !rest.starts_with('<')) return false;
+    const bool input = rest.front() == '<';
+    rest.remove_prefix(rest.starts_with(">>") ? 2 : 1);
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+    for (const std::string_view target : {"/dev/null", "/dev/stdout", "/dev/stderr", "&1", "&2"}) {
+      if (!rest.starts_with(target)) continue;
+      if (input && target != "/dev/null") break;
+      if (tokens_.empty() || tokens_.back().kind != Token::Kind::word)
+        return fail(unknown("a redirection before its command"));
+      text_ = rest.substr(target.size());
+      const bool null = target == "/dev/null" && !input;
+      const bool error = numbered && stream == '2', both = numbered && stream == '&';
+      Token& token = tokens_.back();
+      if (null && !error) token.quiet = true;
+      if (null && (error || both)) token.error_quiet = true;
+      if (error && (target == "&1" || target == "/dev/stdout")) token.error_quiet = token.quiet;
       return true;
     }
-    return false;
-  }
-
-  static void redirect(std::string_view text, Token& token) {
-    const bool null = text.ends_with("null") && !text.starts_with('<');
-    if (null && !text.starts_with('2')) token.quiet = true;
-    if (null && (text.starts_with('2') || text.starts_with('&'))) token.error_quiet = true;
-    if (text == "2>&1") token.error_quiet = token.quiet;
+    return fail(unknown(std::string(1, input ? '<' : '>')));
   }
 
   Status word() {
@@ -163,6 +173,7 @@ class Lexer {
       return {};
     }
     if (text_.starts_with('(')) return fail(unknown("$( )"));
+    if (text_.starts_with('\'')) return fail(unknown("$'"));
     if (text_.starts_with('{')) {
       text_.remove_prefix(1);
       return braces(word, quoted);
@@ -203,10 +214,12 @@ class Lexer {
       text_.remove_prefix(made.operation.size());
       // A pattern within quotes is none that is quoted (POSIX, 2.6.2).
       const bool pattern = made.operation.starts_with('#') || made.operation.starts_with('%');
+      if (++depth_ > 20) return fail(unknown("${ } within ${ } more than 20 times"));
       Word behind;
       while (!made.operation.empty() && !text_.empty() && !text_.starts_with('}'))
         TRY_VOID(piece(behind, quoted && !pattern));
       made.word = std::move(behind.pieces);
+      --depth_;
     }
     if (size == 0 || !text_.starts_with('}'))
       return fail(unknown("${ } with more than a name and one operation"));
@@ -222,15 +235,33 @@ class Lexer {
     for (; end < text_.size() && (depth > 0 || text_[end] != ')'); ++end)
       depth += text_[end] == '(' ? 1 : text_[end] == ')' ? -1 : 0;
     const std::string_view expression = text_.substr(0, end);
-    const bool known = std::all_of(expression.begin(), expression.end(), [](char c) {
-      return is_name(c) ||
-             std::string_view(" \t\n${}()+-*/%<>=!&|").find(c) != std::string_view::npos;
-    });
+    constexpr std::size_t size_max = 200;
+    bool known = end <= size_max && std::all_of(expression.begin(), expression.end(), [](char c) {
+                   return is_name(c) || std::string_view(" \t\n${}()+-*/%<>=!&|").find(c) !=
+                                            std::string_view::npos;
+                 });
+    for (const std::string_view other : {"<<", ">>", "++", "--"})
+      known = known && expression.find(other) == expression.npos;
+    for (const char c : {'=', '&', '|'}) known = known && is_comparing(expression, c);
     if (!known || !text_.substr(end).starts_with("))"))
       return fail(unknown("$(( )) with more than numbers, names and + - * / % < > = ! && ||"));
     word.pieces.push_back({std::string(expression), Piece::Kind::arithmetic, quoted, "", {}});
     text_.remove_prefix(end + 2);
     return {};
+  }
+
+  // Each = of the expression is one of ==, !=, <= and >=, each & and | one of two.
+  static bool is_comparing(std::string_view expression, char c) {
+    for (std::size_t at = 0; at < expression.size(); ++at) {
+      if (expression[at] != c) continue;
+      const bool twice = at + 1 < expression.size() && expression[at + 1] == c;
+      const bool behind =
+          c == '=' && at > 0 &&
+          std::string_view("!<>").find(expression[at - 1]) != std::string_view::npos;
+      if (!twice && !behind) return false;
+      if (twice) ++at;
+    }
+    return true;
   }
 
   Status sequence(Word& word) {
@@ -248,6 +279,7 @@ class Lexer {
 
   std::string_view text_;
   std::vector<Token> tokens_;
+  int depth_ = 0;  // of ${ }
 };
 
 class Parser {
@@ -315,7 +347,15 @@ class Parser {
     return left;
   }
 
+  // Each is a call within a call where it is run.
+  Status count() {
+    constexpr int commands_max = 400;
+    if (++commands_ > commands_max) return fail(unknown("more than 400 commands"));
+    return {};
+  }
+
   Result<Node> pipeline() {
+    TRY_VOID(count());
     if (is_keyword("!")) {
       ++at_;
       Node node{Node::Kind::not_};
@@ -329,7 +369,13 @@ class Parser {
     TRY(const Node right, piped());
     // Whatever else reads the output would have to be a process. What a shell does itself it does
     // in a process of its own here.
-    if (left.kind != Node::Kind::command || right.kind != Node::Kind::command ||
+    constexpr std::array<std::string_view, 10> of_the_shell{
+        "exit", "cd", "set", "break", "continue", "export", "unset", "shift", "exec", "wait"};
+    const std::string first =
+        left.words.empty() ? std::string() : left.words.front().literal().value_or("");
+    const bool own =
+        std::find(of_the_shell.begin(), of_the_shell.end(), first) != of_the_shell.end();
+    if (own || left.kind != Node::Kind::command || right.kind != Node::Kind::command ||
         left.words.empty() || right.words.empty() || right.words.front().literal() != "tee" ||
         !right.assignments.empty())
       return fail(unknown("|"));
@@ -431,8 +477,9 @@ class Parser {
     }
     if (node.words.empty() && node.assignments.empty())
       return fail(unknown("an operator without a command"));
-    // Nothing is split within [[ ]].
-    if (!node.words.empty() && node.words.front().literal() == "[[") {
+    // Nothing is split within [[ ]], nor in the values that are exported.
+    const auto first = node.words.empty() ? std::nullopt : node.words.front().literal();
+    if (first == "[[" || first == "export") {
       for (Word& word : node.words)
         for (Piece& piece : word.pieces) piece.quoted = true;
     }
@@ -457,6 +504,7 @@ class Parser {
 
   std::vector<Token> tokens_;
   std::size_t at_ = 0;
+  int commands_ = 0;
 };
 
 }  // namespace

@@ -154,7 +154,7 @@ class Arithmetic {
     std::string value(word);
     if (dollar || word.front() < '0' || word.front() > '9') {
       const auto set = variables_.value(word);
-      if (!set && variables_.unset_is_an_error())
+      if (!set && dollar && variables_.unset_is_an_error())
         return fail(wrong(fmt::format("{}: parameter not set", word)));
       value = set.value_or("");
       if (value.empty()) value = "0";
@@ -170,7 +170,28 @@ class Arithmetic {
 
 // ---- ${NAME...} --------------------------------------------------------------------------------
 
-// With * and ?; what stands behind a backslash is itself.
+// Of [abc], [a-z] and [!a-z] at the pattern's beginning: how long it is, and whether it has that
+// character. Nothing: it is not closed, and stands for itself.
+struct Bracket {
+  std::size_t size;
+  bool has;
+};
+std::optional<Bracket> bracket(std::string_view pattern, char c) {
+  std::size_t at = 1;
+  const bool negated = at < pattern.size() && (pattern[at] == '!' || pattern[at] == '^');
+  if (negated) ++at;
+  bool has = false;
+  for (const std::size_t first = at; at < pattern.size(); ++at) {
+    if (pattern[at] == ']' && at > first) return Bracket{at + 1, has != negated};
+    const bool range = at + 2 < pattern.size() && pattern[at + 1] == '-' && pattern[at + 2] != ']';
+    const char last = range ? pattern[at + 2] : pattern[at];
+    has = has || (pattern[at] <= c && c <= last);
+    if (range) at += 2;
+  }
+  return std::nullopt;
+}
+
+// With *, ? and [ ]; what stands behind a backslash is itself.
 bool matches(std::string_view pattern, std::string_view text) {
   if (pattern.empty()) return text.empty();
   if (pattern.front() == '*') {
@@ -180,6 +201,10 @@ bool matches(std::string_view pattern, std::string_view text) {
   }
   if (text.empty()) return false;
   if (pattern.front() == '?') return matches(pattern.substr(1), text.substr(1));
+  if (pattern.front() == '[') {
+    if (const auto found = bracket(pattern, text.front()))
+      return found->has && matches(pattern.substr(found->size), text.substr(1));
+  }
   if (pattern.front() == '\\' && pattern.size() > 1) pattern.remove_prefix(1);
   return pattern.front() == text.front() && matches(pattern.substr(1), text.substr(1));
 }
@@ -207,7 +232,8 @@ class Expansion {
     for (const Piece& piece : pieces) {
       TRY(const std::string value, value_of(piece));
       for (const char c : value) {
-        if (pattern && piece.quoted && (c == '*' || c == '?' || c == '\\')) text += '\\';
+        if (pattern && piece.quoted && (c == '*' || c == '?' || c == '[' || c == '\\'))
+          text += '\\';
         text += c;
       }
     }
@@ -353,6 +379,11 @@ Result<std::vector<std::string>> expand(const std::vector<Word>& words, Variable
 }
 
 Result<std::string> expand_value(const Word& word, Variables& variables) {
+  if (word.sequence != 0) {
+    std::string lines;
+    for (int i = 1; i <= word.sequence; ++i) lines += (i > 1 ? "\n" : "") + std::to_string(i);
+    return lines;
+  }
   return Expansion(variables).text_of(word.pieces);
 }
 

@@ -141,8 +141,15 @@ std::optional<std::int64_t> integer(std::string_view text) {
 // The operands of `test`: without its name and the ] or ]] of [ and [[.
 std::vector<std::string> operands_of(const std::vector<std::string>& argv) {
   std::vector<std::string> words(argv.begin() + 1, argv.end());
-  if (argv.front() != "test" && !words.empty()) words.pop_back();
+  const bool closed = argv.front().ends_with('[');
+  if (closed && !words.empty()) words.pop_back();
   return words;
+}
+
+bool is_comparison(std::string_view word) {
+  return word == "=" || word == "==" || word == "!=" ||
+         std::any_of(comparisons.begin(), comparisons.end(),
+                     [word](const Comparison& one) { return one.name == word; });
 }
 
 using Verdict = Result<bool>;
@@ -210,13 +217,17 @@ std::vector<std::string> nslookup_lines(const std::string& name, const Resolved&
   return lines;
 }
 
-int test_status(Process& process, const std::vector<std::string>& argv) {
+int test_status(Process& process, const std::vector<std::string>& argv, bool error_quiet) {
   std::vector<std::string> words = operands_of(argv);
   bool wanted = true;
-  for (; words.size() > 1 && words.front() == "!"; wanted = !wanted) words.erase(words.begin());
+  // Of three the middle one is an operator first (POSIX, test).
+  const auto compares = [&] { return words.size() == 3 && is_comparison(words[1]); };
+  for (; words.size() > 1 && words.front() == "!" && !compares(); wanted = !wanted)
+    words.erase(words.begin());
   const Verdict holds = plain_test(process, words);
   if (holds) return *holds == wanted ? 0 : 1;
-  process.print_error(fmt::format("sh: 1: {}: {}", argv.front(), holds.error().message));
+  if (!error_quiet)
+    process.print_error(fmt::format("sh: 1: {}: {}", argv.front(), holds.error().message));
   return 2;
 }
 
@@ -225,7 +236,9 @@ std::string unknown_test(const std::vector<std::string>& argv) {
   if ((name == "[" && argv.back() != "]") || (name == "[[" && argv.back() != "]]"))
     return name + " with more than one test";
   std::vector<std::string> words = operands_of(argv);
-  while (words.size() > 1 && words.front() == "!") words.erase(words.begin());
+  while (words.size() > 1 && words.front() == "!" &&
+         !(words.size() == 3 && is_comparison(words[1])))
+    words.erase(words.begin());
   const auto is_operator = [](std::string_view word) {
     return word == "=~" || (word.size() > 1 && word.starts_with('-') && word[1] >= 'A');
   };

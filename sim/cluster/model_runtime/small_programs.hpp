@@ -17,7 +17,7 @@ std::optional<Duration> sleep_time(const std::string& text);
 std::vector<std::string> nslookup_lines(const std::string& name, const Resolved& answer);
 // The status of `test ...`, `[ ... ]` or `[[ ... ]]`: of a file's presence, of texts and integers,
 // with leading !; 2, and a line on stderr, where it makes no sense.
-int test_status(Process& process, const std::vector<std::string>& argv);
+int test_status(Process& process, const std::vector<std::string>& argv, bool error_quiet = false);
 // What of it the model does not know, "test with -d"; empty: all is known. "$" stands for any text.
 std::string unknown_test(const std::vector<std::string>& argv);
 
