@@ -210,6 +210,7 @@ INSTANTIATE_TEST_SUITE_P(
             {"sh", "-c", "x='a b'; export Y=$x; sh -c 'echo \"<$Y>\"'"},
             0,
             {"<a b>"}},
+        Run{"shell_star_in_a_value", {"bash", "-c", "x='a*'; [[ $x == $x ]] && exit 6"}, 6},
         Run{"shell_not_modelled_later", {"sh", "-c", "c=eval; $c exit 3; exit $?"}, 126},
         Run{"shell_for", {"sh", "-c", "for i in a b; do echo $i; done"}, 0, {"a", "b"}},
         Run{"shell_break",

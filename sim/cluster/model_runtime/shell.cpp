@@ -262,7 +262,9 @@ class Shell final : public Program, private shell::Variables {
       words->erase(words->begin());
       done = [this](int status) { process_->exit(status); };
     }
-    if (const std::string what = not_known_of(*words); !what.empty())
+    // What is written out has been looked at before the run.
+    const bool computed = !node.words.front().literal();
+    if (const std::string what = not_known_of(*words); computed && !what.empty())
       return cannot_run(node, words->front(),
                         {Reason::invalid, "", "its script uses " + what, nullptr, 0, {}}, done);
     if (is_one_of(built_in, words->front())) return built_in_command(*words, node, done);
