@@ -9,6 +9,7 @@
 #include "cluster/model_runtime/rank.hpp"
 #include "cluster/model_runtime/shell.hpp"
 #include "cluster/model_runtime/small_programs.hpp"
+#include "cluster/model_runtime/text_programs.hpp"
 #include "cluster/model_runtime/torchrun.hpp"
 #include "cluster/process_runtime/start_error.hpp"
 
@@ -32,7 +33,6 @@ constexpr std::array rows{
     Row{"sleep", [](const Argv& argv) { return make_sleep(argv); }},
     Row{"echo", [](const Argv& argv) { return make_echo(argv); }},
     Row{"nslookup", [](const Argv& argv) { return make_nslookup(argv); }},
-    Row{"cat", [](const Argv& argv) { return make_cat(argv); }},
     Row{"test", [](const Argv& argv) { return make_test(argv); }},
     Row{"[", [](const Argv& argv) { return make_test(argv); }},
 };
@@ -50,6 +50,21 @@ constexpr std::string_view known_to_exist[] = {
     "sh",         "sort", "ssh",      "stat",     "stdbuf",  "stress",    "su",      "sudo",
     "tail",       "tar",  "tee",      "timeout",  "touch",   "tr",        "uname",   "uniq",
     "unzip",      "wc",   "wget",     "which",    "whoami",  "xargs",     "yes",     "zcat"};
+
+// Of these a described script may be started by any; what other known programs do is not described
+// with it.
+constexpr std::string_view launchers[] = {
+    "accelerate", "bash", "deepspeed", "env",     "java", "mpirun", "nice",   "node", "nohup",
+    "numactl",    "perl", "python",    "python3", "ruby", "sh",     "stdbuf", "sudo", "timeout"};
+// They prepare what a described script needs: done at once, without a word.
+constexpr std::string_view preparing[] = {"chmod", "chown", "conda", "cp",  "curl", "git",
+                                          "gzip",  "ln",    "ls",    "mv",  "pip",  "pip3",
+                                          "rsync", "tar",   "unzip", "wget"};
+
+template <std::size_t n>
+bool is_one_of(const std::string_view (&names)[n], std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
 
 std::string quoted(const Argv& argv) {
   std::string text = fmt::format("{}", fmt::join(argv, " "));
@@ -72,8 +87,7 @@ Error only_a_process(const Argv& argv, const std::string& why = {}) {
 
 // A file that the image adds, or one that hosts usually have: it would be found.
 bool exists(const std::string& name, const Image& image) {
-  if (std::count(std::begin(known_to_exist), std::end(known_to_exist), base_name(name)) > 0)
-    return true;
+  if (is_one_of(known_to_exist, base_name(name))) return true;
   if (name.find('/') != name.npos) return true;
   return std::any_of(image.copies.begin(), image.copies.end(),
                      [&](const ImageCopy& copy) { return base_name(copy.to) == name; });
@@ -107,6 +121,11 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
   for (const Row& row : rows) {
     if (row.name == name) return row.make(argv);
   }
+  if (const TextProgram* program = TextProgram::find(name)) {
+    const std::string what = program->unknown(argv);
+    if (what.empty()) return make_text_program(*program, argv);
+    if (context.workload == nullptr) return fail(only_a_process(argv, "it is " + what));
+  }
   if (is_shell(name)) {
     auto made = make_shell(argv, context);
     if (made) return made;
@@ -114,6 +133,11 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
       if (made.error().reason != Reason::invalid) return made;
       return fail(only_a_process(argv, made.error().message));
     }
+  }
+  if (context.workload != nullptr && context.is_child) {
+    if (is_one_of(preparing, name)) return make_exit(0);
+    if (is_one_of(known_to_exist, name) && !is_one_of(launchers, name))
+      return fail(only_a_process(argv));
   }
   if (context.workload != nullptr) {
     if (context.workload->torchrun && !context.is_child)

@@ -102,6 +102,23 @@ Status Files::write(const ModelContainer& container, std::string_view path, std:
   return {};
 }
 
+Status Files::append(const ModelContainer& container, std::string_view path,
+                     std::string_view content) {
+  const Place place = find(container, path);
+  if (place.readonly) return fail(os_error(EROFS, path));
+  if (!place.has_folder || place.key.empty()) return fail(os_error(ENOENT, path));
+  contents_[place.key] += content;
+  return {};
+}
+
+// Below a folder there is something, if only its own empty name.
+Status Files::make_folder(const ModelContainer& container, std::string_view path) {
+  const Place place = find(container, path);
+  if (place.readonly) return fail(os_error(EROFS, path));
+  if (!place.key.empty()) contents_.try_emplace(place.key + "/");
+  return {};
+}
+
 bool Files::exists(const ModelContainer& container, std::string_view path) const {
   const Place place = find(container, path);
   return place.fixed != nullptr || contents_.contains(place.key);

@@ -18,6 +18,9 @@ class Files {
   // Errors: errno in `code`, Python's words in `message`.
   Result<std::string> read(const ModelContainer& container, std::string_view path) const;
   Status write(const ModelContainer& container, std::string_view path, std::string content);
+  Status append(const ModelContainer& container, std::string_view path, std::string_view content);
+  // And those above it. Folders that nobody made and that only an image has are not known.
+  Status make_folder(const ModelContainer& container, std::string_view path);
   bool exists(const ModelContainer& container, std::string_view path) const;
   void remove(const ModelContainer& container, std::string_view path);
 

@@ -53,9 +53,12 @@ ProcessId Kernel::make(ModelContainer& container, Start start) {
   state->program = std::move(start.program);
   state->parent = start.parent;
   state->new_session = start.new_session;
-  state->capture = start.capture;
   state->output = std::move(start.output);
   state->error_output = std::move(start.error_output);
+  const Process* parent = find(start.parent);
+  state->folder = parent != nullptr                      ? parent->working_directory()
+                  : container.config.working_dir.empty() ? container.image->workdir
+                                                         : container.config.working_dir;
   state->random = random_.split(container.pod->config.uid)
                       .split(container.config.name)
                       .split((std::uint64_t{container.config.attempt} << 32U) |
@@ -149,11 +152,18 @@ void Kernel::end(ProcessId id, const ExitStatus& status) {
     after(*parent, Duration::zero(),
           [parent, id, status] { parent->state().program->child_exited(*parent, id, status); });
   }
-  if (state.capture != nullptr) hooks_.command_ended(id, status);
+  hooks_.process_ended(id, status);
   if (state.pid != 1) return;
+  if (!container.begun.empty()) log(container, {std::exchange(container.begun, {}), false});
   const std::vector<ProcessId> others = container.processes;
   for (const ProcessId other : others) end(other, {0, SIGKILL});
   hooks_.ended(container, status);
+}
+
+void Kernel::log(ModelContainer& container, PrintedLine line) {
+  container.log.add(line.text);
+  container.untold.push_back(std::move(line));
+  if (container.untold.size() == 1) hooks_.printed(container);
 }
 
 TimerId Kernel::after(Process& process, Duration delay, Callback callback) {

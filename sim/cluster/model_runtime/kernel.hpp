@@ -19,7 +19,7 @@ class Kernel {
   struct Hooks {
     std::function<void(ModelContainer&, const ExitStatus&)> ended{};  // process 1 has
     std::function<void(ModelContainer&)> printed{};  // the first line since its lines were taken
-    std::function<void(ProcessId, const ExitStatus&)> command_ended{};
+    std::function<void(ProcessId, const ExitStatus&)> process_ended{};
   };
 
   Kernel(Loop& loop, Random random, Model model, Lookup lookup, bool step_lines, Hooks hooks);
@@ -32,7 +32,6 @@ class Kernel {
     std::unique_ptr<Program> program{};
     ProcessId parent = 0;
     bool new_session = false;
-    std::string* capture = nullptr;
     Spawn::Stream output{}, error_output{};
   };
   // A process that does nothing until begin().
@@ -42,6 +41,8 @@ class Kernel {
   // A signal, as from outside the container's namespace. False: there is no such process.
   bool signal(ProcessId id, int number);
   void end(ProcessId id, const ExitStatus& status);
+  // A line of a process of that container, in its log.
+  void log(ModelContainer& container, PrintedLine line);
   // Null: it has ended.
   Process* find(ProcessId id) const;
 

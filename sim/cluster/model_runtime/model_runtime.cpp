@@ -36,7 +36,7 @@ struct KnownImage {
 
 // A command in a container, beside its own processes.
 struct Command {
-  std::string output{};
+  std::shared_ptr<std::string> output = std::make_shared<std::string>();
   Done<ExecResult> done{};
   Timer limit{};
   Lane lane{};
@@ -58,7 +58,7 @@ struct ModelRuntime::Parts {
   void over(std::uint32_t number);
   void printed(const ModelContainer& container);
   void tell_lines(std::uint32_t number);
-  void command_ended(ProcessId id, const ExitStatus& status);
+  void process_ended(ProcessId id, const ExitStatus& status);
   void kill(const ModelContainer& container);
   void kill_all(ModelPod& pod);
   void forget(ModelContainer& container);
@@ -97,7 +97,7 @@ ModelRuntime::Parts::Parts(Loop& l, Random random, Options options)
           options.step_lines,
           {.ended = [this](ModelContainer& c, const ExitStatus& s) { ended(c, s); },
            .printed = [this](ModelContainer& c) { printed(c); },
-           .command_ended = [this](ProcessId id, const ExitStatus& s) { command_ended(id, s); }}) {}
+           .process_ended = [this](ProcessId id, const ExitStatus& s) { process_ended(id, s); }}) {}
 
 ModelRuntime::ModelRuntime(Loop& loop, Random random, Options options)
     : parts_(std::make_unique<Parts>(loop, random, std::move(options))) {}
@@ -496,7 +496,9 @@ void ModelRuntime::exec(const ContainerId& id, std::vector<std::string> command,
   if (const model::Process* first = parts.kernel.find(container->processes.front()))
     start.env = first->environment();
   start.program = std::move(*program);
-  start.capture = &running->output;
+  const auto sink = std::make_shared<model::Sink>(
+      model::Sink{.to = model::Sink::To::text, .text = running->output});
+  start.output.sink = start.error_output.sink = sink;
   const ProcessId process = parts.kernel.make(*container, std::move(start));
   if (timeout > Duration::zero()) {
     running->limit = parts.loop.after(running->lane, timeout, [&parts, process] {
@@ -512,15 +514,14 @@ void ModelRuntime::exec(const ContainerId& id, std::vector<std::string> command,
   });
 }
 
-void ModelRuntime::Parts::command_ended(ProcessId id, const ExitStatus& status) {
+void ModelRuntime::Parts::process_ended(ProcessId id, const ExitStatus& status) {
   const auto found = commands.find(id);
   if (found == commands.end()) return;
-  Command& over = *found->second;
-  over.limit.cancel();
-  answer<ExecResult>(over.lane, std::move(over.done),
-                     ExecResult{status.shown(), over.output, over.timed_out});
-  // A child of it may still hold its output.
-  loop.post(over.lane, [this, id] { commands.erase(id); });
+  const std::unique_ptr<Command> over = std::move(found->second);
+  commands.erase(found);
+  over->limit.cancel();
+  answer<ExecResult>(over->lane, std::move(over->done),
+                     ExecResult{status.shown(), *over->output, over->timed_out});
 }
 
 }  // namespace ddptwin

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 
 #include "cluster/model_runtime/commands.hpp"
 #include "cluster/model_runtime/kernel.hpp"
@@ -52,11 +53,8 @@ const std::string& Process::node() const { return state_->container->pod->config
 
 int Process::cpus() const { return model().cpus; }
 
-const std::string& Process::working_directory() const {
-  const ModelContainer& container = *state_->container;
-  return container.config.working_dir.empty() ? container.image->workdir
-                                              : container.config.working_dir;
-}
+const std::string& Process::working_directory() const { return state_->folder; }
+void Process::change_directory(const std::string& path) { state_->folder = path_of(path); }
 
 const Workload* Process::workload() const { return state_->container->workload; }
 const Model& Process::model() const { return state_->kernel->model(); }
@@ -66,22 +64,33 @@ Time Process::now() const { return state_->kernel->loop().now(); }
 Random& Process::random() { return state_->random; }
 bool Process::prints_steps() const { return state_->kernel->step_lines(); }
 
-void Process::print_to(bool standard_error, std::string line) {
-  const Spawn::Stream& stream = standard_error ? state_->error_output : state_->output;
+void Process::emit(const Spawn::Stream& stream, bool standard_error, std::string text) {
   if (!state_->alive || !stream.shown) return;
-  if (state_->capture != nullptr) {
-    *state_->capture += line + "\n";
-    return;
+  text.insert(0, stream.prefix);
+  if (const Sink* sink = stream.sink.get(); sink != nullptr) {
+    for (const std::string& file : sink->files)
+      static_cast<void>(append_file(file, text));  // that it can be was asked when it was opened
+    if (sink->to == Sink::To::text) *sink->text += text;
+    if (sink->to != Sink::To::log) return;
+    standard_error = sink->standard_error;
   }
-  line.insert(0, stream.prefix);
   ModelContainer& container = *state_->container;
-  container.log.add(line);
-  container.untold.push_back({std::move(line), standard_error});
-  if (container.untold.size() == 1) state_->kernel->hooks().printed(container);
+  if (!standard_error) text.insert(0, std::exchange(container.begun, {}));
+  std::string_view rest = text;
+  for (std::size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
+    state_->kernel->log(container, {std::string(rest.substr(0, end)), standard_error});
+    rest.remove_prefix(end + 1);
+  }
+  if (rest.empty()) return;
+  if (standard_error) return state_->kernel->log(container, {std::string(rest), true});
+  container.begun = rest;
 }
 
-void Process::print(std::string line) { print_to(false, std::move(line)); }
-void Process::print_error(std::string line) { print_to(true, std::move(line)); }
+void Process::print(std::string line) { emit(state_->output, false, std::move(line += '\n')); }
+void Process::print_error(std::string line) {
+  emit(state_->error_output, true, std::move(line += '\n'));
+}
+void Process::write(std::string_view text) { emit(state_->output, false, std::string(text)); }
 void Process::exit(int code) { state_->kernel->end(state_->id, {code & 0xff}); }
 void Process::die(int signal) { state_->kernel->end(state_->id, {0, signal}); }
 
@@ -106,19 +115,31 @@ bool Process::allocate(std::uint64_t bytes) {
 
 Result<ProcessId> Process::spawn(Spawn spawn) {
   ModelContainer& container = *state_->container;
-  const CommandContext context{container.image, container.workload, true};
-  TRY(auto program, make_program(spawn.argv, context));
+  if (spawn.program == nullptr) {
+    const CommandContext context{container.image, container.workload, true};
+    TRY(spawn.program, make_program(spawn.argv, context));
+  }
+  if (spawn.output.sink == nullptr) spawn.output.sink = state_->output.sink;
+  if (spawn.error_output.sink == nullptr) spawn.error_output.sink = state_->error_output.sink;
   Kernel& kernel = *state_->kernel;
-  const ProcessId child =
-      kernel.make(container, {std::move(spawn.argv), std::move(spawn.env), std::move(program),
-                              state_->id, spawn.new_session, state_->capture,
-                              std::move(spawn.output), std::move(spawn.error_output)});
+  const ProcessId child = kernel.make(
+      container, {std::move(spawn.argv), std::move(spawn.env), std::move(spawn.program), state_->id,
+                  spawn.new_session, std::move(spawn.output), std::move(spawn.error_output)});
   kernel.work(*kernel.find(child), model().timing->program_start,
               [&kernel, child] { kernel.begin(child); });
   return child;
 }
 
 bool Process::kill(ProcessId child, int number) { return state_->kernel->signal(child, number); }
+
+bool Process::signal_pid(int pid, int number) {
+  const std::vector<ProcessId>& all = state_->container->processes;
+  if (pid < 1 || static_cast<std::size_t>(pid) > all.size()) return false;
+  const ProcessId id = all[static_cast<std::size_t>(pid - 1)];
+  if (number != 0) return state_->kernel->signal(id, number);
+  return state_->kernel->find(id) != nullptr;
+}
+
 bool Process::is_alive(ProcessId child) const { return state_->kernel->find(child) != nullptr; }
 
 int Process::pid_of(ProcessId child) const {
@@ -126,17 +147,30 @@ int Process::pid_of(ProcessId child) const {
   return process == nullptr ? 0 : process->pid();
 }
 
+std::string Process::path_of(std::string_view path) const {
+  const std::filesystem::path whole = std::filesystem::path(state_->folder) / path;
+  std::string made = whole.lexically_normal().string();
+  if (made.size() > 1 && made.ends_with('/')) made.pop_back();
+  return made.starts_with('/') ? made : "/" + made;
+}
+
 Result<std::string> Process::read_file(std::string_view path) const {
-  return state_->kernel->files().read(*state_->container, path);
+  return state_->kernel->files().read(*state_->container, path_of(path));
 }
 Status Process::write_file(std::string_view path, std::string content) {
-  return state_->kernel->files().write(*state_->container, path, std::move(content));
+  return state_->kernel->files().write(*state_->container, path_of(path), std::move(content));
+}
+Status Process::append_file(std::string_view path, std::string_view content) {
+  return state_->kernel->files().append(*state_->container, path_of(path), content);
+}
+Status Process::make_folder(std::string_view path) {
+  return state_->kernel->files().make_folder(*state_->container, path_of(path));
 }
 bool Process::file_exists(std::string_view path) const {
-  return state_->kernel->files().exists(*state_->container, path);
+  return state_->kernel->files().exists(*state_->container, path_of(path));
 }
 void Process::remove_file(std::string_view path) {
-  state_->kernel->files().remove(*state_->container, path);
+  state_->kernel->files().remove(*state_->container, path_of(path));
 }
 
 void Process::lookup(std::string name, UniqueFunction<void(const Resolved&)> done) {

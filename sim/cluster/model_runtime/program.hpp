@@ -61,17 +61,29 @@ class Program {
   virtual void ended(Process& /*process*/, const ExitStatus&) {}
 };
 
+// Where what a process prints goes.
+struct Sink {
+  enum class To : std::uint8_t { log, nothing, text };
+  To to = To::log;
+  bool standard_error = false;          // log: as which of the container's streams
+  std::shared_ptr<std::string> text{};  // text: what somebody reads, $( ), a pipe or an exec
+  std::vector<std::string> files{};     // appended to besides, absolute paths
+};
+
 struct Spawn {
   std::vector<std::string> argv{};
   Environment env{};
   bool new_session = false;  // torchrun 2.x: outlives its parent's end (ddp-semantics §9.5)
-  // How its lines appear in the container's log: behind a prefix, or not at all (ddp-semantics §4).
+  // How its lines appear: behind a prefix, or not at all (ddp-semantics §4), and where. Without a
+  // sink they go where its parent's go.
   struct Stream {
     std::string prefix{};
     bool shown = true;
+    std::shared_ptr<const Sink> sink{};
   };
   Stream output{};
   Stream error_output{};
+  std::unique_ptr<Program> program{};  // null: the one that argv names
 };
 
 // The profile and constants that a runtime was made with.
@@ -105,6 +117,7 @@ class Process final : public Timers {
   const std::string& node() const;
   int cpus() const;  // of the node, as os.cpu_count() says: no quota is looked at
   const std::string& working_directory() const;
+  void change_directory(const std::string& path);  // whether there is one is not asked
   const Workload* workload() const;  // what the user said of the image's script; null: nothing
 
   const Model& model() const;
@@ -117,6 +130,8 @@ class Process final : public Timers {
   // A line on stdout or stderr, without its end.
   void print(std::string line);
   void print_error(std::string line);
+  // Text on stdout as it stands: what ends no line waits for more, whoever prints that.
+  void write(std::string_view text);
   // False: nobody reads the lines of steps in this run, so they need not be made.
   bool prints_steps() const;
 
@@ -142,14 +157,20 @@ class Process final : public Timers {
   Result<ProcessId> spawn(Spawn spawn);
   // False: no such child, or it has ended.
   bool kill(ProcessId child, int number);
+  // kill(2): by its number within the container. 0 as `number` only asks.
+  bool signal_pid(int pid, int number);
   bool is_alive(ProcessId child) const;
   int pid_of(ProcessId child) const;  // as pid(); 0: no such child
 
-  // Files by absolute path in the container. Errors carry errno in `code` and the words of Python's
+  // Files by path in the container. Errors carry errno in `code` and the words of Python's
   // OSError: "[Errno 2] No such file or directory: '/x'".
   Result<std::string> read_file(std::string_view path) const;
   // At once and whole, as by a rename.
   Status write_file(std::string_view path, std::string content);
+  Status append_file(std::string_view path, std::string_view content);
+  Status make_folder(std::string_view path);  // and those above it
+  // Absolute, without `.` and `..`.
+  std::string path_of(std::string_view path) const;
   bool file_exists(std::string_view path) const;
   void remove_file(std::string_view path);
 
@@ -166,7 +187,7 @@ class Process final : public Timers {
   const State& state() const { return *state_; }
 
  private:
-  void print_to(bool standard_error, std::string line);
+  void emit(const Spawn::Stream& stream, bool standard_error, std::string text);
 
   std::unique_ptr<State> state_;
 };

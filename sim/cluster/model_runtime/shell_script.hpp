@@ -1,7 +1,7 @@
 // The part of the shell's language that containers' `sh -c` lines are written in, as a tree:
-// sequences, { }, && and ||, !, if, while, until, for over words or $(seq N), assignments, words
-// with quotes and expansions (shell_words.hpp), output into nothing or tee. The rest is refused by
-// name.
+// sequences, { }, ( ), && and ||, !, if, case, while, until, for, functions, pipes into programs
+// that read (text_programs.hpp), &, assignments, words with quotes and expansions
+// (shell_words.hpp), redirections of output. The rest is refused by name.
 #pragma once
 
 #include <string>
@@ -9,24 +9,44 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/model_runtime/shell_words.hpp"
+#include "cluster/model_runtime/shell_tokens.hpp"
 #include "core/result.hpp"
 
 namespace ddptwin::model::shell {
 
 struct Node {
-  enum class Kind : std::uint8_t { command, list, and_, or_, not_, if_, until, while_, for_, tee };
+  enum class Kind : std::uint8_t {
+    command,
+    list,
+    and_,
+    or_,
+    not_,
+    if_,
+    case_,
+    until,
+    while_,
+    for_,
+    pipe,
+    subshell,
+    background,
+    function
+  };
   Kind kind = Kind::command;
   std::vector<std::pair<std::string, Word>> assignments{};  // command
-  std::vector<Word> words{};                                // command; for_: what it goes over
-  bool quiet = false, error_quiet = false;  // command: stdout, stderr goes to /dev/null
-  std::string variable{};                   // for_
-  // list: all; and_, or_: two; not_: one; if_: condition, then, perhaps else; until, while_:
-  // condition, body; for_: body; tee: the command whose output it copies.
+  // command; for_: what it goes over; case_: what it is asked of
+  std::vector<Word> words{};
+  std::vector<Redirection> redirections{};
+  std::string variable{};                     // for_; function: its name
+  bool over_arguments = false;                // for_ without `in`
+  std::vector<std::vector<Word>> patterns{};  // case_: of each child
+  // list: all; and_, or_: two; not_, subshell, background, function: one; if_: condition, then,
+  // perhaps else; case_: what each pattern leads to; until, while_: condition, body; for_: body;
+  // pipe: the commands, from the left.
   std::vector<Node> children{};
 };
 
-// Reason::invalid with what is not understood: "its script uses |".
+// Reason::invalid with what is not understood: "its script uses <<".
 Result<Node> parse(std::string_view script);
+Result<Node> parse(std::vector<Token> tokens);
 
 }  // namespace ddptwin::model::shell

@@ -139,24 +139,15 @@ class Arithmetic {
     return operand();
   }
 
-  // A number, NAME, $NAME or ${NAME}; what is not set counts as 0.
+  // A number or NAME; what is not set counts as 0.
   Result<Number> operand() {
-    const bool dollar = text_.starts_with('$');
-    if (dollar) text_.remove_prefix(1);
-    const bool braces = dollar && text_.starts_with('{');
-    if (braces) text_.remove_prefix(1);
     const auto end = std::find_if_not(text_.begin(), text_.end(), is_name);
     const std::string_view word = text_.substr(0, static_cast<std::size_t>(end - text_.begin()));
     text_.remove_prefix(word.size());
-    if (braces && !text_.starts_with('}')) return fail(syntax());
-    if (braces) text_.remove_prefix(1);
     if (word.empty()) return fail(syntax());
     std::string value(word);
-    if (dollar || word.front() < '0' || word.front() > '9') {
-      const auto set = variables_.value(word);
-      if (!set && dollar && variables_.unset_is_an_error())
-        return fail(wrong(fmt::format("{}: parameter not set", word)));
-      value = set.value_or("");
+    if (word.front() < '0' || word.front() > '9') {
+      value = variables_.value(word).value_or("");
       if (value.empty()) value = "0";
     }
     const auto number = number_of(value);
@@ -191,24 +182,6 @@ std::optional<Bracket> bracket(std::string_view pattern, char c) {
   return std::nullopt;
 }
 
-// With *, ? and [ ]; what stands behind a backslash is itself.
-bool matches(std::string_view pattern, std::string_view text) {
-  if (pattern.empty()) return text.empty();
-  if (pattern.front() == '*') {
-    for (std::size_t skipped = 0; skipped <= text.size(); ++skipped)
-      if (matches(pattern.substr(1), text.substr(skipped))) return true;
-    return false;
-  }
-  if (text.empty()) return false;
-  if (pattern.front() == '?') return matches(pattern.substr(1), text.substr(1));
-  if (pattern.front() == '[') {
-    if (const auto found = bracket(pattern, text.front()))
-      return found->has && matches(pattern.substr(found->size), text.substr(1));
-  }
-  if (pattern.front() == '\\' && pattern.size() > 1) pattern.remove_prefix(1);
-  return pattern.front() == text.front() && matches(pattern.substr(1), text.substr(1));
-}
-
 // # and ## take a beginning off, % and %% an end: the shortest or the longest that fits.
 std::string without(const std::string& value, std::string_view pattern,
                     std::string_view operation) {
@@ -241,10 +214,6 @@ class Expansion {
   }
 
   Status word(const Word& word) {
-    if (word.sequence != 0) {
-      for (int i = 1; i <= word.sequence; ++i) all_.push_back(std::to_string(i));
-      return {};
-    }
     // "$@" without arguments is no word at all.
     if (word.pieces.size() == 2 && is_all_arguments(word.pieces[1]) && word.pieces[0].quoted &&
         word.pieces[0].text.empty() && variables_.arguments().empty())
@@ -300,9 +269,12 @@ class Expansion {
       case Piece::Kind::literal:
         return piece.text;
       case Piece::Kind::arithmetic: {
-        TRY(const Number value, Arithmetic(piece.text, variables_).run());
+        TRY(const std::string expression, text_of(piece.word));
+        TRY(const Number value, Arithmetic(expression, variables_).run());
         return std::to_string(value);
       }
+      case Piece::Kind::output:
+        return variables_.output_of(piece);
       case Piece::Kind::variable:
         break;
     }
@@ -356,7 +328,6 @@ bool is_name(char c) {
 
 std::optional<std::string> Word::literal() const {
   std::string text;
-  if (sequence != 0) return std::nullopt;
   for (const Piece& piece : pieces) {
     if (piece.kind != Piece::Kind::literal) return std::nullopt;
     text += piece.text;
@@ -379,12 +350,35 @@ Result<std::vector<std::string>> expand(const std::vector<Word>& words, Variable
 }
 
 Result<std::string> expand_value(const Word& word, Variables& variables) {
-  if (word.sequence != 0) {
-    std::string lines;
-    for (int i = 1; i <= word.sequence; ++i) lines += (i > 1 ? "\n" : "") + std::to_string(i);
-    return lines;
-  }
   return Expansion(variables).text_of(word.pieces);
+}
+
+Result<std::string> expand_pattern(const Word& word, Variables& variables) {
+  return Expansion(variables).text_of(word.pieces, true);
+}
+
+bool matches(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) return text.empty();
+  if (pattern.front() == '*') {
+    for (std::size_t skipped = 0; skipped <= text.size(); ++skipped)
+      if (matches(pattern.substr(1), text.substr(skipped))) return true;
+    return false;
+  }
+  if (text.empty()) return false;
+  if (pattern.front() == '?') return matches(pattern.substr(1), text.substr(1));
+  if (pattern.front() == '[') {
+    if (const auto found = bracket(pattern, text.front()))
+      return found->has && matches(pattern.substr(found->size), text.substr(1));
+  }
+  if (pattern.front() == '\\' && pattern.size() > 1) pattern.remove_prefix(1);
+  return pattern.front() == text.front() && matches(pattern.substr(1), text.substr(1));
+}
+
+void outputs_in(const std::vector<Piece>& pieces, std::vector<const Piece*>& all) {
+  for (const Piece& piece : pieces) {
+    if (piece.kind == Piece::Kind::output) all.push_back(&piece);
+    outputs_in(piece.word, all);
+  }
 }
 
 }  // namespace ddptwin::model::shell

@@ -1,9 +1,10 @@
 // The words of a shell's script and what becomes of them (POSIX Shell Command Language 2.6):
-// variables, ${NAME:-word} and its kin, $((...)), $(seq N), $(hostname), quotes, splitting at
-// blanks. No file names are made of * and ?.
+// variables, ${NAME:-word} and its kin, $((...)), $(...), quotes, splitting at blanks. No file
+// names are made of * and ?.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,19 +14,21 @@
 
 namespace ddptwin::model::shell {
 
+struct Node;
+
 struct Piece {
-  enum class Kind : std::uint8_t { literal, variable, arithmetic };
-  std::string text{};  // literal; the variable's name, "hostname()" for $(hostname); the expression
+  enum class Kind : std::uint8_t { literal, variable, arithmetic, output };
+  std::string text{};  // literal; the variable's name
   Kind kind = Kind::literal;
   bool quoted = false;  // the values of others are split at blanks
   // variable: what stands behind the name, ":-", "##", ...; "length": ${#NAME}; empty: the value.
   std::string operation{};
-  std::vector<Piece> word{};  // behind the operation
+  std::vector<Piece> word{};             // behind the operation; arithmetic: the expression
+  std::shared_ptr<const Node> script{};  // output: whose, $(...)
 };
 
 struct Word {
   std::vector<Piece> pieces{};
-  int sequence = 0;  // not 0: $(seq N), as so many words
   // The text of a word without expansions; nothing otherwise.
   std::optional<std::string> literal() const;
 };
@@ -42,12 +45,20 @@ class Variables {
   virtual std::optional<std::string> value(std::string_view name) const = 0;
   virtual void set(const std::string& name, std::string value) = 0;
   virtual const std::vector<std::string>& arguments() const = 0;  // $1, $2, ...
-  virtual bool unset_is_an_error() const = 0;                     // set -u
+  // What a $(...) printed, without the ends of lines behind it.
+  virtual const std::string& output_of(const Piece& piece) const = 0;
+  virtual bool unset_is_an_error() const = 0;  // set -u
 };
 
 // Reason::invalid: what a shell says before it ends with 2 ("RANK: parameter not set").
 Result<std::vector<std::string>> expand(const std::vector<Word>& words, Variables& variables);
 // Of an assignment's value, which is not split.
 Result<std::string> expand_value(const Word& word, Variables& variables);
+// Of a pattern: what is quoted stands for itself.
+Result<std::string> expand_pattern(const Word& word, Variables& variables);
+// With *, ? and [ ]; what stands behind a backslash is itself.
+bool matches(std::string_view pattern, std::string_view text);
+// The $(...) of a word, in the order in which they stand.
+void outputs_in(const std::vector<Piece>& pieces, std::vector<const Piece*>& all);
 
 }  // namespace ddptwin::model::shell

@@ -79,29 +79,6 @@ class Nslookup final : public Program {
   std::string name_;
 };
 
-class Cat final : public Program {
- public:
-  explicit Cat(std::vector<std::string> argv) : argv_(std::move(argv)) {}
-
-  void start(Process& process) override {
-    int code = 0;
-    for (std::size_t i = 1; i < argv_.size(); ++i) {
-      const Result<std::string> content = process.read_file(argv_[i]);
-      if (content) {
-        process.print(content->ends_with('\n') ? content->substr(0, content->size() - 1)
-                                               : *content);
-      } else {
-        process.print_error(fmt::format("cat: {}: No such file or directory", argv_[i]));
-        code = 1;
-      }
-    }
-    process.exit(code);
-  }
-
- private:
-  std::vector<std::string> argv_;
-};
-
 class Test final : public Program {
  public:
   explicit Test(std::vector<std::string> argv) : argv_(std::move(argv)) {}
@@ -217,7 +194,7 @@ std::vector<std::string> nslookup_lines(const std::string& name, const Resolved&
   return lines;
 }
 
-int test_status(Process& process, const std::vector<std::string>& argv, bool error_quiet) {
+int test_status(Process& process, const std::vector<std::string>& argv) {
   std::vector<std::string> words = operands_of(argv);
   bool wanted = true;
   // Of three the middle one is an operator first (POSIX, test).
@@ -226,8 +203,7 @@ int test_status(Process& process, const std::vector<std::string>& argv, bool err
     words.erase(words.begin());
   const Verdict holds = plain_test(process, words);
   if (holds) return *holds == wanted ? 0 : 1;
-  if (!error_quiet)
-    process.print_error(fmt::format("sh: 1: {}: {}", argv.front(), holds.error().message));
+  process.print_error(fmt::format("sh: 1: {}: {}", argv.front(), holds.error().message));
   return 2;
 }
 
@@ -273,10 +249,6 @@ std::unique_ptr<Program> make_echo(const std::vector<std::string>& argv) {
 
 std::unique_ptr<Program> make_nslookup(const std::vector<std::string>& argv) {
   return std::make_unique<Nslookup>(argv.size() > 1 ? argv[1] : std::string());
-}
-
-std::unique_ptr<Program> make_cat(const std::vector<std::string>& argv) {
-  return std::make_unique<Cat>(argv);
 }
 
 std::unique_ptr<Program> make_test(const std::vector<std::string>& argv) {

@@ -1,4 +1,5 @@
-// The small programs of an image: true, false, sleep, echo, nslookup, cat, test.
+// The small programs of an image: true, false, sleep, echo, nslookup, test. Those that read and
+// write text: text_programs.hpp.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,7 @@ std::optional<Duration> sleep_time(const std::string& text);
 std::vector<std::string> nslookup_lines(const std::string& name, const Resolved& answer);
 // The status of `test ...`, `[ ... ]` or `[[ ... ]]`: of a file's presence, of texts and integers,
 // with leading !; 2, and a line on stderr, where it makes no sense.
-int test_status(Process& process, const std::vector<std::string>& argv, bool error_quiet = false);
+int test_status(Process& process, const std::vector<std::string>& argv);
 // What of it the model does not know, "test with -d"; empty: all is known. "$" stands for any text.
 std::string unknown_test(const std::vector<std::string>& argv);
 
@@ -26,7 +27,6 @@ std::unique_ptr<Program> make_exit(int code);
 std::unique_ptr<Program> make_sleep(const std::vector<std::string>& argv);
 std::unique_ptr<Program> make_echo(const std::vector<std::string>& argv);
 std::unique_ptr<Program> make_nslookup(const std::vector<std::string>& argv);
-std::unique_ptr<Program> make_cat(const std::vector<std::string>& argv);
 std::unique_ptr<Program> make_test(const std::vector<std::string>& argv);
 
 }  // namespace ddptwin::model

@@ -60,6 +60,7 @@ struct ModelContainer {
   const Workload* workload = nullptr;
   LogLines log{};
   std::vector<PrintedLine> untold{};   // lines whose events are still to be sent
+  std::string begun{};                 // of a line on stdout that has no end yet
   std::vector<ProcessId> processes{};  // pid - 1 is the index; 0 once it has ended
   std::uint64_t memory = 0;
   Timer start{};  // from start_container to the first process
@@ -97,7 +98,7 @@ struct Process::State {
   std::uint64_t memory = 0;
   Random random{0};
   Spawn::Stream output{}, error_output{};
-  std::string* capture = nullptr;  // of a command: its output instead of the container's log
+  std::string folder{};  // its working directory
 };
 
 }  // namespace ddptwin::model

@@ -35,7 +35,7 @@ Pods::Pods(const model::TorchProfile& torch, std::uint64_t seed)
   };
   model::Kernel::Hooks hooks{};
   hooks.ended = [](model::ModelContainer&, const model::ExitStatus&) {};
-  hooks.command_ended = [](model::ProcessId, const model::ExitStatus&) {};
+  hooks.process_ended = [](model::ProcessId, const model::ExitStatus&) {};
   hooks.printed = [this](model::ModelContainer& container) {
     for (model::PrintedLine& line : container.untold)
       lines_.push_back({now(), container.pod->config.hostname, std::move(line.text)});

@@ -1,0 +1,205 @@
+#include "cluster/model_runtime/shell_builtins.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <csignal>
+
+#include "cluster/model_runtime/small_programs.hpp"
+
+namespace ddptwin::model::shell {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+constexpr std::array<std::string_view, 25> built_in{
+    "exit",  "echo",   "true", "false",  ":",        "break",  "set",   "test", "[",
+    "[[",    "cd",     "exec", "pwd",    "continue", "shift",  "unset", "wait", "ulimit",
+    "umask", "export", "trap", "printf", "kill",     "return", "local"};
+// A shell does these itself too, and nobody here.
+constexpr std::array<std::string_view, 21> not_modelled{
+    ".",     "alias",   "bg",    "builtin", "command", "declare", "eval",
+    "fg",    "getopts", "hash",  "jobs",    "let",     "read",    "readonly",
+    "shopt", "source",  "times", "type",    "typeset", "time",    "mapfile"};
+
+template <std::size_t n>
+bool is_one_of(const std::array<std::string_view, n>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+struct Signal {
+  std::string_view name;
+  int number;
+};
+constexpr std::array signals{
+    Signal{"EXIT", 0},       Signal{"HUP", SIGHUP},   Signal{"INT", SIGINT},
+    Signal{"QUIT", SIGQUIT}, Signal{"ABRT", SIGABRT}, Signal{"KILL", SIGKILL},
+    Signal{"USR1", SIGUSR1}, Signal{"USR2", SIGUSR2}, Signal{"PIPE", SIGPIPE},
+    Signal{"ALRM", SIGALRM}, Signal{"TERM", SIGTERM}, Signal{"CHLD", SIGCHLD},
+    Signal{"CONT", SIGCONT}, Signal{"STOP", SIGSTOP}, Signal{"TSTP", SIGTSTP},
+    Signal{"SEGV", SIGSEGV}};
+
+// What stands behind a backslash, which is at `at`; `at` is then behind it. Nothing: \c.
+std::optional<std::string> escape(std::string_view text, std::size_t& at, bool zero_first) {
+  constexpr std::string_view letters = "abfnrtv\\", codes = "\a\b\f\n\r\t\v\\";
+  const char c = at + 1 < text.size() ? text[at + 1] : '\0';
+  at += 2;
+  if (c == 'c') return std::nullopt;
+  if (const std::size_t found = letters.find(c); c != '\0' && found != letters.npos)
+    return std::string(1, codes[found]);
+  const auto is_octal = [](char digit) { return digit >= '0' && digit <= '7'; };
+  if (zero_first ? c == '0' : is_octal(c)) {
+    if (!zero_first) --at;
+    int value = 0;
+    for (int i = 0; i < 3 && at < text.size() && is_octal(text[at]); ++i)
+      value = value * 8 + (text[at++] - '0');
+    return std::string(1, static_cast<char>(value));
+  }
+  if (c == '\0') --at;
+  return c == '\0' ? std::string("\\") : std::string("\\") + c;
+}
+
+// With its escapes; true: \c ended it.
+bool add_escaped(std::string& to, std::string_view text, bool zero_first) {
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] != '\\') {
+      to += text[at++];
+      continue;
+    }
+    const auto made = escape(text, at, zero_first);
+    if (!made) return true;
+    to += *made;
+  }
+  return false;
+}
+
+// One % of a format, behind which `format` begins.
+class Conversion {
+ public:
+  static Result<Conversion> read(std::string_view& format) {
+    Conversion made;
+    const std::size_t end = format.find_first_not_of("-+ 0#123456789.");
+    if (end == format.npos) return fail(Reason::invalid, "printf with half a %");
+    made.flags_ = format.substr(0, end);
+    made.letter_ = format[end];
+    format.remove_prefix(end + 1);
+    if (std::string_view("sdiuxXoc%b").find(made.letter_) == std::string_view::npos)
+      return fail(Reason::invalid, fmt::format("printf with %{}", made.letter_));
+    constexpr std::size_t width_max = 6;
+    if (made.flags_.size() > width_max) return fail(Reason::invalid, "printf with a wide %");
+    return made;
+  }
+
+  bool takes() const { return letter_ != '%'; }
+
+  // True: \c of a %b ended it all.
+  bool apply(std::string& to, const std::string& argument) const {
+    if (letter_ == '%') {
+      to += '%';
+      return false;
+    }
+    if (letter_ == 'b') return add_escaped(to, argument, true);
+    std::array<char, 4096> text{};
+    const std::string& flags = flags_;
+    if (letter_ == 's' || letter_ == 'c') {
+      const std::string shown = letter_ == 'c' ? argument.substr(0, 1) : argument;
+      const auto size =
+          std::snprintf(text.data(), text.size(), ("%" + flags + "s").c_str(), shown.c_str());
+      to.append(text.data(), std::min(static_cast<std::size_t>(size), text.size() - 1));
+      return false;
+    }
+    long long number = 0;
+    std::from_chars(argument.data(), argument.data() + argument.size(), number);
+    const auto size =
+        std::snprintf(text.data(), text.size(), ("%" + flags + "ll" + letter_).c_str(), number);
+    to.append(text.data(), static_cast<std::size_t>(size));
+    return false;
+  }
+
+ private:
+  std::string flags_{};
+  char letter_ = '%';
+};
+
+}  // namespace
+
+bool is_built_in(std::string_view name) { return is_one_of(built_in, name); }
+
+std::string unknown_of(const Strings& argv) {
+  const std::string& name = argv.front();
+  if (is_one_of(not_modelled, name)) return name;
+  if (name == "shift" && argv.size() > 1) return "shift with a number";
+  if (name == "trap" && argv.size() < 3) return "trap without an action and a signal";
+  if (name == "wait" && argv.size() > 1 && argv[1].starts_with('-')) return "wait with " + argv[1];
+  if (name == "kill" && (argv.size() < 2 || argv[1] == "-l" || argv.back().starts_with('%') ||
+                         (argv.size() > 2 && argv.back().starts_with('-'))))
+    return fmt::format("`{}`", fmt::join(argv, " "));
+  if (name == "printf" && argv.size() > 1 && argv[1] != "$" && !printf_text({argv[1]}))
+    return printf_text({argv[1]}).error().message;
+  if (name == "test" || name == "[" || name == "[[") return unknown_test(argv);
+  return {};
+}
+
+std::string echo_text(const Strings& arguments, bool is_bash) {
+  bool ends_line = true, escapes = !is_bash;
+  auto from = arguments.begin();
+  for (; from != arguments.end(); ++from) {
+    const std::string& word = *from;
+    if (!is_bash && (word != "-n" || from != arguments.begin())) break;
+    const bool option = word.size() > 1 && word.front() == '-' &&
+                        word.find_first_not_of(is_bash ? "neE" : "n", 1) == word.npos;
+    if (!option) break;
+    for (const char letter : std::string_view(word).substr(1)) {
+      if (letter == 'n') ends_line = false;
+      if (letter != 'n') escapes = letter == 'e';
+    }
+  }
+  const std::string text = fmt::format("{}", fmt::join(from, arguments.end(), " "));
+  std::string made;
+  if (!escapes) {
+    made = text;
+  } else if (add_escaped(made, text, true)) {
+    return made;
+  }
+  return ends_line ? made + "\n" : made;
+}
+
+Result<std::string> printf_text(const Strings& arguments) {
+  std::string made;
+  if (arguments.empty()) return made;
+  std::size_t next = 1;
+  do {
+    const std::size_t before = next;
+    std::string_view format = arguments.front();
+    while (!format.empty()) {
+      const std::size_t literal = std::min(format.find('%'), format.size());
+      if (add_escaped(made, format.substr(0, literal), false)) return made;
+      format.remove_prefix(literal);
+      if (format.empty()) break;
+      format.remove_prefix(1);
+      if (format.empty()) return fail(Reason::invalid, "printf with half a %");
+      TRY(const Conversion conversion, Conversion::read(format));
+      std::string argument;
+      if (conversion.takes() && next < arguments.size()) argument = arguments[next++];
+      if (conversion.apply(made, argument)) return made;
+    }
+    if (next == before) break;  // it takes none
+  } while (next < arguments.size());
+  return made;
+}
+
+std::optional<int> signal_of(std::string_view name, bool is_bash) {
+  if (is_bash && name.starts_with("SIG")) name.remove_prefix(3);
+  int number = 0;
+  const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error == std::errc{} && stop == name.data() + name.size())
+    return number >= 0 && number < NSIG ? std::optional(number) : std::nullopt;
+  const auto found = std::find_if(signals.begin(), signals.end(),
+                                  [name](const Signal& one) { return one.name == name; });
+  return found == signals.end() ? std::nullopt : std::optional(found->number);
+}
+
+}  // namespace ddptwin::model::shell

@@ -1,0 +1,173 @@
+// What a container's `sh -c` line says, when, and how it ends. What dash does with scripts made at
+// random: property_tests/shell_properties_test.cpp.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "cluster/model_runtime/commands.hpp"
+#include "cluster/model_runtime/shell_script.hpp"
+#include "cluster/model_runtime/test_pods.hpp"
+
+namespace ddptwin::model {
+namespace {
+
+struct Script {
+  std::string name;
+  std::string text;
+  Strings lines;
+  int code = 0;
+  std::string shell = "sh";
+};
+
+class ShellScript : public testing::TestWithParam<Script> {};
+INSTANTIATE_TEST_SUITE_P(
+    Shell, ShellScript,
+    testing::Values(
+        Script{"output", "x=$(echo a; echo b; echo; false); echo $? \"$x\"", {"1 a", "b"}},
+        Script{"output_in_output",
+               "echo \"$(echo \"$(hostname)-$(nproc)\")\" `echo b`",
+               {"pod-0-2 b"}},
+        Script{"output_in_a_default", "echo ${RANK:-$(hostname | cut -d- -f2)}", {"0"}},
+        Script{"output_in_arithmetic", "echo $(( $(nproc) * ${N:-4} ))", {"8"}},
+        Script{"date",
+               "echo $(date +%s) $(date -u +%Y-%m-%dT%H:%M:%SZ)",
+               {"1700000000 2023-11-14T22:13:20Z"}},
+        Script{
+            "no_such_program_in_a_pipe", "n=$(nvidia-smj -L 2>/dev/null | wc -l); echo $n", {"0"}},
+        Script{"pipe_status",
+               "(exit 3) | cat; echo $?; set -o pipefail; (exit 3) | cat; echo $?",
+               {"0", "3"},
+               0,
+               "bash"},
+        Script{"tee_keeps_a_file",
+               "{ echo a; echo b >&2; } 2>&1 | tee -a /tmp/log /tmp/other | grep b; cat /tmp/log",
+               {"b", "a", "b"}},
+        Script{"tee_without_its_folder",
+               "set -o pipefail; echo a | tee /none/log; echo $?",
+               {"tee: /none/log: No such file or directory", "a", "1"}},
+        Script{"files",
+               "echo a > /tmp/f; echo b >> /tmp/f; cat /tmp/f; [ -s /tmp/f ] && echo full",
+               {"a", "b", "full"}},
+        Script{"files_of_the_working_directory",
+               "cd /tmp; echo a > f; cat ../tmp/./f; pwd",
+               {"a", "/tmp"}},
+        Script{"folder_made",
+               "echo a > /out/x/f; mkdir -p /out/x; echo b > /out/x/f; cat /out/x/f",
+               {"sh: 1: cannot create /out/x/f: Directory nonexistent", "b"}},
+        Script{"everything_into_a_file", "exec > /tmp/all; echo a; cat /tmp/all >&2", {"a"}},
+        Script{"case",
+               "case job-worker-12 in *-master-*) r=0;; *-worker-*) r=1;; esac; exit $r",
+               {},
+               1},
+        Script{"case_of_nothing", "case x in y) false;; esac", {}},
+        Script{"function",
+               "retry() { n=$1; shift; until \"$@\"; do n=$((n-1)); [ $n -gt 0 ] || return 7; "
+               "done; }; "
+               "retry 2 false; echo $?; retry 1 true",
+               {"7"}},
+        Script{"local", "x=1; f() { local x=2; y=$x; }; f; echo $x $y", {"1 2"}},
+        Script{"subshell", "(cd /tmp; x=2; exit 4); echo $? $x $(pwd)", {"4 /"}},
+        Script{"break_two",
+               "for i in 1 2; do for j in 1 2; do echo $i$j; break 2; done; done",
+               {"11"}},
+        Script{"printf",
+               "printf '%s=%03d\\n' a 7 b 12; printf half; printf '%%\\n'",
+               {"a=007", "b=012", "half%"}},
+        Script{"echo_without_an_end", "echo -n a; hostname", {"apod-0"}},
+        Script{"echo_of_dash", "echo 'a\\tb'", {"a\tb"}},
+        Script{"echo_of_bash", "echo 'a\\tb'; echo -e 'a\\tb'", {"a\\tb", "a\tb"}, 0, "bash"},
+        Script{
+            "rank_of_a_name",
+            "export RANK=$(echo $HOSTNAME | grep -o '[0-9]*$' | sed 's/^0*//'); echo \"<$RANK>\"",
+            {"<>"}},
+        Script{"address", "hostname -i | awk -F. '{print $1}'", {"10"}},
+        Script{"jobs", "(sleep 2; exit 3) & p=$!; sleep 1 & wait; wait $p; echo $?", {"127"}},
+        Script{"job_status", "(exit 3) & wait $!; echo $?", {"3"}},
+        Script{"job_killed", "sleep 60 & kill $!; wait $!; echo $?", {"143"}},
+        Script{"trap_at_the_end", "trap 'echo over $?' EXIT; echo a; exit 5", {"a", "over 5"}, 5},
+        Script{
+            "trap_of_an_error", "set -e; trap 'echo over $?' EXIT; false; echo no", {"over 1"}, 1},
+        Script{
+            "trap_of_bash", "trap 'echo t' SIGUSR1; kill -USR1 $$; echo a", {"t", "a"}, 0, "bash"}),
+    [](const auto& one) { return one.param.name; });
+
+TEST_P(ShellScript, says_and_ends_as_it_should) {
+  TestPods pods;
+  pods.pod("pod-0");
+  pods.command("pod-0", {GetParam().shell, "-c", GetParam().text});
+  EXPECT_EQ(pods.exit_code("pod-0"), GetParam().code);
+  Strings said;
+  for (const TestPods::Line& line : pods.lines()) said.push_back(line.text);
+  EXPECT_EQ(said, GetParam().lines) << pods.start_error();
+}
+
+// Process 1 with a handler: what users write so that their training hears of the pod's end.
+TEST(Shell, a_trap_hands_the_stop_signal_on) {
+  TestPods pods;
+  pods.pod("pod-0");
+  pods.command("pod-0", {"sh", "-c",
+                         "trap 'echo stopping; kill -TERM $p' TERM; sleep 1000 & p=$!; wait $p; "
+                         "wait $p; echo $?; exit 9"});
+  pods.run(5s);
+  pods.signal("pod-0", SIGTERM);
+  EXPECT_EQ(pods.exit_code("pod-0"), 9);
+  ASSERT_TRUE(pods.line("pod-0", "stopping"));
+  EXPECT_EQ(pods.line("pod-0", "stopping")->at - pods.line("pod-0", "143")->at, Duration::zero());
+}
+
+// A trap waits for what runs in the foreground (POSIX, trap).
+TEST(Shell, a_trap_comes_when_the_command_has_ended) {
+  TestPods pods;
+  pods.pod("pod-0");
+  pods.command("pod-0", {"sh", "-c", "trap 'echo over; exit 3' TERM; sleep 10; echo no"});
+  pods.run(2s);
+  pods.signal("pod-0", SIGTERM);
+  EXPECT_EQ(pods.exit_code("pod-0"), 3);
+  const ContainerReport report = pods.report("pod-0");
+  EXPECT_GE(*report.finished_at - *report.started_at, 10s);
+  EXPECT_FALSE(pods.line("pod-0", "no"));
+}
+
+// As a real tee: a line is in the log when it is printed, not at the pipe's end.
+TEST(Shell, tee_shows_each_line_at_once) {
+  TestPods pods;
+  pods.pod("pod-0");
+  pods.command("pod-0", {"sh", "-c", "{ echo a; sleep 5; echo b; } | tee /tmp/log"});
+  pods.exit_code("pod-0");
+  EXPECT_GE(pods.line("pod-0", "b")->at - pods.line("pod-0", "a")->at, 5s);
+}
+
+struct Refused {
+  std::string name;
+  std::string script;
+  std::string what;
+};
+class RefusedScript : public testing::TestWithParam<Refused> {};
+INSTANTIATE_TEST_SUITE_P(
+    Shell, RefusedScript,
+    testing::Values(Refused{"read", "echo a | while read x; do echo $x; done", "|"},
+                    Refused{"reader", "echo a | xargs echo", "| into xargs"},
+                    Refused{"here_document", "cat <<E\nE", "<"},
+                    Refused{"input", "cat < /etc/hosts", "<"},
+                    Refused{"ifs", "IFS=,; echo a", "IFS"},
+                    Refused{"in_an_output", "x=$(eval echo a)", "eval"},
+                    Refused{"in_a_trap", "trap 'read x' TERM; sleep 1", "read"},
+                    Refused{"in_a_branch", "case a in b) source x;; esac", "source"},
+                    Refused{"out_of_place", "echo a; done", "`done` out of its place"},
+                    Refused{"two_semicolons", "echo a;; echo b", ";; outside of case"},
+                    Refused{"empty_command", "echo a; ; echo b", "an operator without a command"},
+                    Refused{"half_a_parenthesis", "(echo a", "( without its end"},
+                    Refused{"half_a_substitution", "echo $(echo a", "$( without its end"},
+                    Refused{"format", "printf '%f' 1", "printf with %f"}),
+    [](const auto& one) { return one.param.name; });
+
+TEST_P(RefusedScript, is_refused_by_name_before_the_run) {
+  const Status status = can_model({"sh", "-c", GetParam().script}, Image(), nullptr);
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.error().message.find(", for its script uses " + GetParam().what + ": "),
+            std::string::npos)
+      << status.error().message;
+}
+
+}  // namespace
+}  // namespace ddptwin::model
