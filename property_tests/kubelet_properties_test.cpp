@@ -540,5 +540,50 @@ TEST(KubeletProperties, WhatIsWrittenOverLeavesNoTrace) {
       2);
 }
 
+// Its own deletion of what has ended too. What happens on the node waits for nobody.
+TEST(KubeletProperties, WhatTheServerRefusesIsWrittenAtTheNextTick) {
+  holds(
+      [] {
+        const PodShape shape = *any_pod().as("pod");
+        NodeRun quiet(1, NodeRun::Order::fifo), refused(1, NodeRun::Order::fifo);
+        const std::vector<NodeRun*> both{&quiet, &refused};
+        for (NodeRun* node : both) {
+          node->create(pod_object(shape));
+          node->rest(1s);
+        }
+        const auto rest = [&both](Duration duration) {
+          for (NodeRun* node : both) node->rest(duration);
+        };
+        bool removed = false;
+        for (int n = *gen::inRange(1, 5).as("windows"); n > 0; --n) {
+          rest(std::chrono::milliseconds(*gen::inRange(0, 9'000).as("before")));
+          const int code = *gen::element(409, 429, 500, 503).as("code");
+          refused.refuse_kubelet(
+              code, *gen::element<std::optional<api::Verb>>(std::nullopt, std::nullopt,
+                                                            api::Verb::patch, api::Verb::remove));
+          rest(std::chrono::milliseconds(*gen::inRange(0, 9'000).as("and on")));
+          if (!removed && *gen::weightedElement<bool>({{2, false}, {1, true}}).as("is deleted")) {
+            removed = true;
+            const int grace = *gen::element(1, 5, 30).as("grace");
+            for (NodeRun* node : both)
+              if (node->pod()) node->remove(grace);
+          }
+          rest(std::chrono::milliseconds(*gen::inRange(0, 20'000).as("and then")));
+          refused.refuse_kubelet(0);
+          const Duration since = refused.now() - refused.kubelet_since();
+          rest(sync_period - since % sync_period);
+          // What begins at the tick itself may need a look more, and so long a pod that is ending
+          // keeps the phase that was written before (merge_for_write).
+          const auto is_same = [&] {
+            if (!quiet.pod() || !refused.pod()) return !quiet.pod() && !refused.pod();
+            return own_status(*quiet.pod(), false) == own_status(*refused.pod(), false);
+          };
+          for (Duration waited{}; waited < slack && !is_same(); waited += 100ms) rest(100ms);
+          RC_ASSERT(is_same());
+        }
+      },
+      2);
+}
+
 }  // namespace
 }  // namespace ddptwin::property

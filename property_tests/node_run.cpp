@@ -15,9 +15,10 @@ namespace {
 constexpr std::string_view user = "user";
 constexpr std::string_view prefix = "default/";
 
-WorldOptions options_of(std::uint64_t seed) {
+WorldOptions options_of(std::uint64_t seed, WorldFaults& faults) {
   WorldOptions options;
   options.seed = seed;
+  options.faults = &faults;
   options.nodes = {{.name = "n0"}};
   return options;
 }
@@ -56,10 +57,19 @@ ContainerRun first_run(NodeRun& node, const std::string& container) {
   return runs.front();
 }
 
+api::CallVerdict NodeRun::Refusals::on_call(const api::Caller& caller,
+                                            const api::Request& request) {
+  api::CallVerdict verdict;
+  if (code != 0 && caller.actor == "kubelet" && request.target.kind == &Pod::info() &&
+      request.verb == verb.value_or(request.verb))
+    verdict.refuse = api::injected_server_error(code);
+  return verdict;
+}
+
 NodeRun::NodeRun(std::uint64_t seed, Order order)
     : loop_(Random(seed).split("loop"), virtual_start, order),
       runtime_(loop_, ScriptRuntime::Keep::calls),
-      world_(loop_, options_of(seed), &runtime_) {
+      world_(loop_, options_of(seed, refusals_), &runtime_) {
   world_.trace().add_sink([this](const Record& record) { on_record(record); });
   DDPTWIN_ASSERT(world_.start().has_value());
   kubelet_since_ = now();

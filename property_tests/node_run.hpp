@@ -50,6 +50,12 @@ class NodeRun {
     start_kubelet();
   }
   Time kubelet_since() const { return kubelet_since_; }
+  // What the kubelet asks of Pods with that verb, or whatever it asks, is refused with that HTTP
+  // code; 0: no more.
+  void refuse_kubelet(int code, std::optional<api::Verb> verb = {}) {
+    refusals_.code = code;
+    refusals_.verb = verb;
+  }
   void exit(const std::string& container, int code, bool oom, const std::string& pod = "p");
   void lose_sandbox();
   // Overrules an annotation `rig/KEY` of the pod.
@@ -83,8 +89,23 @@ class NodeRun {
   void on_conditions(const Record& record, const Pod& before, const Pod& after);
   void require(bool holds, const Record& record, const char* what);
 
+  class Refusals final : public WorldFaults {
+   public:
+    PodRuntime& wrap(PodRuntime& runtime) override { return runtime; }
+    api::CallVerdict on_call(const api::Caller& caller, const api::Request& request) override;
+    void on_answer(const api::Caller&, const api::Request&, const Result<api::Response>&) override {
+    }
+    api::EventVerdict on_event(const api::Caller&, const KindInfo&,
+                               const api::WatchEvent&) override {
+      return {};
+    }
+    int code = 0;
+    std::optional<api::Verb> verb{};
+  };
+
   VirtualLoop loop_;
   ScriptRuntime runtime_;
+  Refusals refusals_{};
   World world_;
   Time kubelet_since_{};
   bool sandboxes_lost_ = false;

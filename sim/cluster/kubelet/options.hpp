@@ -19,7 +19,6 @@ struct KubeletClocks {
   Duration first_look = 50ms;    // from the sight of a pod to its first pass (cgroups, directories)
   Duration relist = 1s;          // a change in the runtime is seen at the next such tick
   Duration status_delay = 10ms;  // changes of a status within it become one write
-  Duration status_retry = 10s;   // after a refused write
   Duration status_sync = 10s;    // what others wrote over is put right at the next such tick
   Duration sync_retry = 10s;     // after a failed start that is no back-off
   Duration resync = 60s;         // the longest wait of a back-off without another look

@@ -199,7 +199,7 @@ void StatusWriter::end_pass(bool retry) {
   if (dirty_)
     schedule(owner_.clocks.status_delay);
   else if (retry)
-    schedule(owner_.clocks.status_retry);
+    schedule(owner_.next_tick(owner_.clocks.status_sync) - owner_.loop.now());
   compare();
 }
 
