@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cluster/model_runtime/network_programs.hpp"
 #include "cluster/model_runtime/rank.hpp"
 #include "cluster/model_runtime/shell.hpp"
 #include "cluster/model_runtime/small_programs.hpp"
@@ -22,6 +23,7 @@ using Made = std::unique_ptr<Program>;
 struct Row {
   std::string_view name;
   Made (*make)(const Argv& argv);
+  std::string (*unknown)(const Argv& argv) = nullptr;  // what is not modelled; null: all is
 };
 // By the name of the program's file. Shells, torchrun and described scripts follow rules of their
 // own.
@@ -33,8 +35,10 @@ constexpr std::array rows{
     Row{"sleep", [](const Argv& argv) { return make_sleep(argv); }},
     Row{"echo", [](const Argv& argv) { return make_echo(argv); }},
     Row{"nslookup", [](const Argv& argv) { return make_nslookup(argv); }},
-    Row{"test", [](const Argv& argv) { return make_test(argv); }},
-    Row{"[", [](const Argv& argv) { return make_test(argv); }},
+    Row{"getent", [](const Argv& argv) { return make_getent(argv); }, &unknown_of_getent},
+    Row{"nc", [](const Argv& argv) { return make_nc(argv); }, &unknown_of_nc},
+    Row{"test", [](const Argv& argv) { return make_test(argv); }, &unknown_test},
+    Row{"[", [](const Argv& argv) { return make_test(argv); }, &unknown_test},
 };
 
 // Programs that a host has and nobody can model without being told what they do.
@@ -114,12 +118,20 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
   const std::string name = base_name(argv.front());
   if (std::optional<torchrun::Launch> launch = torchrun::launch_of(argv))
     return torchrun::make_torchrun(std::move(*launch));
-  if (name == "test" || name == "[") {
-    if (const std::string what = unknown_test(argv); !what.empty())
-      return fail(only_a_process(argv, "it uses " + what));
-  }
   for (const Row& row : rows) {
-    if (row.name == name) return row.make(argv);
+    if (row.name != name) continue;
+    const std::string what = row.unknown == nullptr ? std::string() : row.unknown(argv);
+    if (what.empty()) return row.make(argv);
+    if (context.workload == nullptr) return fail(only_a_process(argv, "it uses " + what));
+  }
+  if (name == "timeout" && argv.size() > 2 && sleep_time(argv[1])) {
+    Argv rest(argv.begin() + 2, argv.end());
+    CommandContext inner = context;
+    inner.is_child = true;
+    if (const auto made = make_program(rest, inner);
+        !made && made.error().reason != Reason::not_found)
+      return fail(made.error());
+    return make_timeout(*sleep_time(argv[1]), std::move(rest));
   }
   if (const TextProgram* program = TextProgram::find(name)) {
     const std::string what = program->unknown(argv);

@@ -68,7 +68,9 @@ class Check {
     std::vector<std::string> argv;
     for (const Word& word : node.words) argv.push_back(word.literal().value_or("$"));
     if (argv.front() == "exec") argv.erase(argv.begin());
-    if (argv.empty() || argv.front() == "$" || functions_.contains(argv.front())) return {};
+    if (argv.empty() || functions_.contains(argv.front())) return {};
+    shell::unwrap(argv);
+    if (argv.front() == "$") return {};
     if (const std::string what = shell::unknown_of(argv); !what.empty())
       return fail(shell::unknown(what));
     if (argv.front() == "trap" && argv[1] != "$" && argv[1] != "-") {

@@ -15,15 +15,15 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-constexpr std::array<std::string_view, 25> built_in{
-    "exit",  "echo",   "true", "false",  ":",        "break",  "set",   "test", "[",
-    "[[",    "cd",     "exec", "pwd",    "continue", "shift",  "unset", "wait", "ulimit",
-    "umask", "export", "trap", "printf", "kill",     "return", "local"};
+constexpr std::array<std::string_view, 26> built_in{
+    "exit",  "echo",   "true", "false",  ":",        "break",  "set",   "test",   "[",
+    "[[",    "cd",     "exec", "pwd",    "continue", "shift",  "unset", "wait",   "ulimit",
+    "umask", "export", "trap", "printf", "kill",     "return", "local", "command"};
 // A shell does these itself too, and nobody here.
-constexpr std::array<std::string_view, 21> not_modelled{
-    ".",     "alias",   "bg",    "builtin", "command", "declare", "eval",
-    "fg",    "getopts", "hash",  "jobs",    "let",     "read",    "readonly",
-    "shopt", "source",  "times", "type",    "typeset", "time",    "mapfile"};
+constexpr std::array<std::string_view, 20> not_modelled{
+    ".",       "alias", "bg",   "builtin", "declare", "eval",     "fg",
+    "getopts", "hash",  "jobs", "let",     "read",    "readonly", "shopt",
+    "source",  "times", "type", "typeset", "time",    "mapfile"};
 
 template <std::size_t n>
 bool is_one_of(const std::array<std::string_view, n>& names, std::string_view name) {
@@ -131,6 +131,7 @@ bool is_built_in(std::string_view name) { return is_one_of(built_in, name); }
 std::string unknown_of(const Strings& argv) {
   const std::string& name = argv.front();
   if (is_one_of(not_modelled, name)) return name;
+  if (name == "command" && (argv.size() != 3 || argv[1] != "-v")) return "command without -v";
   if (name == "shift" && argv.size() > 1) return "shift with a number";
   if (name == "trap" && argv.size() < 3) return "trap without an action and a signal";
   if (name == "wait" && argv.size() > 1 && argv[1].starts_with('-')) return "wait with " + argv[1];
@@ -141,6 +142,24 @@ std::string unknown_of(const Strings& argv) {
     return printf_text({argv[1]}).error().message;
   if (name == "test" || name == "[" || name == "[[") return unknown_test(argv);
   return {};
+}
+
+std::vector<std::pair<std::string, std::string>> unwrap(Strings& argv) {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (;;) {
+    const bool env = argv.front() == "env", nohup = argv.front() == "nohup";
+    std::size_t command = 1;
+    while (env && command < argv.size() && !argv[command].starts_with('-') &&
+           argv[command].find('=') != std::string::npos)
+      ++command;
+    if ((!env && !nohup) || command >= argv.size() || argv[command].starts_with('-'))
+      return variables;
+    for (std::size_t i = 1; i < command; ++i) {
+      const std::size_t equals = argv[i].find('=');
+      variables.emplace_back(argv[i].substr(0, equals), argv[i].substr(equals + 1));
+    }
+    argv.erase(argv.begin(), argv.begin() + static_cast<std::ptrdiff_t>(command));
+  }
 }
 
 std::string echo_text(const Strings& arguments, bool is_bash) {

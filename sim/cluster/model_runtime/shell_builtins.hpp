@@ -17,6 +17,10 @@ bool is_built_in(std::string_view name);
 // empty: nothing. "$" in `argv` stands for any text.
 std::string unknown_of(const std::vector<std::string>& argv);
 
+// What `env NAME=value... COMMAND` and `nohup COMMAND` change for their command, which is left in
+// `argv`: its variables.
+std::vector<std::pair<std::string, std::string>> unwrap(std::vector<std::string>& argv);
+
 // What `echo ARGUMENTS` prints. dash reads escapes, bash does after -e; \c ends it.
 std::string echo_text(const std::vector<std::string>& arguments, bool is_bash);
 // What `printf FORMAT [ARGUMENT...]` prints. Reason::invalid: what the model does not know of it.

@@ -481,6 +481,8 @@ class Shell final : public Program, private Variables {
     if (const auto found = scope_.functions.find(words.front());
         found != scope_.functions.end() && !replaces)
       return call(*found->second, std::move(words), place, std::move(done));
+    const auto variables = unwrap(words);
+    assigned.insert(assigned.end(), variables.begin(), variables.end());
     // What is written out has been looked at before the run.
     const bool computed = !node.words.front().literal();
     if (const std::string what = unknown_of(words); computed && !what.empty())
@@ -582,6 +584,7 @@ class Shell final : public Program, private Variables {
       process_->write(*text);
       return done(0);
     }
+    if (name == "command") return look_for(rest[1], done);
     if (name == "trap") return trap(rest, done);
     if (name == "wait") return wait(rest, 0, done);
     if (name == "kill") return kill(rest, done);
@@ -602,6 +605,16 @@ class Shell final : public Program, private Variables {
       if (name == "export") export_variable(one);
       if (name == "local" && !local(one)) return give_up("local: not in a function");
     }
+    done(0);
+  }
+
+  // command -v NAME: whether there is such a command, and where.
+  void look_for(const std::string& name, const Done& done) {
+    const bool own = is_built_in(name) || scope_.functions.contains(name);
+    const auto program = make_program({name}, {context_.image, nullptr, true});
+    const bool missing = !own && !program && program.error().reason == Reason::not_found;
+    if (missing) return done(not_found_code);
+    process_->print(own || name.find('/') != name.npos ? name : "/usr/bin/" + name);
     done(0);
   }
 

@@ -165,6 +165,7 @@ class Parser {
     if (is_keyword("for")) return for_node();
     if (is_keyword("{")) return group();
     if (is_keyword("case")) return case_node();
+    if (is_keyword("[[")) return brackets();
     if (now().kind == Kind::open) return subshell();
     for (const std::string_view word : {"function", "select", "coproc"}) {
       if (is_keyword(word)) return fail(unknown(word));
@@ -188,6 +189,91 @@ class Parser {
     if (now().kind != Kind::close) return fail(unknown("( without its end"));
     ++at_;
     node.children.push_back(std::move(inner));
+    return node;
+  }
+
+  static Node plain_command(const char* name) {
+    Node node;
+    node.words.push_back({{{name, Piece::Kind::literal, false, "", {}, {}}}});
+    return node;
+  }
+
+  // [[ ]] is one command, whatever is in it, so its status is that of one.
+  Result<Node> brackets() {
+    ++at_;
+    TRY(Node all, any_bracket());
+    TRY_VOID(expect("]]"));
+    --at_;
+    if (all.kind == Node::Kind::command) {
+      all.redirections = tokens_[at_++].redirections;
+      return all;
+    }
+    Node node{Node::Kind::if_};
+    node.redirections = tokens_[at_++].redirections;
+    node.children.push_back(std::move(all));
+    node.children.push_back(plain_command("true"));
+    node.children.push_back(plain_command("false"));
+    return node;
+  }
+
+  Result<Node> any_bracket() { return joined_brackets(Kind::or_, Node::Kind::or_); }
+  Result<Node> all_brackets() { return joined_brackets(Kind::and_, Node::Kind::and_); }
+
+  Result<Node> joined_brackets(Kind between, Node::Kind kind) {
+    const auto next = [&] { return kind == Node::Kind::or_ ? all_brackets() : one_bracket(); };
+    TRY_VOID(count());
+    TRY(Node left, next());
+    while (now().kind == between) {
+      ++at_;
+      skip_lines();
+      TRY(Node right, next());
+      Node both{kind};
+      both.children.push_back(std::move(left));
+      both.children.push_back(std::move(right));
+      left = std::move(both);
+    }
+    return left;
+  }
+
+  Result<Node> one_bracket() {
+    if (is_keyword("!")) {
+      ++at_;
+      Node node{Node::Kind::not_};
+      TRY(Node inner, one_bracket());
+      node.children.push_back(std::move(inner));
+      return node;
+    }
+    if (now().kind == Kind::open) {
+      ++at_;
+      TRY(Node inner, any_bracket());
+      if (now().kind != Kind::close) return fail(unknown("( without its end"));
+      ++at_;
+      return inner;
+    }
+    std::vector<Word> words;
+    while (now().kind == Kind::word && !is_keyword("]]")) words.push_back(tokens_[at_++].word);
+    const auto by = words.size() == 3 ? words[1].literal() : std::nullopt;
+    if (by == "==" || by == "=" || by == "!=") return matching(std::move(words), by != "!=");
+    // Nothing is split.
+    for (Word& word : words)
+      for (Piece& piece : word.pieces) piece.quoted = true;
+    Node node = plain_command("[[");
+    node.words.insert(node.words.end(), words.begin(), words.end());
+    node.words.push_back(plain_command("]]").words.front());
+    return node;
+  }
+
+  // As `case` has it: on the right stands a pattern.
+  static Node matching(std::vector<Word> words, bool wanted) {
+    Node node{Node::Kind::case_};
+    node.patterns = {{std::move(words[2])}, {plain_command("*").words.front()}};
+    words.resize(1);
+    node.words = std::move(words);
+    for (const bool matches : {true, false}) {
+      Node branch{Node::Kind::list};
+      branch.children.push_back(plain_command(matches == wanted ? "true" : "false"));
+      node.children.push_back(std::move(branch));
+    }
     return node;
   }
 
@@ -287,9 +373,9 @@ class Parser {
     if (std::any_of(node.assignments.begin(), node.assignments.end(),
                     [](const auto& one) { return one.first == "IFS"; }))
       return fail(unknown("IFS"));
-    // Nothing is split within [[ ]], nor in the values that are exported.
+    // Nothing is split in the values that are exported.
     const auto first = node.words.empty() ? std::nullopt : node.words.front().literal();
-    if (first == "[[" || first == "export" || first == "local") {
+    if (first == "export" || first == "local") {
       for (Word& word : node.words)
         for (Piece& piece : word.pieces) piece.quoted = true;
     }

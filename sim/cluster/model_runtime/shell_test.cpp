@@ -88,6 +88,27 @@ INSTANTIATE_TEST_SUITE_P(
         Script{
             "trap_of_an_error", "set -e; trap 'echo over $?' EXIT; false; echo no", {"over 1"}, 1},
         Script{
+            "command_v",
+            "command -v sleep; command -v python4 || echo none; command -v cd >/dev/null && echo c",
+            {"/usr/bin/sleep", "none", "c"}},
+        Script{"env",
+               "env A=1 B='x y' sh -c 'echo $A $B'; echo \"<$A>\"; nohup echo c",
+               {"1 x y", "<>", "c"}},
+        Script{"waits_for_a_port",
+               "timeout 5 sh -c 'until nc -z pod-0 80; do sleep 1; done'; echo $?",
+               {"124"}},
+        Script{"brackets",
+               "r='a b'; [[ -n $r && ( $r == a* || $r == c ) && ! $r == 'a*' ]] && echo y; "
+               "[[ $r != *b ]] || echo z; set -e; [[ -z $r || 1 -gt 2 ]]; echo no",
+               {"y", "z"},
+               1,
+               "bash"},
+        Script{"brackets_of_a_master",
+               "[[ $HOSTNAME == *-0 && $(nproc) -eq 2 ]]; echo $?",
+               {"0"},
+               0,
+               "bash"},
+        Script{
             "trap_of_bash", "trap 'echo t' SIGUSR1; kill -USR1 $$; echo a", {"t", "a"}, 0, "bash"}),
     [](const auto& one) { return one.param.name; });
 
@@ -149,6 +170,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Refused{"reader", "echo a | xargs echo", "| into xargs"},
                     Refused{"here_document", "cat <<E\nE", "<"},
                     Refused{"input", "cat < /etc/hosts", "<"},
+                    Refused{"expression", "[[ $HOSTNAME =~ x ]]", "test with =~"},
                     Refused{"ifs", "IFS=,; echo a", "IFS"},
                     Refused{"in_an_output", "x=$(eval echo a)", "eval"},
                     Refused{"in_a_trap", "trap 'read x' TERM; sleep 1", "read"},

@@ -1,5 +1,5 @@
-// The small programs of an image: true, false, sleep, echo, nslookup, test. Those that read and
-// write text: text_programs.hpp.
+// The small programs of an image: true, false, sleep, echo, test, timeout. Those that read and
+// write text: text_programs.hpp; that ask the network: network_programs.hpp.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,6 @@ namespace ddptwin::model {
 // "2", "0.5", "1m", "infinity"; nothing when sleep(1) would refuse it.
 std::optional<Duration> sleep_time(const std::string& text);
 
-// What nslookup prints.
-std::vector<std::string> nslookup_lines(const std::string& name, const Resolved& answer);
 // The status of `test ...`, `[ ... ]` or `[[ ... ]]`: of a file's presence, of texts and integers,
 // with leading !; 2, and a line on stderr, where it makes no sense.
 int test_status(Process& process, const std::vector<std::string>& argv);
@@ -26,7 +24,8 @@ std::string unknown_test(const std::vector<std::string>& argv);
 std::unique_ptr<Program> make_exit(int code);
 std::unique_ptr<Program> make_sleep(const std::vector<std::string>& argv);
 std::unique_ptr<Program> make_echo(const std::vector<std::string>& argv);
-std::unique_ptr<Program> make_nslookup(const std::vector<std::string>& argv);
+// A command that is ended (SIGTERM) after that time, with 124; zero: never.
+std::unique_ptr<Program> make_timeout(Duration time, std::vector<std::string> argv);
 std::unique_ptr<Program> make_test(const std::vector<std::string>& argv);
 
 }  // namespace ddptwin::model
