@@ -26,9 +26,12 @@ struct PortShape {
   int number = 0;      // 0: not said
   std::string text{};  // instead
 };
+// Whose ports a pod's are: what initialises has none once the pod runs.
+enum class Holder : std::uint8_t { container, sidecar, init_container };
 struct PodShape {
   int address = 1;
   std::map<std::string, int> ports{};  // by name, TCP
+  Holder holder = Holder::container;
   bool ready = true;
 };
 
@@ -41,7 +44,17 @@ void showValue(const PortShape& port, std::ostream& out) {
 }
 void showValue(const PodShape& pod, std::ostream& out) {
   out << pod.address << (pod.ready ? " ready" : " not ready");
+  if (pod.holder == Holder::sidecar) out << " sidecar";
+  if (pod.holder == Holder::init_container) out << " init";
   for (const auto& [name, number] : pod.ports) out << " " << name << ":" << number;
+}
+
+StringMap any_of(const std::vector<std::string>& keys) {
+  StringMap map;
+  for (const std::string& key : keys)
+    if (const auto value = *gen::element<std::string>("", "a", "b"); !value.empty())
+      map.insert_or_assign(key, value);
+  return map;
 }
 
 PortShape any_port() {
@@ -50,7 +63,10 @@ PortShape any_port() {
           .text = *gen::element<std::string>("", "", "a", "a", "b")};
 }
 PodShape any_pod() {
-  PodShape pod{.address = *gen::inRange(1, 120), .ready = *gen::arbitrary<bool>()};
+  PodShape pod{.address = *gen::inRange(1, 120),
+               .holder = *gen::weightedElement<Holder>(
+                   {{3, Holder::container}, {1, Holder::sidecar}, {1, Holder::init_container}}),
+               .ready = *gen::arbitrary<bool>()};
   for (const char* name : {"a", "b"})
     if (*gen::weightedElement<bool>({{3, true}, {1, false}}))
       pod.ports[name] = name[0] == 'b' ? 5'000 : *gen::element(4'000, 4'001);
@@ -63,14 +79,17 @@ struct Happening {
     turn_ready,  // or not ready any more
     let_pod_end,
     put_ports,
-    publish,  // those that are not ready, or no longer
+    publish,    // those that are not ready, or no longer
+    put_label,  // on the Service
+    meddle,     // somebody empties a slice
   };
   Kind kind = Kind::put_pod;
   std::string name{};
   PodShape pod{};
   std::vector<PortShape> ports{};
 };
-constexpr const char* happening_names[] = {"put ", "turn ", "let end ", "ports", "publish"};
+constexpr const char* happening_names[] = {"put ",    "turn ", "let end ", "ports",
+                                           "publish", "label", "meddle"};
 
 void showValue(const Happening& one, std::ostream& out) {
   using Kind = Happening::Kind;
@@ -92,7 +111,9 @@ rc::Gen<Happening> any_happening() {
                                                              {3, Kind::turn_ready},
                                                              {1, Kind::let_pod_end},
                                                              {2, Kind::put_ports},
-                                                             {1, Kind::publish}})),
+                                                             {1, Kind::publish},
+                                                             {1, Kind::put_label},
+                                                             {1, Kind::meddle}})),
       gen::set(&Happening::name, gen::element<std::string>("p0", "p1", "p2", "p3")),
       gen::set(&Happening::pod, gen::resize(rc::kNominalSize, gen::exec(any_pod))),
       gen::set(&Happening::ports, any_ports()));
@@ -140,6 +161,12 @@ void put_pod(EndpointsRun& cluster, const std::string& name, const PodShape& sha
   Container container{.name = "c", .image = "busybox"};
   for (const auto& [port, number] : shape.ports)
     container.ports.push_back({.name = port, .containerPort = number, .protocol = "TCP"});
+  if (shape.holder != Holder::container) {
+    Container other{.name = "i", .image = "busybox"};
+    std::swap(other.ports, container.ports);
+    if (shape.holder == Holder::sidecar) other.restartPolicy = "Always";
+    pod->spec.edit().initContainers = {std::move(other)};
+  }
   pod->spec.edit().containers = {std::move(container)};
   pod->spec.edit().nodeName = "n";
   cluster.call(api::create(pod));
@@ -161,7 +188,8 @@ std::vector<std::string> ports_in(const Service& service, const PodShape& pod) {
     int number = port.port;
     if (port.targetPort && port.targetPort->is_text) {
       const auto named = pod.ports.find(port.targetPort->text);
-      if (named == pod.ports.end() || port.protocol != "TCP") continue;
+      const bool open = named != pod.ports.end() && pod.holder != Holder::init_container;
+      if (!open || port.protocol != "TCP") continue;
       number = named->second;
     } else if (port.targetPort) {
       number = port.targetPort->number;
@@ -232,6 +260,8 @@ void check_slices(const EndpointsRun& cluster, const Service& service,
   }
   for (const auto& slice : cluster.all<EndpointSlice>()) {
     if (*slice->metadata.label("kubernetes.io/service-name") != service.metadata.name) continue;
+    const std::string *label = slice->metadata.label("tier"), *of = service.metadata.label("tier");
+    RC_ASSERT((label == nullptr ? "" : *label) == (of == nullptr ? "" : *of));
     std::vector<std::string> ports;
     for (const SlicePort& port : slice->ports)
       ports.push_back(port_text(*port.name, *port.protocol, *port.port));
@@ -271,7 +301,16 @@ TEST(EndpointContents, TheyTellEachPodsPortsAndWhetherItIsReady) {
           if (one.kind == Kind::put_ports) next->spec.edit().ports = service_ports(one.ports);
           if (one.kind == Kind::publish)
             next->spec.edit().publishNotReadyAddresses = !next->spec->publishNotReadyAddresses;
-          if (one.kind >= Kind::put_ports) cluster.call(api::update(next));
+          if (one.kind == Kind::put_label) next->metadata.labels = any_of({"tier"});
+          if (one.kind == Kind::meddle) {
+            for (const auto& slice : cluster.all<EndpointSlice>()) {
+              const auto emptied = std::static_pointer_cast<EndpointSlice>(slice->clone());
+              emptied->endpoints.clear();
+              cluster.call(api::update(emptied));
+            }
+          } else if (one.kind >= Kind::put_ports) {
+            cluster.call(api::update(next));
+          }
           cluster.rest(5s);
           const auto now = cluster.find<Service>(service_name);
           check_endpoints(cluster, *now, shapes);
@@ -305,13 +344,6 @@ void showValue(const ByHand& shape, std::ostream& out) {
 
 constexpr const char* last_applied = "kubectl.kubernetes.io/last-applied-configuration";
 
-StringMap any_of(const std::vector<std::string>& keys) {
-  StringMap map;
-  for (const std::string& key : keys)
-    if (const auto value = *gen::element<std::string>("", "a", "b"); !value.empty())
-      map.insert_or_assign(key, value);
-  return map;
-}
 Subset any_subset() {
   Subset subset;
   for (int address = 1; address <= 3; ++address)

@@ -376,6 +376,39 @@ TEST(JobLaws, TheDeadlineCountsFromTheStartAndNeedsAWakeUp) {
       run_cost);
 }
 
+// Whatever limit is passed afterwards, and whoever looks (§4.2: M4 comes before M8).
+TEST(JobLaws, AJobThatIsOverIsJudgedNoMore) {
+  holds(
+      [] {
+        JobShape shape = plain_shape();
+        shape.master = true;
+        shape.restart_policy = "OnFailure";
+        shape.backoff_limit = *gen::element(1, 3).as("limit");
+        const int deadline = shape.active_deadline_seconds = *gen::inRange(30, 60).as("deadline");
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        start(run, shape);
+        const Time started = *run.job()->status->startTime;
+        const bool fails = *gen::weightedElement<bool>({{2, false}, {1, true}}).as("fails");
+        for (int restart = 0; restart < (fails ? shape.backoff_limit : 0); ++restart) {
+          run.exit("j-master-0", 1);
+          run.rest(30s);
+        }
+        if (!fails) run.exit("j-master-0", 0);
+        run.rest(10s);
+        const std::string type = fails ? "Failed" : "Succeeded";
+        RC_ASSERT(run.conditions(true).contains(type));
+        const std::string status = json::serialize(to_json(*run.job()->status));
+        run.rest(std::max(Duration::zero(), started + std::chrono::seconds(deadline) - run.now()));
+        for (int pokes = *gen::inRange(1, 4).as("pokes"); pokes > 0; --pokes) {
+          run.patch_job(
+              json::object{{"metadata", {{"annotations", {{"poke", std::to_string(pokes)}}}}}});
+          run.rest(*gen::element(2s, 60s).as("rest"));
+          RC_ASSERT(json::serialize(to_json(*run.job()->status)) == status);
+        }
+      },
+      run_cost);
+}
+
 TEST(JobLaws, AFinishedJobGoesWhenItsTimeToLiveIsOver) {
   holds(
       [] {

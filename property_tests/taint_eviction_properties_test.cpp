@@ -28,11 +28,13 @@ struct Tolerated {
 };
 
 struct Happening {
-  enum class Kind : std::uint8_t { taint, create, crash, rest };
+  // replace: a pod is gone, and another has its name.
+  enum class Kind : std::uint8_t { taint, create, replace, crash, rest };
   Kind kind = Kind::rest;
   std::string node{};
   std::vector<std::string> taints{};     // by key; "c" is of the effect NoSchedule
   std::vector<Tolerated> tolerations{};  // of the pod that is made
+  int which = 0;                         // of the pods, replace
   bool marked = false;  // it has the condition already: the DELETE after that was lost
   int seconds = 0;      // afterwards
 };
@@ -42,7 +44,8 @@ void showValue(const Happening& one, std::ostream& out) {
   if (one.kind == Kind::taint) {
     out << "taints of " << one.node << ":";
     for (const std::string& key : one.taints) out << " " << key;
-  } else if (one.kind == Kind::create) {
+  } else if (one.kind == Kind::create || one.kind == Kind::replace) {
+    if (one.kind == Kind::replace) out << "in place of " << one.which << " ";
     out << (one.marked ? "marked " : "") << "pod on " << one.node << ":";
     for (const Tolerated& t : one.tolerations)
       out << " '" << t.key << "' for " << t.seconds << " s";
@@ -58,9 +61,12 @@ rc::Gen<Happening> any_happening() {
       gen::build<Tolerated>(gen::set(&Tolerated::key, gen::element<std::string>("a", "b", "")),
                             gen::set(&Tolerated::seconds, gen::element(-1, 0, 5, 20, 40)));
   return gen::build<Happening>(
-      gen::set(&Happening::kind,
-               gen::weightedElement<Kind>(
-                   {{4, Kind::taint}, {4, Kind::create}, {1, Kind::crash}, {2, Kind::rest}})),
+      gen::set(&Happening::kind, gen::weightedElement<Kind>({{4, Kind::taint},
+                                                             {4, Kind::create},
+                                                             {3, Kind::replace},
+                                                             {1, Kind::crash},
+                                                             {2, Kind::rest}})),
+      gen::set(&Happening::which, gen::resize(rc::kNominalSize, gen::inRange(0, 100))),
       gen::set(&Happening::node, gen::element<std::string>("n", "m")),
       gen::set(&Happening::taints, gen::elementOf(taint_sets)),
       gen::set(&Happening::tolerations,
@@ -118,7 +124,8 @@ class Game {
   void apply(const Happening& one) {
     using Kind = Happening::Kind;
     if (one.kind == Kind::taint) taint(one);
-    if (one.kind == Kind::create) create(one);
+    if (one.kind == Kind::create) create(one, "p" + std::to_string(pods_.size()));
+    if (one.kind == Kind::replace && !pods_.empty()) replace(one);
     if (one.kind == Kind::crash) crash();
     rest(one.seconds);
     for (const auto& [name, pod] : pods_) {
@@ -153,9 +160,18 @@ class Game {
     for (auto& [name, pod] : pods_)
       if (pod.node == one.node) pod.judge(evicting, cluster_.loop.now());
   }
-  void create(const Happening& one) {
+  void replace(const Happening& one) {
+    const auto at = static_cast<std::size_t>(one.which) % pods_.size();
+    const std::string name = std::next(pods_.begin(), static_cast<std::ptrdiff_t>(at))->first;
+    api::DeleteOptions at_once;
+    at_once.grace_period_seconds = 0;
+    call(api::remove(*cluster_.store.find<Pod>("default", name), at_once));
+    rest(0);
+    create(one, name);
+  }
+  void create(const Happening& one, const std::string& name) {
     auto pod = std::make_shared<Pod>();
-    pod->metadata.name = "p" + std::to_string(pods_.size());
+    pod->metadata.name = name;
     pod->metadata.namespace_ = "default";
     PodSpec& spec = pod->spec.edit();
     spec.nodeName = one.node;
@@ -176,7 +192,7 @@ class Game {
                         "Taint manager: deleting due to NoExecute taint"));
       call(api::update(marked, "status"));
     }
-    NaivePod& naive = pods_[pod->metadata.name];
+    NaivePod& naive = pods_[pod->metadata.name] = {};
     naive.node = one.node;
     naive.tolerations = one.tolerations;
     if (!taints_[one.node].empty()) naive.judge(taints_[one.node], cluster_.loop.now());
