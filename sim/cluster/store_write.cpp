@@ -11,9 +11,11 @@
 #include "objects/validation.hpp"
 
 namespace ddptwin {
+
+using namespace std::string_view_literals;
 namespace {
 
-bool is_status(const api::Request& request) { return request.target.subresource == "status"; }
+bool is_status(const api::Request& request) { return request.target.subresource == "status"sv; }
 
 // An object that is being deleted and that nothing holds any longer. Namespaces are held by their
 // spec.
@@ -183,8 +185,8 @@ Result<std::shared_ptr<Object>> Store::after_patch(Context& context, const Objec
   const api::Request& request = context.request;
   if (request.patched)
     if (std::shared_ptr<Object> told = request.patched(old)) return told;
-  TRY(const Json json, patched(context, *old));
-  return decode_checked(context, json, old.get(), true);
+  TRY(Json json, patched(context, *old));
+  return decode_checked(context, std::move(json), old.get(), true);
 }
 
 Store::Answer Store::patch(Context& context) {
@@ -205,7 +207,7 @@ Store::Answer Store::patch(Context& context) {
 Status Store::prepare(Context& context, Object& object, const Object& old) const {
   const Strategy& strategy = context.kind.strategy;
   const std::string& version = object.metadata.resourceVersion;
-  if (!version.empty() && version != "0" && version != old.metadata.resourceVersion) {
+  if (!version.empty() && version != old.metadata.resourceVersion && version != "0") {
     std::uint64_t number = 0;
     const auto [end, error] =
         std::from_chars(version.data(), version.data() + version.size(), number);

@@ -200,6 +200,24 @@ std::vector<std::string> dns_1035_label_problems(std::string_view text) {
   return out;
 }
 
+namespace {
+
+// Whether qualified_name_problems() finds none: nearly every label is right, and a pod has many.
+bool is_qualified_name(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash != std::string_view::npos) {
+    const std::string_view prefix = text.substr(0, slash);
+    if (prefix.size() > 253 || !is_dns_subdomain(prefix)) return false;
+    text.remove_prefix(slash + 1);
+  }
+  return text.size() <= 63 && is_name_part(text);
+}
+bool is_label_value(std::string_view text) {
+  return text.size() <= 63 && (text.empty() || is_name_part(text));
+}
+
+}  // namespace
+
 std::vector<std::string> qualified_name_problems(std::string_view text) {
   std::vector<std::string> out;
   const std::size_t slash = text.find('/');
@@ -238,6 +256,7 @@ void append(ErrorList& to, ErrorList more) {
 ErrorList validate_labels(const StringMap& labels, const FieldPath& path) {
   ErrorList out;
   for (const auto& [key, value] : labels) {
+    if (is_qualified_name(key) && is_label_value(value)) continue;
     for (const std::string& problem : qualified_name_problems(key))
       out.push_back(invalid(path, quoted(key), problem));
     for (const std::string& problem : label_value_problems(value))
