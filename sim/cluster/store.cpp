@@ -105,9 +105,10 @@ Store::Answer Store::carry_out(const api::Request& request, std::string_view act
     trace_.write(std::move(record));
     return answer;
   }
-  answer->warnings.insert(answer->warnings.begin(),
-                          std::make_move_iterator(context.warnings.begin()),
-                          std::make_move_iterator(context.warnings.end()));
+  if (!context.warnings.empty())
+    answer->warnings.insert(answer->warnings.begin(),
+                            std::make_move_iterator(context.warnings.begin()),
+                            std::make_move_iterator(context.warnings.end()));
   return answer;
 }
 
@@ -124,6 +125,13 @@ Store::Answer Store::dispatch(Context& context) {
   if (!target.subresource.empty() && context.request.verb == api::Verb::create)
     return fail(method_not_allowed_error());
   return (this->*handlers[static_cast<std::size_t>(context.request.verb)])(context);
+}
+
+Store::Answer Store::answer_of(ObjectPtr object, int code) {
+  Answer answer;
+  answer->code = code;
+  answer->object = std::move(object);
+  return answer;
 }
 
 Status Store::check_namespace(const Context& context, Object& object) const {

@@ -113,6 +113,8 @@ class Store {
   Table& table(const KindInfo& kind) const;
   Answer carry_out(const api::Request& request, std::string_view actor, bool is_last_use);
   Answer dispatch(Context& context);
+  // Made where it is handed back: a response is long to move.
+  static Answer answer_of(ObjectPtr object, int code = 200);
   Answer create(Context& context);
   Status check_namespace(const Context& context, Object& object) const;
   void fill_new(Object& object);

@@ -118,11 +118,8 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
     return fail(std::move(error));
   }
   TRY_VOID(check_size(context.request, *object));
-  api::Response response;
-  response.code = 201;
-  response.object = object;
   if (!dry_run) commit(context, nullptr, object);
-  return response;
+  return answer_of(std::move(object), 201);
 }
 
 Store::Answer Store::update(Context& context) {
@@ -264,20 +261,14 @@ Store::Answer Store::replace(Context& context, const ObjectPtr& old,
   TRY_VOID(validate_update(context, *object, *old));
   TRY_VOID(admit(AdmissionPhase::validating, context, admission));
 
-  api::Response response;
   if (should_vanish(*object)) {
-    response.object = object;
     if (!dry_run) erase(context, old);
-    return response;
+    return answer_of(std::move(object));
   }
-  if (same_content(*object, *old)) {
-    response.object = old;
-    return response;
-  }
+  if (same_content(*object, *old)) return answer_of(old);
   TRY_VOID(check_size(context.request, *object));
   if (!dry_run) commit(context, old, object);
-  response.object = std::move(object);
-  return response;
+  return answer_of(std::move(object));
 }
 
 // `after` becomes the next revision.

@@ -340,14 +340,17 @@ ErrorList validate_finalizers(const std::vector<std::string>& finalizers) {
 
 // What is shared with a stored object was judged when that was stored.
 ErrorList validate_common(const ObjectMeta& meta, const ObjectMeta* old) {
+  const auto is_new = [old](const auto& part, auto ObjectMeta::*where) {
+    return !part.empty() && (old == nullptr || !part.same_as(old->*where));
+  };
   ErrorList out;
-  if (old == nullptr || !meta.labels.same_as(old->labels))
+  if (is_new(meta.labels, &ObjectMeta::labels))
     append(out, validate_labels(*meta.labels, "metadata.labels"));
-  if (old == nullptr || !meta.annotations.same_as(old->annotations))
+  if (is_new(meta.annotations, &ObjectMeta::annotations))
     append(out, validate_annotations(*meta.annotations, "metadata.annotations"));
-  if (old == nullptr || !meta.ownerReferences.same_as(old->ownerReferences))
+  if (is_new(meta.ownerReferences, &ObjectMeta::ownerReferences))
     append(out, validate_owners(*meta.ownerReferences));
-  append(out, validate_finalizers(meta.finalizers));
+  if (!meta.finalizers.empty()) append(out, validate_finalizers(meta.finalizers));
   return out;
 }
 
