@@ -251,7 +251,8 @@ void EventRecorder::tell(Cow<ObjectReference> involved, std::string_view type,
                          std::string_view reason, std::string message) {
   if (queue_.size() >= max_queued) return;
   auto made = std::make_shared<Event>();
-  made->metadata.namespace_ = involved->namespace_.empty() ? "default" : involved->namespace_;
+  made->metadata.namespace_ =
+      involved->namespace_.empty() ? std::string_view("default") : involved->namespace_;
   made->involvedObject = std::move(involved);
   made->type_ = type;
   made->reason = reason;
