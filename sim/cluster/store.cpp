@@ -203,8 +203,9 @@ Status Store::ask_hooks(const std::vector<Admission>& hooks, Context& context,
 Status Store::check_create_namespace(const Context& context, const std::string& object_name) const {
   if (!context.kind.namespaced) return {};
   const std::string& name = context.request.target.namespace_;
-  const auto found = find<Namespace>({}, name);
-  if (found == nullptr) return fail(not_found_error(Namespace::info(), name));
+  const ObjectPtr& there = table(Namespace::info()).objects.find({}, name);
+  if (there == nullptr) return fail(not_found_error(Namespace::info(), name));
+  const auto* found = static_cast<const Namespace*>(there.get());
   if (found->status.phase != "Terminating"sv && !found->metadata.deletionTimestamp) return {};
   Error error = forbidden_error(
       context.kind, object_name,
