@@ -251,7 +251,8 @@ void EventRecorder::tell(Cow<ObjectReference> involved, std::string_view type,
                          std::string_view reason, std::string message) {
   if (queue_.size() >= max_queued) return;
   auto made = std::make_shared<Event>();
-  made->metadata.namespace_ = involved->namespace_.empty() ? "default" : involved->namespace_;
+  made->metadata.namespace_ =
+      involved->namespace_.empty() ? std::string_view("default") : involved->namespace_;
   made->involvedObject = std::move(involved);
   made->type_ = type;
   made->reason = reason;
@@ -287,10 +288,9 @@ void EventRecorder::send_next() {
 
 void EventRecorder::send(std::shared_ptr<const Event> event) {
   if (event->count == 1) return write(create(event), event);
-  Request request;
-  request.verb = Verb::patch;
-  request.target = {&Event::info(), event->metadata.namespace_, event->metadata.name, {}};
-  request.patch_type = PatchType::strategic;
+  Request request{.verb = Verb::patch,
+                  .target = {&Event::info(), event->metadata.namespace_, event->metadata.name, {}},
+                  .patch_type = PatchType::strategic};
   request.body = RawJson::later([event] {
     return Json(boost::json::object{{"count", event->count},
                                     {"lastTimestamp", format_rfc3339(*event->lastTimestamp)},

@@ -8,6 +8,13 @@ namespace {
 constexpr Duration relist_delay =
     1s;  // client-go's reflector waits 0.8 to 1.6 s after a failed list
 
+// The options of the watch that goes on where a list of that version has ended.
+ListOptions resumed(const ListOptions& options, const std::string& version) {
+  ListOptions from = options;
+  from.resource_version = version;
+  return from;
+}
+
 }  // namespace
 
 Informer::Informer(Loop& loop, ApiClient& client, Target target, ListOptions options)
@@ -33,14 +40,11 @@ void Informer::restart() {
 }
 
 void Informer::relist() {
-  Request request;
-  request.verb = Verb::list;
-  request.target = target_;
-  request.list = options_;
-  client_.call(std::move(request), [this, era = era_, alive = std::weak_ptr<int>(alive_)](
-                                       const Result<Response>& result) {
-    if (!alive.expired() && era == era_) on_list(result);
-  });
+  client_.call(
+      {.verb = Verb::list, .target = target_, .list = options_},
+      [this, era = era_, alive = std::weak_ptr<int>(alive_)](const Result<Response>& result) {
+        if (!alive.expired() && era == era_) on_list(result);
+      });
 }
 
 void Informer::on_list(const Result<Response>& result) {
@@ -54,9 +58,7 @@ void Informer::on_list(const Result<Response>& result) {
   listing_ = false;
   synced_ = true;
   if (listed_) listed_();
-  ListOptions options = options_;
-  options.resource_version = result->resource_version;
-  watch_ = client_.watch(target_, std::move(options),
+  watch_ = client_.watch(target_, resumed(options_, result->resource_version),
                          [this](const WatchEvent& event) { on_event(event); });
 }
 

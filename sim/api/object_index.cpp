@@ -103,12 +103,17 @@ std::vector<ObjectPtr> SelectorIndex::selecting(std::string_view namespace_,
   std::vector<ObjectPtr> found;
   for (const LabelIndex& table : by_keys_) {
     if (table.keys().empty()) continue;  // a Service without a selector selects nothing
-    const std::vector<ObjectPtr> some = table.find(namespace_, labels);
-    found.insert(found.end(), some.begin(), some.end());
+    std::vector<ObjectPtr> some = table.find(namespace_, labels);
+    if (found.empty())
+      found = std::move(some);
+    else
+      found.insert(found.end(), some.begin(), some.end());
   }
-  std::sort(found.begin(), found.end(), [](const ObjectPtr& a, const ObjectPtr& b) {
-    return a->metadata.name < b->metadata.name;
-  });
+  // Each table's are in order.
+  if (by_keys_.size() > 1)
+    std::sort(found.begin(), found.end(), [](const ObjectPtr& a, const ObjectPtr& b) {
+      return a->metadata.name < b->metadata.name;
+    });
   return found;
 }
 

@@ -14,6 +14,8 @@
 #include "objects/validation.hpp"
 
 namespace ddptwin {
+
+using namespace std::string_view_literals;
 namespace {
 
 constexpr std::string_view name_alphabet = "bcdfghjklmnpqrstvwxz2456789";
@@ -28,8 +30,18 @@ std::string storage_key(std::string_view namespace_, std::string_view name) {
   return key += name;
 }
 
+// Precondition: an even number of digits; two are written at a time.
 void write_hex(char* to, int digits, std::uint64_t value) {
-  for (; digits-- > 0; value >>= 4) to[digits] = "0123456789abcdef"[value & 15];
+  static constexpr std::array<std::array<char, 2>, 256> pairs = [] {
+    std::array<std::array<char, 2>, 256> table{};
+    for (std::size_t i = 0; i < table.size(); ++i)
+      table[i] = {"0123456789abcdef"[i / 16], "0123456789abcdef"[i % 16]};
+    return table;
+  }();
+  for (; digits > 0; value >>= 8) {
+    digits -= 2;
+    std::copy_n(pairs[value & 255].data(), 2, to + digits);
+  }
 }
 
 }  // namespace
@@ -69,10 +81,19 @@ ObjectPtr Store::find(const KindInfo& kind, std::string_view namespace_,
 const ObjectMap& Store::objects(const KindInfo& kind) const { return table(kind).objects; }
 
 Result<api::Response> Store::call(const api::Request& request, std::string_view actor) {
+  return carry_out(request, actor, false);
+}
+
+Result<api::Response> Store::call(api::Request&& request, std::string_view actor) {
+  return carry_out(request, actor, true);
+}
+
+Store::Answer Store::carry_out(const api::Request& request, std::string_view actor,
+                               bool is_last_use) {
   DDPTWIN_ASSERT(request.target.kind != nullptr);
   Table& rows = table(*request.target.kind);
   drop_expired(rows);
-  Context context{request, *rows.kind, rows, actor};
+  Context context{request, *rows.kind, rows, actor, is_last_use};
   Answer answer = dispatch(context);
   if (!answer) {
     Record record;
@@ -84,9 +105,10 @@ Result<api::Response> Store::call(const api::Request& request, std::string_view 
     trace_.write(std::move(record));
     return answer;
   }
-  answer->warnings.insert(answer->warnings.begin(),
-                          std::make_move_iterator(context.warnings.begin()),
-                          std::make_move_iterator(context.warnings.end()));
+  if (!context.warnings.empty())
+    answer->warnings.insert(answer->warnings.begin(),
+                            std::make_move_iterator(context.warnings.begin()),
+                            std::make_move_iterator(context.warnings.end()));
   return answer;
 }
 
@@ -98,11 +120,18 @@ Store::Answer Store::dispatch(Context& context) {
       &Store::remove_collection};
   const api::Target& target = context.request.target;
   // status is the main resource with other rights: the same stages treat it.
-  if (!target.subresource.empty() && !(target.subresource == "status" && context.kind.status))
+  if (!target.subresource.empty() && !(target.subresource == "status"sv && context.kind.status))
     return call_subresource(context);
   if (!target.subresource.empty() && context.request.verb == api::Verb::create)
     return fail(method_not_allowed_error());
   return (this->*handlers[static_cast<std::size_t>(context.request.verb)])(context);
+}
+
+Store::Answer Store::answer_of(ObjectPtr object, int code) {
+  Answer answer;
+  answer->code = code;
+  answer->object = std::move(object);
+  return answer;
 }
 
 Status Store::check_namespace(const Context& context, Object& object) const {
@@ -153,7 +182,16 @@ void Store::fill_new(Object& object) {
 }
 
 Status Store::admit(AdmissionPhase phase, Context& context, const AdmissionRequest& request) {
-  for (const auto& [hook, kind] : phase == AdmissionPhase::mutating ? mutating_ : validating_) {
+  const auto& hooks = phase == AdmissionPhase::mutating ? mutating_ : validating_;
+  const bool heard = std::any_of(hooks.begin(), hooks.end(), [&](const Admission& one) {
+    return one.kind == nullptr || one.kind == &request.kind;
+  });
+  return heard ? ask_hooks(hooks, context, request) : Status();
+}
+
+Status Store::ask_hooks(const std::vector<Admission>& hooks, Context& context,
+                        const AdmissionRequest& request) {
+  for (const auto& [hook, kind] : hooks) {
     if (kind != nullptr && kind != &request.kind) continue;
     TRY(auto warnings, hook(request));
     std::move(warnings.begin(), warnings.end(), std::back_inserter(context.warnings));
@@ -165,9 +203,10 @@ Status Store::admit(AdmissionPhase phase, Context& context, const AdmissionReque
 Status Store::check_create_namespace(const Context& context, const std::string& object_name) const {
   if (!context.kind.namespaced) return {};
   const std::string& name = context.request.target.namespace_;
-  const auto found = find<Namespace>({}, name);
-  if (found == nullptr) return fail(not_found_error(Namespace::info(), name));
-  if (found->status.phase != "Terminating" && !found->metadata.deletionTimestamp) return {};
+  const ObjectPtr& there = table(Namespace::info()).objects.find({}, name);
+  if (there == nullptr) return fail(not_found_error(Namespace::info(), name));
+  const auto* found = static_cast<const Namespace*>(there.get());
+  if (found->status.phase != "Terminating"sv && !found->metadata.deletionTimestamp) return {};
   Error error = forbidden_error(
       context.kind, object_name,
       fmt::format("unable to create new content in namespace {} because it is being terminated",

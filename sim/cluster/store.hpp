@@ -35,6 +35,8 @@ class Store {
 
   // Runs to the end at once. The actor must outlive the trace (a literal).
   Result<api::Response> call(const api::Request& request, std::string_view actor);
+  // The same for a request that nobody reads again: an object that it alone holds is not copied.
+  Result<api::Response> call(api::Request&& request, std::string_view actor);
   // Events are posted on a lane of this watch, in the order of the revisions. A resourceVersion
   // resumes behind it; none or "0" begins with an `added` for every object. A refusal (options, a
   // version that is none) is an `error` event too, as is `expired`.
@@ -91,12 +93,17 @@ class Store {
     ObjectPtr before;
     ObjectPtr after;
   };
+  struct Admission {
+    AdmissionHook hook;
+    const KindInfo* kind;  // null: of every kind
+  };
   // What one call carries through its stages.
   struct Context {
     const api::Request& request;
     const KindInfo& kind;
     Table& rows;  // of that kind
     std::string_view actor;
+    bool is_last_use = false;  // nobody reads the request again
     std::vector<std::string> warnings{};
     ErrorList definition_errors{};  // of a custom resource, told with those of its metadata
   };
@@ -104,13 +111,18 @@ class Store {
 
   // store.cpp
   Table& table(const KindInfo& kind) const;
+  Answer carry_out(const api::Request& request, std::string_view actor, bool is_last_use);
   Answer dispatch(Context& context);
+  // Made where it is handed back: a response is long to move.
+  static Answer answer_of(ObjectPtr object, int code = 200);
   Answer create(Context& context);
   Status check_namespace(const Context& context, Object& object) const;
   void fill_new(Object& object);
   std::string new_uid();
   std::string generated_name(std::string_view base);
   Status admit(AdmissionPhase phase, Context& context, const AdmissionRequest& request);
+  static Status ask_hooks(const std::vector<Admission>& hooks, Context& context,
+                          const AdmissionRequest& request);
   Status check_create_namespace(const Context& context, const std::string& object_name) const;
   Result<ObjectPtr> existing(const Context& context) const;
 
@@ -127,8 +139,8 @@ class Store {
   // store_decode.cpp
   const Schema* schema_of(const KindInfo& kind) const;
   Result<std::shared_ptr<Object>> body_of(Context& context, const Object* old) const;
-  Result<std::shared_ptr<Object>> decode_checked(Context& context, const Json& sent,
-                                                 const Object* old, bool from_patch) const;
+  Result<std::shared_ptr<Object>> decode_checked(Context& context, Json sent, const Object* old,
+                                                 bool from_patch) const;
 
   // store_write.cpp
   static void warn_of_doubled_owners(Context& context, Object& object);
@@ -192,10 +204,6 @@ class Store {
   // By group and kind. The second is looked up only, never walked: its order cannot be seen.
   mutable std::map<std::string, std::unique_ptr<Table>> tables_{};
   mutable std::unordered_map<const KindInfo*, Table*> table_of_{};
-  struct Admission {
-    AdmissionHook hook;
-    const KindInfo* kind;  // null: of every kind
-  };
   std::vector<Admission> mutating_{};
   std::vector<Admission> validating_{};
 };
@@ -217,6 +225,7 @@ class ObjectFilter {
   LabelMatcher labels_{};
   FieldMatcher fields_{};
   bool names_one_ = false;
+  bool by_node_ = false;  // of pods, by their node and nothing else
 };
 
 }  // namespace ddptwin

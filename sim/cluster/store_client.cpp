@@ -12,7 +12,7 @@ void StoreClient::call(api::Request&& request, api::Completion done) {
   // In one piece of memory: the loop hands on a pointer, not each part of it.
   std::unique_ptr<Asked> asked(new Asked{std::move(request), std::move(done)});
   loop_.post(lane_, [this, asked = std::move(asked)] {
-    asked->done(store_.call(asked->request, actor_));
+    asked->done(store_.call(std::move(asked->request), actor_));
   });
 }
 

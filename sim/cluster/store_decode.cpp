@@ -199,7 +199,7 @@ const Schema* Store::schema_of(const KindInfo& kind) const {
   return rows.schema.get();
 }
 
-Result<std::shared_ptr<Object>> Store::decode_checked(Context& context, const Json& sent,
+Result<std::shared_ptr<Object>> Store::decode_checked(Context& context, Json sent,
                                                       const Object* old, bool from_patch) const {
   const KindInfo& kind = context.kind;
   const api::Request& request = context.request;
@@ -233,7 +233,7 @@ Result<std::shared_ptr<Object>> Store::decode_checked(Context& context, const Js
   }
   const Schema* schema = sent.is_object() ? schema_of(kind) : nullptr;
   std::vector<std::string> unknown;
-  Json body = sent;
+  Json body = from_patch ? Json(sent) : std::move(sent);  // what a patch has made is shown whole
   const bool status = request.target.subresource == "status";
   if (schema != nullptr) {
     prune(*schema, body, {}, unknown);
@@ -272,6 +272,8 @@ Result<std::shared_ptr<Object>> Store::body_of(Context& context, const Object* o
                       schema_of(context.kind) != nullptr && has_source(*request.object) &&
                       (old == nullptr || !same_spec(*request.object, *old));
   if (judged) return decode_checked(context, encode(*request.object), old, false);
+  if (context.is_last_use && request.object.use_count() == 1)
+    return std::const_pointer_cast<Object>(request.object);
   return request.object->clone();
 }
 

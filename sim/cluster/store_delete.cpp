@@ -169,12 +169,10 @@ Store::Answer Store::remove_collection(Context& context) {
 }
 
 Store::Answer Store::removed_answer(Context& context, const ObjectPtr& last) const {
-  api::Response response;
-  if (returns_object(context.kind))
-    response.object = last;
-  else
-    response.body = success_status(last);
-  return response;
+  if (returns_object(context.kind)) return answer_of(last);
+  Answer answer;
+  answer->body = success_status(last);
+  return answer;
 }
 
 Store::Answer Store::remove_one(Context& context, ObjectPtr object) {
@@ -186,11 +184,7 @@ Store::Answer Store::remove_one(Context& context, ObjectPtr object) {
 
   std::shared_ptr<Object> marked = object->clone();
   const Grace grace = begin_grace(*marked, options, loop_.now());
-  api::Response response;
-  if (grace == Grace::pending) {
-    response.object = object;
-    return response;
-  }
+  if (grace == Grace::pending) return answer_of(std::move(object));
   marked->metadata.finalizers = finalizers_for(object->metadata, options);
   const bool held = !marked->metadata.finalizers.empty();
   if (grace == Grace::none && held) mark_as_deleting(marked->metadata, loop_.now());
@@ -200,10 +194,8 @@ Store::Answer Store::remove_one(Context& context, ObjectPtr object) {
     if (!dry_run) commit(context, object, marked);
     last = marked;
   }
-  if (held || last->metadata.deletionGracePeriodSeconds.value_or(0) > 0) {
-    response.object = last;
-    return response;
-  }
+  if (held || last->metadata.deletionGracePeriodSeconds.value_or(0) > 0)
+    return answer_of(std::move(last));
   if (!dry_run) erase(context, last);
   return removed_answer(context, last);
 }

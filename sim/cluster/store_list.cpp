@@ -21,9 +21,7 @@ Store::Answer Store::get(Context& context) {
   TRY(const std::uint64_t version, version_number(context.request.list->resource_version));
   if (version > revision_) return fail(too_large_version_error(version, revision_));
   TRY(ObjectPtr found, existing(context));
-  api::Response response;
-  response.object = std::move(found);
-  return response;
+  return answer_of(std::move(found));
 }
 
 Result<Store::Page> Store::page_of(const Context& context) const {

@@ -146,7 +146,7 @@ Store::Answer Store::scale(Context& context) {
   if (replicas < 0 && !context.kind.custom) return fail(invalid_scale(*old, replicas));
   Json whole = encode(*old);
   set_path(whole, context.kind.scale->spec_replicas, replicas);
-  TRY(auto changed, decode_checked(context, whole, old.get(), false));
+  TRY(auto changed, decode_checked(context, std::move(whole), old.get(), false));
   TRY(const api::Response done, replace(context, old, std::move(changed)));
   response.body = RawJson(scale_of(*done.object));
   return response;

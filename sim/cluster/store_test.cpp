@@ -136,6 +136,26 @@ TEST(Store, RefusalsHaveTheApisWords) {
   EXPECT_EQ(f.records.back().kind, RecordKind::api_refused);
 }
 
+TEST(Store, OnlyAnObjectThatNobodyKeepsIsTakenOver) {
+  Fixture f;
+  const auto kept = Fixture::make_config_map("kept");
+  const auto copied = f.store.call(api::create(kept), "test");
+  ASSERT_TRUE(copied);
+  EXPECT_NE(copied->object, kept);
+  EXPECT_EQ(kept->metadata.uid, "");
+
+  const api::Request again = api::create(Fixture::make_config_map("again"));
+  const auto asked = f.store.call(again, "test");  // it may be asked once more
+  ASSERT_TRUE(asked);
+  EXPECT_NE(asked->object, again.object);
+
+  api::Request last = api::create(Fixture::make_config_map("last"));
+  const Object* const made = last.object.get();
+  const auto taken = f.store.call(std::move(last), "test");
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->object.get(), made);
+}
+
 TEST(Store, AWriteThatChangesNothingIsNotWritten) {
   Fixture f;
   const ObjectPtr a = f.config_map("a", {{"k", "v"}});

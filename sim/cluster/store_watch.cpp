@@ -244,6 +244,8 @@ Result<ObjectFilter> ObjectFilter::parse(const KindInfo& kind, const api::Target
                               r.field));
     return fail(Reason::bad_request, "field label not supported: " + r.field);
   }
+  out.by_node_ = &kind == &Pod::info() && out.labels_.empty() && out.node() != nullptr &&
+                 out.fields_.requirements().size() == 1;
   return out;
 }
 
@@ -257,6 +259,7 @@ bool ObjectFilter::matches(const Object& object) const {
   if (!namespace_.empty() && object.metadata.namespace_ != namespace_) return false;
   if (!labels_.empty() && !labels_.matches(*object.metadata.labels)) return false;
   if (fields_.empty()) return true;
+  if (by_node_) return static_cast<const Pod&>(object).spec->nodeName == *node();
   return fields_.matches([&](std::string_view field) -> std::string {
     if (field == "metadata.name") return object.metadata.name;
     if (field == "metadata.namespace") return object.metadata.namespace_;

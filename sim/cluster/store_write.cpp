@@ -11,9 +11,11 @@
 #include "objects/validation.hpp"
 
 namespace ddptwin {
+
+using namespace std::string_view_literals;
 namespace {
 
-bool is_status(const api::Request& request) { return request.target.subresource == "status"; }
+bool is_status(const api::Request& request) { return request.target.subresource == "status"sv; }
 
 // An object that is being deleted and that nothing holds any longer. Namespaces are held by their
 // spec.
@@ -116,11 +118,8 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
     return fail(std::move(error));
   }
   TRY_VOID(check_size(context.request, *object));
-  api::Response response;
-  response.code = 201;
-  response.object = object;
   if (!dry_run) commit(context, nullptr, object);
-  return response;
+  return answer_of(std::move(object), 201);
 }
 
 Store::Answer Store::update(Context& context) {
@@ -183,8 +182,8 @@ Result<std::shared_ptr<Object>> Store::after_patch(Context& context, const Objec
   const api::Request& request = context.request;
   if (request.patched)
     if (std::shared_ptr<Object> told = request.patched(old)) return told;
-  TRY(const Json json, patched(context, *old));
-  return decode_checked(context, json, old.get(), true);
+  TRY(Json json, patched(context, *old));
+  return decode_checked(context, std::move(json), old.get(), true);
 }
 
 Store::Answer Store::patch(Context& context) {
@@ -205,7 +204,7 @@ Store::Answer Store::patch(Context& context) {
 Status Store::prepare(Context& context, Object& object, const Object& old) const {
   const Strategy& strategy = context.kind.strategy;
   const std::string& version = object.metadata.resourceVersion;
-  if (!version.empty() && version != "0" && version != old.metadata.resourceVersion) {
+  if (!version.empty() && version != old.metadata.resourceVersion && version != "0") {
     std::uint64_t number = 0;
     const auto [end, error] =
         std::from_chars(version.data(), version.data() + version.size(), number);
@@ -262,20 +261,14 @@ Store::Answer Store::replace(Context& context, const ObjectPtr& old,
   TRY_VOID(validate_update(context, *object, *old));
   TRY_VOID(admit(AdmissionPhase::validating, context, admission));
 
-  api::Response response;
   if (should_vanish(*object)) {
-    response.object = object;
     if (!dry_run) erase(context, old);
-    return response;
+    return answer_of(std::move(object));
   }
-  if (same_content(*object, *old)) {
-    response.object = old;
-    return response;
-  }
+  if (same_content(*object, *old)) return answer_of(old);
   TRY_VOID(check_size(context.request, *object));
   if (!dry_run) commit(context, old, object);
-  response.object = std::move(object);
-  return response;
+  return answer_of(std::move(object));
 }
 
 // `after` becomes the next revision.

@@ -189,10 +189,10 @@ void ControllerHost::on_change(Source& source, const ObjectPtr& before, const Ob
   // A process that is gone hears nothing; its successor lists anew.
   if (!running_) return;
   const Change change{before, after, !before && !source.informer->synced()};
-  const Reaction reaction = controller_.observe(change, *cache_, expectations_, loop_.now());
+  Reaction reaction = controller_.observe(change, *cache_, expectations_, loop_.now());
   if (reaction.panic) return panic(*reaction.panic);
   if (reaction.replace_cached) source.informer->replace_cached(reaction.replace_cached);
-  for (const Reaction::Wake& wake : reaction.wake) queue_.add_after(wake.key, wake.delay);
+  for (Reaction::Wake& wake : reaction.wake) queue_.add_after(std::move(wake.key), wake.delay);
   // The last cache to be filled may report nothing that wakes anybody.
   pump();
 }
@@ -226,9 +226,10 @@ void ControllerHost::take_next() {
     throttled_ = loop_.after(lane_, std::chrono::milliseconds(100), [this] { pump(); });
     return;
   }
-  const Key key = *queue_.take();
+  std::unique_ptr<Run> run(new Run{*queue_.take(), {}});
   const Observed seen{*cache_, expectations_, random_.split(++plans_)};
-  run_.reset(new Run{key, controller_.plan(key, seen, loop_.now())});
+  run->plan = controller_.plan(run->key, seen, loop_.now());
+  run_ = std::move(run);
   next_step();
 }
 

@@ -63,7 +63,7 @@ class VirtualLoop final : public Loop {
   };
   static constexpr std::uint32_t none = 0xffffffff;
   static constexpr unsigned slot_bits = 24;
-  static constexpr std::uint32_t slots_a_block = 256;
+  static constexpr std::uint32_t slots_a_block = 64;
 
   void cancel(std::uint64_t timer) override;
   bool is_pending(std::uint64_t timer) const override;

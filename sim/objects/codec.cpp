@@ -325,6 +325,12 @@ bool equal_scalars(const Type& type, const void* a, const void* b) {
   }
 }
 
+// Most members are texts, or shared by both: those without another call.
+bool equal_members(const Type& type, const void* a, const void* b) {
+  if (type.shape == Shape::string) return ref<std::string>(a) == ref<std::string>(b);
+  return (type.same != nullptr && type.same(a, b)) || equal(type, a, b);
+}
+
 void diff_json(const FieldPath& path, const Json* before, const Json* after,
                std::vector<Difference>& out) {
   if (before != nullptr && after != nullptr) {
@@ -467,8 +473,9 @@ bool equal(const Type& type, const void* a, const void* b) {
     case Shape::verbatim:
       return type.same(a, b) || encode(type, a) == encode(type, b);
     case Shape::structure:
+      if (type.same != nullptr && type.same(a, b)) return true;
       for (const FieldInfo& f : type.fields)
-        if (!equal(f.type(), f.read(a), f.read(b))) return false;
+        if (!equal_members(f.type(), f.read(a), f.read(b))) return false;
       return type.extra == nullptr ||
              *type.extra(const_cast<void*>(a)) == *type.extra(const_cast<void*>(b));
     default:

@@ -114,5 +114,19 @@ TEST(Codec, EqualityLooksAtValuesNotAtMemory) {
   EXPECT_EQ(differences[0].path, "spec.containers[0].image");
 }
 
+TEST(Codec, StatusesThatShareTheirPartsAreSurelyEqual) {
+  PodStatus one;
+  one.conditions.edit().emplace_back().type_ = "Ready";
+  PodStatus other = one;
+  EXPECT_TRUE(one.same_as(other));
+  other.conditions = std::vector(*one.conditions);
+  EXPECT_FALSE(one.same_as(other));
+  EXPECT_TRUE(equal(one, other));
+  other = one;
+  other.phase = "Running";
+  EXPECT_FALSE(one.same_as(other));
+  EXPECT_FALSE(equal(one, other));
+}
+
 }  // namespace
 }  // namespace ddptwin

@@ -106,6 +106,9 @@ struct PodStatus {
   Extra extra{};
   static const Type& type();
 
+  // Surely equal: what is shared is the same memory. Statuses are compared before and after each
+  // write.
+  bool same_as(const PodStatus& other) const;
   const PodCondition* condition(std::string_view type) const;
 };
 

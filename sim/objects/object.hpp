@@ -78,10 +78,17 @@ struct Object {
 
 using ObjectPtr = std::shared_ptr<const Object>;
 
+// T::info() for who asks for each object: without the room on the stack that making the row takes.
+template <class T>
+const KindInfo& info_of() {
+  static const KindInfo& row = T::info();
+  return row;
+}
+
 // Gives a kind's struct its virtual part. Derived has `static const KindInfo& info()`.
 template <class Derived>
 struct ObjectOf : Object {
-  const KindInfo& kind() const override { return Derived::info(); }
+  const KindInfo& kind() const override { return info_of<Derived>(); }
   std::shared_ptr<Object> clone() const override {
     return std::make_shared<Derived>(static_cast<const Derived&>(*this));
   }
@@ -104,12 +111,12 @@ struct GenericObject final : Object {
 // The object as a T, or null when it is of another kind.
 template <class T>
 std::shared_ptr<const T> as(const ObjectPtr& object) {
-  return object && &object->kind() == &T::info() ? std::static_pointer_cast<const T>(object)
-                                                 : nullptr;
+  return object && &object->kind() == &info_of<T>() ? std::static_pointer_cast<const T>(object)
+                                                    : nullptr;
 }
 template <class T>
 const T* as(const Object& object) {
-  return &object.kind() == &T::info() ? static_cast<const T*>(&object) : nullptr;
+  return &object.kind() == &info_of<T>() ? static_cast<const T*>(&object) : nullptr;
 }
 
 // "namespace/name", or "name" of a cluster-scoped object.

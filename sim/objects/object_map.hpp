@@ -72,7 +72,7 @@ class ObjectMap {
     std::uint32_t slot = empty_cell;
   };
   static constexpr std::uint32_t empty_cell = 0xffffffff;
-  static constexpr std::uint32_t slots_a_block = 32;
+  static constexpr std::uint32_t slots_a_block = 8;
 
   ObjectPtr& slot(std::uint32_t index) const {
     return blocks_[index / slots_a_block][index % slots_a_block];

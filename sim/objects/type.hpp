@@ -70,10 +70,8 @@ class Verbatim {
     source_ = RawJson();
     return value_.edit();
   }
-  void set(T value, RawJson source) {
-    value_ = Cow<T>(std::move(value));
-    source_ = std::move(source);
-  }
+  // What the value was read from.
+  void set_source(RawJson source) { source_ = std::move(source); }
   const Cow<T>& shared() const { return value_; }
 
  private:
@@ -158,10 +156,11 @@ struct Type {
                 bool (*element_equal)(const Type&, const void*, const void*)) = nullptr;
 
   // pointer, verbatim
-  const void* (*get)(const void*) = nullptr;         // null when absent
-  void* (*emplace)(void*) = nullptr;                 // made when absent
-  bool may_be_absent = false;                        // not a Cow, which always has a value
-  bool (*same)(const void*, const void*) = nullptr;  // surely equal, by identity
+  const void* (*get)(const void*) = nullptr;  // null when absent
+  void* (*emplace)(void*) = nullptr;          // made when absent
+  bool may_be_absent = false;                 // not a Cow, which always has a value
+  // and of a structure that has `same_as`: surely equal, by the identity of its shared parts
+  bool (*same)(const void*, const void*) = nullptr;
   // verbatim
   const RawJson& (*source)(const void*) = nullptr;
   void (*set_source)(void*, RawJson) = nullptr;
@@ -211,6 +210,10 @@ Type structure(std::string_view name, std::vector<FieldInfo> fields) {
   t.assign = [](void* to, const void* from) {
     *static_cast<S*>(to) = *static_cast<const S*>(from);
   };
+  if constexpr (requires(const S& s) { s.same_as(s); })
+    t.same = [](const void* a, const void* b) {
+      return static_cast<const S*>(a)->same_as(*static_cast<const S*>(b));
+    };
   if constexpr (requires(S & s) { s.extra; })
     t.extra = [](void* p) -> Extra* { return &static_cast<S*>(p)->extra; };
   return t;
@@ -363,11 +366,7 @@ Type verbatim() {
     return static_cast<const T*>(a)->shared().same_as(static_cast<const T*>(b)->shared());
   };
   t.source = [](const void* p) -> const RawJson& { return static_cast<const T*>(p)->source(); };
-  t.set_source = [](void* p, RawJson source) {
-    auto& v = *static_cast<T*>(p);
-    Inner value = *v;
-    v.set(std::move(value), std::move(source));
-  };
+  t.set_source = [](void* p, RawJson source) { static_cast<T*>(p)->set_source(std::move(source)); };
   return t;
 }
 

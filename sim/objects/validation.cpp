@@ -200,6 +200,24 @@ std::vector<std::string> dns_1035_label_problems(std::string_view text) {
   return out;
 }
 
+namespace {
+
+// Whether qualified_name_problems() finds none: nearly every label is right, and a pod has many.
+bool is_qualified_name(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash != std::string_view::npos) {
+    const std::string_view prefix = text.substr(0, slash);
+    if (prefix.size() > 253 || !is_dns_subdomain(prefix)) return false;
+    text.remove_prefix(slash + 1);
+  }
+  return text.size() <= 63 && is_name_part(text);
+}
+bool is_label_value(std::string_view text) {
+  return text.size() <= 63 && (text.empty() || is_name_part(text));
+}
+
+}  // namespace
+
 std::vector<std::string> qualified_name_problems(std::string_view text) {
   std::vector<std::string> out;
   const std::size_t slash = text.find('/');
@@ -238,6 +256,7 @@ void append(ErrorList& to, ErrorList more) {
 ErrorList validate_labels(const StringMap& labels, const FieldPath& path) {
   ErrorList out;
   for (const auto& [key, value] : labels) {
+    if (is_qualified_name(key) && is_label_value(value)) continue;
     for (const std::string& problem : qualified_name_problems(key))
       out.push_back(invalid(path, quoted(key), problem));
     for (const std::string& problem : label_value_problems(value))
@@ -321,14 +340,17 @@ ErrorList validate_finalizers(const std::vector<std::string>& finalizers) {
 
 // What is shared with a stored object was judged when that was stored.
 ErrorList validate_common(const ObjectMeta& meta, const ObjectMeta* old) {
+  const auto is_new = [old](const auto& part, auto ObjectMeta::*where) {
+    return !part.empty() && (old == nullptr || !part.same_as(old->*where));
+  };
   ErrorList out;
-  if (old == nullptr || !meta.labels.same_as(old->labels))
+  if (is_new(meta.labels, &ObjectMeta::labels))
     append(out, validate_labels(*meta.labels, "metadata.labels"));
-  if (old == nullptr || !meta.annotations.same_as(old->annotations))
+  if (is_new(meta.annotations, &ObjectMeta::annotations))
     append(out, validate_annotations(*meta.annotations, "metadata.annotations"));
-  if (old == nullptr || !meta.ownerReferences.same_as(old->ownerReferences))
+  if (is_new(meta.ownerReferences, &ObjectMeta::ownerReferences))
     append(out, validate_owners(*meta.ownerReferences));
-  append(out, validate_finalizers(meta.finalizers));
+  if (!meta.finalizers.empty()) append(out, validate_finalizers(meta.finalizers));
   return out;
 }
 

@@ -375,7 +375,7 @@ std::vector<std::string> pod_warnings(const Object& object) {
   const PodSpec& spec = *static_cast<const Pod&>(object).spec;
   const auto check = [&](const std::vector<Container>& containers, std::string_view field) {
     for (std::size_t c = 0; c < containers.size(); ++c) {
-      std::set<std::string> names;
+      std::set<std::string_view> names;
       for (std::size_t i = 0; i < containers[c].env.size(); ++i)
         if (!names.insert(containers[c].env[i].name).second)
           out.push_back(

@@ -3,20 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "cluster/kubelet/phase.hpp"
 #include "cluster/kubelet/restart_policy.hpp"
 
 namespace ddptwin::kubelet {
-namespace {
 
-constexpr std::array<std::string_view, 8> kubelet_types{
-    "PodReadyToStartContainers", "Initialized",         "Ready",
-    "ContainersReady",           "PodScheduled",        "AllContainersRestarting",
-    "PodResizePending",          "PodResizeInProgress",
-};
+using namespace std::string_view_literals;
+namespace {
 
 // What a condition says.
 struct Judgement {
@@ -74,7 +69,7 @@ Judgement initialized(const Pod& pod, const PodStatus& status) {
     look(status.initContainerStatuses, container.name, found, [&](const ContainerStatus& seen) {
       return is_sidecar(container) ? seen.started.value_or(false) : seen.ready;
     });
-  if (status.phase == "Succeeded" && found.unknown.empty()) return {true, "PodCompleted"};
+  if (status.phase == "Succeeded"sv && found.unknown.empty()) return {true, "PodCompleted"};
   std::string message = found.message("incomplete");
   if (message.empty() || any_main_started(*pod.spec, status)) return {true};
   return {false, "ContainersNotInitialized", std::move(message)};
@@ -87,8 +82,8 @@ Judgement containers_ready(const Pod& pod, const PodStatus& status) {
     if (is_sidecar(container)) look(status.initContainerStatuses, container.name, found, ready);
   for (const Container& container : pod.spec->containers)
     look(status.containerStatuses, container.name, found, ready);
-  if (status.phase == "Succeeded" && found.unknown.empty()) return {false, "PodCompleted"};
-  if (status.phase == "Failed") return {false, "PodFailed"};
+  if (status.phase == "Succeeded"sv && found.unknown.empty()) return {false, "PodCompleted"};
+  if (status.phase == "Failed"sv) return {false, "PodFailed"};
   std::string message = found.message("unready");
   if (message.empty()) return {true};
   return {false, "ContainersNotReady", std::move(message)};
@@ -118,14 +113,34 @@ Judgement ready(const Pod& pod, const PodStatus& status, const Judgement& contai
 
 Judgement restarting(const PodStatus& status, RestartAll restart_all) {
   const bool under_way = restart_all == RestartAll::under_way;
-  if (status.phase == "Succeeded") return {under_way, "PodCompleted"};
+  if (status.phase == "Succeeded"sv) return {under_way, "PodCompleted"};
   return {under_way, under_way ? "RestartAllContainersStarted" : ""};
 }
 
 }  // namespace
 
+// A status has a handful, and is gone through many times: none of them is as long as another.
 bool is_kubelet_condition(std::string_view type) {
-  return std::find(kubelet_types.begin(), kubelet_types.end(), type) != kubelet_types.end();
+  switch (type.size()) {
+    case 5:
+      return type == "Ready";
+    case 11:
+      return type == "Initialized";
+    case 12:
+      return type == "PodScheduled";
+    case 15:
+      return type == "ContainersReady";
+    case 16:
+      return type == "PodResizePending";
+    case 19:
+      return type == "PodResizeInProgress";
+    case 23:
+      return type == "AllContainersRestarting";
+    case 25:
+      return type == "PodReadyToStartContainers";
+    default:
+      return false;
+  }
 }
 
 const PodCondition* find_condition(const std::vector<PodCondition>& conditions,

@@ -44,18 +44,20 @@ void fill_resources(const SpecFacts::OfContainer& facts, ContainerStatus& status
   status.allocatedResources = facts.resources->requests;
 }
 
-ContainerStatus waiting_status(const StatusSources& in, const Container& container,
-                               const ContainerStatus* old) {
-  ContainerStatus status;
+// The statuses are made where they stay: one is long to move.
+void fill_waiting(const StatusSources& in, const Container& container, const ContainerStatus* old,
+                  ContainerStatus& status) {
+  if (old != nullptr && old->state.terminated && !in.removed.contains(container.name)) {
+    status = *old;
+    return;
+  }
   status.name = container.name;
   status.image = container.image;
   status.state.waiting.emplace().reason =
       in.pod.spec->initContainers.empty() ? "ContainerCreating" : "PodInitializing";
-  if (old == nullptr) return status;
-  if (old->state.terminated && !in.removed.contains(container.name)) return *old;
+  if (old == nullptr) return;
   status.restartCount = old->restartCount;
   status.lastState = old->lastState;
-  return status;
 }
 
 // It was seen running, and now the runtime does not know it.
@@ -77,9 +79,9 @@ ContainerState removed_end() {
   return state;
 }
 
-ContainerStatus seen_status(const StatusSources& in, const Container& container,
-                            const SpecFacts::OfContainer& facts, const ContainerInstance& latest) {
-  ContainerStatus status;
+void fill_seen(const StatusSources& in, const Container& container,
+               const SpecFacts::OfContainer& facts, const ContainerInstance& latest,
+               ContainerStatus& status) {
   status.name = container.name;
   status.restartCount = static_cast<std::int32_t>(latest.attempt);
   status.image = latest.image;
@@ -92,7 +94,6 @@ ContainerStatus seen_status(const StatusSources& in, const Container& container,
     if (instance.name != container.name || ++instances != 2) continue;
     status.lastState = state_of(instance);
   }
-  return status;
 }
 
 // The container failed to start, or waits for its next start.
@@ -109,28 +110,29 @@ void show_failure(const StatusSources& in, const Container& container, bool init
   status.state.waiting = ContainerStateWaiting{failure->second.reason, failure->second.message};
 }
 
-ContainerStatus status_of(const StatusSources& in, const Container& container,
-                          const SpecFacts::OfContainer& facts, bool init) {
+void fill_status(const StatusSources& in, const Container& container,
+                 const SpecFacts::OfContainer& facts, bool init, ContainerStatus& status) {
   const auto& before = init ? in.before.initContainerStatuses : in.before.containerStatuses;
   const ContainerStatus* old = find_status(before, container.name);
   const ContainerInstance* latest = in.state.find(container.name);
   const auto removed = in.removed.find(container.name);
-  ContainerStatus status = latest != nullptr ? seen_status(in, container, facts, *latest)
-                                             : waiting_status(in, container, old);
   if (latest != nullptr) {
+    fill_seen(in, container, facts, *latest, status);
     if (removed != in.removed.end()) {
       status.restartCount += removed->second;
       if (!status.lastState->terminated) status.lastState = removed_end();
     }
-  } else if (removed != in.removed.end()) {
-    status.restartCount = removed->second;
-    status.lastState = removed_end();
-  } else if (old != nullptr) {
-    note_lost(in, *old, status);
+  } else {
+    fill_waiting(in, container, old, status);
+    if (removed != in.removed.end()) {
+      status.restartCount = removed->second;
+      status.lastState = removed_end();
+    } else if (old != nullptr) {
+      note_lost(in, *old, status);
+    }
   }
   show_failure(in, container, init, status);
   status.volumeMounts = facts.volume_mounts;
-  return status;
 }
 
 }  // namespace
@@ -149,7 +151,7 @@ void fill_container_statuses(const StatusSources& in, PodStatus& status) {
     std::vector<ContainerStatus> made;
     made.reserve(containers.size());
     for (std::size_t i = 0; i < containers.size(); ++i)
-      made.push_back(status_of(in, containers[i], facts[i], init));
+      fill_status(in, containers[i], facts[i], init, made.emplace_back());
     return made;
   };
   const PodSpec& spec = *in.pod.spec;

@@ -58,11 +58,13 @@ class Variables {
  private:
   static constexpr std::size_t usual_count = 24;
 
+  // Those of one name in the order of their setting.
   std::vector<std::size_t> by_name() const {
     std::vector<std::size_t> places(values_.size());
     std::iota(places.begin(), places.end(), std::size_t{0});
-    std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
-      return values_[a].first < values_[b].first;
+    std::sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
+      const int order = values_[a].first.compare(values_[b].first);
+      return order != 0 ? order < 0 : a < b;
     });
     return places;
   }

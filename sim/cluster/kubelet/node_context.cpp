@@ -70,7 +70,8 @@ void NodeContext::record(const Pod& pod, const std::string& container, std::stri
   Record record;
   record.kind = RecordKind::container;
   record.actor = "kubelet";
-  record.subject = key_of(pod.metadata) + (container.empty() ? "" : "/" + container);
+  record.subject = key_of(pod.metadata);
+  if (!container.empty()) record.subject.append(1, '/').append(container);
   record.text = std::move(text);
   trace.write(std::move(record));
 }

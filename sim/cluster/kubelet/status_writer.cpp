@@ -154,10 +154,10 @@ void StatusWriter::on_read(const Result<api::Response>& answer) {
   auto status = std::make_shared<PodStatus>(*told_);
   merge_for_write(server->status, *status, may_run_());
   if (equal(*status, server->status)) return let_go(*server);
-  api::Request request;
-  request.verb = api::Verb::patch;
-  request.target = {&Pod::info(), server->metadata.namespace_, server->metadata.name, "status"};
-  request.patch_type = api::PatchType::strategic;
+  api::Request request{
+      .verb = api::Verb::patch,
+      .target = {&Pod::info(), server->metadata.namespace_, server->metadata.name, "status"},
+      .patch_type = api::PatchType::strategic};
   request.body = RawJson::later(
       [server, status] { return status_patch(server->metadata.uid, server->status, *status); });
   request.patched = [server, status](const ObjectPtr& stored) -> std::shared_ptr<Object> {

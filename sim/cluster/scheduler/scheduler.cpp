@@ -106,7 +106,8 @@ void Scheduler::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
   const bool did = counts(old.get()), does = counts(now.get());
   if (!did && does) happened({.kind = ClusterEvent::Kind::pod_placed, .pod_after = now});
   if (did && !does) happened({.kind = ClusterEvent::Kind::pod_freed, .pod_before = old});
-  if (did && does && *old->metadata.labels != *now->metadata.labels)
+  if (did && does && !old->metadata.labels.same_as(now->metadata.labels) &&
+      *old->metadata.labels != *now->metadata.labels)
     happened({.kind = ClusterEvent::Kind::pod_relabelled, .pod_before = old, .pod_after = now});
   if (now && is_waiting(*now)) {
     queue_.put(now, view_);

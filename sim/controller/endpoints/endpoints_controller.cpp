@@ -121,17 +121,16 @@ Plan EndpointsController::plan(const Key& key, const Observed& seen, Time) const
   std::vector<EndpointSubset> subsets = subsets_of(*service, seen.cache);
   const Amended labels = endpoint_labels(*service, managed_by, endpoints_manager);
   if (current && equal(current->subsets, subsets) && labels == current->metadata.labels) return {};
-  const auto wanted = current ? std::static_pointer_cast<Endpoints>(current->clone())
-                              : std::make_shared<Endpoints>();
+  auto wanted = current ? std::static_pointer_cast<Endpoints>(current->clone())
+                        : std::make_shared<Endpoints>();
   wanted->metadata.namespace_ = parts.namespace_;
   wanted->metadata.name = parts.name;
   if (labels != wanted->metadata.labels) wanted->metadata.labels = labels.made();
   wanted->subsets = std::move(subsets);
-  Plan plan{.about = wanted};
-  if (current)
-    plan.steps.push_back({.rule = &rules::update_endpoints, .request = api::update(wanted)});
-  else
-    plan.steps.push_back({.rule = &rules::create_endpoints, .request = api::create(wanted)});
+  Plan plan;
+  Step& step = plan.steps.emplace_back();
+  step.rule = current ? &rules::update_endpoints : &rules::create_endpoints;
+  step.request = current ? api::update(std::move(wanted)) : api::create(std::move(wanted));
   return plan;
 }
 

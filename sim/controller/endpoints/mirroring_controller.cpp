@@ -46,7 +46,7 @@ Endpoint endpoint_of(const EndpointAddress& address, bool ready) {
 
 void add(std::vector<SliceGroup>& groups, const EndpointSubset& subset,
          const EndpointAddress& address, bool ready) {
-  const std::string family = address.ip.find(':') != std::string::npos ? "IPv6" : "IPv4";
+  const std::string_view family = address.ip.find(':') != std::string::npos ? "IPv6" : "IPv4";
   const auto ports = ports_of(subset);
   auto group = std::find_if(groups.begin(), groups.end(), [&](const SliceGroup& g) {
     return g.address_type == family && same_ports(g.ports, ports);

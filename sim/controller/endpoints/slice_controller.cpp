@@ -60,7 +60,7 @@ std::vector<SlicePort> ports_of(const Pod& pod, const Service& service) {
 }
 
 std::vector<SliceGroup> groups_of(const Service& service, const Cache& cache,
-                                  const std::string& address_type) {
+                                  std::string_view address_type) {
   std::vector<SliceGroup> groups;
   for (const PodPtr& pod : selected_pods(service, cache)) {
     if (!is_member(*pod, Terminating::kept)) continue;
@@ -126,9 +126,13 @@ Plan EndpointSliceController::plan(const Key& key, const Observed& seen, Time no
   static const std::vector<std::string> one_family{"IPv4"};
   const std::vector<std::string>& families = service->spec->ipFamilies;
   std::vector<SliceGroup> wanted;
-  for (const std::string& family : families.empty() ? one_family : families)
-    for (SliceGroup& group : groups_of(*service, seen.cache, family))
-      wanted.push_back(std::move(group));
+  for (const std::string& family : families.empty() ? one_family : families) {
+    std::vector<SliceGroup> groups = groups_of(*service, seen.cache, family);
+    if (wanted.empty())
+      wanted = std::move(groups);
+    else
+      std::move(groups.begin(), groups.end(), std::back_inserter(wanted));
+  }
   return {.about = service,
           .steps = reconcile_slices(shape_of(*service), wanted,
                                     slices_of(parts, slice_manager, seen.cache), key)};

@@ -20,7 +20,7 @@ inline constexpr Duration own_write_unseen_delay = 1s;
 
 // The endpoints that share a family and a list of ports.
 struct SliceGroup {
-  std::string address_type{};
+  std::string_view address_type{};  // of its Service or Endpoints, or a literal
   std::vector<SlicePort> ports{};
   std::vector<Endpoint> endpoints{};
 };

@@ -7,6 +7,8 @@
 #include "controller/pytorchjob/pass.hpp"
 
 namespace ddptwin::controller::pytorchjob {
+
+using namespace std::string_view_literals;
 namespace {
 
 constexpr int no_exit_code = 0xbeef;  // upstream's "no status yet", retryable by its size
@@ -145,11 +147,11 @@ std::string pod_restart_policy(const std::string& replica_policy) {
 
 // Counted from the list, also when it was deleted a moment ago.
 void count(ReplicaStatus& counters, const Pod& pod) {
-  if (pod.status.phase == "Running")
+  if (pod.status.phase == "Running"sv)
     ++(pod.metadata.deletionTimestamp ? counters.failed : counters.active);
-  else if (pod.status.phase == "Succeeded")
+  else if (pod.status.phase == "Succeeded"sv)
     ++counters.succeeded;
-  else if (pod.status.phase == "Failed")
+  else if (pod.status.phase == "Failed"sv)
     ++counters.failed;
 }
 
@@ -169,7 +171,7 @@ void reconcile_pods(Pass& pass, const std::string& type) {
       const Pod& pod = *slices[i].one;
       if (index >= replicas) delete_pod(pass, rules::scale_down_pod, type, pod);
       const int exit_code = exit_code_of(pass, pod);
-      if (pod.status.phase == "Failed") handle_failed(pass, type, spec, pod, exit_code);
+      if (pod.status.phase == "Failed"sv) handle_failed(pass, type, spec, pod, exit_code);
       count(counters, pod);
     }
   }

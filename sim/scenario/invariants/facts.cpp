@@ -10,6 +10,8 @@
 #include "scenario/invariants.hpp"
 
 namespace ddptwin::scenario::invariants {
+
+using namespace std::string_view_literals;
 namespace {
 
 namespace pj = controller::pytorchjob;
@@ -39,7 +41,7 @@ const std::array<KindRow, 4>& kind_rows() {
 Topic topic_of_object(const Object& object) {
   const KindInfo* kind = &object.kind();
   if (kind == &Event::info())
-    return static_cast<const Event&>(object).type_ == "Warning" ? Topic::warning : Topic::other;
+    return static_cast<const Event&>(object).type_ == "Warning"sv ? Topic::warning : Topic::other;
   for (const KindRow& row : kind_rows())
     if (row.kind == kind) return row.topic;
   return Topic::object;
@@ -405,7 +407,7 @@ void Facts::take_refused(const Record& record, Sight& sight) {
 }
 
 void Facts::take_fault(const Record& record, Sight& sight) {
-  if (record.text == "healed") {
+  if (record.text == "healed"sv) {
     disturbed_ = false;
     healed_at_ = record.time;
     return;

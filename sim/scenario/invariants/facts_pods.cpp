@@ -9,6 +9,8 @@
 #include "scenario/invariants/facts.hpp"
 
 namespace ddptwin::scenario::invariants {
+
+using namespace std::string_view_literals;
 namespace {
 
 namespace pj = controller::pytorchjob;
@@ -153,12 +155,13 @@ void Facts::change_pod(const Record& record, PodFacts& facts) {
   if (facts.type < 0) return;
   ReplicaFacts& replica = job.types[static_cast<std::size_t>(facts.type)]
                               .replicas[static_cast<std::size_t>(facts.index)];
-  if (pod.status.phase == "Succeeded") replica.succeeded = true;
-  if (pod.status.phase == "Failed") {
+  if (pod.status.phase == "Succeeded"sv) replica.succeeded = true;
+  if (pod.status.phase == "Failed"sv) {
     replica.failed = true;
     replica.permanent = replica.permanent || failed_for_good(pod);
   }
-  if (facts.terminating() && (pod.status.phase == "Running" || before.status.phase == "Running"))
+  if (facts.terminating() &&
+      (pod.status.phase == "Running"sv || before.status.phase == "Running"sv))
     replica.failed = true;
 }
 

@@ -7,6 +7,8 @@
 #include "scenario/invariants/lines.hpp"
 
 namespace ddptwin::scenario::invariants {
+
+using namespace std::string_view_literals;
 namespace {
 
 // Takes `words` off the front of the line.
@@ -155,8 +157,8 @@ void end_ranks(PodFacts& pod) {
 }
 
 void Facts::take_container(const Record& record, std::size_t slash, Sight& sight) {
-  const bool exited = record.text == "exited";
-  if (!exited && record.text != "started") return;
+  const bool exited = record.text == "exited"sv;
+  if (!exited && record.text != "started"sv) return;
   const std::string_view subject = record.subject, container = subject.substr(slash + 1);
   PodFacts* pod_of = pod(subject.substr(0, slash));
   if (pod_of == nullptr) return;
