@@ -460,5 +460,50 @@ TEST(GarbageProperties, ANamespaceGoesOnceAllThatWasInItIsGone) {
   });
 }
 
+// --- references ---
+
+// A reference names its owner by uid, name, kind and namespace; who is wrong in one has no owner,
+// whether that uid is there or not (garbage collector's "absent owner").
+TEST(GarbageProperties, AnOwnerIsWhoTheReferenceSaysInAllItsParts) {
+  holds([] {
+    enum class Wrong : std::uint8_t { nothing, uid, name, kind, namespace_ };
+    Cluster cluster;
+    auto space = std::make_shared<Namespace>();
+    space->metadata.name = "other";
+    cluster.make(space);
+    const auto map = [](const std::string& namespace_, const std::string& name) {
+      auto made = std::make_shared<ConfigMap>();
+      made->metadata.name = name;
+      made->metadata.namespace_ = namespace_;
+      return made;
+    };
+    const ObjectPtr here = cluster.make(map("default", "owner"));
+    const ObjectPtr there = cluster.make(map("other", "elsewhere"));
+    cluster.rest(*gen::element(0s, 5s).as("rest"));
+    std::set<std::string> wanted{here->metadata.uid};
+    const int children = *gen::resize(rc::kNominalSize, gen::inRange(1, 6)).as("children");
+    for (int i = 0; i < children; ++i) {
+      const auto wrong = static_cast<Wrong>(
+          *gen::resize(rc::kNominalSize, gen::inRange(0, 5)).as("what is wrong"));
+      const Object& owner = wrong == Wrong::namespace_ ? *there : *here;
+      OwnerReference reference;
+      reference.apiVersion = "v1";
+      reference.kind = wrong == Wrong::kind ? "Service" : "ConfigMap";
+      reference.name = wrong == Wrong::name ? "nobody" : owner.metadata.name;
+      reference.uid = wrong == Wrong::uid ? "no-such-uid" : owner.metadata.uid;
+      const auto child = map("default", "child-" + std::to_string(i));
+      child->metadata.ownerReferences.edit().push_back(std::move(reference));
+      const ObjectPtr made = cluster.make(child);
+      if (wrong == Wrong::nothing) wanted.insert(made->metadata.uid);
+      cluster.rest(*gen::element(0s, 1s).as("and rest"));
+    }
+    cluster.rest(60s);
+    std::set<std::string> left;
+    for (const ObjectPtr& one : cluster.all(ConfigMap::info(), "default"))
+      left.insert(one->metadata.uid);
+    RC_ASSERT(left == wanted);
+  });
+}
+
 }  // namespace
 }  // namespace ddptwin::property

@@ -5,6 +5,7 @@
 #include <map>
 #include <ostream>
 
+#include "api/faulty_client.hpp"
 #include "bare_store.hpp"
 #include "controller/host.hpp"
 #include "objects/core_v1.hpp"
@@ -158,6 +159,92 @@ TEST(HostProperties, FailuresDoubleADelayThatASuccessForgets) {
         delay = failed ? 2 * delay : base_delay;
       }
     }
+  });
+}
+
+// Of two kinds; plans for each object it hears of, and remembers when.
+class Watchful final : public controller::Controller {
+ public:
+  using Key = controller::Key;
+
+  std::string_view name() const override { return "watchful"; }
+  std::vector<controller::Watched> watches(const KindRegistry&) const override {
+    return {{.kind = &ConfigMap::info()}, {.kind = &Service::info()}};
+  }
+  controller::Reaction observe(const controller::Change& change, const controller::Cache&,
+                               controller::Expectations&, Time) override {
+    controller::Reaction reaction;
+    reaction.wake.push_back({.key = change.object().metadata.name});
+    return reaction;
+  }
+  controller::Plan plan(const Key&, const controller::Observed&, Time now) const override {
+    planned_.push_back(now);
+    return {};
+  }
+  void reset() override {}
+  const std::vector<Time>& planned() const { return planned_; }
+
+ private:
+  mutable std::vector<Time> planned_{};
+};
+
+// The lists of each kind are refused so often, and then come so late.
+struct Lists {
+  int refusals = 0;
+  Duration late{};
+};
+class LateLists final : public api::FaultPort {
+ public:
+  LateLists(Loop& loop, std::map<std::string, Lists> lists)
+      : loop_(loop), lists_(std::move(lists)) {}
+
+  api::CallVerdict on_call(const api::Caller&, const api::Request& request) override {
+    if (request.verb != api::Verb::list) return {};
+    Lists& one = lists_[std::string(request.target.kind->kind)];
+    if (one.refusals > 0) {
+      --one.refusals;
+      return {.refuse = api::injected_server_error(500)};
+    }
+    return {.reply_delay = one.late};
+  }
+  void on_answer(const api::Caller&, const api::Request& request,
+                 const Result<api::Response>& answer) override {
+    if (request.verb == api::Verb::list && answer)
+      listed_[std::string(request.target.kind->kind)] = loop_.now();
+  }
+  api::EventVerdict on_event(const api::Caller&, const KindInfo&, const api::WatchEvent&) override {
+    return {};
+  }
+  const std::map<std::string, Time>& listed() const { return listed_; }
+
+ private:
+  Loop& loop_;
+  std::map<std::string, Lists> lists_;
+  std::map<std::string, Time> listed_{};  // the last time
+};
+
+// As client-go's WaitForCacheSync: what it has not been told of is not missing.
+TEST(HostProperties, NothingIsPlannedBeforeAllListsHaveCome) {
+  holds([] {
+    std::map<std::string, Lists> lists;
+    for (const char* kind : {"ConfigMap", "Service"}) {
+      Lists& one = lists[kind];
+      one.refusals = *gen::inRange(0, 3).as("refusals");
+      one.late = std::chrono::milliseconds(*gen::element(0, 700, 9'000).as("late"));
+    }
+    BareStore cluster;
+    poke(cluster, "a", 0);
+    LateLists port(cluster.loop, lists);
+    api::FaultyClient client(cluster.loop,
+                             std::make_shared<StoreClient>(cluster.loop, cluster.store, "test"),
+                             {"test", ""}, port);
+    Watchful watchful;
+    controller::ControllerHost host(cluster.loop, client, cluster.trace, Random(1), watchful);
+    host.start();
+    cluster.rest(120s);
+    RC_ASSERT(port.listed().size() == 2U);
+    RC_ASSERT(!watchful.planned().empty());
+    for (const auto& [kind, at] : port.listed()) RC_ASSERT(watchful.planned().front() >= at);
   });
 }
 

@@ -105,6 +105,48 @@ TEST(PodTimes, SidecarsFrameTheOthers) {
       2);
 }
 
+// A sidecar that crashes too holds nobody back who has begun before (kubernetes#136969): the other
+// comes again when its own back-off is over.
+TEST(PodTimes, ACrashedSidecarHoldsNoOtherBack) {
+  holds(
+      [] {
+        const auto script = [](const std::string& whose) {
+          std::string text;
+          const int runs = *gen::inRange(2, 5).as("runs of " + whose);
+          for (int i = 0; i < runs; ++i)
+            text += (i == 0 ? "" : ", ") + std::string("1 after ") +
+                    std::to_string(*gen::inRange(1, 20).as("seconds of " + whose));
+          return text;
+        };
+        auto pod = NodeRun::pod_named("p");
+        PodSpec& spec = pod->spec.edit();
+        spec.restartPolicy = "Always";
+        spec.containers.edit().push_back(container_named("c0"));
+        Container sidecar = container_named("s0");
+        sidecar.restartPolicy = "Always";
+        spec.initContainers.edit().push_back(sidecar);
+        StringMap& scripts = pod->metadata.annotations.edit();
+        scripts["rig/exit.c0"] = script("the other");
+        scripts["rig/exit.s0"] = script("the sidecar");
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        node.rest(600s);
+        node.require_safe();
+        const auto& runs = node.runs_of("c0");
+        RC_ASSERT(runs.size() > 3U);
+        Duration delay = 10s;
+        for (std::size_t i = 1; i < runs.size(); ++i) {
+          // The first restart waits for nothing. A retry comes a quarter later than it says, or
+          // with a look that something else causes.
+          const Duration waited = runs[i].began - *runs[i - 1].ended;
+          RC_LOG() << i << ": after " << seconds_of(waited) << " s\n";
+          RC_ASSERT(waited <= (i == 1 ? slack : delay + delay / 4 + slack));
+          if (i > 1) delay = std::min<Duration>(2 * delay, 300s);
+        }
+      },
+      2);
+}
+
 // How often an image may have been asked for in that time: at once, and after 10, 20, 40, 80, 160,
 // 300, 300 ... seconds.
 int pulls_in(Duration time) {

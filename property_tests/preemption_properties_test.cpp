@@ -127,6 +127,57 @@ TEST(PreemptionProperties, APromiseThatCannotBeKeptIsTakenBack) {
       4);
 }
 
+// Somebody else's pod that ends on the node it was promised is no reason to wait: another took the
+// room that its own victims left, so it looks for new ones (kubernetes#104266).
+TEST(PreemptionProperties, OnlyItsOwnVictimsKeepAPreemptorWaiting) {
+  holds(
+      [] {
+        const int gpus = *gen::inRange(3, 7).as("GPUs");
+        const int wanted = *gen::inRange(1, gpus - 1).as("the preemptor wants");
+        SchedulerRun run(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        const std::vector<std::string> nodes{"n", "m"};
+        for (const std::string& node : nodes)
+          run.add_node({.name = node, .capacity = {{gpu, Quantity::of(gpus)}}});
+        run.rest(2s);
+        const auto create = [&](const std::string& name, int count, std::string_view priority,
+                                const std::string& node = {}) {
+          const auto pod = pod_asking(name, {{gpu, Quantity::of(count)}});
+          pod->spec.edit().priorityClassName = std::string(priority);
+          pod->spec.edit().nodeName = node;
+          run.call(api::create(pod));
+          run.rest(2s);
+        };
+        for (int i = 0; i < 2 * gpus; ++i) create("low-" + std::to_string(i), 1, "");
+        create("high", wanted, high);
+        const std::string promised = run.pod("high")->status.nominatedNodeName;
+        RC_ASSERT(!promised.empty());
+        const auto ending = [&] {
+          std::vector<std::shared_ptr<const Pod>> found;
+          for (const auto& pod : run.pods())
+            if (pod->metadata.deletionTimestamp) found.push_back(pod);
+          return found;
+        };
+        const auto victims = ending();
+        RC_ASSERT(victims.size() == static_cast<std::size_t>(wanted));
+        create("intruder", wanted, highest, promised);
+        // One that is not a victim is deleted, and takes its time.
+        for (const auto& pod : run.pods()) {
+          if (pod->spec->nodeName != promised || pod->metadata.deletionTimestamp ||
+              !pod->metadata.name.starts_with("low-"))
+            continue;
+          run.call(api::remove(*pod));
+          break;
+        }
+        for (const auto& pod : victims) run.end(*pod);
+        run.rest(5min);
+        std::size_t pushed_aside = 0;
+        for (const auto& pod : ending())
+          if (pod->status.condition("DisruptionTarget") != nullptr) ++pushed_aside;
+        RC_ASSERT(pushed_aside > 0U);
+      },
+      4);
+}
+
 // --- whom a preemptor pushes aside: the least important of each node, and the node that loses
 // least
 

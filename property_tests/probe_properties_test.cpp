@@ -115,6 +115,45 @@ TEST(PodTimes, AProbeBeginsAnewWithItsContainer) {
       4);
 }
 
+// A sidecar comes again whatever the pod's policy is, and with it its probes; who waits for it gets
+// its turn.
+TEST(PodTimes, ASidecarIsProbedAgainWhateverThePodsPolicy) {
+  holds(
+      [] {
+        Probe up = any_probe("up");
+        up.failureThreshold = 100;
+        auto pod = NodeRun::pod_named("p");
+        PodSpec& spec = pod->spec.edit();
+        spec.restartPolicy =
+            *gen::element<std::string>("Never", "OnFailure", "Always").as("policy");
+        Container sidecar = container_named("s0");
+        sidecar.restartPolicy = "Always";
+        sidecar.startupProbe = up;
+        spec.initContainers.edit().push_back(sidecar);
+        Container container = container_named("c0");
+        const bool gated = *gen::arbitrary<bool>().as("the other has a startup probe too");
+        if (gated) container.startupProbe = up;
+        spec.containers.edit().push_back(container);
+        const int ends = *gen::inRange(0, 3).as("ends of the sidecar");
+        std::string script;
+        for (int i = 0; i < ends; ++i)
+          script += std::to_string(*gen::element(0, 1).as("code")) + " after " +
+                    std::to_string(*gen::inRange(1, 30).as("after")) + ", ";
+        pod->metadata.annotations.edit()["rig/exit.s0"] = script + "run";
+        pod->metadata.annotations.edit()["rig/exec.s0.up"] = "0 up";
+        pod->metadata.annotations.edit()["rig/exec.c0.up"] = "0 up";
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        node.rest(400s);
+        node.require_safe();
+        RC_ASSERT(node.runs_of("s0").size() == static_cast<std::size_t>(ends) + 1);
+        RC_ASSERT(node.runs_of("c0").size() == 1U);
+        for (const char* name : {"s0", "c0"})
+          RC_ASSERT(status_of(*node.pod(), name)->started.value_or(false));
+      },
+      4);
+}
+
 TEST(PodTimes, ReadinessFollowsItsProbe) {
   holds(
       [] {

@@ -161,8 +161,10 @@ class Game {
       if (pod.node == one.node) pod.judge(evicting, cluster_.loop.now());
   }
   void replace(const Happening& one) {
-    const auto at = static_cast<std::size_t>(one.which) % pods_.size();
-    const std::string name = std::next(pods_.begin(), static_cast<std::ptrdiff_t>(at))->first;
+    std::vector<std::string> names, evicted;
+    for (const auto& [name, pod] : pods_) (pod.evicted ? evicted : names).push_back(name);
+    if (!evicted.empty()) names = evicted;
+    const std::string name = names[static_cast<std::size_t>(one.which) % names.size()];
     api::DeleteOptions at_once;
     at_once.grace_period_seconds = 0;
     call(api::remove(*cluster_.store.find<Pod>("default", name), at_once));
