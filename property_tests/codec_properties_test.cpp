@@ -1,6 +1,7 @@
 // What is read is what was written: objects of every kind, unknown fields, quantities.
 #include <boost/json.hpp>
 
+#include "core/time.hpp"
 #include "generators.hpp"
 #include "objects/codec.hpp"
 #include "objects/kinds.hpp"
@@ -8,6 +9,8 @@
 
 namespace ddptwin::property {
 namespace {
+
+namespace gen = rc::gen;
 
 const KindRegistry& kinds() {
   static const KindRegistry registry;
@@ -88,6 +91,26 @@ TEST(QuantityProperties, OrderAndSumsAreThoseOfTheAmounts) {
     // Rounding up never lies below the amount, and by less than one.
     RC_ASSERT(Quantity::of(a.value()) >= a);
     RC_ASSERT(Quantity::of(a.value() - 1) < a);
+  });
+}
+
+// Go's time.Duration: hours and minutes where there are any, and always seconds.
+TEST(CodecProperties, DurationsReadAsGoWritesThem) {
+  holds([] {
+    const auto any = [](std::int64_t end) {
+      return gen::resize(rc::kNominalSize, gen::inRange<std::int64_t>(0, end));
+    };
+    const std::int64_t all =
+        *gen::oneOf(any(100), gen::map(any(100), [](auto n) { return 60 * n; }),
+                    gen::map(any(100), [](auto n) { return 3600 * n; }), any(400'000))
+             .as("seconds");
+    std::string text = std::to_string(all % 60) + "s";
+    if (all >= 60) text.insert(0, std::to_string(all / 60 % 60) + "m");
+    if (all >= 3600) text.insert(0, std::to_string(all / 3600) + "h");
+    RC_ASSERT(format_go_duration(std::chrono::seconds(all)) == text);
+    const Duration odd =
+        std::chrono::seconds(all) + std::chrono::milliseconds(*any(1000).as("and milliseconds"));
+    RC_ASSERT(parse_go_duration(format_go_duration(odd)) == odd);
   });
 }
 

@@ -348,6 +348,25 @@ TEST(JobLaws, TheBackoffLimitIsReachedByThatManyRestarts) {
       run_cost);
 }
 
+// Q22: whoever it is, and though its policy would have it replaced.
+TEST(JobLaws, UnderALimitOfNoneTheFirstPodThatFailsEndsTheJob) {
+  holds(
+      [] {
+        JobShape shape = plain_shape();
+        shape.restart_policy = "ExitCode";
+        shape.backoff_limit = 0;
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        start(run, shape);
+        run.exit(*gen::elementOf(expected_names(shape, shape.workers)).as("pod"),
+                 *gen::element(130, 137, 143).as("code"));
+        run.rest(60s);
+        log_job(run);
+        RC_ASSERT(run.conditions(true).contains("Failed"));
+        RC_ASSERT(run.first_violation() == "");
+      },
+      run_cost);
+}
+
 // Q4: no clock wakes the operator; the first thing that happens afterwards does.
 TEST(JobLaws, TheDeadlineCountsFromTheStartAndNeedsAWakeUp) {
   holds(

@@ -443,5 +443,27 @@ TEST(PodTimes, AGateIsOpenWhileItIsSaidToBe) {
       4);
 }
 
+// A registry's port is no tag.
+TEST(PodTimes, AnImagesIdentifierNamesItsRepository) {
+  holds(
+      [] {
+        const std::string repository =
+            *gen::element<std::string>("", "team/", "registry.example/", "registry:5000/",
+                                       "registry:5000/team/")
+                 .as("where") +
+            "busybox";
+        auto pod = NodeRun::pod_named("p");
+        Container container = container_named("c0");
+        container.image = repository + *gen::element<std::string>("", ":1", ":latest").as("tag");
+        pod->spec.edit().containers.edit().push_back(container);
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        node.rest(10s);
+        const std::string id = *status_of(*node.pod(), "c0")->imageID;
+        RC_ASSERT(id.substr(0, id.find('@')) == repository);
+      },
+      4);
+}
+
 }  // namespace
 }  // namespace ddptwin::property

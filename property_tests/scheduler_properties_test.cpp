@@ -22,7 +22,14 @@ constexpr const char* units[] = {"", "Gi", "", ""};
 // What a node has and what a pod wants, in whole units of `resources`.
 using Amounts = std::vector<int>;
 
+// Of a required node affinity: what it says of a node's name, and of its colour.
+struct Term {
+  std::string name_operator{}, name{};  // In, NotIn; "": nothing
+  std::string colour_operator{};        // In, NotIn red, Exists, DoesNotExist; "": nothing
+};
+
 struct PodShape {
+  std::vector<Term> terms{};  // one of them has to hold; none: nothing is required
   Amounts wants{0, 0, 0, 1};
   int init_gpus = 0;  // of an init container: the pod needs the greater of the two
   bool only_red = false;
@@ -43,6 +50,9 @@ void showValue(const PodShape& pod, std::ostream& out) {
   if (pod.only_red) out << "only red ";
   if (pod.tolerates) out << "tolerates ";
   if (pod.host_port > 0) out << "port " << pod.host_port;
+  for (const Term& term : pod.terms)
+    out << " [" << term.name_operator << " " << term.name << ", colour " << term.colour_operator
+        << "]";
 }
 
 void showValue(const NodeShape& node, std::ostream& out) {
@@ -52,8 +62,18 @@ void showValue(const NodeShape& node, std::ostream& out) {
   if (node.cordoned) out << " cordoned";
 }
 
+Term any_term() {
+  Term term;
+  term.name_operator = *gen::element<std::string>("", "In", "NotIn");
+  term.name = *gen::elementOf(node_names);
+  term.colour_operator =
+      *gen::element<std::string>("", "", "In", "NotIn", "Exists", "DoesNotExist");
+  return term;
+}
 PodShape any_pod() {
   PodShape pod;
+  for (int terms = *gen::element(0, 0, 0, 1, 2, 3); terms > 0; --terms)
+    pod.terms.push_back(any_term());
   pod.wants = {*gen::inRange(0, 5), *gen::inRange(0, 5), *gen::inRange(0, 3), 1};
   pod.init_gpus = *gen::element(0, 0, 0, 1, 2);
   pod.only_red = *gen::weightedElement<bool>({{3, false}, {1, true}});
@@ -92,6 +112,21 @@ std::shared_ptr<Pod> pod_object(const std::string& name, const PodShape& shape) 
     spec.initContainers.edit().push_back(std::move(init));
   }
   if (shape.only_red) spec.nodeSelector = {{"colour", "red"}};
+  if (!shape.terms.empty()) {
+    NodeSelector& selector = spec.affinity.emplace()
+                                 .nodeAffinity.emplace()
+                                 .requiredDuringSchedulingIgnoredDuringExecution.emplace();
+    for (const Term& term : shape.terms) {
+      NodeSelectorTerm& made = selector.nodeSelectorTerms.emplace_back();
+      if (!term.name_operator.empty())
+        made.matchFields.push_back({"metadata.name", term.name_operator, {term.name}});
+      const bool of_value = term.colour_operator == "In" || term.colour_operator == "NotIn";
+      if (!term.colour_operator.empty())
+        made.matchExpressions.push_back(
+            {"colour", term.colour_operator,
+             of_value ? std::vector<std::string>{"red"} : std::vector<std::string>{}});
+    }
+  }
   if (shape.tolerates) spec.tolerations = {{.key = "reserved", .operator_ = "Exists"}};
   return pod;
 }
@@ -127,8 +162,20 @@ Amounts used_on(const std::string& node, const std::vector<Placed>& placed) {
   return sum;
 }
 
+// A term that says nothing is of no node.
+bool is_of(const Term& term, const std::string& name, const NodeShape& node) {
+  if (term.name_operator.empty() && term.colour_operator.empty()) return false;
+  if (term.name_operator == "In" && name != term.name) return false;
+  if (term.name_operator == "NotIn" && name == term.name) return false;
+  const bool red = term.colour_operator == "In" || term.colour_operator == "Exists";
+  return term.colour_operator.empty() || node.red == red;
+}
+
 bool fits(const PodShape& pod, const std::string& name, const NodeShape& node,
           const std::vector<Placed>& placed) {
+  if (!pod.terms.empty() && std::none_of(pod.terms.begin(), pod.terms.end(),
+                                         [&](const Term& term) { return is_of(term, name, node); }))
+    return false;
   if (node.cordoned || (node.tainted && !pod.tolerates) || (pod.only_red && !node.red))
     return false;
   for (const Placed& other : placed)

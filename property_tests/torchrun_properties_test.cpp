@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "cluster/model_runtime/torchrun_options.hpp"
 #include "cluster/model_runtime/torchrun_test_pods.hpp"
 #include "property.hpp"
 
@@ -173,6 +174,66 @@ TEST(TorchrunProperties, WorkersHaveAsLongAsItIsSaidAfterSigterm) {
       judge_end_of_pod(node, stop);
     else
       judge_failure(node, stop);
+  });
+}
+
+// --- where agents meet ---
+
+// Whether the command line says it, the environment, or nobody; a command line is believed first
+// (spec/ddp-semantics.md §4.1, §9.5).
+struct Told {
+  std::optional<std::string> flag{}, variable{};
+  const std::string* said() const { return flag ? &*flag : variable ? &*variable : nullptr; }
+};
+
+TEST(TorchrunProperties, AgentsMeetWhereTheyAreTold) {
+  holds([] {
+    std::vector<std::string> arguments;
+    StringMap environment;
+    const auto told = [&](const std::string& option, const std::vector<std::string>& values) {
+      Told one;
+      if (*gen::weightedElement<bool>({{3, false}, {1, true}}))
+        one.flag = *gen::elementOf(values).as("--" + option);
+      if (*gen::weightedElement<bool>({{2, false}, {1, true}}))
+        one.variable = *gen::elementOf(values).as("variable of " + option);
+      if (one.flag) arguments.push_back("--" + option + "=" + *one.flag);
+      std::string name = "PET_" + option;
+      std::transform(name.begin(), name.end(), name.begin(),
+                     [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+      if (one.variable) environment.insert_or_assign(name, *one.variable);
+      return one;
+    };
+    const Told nodes = told("nnodes", {"1", "1:1", "2", "1:2"});
+    const Told endpoint = told("rdzv_endpoint", {"a:1000", "b:2000"});
+    const Told backend = endpoint.said() ? told("rdzv_backend", {"static", "c10d"}) : Told();
+    const Told address = told("master_addr", {"m", "n"});
+    const Told port = told("master_port", {"3000", "4000"});
+    const Told id = told("rdzv_id", {"x", "y"});
+    const bool standalone = *gen::weightedElement<bool>({{4, false}, {1, true}}).as("standalone");
+    if (standalone) arguments.emplace_back("--standalone");
+    arguments.emplace_back("train.py");
+    const bool new_one = *gen::arbitrary<bool>().as("2.x");
+    const auto options =
+        torchrun::read_options(new_one ? torchrun::torchrun_2 : torchrun::torchrun_1, "torchrun",
+                               arguments, environment, {2, 0, "unique"});
+    RC_ASSERT(options.has_value());
+
+    const auto or_else = [](const Told& one, const std::string& otherwise) {
+      return one.said() ? *one.said() : otherwise;
+    };
+    const bool one_node = !or_else(nodes, "1").ends_with('2');
+    std::string wanted_backend = or_else(backend, "static"), wanted_id = or_else(id, "none");
+    std::string where =
+        or_else(endpoint, or_else(address, "127.0.0.1") + ":" + or_else(port, "29500"));
+    const bool alone = new_one && one_node && !endpoint.said() && !port.said();
+    if (standalone || alone) {
+      wanted_backend = "c10d";
+      where = new_one ? "localhost:0" : "localhost:29400";
+      wanted_id = "unique";
+    }
+    RC_ASSERT((options->backend == torchrun::Backend::c10d) == (wanted_backend == "c10d"));
+    RC_ASSERT(options->endpoint.host + ":" + std::to_string(options->endpoint.port) == where);
+    RC_ASSERT(options->run_id == wanted_id);
   });
 }
 

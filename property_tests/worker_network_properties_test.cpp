@@ -557,5 +557,22 @@ TEST(WorkerNetwork, ACutThatHealsIsFoundByTcpsNextTry) {
       pod_cost);
 }
 
+// The least number of segments that is a multiple of the ranks, two for each at least, none of
+// them over 1 MiB (spec/ddp-semantics.md §2.3).
+TEST(WorkerNetwork, ARingsSegmentsAreAMultipleOfItsRanks) {
+  holds([] {
+    const auto any = [](int end) { return gen::resize(rc::kNominalSize, gen::inRange(1, end)); };
+    const int world = *any(40).as("ranks");
+    const auto bytes = static_cast<std::uint64_t>(
+        *gen::oneOf(any(100'000), any(200'000'000), any(20'000'000)).as("bytes"));
+    constexpr std::uint64_t mebi = 1U << 20U;
+    auto segments = static_cast<std::uint64_t>(2 * world);
+    while (segments * mebi < bytes) segments += static_cast<std::uint64_t>(world);
+    std::uint64_t wanted = (bytes + segments - 1) / segments;
+    while (wanted % 4 != 0) ++wanted;
+    RC_ASSERT(model::ring_segment(bytes, world) == wanted);
+  });
+}
+
 }  // namespace
 }  // namespace ddptwin::property
