@@ -167,5 +167,47 @@ TEST(DeletionProperties, ADryRunChangesNothing) {
   });
 }
 
+// --- namesakes ---
+
+// A uid in a patch is a precondition, whatever the patch and its subresource: who means an object
+// that is gone changes none of that name (spec/kubernetes.md §1.5, §1.6).
+TEST(DeletionProperties, APatchForAnotherUidIsRefused) {
+  holds([] {
+    BareStore cluster;
+    const auto make = [&] {
+      auto pod = std::make_shared<Pod>();
+      pod->metadata.name = "p";
+      pod->metadata.namespace_ = "default";
+      Container container;
+      container.name = "c";
+      container.image = "busybox";
+      pod->spec.edit().containers.edit().push_back(container);
+      const auto made = cluster.store.call(api::create(pod), "test");
+      RC_ASSERT(made.has_value());
+      return made->object;
+    };
+    const ObjectPtr old = make();
+    api::DeleteOptions at_once;
+    at_once.grace_period_seconds = 0;
+    RC_ASSERT(cluster.store.call(api::remove(*old, at_once), "test").has_value());
+    const ObjectPtr now = make();
+    const bool is_meant = *gen::arbitrary<bool>().as("the new one is meant");
+    const bool status = *gen::arbitrary<bool>().as("its status");
+    const auto type =
+        *gen::element(api::PatchType::merge, api::PatchType::strategic).as("kind of patch");
+    boost::json::object body{{"metadata", {{"uid", (is_meant ? now : old)->metadata.uid}}}};
+    if (status)
+      body["status"] = boost::json::object{{"message", "m"}};
+    else
+      body["metadata"].as_object()["labels"] = boost::json::object{{"a", "b"}};
+    const auto answer =
+        cluster.store.call(api::patch(*now, type, body, status ? "status" : ""), "test");
+    RC_ASSERT(answer.has_value() == is_meant);
+    const auto there = cluster.store.find<Pod>("default", "p");
+    RC_ASSERT(there->metadata.uid == now->metadata.uid);
+    RC_ASSERT((there->metadata.resourceVersion != now->metadata.resourceVersion) == is_meant);
+  });
+}
+
 }  // namespace
 }  // namespace ddptwin::property

@@ -178,6 +178,12 @@ TEST(PodTimes, ADeletedPodWithSidecarsKeepsItsGrace) {
           Container sidecar = container_named("s" + std::to_string(i));
           sidecar.restartPolicy = "Always";
           draw_end(sidecar.name);
+          // Its time is part of the grace, and counts once.
+          if (const int hook = *gen::element(0, 0, 1, 2).as("seconds of its hook"); hook > 0) {
+            LifecycleHandler handler;
+            handler.exec = ExecAction{{"sleep", std::to_string(hook)}};
+            sidecar.lifecycle.emplace().preStop = handler;
+          }
           spec.initContainers.edit().push_back(sidecar);
         }
         spec.containers.edit().push_back(container_named("c0"));

@@ -23,25 +23,30 @@ struct Term {
 };
 
 rc::Gen<Term> any_term() {
-  return gen::resize(rc::kNominalSize, gen::exec([] {
-                       Term term;
-                       term.key = *gen::elementOf(keys);
-                       term.op =
-                           *gen::element(Operator::exists, Operator::does_not_exist, Operator::in,
-                                         Operator::not_in, Operator::greater, Operator::less);
-                       if (term.op == Operator::greater || term.op == Operator::less)
-                         term.values = {*gen::element<std::string>("3", "5", "7")};
-                       if (term.op == Operator::in || term.op == Operator::not_in) do
-                           term.values.insert(*gen::elementOf(words));
-                         while (*gen::arbitrary<bool>());
-                       return term;
-                     }));
+  return gen::resize(
+      rc::kNominalSize, gen::exec([] {
+        Term term;
+        term.key = *gen::elementOf(keys);
+        term.op = *gen::element(Operator::exists, Operator::does_not_exist, Operator::in,
+                                Operator::not_in, Operator::greater, Operator::less);
+        if (term.op == Operator::greater || term.op == Operator::less)
+          term.values = {*gen::element<std::string>("3", "5", "7")};
+        if (term.op == Operator::in || term.op == Operator::not_in) do
+            term.values.insert(*gen::elementOf(words));
+          while (*gen::arbitrary<bool>());
+        if (!term.values.empty() && term.op != Operator::greater && term.op != Operator::less)
+          if (*gen::weightedElement<bool>({{3, false}, {1, true}})) term.values.insert("");
+        return term;
+      }));
 }
 
 // As a user may write it; one value has two spellings.
 std::string text_of(const Term& term) {
+  // An empty value is one too, wherever it stands.
+  std::vector<std::string> values(term.values.begin(), term.values.end());
+  if (*gen::arbitrary<bool>()) std::reverse(values.begin(), values.end());
   std::string list;
-  for (const std::string& value : term.values) list += (list.empty() ? "" : ",") + value;
+  for (std::size_t i = 0; i < values.size(); ++i) list += (i == 0 ? "" : ",") + values[i];
   const bool single = term.values.size() == 1 && *gen::arbitrary<bool>();
   switch (term.op) {
     case Operator::exists:
@@ -64,7 +69,7 @@ bool holds_naively(const Term& term, const StringMap& labels) {
   const auto found = labels.find(term.key);
   const bool there = found != labels.end();
   const bool listed = there && term.values.contains(found->second);
-  const bool number = there && std::isdigit(found->second.front()) != 0;
+  const bool number = there && !found->second.empty() && std::isdigit(found->second.front()) != 0;
   switch (term.op) {
     case Operator::exists:
       return there;
@@ -85,7 +90,9 @@ bool holds_naively(const Term& term, const StringMap& labels) {
 StringMap any_labels() {
   StringMap labels;
   for (const std::string& key : keys)
-    if (*gen::arbitrary<bool>()) labels[key] = *gen::elementOf(words);
+    if (*gen::arbitrary<bool>())
+      labels[key] = *gen::weightedOneOf<std::string>(
+          {{4, gen::elementOf(words)}, {1, gen::just(std::string())}});
   return labels;
 }
 
