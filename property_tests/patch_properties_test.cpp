@@ -378,6 +378,49 @@ TEST(StrategicPatchProperties, AListWithoutDirectivesLosesNobodyAndDoublesNobody
   });
 }
 
+// Of a list of texts the patch's come first, in its order, then who else was there in theirs.
+TEST(StrategicPatchProperties, AListOfTextsHasThePatchsFirst) {
+  holds([] {
+    const std::vector<std::string> all{"t/a", "t/b", "t/c", "t/d", "t/e"};
+    const auto some = [&] {
+      std::vector<std::string> out;
+      for (const std::string& name : all)
+        if (*gen::arbitrary<bool>())
+          out.insert(
+              out.begin() + *gen::resize(rc::kNominalSize,
+                                         gen::inRange<std::ptrdiff_t>(
+                                             0, static_cast<std::ptrdiff_t>(out.size()) + 1)),
+              name);
+      return out;
+    };
+    const std::vector<std::string> have = some(), add = some();
+    RC_PRE(!add.empty());
+    const auto document = [](const std::vector<std::string>& finalizers) -> Json {
+      return json::object{
+          {"metadata", {{"finalizers", json::array(finalizers.begin(), finalizers.end())}}}};
+    };
+    const bool apart = std::none_of(add.begin(), add.end(), [&](const std::string& one) {
+      return std::count(have.begin(), have.end(), one) > 0;
+    });
+    const auto patched = apply_strategic_patch(Pod::type(), document(have), document(add));
+    RC_ASSERT(patched.has_value());
+    std::vector<std::string> found, others;
+    for (const Json& one : patched->at("metadata").at("finalizers").get_array())
+      found.emplace_back(one.as_string());
+    RC_LOG() << rc::toString(have) << " and " << rc::toString(add) << " make "
+             << rc::toString(found) << "\n";
+    std::vector<std::string> of_patch;
+    for (const std::string& one : found)
+      (std::count(add.begin(), add.end(), one) > 0 ? of_patch : others).push_back(one);
+    std::vector<std::string> left = have;
+    std::erase_if(
+        left, [&](const std::string& one) { return std::count(add.begin(), add.end(), one) > 0; });
+    RC_ASSERT(of_patch == add);
+    RC_ASSERT(others == left);
+    if (apart) RC_ASSERT(std::equal(add.begin(), add.end(), found.begin()));
+  });
+}
+
 // --- Patches whose authors say what comes of them (api::Request::patched) ---
 
 // Sees every call of a world, and holds each such patch against what is stored at that moment.

@@ -87,10 +87,11 @@ class Watcher {
   }
 
  private:
-  // Who is known changes or goes, who is not comes.
+  // Who is known changes or goes, who is not comes; who leaves is told as it was when it was there.
   void take(const api::WatchEvent& event) {
     const std::string& name = event.object->metadata.name;
     sound_ = sound_ && told_.contains(name) == (event.type != api::WatchEventType::added);
+    sound_ = sound_ && what_.is(*as<Pod>(*event.object));
     if (event.type == api::WatchEventType::removed)
       told_.erase(name);
     else
