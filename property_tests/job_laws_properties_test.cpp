@@ -552,5 +552,40 @@ TEST(JobLaws, TheAuthorsInitContainersComeFirst) {
       run_cost);
 }
 
+// --- lost nodes ---
+
+// The pods of a node that is silent are to go after 40 s and their 300 s; those of all nodes stay:
+// then it is the control plane that is cut off (upstream's full disruption).
+TEST(JobLaws, OfALostNodeThePodsGoUnlessNoNodeIsLeft) {
+  holds(
+      [] {
+        JobShape shape = plain_shape();
+        shape.workers = 4;
+        shape.restart_policy = "OnFailure";
+        const bool all = *gen::arbitrary<bool>().as("all nodes are lost");
+        scenario::FaultPlan plan;
+        for (const std::string node : {"n0", "n1"}) {
+          if (node == "n1" && !all) continue;
+          scenario::Fault fault;
+          fault.kind = scenario::FaultKind::node_lost;
+          fault.of = node;
+          fault.at = 60s;
+          plan.faults.push_back(std::move(fault));
+        }
+        ClusterRun run(any_seed(), *any_profile().as("version"), plan);
+        start(run, shape);
+        std::map<std::string, std::string> where;
+        for (const auto& [name, pod] : run.pods()) where[name] = pod->spec->nodeName;
+        run.rest(60s + 40s + 300s + 60s);
+        for (const auto& [name, pod] : run.pods()) {
+          if (!where.contains(name)) continue;
+          const bool goes = !all && where.at(name) == "n0";
+          RC_LOG() << name << " on " << where.at(name) << "\n";
+          RC_ASSERT(pod->metadata.deletionTimestamp.has_value() == goes);
+        }
+      },
+      run_cost);
+}
+
 }  // namespace
 }  // namespace ddptwin::property

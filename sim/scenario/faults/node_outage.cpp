@@ -55,6 +55,29 @@ bool NodeOutage::others_ready() const {
   });
 }
 
+// Whether silent nodes lose their pods. Upstream's full disruption, with no node left that is
+// Ready, ends the evictions that had begun too; the first node that is back ends the disruption.
+void NodeOutage::taint_the_silent(bool evict) const {
+  for (const ObjectPtr& object : world_.objects(Node::info(), "")) {
+    const auto node = as<Node>(object);
+    const auto& taints = node->spec.taints;
+    const bool evicts = std::any_of(taints.begin(), taints.end(), [](const Taint& taint) {
+      return taint.key == unreachable && taint.effect == "NoExecute";
+    });
+    const bool silent = std::any_of(taints.begin(), taints.end(),
+                                    [](const Taint& taint) { return taint.key == unreachable; });
+    if (!silent || evicts == evict) continue;
+    auto changed = copy_of<Node>(object);
+    std::erase_if(changed->spec.taints, [](const Taint& taint) {
+      return taint.key == unreachable && taint.effect == "NoExecute";
+    });
+    if (evict)
+      changed->spec.taints.push_back(
+          {std::string(unreachable), {}, "NoExecute", world_.loop().now()});
+    static_cast<void>(world_.call(api::update(changed), manager_actor));
+  }
+}
+
 void NodeOutage::unknown() {
   mark_node();
   mark_pods();
@@ -66,8 +89,8 @@ void NodeOutage::mark_node() {
   const Time now = world_.loop().now();
   auto tainted = copy_of<Node>(object);
   tainted->spec.taints.push_back({std::string(unreachable), {}, "NoSchedule", now});
-  if (others_ready())
-    tainted->spec.taints.push_back({std::string(unreachable), {}, "NoExecute", now});
+  const bool evict = others_ready();
+  if (evict) tainted->spec.taints.push_back({std::string(unreachable), {}, "NoExecute", now});
   const auto written = world_.call(api::update(tainted), manager_actor);
   if (!written) return;
   auto silent = copy_of<Node>(written->object);
@@ -78,6 +101,7 @@ void NodeOutage::mark_node() {
     condition.lastTransitionTime = now;
   }
   static_cast<void>(world_.call(api::update(silent, "status"), manager_actor));
+  if (!evict) taint_the_silent(false);
 }
 
 void NodeOutage::mark_pods() {
@@ -118,6 +142,7 @@ void NodeOutage::return_back() {
       }
     }
     static_cast<void>(world_.call(api::update(ready, "status"), "kubelet"));
+    taint_the_silent(true);
   }
 }
 

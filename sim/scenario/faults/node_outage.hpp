@@ -37,6 +37,7 @@ class NodeOutage {
   void mark_node();
   void mark_pods();
   bool others_ready() const;
+  void taint_the_silent(bool evict) const;
   std::vector<std::shared_ptr<const Pod>> pods() const;
 
   World& world_;
