@@ -43,6 +43,7 @@ Kernel::~Kernel() = default;
 ProcessId Kernel::make(ModelContainer& container, Start start) {
   const auto id = static_cast<ProcessId>(processes_.size());
   container.processes.push_back(id);
+  ++container.alive;
   auto state = std::make_unique<Process::State>();
   state->kernel = this;
   state->id = id;
@@ -145,6 +146,7 @@ void Kernel::end(ProcessId id, const ExitStatus& status) {
   state.program->ended(*process, status);
   network_.close_all(id);
   container.memory -= state.memory;
+  --container.alive;
   container.processes[static_cast<std::size_t>(state.pid - 1)] = 0;
   // Not now: it may be on the stack.
   loop_.post(container.pod->lane, [this, id] { processes_[id].reset(); });

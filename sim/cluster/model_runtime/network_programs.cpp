@@ -68,7 +68,7 @@ struct NcArguments {
   std::string unknown{};
 };
 
-std::optional<int> number_of(std::string_view text) {
+std::optional<int> small_number(std::string_view text) {
   int value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || stop != text.data() + text.size() || value < 0) return std::nullopt;
@@ -89,7 +89,7 @@ NcArguments nc_arguments(const Argv& argv) {
       if (letter == 'w') {
         std::string value = argv[i].substr(at + 1);
         if (value.empty() && i + 1 < argv.size()) value = argv[++i];
-        const std::optional<int> seconds = number_of(value);
+        const std::optional<int> seconds = small_number(value);
         if (seconds) made.patience = std::chrono::seconds(*seconds);
         if (!seconds && value != "$") made.unknown = "-w " + value;
         break;
@@ -107,7 +107,7 @@ class Nc final : public Program {
 
   void start(Process& process) override {
     const std::string& host = arguments_.operands[0];
-    const std::optional<int> port = number_of(arguments_.operands[1]);
+    const std::optional<int> port = small_number(arguments_.operands[1]);
     constexpr int port_max = 65535;
     if (!port || *port == 0 || *port > port_max) {
       process.print_error("nc: port number invalid: " + arguments_.operands[1]);

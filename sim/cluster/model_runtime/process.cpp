@@ -4,6 +4,7 @@
 
 #include "cluster/model_runtime/commands.hpp"
 #include "cluster/model_runtime/kernel.hpp"
+#include "cluster/process_runtime/container_rules.hpp"
 
 namespace ddptwin::model {
 namespace {
@@ -115,6 +116,8 @@ bool Process::allocate(std::uint64_t bytes) {
 
 Result<ProcessId> Process::spawn(Spawn spawn) {
   ModelContainer& container = *state_->container;
+  constexpr int processes_max = 1024;  // as podPidsLimit has it on many clusters
+  if (container.alive >= processes_max) return fail(Reason::invalid, "Cannot fork");
   if (spawn.program == nullptr) {
     const CommandContext context{container.image, container.workload, true};
     TRY(spawn.program, make_program(spawn.argv, context));
@@ -136,6 +139,10 @@ bool Process::signal_pid(int pid, int number) {
   const std::vector<ProcessId>& all = state_->container->processes;
   if (pid < 1 || static_cast<std::size_t>(pid) > all.size()) return false;
   const ProcessId id = all[static_cast<std::size_t>(pid - 1)];
+  // From within a namespace its first process cannot be ended or stopped (pid_namespaces(7)).
+  const bool guarded = pid == 1 && !shares_processes(state_->container->config.linux_) &&
+                       (number == SIGKILL || number == SIGSTOP);
+  if (guarded) return true;
   if (number != 0) return state_->kernel->signal(id, number);
   return state_->kernel->find(id) != nullptr;
 }

@@ -30,7 +30,7 @@ struct RankEnvironment {
   bool hosts_store() const { return rank == 0 && !uses_agent_store; }
 };
 
-Result<int> number_of(std::string_view text) {
+Result<int> integer_of(std::string_view text) {
   const std::optional<std::int64_t> value = torchrun::python_int(text);
   if (!value || !std::in_range<int>(*value)) return fail(not_a_number(text));
   return static_cast<int>(*value);
@@ -46,13 +46,13 @@ Result<std::string_view> required(const Process& process, std::string_view name)
 Result<RankEnvironment> read_environment(const Process& process) {
   RankEnvironment read;
   TRY(const std::string_view rank, required(process, "RANK"));
-  TRY(read.rank, number_of(rank));
+  TRY(read.rank, integer_of(rank));
   TRY(const std::string_view world, required(process, "WORLD_SIZE"));
-  TRY(read.world_size, number_of(world));
+  TRY(read.world_size, integer_of(world));
   TRY(const std::string_view address, required(process, "MASTER_ADDR"));
   read.master_addr = address;
   TRY(const std::string_view port, required(process, "MASTER_PORT"));
-  TRY(read.master_port, number_of(port));
+  TRY(read.master_port, integer_of(port));
   if (read.master_port < 0 || read.master_port > 65535) return fail(port_outside(read.master_port));
   read.uses_agent_store = process.env("TORCHELASTIC_USE_AGENT_STORE") == "True";
   if (const auto count = process.env("TORCHELASTIC_RESTART_COUNT"); !count.empty())

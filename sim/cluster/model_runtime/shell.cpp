@@ -1,5 +1,7 @@
 #include "cluster/model_runtime/shell.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -47,8 +49,23 @@ class Check {
 
   Status words(const std::vector<Word>& words) {
     std::vector<const shell::Piece*> outputs;
-    for (const Word& word : words) shell::outputs_in(word.pieces, outputs);
+    for (const Word& word : words) {
+      TRY_VOID(variables(word.pieces));
+      shell::outputs_in(word.pieces, nullptr, outputs);
+    }
     for (const shell::Piece* piece : outputs) TRY_VOID(look_at(*piece->script));
+    return {};
+  }
+
+  // Those that a shell makes up itself, and nobody here.
+  static Status variables(const std::vector<shell::Piece>& pieces) {
+    for (const shell::Piece& piece : pieces) {
+      for (const std::string_view name : {"RANDOM", "SECONDS", "PIPESTATUS", "LINENO", "PPID"}) {
+        if (piece.kind == shell::Piece::Kind::variable && piece.text == name)
+          return fail(shell::unknown(fmt::format("${}", name)));
+      }
+      TRY_VOID(variables(piece.word));
+    }
     return {};
   }
 

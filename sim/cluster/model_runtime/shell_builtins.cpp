@@ -102,24 +102,28 @@ class Conversion {
       return false;
     }
     if (letter_ == 'b') return add_escaped(to, argument, true);
-    std::array<char, 4096> text{};
-    const std::string& flags = flags_;
     if (letter_ == 's' || letter_ == 'c') {
       const std::string shown = letter_ == 'c' ? argument.substr(0, 1) : argument;
-      const auto size =
-          std::snprintf(text.data(), text.size(), ("%" + flags + "s").c_str(), shown.c_str());
-      to.append(text.data(), std::min(static_cast<std::size_t>(size), text.size() - 1));
+      add(to, "%" + flags_ + "s", shown.c_str());
       return false;
     }
     long long number = 0;
     std::from_chars(argument.data(), argument.data() + argument.size(), number);
-    const auto size =
-        std::snprintf(text.data(), text.size(), ("%" + flags + "ll" + letter_).c_str(), number);
-    to.append(text.data(), static_cast<std::size_t>(size));
+    add(to, "%" + flags_ + "ll" + letter_, number);
     return false;
   }
 
  private:
+  template <class T>
+  static void add(std::string& to, const std::string& format, T value) {
+    const int size = std::snprintf(nullptr, 0, format.c_str(), value);
+    if (size < 0) return;
+    const std::size_t before = to.size();
+    to.resize(before + static_cast<std::size_t>(size) + 1);
+    std::snprintf(to.data() + before, static_cast<std::size_t>(size) + 1, format.c_str(), value);
+    to.pop_back();
+  }
+
   std::string flags_{};
   char letter_ = '%';
 };
@@ -134,6 +138,9 @@ std::string unknown_of(const Strings& argv) {
   if (name == "command" && (argv.size() != 3 || argv[1] != "-v")) return "command without -v";
   if (name == "shift" && argv.size() > 1) return "shift with a number";
   if (name == "trap" && argv.size() < 3) return "trap without an action and a signal";
+  for (const std::string_view made_up : {"ERR", "DEBUG", "RETURN"})
+    if (name == "trap" && std::find(argv.begin() + 2, argv.end(), made_up) != argv.end())
+      return fmt::format("trap for {}", made_up);
   if (name == "wait" && argv.size() > 1 && argv[1].starts_with('-')) return "wait with " + argv[1];
   if (name == "kill" && (argv.size() < 2 || argv[1] == "-l" || argv.back().starts_with('%') ||
                          (argv.size() > 2 && argv.back().starts_with('-'))))

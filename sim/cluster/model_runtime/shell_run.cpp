@@ -72,14 +72,17 @@ class Shell final : public Program, private Variables {
   }
   bool is_first_process() const override { return !inner_ || inner_->is_first_process(); }
   void child_exited(Process& process, ProcessId child, const ExitStatus& status) override {
-    if (inner_) return inner_->child_exited(process, child, status);
     if (child == waits_for_) {
       waits_for_ = 0;
       return std::exchange(waiting_, nullptr)(status.shown());
     }
     const auto job = std::find_if(jobs_.begin(), jobs_.end(),
                                   [child](const Job& one) { return one.id == child; });
-    if (job == jobs_.end()) return;
+    // What runs in the shell's place knows its own children alone.
+    if (job == jobs_.end()) {
+      if (inner_) inner_->child_exited(process, child, status);
+      return;
+    }
     job->status = status.shown();
     if (job_ended_) std::exchange(job_ended_, nullptr)();
   }
@@ -113,10 +116,22 @@ class Shell final : public Program, private Variables {
 
   // ---- the tree --------------------------------------------------------------------------------
 
+  // What waits for nothing runs within what came before it: now and then it begins anew instead,
+  // and so time passes too.
   void run(const Node& node, Place place, Done done) {
+    constexpr int nested_max = 100;
+    if (++nested_ > nested_max) {
+      nested_ = 0;
+      process_->after(loop_time, [this, &node, place, done] { go_on(node, place, done); });
+      return;
+    }
+    go_on(node, place, std::move(done));
+  }
+
+  void go_on(const Node& node, Place place, Done done) {
     if (node.redirections.empty()) return perform(node, place, std::move(done));
     std::vector<const Piece*> outputs;
-    for (const Redirection& one : node.redirections) outputs_in(one.file.pieces, outputs);
+    for (const Redirection& one : node.redirections) outputs_in(one.file.pieces, this, outputs);
     with_outputs(std::move(outputs), 0, [this, &node, place, done] {
       const auto before = streams();
       if (!redirect(node)) {
@@ -189,7 +204,13 @@ class Shell final : public Program, private Variables {
     const Node* action = traps_[pending_.front()];
     pending_.erase(pending_.begin());
     if (action == nullptr) return finish(status, done);
-    run(*action, {false, true}, [this, status, done](int) { finish(status, done); });
+    // A trap that signals its own shell: real ones run out of stack.
+    constexpr int traps_max = 1000;
+    if (++traps_within_ > traps_max) return process_->die(SIGSEGV);
+    run(*action, {false, true}, [this, status, done](int) {
+      --traps_within_;
+      finish(status, done);
+    });
   }
 
   // What comes after a command or pipeline.
@@ -209,6 +230,7 @@ class Shell final : public Program, private Variables {
     traps_.erase(trap);
     scope_.status = status;
     leave_ = Leave::no;
+    locals_ = nullptr;
     run(*action, {false, true}, [this, status](int) { process_->exit(status); });
   }
 
@@ -231,7 +253,7 @@ class Shell final : public Program, private Variables {
   void case_of(const Node& node, Place place, const Done& done) {
     std::vector<const Piece*> outputs = outputs_of(node.words);
     for (const std::vector<Word>& patterns : node.patterns)
-      for (const Word& pattern : patterns) outputs_in(pattern.pieces, outputs);
+      for (const Word& pattern : patterns) outputs_in(pattern.pieces, this, outputs);
     with_outputs(std::move(outputs), 0, [this, &node, place, done] {
       const auto subject = expand_value(node.words.front(), *this);
       if (!subject) return give_up(subject.error().message);
@@ -304,16 +326,22 @@ class Shell final : public Program, private Variables {
     std::tie(spawn.output, spawn.error_output) = streams();
     if (output != nullptr) spawn.output.sink = std::move(output);
     spawn.program = std::make_unique<Shell>(scope_, node, context_, tested);
-    return *process_->spawn(std::move(spawn));
+    const Result<ProcessId> child = process_->spawn(std::move(spawn));
+    return child ? *child : ProcessId{0};
   }
 
   void forked(const Node& node, bool tested, std::shared_ptr<const Sink> output, Done done) {
-    waits_for_ = fork(node, tested, std::move(output));
+    const ProcessId child = fork(node, tested, std::move(output));
+    if (child == 0) return give_up("Cannot fork");
+    waits_for_ = child;
     waiting_ = std::move(done);
   }
 
   void background(const Node& node, const Done& done) {
-    const ProcessId child = fork(node, false, nullptr);
+    // A ( ) is a process already.
+    const bool is_one = node.kind == Node::Kind::subshell && node.redirections.empty();
+    const ProcessId child = fork(is_one ? node.children[0] : node, false, nullptr);
+    if (child == 0) return give_up("Cannot fork");
     scope_.last_job = process_->pid_of(child);
     jobs_.push_back({child, scope_.last_job});
     finish(0, done);
@@ -336,9 +364,9 @@ class Shell final : public Program, private Variables {
            });
   }
 
-  static std::vector<const Piece*> outputs_of(const std::vector<Word>& words) {
+  std::vector<const Piece*> outputs_of(const std::vector<Word>& words) const {
     std::vector<const Piece*> all;
-    for (const Word& word : words) outputs_in(word.pieces, all);
+    for (const Word& word : words) outputs_in(word.pieces, this, all);
     return all;
   }
 
@@ -355,7 +383,7 @@ class Shell final : public Program, private Variables {
   void pipe(const Node& node, Place place, Done done) {
     std::vector<const Piece*> outputs;
     for (std::size_t i = 1; i < node.children.size(); ++i)
-      for (const Word& word : node.children[i].words) outputs_in(word.pieces, outputs);
+      for (const Word& word : node.children[i].words) outputs_in(word.pieces, this, outputs);
     with_outputs(std::move(outputs), 0, [this, &node, place, done] {
       auto pipe = std::make_shared<Pipe>();
       for (std::size_t i = 1; i < node.children.size(); ++i) {
@@ -460,7 +488,7 @@ class Shell final : public Program, private Variables {
     if (index >= node.assignments.size())
       return execute(node, std::move(*words), std::move(*assigned), place, std::move(done));
     std::vector<const Piece*> outputs;
-    outputs_in(node.assignments[index].second.pieces, outputs);
+    outputs_in(node.assignments[index].second.pieces, this, outputs);
     with_outputs(std::move(outputs), 0, [this, &node, index, words, assigned, place, done] {
       const auto& [name, value] = node.assignments[index];
       const auto text = expand_value(value, *this);
@@ -497,13 +525,17 @@ class Shell final : public Program, private Variables {
   }
 
   void call(const Node& body, Strings words, Place place, Done done) {
+    constexpr int calls_max = 1000;  // dash's
+    if (++calls_ > calls_max)
+      return give_up(fmt::format("Maximum function recursion depth ({}) reached", calls_max));
     words.erase(words.begin());
     const Strings arguments = std::exchange(scope_.arguments, std::move(words));
     const auto before =
         std::make_shared<std::vector<std::pair<std::string, std::optional<std::string>>>>();
-    const auto outer = std::exchange(locals_, before.get());
+    const auto outer = std::exchange(locals_, before);
     const int loops = std::exchange(scope_.loops, 0);
     run(body, {false, place.tested}, [this, arguments, before, outer, loops, done](int status) {
+      --calls_;
       scope_.arguments = arguments;
       scope_.loops = loops;
       locals_ = outer;
@@ -663,6 +695,11 @@ class Shell final : public Program, private Variables {
       job = std::find_if(jobs_.begin(), jobs_.end(),
                          [pid](const Job& one) { return one.pid == *pid; });
       status = job == jobs_.end() ? not_found_code : job->status.value_or(0);
+      // Who has been told of is forgotten.
+      if (job != jobs_.end() && job->status) {
+        jobs_.erase(job);
+        job = jobs_.end();
+      }
     }
     if (job != jobs_.end() && running(*job)) {
       job_ended_ = [this, pids, index, done] {
@@ -754,6 +791,8 @@ class Shell final : public Program, private Variables {
 
   // A variable that is not exported is the shell's own.
   void set(const std::string& name, std::string value) override {
+    constexpr std::size_t size_max = std::size_t{1} << 20U;
+    if (value.size() > size_max) value.resize(size_max);  // a real shell is killed for it
     Environment& env = process_->state().env;
     put(find(env, name) != nullptr ? env : scope_.own, name, std::move(value));
   }
@@ -804,7 +843,11 @@ class Shell final : public Program, private Variables {
   }
 
   const Strings& arguments() const override { return scope_.arguments; }
-  const std::string& output_of(const Piece& piece) const override { return outputs_.at(&piece); }
+  const std::string& output_of(const Piece& piece) const override {
+    static const std::string nothing;
+    const auto found = outputs_.find(&piece);
+    return found == outputs_.end() ? nothing : found->second;
+  }
   bool unset_is_an_error() const override { return scope_.unset_is_an_error; }
 
   Scope scope_;
@@ -818,7 +861,9 @@ class Shell final : public Program, private Variables {
   int leaves_loops_ = 1;     // how many of them
   int return_status_ = 0;
   // What the variables of the function that runs were before it; null: none runs.
-  std::vector<std::pair<std::string, std::optional<std::string>>>* locals_ = nullptr;
+  std::shared_ptr<std::vector<std::pair<std::string, std::optional<std::string>>>> locals_{};
+  int calls_ = 0;   // of functions within each other
+  int nested_ = 0;  // commands since the last that began anew
 
   ProcessId waits_for_ = 0;
   Done waiting_{};
@@ -829,6 +874,7 @@ class Shell final : public Program, private Variables {
   Then job_ended_{};
   Done interrupted_{};                  // of a wait
   std::map<int, const Node*> traps_{};  // by signal; null: ignored
+  int traps_within_ = 0;                // each other
   std::vector<int> pending_{};          // signals whose traps are still to run
 };
 

@@ -147,6 +147,7 @@ class Parser {
   }
 
   Result<Node> function() {
+    TRY_VOID(count());
     Node node{Node::Kind::function};
     node.variable = now().word.literal().value_or("");
     at_ += 2;
@@ -236,6 +237,7 @@ class Parser {
   }
 
   Result<Node> one_bracket() {
+    TRY_VOID(count());
     if (is_keyword("!")) {
       ++at_;
       Node node{Node::Kind::not_};

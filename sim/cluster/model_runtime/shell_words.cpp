@@ -270,6 +270,8 @@ class Expansion {
         return piece.text;
       case Piece::Kind::arithmetic: {
         TRY(const std::string expression, text_of(piece.word));
+        constexpr std::size_t size_max = 1000;
+        if (expression.size() > size_max) return fail(wrong("arithmetic expression: too long"));
         TRY(const Number value, Arithmetic(expression, variables_).run());
         return std::to_string(value);
       }
@@ -358,26 +360,54 @@ Result<std::string> expand_pattern(const Word& word, Variables& variables) {
 }
 
 bool matches(std::string_view pattern, std::string_view text) {
-  if (pattern.empty()) return text.empty();
-  if (pattern.front() == '*') {
-    for (std::size_t skipped = 0; skipped <= text.size(); ++skipped)
-      if (matches(pattern.substr(1), text.substr(skipped))) return true;
-    return false;
+  // Where to go on when what stands behind the last * does not fit: one character later.
+  std::optional<std::string_view> behind_star;
+  std::string_view from;
+  for (;;) {
+    if (pattern.starts_with('*')) {
+      pattern.remove_prefix(1);
+      behind_star = pattern;
+      from = text;
+      continue;
+    }
+    if (pattern.empty() && text.empty()) return true;
+    std::size_t taken = 0;  // of the pattern, by the next character
+    if (!pattern.empty() && !text.empty()) {
+      const auto found = pattern.front() == '[' ? bracket(pattern, text.front()) : std::nullopt;
+      const bool escaped = pattern.front() == '\\' && pattern.size() > 1;
+      if (found)
+        taken = found->has ? found->size : 0;
+      else if (pattern.front() == '?')
+        taken = 1;
+      else if (pattern[escaped ? 1 : 0] == text.front())
+        taken = escaped ? 2 : 1;
+    }
+    if (taken > 0) {
+      pattern.remove_prefix(taken);
+      text.remove_prefix(1);
+    } else if (behind_star && !from.empty()) {
+      from.remove_prefix(1);
+      pattern = *behind_star;
+      text = from;
+    } else {
+      return false;
+    }
   }
-  if (text.empty()) return false;
-  if (pattern.front() == '?') return matches(pattern.substr(1), text.substr(1));
-  if (pattern.front() == '[') {
-    if (const auto found = bracket(pattern, text.front()))
-      return found->has && matches(pattern.substr(found->size), text.substr(1));
-  }
-  if (pattern.front() == '\\' && pattern.size() > 1) pattern.remove_prefix(1);
-  return pattern.front() == text.front() && matches(pattern.substr(1), text.substr(1));
 }
 
-void outputs_in(const std::vector<Piece>& pieces, std::vector<const Piece*>& all) {
+void outputs_in(const std::vector<Piece>& pieces, const Variables* variables,
+                std::vector<const Piece*>& all) {
   for (const Piece& piece : pieces) {
     if (piece.kind == Piece::Kind::output) all.push_back(&piece);
-    outputs_in(piece.word, all);
+    std::string_view operation = piece.operation;
+    if (variables != nullptr && piece.kind == Piece::Kind::variable && !operation.empty()) {
+      const auto value = variables->value(piece.text);
+      const bool missing = !value || (operation.starts_with(':') && value->empty());
+      if (operation.starts_with(':')) operation.remove_prefix(1);
+      const bool if_missing = operation == "-" || operation == "=" || operation == "?";
+      if ((if_missing && !missing) || (operation == "+" && missing)) continue;
+    }
+    outputs_in(piece.word, variables, all);
   }
 }
 

@@ -58,7 +58,9 @@ Result<std::string> expand_value(const Word& word, Variables& variables);
 Result<std::string> expand_pattern(const Word& word, Variables& variables);
 // With *, ? and [ ]; what stands behind a backslash is itself.
 bool matches(std::string_view pattern, std::string_view text);
-// The $(...) of a word, in the order in which they stand.
-void outputs_in(const std::vector<Piece>& pieces, std::vector<const Piece*>& all);
+// The $(...) of a word that these variables ask for, all of them where there are none, in the order
+// in which they stand.
+void outputs_in(const std::vector<Piece>& pieces, const Variables* variables,
+                std::vector<const Piece*>& all);
 
 }  // namespace ddptwin::model::shell

@@ -62,6 +62,7 @@ struct ModelContainer {
   std::vector<PrintedLine> untold{};   // lines whose events are still to be sent
   std::string begun{};                 // of a line on stdout that has no end yet
   std::vector<ProcessId> processes{};  // pid - 1 is the index; 0 once it has ended
+  int alive = 0;                       // of its processes
   std::uint64_t memory = 0;
   Timer start{};  // from start_container to the first process
   Timer grace{};

@@ -37,7 +37,7 @@ bool is_number(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-std::optional<std::int64_t> integer(std::string_view text) {
+std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
@@ -153,7 +153,7 @@ TextResult wc(Process& process, const Arguments& arguments, const std::string& i
 TextResult head(Process& process, const Arguments& arguments, const std::string& input) {
   TextResult result;
   Strings lines = lines_of(read_all(process, arguments, input, 0, result));
-  const auto most = static_cast<std::size_t>(integer(arguments.value('n', "10")).value_or(0));
+  const auto most = static_cast<std::size_t>(whole_number(arguments.value('n', "10")).value_or(0));
   if (lines.size() > most) lines.resize(most);
   result.output = joined(lines);
   return result;
@@ -165,7 +165,7 @@ TextResult tail(Process& process, const Arguments& arguments, const std::string&
   std::string count = arguments.value('n', "10");
   const bool from = count.starts_with('+');
   if (from) count.erase(0, 1);
-  const auto number = static_cast<std::size_t>(integer(count).value_or(0));
+  const auto number = static_cast<std::size_t>(whole_number(count).value_or(0));
   const std::size_t skipped =
       from ? (number == 0 ? 0 : number - 1) : lines.size() - std::min(number, lines.size());
   lines.erase(lines.begin(),
@@ -181,7 +181,7 @@ bool is_in(std::string_view list, std::size_t position) {
     const std::string_view one = list.substr(0, comma);
     const std::size_t dash = one.find('-');
     const auto number = [](std::string_view text, std::size_t otherwise) {
-      const auto value = integer(text);
+      const auto value = whole_number(text);
       return value ? static_cast<std::size_t>(*value) : otherwise;
     };
     const std::size_t first = number(one.substr(0, dash), 1);
@@ -585,7 +585,7 @@ constexpr std::int64_t sequence_max = 100'000;
 TextResult seq(Process&, const Arguments& arguments, const std::string&) {
   std::vector<std::int64_t> numbers;
   for (const std::string& word : arguments.operands) {
-    const auto number = integer(word);
+    const auto number = whole_number(word);
     if (!number) return {"", {fmt::format("seq: invalid floating point argument: '{}'", word)}, 1};
     numbers.push_back(*number);
   }
