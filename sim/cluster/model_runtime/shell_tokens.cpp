@@ -14,15 +14,15 @@ using Kind = Token::Kind;
 
 constexpr int depth_max = 20;  // of $( ) and ${ } within each other
 
-struct Operator {
+struct Mark {
   std::string_view text;
   Kind kind;  // end: not understood
 };
-constexpr std::array operators{Operator{"&&", Kind::and_},     Operator{"||", Kind::or_},
-                               Operator{"|&", Kind::end},      Operator{"|", Kind::pipe},
-                               Operator{";;", Kind::case_end}, Operator{";", Kind::semicolon},
-                               Operator{"((", Kind::end},      Operator{"(", Kind::open},
-                               Operator{")", Kind::close},     Operator{"&", Kind::background}};
+constexpr std::array marks{Mark{"&&", Kind::and_},     Mark{"||", Kind::or_},
+                           Mark{"|&", Kind::end},      Mark{"|", Kind::pipe},
+                           Mark{";;", Kind::case_end}, Mark{";", Kind::semicolon},
+                           Mark{"((", Kind::end},      Mark{"(", Kind::open},
+                           Mark{")", Kind::close},     Mark{"&", Kind::background}};
 
 class Lexer {
  public:
@@ -68,7 +68,7 @@ class Lexer {
     }
     TRY(const bool redirects, redirection());
     if (redirects) return {};
-    for (const Operator& one : operators) {
+    for (const Mark& one : marks) {
       if (!text_.starts_with(one.text)) continue;
       if (one.kind == Kind::end) return fail(unknown(one.text));
       text_.remove_prefix(one.text.size());
