@@ -115,6 +115,7 @@ class Writer {
                  files(),
                  jobs(),
                  "x=$(echo q; exit 3)",
+                 "{ set -e; (false; echo in) || echo out; set +e; }",
                  "(x=r; exit 3)",
                  "echo 'a\\tb\\' \"c\\nd\"",
                  "echo -n n",
