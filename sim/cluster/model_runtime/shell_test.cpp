@@ -108,6 +108,9 @@ INSTANTIATE_TEST_SUITE_P(
                "trap 'sleep 1; local y=2' EXIT; f() { local x=1; exit 3; }; f",
                {"sh: 1: local: not in a function"},
                2},
+        Script{"sequence_too_long",
+               "n=$(seq 1 1000000); echo $?",
+               {"seq: not modelled: more than 100000 numbers", "126"}},
         Script{"bomb", "f() { f & f & }; f 2>/dev/null; sleep 2; echo over", {"over"}},
         Script{"trap_at_the_end", "trap 'echo over $?' EXIT; echo a; exit 5", {"a", "over 5"}, 5},
         Script{
