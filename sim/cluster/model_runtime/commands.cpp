@@ -8,7 +8,7 @@
 
 #include "cluster/model_runtime/network_programs.hpp"
 #include "cluster/model_runtime/rank.hpp"
-#include "cluster/model_runtime/shell.hpp"
+#include "cluster/model_runtime/shell/shell.hpp"
 #include "cluster/model_runtime/small_programs.hpp"
 #include "cluster/model_runtime/text_programs.hpp"
 #include "cluster/model_runtime/torchrun.hpp"

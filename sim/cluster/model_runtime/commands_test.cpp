@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "cluster/model_runtime/shell_script.hpp"
+#include "cluster/model_runtime/shell/script.hpp"
 #include "cluster/model_runtime/test_pods.hpp"
 
 namespace ddptwin::model {

@@ -105,7 +105,7 @@ class Timeout final : public Program {
 class Test final : public Program {
  public:
   explicit Test(std::vector<std::string> argv) : argv_(std::move(argv)) {}
-  void start(Process& process) override { process.exit(test_status(process, argv_)); }
+  void start(Process& process) override { process.exit(test_status(process, argv_, "sh", true)); }
 
  private:
   std::vector<std::string> argv_;
@@ -154,13 +154,17 @@ bool is_comparison(std::string_view word) {
 
 using Verdict = Result<bool>;
 
-Verdict compared(const std::vector<std::string>& words) {
+// `arithmetic`: an empty text counts as 0, as in [[ ]].
+Verdict compared(const std::vector<std::string>& words, bool arithmetic) {
   const std::string& by = words[1];
   if (by == "=" || by == "==") return words[0] == words[2];
   if (by == "!=") return words[0] != words[2];
   for (const Comparison& one : comparisons) {
     if (one.name != by) continue;
-    const auto left = integer(words[0]), right = integer(words[2]);
+    const auto number = [arithmetic](const std::string& text) {
+      return arithmetic && text.empty() ? std::optional<std::int64_t>(0) : integer(text);
+    };
+    const auto left = number(words[0]), right = number(words[2]);
     if (!left || !right)
       return fail(Reason::invalid, "Illegal number: " + (left ? words[2] : words[0]));
     return one.holds(*left, *right);
@@ -169,17 +173,18 @@ Verdict compared(const std::vector<std::string>& words) {
 }
 
 // By the number of its operands (POSIX, test).
-Verdict plain_test(const Process& process, const std::vector<std::string>& words) {
+Verdict plain_test(const Process& process, const std::vector<std::string>& words, bool arithmetic) {
   if (words.empty()) return false;
   if (words.size() == 1) return !words[0].empty();
   if (words.size() == 2) {
     if (words[0] == "-n") return !words[1].empty();
     if (words[0] == "-z") return words[1].empty();
+    if (words[0] == "-s") return process.read_file(words[1]).value_or("").size() > 0;
     if (std::find(of_a_file.begin(), of_a_file.end(), words[0]) != of_a_file.end())
       return process.file_exists(words[1]);
     return fail(Reason::invalid, words[0] + ": unexpected operator");
   }
-  if (words.size() == 3) return compared(words);
+  if (words.size() == 3) return compared(words, arithmetic);
   return fail(Reason::invalid, words[1] + ": unexpected operator");
 }
 
@@ -204,16 +209,20 @@ std::optional<Duration> sleep_time(const std::string& text) {
   return Duration(static_cast<std::int64_t>(seconds * 1e9));
 }
 
-int test_status(Process& process, const std::vector<std::string>& argv) {
+int test_status(Process& process, const std::vector<std::string>& argv, std::string_view shell,
+                bool double_equals) {
   std::vector<std::string> words = operands_of(argv);
   bool wanted = true;
   // Of three the middle one is an operator first (POSIX, test).
   const auto compares = [&] { return words.size() == 3 && is_comparison(words[1]); };
   for (; words.size() > 1 && words.front() == "!" && !compares(); wanted = !wanted)
     words.erase(words.begin());
-  const Verdict holds = plain_test(process, words);
+  const bool arithmetic = argv.front() == "[[";
+  const Verdict holds = words.size() == 3 && words[1] == "==" && !double_equals
+                            ? fail(Reason::invalid, words[0] + ": unexpected operator")
+                            : plain_test(process, words, arithmetic);
   if (holds) return *holds == wanted ? 0 : 1;
-  process.print_error(fmt::format("sh: 1: {}: {}", argv.front(), holds.error().message));
+  process.print_error(fmt::format("{}: 1: {}: {}", shell, argv.front(), holds.error().message));
   return 2;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/model_runtime/program.hpp"
@@ -15,8 +16,10 @@ namespace ddptwin::model {
 std::optional<Duration> sleep_time(const std::string& text);
 
 // The status of `test ...`, `[ ... ]` or `[[ ... ]]`: of a file's presence, of texts and integers,
-// with leading !; 2, and a line on stderr, where it makes no sense.
-int test_status(Process& process, const std::vector<std::string>& argv);
+// with leading !; 2, and a line on stderr, where it makes no sense. `shell` is who says so, and
+// dash's own test does not know ==.
+int test_status(Process& process, const std::vector<std::string>& argv, std::string_view shell,
+                bool double_equals);
 // What of it the model does not know, "test with -d"; empty: all is known. "$" stands for any text.
 std::string unknown_test(const std::vector<std::string>& argv);
 

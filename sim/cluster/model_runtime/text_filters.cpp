@@ -15,16 +15,26 @@ TextResult cat(Process& process, const Arguments& arguments, const std::string& 
   return result;
 }
 
-TextResult tee(Process& process, const Arguments& arguments, const std::string& input) {
-  TextResult result{input, {}, 0};
+Strings opened(Process& process, const Arguments& arguments, TextResult& result) {
+  Strings files;
   for (const std::string& name : arguments.operands) {
     if (name == "/dev/null") continue;
-    const Status written =
-        arguments.has('a') ? process.append_file(name, input) : process.write_file(name, input);
-    if (written) continue;
-    result.errors.push_back(fmt::format("tee: {}: No such file or directory", name));
-    result.code = 1;
+    const Status made =
+        arguments.has('a') ? process.append_file(name, "") : process.write_file(name, "");
+    if (made) {
+      files.push_back(process.path_of(name));
+    } else {
+      result.errors.push_back(fmt::format("tee: {}: No such file or directory", name));
+      result.code = 1;
+    }
   }
+  return files;
+}
+
+TextResult tee(Process& process, const Arguments& arguments, const std::string& input) {
+  TextResult result{input, {}, 0};
+  for (const std::string& file : opened(process, arguments, result))
+    (void)process.append_file(file, input);  // it has just been opened
   return result;
 }
 
@@ -208,9 +218,10 @@ TextResult sort(Process& process, const Arguments& arguments, const std::string&
   return result;
 }
 
+constexpr std::string_view tee_flags = "ai";
 constexpr std::array filter_rows{
     TextProgram{"cat", "", "", true, &cat},
-    TextProgram{"tee", "ai", "", true, &tee},
+    TextProgram{"tee", tee_flags, "", true, &tee},
     TextProgram{"wc", "lwc", "", true, &wc,
                 [](const Arguments& arguments) {
                   return arguments.options.size() == 1 && arguments.operands.size() < 2;
@@ -234,3 +245,11 @@ constexpr std::array filter_rows{
 std::span<const TextProgram> filters() { return filter_rows; }
 
 }  // namespace ddptwin::model::text
+
+namespace ddptwin::model {
+
+Strings open_for_tee(Process& process, const Strings& argv, TextResult& result) {
+  return text::opened(process, text::arguments_of(argv, text::tee_flags, ""), result);
+}
+
+}  // namespace ddptwin::model

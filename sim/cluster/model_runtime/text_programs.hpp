@@ -46,6 +46,11 @@ class TextProgram {
   bool (*known_)(const Arguments&);  // the rest of it; null: there is nothing to ask
 };
 
+// What `tee ARGUMENTS` writes to besides: its files, emptied unless it has -a; what it says of
+// those that cannot be made, and its exit code, are in the result.
+std::vector<std::string> open_for_tee(Process& process, const std::vector<std::string>& argv,
+                                      TextResult& result);
+
 // One of them as a process, with nothing to read.
 std::unique_ptr<Program> make_text_program(const TextProgram& program,
                                            const std::vector<std::string>& argv);

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/model_runtime/shell_tokens.hpp"
+#include "cluster/model_runtime/shell/tokens.hpp"
 #include "core/result.hpp"
 
 namespace ddptwin::model::shell {
@@ -46,7 +46,7 @@ struct Node {
 };
 
 // Reason::invalid with what is not understood: "its script uses <<".
-Result<Node> parse(std::string_view script);
-Result<Node> parse(std::vector<Token> tokens);
+Result<Node> parse(std::string_view script, Dialect dialect);
+Result<Node> parse(std::vector<Token> tokens, Dialect dialect);
 
 }  // namespace ddptwin::model::shell

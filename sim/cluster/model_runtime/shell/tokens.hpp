@@ -7,10 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/model_runtime/shell_words.hpp"
+#include "cluster/model_runtime/shell/words.hpp"
 #include "core/result.hpp"
 
 namespace ddptwin::model::shell {
+
+// `sh` is dash, as Debian and Ubuntu have it; ash, which is more like bash here, counts as that.
+enum class Dialect : std::uint8_t { dash, bash };
 
 // [N]>FILE, [N]>>FILE, &>FILE and [N]>&N. Nothing is read from anywhere.
 struct Redirection {
@@ -45,6 +48,6 @@ struct Token {
 Error unknown(std::string_view what);
 
 // The last one is Kind::end. Reason::invalid: as unknown() says it.
-Result<std::vector<Token>> tokens_of(std::string_view script);
+Result<std::vector<Token>> tokens_of(std::string_view script, Dialect dialect);
 
 }  // namespace ddptwin::model::shell

@@ -1,46 +1,15 @@
-#include "cluster/model_runtime/shell_builtins.hpp"
+#include "cluster/model_runtime/shell/formats.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <csignal>
-
-#include "cluster/model_runtime/small_programs.hpp"
+#include <cstdlib>
 
 namespace ddptwin::model::shell {
 namespace {
 
 using Strings = std::vector<std::string>;
-
-constexpr std::array<std::string_view, 26> built_in{
-    "exit",  "echo",   "true", "false",  ":",        "break",  "set",   "test",   "[",
-    "[[",    "cd",     "exec", "pwd",    "continue", "shift",  "unset", "wait",   "ulimit",
-    "umask", "export", "trap", "printf", "kill",     "return", "local", "command"};
-// A shell does these itself too, and nobody here.
-constexpr std::array<std::string_view, 20> not_modelled{
-    ".",       "alias", "bg",   "builtin", "declare", "eval",     "fg",
-    "getopts", "hash",  "jobs", "let",     "read",    "readonly", "shopt",
-    "source",  "times", "type", "typeset", "time",    "mapfile"};
-
-template <std::size_t n>
-bool is_one_of(const std::array<std::string_view, n>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-struct Signal {
-  std::string_view name;
-  int number;
-};
-constexpr std::array signals{
-    Signal{"EXIT", 0},       Signal{"HUP", SIGHUP},   Signal{"INT", SIGINT},
-    Signal{"QUIT", SIGQUIT}, Signal{"ABRT", SIGABRT}, Signal{"KILL", SIGKILL},
-    Signal{"USR1", SIGUSR1}, Signal{"USR2", SIGUSR2}, Signal{"PIPE", SIGPIPE},
-    Signal{"ALRM", SIGALRM}, Signal{"TERM", SIGTERM}, Signal{"CHLD", SIGCHLD},
-    Signal{"CONT", SIGCONT}, Signal{"STOP", SIGSTOP}, Signal{"TSTP", SIGTSTP},
-    Signal{"SEGV", SIGSEGV}};
 
 // What stands behind a backslash, which is at `at`; `at` is then behind it. Nothing: \c.
 std::optional<std::string> escape(std::string_view text, std::size_t& at, bool zero_first) {
@@ -107,9 +76,8 @@ class Conversion {
       add(to, "%" + flags_ + "s", shown.c_str());
       return false;
     }
-    long long number = 0;
-    std::from_chars(argument.data(), argument.data() + argument.size(), number);
-    add(to, "%" + flags_ + "ll" + letter_, number);
+    // Octal and hexadecimal too, as in C.
+    add(to, "%" + flags_ + "ll" + letter_, std::strtoll(argument.c_str(), nullptr, 0));
     return false;
   }
 
@@ -130,46 +98,8 @@ class Conversion {
 
 }  // namespace
 
-bool is_built_in(std::string_view name) { return is_one_of(built_in, name); }
-
-std::string unknown_of(const Strings& argv) {
-  const std::string& name = argv.front();
-  if (is_one_of(not_modelled, name)) return name;
-  if (name == "command" && (argv.size() != 3 || argv[1] != "-v")) return "command without -v";
-  if (name == "shift" && argv.size() > 1) return "shift with a number";
-  if (name == "trap" && argv.size() < 3) return "trap without an action and a signal";
-  for (const std::string_view made_up : {"ERR", "DEBUG", "RETURN"})
-    if (name == "trap" && std::find(argv.begin() + 2, argv.end(), made_up) != argv.end())
-      return fmt::format("trap for {}", made_up);
-  if (name == "wait" && argv.size() > 1 && argv[1].starts_with('-')) return "wait with " + argv[1];
-  if (name == "kill" && (argv.size() < 2 || argv[1] == "-l" || argv.back().starts_with('%') ||
-                         (argv.size() > 2 && argv.back().starts_with('-'))))
-    return fmt::format("`{}`", fmt::join(argv, " "));
-  if (name == "printf" && argv.size() > 1 && argv[1] != "$" && !printf_text({argv[1]}))
-    return printf_text({argv[1]}).error().message;
-  if (name == "test" || name == "[" || name == "[[") return unknown_test(argv);
-  return {};
-}
-
-std::vector<std::pair<std::string, std::string>> unwrap(Strings& argv) {
-  std::vector<std::pair<std::string, std::string>> variables;
-  for (;;) {
-    const bool env = argv.front() == "env", nohup = argv.front() == "nohup";
-    std::size_t command = 1;
-    while (env && command < argv.size() && !argv[command].starts_with('-') &&
-           argv[command].find('=') != std::string::npos)
-      ++command;
-    if ((!env && !nohup) || command >= argv.size() || argv[command].starts_with('-'))
-      return variables;
-    for (std::size_t i = 1; i < command; ++i) {
-      const std::size_t equals = argv[i].find('=');
-      variables.emplace_back(argv[i].substr(0, equals), argv[i].substr(equals + 1));
-    }
-    argv.erase(argv.begin(), argv.begin() + static_cast<std::ptrdiff_t>(command));
-  }
-}
-
-std::string echo_text(const Strings& arguments, bool is_bash) {
+std::string echo_text(const Strings& arguments, Dialect dialect) {
+  const bool is_bash = dialect == Dialect::bash;
   bool ends_line = true, escapes = !is_bash;
   auto from = arguments.begin();
   for (; from != arguments.end(); ++from) {
@@ -215,17 +145,6 @@ Result<std::string> printf_text(const Strings& arguments) {
     if (next == before) break;  // it takes none
   } while (next < arguments.size());
   return made;
-}
-
-std::optional<int> signal_of(std::string_view name, bool is_bash) {
-  if (is_bash && name.starts_with("SIG")) name.remove_prefix(3);
-  int number = 0;
-  const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error == std::errc{} && stop == name.data() + name.size())
-    return number >= 0 && number < NSIG ? std::optional(number) : std::nullopt;
-  const auto found = std::find_if(signals.begin(), signals.end(),
-                                  [name](const Signal& one) { return one.name == name; });
-  return found == signals.end() ? std::nullopt : std::optional(found->number);
 }
 
 }  // namespace ddptwin::model::shell

@@ -1,11 +1,11 @@
-#include "cluster/model_runtime/shell_tokens.hpp"
+#include "cluster/model_runtime/shell/tokens.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "cluster/model_runtime/shell_script.hpp"
+#include "cluster/model_runtime/shell/script.hpp"
 
 namespace ddptwin::model::shell {
 namespace {
@@ -26,7 +26,8 @@ constexpr std::array marks{Mark{"&&", Kind::and_},     Mark{"||", Kind::or_},
 
 class Lexer {
  public:
-  Lexer(std::string_view text, int depth) : text_(text), depth_(depth) {}
+  Lexer(std::string_view text, Dialect dialect, int depth)
+      : text_(text), dialect_(dialect), depth_(depth) {}
 
   // Until the text's end; of a $( ) until its ).
   Result<std::vector<Token>> run(bool within) {
@@ -83,6 +84,8 @@ class Lexer {
     const char stream = rest.front();
     const bool numbered =
         rest.size() > 1 && (stream == '1' || stream == '2' || stream == '&') && rest[1] == '>';
+    if (numbered && stream == '&' && dialect_ == Dialect::dash)
+      return fail(unknown("&>, which `sh` takes for & and a >"));
     if (numbered) rest.remove_prefix(1);
     if (!rest.starts_with('>') && !rest.starts_with('<')) return false;
     const bool input = rest.front() == '<';
@@ -231,7 +234,7 @@ class Lexer {
   }
 
   Status add_output(Word& word, bool quoted, std::vector<Token> tokens) {
-    TRY(Node script, parse(std::move(tokens)));
+    TRY(Node script, parse(std::move(tokens), dialect_));
     word.pieces.push_back(
         {"", Piece::Kind::output, quoted, "", {}, std::make_shared<const Node>(std::move(script))});
     return {};
@@ -239,7 +242,7 @@ class Lexer {
 
   Status output(Word& word, bool quoted) {
     TRY_VOID(deeper());
-    Lexer inner(text_.substr(1), depth_);
+    Lexer inner(text_.substr(1), dialect_, depth_);
     TRY(std::vector<Token> tokens, inner.run(true));
     text_ = inner.rest();
     if (!text_.starts_with(')')) return fail(unknown("$( without its end"));
@@ -261,7 +264,7 @@ class Lexer {
     }
     if (at >= text_.size()) return fail(unknown("` without its end"));
     text_.remove_prefix(at + 1);
-    TRY(std::vector<Token> tokens, Lexer(script, depth_).run(false));
+    TRY(std::vector<Token> tokens, Lexer(script, dialect_, depth_).run(false));
     --depth_;
     return add_output(word, quoted, std::move(tokens));
   }
@@ -349,6 +352,7 @@ class Lexer {
   }
 
   std::string_view text_;
+  Dialect dialect_;
   std::vector<Token> tokens_{};
   int depth_;
 };
@@ -359,8 +363,8 @@ Error unknown(std::string_view what) {
   return Error{Reason::invalid, "", fmt::format("its script uses {}", what), nullptr, 0, {}};
 }
 
-Result<std::vector<Token>> tokens_of(std::string_view script) {
-  return Lexer(script, 0).run(false);
+Result<std::vector<Token>> tokens_of(std::string_view script, Dialect dialect) {
+  return Lexer(script, dialect, 0).run(false);
 }
 
 }  // namespace ddptwin::model::shell

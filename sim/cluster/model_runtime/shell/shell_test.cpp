@@ -5,7 +5,7 @@
 #include <csignal>
 
 #include "cluster/model_runtime/commands.hpp"
-#include "cluster/model_runtime/shell_script.hpp"
+#include "cluster/model_runtime/shell/script.hpp"
 #include "cluster/model_runtime/test_pods.hpp"
 
 namespace ddptwin::model {
@@ -44,7 +44,9 @@ INSTANTIATE_TEST_SUITE_P(
                {"b", "a", "b"}},
         Script{"tee_without_its_folder",
                "set -o pipefail; echo a | tee /none/log; echo $?",
-               {"tee: /none/log: No such file or directory", "a", "1"}},
+               {"tee: /none/log: No such file or directory", "a", "1"},
+               0,
+               "bash"},
         Script{"files",
                "echo a > /tmp/f; echo b >> /tmp/f; cat /tmp/f; [ -s /tmp/f ] && echo full",
                {"a", "b", "full"}},
@@ -111,7 +113,29 @@ INSTANTIATE_TEST_SUITE_P(
         Script{"sequence_too_long",
                "n=$(seq 1 1000000); echo $?",
                {"seq: not modelled: more than 100000 numbers", "126"}},
-        Script{"bomb", "f() { f & f & }; f 2>/dev/null; sleep 2; echo over", {"over"}},
+        Script{"bomb", "f() { f & f & }; f 2>/dev/null; sleep 0.02; echo over", {"over"}},
+        Script{
+            "what_sh_refuses",
+            "[ a == a ] || echo $?; [[ -n x ]] 2>/dev/null || echo $?; "
+            "kill -SIGTERM $$ 2>/dev/null || echo $?; echo \"<$RANDOM>\"; set -o pipefail; echo no",
+            {"sh: 1: [: a: unexpected operator", "2", "127", "2", "<>",
+             "sh: 1: set: Illegal option -o pipefail"},
+            2},
+        Script{
+            "errors_of_bash",
+            "[ a == a ] && [[ $x -eq 0 ]] && echo y; shift 5; echo $?; echo a > /none/x; echo $?; "
+            "f() { return 300; }; f; echo $?",
+            {"y", "bash: 1: shift: can't shift that many", "1",
+             "bash: 1: cannot create /none/x: Directory nonexistent", "1", "44"},
+            0,
+            "bash"},
+        Script{"error_of_a_special_built_in",
+               "exec > /none/x; echo no",
+               {"sh: 1: cannot create /none/x: Directory nonexistent"},
+               2},
+        Script{"folders", "cd /a; cd /b; cd -; echo $OLDPWD; HOME=/c; cd; pwd", {"/a", "/b", "/c"}},
+        Script{
+            "trap_with_small_letters", "trap -- 'echo t' term; kill -TERM $$; echo a", {"t", "a"}},
         Script{"trap_at_the_end", "trap 'echo over $?' EXIT; echo a; exit 5", {"a", "over 5"}, 5},
         Script{
             "trap_of_an_error", "set -e; trap 'echo over $?' EXIT; false; echo no", {"over 1"}, 1},
@@ -190,6 +214,7 @@ struct Refused {
   std::string name;
   std::string script;
   std::string what;
+  std::string shell = "sh";
 };
 class RefusedScript : public testing::TestWithParam<Refused> {};
 INSTANTIATE_TEST_SUITE_P(
@@ -198,7 +223,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Refused{"reader", "echo a | xargs echo", "| into xargs"},
                     Refused{"here_document", "cat <<E\nE", "<"},
                     Refused{"input", "cat < /etc/hosts", "<"},
-                    Refused{"expression", "[[ $HOSTNAME =~ x ]]", "test with =~"},
+                    Refused{"expression", "[[ $HOSTNAME =~ x ]]", "test with =~", "bash"},
+                    Refused{"random", "sleep $RANDOM", "$RANDOM", "bash"},
+                    Refused{"bash_in_sh", "echo a &>/tmp/x", "&>, which `sh` takes for & and a >"},
                     Refused{"ifs", "IFS=,; echo a", "IFS"},
                     Refused{"in_an_output", "x=$(eval echo a)", "eval"},
                     Refused{"in_a_trap", "trap 'read x' TERM; sleep 1", "read"},
@@ -212,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return one.param.name; });
 
 TEST_P(RefusedScript, is_refused_by_name_before_the_run) {
-  const Status status = can_model({"sh", "-c", GetParam().script}, Image(), nullptr);
+  const Status status = can_model({GetParam().shell, "-c", GetParam().script}, Image(), nullptr);
   ASSERT_FALSE(status);
   EXPECT_NE(status.error().message.find(", for its script uses " + GetParam().what + ": "),
             std::string::npos)

@@ -1,4 +1,4 @@
-#include "cluster/model_runtime/shell.hpp"
+#include "cluster/model_runtime/shell/shell.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <optional>
 #include <set>
 
-#include "cluster/model_runtime/shell_builtins.hpp"
-#include "cluster/model_runtime/shell_run.hpp"
+#include "cluster/model_runtime/shell/builtins.hpp"
+#include "cluster/model_runtime/shell/run.hpp"
 #include "cluster/model_runtime/text_programs.hpp"
 
 namespace ddptwin::model {
@@ -23,7 +23,10 @@ constexpr std::array<std::string_view, 4> shells{"sh", "bash", "ash", "dash"};
 // Every command of a script can be modelled, as far as its name is known.
 class Check {
  public:
-  explicit Check(const CommandContext& context) : context_(context) { context_.is_child = true; }
+  Check(const CommandContext& context, shell::Dialect dialect)
+      : context_(context), dialect_(dialect) {
+    context_.is_child = true;
+  }
 
   Status script(const Node& node) {
     name_functions(node);
@@ -57,13 +60,17 @@ class Check {
     return {};
   }
 
-  // Those that a shell makes up itself, and nobody here.
-  static Status variables(const std::vector<shell::Piece>& pieces) {
+  // Those that a shell makes up itself, and nobody here; to dash most are variables as any other.
+  Status variables(const std::vector<shell::Piece>& pieces) const {
+    constexpr std::array<std::string_view, 10> made_up{
+        "LINENO",  "PPID", "RANDOM", "SECONDS",     "PIPESTATUS",
+        "BASHPID", "UID",  "EUID",   "BASH_SOURCE", "BASH_VERSION"};
+    constexpr std::size_t of_dash = 2;
+    const auto end = dialect_ == shell::Dialect::dash ? made_up.begin() + of_dash : made_up.end();
     for (const shell::Piece& piece : pieces) {
-      for (const std::string_view name : {"RANDOM", "SECONDS", "PIPESTATUS", "LINENO", "PPID"}) {
-        if (piece.kind == shell::Piece::Kind::variable && piece.text == name)
-          return fail(shell::unknown(fmt::format("${}", name)));
-      }
+      if (piece.kind == shell::Piece::Kind::variable &&
+          std::find(made_up.begin(), end, piece.text) != end)
+        return fail(shell::unknown("$" + piece.text));
       TRY_VOID(variables(piece.word));
     }
     return {};
@@ -88,19 +95,22 @@ class Check {
     if (argv.empty() || functions_.contains(argv.front())) return {};
     shell::unwrap(argv);
     if (argv.front() == "$") return {};
-    if (const std::string what = shell::unknown_of(argv); !what.empty())
+    if (const std::string what = shell::unknown_of(argv, dialect_); !what.empty())
       return fail(shell::unknown(what));
-    if (argv.front() == "trap" && argv[1] != "$" && argv[1] != "-") {
-      TRY(const Node action, shell::parse(argv[1]));
+    if (argv.front() == "trap") {
+      const std::string& text = argv[argv[1] == "--" ? 2 : 1];
+      if (text == "$" || text == "-") return {};
+      TRY(const Node action, shell::parse(text, dialect_));
       return look_at(action);
     }
-    if (shell::is_built_in(argv.front())) return {};
+    if (shell::BuiltIns::find(argv.front(), dialect_) != nullptr) return {};
     const auto made = make_program(argv, context_);
     if (!made && made.error().reason == Reason::bad_input) return fail(made.error());
     return {};
   }
 
   CommandContext context_;
+  shell::Dialect dialect_;
   std::set<std::string> functions_{};
 };
 
@@ -129,6 +139,20 @@ std::optional<Invocation> invocation_of(const std::vector<std::string>& argv) {
   return made;
 }
 
+// A shell that does not take its options.
+class Misused final : public Program {
+ public:
+  explicit Misused(std::string line) : line_(std::move(line)) {}
+  void start(Process& process) override {
+    constexpr int misused_code = 2;
+    process.print_error(std::move(line_));
+    process.exit(misused_code);
+  }
+
+ private:
+  std::string line_;
+};
+
 }  // namespace
 
 bool is_shell(const std::string& name) {
@@ -139,11 +163,15 @@ Result<std::unique_ptr<Program>> make_shell(const std::vector<std::string>& argv
                                             const CommandContext& context) {
   const std::optional<Invocation> invocation = invocation_of(argv);
   if (!invocation) return fail(Reason::invalid, "only `sh -c SCRIPT` is known");
-  TRY(Node script, shell::parse(invocation->script));
-  TRY_VOID(Check(context).script(script));
+  const std::string name = base_name(argv.front());
+  const bool extended = name == "bash" || name == "ash";
   shell::Scope scope;
-  scope.is_bash = base_name(argv.front()) == "bash";
-  shell::set_options(scope, invocation->options, false);
+  scope.name = argv.front();
+  scope.dialect = extended ? shell::Dialect::bash : shell::Dialect::dash;
+  if (const Status taken = shell::set_options(scope, invocation->options, false); !taken)
+    return std::make_unique<Misused>(fmt::format("{}: 0: {}", argv.front(), taken.error().message));
+  TRY(Node script, shell::parse(invocation->script, scope.dialect));
+  TRY_VOID(Check(context, scope.dialect).script(script));
   if (!invocation->arguments.empty()) {
     scope.name = invocation->arguments.front();
     scope.arguments.assign(invocation->arguments.begin() + 1, invocation->arguments.end());

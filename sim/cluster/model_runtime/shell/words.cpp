@@ -1,4 +1,4 @@
-#include "cluster/model_runtime/shell_words.hpp"
+#include "cluster/model_runtime/shell/words.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +11,11 @@ namespace ddptwin::model::shell {
 namespace {
 
 Error wrong(std::string message) {
-  return Error{Reason::invalid, "", std::move(message), nullptr, 0, {}};
+  return Error{Reason::invalid, "", std::move(message), nullptr, 1, {}};
+}
+Error missing_value(std::string message) {
+  constexpr int code = 127;
+  return Error{Reason::invalid, "", std::move(message), nullptr, code, {}};
 }
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
@@ -229,7 +233,21 @@ class Expansion {
 
  private:
   static bool is_all_arguments(const Piece& piece) {
-    return piece.kind == Piece::Kind::variable && piece.text == "@" && piece.quoted;
+    return piece.kind == Piece::Kind::variable && piece.text == "@" && piece.quoted &&
+           piece.operation.empty();
+  }
+
+  // Of ${NAME-word} and ${NAME+word}: whether the word stands for it.
+  bool takes_word(const Piece& piece) const {
+    if (piece.kind != Piece::Kind::variable || piece.operation.empty()) return false;
+    const char what = piece.operation.back();
+    return (what == '-' && is_missing(piece)) || (what == '+' && !is_missing(piece));
+  }
+
+  // With : before its operation what is empty is missing too.
+  bool is_missing(const Piece& piece) const {
+    const std::optional<std::string> value = plain(piece.text);
+    return !value || (piece.operation.starts_with(':') && value->empty());
   }
 
   void end_word() {
@@ -237,7 +255,12 @@ class Expansion {
     any_ = false;
   }
 
-  Status add(const Piece& piece) {
+  // `within`: it stands in an unquoted ${ }, so its own text is split too.
+  Status add(const Piece& piece, bool within = false) {
+    if (!piece.quoted && takes_word(piece)) {
+      for (const Piece& part : piece.word) TRY_VOID(add(part, true));
+      return {};
+    }
     if (is_all_arguments(piece)) {
       const std::vector<std::string>& arguments = variables_.arguments();
       for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -248,7 +271,7 @@ class Expansion {
       return {};
     }
     TRY(const std::string value, value_of(piece));
-    if (piece.kind == Piece::Kind::literal || piece.quoted) {
+    if (piece.quoted || (piece.kind == Piece::Kind::literal && !within)) {
       text_ += value;
       any_ = any_ || piece.quoted || !value.empty();
       return {};
@@ -293,10 +316,10 @@ class Expansion {
   Result<std::string> variable(const Piece& piece) {
     const std::optional<std::string> value = plain(piece.text);
     std::string_view operation = piece.operation;
-    const bool missing = !value || (operation.starts_with(':') && value->empty());
+    const bool missing = is_missing(piece);
     if (operation.starts_with(':')) operation.remove_prefix(1);
-    if (operation == "-") return missing ? text_of(piece.word) : *value;
-    if (operation == "+") return missing ? std::string() : text_of(piece.word);
+    if (takes_word(piece)) return text_of(piece.word);
+    if (operation == "-" || operation == "+") return missing ? std::string() : *value;
     if (operation == "=" && missing) {
       TRY(std::string text, text_of(piece.word));
       variables_.set(piece.text, text);
@@ -304,11 +327,11 @@ class Expansion {
     }
     if (operation == "?" && missing) {
       TRY(const std::string text, text_of(piece.word));
-      return fail(wrong(
+      return fail(missing_value(
           fmt::format("{}: {}", piece.text, text.empty() ? "parameter not set or null" : text)));
     }
     if (!value && variables_.unset_is_an_error())
-      return fail(wrong(fmt::format("{}: parameter not set", piece.text)));
+      return fail(missing_value(fmt::format("{}: parameter not set", piece.text)));
     const std::string text = value.value_or("");
     if (operation == "length") return std::to_string(text.size());
     if (!operation.starts_with('#') && !operation.starts_with('%')) return text;

@@ -1,4 +1,4 @@
-#include "cluster/model_runtime/shell_script.hpp"
+#include "cluster/model_runtime/shell/script.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,8 @@ bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 
 
 class Parser {
  public:
-  explicit Parser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
+  Parser(std::vector<Token> tokens, Dialect dialect)
+      : tokens_(std::move(tokens)), dialect_(dialect) {}
 
   Result<Node> run() {
     TRY(Node all, list({}));
@@ -85,6 +86,13 @@ class Parser {
     return node;
   }
 
+  static Node both(Node::Kind kind, Node left, Node right) {
+    Node node{kind};
+    node.children.push_back(std::move(left));
+    node.children.push_back(std::move(right));
+    return node;
+  }
+
   // What a keyword opens has something in it.
   Result<Node> body(const Words& ends) {
     TRY(Node node, list(ends));
@@ -95,13 +103,11 @@ class Parser {
   Result<Node> and_or() {
     TRY(Node left, pipeline());
     while (now().kind == Kind::and_ || now().kind == Kind::or_) {
-      Node both{now().kind == Kind::and_ ? Node::Kind::and_ : Node::Kind::or_};
+      const auto kind = now().kind == Kind::and_ ? Node::Kind::and_ : Node::Kind::or_;
       ++at_;
       skip_lines();
       TRY(Node right, pipeline());
-      both.children.push_back(std::move(left));
-      both.children.push_back(std::move(right));
-      left = std::move(both);
+      left = both(kind, std::move(left), std::move(right));
     }
     return left;
   }
@@ -166,7 +172,7 @@ class Parser {
     if (is_keyword("for")) return for_node();
     if (is_keyword("{")) return group();
     if (is_keyword("case")) return case_node();
-    if (is_keyword("[[")) return brackets();
+    if (is_keyword("[[") && dialect_ == Dialect::bash) return brackets();
     if (now().kind == Kind::open) return subshell();
     for (const std::string_view word : {"function", "select", "coproc"}) {
       if (is_keyword(word)) return fail(unknown(word));
@@ -228,10 +234,7 @@ class Parser {
       ++at_;
       skip_lines();
       TRY(Node right, next());
-      Node both{kind};
-      both.children.push_back(std::move(left));
-      both.children.push_back(std::move(right));
-      left = std::move(both);
+      left = both(kind, std::move(left), std::move(right));
     }
     return left;
   }
@@ -401,17 +404,20 @@ class Parser {
   }
 
   std::vector<Token> tokens_;
+  Dialect dialect_;
   std::size_t at_ = 0;
   int commands_ = 0;
 };
 
 }  // namespace
 
-Result<Node> parse(std::string_view script) {
-  TRY(std::vector<Token> tokens, tokens_of(script));
-  return parse(std::move(tokens));
+Result<Node> parse(std::string_view script, Dialect dialect) {
+  TRY(std::vector<Token> tokens, tokens_of(script, dialect));
+  return parse(std::move(tokens), dialect);
 }
 
-Result<Node> parse(std::vector<Token> tokens) { return Parser(std::move(tokens)).run(); }
+Result<Node> parse(std::vector<Token> tokens, Dialect dialect) {
+  return Parser(std::move(tokens), dialect).run();
+}
 
 }  // namespace ddptwin::model::shell

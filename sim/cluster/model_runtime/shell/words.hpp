@@ -45,12 +45,13 @@ class Variables {
   virtual std::optional<std::string> value(std::string_view name) const = 0;
   virtual void set(const std::string& name, std::string value) = 0;
   virtual const std::vector<std::string>& arguments() const = 0;  // $1, $2, ...
-  // What a $(...) printed, without the ends of lines behind it.
-  virtual const std::string& output_of(const Piece& piece) const = 0;
+  // What a $(...) printed, without the ends of lines behind it. bash's $? is its status from then
+  // on.
+  virtual const std::string& output_of(const Piece& piece) = 0;
   virtual bool unset_is_an_error() const = 0;  // set -u
 };
 
-// Reason::invalid: what a shell says before it ends with 2 ("RANK: parameter not set").
+// Reason::invalid: what a shell says before it ends ("RANK: parameter not set"); `code` is bash's.
 Result<std::vector<std::string>> expand(const std::vector<Word>& words, Variables& variables);
 // Of an assignment's value, which is not split.
 Result<std::string> expand_value(const Word& word, Variables& variables);

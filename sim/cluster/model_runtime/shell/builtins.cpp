@@ -1,0 +1,346 @@
+#include "cluster/model_runtime/shell/builtins.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <csignal>
+
+#include "cluster/model_runtime/shell/formats.hpp"
+#include "cluster/model_runtime/shell/interpreter.hpp"
+#include "cluster/model_runtime/small_programs.hpp"
+
+namespace ddptwin::model::shell {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+// POSIX's, and `local`, which dash counts among them.
+constexpr std::array<std::string_view, 15> special{":",      "local", ".",     "break",  "continue",
+                                                   "eval",   "exec",  "exit",  "export", "readonly",
+                                                   "return", "set",   "shift", "trap",   "unset"};
+
+// A shell does these itself too, and nobody here.
+constexpr std::array<std::string_view, 20> not_modelled{
+    ".",       "alias", "bg",   "builtin", "declare", "eval",     "fg",
+    "getopts", "hash",  "jobs", "let",     "read",    "readonly", "shopt",
+    "source",  "times", "type", "typeset", "time",    "mapfile"};
+
+template <std::size_t n>
+bool is_one_of(const std::array<std::string_view, n>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::optional<int> number_of(const std::string& text) {
+  int value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string unknown_command(const Strings& argv) {
+  return argv.size() == 3 && argv[1] == "-v" ? "" : "command without -v";
+}
+
+std::string unknown_trap(const Strings& argv) {
+  const std::size_t first = argv.size() > 1 && argv[1] == "--" ? 2 : 1;
+  if (argv.size() < first + 2) return "trap without an action and a signal";
+  for (const std::string_view made_up : {"ERR", "DEBUG", "RETURN"})
+    if (std::find(argv.begin() + 2, argv.end(), made_up) != argv.end())
+      return fmt::format("trap for {}", made_up);
+  return {};
+}
+
+std::string unknown_wait(const Strings& argv) {
+  return argv.size() > 1 && argv[1].starts_with('-') ? "wait with " + argv[1] : "";
+}
+
+std::string unknown_kill(const Strings& argv) {
+  const bool known = argv.size() > 1 && argv[1] != "-l" && !argv.back().starts_with('%') &&
+                     (argv.size() < 3 || !argv.back().starts_with('-'));
+  return known ? "" : fmt::format("`{}`", fmt::join(argv, " "));
+}
+
+std::string unknown_printf(const Strings& argv) {
+  if (argv.size() < 2 || argv[1] == "$") return {};
+  if (argv[1] == "-v") return "printf with -v";
+  const auto text = printf_text({argv[1]});
+  return text ? "" : text.error().message;
+}
+
+}  // namespace
+
+struct BuiltIns::Row {
+  std::string_view name;
+  Run run;
+  std::string (*unknown)(const Strings& argv) = nullptr;  // null: all of it is known
+  bool of_bash = false;                                   // dash has none
+};
+
+const BuiltIns::Row* BuiltIns::row(std::string_view name, Dialect dialect) {
+  using I = Interpreter;
+  static constexpr std::array rows{Row{":", &I::succeed},
+                                   Row{"[", &I::test, &unknown_test},
+                                   Row{"[[", &I::test, &unknown_test, true},
+                                   Row{"break", &I::break_or_continue},
+                                   Row{"cd", &I::change_folder},
+                                   Row{"command", &I::look_for, &unknown_command},
+                                   Row{"continue", &I::break_or_continue},
+                                   Row{"echo", &I::echo},
+                                   Row{"exec", &I::succeed},  // without a command
+                                   Row{"exit", &I::exit_or_return},
+                                   Row{"export", &I::export_variables},
+                                   Row{"false", &I::fail_once},
+                                   Row{"kill", &I::kill, &unknown_kill},
+                                   Row{"local", &I::local},
+                                   Row{"printf", &I::print_formatted, &unknown_printf},
+                                   Row{"pwd", &I::print_folder},
+                                   Row{"return", &I::exit_or_return},
+                                   Row{"set", &I::set},
+                                   Row{"shift", &I::shift},
+                                   Row{"test", &I::test, &unknown_test},
+                                   Row{"trap", &I::trap, &unknown_trap},
+                                   Row{"true", &I::succeed},
+                                   Row{"ulimit", &I::succeed},
+                                   Row{"umask", &I::succeed},
+                                   Row{"unset", &I::unset},
+                                   Row{"wait", &I::wait, &unknown_wait}};
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [name](const Row& one) { return one.name == name; });
+  if (found == rows.end() || (found->of_bash && dialect != Dialect::bash)) return nullptr;
+  return &*found;
+}
+
+BuiltIns::Run BuiltIns::find(std::string_view name, Dialect dialect) {
+  const Row* found = row(name, dialect);
+  return found == nullptr ? nullptr : found->run;
+}
+
+bool is_special(std::string_view name) { return is_one_of(special, name); }
+
+std::string unknown_of(const Strings& argv, Dialect dialect) {
+  if (is_one_of(not_modelled, argv.front())) return argv.front();
+  const BuiltIns::Row* found = BuiltIns::row(argv.front(), dialect);
+  return found == nullptr || found->unknown == nullptr ? "" : found->unknown(argv);
+}
+
+std::vector<std::pair<std::string, std::string>> unwrap(Strings& argv) {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (;;) {
+    const bool env = argv.front() == "env", nohup = argv.front() == "nohup";
+    std::size_t command = 1;
+    while (env && command < argv.size() && !argv[command].starts_with('-') &&
+           argv[command].find('=') != std::string::npos)
+      ++command;
+    if ((!env && !nohup) || command >= argv.size() || argv[command].starts_with('-'))
+      return variables;
+    for (std::size_t i = 1; i < command; ++i) {
+      const std::size_t equals = argv[i].find('=');
+      variables.emplace_back(argv[i].substr(0, equals), argv[i].substr(equals + 1));
+    }
+    argv.erase(argv.begin(), argv.begin() + static_cast<std::ptrdiff_t>(command));
+  }
+}
+
+void Interpreter::succeed(const Strings&, const Done& done) { done(0); }
+void Interpreter::fail_once(const Strings&, const Done& done) { done(1); }
+
+void Interpreter::misused(const Strings& words, const std::string& message, const Done& done) {
+  const std::string text = fmt::format("{}: {}", words[0], message);
+  if (!is_bash() && is_special(words[0])) return give_up(text);
+  process_.print_error(fmt::format("{}: 1: {}", scope_.name, text));
+  done(error_code());
+}
+
+void Interpreter::exit_or_return(const Strings& words, const Done& done) {
+  constexpr int byte = 256;
+  std::optional<int> code = words.size() == 1 ? scope_.status : number_of(words[1]);
+  if (is_bash() && code) code = (*code % byte + byte) % byte;
+  const bool wrong = !code || *code < 0;
+  if (wrong && !is_bash()) return misused(words, "Illegal number: " + words[1], done);
+  if (wrong)
+    process_.print_error(
+        fmt::format("{}: 1: {}: {}: numeric argument required", scope_.name, words[0], words[1]));
+  const int status = wrong ? misused_code : *code;
+  if (words[0] == "exit") return leave(status);
+  if (is_bash() && scope_.calls == 0) {
+    process_.print_error(
+        fmt::format("{}: 1: return: can only `return' from a function", scope_.name));
+    return done(misused_code);
+  }
+  leave_ = Leave::return_;
+  return_status_ = status;
+  done(status);
+}
+
+void Interpreter::break_or_continue(const Strings& words, const Done& done) {
+  const std::optional<int> count = words.size() == 1 ? 1 : number_of(words[1]);
+  if (!count || *count < 1) return misused(words, "Illegal number: " + words[1], done);
+  if (scope_.loops == 0) return done(0);
+  leave_ = words[0] == "break" ? Leave::break_ : Leave::continue_;
+  leaves_loops_ = std::min(*count, scope_.loops);
+  done(0);
+}
+
+void Interpreter::echo(const Strings& words, const Done& done) {
+  process_.write(echo_text({words.begin() + 1, words.end()}, scope_.dialect));
+  done(0);
+}
+
+void Interpreter::print_formatted(const Strings& words, const Done& done) {
+  const auto text = printf_text({words.begin() + 1, words.end()});
+  if (!text) return cannot_run(words[0], unknown(text.error().message), done);
+  process_.write(*text);
+  done(0);
+}
+
+void Interpreter::test(const Strings& words, const Done& done) {
+  done(test_status(process_, words, scope_.name, is_bash()));
+}
+
+void Interpreter::change_folder(const Strings& words, const Done& done) {
+  const std::string to = words.size() > 1 ? words[1] : variables_.value("HOME").value_or("");
+  if (to.empty()) return done(0);
+  const bool back = to == "-";
+  const std::string before = process_.working_directory();
+  process_.change_directory(back ? variables_.value("OLDPWD").value_or(before) : to);
+  variables_.set("OLDPWD", before);
+  variables_.set("PWD", process_.working_directory());
+  if (back) process_.print(process_.working_directory());
+  done(0);
+}
+
+void Interpreter::print_folder(const Strings&, const Done& done) {
+  process_.print(process_.working_directory());
+  done(0);
+}
+
+void Interpreter::set(const Strings& words, const Done& done) {
+  const Status taken = set_options(scope_, {words.begin() + 1, words.end()}, true);
+  if (!taken) return misused(words, taken.error().message, done);
+  done(0);
+}
+
+void Interpreter::shift(const Strings& words, const Done& done) {
+  const std::optional<int> count = words.size() == 1 ? 1 : number_of(words[1]);
+  if (!count || *count < 0) return misused(words, "Illegal number: " + words[1], done);
+  const auto most = static_cast<std::ptrdiff_t>(scope_.arguments.size());
+  if (*count > most) return misused(words, "can't shift that many", done);
+  scope_.arguments.erase(scope_.arguments.begin(), scope_.arguments.begin() + *count);
+  done(0);
+}
+
+void Interpreter::unset(const Strings& words, const Done& done) {
+  for (std::size_t i = 1; i < words.size(); ++i) variables_.unset(words[i]);
+  done(0);
+}
+
+void Interpreter::export_variables(const Strings& words, const Done& done) {
+  for (std::size_t i = 1; i < words.size(); ++i) variables_.export_variable(words[i]);
+  done(0);
+}
+
+void Interpreter::local(const Strings& words, const Done& done) {
+  if (scope_.calls == 0) return misused(words, "not in a function", done);
+  for (std::size_t i = 1; i < words.size(); ++i) variables_.local(words[i], !is_bash());
+  done(0);
+}
+
+// command -v NAME: whether there is such a command, and where.
+void Interpreter::look_for(const Strings& words, const Done& done) {
+  const std::string& name = words[2];
+  const bool own =
+      BuiltIns::row(name, scope_.dialect) != nullptr || scope_.functions.contains(name);
+  const auto program = make_program({name}, {context_.image, nullptr, true});
+  if (!own && !program && program.error().reason == Reason::not_found) return done(not_found_code);
+  process_.print(own || name.find('/') != name.npos ? name : "/usr/bin/" + name);
+  done(0);
+}
+
+// trap ACTION SIGNAL...; - for what is done without one, nothing to ignore it.
+void Interpreter::trap(const Strings& words, const Done& done) {
+  const std::size_t first = words[1] == "--" ? 2 : 1;
+  const std::string& text = words[first];
+  const Node* action = nullptr;
+  if (text != "-" && !text.empty()) {
+    auto script = parse(text, scope_.dialect);
+    if (!script) return cannot_run("trap", script.error(), done);
+    scope_.scripts.push_back(std::make_shared<const Node>(std::move(*script)));
+    action = scope_.scripts.back().get();
+  }
+  int status = 0;
+  for (std::size_t i = first + 1; i < words.size(); ++i) {
+    const std::optional<int> number = signal_of(words[i], is_bash());
+    if (!number) {
+      process_.print_error(fmt::format("{}: 1: trap: {}: bad trap", scope_.name, words[i]));
+      status = 1;
+      break;
+    }
+    if (text == "-") {
+      traps_.reset(*number);
+    } else {
+      traps_.set(*number, action);
+    }
+  }
+  done(status);
+}
+
+void Interpreter::wait(const Strings& words, const Done& done) {
+  if (words.size() == 1) return wait_for_all(done);
+  wait_for(words, 1, done);
+}
+
+void Interpreter::wait_for_all(const Done& done) {
+  if (jobs_.all_ended()) return done(0);
+  until_a_job_ends([this, done] { wait_for_all(done); }, done);
+}
+
+// One after the other; the status is the last one's.
+void Interpreter::wait_for(const Strings& words, std::size_t index, const Done& done) {
+  const std::optional<int> pid = number_of(words[index]);
+  if (!pid) return misused(words, "Illegal number: " + words[index], done);
+  const Jobs::Seen seen = jobs_.ask(*pid);
+  if (seen.state == Jobs::State::running)
+    return until_a_job_ends([this, words, index, done] { wait_for(words, index, done); }, done);
+  if (index + 1 < words.size()) return wait_for(words, index + 1, done);
+  done(seen.state == Jobs::State::none ? not_found_code : seen.status);
+}
+
+// A trapped signal ends the waiting (POSIX, wait).
+void Interpreter::until_a_job_ends(Then then, const Done& interrupted) {
+  job_ended_ = [this, then = std::move(then)] {
+    interrupted_ = nullptr;
+    then();
+  };
+  interrupted_ = [this, interrupted](int code) {
+    job_ended_ = nullptr;
+    interrupted(code);
+  };
+}
+
+void Interpreter::kill(const Strings& words, const Done& done) {
+  const bool long_names = is_bash();
+  std::size_t first = 1;
+  std::optional<int> number = SIGTERM;
+  if (words[1] == "-s" && words.size() > 2) {
+    number = signal_of(words[2], long_names);
+    first = 3;
+  } else if (words[1].starts_with('-')) {
+    if (words[1] != "--") number = signal_of(std::string_view(words[1]).substr(1), long_names);
+    first = 2;
+  }
+  if (!number) return misused(words, "Illegal option " + words[1], done);
+  int status = 0;
+  for (std::size_t i = first; i < words.size(); ++i) {
+    const std::optional<int> pid = number_of(words[i]);
+    if (!pid || *pid < 0) return misused(words, "Illegal number: " + words[i], done);
+    if (process_.signal_pid(*pid, *number)) continue;
+    process_.print_error(fmt::format("{}: 1: kill: No such process", scope_.name));
+    status = 1;
+  }
+  if (process_.alive()) done(status);
+}
+
+}  // namespace ddptwin::model::shell

@@ -1,0 +1,130 @@
+// A simple command: its words, its assignments, and what runs it.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cluster/model_runtime/shell/builtins.hpp"
+#include "cluster/model_runtime/shell/interpreter.hpp"
+#include "cluster/model_runtime/shell/streams.hpp"
+#include "cluster/model_runtime/state.hpp"
+
+namespace ddptwin::model::shell {
+
+void Interpreter::command(const Node& node, Place place, Done done) {
+  output_status_ = 0;
+  with_outputs(outputs_of(node.words), 0, [this, &node, place, done] {
+    auto expanded = expand(node.words, variables_);
+    if (!expanded) return give_up(expanded.error());
+    auto words = std::make_shared<Strings>(std::move(*expanded));
+    if (node.assignments.empty()) return execute(node, std::move(*words), place, done);
+    // Without a command they are the shell's; so they are before what POSIX calls a special
+    // built-in, which bash makes no difference of.
+    const bool stays =
+        words->empty() || (!is_bash() && is_special(words->front()) && words->front() != "exec");
+    if (!stays) variables_.begin_locals();
+    const Done after = stays ? done : [this, done](int status) {
+      variables_.end_locals();
+      done(status);
+    };
+    assign(node, 0, stays,
+           [this, &node, words, place, after] { execute(node, std::move(*words), place, after); });
+  });
+}
+
+// One assignment after the other.
+void Interpreter::assign(const Node& node, std::size_t index, bool stays, Then then) {
+  if (index >= node.assignments.size()) return then();
+  std::vector<const Piece*> outputs;
+  outputs_in(node.assignments[index].second.pieces, &variables_, outputs);
+  with_outputs(std::move(outputs), 0, [this, &node, index, stays, then] {
+    const auto& [name, value] = node.assignments[index];
+    auto text = expand_value(value, variables_);
+    if (!text) return give_up(text.error());
+    if (stays) {
+      variables_.set(name, std::move(*text));
+    } else {
+      variables_.export_locally(name, std::move(*text));
+    }
+    assign(node, index + 1, stays, then);
+  });
+}
+
+void Interpreter::execute(const Node& node, Strings words, Place place, Done done) {
+  if (words.empty()) return done(output_status_);
+  const bool replaces = words.front() == "exec" && words.size() > 1;
+  if (replaces) {
+    words.erase(words.begin());
+    done = [this](int status) { process_.exit(status); };
+  }
+  if (const auto found = scope_.functions.find(words.front());
+      found != scope_.functions.end() && !replaces)
+    return call(*found->second, std::move(words), place, std::move(done));
+  const auto variables = unwrap(words);
+  // What is written out has been looked at before the run.
+  const bool computed = !node.words.front().literal();
+  if (const std::string what = unknown_of(words, scope_.dialect); computed && !what.empty())
+    return cannot_run(words.front(), unknown(what), done);
+  if (const BuiltIns::Run own = BuiltIns::find(words.front(), scope_.dialect))
+    return (this->*own)(words, done);
+  Environment env = process_.environment();
+  for (const auto& [name, value] : variables) put(env, name, value);
+  // A shell with traps has to outlive it.
+  const bool last = place.last && traps_.empty() && jobs_.empty();
+  if (last || replaces) return in_place(std::move(words), std::move(env), replaces, done);
+  child(std::move(words), std::move(env), std::move(done));
+}
+
+void Interpreter::call(const Node& body, Strings words, Place place, Done done) {
+  constexpr int calls_max = 1000;  // dash's
+  if (++scope_.calls > calls_max)
+    return give_up(fmt::format("Maximum function recursion depth ({}) reached", calls_max));
+  words.erase(words.begin());
+  const Strings arguments = std::exchange(scope_.arguments, std::move(words));
+  const int loops = std::exchange(scope_.loops, 0);
+  variables_.begin_locals();
+  run(body, {false, place.tested}, [this, arguments, loops, done](int status) {
+    --scope_.calls;
+    scope_.arguments = arguments;
+    scope_.loops = loops;
+    variables_.end_locals();
+    if (leave_ == Leave::return_) {
+      leave_ = Leave::no;
+      status = return_status_;
+    }
+    done(status);
+  });
+}
+
+void Interpreter::in_place(Strings argv, Environment env, bool replaces, const Done& done) {
+  auto program = make_program(argv, context_);
+  if (!program) {
+    // A shell that cannot become something else ends.
+    const Done end = [this](int status) { process_.exit(status); };
+    return cannot_run(argv.front(), program.error(), replaces ? end : done);
+  }
+  Process::State& own = process_.state();
+  own.argv = std::move(argv);
+  own.env = std::move(env);
+  successor_ = std::move(*program);
+  successor_->start(process_);
+}
+
+void Interpreter::child(Strings argv, Environment env, Done done) {
+  const std::string name = argv.front();
+  auto [output, error_output] = streams_of(process_);
+  const Result<ProcessId> child =
+      process_.spawn({std::move(argv), std::move(env), false, std::move(output),
+                      std::move(error_output), nullptr});
+  if (!child) return cannot_run(name, child.error(), done);
+  waits_for_ = *child;
+  waiting_ = std::move(done);
+}
+
+void Interpreter::cannot_run(const std::string& name, const Error& error, const Done& done) {
+  const bool missing = error.reason == Reason::not_found;
+  process_.print_error(missing ? fmt::format("{}: 1: {}: not found", scope_.name, name)
+                               : fmt::format("{}: 1: {}", scope_.name, error.message));
+  done(missing ? not_found_code : not_modelled_code);
+}
+
+}  // namespace ddptwin::model::shell

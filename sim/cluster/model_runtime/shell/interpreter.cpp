@@ -1,0 +1,264 @@
+#include "cluster/model_runtime/shell/interpreter.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+
+#include "cluster/model_runtime/shell/builtins.hpp"
+#include "cluster/model_runtime/shell/streams.hpp"
+#include "cluster/model_runtime/state.hpp"
+
+namespace ddptwin::model::shell {
+namespace {
+
+constexpr Duration loop_time = 100us;  // of one turn: a script that waits for nothing passes time
+
+}  // namespace
+
+Interpreter::Interpreter(Process& process, Scope scope, CommandContext context)
+    : process_(process),
+      scope_(std::move(scope)),
+      variables_(scope_, process.state().env),
+      context_(context),
+      forked_(scope_.pid != 0) {
+  context_.is_child = true;
+}
+
+void Interpreter::start(const Node& node, bool tested) {
+  if (!forked_) {
+    scope_.pid = process_.pid();
+    if (process_.working_directory().empty()) process_.change_directory("/");
+    variables_.set("PWD", process_.working_directory());
+  }
+  run(node, {true, tested}, [this](int status) { leave(status); });
+}
+
+bool Interpreter::signal(int number) {
+  const std::optional<bool> come = traps_.come(number);
+  if (come == true && interrupted_) std::exchange(interrupted_, nullptr)(128 + number);
+  return come.has_value();
+}
+
+bool Interpreter::child_exited(ProcessId child, const ExitStatus& status) {
+  if (child == waits_for_) {
+    waits_for_ = 0;
+    std::exchange(waiting_, nullptr)(status.shown());
+    return true;
+  }
+  if (!jobs_.ended(child, status.shown())) return false;
+  if (job_ended_) std::exchange(job_ended_, nullptr)();
+  return true;
+}
+
+// What waits for nothing runs within what came before it: now and then it begins anew instead, and
+// so time passes too.
+void Interpreter::run(const Node& node, Place place, Done done) {
+  constexpr int nested_max = 100;
+  if (++nested_ > nested_max) {
+    nested_ = 0;
+    process_.after(loop_time, [this, &node, place, done] { go_on(node, place, done); });
+    return;
+  }
+  go_on(node, place, std::move(done));
+}
+
+void Interpreter::go_on(const Node& node, Place place, Done done) {
+  if (node.redirections.empty()) return perform(node, place, std::move(done));
+  std::vector<const Piece*> outputs;
+  for (const Redirection& one : node.redirections)
+    outputs_in(one.file.pieces, &variables_, outputs);
+  with_outputs(std::move(outputs), 0, [this, &node, place, done] {
+    const Streams before = streams_of(process_);
+    const auto name = node.words.empty() ? std::nullopt : node.words.front().literal();
+    if (!redirected(node)) {
+      set_streams(process_, before);
+      // POSIX, "Consequences of Shell Errors"; bash goes on.
+      if (name && is_special(*name) && !is_bash()) return leave(misused_code);
+      return ended(place, done)(error_code());
+    }
+    // `exec` alone keeps what it says.
+    const bool stays = node.words.size() == 1 && name == "exec";
+    perform(node, place, [this, before, stays, done](int status) {
+      if (!stays) set_streams(process_, before);
+      done(status);
+    });
+  });
+}
+
+// False: a file cannot be opened, which has been said.
+bool Interpreter::redirected(const Node& node) {
+  const Status done = redirect(process_, node.redirections, variables_);
+  if (!done) process_.print_error(fmt::format("{}: 1: {}", scope_.name, done.error().message));
+  return static_cast<bool>(done);
+}
+
+void Interpreter::perform(const Node& node, Place place, Done done) {
+  switch (node.kind) {
+    case Node::Kind::command:
+      return command(node, place, ended(place, std::move(done)));
+    case Node::Kind::list:
+      return list(node, 0, place, std::move(done));
+    case Node::Kind::and_:
+    case Node::Kind::or_:
+      return run(node.children[0], {false, true}, [this, &node, place, done](int status) {
+        const bool stop = leave_ != Leave::no || (status == 0) != (node.kind == Node::Kind::and_);
+        if (stop) return done(status);
+        run(node.children[1], place, done);
+      });
+    case Node::Kind::not_:
+      return run(node.children[0], {false, true}, [this, done](int status) {
+        // dash leaves the loop or function before it turns the status round.
+        finish((leave_ != Leave::no && !is_bash()) || status != 0 ? 0 : 1, done);
+      });
+    case Node::Kind::if_:
+      return run(node.children[0], {false, true}, [this, &node, place, done](int status) {
+        if (leave_ != Leave::no) return done(status);
+        if (status == 0) return run(node.children[1], place, done);
+        if (node.children.size() > 2) return run(node.children[2], place, done);
+        finish(0, done);
+      });
+    case Node::Kind::case_:
+      return case_of(node, place, std::move(done));
+    case Node::Kind::until:
+    case Node::Kind::while_:
+      return loop(node, 0, place, left_by(std::move(done)));
+    case Node::Kind::for_:
+      return with_outputs(outputs_of(node.words), 0, [this, &node, place, done] {
+        auto words = node.over_arguments ? Result<Strings>(scope_.arguments)
+                                         : expand(node.words, variables_);
+        if (!words) return give_up(words.error());
+        over(node, std::make_shared<Strings>(std::move(*words)), 0, 0, place, left_by(done));
+      });
+    case Node::Kind::pipe:
+      return pipe(node, place, ended(place, std::move(done)));
+    case Node::Kind::subshell:
+      return forked(scope_, node.children[0], place.tested, process_.state().output.sink,
+                    ended(place, std::move(done)));
+    case Node::Kind::background:
+      return background(node.children[0], std::move(done));
+    case Node::Kind::function:
+      scope_.functions[node.variable] = &node.children[0];
+      return finish(0, done);
+  }
+}
+
+// The status of what has been done is known; signals that came meanwhile are seen to first (POSIX,
+// trap).
+void Interpreter::finish(int status, const Done& done) {
+  scope_.status = status;
+  const Node* action = traps_.next();
+  if (action == nullptr) return done(status);
+  // A trap that signals its own shell: real ones run out of stack.
+  constexpr int traps_max = 1000;
+  if (++traps_within_ > traps_max) return process_.die(SIGSEGV);
+  run(*action, {false, false}, [this, status, done](int) {
+    --traps_within_;
+    finish(status, done);
+  });
+}
+
+// What comes after a command or pipeline.
+Interpreter::Done Interpreter::ended(Place place, Done done) {
+  return [this, place, done = std::move(done)](int status) {
+    if (scope_.exits_on_error && status != 0 && !place.tested)
+      return finish(status, [this](int code) { leave(code); });
+    finish(status, done);
+  };
+}
+
+// The shell ends by itself.
+void Interpreter::leave(int status) {
+  const Node* action = traps_.take_last();
+  if (action == nullptr) return process_.exit(status);
+  scope_.status = status;
+  scope_.calls = 0;
+  leave_ = Leave::no;
+  variables_.forget_locals();
+  run(*action, {false, false}, [this, status](int) { process_.exit(status); });
+}
+
+// An error of the shell's own ends it (POSIX, "Consequences of Shell Errors"), in dash's words.
+void Interpreter::give_up(const std::string& message, int code_of_bash) {
+  process_.print_error(fmt::format("{}: 1: {}", scope_.name, message));
+  leave(is_bash() ? code_of_bash : misused_code);
+}
+
+// Of a word that cannot be expanded.
+void Interpreter::give_up(const Error& error) { give_up(error.message, forked_ ? 1 : error.code); }
+
+void Interpreter::list(const Node& node, std::size_t index, Place place, Done done) {
+  if (index >= node.children.size()) return done(scope_.status);
+  const bool is_last = index + 1 == node.children.size();
+  run(node.children[index], {place.last && is_last, place.tested},
+      [this, &node, index, is_last, place, done](int status) {
+        if (leave_ != Leave::no || is_last) return done(status);
+        list(node, index + 1, place, done);
+      });
+}
+
+void Interpreter::case_of(const Node& node, Place place, const Done& done) {
+  std::vector<const Piece*> outputs = outputs_of(node.words);
+  for (const std::vector<Word>& patterns : node.patterns)
+    for (const Word& pattern : patterns) outputs_in(pattern.pieces, &variables_, outputs);
+  with_outputs(std::move(outputs), 0, [this, &node, place, done] {
+    const auto subject = expand_value(node.words.front(), variables_);
+    if (!subject) return give_up(subject.error());
+    for (std::size_t i = 0; i < node.patterns.size(); ++i) {
+      for (const Word& word : node.patterns[i]) {
+        const auto pattern = expand_pattern(word, variables_);
+        if (!pattern) return give_up(pattern.error());
+        if (!matches(*pattern, *subject)) continue;
+        if (node.children[i].children.empty()) return finish(0, done);
+        return run(node.children[i], place, done);
+      }
+    }
+    finish(0, done);
+  });
+}
+
+// A loop begins: only within one there is anything to break.
+Interpreter::Done Interpreter::left_by(Done done) {
+  ++scope_.loops;
+  return [this, done = std::move(done)](int status) {
+    --scope_.loops;
+    done(status);
+  };
+}
+
+// Whether the loop whose body has ended is left.
+bool Interpreter::leaves() {
+  if (leave_ == Leave::no) return false;
+  if (leave_ == Leave::return_) return true;
+  if (leaves_loops_ > 1) {
+    --leaves_loops_;
+    return true;
+  }
+  return std::exchange(leave_, Leave::no) == Leave::break_;
+}
+
+void Interpreter::loop(const Node& node, int result, Place place, Done done) {
+  run(node.children[0], {false, true}, [this, &node, result, place, done](int status) {
+    const bool goes_on = (status == 0) == (node.kind == Node::Kind::while_);
+    if (leaves()) return finish(0, done);
+    if (!goes_on) return finish(result, done);
+    run(node.children[1], {false, place.tested}, [this, &node, place, done](int body) {
+      if (leaves()) return finish(body, done);
+      process_.after(loop_time,
+                     [this, &node, body, place, done] { loop(node, body, place, done); });
+    });
+  });
+}
+
+void Interpreter::over(const Node& node, std::shared_ptr<Strings> words, std::size_t index,
+                       int result, Place place, Done done) {
+  if (index >= words->size()) return finish(result, done);
+  variables_.set(node.variable, (*words)[index]);
+  run(node.children[0], {false, place.tested}, [this, &node, words, index, place, done](int body) {
+    if (leaves()) return finish(body, done);
+    process_.after(loop_time, [this, &node, words, index, body, place, done] {
+      over(node, words, index + 1, body, place, done);
+    });
+  });
+}
+
+}  // namespace ddptwin::model::shell

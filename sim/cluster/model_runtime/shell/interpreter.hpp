@@ -1,0 +1,137 @@
+// Walks a script's tree within a process. What has to be waited for is continued by a callback, so
+// each part takes what comes after it: `done`, with the status.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/model_runtime/commands.hpp"
+#include "cluster/model_runtime/program.hpp"
+#include "cluster/model_runtime/shell/jobs.hpp"
+#include "cluster/model_runtime/shell/scope.hpp"
+#include "cluster/model_runtime/shell/script.hpp"
+
+namespace ddptwin::model::shell {
+
+constexpr int not_found_code = 127, not_modelled_code = 126, misused_code = 2;
+
+class Interpreter {
+ public:
+  using Done = std::function<void(int)>;
+
+  Interpreter(Process& process, Scope scope, CommandContext context);
+
+  // Runs `node`, and ends the process. `tested`: as in Place.
+  void start(const Node& node, bool tested);
+  // As Program::signal() has it.
+  bool signal(int number);
+  // False: it is no child of this shell's.
+  bool child_exited(ProcessId child, const ExitStatus& status);
+  // What runs in the shell's place; null: the shell itself does.
+  Program* successor() const { return successor_.get(); }
+
+ private:
+  using Strings = std::vector<std::string>;
+  using Then = std::function<void()>;
+
+  // Where a command stands. `last`: nothing of the script comes after it. `tested`: somebody asks
+  // for its status, so that `set -e` does not (POSIX, set).
+  struct Place {
+    bool last;
+    bool tested;
+  };
+  enum class Leave : std::uint8_t { no, break_, continue_, return_ };
+  struct Pipe;
+  friend struct BuiltIns;
+
+  // The tree: interpreter.cpp.
+  void run(const Node& node, Place place, Done done);
+  void go_on(const Node& node, Place place, Done done);
+  void perform(const Node& node, Place place, Done done);
+  void list(const Node& node, std::size_t index, Place place, Done done);
+  void case_of(const Node& node, Place place, const Done& done);
+  Done left_by(Done done);
+  bool leaves();
+  void loop(const Node& node, int result, Place place, Done done);
+  void over(const Node& node, std::shared_ptr<Strings> words, std::size_t index, int result,
+            Place place, Done done);
+  void finish(int status, const Done& done);
+  Done ended(Place place, Done done);
+  void leave(int status);
+  void give_up(const Error& error);
+  void give_up(const std::string& message, int code_of_bash = 1);
+  bool is_bash() const { return scope_.dialect == Dialect::bash; }
+  bool redirected(const Node& node);
+  // Of the shell's own errors.
+  int error_code() const { return is_bash() ? 1 : misused_code; }
+
+  // Commands: commands.cpp.
+  void command(const Node& node, Place place, Done done);
+  void assign(const Node& node, std::size_t index, bool stays, Then then);
+  void execute(const Node& node, Strings words, Place place, Done done);
+  void call(const Node& body, Strings words, Place place, Done done);
+  void in_place(Strings argv, Environment env, bool replaces, const Done& done);
+  void child(Strings argv, Environment env, Done done);
+  void cannot_run(const std::string& name, const Error& error, const Done& done);
+
+  // What the shell does itself: builtins.cpp. `words` begin with its name.
+  void misused(const Strings& words, const std::string& message, const Done& done);
+  void succeed(const Strings& words, const Done& done);
+  void fail_once(const Strings& words, const Done& done);
+  void exit_or_return(const Strings& words, const Done& done);
+  void break_or_continue(const Strings& words, const Done& done);
+  void echo(const Strings& words, const Done& done);
+  void print_formatted(const Strings& words, const Done& done);
+  void test(const Strings& words, const Done& done);
+  void change_folder(const Strings& words, const Done& done);
+  void print_folder(const Strings& words, const Done& done);
+  void set(const Strings& words, const Done& done);
+  void shift(const Strings& words, const Done& done);
+  void unset(const Strings& words, const Done& done);
+  void export_variables(const Strings& words, const Done& done);
+  void local(const Strings& words, const Done& done);
+  void look_for(const Strings& words, const Done& done);
+  void trap(const Strings& words, const Done& done);
+  void wait(const Strings& words, const Done& done);
+  void wait_for_all(const Done& done);
+  void wait_for(const Strings& words, std::size_t index, const Done& done);
+  void until_a_job_ends(Then then, const Done& interrupted);
+  void kill(const Strings& words, const Done& done);
+
+  // Other processes: processes.cpp.
+  ProcessId fork(Scope scope, const Node& node, bool tested, std::shared_ptr<const Sink> output);
+  void forked(Scope scope, const Node& node, bool tested, std::shared_ptr<const Sink> output,
+              Done done);
+  void background(const Node& node, const Done& done);
+  std::vector<const Piece*> outputs_of(const std::vector<Word>& words) const;
+  void with_outputs(std::vector<const Piece*> pieces, std::size_t index, Then then);
+  void pipe(const Node& node, Place place, Done done);
+  void begin(const Node& node, bool tested, const std::shared_ptr<Pipe>& pipe);
+  void read(const Node& node, const std::shared_ptr<Pipe>& pipe);
+  int status_of(const Pipe& pipe) const;
+
+  Process& process_;
+  Scope scope_;
+  ScopeVariables variables_;
+  CommandContext context_;
+  bool forked_;
+  std::unique_ptr<Program> successor_{};
+
+  Leave leave_ = Leave::no;  // by break, continue or return
+  int leaves_loops_ = 1;     // how many of them
+  int return_status_ = 0;
+  int nested_ = 0;         // commands since the last that began anew
+  int output_status_ = 0;  // of the last $( )
+
+  ProcessId waits_for_ = 0;
+  Done waiting_{};
+  Jobs jobs_{};
+  Then job_ended_{};
+  Done interrupted_{};  // of a wait
+  Traps traps_{};
+  int traps_within_ = 0;  // each other
+};
+
+}  // namespace ddptwin::model::shell

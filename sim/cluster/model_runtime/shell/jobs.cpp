@@ -1,0 +1,90 @@
+#include "cluster/model_runtime/shell/jobs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <csignal>
+
+namespace ddptwin::model::shell {
+namespace {
+
+struct Signal {
+  std::string_view name;
+  int number;
+};
+constexpr std::array signals{
+    Signal{"EXIT", Traps::at_exit}, Signal{"HUP", SIGHUP},   Signal{"INT", SIGINT},
+    Signal{"QUIT", SIGQUIT},        Signal{"ABRT", SIGABRT}, Signal{"KILL", SIGKILL},
+    Signal{"USR1", SIGUSR1},        Signal{"USR2", SIGUSR2}, Signal{"PIPE", SIGPIPE},
+    Signal{"ALRM", SIGALRM},        Signal{"TERM", SIGTERM}, Signal{"CHLD", SIGCHLD},
+    Signal{"CONT", SIGCONT},        Signal{"STOP", SIGSTOP}, Signal{"TSTP", SIGTSTP},
+    Signal{"SEGV", SIGSEGV}};
+
+}  // namespace
+
+bool Jobs::ended(ProcessId id, int status) {
+  const auto job =
+      std::find_if(jobs_.begin(), jobs_.end(), [id](const Job& one) { return one.id == id; });
+  if (job == jobs_.end()) return false;
+  job->status = status;
+  return true;
+}
+
+bool Jobs::all_ended() {
+  if (std::any_of(jobs_.begin(), jobs_.end(), [](const Job& one) { return !one.status; }))
+    return false;
+  jobs_.clear();
+  return true;
+}
+
+Jobs::Seen Jobs::ask(int pid) {
+  const auto job =
+      std::find_if(jobs_.begin(), jobs_.end(), [pid](const Job& one) { return one.pid == pid; });
+  if (job == jobs_.end()) return {State::none, 0};
+  if (!job->status) return {State::running, 0};
+  const int status = *job->status;
+  jobs_.erase(job);
+  return {State::ended, status};
+}
+
+std::optional<bool> Traps::come(int signal) {
+  const auto found = actions_.find(signal);
+  if (found == actions_.end()) return std::nullopt;
+  if (found->second == nullptr) return false;
+  pending_.push_back(signal);
+  return true;
+}
+
+const Node* Traps::next() {
+  while (!pending_.empty()) {
+    const auto found = actions_.find(pending_.front());
+    pending_.erase(pending_.begin());
+    if (found != actions_.end() && found->second != nullptr) return found->second;
+  }
+  return nullptr;
+}
+
+const Node* Traps::take_last() {
+  const auto found = actions_.find(at_exit);
+  if (found == actions_.end()) return nullptr;
+  const Node* action = found->second;
+  actions_.erase(found);
+  return action;
+}
+
+std::optional<int> signal_of(std::string_view text, bool long_names) {
+  std::string name(text);
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  if (long_names && name.starts_with("SIG")) name.erase(0, 3);
+  int number = 0;
+  const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error == std::errc{} && stop == name.data() + name.size())
+    return number >= 0 && number < NSIG ? std::optional(number) : std::nullopt;
+  const auto found = std::find_if(signals.begin(), signals.end(),
+                                  [&name](const Signal& one) { return one.name == name; });
+  return found == signals.end() ? std::nullopt : std::optional(found->number);
+}
+
+}  // namespace ddptwin::model::shell

@@ -1,0 +1,64 @@
+// What a shell knows of the processes that `&` has started, and of the signals it has traps for.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "cluster/model_runtime/program.hpp"
+
+namespace ddptwin::model::shell {
+
+struct Node;
+
+class Jobs {
+ public:
+  void add(ProcessId id, int pid) { jobs_.push_back({id, pid}); }
+  bool empty() const { return jobs_.empty(); }
+  // A child has ended. False: it is none of these.
+  bool ended(ProcessId id, int status);
+  // True: none of them runs any more, and all are forgotten.
+  bool all_ended();
+  enum class State : std::uint8_t { none, running, ended };
+  struct Seen {
+    State state;
+    int status;
+  };
+  // Who has ended and been told of is forgotten.
+  Seen ask(int pid);
+
+ private:
+  struct Job {
+    ProcessId id;
+    int pid;
+    std::optional<int> status{};
+  };
+  std::vector<Job> jobs_{};  // in the order of their starts
+};
+
+class Traps {
+ public:
+  static constexpr int at_exit = 0;
+
+  // Null: the signal is ignored.
+  void set(int signal, const Node* action) { actions_[signal] = action; }
+  void reset(int signal) { actions_.erase(signal); }
+  bool empty() const { return actions_.empty(); }
+  // The signal has come. Nothing: no trap, so its default action follows; false: it is ignored.
+  std::optional<bool> come(int signal);
+  // The action of what came first and has not been seen to; null: there is none such.
+  const Node* next();
+  // What is done at the end, which is done once; null: nothing.
+  const Node* take_last();
+
+ private:
+  std::map<int, const Node*> actions_{};
+  std::vector<int> pending_{};
+};
+
+// 15 of "TERM" and "15", 0 of "EXIT"; nothing: there is no such signal. `long_names`: "SIGTERM" is
+// one.
+std::optional<int> signal_of(std::string_view name, bool long_names);
+
+}  // namespace ddptwin::model::shell

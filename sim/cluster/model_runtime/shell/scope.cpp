@@ -1,0 +1,136 @@
+#include "cluster/model_runtime/shell/scope.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace ddptwin::model::shell {
+namespace {
+
+const std::string* find(const Environment& in, std::string_view name) {
+  for (const auto& [key, value] : in)
+    if (key == name) return &value;
+  return nullptr;
+}
+
+void erase(Environment& from, const std::string& name) {
+  std::erase_if(from, [&name](const auto& variable) { return variable.first == name; });
+}
+
+}  // namespace
+
+void put(Environment& to, const std::string& name, std::string value) {
+  for (auto& [key, old] : to) {
+    if (key != name) continue;
+    old = std::move(value);
+    return;
+  }
+  to.emplace_back(name, std::move(value));
+}
+
+Status set_options(Scope& scope, const std::vector<std::string>& words, bool arguments) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool option = word.size() > 1 && (word.front() == '-' || word.front() == '+');
+    if (!option || word == "--") {
+      const auto from = static_cast<std::ptrdiff_t>(word == "--" ? i + 1 : i);
+      if (arguments) scope.arguments.assign(words.begin() + from, words.end());
+      return {};
+    }
+    const bool on = word.front() == '-';
+    const bool named = word.ends_with('o') && i + 1 < words.size();
+    const std::string name = named ? words[i + 1] : std::string();
+    if (name == "pipefail" && scope.dialect == Dialect::dash)
+      return fail(Reason::invalid, fmt::format("Illegal option {}o pipefail", word.front()));
+    if (word.find('a') != word.npos || name == "allexport") scope.exports_all = on;
+    if (word.find('e') != word.npos || name == "errexit") scope.exits_on_error = on;
+    if (word.find('u') != word.npos || name == "nounset") scope.unset_is_an_error = on;
+    if (name == "pipefail") scope.pipe_fails = on;
+    if (named) ++i;
+  }
+  return {};
+}
+
+std::optional<std::string> ScopeVariables::value(std::string_view name) const {
+  if (name == "?") return std::to_string(scope_.status);
+  if (name == "$") return std::to_string(scope_.pid);
+  if (name == "!" && scope_.last_job != 0) return std::to_string(scope_.last_job);
+  std::size_t number = 0;
+  const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error == std::errc{} && stop == name.data() + name.size()) {
+    if (number == 0) return scope_.name;
+    if (number > scope_.arguments.size()) return std::nullopt;
+    return scope_.arguments[number - 1];
+  }
+  if (const std::string* own = find(scope_.own, name)) return *own;
+  if (const std::string* exported = find(environment_, name)) return *exported;
+  return std::nullopt;
+}
+
+void ScopeVariables::set(const std::string& name, std::string value) {
+  constexpr std::size_t size_max = std::size_t{1} << 20U;
+  if (value.size() > size_max) value.resize(size_max);  // a real shell is killed for it
+  const bool exported =
+      find(environment_, name) != nullptr || scope_.exports_all || scope_.exported.contains(name);
+  if (exported) erase(scope_.own, name);
+  put(exported ? environment_ : scope_.own, name, std::move(value));
+}
+
+const std::string& ScopeVariables::output_of(const Piece& piece) {
+  static const std::string nothing;
+  const auto found = outputs_.find(&piece);
+  if (found == outputs_.end()) return nothing;
+  const auto& [text, status] = found->second;
+  if (scope_.dialect == Dialect::bash) scope_.status = status;
+  return text;
+}
+
+void ScopeVariables::unset(const std::string& name) {
+  erase(environment_, name);
+  erase(scope_.own, name);
+  scope_.exported.erase(name);
+}
+
+void ScopeVariables::export_variable(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  const std::optional<std::string> now =
+      equals == text.npos ? value(name) : text.substr(equals + 1);
+  scope_.exported.insert(name);
+  if (now) set(name, *now);
+}
+
+void ScopeVariables::remember(const std::string& name) {
+  if (locals_.empty()) return;  // of a function that a forked shell has left behind
+  locals_.back().push_back({name, value(name), find(environment_, name) != nullptr});
+}
+
+void ScopeVariables::end_locals() {
+  const std::vector<Before> before = std::move(locals_.back());
+  locals_.pop_back();
+  for (auto one = before.rbegin(); one != before.rend(); ++one) {
+    if (!one->value) {
+      unset(one->name);
+      continue;
+    }
+    erase(one->exported ? scope_.own : environment_, one->name);
+    put(one->exported ? environment_ : scope_.own, one->name, *one->value);
+  }
+}
+
+void ScopeVariables::local(const std::string& text, bool keeps) {
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  remember(name);
+  if (equals == text.npos && !keeps) unset(name);
+  if (equals != text.npos) set(name, text.substr(equals + 1));
+}
+
+void ScopeVariables::export_locally(const std::string& name, std::string value) {
+  remember(name);
+  erase(scope_.own, name);
+  put(environment_, name, std::move(value));
+}
+
+}  // namespace ddptwin::model::shell
