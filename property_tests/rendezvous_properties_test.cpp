@@ -4,7 +4,7 @@
 #include <map>
 #include <ostream>
 
-#include "cluster/model_runtime/torchrun_rendezvous.hpp"
+#include "cluster/model_runtime/torchrun/rendezvous.hpp"
 #include "property.hpp"
 
 namespace ddptwin::property {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <ostream>
 
-#include "cluster/model_runtime/torchrun_options.hpp"
-#include "cluster/model_runtime/torchrun_test_pods.hpp"
+#include "cluster/model_runtime/torchrun/options.hpp"
+#include "cluster/model_runtime/torchrun/test_pods.hpp"
 #include "property.hpp"
 
 namespace ddptwin::property {

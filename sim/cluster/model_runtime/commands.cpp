@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <array>
 
-#include "cluster/model_runtime/network_programs.hpp"
+#include "cluster/model_runtime/programs/network.hpp"
+#include "cluster/model_runtime/programs/small.hpp"
+#include "cluster/model_runtime/programs/text.hpp"
 #include "cluster/model_runtime/rank.hpp"
 #include "cluster/model_runtime/shell/shell.hpp"
-#include "cluster/model_runtime/small_programs.hpp"
-#include "cluster/model_runtime/text_programs.hpp"
-#include "cluster/model_runtime/torchrun.hpp"
+#include "cluster/model_runtime/torchrun/torchrun.hpp"
 #include "cluster/process_runtime/start_error.hpp"
 
 namespace ddptwin::model {

@@ -1,7 +1,7 @@
 // The constants of the modelled DDP worker: a row each, a column per PyTorch (1.13.1 as Debian
 // packages it; 2.x as spec/ddp-semantics.md chapter 9 measures 2.15) and one per kind of machine.
 // All sources are sections of spec/ddp-semantics.md. Durations are whole nanoseconds, so that every
-// compiler computes the same. torchrun's own constants are in torchrun_profile.hpp.
+// compiler computes the same. torchrun's own constants are in torchrun/profile.hpp.
 #pragma once
 
 #include <cstdint>

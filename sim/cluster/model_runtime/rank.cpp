@@ -12,7 +12,7 @@
 #include "cluster/model_runtime/mesh.hpp"
 #include "cluster/model_runtime/messages.hpp"
 #include "cluster/model_runtime/store.hpp"
-#include "cluster/model_runtime/torchrun_options.hpp"
+#include "cluster/model_runtime/torchrun/options.hpp"
 
 namespace ddptwin::model {
 namespace {

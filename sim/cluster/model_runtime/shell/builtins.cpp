@@ -8,9 +8,9 @@
 #include <charconv>
 #include <csignal>
 
+#include "cluster/model_runtime/programs/small.hpp"
 #include "cluster/model_runtime/shell/formats.hpp"
 #include "cluster/model_runtime/shell/interpreter.hpp"
-#include "cluster/model_runtime/small_programs.hpp"
 
 namespace ddptwin::model::shell {
 namespace {

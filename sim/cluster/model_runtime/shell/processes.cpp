@@ -3,11 +3,11 @@
 
 #include <utility>
 
+#include "cluster/model_runtime/programs/text.hpp"
 #include "cluster/model_runtime/shell/interpreter.hpp"
 #include "cluster/model_runtime/shell/run.hpp"
 #include "cluster/model_runtime/shell/streams.hpp"
 #include "cluster/model_runtime/state.hpp"
-#include "cluster/model_runtime/text_programs.hpp"
 
 namespace ddptwin::model::shell {
 namespace {

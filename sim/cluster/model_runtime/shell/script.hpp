@@ -1,7 +1,7 @@
 // The part of the shell's language that containers' `sh -c` lines are written in, as a tree:
 // sequences, { }, ( ), && and ||, !, if, case, while, until, for, functions, pipes into programs
-// that read (text_programs.hpp), &, assignments, words with quotes and expansions
-// (shell_words.hpp), redirections of output. The rest is refused by name.
+// that read (programs/text.hpp), &, assignments, words with quotes and expansions
+// (words.hpp), redirections of output. The rest is refused by name.
 #pragma once
 
 #include <string>

@@ -8,9 +8,9 @@
 #include <optional>
 #include <set>
 
+#include "cluster/model_runtime/programs/text.hpp"
 #include "cluster/model_runtime/shell/builtins.hpp"
 #include "cluster/model_runtime/shell/run.hpp"
-#include "cluster/model_runtime/text_programs.hpp"
 
 namespace ddptwin::model {
 namespace {

@@ -1,4 +1,4 @@
-// `sh -c SCRIPT` as a program (shell_script.hpp says which scripts). What is not built in runs as a
+// `sh -c SCRIPT` as a program (script.hpp says which scripts). What is not built in runs as a
 // child, or, as the script's last command, in the shell's place.
 #pragma once
 

@@ -1,0 +1,274 @@
+#include "cluster/model_runtime/programs/small.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <csignal>
+
+namespace ddptwin::model {
+namespace {
+
+struct Unit {
+  char suffix;
+  std::int64_t seconds;
+};
+constexpr std::array units{Unit{'s', 1}, Unit{'m', 60}, Unit{'h', 3600}, Unit{'d', 86400}};
+constexpr std::int64_t seconds_max = std::int64_t{1} << 31U;  // 68 years: "infinity" for a run
+
+class Exit final : public Program {
+ public:
+  explicit Exit(int code) : code_(code) {}
+  void start(Process& process) override { process.exit(code_); }
+
+ private:
+  int code_;
+};
+
+class Sleep final : public Program {
+ public:
+  explicit Sleep(std::vector<std::string> argv) : argv_(std::move(argv)) {}
+
+  void start(Process& process) override {
+    Duration total{};
+    if (argv_.size() < 2) {
+      process.print_error("sleep: missing operand");
+      return process.exit(1);
+    }
+    for (std::size_t i = 1; i < argv_.size(); ++i) {
+      const std::optional<Duration> time = sleep_time(argv_[i]);
+      if (!time) {
+        process.print_error(fmt::format("sleep: invalid time interval '{}'", argv_[i]));
+        return process.exit(1);
+      }
+      total += *time;
+    }
+    process.after(total, [&process] { process.exit(0); });
+  }
+
+ private:
+  std::vector<std::string> argv_;
+};
+
+class Echo final : public Program {
+ public:
+  explicit Echo(std::string line) : line_(std::move(line)) {}
+  void start(Process& process) override {
+    process.print(std::move(line_));
+    process.exit(0);
+  }
+
+ private:
+  std::string line_;
+};
+
+// Runs another program, and ends it when its time is over: 124.
+class Timeout final : public Program {
+ public:
+  Timeout(Duration time, std::vector<std::string> argv) : time_(time), argv_(std::move(argv)) {}
+
+  void start(Process& process) override {
+    const auto child = process.spawn({argv_, process.environment(), false, {}, {}, nullptr});
+    if (!child) {
+      constexpr int not_found_code = 127;
+      process.print_error(
+          fmt::format("timeout: failed to run command '{}': No such file or "
+                      "directory",
+                      argv_.front()));
+      return process.exit(not_found_code);
+    }
+    child_ = *child;
+    if (time_ == Duration::zero()) return;  // none
+    process.after(time_, [this, &process] {
+      late_ = true;
+      process.kill(child_, SIGTERM);
+    });
+  }
+  bool signal(Process& process, int number) override {
+    if (child_ == 0) return false;
+    process.kill(child_, number);
+    return true;
+  }
+  void child_exited(Process& process, ProcessId, const ExitStatus& status) override {
+    constexpr int late_code = 124;
+    process.exit(late_ ? late_code : status.shown());
+  }
+
+ private:
+  Duration time_;
+  std::vector<std::string> argv_;
+  ProcessId child_ = 0;
+  bool late_ = false;
+};
+
+class Test final : public Program {
+ public:
+  explicit Test(std::vector<std::string> argv) : argv_(std::move(argv)) {}
+  void start(Process& process) override { process.exit(test_status(process, argv_, "sh", true)); }
+
+ private:
+  std::vector<std::string> argv_;
+};
+
+// Of `test`. What else it knows asks for files' kinds, which nothing here has.
+constexpr std::array<std::string_view, 5> of_a_file{"-e", "-f", "-s", "-r", "-w"};
+constexpr std::array<std::string_view, 5> of_texts{"=", "==", "!=", "-n", "-z"};
+struct Comparison {
+  std::string_view name;
+  bool (*holds)(std::int64_t, std::int64_t);
+};
+constexpr std::array comparisons{
+    Comparison{"-eq", [](std::int64_t a, std::int64_t b) { return a == b; }},
+    Comparison{"-ne", [](std::int64_t a, std::int64_t b) { return a != b; }},
+    Comparison{"-lt", [](std::int64_t a, std::int64_t b) { return a < b; }},
+    Comparison{"-le", [](std::int64_t a, std::int64_t b) { return a <= b; }},
+    Comparison{"-gt", [](std::int64_t a, std::int64_t b) { return a > b; }},
+    Comparison{"-ge", [](std::int64_t a, std::int64_t b) { return a >= b; }},
+};
+
+// Blanks around it do not matter.
+std::optional<std::int64_t> integer(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  if (text.starts_with('+')) text.remove_prefix(1);
+  std::int64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// The operands of `test`: without its name and the ] or ]] of [ and [[.
+std::vector<std::string> operands_of(const std::vector<std::string>& argv) {
+  std::vector<std::string> words(argv.begin() + 1, argv.end());
+  const bool closed = argv.front().ends_with('[');
+  if (closed && !words.empty()) words.pop_back();
+  return words;
+}
+
+bool is_comparison(std::string_view word) {
+  return word == "=" || word == "==" || word == "!=" ||
+         std::any_of(comparisons.begin(), comparisons.end(),
+                     [word](const Comparison& one) { return one.name == word; });
+}
+
+using Verdict = Result<bool>;
+
+// `arithmetic`: an empty text counts as 0, as in [[ ]].
+Verdict compared(const std::vector<std::string>& words, bool arithmetic) {
+  const std::string& by = words[1];
+  if (by == "=" || by == "==") return words[0] == words[2];
+  if (by == "!=") return words[0] != words[2];
+  for (const Comparison& one : comparisons) {
+    if (one.name != by) continue;
+    const auto number = [arithmetic](const std::string& text) {
+      return arithmetic && text.empty() ? std::optional<std::int64_t>(0) : integer(text);
+    };
+    const auto left = number(words[0]), right = number(words[2]);
+    if (!left || !right)
+      return fail(Reason::invalid, "Illegal number: " + (left ? words[2] : words[0]));
+    return one.holds(*left, *right);
+  }
+  return fail(Reason::invalid, by + ": unexpected operator");
+}
+
+// By the number of its operands (POSIX, test).
+Verdict plain_test(const Process& process, const std::vector<std::string>& words, bool arithmetic) {
+  if (words.empty()) return false;
+  if (words.size() == 1) return !words[0].empty();
+  if (words.size() == 2) {
+    if (words[0] == "-n") return !words[1].empty();
+    if (words[0] == "-z") return words[1].empty();
+    if (words[0] == "-s") return process.read_file(words[1]).value_or("").size() > 0;
+    if (std::find(of_a_file.begin(), of_a_file.end(), words[0]) != of_a_file.end())
+      return process.file_exists(words[1]);
+    return fail(Reason::invalid, words[0] + ": unexpected operator");
+  }
+  if (words.size() == 3) return compared(words, arithmetic);
+  return fail(Reason::invalid, words[1] + ": unexpected operator");
+}
+
+}  // namespace
+
+std::optional<Duration> sleep_time(const std::string& text) {
+  if (text == "infinity" || text == "inf") return std::chrono::seconds(seconds_max);
+  double amount = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, amount);
+  if (error != std::errc{} || !(amount >= 0)) return std::nullopt;
+  std::int64_t factor = 1;
+  if (stop != end) {
+    const auto unit = std::find_if(units.begin(), units.end(), [letter = *stop](const Unit& one) {
+      return one.suffix == letter;
+    });
+    if (unit == units.end() || stop + 1 != end) return std::nullopt;
+    factor = unit->seconds;
+  }
+  const double seconds =
+      std::min(amount * static_cast<double>(factor), static_cast<double>(seconds_max));
+  return Duration(static_cast<std::int64_t>(seconds * 1e9));
+}
+
+int test_status(Process& process, const std::vector<std::string>& argv, std::string_view shell,
+                bool double_equals) {
+  std::vector<std::string> words = operands_of(argv);
+  bool wanted = true;
+  // Of three the middle one is an operator first (POSIX, test).
+  const auto compares = [&] { return words.size() == 3 && is_comparison(words[1]); };
+  for (; words.size() > 1 && words.front() == "!" && !compares(); wanted = !wanted)
+    words.erase(words.begin());
+  const bool arithmetic = argv.front() == "[[";
+  const Verdict holds = words.size() == 3 && words[1] == "==" && !double_equals
+                            ? fail(Reason::invalid, words[0] + ": unexpected operator")
+                            : plain_test(process, words, arithmetic);
+  if (holds) return *holds == wanted ? 0 : 1;
+  process.print_error(fmt::format("{}: 1: {}: {}", shell, argv.front(), holds.error().message));
+  return 2;
+}
+
+std::string unknown_test(const std::vector<std::string>& argv) {
+  const std::string& name = argv.front();
+  if (name == "[" && argv.back() != "]") return "[ without ]";
+  std::vector<std::string> words = operands_of(argv);
+  while (words.size() > 1 && words.front() == "!" &&
+         !(words.size() == 3 && is_comparison(words[1])))
+    words.erase(words.begin());
+  const auto is_operator = [](std::string_view word) {
+    return word == "=~" || (word.size() > 1 && word.starts_with('-') && word[1] >= 'A');
+  };
+  const auto is_known = [](std::string_view word) {
+    return std::find(of_a_file.begin(), of_a_file.end(), word) != of_a_file.end() ||
+           std::find(of_texts.begin(), of_texts.end(), word) != of_texts.end() ||
+           std::any_of(comparisons.begin(), comparisons.end(),
+                       [word](const Comparison& one) { return one.name == word; });
+  };
+  // One operand behind its operator, two around it; among more any may be one.
+  for (std::size_t i = 0; i < words.size() && words.size() > 1; ++i) {
+    const bool may_be = words.size() > 3 || i + 2 == words.size();
+    if (may_be && is_operator(words[i]) && (words.size() > 3 || !is_known(words[i])))
+      return "test with " + words[i];
+  }
+  return {};
+}
+
+std::unique_ptr<Program> make_exit(int code) { return std::make_unique<Exit>(code); }
+
+std::unique_ptr<Program> make_sleep(const std::vector<std::string>& argv) {
+  return std::make_unique<Sleep>(argv);
+}
+
+std::unique_ptr<Program> make_echo(const std::vector<std::string>& argv) {
+  std::string line;
+  for (std::size_t i = 1; i < argv.size(); ++i) line += (i == 1 ? "" : " ") + argv[i];
+  return std::make_unique<Echo>(std::move(line));
+}
+
+std::unique_ptr<Program> make_timeout(Duration time, std::vector<std::string> argv) {
+  return std::make_unique<Timeout>(time, std::move(argv));
+}
+
+std::unique_ptr<Program> make_test(const std::vector<std::string>& argv) {
+  return std::make_unique<Test>(argv);
+}
+
+}  // namespace ddptwin::model

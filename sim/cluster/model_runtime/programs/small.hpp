@@ -1,0 +1,34 @@
+// The small programs of an image: true, false, sleep, echo, test, timeout. Those that read and
+// write text: text.hpp; that ask the network: network.hpp.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/model_runtime/program.hpp"
+
+namespace ddptwin::model {
+
+// "2", "0.5", "1m", "infinity"; nothing when sleep(1) would refuse it.
+std::optional<Duration> sleep_time(const std::string& text);
+
+// The status of `test ...`, `[ ... ]` or `[[ ... ]]`: of a file's presence, of texts and integers,
+// with leading !; 2, and a line on stderr, where it makes no sense. `shell` is who says so, and
+// dash's own test does not know ==.
+int test_status(Process& process, const std::vector<std::string>& argv, std::string_view shell,
+                bool double_equals);
+// What of it the model does not know, "test with -d"; empty: all is known. "$" stands for any text.
+std::string unknown_test(const std::vector<std::string>& argv);
+
+// Ends at once with that code.
+std::unique_ptr<Program> make_exit(int code);
+std::unique_ptr<Program> make_sleep(const std::vector<std::string>& argv);
+std::unique_ptr<Program> make_echo(const std::vector<std::string>& argv);
+// A command that is ended (SIGTERM) after that time, with 124; zero: never.
+std::unique_ptr<Program> make_timeout(Duration time, std::vector<std::string> argv);
+std::unique_ptr<Program> make_test(const std::vector<std::string>& argv);
+
+}  // namespace ddptwin::model

@@ -1,0 +1,178 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+
+#include "cluster/model_runtime/programs/text_arguments.hpp"
+
+namespace ddptwin::model::text {
+namespace {
+
+// In UTC, which is what images have.
+TextResult date(Process& process, const Arguments& arguments, const std::string&) {
+  const Duration since = process.now().since_epoch();
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
+  std::string format = "%a %b %e %H:%M:%S UTC %Y";
+  if (!arguments.operands.empty()) format = arguments.operands.front().substr(1);
+  const std::string nanoseconds = fmt::format("{:09}", (since - seconds).count());
+  for (const auto& [name, text] :
+       {std::pair<std::string_view, std::string>{"%3N", nanoseconds.substr(0, 3)},
+        std::pair<std::string_view, std::string>{"%N", nanoseconds},
+        std::pair<std::string_view, std::string>{"%s", std::to_string(seconds.count())},
+        std::pair<std::string_view, std::string>{"%Z", "UTC"}}) {
+    for (std::size_t at = format.find(name); at != format.npos; at = format.find(name, at))
+      format.replace(at, name.size(), text);
+  }
+  const std::time_t instant = seconds.count();
+  std::tm parts{};
+  gmtime_r(&instant, &parts);
+  std::array<char, 200> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), format.c_str(), &parts);
+  return {std::string(text.data(), size) + "\n", {}, 0};
+}
+
+bool date_is_known(const Arguments& arguments) {
+  return arguments.operands.empty() ||
+         (arguments.operands.size() == 1 && arguments.operands.front().starts_with('+') &&
+          arguments.operands.front().size() < 100);
+}
+
+TextResult hostname(Process& process, const Arguments& arguments, const std::string&) {
+  const bool address = arguments.has('i') || arguments.has('I');
+  if (address) return {process.ip() + (arguments.has('I') ? " \n" : "\n"), {}, 0};
+  return {(arguments.has('f') ? process.fqdn() : process.hostname()) + "\n", {}, 0};
+}
+
+TextResult nproc(Process& process, const Arguments&, const std::string&) {
+  return {std::to_string(process.cpus()) + "\n", {}, 0};
+}
+
+// A run's worth: what asks for more has a mistake in it.
+constexpr std::int64_t sequence_max = 100'000;
+
+TextResult seq(Process&, const Arguments& arguments, const std::string&) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string& word : arguments.operands) {
+    const auto number = whole_number(word);
+    if (!number) return {"", {fmt::format("seq: invalid floating point argument: '{}'", word)}, 1};
+    constexpr std::int64_t number_max = 1'000'000'000'000'000;  // so that no sum is too large
+    if (*number > number_max || *number < -number_max)
+      return {"", {"seq: not modelled: " + word}, 126};
+    numbers.push_back(*number);
+  }
+  const std::int64_t first = numbers.size() > 1 ? numbers.front() : 1;
+  const std::int64_t step = numbers.size() > 2 ? numbers[1] : 1;
+  if (step == 0) return {"", {"seq: invalid Zero increment value: '0'"}, 1};
+  TextResult result;
+  std::int64_t count = 0;
+  for (std::int64_t i = first; step > 0 ? i <= numbers.back() : i >= numbers.back(); i += step) {
+    if (++count > sequence_max)
+      return {"", {fmt::format("seq: not modelled: more than {} numbers", sequence_max)}, 126};
+    result.output += std::to_string(i) + "\n";
+  }
+  return result;
+}
+
+bool seq_is_known(const Arguments& arguments) {
+  return !arguments.operands.empty() && arguments.operands.size() <= 3 &&
+         std::all_of(arguments.operands.begin(), arguments.operands.end(),
+                     [](const std::string& word) {
+                       return word.find_first_of(".eE") == word.npos || word == "$";
+                     });
+}
+
+TextResult basename(Process&, const Arguments& arguments, const std::string&) {
+  std::string name = arguments.operands.front();
+  while (name.size() > 1 && name.ends_with('/')) name.pop_back();
+  if (name != "/") name = name.substr(name.rfind('/') + 1);
+  if (arguments.operands.size() > 1) {
+    const std::string& suffix = arguments.operands[1];
+    if (name.ends_with(suffix) && name != suffix) name.resize(name.size() - suffix.size());
+  }
+  return {name + "\n", {}, 0};
+}
+
+TextResult dirname(Process&, const Arguments& arguments, const std::string&) {
+  std::string name = arguments.operands.front();
+  while (name.size() > 1 && name.ends_with('/')) name.pop_back();
+  const std::size_t slash = name.rfind('/');
+  name = slash == name.npos ? "." : name.substr(0, slash);
+  while (name.ends_with('/')) name.pop_back();
+  return {(name.empty() ? "/" : name) + "\n", {}, 0};
+}
+
+TextResult printenv(Process& process, const Arguments& arguments, const std::string&) {
+  TextResult result;
+  bool any = arguments.operands.empty();
+  for (const auto& [name, value] : process.environment()) {
+    const bool wanted = arguments.operands.empty() || arguments.operands.front() == name;
+    if (!wanted) continue;
+    result.output += arguments.operands.empty() ? name + "=" + value + "\n" : value + "\n";
+    any = true;
+  }
+  result.code = any ? 0 : 1;
+  return result;
+}
+
+TextResult mkdir(Process& process, const Arguments& arguments, const std::string&) {
+  TextResult result;
+  for (const std::string& name : arguments.operands) {
+    if (process.make_folder(name)) continue;
+    result.errors.push_back(
+        fmt::format("mkdir: cannot create directory '{}': Read-only file system", name));
+    result.code = 1;
+  }
+  return result;
+}
+
+TextResult touch(Process& process, const Arguments& arguments, const std::string&) {
+  TextResult result;
+  for (const std::string& name : arguments.operands) {
+    const Status made = process.append_file(name, "");
+    if (made) continue;
+    const bool missing = made.error().code == ENOENT;
+    result.errors.push_back(
+        fmt::format("touch: cannot touch '{}': {}", name,
+                    missing ? "No such file or directory" : "Read-only file system"));
+    result.code = 1;
+  }
+  return result;
+}
+
+TextResult rm(Process& process, const Arguments& arguments, const std::string&) {
+  TextResult result;
+  for (const std::string& name : arguments.operands) {
+    if (process.file_exists(name)) {
+      process.remove_file(name);
+    } else if (!arguments.has('f')) {
+      result.errors.push_back(
+          fmt::format("rm: cannot remove '{}': No such file or directory", name));
+      result.code = 1;
+    }
+  }
+  return result;
+}
+
+constexpr std::size_t any = SIZE_MAX;
+
+constexpr std::array source_rows{
+    TextProgram{"date", "u", "", false, &date, &date_is_known},
+    TextProgram{"hostname", "sfiI", "", false, &hostname, &has_operands<0, 0>},
+    TextProgram{"nproc", "", "", false, &nproc, &has_operands<0, 0>},
+    TextProgram{"seq", "-", "", false, &seq, &seq_is_known},
+    TextProgram{"basename", "", "", false, &basename, &has_operands<1, 2>},
+    TextProgram{"dirname", "", "", false, &dirname, &has_operands<1, 1>},
+    TextProgram{"printenv", "", "", false, &printenv, &has_operands<0, 1>},
+    TextProgram{"env", "", "", false, &printenv, &has_operands<0, 0>},
+    TextProgram{"mkdir", "p", "", false, &mkdir, &has_operands<1, any>},
+    TextProgram{"touch", "", "", false, &touch, &has_operands<1, any>},
+    TextProgram{"rm", "rf", "", false, &rm, &has_operands<1, any>}};
+
+}  // namespace
+
+std::span<const TextProgram> sources() { return source_rows; }
+
+}  // namespace ddptwin::model::text
