@@ -132,6 +132,7 @@ class Writer {
          files(),
          jobs(),
          "x=$(echo q; exit 3)",
+         "{ set -e; x=$(false; echo in); echo \"<$x>\"; }",
          "{ set -e; (false; echo in) || echo out; set +e; }",
          "(x=r; exit 3)",
          "echo 'a\\tb\\' \"c\\nd\"",
@@ -144,18 +145,20 @@ class Writer {
                      pick({"echo f $1 $#", "local x; x=l; echo $x", "sh -c 'echo \"<$x>\"'",
                            "local w x=$1; (local x=s; echo $x); echo $x"}),
                      below(3)),
-         "f u 2>/dev/null",
+         "f u 2>/dev/null; echo $# $1",
          "case $x in a) echo ca;; 'a ab'*|[d-q]) echo cb;; ?) ;; *) echo cc;; esac",
+         "case $x$1 in a*) echo c1;; *n*|?) echo c2;; *) echo c3;; esac",
          "case " + word() + " in " + word() + ") echo same;; esac",
          "basename /a/b.c .c; dirname /a/b/",
          "trap 'echo bye $?' EXIT",
+         "trap 'false; echo ever' EXIT",
          "trap - EXIT"});
   }
 
-  // A pipe into what reads.
+  // A pipe into what reads. Its writer writes once: the reader may be gone before a second time.
   static std::string reading() {
     return pick({"echo a-b-c", "seq 3", "printf '1 x\\n2  y z\\n'", "echo \"$x\"",
-                 "(echo q; exit 3)", "sh -c 'echo s; exit 4'", "{ echo b; echo a; echo b; }",
+                 "(echo q; exit 3)", "sh -c 'echo s; exit 4'", "{ printf 'b\\na\\nb\\n'; }",
                  "cat r 2>/dev/null"}) +
            " | " +
            pick({"cat",
@@ -192,7 +195,7 @@ class Writer {
         fmt::runtime(
             pick({"echo {0} > {0}", "echo x$x >> {0}", "cat {0} 2>/dev/null", "[ -f {0} ]",
                   "rm -f {0}", "mkdir -p d", "touch {0} 2>/dev/null",
-                  "{{ echo a; echo b 1>&2; }} > {0} 2>&1", "x=$(cat {0} 2>/dev/null)",
+                  "{{ echo a; echo b 1>&2; }} > r 2>&1", "x=$(cat {0} 2>/dev/null)",
                   "(mkdir -p d; cd d && [ -f u ] && pwd | grep -c /d$)", "echo g 2>&1 >s"})),
         name);
   }
@@ -203,6 +206,7 @@ class Writer {
     if (subshells_ == 0 && one_in(2)) {
       return pick({"{ trap 'echo usr $?' USR1; kill -USR1 $$; }",
                    "{ trap '' USR1; kill -USR1 $$; }",
+                   "{ trap 'false; echo on' USR1; kill -USR1 $$; trap - USR1; }",
                    "{ trap 'echo long' USR1; kill -SIGUSR1 $$ 2>/dev/null; trap - USR1; }",
                    "{ trap 'echo int' INT; (sleep 0.05; kill -INT $$; sleep 0.05) & wait $!; echo "
                    "$?; wait; }",

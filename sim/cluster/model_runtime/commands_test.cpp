@@ -284,7 +284,7 @@ TEST_P(Redirection, into_nothing_is_not_in_the_log) {
   EXPECT_EQ(pods.line("pod-0", "localhost") != nullptr, GetParam().prints) << pods.all_lines();
 }
 
-TEST(Commands, the_last_of_a_script_takes_the_shells_place) {
+TEST(Commands, what_is_executed_takes_the_shells_place) {
   TestPods pods;
   pods.pod("pod-0");
   pods.command("pod-0", {"sh", "-c", "echo a; exec ddptwin-worker --steps 1000000"});

@@ -251,5 +251,18 @@ TEST(Containers, an_address_is_free_again_after_the_sandbox_is_removed) {
   EXPECT_FALSE(pods.runtime().report(pods.latest("pod-0")));
 }
 
+// What the start script exports is its own (runc exec).
+TEST(Containers, a_command_beside_it_has_the_containers_environment) {
+  TestPods pods;
+  pods.pod("pod-0");
+  pods.command("pod-0", {"sh", "-c", "export READY=1; sleep 60"});
+  pods.run(1s);
+  std::string output;
+  pods.runtime().exec(pods.latest("pod-0"), {"sh", "-c", "echo \"<$READY>\""}, 1s,
+                      [&](const Result<ExecResult>& result) { output = result->output; });
+  pods.run(1s);
+  EXPECT_EQ(output, "<>\n");
+}
+
 }  // namespace
 }  // namespace ddptwin::model

@@ -130,6 +130,14 @@ void Files::remove(const ModelContainer& container, std::string_view path) {
     contents_.erase(found);
 }
 
+bool Files::remove_folder(const ModelContainer& container, std::string_view path) {
+  const Place place = find(container, path);
+  if (place.readonly || place.key.empty()) return false;
+  const std::size_t before = contents_.size();
+  forget(place.key + "/");
+  return contents_.size() < before;
+}
+
 void Files::forget(const std::string& prefix) {
   auto first = contents_.lower_bound(prefix);
   auto last = first;

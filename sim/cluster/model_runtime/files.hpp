@@ -23,6 +23,8 @@ class Files {
   Status make_folder(const ModelContainer& container, std::string_view path);
   bool exists(const ModelContainer& container, std::string_view path) const;
   void remove(const ModelContainer& container, std::string_view path);
+  // With everything below it. False: there was none, or it cannot be written.
+  bool remove_folder(const ModelContainer& container, std::string_view path);
 
   // What a container wrote outside volumes is gone; what a pod's own volumes hold is gone.
   void forget_container(const ModelContainer& container);

@@ -320,8 +320,9 @@ void ModelRuntime::Parts::started(std::uint32_t number, Done<void> done) {
   }
   Kernel::Start start;
   start.argv = std::move(argv);
-  start.env = container_environment(*container.image, container.pod->config.hostname,
-                                    std::move(config.env));
+  container.environment = container_environment(*container.image, container.pod->config.hostname,
+                                                std::move(config.env));
+  start.env = container.environment;
   start.program = std::move(*program);
   const ProcessId process = kernel.make(container, std::move(start));
   container.report.phase = ContainerPhase::running;
@@ -493,8 +494,7 @@ void ModelRuntime::exec(const ContainerId& id, std::vector<std::string> command,
   running->lane = container->pod->lane;
   Kernel::Start start;
   start.argv = std::move(command);
-  if (const model::Process* first = parts.kernel.find(container->processes.front()))
-    start.env = first->environment();
+  start.env = container->environment;
   start.program = std::move(*program);
   const auto sink = std::make_shared<model::Sink>(
       model::Sink{.to = model::Sink::To::text, .text = running->output});

@@ -67,7 +67,11 @@ bool Process::prints_steps() const { return state_->kernel->step_lines(); }
 
 void Process::emit(const Spawn::Stream& stream, bool standard_error, std::string text) {
   if (!state_->alive || !stream.shown) return;
-  text.insert(0, stream.prefix);
+  for (std::size_t line = 0; !stream.prefix.empty() && line < text.size();) {
+    text.insert(line, stream.prefix);
+    const std::size_t end = text.find('\n', line);
+    line = end == text.npos ? text.size() : end + 1;
+  }
   if (const Sink* sink = stream.sink.get(); sink != nullptr) {
     for (const std::string& file : sink->files)
       static_cast<void>(append_file(file, text));  // that it can be was asked when it was opened
@@ -178,6 +182,9 @@ bool Process::file_exists(std::string_view path) const {
 }
 void Process::remove_file(std::string_view path) {
   state_->kernel->files().remove(*state_->container, path_of(path));
+}
+bool Process::remove_folder(std::string_view path) {
+  return state_->kernel->files().remove_folder(*state_->container, path_of(path));
 }
 
 void Process::lookup(std::string name, UniqueFunction<void(const Resolved&)> done) {

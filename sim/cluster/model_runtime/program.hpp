@@ -173,6 +173,8 @@ class Process final : public Timers {
   std::string path_of(std::string_view path) const;
   bool file_exists(std::string_view path) const;
   void remove_file(std::string_view path);
+  // With everything below it. False: there was none, or it cannot be written.
+  bool remove_folder(std::string_view path);
 
   // getaddrinfo() of IPv4 addresses: /etc/hosts, then the search domains of resolv.conf
   // (resolver.hpp). An address answers itself, at once.

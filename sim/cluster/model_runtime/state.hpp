@@ -56,6 +56,7 @@ struct ModelContainer {
   ModelPod* pod = nullptr;
   ContainerConfig config{};
   ContainerReport report{};
+  model::Environment environment{};  // what each command in it begins with, an exec's too
   const Image* image = nullptr;
   const Workload* workload = nullptr;
   LogLines log{};

@@ -169,10 +169,23 @@ TextResult sed(Process& process, const Arguments& arguments, const std::string& 
   return result;
 }
 
+// GNU's own \t, \U, \d and the like, which regcomp(3) takes for the letter.
+bool has_letter_escape(std::string_view text, std::string_view but) {
+  for (std::size_t at = text.find('\\'); at != text.npos && at + 1 < text.size();
+       at = text.find('\\', at + 2)) {
+    const char next = text[at + 1];
+    const bool letter = (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z');
+    if (letter && but.find(next) == but.npos) return true;
+  }
+  return false;
+}
+
 bool sed_is_known(const Arguments& arguments) {
   if (arguments.operands.empty() || arguments.operands.size() > 2) return false;
   const auto replacement = replacement_of(arguments.operands.front());
-  return replacement && Pattern(replacement->pattern, sed_flags(arguments)).good();
+  return replacement && !has_letter_escape(replacement->pattern, "wWsSbB") &&
+         !has_letter_escape(replacement->text, "n") &&
+         Pattern(replacement->pattern, sed_flags(arguments)).good();
 }
 
 // '{print $2}', '{print $1, $NF}': the numbers, 0 for the whole line and -1 for NF.

@@ -147,7 +147,7 @@ TextResult rm(Process& process, const Arguments& arguments, const std::string&) 
   for (const std::string& name : arguments.operands) {
     if (process.file_exists(name)) {
       process.remove_file(name);
-    } else if (!arguments.has('f')) {
+    } else if ((!arguments.has('r') || !process.remove_folder(name)) && !arguments.has('f')) {
       result.errors.push_back(
           fmt::format("rm: cannot remove '{}': No such file or directory", name));
       result.code = 1;

@@ -46,7 +46,8 @@ std::string unknown_command(const Strings& argv) {
 
 std::string unknown_trap(const Strings& argv) {
   const std::size_t first = argv.size() > 1 && argv[1] == "--" ? 2 : 1;
-  if (argv.size() < first + 2) return "trap without an action and a signal";
+  if (argv.size() < first + 2 || argv[1] == "-p" || argv[1] == "-l")
+    return "trap without an action and a signal";
   for (const std::string_view made_up : {"ERR", "DEBUG", "RETURN"})
     if (std::find(argv.begin() + 2, argv.end(), made_up) != argv.end())
       return fmt::format("trap for {}", made_up);
@@ -60,7 +61,8 @@ std::string unknown_wait(const Strings& argv) {
 std::string unknown_kill(const Strings& argv) {
   const bool known = argv.size() > 1 && argv[1] != "-l" && !argv.back().starts_with('%') &&
                      (argv.size() < 3 || !argv.back().starts_with('-'));
-  return known ? "" : fmt::format("`{}`", fmt::join(argv, " "));
+  const bool of_group = argv.back() == "0";
+  return known && !of_group ? "" : fmt::format("`{}`", fmt::join(argv, " "));
 }
 
 std::string unknown_printf(const Strings& argv) {
@@ -150,13 +152,17 @@ void Interpreter::fail_once(const Strings&, const Done& done) { done(1); }
 void Interpreter::misused(const Strings& words, const std::string& message, const Done& done) {
   const std::string text = fmt::format("{}: {}", words[0], message);
   if (!is_bash() && is_special(words[0])) return give_up(text);
-  process_.print_error(fmt::format("{}: 1: {}", scope_.name, text));
+  complain(text);
   done(error_code());
 }
 
 void Interpreter::exit_or_return(const Strings& words, const Done& done) {
   constexpr int byte = 256;
-  std::optional<int> code = words.size() == 1 ? scope_.status : number_of(words[1]);
+  // In a trap dash takes what was before it, bash only where it is the end's.
+  const bool of_trap = status_before_trap_ && (!is_bash() || traps_within_ == 0);
+  std::optional<int> code = words.size() > 1 ? number_of(words[1])
+                            : of_trap        ? *status_before_trap_
+                                             : scope_.status;
   if (is_bash() && code) code = (*code % byte + byte) % byte;
   const bool wrong = !code || *code < 0;
   if (wrong && !is_bash()) return misused(words, "Illegal number: " + words[1], done);
@@ -166,8 +172,7 @@ void Interpreter::exit_or_return(const Strings& words, const Done& done) {
   const int status = wrong ? misused_code : *code;
   if (words[0] == "exit") return leave(status);
   if (is_bash() && scope_.calls == 0) {
-    process_.print_error(
-        fmt::format("{}: 1: return: can only `return' from a function", scope_.name));
+    complain("return: can only `return' from a function");
     return done(misused_code);
   }
   leave_ = Leave::return_;
@@ -201,7 +206,9 @@ void Interpreter::test(const Strings& words, const Done& done) {
 }
 
 void Interpreter::change_folder(const Strings& words, const Done& done) {
-  const std::string to = words.size() > 1 ? words[1] : variables_.value("HOME").value_or("");
+  std::size_t at = 1;
+  while (at < words.size() && (words[at] == "-P" || words[at] == "-L" || words[at] == "--")) ++at;
+  const std::string to = at < words.size() ? words[at] : variables_.value("HOME").value_or("");
   if (to.empty()) return done(0);
   const bool back = to == "-";
   const std::string before = process_.working_directory();
@@ -227,6 +234,7 @@ void Interpreter::shift(const Strings& words, const Done& done) {
   const std::optional<int> count = words.size() == 1 ? 1 : number_of(words[1]);
   if (!count || *count < 0) return misused(words, "Illegal number: " + words[1], done);
   const auto most = static_cast<std::ptrdiff_t>(scope_.arguments.size());
+  if (*count > most && is_bash()) return done(1);
   if (*count > most) return misused(words, "can't shift that many", done);
   scope_.arguments.erase(scope_.arguments.begin(), scope_.arguments.begin() + *count);
   done(0);
@@ -254,7 +262,8 @@ void Interpreter::look_for(const Strings& words, const Done& done) {
   const bool own =
       BuiltIns::row(name, scope_.dialect) != nullptr || scope_.functions.contains(name);
   const auto program = make_program({name}, {context_.image, nullptr, true});
-  if (!own && !program && program.error().reason == Reason::not_found) return done(not_found_code);
+  if (!own && !program && program.error().reason == Reason::not_found)
+    return done(is_bash() ? 1 : not_found_code);
   process_.print(own || name.find('/') != name.npos ? name : "/usr/bin/" + name);
   done(0);
 }
@@ -274,7 +283,7 @@ void Interpreter::trap(const Strings& words, const Done& done) {
   for (std::size_t i = first + 1; i < words.size(); ++i) {
     const std::optional<int> number = signal_of(words[i], is_bash());
     if (!number) {
-      process_.print_error(fmt::format("{}: 1: trap: {}: bad trap", scope_.name, words[i]));
+      complain(fmt::format("trap: {}: bad trap", words[i]));
       status = 1;
       break;
     }
@@ -293,7 +302,7 @@ void Interpreter::wait(const Strings& words, const Done& done) {
 }
 
 void Interpreter::wait_for_all(const Done& done) {
-  if (jobs_.all_ended()) return done(0);
+  if (jobs_.all_ended(is_bash())) return done(0);
   until_a_job_ends([this, done] { wait_for_all(done); }, done);
 }
 
@@ -337,7 +346,7 @@ void Interpreter::kill(const Strings& words, const Done& done) {
     const std::optional<int> pid = number_of(words[i]);
     if (!pid || *pid < 0) return misused(words, "Illegal number: " + words[i], done);
     if (process_.signal_pid(*pid, *number)) continue;
-    process_.print_error(fmt::format("{}: 1: kill: No such process", scope_.name));
+    complain("kill: No such process");
     status = 1;
   }
   if (process_.alive()) done(status);

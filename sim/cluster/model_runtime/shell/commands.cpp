@@ -69,7 +69,7 @@ void Interpreter::execute(const Node& node, Strings words, Place place, Done don
   Environment env = process_.environment();
   for (const auto& [name, value] : variables) put(env, name, value);
   // A shell with traps has to outlive it.
-  const bool last = place.last && traps_.empty() && jobs_.empty();
+  const bool last = place.last && traps_.empty() && !jobs_.any_runs();
   if (last || replaces) return in_place(std::move(words), std::move(env), replaces, done);
   child(std::move(words), std::move(env), std::move(done));
 }
@@ -99,7 +99,7 @@ void Interpreter::in_place(Strings argv, Environment env, bool replaces, const D
   auto program = make_program(argv, context_);
   if (!program) {
     // A shell that cannot become something else ends.
-    const Done end = [this](int status) { process_.exit(status); };
+    const Done end = [this](int status) { leave(status); };
     return cannot_run(argv.front(), program.error(), replaces ? end : done);
   }
   Process::State& own = process_.state();
@@ -122,8 +122,7 @@ void Interpreter::child(Strings argv, Environment env, Done done) {
 
 void Interpreter::cannot_run(const std::string& name, const Error& error, const Done& done) {
   const bool missing = error.reason == Reason::not_found;
-  process_.print_error(missing ? fmt::format("{}: 1: {}: not found", scope_.name, name)
-                               : fmt::format("{}: 1: {}", scope_.name, error.message));
+  complain(missing ? name + ": not found" : error.message);
   done(missing ? not_found_code : not_modelled_code);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <utility>
 
 #include "cluster/model_runtime/shell/builtins.hpp"
 #include "cluster/model_runtime/shell/streams.hpp"
@@ -13,6 +14,9 @@ namespace {
 
 constexpr Duration loop_time = 100us;  // of one turn: a script that waits for nothing passes time
 
+// Signals that end bash, as process 1 too, with its EXIT trap where it has one (bash(1), SIGNALS).
+bool ends_bash(int signal) { return signal == SIGHUP || signal == SIGINT || signal == SIGTERM; }
+
 }  // namespace
 
 Interpreter::Interpreter(Process& process, Scope scope, CommandContext context)
@@ -20,7 +24,8 @@ Interpreter::Interpreter(Process& process, Scope scope, CommandContext context)
       scope_(std::move(scope)),
       variables_(scope_, process.state().env),
       context_(context),
-      forked_(scope_.pid != 0) {
+      forked_(scope_.pid != 0),
+      own_streams_(streams_of(process)) {
   context_.is_child = true;
 }
 
@@ -30,11 +35,18 @@ void Interpreter::start(const Node& node, bool tested) {
     if (process_.working_directory().empty()) process_.change_directory("/");
     variables_.set("PWD", process_.working_directory());
   }
-  run(node, {true, tested}, [this](int status) { leave(status); });
+  root_ = &node;
+  // dash puts nothing in the place of the shell that a container begins with: a signal to process 1
+  // does not reach what it runs (failure-modes.md FM-132).
+  run(node, {forked_ || is_bash(), tested}, [this](int status) { leave(status); });
 }
 
 bool Interpreter::signal(int number) {
   const std::optional<bool> come = traps_.come(number);
+  if (!come && is_bash() && ends_bash(number) && traps_.has_last()) {
+    leave(128 + number);
+    return true;
+  }
   if (come == true && interrupted_) std::exchange(interrupted_, nullptr)(128 + number);
   return come.has_value();
 }
@@ -65,8 +77,7 @@ void Interpreter::run(const Node& node, Place place, Done done) {
 void Interpreter::go_on(const Node& node, Place place, Done done) {
   if (node.redirections.empty()) return perform(node, place, std::move(done));
   std::vector<const Piece*> outputs;
-  for (const Redirection& one : node.redirections)
-    outputs_in(one.file.pieces, &variables_, outputs);
+  add_outputs_of(node.redirections, outputs);
   with_outputs(std::move(outputs), 0, [this, &node, place, done] {
     const Streams before = streams_of(process_);
     const auto name = node.words.empty() ? std::nullopt : node.words.front().literal();
@@ -78,17 +89,19 @@ void Interpreter::go_on(const Node& node, Place place, Done done) {
     }
     // `exec` alone keeps what it says.
     const bool stays = node.words.size() == 1 && name == "exec";
-    perform(node, place, [this, before, stays, done](int status) {
-      if (!stays) set_streams(process_, before);
-      done(status);
-    });
+    if (stays) own_streams_ = streams_of(process_);
+    perform(node, {place.last && !is_bash(), place.tested},
+            [this, before, stays, done](int status) {
+              if (!stays) set_streams(process_, before);
+              done(status);
+            });
   });
 }
 
 // False: a file cannot be opened, which has been said.
 bool Interpreter::redirected(const Node& node) {
   const Status done = redirect(process_, node.redirections, variables_);
-  if (!done) process_.print_error(fmt::format("{}: 1: {}", scope_.name, done.error().message));
+  if (!done) complain(done.error().message);
   return static_cast<bool>(done);
 }
 
@@ -97,7 +110,8 @@ void Interpreter::perform(const Node& node, Place place, Done done) {
     case Node::Kind::command:
       return command(node, place, ended(place, std::move(done)));
     case Node::Kind::list:
-      return list(node, 0, place, std::move(done));
+      return list(node, 0, {place.last && (&node == root_ || !is_bash()), place.tested},
+                  std::move(done));
     case Node::Kind::and_:
     case Node::Kind::or_:
       return run(node.children[0], {false, true}, [this, &node, place, done](int status) {
@@ -106,15 +120,18 @@ void Interpreter::perform(const Node& node, Place place, Done done) {
         run(node.children[1], place, done);
       });
     case Node::Kind::not_:
-      return run(node.children[0], {false, true}, [this, done](int status) {
-        // dash leaves the loop or function before it turns the status round.
-        finish((leave_ != Leave::no && !is_bash()) || status != 0 ? 0 : 1, done);
-      });
+      // bash asks whether -e is on when it comes to the !, not when something within fails.
+      return run(node.children[0], {false, !is_bash() || place.tested || scope_.exits_on_error},
+                 [this, done](int status) {
+                   // dash leaves the loop or function before it turns the status round.
+                   finish((leave_ != Leave::no && !is_bash()) || status != 0 ? 0 : 1, done);
+                 });
     case Node::Kind::if_:
       return run(node.children[0], {false, true}, [this, &node, place, done](int status) {
         if (leave_ != Leave::no) return done(status);
-        if (status == 0) return run(node.children[1], place, done);
-        if (node.children.size() > 2) return run(node.children[2], place, done);
+        const Place branch{place.last && !is_bash(), place.tested};
+        if (status == 0) return run(node.children[1], branch, done);
+        if (node.children.size() > 2) return run(node.children[2], branch, done);
         finish(0, done);
       });
     case Node::Kind::case_:
@@ -132,7 +149,7 @@ void Interpreter::perform(const Node& node, Place place, Done done) {
     case Node::Kind::pipe:
       return pipe(node, place, ended(place, std::move(done)));
     case Node::Kind::subshell:
-      return forked(scope_, node.children[0], place.tested, process_.state().output.sink,
+      return forked(scope_, node.children[0], place.tested, std::nullopt,
                     ended(place, std::move(done)));
     case Node::Kind::background:
       return background(node.children[0], std::move(done));
@@ -151,8 +168,10 @@ void Interpreter::finish(int status, const Done& done) {
   // A trap that signals its own shell: real ones run out of stack.
   constexpr int traps_max = 1000;
   if (++traps_within_ > traps_max) return process_.die(SIGSEGV);
-  run(*action, {false, false}, [this, status, done](int) {
+  const auto outer = std::exchange(status_before_trap_, status);
+  run(*action, {false, false}, [this, status, outer, done](int) {
     --traps_within_;
+    status_before_trap_ = outer;
     finish(status, done);
   });
 }
@@ -174,12 +193,18 @@ void Interpreter::leave(int status) {
   scope_.calls = 0;
   leave_ = Leave::no;
   variables_.forget_locals();
+  set_streams(process_, own_streams_);
+  status_before_trap_ = status;
   run(*action, {false, false}, [this, status](int) { process_.exit(status); });
+}
+
+void Interpreter::complain(const std::string& message) {
+  process_.print_error(fmt::format("{}: 1: {}", scope_.name, message));
 }
 
 // An error of the shell's own ends it (POSIX, "Consequences of Shell Errors"), in dash's words.
 void Interpreter::give_up(const std::string& message, int code_of_bash) {
-  process_.print_error(fmt::format("{}: 1: {}", scope_.name, message));
+  complain(message);
   leave(is_bash() ? code_of_bash : misused_code);
 }
 

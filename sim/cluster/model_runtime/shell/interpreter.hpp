@@ -2,8 +2,10 @@
 // each part takes what comes after it: `done`, with the status.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "cluster/model_runtime/shell/jobs.hpp"
 #include "cluster/model_runtime/shell/scope.hpp"
 #include "cluster/model_runtime/shell/script.hpp"
+#include "cluster/model_runtime/shell/streams.hpp"
 
 namespace ddptwin::model::shell {
 
@@ -36,7 +39,8 @@ class Interpreter {
   using Strings = std::vector<std::string>;
   using Then = std::function<void()>;
 
-  // Where a command stands. `last`: nothing of the script comes after it. `tested`: somebody asks
+  // Where a command stands. `last`: nothing of the script comes after it, so that it may take the
+  // shell's place. `tested`: somebody asks
   // for its status, so that `set -e` does not (POSIX, set).
   struct Place {
     bool last;
@@ -60,6 +64,7 @@ class Interpreter {
   void finish(int status, const Done& done);
   Done ended(Place place, Done done);
   void leave(int status);
+  void complain(const std::string& message);
   void give_up(const Error& error);
   void give_up(const std::string& message, int code_of_bash = 1);
   bool is_bash() const { return scope_.dialect == Dialect::bash; }
@@ -101,11 +106,13 @@ class Interpreter {
   void kill(const Strings& words, const Done& done);
 
   // Other processes: processes.cpp.
-  ProcessId fork(Scope scope, const Node& node, bool tested, std::shared_ptr<const Sink> output);
-  void forked(Scope scope, const Node& node, bool tested, std::shared_ptr<const Sink> output,
+  ProcessId fork(Scope scope, const Node& node, bool tested, std::optional<Spawn::Stream> output);
+  void forked(Scope scope, const Node& node, bool tested, std::optional<Spawn::Stream> output,
               Done done);
   void background(const Node& node, const Done& done);
   std::vector<const Piece*> outputs_of(const std::vector<Word>& words) const;
+  void add_outputs_of(const std::vector<Redirection>& redirections,
+                      std::vector<const Piece*>& all) const;
   void with_outputs(std::vector<const Piece*> pieces, std::size_t index, Then then);
   void pipe(const Node& node, Place place, Done done);
   void begin(const Node& node, bool tested, const std::shared_ptr<Pipe>& pipe);
@@ -117,6 +124,8 @@ class Interpreter {
   ScopeVariables variables_;
   CommandContext context_;
   bool forked_;
+  const Node* root_ = nullptr;
+  Streams own_streams_;  // those of the script as a whole
   std::unique_ptr<Program> successor_{};
 
   Leave leave_ = Leave::no;  // by break, continue or return
@@ -131,7 +140,8 @@ class Interpreter {
   Then job_ended_{};
   Done interrupted_{};  // of a wait
   Traps traps_{};
-  int traps_within_ = 0;  // each other
+  int traps_within_ = 0;                     // each other
+  std::optional<int> status_before_trap_{};  // what `exit` alone ends with there
 };
 
 }  // namespace ddptwin::model::shell

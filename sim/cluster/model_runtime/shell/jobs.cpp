@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <csignal>
+#include <iterator>
 
 namespace ddptwin::model::shell {
 namespace {
@@ -30,10 +31,19 @@ bool Jobs::ended(ProcessId id, int status) {
   return true;
 }
 
-bool Jobs::all_ended() {
-  if (std::any_of(jobs_.begin(), jobs_.end(), [](const Job& one) { return !one.status; }))
-    return false;
-  jobs_.clear();
+void Jobs::add(ProcessId id, int pid, bool forgets_told) {
+  if (forgets_told) std::erase_if(jobs_, [](const Job& one) { return one.told; });
+  jobs_.push_back({id, pid});
+}
+
+bool Jobs::any_runs() const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [](const Job& one) { return !one.status; });
+}
+
+bool Jobs::all_ended(bool forgets) {
+  if (any_runs()) return false;
+  for (Job& one : jobs_) one.told = true;
+  if (forgets && jobs_.size() > 1) jobs_.erase(jobs_.begin(), std::prev(jobs_.end()));
   return true;
 }
 
@@ -42,9 +52,8 @@ Jobs::Seen Jobs::ask(int pid) {
       std::find_if(jobs_.begin(), jobs_.end(), [pid](const Job& one) { return one.pid == pid; });
   if (job == jobs_.end()) return {State::none, 0};
   if (!job->status) return {State::running, 0};
-  const int status = *job->status;
-  jobs_.erase(job);
-  return {State::ended, status};
+  job->told = true;
+  return {State::ended, *job->status};
 }
 
 std::optional<bool> Traps::come(int signal) {

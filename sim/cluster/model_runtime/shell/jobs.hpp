@@ -14,18 +14,18 @@ struct Node;
 
 class Jobs {
  public:
-  void add(ProcessId id, int pid) { jobs_.push_back({id, pid}); }
-  bool empty() const { return jobs_.empty(); }
+  // dash forgets then whom it has been told of.
+  void add(ProcessId id, int pid, bool forgets_told);
+  bool any_runs() const;
   // A child has ended. False: it is none of these.
   bool ended(ProcessId id, int status);
-  // True: none of them runs any more, and all are forgotten.
-  bool all_ended();
+  // True: none of them runs any more. bash forgets all but the last one then.
+  bool all_ended(bool forgets);
   enum class State : std::uint8_t { none, running, ended };
   struct Seen {
     State state;
     int status;
   };
-  // Who has ended and been told of is forgotten.
   Seen ask(int pid);
 
  private:
@@ -33,6 +33,7 @@ class Jobs {
     ProcessId id;
     int pid;
     std::optional<int> status{};
+    bool told = false;
   };
   std::vector<Job> jobs_{};  // in the order of their starts
 };
@@ -47,6 +48,7 @@ class Traps {
   bool empty() const { return actions_.empty(); }
   // The signal has come. Nothing: no trap, so its default action follows; false: it is ignored.
   std::optional<bool> come(int signal);
+  bool has_last() const { return actions_.contains(at_exit); }
   // The action of what came first and has not been seen to; null: there is none such.
   const Node* next();
   // What is done at the end, which is done once; null: nothing.

@@ -1,6 +1,7 @@
 // What a shell starts besides itself: ( ), $( ), & and pipes.
 #include <fmt/format.h>
 
+#include <tuple>
 #include <utility>
 
 #include "cluster/model_runtime/programs/text.hpp"
@@ -12,28 +13,28 @@
 namespace ddptwin::model::shell {
 namespace {
 
-Sink into(const std::shared_ptr<std::string>& text) {
-  return Sink{Sink::To::text, false, text, {}};
+Spawn::Stream into(const std::shared_ptr<std::string>& text) {
+  return {"", true, std::make_shared<const Sink>(Sink{Sink::To::text, false, text, {}})};
 }
 
 }  // namespace
 
-// A shell of its own for that part of the script; null: stdout goes where the shell's goes.
+// A shell of its own for that part of the script; without `output` its stdout is this shell's.
 ProcessId Interpreter::fork(Scope scope, const Node& node, bool tested,
-                            std::shared_ptr<const Sink> output) {
+                            std::optional<Spawn::Stream> output) {
   if (is_bash()) scope.loops = 0;
   Spawn spawn;
   spawn.argv = process_.argv();
   spawn.env = process_.environment();
   std::tie(spawn.output, spawn.error_output) = streams_of(process_);
-  if (output != nullptr) spawn.output.sink = std::move(output);
+  if (output) spawn.output = std::move(*output);
   spawn.program = make_run(std::move(scope), node, context_, tested);
   const Result<ProcessId> child = process_.spawn(std::move(spawn));
   return child ? *child : ProcessId{0};
 }
 
 void Interpreter::forked(Scope scope, const Node& node, bool tested,
-                         std::shared_ptr<const Sink> output, Done done) {
+                         std::optional<Spawn::Stream> output, Done done) {
   const ProcessId child = fork(std::move(scope), node, tested, std::move(output));
   if (child == 0) return give_up("Cannot fork");
   waits_for_ = child;
@@ -43,10 +44,10 @@ void Interpreter::forked(Scope scope, const Node& node, bool tested,
 void Interpreter::background(const Node& node, const Done& done) {
   // A ( ) is a process already.
   const bool is_one = node.kind == Node::Kind::subshell && node.redirections.empty();
-  const ProcessId child = fork(scope_, is_one ? node.children[0] : node, false, nullptr);
+  const ProcessId child = fork(scope_, is_one ? node.children[0] : node, false, std::nullopt);
   if (child == 0) return give_up("Cannot fork");
   scope_.last_job = process_.pid_of(child);
-  jobs_.add(child, scope_.last_job);
+  jobs_.add(child, scope_.last_job, !is_bash());
   finish(0, done);
 }
 
@@ -56,6 +57,11 @@ std::vector<const Piece*> Interpreter::outputs_of(const std::vector<Word>& words
   return all;
 }
 
+void Interpreter::add_outputs_of(const std::vector<Redirection>& redirections,
+                                 std::vector<const Piece*>& all) const {
+  for (const Redirection& one : redirections) outputs_in(one.file.pieces, &variables_, all);
+}
+
 // Runs what stands in each $( ), then goes on.
 void Interpreter::with_outputs(std::vector<const Piece*> pieces, std::size_t index, Then then) {
   if (index >= pieces.size()) return then();
@@ -63,7 +69,7 @@ void Interpreter::with_outputs(std::vector<const Piece*> pieces, std::size_t ind
   const Piece* piece = pieces[index];
   Scope scope = scope_;
   if (is_bash()) scope.exits_on_error = false;
-  forked(std::move(scope), *piece->script, false, std::make_shared<const Sink>(into(text)),
+  forked(std::move(scope), *piece->script, false, into(text),
          [this, text, piece, pieces = std::move(pieces), index, then](int status) {
            while (text->ends_with('\n')) text->pop_back();
            variables_.set_output(*piece, *text, status);
@@ -84,8 +90,10 @@ struct Interpreter::Pipe {
 
 void Interpreter::pipe(const Node& node, Place place, Done done) {
   std::vector<const Piece*> outputs;
-  for (std::size_t i = 1; i < node.children.size(); ++i)
+  for (std::size_t i = 1; i < node.children.size(); ++i) {
     for (const Word& word : node.children[i].words) outputs_in(word.pieces, &variables_, outputs);
+    add_outputs_of(node.children[i].redirections, outputs);
+  }
   with_outputs(std::move(outputs), 0, [this, &node, place, done] {
     auto pipe = std::make_shared<Pipe>();
     for (std::size_t i = 1; i < node.children.size(); ++i) {
@@ -99,8 +107,7 @@ void Interpreter::pipe(const Node& node, Place place, Done done) {
 }
 
 void Interpreter::begin(const Node& node, bool tested, const std::shared_ptr<Pipe>& pipe) {
-  const std::shared_ptr<const Sink> own = process_.state().output.sink;
-  Sink sink = own == nullptr ? Sink() : *own;
+  Spawn::Stream output = process_.state().output;
   std::vector<std::string> files;
   std::vector<int> codes;
   for (; pipe->next < pipe->readers.size(); ++pipe->next) {
@@ -113,9 +120,11 @@ void Interpreter::begin(const Node& node, bool tested, const std::shared_ptr<Pip
     files.insert(files.end(), opened.begin(), opened.end());
     codes.push_back(said.code);
   }
-  if (pipe->next < pipe->readers.size()) sink = into(pipe->text);
+  if (pipe->next < pipe->readers.size()) output = into(pipe->text);
+  Sink sink = output.sink == nullptr ? Sink() : *output.sink;
   sink.files.insert(sink.files.end(), files.begin(), files.end());
-  forked(scope_, node.children[0], tested, std::make_shared<const Sink>(std::move(sink)),
+  output.sink = std::make_shared<const Sink>(std::move(sink));
+  forked(scope_, node.children[0], tested, std::move(output),
          [this, &node, pipe, codes](int status) {
            pipe->codes.push_back(status);
            pipe->codes.insert(pipe->codes.end(), codes.begin(), codes.end());
@@ -138,8 +147,7 @@ void Interpreter::read(const Node& node, const std::shared_ptr<Pipe>& pipe) {
     const Node& command = node.children[++pipe->next];
     const std::string input = std::exchange(*pipe->text, {});
     const Streams before = streams_of(process_);
-    if (pipe->next < pipe->readers.size())
-      process_.state().output.sink = std::make_shared<const Sink>(into(pipe->text));
+    if (pipe->next < pipe->readers.size()) process_.state().output = into(pipe->text);
     if (!redirected(command)) {
       pipe->codes.push_back(error_code());
     } else if (const TextProgram* program = TextProgram::find(base_name(argv.front()))) {

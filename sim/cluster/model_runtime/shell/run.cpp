@@ -20,6 +20,7 @@ class ShellProgram final : public Program {
     interpreter_->start(node_, tested_);
   }
   bool signal(Process& process, int number) override {
+    if (!interpreter_) return false;  // it has not begun
     return successor() ? successor()->signal(process, number) : interpreter_->signal(number);
   }
   bool is_first_process() const override { return !successor() || successor()->is_first_process(); }

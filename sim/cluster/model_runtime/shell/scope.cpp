@@ -71,10 +71,13 @@ std::optional<std::string> ScopeVariables::value(std::string_view name) const {
 void ScopeVariables::set(const std::string& name, std::string value) {
   constexpr std::size_t size_max = std::size_t{1} << 20U;
   if (value.size() > size_max) value.resize(size_max);  // a real shell is killed for it
-  const bool exported =
-      find(environment_, name) != nullptr || scope_.exports_all || scope_.exported.contains(name);
+  const bool exported = scope_.exports_all || is_exported(name);
   if (exported) erase(scope_.own, name);
   put(exported ? environment_ : scope_.own, name, std::move(value));
+}
+
+bool ScopeVariables::is_exported(const std::string& name) const {
+  return find(environment_, name) != nullptr || scope_.exported.contains(name);
 }
 
 const std::string& ScopeVariables::output_of(const Piece& piece) {
@@ -103,19 +106,22 @@ void ScopeVariables::export_variable(const std::string& text) {
 
 void ScopeVariables::remember(const std::string& name) {
   if (locals_.empty()) return;  // of a function that a forked shell has left behind
-  locals_.back().push_back({name, value(name), find(environment_, name) != nullptr});
+  locals_.back().push_back({name, value(name), is_exported(name)});
 }
 
 void ScopeVariables::end_locals() {
   const std::vector<Before> before = std::move(locals_.back());
   locals_.pop_back();
   for (auto one = before.rbegin(); one != before.rend(); ++one) {
-    if (!one->value) {
-      unset(one->name);
-      continue;
+    const auto& [name, value, exported] = *one;
+    if (!value || !exported) erase(environment_, name);
+    if (!value || exported) erase(scope_.own, name);
+    if (value) put(exported ? environment_ : scope_.own, name, *value);
+    if (exported) {
+      scope_.exported.insert(name);
+    } else {
+      scope_.exported.erase(name);
     }
-    erase(one->exported ? scope_.own : environment_, one->name);
-    put(one->exported ? environment_ : scope_.own, one->name, *one->value);
   }
 }
 

@@ -77,6 +77,7 @@ class ScopeVariables final : public Variables {
     bool exported;
   };
 
+  bool is_exported(const std::string& name) const;  // or will be, once it is set
   void remember(const std::string& name);
 
   Scope& scope_;

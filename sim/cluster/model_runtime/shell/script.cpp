@@ -371,24 +371,24 @@ class Parser {
     for (; now().kind == Kind::word; ++at_) {
       const auto& behind = now().redirections;
       node.redirections.insert(node.redirections.end(), behind.begin(), behind.end());
-      if (node.words.empty() && assignment(node)) continue;
+      if (node.words.empty() && assignment(now().word, node)) continue;
       node.words.push_back(now().word);
     }
     if (node.words.empty() && node.assignments.empty()) return fail(unknown(name_of(now())));
-    if (std::any_of(node.assignments.begin(), node.assignments.end(),
-                    [](const auto& one) { return one.first == "IFS"; }))
-      return fail(unknown("IFS"));
     // Nothing is split in the values that are exported.
+    Node declared;
     const auto first = node.words.empty() ? std::nullopt : node.words.front().literal();
-    if (first == "export" || first == "local") {
-      for (Word& word : node.words)
-        for (Piece& piece : word.pieces) piece.quoted = true;
+    for (Word& word : node.words) {
+      if ((first != "export" && first != "local") || !assignment(word, declared)) continue;
+      for (Piece& piece : word.pieces) piece.quoted = true;
     }
+    for (const Node* all : {&node, &declared})
+      for (const auto& [name, value] : all->assignments)
+        if (name == "IFS") return fail(unknown("IFS"));
     return node;
   }
 
-  bool assignment(Node& node) {
-    const Word& word = now().word;
+  static bool assignment(const Word& word, Node& node) {
     if (word.pieces.empty() || word.pieces.front().kind != Piece::Kind::literal ||
         word.pieces.front().quoted)
       return false;

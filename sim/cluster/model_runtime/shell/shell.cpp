@@ -130,7 +130,7 @@ std::optional<Invocation> invocation_of(const std::vector<std::string>& argv) {
       break;
     }
     from_text = from_text || (word->find('c') != word->npos && !word->starts_with("--"));
-    made.options.push_back(*word);
+    if (!word->starts_with("--")) made.options.push_back(*word);
     if (word->ends_with('o') && std::next(word) != argv.end()) made.options.push_back(*++word);
   }
   if (!from_text || word == argv.end()) return std::nullopt;

@@ -3,35 +3,46 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <tuple>
 
 #include "cluster/model_runtime/state.hpp"
 
 namespace ddptwin::model::shell {
 namespace {
 
-using Made = std::shared_ptr<const Sink>;
+Spawn::Stream into(Sink sink) { return {"", true, std::make_shared<const Sink>(std::move(sink))}; }
 
-Made make_sink(Sink sink) { return std::make_shared<const Sink>(std::move(sink)); }
+// With a sink of its own, which a stream that is copied has.
+Spawn::Stream copied(Spawn::Stream stream, bool standard_error) {
+  if (stream.sink == nullptr)
+    stream.sink = std::make_shared<const Sink>(Sink{Sink::To::log, standard_error, nullptr, {}});
+  return stream;
+}
 
-Result<Made> sink_of(Process& process, const Redirection& redirection, const Streams& now,
-                     Variables& variables) {
-  switch (redirection.target) {
-    case Redirection::Target::nothing:
+Result<Spawn::Stream> stream_of(Process& process, const Redirection& redirection,
+                                const Streams& now, Variables& variables) {
+  using Target = Redirection::Target;
+  std::string name;
+  Target target = redirection.target;
+  if (target == Target::file) {
+    TRY(name, expand_value(redirection.file, variables));
+    target = target_of(name);
+  }
+  switch (target) {
+    case Target::nothing:
       break;
-    case Redirection::Target::output:
-      return now.first.sink != nullptr ? now.first.sink : make_sink({});
-    case Redirection::Target::error:
-      return now.second.sink != nullptr ? now.second.sink
-                                        : make_sink({Sink::To::log, true, nullptr, {}});
-    case Redirection::Target::file: {
-      TRY(const std::string name, expand_value(redirection.file, variables));
+    case Target::output:
+      return copied(now.first, false);
+    case Target::error:
+      return copied(now.second, true);
+    case Target::file: {
       const std::string file = process.path_of(name);
       if (!open_file(process, file, redirection.appends))
         return fail(Reason::invalid, fmt::format("cannot create {}: Directory nonexistent", name));
-      return make_sink({Sink::To::nothing, false, nullptr, {file}});
+      return into({Sink::To::nothing, false, nullptr, {file}});
     }
   }
-  return make_sink({Sink::To::nothing, false, nullptr, {}});
+  return into({Sink::To::nothing, false, nullptr, {}});
 }
 
 }  // namespace
@@ -52,9 +63,9 @@ Status redirect(Process& process, const std::vector<Redirection>& redirections,
                 Variables& variables) {
   for (const Redirection& one : redirections) {
     Streams all = streams_of(process);
-    TRY(const Made sink, sink_of(process, one, all, variables));
-    if (one.of_output) all.first.sink = sink;
-    if (one.of_error) all.second.sink = sink;
+    TRY(const Spawn::Stream stream, stream_of(process, one, all, variables));
+    if (one.of_output) all.first = stream;
+    if (one.of_error) all.second = stream;
     set_streams(process, all);
   }
   return {};

@@ -12,6 +12,8 @@ namespace {
 
 using Kind = Token::Kind;
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 constexpr int depth_max = 20;  // of $( ) and ${ } within each other
 
 struct Mark {
@@ -82,6 +84,8 @@ class Lexer {
   Result<bool> redirection() {
     std::string_view rest = text_;
     const char stream = rest.front();
+    if (is_digit(stream) && stream > '2' && rest.size() > 1 && (rest[1] == '>' || rest[1] == '<'))
+      return fail(unknown(rest.substr(0, 2)));
     const bool numbered =
         rest.size() > 1 && (stream == '1' || stream == '2' || stream == '&') && rest[1] == '>';
     if (numbered && stream == '&' && dialect_ == Dialect::dash)
@@ -98,28 +102,18 @@ class Lexer {
     if (tokens_.empty() ||
         (tokens_.back().kind != Kind::word && tokens_.back().kind != Kind::close))
       return fail(unknown("a redirection before its command"));
-    constexpr std::string_view null = "/dev/null";
     if (input) {
+      constexpr std::string_view null = "/dev/null";
       if (!rest.starts_with(null)) return fail(unknown("<"));
       text_ = rest.substr(null.size());
       return true;
     }
     using Target = Redirection::Target;
-    constexpr std::array<std::pair<std::string_view, Target>, 5> targets{
-        {{null, Target::nothing},
-         {"/dev/stdout", Target::output},
-         {"/dev/stderr", Target::error},
-         {"&1", Target::output},
-         {"&2", Target::error}}};
-    const auto found = std::find_if(targets.begin(), targets.end(), [rest](const auto& one) {
-      return rest.starts_with(one.first);
-    });
-    if (found != targets.end()) {
-      made.target = found->second;
-      text_ = rest.substr(found->first.size());
+    if (rest.starts_with("&1") || rest.starts_with("&2")) {
+      made.target = rest[1] == '1' ? Target::output : Target::error;
+      text_ = rest.substr(2);
     } else {
       text_ = rest;
-      made.target = Redirection::Target::file;
       if (text_.empty() || ends_word(text_.front())) return fail(unknown(">"));
       TRY_VOID(pieces(made.file));
     }
@@ -141,6 +135,7 @@ class Lexer {
     const std::string_view begin = text_;
     TRY_VOID(pieces(token.word));
     const std::string_view whole = begin.substr(0, begin.size() - text_.size());
+    if (whole.starts_with('~')) return fail(unknown("~"));
     token.keyword = whole.find_first_of("'\"\\$`") == whole.npos;
     tokens_.push_back(std::move(token));
     return {};
@@ -221,7 +216,6 @@ class Lexer {
   std::size_t name_size(bool in_braces) const {
     if (text_.empty()) return 0;
     if (std::string_view("?#$!@*").find(text_.front()) != text_.npos) return 1;
-    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
     if (is_digit(text_.front()) && !in_braces) return 1;
     std::size_t size = 0;
     while (size < text_.size() && is_name(text_[size])) ++size;
@@ -361,6 +355,12 @@ class Lexer {
 
 Error unknown(std::string_view what) {
   return Error{Reason::invalid, "", fmt::format("its script uses {}", what), nullptr, 0, {}};
+}
+
+Redirection::Target target_of(std::string_view file) {
+  if (file == "/dev/null") return Redirection::Target::nothing;
+  if (file == "/dev/stdout") return Redirection::Target::output;
+  return file == "/dev/stderr" ? Redirection::Target::error : Redirection::Target::file;
 }
 
 Result<std::vector<Token>> tokens_of(std::string_view script, Dialect dialect) {

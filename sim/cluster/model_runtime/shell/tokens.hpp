@@ -19,7 +19,7 @@ enum class Dialect : std::uint8_t { dash, bash };
 struct Redirection {
   enum class Target : std::uint8_t { nothing, output, error, file };
   bool of_output = true, of_error = false;
-  Target target = Target::nothing;
+  Target target = Target::file;
   bool appends = false;
   Word file{};
 };
@@ -46,6 +46,9 @@ struct Token {
 
 // "its script uses WHAT", which is not understood: Reason::invalid.
 Error unknown(std::string_view what);
+
+// What a name stands for that is no file of the container's: /dev/null, /dev/stdout, /dev/stderr.
+Redirection::Target target_of(std::string_view file);
 
 // The last one is Kind::end. Reason::invalid: as unknown() says it.
 Result<std::vector<Token>> tokens_of(std::string_view script, Dialect dialect);
