@@ -29,7 +29,12 @@ class Writer {
   std::string script() {
     std::string text;
     if (one_in(2)) text = "set -e\n";
-    return text + list(3);
+    text += list(3);
+    // What stands last may take the shell's place; what it started may still be asked for.
+    const std::string place = "sh -c \"[ \\$\\$ = $$ ] && echo in place || echo beside\"";
+    return text +
+           pick({"", "", place, "if :; then " + place + "; fi", "{ sleep 0.01 & wait; }\n" + place,
+                 "(sleep 0.02; exit 3) & p=$!; wait; wait $p; echo $?"});
   }
 
  private:
@@ -146,6 +151,8 @@ class Writer {
                            "local w x=$1; (local x=s; echo $x); echo $x"}),
                      below(3)),
          "f u 2>/dev/null; echo $# $1",
+         "f() { echo f $1 $#; }; f u v; echo $# $1",
+         "sh -c \"[ \\$\\$ = $$ ] && echo in place || echo beside\"",
          "case $x in a) echo ca;; 'a ab'*|[d-q]) echo cb;; ?) ;; *) echo cc;; esac",
          "case $x$1 in a*) echo c1;; *n*|?) echo c2;; *) echo c3;; esac",
          "case " + word() + " in " + word() + ") echo same;; esac",
@@ -211,10 +218,11 @@ class Writer {
                    "{ trap 'echo int' INT; (sleep 0.05; kill -INT $$; sleep 0.05) & wait $!; echo "
                    "$?; wait; }",
                    "{ trap 'echo later' USR2; (sleep 0.03; kill -USR2 $$) & sleep 0.1; wait; }",
-                   "kill -0 $$"});
+                   "kill -0 $$", "{ trap 'echo gone' EXIT; exit 4; } > /dev/null"});
     }
     return pick({"{ (exit 4) & wait $!; }", "{ sleep 0.02 & wait; }",
                  "{ { sleep 0.01; echo j; } & wait $!; }", "wait 99999",
+                 "{ (sleep 0.02; exit 3) & p=$!; wait; wait $p; echo $?; }",
                  "{ sleep 9 & kill $!; wait $!; }", "{ sleep 9 & kill -9 $! && wait $!; }",
                  "trap : NOTHING 2>/dev/null"});
   }

@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <csignal>
-#include <iterator>
 
 namespace ddptwin::model::shell {
 namespace {
@@ -43,7 +42,7 @@ bool Jobs::any_runs() const {
 bool Jobs::all_ended(bool forgets) {
   if (any_runs()) return false;
   for (Job& one : jobs_) one.told = true;
-  if (forgets && jobs_.size() > 1) jobs_.erase(jobs_.begin(), std::prev(jobs_.end()));
+  if (forgets) jobs_.clear();
   return true;
 }
 

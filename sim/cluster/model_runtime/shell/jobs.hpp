@@ -19,7 +19,7 @@ class Jobs {
   bool any_runs() const;
   // A child has ended. False: it is none of these.
   bool ended(ProcessId id, int status);
-  // True: none of them runs any more. bash forgets all but the last one then.
+  // True: none of them runs any more. bash forgets them then.
   bool all_ended(bool forgets);
   enum class State : std::uint8_t { none, running, ended };
   struct Seen {

@@ -95,9 +95,10 @@ INSTANTIATE_TEST_SUITE_P(
                "wait $p; echo $?",
                {"3", "3", "127"}},
         Script{"jobs_of_bash",
-               "(sleep 2; exit 3) & p=$!; (exit 4) & wait; wait $p; echo $?; wait $!; wait $!; "
+               "(sleep 2; exit 3) & p=$!; (exit 4) & wait; wait $p; echo $?; (exit 5) & wait $!; "
+               "wait $!; "
                "echo $?",
-               {"127", "4"},
+               {"127", "5"},
                0,
                "bash"},
         Script{"job_status", "(exit 3) & wait $!; echo $?", {"3"}},
