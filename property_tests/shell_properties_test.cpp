@@ -76,6 +76,12 @@ class Writer {
                  "$(( $(echo 2) * $# ))"});
   }
 
+  // bash's case takes "$@" for its words in a way of its own.
+  std::string one_word() {
+    const std::string text = word();
+    return text == "\"$@\"" ? "$x" : text;
+  }
+
   std::string command() {
     const std::string name = fmt::format("{}", below(100));
     return pick(
@@ -155,7 +161,7 @@ class Writer {
          "sh -c \"[ \\$\\$ = $$ ] && echo in place || echo beside\"",
          "case $x in a) echo ca;; 'a ab'*|[d-q]) echo cb;; ?) ;; *) echo cc;; esac",
          "case $x$1 in a*) echo c1;; *n*|?) echo c2;; *) echo c3;; esac",
-         "case " + word() + " in " + word() + ") echo same;; esac",
+         "case " + one_word() + " in " + one_word() + ") echo same;; esac",
          "basename /a/b.c .c; dirname /a/b/",
          "trap 'echo bye $?' EXIT",
          "trap 'false; echo ever' EXIT",
