@@ -293,6 +293,18 @@ TEST(Commands, what_is_executed_takes_the_shells_place) {
   EXPECT_TRUE(pods.line("pod-0", "environment variable RANK expected"));
 }
 
+// An exec makes it process 1 of the container, as no start from the zygote does.
+TEST(Commands, the_built_in_worker_in_a_shells_place_ignores_the_stop_signal) {
+  TestPods pods;
+  pods.pod("pod-0");
+  pods.command("pod-0", {"bash", "-c",
+                         "export RANK=0 WORLD_SIZE=1 MASTER_ADDR=localhost MASTER_PORT=29500; "
+                         "ddptwin-worker --steps 100 --step-time 100ms"});
+  pods.run(5s);
+  pods.signal("pod-0", SIGTERM);
+  EXPECT_EQ(pods.exit_code("pod-0"), 0);
+}
+
 TEST(Commands, a_missing_one_is_a_start_error) {
   TestPods pods;
   pods.pod("pod-0");

@@ -17,21 +17,11 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-// POSIX's, and `local`, which dash counts among them.
-constexpr std::array<std::string_view, 15> special{":",      "local", ".",     "break",  "continue",
-                                                   "eval",   "exec",  "exit",  "export", "readonly",
-                                                   "return", "set",   "shift", "trap",   "unset"};
-
 // A shell does these itself too, and nobody here.
 constexpr std::array<std::string_view, 20> not_modelled{
     ".",       "alias", "bg",   "builtin", "declare", "eval",     "fg",
     "getopts", "hash",  "jobs", "let",     "read",    "readonly", "shopt",
     "source",  "times", "type", "typeset", "time",    "mapfile"};
-
-template <std::size_t n>
-bool is_one_of(const std::array<std::string_view, n>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 std::optional<int> number_of(const std::string& text) {
   int value = 0;
@@ -75,43 +65,48 @@ std::string unknown_printf(const Strings& argv) {
 }  // namespace
 
 struct BuiltIns::Row {
+  // special: POSIX's special built-ins, and `local`, which dash counts among them; of_bash: dash
+  // has none.
+  enum class Kind : std::uint8_t { plain, special, of_bash };
   std::string_view name;
   Run run;
+  Kind kind = Kind::plain;
   std::string (*unknown)(const Strings& argv) = nullptr;  // null: all of it is known
-  bool of_bash = false;                                   // dash has none
 };
 
 const BuiltIns::Row* BuiltIns::row(std::string_view name, Dialect dialect) {
   using I = Interpreter;
-  static constexpr std::array rows{Row{":", &I::succeed},
-                                   Row{"[", &I::test, &unknown_test},
-                                   Row{"[[", &I::test, &unknown_test, true},
-                                   Row{"break", &I::break_or_continue},
+  using Kind = Row::Kind;
+  static constexpr std::array rows{Row{":", &I::succeed, Kind::special},
+                                   Row{"[", &I::test, Kind::plain, &unknown_test},
+                                   Row{"[[", &I::test, Kind::of_bash, &unknown_test},
+                                   Row{"break", &I::break_or_continue, Kind::special},
                                    Row{"cd", &I::change_folder},
-                                   Row{"command", &I::look_for, &unknown_command},
-                                   Row{"continue", &I::break_or_continue},
+                                   Row{"command", &I::look_for, Kind::plain, &unknown_command},
+                                   Row{"continue", &I::break_or_continue, Kind::special},
                                    Row{"echo", &I::echo},
-                                   Row{"exec", &I::succeed},  // without a command
-                                   Row{"exit", &I::exit_or_return},
-                                   Row{"export", &I::export_variables},
+                                   Row{"exec", &I::succeed, Kind::special},  // without a command
+                                   Row{"exit", &I::exit_or_return, Kind::special},
+                                   Row{"export", &I::export_variables, Kind::special},
                                    Row{"false", &I::fail_once},
-                                   Row{"kill", &I::kill, &unknown_kill},
-                                   Row{"local", &I::local},
-                                   Row{"printf", &I::print_formatted, &unknown_printf},
+                                   Row{"kill", &I::kill, Kind::plain, &unknown_kill},
+                                   Row{"local", &I::local, Kind::special},
+                                   Row{"printf", &I::print_formatted, Kind::plain, &unknown_printf},
                                    Row{"pwd", &I::print_folder},
-                                   Row{"return", &I::exit_or_return},
-                                   Row{"set", &I::set},
-                                   Row{"shift", &I::shift},
-                                   Row{"test", &I::test, &unknown_test},
-                                   Row{"trap", &I::trap, &unknown_trap},
+                                   Row{"return", &I::exit_or_return, Kind::special},
+                                   Row{"set", &I::set, Kind::special},
+                                   Row{"shift", &I::shift, Kind::special},
+                                   Row{"test", &I::test, Kind::plain, &unknown_test},
+                                   Row{"trap", &I::trap, Kind::special, &unknown_trap},
                                    Row{"true", &I::succeed},
                                    Row{"ulimit", &I::succeed},
                                    Row{"umask", &I::succeed},
-                                   Row{"unset", &I::unset},
-                                   Row{"wait", &I::wait, &unknown_wait}};
+                                   Row{"unset", &I::unset, Kind::special},
+                                   Row{"wait", &I::wait, Kind::plain, &unknown_wait}};
   const auto found =
       std::find_if(rows.begin(), rows.end(), [name](const Row& one) { return one.name == name; });
-  if (found == rows.end() || (found->of_bash && dialect != Dialect::bash)) return nullptr;
+  if (found == rows.end() || (found->kind == Kind::of_bash && dialect != Dialect::bash))
+    return nullptr;
   return &*found;
 }
 
@@ -120,10 +115,14 @@ BuiltIns::Run BuiltIns::find(std::string_view name, Dialect dialect) {
   return found == nullptr ? nullptr : found->run;
 }
 
-bool is_special(std::string_view name) { return is_one_of(special, name); }
+bool is_special(std::string_view name) {
+  const BuiltIns::Row* found = BuiltIns::row(name, Dialect::dash);
+  return found != nullptr && found->kind == BuiltIns::Row::Kind::special;
+}
 
 std::string unknown_of(const Strings& argv, Dialect dialect) {
-  if (is_one_of(not_modelled, argv.front())) return argv.front();
+  const auto refused = std::find(not_modelled.begin(), not_modelled.end(), argv.front());
+  if (refused != not_modelled.end()) return argv.front();
   const BuiltIns::Row* found = BuiltIns::row(argv.front(), dialect);
   return found == nullptr || found->unknown == nullptr ? "" : found->unknown(argv);
 }
@@ -166,9 +165,7 @@ void Interpreter::exit_or_return(const Strings& words, const Done& done) {
   if (is_bash() && code) code = (*code % byte + byte) % byte;
   const bool wrong = !code || *code < 0;
   if (wrong && !is_bash()) return misused(words, "Illegal number: " + words[1], done);
-  if (wrong)
-    process_.print_error(
-        fmt::format("{}: 1: {}: {}: numeric argument required", scope_.name, words[0], words[1]));
+  if (wrong) complain(fmt::format("{}: {}: numeric argument required", words[0], words[1]));
   const int status = wrong ? misused_code : *code;
   if (words[0] == "exit") return leave(status);
   if (is_bash() && scope_.calls == 0) {

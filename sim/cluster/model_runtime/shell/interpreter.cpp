@@ -44,7 +44,13 @@ void Interpreter::start(const Node& node, bool tested) {
 bool Interpreter::signal(int number) {
   const std::optional<bool> come = traps_.come(number);
   if (!come && is_bash() && ends_bash(number) && traps_.has_last()) {
-    leave(128 + number);
+    ends_by_ = number;
+    // It waits for nobody then; what it does itself is done first.
+    const bool waits = waits_for_ != 0 || interrupted_;
+    waits_for_ = 0;
+    waiting_ = interrupted_ = nullptr;
+    job_ended_ = nullptr;
+    if (waits) finish(0, nullptr);
     return true;
   }
   if (come == true && interrupted_) std::exchange(interrupted_, nullptr)(128 + number);
@@ -162,6 +168,7 @@ void Interpreter::perform(const Node& node, Place place, Done done) {
 // The status of what has been done is known; signals that came meanwhile are seen to first (POSIX,
 // trap).
 void Interpreter::finish(int status, const Done& done) {
+  if (ends_by_ != 0) return leave(128 + std::exchange(ends_by_, 0));
   scope_.status = status;
   const Node* action = traps_.next();
   if (action == nullptr) return done(status);

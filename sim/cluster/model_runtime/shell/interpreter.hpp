@@ -140,6 +140,7 @@ class Interpreter {
   Then job_ended_{};
   Done interrupted_{};  // of a wait
   Traps traps_{};
+  int ends_by_ = 0;                          // bash: the signal that does, not yet seen to
   int traps_within_ = 0;                     // each other
   std::optional<int> status_before_trap_{};  // what `exit` alone ends with there
 };

@@ -23,7 +23,6 @@ class ShellProgram final : public Program {
     if (!interpreter_) return false;  // it has not begun
     return successor() ? successor()->signal(process, number) : interpreter_->signal(number);
   }
-  bool is_first_process() const override { return !successor() || successor()->is_first_process(); }
   void child_exited(Process& process, ProcessId child, const ExitStatus& status) override {
     if (!interpreter_->child_exited(child, status) && successor())
       successor()->child_exited(process, child, status);

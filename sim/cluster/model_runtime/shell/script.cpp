@@ -72,9 +72,7 @@ class Parser {
     for (skip_lines(); !ended(); skip_lines()) {
       TRY(Node next, and_or());
       if (now().kind == Kind::background) {
-        Node behind{Node::Kind::background};
-        behind.children.push_back(std::move(next));
-        next = std::move(behind);
+        next = around(Node::Kind::background, std::move(next));
       }
       node.children.push_back(std::move(next));
       if (now().kind == Kind::semicolon || now().kind == Kind::background) {
@@ -83,6 +81,12 @@ class Parser {
         return fail(unknown(name_of(now())));
       }
     }
+    return node;
+  }
+
+  static Node around(Node::Kind kind, Node inner) {
+    Node node{kind};
+    node.children.push_back(std::move(inner));
     return node;
   }
 
@@ -123,10 +127,8 @@ class Parser {
     TRY_VOID(count());
     if (is_keyword("!")) {
       ++at_;
-      Node node{Node::Kind::not_};
       TRY(Node inner, pipeline());
-      node.children.push_back(std::move(inner));
-      return node;
+      return around(Node::Kind::not_, std::move(inner));
     }
     TRY(Node left, command_or_compound());
     if (now().kind != Kind::pipe) return left;
@@ -191,12 +193,10 @@ class Parser {
 
   Result<Node> subshell() {
     ++at_;
-    Node node{Node::Kind::subshell};
     TRY(Node inner, body({}));
     if (now().kind != Kind::close) return fail(unknown("( without its end"));
     ++at_;
-    node.children.push_back(std::move(inner));
-    return node;
+    return around(Node::Kind::subshell, std::move(inner));
   }
 
   static Node plain_command(const char* name) {
@@ -243,10 +243,8 @@ class Parser {
     TRY_VOID(count());
     if (is_keyword("!")) {
       ++at_;
-      Node node{Node::Kind::not_};
       TRY(Node inner, one_bracket());
-      node.children.push_back(std::move(inner));
-      return node;
+      return around(Node::Kind::not_, std::move(inner));
     }
     if (now().kind == Kind::open) {
       ++at_;

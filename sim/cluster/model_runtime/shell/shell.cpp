@@ -18,7 +18,20 @@ namespace {
 using shell::Node;
 using shell::Word;
 
-constexpr std::array<std::string_view, 4> shells{"sh", "bash", "ash", "dash"};
+// ash is more like bash than like dash here.
+struct ShellName {
+  std::string_view name;
+  shell::Dialect dialect;
+};
+constexpr std::array shells{
+    ShellName{"sh", shell::Dialect::dash}, ShellName{"dash", shell::Dialect::dash},
+    ShellName{"bash", shell::Dialect::bash}, ShellName{"ash", shell::Dialect::bash}};
+
+const ShellName* shell_of(const std::string& name) {
+  const auto found = std::find_if(shells.begin(), shells.end(),
+                                  [&name](const ShellName& one) { return one.name == name; });
+  return found == shells.end() ? nullptr : &*found;
+}
 
 // Every command of a script can be modelled, as far as its name is known.
 class Check {
@@ -62,14 +75,16 @@ class Check {
 
   // Those that a shell makes up itself, and nobody here; to dash most are variables as any other.
   Status variables(const std::vector<shell::Piece>& pieces) const {
-    constexpr std::array<std::string_view, 10> made_up{
-        "LINENO",  "PPID", "RANDOM", "SECONDS",     "PIPESTATUS",
-        "BASHPID", "UID",  "EUID",   "BASH_SOURCE", "BASH_VERSION"};
-    constexpr std::size_t of_dash = 2;
-    const auto end = dialect_ == shell::Dialect::dash ? made_up.begin() + of_dash : made_up.end();
+    constexpr std::array<std::string_view, 2> of_all{"LINENO", "PPID"};
+    constexpr std::array<std::string_view, 8> of_bash{
+        "RANDOM", "SECONDS", "PIPESTATUS", "BASHPID", "UID", "EUID", "BASH_SOURCE", "BASH_VERSION"};
+    const auto has = [](const auto& names, const std::string& name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    const bool is_bash = dialect_ == shell::Dialect::bash;
     for (const shell::Piece& piece : pieces) {
       if (piece.kind == shell::Piece::Kind::variable &&
-          std::find(made_up.begin(), end, piece.text) != end)
+          (has(of_all, piece.text) || (is_bash && has(of_bash, piece.text))))
         return fail(shell::unknown("$" + piece.text));
       TRY_VOID(variables(piece.word));
     }
@@ -129,8 +144,9 @@ std::optional<Invocation> invocation_of(const std::vector<std::string>& argv) {
       ++word;
       break;
     }
-    from_text = from_text || (word->find('c') != word->npos && !word->starts_with("--"));
-    if (!word->starts_with("--")) made.options.push_back(*word);
+    if (word->starts_with("--")) continue;  // bash's long ones: --norc
+    from_text = from_text || word->find('c') != word->npos;
+    made.options.push_back(*word);
     if (word->ends_with('o') && std::next(word) != argv.end()) made.options.push_back(*++word);
   }
   if (!from_text || word == argv.end()) return std::nullopt;
@@ -155,19 +171,15 @@ class Misused final : public Program {
 
 }  // namespace
 
-bool is_shell(const std::string& name) {
-  return std::find(shells.begin(), shells.end(), name) != shells.end();
-}
+bool is_shell(const std::string& name) { return shell_of(name) != nullptr; }
 
 Result<std::unique_ptr<Program>> make_shell(const std::vector<std::string>& argv,
                                             const CommandContext& context) {
   const std::optional<Invocation> invocation = invocation_of(argv);
   if (!invocation) return fail(Reason::invalid, "only `sh -c SCRIPT` is known");
-  const std::string name = base_name(argv.front());
-  const bool extended = name == "bash" || name == "ash";
   shell::Scope scope;
   scope.name = argv.front();
-  scope.dialect = extended ? shell::Dialect::bash : shell::Dialect::dash;
+  scope.dialect = shell_of(base_name(argv.front()))->dialect;
   if (const Status taken = shell::set_options(scope, invocation->options, false); !taken)
     return std::make_unique<Misused>(fmt::format("{}: 0: {}", argv.front(), taken.error().message));
   TRY(Node script, shell::parse(invocation->script, scope.dialect));

@@ -249,6 +249,23 @@ TEST(Shell, a_bash_with_a_last_trap_ends_by_a_signal) {
   }
 }
 
+// What it does itself is done first, and nothing of the script after it.
+TEST(Shell, a_busy_bash_ends_by_a_signal_too) {
+  TestPods pods;
+  pods.pod("pod-0");
+  pods.command("pod-0",
+               {"bash", "-c", "trap 'sleep 1; echo bye $i' EXIT; while :; do i=$((i + 1)); done"});
+  pods.run(1s);
+  pods.signal("pod-0", SIGTERM);
+  pods.run(500ms);
+  const std::string before = pods.all_lines();
+  EXPECT_EQ(pods.exit_code("pod-0"), 128 + SIGTERM);
+  EXPECT_EQ(before, "");
+  ASSERT_EQ(pods.lines().size(), 1U);
+  const int turns = std::stoi(pods.lines().front().text.substr(4));
+  EXPECT_NEAR(turns, 10'000, 2'000);  // of a second: none while the trap sleeps
+}
+
 // A trap waits for what runs in the foreground (POSIX, trap).
 TEST(Shell, a_trap_comes_when_the_command_has_ended) {
   TestPods pods;
