@@ -5,9 +5,9 @@
 #include <boost/url/decode_view.hpp>
 #include <boost/url/parse.hpp>
 #include <boost/url/url_view.hpp>
-#include <charconv>
 
 #include "api/status.hpp"
+#include "core/numbers.hpp"
 #include "objects/json_text.hpp"
 #include "objects/validation.hpp"
 
@@ -21,13 +21,11 @@ tl::unexpected<Error> unknown_path() {
 }
 
 Result<std::int64_t> number(std::string_view name, std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size())
-    return fail(Reason::bad_request,
-                "strconv.ParseInt: parsing \"" + std::string(text) + "\": invalid syntax",
-                std::string(name));
-  return value;
+  const auto value = go_integer<std::int64_t>(text);
+  if (value) return *value;
+  return fail(Reason::bad_request,
+              fmt::format("strconv.ParseInt: parsing \"{}\": {}", text, value.error()),
+              std::string(name));
 }
 
 Result<Propagation> propagation(std::string_view text) {

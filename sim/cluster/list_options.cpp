@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <boost/json.hpp>
-#include <charconv>
 
 #include "api/status.hpp"
 #include "cluster/store_errors.hpp"
+#include "core/numbers.hpp"
 #include "objects/base64.hpp"
 #include "objects/json_text.hpp"
 #include "objects/validation.hpp"
@@ -81,14 +81,11 @@ Status validate_watch_options(const api::ListOptions& options) {
 
 Result<std::uint64_t> version_number(std::string_view text) {
   if (text.empty()) return 0;
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size()) return number;
-  const std::string_view why =
-      error == std::errc::result_out_of_range ? "value out of range" : "invalid syntax";
+  const auto number = go_integer<std::uint64_t>(text);
+  if (number) return *number;
   return fail(plain_error(
       fmt::format("resourceVersion: Invalid value: {0}: strconv.ParseUint: parsing {0}: {1}",
-                  quoted(text), why)));
+                  quoted(text), number.error())));
 }
 
 std::string Continuation::token() const {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <charconv>
 #include <optional>
 
+#include "core/numbers.hpp"
 #include "objects/json_text.hpp"
 
 namespace ddptwin {
@@ -55,12 +55,11 @@ std::vector<std::string> segments_of(std::string_view pointer) {
 
 // The index that a segment names in an array of that size; negative ones count from its end.
 std::optional<std::size_t> index_of(std::string_view segment, std::size_t size) {
-  std::int64_t n = 0;
-  const auto [end, error] = std::from_chars(segment.data(), segment.data() + segment.size(), n);
-  if (error != std::errc() || end != segment.data() + segment.size()) return std::nullopt;
-  if (n < 0) n += static_cast<std::int64_t>(size);
-  if (n < 0 || n >= static_cast<std::int64_t>(size)) return std::nullopt;
-  return static_cast<std::size_t>(n);
+  auto n = go_integer<std::int64_t>(segment);
+  if (!n) return std::nullopt;
+  if (*n < 0) *n += static_cast<std::int64_t>(size);
+  if (*n < 0 || *n >= static_cast<std::int64_t>(size)) return std::nullopt;
+  return static_cast<std::size_t>(*n);
 }
 
 Json* child(Json& parent, std::string_view segment) {

@@ -1,20 +1,14 @@
 #include "objects/selector.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
+
+#include "core/numbers.hpp"
 
 namespace ddptwin {
 namespace {
 
 using Operator = LabelRequirement::Operator;
-
-std::optional<std::int64_t> integer(std::string_view text) {
-  std::int64_t n = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return n;
-}
 
 struct Token {
   enum class Kind : std::uint8_t { word, symbol, end };
@@ -133,7 +127,8 @@ class LabelParser {
       return out;
     }
     TRY(std::string value, single_value());
-    if ((row->op == Operator::greater || row->op == Operator::less) && !integer(value))
+    if ((row->op == Operator::greater || row->op == Operator::less) &&
+        !go_integer<std::int64_t>(value))
       return fail(Reason::bad_request,
                   "values[0]: Invalid value: \"" + value +
                       "\": for 'Gt', 'Lt' operators, the value must be an integer");
@@ -192,8 +187,9 @@ bool LabelRequirement::matches(const StringMap& labels) const {
       return !present || !contains(values, found->second);
     case Operator::greater:
     case Operator::less: {
-      const auto left = present ? integer(found->second) : std::nullopt;
-      const auto right = integer(values.front());
+      if (!present) return false;
+      const auto left = go_integer<std::int64_t>(found->second);
+      const auto right = go_integer<std::int64_t>(values.front());
       if (!left || !right) return false;
       return op == Operator::greater ? *left > *right : *left < *right;
     }

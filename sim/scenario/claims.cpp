@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <boost/json/value.hpp>
-#include <charconv>
+
+#include "core/numbers.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -23,14 +24,6 @@ bool contains_list(const json::array& whole, const json::array& part) {
       return contains_part(element, wanted);
     });
   });
-}
-
-std::int64_t take_number(std::string_view& text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || number < 0) return -1;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return number;
 }
 
 }  // namespace
@@ -96,11 +89,11 @@ StepLine step_of(std::string_view line) {
       continue;
     rest.remove_prefix(std::min(rest.find_first_not_of(" =:"), rest.size()));
     StepLine found;
-    found.step = take_number(rest);
+    found.step = take_number<std::int64_t>(rest).value_or(-1);
     if (found.step < 0) continue;
     if (rest.starts_with('/')) {
       rest.remove_prefix(1);
-      found.total = std::max<std::int64_t>(take_number(rest), 0);
+      found.total = take_number<std::int64_t>(rest).value_or(0);
     }
     return found;
   }

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <memory>
 #include <string_view>
 
 #include "cluster/kubelet/pod_context.hpp"
+#include "core/numbers.hpp"
 
 namespace ddptwin::kubelet {
 namespace {
@@ -19,9 +19,7 @@ int port_number(const Container& container, const IntOrString& port) {
   if (!port.is_text) return port.number;
   for (const ContainerPort& named : container.ports)
     if (named.name == port.text) return named.containerPort;
-  int number = 0;
-  std::from_chars(port.text.data(), port.text.data() + port.text.size(), number);
-  return number;
+  return go_integer<int>(port.text).value_or(0);
 }
 
 struct DialError {

@@ -1,8 +1,7 @@
 #include "controller/pytorchjob/environment.hpp"
 
-#include <charconv>
-
 #include "controller/pytorchjob/names.hpp"
+#include "core/numbers.hpp"
 
 namespace ddptwin::controller::pytorchjob {
 namespace {
@@ -18,16 +17,6 @@ constexpr std::string_view nil_dereference =
 
 using Variables = std::vector<InjectedVariable>;
 
-// An integer's text, as Go's strconv.Atoi takes it; else 1 (auto, cpu, gpu, nil).
-int processes_per_node(const std::optional<std::string>& text) {
-  if (!text) return 1;
-  std::string_view digits = *text;
-  if (digits.starts_with('+')) digits.remove_prefix(1);
-  int value = 0;
-  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size() ? value : 1;
-}
-
 Result<std::int32_t> port_of(const PyTorchJob& job, std::string_view type) {
   const ReplicaSpec* spec = replica_spec(job, type);
   if (spec == nullptr) return fail(Reason::internal_error, std::string(nil_dereference));
@@ -40,7 +29,7 @@ Status add_master(Variables& out, const PyTorchJob& job, int rank) {
   TRY(const std::int32_t port_number, port_of(job, master_type));
   const std::string port = std::to_string(port_number);
   const std::string address = replica_name(job.metadata.name, master_type, 0);
-  const int world = total_replicas(job) * processes_per_node(job.spec->nprocPerNode);
+  const int world = total_replicas(job) * processes_per_node(*job.spec);
   out.push_back({"MASTER_PORT", port, with_master});
   out.push_back({"PET_MASTER_PORT", port, with_master});
   out.push_back({"MASTER_ADDR", address, with_master});
@@ -72,6 +61,10 @@ Status add_elastic_node_count(Variables& out, const PyTorchJob& job) {
 }
 
 }  // namespace
+
+int processes_per_node(const PyTorchJobSpec& spec) {
+  return spec.nprocPerNode ? go_integer<int>(*spec.nprocPerNode).value_or(1) : 1;
+}
 
 Result<Variables> elastic_environment(const PyTorchJob& job) {
   Variables out;

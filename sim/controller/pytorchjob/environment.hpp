@@ -17,6 +17,10 @@ struct InjectedVariable {
   std::string_view rule{};  // why it is there, for people
 };
 
+// What a replica counts for in WORLD_SIZE: nprocPerNode where it is an integer to Go's
+// strconv.Atoi, else 1 (auto, cpu, gpu, nil; §2.1).
+int processes_per_node(const PyTorchJobSpec& spec);
+
 // In upstream's order, to be appended to the env of every container (not of init containers) of the
 // replica. `job` is defaulted. The error is upstream's: "port not found", or a runtime error where
 // its code would crash (reason internal_error, Q12 c, d, e).

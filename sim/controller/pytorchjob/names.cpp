@@ -1,7 +1,8 @@
 #include "controller/pytorchjob/names.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "core/numbers.hpp"
 
 namespace ddptwin::controller::pytorchjob {
 
@@ -30,11 +31,8 @@ std::string replica_name(std::string_view job, std::string_view type, int index)
 std::optional<int> replica_index(const ObjectMeta& metadata) {
   const std::string* text = metadata.label(label::replica_index);
   if (text == nullptr) return std::nullopt;
-  int index = 0;
-  const char* end = text->data() + text->size();
-  const auto parsed = std::from_chars(text->data(), end, index);
-  if (parsed.ec != std::errc() || parsed.ptr != end || index < 0) return std::nullopt;
-  return index;
+  const auto index = go_integer<int>(*text);
+  return index && *index >= 0 ? std::optional(*index) : std::nullopt;
 }
 
 std::string expectation_key(std::string_view job_key, std::string_view type,

@@ -13,7 +13,7 @@
 namespace ddptwin::scenario {
 namespace {
 
-constexpr std::array<std::string_view, 9> ports{
+constexpr std::array<std::string_view, 9> named_ports{
     "api", "watch", "controller", "scheduler", "node", "kubelet", "process", "link", "dns"};
 constexpr std::int64_t exit_code_max = 255;
 
@@ -152,11 +152,11 @@ constexpr std::array fault_fields{
 // What of the fault's fields is missing, or has no meaning for its kind.
 Status check_draft(const YamlNode& node, const FaultDraft& draft) {
   if (draft.kinds.empty())
-    return node.fail(fmt::format("a fault needs one of {}", fmt::join(ports, ", ")));
+    return node.fail(fmt::format("a fault needs one of {}", fmt::join(named_ports, ", ")));
   const FaultRow& row = *draft.kinds.front();
   if (draft.kinds.size() > 1)
-    return node.fail(fmt::format("a fault has one of {}, not {} and {}", fmt::join(ports, ", "),
-                                 row.port, draft.kinds[1]->port));
+    return node.fail(fmt::format("a fault has one of {}, not {} and {}",
+                                 fmt::join(named_ports, ", "), row.port, draft.kinds[1]->port));
   for (const FaultField& field : fault_fields) {
     const bool given = node.member(field.name).has_value();
     if (field.name == row.port) continue;

@@ -3,20 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 namespace ddptwin::model::text {
 
 bool is_number(std::string_view text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 Arguments arguments_of(const Strings& argv, std::string_view flags, std::string_view valued) {
@@ -66,6 +58,12 @@ std::string joined(const Strings& lines) {
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
   return text;
+}
+
+std::string joined_like(std::string_view text, const Strings& lines) {
+  std::string made = joined(lines);
+  if (!made.empty() && !text.ends_with('\n')) made.pop_back();
+  return made;
 }
 
 std::string read_all(Process& process, const Arguments& arguments, const std::string& input,

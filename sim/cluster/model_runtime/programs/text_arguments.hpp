@@ -39,7 +39,6 @@ using Arguments = TextProgram::Arguments;
 Arguments arguments_of(const Strings& argv, std::string_view flags, std::string_view valued);
 
 bool is_number(std::string_view text);
-std::optional<std::int64_t> whole_number(std::string_view text);
 template <std::size_t least, std::size_t most>
 bool has_operands(const Arguments& arguments) {
   return arguments.operands.size() >= least && arguments.operands.size() <= most;
@@ -47,6 +46,8 @@ bool has_operands(const Arguments& arguments) {
 
 Strings lines_of(std::string_view text);
 std::string joined(const Strings& lines);
+// The same of lines the last of which is that text's last: it ends as that one does.
+std::string joined_like(std::string_view text, const Strings& lines);
 // The files' contents, or the input where none is named; what cannot be read is in the result.
 std::string read_all(Process& process, const Arguments& arguments, const std::string& input,
                      std::size_t first_file, TextResult& result);

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "cluster/model_runtime/programs/text_arguments.hpp"
+#include "core/numbers.hpp"
 
 namespace ddptwin::model::text {
 namespace {
@@ -57,25 +58,29 @@ TextResult wc(Process& process, const Arguments& arguments, const std::string& i
 
 TextResult head(Process& process, const Arguments& arguments, const std::string& input) {
   TextResult result;
-  Strings lines = lines_of(read_all(process, arguments, input, 0, result));
-  const auto most = static_cast<std::size_t>(whole_number(arguments.value('n', "10")).value_or(0));
-  if (lines.size() > most) lines.resize(most);
-  result.output = joined(lines);
+  const std::string text = read_all(process, arguments, input, 0, result);
+  Strings lines = lines_of(text);
+  const auto most =
+      static_cast<std::size_t>(whole_number<std::int64_t>(arguments.value('n', "10")).value_or(0));
+  const bool all = lines.size() <= most;
+  lines.resize(std::min(lines.size(), most));
+  result.output = all ? joined_like(text, lines) : joined(lines);
   return result;
 }
 
 TextResult tail(Process& process, const Arguments& arguments, const std::string& input) {
   TextResult result;
-  Strings lines = lines_of(read_all(process, arguments, input, 0, result));
+  const std::string text = read_all(process, arguments, input, 0, result);
+  Strings lines = lines_of(text);
   std::string count = arguments.value('n', "10");
   const bool from = count.starts_with('+');
   if (from) count.erase(0, 1);
-  const auto number = static_cast<std::size_t>(whole_number(count).value_or(0));
+  const auto number = static_cast<std::size_t>(whole_number<std::int64_t>(count).value_or(0));
   const std::size_t skipped =
       from ? (number == 0 ? 0 : number - 1) : lines.size() - std::min(number, lines.size());
   lines.erase(lines.begin(),
               lines.begin() + static_cast<std::ptrdiff_t>(std::min(skipped, lines.size())));
-  result.output = joined(lines);
+  result.output = joined_like(text, lines);
   return result;
 }
 
@@ -86,7 +91,7 @@ bool is_in(std::string_view list, std::size_t position) {
     const std::string_view one = list.substr(0, comma);
     const std::size_t dash = one.find('-');
     const auto number = [](std::string_view text, std::size_t otherwise) {
-      const auto value = whole_number(text);
+      const auto value = whole_number<std::int64_t>(text);
       return value ? static_cast<std::size_t>(*value) : otherwise;
     };
     const std::size_t first = number(one.substr(0, dash), 1);

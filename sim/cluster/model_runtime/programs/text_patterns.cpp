@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "cluster/model_runtime/programs/text_arguments.hpp"
+#include "core/numbers.hpp"
 
 namespace ddptwin::model::text {
 namespace {
@@ -154,18 +154,22 @@ TextResult sed(Process& process, const Arguments& arguments, const std::string& 
       replacement_of(arguments.operands.front()).value_or(Replacement());
   const Pattern pattern(replacement.pattern, sed_flags(arguments));
   if (!pattern.good()) return {"", {"sed: -e expression #1: no such expression"}, 1};
-  for (const std::string& line : lines_of(read_all(process, arguments, input, 1, result))) {
+  const std::string text = read_all(process, arguments, input, 1, result);
+  Strings lines = lines_of(text);
+  for (std::string& line : lines) {
+    std::string made;
     std::size_t at = 0;
     for (auto found = pattern.find(line, 0); found; found = pattern.find(line, at)) {
       const auto begin = static_cast<std::size_t>((*found)[0].rm_so);
       const auto end = static_cast<std::size_t>((*found)[0].rm_eo);
-      result.output += line.substr(at, begin - at) + replaced(replacement, line, *found);
+      made += line.substr(at, begin - at) + replaced(replacement, line, *found);
       at = end;
       if (!replacement.all || end >= line.size()) break;
-      if (end == begin) result.output += line[at++];
+      if (end == begin) made += line[at++];
     }
-    result.output += line.substr(at) + "\n";
+    line = made + line.substr(at);
   }
+  result.output = joined_like(text, lines);
   return result;
 }
 
@@ -207,11 +211,9 @@ std::optional<std::vector<int>> printed_fields(std::string_view script) {
       fields.push_back(-1);
       continue;
     }
-    int field = 0;
-    const auto [stop, error] = std::from_chars(script.data(), script.data() + script.size(), field);
-    if (error != std::errc{} || field < 0) return std::nullopt;
-    script.remove_prefix(static_cast<std::size_t>(stop - script.data()));
-    fields.push_back(field);
+    const auto field = take_number<int>(script);
+    if (!field) return std::nullopt;
+    fields.push_back(*field);
   } while (take(","));
   if (!take("}")) return std::nullopt;
   skip();

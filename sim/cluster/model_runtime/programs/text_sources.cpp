@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "cluster/model_runtime/programs/text_arguments.hpp"
+#include "core/numbers.hpp"
 
 namespace ddptwin::model::text {
 namespace {
@@ -56,7 +57,7 @@ constexpr std::int64_t sequence_max = 100'000;
 TextResult seq(Process&, const Arguments& arguments, const std::string&) {
   std::vector<std::int64_t> numbers;
   for (const std::string& word : arguments.operands) {
-    const auto number = whole_number(word);
+    const auto number = whole_number<std::int64_t>(word);
     if (!number) return {"", {fmt::format("seq: invalid floating point argument: '{}'", word)}, 1};
     constexpr std::int64_t number_max = 1'000'000'000'000'000;  // so that no sum is too large
     if (*number > number_max || *number < -number_max)

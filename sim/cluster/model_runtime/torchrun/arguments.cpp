@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
+
+#include "core/numbers.hpp"
 
 namespace ddptwin::torchrun {
 namespace {
@@ -264,10 +265,7 @@ std::optional<Number> number_of(std::string_view source) {
     else if (i == 0 || !is_digit(i - 1) || !is_digit(i + 1))
       return std::nullopt;
   }
-  Number value{};
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
+  return whole_number<Number>(digits);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include "core/numbers.hpp"
 
 namespace ddptwin::torchrun {
 namespace {
@@ -89,11 +89,9 @@ class Words {
     return word;
   }
   std::int64_t number() {
-    const std::string_view digits = word();
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    well_formed_ = well_formed_ && error == std::errc{} && end == digits.data() + digits.size();
-    return value;
+    const auto value = whole_number<std::int64_t>(word());
+    well_formed_ = well_formed_ && value;
+    return value.value_or(0);
   }
   bool well_formed() const { return well_formed_; }
 
