@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "cluster/disruption.hpp"
-#include "cluster/scheduler/matching.hpp"
+#include "cluster/placement.hpp"
 #include "objects/codec.hpp"
 
 namespace ddptwin {
@@ -41,9 +41,8 @@ bool stands_alike(const Pod& a, const Pod& b) {
 Tolerance tolerance_of(const PodSpec& pod, const std::vector<Taint>& taints) {
   std::optional<std::int64_t> shortest;
   for (const Taint& taint : taints) {
-    const auto used =
-        std::find_if(pod.tolerations.begin(), pod.tolerations.end(),
-                     [&](const Toleration& t) { return scheduler::tolerates(t, taint); });
+    const auto used = std::find_if(pod.tolerations.begin(), pod.tolerations.end(),
+                                   [&](const Toleration& t) { return tolerates(t, taint); });
     if (used == pod.tolerations.end()) return {.all_tolerated = false};
     if (!used->tolerationSeconds) continue;
     const std::int64_t lasts =

@@ -21,7 +21,4 @@ struct PodClaim {
 std::optional<PodVerdict> refuse_pod(const PodClaim& pod, const Node& node,
                                      const std::vector<PodClaim>& others);
 
-// nodeSelector and the required node affinity (spec/kubernetes.md §3.1).
-bool matches_node(const PodSpec& spec, const Node& node);
-
 }  // namespace ddptwin::kubelet

@@ -222,6 +222,7 @@ bool neighbours_may_help(const PodInfo& pod, const ClusterEvent& event, const Cl
                      any_matches(required_anti_affinity(*other->spec), *other, waiting, view));
   };
   if (event.kind == Kind::pod_placed) return wanted(event.pod_after);
+  // Nobody thinks of who may be the first of its kind from now on (k8s#141354).
   if (event.kind == Kind::pod_freed) return unwanted(event.pod_before);
   return (wanted(event.pod_after) && !wanted(event.pod_before)) ||
          (unwanted(event.pod_before) && labels_changed(event));

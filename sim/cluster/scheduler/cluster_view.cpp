@@ -7,21 +7,6 @@
 namespace ddptwin::scheduler {
 namespace {
 
-void add_ports(const Container& container, std::vector<HostPort>& ports) {
-  for (const ContainerPort& port : container.ports)
-    if (port.hostPort > 0)
-      ports.push_back({port.hostIP.empty() ? "0.0.0.0" : port.hostIP,
-                       port.protocol.empty() ? "TCP" : port.protocol, port.hostPort});
-}
-
-std::vector<HostPort> host_ports(const PodSpec& spec) {
-  std::vector<HostPort> ports;
-  for (const Container& container : spec.initContainers)
-    if (is_sidecar(container)) add_ports(container, ports);
-  for (const Container& container : spec.containers) add_ports(container, ports);
-  return ports;
-}
-
 // What scoring counts for a pod that requests nothing (upstream GetNonzeroRequests).
 constexpr std::int64_t cpu_default = 100, memory_default = 200LL * 1024 * 1024 * 1000;
 

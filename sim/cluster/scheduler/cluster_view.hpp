@@ -7,19 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "cluster/placement.hpp"
 #include "core/text_table.hpp"
 #include "objects/core_v1.hpp"
 
 namespace ddptwin::scheduler {
 
 using PodPtr = std::shared_ptr<const Pod>;
-
-struct HostPort {
-  std::string ip{};  // 0.0.0.0 where the pod names none
-  std::string protocol{};
-  std::int32_t port = 0;
-  bool operator==(const HostPort&) const = default;
-};
 
 // What a pod asks for by its specification.
 struct PodNeeds {

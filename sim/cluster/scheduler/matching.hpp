@@ -1,26 +1,21 @@
-// The questions that filters, scores and retries share: taints and tolerations, node affinity, pod
-// affinity terms (spec/kubernetes.md §3.1). Pure.
+// The questions that filters, scores and retries share: taints and tolerations, pod affinity terms
+// (spec/kubernetes.md §3.1). Pure.
 #pragma once
 
+#include "cluster/placement.hpp"
 #include "cluster/scheduler/cluster_view.hpp"
 #include "objects/selector.hpp"
 
 namespace ddptwin::scheduler {
 
-bool tolerates(const Toleration& toleration, const Taint& taint);
 bool tolerates(const PodSpec& pod, const Taint& taint);
 // Every taint that keeps pods away (NoSchedule, NoExecute) is tolerated.
 bool tolerates_taints(const PodSpec& pod, const Node& node);
 bool tolerates_cordon(const PodSpec& pod);
 
-bool matches(const NodeSelectorTerm& term, const Node& node);
-// nodeSelector and required node affinity.
-bool matches_node(const PodSpec& pod, const Node& node);
 // The only nodes that the pod's affinity can mean, where every term names nodes (matchFields
 // metadata.name In); nothing where it does not.
 std::optional<std::vector<std::string>> named_nodes(const PodSpec& pod);
-
-bool ports_conflict(const std::vector<HostPort>& wanted, const std::vector<HostPort>& taken);
 
 // Whether `other` is one that `term`, a term of `owner`, speaks of. A null view: namespaces by
 // selector match nothing.

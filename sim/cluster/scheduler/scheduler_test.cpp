@@ -166,6 +166,32 @@ TEST_F(SchedulerTest, tries_again_after_five_minutes_at_the_latest) {
   EXPECT_EQ(events().size(), 1U);
 }
 
+// k8s#141354: whom the other's end makes the first of its kind waits for the five minutes.
+TEST_F(SchedulerTest, nobody_thinks_of_who_becomes_the_first_of_its_kind) {
+  const auto of_a_kind = [](const std::string& name) {
+    auto one = pod(name, {{"cpu", "4"}});
+    one->metadata.labels = StringMap{{"app", "x"}};
+    PodAffinityTerm term;
+    term.labelSelector.emplace();
+    term.labelSelector->matchLabels = StringMap{{"app", "x"}};
+    term.topologyKey = "kubernetes.io/hostname";
+    one->spec.edit().affinity.edit().podAffinity = PodAffinity{{term}, {}};
+    return one;
+  };
+  add(node("n"));
+  add(of_a_kind("a"));
+  auto cordoned = std::static_pointer_cast<Node>(store.find<Node>("", "n")->clone());
+  cordoned->spec.unschedulable = true;
+  must(api::update(cordoned));
+  add(node("m"));
+  add(of_a_kind("b"));
+  events();
+  end("a", "Succeeded");
+  EXPECT_THAT(events(), IsEmpty());
+  settle(331s);
+  EXPECT_THAT(events(), ElementsAre("b Scheduled: Successfully assigned default/b to m"));
+}
+
 TEST_F(SchedulerTest, room_goes_to_the_highest_priority_then_to_who_waited_longest) {
   add(node("n"));
   add(important(pod("a", {{"cpu", "4"}})));
