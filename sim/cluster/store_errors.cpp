@@ -47,6 +47,17 @@ Error modified_error(const KindInfo& kind, std::string_view name) {
                         "version and try again");
 }
 
+Error wrong_uid_error(const KindInfo& kind, const ObjectMeta& stored, std::string_view meant) {
+  const std::string key =
+      stored.namespace_.empty() ? stored.name : stored.namespace_ + "/" + stored.name;
+  return conflict_error(
+      kind, stored.name,
+      fmt::format("StorageError: invalid object, Code: 4, Key: /registry/{}/{}, ResourceVersion: "
+                  "0, AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in "
+                  "object meta: {}",
+                  kind.plural, key, meant, stored.uid));
+}
+
 Error forbidden_error(const KindInfo& kind, std::string_view name, std::string_view why) {
   const std::string what =
       name.empty() ? kind.resource() : fmt::format("{} \"{}\"", kind.resource(), name);

@@ -14,6 +14,8 @@ Error already_exists_error(const KindInfo& kind, std::string_view name);
 Error conflict_error(const KindInfo& kind, std::string_view name, std::string_view why);
 // The object was written since it was read.
 Error modified_error(const KindInfo& kind, std::string_view name);
+// Somebody means an object of another uid than the stored one.
+Error wrong_uid_error(const KindInfo& kind, const ObjectMeta& stored, std::string_view meant);
 Error forbidden_error(const KindInfo& kind, std::string_view name, std::string_view why);
 Error invalid_error(const KindInfo& kind, std::string_view name, ErrorList causes);
 Error method_not_allowed_error();

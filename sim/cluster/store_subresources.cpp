@@ -164,6 +164,11 @@ Store::Answer Store::bind(Context& context) {
                               {required("target.name")}));
   TRY(const ObjectPtr old, existing(context));
   const Pod& pod = static_cast<const Pod&>(*old);
+  // The storage's precondition comes before the pod is looked at.
+  const Json* uid = at_path(body, ".metadata.uid");
+  if (uid != nullptr && uid->is_string() && !uid->get_string().empty() &&
+      std::string_view(uid->get_string()) != pod.metadata.uid)
+    return fail(wrong_uid_error(context.kind, pod.metadata, uid->get_string()));
   const auto refuse = [&](const std::string& why) {
     Error error = conflict_error(context.kind, pod.metadata.name, why);
     auto details = std::make_shared<ErrorDetails>(*error.details);

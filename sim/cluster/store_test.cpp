@@ -511,6 +511,23 @@ TEST(Store, BindingIsDoneOnce) {
             "node \"n1\"");
 }
 
+// The scheduler sends the uid of the pod that it has chosen a node for.
+TEST(Store, ABindingIsForThePodOfItsUidAlone) {
+  Fixture f;
+  const auto first = f.pod("p");
+  api::DeleteOptions at_once;
+  at_once.grace_period_seconds = 0;
+  f.must(api::remove(*first, at_once));
+  const auto second = f.pod("p");
+  EXPECT_EQ(f.refused(api::bind(*first, "n1")).message,
+            "Operation cannot be fulfilled on pods \"p\": StorageError: invalid object, Code: 4, "
+            "Key: /registry/pods/default/p, ResourceVersion: 0, AdditionalErrorMsg: Precondition "
+            "failed: UID in precondition: " +
+                first->metadata.uid + ", UID in object meta: " + second->metadata.uid);
+  EXPECT_EQ(f.store.find<Pod>("default", "p"), second);
+  EXPECT_TRUE(f.call(api::bind(*second, "n1")).has_value());
+}
+
 TEST(StoreClient, AnswersLaterAndInOrder) {
   Fixture f;
   StoreClient client(f.loop, f.store, "someone");

@@ -1,9 +1,9 @@
 // Create, update and patch: the stages that a new state of an object passes.
 #include <boost/json.hpp>
-#include <charconv>
 
 #include "cluster/store.hpp"
 #include "cluster/store_errors.hpp"
+#include "core/numbers.hpp"
 #include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/patch.hpp"
@@ -136,12 +136,7 @@ Store::Answer Store::update(Context& context) {
                                          ") does not match the name on the URL (" + target.name +
                                          ")");
   if (!object->metadata.uid.empty() && object->metadata.uid != old->metadata.uid)
-    return fail(conflict_error(
-        context.kind, target.name,
-        "StorageError: invalid object, Code: 4, Key: /registry/" + context.kind.plural + "/" +
-            key_of(old->metadata) +
-            ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: " +
-            object->metadata.uid + ", UID in object meta: " + old->metadata.uid));
+    return fail(wrong_uid_error(context.kind, old->metadata, object->metadata.uid));
   const std::string& version = object->metadata.resourceVersion;
   if (context.kind.custom && (version.empty() || version == "0")) {
     // Said of the resource: the storage refuses it, not the validation of the kind.
@@ -205,12 +200,9 @@ Status Store::prepare(Context& context, Object& object, const Object& old) const
   const Strategy& strategy = context.kind.strategy;
   const std::string& version = object.metadata.resourceVersion;
   if (!version.empty() && version != old.metadata.resourceVersion && version != "0") {
-    std::uint64_t number = 0;
-    const auto [end, error] =
-        std::from_chars(version.data(), version.data() + version.size(), number);
-    if (error != std::errc() || end != version.data() + version.size())
-      return fail(
-          plain_error("strconv.ParseUint: parsing " + quoted(version) + ": invalid syntax"));
+    if (const auto number = go_integer<std::uint64_t>(version); !number)
+      return fail(plain_error(
+          fmt::format("strconv.ParseUint: parsing {}: {}", quoted(version), number.error())));
     return fail(modified_error(context.kind, old.metadata.name));
   }
   keep_system_metadata(object.metadata, old.metadata);
