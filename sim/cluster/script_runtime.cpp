@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
-#include <charconv>
 
 #include "cluster/kubelet/cri_json.hpp"
+#include "core/numbers.hpp"
 
 namespace ddptwin {
 namespace {
@@ -35,11 +35,7 @@ Error scripted_error(std::string_view text) {
                std::string(known ? text.substr(colon + 2) : text), nullptr, 0};
 }
 
-int number_at(std::string_view text) {
-  int number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
+int number_at(std::string_view text) { return take_number<int>(text).value_or(0); }
 
 std::string_view trimmed(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
@@ -466,6 +462,15 @@ std::string ScriptRuntime::log_tail(const ContainerId& id, std::size_t lines,
 }
 
 void ScriptRuntime::update_volume(const std::string&, std::shared_ptr<const VolumeSource>) {}
+
+std::vector<std::string> ScriptRuntime::running_in(std::string_view pod_uid) const {
+  std::vector<std::string> names;
+  for (const auto& [id, container] : containers_)
+    if (container->sandbox->uid == pod_uid && container->report.phase == ContainerPhase::running)
+      names.push_back(container->name);
+  std::sort(names.begin(), names.end());  // the table has no order
+  return names;
+}
 
 std::vector<ScriptRuntime::Container*> ScriptRuntime::running(const Sandbox& sandbox) {
   std::vector<Container*> found;

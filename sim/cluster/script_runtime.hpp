@@ -49,6 +49,8 @@ class ScriptRuntime : public PodRuntime {
   // The sandbox is lost, its containers end with 137.
   void sandbox_dies(const std::string& namespace_, const std::string& pod);
 
+  // The containers that run in the sandboxes of that pod, by name, whoever still knows of it.
+  std::vector<std::string> running_in(std::string_view pod_uid) const;
   // What was asked for a pod of that name, all its incarnations, in order: "StopContainer c attempt
   // 0 timeout 7". A call equal to the one before is left out, and so are removals. Only with
   // Keep::calls.

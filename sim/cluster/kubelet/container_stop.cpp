@@ -7,8 +7,6 @@
 namespace ddptwin::kubelet {
 namespace {
 
-constexpr std::int64_t grace_min = 2;  // seconds
-
 std::int64_t grace_period(const Pod& pod, const Container& container, const StopRequest& request) {
   if (request.grace) return *request.grace;
   if (pod.metadata.deletionGracePeriodSeconds) return *pod.metadata.deletionGracePeriodSeconds;

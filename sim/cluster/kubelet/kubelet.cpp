@@ -5,6 +5,7 @@
 
 #include "api/informer.hpp"
 #include "cluster/kubelet/admission.hpp"
+#include "cluster/kubelet/container_stop.hpp"
 #include "cluster/kubelet/pod_worker.hpp"
 
 namespace ddptwin::kubelet {
@@ -126,7 +127,24 @@ class Kubelet::Process {
     for (const std::string& uid : orphans) stop_orphan(uid);
   }
 
+  // With the least grace there is: upstream has lost the pod's own with its object, and asks for
+  // one second (kubelet_pods.go HandlePodCleanups).
   void stop_orphan(const std::string& uid) {
+    const Cow<PodRuntimeState> state = machine_.inventory.state(uid);
+    std::vector<ContainerId> living;
+    for (const ContainerInstance& instance : state->containers)
+      if (instance.stage != ContainerStage::exited) living.push_back(instance.id);
+    if (living.empty()) return stop_orphans_sandbox(uid);
+    const auto left = std::make_shared<std::size_t>(living.size());
+    for (const ContainerId& id : living)
+      machine_.runtime.stop_container(
+          id, grace_min,
+          [this, uid, left, alive = std::weak_ptr<NodeContext>(node_)](Result<void>) {
+            if (--*left == 0 && !alive.expired()) stop_orphans_sandbox(uid);
+          });
+  }
+
+  void stop_orphans_sandbox(const std::string& uid) {
     const PodRuntimeState& state = *machine_.inventory.state(uid);
     if (state.sandboxes.empty()) return machine_.inventory.remove_pod(uid);
     machine_.runtime.stop_sandbox(
