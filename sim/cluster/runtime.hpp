@@ -71,6 +71,7 @@ struct SandboxConfig {
   RawJson linux_{};              // CRI LinuxPodSandboxConfig as JSON
   RawJson port_mappings{};       // CRI PortMapping list as JSON; null: none
   std::string node{};            // the twin's: on which node this sandbox is
+  std::string node_address{};    // likewise: the node's, which its pods on the host network share
   bool host_network = false;
 };
 

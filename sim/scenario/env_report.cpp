@@ -4,16 +4,15 @@
 
 #include <algorithm>
 #include <boost/json/value.hpp>
-#include <charconv>
 #include <tuple>
 
 #include "cluster/kubelet/env.hpp"
 #include "cluster/kubelet/hosts.hpp"
 #include "controller/pytorchjob/defaults.hpp"
 #include "controller/pytorchjob/environment.hpp"
+#include "core/numbers.hpp"
 #include "core/virtual_loop.hpp"
 #include "objects/codec.hpp"
-#include "objects/image_reference.hpp"
 #include "scenario/images.hpp"
 #include "scenario/virtual_run.hpp"
 
@@ -40,26 +39,34 @@ Injected injected_by_job(const World& world, const Pod& pod) {
   if (!spec) return injected;
   const auto copy = std::static_pointer_cast<PyTorchJob>(job->clone());
   copy->spec = std::move(*spec);
-  int number = 0;
-  const char* end = index->data() + index->size();
-  if (std::from_chars(index->data(), end, number).ptr != end || type->empty()) return injected;
+  const auto number = whole_number<int>(*index);
+  if (!number || type->empty()) return injected;
   std::string replica = *type;
   replica.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(replica.front())));
   const auto variables =
-      pytorchjob::environment(*copy, replica, number, *world.options().training_operator);
+      pytorchjob::environment(*copy, replica, *number, *world.options().training_operator);
   if (!variables) return injected;
   for (const auto& variable : *variables)
     injected.emplace(variable.name, fmt::format("pytorchjob: {}", variable.rule));
   return injected;
 }
 
-kubelet::PodContext context_of(const World& world, std::shared_ptr<const Pod> pod, int number) {
+// No node is ready, so none is chosen: each pod is told of as on the first.
+std::shared_ptr<const Pod> placed(const std::shared_ptr<const Pod>& pod, const std::string& node) {
+  if (!pod->spec->nodeName.empty()) return pod;
+  const auto copy = std::static_pointer_cast<Pod>(pod->clone());
+  copy->spec.edit().nodeName = node;
+  return copy;
+}
+
+kubelet::PodContext context_of(const World& world, const std::shared_ptr<const Pod>& pod,
+                               int number) {
   kubelet::PodContext context;
   const std::string space = pod->metadata.namespace_;
-  context.pod = std::move(pod);
   context.node = as<Node>(world.objects(Node::info(), "").front());
+  context.pod = placed(pod, context.node->metadata.name);
   context.node_ip = world.options().nodes.front().address;
-  context.pod_ips = {fmt::format("10.244.0.{}", number)};
+  context.pod_ips = {pod->spec->hostNetwork ? context.node_ip : fmt::format("10.244.0.{}", number)};
   for (const ObjectPtr& service : world.objects(Service::info(), space))
     context.services.push_back(kubelet::linked(as<Service>(service)));
   context.find_config_map = [&world, space](std::string_view name) {
@@ -69,18 +76,6 @@ kubelet::PodContext context_of(const World& world, std::shared_ptr<const Pod> po
     return as<Secret>(world.find(Secret::info(), space, name));
   };
   return context;
-}
-
-const Image* image_of(const std::vector<NamedImage>& images, const std::string& name) {
-  for (const NamedImage& image : images) {
-    if (is_same_image(image.name, name)) return &image.image;
-  }
-  return nullptr;
-}
-
-Result<std::string> hostname_of(const kubelet::PodContext& context) {
-  TRY(const kubelet::PodNames names, kubelet::pod_names(context));
-  return kubelet::kernel_hostname(names, *context.pod->spec);
 }
 
 ExplainedContainer explain(const kubelet::PodContext& context, const Container& container,
@@ -94,12 +89,14 @@ ExplainedContainer explain(const kubelet::PodContext& context, const Container& 
   }
   // The pod's own variables replace the image's and the runtime's HOSTNAME.
   std::map<std::string, ExplainedVariable> by_name;
-  if (const Image* image = image_of(images, container.image)) {
-    for (const auto& [name, value] : image_environment(*image))
+  if (const NamedImage* named = description_of(images, container.image); named && !named->missing) {
+    for (const auto& [name, value] : image_environment(named->image))
       by_name[name] = {name, value, "image " + container.image};
   }
-  if (const auto hostname = hostname_of(context))
-    by_name["HOSTNAME"] = {"HOSTNAME", *hostname, "runtime: the pod's hostname"};
+  if (const auto hostname = kubelet::kernel_hostname(context))
+    by_name["HOSTNAME"] = {"HOSTNAME", *hostname,
+                           context.pod->spec->hostNetwork ? "runtime: the node's name (hostNetwork)"
+                                                          : "runtime: the pod's hostname"};
   for (const kubelet::EnvVariable& variable : *variables) {
     const auto found = injected.find(variable.name);
     const bool by_controller =

@@ -206,6 +206,62 @@ TEST_F(SandboxTest, containers_that_share_processes_see_each_other) {
   EXPECT_EQ(run_shell(pod.id, "cat /proc/*/comm | grep -c sleep").output, "1\n");
 }
 
+TEST_F(SandboxTest, pods_on_the_host_network_share_their_nodes_address_and_ports) {
+  SandboxConfig config;
+  config.host_network = true;
+  const auto pod_of = [&](const std::string& address) {
+    config.node_address = address;
+    return run_pod(config);
+  };
+  const SandboxStatus first = pod_of("192.168.0.1"), second = pod_of("192.168.0.1");
+  const SandboxStatus elsewhere = pod_of("192.168.0.2"), plain = run_pod();
+  EXPECT_EQ(first.ip, "192.168.0.1");
+  const std::string python = "exec /usr/bin/python3 -c \"import socket; ";
+  const auto server = start_shell(first.id, python +
+                                                "s = socket.create_server(('', 23456))\n"
+                                                "print('listening', flush=True)\n"
+                                                "while 1: print(s.accept()[1][0], flush=True)\"");
+  ASSERT_TRUE(server);
+  ASSERT_TRUE(wait_for_line(*server, "listening"));
+  const Ran taken = run_shell(second.id, python + "socket.create_server(('', 23456))\"");
+  EXPECT_EQ(taken.report.exit_code, 1);
+  EXPECT_NE(taken.output.find("Address already in use"), std::string::npos) << taken.output;
+  const auto dial = [&](const SandboxStatus& from, const std::string& to) {
+    return run_shell(from.id, python + "socket.create_connection(('" + to + "', 23456), 5)\"")
+        .report.exit_code;
+  };
+  EXPECT_EQ(dial(second, "127.0.0.1"), 0);
+  EXPECT_EQ(dial(elsewhere, "192.168.0.1"), 0);
+  EXPECT_EQ(dial(plain, "192.168.0.1"), 0);
+  EXPECT_EQ(dial(plain, "192.168.0.2"), 1);
+  EXPECT_TRUE(wait_for_line(*server, "192.168.0.2"));
+  EXPECT_TRUE(wait_for_line(*server, plain.ip));
+  const Result<int> probed = wait<int>(
+      [&](Done<int> done) { runtime->try_connect("192.168.0.1", 23456, 500ms, std::move(done)); });
+  EXPECT_EQ(probed, 0);
+}
+
+TEST_F(SandboxTest, a_node_keeps_its_network_between_its_pods) {
+  SandboxConfig config;
+  config.host_network = true;
+  config.node_address = "192.168.0.1";
+  const SandboxStatus first = run_pod(config);
+  EXPECT_TRUE(wait<void>([&](auto done) { runtime->stop_sandbox(first.id, std::move(done)); }));
+  runtime->remove_sandbox(first.id);
+  const SandboxStatus second = run_pod(config), plain = run_pod();
+  const auto server =
+      start_shell(second.id,
+                  "exec /usr/bin/python3 -c \"import socket; s = socket.create_server(('', 99)); "
+                  "print('listening', flush=True); s.accept()\"");
+  ASSERT_TRUE(server);
+  ASSERT_TRUE(wait_for_line(*server, "listening"));
+  EXPECT_EQ(run_shell(plain.id,
+                      "exec /usr/bin/python3 -c \"import socket; "
+                      "socket.create_connection(('192.168.0.1', 99), 5)\"")
+                .report.exit_code,
+            0);
+}
+
 TEST_F(SandboxTest, devices_work) {
   const Ran ran = run_shell(
       run_pod().id,

@@ -109,6 +109,7 @@ class RequestTest : public testing::Test {
   void SetUp() override {
     sandbox::Configure configure;
     configure.bridge_address = PodAddresses::gateway;
+    configure.node_network = PodAddresses::nodes;
     configure.prefix = PodAddresses::prefix;
     auto started = sandbox::SupervisorClient::start(loop, DDPTWIN_BINARY_DIR "/bin/ddptwin-sandbox",
                                                     configure);

@@ -178,6 +178,7 @@ TEST(SandboxConfig, AHostNetworkPodHasTheNodesName) {
   ASSERT_TRUE(config);
   EXPECT_TRUE(config->host_network);
   EXPECT_EQ(config->hostname, "node-3");
+  EXPECT_EQ(config->node_address, "192.168.0.1");
   EXPECT_FALSE(cri_json(*config).as_object().contains("hostname"));
 }
 

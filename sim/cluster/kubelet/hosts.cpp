@@ -51,7 +51,10 @@ Result<PodNames> pod_names(const PodContext& context) {
   return PodNames{std::move(hostname), std::move(domain)};
 }
 
-Result<std::string> kernel_hostname(const PodNames& names, const PodSpec& spec) {
+Result<std::string> kernel_hostname(const PodContext& context) {
+  const PodSpec& spec = *context.pod->spec;
+  if (spec.hostNetwork) return spec.nodeName;
+  TRY(const PodNames names, pod_names(context));
   if (names.domain.empty() || !spec.setHostnameAsFQDN.value_or(false)) return names.hostname;
   std::string name = names.hostname + "." + names.domain;
   if (name.size() > max_kernel_name)

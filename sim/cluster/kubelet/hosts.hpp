@@ -13,9 +13,9 @@ struct PodNames {
 };
 
 Result<PodNames> pod_names(const PodContext& context);
-// What gethostname() says: the hostname, or the whole name with setHostnameAsFQDN. Refused when
-// that has more than 64 characters.
-Result<std::string> kernel_hostname(const PodNames& names, const PodSpec& spec);
+// What gethostname() says: the hostname, or the whole name with setHostnameAsFQDN, which is refused
+// when it has more than 64 characters; with hostNetwork the node's name.
+Result<std::string> kernel_hostname(const PodContext& context);
 std::string hosts_file(const PodContext& context, const PodNames& names);
 
 }  // namespace ddptwin::kubelet

@@ -29,6 +29,7 @@ TEST(PodNames, HostnameAndFullName) {
       {a(60) + "-.-bc", "restartPolicy: Never", a(60), "", a(60)},
       {"p", "hostnameOverride: t.example.org, subdomain: ring", "t.example.org", "",
        "t.example.org"},
+      {"p", "hostNetwork: true, nodeName: node-3, hostname: h", "h", "", "node-3"},
   };
   for (const Row& row : rows) {
     const TestCluster cluster("apiVersion: v1\nkind: Pod\nmetadata: {name: " + row.name +
@@ -38,7 +39,7 @@ TEST(PodNames, HostnameAndFullName) {
     ASSERT_TRUE(names);
     EXPECT_EQ(names->hostname, row.hostname) << row.name << " " << row.spec;
     EXPECT_EQ(names->domain, row.domain) << row.name << " " << row.spec;
-    const auto kernel = kernel_hostname(*names, *context.pod->spec);
+    const auto kernel = kernel_hostname(context);
     ASSERT_TRUE(kernel);
     EXPECT_EQ(*kernel, row.kernel) << row.name << " " << row.spec;
   }

@@ -173,13 +173,9 @@ Result<SandboxConfig> sandbox_config(const PodContext& context, std::uint32_t at
   out.uid = meta.uid;
   out.attempt = attempt;
   out.node = spec.nodeName;
+  out.node_address = context.node_ip;
   out.host_network = spec.hostNetwork;
-  if (spec.hostNetwork) {
-    out.hostname = spec.nodeName;
-  } else {
-    TRY(PodNames names, pod_names(context));
-    TRY(out.hostname, kernel_hostname(names, spec));
-  }
+  TRY(out.hostname, kernel_hostname(context));
   out.log_directory = context.log_dir + "/" + meta.namespace_ + "_" + meta.name + "_" + meta.uid;
   out.dns = dns_config(context, notices);
   out.labels = meta.labels;

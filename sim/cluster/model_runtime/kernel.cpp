@@ -96,7 +96,7 @@ bool Kernel::signal(ProcessId id, int number) {
       break;
   }
   if (state.stopped) {
-    state.pending.push_back(number);
+    state.pending.insert(number);
     return true;
   }
   if (state.program->signal(*process, number) || !state.alive) return true;

@@ -30,6 +30,7 @@ std::string reason_of(const ExitStatus& status) {
 struct KnownImage {
   Image image{};
   std::optional<model::Workload> workload{};
+  bool missing = false;  // no registry has it
   bool pulled = false;
   ImageStatus status{};
 };
@@ -79,7 +80,8 @@ struct ModelRuntime::Parts {
   std::function<void(const RuntimeEvent&)> listener{};
   std::uint64_t ids = 0;
   PodAddresses addresses{PodAddresses::ranges_limit};
-  std::map<std::string, KnownImage, std::less<>> images{};      // by canonical_image()
+  std::map<std::string, KnownImage, std::less<>>
+      images{};  // by described_image(), canonical_image()
   std::map<std::string, std::string, std::less<>> canonical{};  // what references were called
   std::vector<std::unique_ptr<ModelPod>> pods{};                // by number; null: removed
   std::vector<std::unique_ptr<ModelContainer>> containers{};    // by number; null: removed
@@ -117,8 +119,19 @@ KnownImage* ModelRuntime::Parts::known(const std::string& reference) {
   auto name = canonical.find(reference);
   if (name == canonical.end())
     name = canonical.emplace(reference, canonical_image(reference)).first;
-  const auto found = images.find(name->second);
-  return found == images.end() ? nullptr : &found->second;
+  auto found = images.find(name->second);
+  if (found == images.end()) {
+    // Each tag of a description is an image of its own, pulled by itself.
+    const auto described = images.find(ImageReference::cut(reference).repository());
+    if (described == images.end() || described->second.missing) return nullptr;
+    const KnownImage& of = described->second;
+    found = images
+                .emplace(name->second, KnownImage{.image = of.image,
+                                                  .workload = of.workload,
+                                                  .status = image_status(name->second)})
+                .first;
+  }
+  return found->second.missing ? nullptr : &found->second;
 }
 
 std::string ModelRuntime::Parts::new_id(const std::string& of) { return hex_name(of, ++ids); }
@@ -153,9 +166,14 @@ SandboxId ModelRuntime::sandbox_of(const std::string& pod_uid) const {
 
 void ModelRuntime::add_image(const std::string& reference, Image image,
                              std::optional<model::Workload> workload) {
-  const std::string name = canonical_image(reference);
-  parts_->images.insert_or_assign(
-      name, KnownImage{std::move(image), std::move(workload), false, image_status(name)});
+  parts_->images.insert_or_assign(described_image(reference),
+                                  KnownImage{.image = std::move(image),
+                                             .workload = std::move(workload),
+                                             .status = image_status(canonical_image(reference))});
+}
+
+void ModelRuntime::add_missing_image(const std::string& reference) {
+  parts_->images.insert_or_assign(described_image(reference), KnownImage{.missing = true});
 }
 
 std::optional<ImageStatus> ModelRuntime::image(const std::string& reference) {
@@ -186,13 +204,9 @@ void ModelRuntime::pull_image(const std::string& reference, const SandboxConfig&
 
 void ModelRuntime::run_sandbox(SandboxConfig config, Done<SandboxStatus> done) {
   Parts& parts = *parts_;
-  std::optional<std::string> address =
-      config.host_network ? std::string(PodAddresses::gateway) : parts.addresses.take(config.node);
-  if (!address) {
-    return parts.answer<SandboxStatus>(
-        parts.lane, std::move(done),
-        fail(Reason::unknown, "no pod IP is left in the range of the node", "Unknown"));
-  }
+  Result<std::string> address = parts.addresses.take(config);
+  if (!address)
+    return parts.answer<SandboxStatus>(parts.lane, std::move(done), fail(address.error()));
   auto made = std::make_unique<ModelPod>();
   ModelPod& pod = *made;
   pod.id = parts.new_id(config.uid);
@@ -217,6 +231,7 @@ void ModelRuntime::Parts::kill_all(ModelPod& pod) {
   pod.stopping = true;
   const std::vector<ModelContainer*> inside = pod.containers;
   for (const ModelContainer* one : inside) kill(*one);
+  // The node answers when its pods are gone.
   if (!pod.config.host_network) kernel.network().detach(pod.address);
 }
 
@@ -250,7 +265,7 @@ void ModelRuntime::remove_sandbox(const SandboxId& id) {
   if (!pod->stopping) parts.kill_all(*pod);
   const std::vector<ModelContainer*> inside = pod->containers;
   for (ModelContainer* one : inside) parts.forget(*one);
-  if (!pod->config.host_network) parts.addresses.give_back(pod->address);
+  parts.addresses.give_back(pod->address);
   const auto current = parts.pods_by_uid.find(pod->config.uid);
   if (current != parts.pods_by_uid.end() && current->second == pod->number) {
     parts.kernel.files().forget_pod(pod->config.uid);

@@ -31,10 +31,13 @@ class ModelRuntime final : public PodRuntime {
   ~ModelRuntime() override;
   ModelRuntime(const ModelRuntime&) = delete;
 
-  // Makes the image known under a reference. What only a process could run in it is modelled by
+  // Makes the image known under a reference, or under all tags where that has none; an exact
+  // reference goes first. What only a process could run in it is modelled by
   // `workload`.
   void add_image(const std::string& reference, Image image,
                  std::optional<model::Workload> workload = {});
+  // No registry has it, whatever is known of its other tags.
+  void add_missing_image(const std::string& reference);
 
   // A signal to the main process of a container that runs (fault injection, `kill` steps).
   void signal_container(const ContainerId& id, int number, Done<void> done);

@@ -33,6 +33,42 @@ TEST_P(OfTorch, two_workers_train_and_tell_each_step) {
   EXPECT_LT(seconds_of(pods.ended_at("pod-1")), 1.0);
 }
 
+// Rank 1 is on the node of rank 0, rank 2 on one of its own; another job has the same port.
+TEST_P(OfTorch, pods_on_their_nodes_network_meet_there_and_share_its_ports) {
+  TestPods pods({.torch = GetParam()});
+  pods.pod("pod-0", "192.168.0.1");
+  pods.pod("pod-1", "192.168.0.1");
+  pods.pod("pod-2", "192.168.0.2");
+  pods.pod("other", "192.168.0.1");
+  for (int rank = 0; rank < 3; ++rank)
+    pods.rank(rank, 3, {"--steps", "20", "--step-time", "100ms"});
+  pods.run(500ms);
+  pods.start("other", pods.config("other", "ddptwin-worker", {},
+                                  {{"RANK", "0"},
+                                   {"WORLD_SIZE", "1"},
+                                   {"MASTER_ADDR", "localhost"},
+                                   {"MASTER_PORT", "23456"}}));
+  EXPECT_EQ(pods.exit_code("other"), 1);
+  EXPECT_NE(pods.last_error("other").find("ddress already in use"), std::string::npos)
+      << pods.all_lines();
+  for (const char* pod : {"pod-0", "pod-1", "pod-2"})
+    EXPECT_EQ(pods.exit_code(pod), 0) << pods.all_lines();
+}
+
+TEST(ModelRuntime, a_node_answers_when_its_pods_are_gone) {
+  TestPods pods;
+  pods.pod("gone", "192.168.0.1");
+  pods.pod("stays");
+  const auto outcome = [&] {
+    return pods.runtime().network().would_connect(pods.ip("stays"), "192.168.0.1", 80);
+  };
+  pods.runtime().stop_sandbox(pods.sandbox("gone"), [](Result<void>) {});
+  pods.runtime().remove_sandbox(pods.sandbox("gone"));
+  EXPECT_EQ(outcome(), Connect::refused);
+  EXPECT_EQ(pods.runtime().network().would_connect(pods.ip("stays"), "192.168.0.9", 80),
+            Connect::no_host);
+}
+
 TEST(ModelRuntime, init_container_waits_for_the_masters_name) {
   TestPods pods;
   pods.pod("worker");

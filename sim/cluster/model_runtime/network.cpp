@@ -2,22 +2,22 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <vector>
+
+#include "core/numbers.hpp"
 
 namespace ddptwin::model {
 namespace {
 
 constexpr std::uint16_t first_free_port = 32768, last_free_port = 60999;  // ip_local_port_range
 
-// Addresses of nodes' ranges (PodAddresses): there is a route to them, whoever has them.
-bool is_pod_address(std::string_view address) {
-  int second = 0;
-  constexpr std::string_view first = "10.";
+// Addresses of pods and nodes (PodAddresses): there is a route to them, whoever has them.
+bool is_routed(std::string_view address) {
+  constexpr std::string_view first = "10.", nodes = "192.168.";
+  if (address.starts_with(nodes)) return true;
   if (!address.starts_with(first)) return false;
   address.remove_prefix(first.size());
-  std::from_chars(address.data(), address.data() + address.size(), second);
-  return second >= 128;
+  return take_number<int>(address).value_or(0) >= 128;
 }
 
 bool is_loopback(std::string_view address) { return address.starts_with("127."); }
@@ -158,7 +158,7 @@ Connect Network::would_connect(const std::string& from, const std::string& to,
     if (fault.drop) return Connect::timed_out;
     if (fault.reset || link(target, from).reset) return Connect::refused;
     if (!hosts_.contains(target))
-      return is_pod_address(target) ? Connect::no_host : Connect::unreachable;
+      return is_routed(target) ? Connect::no_host : Connect::unreachable;
   }
   return listener(target, port) != nullptr ? Connect::accepted : Connect::refused;
 }

@@ -34,7 +34,7 @@ struct LinkFault {
 enum class Connect : std::uint8_t {
   accepted,     // after one round trip
   refused,      // ECONNREFUSED, after one round trip
-  no_host,      // EHOSTUNREACH: an address of the pods' range that nobody has
+  no_host,      // EHOSTUNREACH: an address of the pods' or nodes' range that nobody has
   unreachable,  // ENETUNREACH: no route
   timed_out,    // ETIMEDOUT: SYNs vanish until the caller's patience ends
 };
@@ -55,7 +55,8 @@ class Network {
   ~Network();
   Network(const Network&) = delete;
 
-  // Pods. An address is attached at most once at a time.
+  // Pods. An address is attached at most once at a time, but for a node's: the pods on its network
+  // share it, ports and all, and it stays.
   void attach(const std::string& address);
   void detach(const std::string& address);  // nobody answers there any more
   bool is_attached(const std::string& address) const { return hosts_.contains(address); }

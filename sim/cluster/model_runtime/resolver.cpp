@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
+
+#include "core/numbers.hpp"
 
 namespace ddptwin::model {
 namespace {
@@ -25,9 +26,7 @@ std::optional<int> option(const DnsConfig& config, std::string_view name) {
   for (std::string_view text : config.options) {
     if (!text.starts_with(name) || text.size() <= name.size() || text[name.size()] != ':') continue;
     text.remove_prefix(name.size() + 1);
-    int value = 0;
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc{} && stop == text.data() + text.size()) return value;
+    if (const auto value = whole_number<int>(text)) return value;
   }
   return std::nullopt;
 }
@@ -71,10 +70,8 @@ std::string_view gai_text(int error) {
 bool is_ipv4(std::string_view text) {
   int parts = 0;
   while (true) {
-    int value = -1;
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || value < 0 || value > 255 || stop == text.data()) return false;
-    text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
+    const auto value = take_number<int>(text);
+    if (!value || *value > 255) return false;
     if (++parts == 4) return text.empty();
     if (!text.starts_with('.')) return false;
     text.remove_prefix(1);

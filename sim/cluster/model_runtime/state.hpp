@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -93,7 +94,7 @@ struct Process::State {
   bool new_session = false;
   bool alive = true;
   bool stopped = false;
-  std::vector<int> pending{};  // signals that wait for SIGCONT
+  std::set<int> pending{};  // signals that wait for SIGCONT: each once, by number
   std::vector<Wait> waits{};
   TimerId last_wait = 0;
   std::vector<std::unique_ptr<Resolution>> lookups{};

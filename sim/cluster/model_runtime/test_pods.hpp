@@ -55,12 +55,15 @@ class TestPods {
     });
   }
 
-  // A running pod without containers; its name resolves.
-  void pod(const std::string& name) {
+  // A running pod without containers; its name resolves. With a node's address it is on the host
+  // network there.
+  void pod(const std::string& name, const std::string& node_address = {}) {
     SandboxConfig config;
     config.name = config.uid = config.hostname = name;
     config.namespace_ = "default";
     config.node = "node-1";
+    config.host_network = !node_address.empty();
+    config.node_address = node_address;
     config.dns = {{"10.0.0.10"}, {"default.svc.cluster.local", "cluster.local"}, {"ndots:5"}};
     runtime_.run_sandbox(config, [this, name](Result<SandboxStatus> status) {
       sandboxes_[name] = status->id;

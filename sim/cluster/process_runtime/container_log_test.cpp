@@ -4,6 +4,7 @@
 
 #include "cluster/process_runtime/output_pipe.hpp"
 #include "cluster/process_runtime/pod_addresses.hpp"
+#include "cluster/runtime.hpp"
 
 namespace ddptwin {
 namespace {
@@ -39,6 +40,20 @@ TEST(LineCutter, lines_are_put_together_from_parts_and_cut_when_too_long) {
   EXPECT_EQ(lines.back().size(), sandbox::LineCutter::line_max);
   cutter.finish(take);
   EXPECT_EQ(lines.back(), "xxxxx");
+}
+
+TEST(PodAddresses, a_pod_on_the_host_network_has_its_nodes_address) {
+  PodAddresses addresses;
+  SandboxConfig pod;
+  pod.node = "a";
+  pod.host_network = true;
+  EXPECT_EQ(addresses.take(pod).error().message, "the node \"a\" has no InternalIP");
+  pod.node_address = "192.168.0.7";
+  EXPECT_EQ(addresses.take(pod), "192.168.0.7");
+  EXPECT_EQ(addresses.take(pod), "192.168.0.7");
+  addresses.give_back("192.168.0.7");
+  pod.host_network = false;
+  EXPECT_EQ(addresses.take(pod), "10.244.0.2");
 }
 
 TEST(PodAddresses, each_node_has_a_range_and_reuses_late) {

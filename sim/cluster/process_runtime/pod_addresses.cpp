@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "cluster/runtime.hpp"
+
 namespace ddptwin {
 
 std::optional<std::string> PodAddresses::take(const std::string& node) {
@@ -21,6 +23,16 @@ std::optional<std::string> PodAddresses::take(const std::string& node) {
     if (taken_.insert(address).second) return address;
   }
   return std::nullopt;
+}
+
+Result<std::string> PodAddresses::take(const SandboxConfig& sandbox) {
+  if (!sandbox.host_network) {
+    if (auto address = take(sandbox.node)) return std::move(*address);
+    return fail(Reason::unknown, "no pod IP is left in the range of the node", "Unknown");
+  }
+  if (!sandbox.node_address.empty()) return sandbox.node_address;
+  return fail(Reason::unknown, fmt::format("the node \"{}\" has no InternalIP", sandbox.node),
+              "Unknown");
 }
 
 void PodAddresses::give_back(const std::string& address) { taken_.erase(address); }

@@ -46,6 +46,7 @@ Result<std::unique_ptr<ProcessRuntime>> ProcessRuntime::start(RealLoop& loop, Op
   }
   sandbox::Configure configure;
   configure.bridge_address = PodAddresses::gateway;
+  configure.node_network = PodAddresses::nodes;
   configure.prefix = PodAddresses::prefix;
   configure.worker = options.worker.empty() ? beside_us("ddptwin-worker") : options.worker;
   configure.warm_workers = options.warm_workers;
@@ -68,7 +69,11 @@ ProcessRuntime::ProcessRuntime(RealLoop& loop,
 ProcessRuntime::~ProcessRuntime() = default;
 
 void ProcessRuntime::add_image(const std::string& reference, Image image) {
-  images_.insert_or_assign(canonical_image(reference), KnownImage{std::move(image)});
+  images_.insert_or_assign(described_image(reference), KnownImage{std::move(image)});
+}
+
+void ProcessRuntime::add_missing_image(const std::string& reference) {
+  images_.insert_or_assign(described_image(reference), KnownImage{.image = {}, .missing = true});
 }
 
 std::string ProcessRuntime::new_id(const std::string& of) { return hex_name(of, ++ids_); }
@@ -107,14 +112,9 @@ void ProcessRuntime::emit(Lane lane, RuntimeEvent event) {
 void ProcessRuntime::run_sandbox(SandboxConfig config, Done<SandboxStatus> done) {
   const SandboxId id = new_id(config.uid);
   const Lane lane = loop_.new_lane();
-  std::optional<std::string> address =
-      config.host_network ? std::string(PodAddresses::gateway) : addresses_.take(config.node);
-  if (!address) {
-    loop_.post(lane, [done = std::move(done)]() mutable {
-      done(fail(Reason::unknown, "no pod IP is left in the range of the node", "Unknown"));
-    });
-    return;
-  }
+  Result<std::string> address = addresses_.take(config);
+  if (!address)
+    return answer(loop_, lane, std::move(done), Result<SandboxStatus>(fail(address.error())));
   sandbox::RunPod pod{id, *address, config.hostname, shares_processes(config.linux_),
                       config.host_network};
   sandbox::WriteVolume own_files{id, own_volume, false, 0, true, {}};
@@ -168,7 +168,7 @@ void ProcessRuntime::remove_sandbox(const SandboxId& id) {
   supervisor_->call(Operation::stop_pod, sandbox::PodName{id}, {}, [this, id](const Reply&) {
     supervisor_->call(Operation::remove_pod, sandbox::PodName{id}, {}, [](const Reply&) {});
   });
-  if (!found->second->config.host_network) addresses_.give_back(found->second->address);
+  addresses_.give_back(found->second->address);
   sandboxes_.erase(found);
   for (const ContainerId& container : inside) forget(container);
 }
@@ -186,25 +186,37 @@ void ProcessRuntime::sandbox_died(const SandboxId& id) {
 // --- images ---
 
 std::optional<ImageStatus> ProcessRuntime::image(const std::string& reference) {
-  const auto found = images_.find(canonical_image(reference));
-  if (found == images_.end() || !found->second.made) return std::nullopt;
-  return image_status(found->first);
+  const KnownImage* image = known(reference);
+  if (image == nullptr || !image->made) return std::nullopt;
+  return image_status(canonical_image(reference));
+}
+
+// Each tag of a description is an image of its own, pulled by itself.
+ProcessRuntime::KnownImage* ProcessRuntime::known(const std::string& reference) {
+  const std::string name = canonical_image(reference);
+  auto found = images_.find(name);
+  if (found == images_.end()) {
+    const auto described = images_.find(ImageReference::cut(reference).repository());
+    if (described == images_.end() || described->second.missing) return nullptr;
+    found = images_.emplace(name, KnownImage{described->second.image}).first;
+  }
+  return found->second.missing ? nullptr : &found->second;
 }
 
 void ProcessRuntime::pull_image(const std::string& reference, const SandboxConfig&,
                                 Done<ImageStatus> done) {
   const std::string name = canonical_image(reference);
-  const auto found = images_.find(name);
-  if (found == images_.end()) {
+  KnownImage* image = known(reference);
+  if (image == nullptr) {
     return answer(loop_, lane_, std::move(done), Result<ImageStatus>(fail(image_not_found(name))));
   }
-  if (found->second.made) {
+  if (image->made) {
     return answer(loop_, lane_, std::move(done), Result<ImageStatus>(image_status(name)));
   }
-  found->second.waiting.push_back({std::move(done), loop_.context()});
-  if (found->second.waiting.size() > 1) return;
-  sandbox::MakeImage request{name, found->second.image.workdir, {}};
-  for (const ImageCopy& copy : found->second.image.copies) {
+  image->waiting.push_back({std::move(done), loop_.context()});
+  if (image->waiting.size() > 1) return;
+  sandbox::MakeImage request{name, image->image.workdir, {}};
+  for (const ImageCopy& copy : image->image.copies) {
     request.copies.push_back({copy.from, copy.to});
   }
   supervisor_->call(Operation::make_image, request, {},

@@ -33,8 +33,11 @@ class ProcessRuntime final : public PodRuntime {
   // Ends all pods and waits until they are gone.
   ~ProcessRuntime() override;
 
-  // Makes the image known under a reference; pulling it copies its files.
+  // Makes the image known under a reference, or under all tags where that has none; an exact
+  // reference goes first. Pulling it copies its files.
   void add_image(const std::string& reference, Image image);
+  // No registry has it, whatever is known of its other tags.
+  void add_missing_image(const std::string& reference);
 
   // Sockets of the cluster's network, which pods reach at the address (10.0.0.10:53). The caller
   // owns them; they do not block. For start-up: both wait for the supervisor.
@@ -80,6 +83,7 @@ class ProcessRuntime final : public PodRuntime {
   struct Dial;
   struct KnownImage {
     Image image;
+    bool missing = false;  // no registry has it
     bool made = false;
     struct Waiting {
       Done<ImageStatus> done;
@@ -107,6 +111,7 @@ class ProcessRuntime final : public PodRuntime {
   void write_volume(Container& container, const sandbox::WriteVolume& request);
   void volumes_written(Container& container);
   void start_failed(Container& container, std::string message);
+  KnownImage* known(const std::string& reference);
   sandbox::StartContainer start_request(const Container& container);
   Status open_output(Container& container);
   void give_up_output(Container& container, bool standard_error);
@@ -118,7 +123,7 @@ class ProcessRuntime final : public PodRuntime {
   Lane lane_;
   std::uint64_t ids_ = 0;
   PodAddresses addresses_;
-  std::map<std::string, KnownImage> images_;  // by canonical_image()
+  std::map<std::string, KnownImage> images_;  // by described_image() and canonical_image()
   std::map<SandboxId, std::unique_ptr<Sandbox>> sandboxes_;
   std::map<ContainerId, std::unique_ptr<Container>> containers_;
   std::map<std::string, std::unique_ptr<Command>> commands_;

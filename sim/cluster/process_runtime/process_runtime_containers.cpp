@@ -140,9 +140,9 @@ sandbox::StartContainer ProcessRuntime::start_request(const Container& container
   const ContainerConfig& config = container.config;
   const std::string image =
       canonical_image(config.user_image.empty() ? config.image : config.user_image);
-  const auto known = images_.find(image);
+  const KnownImage* found = known(image);
   const Image none;
-  const Image& described = known != images_.end() ? known->second.image : none;
+  const Image& described = found != nullptr ? found->image : none;
   const auto sandbox = sandboxes_.find(container.sandbox);
   sandbox::StartContainer request;
   request.pod = container.sandbox;

@@ -30,7 +30,8 @@ enum class Operation : std::uint8_t {
 // The first request: builds the cluster's file tree and its bridge.
 struct Configure {
   std::string bridge_address;  // the pods' gateway: "10.244.0.1"
-  std::uint8_t prefix = 16;    // of the pod network
+  std::string node_network;    // "192.168.0.0"
+  std::uint8_t prefix = 16;    // of the pods' network and of the nodes'
   std::string worker;          // ddptwin-worker on the host, the zygote's program; empty: no zygote
   bool warm_workers = false;   // start the zygote now, not with the first worker
   std::vector<std::string> tools;  // host programs that every pod has in /usr/local/bin
@@ -38,7 +39,7 @@ struct Configure {
       visible;  // host folders that pods must see although they lie under /tmp or /run
 
   static void each(auto& self, auto&& field) {
-    field(self.bridge_address), field(self.prefix), field(self.worker);
+    field(self.bridge_address), field(self.node_network), field(self.prefix), field(self.worker);
     field(self.warm_workers), field(self.tools);
     field(self.visible);
   }
@@ -76,10 +77,10 @@ struct MakeImage {
 
 struct RunPod {
   std::string pod;      // a name never used before: the pod's uid
-  std::string address;  // inside the pod network
+  std::string address;  // inside the pods' network, or its node's
   std::string hostname;
   bool share_processes = false;  // one PID namespace for all containers
-  bool host_network = false;     // the cluster's own network; `address` is then the gateway's
+  bool host_network = false;     // one network for all pods with that address, their node's
 
   static void each(auto& self, auto&& field) {
     field(self.pod), field(self.address), field(self.hostname), field(self.share_processes);

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 
 #include "cluster/model_runtime/network.hpp"
 #include "cluster/model_runtime/resolver.hpp"
+#include "core/numbers.hpp"
 
 namespace ddptwin::model {
 namespace {
@@ -69,10 +69,8 @@ struct NcArguments {
 };
 
 std::optional<int> small_number(std::string_view text) {
-  int value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || stop != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+  const auto value = whole_number<int>(text);
+  return value >= 0 ? value : std::nullopt;
 }
 
 NcArguments nc_arguments(const Argv& argv) {

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <csignal>
 
+#include "core/numbers.hpp"
+
 namespace ddptwin::model {
 namespace {
 
@@ -86,7 +88,9 @@ class Timeout final : public Program {
     });
   }
   bool signal(Process& process, int number) override {
-    if (child_ == 0) return false;
+    constexpr std::array handed_on{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    if (child_ == 0 || std::find(handed_on.begin(), handed_on.end(), number) == handed_on.end())
+      return false;
     process.kill(child_, number);
     return true;
   }
@@ -131,11 +135,8 @@ constexpr std::array comparisons{
 std::optional<std::int64_t> integer(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
-  if (text.starts_with('+')) text.remove_prefix(1);
-  std::int64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-  return value;
+  const auto value = go_integer<std::int64_t>(text);
+  return value ? std::optional(*value) : std::nullopt;
 }
 
 // The operands of `test`: without its name and the ] or ]] of [ and [[.

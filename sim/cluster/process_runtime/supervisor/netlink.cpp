@@ -149,6 +149,20 @@ Status Netlink::add_address(int index, std::uint32_t address, std::uint8_t prefi
   return request(packet, "set an address", EEXIST);
 }
 
+Status Netlink::add_route(int index, std::uint32_t network, std::uint8_t prefix) {
+  rtmsg header{};
+  header.rtm_family = AF_INET;
+  header.rtm_dst_len = prefix;
+  header.rtm_table = RT_TABLE_MAIN;
+  header.rtm_protocol = RTPROT_STATIC;
+  header.rtm_scope = RT_SCOPE_LINK;
+  header.rtm_type = RTN_UNICAST;
+  Packet packet(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, header);
+  packet.attribute(RTA_DST, network);
+  packet.attribute(RTA_OIF, index);
+  return request(packet, "set a route", EEXIST);
+}
+
 Status Netlink::add_default_route(std::uint32_t gateway) {
   rtmsg header{};
   header.rtm_family = AF_INET;

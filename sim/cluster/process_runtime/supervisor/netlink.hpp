@@ -32,6 +32,8 @@ class Netlink {
   };
   Status add_pair(const Pair& pair);
   Status add_address(int index, std::uint32_t address, std::uint8_t prefix);  // fine if it is there
+  // To all of that network through the device; fine if it is there.
+  Status add_route(int index, std::uint32_t network, std::uint8_t prefix);
   Status add_default_route(std::uint32_t gateway);
 
  private:

@@ -7,10 +7,18 @@
 #include <sched.h>
 #include <sys/socket.h>
 
-namespace ddptwin::sandbox {
+#include "cluster/process_runtime/supervisor/clone.hpp"
 
-Status Network::set_up(const std::string& gateway, std::uint8_t prefix) {
+namespace ddptwin::sandbox {
+namespace {
+
+std::uint32_t mask(std::uint8_t prefix) { return htonl(~std::uint32_t{0} << (32U - prefix)); }
+
+}  // namespace
+
+Status Network::set_up(const std::string& gateway, const std::string& nodes, std::uint8_t prefix) {
   TRY(gateway_, parse_address(gateway));
+  TRY(node_network_, parse_address(nodes));
   prefix_ = prefix;
   TRY(own_namespace_, open_fd("/proc/self/ns/net", O_RDONLY));
   TRY(netlink_, Netlink::open());
@@ -18,7 +26,21 @@ Status Network::set_up(const std::string& gateway, std::uint8_t prefix) {
   TRY_VOID(netlink_->add_bridge("pods"));
   bridge_ = static_cast<int>(::if_nametoindex("pods"));
   TRY_VOID(netlink_->add_address(bridge_, gateway_, prefix_));
-  return netlink_->set_up(bridge_);
+  TRY_VOID(netlink_->set_up(bridge_));
+  return netlink_->add_route(bridge_, node_network_, prefix_);
+}
+
+const Fd* Network::node(const std::string& address) const {
+  const auto found = nodes_.find(address);
+  return found == nodes_.end() ? nullptr : &found->second;
+}
+
+Result<pid_t> Network::clone_within(const Fd& network, int clone_flags) const {
+  if (::setns(network.get(), CLONE_NEWNET) != 0) return system_error("enter the node's network");
+  Result<pid_t> pid = clone_process(clone_flags);
+  // The way back to one's own is never refused.
+  if (!pid || *pid > 0) DDPTWIN_ASSERT(::setns(own_namespace_.get(), CLONE_NEWNET) == 0);
+  return pid;
 }
 
 Status Network::attach(int pod_namespace, const std::string& address) {
@@ -34,6 +56,9 @@ Status Network::attach(int pod_namespace, const std::string& address) {
   TRY_VOID(inside->set_up(loopback_index));
   TRY_VOID(inside->add_address(eth0, parsed, prefix_));
   TRY_VOID(inside->set_up(eth0));
+  // Pods and nodes are neighbours on the bridge: of the two routes one is the address's own.
+  for (const std::uint32_t network : {gateway_ & mask(prefix_), node_network_})
+    TRY_VOID(inside->add_route(eth0, network, prefix_));
   return inside->add_default_route(gateway_);
 }
 

@@ -182,7 +182,7 @@ Status Supervisor::configure(const Request& request, Fds&) {
     TRY_VOID(layers_.add_to_base(tool, "/usr/local/bin" + tool.substr(tool.rfind('/'))));
   }
   worker_ = body.worker;
-  TRY_VOID(network_.set_up(body.bridge_address, body.prefix));
+  TRY_VOID(network_.set_up(body.bridge_address, body.node_network, body.prefix));
   if (body.warm_workers && !worker_.empty()) {
     TRY(zygote_, ZygoteLink::start(worker_));
     zygote_->wait_until_warm();
@@ -246,8 +246,11 @@ Status Supervisor::run_pod(const Request& request, Fds&) {
   TRY(RunPod body, body_of<RunPod>(request));
   Pod pod;
   pod.config = body;
-  const int own_network = body.host_network ? 0 : CLONE_NEWNET;
-  TRY(pod.pid, clone_process(own_network | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID));
+  constexpr int flags = CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID;
+  // The first pod on a node's network makes it.
+  const Fd* node = body.host_network ? network_.node(body.address) : nullptr;
+  TRY(pod.pid,
+      node != nullptr ? network_.clone_within(*node, flags) : clone_process(flags | CLONE_NEWNET));
   if (pod.pid == 0) hold_namespaces();
   const std::string folder = fmt::format("/proc/{}/ns/", pod.pid);
   const auto prepare = [&]() -> Status {
@@ -255,7 +258,11 @@ Status Supervisor::run_pod(const Request& request, Fds&) {
     TRY(pod.net, open_fd(folder + "net", O_RDONLY));
     TRY(pod.uts, open_fd(folder + "uts", O_RDONLY));
     TRY(pod.ipc, open_fd(folder + "ipc", O_RDONLY));
-    if (!body.host_network) TRY_VOID(network_.attach(pod.net.get(), body.address));
+    if (node == nullptr) TRY_VOID(network_.attach(pod.net.get(), body.address));
+    if (node == nullptr && body.host_network) {
+      TRY(Fd kept, open_fd(folder + "net", O_RDONLY));
+      network_.keep_node(body.address, std::move(kept));
+    }
     for (const char* name : {"volumes", "termination"}) {
       TRY_VOID(make_folders(fmt::format("{}/{}/{}", place::pods, body.pod, name)));
     }
