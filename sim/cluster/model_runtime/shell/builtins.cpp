@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <csignal>
 
 #include "cluster/model_runtime/programs/small.hpp"
 #include "cluster/model_runtime/shell/formats.hpp"
 #include "cluster/model_runtime/shell/interpreter.hpp"
+#include "core/numbers.hpp"
 
 namespace ddptwin::model::shell {
 namespace {
@@ -22,13 +22,6 @@ constexpr std::array<std::string_view, 20> not_modelled{
     ".",       "alias", "bg",   "builtin", "declare", "eval",     "fg",
     "getopts", "hash",  "jobs", "let",     "read",    "readonly", "shopt",
     "source",  "times", "type", "typeset", "time",    "mapfile"};
-
-std::optional<int> number_of(const std::string& text) {
-  int value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::string unknown_command(const Strings& argv) {
   return argv.size() == 3 && argv[1] == "-v" ? "" : "command without -v";
@@ -56,9 +49,10 @@ std::string unknown_kill(const Strings& argv) {
 }
 
 std::string unknown_printf(const Strings& argv) {
-  if (argv.size() < 2 || argv[1] == "$") return {};
+  const std::size_t format = argv.size() > 1 && argv[1] == "--" ? 2 : 1;
+  if (argv.size() <= format || argv[format] == "$") return {};
   if (argv[1] == "-v") return "printf with -v";
-  const auto text = printf_text({argv[1]});
+  const auto text = printf_text({argv[format]}, Dialect::dash);
   return text ? "" : text.error().message;
 }
 
@@ -159,7 +153,7 @@ void Interpreter::exit_or_return(const Strings& words, const Done& done) {
   constexpr int byte = 256;
   // In a trap dash takes what was before it, bash only where it is the end's.
   const bool of_trap = status_before_trap_ && (!is_bash() || traps_within_ == 0);
-  std::optional<int> code = words.size() > 1 ? number_of(words[1])
+  std::optional<int> code = words.size() > 1 ? whole_number<int>(words[1])
                             : of_trap        ? *status_before_trap_
                                              : scope_.status;
   if (is_bash() && code) code = (*code % byte + byte) % byte;
@@ -178,7 +172,7 @@ void Interpreter::exit_or_return(const Strings& words, const Done& done) {
 }
 
 void Interpreter::break_or_continue(const Strings& words, const Done& done) {
-  const std::optional<int> count = words.size() == 1 ? 1 : number_of(words[1]);
+  const std::optional<int> count = words.size() == 1 ? 1 : whole_number<int>(words[1]);
   if (!count || *count < 1) return misused(words, "Illegal number: " + words[1], done);
   if (scope_.loops == 0) return done(0);
   leave_ = words[0] == "break" ? Leave::break_ : Leave::continue_;
@@ -192,7 +186,7 @@ void Interpreter::echo(const Strings& words, const Done& done) {
 }
 
 void Interpreter::print_formatted(const Strings& words, const Done& done) {
-  const auto text = printf_text({words.begin() + 1, words.end()});
+  const auto text = printf_text({words.begin() + 1, words.end()}, scope_.dialect);
   if (!text) return cannot_run(words[0], unknown(text.error().message), done);
   process_.write(*text);
   done(0);
@@ -228,7 +222,7 @@ void Interpreter::set(const Strings& words, const Done& done) {
 }
 
 void Interpreter::shift(const Strings& words, const Done& done) {
-  const std::optional<int> count = words.size() == 1 ? 1 : number_of(words[1]);
+  const std::optional<int> count = words.size() == 1 ? 1 : whole_number<int>(words[1]);
   if (!count || *count < 0) return misused(words, "Illegal number: " + words[1], done);
   const auto most = static_cast<std::ptrdiff_t>(scope_.arguments.size());
   if (*count > most && is_bash()) return done(1);
@@ -305,7 +299,7 @@ void Interpreter::wait_for_all(const Done& done) {
 
 // One after the other; the status is the last one's.
 void Interpreter::wait_for(const Strings& words, std::size_t index, const Done& done) {
-  const std::optional<int> pid = number_of(words[index]);
+  const std::optional<int> pid = whole_number<int>(words[index]);
   if (!pid) return misused(words, "Illegal number: " + words[index], done);
   const Jobs::Seen seen = jobs_.ask(*pid);
   if (seen.state == Jobs::State::running)
@@ -340,7 +334,7 @@ void Interpreter::kill(const Strings& words, const Done& done) {
   if (!number) return misused(words, "Illegal option " + words[1], done);
   int status = 0;
   for (std::size_t i = first; i < words.size(); ++i) {
-    const std::optional<int> pid = number_of(words[i]);
+    const std::optional<int> pid = whole_number<int>(words[i]);
     if (!pid || *pid < 0) return misused(words, "Illegal number: " + words[i], done);
     if (process_.signal_pid(*pid, *number)) continue;
     complain("kill: No such process");

@@ -111,10 +111,12 @@ void Interpreter::in_place(Strings argv, Environment env, bool replaces, const D
 
 void Interpreter::child(Strings argv, Environment env, Done done) {
   const std::string name = argv.front();
+  auto program = make_program(argv, context_);
+  if (!program) return cannot_run(name, program.error(), done);
   auto [output, error_output] = streams_of(process_);
   const Result<ProcessId> child =
       process_.spawn({std::move(argv), std::move(env), false, std::move(output),
-                      std::move(error_output), nullptr});
+                      std::move(error_output), std::move(*program)});
   if (!child) return cannot_run(name, child.error(), done);
   waits_for_ = *child;
   waiting_ = std::move(done);

@@ -11,17 +11,23 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
+struct Escapes {
+  bool zero_first;  // an octal number begins with 0: echo, and printf's %b
+  bool upper_e;     // \E is ESC, as \e: bash
+};
+
 // What stands behind a backslash, which is at `at`; `at` is then behind it. Nothing: \c.
-std::optional<std::string> escape(std::string_view text, std::size_t& at, bool zero_first) {
+std::optional<std::string> escape(std::string_view text, std::size_t& at, const Escapes& known) {
   constexpr std::string_view letters = "abfnrtv\\", codes = "\a\b\f\n\r\t\v\\";
   const char c = at + 1 < text.size() ? text[at + 1] : '\0';
   at += 2;
   if (c == 'c') return std::nullopt;
   if (const std::size_t found = letters.find(c); c != '\0' && found != letters.npos)
     return std::string(1, codes[found]);
+  if (c == 'e' || (c == 'E' && known.upper_e)) return "\x1b";
   const auto is_octal = [](char digit) { return digit >= '0' && digit <= '7'; };
-  if (zero_first ? c == '0' : is_octal(c)) {
-    if (!zero_first) --at;
+  if (known.zero_first ? c == '0' : is_octal(c)) {
+    if (!known.zero_first) --at;
     int value = 0;
     for (int i = 0; i < 3 && at < text.size() && is_octal(text[at]); ++i)
       value = value * 8 + (text[at++] - '0');
@@ -32,13 +38,13 @@ std::optional<std::string> escape(std::string_view text, std::size_t& at, bool z
 }
 
 // With its escapes; true: \c ended it.
-bool add_escaped(std::string& to, std::string_view text, bool zero_first) {
+bool add_escaped(std::string& to, std::string_view text, const Escapes& known) {
   for (std::size_t at = 0; at < text.size();) {
     if (text[at] != '\\') {
       to += text[at++];
       continue;
     }
-    const auto made = escape(text, at, zero_first);
+    const auto made = escape(text, at, known);
     if (!made) return true;
     to += *made;
   }
@@ -65,12 +71,12 @@ class Conversion {
   bool takes() const { return letter_ != '%'; }
 
   // True: \c of a %b ended it all.
-  bool apply(std::string& to, const std::string& argument) const {
+  bool apply(std::string& to, const std::string& argument, bool is_bash) const {
     if (letter_ == '%') {
       to += '%';
       return false;
     }
-    if (letter_ == 'b') return add_escaped(to, argument, true);
+    if (letter_ == 'b') return add_escaped(to, argument, {true, is_bash});
     if (letter_ == 's' || letter_ == 'c') {
       const std::string shown = letter_ == 'c' ? argument.substr(0, 1) : argument;
       add(to, "%" + flags_ + "s", shown.c_str());
@@ -117,22 +123,24 @@ std::string echo_text(const Strings& arguments, Dialect dialect) {
   std::string made;
   if (!escapes) {
     made = text;
-  } else if (add_escaped(made, text, true)) {
+  } else if (add_escaped(made, text, {true, is_bash})) {
     return made;
   }
   return ends_line ? made + "\n" : made;
 }
 
-Result<std::string> printf_text(const Strings& arguments) {
+Result<std::string> printf_text(const Strings& arguments, Dialect dialect) {
+  const bool is_bash = dialect == Dialect::bash;
+  const std::size_t first = !arguments.empty() && arguments.front() == "--" ? 1 : 0;
   std::string made;
-  if (arguments.empty()) return made;
-  std::size_t next = 1;
+  if (arguments.size() <= first) return made;
+  std::size_t next = first + 1;
   do {
     const std::size_t before = next;
-    std::string_view format = arguments.front();
+    std::string_view format = arguments[first];
     while (!format.empty()) {
       const std::size_t literal = std::min(format.find('%'), format.size());
-      if (add_escaped(made, format.substr(0, literal), false)) return made;
+      if (add_escaped(made, format.substr(0, literal), {false, is_bash})) return made;
       format.remove_prefix(literal);
       if (format.empty()) break;
       format.remove_prefix(1);
@@ -140,7 +148,7 @@ Result<std::string> printf_text(const Strings& arguments) {
       TRY(const Conversion conversion, Conversion::read(format));
       std::string argument;
       if (conversion.takes() && next < arguments.size()) argument = arguments[next++];
-      if (conversion.apply(made, argument)) return made;
+      if (conversion.apply(made, argument, is_bash)) return made;
     }
     if (next == before) break;  // it takes none
   } while (next < arguments.size());

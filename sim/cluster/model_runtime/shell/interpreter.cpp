@@ -170,16 +170,25 @@ void Interpreter::perform(const Node& node, Place place, Done done) {
 void Interpreter::finish(int status, const Done& done) {
   if (ends_by_ != 0) return leave(128 + std::exchange(ends_by_, 0));
   scope_.status = status;
+  if (!traps_.called()) return done(status);
+  see_to_traps(status, done);
+}
+
+// All that have come, one after the other; only what comes meanwhile is seen to within one.
+void Interpreter::see_to_traps(int status, const Done& done) {
   const Node* action = traps_.next();
-  if (action == nullptr) return done(status);
+  if (action == nullptr) return finish(status, done);
   // A trap that signals its own shell: real ones run out of stack.
   constexpr int traps_max = 1000;
   if (++traps_within_ > traps_max) return process_.die(SIGSEGV);
-  const auto outer = std::exchange(status_before_trap_, status);
-  run(*action, {false, false}, [this, status, outer, done](int) {
+  // dash goes on with the status that was there before the outermost.
+  const int after = is_bash() ? status : status_before_trap_.value_or(status);
+  const auto outer = std::exchange(status_before_trap_, after);
+  run(*action, {false, false}, [this, after, outer, done](int) {
     --traps_within_;
     status_before_trap_ = outer;
-    finish(status, done);
+    scope_.status = after;
+    see_to_traps(after, done);
   });
 }
 

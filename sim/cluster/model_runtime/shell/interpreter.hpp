@@ -62,6 +62,7 @@ class Interpreter {
   void over(const Node& node, std::shared_ptr<Strings> words, std::size_t index, int result,
             Place place, Done done);
   void finish(int status, const Done& done);
+  void see_to_traps(int status, const Done& done);
   Done ended(Place place, Done done);
   void leave(int status);
   void complain(const std::string& message);

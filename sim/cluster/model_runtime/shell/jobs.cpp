@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <csignal>
+
+#include "core/numbers.hpp"
 
 namespace ddptwin::model::shell {
 namespace {
@@ -59,13 +60,15 @@ std::optional<bool> Traps::come(int signal) {
   const auto found = actions_.find(signal);
   if (found == actions_.end()) return std::nullopt;
   if (found->second == nullptr) return false;
-  pending_.push_back(signal);
+  pending_.insert(signal);
+  called_ = true;
   return true;
 }
 
 const Node* Traps::next() {
+  called_ = false;
   while (!pending_.empty()) {
-    const auto found = actions_.find(pending_.front());
+    const auto found = actions_.find(*pending_.begin());
     pending_.erase(pending_.begin());
     if (found != actions_.end() && found->second != nullptr) return found->second;
   }
@@ -86,10 +89,8 @@ std::optional<int> signal_of(std::string_view text, bool long_names) {
     return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   });
   if (long_names && name.starts_with("SIG")) name.erase(0, 3);
-  int number = 0;
-  const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error == std::errc{} && stop == name.data() + name.size())
-    return number >= 0 && number < NSIG ? std::optional(number) : std::nullopt;
+  if (const auto number = whole_number<int>(name))
+    return *number >= 0 && *number < NSIG ? number : std::nullopt;
   const auto found = std::find_if(signals.begin(), signals.end(),
                                   [&name](const Signal& one) { return one.name == name; });
   return found == signals.end() ? std::nullopt : std::optional(found->number);

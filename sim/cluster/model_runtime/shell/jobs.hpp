@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -48,15 +49,19 @@ class Traps {
   bool empty() const { return actions_.empty(); }
   // The signal has come. Nothing: no trap, so its default action follows; false: it is ignored.
   std::optional<bool> come(int signal);
+  // One has come since next() was last asked.
+  bool called() const { return called_; }
   bool has_last() const { return actions_.contains(at_exit); }
-  // The action of what came first and has not been seen to; null: there is none such.
+  // The action of what has come and has not been seen to, however often it came, the lowest number
+  // first; null: there is none such.
   const Node* next();
   // What is done at the end, which is done once; null: nothing.
   const Node* take_last();
 
  private:
   std::map<int, const Node*> actions_{};
-  std::vector<int> pending_{};
+  std::set<int> pending_{};
+  bool called_ = false;
 };
 
 // 15 of "TERM" and "15", 0 of "EXIT"; nothing: there is no such signal. `long_names`: "SIGTERM" is

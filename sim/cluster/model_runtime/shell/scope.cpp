@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+
+#include "core/numbers.hpp"
 
 namespace ddptwin::model::shell {
 namespace {
@@ -56,12 +57,10 @@ std::optional<std::string> ScopeVariables::value(std::string_view name) const {
   if (name == "?") return std::to_string(scope_.status);
   if (name == "$") return std::to_string(scope_.pid);
   if (name == "!" && scope_.last_job != 0) return std::to_string(scope_.last_job);
-  std::size_t number = 0;
-  const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error == std::errc{} && stop == name.data() + name.size()) {
-    if (number == 0) return scope_.name;
-    if (number > scope_.arguments.size()) return std::nullopt;
-    return scope_.arguments[number - 1];
+  if (const auto number = whole_number<std::uint64_t>(name)) {
+    if (*number == 0) return scope_.name;
+    if (*number > scope_.arguments.size()) return std::nullopt;
+    return scope_.arguments[*number - 1];
   }
   if (const std::string* own = find(scope_.own, name)) return *own;
   if (const std::string* exported = find(environment_, name)) return *exported;

@@ -106,7 +106,8 @@ class Parser {
 
   Result<Node> and_or() {
     TRY(Node left, pipeline());
-    while (now().kind == Kind::and_ || now().kind == Kind::or_) {
+    for (int links = 1; now().kind == Kind::and_ || now().kind == Kind::or_; ++links) {
+      if (links > links_max) return fail(unknown("more than 400 commands in a chain"));
       const auto kind = now().kind == Kind::and_ ? Node::Kind::and_ : Node::Kind::or_;
       ++at_;
       skip_lines();
@@ -116,15 +117,26 @@ class Parser {
     return left;
   }
 
-  // Each is a call within a call where it is run.
-  Status count() {
-    constexpr int commands_max = 400;
-    if (++commands_ > commands_max) return fail(unknown("more than 400 commands"));
-    return {};
-  }
+  // Each level is calls within calls, here and where it is run; so is each link of a chain.
+  class Level {
+   public:
+    explicit Level(int& depth) : depth_(depth) { ++depth_; }
+    ~Level() { --depth_; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+    Status fits() const {
+      constexpr int depth_max = 200;
+      return depth_ <= depth_max ? Status() : fail(unknown("more than 200 levels"));
+    }
+
+   private:
+    int& depth_;
+  };
+  static constexpr int links_max = 400;
 
   Result<Node> pipeline() {
-    TRY_VOID(count());
+    const Level level(depth_);
+    TRY_VOID(level.fits());
     if (is_keyword("!")) {
       ++at_;
       TRY(Node inner, pipeline());
@@ -137,7 +149,6 @@ class Parser {
     while (now().kind == Kind::pipe) {
       ++at_;
       skip_lines();
-      TRY_VOID(count());
       TRY(Node right, command_or_compound());
       node.children.push_back(std::move(right));
     }
@@ -155,7 +166,8 @@ class Parser {
   }
 
   Result<Node> function() {
-    TRY_VOID(count());
+    const Level level(depth_);
+    TRY_VOID(level.fits());
     Node node{Node::Kind::function};
     node.variable = now().word.literal().value_or("");
     at_ += 2;
@@ -228,9 +240,9 @@ class Parser {
 
   Result<Node> joined_brackets(Kind between, Node::Kind kind) {
     const auto next = [&] { return kind == Node::Kind::or_ ? all_brackets() : one_bracket(); };
-    TRY_VOID(count());
     TRY(Node left, next());
-    while (now().kind == between) {
+    for (int links = 1; now().kind == between; ++links) {
+      if (links > links_max) return fail(unknown("more than 400 tests in a chain"));
       ++at_;
       skip_lines();
       TRY(Node right, next());
@@ -240,7 +252,8 @@ class Parser {
   }
 
   Result<Node> one_bracket() {
-    TRY_VOID(count());
+    const Level level(depth_);
+    TRY_VOID(level.fits());
     if (is_keyword("!")) {
       ++at_;
       TRY(Node inner, one_bracket());
@@ -404,7 +417,7 @@ class Parser {
   std::vector<Token> tokens_;
   Dialect dialect_;
   std::size_t at_ = 0;
-  int commands_ = 0;
+  int depth_ = 0;
 };
 
 }  // namespace

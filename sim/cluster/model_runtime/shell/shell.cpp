@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "cluster/model_runtime/programs/text.hpp"
 #include "cluster/model_runtime/shell/builtins.hpp"
@@ -43,8 +44,10 @@ class Check {
 
   Status script(const Node& node) {
     name_functions(node);
+    find_training(node);
     return look_at(node);
   }
+  Likeness training() const { return context_.training; }
 
  private:
   void name_functions(const Node& node) {
@@ -52,9 +55,20 @@ class Check {
     for (const Node& child : node.children) name_functions(child);
   }
 
+  void find_training(const Node& node) {
+    for (const Node& child : node.children) find_training(child);
+    if (node.kind != Node::Kind::command || node.words.empty()) return;
+    const std::vector<std::string> argv = command_of(node);
+    if (!argv.empty()) context_.training = std::max(context_.training, likeness_of(argv));
+  }
+
   Status look_at(const Node& node) {
-    if (node.kind == Node::Kind::pipe) TRY_VOID(readers(node));
-    for (const Node& child : node.children) TRY_VOID(look_at(child));
+    if (node.kind == Node::Kind::pipe) {
+      TRY_VOID(readers(node));
+      TRY_VOID(read([&] { return look_at(node.children.front()); }));
+    }
+    const std::size_t seen = node.kind == Node::Kind::pipe ? 1 : 0;
+    for (std::size_t i = seen; i < node.children.size(); ++i) TRY_VOID(look_at(node.children[i]));
     TRY_VOID(words(node.words));
     for (const auto& patterns : node.patterns) TRY_VOID(words(patterns));
     for (const auto& [name, value] : node.assignments) TRY_VOID(words({value}));
@@ -69,8 +83,18 @@ class Check {
       TRY_VOID(variables(word.pieces));
       shell::outputs_in(word.pieces, nullptr, outputs);
     }
-    for (const shell::Piece* piece : outputs) TRY_VOID(look_at(*piece->script));
+    for (const shell::Piece* piece : outputs)
+      TRY_VOID(read([&] { return look_at(*piece->script); }));
     return {};
+  }
+
+  // Of what the script reads the output of.
+  template <class Look>
+  Status read(Look look) {
+    const bool outer = std::exchange(context_.is_read, true);
+    const Status seen = look();
+    context_.is_read = outer;
+    return seen;
   }
 
   // Those that a shell makes up itself, and nobody here; to dash most are variables as any other.
@@ -103,12 +127,20 @@ class Check {
     return {};
   }
 
-  Status command(const Node& node) {
+  // "$" stands for any text.
+  static std::vector<std::string> command_of(const Node& node) {
     std::vector<std::string> argv;
     for (const Word& word : node.words) argv.push_back(word.literal().value_or("$"));
     if (argv.front() == "exec") argv.erase(argv.begin());
+    if (!argv.empty()) shell::unwrap(argv);
+    return argv;
+  }
+
+  Status command(const Node& node) {
+    const std::vector<std::string> argv = command_of(node);
     if (argv.empty() || functions_.contains(argv.front())) return {};
-    shell::unwrap(argv);
+    const bool sources = argv.front() == "." || argv.front() == "source";
+    if (sources && context_.workload != nullptr) return {};  // it prepares
     if (argv.front() == "$") return {};
     if (const std::string what = shell::unknown_of(argv, dialect_); !what.empty())
       return fail(shell::unknown(what));
@@ -183,14 +215,17 @@ Result<std::unique_ptr<Program>> make_shell(const std::vector<std::string>& argv
   if (const Status taken = shell::set_options(scope, invocation->options, false); !taken)
     return std::make_unique<Misused>(fmt::format("{}: 0: {}", argv.front(), taken.error().message));
   TRY(Node script, shell::parse(invocation->script, scope.dialect));
-  TRY_VOID(Check(context, scope.dialect).script(script));
+  Check check(context, scope.dialect);
+  TRY_VOID(check.script(script));
+  CommandContext inner = context;
+  inner.training = check.training();
   if (!invocation->arguments.empty()) {
     scope.name = invocation->arguments.front();
     scope.arguments.assign(invocation->arguments.begin() + 1, invocation->arguments.end());
   }
   scope.scripts.push_back(std::make_shared<const Node>(std::move(script)));
   const Node& whole = *scope.scripts.back();
-  return shell::make_run(std::move(scope), whole, context);
+  return shell::make_run(std::move(scope), whole, inner);
 }
 
 }  // namespace ddptwin::model

@@ -31,6 +31,22 @@ INSTANTIATE_TEST_SUITE_P(
     Shell, ShellScript,
     testing::Values(
         Script{"output", "x=$(echo a; echo b; echo; false); echo $? \"$x\"", {"1 a", "b"}},
+        Script{"long",
+               [] {
+                 std::string script = "n=0\n";
+                 for (int i = 0; i < 3000; ++i) script += "n=$((n + 1))\n";
+                 return script + "echo $n";
+               }(),
+               {"3000"}},
+        Script{
+            "signals_once_and_by_number",
+            "trap 'echo t' TERM; trap 'echo u' USR1; (kill -TERM $$; kill -USR1 $$; kill -USR1 $$)",
+            {"u", "t"}},
+        Script{
+            "end_as_it_was",
+            "printf 'a\\nb' | tail -n 1; echo; printf 'a\\nb' | head -n 1; printf a | sed s/a/b/; "
+            "printf a | head",
+            {"b", "a", "ba"}},
         Script{"output_in_output",
                "echo \"$(echo \"$(hostname)-$(nproc)\")\" `echo b`",
                {"pod-0-2 b"}},

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+
+#include "core/numbers.hpp"
 
 namespace ddptwin::model::shell {
 namespace {
@@ -35,10 +36,8 @@ std::optional<Number> number_of(std::string_view text) {
   } else if (text.size() > 1 && text.front() == '0') {
     base = 8;
   }
-  Number value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-  return negative ? -value : value;
+  const auto value = whole_number_in(base, text);
+  return value && negative ? -*value : value;
 }
 
 // Wraps round, as the shells do.
