@@ -10,7 +10,6 @@
 #include "cluster/process_runtime/container_rules.hpp"
 #include "controller/pytorchjob/profile.hpp"
 #include "core/virtual_loop.hpp"
-#include "objects/image_reference.hpp"
 #include "scenario/images.hpp"
 #include "scenario/scenario_parser.hpp"
 #include "scenario/virtual_run.hpp"
@@ -34,9 +33,14 @@ Status try_objects(World& world, const std::vector<Manifest>& manifests) {
     // Changing what another step made is no error: apply does both.
     if (created || created.error().reason == Reason::already_exists) continue;
     Error error = created.error();
-    // All that a creation can miss is its namespace; the API names no field.
-    if (error.reason == Reason::not_found && error.where.empty())
+    // All that a creation can miss is its namespace; the API names no field, and no way out.
+    if (error.reason == Reason::not_found && error.where.empty()) {
       error.where = "metadata.namespace";
+      error.message += fmt::format(
+          ": put a document before this one that makes it: {{apiVersion: v1, kind: Namespace, "
+          "metadata: {{name: {}}}}}",
+          manifest.object->metadata.namespace_);
+    }
     return api_error_at(*manifest.document, manifest.base, *manifest.value, error);
   }
   return {};
@@ -143,14 +147,20 @@ std::vector<std::string> with_variables(std::vector<std::string> argv) {
 Status check_modelled(const Scenario& scenario) {
   const auto images = images_of(scenario, "");
   for (const ImageUse& use : image_uses(scenario)) {
-    const auto named = std::find_if(images.begin(), images.end(), [&use](const NamedImage& one) {
-      return is_same_image(one.name, use.image);
-    });
-    if (named == images.end()) continue;  // preflight() has said so
+    const NamedImage* named = description_of(images, use.image);
+    if (named == nullptr || named->missing) continue;  // preflight() has said so; it never runs
     const model::Workload* workload = named->model ? &*named->model : nullptr;
-    auto modelled = model::can_model(
-        with_variables(command_line(named->image, use.command, use.args)), named->image, workload);
-    if (!modelled) return fail(Reason::bad_input, modelled.error().text(), use.where);
+    StringMap environment;
+    for (const auto& [name, value] : image_environment(named->image)) environment[name] = value;
+    for (const auto& [name, variable] : use.variables) environment[name] = variable.value;
+    auto modelled =
+        model::can_model(with_variables(command_line(named->image, use.command, use.args)),
+                         named->image, workload, environment);
+    if (!modelled) {
+      const auto variable = use.variables.find(modelled.error().where);
+      return fail(Reason::bad_input, modelled.error().message,
+                  variable == use.variables.end() ? use.where : variable->second.where);
+    }
     for (const ExecUse& exec : use.execs) {
       modelled = model::can_model_exec(exec.command, named->image);
       if (!modelled) return fail(Reason::bad_input, modelled.error().text(), exec.where);

@@ -61,9 +61,16 @@ constexpr std::string_view launchers[] = {
     "accelerate", "bash", "deepspeed", "env",     "java", "mpirun", "nice",   "node", "nohup",
     "numactl",    "perl", "python",    "python3", "ruby", "sh",     "stdbuf", "sudo", "timeout"};
 // They prepare what a described script needs: done at once, without a word.
-constexpr std::string_view preparing[] = {"chmod", "chown", "conda", "cp",  "curl", "git",
-                                          "gzip",  "ln",    "ls",    "mv",  "pip",  "pip3",
-                                          "rsync", "tar",   "unzip", "wget"};
+constexpr std::string_view preparing[] = {".",      "apt", "apt-get", "aws",  "chmod",  "chown",
+                                          "conda",  "cp",  "curl",    "git",  "gsutil", "gzip",
+                                          "ln",     "ls",  "mv",      "pip",  "pip3",   "rsync",
+                                          "source", "tar", "unzip",   "wget", "yum"};
+// They hand on to the command that stands behind their options.
+constexpr std::string_view wrapping[] = {"nice", "numactl", "stdbuf", "sudo", "timeout"};
+constexpr std::string_view launching[] = {"accelerate", "deepspeed", "horovodrun", "mpirun"};
+constexpr std::string_view backend_variable = "PET_RDZV_BACKEND";
+// Modules of Python that train nobody.
+constexpr std::string_view preparing_modules[] = {"ensurepip", "pip", "venv"};
 
 template <std::size_t n>
 bool is_one_of(const std::string_view (&names)[n], std::string_view name) {
@@ -89,6 +96,21 @@ Error only_a_process(const Argv& argv, const std::string& why = {}) {
                {}};
 }
 
+bool is_python(std::string_view name) { return name.starts_with("python"); }
+
+bool starts_training(const Argv& argv) {
+  const std::string name = base_name(argv.front());
+  return is_python(name) || is_one_of(launching, name) || torchrun::launch_of(argv);
+}
+
+// Without what only wraps it.
+Argv unwrapped(const Argv& argv) {
+  if (!is_one_of(wrapping, base_name(argv.front()))) return argv;
+  for (auto from = argv.begin() + 1; from != argv.end(); ++from)
+    if (Argv rest(from, argv.end()); starts_training(rest)) return rest;
+  return argv;
+}
+
 // A file that the image adds, or one that hosts usually have: it would be found.
 bool exists(const std::string& name, const Image& image) {
   if (is_one_of(known_to_exist, base_name(name))) return true;
@@ -108,7 +130,39 @@ torchrun::Launch launch_in_place_of(const Argv& argv) {
   return launch;
 }
 
+Made launched(torchrun::Launch launch, const Argv& argv, const CommandContext& context) {
+  if (context.outlook != nullptr && !context.outlook->unmodelled) {
+    const std::string by_words = torchrun::unmodelled_backend(launch, {});
+    const std::string backend = torchrun::unmodelled_backend(launch, context.outlook->environment);
+    if (!backend.empty())
+      context.outlook->unmodelled =
+          Error{Reason::bad_input,
+                by_words.empty() ? std::string(backend_variable) : std::string(),
+                fmt::format("`{}` would use the rendezvous backend {}, which is not modelled: use "
+                            "c10d or static, or name real alone under spec.modes",
+                            quoted(argv), backend),
+                nullptr,
+                0,
+                {}};
+  }
+  return torchrun::make_torchrun(std::move(launch));
+}
+
 }  // namespace
+
+Likeness likeness_of(const std::vector<std::string>& argv) {
+  const Argv command = unwrapped(argv);
+  const std::string name = base_name(command.front());
+  if (torchrun::launch_of(command) || is_one_of(launching, name)) return Likeness::launch;
+  if (!is_python(name)) return Likeness::any;
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    if (command[i] == "-m" && i + 1 < command.size())
+      return is_one_of(preparing_modules, command[i + 1]) ? Likeness::any : Likeness::script;
+    if (command[i] == "-c") return Likeness::any;
+    if (!command[i].starts_with('-')) return Likeness::script;
+  }
+  return Likeness::any;
+}
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -116,8 +170,10 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
                                               const CommandContext& context) {
   if (argv.empty()) return fail(Reason::not_found, "no command specified");
   const std::string name = base_name(argv.front());
-  if (std::optional<torchrun::Launch> launch = torchrun::launch_of(argv))
-    return torchrun::make_torchrun(std::move(*launch));
+  if (name != "timeout") {
+    if (std::optional<torchrun::Launch> launch = torchrun::launch_of(unwrapped(argv)))
+      return launched(std::move(*launch), argv, context);
+  }
   for (const Row& row : rows) {
     if (row.name != name) continue;
     const std::string what = row.unknown == nullptr ? std::string() : row.unknown(argv);
@@ -145,15 +201,29 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
       if (made.error().reason != Reason::invalid) return made;
       return fail(only_a_process(argv, made.error().message));
     }
+    // The script as a whole is what is described, but for one that shows its launcher.
+    const bool launches =
+        argv.size() > 2 && !context.workload->torchrun &&
+        std::any_of(argv.begin(), argv.end(), [](const std::string& word) {
+          return word.find("torchrun") != word.npos || word.find("torch.distributed.") != word.npos;
+        });
+    if (launches)
+      return fail(Reason::bad_input,
+                  fmt::format("`{}` launches torchrun, and not all of it is modelled ({}): say "
+                              "launcher: torchrun under images[].model, and it is nothing but that",
+                              quoted(argv), made.error().message));
   }
   if (context.workload != nullptr && context.is_child) {
     if (is_one_of(preparing, name)) return make_exit(0);
-    if (is_one_of(known_to_exist, name) && !is_one_of(launchers, name))
+    const bool prepares = likeness_of(argv) < context.training;
+    if (is_one_of(known_to_exist, name) && !is_one_of(launchers, name) &&
+        (context.is_read || !prepares))
       return fail(only_a_process(argv));
+    if (prepares) return make_exit(0);
   }
   if (context.workload != nullptr) {
     if (context.workload->torchrun && !context.is_child)
-      return torchrun::make_torchrun(launch_in_place_of(argv));
+      return launched(launch_in_place_of(argv), argv, context);
     return make_rank(true, [workload = *context.workload](const Model& model) {
       return plan_of(workload, model);
     });
@@ -172,10 +242,14 @@ Result<std::unique_ptr<Program>> make_exec(const std::vector<std::string>& argv,
                           quoted(argv)));
 }
 
-Status can_model(const std::vector<std::string>& argv, const Image& image,
-                 const Workload* workload) {
-  const auto made = make_program(argv, {&image, workload, false});
+Status can_model(const std::vector<std::string>& argv, const Image& image, const Workload* workload,
+                 const StringMap& environment) {
+  Outlook outlook{environment};
+  CommandContext context{&image, workload, false};
+  context.outlook = &outlook;
+  const auto made = make_program(argv, context);
   if (!made && made.error().reason == Reason::bad_input) return fail(made.error());
+  if (outlook.unmodelled) return fail(*outlook.unmodelled);
   return {};
 }
 

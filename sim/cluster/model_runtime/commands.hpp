@@ -2,7 +2,9 @@
 // refused with a sentence that says how to describe it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,13 +12,32 @@
 #include "cluster/model_runtime/workload.hpp"
 #include "cluster/process_runtime/image.hpp"
 #include "core/result.hpp"
+#include "objects/type.hpp"
 
 namespace ddptwin::model {
+
+// How much a command of a described image's script looks like the training: of a script's commands
+// those that look most like it are, and all others prepare it.
+enum class Likeness : std::uint8_t {
+  any,     // whatever else is not known
+  script,  // python3 FILE, python3 -m MODULE
+  launch,  // torchrun, accelerate, deepspeed, mpirun
+};
+Likeness likeness_of(const std::vector<std::string>& argv);
+
+// What is known of a container before it runs, and what its commands would need.
+struct Outlook {
+  StringMap environment{};
+  std::optional<Error> unmodelled{};  // the first of them that torchrun could not do
+};
 
 struct CommandContext {
   const Image* image = nullptr;
   const Workload* workload = nullptr;  // what the user said of the image's script; null: nothing
   bool is_child = false;  // of a launcher or a shell: workload->torchrun has been obeyed already
+  Likeness training = Likeness::any;  // what the script's training looks like
+  bool is_read = false;               // by the script: in a pipe or $( )
+  Outlook* outlook = nullptr;         // null: it runs
 };
 
 // The error of a command that the image does not have is Reason::not_found, its message that of
@@ -25,9 +46,10 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
                                               const CommandContext& context);
 
 // Whether a container of this image with this command line can be modelled. A command that the
-// image does not have can: it fails as it would in a cluster.
-Status can_model(const std::vector<std::string>& argv, const Image& image,
-                 const Workload* workload);
+// image does not have can: it fails as it would in a cluster. Of its variables only torchrun's are
+// looked at; Error::where names the one that is at fault.
+Status can_model(const std::vector<std::string>& argv, const Image& image, const Workload* workload,
+                 const StringMap& environment = {});
 
 // The same for a command beside a container's own processes, a probe or a hook: what the user said
 // of the image's script says nothing of it.

@@ -60,8 +60,19 @@ INSTANTIATE_TEST_SUITE_P(
             false,
             "only a process can run `sh -c exit 1; : && : && : && : && : && : && : && : && : && "
             ":...`, "
-            "for its script uses more than 400 commands: describe it under images[].model (start, "
-            "steps, stepTime, ...)"},
+            "for its script uses more than 400 commands in a chain: describe it under "
+            "images[].model (start, steps, stepTime, ...)"},
+        Row{"too_deep",
+            {"sh", "-c",
+             [] {
+               std::string script;
+               for (int n = 0; n < 300; ++n) script += "( ";
+               return script + ":" + std::string(300, ')');
+             }()},
+            false,
+            "only a process can run `sh -c ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( "
+            "...`, for its script uses more than 200 levels: describe it under images[].model "
+            "(start, steps, stepTime, ...)"},
         Row{"shifts",
             {"sh", "-c", "exit $((1<<3))"},
             false,
@@ -79,6 +90,13 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"script_as_a_whole_is_described",
             {"sh", "-c", "n=$(nvidia-smi -L | wc -l); python3 train.py"},
             true},
+        Row{"script_that_shows_its_launcher",
+            {"sh", "-c", "n=$(nvidia-smi -L | wc -l); torchrun train.py"},
+            true,
+            "`sh -c n=$(nvidia-smi -L | wc -l); torchrun train.py` launches torchrun, and not all "
+            "of it is modelled (only a process can run `nvidia-smi -L`: describe it under "
+            "images[].model (start, steps, stepTime, ...)): say launcher: torchrun under "
+            "images[].model, and it is nothing but that"},
         Row{"option_of_a_tool",
             {"tail", "-f", "/log"},
             false,
@@ -96,6 +114,67 @@ TEST_P(CanModel, says_whether_and_else_what_to_do) {
   const Status status =
       can_model(GetParam().argv, Image(), GetParam().described ? &workload : nullptr);
   EXPECT_EQ(status ? std::string() : status.error().message, GetParam().refusal);
+}
+
+struct Meeting {
+  std::string name;
+  Strings argv;
+  StringMap environment{};
+  std::string where{}, refused{};  // the command that is; empty: can be modelled
+  bool launched = false;           // said by the description
+};
+class RendezvousBackend : public testing::TestWithParam<Meeting> {};
+INSTANTIATE_TEST_SUITE_P(
+    Commands, RendezvousBackend,
+    testing::Values(
+        Meeting{"c10d", {"torchrun", "--rdzv_backend", "c10d", "t.py"}},
+        Meeting{"of_nobody", {"torchrun", "--rdzv_backend", "etcd3", "t.py"}},
+        Meeting{"etcd",
+                {"torchrun", "--rdzv-backend=etcd", "t.py"},
+                {},
+                "",
+                "torchrun --rdzv-backend=etcd t.py"},
+        Meeting{"module",
+                {"python3", "-m", "torch.distributed.run", "--rdzv_backend=etcd-v2", "t.py"},
+                {{"PET_RDZV_BACKEND", "c10d"}},
+                "",
+                "python3 -m torch.distributed.run --rdzv_backend=etcd-v2 t.py"},
+        Meeting{"script",
+                {"bash", "-c", "if true; then exec torchrun --rdzv_backend=etcd t.py; fi"},
+                {},
+                "",
+                "torchrun --rdzv_backend=etcd t.py"},
+        Meeting{"variable",
+                {"torchrun", "t.py"},
+                {{"PET_RDZV_BACKEND", "etcd"}},
+                "PET_RDZV_BACKEND",
+                "torchrun t.py"},
+        Meeting{"described",
+                {"python3", "t.py"},
+                {{"PET_RDZV_BACKEND", "etcd"}},
+                "PET_RDZV_BACKEND",
+                "python3 t.py",
+                true},
+        Meeting{"word_before_variable",
+                {"torchrun", "--rdzv_backend=c10d", "t.py"},
+                {{"PET_RDZV_BACKEND", "etcd"}}},
+        Meeting{"standalone", {"torchrun", "--standalone", "t.py"}, {{"PET_RDZV_BACKEND", "etcd"}}},
+        Meeting{"no_torchrun", {"sleep", "1"}, {{"PET_RDZV_BACKEND", "etcd"}}}),
+    [](const auto& one) { return one.param.name; });
+
+TEST_P(RendezvousBackend, is_refused_before_the_run_where_nobody_models_it) {
+  Workload workload;
+  workload.torchrun = GetParam().launched;
+  const Status status = can_model(GetParam().argv, Image(), &workload, GetParam().environment);
+  if (GetParam().refused.empty()) {
+    EXPECT_TRUE(status) << status.error().message;
+    return;
+  }
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().where, GetParam().where);
+  EXPECT_TRUE(status.error().message.starts_with("`" + GetParam().refused +
+                                                 "` would use the rendezvous backend etcd"))
+      << status.error().message;
 }
 
 TEST(Commands, one_that_the_image_adds_is_not_taken_for_missing) {

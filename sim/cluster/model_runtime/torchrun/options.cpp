@@ -223,8 +223,7 @@ Checked<void> read_place(const Place& place, Options& out) {
   }
   if (place.backend.empty())
     return raise("ValueError: The rendezvous backend name must be a non-empty string.");
-  if (place.backend.starts_with("etcd"))
-    return raise("ModuleNotFoundError: No module named 'etcd'");
+  if (is_etcd(place.backend)) return raise("ModuleNotFoundError: No module named 'etcd'");
   return raise(fmt::format(
       "ValueError: The rendezvous backend '{}' is not registered. Did you forget to call "
       "`register`?",
@@ -313,6 +312,18 @@ int streams_of(std::string_view mapping, int local_rank) {
   for (const std::string& part : split(mapping, ','))
     if (part[0] - '0' == local_rank) return part[2] - '0';
   return 0;
+}
+
+bool is_etcd(std::string_view backend) { return backend == "etcd" || backend == "etcd-v2"; }
+
+std::string chosen_backend(const Profile& profile, const std::string& program,
+                           const std::vector<std::string>& arguments,
+                           const StringMap& environment) {
+  const auto parsed = parse_arguments(profile, program, arguments, environment);
+  if (!parsed) return {};
+  Options bounds{};
+  if (!read_node_bounds(profile, (*parsed)["nnodes"], bounds)) return {};
+  return choose_place(profile, *parsed, bounds.max_nodes, {}).backend;
 }
 
 Refusal uncaught(const std::string& exception) {

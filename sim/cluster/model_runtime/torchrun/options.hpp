@@ -71,6 +71,13 @@ Checked<Options> read_options(const Profile& profile, const std::string& program
                               const std::vector<std::string>& arguments,
                               const StringMap& environment, const Hardware& hardware);
 
+// The rendezvous backend that would be chosen; empty where read_options() refuses what it is given
+// before that.
+std::string chosen_backend(const Profile& profile, const std::string& program,
+                           const std::vector<std::string>& arguments, const StringMap& environment);
+// Registered by torchrun, but it needs a server and a package that nobody models.
+bool is_etcd(std::string_view backend);
+
 // Of "0", "3" or "0:1,1:3": 1 for standard output, 2 for standard error, 3 for both.
 int streams_of(std::string_view mapping, int local_rank);
 

@@ -410,10 +410,24 @@ std::optional<Launch> launch_of(const std::vector<std::string>& argv) {
   if (!program.starts_with("python")) return std::nullopt;
   for (std::size_t i = 1; i + 1 < argv.size() && argv[i].starts_with("-"); ++i) {
     if (argv[i] != "-m") continue;
-    if (argv[i + 1] != "torch.distributed.run") return std::nullopt;
-    return Launch{"run.py", {argv.begin() + static_cast<std::ptrdiff_t>(i) + 2, argv.end()}};
+    const bool old = argv[i + 1] == "torch.distributed.launch";
+    if (argv[i + 1] != "torch.distributed.run" && !old) return std::nullopt;
+    Launch launch{old ? "launch.py" : "run.py",
+                  {argv.begin() + static_cast<std::ptrdiff_t>(i) + 2, argv.end()}};
+    // Its one option of its own, of how the script hears of its rank.
+    if (old)
+      std::erase_if(launch.arguments, [](const std::string& word) {
+        return word == "--use_env" || word == "--use-env";
+      });
+    return launch;
   }
   return std::nullopt;
+}
+
+// Both versions choose alike; the later one knows all spellings.
+std::string unmodelled_backend(const Launch& launch, const StringMap& environment) {
+  std::string backend = chosen_backend(torchrun_2, launch.program, launch.arguments, environment);
+  return is_etcd(backend) ? backend : std::string();
 }
 
 std::unique_ptr<model::Program> make_torchrun(Launch launch) {

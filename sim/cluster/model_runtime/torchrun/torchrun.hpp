@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cluster/model_runtime/program.hpp"
+#include "objects/type.hpp"
 
 namespace ddptwin::torchrun {
 
@@ -21,6 +22,10 @@ struct Launch {
 
 // torchrun ..., python3 [-u] -m torch.distributed.run ...; nothing for other commands.
 std::optional<Launch> launch_of(const std::vector<std::string>& argv);
+
+// The rendezvous backend that the launch needs and nobody models, as far as its own words and these
+// variables tell; empty: none.
+std::string unmodelled_backend(const Launch& launch, const StringMap& environment);
 
 // Ends with 0 when its workers have succeeded, 2 for a command line that argparse refuses, and 1
 // else, whatever the workers' codes were (§4.4).
