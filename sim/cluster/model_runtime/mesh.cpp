@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "cluster/model_runtime/kernel.hpp"
 #include "cluster/model_runtime/messages.hpp"
+#include "core/numbers.hpp"
 
 namespace ddptwin::model {
 namespace {
@@ -17,10 +17,8 @@ constexpr int address_bytes = 136;  // of a sockaddr as gloo 2022 publishes it (
 std::uint32_t number_of(std::string_view ip) {
   std::uint32_t number = 0;
   for (int part = 0; part < 4; ++part) {
-    unsigned value = 0;
-    const auto [stop, error] = std::from_chars(ip.data(), ip.data() + ip.size(), value);
-    number = number << 8U | value;
-    ip.remove_prefix(std::min(static_cast<std::size_t>(stop - ip.data()) + 1, ip.size()));
+    number = number << 8U | static_cast<std::uint32_t>(take_number<int>(ip).value_or(0));
+    ip.remove_prefix(std::min<std::size_t>(1, ip.size()));
   }
   return number;
 }

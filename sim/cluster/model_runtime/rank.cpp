@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <optional>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "cluster/model_runtime/messages.hpp"
 #include "cluster/model_runtime/store.hpp"
 #include "cluster/model_runtime/torchrun/options.hpp"
+#include "core/numbers.hpp"
 
 namespace ddptwin::model {
 namespace {
@@ -274,15 +274,13 @@ std::optional<std::int64_t> Rank::resume() {
     fail_with(content.error(), 1);
     return std::nullopt;
   }
-  std::int64_t step = 0;
-  std::uint64_t shapes = 0;
   std::string_view text = *content;
   const bool known = text.starts_with(checkpoint_magic);
   if (known) text.remove_prefix(checkpoint_magic.size() + 1);
-  const auto first = std::from_chars(text.data(), text.data() + text.size(), step);
-  const auto second = std::from_chars(std::min(first.ptr + 1, text.data() + text.size()),
-                                      text.data() + text.size(), shapes);
-  if (!known || first.ec != std::errc{} || second.ec != std::errc{}) {
+  const auto step = take_number<std::int64_t>(text);
+  text.remove_prefix(std::min<std::size_t>(1, text.size()));
+  const auto shapes = take_number<std::uint64_t>(text);
+  if (!known || !step || !shapes) {
     fail_with(Error{Reason::invalid,
                     "RuntimeError",
                     fmt::format("checkpoint {} is damaged", plan_.checkpoint),
@@ -292,7 +290,7 @@ std::optional<std::int64_t> Rank::resume() {
               1);
     return std::nullopt;
   }
-  if (shapes != plan_.shapes) {
+  if (*shapes != plan_.shapes) {
     fail_with(Error{Reason::invalid,
                     "RuntimeError",
                     "Error(s) in loading state_dict: size mismatch: the checkpoint was made with "
@@ -303,7 +301,7 @@ std::optional<std::int64_t> Rank::resume() {
               1);
     return std::nullopt;
   }
-  process_->print(fmt::format("resumed from step {}", step));
+  process_->print(fmt::format("resumed from step {}", *step));
   return step;
 }
 

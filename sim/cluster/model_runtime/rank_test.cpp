@@ -5,6 +5,7 @@
 
 #include <csignal>
 
+#include "cluster/model_runtime/commands.hpp"
 #include "cluster/model_runtime/test_pods.hpp"
 
 namespace ddptwin::model {
@@ -170,6 +171,43 @@ TEST(Described, trains_as_it_was_described) {
   EXPECT_GE(pods.line("pod-1", "epoch 4/4")->at - joined, 4 * 250ms);
   EXPECT_TRUE(pods.line("pod-0", "checkpoint step 2"));
   EXPECT_TRUE(pods.line("pod-0", "bye"));
+}
+
+struct StartScript {
+  const char* script;
+  int trainings;
+};
+class DescribedScript : public testing::TestWithParam<StartScript> {};
+INSTANTIATE_TEST_SUITE_P(
+    Described, DescribedScript,
+    testing::Values(
+        StartScript{"apt-get update && python3 -c 'import torch' && python3 train.py", 1},
+        StartScript{"aws s3 sync a b; ./setup.sh; bash setup.sh; numactl -N 0 python3 -u train.py",
+                    1},
+        StartScript{"nvidia-smi; python3 prepare.py; torchrun --nproc-per-node 2 train.py", 2},
+        StartScript{"source /opt/env; python3 -m torch.distributed.launch --use_env train.py", 1},
+        StartScript{"stdbuf -oL torchrun --nproc-per-node=2 train.py | tee /tmp/log", 2},
+        StartScript{"make-ready; my-trainer", 2}));  // nothing says which
+
+TEST_P(DescribedScript, trains_by_what_looks_most_like_it) {
+  TestPods pods;
+  Workload workload;
+  workload.steps = 2;
+  pods.runtime().add_image("script", Image(), workload);
+  ASSERT_TRUE(can_model({"bash", "-c", GetParam().script}, Image(), &workload));
+  pods.pod("pod-0");
+  ContainerConfig config = pods.config(
+      "pod-0", "script", {},
+      {{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"MASTER_ADDR", "localhost"}, {"MASTER_PORT", "29500"}});
+  config.command = {"bash", "-c", GetParam().script};
+  pods.start("pod-0", config);
+  EXPECT_EQ(pods.exit_code("pod-0"), 0) << pods.all_lines();
+  const std::string all = pods.all_lines();
+  int joined = 0;
+  for (std::size_t at = all.find("joined rank"); at != all.npos;
+       at = all.find("joined rank", at + 1))
+    ++joined;
+  EXPECT_EQ(joined, GetParam().trainings) << all;
 }
 
 TEST(Described, ignores_sigterm_as_process_1) {

@@ -75,6 +75,7 @@ struct StoreClient::Operation {
   bool arrived = false;
   TimerId timer = 0;  // of the way there, then of another look
   TimerId limit = 0;
+  bool waits = false;  // for keys, no longer than the timeout; all others have none
 };
 
 StoreClient::StoreClient(Process& process, StoreAddress server, Duration timeout)
@@ -82,6 +83,7 @@ StoreClient::StoreClient(Process& process, StoreAddress server, Duration timeout
 
 StoreClient::~StoreClient() {
   if (server_ != nullptr) std::erase(server_->clients_, this);
+  if (watch_ != 0) process_.network().unwatch_links(watch_);
 }
 
 // --- connecting ---
@@ -210,10 +212,15 @@ void StoreClient::run(std::unique_ptr<Operation> operation) {
   started.timer = process_.after(trip, [this, id] { arrive(id); });
 }
 
-bool StoreClient::is_stalled() const {
+bool StoreClient::is_stalled() const { return is_cut() || is_server_stopped(); }
+
+bool StoreClient::is_server_stopped() const {
+  return server_ != nullptr && server_->host().is_stopped();
+}
+
+bool StoreClient::is_cut() const {
   const Network& network = process_.network();
-  return server_->host().is_stopped() ||
-         (network.any_fault() && network.link(process_.ip(), server_ip_).drop);
+  return network.any_fault() && network.link(process_.ip(), server_ip_).drop;
 }
 
 void StoreClient::arrive(std::uint32_t id) {
@@ -221,8 +228,9 @@ void StoreClient::arrive(std::uint32_t id) {
   if (found == operations_.end()) return;
   Operation& operation = *found->second;
   operation.timer = 0;
-  if (server_ == nullptr) return finish(id, fail(store_broken_pipe(*process_.model().torch)));
   const bool stalled = is_stalled();
+  if (server_ == nullptr && !stalled)
+    return finish(id, fail(store_broken_pipe(*process_.model().torch)));
   std::optional<std::string> answer;
   if (!stalled) answer = operation.run(*server_, operation);
   if (answer) {
@@ -231,14 +239,22 @@ void StoreClient::arrive(std::uint32_t id) {
   }
   operation.arrived = !stalled;
   if (stalled) operation.timer = process_.after(stalled_poll, [this, id] { arrive(id); });
-  // Only what does not answer at once needs a limit.
-  if (operation.limit == 0)
+  // Only what does not answer at once needs a limit. Who connects to a stopped server hangs, as
+  // before a foreign listener (§3.3, §9.2); TCP's own end behind a cut is taken for the timeout.
+  if (operation.limit == 0 && (operation.waits || !is_server_stopped()))
     operation.limit = process_.after(timeout_, [this, id] { too_late(id); });
 }
 
 void StoreClient::too_late(std::uint32_t id) {
   Operation& late = *operations_.at(id);
   late.limit = 0;
+  // The wait is cancelled at the server, and that has no limit: its answer says that it is over.
+  if (is_server_stopped()) {
+    process_.cancel(std::exchange(late.timer, 0));
+    late.arrived = false;
+    late.limit = process_.after(stalled_poll, [this, id] { too_late(id); });
+    return;
+  }
   finish(id, fail(key_missing(*process_.model().torch, timeout_,
                               fmt::format("{}", fmt::join(late.keys, ", ")))));
 }
@@ -262,8 +278,18 @@ void StoreClient::finish(std::uint32_t id, Result<std::string> result) {
 
 void StoreClient::server_ended() {
   server_ = nullptr;
-  lost_ = true;
-  if (!process_.alive()) return;
+  hear_of_the_end();
+}
+
+// Neither FIN nor RST passes a cut link (ddp-semantics §3.5, FM-068): who waits for an answer waits
+// on.
+void StoreClient::hear_of_the_end() {
+  if (is_cut()) {
+    if (watch_ == 0) watch_ = process_.network().watch_links([this] { hear_of_the_end(); });
+    return;
+  }
+  if (heard_ || !process_.alive()) return;
+  heard_ = true;
   process_.after(process_.network().round_trip(process_.ip(), server_ip_), [this] {
     Callback lost = std::exchange(on_lost_, nullptr);
     fail_all(store_closed(*process_.model().torch));  // may end this client
@@ -300,6 +326,7 @@ void StoreClient::set(std::string key, std::string value,
 void StoreClient::get(std::string key, UniqueFunction<void(const Result<std::string>&)> done) {
   auto operation = std::make_unique<Operation>();
   operation->keys.push_back(std::move(key));
+  operation->waits = true;
   operation->run = [](StoreServer& server, const Operation& o) -> std::optional<std::string> {
     const auto found = server.keys_.find(o.keys.front());
     if (found == server.keys_.end()) return std::nullopt;
@@ -312,6 +339,7 @@ void StoreClient::get(std::string key, UniqueFunction<void(const Result<std::str
 void StoreClient::wait(std::vector<std::string> keys, UniqueFunction<void(const Status&)> done) {
   auto operation = std::make_unique<Operation>();
   operation->keys = std::move(keys);
+  operation->waits = true;
   operation->run = [](StoreServer& server, const Operation& o) -> std::optional<std::string> {
     for (const std::string& key : o.keys) {
       if (!server.keys_.contains(key)) return std::nullopt;

@@ -110,6 +110,7 @@ class StoreClient {
   void connect_over(const Status& status);
   Duration next_sleep();
   void server_ended();
+  void hear_of_the_end();
   void fail_all(const Error& error);
 
   void run(std::unique_ptr<Operation> operation);
@@ -118,13 +119,16 @@ class StoreClient {
   void look_again();
   void finish(std::uint32_t id, Result<std::string> result);
   bool is_stalled() const;
+  bool is_server_stopped() const;
+  bool is_cut() const;
 
   Process& process_;
   StoreAddress address_;
   Duration timeout_;
   StoreServer* server_ = nullptr;
   std::string server_ip_{};
-  bool lost_ = false;
+  bool heard_ = false;       // that the server has ended
+  std::uint64_t watch_ = 0;  // of the links, while nothing is heard of the end
   Callback on_lost_{};
 
   UniqueFunction<void(const Status&)> connecting_{};

@@ -153,6 +153,30 @@ TEST_F(Store, a_cut_link_holds_operations_up_until_it_heals) {
   EXPECT_TRUE(done);
 }
 
+// A machine that loses its power says nothing either: its links are cut first (FM-068).
+TEST_F(Store, the_servers_end_behind_a_cut_link_is_heard_of_when_it_heals) {
+  connect();
+  std::string waiting, later;
+  client_->get("never", [&](const auto& value) { waiting = told(value); });
+  run(1s);
+  kernel_.network().set_link("10.244.0.2", "10.244.0.3", {.drop = true});
+  kernel_.signal(processes_[0], SIGKILL);
+  server_.reset();
+  client_->get("later", [&](const auto& value) { later = told(value); });
+  bool over = false;
+  client_->set("a", "1", [&](const Status& status) { over = !status; });
+  run(8s);
+  EXPECT_EQ(waiting, "");
+  EXPECT_FALSE(over);
+  run(1500ms);  // 10.5 s: its own timeout
+  EXPECT_NE(waiting, "");
+  EXPECT_EQ(later, "");
+  kernel_.network().set_link("10.244.0.2", "10.244.0.3", {});
+  run(1ms);
+  EXPECT_NE(later, "");
+  EXPECT_TRUE(over);
+}
+
 TEST_F(Store, a_stopped_server_answers_when_it_goes_on) {
   connect();
   kernel_.signal(processes_[0], SIGSTOP);
@@ -163,6 +187,23 @@ TEST_F(Store, a_stopped_server_answers_when_it_goes_on) {
   kernel_.signal(processes_[0], SIGCONT);
   run(1s);
   EXPECT_TRUE(done);
+}
+
+// The cancellation of a wait has no limit of its own.
+TEST_F(Store, a_stopped_server_is_waited_for_longer_than_the_timeout) {
+  connect();
+  kernel_.signal(processes_[0], SIGSTOP);
+  bool set = false;
+  std::string error;
+  client_->set("a", "b", [&](const Status& status) { set = status.has_value(); });
+  client_->get("never", [&](const Result<std::string>& value) { error = told(value); });
+  run(100s);
+  EXPECT_FALSE(set);
+  EXPECT_EQ(error, "");
+  kernel_.signal(processes_[0], SIGCONT);
+  run(1s);
+  EXPECT_TRUE(set);
+  EXPECT_EQ(error, "torch.distributed.DistStoreError: wait timeout after 10000ms, keys: never");
 }
 
 struct Attempt {

@@ -119,13 +119,17 @@ void Training::continued(int rank) {
   // What is left of a step then is a sleep, which goes by the clock (sim/workers/trainer.cpp).
   if (one.phase == Phase::finishing) one.end = std::max(one.end, now);
   if (one.phase == Phase::stepping && one.left == Duration::zero()) floor_ = std::max(floor_, now);
+  one.continued = now;
   update();
 }
 
 void Training::links_changed() {
   settle();
   const Time now = loop_.now();
-  if (cuts_.empty()) cuts_.resize(members_.size());
+  if (cuts_.empty()) {
+    cuts_.resize(members_.size());
+    resumes_.resize(members_.size());
+  }
   for (int rank = 0; rank < world(); ++rank) {
     std::optional<Time>& since = cuts_[static_cast<std::size_t>(rank)];
     const Member& one = member(rank);
@@ -141,7 +145,11 @@ void Training::links_changed() {
     for (const Member* from : {&one, &next}) {
       if (!sent(*from)) continue;
       const auto arrives = next_retransmission(std::max(*since, from->enter), now);
-      if (arrives) floor_ = std::max(floor_, *arrives);
+      if (arrives) {
+        floor_ = std::max(floor_, *arrives);
+        Time& resumes = resumes_[static_cast<std::size_t>(rank)];
+        resumes = std::max(resumes, *arrives);
+      }
       is_lost = is_lost || !arrives;
     }
     if (!is_lost) since.reset();
@@ -280,11 +288,16 @@ std::optional<Training::Due> Training::loss_of(int rank) {
   const Member& one = member(rank);
   if (one.phase != Phase::stepping || one.is_stopped || world() < 2) return std::nullopt;
   std::optional<Due> first;
-  const Time from = std::max(one.enter, floor_);
   for (const int offset : {-1, 1}) {
     const int other = neighbour(rank, offset);
     const Member& peer = member(other);
-    if (peer.closed_at) {
+    const int link = offset < 0 ? other : rank;
+    Time from = std::max(one.enter, one.continued);
+    if (!resumes_.empty()) from = std::max(from, resumes_[static_cast<std::size_t>(link)]);
+    // What a peer's kernel says at its end does not pass a link that was cut before (§3.5, FM-068).
+    const bool silent =
+        is_cut(link) && peer.closed_at && *cuts_[static_cast<std::size_t>(link)] <= *peer.closed_at;
+    if (peer.closed_at && !silent) {
       const Duration delay = peer.loss_delay[offset < 0 ? 1 : 0];
       consider(first, std::max(from, *peer.closed_at) + delay,
                loss_by(peer, peer.in_flight ? Loss::Kind::reset : Loss::Kind::closed));
@@ -292,7 +305,6 @@ std::optional<Training::Due> Training::loss_of(int rank) {
     if (network_.any_fault() && network_.link(peer.seat.ip, one.seat.ip).reset)
       consider(first, from + model_.torch->peer_loss.on(model_.timing->machine),
                loss_by(peer, Loss::Kind::reset));
-    const int link = offset < 0 ? other : rank;
     if (is_cut(link))
       consider(first, std::max(from, *cuts_[static_cast<std::size_t>(link)]) + tcp_gives_up,
                loss_by(peer, Loss::Kind::tcp_gave_up));

@@ -96,6 +96,7 @@ class Training {
     bool is_stopped = false;
     Time start{}, enter{}, end{};  // of the step at hand
     Duration left{};               // stopped: what remains until `enter` or `end`
+    Time continued{};              // hears nothing before
     std::optional<Time> closed_at{};
     bool in_flight = false;    // its sockets closed while data was on the way
     Duration loss_delay[2]{};  // until its neighbours notice: the rank before, the rank after
@@ -133,6 +134,7 @@ class Training {
   std::optional<Time> complete_{};  // when the collective at hand will be over, if nothing happens
   Time floor_{};                    // it is not over before that
   std::vector<std::optional<Time>> cuts_{};  // by rank: the link to the next rank is cut since
+  std::vector<Time> resumes_{};              // likewise: nothing passes it before, after a cut
   bool updating_ = false, again_ = false;
   Timer timer_{};
 };

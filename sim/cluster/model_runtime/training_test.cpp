@@ -157,6 +157,39 @@ TEST_P(TwoVersions, a_cut_between_two_pods_ends_all_ranks_after_t) {
   }
 }
 
+// Its kernel's goodbye does not come through: ddp-semantics §3.5, FM-068.
+TEST_P(TwoVersions, who_ends_behind_a_cut_is_missed_after_t) {
+  TestPods pods({.torch = GetParam()});
+  pods.group(2, endless);
+  pods.until_line("pod-0", "step 5/");
+  const Duration cut = pods.now();
+  pods.runtime().network().set_link(pods.ip("pod-0"), pods.ip("pod-1"), {.drop = true});
+  pods.signal("pod-1", SIGKILL);
+  EXPECT_EQ(pods.exit_code("pod-0"), 1);
+  EXPECT_NE(pods.last_error("pod-0").find("imed out"), std::string::npos);
+  EXPECT_GE(pods.ended_at("pod-0") - cut, 6s);
+}
+
+// What waits for TCP's next try on a healed link is that link's alone.
+TEST_P(TwoVersions, a_healed_link_delays_no_news_from_the_other_side) {
+  TestPods pods({.torch = GetParam()});
+  pods.group(5, endless);
+  pods.until_line("pod-0", "step 5/");
+  const auto link = [&](bool drop) {
+    pods.runtime().network().set_link(pods.ip("pod-0"), pods.ip("pod-1"), {.drop = drop});
+  };
+  link(true);
+  pods.run(2s);
+  pods.signal("pod-0", SIGKILL);
+  const Duration killed = pods.now();
+  pods.run(10ms);
+  link(false);  // tries are at 1.4 and 3.0 s
+  for (const char* pod : {"pod-4", "pod-3", "pod-2", "pod-1"}) {
+    EXPECT_EQ(pods.exit_code(pod), 1);
+    EXPECT_LT(pods.ended_at(pod) - killed, 800ms) << pod << "\n" << pods.last_error(pod);
+  }
+}
+
 TEST(Training, tcp_gives_up_on_a_cut_before_a_long_timeout_is_over) {
   TestPods pods;
   pods.group(3, {"--steps", "1000000", "--step-time", "20ms"});
