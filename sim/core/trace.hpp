@@ -26,7 +26,7 @@ enum class RecordKind : std::uint8_t {
   schedule,     // the scheduler decided: subject the pod, text the node or why none
   container,    // a container's or sandbox's life: subject "namespace/pod/container", text what
   log,          // a line a container printed: subject "namespace/pod/container", text the line
-  image,        // an image was described, or a part of it skipped
+  image,        // a part of an image or of a manifest has no effect
   dns,          // a question answered: subject the name, text the answer
   fault,        // a fault acted
   step,         // a scenario step began or ended

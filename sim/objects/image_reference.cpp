@@ -121,6 +121,11 @@ std::string canonical_image(std::string_view image) {
                      reference.tag ? std::string_view(*reference.tag) : default_tag);
 }
 
+std::string described_image(std::string_view name) {
+  const ImageReference reference = ImageReference::cut(name);
+  return reference.tag || reference.digest ? canonical_image(name) : reference.repository();
+}
+
 bool is_same_image(std::string_view one, std::string_view other) {
   return one == other || canonical_image(one) == canonical_image(other);
 }

@@ -25,6 +25,10 @@ struct ImageReference {
 // is dropped, because no image of the twin has contents to compare it with.
 std::string canonical_image(std::string_view image);
 bool is_same_image(std::string_view one, std::string_view other);
+// What a description of images goes by: canonical_image(), or the repository() alone where the name
+// has neither a tag nor a digest, for it then stands for every tag. To find the description of an
+// image look for its canonical_image() first, for its repository() next.
+std::string described_image(std::string_view name);
 
 // What is wrong with the reference, in the words of distribution/reference; empty where it is good.
 std::string image_reference_fault(const std::string& image, const ImageReference& reference);

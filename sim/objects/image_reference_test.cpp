@@ -26,6 +26,15 @@ TEST(ImageReference, HasOneCanonicalNamePerImage) {
   for (const auto& [image, want] : rows) EXPECT_EQ(canonical_image(image), want) << image;
 }
 
+TEST(ImageReference, WithoutTagDescribesItsRepository) {
+  const std::string digest = "@sha256:" + std::string(64, 'a');
+  EXPECT_EQ(described_image("demo"), "docker.io/library/demo");
+  EXPECT_EQ(described_image("r.local:5000/a/b"), "r.local:5000/a/b");
+  EXPECT_EQ(described_image("demo:latest"), "docker.io/library/demo:latest");
+  EXPECT_EQ(described_image("demo:1"), "docker.io/library/demo:1");
+  EXPECT_EQ(described_image("demo:1" + digest), "docker.io/library/demo:1");
+}
+
 TEST(ImageReference, OfOneImageAreTheSameHoweverWritten) {
   EXPECT_TRUE(is_same_image("demo", "docker.io/library/demo:latest"));
   EXPECT_TRUE(is_same_image("docker.io/demo", "demo:latest"));

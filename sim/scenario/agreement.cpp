@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 
+#include "core/numbers.hpp"
 #include "objects/kinds.hpp"
 #include "scenario/claims.hpp"
 #include "scenario/report/narrator.hpp"
@@ -67,17 +67,13 @@ std::string last_exit(const Facts& facts, std::string_view subject) {
   return last == exits.npos ? exits : exits.substr(last + 2);
 }
 
-std::int64_t number_of(const std::string& text) {
-  std::int64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
 // Whoever is ended by a signal in both runs may have told the end of one step more in one of them;
 // not whoever chose its own end.
 bool is_cut_off(const Disagreement& one, const Facts& real, const Facts& virtual_) {
   if (one.aspect != "steps" || one.real.empty() || one.virtual_.empty()) return false;
-  if (std::abs(number_of(one.real) - number_of(one.virtual_)) != 1) return false;
+  if (std::abs(whole_number<std::int64_t>(one.real).value_or(0) -
+               whole_number<std::int64_t>(one.virtual_).value_or(0)) != 1)
+    return false;
   for (const Facts* facts : {&real, &virtual_})
     if (!fact(*facts, one.subject, "failure").empty()) return false;
   const std::string end = last_exit(real, one.subject);

@@ -11,6 +11,7 @@ WorldOptions cluster_options(const Scenario& scenario, std::uint64_t seed) {
   world.training_operator = *controller::pytorchjob::find_profile(scenario.training_operator);
   world.flags = scenario.flags;
   world.nodes = scenario.nodes;
+  world.dns.host.servers = {"192.168.255.254"};  // of the nodes' network
   // A kubelet looks at its runtime once a second; this one hears of every change from the runtime
   // itself, so that a run in real time takes no longer than its programs.
   world.kubelet.clocks.first_look = Duration::zero();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "scenario/reference.hpp"
 #include "scenario/scenario_parser.hpp"
 #include "scenario/virtual_run.hpp"
 
@@ -64,6 +65,28 @@ TEST(ClusterOptions, flags_reach_the_processes_of_the_control_plane) {
   EXPECT_EQ(run_with("terminated-pod-gc-threshold: 1").pods, 1U);
   // Three pods, three Services, and the writes of their statuses.
   EXPECT_GT(run_with("kube-api-qps: 1, kube-api-burst: 1").lasted, std::chrono::seconds(5));
+}
+
+// What the reference says of a node that says nothing is what such a node has.
+TEST(ClusterOptions, the_reference_names_what_a_node_has_by_default) {
+  Scenario scenario;
+  scenario.nodes = {NodeOptions{.name = "plain"}};
+  VirtualRun run(scenario, {});
+  ASSERT_TRUE(run.start());
+  const ObjectPtr node = run.world().find(Node::info(), "", "plain");
+  ASSERT_NE(node, nullptr);
+  const ResourceList& capacity = static_cast<const Node&>(*node).status.capacity;
+  EXPECT_EQ(capacity.size(), 5U);
+  const std::string page = reference_page();
+  const std::string section =
+      page.substr(page.find("\n## Node\n"), page.find("\n## Image\n") - page.find("\n## Node\n"));
+  for (const auto& [name, amount] : capacity) {
+    const bool own_row = name == "cpu" || name == "memory";
+    const std::string text =
+        own_row ? fmt::format("| `{}` | a quantity | default: {} |", name, amount.str())
+                : fmt::format("{}: {}", name, amount.str());
+    EXPECT_NE(section.find(text), std::string::npos) << text << "\n" << section;
+  }
 }
 
 }  // namespace

@@ -48,7 +48,9 @@ constexpr std::array node_fields{
               [](const YamlNode& node, NodeRow& to, const ParseContext&) {
                 return read_quantity(node, to, "memory");
               }},
-    NodeField{"resources", "a map of quantities", "further capacity: nvidia.com/gpu: 8, pods: 110",
+    NodeField{"resources", "a map of quantities",
+              "further capacity, 0 for none; default: nvidia.com/gpu: 8, pods: 110, "
+              "ephemeral-storage: 1Ti",
               [](const YamlNode& node, NodeRow& to, const ParseContext&) -> Status {
                 TRY(const auto members, node.as_map());
                 for (const auto& [name, value] : members) {
@@ -139,7 +141,7 @@ constexpr std::array flag_fields{
 
 using ClusterField = Field<Scenario, ParseContext>;
 constexpr std::array cluster_fields{
-    ClusterField{"nodes", "a list of nodes", "default: one node, large enough for most jobs",
+    ClusterField{"nodes", "a list of nodes", "default: one node, node-0, of the default size",
                  &read_nodes},
     ClusterField{"trainingOperator", "a version",
                  "v1.7, v1.8, v1.9 or a tag of them; default: v1.9", &read_operator},

@@ -67,7 +67,9 @@ constexpr std::array copy_fields{
 
 using ImageField = Field<ImageDraft, ParseContext>;
 constexpr std::array image_fields{
-    ImageField{"name", "text", "as manifests write it, with or without its tag",
+    ImageField{"name", "text",
+               "as manifests write it; without a tag or digest it stands for every tag, but a "
+               "description that names the tag goes first",
                [](const YamlNode& node, ImageDraft& to, const ParseContext&) -> Status {
                  TRY(to.name, node.as_text());
                  return {};

@@ -7,6 +7,7 @@
 #include <boost/json/value.hpp>
 
 #include "objects/image_reference.hpp"
+#include "scenario/without_effect.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -62,12 +63,48 @@ std::vector<ExecUse> execs_of(const YamlDocument& document, const json::value& c
   return execs;
 }
 
+using VariableUses = std::map<std::string, VariableUse, std::less<>>;
+
+VariableUses variables_of(const YamlDocument& document, const json::object& container,
+                          const std::string& path) {
+  VariableUses found;
+  const json::value* list = container.if_contains("env");
+  if (list == nullptr || !list->is_array()) return found;
+  for (std::size_t i = 0; i < list->as_array().size(); ++i) {
+    const json::value* name = value_at(list->as_array()[i], {"name"});
+    const json::value* value = value_at(list->as_array()[i], {"value"});
+    if (name == nullptr || !name->is_string()) continue;
+    const std::string key(name->as_string());
+    if (value != nullptr && value->is_string())
+      found[key] = {std::string(value->as_string()),
+                    document.where(fmt::format("{}.env[{}].value", path, i))};
+    else
+      found.erase(key);  // nobody knows it before the run
+  }
+  return found;
+}
+
+// What the training operator adds to each container of a job, behind the container's own
+// (spec/pytorchjob.md §2.3): of that only what no model can do is of use here.
+VariableUses added_variables(const Manifest& manifest) {
+  const json::value* elastic = manifest.object->kind().kind == "PyTorchJob"
+                                   ? value_at(*manifest.value, {"spec", "elasticPolicy"})
+                                   : nullptr;
+  if (elastic == nullptr || !elastic->is_object()) return {};
+  const json::value* backend = value_at(*elastic, {"rdzvBackend"});
+  const std::string path =
+      (manifest.base.empty() ? "" : manifest.base + ".") + "spec.elasticPolicy.rdzvBackend";
+  return {{"PET_RDZV_BACKEND",
+           {backend != nullptr && backend->is_string() ? std::string(backend->as_string()) : "c10d",
+            manifest.document->where(path)}}};
+}
+
 // Walks a document; `path` is where it stands.
 void find_uses(const YamlDocument& document, const json::value& value, const std::string& path,
-               std::vector<ImageUse>& uses) {
+               const VariableUses& added, std::vector<ImageUse>& uses) {
   if (const auto* list = value.if_array()) {
     for (std::size_t i = 0; i < list->size(); ++i)
-      find_uses(document, (*list)[i], fmt::format("{}[{}]", path, i), uses);
+      find_uses(document, (*list)[i], fmt::format("{}[{}]", path, i), added, uses);
     return;
   }
   const auto* object = value.if_object();
@@ -75,19 +112,29 @@ void find_uses(const YamlDocument& document, const json::value& value, const std
   for (const auto& member : *object) {
     const std::string key(member.key());
     const std::string here = path.empty() ? key : path + "." + key;
-    find_uses(document, member.value(), here, uses);
+    find_uses(document, member.value(), here, added, uses);
     const auto* containers = member.value().if_array();
     if (containers == nullptr || (key != "containers" && key != "initContainers")) continue;
     for (std::size_t i = 0; i < containers->size(); ++i) {
       const auto* container = (*containers)[i].if_object();
       const auto* image = container != nullptr ? container->if_contains("image") : nullptr;
-      if (image != nullptr && image->is_string() && !image->as_string().empty())
-        uses.push_back(
-            {std::string(image->as_string()), document.where(fmt::format("{}[{}].image", here, i)),
-             texts_of(container->if_contains("command")), texts_of(container->if_contains("args")),
-             execs_of(document, (*containers)[i], fmt::format("{}[{}]", here, i))});
+      if (image == nullptr || !image->is_string() || image->as_string().empty()) continue;
+      const std::string at = fmt::format("{}[{}]", here, i);
+      VariableUses variables = variables_of(document, *container, at);
+      if (key == "containers")
+        for (const auto& [name, use] : added) variables[name] = use;
+      uses.push_back({std::string(image->as_string()), document.where(at + ".image"),
+                      texts_of(container->if_contains("command")),
+                      texts_of(container->if_contains("args")),
+                      execs_of(document, (*containers)[i], at), std::move(variables)});
     }
   }
+}
+
+// Whether all that one description is of, the other is of too.
+bool covers(const std::string& description, const std::string& other) {
+  const std::string name = described_image(description);
+  return name == described_image(other) || name == ImageReference::cut(other).repository();
 }
 
 }  // namespace
@@ -100,7 +147,7 @@ const std::vector<NamedImage>& built_in_images() {
 
 std::vector<ImageUse> image_uses(const Manifest& manifest) {
   std::vector<ImageUse> uses;
-  find_uses(*manifest.document, *manifest.value, manifest.base, uses);
+  find_uses(*manifest.document, *manifest.value, manifest.base, added_variables(manifest), uses);
   return uses;
 }
 
@@ -119,15 +166,27 @@ std::vector<ImageUse> image_uses(const Scenario& scenario) {
   return uses;
 }
 
+const NamedImage* description_of(const std::vector<NamedImage>& images, const std::string& image) {
+  for (const std::string& name :
+       {canonical_image(image), ImageReference::cut(image).repository()}) {
+    for (const NamedImage& known : images)
+      if (described_image(known.name) == name) return &known;
+  }
+  return nullptr;
+}
+
 bool is_described(const Scenario& scenario, const std::string& image) {
-  const auto named = [&image](const NamedImage& known) { return is_same_image(known.name, image); };
-  return std::any_of(scenario.images.begin(), scenario.images.end(), named) ||
-         std::any_of(built_in_images().begin(), built_in_images().end(), named);
+  return description_of(scenario.images, image) != nullptr ||
+         description_of(built_in_images(), image) != nullptr;
 }
 
 void describe_plain_images(Scenario& scenario) {
   for (const ImageUse& use : image_uses(scenario)) {
-    if (is_described(scenario, use.image)) continue;
+    // Each has a note of its own, so what was added for one is not taken for another tag of it.
+    const auto same = [&use](const NamedImage& one) { return is_same_image(one.name, use.image); };
+    if (std::any_of(scenario.images.begin(), scenario.images.end(), same) ||
+        description_of(built_in_images(), use.image) != nullptr)
+      continue;
     NamedImage named = plain_image(use.image);
     named.notes.push_back("no description: it is taken to be the host's own tools");
     scenario.images.push_back(std::move(named));
@@ -137,29 +196,30 @@ void describe_plain_images(Scenario& scenario) {
 std::vector<NamedImage> images_of(const Scenario& scenario, const std::string& python) {
   std::vector<NamedImage> images = scenario.images;
   for (const NamedImage& image : built_in_images()) {
-    const bool replaced = std::any_of(
-        images.begin(), images.end(),
-        [&image](const NamedImage& own) { return is_same_image(own.name, image.name); });
+    const bool replaced =
+        std::any_of(images.begin(), images.end(),
+                    [&image](const NamedImage& own) { return covers(own.name, image.name); });
     if (!replaced) images.push_back(image);
   }
-  std::erase_if(images, [](const NamedImage& image) { return image.missing; });
   if (!python.empty()) {
     for (NamedImage& image : images) image.image.python = python;
   }
   return images;
 }
 
-void write_notes(Trace& trace, const std::vector<NamedImage>& images) {
-  for (const NamedImage& image : images) {
-    for (const std::string& note : image.notes) {
-      Record record;
-      record.kind = RecordKind::image;
-      record.actor = "kubelet";
-      record.subject = "image " + image.name;
-      record.text = note;
-      trace.write(std::move(record));
-    }
-  }
+void write_notes(Trace& trace, const std::vector<NamedImage>& images, const Scenario& scenario) {
+  const auto write = [&trace](std::string subject, std::string text) {
+    Record record;
+    record.kind = RecordKind::image;
+    record.actor = "kubelet";
+    record.subject = std::move(subject);
+    record.text = std::move(text);
+    trace.write(std::move(record));
+  };
+  for (const NamedImage& image : images)
+    for (const std::string& note : image.notes) write("image " + image.name, note);
+  for (WithoutEffect& one : without_effect(scenario))
+    write(std::move(one.object), std::move(one.text));
 }
 
 }  // namespace ddptwin::scenario

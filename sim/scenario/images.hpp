@@ -1,6 +1,7 @@
 // Which images a run knows: those of the scenario, and a few that everybody has.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,28 +18,37 @@ struct ExecUse {
   std::vector<std::string> command{};
 };
 
+struct VariableUse {
+  std::string value{};
+  std::string where{};
+};
+
 // Where a manifest names an image.
 struct ImageUse {
   std::string image{};
   std::string where{};                         // file, line and field
   std::vector<std::string> command{}, args{};  // of the container
   std::vector<ExecUse> execs{};
+  std::map<std::string, VariableUse, std::less<>> variables{};  // those whose values it writes
 };
 // Of every list named containers or initContainers, at any depth: so of any kind of workload.
 std::vector<ImageUse> image_uses(const Manifest& manifest);
 std::vector<ImageUse> image_uses(const Scenario& scenario);
 
-// With or without a tag, a name stands for the same image here.
+// What is said of an image: under its own name, else under that of its repository, which has no
+// tag; null: nothing.
+const NamedImage* description_of(const std::vector<NamedImage>& images, const std::string& image);
 bool is_described(const Scenario& scenario, const std::string& image);
 
 // Describes what has no description as the host's own tools, with a note: for plain manifests,
 // whose user has said nothing about images.
 void describe_plain_images(Scenario& scenario);
 
-// All images that a run can pull. `python`: a virtual environment for every one of them, or empty.
+// All images that a run knows, those that no registry has among them. `python`: a virtual
+// environment for every one of them, or empty.
 std::vector<NamedImage> images_of(const Scenario& scenario, const std::string& python);
 
-// A record for each part of a Dockerfile that has no effect here.
-void write_notes(Trace& trace, const std::vector<NamedImage>& images);
+// A record for each part of a Dockerfile and of a manifest that has no effect here.
+void write_notes(Trace& trace, const std::vector<NamedImage>& images, const Scenario& scenario);
 
 }  // namespace ddptwin::scenario

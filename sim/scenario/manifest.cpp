@@ -3,6 +3,7 @@
 #include <boost/json/value.hpp>
 
 #include "objects/codec.hpp"
+#include "scenario/absent_kinds.hpp"
 #include "scenario/scenario_parser.hpp"
 
 namespace ddptwin::scenario {
@@ -26,6 +27,17 @@ std::string field_of(const Error& error, const Json& object) {
   return error.where.empty() ? path_in(error.message, object) : error.where;
 }
 
+// The API of the twin would say what a real one says of a kind that nobody has.
+Status check_not_absent(const YamlNode& node) {
+  const YamlNode kind_node = *node.member("kind");
+  TRY(const std::string api_version, node.member("apiVersion")->as_text());
+  TRY(const std::string kind, kind_node.as_text());
+  const AbsentKind* absent = find_absent_kind(api_version, kind);
+  if (absent == nullptr) return {};
+  return kind_node.fail(fmt::format("the twin has no kind {} of {}, which real clusters have: {}",
+                                    kind, api_version, absent->instead));
+}
+
 }  // namespace
 
 tl::unexpected<Error> api_error_at(const YamlDocument& document, const std::string& base,
@@ -43,6 +55,7 @@ Result<Manifest> parse_object(const YamlNode& node, std::shared_ptr<const YamlDo
     if (!member) return node.fail(fmt::format("the field {} is missing", field));
     TRY_VOID(member->as_text());
   }
+  TRY_VOID(check_not_absent(node));
   auto decoded = decode_object(context.kinds, node.value());
   if (!decoded) return api_error_at(node.document(), node.path(), node.value(), decoded.error());
   ObjectMeta& metadata = decoded->object->metadata;

@@ -53,7 +53,7 @@ constexpr std::array<std::string_view, 4> end_conditions{"Succeeded", "Failed", 
                                                          "Completed"};
 
 // Judges one claim about one object.
-struct Judge {
+struct ClaimJudge {
   const Observer& observer;
   const SeenObject& seen;
   std::string_view container;
@@ -230,7 +230,7 @@ std::vector<ObjectPtr> Observer::select(const Selection& of) const {
 
 bool Observer::fulfils(const SeenObject& seen, const State& state) const {
   return std::all_of(state.claims.begin(), state.claims.end(), [&](const Claim& claim) {
-    return std::visit(Judge{*this, seen, state.container}, claim);
+    return std::visit(ClaimJudge{*this, seen, state.container}, claim);
   });
 }
 

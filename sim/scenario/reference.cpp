@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "controller/pytorchjob/profile.hpp"
+#include "objects/kinds.hpp"
+#include "scenario/absent_kinds.hpp"
 #include "scenario/invariants.hpp"
 #include "scenario/scenario_parser.hpp"
 
@@ -53,6 +55,24 @@ std::string table_text(const ReferenceTable& table) {
   return out;
 }
 
+std::string kinds_text() {
+  const auto row_of_kind = [](std::string_view kind, std::string_view version,
+                              std::string_view meaning) {
+    return fmt::format("| `{}` | {} | {} |\n", kind, version, cell(meaning));
+  };
+  std::string out =
+      "\n## The kinds of objects\n\n"
+      "A manifest of a kind that real clusters have and the twin has not is refused; what to do "
+      "stands beside it.\nEvery claim of a pod is a folder: all pods of a namespace that name the "
+      "claim share it as long as the run\nlasts, whatever its size, class and access modes.\n\n"
+      "| kind | version | in the twin |\n|---|---|---|\n";
+  for (const KindInfo* kind : KindRegistry().all())
+    out += row_of_kind(kind->kind, kind->api_version(), "yes");
+  for (const AbsentKind& one : absent_kinds())
+    out += row_of_kind(one.kind, one.api_version, fmt::format("no: {}", one.instead));
+  return out;
+}
+
 }  // namespace
 
 std::string reference_page() {
@@ -66,6 +86,7 @@ std::string reference_page() {
   for (const InvariantRow& row : invariant_rows())
     out += fmt::format("| `{}`{} | {} | {} |\n", row.name, row.strict ? " (strict)" : "",
                        cell(row.meaning), cell(row.broken_by));
+  out += kinds_text();
   out += "\n## The versions of the training operator\n\n";
   for (const auto& profile : controller::pytorchjob::profiles())
     out += fmt::format("- {}{}\n", profile.version,

@@ -162,7 +162,7 @@ Status check_unique_step_name(const YamlNode& list, const std::vector<Step>& ste
 Status check_unique_image(const YamlNode& list, const std::vector<NamedImage>& images) {
   for (std::size_t i = 0; i < images.size(); ++i) {
     const auto same = std::find_if(images.begin(), images.end(), [&](const NamedImage& other) {
-      return is_same_image(other.name, images[i].name);
+      return described_image(other.name) == described_image(images[i].name);
     });
     if (same == images.begin() + static_cast<std::ptrdiff_t>(i)) continue;
     return list.fail_at_index(

@@ -148,10 +148,13 @@ struct VirtualRun::Parts {
       return;
     }
     dns::Query query{{std::move(*name), dns::RecordType::a}, question.client};
-    world.resolver().ask(std::move(query), [done = std::move(done)](
-                                               const std::optional<dns::Answer>& answer) mutable {
-      done(answer_of(answer));
-    });
+    const std::vector<std::string>& nodes = world.options().dns.host.servers;
+    const bool is_node = std::find(nodes.begin(), nodes.end(), question.server) != nodes.end();
+    (is_node ? world.node_resolver() : world.resolver())
+        .ask(std::move(query),
+             [done = std::move(done)](const std::optional<dns::Answer>& answer) mutable {
+               done(answer_of(answer));
+             });
   }
 
   const Scenario& scenario;
@@ -186,13 +189,17 @@ FaultInjector* VirtualRun::injector() { return parts_->injector.get(); }
 Status VirtualRun::start(const std::function<void()>& ready) {
   Parts& parts = *parts_;
   const auto images = images_of(parts.scenario, "");
-  for (const NamedImage& image : images)
-    parts.runtime.add_image(image.name, image.image, image.model);
+  for (const NamedImage& image : images) {
+    if (image.missing)
+      parts.runtime.add_missing_image(image.name);
+    else
+      parts.runtime.add_image(image.name, image.image, image.model);
+  }
   TRY_VOID(parts.world.start());
   if (ready) ready();
   if (parts.scenario.namespace_ != "default")
     TRY_VOID(parts.world.add_namespace(parts.scenario.namespace_));
-  write_notes(parts.world.trace(), images);
+  write_notes(parts.world.trace(), images, parts.scenario);
   if (parts.injector) TRY_VOID(parts.injector->start());
   parts.engine.start();
   return {};

@@ -232,6 +232,8 @@ struct World::Parts {
   Store store;
   dns::Zone zone;
   dns::Resolver resolver;
+  dns::Zone empty_zone{};
+  std::unique_ptr<dns::Resolver> node_resolver{};
   std::unique_ptr<api::ApiClient> dns_client{};
   std::unique_ptr<dns::ZoneFeed> zone_feed{};
   std::vector<std::unique_ptr<api::ApiClient>> manager_clients{};
@@ -303,6 +305,8 @@ void World::Parts::add_kubelet(const NodeOptions& node) {
   options_of.cluster_dns = {options.dns.address};
   options_of.cluster_domain = options.dns.domain;
   options_of.host_resolv_conf = resolv_conf(options.dns.host);
+  // As the images of clouds and installers write it: a node knows its own name.
+  options_of.host_hosts += node.address + "\t" + node.name + "\n";
   options_of.random = random.split("kubelet").split(node.name);
   options_of.view = kubelet_view;
   kubelets.push_back(std::make_unique<kubelet::Kubelet>(loop, *kubelet_clients.back(), trace,
@@ -348,6 +352,15 @@ Loop& World::loop() { return parts_->loop; }
 Trace& World::trace() { return parts_->trace; }
 Store& World::store() { return parts_->store; }
 dns::Resolver& World::resolver() { return parts_->resolver; }
+
+// Few ask it, and what is not made draws no lane.
+dns::Resolver& World::node_resolver() {
+  Parts& parts = *parts_;
+  if (!parts.node_resolver)
+    parts.node_resolver = std::make_unique<dns::Resolver>(
+        parts.loop, parts.trace, parts.random.split("node dns"), parts.empty_zone);
+  return *parts.node_resolver;
+}
 const KindRegistry& World::kinds() const { return parts_->kinds; }
 const WorldOptions& World::options() const { return parts_->options; }
 

@@ -100,6 +100,8 @@ class World {
   Trace& trace();
   Store& store();
   dns::Resolver& resolver();  // the cluster's DNS, to be asked directly or served
+  // What the nodes' own resolv.conf leads to: it knows no name, the cluster's least of all.
+  dns::Resolver& node_resolver();
   const KindRegistry& kinds() const;
   const WorldOptions& options() const;
   // A client of one's own for a new actor (a literal). It must end before the world.

@@ -132,6 +132,28 @@ TEST(CliTest, env_sees_apply_steps_and_the_runtime) {
     EXPECT_NE(said.out.find(part), std::string::npos) << part << "\n" << said.out;
 }
 
+TEST(CliTest, env_is_that_of_the_first_node) {
+  const fs::path file = fs::path(testing::TempDir()) / "placed.yaml";
+  const std::string spec =
+      "containers: [{name: c, image: busybox, env: [{name: NODE, valueFrom: {fieldRef: {fieldPath: "
+      "spec.nodeName}}}, {name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]}]}\n";
+  std::ofstream(file) << "apiVersion: v1\nkind: Pod\nmetadata: {name: own}\nspec: {" << spec
+                      << "---\napiVersion: v1\nkind: Pod\nmetadata: {name: host}\nspec: "
+                         "{hostNetwork: true, "
+                      << spec;
+  const Said said = ddptwin("env placed.yaml", testing::TempDir());
+  fs::remove(file);
+  EXPECT_EQ(said.status, 0) << said.err;
+  const std::size_t own = said.out.find("pod default/own");
+  ASSERT_NE(own, std::string::npos) << said.out;
+  const std::string of_host = said.out.substr(0, own), of_own = said.out.substr(own);
+  for (const char* part : {"HOSTNAME=node-0 ", "# runtime: the node's name (hostNetwork)",
+                           "NODE=node-0 ", "IP=192.168.0."})
+    EXPECT_NE(of_host.find(part), std::string::npos) << part << "\n" << of_host;
+  for (const char* part : {"HOSTNAME=own ", "NODE=node-0 ", "IP=10.244.0."})
+    EXPECT_NE(of_own.find(part), std::string::npos) << part << "\n" << of_own;
+}
+
 // With a ddptwin beside it that says what it is asked.
 TEST(CliTest, tools_agree_takes_every_scenario_where_no_file_is_named) {
   const fs::path root = fs::path(testing::TempDir()) / "agree";

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
+#include "controller/pytorchjob/environment.hpp"
 #include "controller/pytorchjob/names.hpp"
 #include "controller/pytorchjob/rules.hpp"
 #include "objects/discovery_v1.hpp"
@@ -235,9 +235,7 @@ void Facts::take_job(const Record& record, Sight& sight) {
       facts.wanted_min = facts.wanted_min < 0 ? wanted : std::min(facts.wanted_min, wanted);
       facts.wanted_max = std::max(facts.wanted_max, wanted);
     }
-    const auto& per_node = now->spec->nprocPerNode;
-    std::int64_t processes = 1;
-    if (per_node) std::from_chars(per_node->data(), per_node->data() + per_node->size(), processes);
+    const std::int64_t processes = pj::processes_per_node(*now->spec);
     const std::int64_t world = pj::total_replicas(*now) * std::max<std::int64_t>(processes, 1);
     if (job.worlds.empty() || job.worlds.back() != world) job.worlds.push_back(world);
   }

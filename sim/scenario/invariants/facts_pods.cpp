@@ -1,9 +1,9 @@
 // What the records of pods tell.
 #include <algorithm>
-#include <charconv>
 
 #include "controller/pytorchjob/names.hpp"
 #include "controller/pytorchjob/rules.hpp"
+#include "core/numbers.hpp"
 #include "objects/pod_phase.hpp"
 #include "scenario/invariants.hpp"
 #include "scenario/invariants/facts.hpp"
@@ -19,8 +19,7 @@ std::int64_t number_of(const Container& container, std::string_view variable) {
   std::int64_t number = -1;
   for (const EnvVar& one : container.env) {
     if (one.name != variable) continue;  // the last of a name wins
-    number = -1;
-    std::from_chars(one.value.data(), one.value.data() + one.value.size(), number);
+    number = whole_number<std::int64_t>(one.value).value_or(-1);
   }
   return number;
 }

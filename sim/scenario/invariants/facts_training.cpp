@@ -1,8 +1,8 @@
 // What the lines of workers tell of a training. Only the exact words of our own worker and of its
 // model count (sim/workers/README.md, "Output"): a script of the user's may print anything.
 #include <algorithm>
-#include <charconv>
 
+#include "core/numbers.hpp"
 #include "scenario/invariants/facts.hpp"
 #include "scenario/invariants/lines.hpp"
 
@@ -19,10 +19,9 @@ bool skip(std::string_view& line, std::string_view words) {
 }
 
 bool number(std::string_view& line, std::int64_t& to) {
-  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), to);
-  if (error != std::errc{} || to < 0) return false;
-  line.remove_prefix(static_cast<std::size_t>(end - line.data()));
-  return true;
+  const auto found = take_number<std::int64_t>(line);
+  if (found) to = *found;
+  return found.has_value();
 }
 
 void read_joined(std::string_view rest, WorkerLine& line) {

@@ -232,6 +232,9 @@ std::vector<Case> cases_of_liveness() {
          begin(tape);
          tape.write(RecordKind::api_refused, operator_actor, "create pods default/j-worker-0",
                     "pods \"j-worker-0\" already exists");
+         tape.write(RecordKind::api_refused, operator_actor, "create events default/j.1",
+                    "events \"j.1\" is forbidden: unable to create new content in namespace "
+                    "default because it is being terminated");
        }},
       {"no-panic",
        [](Tape& tape) {

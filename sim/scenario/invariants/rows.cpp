@@ -12,7 +12,7 @@ using namespace invariants;
 constexpr std::uint32_t job = topics(Topic::job), pod = topics(Topic::pod);
 constexpr std::uint32_t never = 0;
 
-constexpr std::array rows{
+constexpr std::array all_rows{
     // ---- ends ----------------------------------------------------------------------------------
     InvariantRow{
         "terminal", "INV-TERMINAL", "What has Succeeded or Failed stays so: pods and jobs.",
@@ -355,6 +355,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const InvariantRow> invariant_rows() { return rows; }
+std::span<const InvariantRow> invariant_rows() { return all_rows; }
 
 }  // namespace ddptwin::scenario

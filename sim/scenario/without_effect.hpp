@@ -1,0 +1,19 @@
+// What manifests say of users and rights and no run heeds: real programs are root in their
+// sandboxes, modelled ones are nobody.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenario/scenario.hpp"
+
+namespace ddptwin::scenario {
+
+struct WithoutEffect {
+  std::string object{};  // pytorchjob/train
+  std::string text{};    // file, line, field, and what has no effect
+};
+// Of the manifests and those of `apply` steps, in their order.
+std::vector<WithoutEffect> without_effect(const Scenario& scenario);
+
+}  // namespace ddptwin::scenario
