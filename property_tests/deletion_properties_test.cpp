@@ -167,21 +167,53 @@ TEST(DeletionProperties, ADryRunChangesNothing) {
   });
 }
 
+// Whoever asks for a pod's end before its binding comes is heard: nobody is bound who is being
+// deleted, and nobody twice (registry/core/pod/storage, assignPod).
+TEST(DeletionProperties, NobodyIsBoundWhoIsBeingDeleted) {
+  holds([] {
+    auto shape = *any_doomed_pod().as("pod");
+    shape.bound = *gen::weightedElement<bool>({{3, false}, {1, true}}).as("is bound already");
+    BareStore cluster;
+    create(cluster, shape);
+    const auto pod = [&] { return cluster.store.find<Pod>("default", "p"); };
+    const auto chosen = pod();  // as the scheduler knows it
+    for (const Asking& one :
+         *gen::resize(2, gen::container<std::vector<Asking>>(any_asking())).as("deletions")) {
+      if (pod() == nullptr) break;
+      api::DeleteOptions options;
+      options.grace_period_seconds = one.grace;
+      const api::Request request =
+          one.evicts ? api::evict(*chosen, options) : api::remove(*chosen, options);
+      RC_ASSERT(cluster.store.call(request, "test").has_value());
+    }
+    const auto before = pod();
+    const bool waits = before && !before->metadata.deletionTimestamp && !shape.bound;
+    RC_CLASSIFY(waits);
+    const auto answer = cluster.store.call(api::bind(*chosen, "n1"), "scheduler");
+    RC_ASSERT(answer.has_value() == waits);
+    if (waits)
+      RC_ASSERT(pod()->spec->nodeName == "n1");
+    else
+      RC_ASSERT(pod() == before);
+  });
+}
+
 // --- namesakes ---
 
-// A uid in a patch is a precondition, whatever the patch and its subresource: who means an object
-// that is gone changes none of that name (spec/kubernetes.md §1.5, §1.6).
-TEST(DeletionProperties, APatchForAnotherUidIsRefused) {
+// A uid is a precondition of a patch, whatever its kind and subresource, of a deletion, an eviction
+// and a binding: who means an object that is gone changes none of that name (spec/kubernetes.md
+// §1.5, §1.6, §1.8).
+TEST(DeletionProperties, WhatIsMeantForAnotherUidIsRefused) {
   holds([] {
     BareStore cluster;
+    const bool bound = *gen::arbitrary<bool>().as("bound");
     const auto make = [&] {
       auto pod = std::make_shared<Pod>();
       pod->metadata.name = "p";
       pod->metadata.namespace_ = "default";
-      Container container;
-      container.name = "c";
-      container.image = "busybox";
-      pod->spec.edit().containers.edit().push_back(container);
+      PodSpec& spec = pod->spec.edit();
+      if (bound) spec.nodeName = "n0";
+      spec.containers.edit().push_back({.name = "c", .image = "busybox"});
       const auto made = cluster.store.call(api::create(pod), "test");
       RC_ASSERT(made.has_value());
       return made->object;
@@ -192,20 +224,37 @@ TEST(DeletionProperties, APatchForAnotherUidIsRefused) {
     RC_ASSERT(cluster.store.call(api::remove(*old, at_once), "test").has_value());
     const ObjectPtr now = make();
     const bool is_meant = *gen::arbitrary<bool>().as("the new one is meant");
-    const bool status = *gen::arbitrary<bool>().as("its status");
-    const auto type =
-        *gen::element(api::PatchType::merge, api::PatchType::strategic).as("kind of patch");
-    boost::json::object body{{"metadata", {{"uid", (is_meant ? now : old)->metadata.uid}}}};
-    if (status)
+    const ObjectPtr meant = is_meant ? now : old;
+    const auto request = [&]() -> api::Request {
+      const std::string deed = *gen::element<std::string>("patch", "patch of the status",
+                                                          "deletion", "eviction", "binding")
+                                    .as("deed");
+      if (deed == "binding") {
+        RC_PRE(!bound);
+        return api::bind(*meant, "n1");
+      }
+      if (deed == "deletion" || deed == "eviction") {
+        api::DeleteOptions options;
+        options.grace_period_seconds = (*any_asking().as("grace")).grace;
+        options.precondition_uid = meant->metadata.uid;
+        return deed == "deletion" ? api::remove(*now, options) : api::evict(*now, options);
+      }
+      const auto type =
+          *gen::element(api::PatchType::merge, api::PatchType::strategic).as("kind of patch");
+      boost::json::object body{{"metadata", {{"uid", meant->metadata.uid}}}};
+      if (deed == "patch") {
+        body["metadata"].as_object()["labels"] = boost::json::object{{"a", "b"}};
+        return api::patch(*now, type, body);
+      }
       body["status"] = boost::json::object{{"message", "m"}};
-    else
-      body["metadata"].as_object()["labels"] = boost::json::object{{"a", "b"}};
-    const auto answer =
-        cluster.store.call(api::patch(*now, type, body, status ? "status" : ""), "test");
+      return api::patch(*now, type, body, "status");
+    }();
+    const auto answer = cluster.store.call(request, "test");
     RC_ASSERT(answer.has_value() == is_meant);
     const auto there = cluster.store.find<Pod>("default", "p");
-    RC_ASSERT(there->metadata.uid == now->metadata.uid);
-    RC_ASSERT((there->metadata.resourceVersion != now->metadata.resourceVersion) == is_meant);
+    const bool changed =
+        there == nullptr || there->metadata.resourceVersion != now->metadata.resourceVersion;
+    RC_ASSERT(changed == is_meant);
   });
 }
 

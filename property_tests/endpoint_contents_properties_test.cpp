@@ -2,6 +2,7 @@
 // somebody made by hand (spec/kubernetes.md §5; upstream's endpoint, endpointslice and mirroring
 // controllers).
 #include <algorithm>
+#include <boost/json.hpp>
 #include <map>
 #include <ostream>
 #include <set>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "endpoints_run.hpp"
+#include "objects/codec.hpp"
 #include "property.hpp"
 
 namespace ddptwin::property {
@@ -82,14 +84,18 @@ struct Happening {
     publish,    // those that are not ready, or no longer
     put_label,  // on the Service
     meddle,     // somebody empties a slice
+    delete_slice,
+    let_go,  // of what a finalizer held
   };
   Kind kind = Kind::put_pod;
   std::string name{};
   PodShape pod{};
   std::vector<PortShape> ports{};
+  bool held = false;  // by a finalizer: a slice that is deleted
+  int which = 0;      // of the slices
 };
-constexpr const char* happening_names[] = {"put ",    "turn ", "let end ", "ports",
-                                           "publish", "label", "meddle"};
+constexpr const char* happening_names[] = {"put ",  "turn ",  "let end ",      "ports", "publish",
+                                           "label", "meddle", "delete slice ", "let go"};
 
 void showValue(const Happening& one, std::ostream& out) {
   using Kind = Happening::Kind;
@@ -97,6 +103,7 @@ void showValue(const Happening& one, std::ostream& out) {
   if (one.kind < Kind::put_ports) out << one.name << " ";
   if (one.kind == Kind::put_pod) showValue(one.pod, out);
   if (one.kind == Kind::put_ports) out << " " << rc::toString(one.ports);
+  if (one.kind == Kind::delete_slice) out << one.which << (one.held ? ", held" : "");
 }
 
 rc::Gen<std::vector<PortShape>> any_ports() {
@@ -113,10 +120,14 @@ rc::Gen<Happening> any_happening() {
                                                              {2, Kind::put_ports},
                                                              {1, Kind::publish},
                                                              {1, Kind::put_label},
-                                                             {1, Kind::meddle}})),
+                                                             {1, Kind::meddle},
+                                                             {2, Kind::delete_slice},
+                                                             {1, Kind::let_go}})),
       gen::set(&Happening::name, gen::element<std::string>("p0", "p1", "p2", "p3")),
       gen::set(&Happening::pod, gen::resize(rc::kNominalSize, gen::exec(any_pod))),
-      gen::set(&Happening::ports, any_ports()));
+      gen::set(&Happening::ports, any_ports()),
+      gen::set(&Happening::held, gen::weightedElement<bool>({{2, true}, {1, false}})),
+      gen::set(&Happening::which, gen::resize(rc::kNominalSize, gen::inRange(0, 100))));
 }
 
 std::vector<ServicePort> service_ports(const std::vector<PortShape>& shapes) {
@@ -240,6 +251,58 @@ void check_endpoints(const EndpointsRun& cluster, const Service& service,
   RC_ASSERT(found == wanted);
 }
 
+using SlicePtr = std::shared_ptr<const EndpointSlice>;
+
+// Of the Service, being deleted or not.
+std::vector<SlicePtr> slices_of(const EndpointsRun& cluster, const std::string& service,
+                                bool ending) {
+  std::vector<SlicePtr> found;
+  for (const SlicePtr& slice : cluster.all<EndpointSlice>())
+    if (*slice->metadata.label("kubernetes.io/service-name") == service &&
+        slice->metadata.deletionTimestamp.has_value() == ending)
+      found.push_back(slice);
+  return found;
+}
+
+// What is being deleted is nobody's to fill: it stays as it was, and what is left of the others has
+// to do (kubernetes#108779).
+class HeldSlices {
+ public:
+  void remove(EndpointsRun& cluster, const Happening& one) {
+    const auto slices = slices_of(cluster, service_name, false);
+    if (slices.empty()) return;
+    const SlicePtr& slice = slices[static_cast<std::size_t>(one.which) % slices.size()];
+    const std::string& name = slice->metadata.name;
+    if (one.held) {
+      const auto held = std::static_pointer_cast<EndpointSlice>(slice->clone());
+      held->metadata.finalizers = {"ddptwin.test/held"};
+      cluster.call(api::update(held));
+    }
+    cluster.call(api::remove(*slice));
+    if (one.held) texts_[name] = text_of(*cluster.find<EndpointSlice>(name));
+  }
+  void let_go(EndpointsRun& cluster) {
+    for (const SlicePtr& slice : slices_of(cluster, service_name, true)) {
+      const auto free = std::static_pointer_cast<EndpointSlice>(slice->clone());
+      free->metadata.finalizers.clear();
+      cluster.call(api::update(free));
+    }
+    texts_.clear();
+  }
+  void check(const EndpointsRun& cluster) const {
+    std::map<std::string, std::string> found;
+    for (const SlicePtr& slice : slices_of(cluster, service_name, true))
+      found[slice->metadata.name] = text_of(*slice);
+    RC_ASSERT(found == texts_);
+  }
+
+ private:
+  static std::string text_of(const EndpointSlice& slice) {
+    return boost::json::serialize(to_json(slice));
+  }
+  std::map<std::string, std::string> texts_{};  // by name
+};
+
 void check_slices(const EndpointsRun& cluster, const Service& service,
                   const std::map<std::string, PodShape>& shapes) {
   Lines wanted, found;
@@ -258,8 +321,7 @@ void check_slices(const EndpointsRun& cluster, const Service& service,
                        (shape.ready && !ends) || service.spec->publishNotReadyAddresses,
                        shape.ready, ends, ports_in(service, shape)));
   }
-  for (const auto& slice : cluster.all<EndpointSlice>()) {
-    if (*slice->metadata.label("kubernetes.io/service-name") != service.metadata.name) continue;
+  for (const auto& slice : slices_of(cluster, service.metadata.name, false)) {
     const std::string *label = slice->metadata.label("tier"), *of = service.metadata.label("tier");
     RC_ASSERT((label == nullptr ? "" : *label) == (of == nullptr ? "" : *of));
     std::vector<std::string> ports;
@@ -282,6 +344,7 @@ TEST(EndpointContents, TheyTellEachPodsPortsAndWhetherItIsReady) {
         service->spec.edit().ports = service_ports(*any_ports().as("ports"));
         cluster.call(api::create(service));
         std::map<std::string, PodShape> shapes;
+        HeldSlices held;
         for (const Happening& one :
              *gen::resize(20, gen::container<std::vector<Happening>>(any_happening()))
                   .as("happenings")) {
@@ -302,19 +365,22 @@ TEST(EndpointContents, TheyTellEachPodsPortsAndWhetherItIsReady) {
           if (one.kind == Kind::publish)
             next->spec.edit().publishNotReadyAddresses = !next->spec->publishNotReadyAddresses;
           if (one.kind == Kind::put_label) next->metadata.labels = any_of({"tier"});
+          if (one.kind == Kind::delete_slice) held.remove(cluster, one);
+          if (one.kind == Kind::let_go) held.let_go(cluster);
           if (one.kind == Kind::meddle) {
-            for (const auto& slice : cluster.all<EndpointSlice>()) {
+            for (const auto& slice : slices_of(cluster, service_name, false)) {
               const auto emptied = std::static_pointer_cast<EndpointSlice>(slice->clone());
               emptied->endpoints.clear();
               cluster.call(api::update(emptied));
             }
-          } else if (one.kind >= Kind::put_ports) {
+          } else if (one.kind >= Kind::put_ports && one.kind < Kind::meddle) {
             cluster.call(api::update(next));
           }
           cluster.rest(5s);
           const auto now = cluster.find<Service>(service_name);
           check_endpoints(cluster, *now, shapes);
           check_slices(cluster, *now, shapes);
+          held.check(cluster);
         }
       },
       2);

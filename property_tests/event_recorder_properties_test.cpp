@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "api/event_recorder.hpp"
+#include "api/faulty_client.hpp"
 #include "bare_store.hpp"
 #include "objects/core_v1.hpp"
 #include "property.hpp"
@@ -254,6 +255,55 @@ TEST(EventRecorderProperties, WhoTellsTooMuchIsHeardOnceInFiveMinutes) {
       budget = std::min<double>(burst, budget + pause / 300.0);
     }
     RC_ASSERT(Told(tells, any_pair()).written(0).size() == heard);
+  });
+}
+
+// So many writes of each event are lost, by its reason.
+class Losses final : public api::FaultPort {
+ public:
+  explicit Losses(std::map<std::string, int> left) : left_(std::move(left)) {}
+
+  api::CallVerdict on_call(const api::Caller&, const api::Request& request) override {
+    const auto* event = request.object ? as<Event>(*request.object) : nullptr;
+    if (event == nullptr || left_[event->reason]-- <= 0) return {};
+    return {.refuse = api::injected_lost_connection()};
+  }
+  void on_answer(const api::Caller&, const api::Request&, const Result<api::Response>&) override {}
+  api::EventVerdict on_event(const api::Caller&, const KindInfo&, const api::WatchEvent&) override {
+    return {};
+  }
+
+ private:
+  std::map<std::string, int> left_;
+};
+
+// client-go's recordToSink counts the tries of each event by themselves.
+TEST(EventRecorderProperties, WhoseWriteIsLostFewerThanTwelveTimesIsThere) {
+  holds([] {
+    const auto losses = *gen::resize(8, gen::container<std::vector<int>>(gen::weightedElement<int>(
+                                            {{3, 0}, {2, 1}, {2, 6}, {2, 11}, {1, 12}, {1, 15}})))
+                             .as("of each event's writes so many are lost");
+    std::map<std::string, int> left;
+    std::set<std::string> wanted, there;
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      const std::string reason = "R" + std::to_string(i);
+      left[reason] = losses[i];
+      if (losses[i] < 12) wanted.insert(reason);
+    }
+    BareStore base;
+    Losses port(left);
+    api::FaultyClient client(base.loop,
+                             std::make_shared<StoreClient>(base.loop, base.store, "test"),
+                             {"kubelet", "node-0"}, port);
+    api::EventRecorder recorder(base.loop, client, "kubelet", "node-0");
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      recorder.event(*object<Pod>("a", "1"), "Normal", "R" + std::to_string(i), "m");
+      base.rest(std::chrono::seconds(*gen::element(0, 15, 130).as("seconds until the next")));
+    }
+    base.rest(1000s);
+    for (const auto& [key, stored] : base.store.objects(Event::info()))
+      there.insert(as<Event>(stored)->reason);
+    RC_ASSERT(there == wanted);
   });
 }
 

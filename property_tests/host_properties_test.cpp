@@ -274,5 +274,70 @@ TEST(HostProperties, ACrashLoopIsSlowedDownUntilAProcessHasLivedForTenMinutes) {
   });
 }
 
+// Of each object that it hears of it makes so many others.
+class Making final : public controller::Controller {
+ public:
+  explicit Making(int count) : count_(count) {}
+
+  std::string_view name() const override { return "making"; }
+  std::vector<controller::Watched> watches(const KindRegistry&) const override {
+    return {{.kind = &ConfigMap::info()}};
+  }
+  controller::Reaction observe(const controller::Change& change, const controller::Cache&,
+                               controller::Expectations&, Time) override {
+    controller::Reaction reaction;
+    reaction.wake.push_back({.key = change.object().metadata.name});
+    return reaction;
+  }
+  controller::Plan plan(const controller::Key&, const controller::Observed&, Time) const override {
+    controller::Plan plan;
+    for (int i = 0; i < count_; ++i) {
+      auto made = std::make_shared<Secret>();
+      made->metadata.name = "s" + std::to_string(i);
+      made->metadata.namespace_ = "default";
+      plan.steps.push_back({.request = api::create(made), .tolerated = Reason::already_exists});
+    }
+    return plan;
+  }
+  void reset() override {}
+
+ private:
+  int count_;
+};
+
+// Whenever it crashes: what still waits for the rate limit is never sent, and its successor does it
+// anew.
+TEST(HostProperties, WhoIsGoneWritesNothing) {
+  holds([] {
+    const auto any = [](int begin, int end) {
+      return gen::resize(rc::kNominalSize, gen::inRange(begin, end));
+    };
+    const int count = *any(1, 20).as("writes");
+    controller::ControllerHost::Options options;
+    options.client_per_second = *gen::element(0.1, 1.0, 20.0).as("calls a second");
+    options.client_burst = *any(1, 6).as("burst");
+    const auto lives = *gen::resize(3, gen::container<std::vector<int>>(any(1, 30'000)))
+                            .as("ms until it crashes, and again");
+    BareStore cluster;
+    const auto made = [&] { return cluster.store.objects(Secret::info()).size(); };
+    Making making(count);
+    controller::ControllerHost host(cluster.loop, cluster.client, cluster.trace, Random(1), making,
+                                    options);
+    poke(cluster, "a", 0);
+    host.start();
+    for (const int life : lives) {
+      cluster.rest(std::chrono::milliseconds(life));
+      const std::size_t before = made();
+      RC_CLASSIFY(before < static_cast<std::size_t>(count), "in the middle");
+      host.crash();
+      cluster.rest(300s);
+      RC_ASSERT(made() == before);
+      host.restart();
+    }
+    cluster.rest(300s);
+    RC_ASSERT(made() == static_cast<std::size_t>(count));
+  });
+}
+
 }  // namespace
 }  // namespace ddptwin::property

@@ -132,9 +132,9 @@ void NodeRun::exit(const std::string& container, int code, bool oom, const std::
   runtime_.container_exit("default", pod, container, code, oom);
 }
 
-void NodeRun::lose_sandbox() {
+void NodeRun::lose_sandbox(const std::string& pod) {
   sandboxes_lost_ = true;
-  runtime_.sandbox_dies("default", "p");
+  runtime_.sandbox_dies("default", pod);
 }
 
 std::shared_ptr<const Pod> NodeRun::pod(const std::string& name) const {

@@ -57,7 +57,7 @@ class NodeRun {
     refusals_.verb = verb;
   }
   void exit(const std::string& container, int code, bool oom, const std::string& pod = "p");
-  void lose_sandbox();
+  void lose_sandbox(const std::string& pod = "p");
   // Overrules an annotation `rig/KEY` of the pod.
   void script(const std::string& pod, const std::string& key, const std::string& value) {
     runtime_.set("default", pod, key, value);
@@ -69,6 +69,10 @@ class NodeRun {
   // What the runtime was asked for.
   std::vector<std::string> calls(const std::string& pod = "p") const {
     return runtime_.calls("default", pod);
+  }
+  // What the runtime runs of the pod with that uid, whoever knows of it.
+  std::vector<std::string> running_in(const std::string& uid) const {
+    return runtime_.running_in(uid);
   }
   const std::vector<ContainerRun>& runs_of(const std::string& container,
                                            const std::string& pod = "p") {

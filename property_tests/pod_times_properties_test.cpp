@@ -57,6 +57,65 @@ TEST(PodTimes, AHookBeforeTheEndTakesItsTimeFromTheGrace) {
       2);
 }
 
+// Whoever comes next waits for it, in another round too (§2.1, KEP-3960).
+TEST(PodTimes, AHookAfterTheStartHoldsTheNextOneBack) {
+  holds(
+      [] {
+        const auto any = [](int begin, int end) {
+          return gen::resize(rc::kNominalSize, gen::inRange(begin, end));
+        };
+        const int sidecars = *any(0, 3).as("sidecars");
+        const int others = *any(1, 4).as("others");
+        auto pod = NodeRun::pod_named("p");
+        PodSpec& spec = pod->spec.edit();
+        std::vector<std::string> names;
+        std::vector<int> hooks;
+        int total = 0;
+        for (int i = 0; i < sidecars + others; ++i) {
+          const bool is_sidecar = i < sidecars;
+          names.push_back((is_sidecar ? "s" : "c") + std::to_string(i));
+          Container container = container_named(names.back());
+          if (is_sidecar) container.restartPolicy = "Always";
+          const int hook =
+              *gen::element(0, 0, 1, 5, 17).as("seconds of the hook of " + names.back());
+          LifecycleHandler handler;
+          if (*gen::arbitrary<bool>().as("an action"))
+            handler.sleep = SleepAction{hook};
+          else
+            handler.exec = ExecAction{{"sleep", std::to_string(hook)}};
+          if (hook > 0) container.lifecycle.emplace().postStart = handler;
+          hooks.push_back(hook);
+          total += hook;
+          (is_sidecar ? spec.initContainers : spec.containers).edit().push_back(container);
+        }
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        const int rounds = *any(1, 3).as("rounds");
+        for (int round = 0; round < rounds; ++round) {
+          const auto at = static_cast<std::size_t>(round);
+          // All of them at once, and the first time without a back-off.
+          const bool again = round > 0;
+          if (again)
+            for (const std::string& name : names) node.exit(name, 1, false);
+          node.rest(seconds(total) + (sidecars + 1) * slack);
+          for (std::size_t i = 0; i < names.size(); ++i) {
+            const auto& runs = node.runs_of(names[i]);
+            RC_ASSERT(runs.size() == at + 1);
+            if (i == 0) continue;
+            const Time began = node.runs_of(names[i - 1])[at].began;
+            const Duration waited = runs[at].began - began;
+            RC_LOG() << names[i] << " begins " << seconds_of(waited) << " s after the one before, "
+                     << hooks[i - 1] << " s wanted\n";
+            RC_ASSERT(waited >= seconds(hooks[i - 1]));
+            RC_ASSERT(waited <= seconds(hooks[i - 1]) + slack);
+          }
+          RC_ASSERT(node.pod()->status.phase == "Running");
+        }
+        node.require_safe();
+      },
+      1);
+}
+
 // Begun one after the other, before the others; ended after them, in the reverse order.
 TEST(PodTimes, SidecarsFrameTheOthers) {
   holds(

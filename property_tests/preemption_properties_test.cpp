@@ -178,6 +178,194 @@ TEST(PreemptionProperties, OnlyItsOwnVictimsKeepAPreemptorWaiting) {
       4);
 }
 
+// --- a promise that comes to nothing before it is kept
+
+struct Deed {
+  const char* text;
+  // Whether nobody's end could help whom it was promised, by what that one tolerates and selects.
+  bool (*loses)(bool tolerates, bool selects);
+  void (*change)(Node& node, int wanted);  // null: the node goes
+  bool of_status = false;
+};
+
+void put_taint(Node& node, const char* effect) {
+  node.spec.taints.push_back({"ddptwin.test/t", "yes", effect, std::nullopt});
+}
+
+const std::vector<Deed> deeds{
+    {"goes", [](bool, bool) { return true; }, nullptr},
+    {"is cordoned", [](bool, bool) { return true; },
+     [](Node& node, int) { node.spec.unschedulable = true; }},
+    {"is tainted NoSchedule", [](bool tolerates, bool) { return !tolerates; },
+     [](Node& node, int) { put_taint(node, "NoSchedule"); }},
+    {"is tainted NoExecute", [](bool tolerates, bool) { return !tolerates; },
+     [](Node& node, int) { put_taint(node, "NoExecute"); }},
+    {"is tainted PreferNoSchedule", [](bool, bool) { return false; },
+     [](Node& node, int) { put_taint(node, "PreferNoSchedule"); }},
+    {"is of another zone", [](bool, bool selects) { return selects; },
+     [](Node& node, int) {
+       node.metadata.labels = StringMap{{"zone", "b"}};
+     }},
+    {"has another label", [](bool, bool) { return false; },
+     [](Node& node, int) {
+       node.metadata.labels = StringMap{{"zone", "a"}, {"other", "b"}};
+     }},
+    {"has less than it wants", [](bool, bool) { return true; },
+     [](Node& node, int wanted) { node.status.allocatable[gpu] = Quantity::of(wanted - 1); }, true},
+};
+
+// Whom nobody's end there can help any more looks for other victims, though its own still end; all
+// others wait for them (kubernetes#92600, upstream PodEligibleToPreemptOthers).
+TEST(PreemptionProperties, WhoHasLostItsPromisedNodeLooksElsewhere) {
+  holds(
+      [] {
+        const auto any = [](int begin, int end) {
+          return gen::resize(rc::kNominalSize, gen::inRange(begin, end));
+        };
+        const int gpus = *any(2, 5).as("GPUs"), count = *any(2, 4).as("nodes");
+        const int wanted = *any(1, gpus + 1).as("the preemptor wants");
+        const bool tolerates = *gen::arbitrary<bool>().as("it tolerates the taint");
+        const bool selects = *gen::arbitrary<bool>().as("it selects the zone");
+        const Deed& deed =
+            deeds[static_cast<std::size_t>(*any(0, static_cast<int>(deeds.size())).as("deed"))];
+        const bool of_promised =
+            *gen::weightedElement<bool>({{3, true}, {1, false}}).as("of the promised node");
+        // A pod that the taint evicts is nobody's victim any more, and nobody knows what waits.
+        const bool evicts = std::string_view(deed.text) == "is tainted NoExecute";
+        RC_PRE(!evicts || !tolerates);
+        SchedulerRun run(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        std::vector<std::string> nodes;
+        for (int i = 0; i < count; ++i) {
+          nodes.push_back("n" + std::to_string(i));
+          run.add_node({.name = nodes.back(),
+                        .capacity = {{gpu, Quantity::of(gpus)}},
+                        .labels = {{"zone", "a"}}});
+        }
+        run.rest(2s);
+        for (int i = 0; i < count * gpus; ++i) {
+          run.call(api::create(pod_asking("low-" + std::to_string(i), {{gpu, Quantity::of(1)}})));
+          run.rest(1s);
+        }
+        const auto preemptor = pod_asking("high", {{gpu, Quantity::of(wanted)}});
+        PodSpec& spec = preemptor->spec.edit();
+        spec.priorityClassName = std::string(high);
+        if (tolerates) spec.tolerations = {{"ddptwin.test/t", "Exists", {}, {}, std::nullopt}};
+        if (selects) spec.nodeSelector = {{"zone", "a"}};
+        run.call(api::create(preemptor));
+        run.rest(2s);
+        const std::string promised = run.pod("high")->status.nominatedNodeName;
+        RC_ASSERT(!promised.empty());
+        const auto victims_on = [&run](bool there, const std::string& node) {
+          std::vector<std::shared_ptr<const Pod>> found;
+          for (const auto& pod : run.pods()) {
+            const auto* why = pod->status.condition("DisruptionTarget");
+            if (pod->metadata.deletionTimestamp && why != nullptr &&
+                why->reason == "PreemptionByScheduler" && (pod->spec->nodeName == node) == there)
+              found.push_back(pod);
+          }
+          return found;
+        };
+        const auto victims = victims_on(true, promised);
+        RC_ASSERT(std::ssize(victims) == wanted);
+        for (int ended = *any(0, wanted).as("that have ended"); ended > 0; --ended)
+          run.end(*victims[static_cast<std::size_t>(ended) - 1]);
+        const std::string changed = of_promised ? promised : nodes[nodes[0] == promised ? 1U : 0U];
+        RC_LOG() << changed << " " << deed.text << "\n";
+        const auto node =
+            std::static_pointer_cast<Node>(run.world().find(Node::info(), {}, changed)->clone());
+        if (deed.change == nullptr) {
+          run.call(api::remove(*node));
+        } else {
+          deed.change(*node, wanted);
+          run.call(api::update(node, deed.of_status ? "status" : ""));
+        }
+        // Nothing of it wakes whom the resources alone had refused: it is tried after five minutes.
+        run.rest(6min);
+        const std::string now = run.pod("high")->status.nominatedNodeName;
+        RC_LOG() << "promised " << promised << ", now " << now << "\n";
+        const bool lost = of_promised && deed.loses(tolerates, selects);
+        RC_ASSERT((now != promised) == lost);
+        RC_ASSERT(!now.empty());
+        const auto others = victims_on(false, promised);
+        RC_ASSERT(std::ssize(others) == (lost ? wanted : 0));
+        for (const auto& pod : others) RC_ASSERT(pod->spec->nodeName == now);
+      },
+      1);
+}
+
+// --- those who come at once
+
+struct Arrival {
+  int gpus = 1;
+  std::string priority_class{};
+  int ms = 0;  // until the next
+};
+
+void showValue(const Arrival& one, std::ostream& out) {
+  out << one.gpus << " GPUs " << one.priority_class << ", then " << one.ms << " ms";
+}
+
+// Who is where, who is promised what and who has to go.
+std::map<std::string, std::string> outcome_of(const SchedulerRun& run) {
+  std::map<std::string, std::string> found;
+  for (const auto& pod : run.pods())
+    found[pod->metadata.name] = (pod->metadata.deletionTimestamp ? "ends on " : "is on ") +
+                                pod->spec->nodeName + ", promised " + pod->status.nominatedNodeName;
+  return found;
+}
+
+// What the scheduler has decided it knows at once, and not when the server has told it again
+// (kubernetes#72124): those who come one right after the other, the most urgent first, get what
+// they would have got with time between them.
+TEST(PreemptionProperties, HowFastTheyComeOneAfterTheOtherChangesNothing) {
+  holds(
+      [] {
+        const auto any = [](int begin, int end) {
+          return gen::resize(rc::kNominalSize, gen::inRange(begin, end));
+        };
+        const int gpus = *any(2, 7).as("GPUs"), count = *any(1, 3).as("nodes");
+        const int low = *any(0, count * gpus + 1).as("low ones, of 1 GPU");
+        const std::vector<std::string> classes{std::string(highest), std::string(high), ""};
+        const auto arrival =
+            gen::build<Arrival>(gen::set(&Arrival::gpus, any(1, gpus + 1)),
+                                gen::set(&Arrival::priority_class, gen::elementOf(classes)),
+                                gen::set(&Arrival::ms, gen::element(0, 0, 0, 1, 20)));
+        auto arrivals = *gen::resize(6, gen::container<std::vector<Arrival>>(arrival));
+        const auto rank = [&classes](const Arrival& one) {
+          return std::find(classes.begin(), classes.end(), one.priority_class);
+        };
+        std::stable_sort(arrivals.begin(), arrivals.end(),
+                         [&rank](const Arrival& a, const Arrival& b) { return rank(a) < rank(b); });
+        RC_LOG() << rc::toString(arrivals) << "\n";
+        const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
+        SchedulerRun slow(seed), fast(seed);
+        for (SchedulerRun* run : {&slow, &fast}) {
+          for (int i = 0; i < count; ++i)
+            run->add_node(
+                {.name = "n" + std::to_string(i), .capacity = {{gpu, Quantity::of(gpus)}}});
+          run->rest(2s);
+          const auto create = [run](const std::string& name, int wants, const std::string& of) {
+            const auto pod = pod_asking(name, {{gpu, Quantity::of(wants)}});
+            pod->spec.edit().priorityClassName = of;
+            run->call(api::create(pod));
+          };
+          for (int i = 0; i < low; ++i) {
+            create("low-" + std::to_string(i), 1, "");
+            run->rest(1s);
+          }
+          for (std::size_t i = 0; i < arrivals.size(); ++i) {
+            create("p" + std::to_string(i), arrivals[i].gpus, arrivals[i].priority_class);
+            // Any rest lets all happen that takes no time.
+            const bool at_once = run == &fast && arrivals[i].ms == 0;
+            if (!at_once) run->rest(run == &slow ? 2s : std::chrono::milliseconds(arrivals[i].ms));
+          }
+          run->rest(2s);
+        }
+        RC_ASSERT(outcome_of(fast) == outcome_of(slow));
+      },
+      1);
+}
+
 // --- whom a preemptor pushes aside: the least important of each node, and the node that loses
 // least
 

@@ -263,5 +263,79 @@ TEST(PodTimes, AKilledContainerHasTheGraceOfTheProbeThatKilledIt) {
       4);
 }
 
+// Who ends is asked whether it is ready, and nothing else: nobody tells of its health, and nothing
+// but its grace ends it (§2.7, kubernetes#98571). What has ended is not started again.
+TEST(PodTimes, WhoEndsIsAskedForItsReadinessAlone) {
+  holds(
+      [] {
+        const bool deleted = *gen::arbitrary<bool>().as("deleted, or else past its deadline");
+        const bool starts = *gen::arbitrary<bool>().as("gets past its startup probe");
+        const int hook = *gen::element(0, 0, 4).as("seconds of its hook");
+        constexpr int grace = 80, takes = 50;
+        auto pod = NodeRun::pod_named("p");
+        PodSpec& spec = pod->spec.edit();
+        spec.restartPolicy =
+            *gen::element<std::string>("Never", "OnFailure", "Always").as("policy");
+        spec.terminationGracePeriodSeconds = grace;
+        constexpr int deadline = 40;
+        if (!deleted) spec.activeDeadlineSeconds = deadline;
+        Container container = container_named("c0");
+        Probe up = any_probe("up"), live = any_probe("live"), ready = any_probe("ready");
+        up.failureThreshold = 100;
+        container.startupProbe = up;
+        container.livenessProbe = live;
+        container.readinessProbe = ready;
+        if (hook > 0) {
+          LifecycleHandler handler;
+          handler.sleep = SleepAction{hook};
+          container.lifecycle.emplace().preStop = handler;
+        }
+        spec.containers.edit().push_back(container);
+        StringMap& script = pod->metadata.annotations.edit();
+        script["rig/exec.c0.up"] = starts ? "0 up" : "1 not yet";
+        script["rig/term.c0"] = "0 after " + std::to_string(takes);
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        node.create(pod);
+        const auto is_ready = [&node] {
+          return node.pod()->status.condition("Ready")->status == "True";
+        };
+        // Late enough for all that any_probe() draws.
+        node.rest(deleted ? 90s : seconds(deadline) + slack);
+        if (deleted) {
+          RC_ASSERT(is_ready() == starts);
+          node.remove(std::nullopt);
+          node.rest(std::chrono::milliseconds(*gen::inRange(1'100, 4'000).as("ms since then")));
+        }
+        const auto told = [&node](const std::string& text) { return node.told("p", text); };
+        const int startup_failures = told("Startup probe failed: not yet");
+        for (const char* probe : {"live", "up", "ready"})
+          node.script("p", std::string("exec.c0.") + probe, "1 ill");
+        const auto rest = [&](int period, int times) {
+          node.rest(seconds(period * times) + slack);
+        };
+        rest(ready.periodSeconds, ready.failureThreshold);
+        if (deleted && starts) RC_ASSERT(told("Readiness probe failed: ill") > 0);
+        RC_ASSERT(!is_ready());
+        node.script("p", "exec.c0.ready", "0 well");
+        if (deleted) {
+          rest(ready.periodSeconds, 1);
+          RC_ASSERT(is_ready() == starts);
+        }
+        RC_ASSERT(told("Liveness probe failed: ill") == 0);
+        RC_ASSERT(told("Startup probe failed: ill") == 0);
+        RC_ASSERT(told("Startup probe failed: not yet") == startup_failures);
+        RC_ASSERT(!first_run(node, "c0").ended.has_value());
+        node.rest(90s);
+        node.require_safe();
+        RC_ASSERT(node.runs_of("c0").size() == 1U);
+        RC_ASSERT(first_run(node, "c0").ended.has_value());
+        const std::string stop =
+            "StopContainer c0 attempt 0 timeout " + std::to_string(grace - hook);
+        const auto calls = node.calls();
+        RC_ASSERT(std::count(calls.begin(), calls.end(), stop) == 1);
+      },
+      2);
+}
+
 }  // namespace
 }  // namespace ddptwin::property

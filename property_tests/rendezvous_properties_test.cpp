@@ -1,8 +1,10 @@
 // torchrun's c10d rendezvous as its agents play it through the store they share
-// (spec/ddp-semantics.md §4.2 to §4.4): some come late, some die, at any moment.
+// (spec/ddp-semantics.md §4.2 to §4.4): some come late, some die, at any moment, and some have
+// waited for long enough.
 #include <algorithm>
 #include <map>
 #include <ostream>
+#include <set>
 
 #include "cluster/model_runtime/torchrun/rendezvous.hpp"
 #include "property.hpp"
@@ -14,11 +16,11 @@ namespace gen = rc::gen;
 using namespace torchrun;
 
 constexpr Time start{std::chrono::hours(24 * 365 * 50)};
-constexpr Time join_deadline = start + 600s;
 constexpr int seconds = 120;  // of a case
 
 struct Agent {
   int comes = 0, dies = seconds;  // seconds; it looks once in each between them
+  int patience = 600;             // for a group that it is in, seconds
 };
 
 void showValue(const Agent& agent, std::ostream& out) {
@@ -32,8 +34,12 @@ rc::Gen<std::vector<Agent>> any_agents() {
   return gen::resize(
       5, gen::container<std::vector<Agent>>(gen::build<Agent>(
              gen::set(&Agent::comes, any_second(60)),
-             gen::set(&Agent::dies, gen::weightedOneOf<int>(
-                                        {{1, gen::just(seconds)}, {1, any_second(seconds)}})))));
+             gen::set(&Agent::dies,
+                      gen::weightedOneOf<int>({{1, gen::just(seconds)}, {1, any_second(seconds)}})),
+             gen::set(&Agent::patience,
+                      gen::resize(rc::kNominalSize,
+                                  gen::weightedOneOf<int>(
+                                      {{1, gen::just(600)}, {1, gen::inRange(5, 60)}}))))));
 }
 
 class Game {
@@ -44,7 +50,7 @@ class Game {
   void play(int second) {
     const Time now = start + std::chrono::seconds(second);
     for (std::size_t i = 0; i < agents_.size(); ++i)
-      if (is_alive(i, second)) look(node(i), now);
+      if (is_alive(i, second)) look(i, now);
     check(second);
     check_last_call(second);
   }
@@ -54,12 +60,20 @@ class Game {
   static NodeId node(std::size_t i) { return {"pod-" + std::to_string(i * 5), 1, 0}; }
 
   // All that one agent does in one look at the store.
-  void look(const NodeId& self, Time now) {
+  void look(std::size_t i, Time now) {
+    const NodeId self = node(i);
+    const Time deadline = start + std::chrono::seconds(agents_[i].comes + agents_[i].patience);
     for (;;) {
       state_ = without_dead(std::move(state_), settings_, now);
       const bool is_in = state_.complete && state_.participants.contains(self);
-      const Action action = decide(is_in ? Operation::keep_alive : Operation::join, state_, self,
-                                   settings_, join_deadline, now);
+      const Action action = is_in ? decide(Operation::keep_alive, state_, self, settings_,
+                                           now + settings_.keep_alive_interval, now)
+                                  : decide(Operation::join, state_, self, settings_, deadline, now);
+      if (action == Action::error_timeout) {
+        RC_ASSERT(now > deadline);
+        gave_up_.insert(i);
+        break;
+      }
       if (action == Action::finish || action == Action::sync) break;
       const bool was_complete = state_.complete;
       state_ = applied(action, std::move(state_), self, settings_, now);
@@ -84,7 +98,7 @@ class Game {
   }
 
   bool is_alive(std::size_t i, int second) const {
-    return agents_[i].comes <= second && second < agents_[i].dies;
+    return agents_[i].comes <= second && second < agents_[i].dies && !gave_up_.contains(i);
   }
 
   // Enough agents are a group once their last call is over and one of them looks. It is over so
@@ -115,6 +129,9 @@ class Game {
       is_known(one);
       RC_ASSERT(!state_.participants.contains(one));
     }
+    // Who has given up is neither in nor waits: nobody restarts a worker for it.
+    for (const std::size_t i : gave_up_)
+      RC_ASSERT(!state_.participants.contains(node(i)) && !state_.wait_list.contains(node(i)));
     // Nobody who looks is forgotten, unless the group is full.
     for (std::size_t i = 0; i < agents_.size(); ++i) {
       if (!is_alive(i, second) ||
@@ -128,12 +145,13 @@ class Game {
   RendezvousSettings settings_;
   RendezvousState state_{};
   std::map<NodeId, Time> looked_{};  // last
+  std::set<std::size_t> gave_up_{};
   Time looked_by_any_{};
   std::map<NodeId, int> last_participants_{};
   int enough_since_ = 0;
 };
 
-TEST(RendezvousProperties, WhoLooksIsInAndWhoIsDeadIsTakenOff) {
+TEST(RendezvousProperties, WhoLooksIsInAndWhoIsDeadOrGaveUpIsTakenOff) {
   holds([] {
     RendezvousSettings settings;
     settings.min_nodes = *gen::inRange(1, 4).as("min");

@@ -1,11 +1,12 @@
 // Which names a process asks for, and what it takes from the answers (resolv.conf(5);
-// spec/kubernetes.md §6.4).
+// spec/kubernetes.md §6.4); what the small programs that wait for a name or a port make of them.
 #include <algorithm>
 #include <map>
 #include <ostream>
 
 #include "cluster/model_runtime/loop_timers.hpp"
 #include "cluster/model_runtime/resolver.hpp"
+#include "cluster/model_runtime/test_pods.hpp"
 #include "core/virtual_loop.hpp"
 #include "core/virtual_start.hpp"
 #include "property.hpp"
@@ -124,6 +125,107 @@ TEST(ResolverProperties, EachNameIsAskedForAsOftenAsItTakes) {
     RC_ASSERT(asked.answer.error == (found    ? 0
                                      : failed ? model::Resolved::try_again
                                               : model::Resolved::no_name));
+  });
+}
+
+// What the DNS says of a name before it is there, and for how long.
+struct Absence {
+  DnsOutcome outcome = DnsOutcome::nx_domain;
+  int seconds = 1;
+};
+
+void showValue(const Absence& one, std::ostream& out) {
+  out << (one.outcome == DnsOutcome::lost      ? "silence"
+          : one.outcome == DnsOutcome::failure ? "a failure"
+                                               : "no such name")
+      << " for " << one.seconds << " s";
+}
+
+// The init container that the operator gives a worker ends once its master's name is there, and not
+// for a server that is silent or fails.
+TEST(ResolverProperties, WhoWaitsForANameGoesOnWhenItIsThere) {
+  holds([] {
+    const auto absences =
+        *gen::resize(
+             4,
+             gen::container<std::vector<Absence>>(gen::build<Absence>(
+                 gen::set(&Absence::outcome, gen::element(DnsOutcome::nx_domain,
+                                                          DnsOutcome::failure, DnsOutcome::lost)),
+                 gen::set(&Absence::seconds, gen::resize(rc::kNominalSize, gen::inRange(1, 90))))))
+             .as("before the name is there");
+    const std::string asks =
+        *gen::element<std::string>("nslookup pod-0", "getent hosts pod-0").as("asks by");
+    model::TestPods pods;
+    pods.pod("p");
+    pods.set_dns(DnsOutcome::nx_domain);
+    pods.command("p", {"sh", "-c", "until " + asks + "; do sleep 2; done; exit 7"});
+    for (const Absence& one : absences) {
+      pods.set_dns(one.outcome);
+      pods.run(std::chrono::seconds(one.seconds));
+      RC_LOG() << pods.all_lines();
+      RC_ASSERT(pods.runs("p"));
+    }
+    pods.pod("pod-0");
+    pods.set_dns(DnsOutcome::found);
+    const Duration there = pods.now();
+    pods.run(60s);
+    RC_LOG() << pods.all_lines();
+    RC_ASSERT(!pods.runs("p"));
+    RC_ASSERT(pods.report("p").exit_code == 7);
+    RC_ASSERT(pods.ended_at("p") >= there);
+  });
+}
+
+// What is behind an address of a name.
+enum class Behind : std::uint8_t { listens, refuses, silent };
+constexpr const char* behind_names[] = {"listens", "refuses", "silent"};
+void showValue(Behind behind, std::ostream& out) { out << behind_names[static_cast<int>(behind)]; }
+
+// nc takes one address of a name after the other until one listens, and gives each the time that -w
+// says (openbsd netcat).
+TEST(ResolverProperties, NcTriesEachAddressOfAName) {
+  holds([] {
+    const auto addresses =
+        *gen::suchThat(
+             gen::resize(5,
+                         gen::container<std::vector<Behind>>(gen::weightedElement<Behind>(
+                             {{2, Behind::refuses}, {2, Behind::silent}, {1, Behind::listens}}))),
+             [](const auto& all) { return !all.empty(); })
+             .as("addresses");
+    const int patience = *gen::resize(rc::kNominalSize, gen::inRange(1, 10)).as("-w");
+    constexpr std::uint16_t port = 5000;
+    model::TestPods pods;
+    pods.pod("p");
+    ContainerConfig made = pods.config("p", "plain", {});
+    auto& network = pods.runtime().network();
+    Strings wanted;  // to be told of
+    bool listens = false;
+    Duration takes{};
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+      const std::string name = "q" + std::to_string(i);
+      pods.pod(name);
+      const std::string& ip = pods.ip(name);
+      made.mounts[0].content += ip + "\tsvc\n";
+      if (addresses[i] == Behind::listens)
+        RC_ASSERT(network.listen(ip, port, 0, nullptr).has_value());
+      if (addresses[i] == Behind::silent) network.set_link(pods.ip("p"), ip, {.drop = true});
+      if (listens) continue;
+      wanted.push_back("svc (" + ip + ")");
+      listens = addresses[i] == Behind::listens;
+      if (addresses[i] == Behind::silent) takes = takes + std::chrono::seconds(patience);
+    }
+    made.command = {"nc", "-zv", "-w", std::to_string(patience), "svc", std::to_string(port)};
+    const Duration since = pods.now();
+    pods.start("p", made);
+    pods.run(120s);
+    RC_LOG() << pods.all_lines();
+    RC_ASSERT(!pods.runs("p"));
+    RC_ASSERT((pods.report("p").exit_code == 0) == listens);
+    RC_ASSERT(pods.lines().size() == wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      RC_ASSERT(pods.lines()[i].text.find(wanted[i]) != std::string::npos);
+    const Duration taken = pods.ended_at("p") - since;
+    RC_ASSERT(taken >= takes && taken < takes + 1s);
   });
 }
 

@@ -147,6 +147,9 @@ class Writer {
          "{ set -e; (false; echo in) || echo out; set +e; }",
          "(x=r; exit 3)",
          "echo 'a\\tb\\' \"c\\nd\"",
+         "echo -e 'a\\e[1mb\\e[0m'",
+         "printf -- '-%s-\\n' a",
+         "printf 'a\\e[1mb\\n%b' 'c\\ed\\n'",
          "echo -n n",
          "echo e >&2",
          "printf '%s|' a 'b c'; echo",
@@ -158,6 +161,7 @@ class Writer {
                      below(3)),
          "f u 2>/dev/null; echo $# $1",
          "f() { echo f $1 $#; }; f u v; echo $# $1",
+         "for y in 1 2; do f() { echo f $1 $#; }; f; " + pick({"break", "continue"}) + "; done",
          "sh -c \"[ \\$\\$ = $$ ] && echo in place || echo beside\"",
          "case $x in a) echo ca;; 'a ab'*|[d-q]) echo cb;; ?) ;; *) echo cc;; esac",
          "case $x$1 in a*) echo c1;; *n*|?) echo c2;; *) echo c3;; esac",
@@ -172,7 +176,7 @@ class Writer {
   static std::string reading() {
     return pick({"echo a-b-c", "seq 3", "printf '1 x\\n2  y z\\n'", "echo \"$x\"",
                  "(echo q; exit 3)", "sh -c 'echo s; exit 4'", "{ printf 'b\\na\\nb\\n'; }",
-                 "cat r 2>/dev/null"}) +
+                 "printf 'a-b\\nb c'", "echo -n 1-a", "cat r 2>/dev/null"}) +
            " | " +
            pick({"cat",
                  "wc -l",
@@ -224,13 +228,15 @@ class Writer {
                    "{ trap 'echo int' INT; (sleep 0.05; kill -INT $$; sleep 0.05) & wait $!; echo "
                    "$?; wait; }",
                    "{ trap 'echo later' USR2; (sleep 0.03; kill -USR2 $$) & sleep 0.1; wait; }",
+                   "{ trap 'echo t' TERM; trap 'echo u $?' USR1; (kill -TERM $$; kill -USR1 $$; "
+                   "kill -USR1 $$; exit 3); trap - USR1 TERM; }",
                    "kill -0 $$", "{ trap 'echo gone' EXIT; exit 4; } > /dev/null"});
     }
     return pick({"{ (exit 4) & wait $!; }", "{ sleep 0.02 & wait; }",
                  "{ { sleep 0.01; echo j; } & wait $!; }", "wait 99999",
                  "{ (sleep 0.02; exit 3) & p=$!; wait; wait $p; echo $?; }",
-                 "{ sleep 9 & kill $!; wait $!; }", "{ sleep 9 & kill -9 $! && wait $!; }",
-                 "trap : NOTHING 2>/dev/null"});
+                 "{ sleep 9 & sleep 0.02; kill $!; wait $!; }",
+                 "{ sleep 9 & kill -9 $! && wait $!; }", "trap : NOTHING 2>/dev/null"});
   }
 
   std::string chain(int depth) {
@@ -258,7 +264,9 @@ class Writer {
         return fmt::format("if {}; then\n{}elif {}; then\n{}else\n{}fi", chain(depth - 1), inner,
                            chain(0), list(depth - 1), list(depth - 1));
       case 6:
-        return fmt::format("(\n{})", inner);
+        // Where ! X is all there is, bash heeds -e within X, and turns round what comes of it: no
+        // script needs that.
+        return fmt::format("(\n{}{})", inner.starts_with("! ") ? ":\n" : "", inner);
       case 7:
         return fmt::format("for y; do\n{}done", looped(depth));
       case 3:
@@ -290,7 +298,7 @@ class Writer {
   int loops_ = 0, counters_ = 0, subshells_ = 0;
 };
 
-std::string quoted(const std::string& text) {
+std::string as_word(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -300,9 +308,9 @@ const Strings arguments{"name", "one", "two b"};
 
 Outcome really(const std::string& script, const std::string& shell) {
   std::string command =
-      "f=$(mktemp -d) && cd \"$f\" && env -i PATH=\"$PATH\" LC_ALL=C timeout 20 " + shell + " -c " +
-      quoted(script);
-  for (const std::string& argument : arguments) command += " " + quoted(argument);
+      "f=$(mktemp -d) && cd \"$f\" && env --default-signal -i PATH=\"$PATH\" LC_ALL=C timeout 20 " +
+      shell + " -c " + as_word(script);
+  for (const std::string& argument : arguments) command += " " + as_word(argument);
   command += " 2>/dev/null </dev/null; code=$?; cd /; rm -r \"$f\"; exit $code";
   FILE* pipe = popen(command.c_str(), "r");
   std::string text;
@@ -359,6 +367,74 @@ TEST(ShellProperties, APipeEndsAsItsLastCommandOrWithPipefailAsTheLastThatFailed
     RC_LOG() << script << "\nreally " << real << "\n";
     RC_ASSERT(modelled(script, "bash") == real);
   });
+}
+
+// Those without a trap end it by their default action, or do nothing where the trap is ''.
+TEST(ShellProperties, WhatAStoppedShellWasSentIsSeenToOnceEachByTheNumber) {
+  holds(
+      [] {
+        const auto signal = gen::elementOf(Strings{"HUP", "USR1", "USR2", "TERM"});
+        const auto action =
+            gen::elementOf(Strings{"echo a", "echo b $?", "echo c; exit 3", "", "echo d"});
+        std::string child, sent;
+        const int traps = *gen::resize(rc::kNominalSize, gen::inRange(1, 6));
+        for (int i = 0; i < traps; ++i) child += "trap '" + *action + "' " + *signal + "; ";
+        const int signals = *gen::resize(rc::kNominalSize, gen::inRange(1, 6));
+        for (int i = 0; i < signals; ++i) sent += "kill -" + *signal + " $!; ";
+        const std::string shell = *gen::elementOf(Strings{"sh", "bash"});
+        child += ": > k; until [ -f e ]; do sleep 0.01; done; echo end";
+        // A real process stops a moment after it is told to.
+        const auto script = [&](const std::string& until_stopped) {
+          return shell + " -c " + as_word(child) +
+                 " & until [ -f k ]; do sleep 0.01; done; kill -STOP $!; " + until_stopped + sent +
+                 "kill -CONT $!; : > e; wait $!; echo $?";
+        };
+        const Outcome real =
+            really(script("until grep -q '^State:.T' /proc/$!/status; do :; done; "), "sh");
+        RC_LOG() << script("") << "\nreally " << real << "\n";
+        RC_ASSERT(modelled(script(""), "sh") == real);
+      },
+      4);
+}
+
+// And what one was sent while it waited for a command.
+TEST(ShellProperties, WhatAWaitingShellWasSentIsSeenToOnceEachByTheNumber) {
+  holds(
+      [] {
+        Strings signals{"HUP", "USR1", "USR2", "TERM"};
+        std::string child, sent;
+        for (const std::string& signal : signals) {
+          const std::string again = signal == "HUP" ? "" : "; kill -HUP $$; echo sent";
+          child +=
+              "trap '" +
+              *gen::elementOf(Strings{"echo " + signal, "echo " + signal + " $?" + again, ""}) +
+              "' " + signal + "; ";
+        }
+        const int count = *gen::resize(rc::kNominalSize, gen::inRange(1, 6));
+        for (int i = 0; i < count; ++i) sent += "kill -" + *gen::elementOf(signals) + " $$; ";
+        const std::string script = child + "(" + sent + "exit 3); echo $?";
+        const std::string shell = *gen::elementOf(Strings{"sh", "bash"});
+        const Outcome real = really(script, shell);
+        RC_LOG() << shell << " -c " << script << "\nreally " << real << "\n";
+        RC_ASSERT(modelled(script, shell) == real);
+      },
+      2);
+}
+
+TEST(ShellProperties, TimeoutHandsASignalOn) {
+  holds(
+      [] {
+        const std::string signal = *gen::elementOf(Strings{"HUP", "USR1", "TERM"});
+        const std::string trap = *gen::elementOf(Strings{"", "trap 'echo t; exit 3' TERM USR1; "});
+        const std::string script =
+            "timeout 9 sh -c " + as_word(trap + ": > k; sleep 0.3; echo over") +
+            " & until [ -f k ]; do sleep 0.01; done; kill -" + signal + " $!; wait $!; echo $?" +
+            (signal == "USR1" ? "; sleep 0.5" : "");  // then what it runs is left alone
+        const Outcome real = really(script, "sh");
+        RC_LOG() << script << "\nreally " << real << "\n";
+        RC_ASSERT(modelled(script, "sh") == real);
+      },
+      15);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "bare_store.hpp"
 #include "cluster/store.hpp"
 #include "core/virtual_loop.hpp"
+#include "generators.hpp"
 #include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
 #include "property.hpp"
@@ -330,6 +331,90 @@ TEST(StoreProperties, APodsContainersHaveNamesOfTheirOwn) {
     RC_ASSERT(answer.has_value() == distinct);
     if (!distinct) RC_ASSERT(answer.error().reason == Reason::invalid);
   });
+}
+
+// A write of somebody who has read the object so many versions ago.
+struct LateWrite {
+  std::string of{};  // "status" of a pod, "scale" of a job, "finalize" of a namespace
+  bool patches = false;
+  std::size_t late = 0;
+};
+
+void showValue(const LateWrite& write, std::ostream& out) {
+  out << (write.patches ? "patch of " : "update of ") << write.of << ", " << write.late
+      << " versions late";
+}
+
+// Of the version that was read; `value` is in no other.
+api::Request request_of(const LateWrite& write, const Object& read, int value) {
+  namespace json = boost::json;
+  json::object metadata{{"resourceVersion", read.metadata.resourceVersion}};
+  if (write.of == "finalize") {
+    auto changed = std::static_pointer_cast<Namespace>(read.clone());
+    changed->spec.finalizers = {"kubernetes", "ddptwin.test/f" + std::to_string(value)};
+    return api::update(changed, "finalize");
+  }
+  if (write.of == "scale") {
+    json::object scale{{"metadata", metadata}, {"spec", json::object{{"replicas", value}}}};
+    api::Request request = api::patch(read, api::PatchType::merge, std::move(scale), "scale");
+    if (!write.patches) request.verb = api::Verb::update;
+    return request;
+  }
+  if (write.patches)
+    return api::patch(read, api::PatchType::merge,
+                      json::object{{"metadata", metadata},
+                                   {"status", json::object{{"message", std::to_string(value)}}}},
+                      "status");
+  auto changed = std::static_pointer_cast<Pod>(read.clone());
+  changed->status.message = std::to_string(value);
+  return api::update(changed, "status");
+}
+
+TEST(StoreProperties, AWriteFromAnOldVersionIsRefusedAtEverySubresource) {
+  holds(
+      [] {
+        const auto writes =
+            *rc::gen::resize(
+                 20, rc::gen::container<std::vector<LateWrite>>(rc::gen::build<LateWrite>(
+                         rc::gen::set(&LateWrite::of,
+                                      rc::gen::element<std::string>("status", "scale", "finalize")),
+                         rc::gen::set(&LateWrite::patches, rc::gen::arbitrary<bool>()),
+                         rc::gen::set(&LateWrite::late, rc::gen::weightedElement<std::size_t>(
+                                                            {{3, 0}, {1, 1}, {1, 2}, {1, 5}})))))
+                 .as("writes");
+        BareStore cluster;
+        auto pod = std::make_shared<Pod>();
+        pod->metadata.name = "p";
+        pod->metadata.namespace_ = "default";
+        pod->spec.edit().containers.edit().push_back({.name = "c", .image = "busybox"});
+        auto space = std::make_shared<Namespace>();
+        space->metadata.name = "s";
+        std::map<std::string, std::vector<ObjectPtr>> versions;
+        for (const auto& [of, made] : std::initializer_list<std::pair<std::string, ObjectPtr>>{
+                 {"status", pod}, {"scale", job_of({})}, {"finalize", space}}) {
+          const auto answer = cluster.store.call(api::create(made), "test");
+          RC_ASSERT(answer.has_value());
+          versions[of].push_back(answer->object);
+        }
+        int value = 1;
+        for (const LateWrite& write : writes) {
+          std::vector<ObjectPtr>& known = versions[write.of];
+          const std::size_t late = std::min(write.late, known.size() - 1);
+          const ObjectPtr now = known.back(), read = known[known.size() - 1 - late];
+          const auto answer = cluster.store.call(request_of(write, *read, ++value), "test");
+          RC_ASSERT(answer.has_value() == (late == 0));
+          const ObjectPtr stored =
+              cluster.store.find(now->kind(), now->metadata.namespace_, now->metadata.name);
+          if (late == 0) {
+            RC_ASSERT(stored->metadata.resourceVersion != now->metadata.resourceVersion);
+            known.push_back(stored);
+          } else {
+            RC_ASSERT(answer.error().reason == Reason::conflict);
+            RC_ASSERT(stored->metadata.resourceVersion == now->metadata.resourceVersion);
+          }
+        }
+      },
+      4);
 }
 
 TEST(StoreProperties, WatchEventsReplayedAreTheContents) {

@@ -28,13 +28,14 @@ struct Tolerated {
 };
 
 struct Happening {
-  // replace: a pod is gone, and another has its name.
-  enum class Kind : std::uint8_t { taint, create, replace, crash, rest };
+  // replace: a pod is gone, and another has its name. tolerate: what an update may do to a pod's
+  // tolerations, which is other seconds and more of them.
+  enum class Kind : std::uint8_t { taint, create, replace, tolerate, crash, rest };
   Kind kind = Kind::rest;
   std::string node{};
   std::vector<std::string> taints{};     // by key; "c" is of the effect NoSchedule
-  std::vector<Tolerated> tolerations{};  // of the pod that is made
-  int which = 0;                         // of the pods, replace
+  std::vector<Tolerated> tolerations{};  // of the pod that is made or updated
+  int which = 0;                         // of the pods, replace and tolerate
   bool marked = false;  // it has the condition already: the DELETE after that was lost
   int seconds = 0;      // afterwards
 };
@@ -44,9 +45,12 @@ void showValue(const Happening& one, std::ostream& out) {
   if (one.kind == Kind::taint) {
     out << "taints of " << one.node << ":";
     for (const std::string& key : one.taints) out << " " << key;
-  } else if (one.kind == Kind::create || one.kind == Kind::replace) {
+  } else if (one.kind != Kind::crash && one.kind != Kind::rest) {
     if (one.kind == Kind::replace) out << "in place of " << one.which << " ";
-    out << (one.marked ? "marked " : "") << "pod on " << one.node << ":";
+    if (one.kind == Kind::tolerate)
+      out << one.which << " tolerates:";
+    else
+      out << (one.marked ? "marked " : "") << "pod on " << one.node << ":";
     for (const Tolerated& t : one.tolerations)
       out << " '" << t.key << "' for " << t.seconds << " s";
   } else if (one.kind == Kind::crash) {
@@ -64,6 +68,7 @@ rc::Gen<Happening> any_happening() {
       gen::set(&Happening::kind, gen::weightedElement<Kind>({{4, Kind::taint},
                                                              {4, Kind::create},
                                                              {3, Kind::replace},
+                                                             {4, Kind::tolerate},
                                                              {1, Kind::crash},
                                                              {2, Kind::rest}})),
       gen::set(&Happening::which, gen::resize(rc::kNominalSize, gen::inRange(0, 100))),
@@ -126,6 +131,7 @@ class Game {
     if (one.kind == Kind::taint) taint(one);
     if (one.kind == Kind::create) create(one, "p" + std::to_string(pods_.size()));
     if (one.kind == Kind::replace && !pods_.empty()) replace(one);
+    if (one.kind == Kind::tolerate) tolerate(one);
     if (one.kind == Kind::crash) crash();
     rest(one.seconds);
     for (const auto& [name, pod] : pods_) {
@@ -171,6 +177,35 @@ class Game {
     rest(0);
     create(one, name);
   }
+  // Whose time runs keeps it, unless it may stay for ever now (upstream processPodOnNode).
+  void tolerate(const Happening& one) {
+    std::vector<std::string> names;
+    for (const auto& [name, pod] : pods_)
+      if (!pod.evicted) names.push_back(name);
+    if (names.empty()) return;
+    const std::string& name = names[static_cast<std::size_t>(one.which) % names.size()];
+    NaivePod& naive = pods_[name];
+    auto pod = std::static_pointer_cast<Pod>(cluster_.store.find<Pod>("default", name)->clone());
+    std::vector<Toleration>& said = pod->spec.edit().tolerations.edit();
+    for (std::size_t i = 0; i < one.tolerations.size(); ++i) {
+      const Tolerated& t = one.tolerations[i];
+      if (i < naive.tolerations.size()) {
+        said[i].tolerationSeconds = seconds_of(t);
+        naive.tolerations[i].seconds = t.seconds;
+      } else {
+        // Before those that admission gave it.
+        said.insert(said.begin() + static_cast<std::ptrdiff_t>(i),
+                    {t.key, "Exists", {}, "NoExecute", seconds_of(t)});
+        naive.tolerations.push_back(t);
+      }
+    }
+    call(api::update(pod));
+    if (const auto& taints = taints_[naive.node]; !taints.empty())
+      naive.judge(taints, cluster_.loop.now());
+  }
+  static std::optional<std::int64_t> seconds_of(const Tolerated& t) {
+    return t.seconds < 0 ? std::nullopt : std::optional<std::int64_t>(t.seconds);
+  }
   void create(const Happening& one, const std::string& name) {
     auto pod = std::make_shared<Pod>();
     pod->metadata.name = name;
@@ -179,12 +214,7 @@ class Game {
     spec.nodeName = one.node;
     spec.containers = {{.name = "c", .image = "busybox"}};
     for (const Tolerated& t : one.tolerations)
-      spec.tolerations.edit().push_back(
-          {t.key,
-           "Exists",
-           {},
-           "NoExecute",
-           t.seconds < 0 ? std::nullopt : std::optional<std::int64_t>(t.seconds)});
+      spec.tolerations.edit().push_back({t.key, "Exists", {}, "NoExecute", seconds_of(t)});
     call(api::create(pod));
     if (one.marked) {
       auto marked = std::make_shared<Pod>(
