@@ -94,14 +94,17 @@ void check_elastic(const JobShape& shape, const std::map<std::string, std::strin
 TEST(EnvironmentProperties, AllReplicasAgreeOnTheWorldAndItsMaster) {
   holds([](JobShape shape, const pj::Profile& profile) {
     shape.master = true;
+    if (*rc::gen::inRange(0, 8) == 0) shape.nproc = "3000000000";  // 64 bits, as Go's Atoi has
     const PyTorchJob job = defaulted_job(shape);
     RC_PRE(!crashes(job, profile));
     const auto replicas = replicas_of(job, profile);
     const bool counted = !shape.elastic || !shape.elastic_nproc;  // spec.nprocPerNode counts alone
-    const int processes = counted && !shape.nproc.empty() && std::isdigit(shape.nproc[0]) != 0
-                              ? std::stoi(shape.nproc)
-                              : 1;
-    const std::string world = std::to_string(static_cast<int>(replicas.size()) * processes);
+    const std::int64_t processes =
+        counted && !shape.nproc.empty() && std::isdigit(shape.nproc[0]) != 0
+            ? std::stoll(shape.nproc)
+            : 1;
+    const std::string world =
+        std::to_string(static_cast<std::int64_t>(replicas.size()) * processes);
     const std::string port = std::to_string(written_or_default(shape.port));
     for (const Replica& replica : replicas) {
       RC_ASSERT(replica.variables.at("WORLD_SIZE") == world);

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 namespace ddptwin {
@@ -28,17 +29,20 @@ std::optional<std::int64_t> whole_number_in(int base, std::string_view text) {
 
 template <class Integer>
 tl::expected<Integer, std::string_view> go_integer(std::string_view text) {
-  if (std::is_signed_v<Integer> && text.starts_with('+') && !text.starts_with("+-"))
-    text.remove_prefix(1);
-  Integer value{};
+  using Unsigned = std::make_unsigned_t<Integer>;
+  constexpr std::string_view syntax = "invalid syntax", range = "value out of range";
+  const bool negative = std::is_signed_v<Integer> && text.starts_with('-');
+  if (negative || (std::is_signed_v<Integer> && text.starts_with('+'))) text.remove_prefix(1);
+  Unsigned value{};
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  // Go stops at the digit that is too much, whatever follows it.
-  if (error == std::errc::result_out_of_range)
-    return tl::unexpected(std::string_view("value out of range"));
-  if (error != std::errc{} || stop != end)
-    return tl::unexpected(std::string_view("invalid syntax"));
-  return value;
+  // Go stops at the digit that is too much for the unsigned type, whatever follows it; that the
+  // signed one is smaller is seen at the end.
+  if (error == std::errc::result_out_of_range) return tl::unexpected(range);
+  if (error != std::errc{} || stop != end) return tl::unexpected(syntax);
+  const auto most = static_cast<Unsigned>(std::numeric_limits<Integer>::max());
+  if (value > (negative ? most + 1 : most)) return tl::unexpected(range);
+  return static_cast<Integer>(negative ? Unsigned{0} - value : value);
 }
 
 template <class Integer>

@@ -29,6 +29,9 @@ TEST(Numbers, go_takes_a_sign_and_says_why_not) {
   EXPECT_EQ(go_integer<int>("2147483648"), tl::make_unexpected(range));
   EXPECT_EQ(go_integer<std::int64_t>("-9223372036854775809"), tl::make_unexpected(range));
   EXPECT_EQ(go_integer<std::int64_t>("99999999999999999999x"), tl::make_unexpected(range));
+  EXPECT_EQ(go_integer<std::int64_t>("9999999999999999999x"), tl::make_unexpected(syntax));
+  EXPECT_EQ(go_integer<std::int64_t>("-9223372036854775808"),
+            std::numeric_limits<std::int64_t>::min());
   EXPECT_EQ(go_integer<std::uint64_t>("+5"), tl::make_unexpected(syntax));
   EXPECT_EQ(go_integer<std::uint64_t>("-5"), tl::make_unexpected(syntax));
 }

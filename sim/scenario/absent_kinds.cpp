@@ -52,9 +52,20 @@ constexpr std::array kinds{
     AbsentKind{"kubeflow.org/v1", "TFJob", other_job},
     AbsentKind{"kubeflow.org/v1", "XGBoostJob", other_job},
     AbsentKind{"kubeflow.org/v1", "PaddleJob", other_job},
+    AbsentKind{"kubeflow.org/v1", "MXJob", other_job},
+    AbsentKind{"kubeflow.org/v1", "JAXJob", other_job},
     AbsentKind{"kubeflow.org/v1", "MPIJob", other_job},
     AbsentKind{"kubeflow.org/v2beta1", "MPIJob", other_job},
     AbsentKind{"trainer.kubeflow.org/v1alpha1", "TrainJob", other_job},
+    AbsentKind{"trainer.kubeflow.org/v1alpha1", "TrainingRuntime", other_job},
+    AbsentKind{"trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", other_job},
+    AbsentKind{"jobset.x-k8s.io/v1alpha2", "JobSet", other_job},
+    AbsentKind{"scheduling.volcano.sh/v1beta1", "PodGroup", leave_out},
+    AbsentKind{"scheduling.volcano.sh/v1beta1", "Queue", leave_out},
+    AbsentKind{"scheduling.x-k8s.io/v1alpha1", "PodGroup", leave_out},
+    AbsentKind{"resource.k8s.io/v1", "ResourceClaim", leave_out},
+    AbsentKind{"resource.k8s.io/v1", "ResourceClaimTemplate", leave_out},
+    AbsentKind{"resource.k8s.io/v1", "DeviceClass", leave_out},
 };
 
 }  // namespace

@@ -51,7 +51,6 @@ Injected injected_by_job(const World& world, const Pod& pod) {
   return injected;
 }
 
-// No node is ready, so none is chosen: each pod is told of as on the first.
 std::shared_ptr<const Pod> placed(const std::shared_ptr<const Pod>& pod, const std::string& node) {
   if (!pod->spec->nodeName.empty()) return pod;
   const auto copy = std::static_pointer_cast<Pod>(pod->clone());
@@ -63,9 +62,15 @@ kubelet::PodContext context_of(const World& world, const std::shared_ptr<const P
                                int number) {
   kubelet::PodContext context;
   const std::string space = pod->metadata.namespace_;
-  context.node = as<Node>(world.objects(Node::info(), "").front());
-  context.pod = placed(pod, context.node->metadata.name);
-  context.node_ip = world.options().nodes.front().address;
+  // No node is ready, so none is chosen: each pod is told of as on the first.
+  const std::vector<NodeOptions>& nodes = world.options().nodes;
+  context.pod = placed(pod, nodes.front().name);
+  const auto chosen = std::find_if(nodes.begin(), nodes.end(), [&](const NodeOptions& one) {
+    return one.name == context.pod->spec->nodeName;
+  });
+  const NodeOptions& node = chosen == nodes.end() ? nodes.front() : *chosen;
+  context.node = as<Node>(world.find(Node::info(), "", node.name));
+  context.node_ip = node.address;
   context.pod_ips = {pod->spec->hostNetwork ? context.node_ip : fmt::format("10.244.0.{}", number)};
   for (const ObjectPtr& service : world.objects(Service::info(), space))
     context.services.push_back(kubelet::linked(as<Service>(service)));

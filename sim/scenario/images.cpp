@@ -7,6 +7,7 @@
 #include <boost/json/value.hpp>
 
 #include "objects/image_reference.hpp"
+#include "scenario/outlook.hpp"
 #include "scenario/without_effect.hpp"
 
 namespace ddptwin::scenario {
@@ -75,11 +76,10 @@ VariableUses variables_of(const YamlDocument& document, const json::object& cont
     const json::value* value = value_at(list->as_array()[i], {"value"});
     if (name == nullptr || !name->is_string()) continue;
     const std::string key(name->as_string());
-    if (value != nullptr && value->is_string())
-      found[key] = {std::string(value->as_string()),
-                    document.where(fmt::format("{}.env[{}].value", path, i))};
-    else
-      found.erase(key);  // nobody knows it before the run
+    found[key] = value != nullptr && value->is_string()
+                     ? VariableUse{std::string(value->as_string()),
+                                   document.where(fmt::format("{}.env[{}].value", path, i))}
+                     : VariableUse{};
   }
   return found;
 }
@@ -207,7 +207,8 @@ std::vector<NamedImage> images_of(const Scenario& scenario, const std::string& p
   return images;
 }
 
-void write_notes(Trace& trace, const std::vector<NamedImage>& images, const Scenario& scenario) {
+void write_notes(Trace& trace, const std::vector<NamedImage>& images, const Scenario& scenario,
+                 Mode mode) {
   const auto write = [&trace](std::string subject, std::string text) {
     Record record;
     record.kind = RecordKind::image;
@@ -218,8 +219,12 @@ void write_notes(Trace& trace, const std::vector<NamedImage>& images, const Scen
   };
   for (const NamedImage& image : images)
     for (const std::string& note : image.notes) write("image " + image.name, note);
-  for (WithoutEffect& one : without_effect(scenario))
+  for (WithoutEffect& one : without_effect(scenario, mode))
     write(std::move(one.object), std::move(one.text));
+  if (mode == Mode::real) return;
+  for (const ImageUse& use : image_uses(scenario))
+    if (std::string text = told_of_script(images, use); !text.empty())
+      write("image " + use.image, std::move(text));
 }
 
 }  // namespace ddptwin::scenario

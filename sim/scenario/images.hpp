@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ struct ExecUse {
 };
 
 struct VariableUse {
-  std::string value{};
+  std::optional<std::string> value{};  // nothing: nobody knows it before the run
   std::string where{};
 };
 
@@ -29,7 +30,7 @@ struct ImageUse {
   std::string where{};                         // file, line and field
   std::vector<std::string> command{}, args{};  // of the container
   std::vector<ExecUse> execs{};
-  std::map<std::string, VariableUse, std::less<>> variables{};  // those whose values it writes
+  std::map<std::string, VariableUse, std::less<>> variables{};
 };
 // Of every list named containers or initContainers, at any depth: so of any kind of workload.
 std::vector<ImageUse> image_uses(const Manifest& manifest);
@@ -48,7 +49,10 @@ void describe_plain_images(Scenario& scenario);
 // environment for every one of them, or empty.
 std::vector<NamedImage> images_of(const Scenario& scenario, const std::string& python);
 
-// A record for each part of a Dockerfile and of a manifest that has no effect here.
-void write_notes(Trace& trace, const std::vector<NamedImage>& images, const Scenario& scenario);
+// A record for each part of a Dockerfile and of a manifest that has no effect in that mode, and in
+// virtual time for each start script of a described image: which of its commands are what the
+// description is of, and which are done at once.
+void write_notes(Trace& trace, const std::vector<NamedImage>& images, const Scenario& scenario,
+                 Mode mode);
 
 }  // namespace ddptwin::scenario

@@ -79,6 +79,31 @@ TEST(Images, runs_pull_any_tag_that_a_description_stands_for) {
   EXPECT_TRUE(result->passed());
 }
 
+// What is taken to be the training, and what is passed over, is said before the run.
+TEST(Images, a_start_script_has_a_note_of_what_is_done_at_once) {
+  const std::string text =
+      scenario("  images: [{name: mine, model: {steps: 1}}]\n") +
+      "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  restartPolicy: Never\n"
+      "  containers:\n  - name: c\n    image: mine\n"
+      "    command: [bash, -c, 'pip install x && python3 prep.py; torchrun train.py']\n"
+      "---\napiVersion: v1\nkind: Pod\nmetadata: {name: q}\nspec: {restartPolicy: Never, "
+      "containers: [{name: c, image: mine, command: [python3, train.py]}]}\n";
+  const auto parsed = parse(text);
+  ASSERT_TRUE(parsed) << parsed.error().text();
+  ASSERT_TRUE(check_modelled(*parsed));
+  VirtualRun run(*parsed, {});
+  std::vector<std::string> notes;
+  run.world().trace().add_sink([&notes](const Record& record) {
+    if (record.kind == RecordKind::image) notes.push_back(record.subject + " " + record.text);
+  });
+  ASSERT_TRUE(run.start());
+  EXPECT_EQ(notes, std::vector<std::string>{
+                       "image mine s.yaml:13:5 spec.containers[0].image: of its start script "
+                       "`torchrun train.py` is what its model describes; done at once, with "
+                       "success: "
+                       "`pip install x`, `python3 prep.py`"});
+}
+
 TEST(Images, a_plain_manifest_has_a_note_for_each_of_its_images) {
   auto one = parse(pod("a", "demo").substr(4) + pod("b", "demo:1") + pod("c", "demo:latest"));
   ASSERT_TRUE(one) << one.error().text();

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <boost/json/value.hpp>
 
-#include "cluster/kubelet/env.hpp"
 #include "cluster/model_runtime/commands.hpp"
-#include "cluster/process_runtime/container_rules.hpp"
 #include "controller/pytorchjob/profile.hpp"
 #include "core/virtual_loop.hpp"
 #include "scenario/images.hpp"
+#include "scenario/outlook.hpp"
 #include "scenario/scenario_parser.hpp"
 #include "scenario/virtual_run.hpp"
 
@@ -127,43 +126,20 @@ Status preflight(const Scenario& scenario) {
   return check_images(scenario);
 }
 
-namespace {
-
-// As the kubelet hands it on: $(NAME) is a variable's value, whatever that will be, $$ is $.
-// Variables have capitals; $(hostname) is the shell's own.
-std::vector<std::string> with_variables(std::vector<std::string> argv) {
-  const auto value = [](std::string_view name) -> std::optional<std::string> {
-    const bool capitals = std::all_of(name.begin(), name.end(), [](char c) {
-      return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    });
-    return capitals ? std::optional<std::string>("1") : std::nullopt;
-  };
-  for (std::string& word : argv) word = kubelet::expand(word, value);
-  return argv;
-}
-
-}  // namespace
-
 Status check_modelled(const Scenario& scenario) {
   const auto images = images_of(scenario, "");
   for (const ImageUse& use : image_uses(scenario)) {
     const NamedImage* named = description_of(images, use.image);
     if (named == nullptr || named->missing) continue;  // preflight() has said so; it never runs
-    const model::Workload* workload = named->model ? &*named->model : nullptr;
-    StringMap environment;
-    for (const auto& [name, value] : image_environment(named->image)) environment[name] = value;
-    for (const auto& [name, variable] : use.variables) environment[name] = variable.value;
-    auto modelled =
-        model::can_model(with_variables(command_line(named->image, use.command, use.args)),
-                         named->image, workload, environment);
+    const auto modelled = outlook_of(*named, use);
     if (!modelled) {
       const auto variable = use.variables.find(modelled.error().where);
       return fail(Reason::bad_input, modelled.error().message,
                   variable == use.variables.end() ? use.where : variable->second.where);
     }
     for (const ExecUse& exec : use.execs) {
-      modelled = model::can_model_exec(exec.command, named->image);
-      if (!modelled) return fail(Reason::bad_input, modelled.error().text(), exec.where);
+      const Status runs = model::can_model_exec(exec.command, named->image);
+      if (!runs) return fail(Reason::bad_input, runs.error().text(), exec.where);
     }
   }
   return {};

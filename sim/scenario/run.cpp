@@ -115,7 +115,7 @@ Status RealRun::start(const std::vector<NamedImage>& images) {
   if (options_.watch) world.trace().add_sink(while_settling(*engine_, options_));
   if (reports_.live()) draw_again();
   if (scenario_.namespace_ != "default") TRY_VOID(world.add_namespace(scenario_.namespace_));
-  write_notes(world.trace(), images, scenario_);
+  write_notes(world.trace(), images, scenario_, Mode::real);
   engine_->start();
   return {};
 }

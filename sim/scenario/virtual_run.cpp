@@ -199,7 +199,7 @@ Status VirtualRun::start(const std::function<void()>& ready) {
   if (ready) ready();
   if (parts.scenario.namespace_ != "default")
     TRY_VOID(parts.world.add_namespace(parts.scenario.namespace_));
-  write_notes(parts.world.trace(), images, parts.scenario);
+  write_notes(parts.world.trace(), images, parts.scenario, Mode::virtual_);
   if (parts.injector) TRY_VOID(parts.injector->start());
   parts.engine.start();
   return {};

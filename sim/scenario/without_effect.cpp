@@ -14,20 +14,33 @@ namespace {
 
 namespace json = boost::json;
 
-// The members of securityContext that are not among these are heeded: runAsNonRoot by the kubelet,
-// readOnlyRootFilesystem by the process runtime.
-constexpr std::array<std::string_view, 14> not_heeded{"runAsUser",       "runAsGroup",
-                                                      "fsGroup",         "fsGroupChangePolicy",
-                                                      "capabilities",    "supplementalGroups",
-                                                      "privileged",      "supplementalGroupsPolicy",
-                                                      "seccompProfile",  "seLinuxOptions",
-                                                      "procMount",       "allowPrivilegeEscalation",
-                                                      "appArmorProfile", "sysctls"};
+struct Heeded {
+  std::string_view member;
+  bool in_real, in_virtual;
+  std::string_view but_for{};  // what it has an effect on nevertheless
+};
+// All other members of securityContext have no effect. runAsNonRoot is the kubelet's; the root file
+// system is made read-only by the process runtime alone.
+constexpr std::array heeded{
+    Heeded{"runAsNonRoot", true, true},
+    Heeded{"runAsUser", false, false, "runAsNonRoot's check"},
+    Heeded{"readOnlyRootFilesystem", true, false},
+};
+
+// How it is named among those that have no effect; empty: it has one.
+std::string idle_name(std::string_view member, Mode mode) {
+  const auto row = std::find_if(heeded.begin(), heeded.end(),
+                                [&](const Heeded& one) { return one.member == member; });
+  if (row == heeded.end()) return std::string(member);
+  if (mode == Mode::real ? row->in_real : row->in_virtual) return {};
+  return row->but_for.empty() ? std::string(member)
+                              : fmt::format("{} (but for {})", member, row->but_for);
+}
 
 // Looks for securityContext in a document, at any depth: so in any kind of workload.
-class Search {
+class SecuritySearch {
  public:
-  explicit Search(const Manifest& manifest) : manifest_(manifest) {}
+  SecuritySearch(const Manifest& manifest, Mode mode) : manifest_(manifest), mode_(mode) {}
 
   std::vector<WithoutEffect> run() {
     look_at(*manifest_.value, manifest_.base);
@@ -52,10 +65,10 @@ class Search {
   }
 
   void tell(const json::object& context, const std::string& path) {
-    std::vector<std::string_view> named;
+    std::vector<std::string> named;
     for (const auto& member : context)
-      if (std::find(not_heeded.begin(), not_heeded.end(), member.key()) != not_heeded.end())
-        named.emplace_back(member.key());
+      if (std::string name = idle_name(member.key(), mode_); !name.empty())
+        named.push_back(std::move(name));
     if (named.empty()) return;
     found_.push_back({short_name(*manifest_.object),
                       fmt::format("{}: no effect here: {}; every program is root in its sandbox",
@@ -63,16 +76,17 @@ class Search {
   }
 
   const Manifest& manifest_;
+  Mode mode_;
   std::vector<WithoutEffect> found_{};
 };
 
 }  // namespace
 
-std::vector<WithoutEffect> without_effect(const Scenario& scenario) {
+std::vector<WithoutEffect> without_effect(const Scenario& scenario, Mode mode) {
   std::vector<WithoutEffect> found;
-  const auto add = [&found](const std::vector<Manifest>& manifests) {
+  const auto add = [&found, mode](const std::vector<Manifest>& manifests) {
     for (const Manifest& manifest : manifests) {
-      auto more = Search(manifest).run();
+      auto more = SecuritySearch(manifest, mode).run();
       std::move(more.begin(), more.end(), std::back_inserter(found));
     }
   };

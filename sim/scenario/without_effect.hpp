@@ -13,7 +13,8 @@ struct WithoutEffect {
   std::string object{};  // pytorchjob/train
   std::string text{};    // file, line, field, and what has no effect
 };
-// Of the manifests and those of `apply` steps, in their order.
-std::vector<WithoutEffect> without_effect(const Scenario& scenario);
+// Of the manifests and those of `apply` steps, in their order; what has an effect in one mode is
+// told in the other.
+std::vector<WithoutEffect> without_effect(const Scenario& scenario, Mode mode);
 
 }  // namespace ddptwin::scenario

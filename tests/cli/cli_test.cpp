@@ -154,6 +154,29 @@ TEST(CliTest, env_is_that_of_the_first_node) {
     EXPECT_NE(of_own.find(part), std::string::npos) << part << "\n" << of_own;
 }
 
+// The first is the one that is written first, whatever its name; a pod that names one is there.
+TEST(CliTest, env_takes_name_and_address_from_one_node) {
+  const fs::path file = fs::path(testing::TempDir()) / "nodes.yaml";
+  const auto pod = [](const std::string& name, const std::string& place) {
+    return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+           "}\nspec: {hostNetwork: true, " + place +
+           "containers: [{name: c, image: ddptwin-worker, env: [{name: IP, valueFrom: {fieldRef: "
+           "{fieldPath: status.podIP}}}]}]}\n";
+  };
+  std::ofstream(file) << "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nspec:\n  cluster: "
+                         "{nodes: [{name: b}, {name: a}]}\n"
+                      << pod("any", "") << pod("told", "nodeName: a, ");
+  const Said said = ddptwin("env nodes.yaml", testing::TempDir());
+  fs::remove(file);
+  EXPECT_EQ(said.status, 0) << said.err;
+  const std::size_t told = said.out.find("pod default/told");
+  ASSERT_NE(told, std::string::npos) << said.out;
+  for (const char* part : {"HOSTNAME=b ", "IP=192.168.0.1 "})
+    EXPECT_NE(said.out.substr(0, told).find(part), std::string::npos) << part << "\n" << said.out;
+  for (const char* part : {"HOSTNAME=a ", "IP=192.168.0.2 "})
+    EXPECT_NE(said.out.find(part, told), std::string::npos) << part << "\n" << said.out;
+}
+
 // With a ddptwin beside it that says what it is asked.
 TEST(CliTest, tools_agree_takes_every_scenario_where_no_file_is_named) {
   const fs::path root = fs::path(testing::TempDir()) / "agree";

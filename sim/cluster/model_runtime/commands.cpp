@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "cluster/model_runtime/programs/network.hpp"
 #include "cluster/model_runtime/programs/small.hpp"
@@ -65,8 +66,6 @@ constexpr std::string_view preparing[] = {".",      "apt", "apt-get", "aws",  "c
                                           "conda",  "cp",  "curl",    "git",  "gsutil", "gzip",
                                           "ln",     "ls",  "mv",      "pip",  "pip3",   "rsync",
                                           "source", "tar", "unzip",   "wget", "yum"};
-// They hand on to the command that stands behind their options.
-constexpr std::string_view wrapping[] = {"nice", "numactl", "stdbuf", "sudo", "timeout"};
 constexpr std::string_view launching[] = {"accelerate", "deepspeed", "horovodrun", "mpirun"};
 constexpr std::string_view backend_variable = "PET_RDZV_BACKEND";
 // Modules of Python that train nobody.
@@ -98,17 +97,93 @@ Error only_a_process(const Argv& argv, const std::string& why = {}) {
 
 bool is_python(std::string_view name) { return name.starts_with("python"); }
 
-bool starts_training(const Argv& argv) {
-  const std::string name = base_name(argv.front());
-  return is_python(name) || is_one_of(launching, name) || torchrun::launch_of(argv);
+// A program that hands on to the command behind its options.
+struct Wrapper {
+  std::string_view name;
+  std::string_view subcommand;      // "": none
+  std::string_view with_values[8];  // options whose value is a word of its own
+  int operands = 0;                 // before the command
+};
+constexpr Wrapper wrappers[] = {
+    {"conda", "run", {"-n", "--name", "-p", "--prefix", "--cwd"}},
+    {"dumb-init", "", {"-r", "--rewrite"}},
+    {"env", "", {"-u", "--unset", "-C", "--chdir"}},
+    {"nice", "", {"-n", "--adjustment"}},
+    {"nohup", "", {}},
+    {"nsys", "profile", {"-o", "--output", "-t", "--trace", "-w", "-s", "-f", "-d"}},
+    {"numactl", "", {"-N", "--cpunodebind", "-m", "--membind", "-C", "--physcpubind", "-i", "-p"}},
+    {"poetry", "run", {}},
+    {"setsid", "", {}},
+    {"srun", "", {"-n", "-N", "-c", "-p", "-J", "-t", "-w", "-G"}},
+    {"stdbuf", "", {"-i", "--input", "-o", "--output", "-e", "--error"}},
+    {"sudo", "", {"-u", "--user", "-g", "--group", "-h", "-p", "-C", "-D"}},
+    {"time", "", {"-f", "--format", "-o", "--output"}},
+    {"timeout", "", {"-s", "--signal", "-k", "--kill-after"}, 1},
+    {"tini", "", {"-e", "-p"}},
+    {"uv", "run", {"--with", "-p", "--python", "--extra", "--group"}}};
+
+// Where the command begins that this one hands on to; 0: it hands on to none.
+std::size_t wrapped_in(const Argv& argv, std::size_t from) {
+  const std::string name = base_name(argv[from]);
+  const auto row = std::find_if(std::begin(wrappers), std::end(wrappers),
+                                [&name](const Wrapper& one) { return one.name == name; });
+  if (row == std::end(wrappers)) return 0;
+  std::size_t at = from + 1;
+  if (!row->subcommand.empty() && (at >= argv.size() || argv[at++] != row->subcommand)) return 0;
+  int operands = row->operands;
+  for (; at < argv.size(); ++at) {
+    const std::string& word = argv[at];
+    if (word == "--") continue;
+    if (word.starts_with('-')) {
+      if (is_one_of(row->with_values, word)) ++at;
+      continue;
+    }
+    const bool assigns = word.find('=') != word.npos && word.find('/') > word.find('=');
+    if (assigns || operands-- > 0) continue;
+    return at;
+  }
+  return 0;
 }
 
 // Without what only wraps it.
 Argv unwrapped(const Argv& argv) {
-  if (!is_one_of(wrapping, base_name(argv.front()))) return argv;
-  for (auto from = argv.begin() + 1; from != argv.end(); ++from)
-    if (Argv rest(from, argv.end()); starts_training(rest)) return rest;
-  return argv;
+  std::size_t from = 0;
+  while (const std::size_t inner = wrapped_in(argv, from)) from = inner;
+  return {argv.begin() + static_cast<std::ptrdiff_t>(from), argv.end()};
+}
+
+// Of a wrapper that gives it no variables and no time.
+std::optional<torchrun::Launch> launch_within(const Argv& argv) {
+  if (base_name(argv.front()) == "timeout") return std::nullopt;
+  Argv command = unwrapped(argv);
+  const auto before = static_cast<std::ptrdiff_t>(argv.size() - command.size());
+  if (std::any_of(argv.begin(), argv.begin() + before,
+                  [](const std::string& word) { return word.find('=') != word.npos; }))
+    return std::nullopt;
+  return torchrun::launch_of(command);
+}
+
+// Whether a script that is not understood names torchrun where a command stands, comments apart.
+bool names_torchrun(const std::string& script) {
+  std::string last, word;
+  bool comment = false;
+  for (const char c : script + "\n") {
+    if (c == '\n') comment = false;
+    if (comment) continue;
+    if (c == '#' && word.empty()) {
+      comment = true;
+      continue;
+    }
+    if (std::string_view(" \t\n;&|(){}`\"'").find(c) == std::string_view::npos) {
+      word += c;
+      continue;
+    }
+    if (word.empty()) continue;
+    if (base_name(word) == "torchrun" || (last == "-m" && word.starts_with("torch.distributed.")))
+      return true;
+    last = std::exchange(word, {});
+  }
+  return false;
 }
 
 // A file that the image adds, or one that hosts usually have: it would be found.
@@ -131,6 +206,7 @@ torchrun::Launch launch_in_place_of(const Argv& argv) {
 }
 
 Made launched(torchrun::Launch launch, const Argv& argv, const CommandContext& context) {
+  if (context.outlook != nullptr) context.outlook->trains.push_back(quoted(argv));
   if (context.outlook != nullptr && !context.outlook->unmodelled) {
     const std::string by_words = torchrun::unmodelled_backend(launch, {});
     const std::string backend = torchrun::unmodelled_backend(launch, context.outlook->environment);
@@ -170,10 +246,8 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
                                               const CommandContext& context) {
   if (argv.empty()) return fail(Reason::not_found, "no command specified");
   const std::string name = base_name(argv.front());
-  if (name != "timeout") {
-    if (std::optional<torchrun::Launch> launch = torchrun::launch_of(unwrapped(argv)))
-      return launched(std::move(*launch), argv, context);
-  }
+  if (std::optional<torchrun::Launch> launch = launch_within(argv))
+    return launched(std::move(*launch), argv, context);
   for (const Row& row : rows) {
     if (row.name != name) continue;
     const std::string what = row.unknown == nullptr ? std::string() : row.unknown(argv);
@@ -184,10 +258,9 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
     Argv rest(argv.begin() + 2, argv.end());
     CommandContext inner = context;
     inner.is_child = true;
-    if (const auto made = make_program(rest, inner);
-        !made && made.error().reason != Reason::not_found)
-      return fail(made.error());
-    return make_timeout(*sleep_time(argv[1]), std::move(rest));
+    auto made = make_program(rest, inner);
+    if (!made && made.error().reason != Reason::not_found) return fail(made.error());
+    return make_timeout(*sleep_time(argv[1]), std::move(rest), made ? std::move(*made) : nullptr);
   }
   if (const TextProgram* program = TextProgram::find(name)) {
     const std::string what = program->unknown(argv);
@@ -202,28 +275,29 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
       return fail(only_a_process(argv, made.error().message));
     }
     // The script as a whole is what is described, but for one that shows its launcher.
-    const bool launches =
-        argv.size() > 2 && !context.workload->torchrun &&
-        std::any_of(argv.begin(), argv.end(), [](const std::string& word) {
-          return word.find("torchrun") != word.npos || word.find("torch.distributed.") != word.npos;
-        });
-    if (launches)
+    if (!context.workload->torchrun && std::any_of(argv.begin() + 1, argv.end(), names_torchrun))
       return fail(Reason::bad_input,
                   fmt::format("`{}` launches torchrun, and not all of it is modelled ({}): say "
                               "launcher: torchrun under images[].model, and it is nothing but that",
                               quoted(argv), made.error().message));
   }
   if (context.workload != nullptr && context.is_child) {
-    if (is_one_of(preparing, name)) return make_exit(0);
-    const bool prepares = likeness_of(argv) < context.training;
-    if (is_one_of(known_to_exist, name) && !is_one_of(launchers, name) &&
-        (context.is_read || !prepares))
-      return fail(only_a_process(argv));
-    if (prepares) return make_exit(0);
+    const bool prepares = is_one_of(preparing, base_name(unwrapped(argv).front())) ||
+                          likeness_of(argv) < context.training;
+    // Nobody knows what it prints.
+    const bool is_gone_by =
+        context.taker == Taker::script || (context.taker == Taker::pipe && prepares);
+    const bool known = is_one_of(known_to_exist, name) && !is_one_of(launchers, name);
+    if (is_gone_by || (known && !prepares)) return fail(only_a_process(argv));
+    if (prepares) {
+      if (context.outlook != nullptr) context.outlook->at_once.push_back(quoted(argv));
+      return make_exit(0);
+    }
   }
   if (context.workload != nullptr) {
     if (context.workload->torchrun && !context.is_child)
       return launched(launch_in_place_of(argv), argv, context);
+    if (context.outlook != nullptr) context.outlook->trains.push_back(quoted(argv));
     return make_rank(true, [workload = *context.workload](const Model& model) {
       return plan_of(workload, model);
     });
@@ -242,15 +316,15 @@ Result<std::unique_ptr<Program>> make_exec(const std::vector<std::string>& argv,
                           quoted(argv)));
 }
 
-Status can_model(const std::vector<std::string>& argv, const Image& image, const Workload* workload,
-                 const StringMap& environment) {
+Result<Outlook> can_model(const std::vector<std::string>& argv, const Image& image,
+                          const Workload* workload, const StringMap& environment) {
   Outlook outlook{environment};
   CommandContext context{&image, workload, false};
   context.outlook = &outlook;
   const auto made = make_program(argv, context);
   if (!made && made.error().reason == Reason::bad_input) return fail(made.error());
   if (outlook.unmodelled) return fail(*outlook.unmodelled);
-  return {};
+  return outlook;
 }
 
 Status can_model_exec(const std::vector<std::string>& argv, const Image& image) {

@@ -25,10 +25,19 @@ enum class Likeness : std::uint8_t {
 };
 Likeness likeness_of(const std::vector<std::string>& argv);
 
+// Who takes what a command of a script prints.
+enum class Taker : std::uint8_t {
+  nobody,  // or a file
+  pipe,    // a program that goes by it
+  script,  // $( )
+};
+
 // What is known of a container before it runs, and what its commands would need.
 struct Outlook {
   StringMap environment{};
-  std::optional<Error> unmodelled{};  // the first of them that torchrun could not do
+  std::optional<Error> unmodelled{};   // the first of them that torchrun could not do
+  std::vector<std::string> trains{};   // those of a described script that are what is described
+  std::vector<std::string> at_once{};  // those that prepare it
 };
 
 struct CommandContext {
@@ -36,7 +45,7 @@ struct CommandContext {
   const Workload* workload = nullptr;  // what the user said of the image's script; null: nothing
   bool is_child = false;  // of a launcher or a shell: workload->torchrun has been obeyed already
   Likeness training = Likeness::any;  // what the script's training looks like
-  bool is_read = false;               // by the script: in a pipe or $( )
+  Taker taker = Taker::nobody;        // told before the run only
   Outlook* outlook = nullptr;         // null: it runs
 };
 
@@ -48,8 +57,8 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
 // Whether a container of this image with this command line can be modelled. A command that the
 // image does not have can: it fails as it would in a cluster. Of its variables only torchrun's are
 // looked at; Error::where names the one that is at fault.
-Status can_model(const std::vector<std::string>& argv, const Image& image, const Workload* workload,
-                 const StringMap& environment = {});
+Result<Outlook> can_model(const std::vector<std::string>& argv, const Image& image,
+                          const Workload* workload, const StringMap& environment = {});
 
 // The same for a command beside a container's own processes, a probe or a hook: what the user said
 // of the image's script says nothing of it.

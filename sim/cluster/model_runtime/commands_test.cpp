@@ -73,6 +73,20 @@ INSTANTIATE_TEST_SUITE_P(
             "only a process can run `sh -c ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( "
             "...`, for its script uses more than 200 levels: describe it under images[].model "
             "(start, steps, stepTime, ...)"},
+        Row{"too_high",
+            {"sh", "-c",
+             [] {
+               std::string script = ":";
+               for (int level = 0; level < 60; ++level) {
+                 script = "( " + script + " )";
+                 for (int link = 0; link < 40; ++link) script += " && :";
+               }
+               return script;
+             }()},
+            false,
+            "only a process can run `sh -c ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( "
+            "...`, for its script uses more than 2000 commands in its chains: describe it under "
+            "images[].model (start, steps, stepTime, ...)"},
         Row{"shifts",
             {"sh", "-c", "exit $((1<<3))"},
             false,
@@ -97,6 +111,17 @@ INSTANTIATE_TEST_SUITE_P(
             "of it is modelled (only a process can run `nvidia-smi -L`: describe it under "
             "images[].model (start, steps, stepTime, ...)): say launcher: torchrun under "
             "images[].model, and it is nothing but that"},
+        Row{"launch_by_what_python_says",
+            {"bash", "-c", "n=$(python3 -c 'print(8)'); torchrun --nproc-per-node=$n t.py"},
+            true,
+            "`bash -c n=$(python3 -c 'print(8)'); torchrun --nproc-per-nod...` launches "
+            "torchrun, and not all of it is modelled (only a process can run `python3 -c "
+            "print(8)`: describe it under images[].model (start, steps, stepTime, ...)): say "
+            "launcher: torchrun under images[].model, and it is nothing but that"},
+        Row{"file_named_as_torchrun", {"bash", "/opt/torchrun_start.sh", "--epochs", "3"}, true},
+        Row{"comment_of_torchrun",
+            {"sh", "-c", "read X < f # no torchrun\npython3 t.py --like=torchrun"},
+            true},
         Row{"option_of_a_tool",
             {"tail", "-f", "/log"},
             false,
@@ -111,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(CanModel, says_whether_and_else_what_to_do) {
   const Workload workload;
-  const Status status =
+  const auto status =
       can_model(GetParam().argv, Image(), GetParam().described ? &workload : nullptr);
   EXPECT_EQ(status ? std::string() : status.error().message, GetParam().refusal);
 }
@@ -144,6 +169,19 @@ INSTANTIATE_TEST_SUITE_P(
                 {},
                 "",
                 "torchrun --rdzv_backend=etcd t.py"},
+        Meeting{"nodes_of_a_variable",
+                {"sh", "-c", "torchrun $MORE --nnodes=$NODES --rdzv_backend=etcd t.py"},
+                {},
+                "",
+                "torchrun $ --nnodes=$ --rdzv_backend=etcd t.py"},
+        Meeting{"nodes_in_a_word_of_its_own",
+                {"sh", "-c", "torchrun --nnodes $NODES --rdzv_backend=etcd t.py"},
+                {},
+                "",
+                "torchrun --nnodes $ --rdzv_backend=etcd t.py"},
+        Meeting{"backend_of_a_variable",
+                {"sh", "-c", "torchrun --nnodes=$MIN:$MAX --rdzv_backend=$BACKEND t.py"},
+                {{"PET_RDZV_BACKEND", "etcd"}}},
         Meeting{"variable",
                 {"torchrun", "t.py"},
                 {{"PET_RDZV_BACKEND", "etcd"}},
@@ -165,7 +203,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(RendezvousBackend, is_refused_before_the_run_where_nobody_models_it) {
   Workload workload;
   workload.torchrun = GetParam().launched;
-  const Status status = can_model(GetParam().argv, Image(), &workload, GetParam().environment);
+  const auto status = can_model(GetParam().argv, Image(), &workload, GetParam().environment);
   if (GetParam().refused.empty()) {
     EXPECT_TRUE(status) << status.error().message;
     return;

@@ -70,13 +70,7 @@ Network::~Network() = default;
 
 void Network::attach(const std::string& address) { hosts_.insert(address); }
 
-void Network::detach(const std::string& address) {
-  hosts_.erase(address);
-  isolated_.erase(address);
-  std::erase_if(links_, [&](const auto& entry) {
-    return entry.first.first == address || entry.first.second == address;
-  });
-}
+void Network::detach(const std::string& address) { hosts_.erase(address); }
 
 void Network::set_link(const std::string& one, const std::string& other, const LinkFault& fault) {
   if (fault.none()) {

@@ -58,7 +58,8 @@ class Network {
   // Pods. An address is attached at most once at a time, but for a node's: the pods on its network
   // share it, ports and all, and it stays.
   void attach(const std::string& address);
-  void detach(const std::string& address);  // nobody answers there any more
+  // Nobody answers there any more; faults of its links stay until they heal.
+  void detach(const std::string& address);
   bool is_attached(const std::string& address) const { return hosts_.contains(address); }
 
   // Faults: between two addresses, or of all that goes to and from one. All that is installed acts,

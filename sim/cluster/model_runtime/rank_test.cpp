@@ -187,7 +187,29 @@ INSTANTIATE_TEST_SUITE_P(
         StartScript{"nvidia-smi; python3 prepare.py; torchrun --nproc-per-node 2 train.py", 2},
         StartScript{"source /opt/env; python3 -m torch.distributed.launch --use_env train.py", 1},
         StartScript{"stdbuf -oL torchrun --nproc-per-node=2 train.py | tee /tmp/log", 2},
-        StartScript{"make-ready; my-trainer", 2}));  // nothing says which
+        StartScript{"make-ready; my-trainer", 2},  // nothing says which
+        StartScript{"python3 prep.py && srun -n 1 python3 train.py", 2},
+        // One run takes one of two branches.
+        StartScript{"if [ \"${WORLD_SIZE:-1}\" -gt 1 ]; then torchrun t.py; else python3 t.py; fi",
+                    1},
+        StartScript{"case $RANK in 0) python3 t.py;; *) torchrun t.py;; esac", 1},
+        StartScript{"[ $WORLD_SIZE -gt 1 ] && torchrun t.py || python3 t.py", 1},
+        StartScript{"many() { torchrun t.py; }; one() { python3 t.py; }\n"
+                    "if [[ $WORLD_SIZE == 1 ]]; then one; else many; fi",
+                    1},
+        StartScript{"python3 prep.py; if true; then python3 eval.py; torchrun t.py; fi", 1},
+        StartScript{"torchrun t.py || python3 tell.py", 1},
+        StartScript{"trap 'python3 clean.py' EXIT; torchrun t.py", 1},
+        // What nobody can see trains where nothing else does.
+        StartScript{"source /opt/run_training.sh", 1}, StartScript{"cd /app && . ./train.sh", 1},
+        StartScript{"pip install x", 0},
+        // What only hands on.
+        StartScript{"timeout 600 python3 download.py; torchrun t.py", 1},
+        StartScript{"sudo apt-get install -y python3 git && python3 t.py", 1},
+        StartScript{"python3 prep.py && env -u PYTHONPATH torchrun t.py", 1},
+        StartScript{"python3 prep.py; conda run -n base --cwd /app torchrun t.py", 1},
+        StartScript{"nice -n 5 timeout -k 9 60 python3 prep.py; torchrun t.py", 1},
+        StartScript{"nvidia-smi | tee /tmp/gpus; torchrun t.py", 1}));
 
 TEST_P(DescribedScript, trains_by_what_looks_most_like_it) {
   TestPods pods;

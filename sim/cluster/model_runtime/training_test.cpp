@@ -170,6 +170,23 @@ TEST_P(TwoVersions, who_ends_behind_a_cut_is_missed_after_t) {
   EXPECT_GE(pods.ended_at("pod-0") - cut, 6s);
 }
 
+// Nor is it heard because the pod is gone, and with it its address.
+TEST_P(TwoVersions, who_is_removed_behind_a_cut_is_missed_after_t) {
+  TestPods pods({.torch = GetParam()});
+  pods.group(3, endless);
+  pods.until_line("pod-0", "step 5/");
+  const Duration cut = pods.now();
+  for (const char* other : {"pod-0", "pod-2"})
+    pods.runtime().network().set_link(pods.ip(other), pods.ip("pod-1"), {.drop = true});
+  pods.runtime().remove_sandbox(pods.sandbox("pod-1"));
+  pods.run(10ms);
+  pods.runtime().network().set_link("10.9.9.1", "10.9.9.2", {.drop = true});  // looked at again
+  EXPECT_EQ(pods.exit_code("pod-0"), 1);
+  EXPECT_NE(pods.last_error("pod-0").find("imed out"), std::string::npos)
+      << pods.last_error("pod-0");
+  EXPECT_GE(pods.ended_at("pod-0") - cut, 6s);
+}
+
 // What waits for TCP's next try on a healed link is that link's alone.
 TEST_P(TwoVersions, a_healed_link_delays_no_news_from_the_other_side) {
   TestPods pods({.torch = GetParam()});

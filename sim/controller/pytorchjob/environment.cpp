@@ -29,12 +29,11 @@ Status add_master(Variables& out, const PyTorchJob& job, int rank) {
   TRY(const std::int32_t port_number, port_of(job, master_type));
   const std::string port = std::to_string(port_number);
   const std::string address = replica_name(job.metadata.name, master_type, 0);
-  const int world = total_replicas(job) * processes_per_node(*job.spec);
   out.push_back({"MASTER_PORT", port, with_master});
   out.push_back({"PET_MASTER_PORT", port, with_master});
   out.push_back({"MASTER_ADDR", address, with_master});
   out.push_back({"PET_MASTER_ADDR", address, with_master});
-  out.push_back({"WORLD_SIZE", std::to_string(world), with_master});
+  out.push_back({"WORLD_SIZE", std::to_string(world_size(job)), with_master});
   out.push_back({"RANK", std::to_string(rank), with_master});
   return {};
 }
@@ -62,8 +61,13 @@ Status add_elastic_node_count(Variables& out, const PyTorchJob& job) {
 
 }  // namespace
 
-int processes_per_node(const PyTorchJobSpec& spec) {
-  return spec.nprocPerNode ? go_integer<int>(*spec.nprocPerNode).value_or(1) : 1;
+std::int64_t processes_per_node(const PyTorchJobSpec& spec) {
+  return spec.nprocPerNode ? go_integer<std::int64_t>(*spec.nprocPerNode).value_or(1) : 1;
+}
+
+std::int64_t world_size(const PyTorchJob& job) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(total_replicas(job)) *
+                                   static_cast<std::uint64_t>(processes_per_node(*job.spec)));
 }
 
 Result<Variables> elastic_environment(const PyTorchJob& job) {

@@ -18,8 +18,10 @@ struct InjectedVariable {
 };
 
 // What a replica counts for in WORLD_SIZE: nprocPerNode where it is an integer to Go's
-// strconv.Atoi, else 1 (auto, cpu, gpu, nil; §2.1).
-int processes_per_node(const PyTorchJobSpec& spec);
+// strconv.Atoi, of 64 bits, else 1 (auto, cpu, gpu, nil; §2.1).
+std::int64_t processes_per_node(const PyTorchJobSpec& spec);
+// All processes of the job's replicas; what is too much for Go's int goes round.
+std::int64_t world_size(const PyTorchJob& job);
 
 // In upstream's order, to be appended to the env of every container (not of init containers) of the
 // replica. `job` is defaulted. The error is upstream's: "port not found", or a runtime error where

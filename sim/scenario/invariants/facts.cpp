@@ -235,8 +235,8 @@ void Facts::take_job(const Record& record, Sight& sight) {
       facts.wanted_min = facts.wanted_min < 0 ? wanted : std::min(facts.wanted_min, wanted);
       facts.wanted_max = std::max(facts.wanted_max, wanted);
     }
-    const std::int64_t processes = pj::processes_per_node(*now->spec);
-    const std::int64_t world = pj::total_replicas(*now) * std::max<std::int64_t>(processes, 1);
+    const bool counts = pj::processes_per_node(*now->spec) > 0;
+    const std::int64_t world = counts ? pj::world_size(*now) : pj::total_replicas(*now);
     if (job.worlds.empty() || job.worlds.back() != world) job.worlds.push_back(world);
   }
   const auto& status = now->status;

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <csignal>
+#include <utility>
 
 #include "core/numbers.hpp"
 
@@ -68,18 +69,14 @@ class Echo final : public Program {
 // Runs another program, and ends it when its time is over: 124.
 class Timeout final : public Program {
  public:
-  Timeout(Duration time, std::vector<std::string> argv) : time_(time), argv_(std::move(argv)) {}
+  Timeout(Duration time, std::vector<std::string> argv, std::unique_ptr<Program> program)
+      : time_(time), argv_(std::move(argv)), program_(std::move(program)) {}
 
   void start(Process& process) override {
-    const auto child = process.spawn({argv_, process.environment(), false, {}, {}, nullptr});
-    if (!child) {
-      constexpr int not_found_code = 127;
-      process.print_error(
-          fmt::format("timeout: failed to run command '{}': No such file or "
-                      "directory",
-                      argv_.front()));
-      return process.exit(not_found_code);
-    }
+    if (program_ == nullptr) return cannot_run(process, "No such file or directory");
+    const auto child =
+        process.spawn({argv_, process.environment(), false, {}, {}, std::move(program_)});
+    if (!child) return cannot_run(process, child.error().message);
     child_ = *child;
     if (time_ == Duration::zero()) return;  // none
     process.after(time_, [this, &process] {
@@ -100,8 +97,15 @@ class Timeout final : public Program {
   }
 
  private:
+  void cannot_run(Process& process, std::string_view why) const {
+    constexpr int not_found_code = 127;
+    process.print_error(fmt::format("timeout: failed to run command '{}': {}", argv_.front(), why));
+    process.exit(not_found_code);
+  }
+
   Duration time_;
   std::vector<std::string> argv_;
+  std::unique_ptr<Program> program_;
   ProcessId child_ = 0;
   bool late_ = false;
 };
@@ -264,8 +268,9 @@ std::unique_ptr<Program> make_echo(const std::vector<std::string>& argv) {
   return std::make_unique<Echo>(std::move(line));
 }
 
-std::unique_ptr<Program> make_timeout(Duration time, std::vector<std::string> argv) {
-  return std::make_unique<Timeout>(time, std::move(argv));
+std::unique_ptr<Program> make_timeout(Duration time, std::vector<std::string> argv,
+                                      std::unique_ptr<Program> program) {
+  return std::make_unique<Timeout>(time, std::move(argv), std::move(program));
 }
 
 std::unique_ptr<Program> make_test(const std::vector<std::string>& argv) {

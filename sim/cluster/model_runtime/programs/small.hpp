@@ -27,8 +27,10 @@ std::string unknown_test(const std::vector<std::string>& argv);
 std::unique_ptr<Program> make_exit(int code);
 std::unique_ptr<Program> make_sleep(const std::vector<std::string>& argv);
 std::unique_ptr<Program> make_echo(const std::vector<std::string>& argv);
-// A command that is ended (SIGTERM) after that time, with 124; zero: never.
-std::unique_ptr<Program> make_timeout(Duration time, std::vector<std::string> argv);
+// A command that is ended (SIGTERM) after that time, with 124; zero: never. `program` is what runs
+// it; null: there is none of that name.
+std::unique_ptr<Program> make_timeout(Duration time, std::vector<std::string> argv,
+                                      std::unique_ptr<Program> program);
 std::unique_ptr<Program> make_test(const std::vector<std::string>& argv);
 
 }  // namespace ddptwin::model

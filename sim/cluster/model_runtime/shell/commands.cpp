@@ -68,10 +68,14 @@ void Interpreter::execute(const Node& node, Strings words, Place place, Done don
     return (this->*own)(words, done);
   Environment env = process_.environment();
   for (const auto& [name, value] : variables) put(env, name, value);
+  CommandContext context = context_;
+  context.training = node.training.value_or(context.training);
+  auto program = make_program(words, context);
   // A shell with traps has to outlive it.
   const bool last = place.last && traps_.empty() && !jobs_.any_runs();
-  if (last || replaces) return in_place(std::move(words), std::move(env), replaces, done);
-  child(std::move(words), std::move(env), std::move(done));
+  if (last || replaces)
+    return in_place(std::move(words), std::move(env), std::move(program), replaces, done);
+  child(std::move(words), std::move(env), std::move(program), std::move(done));
 }
 
 void Interpreter::call(const Node& body, Strings words, Place place, Done done) {
@@ -95,8 +99,8 @@ void Interpreter::call(const Node& body, Strings words, Place place, Done done) 
   });
 }
 
-void Interpreter::in_place(Strings argv, Environment env, bool replaces, const Done& done) {
-  auto program = make_program(argv, context_);
+void Interpreter::in_place(Strings argv, Environment env, Result<std::unique_ptr<Program>> program,
+                           bool replaces, const Done& done) {
   if (!program) {
     // A shell that cannot become something else ends.
     const Done end = [this](int status) { leave(status); };
@@ -109,9 +113,9 @@ void Interpreter::in_place(Strings argv, Environment env, bool replaces, const D
   successor_->start(process_);
 }
 
-void Interpreter::child(Strings argv, Environment env, Done done) {
+void Interpreter::child(Strings argv, Environment env, Result<std::unique_ptr<Program>> program,
+                        Done done) {
   const std::string name = argv.front();
-  auto program = make_program(argv, context_);
   if (!program) return cannot_run(name, program.error(), done);
   auto [output, error_output] = streams_of(process_);
   const Result<ProcessId> child =

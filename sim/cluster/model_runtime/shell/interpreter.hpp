@@ -78,8 +78,9 @@ class Interpreter {
   void assign(const Node& node, std::size_t index, bool stays, Then then);
   void execute(const Node& node, Strings words, Place place, Done done);
   void call(const Node& body, Strings words, Place place, Done done);
-  void in_place(Strings argv, Environment env, bool replaces, const Done& done);
-  void child(Strings argv, Environment env, Done done);
+  void in_place(Strings argv, Environment env, Result<std::unique_ptr<Program>> program,
+                bool replaces, const Done& done);
+  void child(Strings argv, Environment env, Result<std::unique_ptr<Program>> program, Done done);
   void cannot_run(const std::string& name, const Error& error, const Done& done);
 
   // What the shell does itself: builtins.cpp. `words` begin with its name.

@@ -108,6 +108,7 @@ class Parser {
     TRY(Node left, pipeline());
     for (int links = 1; now().kind == Kind::and_ || now().kind == Kind::or_; ++links) {
       if (links > links_max) return fail(unknown("more than 400 commands in a chain"));
+      TRY_VOID(one_link_more());
       const auto kind = now().kind == Kind::and_ ? Node::Kind::and_ : Node::Kind::or_;
       ++at_;
       skip_lines();
@@ -133,6 +134,13 @@ class Parser {
     int& depth_;
   };
   static constexpr int links_max = 400;
+
+  // Chains within chains add up.
+  Status one_link_more() {
+    constexpr int all_links_max = 2000;
+    return ++links_ <= all_links_max ? Status()
+                                     : fail(unknown("more than 2000 commands in its chains"));
+  }
 
   Result<Node> pipeline() {
     const Level level(depth_);
@@ -243,6 +251,7 @@ class Parser {
     TRY(Node left, next());
     for (int links = 1; now().kind == between; ++links) {
       if (links > links_max) return fail(unknown("more than 400 tests in a chain"));
+      TRY_VOID(one_link_more());
       ++at_;
       skip_lines();
       TRY(Node right, next());
@@ -417,7 +426,7 @@ class Parser {
   std::vector<Token> tokens_;
   Dialect dialect_;
   std::size_t at_ = 0;
-  int depth_ = 0;
+  int depth_ = 0, links_ = 0;
 };
 
 }  // namespace

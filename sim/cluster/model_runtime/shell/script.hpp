@@ -4,6 +4,8 @@
 // (words.hpp), redirections of output. The rest is refused by name.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +13,10 @@
 
 #include "cluster/model_runtime/shell/tokens.hpp"
 #include "core/result.hpp"
+
+namespace ddptwin::model {
+enum class Likeness : std::uint8_t;
+}
 
 namespace ddptwin::model::shell {
 
@@ -43,6 +49,9 @@ struct Node {
   // perhaps else; case_: what each pattern leads to; until, while_: condition, body; for_: body;
   // pipe: the commands, from the left.
   std::vector<Node> children{};
+  // command: what the training of a run of the script looks like in which this one is carried out;
+  // found by label_training(). Without: of the script as a whole.
+  std::optional<Likeness> training{};
 };
 
 // Reason::invalid with what is not understood: "its script uses <<".

@@ -1,6 +1,7 @@
 #include "cluster/model_runtime/shell/shell.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,8 @@
 #include "cluster/model_runtime/programs/text.hpp"
 #include "cluster/model_runtime/shell/builtins.hpp"
 #include "cluster/model_runtime/shell/run.hpp"
+#include "cluster/model_runtime/shell/training.hpp"
+#include "cluster/model_runtime/torchrun/torchrun.hpp"
 
 namespace ddptwin::model {
 namespace {
@@ -37,17 +40,23 @@ const ShellName* shell_of(const std::string& name) {
 // Every command of a script can be modelled, as far as its name is known.
 class Check {
  public:
-  Check(const CommandContext& context, shell::Dialect dialect)
-      : context_(context), dialect_(dialect) {
+  Check(CommandContext context, shell::Dialect dialect)
+      : context_(std::move(context)), dialect_(dialect), outer_(context_.outlook) {
     context_.is_child = true;
+    if (outer_ != nullptr) seen_ = *outer_;
+    context_.outlook = &seen_;
   }
 
   Status script(const Node& node) {
     name_functions(node);
-    find_training(node);
-    return look_at(node);
+    const std::size_t before = seen_.trains.size();
+    TRY_VOID(look_at(node));
+    // It is what it sources that trains.
+    if (sources_ && !computes_ && seen_.trains.size() == before)
+      return fail(Reason::invalid, "its script uses . alone");
+    if (outer_ != nullptr) *outer_ = std::move(seen_);
+    return {};
   }
-  Likeness training() const { return context_.training; }
 
  private:
   void name_functions(const Node& node) {
@@ -55,17 +64,12 @@ class Check {
     for (const Node& child : node.children) name_functions(child);
   }
 
-  void find_training(const Node& node) {
-    for (const Node& child : node.children) find_training(child);
-    if (node.kind != Node::Kind::command || node.words.empty()) return;
-    const std::vector<std::string> argv = command_of(node);
-    if (!argv.empty()) context_.training = std::max(context_.training, likeness_of(argv));
-  }
-
   Status look_at(const Node& node) {
     if (node.kind == Node::Kind::pipe) {
       TRY_VOID(readers(node));
-      TRY_VOID(read([&] { return look_at(node.children.front()); }));
+      const bool kept = std::all_of(node.children.begin() + 1, node.children.end(), is_tee);
+      TRY_VOID(taken_by(kept ? Taker::nobody : Taker::pipe,
+                        [&] { return look_at(node.children.front()); }));
     }
     const std::size_t seen = node.kind == Node::Kind::pipe ? 1 : 0;
     for (std::size_t i = seen; i < node.children.size(); ++i) TRY_VOID(look_at(node.children[i]));
@@ -84,16 +88,15 @@ class Check {
       shell::outputs_in(word.pieces, nullptr, outputs);
     }
     for (const shell::Piece* piece : outputs)
-      TRY_VOID(read([&] { return look_at(*piece->script); }));
+      TRY_VOID(taken_by(Taker::script, [&] { return look_at(*piece->script); }));
     return {};
   }
 
-  // Of what the script reads the output of.
   template <class Look>
-  Status read(Look look) {
-    const bool outer = std::exchange(context_.is_read, true);
+  Status taken_by(Taker taker, Look look) {
+    const Taker outer = std::exchange(context_.taker, std::max(context_.taker, taker));
     const Status seen = look();
-    context_.is_read = outer;
+    context_.taker = outer;
     return seen;
   }
 
@@ -127,38 +130,45 @@ class Check {
     return {};
   }
 
-  // "$" stands for any text.
-  static std::vector<std::string> command_of(const Node& node) {
-    std::vector<std::string> argv;
-    for (const Word& word : node.words) argv.push_back(word.literal().value_or("$"));
-    if (argv.front() == "exec") argv.erase(argv.begin());
-    if (!argv.empty()) shell::unwrap(argv);
-    return argv;
+  static bool is_tee(const Node& node) {
+    const auto name = node.words.empty() ? std::nullopt : node.words.front().literal();
+    return name && base_name(*name) == "tee";
   }
 
   Status command(const Node& node) {
-    const std::vector<std::string> argv = command_of(node);
+    const std::vector<std::string> argv = shell::command_of(node);
     if (argv.empty() || functions_.contains(argv.front())) return {};
     const bool sources = argv.front() == "." || argv.front() == "source";
-    if (sources && context_.workload != nullptr) return {};  // it prepares
-    if (argv.front() == "$") return {};
+    if (sources && context_.workload != nullptr) {
+      sources_ = true;
+      seen_.at_once.push_back(fmt::format("{}", fmt::join(argv, " ")));
+      return {};
+    }
+    computes_ = computes_ || argv.front() == torchrun::unknown_text;
+    if (argv.front() == torchrun::unknown_text) return {};
     if (const std::string what = shell::unknown_of(argv, dialect_); !what.empty())
       return fail(shell::unknown(what));
     if (argv.front() == "trap") {
       const std::string& text = argv[argv[1] == "--" ? 2 : 1];
-      if (text == "$" || text == "-") return {};
+      if (text == torchrun::unknown_text || text == "-") return {};
       TRY(const Node action, shell::parse(text, dialect_));
       return look_at(action);
     }
     if (shell::BuiltIns::find(argv.front(), dialect_) != nullptr) return {};
-    const auto made = make_program(argv, context_);
+    CommandContext context = context_;
+    context.training = node.training.value_or(context.training);
+    const auto made = make_program(argv, context);
     if (!made && made.error().reason == Reason::bad_input) return fail(made.error());
     return {};
   }
 
   CommandContext context_;
   shell::Dialect dialect_;
+  Outlook* outer_;
+  Outlook seen_{};
   std::set<std::string> functions_{};
+  bool sources_ = false;   // . or source
+  bool computes_ = false;  // a command whose name a run tells
 };
 
 // sh [OPTION...] -c SCRIPT [NAME [ARGUMENT...]]
@@ -215,10 +225,10 @@ Result<std::unique_ptr<Program>> make_shell(const std::vector<std::string>& argv
   if (const Status taken = shell::set_options(scope, invocation->options, false); !taken)
     return std::make_unique<Misused>(fmt::format("{}: 0: {}", argv.front(), taken.error().message));
   TRY(Node script, shell::parse(invocation->script, scope.dialect));
-  Check check(context, scope.dialect);
-  TRY_VOID(check.script(script));
   CommandContext inner = context;
-  inner.training = check.training();
+  inner.training = shell::label_training(script, context.training);
+  Check check(inner, scope.dialect);
+  TRY_VOID(check.script(script));
   if (!invocation->arguments.empty()) {
     scope.name = invocation->arguments.front();
     scope.arguments.assign(invocation->arguments.begin() + 1, invocation->arguments.end());

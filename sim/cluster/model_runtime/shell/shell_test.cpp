@@ -336,7 +336,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return one.param.name; });
 
 TEST_P(RefusedScript, is_refused_by_name_before_the_run) {
-  const Status status = can_model({GetParam().shell, "-c", GetParam().script}, Image(), nullptr);
+  const auto status = can_model({GetParam().shell, "-c", GetParam().script}, Image(), nullptr);
   ASSERT_FALSE(status);
   EXPECT_NE(status.error().message.find(", for its script uses " + GetParam().what + ": "),
             std::string::npos)

@@ -280,6 +280,9 @@ TEST(TorchrunLaunch, is_recognized_by_its_command) {
   EXPECT_EQ(launch_of({"/usr/bin/torchrun", "a.py"}), (Launch{"torchrun", {"a.py"}}));
   EXPECT_EQ(launch_of({"python3", "-u", "-m", "torch.distributed.run", "--nnodes=2", "a.py"}),
             (Launch{"run.py", {"--nnodes=2", "a.py"}}));
+  EXPECT_EQ(launch_of({"python3", "-m", "torch.distributed.launch", "--use_env", "--nnodes=2",
+                       "a.py", "--use_env"}),
+            (Launch{"launch.py", {"--nnodes=2", "a.py", "--use_env"}}));
   EXPECT_EQ(launch_of({"python3", "-m", "http.server"}), std::nullopt);
   EXPECT_EQ(launch_of({"python3", "train.py"}), std::nullopt);
   EXPECT_EQ(launch_of({}), std::nullopt);

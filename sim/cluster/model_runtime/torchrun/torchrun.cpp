@@ -414,19 +414,36 @@ std::optional<Launch> launch_of(const std::vector<std::string>& argv) {
     if (argv[i + 1] != "torch.distributed.run" && !old) return std::nullopt;
     Launch launch{old ? "launch.py" : "run.py",
                   {argv.begin() + static_cast<std::ptrdiff_t>(i) + 2, argv.end()}};
-    // Its one option of its own, of how the script hears of its rank.
-    if (old)
-      std::erase_if(launch.arguments, [](const std::string& word) {
-        return word == "--use_env" || word == "--use-env";
-      });
+    // Its one option of its own, of how the script hears of its rank; what stands behind the
+    // script is the script's.
+    if (old) {
+      const auto script =
+          std::find_if(launch.arguments.begin(), launch.arguments.end(),
+                       [](const std::string& word) { return word.ends_with(".py"); });
+      launch.arguments.erase(std::remove_if(launch.arguments.begin(), script,
+                                            [](const std::string& word) {
+                                              return word == "--use_env" || word == "--use-env";
+                                            }),
+                             script);
+    }
     return launch;
   }
   return std::nullopt;
 }
 
-// Both versions choose alike; the later one knows all spellings.
+// Both versions choose alike; the later one knows all spellings. A text that nobody knows yet may
+// be any number of words where it stands by itself, but for one that an option waits for.
 std::string unmodelled_backend(const Launch& launch, const StringMap& environment) {
-  std::string backend = chosen_backend(torchrun_2, launch.program, launch.arguments, environment);
+  std::vector<std::string> arguments;
+  for (std::string word : launch.arguments) {
+    const bool awaited = !arguments.empty() && arguments.back().starts_with('-') &&
+                         arguments.back().find('=') == std::string::npos;
+    if (word == unknown_text && !awaited) continue;
+    for (std::size_t at = word.find(unknown_text); at != word.npos; at = word.find(unknown_text))
+      word.replace(at, unknown_text.size(), "1");
+    arguments.push_back(std::move(word));
+  }
+  std::string backend = chosen_backend(torchrun_2, launch.program, arguments, environment);
   return is_etcd(backend) ? backend : std::string();
 }
 

@@ -23,6 +23,9 @@ struct Launch {
 // torchrun ..., python3 [-u] -m torch.distributed.run ...; nothing for other commands.
 std::optional<Launch> launch_of(const std::vector<std::string>& argv);
 
+// Stands in a launch's arguments for what only its run will tell.
+inline constexpr std::string_view unknown_text = "$";
+
 // The rendezvous backend that the launch needs and nobody models, as far as its own words and these
 // variables tell; empty: none.
 std::string unmodelled_backend(const Launch& launch, const StringMap& environment);

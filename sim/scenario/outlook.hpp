@@ -1,0 +1,20 @@
+// What is known of containers before a virtual run, from the images' descriptions and their command
+// lines.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/model_runtime/commands.hpp"
+#include "scenario/images.hpp"
+
+namespace ddptwin::scenario {
+
+// Error::where: the variable that is at fault, where one is.
+Result<model::Outlook> outlook_of(const NamedImage& image, const ImageUse& use);
+
+// Of a described image whose start script does more than what the description is of: which commands
+// are that, and which are done at once. Else empty.
+std::string told_of_script(const std::vector<NamedImage>& images, const ImageUse& use);
+
+}  // namespace ddptwin::scenario
