@@ -11,8 +11,6 @@
 namespace ddptwin::model::shell {
 namespace {
 
-using Kind = Node::Kind;
-
 // What is known of a word; of an option its beginning too: --nnodes=$
 std::string known_of(const Word& word) {
   if (auto whole = word.literal()) return std::move(*whole);
@@ -52,7 +50,7 @@ class Labels {
   };
 
   void find_functions(Node& node) {
-    if (node.kind == Kind::function) functions_[node.variable].body = &node.children.front();
+    if (node.kind == Node::Kind::function) functions_[node.variable].body = &node.children.front();
     for (Node& child : node.children) find_functions(child);
   }
 
@@ -64,7 +62,7 @@ class Labels {
   // The most that is in what is carried out in it, and in each part.
   Likeness measure(const Node& node) {
     Likeness most = Likeness::any;
-    if (node.kind == Kind::command) {
+    if (node.kind == Node::Kind::command) {
       const std::vector<std::string> argv = command_of(node);
       if (const Function* function = called_by(argv)) {
         most = function->most;
@@ -74,7 +72,7 @@ class Labels {
     }
     for (const Node& child : node.children) {
       const Likeness in_child = measure(child);
-      if (node.kind != Kind::function) most = std::max(most, in_child);
+      if (node.kind != Node::Kind::function) most = std::max(most, in_child);
     }
     return most_[&node] = most;
   }
@@ -82,13 +80,13 @@ class Labels {
 
   // `beside`: the most that is in what the same run carries out too.
   void label(Node& node, Likeness beside) {
-    if (node.kind == Kind::function) return;
-    if (node.kind == Kind::command) return label_command(node, beside);
-    if (node.kind == Kind::case_) {
+    if (node.kind == Node::Kind::function) return;
+    if (node.kind == Node::Kind::command) return label_command(node, beside);
+    if (node.kind == Node::Kind::case_) {
       for (Node& branch : node.children) label(branch, beside);
       return;
     }
-    if (node.kind == Kind::if_) {
+    if (node.kind == Node::Kind::if_) {
       std::vector<Node*> branches;
       for (std::size_t i = 1; i < node.children.size(); ++i) branches.push_back(&node.children[i]);
       return label_choice(node.children.front(), branches, beside);
@@ -117,10 +115,10 @@ class Labels {
 
   // [ ... ] && one || other
   static bool is_choice(const Node& node) {
-    if (node.kind != Kind::or_ || node.children[0].kind != Kind::and_) return false;
+    if (node.kind != Node::Kind::or_ || node.children[0].kind != Node::Kind::and_) return false;
     const Node* test = &node.children[0].children[0];
-    while (test->kind == Kind::not_) test = &test->children[0];
-    if (test->kind == Kind::if_ || test->kind == Kind::case_) return true;  // of [[ ]]
+    while (test->kind == Node::Kind::not_) test = &test->children[0];
+    if (test->kind == Node::Kind::if_ || test->kind == Node::Kind::case_) return true;  // of [[ ]]
     const std::vector<std::string> argv = command_of(*test);
     return !argv.empty() && (argv.front() == "[" || argv.front() == "test" || argv.front() == "[[");
   }
