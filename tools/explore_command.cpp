@@ -222,7 +222,7 @@ void tell_summary(const Subject& subject, const Explored& explored, const Explor
                              own == 1 ? "fault" : fmt::format("{} faults", own));
   for (const std::string& job : explored.demand.due)
     std::cout << fmt::format("required: {} comes to an end within {} of healing\n", job,
-                             format_go_duration(scenario::end_after_heal));
+                             format_go_duration(explored.demand.within));
   if (explored.demand.due.empty())
     std::cout << "no job comes to an end undisturbed: the invariants were required\n";
   if (const std::size_t own = subject.expectations(); own > 0)

@@ -10,6 +10,9 @@
 
 namespace ddptwin {
 
+// On nodes that are cordoned.
+inline constexpr std::string_view taint_unschedulable = "node.kubernetes.io/unschedulable";
+
 bool tolerates(const Toleration& toleration, const Taint& taint);
 
 // The terms of the pod's required node affinity, one of which must match; null: it has none.

@@ -98,6 +98,15 @@ void Expectations::judge_one(std::size_t index, Time now, bool over) {
     result.detail =
         fmt::format("{}: {}", failures[static_cast<std::size_t>(expectation.quantifier)],
                     observer_.describe(expectation.state.of));
+  tell_of_nothing(result);
+}
+
+// What is said of an object that is never there says nothing: a misspelt name, most likely. That
+// there is none may be meant.
+void Expectations::tell_of_nothing(ExpectationResult& result) const {
+  const State& state = result.expectation->state;
+  if (result.verdict != Verdict::held || state.claims.empty() || observer_.ever(state.of)) return;
+  result.detail = fmt::format("it says nothing: {}", observer_.describe(state.of));
 }
 
 std::vector<const ExpectationResult*> Expectations::judge_all(Time now, std::uint64_t record,

@@ -47,6 +47,7 @@ class Expectations {
     std::optional<std::uint64_t> stamp{};  // of the last look
     bool value = false;                    // of the last look
   };
+  void tell_of_nothing(ExpectationResult& result) const;
   void judge_one(std::size_t index, Time now, bool over);
   bool look(std::size_t index);
   std::optional<Time> bound(std::size_t index) const;

@@ -118,6 +118,17 @@ TEST(Expect, always_fails_at_the_first_moment_it_is_not_so) {
   EXPECT_EQ(watched.verdict(), Verdict::failed);
 }
 
+TEST(Expect, never_about_what_never_was_says_so) {
+  Watched never(expect(Quantifier::never, PhaseClaim{"Failed"}));
+  never.finish(10s);
+  EXPECT_EQ(never.verdict(), Verdict::held);
+  EXPECT_EQ(never.detail(), "it says nothing: there never was a pod/p");
+  Watched of_one(expect(Quantifier::never, PhaseClaim{"Failed"}));
+  of_one.phase(1s, "Running");
+  of_one.finish(10s);
+  EXPECT_EQ(of_one.detail(), "");
+}
+
 TEST(Expect, finally_looks_at_the_end_only) {
   Watched watched(expect(Quantifier::finally, PhaseClaim{"Succeeded"}));
   watched.phase(0s, "Failed");

@@ -260,6 +260,13 @@ std::uint64_t Observer::stamp(const State& state) const {
   return sum;
 }
 
+bool Observer::ever(const Selection& of) const {
+  const LabelMatcher labels = matcher_of(of);
+  const Objects& all = objects(*of.kind);
+  return std::any_of(all.begin(), all.end(),
+                     [&](const auto& entry) { return is_selected(entry.second, of, labels); });
+}
+
 std::string Observer::describe(const Selection& of) const {
   const LabelMatcher labels = matcher_of(of);
   constexpr std::size_t shown_max = 4;

@@ -38,6 +38,8 @@ class Observer {
   bool holds(const State& state) const;
   // What there is of the selection, for a failure's message: "pod/a: Running, 1 restart".
   std::string describe(const Selection& of) const;
+  // Whether there ever was anything of it.
+  bool ever(const Selection& of) const;
   // A number that changes whenever the state's value could.
   std::uint64_t stamp(const State& state) const;
 

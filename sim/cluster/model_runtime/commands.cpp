@@ -62,10 +62,9 @@ constexpr std::string_view launchers[] = {
     "accelerate", "bash", "deepspeed", "env",     "java", "mpirun", "nice",   "node", "nohup",
     "numactl",    "perl", "python",    "python3", "ruby", "sh",     "stdbuf", "sudo", "timeout"};
 // They prepare what a described script needs: done at once, without a word.
-constexpr std::string_view preparing[] = {".",      "apt", "apt-get", "aws",  "chmod",  "chown",
-                                          "conda",  "cp",  "curl",    "git",  "gsutil", "gzip",
-                                          "ln",     "ls",  "mv",      "pip",  "pip3",   "rsync",
-                                          "source", "tar", "unzip",   "wget", "yum"};
+constexpr std::string_view preparing[] = {
+    "apt", "apt-get", "aws", "chmod", "chown", "conda", "cp",  "curl",  "git",  "gsutil", "gzip",
+    "ln",  "ls",      "mv",  "pip",   "pip3",  "rsync", "tar", "unzip", "wget", "yum"};
 constexpr std::string_view launching[] = {"accelerate", "deepspeed", "horovodrun", "mpirun"};
 constexpr std::string_view backend_variable = "PET_RDZV_BACKEND";
 // Modules of Python that train nobody.

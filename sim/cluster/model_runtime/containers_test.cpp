@@ -98,15 +98,12 @@ struct Exec {
 class InContainer : public testing::TestWithParam<Exec> {};
 INSTANTIATE_TEST_SUITE_P(
     Containers, InContainer,
-    testing::Values(Exec{"yes", {"true"}, 1s, 0, ""}, Exec{"no", {"false"}, 1s, 1, ""},
-                    Exec{"output", {"sh", "-c", "echo a; echo b; exit 3"}, 1s, 3, "a\nb\n"},
-                    Exec{"hosts",
-                         {"cat", "/etc/hostname"},
-                         1s,
-                         1,
-                         "cat: /etc/hostname: No such file or directory\n"},
-                    Exec{"quiet", {"sh", "-c", "cat /no >/dev/null 2>&1"}, 1s, 1, ""},
-                    Exec{"slow", {"sleep", "5"}, 1s, 137, "", true}),
+    testing::Values(
+        Exec{"yes", {"true"}, 1s, 0, ""}, Exec{"no", {"false"}, 1s, 1, ""},
+        Exec{"output", {"sh", "-c", "echo a; echo b; exit 3"}, 1s, 3, "a\nb\n"},
+        Exec{"hosts", {"cat", "/etc/none"}, 1s, 1, "cat: /etc/none: No such file or directory\n"},
+        Exec{"quiet", {"sh", "-c", "cat /no >/dev/null 2>&1"}, 1s, 1, ""},
+        Exec{"slow", {"sleep", "5"}, 1s, 137, "", true}),
     [](const auto& one) { return one.param.name; });
 
 TEST_P(InContainer, commands_answer_as_they_would) {

@@ -16,6 +16,12 @@ namespace {
 constexpr std::array<std::string_view, 10> base_folders{
     "", "/tmp", "/root", "/home", "/var/tmp", "/mnt", "/opt", "/srv", "/run", "/dev/shm"};
 
+// Of which nobody knows what is in them: /usr/share/x may be there.
+constexpr std::array<std::string_view, 9> host_trees{"/bin",  "/boot", "/dev", "/etc", "/lib",
+                                                     "/proc", "/sbin", "/sys", "/usr"};
+constexpr std::array<std::string_view, 6> host_folders{"/var",     "/var/cache", "/var/lib",
+                                                       "/var/log", "/media",     "/lib64"};
+
 Error os_error(int code, std::string_view path) {
   return Error{
       Reason::io, "OSError",
@@ -56,6 +62,7 @@ Files::Place Files::find(const ModelContainer& container, std::string_view path)
     place.key = fmt::format("container/{}{}", container.number, path);
     const std::string_view folder = folder_of(path);
     place.has_folder =
+        mount != nullptr ||  // the kubelet makes the termination log
         std::find(base_folders.begin(), base_folders.end(), folder) != base_folders.end() ||
         (container.image != nullptr && folder == container.image->workdir) ||
         known(folder_of(place.key));
@@ -117,6 +124,28 @@ Status Files::make_folder(const ModelContainer& container, std::string_view path
   if (place.readonly) return fail(os_error(EROFS, path));
   if (!place.key.empty()) contents_.try_emplace(place.key + "/");
   return {};
+}
+
+bool Files::may_have_folder(const ModelContainer& container, std::string_view path) const {
+  if (path == "/" || container.workload != nullptr) return true;
+  const auto is_or_holds = [path](std::string_view folder) { return lies_below(folder, path); };
+  const auto any = [](const auto& list, const auto& of) {
+    return std::any_of(list.begin(), list.end(), of);
+  };
+  if (any(base_folders, is_or_holds) || any(host_folders, is_or_holds) ||
+      any(host_trees, [path](std::string_view tree) { return lies_below(path, tree); }) ||
+      is_or_holds(container.image->workdir) ||
+      any(container.image->copies,
+          [&](const ImageCopy& copy) { return is_or_holds(copy.to) || lies_below(path, copy.to); }))
+    return true;
+  const auto is_folder = [&](const RuntimeMount& mount) {
+    return mount.source != nullptr && is_or_holds(mount.container_path);
+  };
+  if (any(container.config.mounts, is_folder)) return true;
+  const Place place = find(container, path);
+  if (place.key.empty()) return false;
+  const auto next = contents_.lower_bound(place.key + "/");
+  return next != contents_.end() && next->first.starts_with(place.key + "/");
 }
 
 bool Files::exists(const ModelContainer& container, std::string_view path) const {

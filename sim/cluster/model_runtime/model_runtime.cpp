@@ -295,6 +295,10 @@ void ModelRuntime::create_container(const SandboxId& sandbox, ContainerConfig co
   container.number = static_cast<std::uint32_t>(parts.containers.size());
   container.pod = pod;
   container.config = std::move(config);
+  RuntimeMount hostname;  // the runtime's own
+  hostname.container_path = "/etc/hostname";
+  hostname.content = pod->config.hostname + "\n";
+  container.config.mounts.push_back(std::move(hostname));
   container.report.id = container.id;
   container.report.created_at = parts.loop.now();
   const KnownImage* known = parts.known(

@@ -56,6 +56,9 @@ int Process::cpus() const { return model().cpus; }
 
 const std::string& Process::working_directory() const { return state_->folder; }
 void Process::change_directory(const std::string& path) { state_->folder = path_of(path); }
+bool Process::may_have_folder(std::string_view path) const {
+  return state_->kernel->files().may_have_folder(*state_->container, path_of(path));
+}
 
 const Workload* Process::workload() const { return state_->container->workload; }
 const Model& Process::model() const { return state_->kernel->model(); }

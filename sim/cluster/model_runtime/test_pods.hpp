@@ -84,6 +84,9 @@ class TestPods {
     hosts.container_path = "/etc/hosts";
     hosts.content = "127.0.0.1\tlocalhost\n" + ip(pod) + "\t" + pod + "\n";
     made.mounts.push_back(hosts);
+    RuntimeMount log;
+    log.container_path = made.termination_log = "/dev/termination-log";
+    made.mounts.push_back(log);
     RuntimeMount shared;
     shared.container_path = "/shared";
     auto source = std::make_shared<VolumeSource>();

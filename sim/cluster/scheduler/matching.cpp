@@ -35,7 +35,7 @@ bool tolerates_taints(const PodSpec& pod, const Node& node) {
 }
 
 bool tolerates_cordon(const PodSpec& pod) {
-  return tolerates(pod, {.key = "node.kubernetes.io/unschedulable", .effect = "NoSchedule"});
+  return tolerates(pod, {.key = std::string(taint_unschedulable), .effect = "NoSchedule"});
 }
 
 const std::string* label_of(const Node& node, std::string_view key) {

@@ -64,6 +64,7 @@ class Explorer {
     Subject::Demand& demand = found_.demand;
     demand.strict = options_.strict;
     demand.own_expectations = options_.own_expectations;
+    if (may_time_out()) demand.within = end_after_timeouts;
     demand.due = subject_.jobs();
     TRY(const Scenario demanding, subject_.scenario(demand, {}, options_.seed));
     const Trial quiet = try_plan(demanding, {}, options_.seed);
@@ -81,6 +82,14 @@ class Explorer {
     for (const Fault& fault : subject_.faults().faults)  // none may begin after healing
       if (fault.at) demand.heal = std::max(demand.heal, *fault.at + second);
     return {};
+  }
+
+  bool may_time_out() const {
+    const std::vector<Fault>& own = subject_.faults().faults;
+    return std::any_of(options_.kinds.begin(), options_.kinds.end(),
+                       [](const FaultRow* row) { return row->kind == FaultKind::api_timeout; }) ||
+           std::any_of(own.begin(), own.end(),
+                       [](const Fault& fault) { return fault.kind == FaultKind::api_timeout; });
   }
 
   // Beside the scenario's own faults.

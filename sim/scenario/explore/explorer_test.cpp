@@ -109,6 +109,19 @@ TEST(Explorer, finds_a_known_bug_and_its_smallest_cause) {
       }));
 }
 
+// The operator counts a creation as done that timed out, and comes back to the job with its resync.
+TEST(Explorer, a_job_whose_calls_time_out_has_until_after_the_resync) {
+  const Subject subject = subject_of(bounded_job);
+  const auto process = explore(subject, options_of("process", 1), nullptr);
+  ASSERT_TRUE(process) << process.error().text();
+  EXPECT_EQ(process->demand.within, std::chrono::hours(6));
+  const auto timeouts = explore(subject, options_of("api-timeout", 200), nullptr);
+  ASSERT_TRUE(timeouts) << timeouts.error().text();
+  EXPECT_EQ(timeouts->demand.within, std::chrono::hours(17));
+  for (const auto& finding : timeouts->findings)
+    EXPECT_FALSE(Subject::is_end(finding.failure.what)) << finding.failure.what;
+}
+
 TEST(Explorer, every_way_in_which_a_run_fails_is_found) {
   const Subject subject = subject_of(bounded_job);
   ExploreOptions options = options_of("process", 100);

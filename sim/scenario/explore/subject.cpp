@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <filesystem>
 
@@ -149,10 +150,10 @@ json::object Subject::spec(const Demand& demand, const FaultPlan& plan, std::uin
   json::array expect;
   if (demand.own_expectations) expect = array_in(spec, "expect");
   for (const std::string& job : demand.due)
-    expect.push_back(finishes(job, demand.heal + end_after_heal));
+    expect.push_back(finishes(job, demand.heal + demand.within));
   expect.push_back(watched(demand.heal));
   spec["expect"] = std::move(expect);
-  spec["timeout"] = format_go_duration(demand.heal + end_after_heal + std::chrono::minutes(10));
+  spec["timeout"] = format_go_duration(demand.heal + demand.within + std::chrono::minutes(10));
   spec["modes"] = json::array{"virtual"};
 
   json::object& invariants = object_in(spec, "invariants");

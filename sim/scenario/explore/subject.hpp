@@ -18,6 +18,9 @@ namespace ddptwin::scenario {
 // timeouts of half an hour, spec/ddp-semantics.md §9.8), and the longest back-off of a work queue,
 // and some.
 inline constexpr Duration end_after_heal = std::chrono::hours(6);
+// Where calls may time out the operator comes back to a job with its next resync, ten hours later,
+// and a few per cent (spec/pytorchjob.md §4.1, §4.3).
+inline constexpr Duration end_after_timeouts = end_after_heal + std::chrono::hours(11);
 
 // A file, its Scenario document and its objects. A value: each thread parses its own Scenario from
 // the text it makes.
@@ -48,6 +51,7 @@ class Subject {
   struct Demand {
     std::vector<std::string> due{};
     Duration heal{};
+    Duration within = end_after_heal;  // of healing
     bool strict = false;
     bool own_expectations = false;
   };

@@ -14,8 +14,10 @@ struct Excuse {
 constexpr std::array excuses{
     Excuse{FaultKind::api_timeout, "creation-order",
            "a creation that times out counts as done (spec/pytorchjob.md §4.3)"},
-    Excuse{FaultKind::api_timeout, "count",
-           "and is waited for until its expectation is forgotten, after five minutes (§4.1)"},
+    Excuse{
+        FaultKind::api_timeout, "count",
+        "and is waited for until the operator comes back to the job, at the latest with its resync "
+        "after ten hours (§4.1)"},
     Excuse{FaultKind::api_timeout, "visible", "as long, without a condition or a Warning (§4.1)"},
     Excuse{FaultKind::api_timeout, "quiesce",
            "a pass that is refused half-way leaves indices that are made and deleted again (Q7)"},

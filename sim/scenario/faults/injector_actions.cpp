@@ -7,7 +7,6 @@ namespace ddptwin::scenario {
 namespace {
 
 constexpr int kill_signal = 9;  // of the containers of a dead node
-constexpr std::string_view cordon_key = "node.kubernetes.io/unschedulable";
 
 void add(const model::LinkFault& one, model::LinkFault& to) {
   to.drop = to.drop || one.drop;
@@ -270,15 +269,12 @@ void FaultInjector::Parts::end_outage(Active& one) {
   start_kubelet(one, of);
 }
 
-// As kubectl cordon, and the node controller's taint.
+// As kubectl cordon.
 void FaultInjector::Parts::cordon(const std::string& name, bool cordoned) {
   const ObjectPtr object = world->find(Node::info(), "", name);
   if (!object) return;
   auto node = std::static_pointer_cast<Node>(object->clone());
   node->spec.unschedulable = cordoned;
-  std::erase_if(node->spec.taints, [](const Taint& taint) { return taint.key == cordon_key; });
-  if (cordoned)
-    node->spec.taints.push_back({std::string(cordon_key), {}, "NoSchedule", loop.now()});
   static_cast<void>(world->call(api::update(node), "user"));
 }
 

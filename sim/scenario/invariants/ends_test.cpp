@@ -31,6 +31,7 @@ void succeed(Tape& tape, int step) {
 void finished_and_a_pod(Tape& tape) {
   succeed(tape, 3);
   tape.remove("master-0", "user");
+  tape.wait(1ms);
   tape.pod("master-0");
 }
 
@@ -73,9 +74,14 @@ std::vector<Case> cases_of_ends() {
        [](Tape& tape) {
          finished_and_a_pod(tape);
          tape.come_to_rest();
+         tape.come_to_rest();  // it is looked at again after what came late
        },
        [](Tape& tape) {
+         // From a cache that has not heard of the end yet, and with no status to write.
          succeed(tape, 3);
+         tape.remove("master-0", "user");
+         tape.pod("master-0");
+         tape.come_to_rest();
          tape.come_to_rest();
        }},
       {"frozen",

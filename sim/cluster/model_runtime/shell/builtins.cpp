@@ -18,10 +18,9 @@ namespace {
 using Strings = std::vector<std::string>;
 
 // A shell does these itself too, and nobody here.
-constexpr std::array<std::string_view, 20> not_modelled{
-    ".",       "alias", "bg",   "builtin", "declare", "eval",     "fg",
-    "getopts", "hash",  "jobs", "let",     "read",    "readonly", "shopt",
-    "source",  "times", "type", "typeset", "time",    "mapfile"};
+constexpr std::array<std::string_view, 18> not_modelled{
+    "alias", "bg",   "builtin",  "declare", "eval",  "fg",   "getopts", "hash", "jobs",
+    "let",   "read", "readonly", "shopt",   "times", "type", "typeset", "time", "mapfile"};
 
 std::string unknown_command(const Strings& argv) {
   return argv.size() == 3 && argv[1] == "-v" ? "" : "command without -v";
@@ -162,7 +161,7 @@ void Interpreter::exit_or_return(const Strings& words, const Done& done) {
   if (wrong) complain(fmt::format("{}: {}: numeric argument required", words[0], words[1]));
   const int status = wrong ? misused_code : *code;
   if (words[0] == "exit") return leave(status);
-  if (is_bash() && scope_.calls == 0) {
+  if (is_bash() && scope_.calls == 0 && scope_.sourced == 0) {
     complain("return: can only `return' from a function");
     return done(misused_code);
   }
@@ -203,7 +202,13 @@ void Interpreter::change_folder(const Strings& words, const Done& done) {
   if (to.empty()) return done(0);
   const bool back = to == "-";
   const std::string before = process_.working_directory();
-  process_.change_directory(back ? variables_.value("OLDPWD").value_or(before) : to);
+  const std::string there = back ? variables_.value("OLDPWD").value_or(before) : to;
+  if (!process_.may_have_folder(there)) {
+    complain(is_bash() ? fmt::format("cd: {}: No such file or directory", there)
+                       : fmt::format("cd: can't cd to {}", there));
+    return done(error_code());
+  }
+  process_.change_directory(there);
   variables_.set("OLDPWD", before);
   variables_.set("PWD", process_.working_directory());
   if (back) process_.print(process_.working_directory());

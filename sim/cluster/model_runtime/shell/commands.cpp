@@ -1,11 +1,14 @@
 // A simple command: its words, its assignments, and what runs it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "cluster/model_runtime/shell/builtins.hpp"
 #include "cluster/model_runtime/shell/interpreter.hpp"
+#include "cluster/model_runtime/shell/shell.hpp"
 #include "cluster/model_runtime/shell/streams.hpp"
+#include "cluster/model_runtime/shell/training.hpp"
 #include "cluster/model_runtime/state.hpp"
 
 namespace ddptwin::model::shell {
@@ -59,6 +62,10 @@ void Interpreter::execute(const Node& node, Strings words, Place place, Done don
   if (const auto found = scope_.functions.find(words.front());
       found != scope_.functions.end() && !replaces)
     return call(*found->second, std::move(words), place, std::move(done));
+  if (words.front() == ".") return source(std::move(words), place, done);
+  if (words.front() == "source")
+    return is_bash() ? source(std::move(words), place, done)
+                     : cannot_run("source", {Reason::not_found, {}}, done);
   const auto variables = unwrap(words);
   // What is written out has been looked at before the run.
   const bool computed = !node.words.front().literal();
@@ -99,6 +106,46 @@ void Interpreter::call(const Node& body, Strings words, Place place, Done done) 
   });
 }
 
+// A file that nobody here holds is one of a described image, and prepares it; any other is missing.
+void Interpreter::source(Strings words, Place place, const Done& done) {
+  const std::string file = words.size() > 1 ? words[1] : "";
+  // Without a slash dash looks along PATH only.
+  const bool is_looked_for = is_bash() || file.find('/') != std::string::npos;
+  auto text = is_looked_for ? process_.read_file(file) : fail(Reason::not_found, "");
+  if (!text) {
+    if (context_.workload != nullptr) return done(0);
+    if (!is_bash())
+      return give_up(is_looked_for ? fmt::format(".: cannot open {}: No such file", file)
+                                   : fmt::format(".: {}: not found", file));
+    complain(file + ": No such file or directory");
+    return done(1);
+  }
+  auto script = parse(*text, scope_.dialect);
+  if (!script) return cannot_run(words.front(), script.error(), done);
+  label_training(*script, context_.training);
+  if (const Status known = check_script(*script, context_, scope_.dialect); !known)
+    return cannot_run(words.front(), known.error(), done);
+  scope_.scripts.push_back(std::make_shared<const Node>(std::move(*script)));
+  const Node& body = *scope_.scripts.back();
+  // bash's own arguments come back unless the file has set others.
+  const bool replaces = is_bash() && words.size() > 2;
+  const Strings own = scope_.arguments, given(words.begin() + (replaces ? 2 : 0), words.end());
+  if (replaces) scope_.arguments = given;
+  ++scope_.sourced;
+  run(body, {false, place.tested}, [this, replaces, own, given, done](int status) {
+    --scope_.sourced;
+    const Strings& now = scope_.arguments;
+    const bool only_shifted =
+        now.size() <= given.size() && std::equal(now.rbegin(), now.rend(), given.rbegin());
+    if (replaces && only_shifted) scope_.arguments = own;
+    if (leave_ == Leave::return_) {
+      leave_ = Leave::no;
+      status = return_status_;
+    }
+    done(status);
+  });
+}
+
 void Interpreter::in_place(Strings argv, Environment env, Result<std::unique_ptr<Program>> program,
                            bool replaces, const Done& done) {
   if (!program) {
@@ -128,7 +175,8 @@ void Interpreter::child(Strings argv, Environment env, Result<std::unique_ptr<Pr
 
 void Interpreter::cannot_run(const std::string& name, const Error& error, const Done& done) {
   const bool missing = error.reason == Reason::not_found;
-  complain(missing ? name + ": not found" : error.message);
+  complain(missing ? fmt::format("{}: {}not found", name, is_bash() ? "command " : "")
+                   : error.message);
   done(missing ? not_found_code : not_modelled_code);
 }
 

@@ -215,7 +215,7 @@ void Interpreter::leave(int status) {
 }
 
 void Interpreter::complain(const std::string& message) {
-  process_.print_error(fmt::format("{}: 1: {}", scope_.name, message));
+  process_.print_error(fmt::format("{}: {}{}", scope_.name, is_bash() ? "" : "1: ", message));
 }
 
 // An error of the shell's own ends it (POSIX, "Consequences of Shell Errors"), in dash's words.
@@ -225,7 +225,9 @@ void Interpreter::give_up(const std::string& message, int code_of_bash) {
 }
 
 // Of a word that cannot be expanded.
-void Interpreter::give_up(const Error& error) { give_up(error.message, forked_ ? 1 : error.code); }
+void Interpreter::give_up(const Error& error) {
+  give_up(error.message, forked_ || scope_.exits_on_error ? 1 : error.code);
+}
 
 void Interpreter::list(const Node& node, std::size_t index, Place place, Done done) {
   if (index >= node.children.size()) return done(scope_.status);

@@ -78,6 +78,7 @@ class Interpreter {
   void assign(const Node& node, std::size_t index, bool stays, Then then);
   void execute(const Node& node, Strings words, Place place, Done done);
   void call(const Node& body, Strings words, Place place, Done done);
+  void source(Strings words, Place place, const Done& done);
   void in_place(Strings argv, Environment env, Result<std::unique_ptr<Program>> program,
                 bool replaces, const Done& done);
   void child(Strings argv, Environment env, Result<std::unique_ptr<Program>> program, Done done);

@@ -30,8 +30,9 @@ struct Scope {
   int status = 0;                                                              // $?
   int pid = 0;                                                                 // $$; 0: its own
   int last_job = 0;                                                            // $!; 0: none
-  int loops = 0;  // one within the other; in dash's ( ) too, which `break` then ends
-  int calls = 0;  // of functions within each other
+  int loops = 0;    // one within the other; in dash's ( ) too, which `break` then ends
+  int calls = 0;    // of functions within each other
+  int sourced = 0;  // files likewise
 };
 
 // As `set` and a shell's own command line take them: -a, -e and -u alone and together with others,
@@ -53,6 +54,7 @@ class ScopeVariables final : public Variables {
   const std::vector<std::string>& arguments() const override { return scope_.arguments; }
   const std::string& output_of(const Piece& piece) override;
   bool unset_is_an_error() const override { return scope_.unset_is_an_error; }
+  Dialect dialect() const override { return scope_.dialect; }
 
   void set_output(const Piece& piece, std::string text, int status) {
     outputs_[&piece] = {std::move(text), status};

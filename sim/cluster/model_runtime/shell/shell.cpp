@@ -51,12 +51,12 @@ class Check {
     name_functions(node);
     const std::size_t before = seen_.trains.size();
     TRY_VOID(look_at(node));
-    // It is what it sources that trains.
-    if (sources_ && !computes_ && seen_.trains.size() == before)
-      return fail(Reason::invalid, "its script uses . alone");
-    if (outer_ != nullptr) *outer_ = std::move(seen_);
+    sources_alone_ = sources_ && !computes_ && seen_.trains.size() == before;
+    if (outer_ != nullptr && !sources_alone_) *outer_ = std::move(seen_);
     return {};
   }
+  // It can only be what it sources that trains.
+  bool sources_alone() const { return sources_alone_; }
 
  private:
   void name_functions(const Node& node) {
@@ -139,9 +139,9 @@ class Check {
     const std::vector<std::string> argv = shell::command_of(node);
     if (argv.empty() || functions_.contains(argv.front())) return {};
     const bool sources = argv.front() == "." || argv.front() == "source";
-    if (sources && context_.workload != nullptr) {
-      sources_ = true;
-      seen_.at_once.push_back(fmt::format("{}", fmt::join(argv, " ")));
+    if (sources) {
+      sources_ = sources_ || context_.workload != nullptr;
+      seen_.at_once.push_back(fmt::format("{} (where no volume holds it)", fmt::join(argv, " ")));
       return {};
     }
     computes_ = computes_ || argv.front() == torchrun::unknown_text;
@@ -167,8 +167,8 @@ class Check {
   Outlook* outer_;
   Outlook seen_{};
   std::set<std::string> functions_{};
-  bool sources_ = false;   // . or source
-  bool computes_ = false;  // a command whose name a run tells
+  bool sources_ = false, sources_alone_ = false;  // . or source
+  bool computes_ = false;                         // a command whose name a run tells
 };
 
 // sh [OPTION...] -c SCRIPT [NAME [ARGUMENT...]]
@@ -229,6 +229,7 @@ Result<std::unique_ptr<Program>> make_shell(const std::vector<std::string>& argv
   inner.training = shell::label_training(script, context.training);
   Check check(inner, scope.dialect);
   TRY_VOID(check.script(script));
+  if (check.sources_alone()) return fail(Reason::invalid, "it is what its script sources");
   if (!invocation->arguments.empty()) {
     scope.name = invocation->arguments.front();
     scope.arguments.assign(invocation->arguments.begin() + 1, invocation->arguments.end());
@@ -236,6 +237,10 @@ Result<std::unique_ptr<Program>> make_shell(const std::vector<std::string>& argv
   scope.scripts.push_back(std::make_shared<const Node>(std::move(script)));
   const Node& whole = *scope.scripts.back();
   return shell::make_run(std::move(scope), whole, inner);
+}
+
+Status shell::check_script(const Node& script, const CommandContext& context, Dialect dialect) {
+  return Check(context, dialect).script(script);
 }
 
 }  // namespace ddptwin::model

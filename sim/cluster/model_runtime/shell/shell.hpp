@@ -18,4 +18,11 @@ bool is_shell(const std::string& name);
 Result<std::unique_ptr<Program>> make_shell(const std::vector<std::string>& argv,
                                             const CommandContext& context);
 
+namespace shell {
+struct Node;
+enum class Dialect : std::uint8_t;
+// Whether what a script reads while it runs can be modelled.
+Status check_script(const Node& script, const CommandContext& context, Dialect dialect);
+}  // namespace shell
+
 }  // namespace ddptwin::model

@@ -38,7 +38,10 @@ Result<Spawn::Stream> stream_of(Process& process, const Redirection& redirection
     case Target::file: {
       const std::string file = process.path_of(name);
       if (!open_file(process, file, redirection.appends))
-        return fail(Reason::invalid, fmt::format("cannot create {}: Directory nonexistent", name));
+        return fail(Reason::invalid,
+                    variables.dialect() == Dialect::bash
+                        ? fmt::format("{}: No such file or directory", name)
+                        : fmt::format("cannot create {}: Directory nonexistent", name));
       return into({Sink::To::nothing, false, nullptr, {file}});
     }
   }

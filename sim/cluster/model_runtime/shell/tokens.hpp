@@ -12,9 +12,6 @@
 
 namespace ddptwin::model::shell {
 
-// `sh` is dash, as Debian and Ubuntu have it; ash, which is more like bash here, counts as that.
-enum class Dialect : std::uint8_t { dash, bash };
-
 // [N]>FILE, [N]>>FILE, &>FILE and [N]>&N. Nothing is read from anywhere.
 struct Redirection {
   enum class Target : std::uint8_t { nothing, output, error, file };

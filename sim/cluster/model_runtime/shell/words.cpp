@@ -305,6 +305,8 @@ class Expansion {
     return variable(piece);
   }
 
+  bool is_bash() const { return variables_.dialect() == Dialect::bash; }
+
   std::optional<std::string> plain(const std::string& name) const {
     if (name == "@" || name == "*")
       return fmt::format("{}", fmt::join(variables_.arguments(), " "));
@@ -326,11 +328,13 @@ class Expansion {
     }
     if (operation == "?" && missing) {
       TRY(const std::string text, text_of(piece.word));
-      return fail(missing_value(
-          fmt::format("{}: {}", piece.text, text.empty() ? "parameter not set or null" : text)));
+      const std::string_view of_none =
+          is_bash() ? "parameter null or not set" : "parameter not set or null";
+      return fail(missing_value(fmt::format("{}: {}", piece.text, text.empty() ? of_none : text)));
     }
     if (!value && variables_.unset_is_an_error())
-      return fail(missing_value(fmt::format("{}: parameter not set", piece.text)));
+      return fail(missing_value(
+          fmt::format("{}: {}", piece.text, is_bash() ? "unbound variable" : "parameter not set")));
     const std::string text = value.value_or("");
     if (operation == "length") return std::to_string(text.size());
     if (!operation.starts_with('#') && !operation.starts_with('%')) return text;

@@ -38,6 +38,9 @@ bool is_name(char c);  // it may stand in a variable's name
 // What ${ } may have behind a name, the longest first; empty: none of them.
 std::string_view operation_at(std::string_view text);
 
+// `sh` is dash, as Debian and Ubuntu have it; ash, which is more like bash here, counts as that.
+enum class Dialect : std::uint8_t { dash, bash };
+
 class Variables {
  public:
   virtual ~Variables() = default;
@@ -49,6 +52,7 @@ class Variables {
   // on.
   virtual const std::string& output_of(const Piece& piece) = 0;
   virtual bool unset_is_an_error() const = 0;  // set -u
+  virtual Dialect dialect() const = 0;
 };
 
 // Reason::invalid: what a shell says before it ends ("RANK: parameter not set"); `code` is bash's.
