@@ -177,6 +177,33 @@ TEST(DnsProperties, EachAddressIsTheFirstNowAndThen) {
       10);
 }
 
+// A pod that has ended stands behind nothing, not even a Service that asks nobody whether it is
+// ready (failure-modes.md FM-093).
+TEST(DnsProperties, WhoHasEndedStandsBehindNobody) {
+  holds(
+      [] {
+        const int count = *gen::inRange(1, 4).as("pods");
+        const auto ends = *gen::container<std::vector<bool>>(3, gen::arbitrary<bool>()).as("ends");
+        const bool published = *gen::arbitrary<bool>().as("published");
+        DnsRun cluster(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        using Kind = DnsChange::Kind;
+        cluster.apply({Kind::create_service, "default", "s0", "", 0});
+        if (published) cluster.apply({Kind::publish_not_ready, "default", "s0", "", 0});
+        for (const bool ending : {false, true})
+          for (int i = 0; i < count; ++i) {
+            const std::string pod = "p" + std::to_string(i);
+            if (ending && ends[static_cast<std::size_t>(i)])
+              cluster.apply({Kind::end_pod, "default", "s0", pod, 0});
+            if (!ending)
+              for (const Kind kind : {Kind::create_pod, Kind::start_pod, Kind::ready_pod})
+                cluster.apply({kind, "default", "s0", pod, 0});
+            cluster.settle();
+            check_all(cluster);
+          }
+      },
+      5);
+}
+
 // Changes that come faster than the endpoints follow end in the same answers.
 TEST(DnsProperties, ItCatchesUpWithChangesThatComeAtOnce) {
   holds(

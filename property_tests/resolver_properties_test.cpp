@@ -4,6 +4,8 @@
 #include <map>
 #include <ostream>
 
+#include "cluster/kubelet/pod_context.hpp"
+#include "cluster/kubelet/resolv_conf.hpp"
 #include "cluster/model_runtime/loop_timers.hpp"
 #include "cluster/model_runtime/resolver.hpp"
 #include "cluster/model_runtime/test_pods.hpp"
@@ -226,6 +228,53 @@ TEST(ResolverProperties, NcTriesEachAddressOfAName) {
       RC_ASSERT(pods.lines()[i].text.find(wanted[i]) != std::string::npos);
     const Duration taken = pods.ended_at("p") - since;
     RC_ASSERT(taken >= takes && taken < takes + 1s);
+  });
+}
+
+// --- whom a pod asks ---
+
+// The cluster's DNS with ClusterFirst, but on its node's network the node's own (FM-089), which
+// ClusterFirstWithHostNet does not mind; None has what the pod says alone, which all others have
+// too.
+TEST(ResolverProperties, APodAsksWhomItsPolicySays) {
+  holds([] {
+    const auto policy =
+        *gen::elementOf(Strings{"ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"});
+    const bool host_network = *gen::arbitrary<bool>().as("hostNetwork");
+    const bool own = *gen::arbitrary<bool>().as("dnsConfig");
+    auto pod = std::make_shared<Pod>();
+    pod->metadata.namespace_ = "team";
+    PodSpec& spec = pod->spec.edit();
+    spec.dnsPolicy = policy;
+    spec.hostNetwork = host_network;
+    if (own) {
+      PodDNSConfig config;
+      config.nameservers = {"9.9.9.9"};
+      config.searches = {"own.example"};
+      spec.dnsConfig = config;
+    }
+    kubelet::PodContext context;
+    context.pod = pod;
+    context.cluster_dns = {"10.0.0.10"};
+    context.host_resolv_conf = "nameserver 192.168.0.53\nsearch host.example\n";
+    const DnsConfig config = kubelet::dns_config(context);
+
+    const bool of_cluster =
+        policy == "ClusterFirstWithHostNet" || (policy == "ClusterFirst" && !host_network);
+    Strings servers, searches;
+    if (of_cluster) {
+      servers = {"10.0.0.10"};
+      searches = {"team.svc.cluster.local", "svc.cluster.local", "cluster.local", "host.example"};
+    } else if (policy != "None") {
+      servers = {"192.168.0.53"};
+      searches = {"host.example"};
+    }
+    if (own) {
+      servers.push_back("9.9.9.9");
+      searches.push_back("own.example");
+    }
+    RC_ASSERT(config.servers == servers);
+    RC_ASSERT(config.searches == searches);
   });
 }
 

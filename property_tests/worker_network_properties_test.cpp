@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <map>
 #include <numeric>
 #include <ostream>
 
+#include "cluster/model_runtime/network.hpp"
 #include "cluster/model_runtime/test_pods.hpp"
+#include "core/virtual_loop.hpp"
+#include "core/virtual_start.hpp"
 #include "property.hpp"
 
 namespace ddptwin::property {
@@ -29,6 +33,58 @@ const TorchProfile* any_torch() {
 std::uint64_t any_seed() { return *gen::inRange<std::uint64_t>(1, 1'000'000).as("seed"); }
 
 std::string pod_of(int rank) { return "pod-" + std::to_string(rank); }
+
+// --- the net itself ---
+
+// Faults of pairs and of hosts, whoever set them in what order and healed some: packets vanish and
+// come late both ways, a reset is of the side that it was set on, and one's own address is fine.
+TEST(WorkerNetwork, AFaultIsOfBothWaysOfALinkAndOfAllLinksOfAHost) {
+  struct Set {
+    int one = 0, other = 0;  // equal: the host
+    int fault = 0;           // 0 heals, 1 drop, 2 reset, 3 delay
+  };
+  holds([] {
+    const auto hosts = *gen::inRange(2, 5).as("hosts");
+    const auto sets = *gen::container<std::vector<Set>>(gen::build<Set>(
+        gen::set(&Set::one, gen::inRange(0, hosts)), gen::set(&Set::other, gen::inRange(0, hosts)),
+        gen::set(&Set::fault, gen::inRange(0, 4))));
+    VirtualLoop loop(Random(1), virtual_start);
+    model::Network network(loop, 1ms, 3s);
+    const auto address = [](int host) { return "10.244.0." + std::to_string(host + 2); };
+    for (int host = 0; host < hosts; ++host) network.attach(address(host));
+    const model::LinkFault faults[] = {
+        {}, {.drop = true}, {.reset = true}, {.delay = std::chrono::milliseconds(7)}};
+    std::map<std::pair<int, int>, int> naive;  // of an ordered pair; of a host with itself
+    for (const Set& set : sets) {
+      if (set.one == set.other) {
+        network.set_host(address(set.one), faults[set.fault]);
+      } else {
+        network.set_link(address(set.one), address(set.other), faults[set.fault]);
+        if (set.fault == 0) naive.erase({set.other, set.one});
+      }
+      naive[{set.one, set.other}] = set.fault;
+    }
+    const auto is = [&naive](int one, int other, int fault) {
+      const auto found = naive.find({one, other});
+      return found != naive.end() && found->second == fault ? 1 : 0;
+    };
+    for (int one = 0; one < hosts; ++one)
+      for (int other = 0; other < hosts; ++other) {
+        const model::LinkFault seen = network.link(address(one), address(other));
+        const bool self = one == other;
+        const auto any = [&](int fault) {
+          return is(one, other, fault) + is(other, one, fault) + is(one, one, fault) +
+                 is(other, other, fault);
+        };
+        RC_ASSERT(seen.drop == (!self && any(1) > 0));
+        RC_ASSERT(seen.delay == (self ? Duration{} : any(3) * faults[3].delay));
+        RC_ASSERT(seen.reset == (!self && is(one, other, 2) + is(one, one, 2) > 0));
+        if (self) continue;
+        const auto connects = network.would_connect(address(one), address(other), 80);
+        RC_ASSERT(connects == (seen.drop ? model::Connect::timed_out : model::Connect::refused));
+      }
+  });
+}
 
 // --- the store's client ---
 
