@@ -164,5 +164,40 @@ TEST(RendezvousProperties, WhoLooksIsInAndWhoIsDeadOrGaveUpIsTakenOff) {
   });
 }
 
+// The last call begins with the one who makes them enough, and whoever comes later does not begin
+// it anew; who comes to a group waits for the next only where there may be one more (§4.3).
+TEST(RendezvousProperties, ALastCallRunsOnceAndAFullGroupHasNobodyWaiting) {
+  holds([] {
+    RendezvousSettings settings;
+    settings.min_nodes = *gen::inRange(1, 4).as("min");
+    settings.max_nodes = settings.min_nodes + *gen::inRange(1, 4).as("more");
+    settings.last_call = 30s;
+    settings.keep_alive_interval = 5s;
+    const int joins = *gen::inRange(settings.min_nodes, settings.max_nodes + 1).as("joins");
+    const auto node_of = [](int i) { return NodeId{"pod-" + std::to_string(i), 1, 0}; };
+    Time now{};
+    RendezvousState state;
+    std::optional<Time> deadline;
+    for (int i = 0; i < joins; ++i) {
+      now = now + std::chrono::seconds(*gen::inRange(0, 10));
+      RC_ASSERT(decide(Operation::join, state, node_of(i), settings, now + 600s, now) ==
+                Action::add_to_participants);
+      state = applied(Action::add_to_participants, state, node_of(i), settings, now);
+      if (i + 1 == settings.min_nodes) deadline = now + settings.last_call;
+      RC_ASSERT(state.complete == (i + 1 == settings.max_nodes));
+      if (!state.complete) RC_ASSERT(state.deadline == deadline);
+    }
+    if (!state.complete) {
+      now = *deadline + 1ms;
+      RC_ASSERT(decide(Operation::join, state, node_of(0), settings, now + 600s, now) ==
+                Action::mark_complete);
+      state = applied(Action::mark_complete, state, node_of(0), settings, now);
+    }
+    const bool waits = decide(Operation::join, state, node_of(joins), settings, now + 600s, now) ==
+                       Action::add_to_wait_list;
+    RC_ASSERT(waits == (joins < settings.max_nodes));
+  });
+}
+
 }  // namespace
 }  // namespace ddptwin::property
