@@ -26,15 +26,9 @@ void showValue(Outcome outcome, std::ostream& out) {
   out << outcome_names[static_cast<int>(outcome)];
 }
 
-// Each key's plans end as its list says, then all well.
-class Scripted final : public controller::Controller {
+// Is asked about each ConfigMap that changes, by its name.
+class OfConfigMaps : public controller::Controller {
  public:
-  using Key = controller::Key;
-
-  explicit Scripted(std::map<Key, std::vector<Outcome>> outcomes)
-      : outcomes_(std::move(outcomes)) {}
-
-  std::string_view name() const override { return "scripted"; }
   std::vector<controller::Watched> watches(const KindRegistry&) const override {
     return {{.kind = &ConfigMap::info()}};
   }
@@ -44,6 +38,17 @@ class Scripted final : public controller::Controller {
     reaction.wake.push_back({.key = change.object().metadata.name});
     return reaction;
   }
+};
+
+// Each key's plans end as its list says, then all well.
+class Scripted final : public OfConfigMaps {
+ public:
+  using Key = controller::Key;
+
+  explicit Scripted(std::map<Key, std::vector<Outcome>> outcomes)
+      : outcomes_(std::move(outcomes)) {}
+
+  std::string_view name() const override { return "scripted"; }
   controller::Plan plan(const Key& key, const controller::Observed&, Time now) const override {
     const std::vector<Outcome>& all = outcomes_.at(key);
     std::vector<std::pair<Time, Outcome>>& seen = seen_[key];
@@ -275,20 +280,11 @@ TEST(HostProperties, ACrashLoopIsSlowedDownUntilAProcessHasLivedForTenMinutes) {
 }
 
 // Of each object that it hears of it makes so many others.
-class Making final : public controller::Controller {
+class Making final : public OfConfigMaps {
  public:
   explicit Making(int count) : count_(count) {}
 
   std::string_view name() const override { return "making"; }
-  std::vector<controller::Watched> watches(const KindRegistry&) const override {
-    return {{.kind = &ConfigMap::info()}};
-  }
-  controller::Reaction observe(const controller::Change& change, const controller::Cache&,
-                               controller::Expectations&, Time) override {
-    controller::Reaction reaction;
-    reaction.wake.push_back({.key = change.object().metadata.name});
-    return reaction;
-  }
   controller::Plan plan(const controller::Key&, const controller::Observed&, Time) const override {
     controller::Plan plan;
     for (int i = 0; i < count_; ++i) {

@@ -149,14 +149,19 @@ Status Netlink::add_address(int index, std::uint32_t address, std::uint8_t prefi
   return request(packet, "set an address", EEXIST);
 }
 
-Status Netlink::add_route(int index, std::uint32_t network, std::uint8_t prefix) {
+static rtmsg static_route(unsigned char scope) {
   rtmsg header{};
   header.rtm_family = AF_INET;
-  header.rtm_dst_len = prefix;
   header.rtm_table = RT_TABLE_MAIN;
   header.rtm_protocol = RTPROT_STATIC;
-  header.rtm_scope = RT_SCOPE_LINK;
+  header.rtm_scope = scope;
   header.rtm_type = RTN_UNICAST;
+  return header;
+}
+
+Status Netlink::add_route(int index, std::uint32_t network, std::uint8_t prefix) {
+  rtmsg header = static_route(RT_SCOPE_LINK);
+  header.rtm_dst_len = prefix;
   Packet packet(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, header);
   packet.attribute(RTA_DST, network);
   packet.attribute(RTA_OIF, index);
@@ -164,13 +169,7 @@ Status Netlink::add_route(int index, std::uint32_t network, std::uint8_t prefix)
 }
 
 Status Netlink::add_default_route(std::uint32_t gateway) {
-  rtmsg header{};
-  header.rtm_family = AF_INET;
-  header.rtm_table = RT_TABLE_MAIN;
-  header.rtm_protocol = RTPROT_STATIC;
-  header.rtm_scope = RT_SCOPE_UNIVERSE;
-  header.rtm_type = RTN_UNICAST;
-  Packet packet(RTM_NEWROUTE, NLM_F_CREATE, header);
+  Packet packet(RTM_NEWROUTE, NLM_F_CREATE, static_route(RT_SCOPE_UNIVERSE));
   packet.attribute(RTA_GATEWAY, gateway);
   return request(packet, "set the default route");
 }
