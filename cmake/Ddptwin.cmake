@@ -8,7 +8,7 @@ option(DDPTWIN_TESTS "Build the tests" ON)
 option(DDPTWIN_BENCH "Build the benchmarks" OFF)
 option(DDPTWIN_FUZZ "Build the entries of fuzz/ with libFuzzer (clang; preset fuzz)" OFF)
 option(DDPTWIN_WERROR "Warnings are errors (presets switch it on)" OFF)
-option(DDPTWIN_UNITY "Compile several of a library's files as one: sooner from nothing, later after a change" OFF)
+option(DDPTWIN_UNITY "Compile several files of a library or a test as one: sooner from nothing, later after a change" OFF)
 set(DDPTWIN_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")
 
 set(CMAKE_CXX_STANDARD 20)
@@ -100,10 +100,23 @@ if(DDPTWIN_TESTS)
     <map> <memory> <string> <vector> <boost/json.hpp> <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h>)
 endif()
 
-# The target's files are compiled eight at a time where DDPTWIN_UNITY says so. Tests are not: their anonymous
-# namespaces hold the same names.
+# The target's files are compiled so many at a time where DDPTWIN_UNITY says so. What a library's files have in
+# anonymous namespaces must then have names of its own; each test file has a namespace of its own instead
+# (tests/tidy). ddptwin_unite(TARGET [BATCH])
 function(ddptwin_unite target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${DDPTWIN_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  set(batch ${ARGN})
+  if(NOT batch)
+    set(batch 8)
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${DDPTWIN_UNITY} UNITY_BUILD_BATCH_SIZE ${batch})
+endfunction()
+
+# ddptwin_program(NAME source...): a program, compiled as the libraries are.
+function(ddptwin_program name)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE ddptwin_options fmt::fmt Boost::json)
+  ddptwin_unite(${name})
+  target_precompile_headers(${name} REUSE_FROM ddptwin_pch)
 endfunction()
 
 # ddptwin_library(NAME [DEPENDS target...] [LINK target...]): the library ddptwin_NAME from this folder's
@@ -152,6 +165,7 @@ function(ddptwin_test name)
     return()
   endif()
   add_executable(ddptwin_${name}_test ${sources})
+  ddptwin_unite(ddptwin_${name}_test 5)  # a file with RapidCheck in it wants a gigabyte
   if(TARGET ddptwin_${name})
     target_link_libraries(ddptwin_${name}_test PRIVATE ddptwin_${name})
   endif()

@@ -12,7 +12,7 @@
 #include "node_run.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::admission_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -325,4 +325,4 @@ TEST(AdmissionProperties, WhoFitsBesideThoseWhoAreThereIsTakenForGood) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::admission_properties_test

@@ -12,9 +12,7 @@ namespace {
 
 namespace pj = controller::pytorchjob;
 
-constexpr Time start = virtual_start;
-constexpr std::string_view user = "user";
-constexpr int workers_max = 12;
+constexpr int replicas_max = 12;
 
 WorldOptions world_of(std::uint64_t seed, const pj::Profile& profile, WorldFaults* faults) {
   WorldOptions options;
@@ -38,7 +36,7 @@ std::string variable(const Pod& pod, std::string_view name) {
 
 ClusterRun::ClusterRun(std::uint64_t seed, const pj::Profile& profile,
                        const scenario::FaultPlan& plan, WorldFaults* witness)
-    : loop_(Random(seed).split("loop"), start),
+    : loop_(Random(seed).split("loop"), virtual_start),
       runtime_(loop_),
       faults_(plan.faults.empty() ? nullptr
                                   : std::make_unique<scenario::FaultInjector>(loop_, plan)),
@@ -94,10 +92,10 @@ bool ClusterRun::create(const JobShape& shape, const JobName& name, const Edit& 
   job->metadata.namespace_ = name.namespace_;
   job->metadata.name = name.name;
   if (edit) edit(*job);
-  for (int i = 0; i < workers_max; ++i)
+  for (int i = 0; i < replicas_max; ++i)
     runtime_.set(name.namespace_, pj::replica_name(name.name, pj::worker_type, i),
                  "exit.init-pytorch", "0 after 1");
-  return world_.call(api::create(job), user).has_value();
+  return world_.call(api::create(job), "user").has_value();
 }
 
 void ClusterRun::script(const std::string& pod, const std::string& key, const std::string& text,
@@ -105,7 +103,7 @@ void ClusterRun::script(const std::string& pod, const std::string& key, const st
   runtime_.set(namespace_, pod, key, text);
 }
 
-void ClusterRun::evict(const Pod& pod) { static_cast<void>(world_.call(api::evict(pod), user)); }
+void ClusterRun::evict(const Pod& pod) { static_cast<void>(world_.call(api::evict(pod), "user")); }
 
 void ClusterRun::lose_sandbox(const Pod& pod) {
   runtime_.sandbox_dies(pod.metadata.namespace_, pod.metadata.name);
@@ -120,11 +118,11 @@ void ClusterRun::patch_job(const Json& patch, const JobName& name) {
 }
 
 void ClusterRun::patch_object(const Object& object, const Json& patch) {
-  static_cast<void>(world_.call(api::patch(object, api::PatchType::merge, patch), user));
+  static_cast<void>(world_.call(api::patch(object, api::PatchType::merge, patch), "user"));
 }
 
 void ClusterRun::remove(const Object& object, const api::DeleteOptions& options) {
-  static_cast<void>(world_.call(api::remove(object, options), user));
+  static_cast<void>(world_.call(api::remove(object, options), "user"));
 }
 
 std::shared_ptr<const PyTorchJob> ClusterRun::job(const JobName& name) const {

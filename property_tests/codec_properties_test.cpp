@@ -7,7 +7,7 @@
 #include "objects/kinds.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::codec_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -115,4 +115,4 @@ TEST(CodecProperties, DurationsReadAsGoWritesThem) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::codec_properties_test

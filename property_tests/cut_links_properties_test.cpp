@@ -10,7 +10,7 @@
 #include "property.hpp"
 #include "worker_pods.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::cut_links_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -298,4 +298,4 @@ TEST(CutLinks, AMastersEndBehindACutIsHeardOfWhenTheLinkHeals) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::cut_links_properties_test

@@ -7,7 +7,7 @@
 #include "objects/core_v1.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::deletion_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -259,4 +259,4 @@ TEST(DeletionProperties, WhatIsMeantForAnotherUidIsRefused) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::deletion_properties_test

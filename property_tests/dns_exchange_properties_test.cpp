@@ -5,7 +5,7 @@
 #include "dns/exchange.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::dns_exchange_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -57,4 +57,4 @@ TEST(DnsExchange, AnotherVersionOfEdnsIsRefused) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::dns_exchange_properties_test

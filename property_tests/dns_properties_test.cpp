@@ -10,7 +10,7 @@
 #include "objects/discovery_v1.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::dns_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -496,4 +496,4 @@ TEST(DnsProperties, ItAnswersWithWhatIsMadeByHand) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::dns_properties_test

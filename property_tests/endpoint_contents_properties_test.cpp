@@ -13,7 +13,7 @@
 #include "objects/codec.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::endpoint_contents_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -490,4 +490,4 @@ TEST(EndpointContents, AMirrorSaysWhatIsMadeByHand) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::endpoint_contents_properties_test

@@ -9,7 +9,7 @@
 #include "endpoints_run.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::endpoints_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -276,4 +276,4 @@ TEST(EndpointsProperties, NobodyKeepsThemForAServiceThatIsGone) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::endpoints_properties_test

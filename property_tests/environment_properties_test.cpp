@@ -10,7 +10,7 @@
 #include "generators.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::environment_properties_test {
 namespace {
 
 namespace pj = controller::pytorchjob;
@@ -172,4 +172,4 @@ TEST(EnvironmentProperties, InTheContainerLaterDuplicatesWin) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::environment_properties_test

@@ -15,7 +15,7 @@
 #include "objects/core_v1.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::event_recorder_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -308,4 +308,4 @@ TEST(EventRecorderProperties, WhoseWriteIsLostFewerThanTwelveTimesIsThere) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::event_recorder_properties_test

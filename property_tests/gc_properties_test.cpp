@@ -13,7 +13,7 @@
 #include "objects/core_v1.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::gc_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -506,4 +506,4 @@ TEST(GarbageProperties, AnOwnerIsWhoTheReferenceSaysInAllItsParts) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::gc_properties_test

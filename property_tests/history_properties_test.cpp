@@ -11,7 +11,7 @@
 #include "objects/core_v1.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::history_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -292,4 +292,4 @@ TEST(HistoryProperties, AStateOfThePastIsToldWholeOrRefused) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::history_properties_test

@@ -11,7 +11,7 @@
 #include "objects/core_v1.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::host_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -336,4 +336,4 @@ TEST(HostProperties, WhoIsGoneWritesNothing) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::host_properties_test

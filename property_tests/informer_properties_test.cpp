@@ -8,7 +8,7 @@
 #include "objects/core_v1.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::informer_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -199,4 +199,4 @@ TEST(InformerProperties, ItHoldsWhatIsStoredWhateverBecomesOfItsWatch) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::informer_properties_test

@@ -11,7 +11,7 @@
 #include "objects/codec.hpp"
 #include "running_job.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::job_laws_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -588,4 +588,4 @@ TEST(JobLaws, OfALostNodeThePodsGoUnlessNoNodeIsLeft) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::job_laws_properties_test

@@ -5,7 +5,7 @@
 
 #include "running_job.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::job_ownership_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -290,4 +290,4 @@ TEST(JobOwnership, AServiceWithoutItsReferenceIsStillItsJobs) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::job_ownership_properties_test

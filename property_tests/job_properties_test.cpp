@@ -5,7 +5,7 @@
 #include "job_run.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::job_properties_test {
 namespace {
 
 constexpr int run_cost = 10;           // a run costs that many cheap cases
@@ -101,4 +101,4 @@ TEST(JobProperties, PodsOfAMasterJobFindTheirMastersService) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::job_properties_test

@@ -18,8 +18,6 @@ namespace gen = rc::gen;
 namespace json = boost::json;
 namespace pj = controller::pytorchjob;
 
-constexpr Time start = virtual_start;
-constexpr std::string_view user = "user";
 constexpr int workers_max = 6;
 constexpr int seconds_max = 40;  // of rest after an event: less than this
 constexpr std::size_t events_max = 12;
@@ -116,7 +114,7 @@ void showValue(const RunPlan& plan, std::ostream& out) {
 }
 
 JobRun::JobRun(const RunPlan& plan)
-    : loop_(Random(plan.seed).split("loop"), start),
+    : loop_(Random(plan.seed).split("loop"), virtual_start),
       runtime_(loop_),
       world_(loop_, world_of(plan), &runtime_),
       job_(job_of(plan.shape)) {
@@ -130,7 +128,7 @@ JobRun::JobRun(const RunPlan& plan)
 }
 
 bool JobRun::create() {
-  const auto answer = world_.call(api::create(job_), user);
+  const auto answer = world_.call(api::create(job_), "user");
   if (!answer) return false;
   job_ = as<PyTorchJob>(answer->object);
   return true;
@@ -149,7 +147,7 @@ std::vector<std::string> JobRun::violations() const {
 
 void JobRun::patch_job(const Json& patch) {
   // A refusal is an answer too: a finished or deleted job, a number the webhook does not like.
-  static_cast<void>(world_.call(api::patch(*job_, api::PatchType::merge, patch), user));
+  static_cast<void>(world_.call(api::patch(*job_, api::PatchType::merge, patch), "user"));
 }
 
 void JobRun::apply(const Event& event) {
@@ -163,7 +161,7 @@ void JobRun::apply(const Event& event) {
       break;
     case Kind::remove_pod:
       if (const auto pod = world_.find(Pod::info(), "default", event.pod))
-        static_cast<void>(world_.call(api::remove(*pod), user));
+        static_cast<void>(world_.call(api::remove(*pod), "user"));
       break;
     case Kind::scale:
       patch_job(json::object{
@@ -188,7 +186,7 @@ void JobRun::apply(const Event& event) {
   rest(std::chrono::seconds(event.seconds));
 }
 
-void JobRun::remove_job() { static_cast<void>(world_.call(api::remove(*job_), user)); }
+void JobRun::remove_job() { static_cast<void>(world_.call(api::remove(*job_), "user")); }
 
 std::vector<ObjectPtr> JobRun::owned(const KindInfo& kind) const {
   std::vector<ObjectPtr> out;

@@ -9,7 +9,7 @@
 #include "objects/codec.hpp"
 #include "running_job.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::job_scaling_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -162,4 +162,4 @@ TEST(JobLaws, AnAutoscalerFollowsItsJobAndStandsWhileThatIsNotSuspended) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::job_scaling_properties_test

@@ -7,7 +7,7 @@
 #include "node_run.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::kubelet_absence_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -247,4 +247,4 @@ TEST(KubeletProperties, WhatHappenedWhileItWasAwayIsMadeGood) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::kubelet_absence_properties_test

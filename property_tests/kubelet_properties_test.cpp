@@ -8,7 +8,7 @@
 #include "objects/codec.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::kubelet_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -586,4 +586,4 @@ TEST(KubeletProperties, WhatTheServerRefusesIsWrittenAtTheNextTick) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::kubelet_properties_test

@@ -19,7 +19,7 @@
 #include "property.hpp"
 #include "world_plan.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::metamorphic_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -174,4 +174,4 @@ TEST(MetamorphicProperties, WhatALateWatchHidesIsNotMadeOverAndOver) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::metamorphic_properties_test

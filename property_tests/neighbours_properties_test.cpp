@@ -8,7 +8,7 @@
 #include "property.hpp"
 #include "scheduler_run.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::neighbours_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -206,4 +206,4 @@ TEST(NeighboursProperties, NobodyIsBesideWhomItAvoidsAndNobodyWaitsInVain) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::neighbours_properties_test

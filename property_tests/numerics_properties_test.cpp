@@ -19,7 +19,7 @@
 #include "workers/linear_model.hpp"
 #include "workers/sampler.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::numerics_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -312,4 +312,4 @@ TEST(NumericsProperties, EverySampleIsSeenOnceAnEpoch) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::numerics_properties_test

@@ -12,7 +12,7 @@
 #include "property.hpp"
 #include "world_plan.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::patch_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -484,4 +484,4 @@ TEST(PatchProperties, WhatAnAuthorSaysOfItsPatchIsWhatThePatchMakes) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::patch_properties_test

@@ -5,7 +5,7 @@
 #include "node_run.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::pod_ends_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -124,4 +124,4 @@ TEST(PodEnds, AfterItsEndNothingIsMountedForIt) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::pod_ends_properties_test

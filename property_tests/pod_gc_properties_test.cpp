@@ -13,7 +13,7 @@
 #include "objects/core_v1.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::pod_gc_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -521,4 +521,4 @@ TEST(PodGarbageProperties, WhoEndsBeforeItWasPlacedHasFailed) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::pod_gc_properties_test

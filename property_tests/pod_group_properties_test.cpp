@@ -11,7 +11,7 @@
 #include "objects/pytorchjob_definition.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::pod_group_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -297,4 +297,4 @@ TEST(PodGroupProperties, PodsAreMadeOnceTheirGroupIsAdmittedAndNameTheirSchedule
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::pod_group_properties_test

@@ -7,7 +7,7 @@
 #include "node_run.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::pod_times_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -533,4 +533,4 @@ TEST(PodTimes, AnImagesIdentifierNamesItsRepository) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::pod_times_properties_test

@@ -11,7 +11,7 @@
 #include "property.hpp"
 #include "scheduler_run.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::preemption_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -513,4 +513,4 @@ TEST(PreemptionProperties, TheNodeIsTakenThatLosesLeast) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::preemption_properties_test

@@ -4,7 +4,7 @@
 #include "node_run.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::probe_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -338,4 +338,4 @@ TEST(PodTimes, WhoEndsIsAskedForItsReadinessAlone) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::probe_properties_test

@@ -8,7 +8,7 @@
 #include "core/virtual_loop.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::queue_properties_test {
 namespace {
 
 using controller::Key;
@@ -197,4 +197,4 @@ TEST(WorkQueueProperties, ItAgreesWithThreeNaiveSets) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::queue_properties_test

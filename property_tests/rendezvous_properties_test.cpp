@@ -9,7 +9,7 @@
 #include "cluster/model_runtime/torchrun/rendezvous.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::rendezvous_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -200,4 +200,4 @@ TEST(RendezvousProperties, ALastCallRunsOnceAndAFullGroupHasNobodyWaiting) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::rendezvous_properties_test

@@ -13,7 +13,7 @@
 #include "core/virtual_start.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::resolver_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -279,4 +279,4 @@ TEST(ResolverProperties, APodAsksWhomItsPolicySays) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::resolver_properties_test

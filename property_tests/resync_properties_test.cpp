@@ -8,7 +8,7 @@
 #include "objects/autoscaling.hpp"
 #include "running_job.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::resync_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -137,4 +137,4 @@ TEST(Resync, WhatWasMissedIsPutRightThenAndNotBefore) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::resync_properties_test

@@ -7,7 +7,7 @@
 #include "cluster/model_runtime/test_pods.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::runtime_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -147,4 +147,4 @@ TEST(RuntimeProperties, AContainerGetsTheStopSignalThatItAsksFor) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::runtime_properties_test

@@ -10,7 +10,7 @@
 #include "property.hpp"
 #include "scheduler_run.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::scheduler_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -399,4 +399,4 @@ TEST(SchedulerProperties, NoNodeHoldsMoreThanItHasAndNobodyWaitsInVain) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::scheduler_properties_test

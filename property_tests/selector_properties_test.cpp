@@ -7,7 +7,7 @@
 #include "objects/selector.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::selector_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -168,4 +168,4 @@ TEST(SelectorProperties, AFieldSelectorComparesEachField) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::selector_properties_test

@@ -5,7 +5,7 @@
 #include "node_run.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::service_links_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -81,4 +81,4 @@ TEST(ServiceLinks, AContainerIsToldOfTheServicesAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::service_links_properties_test

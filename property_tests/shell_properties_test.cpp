@@ -8,7 +8,7 @@
 #include "cluster/model_runtime/test_pods.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::shell_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -438,4 +438,4 @@ TEST(ShellProperties, TimeoutHandsASignalOn) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::shell_properties_test

@@ -10,7 +10,7 @@
 #include "property.hpp"
 #include "scheduler_run.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::spread_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -380,4 +380,4 @@ TEST(SpreadProperties, NobodyWaitsWhoMayGoSomewhere) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::spread_properties_test

@@ -7,7 +7,7 @@
 #include "property.hpp"
 #include "worker_pods.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::store_client_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -286,4 +286,4 @@ TEST(StoreClientProperties, TheStoresClientTriesWhenItsVersionDoes) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::store_client_properties_test

@@ -13,7 +13,7 @@
 #include "objects/core_v1.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::store_properties_test {
 namespace {
 
 constexpr Time start{std::chrono::hours(24 * 365 * 50)};
@@ -440,4 +440,4 @@ TEST(StoreProperties, WatchEventsReplayedAreTheContents) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::store_properties_test

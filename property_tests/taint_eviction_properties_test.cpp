@@ -16,7 +16,7 @@
 #include "objects/core_v1.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::taint_eviction_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -346,4 +346,4 @@ TEST(TaintEvictionProperties, AnyPodToleratesALostNode) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::taint_eviction_properties_test

@@ -7,7 +7,7 @@
 #include "cluster/model_runtime/torchrun/test_pods.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::torchrun_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -238,4 +238,4 @@ TEST(TorchrunProperties, AgentsMeetWhereTheyAreTold) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::torchrun_properties_test

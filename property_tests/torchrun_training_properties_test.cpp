@@ -3,7 +3,7 @@
 
 #include "scenario_text.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::torchrun_training_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -259,4 +259,4 @@ TEST(TrainingProperties, ANodeThatJoinsCostsNoRestart) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::torchrun_training_properties_test

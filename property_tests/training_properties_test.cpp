@@ -9,7 +9,7 @@
 #include "scenario/faults/fault_yaml.hpp"
 #include "scenario_text.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::training_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -412,4 +412,4 @@ TEST(TrainingProperties, AResumedTrainingDoesWhatIsLeftOfIt) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::training_properties_test

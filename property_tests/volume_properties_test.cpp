@@ -13,7 +13,7 @@
 #include "property.hpp"
 #include "scenario/world.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::volume_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -373,4 +373,4 @@ TEST(VolumeProperties, WhatIsMountedFollowsItsSource) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::volume_properties_test

@@ -9,7 +9,7 @@
 #include "objects/core_v1.hpp"
 #include "property.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::watch_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -244,4 +244,4 @@ TEST(WatchProperties, ABookmarkComesEachMinute) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::watch_properties_test

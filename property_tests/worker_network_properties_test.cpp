@@ -12,7 +12,7 @@
 #include "property.hpp"
 #include "worker_pods.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::worker_network_properties_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -279,4 +279,4 @@ TEST(WorkerNetwork, ARingsSegmentsAreAMultipleOfItsRanks) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::worker_network_properties_test

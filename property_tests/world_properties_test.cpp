@@ -7,7 +7,7 @@
 #include "property.hpp"
 #include "world_plan.hpp"
 
-namespace ddptwin::property {
+namespace ddptwin::property::world_properties_test {
 namespace {
 
 constexpr int world_cost = 4;
@@ -89,4 +89,4 @@ TEST(WorldProperties, NothingOfDeletedJobsStays) {
 }
 
 }  // namespace
-}  // namespace ddptwin::property
+}  // namespace ddptwin::property::world_properties_test

@@ -7,7 +7,7 @@
 #include "api/status.hpp"
 #include "objects/core_v1.hpp"
 
-namespace ddptwin::api {
+namespace ddptwin::api::call_test {
 namespace {
 
 const KindRegistry& kinds() {
@@ -158,4 +158,4 @@ TEST(Call, IsAnsweredWithAListOfItsKind) {
 }
 
 }  // namespace
-}  // namespace ddptwin::api
+}  // namespace ddptwin::api::call_test

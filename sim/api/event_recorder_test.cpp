@@ -9,7 +9,7 @@
 #include "core/virtual_loop.hpp"
 #include "objects/codec.hpp"
 
-namespace ddptwin::api {
+namespace ddptwin::api::event_recorder_test {
 namespace {
 
 const Time start{std::chrono::seconds(1'700'000'000)};
@@ -291,4 +291,4 @@ TEST_F(EventRecorderTest, ARecorderMayEndWhileAWriteIsUnderWay) {
 }
 
 }  // namespace
-}  // namespace ddptwin::api
+}  // namespace ddptwin::api::event_recorder_test

@@ -5,7 +5,7 @@
 #include "core/virtual_loop.hpp"
 #include "objects/core_v1.hpp"
 
-namespace ddptwin::api {
+namespace ddptwin::api::faulty_client_test {
 namespace {
 
 // Answers each call a moment later, and lets the test send events.
@@ -172,4 +172,4 @@ TEST(FaultyClient, a_cut_takes_what_was_delayed_with_it) {
 }
 
 }  // namespace
-}  // namespace ddptwin::api
+}  // namespace ddptwin::api::faulty_client_test

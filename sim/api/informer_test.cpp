@@ -6,7 +6,7 @@
 #include "core/virtual_loop.hpp"
 #include "objects/core_v1.hpp"
 
-namespace ddptwin::api {
+namespace ddptwin::api::informer_test {
 namespace {
 
 ObjectPtr pod(const std::string& name, const std::string& uid, const std::string& version) {
@@ -155,4 +155,4 @@ TEST_F(InformerTest, restarted_it_tells_of_every_object_again) {
 }
 
 }  // namespace
-}  // namespace ddptwin::api
+}  // namespace ddptwin::api::informer_test

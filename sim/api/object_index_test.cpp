@@ -6,7 +6,7 @@
 
 #include "objects/core_v1.hpp"
 
-namespace ddptwin::api {
+namespace ddptwin::api::object_index_test {
 namespace {
 
 ObjectPtr pod(std::string name, StringMap labels) {
@@ -76,4 +76,4 @@ TEST(SelectorIndex, finds_services_whose_whole_selector_the_labels_satisfy) {
 }
 
 }  // namespace
-}  // namespace ddptwin::api
+}  // namespace ddptwin::api::object_index_test

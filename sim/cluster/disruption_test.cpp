@@ -4,7 +4,7 @@
 
 #include "core/virtual_start.hpp"
 
-namespace ddptwin {
+namespace ddptwin::disruption_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -52,4 +52,4 @@ TEST(Disruption, another_keeps_its_place_and_since_when_it_is_true) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::disruption_test

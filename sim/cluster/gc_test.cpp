@@ -10,7 +10,7 @@
 #include "cluster/store_client.hpp"
 #include "core/virtual_loop.hpp"
 
-namespace ddptwin {
+namespace ddptwin::gc_test {
 namespace {
 
 constexpr Time start{std::chrono::hours(24 * 365 * 50)};
@@ -372,4 +372,4 @@ TEST(PodGarbageCollector, TakesWhatEndsFromANodeOutOfService) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::gc_test

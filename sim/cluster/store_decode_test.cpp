@@ -9,7 +9,7 @@
 #include "objects/core_v1.hpp"
 #include "objects/pytorchjob.hpp"
 
-namespace ddptwin {
+namespace ddptwin::store_decode_test {
 namespace {
 
 struct Fixture {
@@ -238,4 +238,4 @@ TEST(StoredSize, IsLimitedForWhatCameAsText) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::store_decode_test

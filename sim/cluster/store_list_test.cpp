@@ -10,7 +10,7 @@
 #include "core/virtual_loop.hpp"
 #include "objects/core_v1.hpp"
 
-namespace ddptwin {
+namespace ddptwin::store_list_test {
 namespace {
 
 using testing::ElementsAre;
@@ -254,4 +254,4 @@ TEST(StoreBookmarks, AWatchIsRefusedOptionsThatDoNotGoTogether) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::store_list_test

@@ -9,7 +9,7 @@
 #include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
 
-namespace ddptwin {
+namespace ddptwin::store_test {
 namespace {
 
 constexpr Time start{std::chrono::hours(24 * 365 * 50)};
@@ -563,4 +563,4 @@ TEST(Store, AnEvictionIsOfThePodThatItMeans) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::store_test

@@ -11,7 +11,7 @@
 #include "cluster/store_client.hpp"
 #include "core/virtual_loop.hpp"
 
-namespace ddptwin {
+namespace ddptwin::taint_eviction_test {
 namespace {
 
 using testing::ElementsAre;
@@ -333,4 +333,4 @@ TEST(TaintEviction, without_such_taints_nobody_looks_at_pods) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::taint_eviction_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin::controller {
+namespace ddptwin::controller::expectations_test {
 namespace {
 
 TEST(Expectations, without_a_record_everything_is_as_expected) {
@@ -30,4 +30,4 @@ TEST(Expectations, a_record_counts_for_five_minutes_from_its_making) {
 }
 
 }  // namespace
-}  // namespace ddptwin::controller
+}  // namespace ddptwin::controller::expectations_test

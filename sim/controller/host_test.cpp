@@ -7,7 +7,7 @@
 
 #include "core/virtual_loop.hpp"
 
-namespace ddptwin::controller {
+namespace ddptwin::controller::host_test {
 namespace {
 
 constexpr Rule test_rule{"test_rule", "host_test.cpp"};
@@ -298,4 +298,4 @@ TEST_F(HostTest, writes_each_rule_into_the_trace) {
 }
 
 }  // namespace
-}  // namespace ddptwin::controller
+}  // namespace ddptwin::controller::host_test

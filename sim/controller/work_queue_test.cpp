@@ -4,7 +4,7 @@
 
 #include "core/virtual_loop.hpp"
 
-namespace ddptwin::controller {
+namespace ddptwin::controller::work_queue_test {
 namespace {
 
 struct WorkQueueTest : ::testing::Test {
@@ -93,4 +93,4 @@ TEST(TokenBucket, a_rate_of_zero_is_no_limit) {
 }
 
 }  // namespace
-}  // namespace ddptwin::controller
+}  // namespace ddptwin::controller::work_queue_test

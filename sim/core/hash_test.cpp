@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace ddptwin {
+namespace ddptwin::hash_test {
 namespace {
 
 using Print = std::pair<std::uint64_t, std::uint64_t>;
@@ -49,4 +49,4 @@ TEST(Fingerprint, differs_in_each_half) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::hash_test

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace ddptwin {
+namespace ddptwin::numbers_test {
 namespace {
 
 TEST(Numbers, a_whole_number_is_the_whole_text) {
@@ -50,4 +50,4 @@ TEST(Numbers, digits_are_taken_off_the_front) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::numbers_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin {
+namespace ddptwin::regular_expression_test {
 namespace {
 
 TEST(RegularExpressionTest, WhatIsOneMatches) {
@@ -30,4 +30,4 @@ TEST(RegularExpressionTest, ANumberThatNothingHoldsIsRefused) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::regular_expression_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin {
+namespace ddptwin::time_test {
 namespace {
 
 TEST(Time, rfc3339_goes_there_and_back) {
@@ -53,4 +53,4 @@ TEST(Time, ages_read_as_kubectl_prints_them) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::time_test

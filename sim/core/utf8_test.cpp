@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin {
+namespace ddptwin::utf8_test {
 namespace {
 
 TEST(Utf8, what_is_not_utf8_is_replaced_and_the_rest_kept) {
@@ -49,4 +49,4 @@ TEST(Utf8, no_character_is_cut) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::utf8_test

@@ -8,7 +8,7 @@
 
 #include "core/trace.hpp"
 
-namespace ddptwin {
+namespace ddptwin::virtual_loop_test {
 namespace {
 
 constexpr Time start{std::chrono::seconds(100)};
@@ -158,4 +158,4 @@ TEST(Random, below_stays_below_and_reaches_all) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::virtual_loop_test

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace ddptwin::dns {
+namespace ddptwin::dns::exchange_test {
 namespace {
 
 Message query() {
@@ -98,4 +98,4 @@ TEST(DnsExchange, udp_replies_are_cut_to_what_the_client_takes) {
 }
 
 }  // namespace
-}  // namespace ddptwin::dns
+}  // namespace ddptwin::dns::exchange_test

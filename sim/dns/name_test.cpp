@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace ddptwin::dns {
+namespace ddptwin::dns::name_test {
 namespace {
 
 TEST(DnsName, text_is_what_was_parsed_with_the_final_dot) {
@@ -53,4 +53,4 @@ TEST(DnsName, ends_with_looks_at_whole_labels) {
 }
 
 }  // namespace
-}  // namespace ddptwin::dns
+}  // namespace ddptwin::dns::name_test

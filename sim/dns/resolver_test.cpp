@@ -7,7 +7,7 @@
 #include "core/virtual_loop.hpp"
 #include "dns/test_objects.hpp"
 
-namespace ddptwin::dns {
+namespace ddptwin::dns::resolver_test {
 namespace {
 
 using namespace test;
@@ -118,4 +118,4 @@ TEST_F(ResolverTest, a_fault_sees_who_asks_what) {
 }
 
 }  // namespace
-}  // namespace ddptwin::dns
+}  // namespace ddptwin::dns::resolver_test

@@ -13,7 +13,7 @@
 #include "dns/test_objects.hpp"
 #include "dns/wire.hpp"
 
-namespace ddptwin::dns {
+namespace ddptwin::dns::server_test {
 namespace {
 
 using namespace test;
@@ -158,4 +158,4 @@ TEST(DnsSockets, a_bad_address_is_an_error) {
 }
 
 }  // namespace
-}  // namespace ddptwin::dns
+}  // namespace ddptwin::dns::server_test

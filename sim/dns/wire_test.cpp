@@ -4,7 +4,7 @@
 
 #include "core/random.hpp"
 
-namespace ddptwin::dns {
+namespace ddptwin::dns::wire_test {
 namespace {
 
 Name name(const char* text) { return *Name::parse(text); }
@@ -167,4 +167,4 @@ TEST(DnsWire, no_bytes_crash_it) {
 }
 
 }  // namespace
-}  // namespace ddptwin::dns
+}  // namespace ddptwin::dns::wire_test

@@ -4,7 +4,7 @@
 
 #include "dns/test_objects.hpp"
 
-namespace ddptwin::dns {
+namespace ddptwin::dns::zone_test {
 namespace {
 
 using namespace test;
@@ -247,4 +247,4 @@ TEST(Zone, other_names_are_not_asked_of_anybody) {
 }
 
 }  // namespace
-}  // namespace ddptwin::dns
+}  // namespace ddptwin::dns::zone_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin {
+namespace ddptwin::base64_test {
 namespace {
 
 TEST(Base64, OfUrlsHasNoPaddingAndReadsBack) {
@@ -25,4 +25,4 @@ TEST(Base64, TellsTheFirstBadByte) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::base64_test

@@ -9,7 +9,7 @@
 #include "objects/core_v1.hpp"
 #include "objects/pytorchjob.hpp"
 
-namespace ddptwin {
+namespace ddptwin::codec_test {
 namespace {
 
 Result<Decoded> read(const char* text) {
@@ -129,4 +129,4 @@ TEST(Codec, StatusesThatShareTheirPartsAreSurelyEqual) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::codec_test

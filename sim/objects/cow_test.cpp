@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace ddptwin {
+namespace ddptwin::cow_test {
 namespace {
 
 TEST(Cow, a_copy_is_shared_until_it_is_changed) {
@@ -57,4 +57,4 @@ TEST(Rare, in_a_copied_list_belongs_to_the_copy) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::cow_test

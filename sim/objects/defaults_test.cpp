@@ -6,7 +6,7 @@
 
 #include "objects/codec.hpp"
 
-namespace ddptwin {
+namespace ddptwin::defaults_test {
 namespace {
 
 // Recorded: api/api-default-image-pull-policy.
@@ -90,4 +90,4 @@ TEST(ServiceDefaults, AHeadlessServiceWithoutASelectorServesBothFamilies) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::defaults_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin {
+namespace ddptwin::field_path_test {
 namespace {
 
 TEST(FieldPath, is_told_from_the_body_inwards) {
@@ -33,4 +33,4 @@ TEST(FieldPath, may_begin_below_the_body) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::field_path_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin {
+namespace ddptwin::image_reference_test {
 namespace {
 
 TEST(ImageReference, HasOneCanonicalNamePerImage) {
@@ -44,4 +44,4 @@ TEST(ImageReference, OfOneImageAreTheSameHoweverWritten) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::image_reference_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace ddptwin {
+namespace ddptwin::interner_test {
 namespace {
 
 TEST(InternerTest, EqualValuesBecomeOneMemory) {
@@ -48,4 +48,4 @@ TEST(InternerTest, AChangeOfOneIsNotSeenInAnother) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::interner_test

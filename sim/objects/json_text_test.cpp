@@ -5,7 +5,7 @@
 
 #include <boost/json.hpp>
 
-namespace ddptwin {
+namespace ddptwin::json_text_test {
 namespace {
 
 using testing::ElementsAre;
@@ -37,4 +37,4 @@ TEST(JsonText, ThatIsNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::json_text_test

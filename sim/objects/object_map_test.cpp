@@ -7,7 +7,7 @@
 #include "core/random.hpp"
 #include "objects/core_v1.hpp"
 
-namespace ddptwin {
+namespace ddptwin::object_map_test {
 namespace {
 
 ObjectPtr config_map(std::string namespace_, std::string name) {
@@ -96,4 +96,4 @@ TEST(ObjectMap, is_a_map_by_key) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::object_map_test

@@ -6,7 +6,7 @@
 
 #include "objects/core_v1.hpp"
 
-namespace ddptwin {
+namespace ddptwin::patch_test {
 namespace {
 
 Json parsed(const char* text) { return boost::json::parse(text); }
@@ -81,4 +81,4 @@ TEST(StrategicPatch, MergesListsByTheirKeys) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::patch_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin {
+namespace ddptwin::quantity_test {
 namespace {
 
 // Recorded: tests/recordings/api/api-default-quantities.json.
@@ -51,4 +51,4 @@ TEST(Quantity, RoundsUp) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::quantity_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin {
+namespace ddptwin::selector_test {
 namespace {
 
 TEST(LabelMatcher, Matches) {
@@ -61,4 +61,4 @@ TEST(FieldMatcher, ReadsEscapesAndEmptyValues) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::selector_test

@@ -9,7 +9,7 @@
 #include "objects/defaults.hpp"
 #include "objects/validation_core_v1.hpp"
 
-namespace ddptwin {
+namespace ddptwin::validation_test {
 namespace {
 
 std::vector<std::string> lines(const ErrorList& causes) {
@@ -92,4 +92,4 @@ TEST(Validation, QuotesTextAsGoDoes) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::validation_test

@@ -5,7 +5,7 @@
 
 #include <boost/json/serialize.hpp>
 
-namespace ddptwin {
+namespace ddptwin::yaml_test {
 namespace {
 
 std::string values_of(std::string_view text) {
@@ -174,4 +174,4 @@ TEST(Yaml, an_alias_of_a_key_is_a_value_of_its_own) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::yaml_test

@@ -6,7 +6,7 @@
 #include "objects/kinds.hpp"
 #include "scenario/scenario_parser.hpp"
 
-namespace ddptwin::scenario {
+namespace ddptwin::scenario::absent_kinds_test {
 namespace {
 
 std::string refusal_of(const std::string& api_version, const std::string& kind) {
@@ -33,4 +33,4 @@ TEST(AbsentKinds, each_is_told_apart_from_a_kind_that_nobody_has) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scenario
+}  // namespace ddptwin::scenario::absent_kinds_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ddptwin::scenario {
+namespace ddptwin::scenario::agreement_test {
 namespace {
 
 using testing::ElementsAre;
@@ -208,4 +208,4 @@ TEST(Agreement, every_explanation_says_what_it_is_about_and_why) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scenario
+}  // namespace ddptwin::scenario::agreement_test

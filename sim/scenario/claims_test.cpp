@@ -4,7 +4,7 @@
 
 #include <boost/json/parse.hpp>
 
-namespace ddptwin::scenario {
+namespace ddptwin::scenario::claims_test {
 namespace {
 
 struct PartRow {
@@ -59,4 +59,4 @@ INSTANTIATE_TEST_SUITE_P(Table, StepOf,
                          [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace
-}  // namespace ddptwin::scenario
+}  // namespace ddptwin::scenario::claims_test

@@ -7,7 +7,7 @@
 #include "scenario/scenario_parser.hpp"
 #include "scenario/virtual_run.hpp"
 
-namespace ddptwin::scenario {
+namespace ddptwin::scenario::cluster_options_test {
 namespace {
 
 struct Outcome {
@@ -90,4 +90,4 @@ TEST(ClusterOptions, the_reference_names_what_a_node_has_by_default) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scenario
+}  // namespace ddptwin::scenario::cluster_options_test

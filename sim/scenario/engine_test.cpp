@@ -6,7 +6,7 @@
 #include "scenario/scenario_parser.hpp"
 #include "scenario/world.hpp"
 
-namespace ddptwin::scenario {
+namespace ddptwin::scenario::engine_test {
 namespace {
 
 constexpr std::string_view config_map =
@@ -166,4 +166,4 @@ TEST(Engine, a_state_that_lasts_for_one_record_is_seen) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scenario
+}  // namespace ddptwin::scenario::engine_test

@@ -4,7 +4,7 @@
 
 #include "core/virtual_loop.hpp"
 
-namespace ddptwin::scenario {
+namespace ddptwin::scenario::expect_test {
 namespace {
 
 // A pod whose phase goes through a script, and the expectations that watch it.
@@ -188,4 +188,4 @@ TEST(Expect, created_counts_objects_of_one_name) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scenario
+}  // namespace ddptwin::scenario::expect_test

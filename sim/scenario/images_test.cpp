@@ -7,7 +7,7 @@
 #include "scenario/scenario_parser.hpp"
 #include "scenario/virtual_run.hpp"
 
-namespace ddptwin::scenario {
+namespace ddptwin::scenario::images_test {
 namespace {
 
 Result<Scenario> parse(const std::string& text) {
@@ -114,4 +114,4 @@ TEST(Images, a_plain_manifest_has_a_note_for_each_of_its_images) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scenario
+}  // namespace ddptwin::scenario::images_test

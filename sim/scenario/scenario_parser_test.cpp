@@ -5,7 +5,7 @@
 
 #include "objects/pytorchjob.hpp"
 
-namespace ddptwin::scenario {
+namespace ddptwin::scenario::scenario_parser_test {
 namespace {
 
 using testing::ElementsAre;
@@ -372,4 +372,4 @@ TEST(ScenarioParser, an_empty_file_is_refused) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scenario
+}  // namespace ddptwin::scenario::scenario_parser_test

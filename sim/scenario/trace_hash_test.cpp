@@ -7,7 +7,7 @@
 #include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
 
-namespace ddptwin::scenario {
+namespace ddptwin::scenario::trace_hash_test {
 namespace {
 
 Record sample() {
@@ -123,4 +123,4 @@ TEST(TraceHashTest, what_json_shows_equal_is_equal) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scenario
+}  // namespace ddptwin::scenario::trace_hash_test

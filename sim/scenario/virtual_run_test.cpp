@@ -7,7 +7,7 @@
 
 #include "scenario/scenario_parser.hpp"
 
-namespace ddptwin::scenario {
+namespace ddptwin::scenario::virtual_run_test {
 namespace {
 
 Scenario parse(const std::string& text) {
@@ -199,4 +199,4 @@ TEST(VirtualRunTest, a_probe_finds_the_ports_that_a_description_names) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scenario
+}  // namespace ddptwin::scenario::virtual_run_test

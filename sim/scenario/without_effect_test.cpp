@@ -6,7 +6,7 @@
 #include "scenario/scenario_parser.hpp"
 #include "scenario/virtual_run.hpp"
 
-namespace ddptwin::scenario {
+namespace ddptwin::scenario::without_effect_test {
 namespace {
 
 Scenario parsed(const std::string& text) {
@@ -72,4 +72,4 @@ TEST(WithoutEffect, a_run_begins_with_a_note_of_each) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scenario
+}  // namespace ddptwin::scenario::without_effect_test

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-namespace ddptwin::workers {
+namespace ddptwin::workers::buckets_test {
 namespace {
 
 constexpr std::size_t KiB = 1024;
@@ -60,4 +60,4 @@ TEST(Buckets, close_when_the_limit_is_reached_and_not_before) {
 }
 
 }  // namespace
-}  // namespace ddptwin::workers
+}  // namespace ddptwin::workers::buckets_test

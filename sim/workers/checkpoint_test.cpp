@@ -13,7 +13,7 @@
 
 #include "error.hpp"
 
-namespace ddptwin::workers {
+namespace ddptwin::workers::checkpoint_test {
 namespace {
 
 class CheckpointFile : public testing::Test {
@@ -133,4 +133,4 @@ TEST(Checkpoint, restores_what_it_took_and_refuses_another_model) {
 }
 
 }  // namespace
-}  // namespace ddptwin::workers
+}  // namespace ddptwin::workers::checkpoint_test

@@ -9,7 +9,7 @@
 
 #include "error.hpp"
 
-namespace ddptwin::workers {
+namespace ddptwin::workers::ddp_test {
 namespace {
 
 // A group of one with a log; as rank 1 it is told that rank 0 has sent `heard`, if there is any.
@@ -136,4 +136,4 @@ TEST(DistributedDataParallel, refuses_other_shapes_than_rank_zeros) {
 }
 
 }  // namespace
-}  // namespace ddptwin::workers
+}  // namespace ddptwin::workers::ddp_test

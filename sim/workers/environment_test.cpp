@@ -6,7 +6,7 @@
 
 #include "error.hpp"
 
-namespace ddptwin::workers {
+namespace ddptwin::workers::environment_test {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
@@ -84,4 +84,4 @@ TEST(Environment, is_refused_with_pythons_words) {
 }
 
 }  // namespace
-}  // namespace ddptwin::workers
+}  // namespace ddptwin::workers::environment_test

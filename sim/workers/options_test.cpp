@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin::workers {
+namespace ddptwin::workers::options_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -77,4 +77,4 @@ TEST(Options, are_refused_with_what_was_found_and_what_was_expected) {
 }
 
 }  // namespace
-}  // namespace ddptwin::workers
+}  // namespace ddptwin::workers::options_test

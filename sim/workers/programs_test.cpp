@@ -22,7 +22,7 @@
 
 #include "zygote_protocol.hpp"
 
-namespace ddptwin::workers {
+namespace ddptwin::workers::programs_test {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -373,4 +373,4 @@ TEST(TorchProgram, is_a_zygote_whose_forks_train_together) {
 }
 
 }  // namespace
-}  // namespace ddptwin::workers
+}  // namespace ddptwin::workers::programs_test

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <string>
 
-namespace ddptwin::workers {
+namespace ddptwin::workers::sampler_test {
 namespace {
 
 using Indices = std::vector<std::int64_t>;
@@ -70,4 +70,4 @@ TEST(Sampler, shuffles_by_seed_plus_epoch_and_covers_the_data_set) {
 }
 
 }  // namespace
-}  // namespace ddptwin::workers
+}  // namespace ddptwin::workers::sampler_test

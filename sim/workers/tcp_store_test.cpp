@@ -11,7 +11,7 @@
 #include "error.hpp"
 #include "rendezvous.hpp"
 
-namespace ddptwin::workers {
+namespace ddptwin::workers::tcp_store_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -165,4 +165,4 @@ TEST(StoreClient, of_the_rank_that_hosts_the_store_awaits_its_own_name_only) {
 }
 
 }  // namespace
-}  // namespace ddptwin::workers
+}  // namespace ddptwin::workers::tcp_store_test

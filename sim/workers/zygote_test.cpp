@@ -17,7 +17,7 @@
 
 #include "zygote_protocol.hpp"
 
-namespace ddptwin::workers {
+namespace ddptwin::workers::zygote_test {
 namespace {
 
 using zygote::Reply;
@@ -337,4 +337,4 @@ TEST_F(Pod, takes_its_workers_along_when_it_ends) {
 }
 
 }  // namespace
-}  // namespace ddptwin::workers
+}  // namespace ddptwin::workers::zygote_test

@@ -4,7 +4,7 @@
 
 #include "command.hpp"
 
-namespace ddptwin::test {
+namespace ddptwin::test::bad_input_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -59,4 +59,4 @@ TEST(BadInputTest, one_bad_file_keeps_the_good_ones_from_running) {
 }
 
 }  // namespace
-}  // namespace ddptwin::test
+}  // namespace ddptwin::test::bad_input_test

@@ -1,7 +1,7 @@
 #include "command.hpp"
 #include "scenario/reference.hpp"
 
-namespace ddptwin::test {
+namespace ddptwin::test::cli_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -260,4 +260,4 @@ TEST(CliTest, completions_and_manual_know_every_option) {
 }
 
 }  // namespace
-}  // namespace ddptwin::test
+}  // namespace ddptwin::test::cli_test

@@ -5,7 +5,7 @@
 #include "command.hpp"
 #include "scenario/scenario_parser.hpp"
 
-namespace ddptwin::test {
+namespace ddptwin::test::docs_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -66,4 +66,4 @@ TEST(DocsTest, the_described_image_of_the_guide_is_one) {
 }
 
 }  // namespace
-}  // namespace ddptwin::test
+}  // namespace ddptwin::test::docs_test

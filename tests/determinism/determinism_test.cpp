@@ -12,7 +12,7 @@
 #include "scenario/trace_hash.hpp"
 #include "scenario/virtual_run.hpp"
 
-namespace ddptwin::test {
+namespace ddptwin::test::determinism_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -169,4 +169,4 @@ TEST(DeterminismTest, environment_locale_and_time_zone_do_not_matter) {
 }
 
 }  // namespace
-}  // namespace ddptwin::test
+}  // namespace ddptwin::test::determinism_test

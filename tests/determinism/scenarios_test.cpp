@@ -11,7 +11,7 @@
 #include "scenario/scenario_parser.hpp"
 #include "scenario/virtual_run.hpp"
 
-namespace ddptwin::test {
+namespace ddptwin::test::scenarios_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -84,4 +84,4 @@ TEST(VirtualScenarioTest, scenarios_of_pytorchjob_run_in_both_modes) {
 }
 
 }  // namespace
-}  // namespace ddptwin::test
+}  // namespace ddptwin::test::scenarios_test

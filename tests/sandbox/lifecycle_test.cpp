@@ -6,7 +6,7 @@
 
 #include "sandbox_fixture.hpp"
 
-namespace ddptwin {
+namespace ddptwin::lifecycle_test {
 namespace {
 
 using testing::HasSubstr;
@@ -271,4 +271,4 @@ TEST_F(LifecycleTest, many_pods_run_at_once) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::lifecycle_test

@@ -14,7 +14,7 @@
 #include "process_list.hpp"
 #include "sandbox_fixture.hpp"
 
-namespace ddptwin {
+namespace ddptwin::sandbox_test {
 namespace {
 
 using testing::ElementsAre;
@@ -403,4 +403,4 @@ TEST_F(SandboxTest, the_hosts_python_environment_comes_first_on_the_path) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::sandbox_test

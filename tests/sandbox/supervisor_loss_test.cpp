@@ -8,7 +8,7 @@
 #include "process_list.hpp"
 #include "sandbox_fixture.hpp"
 
-namespace ddptwin {
+namespace ddptwin::supervisor_loss_test {
 namespace {
 
 using testing::HasSubstr;
@@ -157,4 +157,4 @@ TEST_F(RequestTest, one_that_cannot_be_sent_is_refused_and_the_next_is_not) {
 #endif
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::supervisor_loss_test

@@ -3,7 +3,7 @@
 
 #include "sandbox_fixture.hpp"
 
-namespace ddptwin {
+namespace ddptwin::volumes_test {
 namespace {
 
 using testing::HasSubstr;
@@ -49,4 +49,4 @@ TEST_F(VolumesTest, a_volume_in_memory_is_full_at_its_limit) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::volumes_test

@@ -6,7 +6,7 @@
 
 #include "sandbox_fixture.hpp"
 
-namespace ddptwin {
+namespace ddptwin::worker_test {
 namespace {
 
 using testing::HasSubstr;
@@ -115,4 +115,4 @@ TEST_F(WorkerTest, the_light_worker_is_an_ordinary_program_of_every_pod) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::worker_test

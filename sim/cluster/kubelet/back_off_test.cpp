@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin::kubelet {
+namespace ddptwin::kubelet::back_off_test {
 namespace {
 
 Time at(int seconds) { return Time(std::chrono::seconds(1000000 + seconds)); }
@@ -46,4 +46,4 @@ TEST(BackOff, keys_do_not_know_each_other) {
 }
 
 }  // namespace
-}  // namespace ddptwin::kubelet
+}  // namespace ddptwin::kubelet::back_off_test

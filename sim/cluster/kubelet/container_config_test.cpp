@@ -7,7 +7,7 @@
 #include "cluster/kubelet/cri_json.hpp"
 #include "cluster/kubelet/test_cluster.hpp"
 
-namespace ddptwin::kubelet {
+namespace ddptwin::kubelet::container_config_test {
 namespace {
 
 const ImageStatus image{"busybox@sha256:0", "sha256:0", 1};
@@ -183,4 +183,4 @@ TEST(SandboxConfig, AHostNetworkPodHasTheNodesName) {
 }
 
 }  // namespace
-}  // namespace ddptwin::kubelet
+}  // namespace ddptwin::kubelet::container_config_test

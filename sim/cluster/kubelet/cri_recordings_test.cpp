@@ -12,7 +12,7 @@
 #include "cluster/kubelet/cri_json.hpp"
 #include "objects/codec.hpp"
 
-namespace ddptwin::kubelet {
+namespace ddptwin::kubelet::cri_recordings_test {
 namespace {
 
 namespace json = boost::json;
@@ -200,4 +200,4 @@ TEST(CriRecordings, EveryRequestOfTheRealKubeletIsWorkedOutAlike) {
 }
 
 }  // namespace
-}  // namespace ddptwin::kubelet
+}  // namespace ddptwin::kubelet::cri_recordings_test

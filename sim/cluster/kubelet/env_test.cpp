@@ -4,7 +4,7 @@
 
 #include "cluster/kubelet/test_cluster.hpp"
 
-namespace ddptwin::kubelet {
+namespace ddptwin::kubelet::env_test {
 namespace {
 
 TEST(Expand, FollowsKubernetesRules) {
@@ -252,4 +252,4 @@ TEST(ResourceValue, DividesAndRoundsUp) {
 }
 
 }  // namespace
-}  // namespace ddptwin::kubelet
+}  // namespace ddptwin::kubelet::env_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin::kubelet {
+namespace ddptwin::kubelet::image_names_test {
 namespace {
 
 const std::string hex64(64, 'a');
@@ -55,4 +55,4 @@ TEST(ImageNames, ThatAreNoneAreRefusedInUpstreamsWords) {
 }
 
 }  // namespace
-}  // namespace ddptwin::kubelet
+}  // namespace ddptwin::kubelet::image_names_test

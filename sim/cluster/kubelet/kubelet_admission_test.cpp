@@ -3,7 +3,7 @@
 
 #include "cluster/kubelet/kubelet_test_fixture.hpp"
 
-namespace ddptwin::kubelet {
+namespace ddptwin::kubelet::kubelet_admission_test {
 namespace {
 
 // The node has four.
@@ -110,4 +110,4 @@ TEST_F(KubeletTest, a_sidecar_has_its_host_port_as_long_as_its_pod) {
 }
 
 }  // namespace
-}  // namespace ddptwin::kubelet
+}  // namespace ddptwin::kubelet::kubelet_admission_test

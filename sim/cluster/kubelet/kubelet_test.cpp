@@ -8,7 +8,7 @@
 
 #include "cluster/kubelet/kubelet_test_fixture.hpp"
 
-namespace ddptwin::kubelet {
+namespace ddptwin::kubelet::kubelet_test {
 namespace {
 
 TEST_F(KubeletTest, runs_a_pod_and_reports_its_end) {
@@ -221,4 +221,4 @@ TEST_F(KubeletTest, kubelets_of_many_nodes_share_a_view) {
 }
 
 }  // namespace
-}  // namespace ddptwin::kubelet
+}  // namespace ddptwin::kubelet::kubelet_test

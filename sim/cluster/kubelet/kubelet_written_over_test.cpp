@@ -6,7 +6,7 @@
 
 #include "cluster/kubelet/kubelet_test_fixture.hpp"
 
-namespace ddptwin::kubelet {
+namespace ddptwin::kubelet::kubelet_written_over_test {
 namespace {
 
 TEST_F(KubeletTest, what_another_wrote_over_is_put_right_at_the_next_tick) {
@@ -162,4 +162,4 @@ TEST_F(KubeletTest, counts_what_happens_again_in_one_event) {
 }
 
 }  // namespace
-}  // namespace ddptwin::kubelet
+}  // namespace ddptwin::kubelet::kubelet_written_over_test

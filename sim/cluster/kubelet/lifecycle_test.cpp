@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace ddptwin::kubelet {
+namespace ddptwin::kubelet::lifecycle_test {
 namespace {
 
 // Its shape is proved when it is compiled (lifecycle.hpp).
@@ -32,4 +32,4 @@ TEST(Lifecycle, names_are_those_of_the_rows) {
 }
 
 }  // namespace
-}  // namespace ddptwin::kubelet
+}  // namespace ddptwin::kubelet::lifecycle_test

@@ -3,7 +3,7 @@
 
 #include "cluster/kubelet/test_cluster.hpp"
 
-namespace ddptwin::kubelet {
+namespace ddptwin::kubelet::names_test {
 namespace {
 
 std::string a(std::size_t count) { return std::string(count, 'a'); }
@@ -176,4 +176,4 @@ TEST(ResolvConf, ReadsWhatResolversRead) {
 }
 
 }  // namespace
-}  // namespace ddptwin::kubelet
+}  // namespace ddptwin::kubelet::names_test

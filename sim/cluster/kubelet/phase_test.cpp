@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin::kubelet {
+namespace ddptwin::kubelet::phase_test {
 namespace {
 
 // A container's status in a word: "w" waits, "w!" waits after an end, "r" runs, "0" or another
@@ -96,4 +96,4 @@ TEST(Phase, a_matching_rule_keeps_a_never_pod_running) {
 }
 
 }  // namespace
-}  // namespace ddptwin::kubelet
+}  // namespace ddptwin::kubelet::phase_test

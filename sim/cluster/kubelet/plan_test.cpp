@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin::kubelet {
+namespace ddptwin::kubelet::plan_test {
 namespace {
 
 Time at(int seconds) { return Time(std::chrono::seconds(1000000 + seconds)); }
@@ -164,4 +164,4 @@ TEST(Plan, a_rule_may_restart_all_containers) {
 }
 
 }  // namespace
-}  // namespace ddptwin::kubelet
+}  // namespace ddptwin::kubelet::plan_test

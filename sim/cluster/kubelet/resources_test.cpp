@@ -6,7 +6,7 @@
 
 #include "cluster/kubelet/test_cluster.hpp"
 
-namespace ddptwin::kubelet {
+namespace ddptwin::kubelet::resources_test {
 namespace {
 
 TEST(Cpu, SharesAndQuotaKeepToTheirLimits) {
@@ -116,4 +116,4 @@ TEST(LinuxResources, ALimitAloneStandsForTheRequest) {
 }
 
 }  // namespace
-}  // namespace ddptwin::kubelet
+}  // namespace ddptwin::kubelet::resources_test

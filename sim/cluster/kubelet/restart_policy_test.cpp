@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin::kubelet {
+namespace ddptwin::kubelet::restart_policy_test {
 namespace {
 
 struct Row {
@@ -81,4 +81,4 @@ TEST(WantsStart, nothing_is_started_in_a_pod_that_is_being_deleted) {
 }
 
 }  // namespace
-}  // namespace ddptwin::kubelet
+}  // namespace ddptwin::kubelet::restart_policy_test

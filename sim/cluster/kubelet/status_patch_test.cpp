@@ -4,7 +4,7 @@
 
 #include <boost/json.hpp>
 
-namespace ddptwin::kubelet {
+namespace ddptwin::kubelet::status_patch_test {
 namespace {
 
 PodCondition condition(std::string type, std::string status) {
@@ -56,4 +56,4 @@ TEST(StatusPatch, an_address_that_is_gone_is_deleted) {
 }
 
 }  // namespace
-}  // namespace ddptwin::kubelet
+}  // namespace ddptwin::kubelet::status_patch_test

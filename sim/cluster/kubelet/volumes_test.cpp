@@ -4,7 +4,7 @@
 
 #include "cluster/kubelet/test_cluster.hpp"
 
-namespace ddptwin::kubelet {
+namespace ddptwin::kubelet::volumes_test {
 namespace {
 
 const std::string objects =
@@ -189,4 +189,4 @@ TEST(Volume, AKindThatTheTwinLacksIsNeverReady) {
 }
 
 }  // namespace
-}  // namespace ddptwin::kubelet
+}  // namespace ddptwin::kubelet::volumes_test

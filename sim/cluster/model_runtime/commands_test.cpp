@@ -7,7 +7,7 @@
 #include "cluster/model_runtime/shell/script.hpp"
 #include "cluster/model_runtime/test_pods.hpp"
 
-namespace ddptwin::model {
+namespace ddptwin::model::commands_test {
 namespace {
 
 struct Row {
@@ -436,4 +436,4 @@ TEST(Commands, a_missing_one_is_a_start_error) {
 }
 
 }  // namespace
-}  // namespace ddptwin::model
+}  // namespace ddptwin::model::commands_test

@@ -6,7 +6,7 @@
 #include "cluster/model_runtime/test_pods.hpp"
 #include "cluster/process_runtime/container_rules.hpp"
 
-namespace ddptwin::model {
+namespace ddptwin::model::containers_test {
 namespace {
 
 TEST(Containers, process_1_ignores_sigterm_and_is_killed_after_the_grace_period) {
@@ -262,4 +262,4 @@ TEST(Containers, a_command_beside_it_has_the_containers_environment) {
 }
 
 }  // namespace
-}  // namespace ddptwin::model
+}  // namespace ddptwin::model::containers_test

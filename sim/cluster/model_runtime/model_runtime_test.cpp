@@ -6,7 +6,7 @@
 
 #include "cluster/model_runtime/test_pods.hpp"
 
-namespace ddptwin::model {
+namespace ddptwin::model::model_runtime_test {
 namespace {
 
 class OfTorch : public testing::TestWithParam<const TorchProfile*> {};
@@ -96,4 +96,4 @@ TEST(ModelRuntime, init_container_gives_up_with_the_scripts_code) {
 }
 
 }  // namespace
-}  // namespace ddptwin::model
+}  // namespace ddptwin::model::model_runtime_test

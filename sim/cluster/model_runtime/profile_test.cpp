@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin::model {
+namespace ddptwin::model::profile_test {
 namespace {
 
 // ddp-semantics §7.1, columns veth+bridge with SCHED_BATCH: what the twin's own pods are.
@@ -57,4 +57,4 @@ TEST(Profile, a_ring_sends_segments_of_the_measured_sizes) {
 }
 
 }  // namespace
-}  // namespace ddptwin::model
+}  // namespace ddptwin::model::profile_test

@@ -8,7 +8,7 @@
 #include "cluster/model_runtime/commands.hpp"
 #include "cluster/model_runtime/test_pods.hpp"
 
-namespace ddptwin::model {
+namespace ddptwin::model::rank_test {
 namespace {
 
 struct Alone {
@@ -251,4 +251,4 @@ TEST(Described, ignores_sigterm_as_process_1) {
 }
 
 }  // namespace
-}  // namespace ddptwin::model
+}  // namespace ddptwin::model::rank_test

@@ -5,7 +5,7 @@
 
 #include "cluster/model_runtime/test_pods.hpp"
 
-namespace ddptwin::model {
+namespace ddptwin::model::rendezvous_test {
 namespace {
 
 const Strings short_timeout{"--timeout", "6s", "--eager-connect", "0", "--steps", "3"};
@@ -408,4 +408,4 @@ TEST(Rendezvous, a_restarted_rank_of_torch_2_is_lost_with_the_old_groups_end) {
 }
 
 }  // namespace
-}  // namespace ddptwin::model
+}  // namespace ddptwin::model::rendezvous_test

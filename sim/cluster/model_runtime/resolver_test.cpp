@@ -7,7 +7,7 @@
 #include "cluster/model_runtime/loop_timers.hpp"
 #include "cluster/model_runtime/test_pods.hpp"
 
-namespace ddptwin::model {
+namespace ddptwin::model::resolver_test {
 namespace {
 
 const DnsConfig cluster_dns{
@@ -147,4 +147,4 @@ TEST(Resolver, a_server_that_fails_makes_it_a_temporary_failure) {
 }
 
 }  // namespace
-}  // namespace ddptwin::model
+}  // namespace ddptwin::model::resolver_test

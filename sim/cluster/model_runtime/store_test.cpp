@@ -11,7 +11,7 @@
 #include "cluster/model_runtime/training.hpp"
 #include "core/virtual_loop.hpp"
 
-namespace ddptwin::model {
+namespace ddptwin::model::store_test {
 namespace {
 
 class Idle final : public Program {
@@ -243,4 +243,4 @@ TEST_F(Store, a_port_is_free_again_when_its_process_has_ended) {
 }
 
 }  // namespace
-}  // namespace ddptwin::model
+}  // namespace ddptwin::model::store_test

@@ -5,7 +5,7 @@
 
 #include "cluster/model_runtime/test_pods.hpp"
 
-namespace ddptwin::model {
+namespace ddptwin::model::training_test {
 namespace {
 
 const Strings endless{"--steps", "1000000", "--step-time", "20ms", "--timeout", "6s"};
@@ -334,4 +334,4 @@ TEST_P(TwoVersions, other_sizes_of_a_model_are_noticed_by_all_but_rank_0) {
 }
 
 }  // namespace
-}  // namespace ddptwin::model
+}  // namespace ddptwin::model::training_test

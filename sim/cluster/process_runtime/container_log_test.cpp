@@ -6,7 +6,7 @@
 #include "cluster/process_runtime/pod_addresses.hpp"
 #include "cluster/runtime.hpp"
 
-namespace ddptwin {
+namespace ddptwin::container_log_test {
 namespace {
 
 TEST(ContainerLog, its_tail_is_limited_by_lines_and_by_bytes) {
@@ -67,4 +67,4 @@ TEST(PodAddresses, each_node_has_a_range_and_reuses_late) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::container_log_test

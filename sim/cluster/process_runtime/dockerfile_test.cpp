@@ -9,7 +9,7 @@
 #include "cluster/process_runtime/dockerfile_lines.hpp"
 #include "cluster/process_runtime/image.hpp"
 
-namespace ddptwin {
+namespace ddptwin::dockerfile_test {
 namespace {
 
 using testing::ElementsAre;
@@ -224,4 +224,4 @@ TEST(Image, its_path_is_its_own_and_has_a_default) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::dockerfile_test

@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace ddptwin::sandbox {
+namespace ddptwin::sandbox::wire_test {
 namespace {
 
 TEST(Wire, WhatAPeerSaidLastIsHeardAlthoughItReadNothing) {
@@ -24,4 +24,4 @@ TEST(Wire, WhatAPeerSaidLastIsHeardAlthoughItReadNothing) {
 }
 
 }  // namespace
-}  // namespace ddptwin::sandbox
+}  // namespace ddptwin::sandbox::wire_test

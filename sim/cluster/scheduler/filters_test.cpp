@@ -9,7 +9,7 @@
 #include "cluster/scheduler/test_shapes.hpp"
 #include "core/random.hpp"
 
-namespace ddptwin::scheduler {
+namespace ddptwin::scheduler::filters_test {
 namespace {
 
 using namespace test;
@@ -432,4 +432,4 @@ TEST_F(PreemptionTest, waits_for_those_already_pushed_aside) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scheduler
+}  // namespace ddptwin::scheduler::filters_test

@@ -11,7 +11,7 @@
 #include "cluster/store_client.hpp"
 #include "core/virtual_loop.hpp"
 
-namespace ddptwin {
+namespace ddptwin::scheduler_test {
 namespace {
 
 using namespace scheduler::test;
@@ -288,4 +288,4 @@ TEST_F(SchedulerTest, a_refused_binding_is_tried_again) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::scheduler_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin::controller::endpoints {
+namespace ddptwin::controller::endpoints::amended_test {
 namespace {
 
 TEST(Amended, is_equal_to_what_it_makes_and_to_nothing_else) {
@@ -37,4 +37,4 @@ TEST(Amended, dropping_what_is_not_there_changes_nothing) {
 }
 
 }  // namespace
-}  // namespace ddptwin::controller::endpoints
+}  // namespace ddptwin::controller::endpoints::amended_test

@@ -11,7 +11,7 @@
 #include "objects/codec.hpp"
 #include "objects/discovery_v1.hpp"
 
-namespace ddptwin::controller {
+namespace ddptwin::controller::endpoints_test {
 namespace {
 
 using testing::ElementsAre;
@@ -471,4 +471,4 @@ TEST(EndpointControllers, a_pod_wakes_the_services_that_choose_it_or_did) {
 }
 
 }  // namespace
-}  // namespace ddptwin::controller
+}  // namespace ddptwin::controller::endpoints_test

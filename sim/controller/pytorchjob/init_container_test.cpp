@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin::controller::pytorchjob {
+namespace ddptwin::controller::pytorchjob::init_container_test {
 namespace {
 
 PyTorchJob master_and_worker() {
@@ -53,4 +53,4 @@ TEST(InitContainer, a_template_that_is_no_list_of_containers_is_refused) {
 }
 
 }  // namespace
-}  // namespace ddptwin::controller::pytorchjob
+}  // namespace ddptwin::controller::pytorchjob::init_container_test

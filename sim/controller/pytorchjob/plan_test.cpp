@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin::controller::pytorchjob {
+namespace ddptwin::controller::pytorchjob::plan_test {
 namespace {
 
 std::shared_ptr<const PyTorchJob> master_and_two_workers() {
@@ -55,4 +55,4 @@ TEST(Plan, what_all_of_a_job_have_is_the_same_memory) {
 }
 
 }  // namespace
-}  // namespace ddptwin::controller::pytorchjob
+}  // namespace ddptwin::controller::pytorchjob::plan_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace ddptwin::controller::pytorchjob {
+namespace ddptwin::controller::pytorchjob::profile_test {
 namespace {
 
 struct Row {
@@ -27,4 +27,4 @@ TEST(Profile, of_a_scenario_that_names_none_is_v1_9) {
 }
 
 }  // namespace
-}  // namespace ddptwin::controller::pytorchjob
+}  // namespace ddptwin::controller::pytorchjob::profile_test

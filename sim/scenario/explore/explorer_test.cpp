@@ -12,7 +12,7 @@
 #include "scenario/files.hpp"
 #include "scenario/virtual_run.hpp"
 
-namespace ddptwin::scenario {
+namespace ddptwin::scenario::explorer_test {
 namespace {
 
 // A retryable code restarts a worker for ever: upstream does not count those restarts against the
@@ -357,4 +357,4 @@ TEST(Explorer, each_run_is_decided_by_its_number) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scenario
+}  // namespace ddptwin::scenario::explorer_test

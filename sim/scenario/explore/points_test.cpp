@@ -9,7 +9,7 @@
 #include "scenario/faults/fault_parser.hpp"
 #include "scenario/faults/fault_yaml.hpp"
 
-namespace ddptwin::scenario {
+namespace ddptwin::scenario::points_test {
 namespace {
 
 Census small() {
@@ -127,4 +127,4 @@ TEST(RandomPlan, leaves_kinds_out_in_each_plan) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scenario
+}  // namespace ddptwin::scenario::points_test

@@ -6,7 +6,7 @@
 
 #include "scenario/faults/fault_yaml.hpp"
 
-namespace ddptwin::scenario {
+namespace ddptwin::scenario::shrink_test {
 namespace {
 
 Fault fault(FaultKind kind, std::optional<std::int64_t> nth = std::nullopt) {
@@ -108,4 +108,4 @@ TEST(Shrink, every_chain_of_simpler_faults_ends) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scenario
+}  // namespace ddptwin::scenario::shrink_test

@@ -9,7 +9,7 @@
 #include "scenario/faults/fault_yaml.hpp"
 #include "scenario/scenario_parser.hpp"
 
-namespace ddptwin::scenario {
+namespace ddptwin::scenario::fault_parser_test {
 namespace {
 
 const ReadFile no_files = [](const std::string&) -> Result<std::string> {
@@ -203,4 +203,4 @@ TEST(BlockYaml, is_read_back_as_the_same_value) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scenario
+}  // namespace ddptwin::scenario::fault_parser_test

@@ -7,7 +7,7 @@
 #include "dns/resolver.hpp"
 #include "scenario/faults/injector_test_fixture.hpp"
 
-namespace ddptwin::scenario {
+namespace ddptwin::scenario::injector_test {
 namespace {
 
 using testing::Contains;
@@ -339,4 +339,4 @@ TEST(FaultInjector, the_same_plan_is_the_same_run) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scenario
+}  // namespace ddptwin::scenario::injector_test

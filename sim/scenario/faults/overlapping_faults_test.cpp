@@ -3,7 +3,7 @@
 
 #include "scenario/faults/injector_test_fixture.hpp"
 
-namespace ddptwin::scenario {
+namespace ddptwin::scenario::overlapping_faults_test {
 namespace {
 
 using testing::ElementsAre;
@@ -133,4 +133,4 @@ TEST(FaultInjector, a_link_waits_for_its_ends) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scenario
+}  // namespace ddptwin::scenario::overlapping_faults_test

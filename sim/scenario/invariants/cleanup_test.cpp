@@ -1,7 +1,7 @@
 #include "scenario/invariants/facts.hpp"
 #include "scenario/invariants/tape.hpp"
 
-namespace ddptwin::scenario::invariants {
+namespace ddptwin::scenario::invariants::cleanup_test {
 namespace {
 
 void suspend(PyTorchJob& job) { job.spec.edit().runPolicy.suspend = true; }
@@ -36,7 +36,7 @@ constexpr const char* master_name = "j-master-0.default.svc.cluster.local. A";
 
 }  // namespace
 
-std::vector<Case> cases_of_cleanup() {
+std::vector<Case> cases() {
   return {
       {"clean-up",
        [](Tape& tape) {
@@ -199,4 +199,4 @@ std::vector<Case> cases_of_cleanup() {
   };
 }
 
-}  // namespace ddptwin::scenario::invariants
+}  // namespace ddptwin::scenario::invariants::cleanup_test

@@ -2,7 +2,7 @@
 #include "scenario/invariants/facts.hpp"
 #include "scenario/invariants/tape.hpp"
 
-namespace ddptwin::scenario::invariants {
+namespace ddptwin::scenario::invariants::ends_test {
 namespace {
 
 void policy(PyTorchJob& job, const std::string& type, const std::string& name) {
@@ -37,7 +37,7 @@ void finished_and_a_pod(Tape& tape) {
 
 }  // namespace
 
-std::vector<Case> cases_of_ends() {
+std::vector<Case> cases() {
   return {
       {"terminal",
        [](Tape& tape) {
@@ -176,4 +176,4 @@ std::vector<Case> cases_of_ends() {
   };
 }
 
-}  // namespace ddptwin::scenario::invariants
+}  // namespace ddptwin::scenario::invariants::ends_test

@@ -9,13 +9,13 @@
 #include "scenario/invariants/ring.hpp"
 #include "scenario/invariants/tape.hpp"
 
-namespace ddptwin::scenario::invariants {
+namespace ddptwin::scenario::invariants::invariants_test {
 namespace {
 
 std::vector<Case> all_cases() {
   std::vector<Case> all;
-  for (const auto& cases : {cases_of_ends(), cases_of_status(), cases_of_replicas(),
-                            cases_of_cleanup(), cases_of_training(), cases_of_liveness()})
+  for (const auto& cases : {ends_test::cases(), status_test::cases(), replicas_test::cases(),
+                            cleanup_test::cases(), training_test::cases(), liveness_test::cases()})
     all.insert(all.end(), cases.begin(), cases.end());
   return all;
 }
@@ -227,4 +227,4 @@ TEST(WorkerLines, are_read_in_their_own_words_only) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scenario::invariants
+}  // namespace ddptwin::scenario::invariants::invariants_test

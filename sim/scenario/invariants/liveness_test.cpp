@@ -2,7 +2,7 @@
 #include "scenario/invariants/facts.hpp"
 #include "scenario/invariants/tape.hpp"
 
-namespace ddptwin::scenario::invariants {
+namespace ddptwin::scenario::invariants::liveness_test {
 namespace {
 
 const Time start = virtual_start;
@@ -43,7 +43,7 @@ void much_later(Tape& tape) {
 
 }  // namespace
 
-std::vector<Case> cases_of_liveness() {
+std::vector<Case> cases() {
   return {
       {"progress",
        [](Tape& tape) {
@@ -282,4 +282,4 @@ std::vector<Case> cases_of_liveness() {
   };
 }
 
-}  // namespace ddptwin::scenario::invariants
+}  // namespace ddptwin::scenario::invariants::liveness_test

@@ -1,7 +1,7 @@
 #include "scenario/invariants/facts.hpp"
 #include "scenario/invariants/tape.hpp"
 
-namespace ddptwin::scenario::invariants {
+namespace ddptwin::scenario::invariants::replicas_test {
 namespace {
 
 void job_with_pods(Tape& tape, const Tape::EditJob& edit = {}) {
@@ -79,7 +79,7 @@ void started_unseen(Tape& tape) {
 
 }  // namespace
 
-std::vector<Case> cases_of_replicas() {
+std::vector<Case> cases() {
   return {
       {"no-duplicates",
        [](Tape& tape) {
@@ -304,4 +304,4 @@ std::vector<Case> cases_of_replicas() {
   };
 }
 
-}  // namespace ddptwin::scenario::invariants
+}  // namespace ddptwin::scenario::invariants::replicas_test

@@ -2,7 +2,7 @@
 #include "scenario/invariants/facts.hpp"
 #include "scenario/invariants/tape.hpp"
 
-namespace ddptwin::scenario::invariants {
+namespace ddptwin::scenario::invariants::status_test {
 namespace {
 
 const Time start = virtual_start;
@@ -28,7 +28,7 @@ void restarts(Pod& pod, int count) {
 
 }  // namespace
 
-std::vector<Case> cases_of_status() {
+std::vector<Case> cases() {
   return {
       {"one-condition",
        [](Tape& tape) {
@@ -253,4 +253,4 @@ std::vector<Case> cases_of_status() {
   };
 }
 
-}  // namespace ddptwin::scenario::invariants
+}  // namespace ddptwin::scenario::invariants::status_test

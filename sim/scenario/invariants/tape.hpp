@@ -76,11 +76,23 @@ struct Case {
   void (*breaks)(Tape&);
   void (*keeps)(Tape&);
 };
-std::vector<Case> cases_of_ends();
-std::vector<Case> cases_of_status();
-std::vector<Case> cases_of_replicas();
-std::vector<Case> cases_of_cleanup();
-std::vector<Case> cases_of_training();
-std::vector<Case> cases_of_liveness();
+namespace ends_test {
+std::vector<Case> cases();
+}
+namespace status_test {
+std::vector<Case> cases();
+}
+namespace replicas_test {
+std::vector<Case> cases();
+}
+namespace cleanup_test {
+std::vector<Case> cases();
+}
+namespace training_test {
+std::vector<Case> cases();
+}
+namespace liveness_test {
+std::vector<Case> cases();
+}
 
 }  // namespace ddptwin::scenario::invariants

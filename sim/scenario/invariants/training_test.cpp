@@ -1,7 +1,7 @@
 #include "scenario/invariants/facts.hpp"
 #include "scenario/invariants/tape.hpp"
 
-namespace ddptwin::scenario::invariants {
+namespace ddptwin::scenario::invariants::training_test {
 namespace {
 
 void joined(Tape& tape) {
@@ -33,7 +33,7 @@ void process_ends(Tape& tape) {
 
 }  // namespace
 
-std::vector<Case> cases_of_training() {
+std::vector<Case> cases() {
   return {
       {"rendezvous",
        [](Tape& tape) {
@@ -190,4 +190,4 @@ std::vector<Case> cases_of_training() {
   };
 }
 
-}  // namespace ddptwin::scenario::invariants
+}  // namespace ddptwin::scenario::invariants::training_test

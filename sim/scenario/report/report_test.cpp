@@ -8,7 +8,7 @@
 #include "scenario/report/result.hpp"
 #include "scenario/report/timeline.hpp"
 
-namespace ddptwin::scenario {
+namespace ddptwin::scenario::report_test {
 namespace {
 
 ObjectPtr pod(const char* phase) {
@@ -164,4 +164,4 @@ TEST(Result, an_interrupted_run_has_not_passed) {
 }
 
 }  // namespace
-}  // namespace ddptwin::scenario
+}  // namespace ddptwin::scenario::report_test

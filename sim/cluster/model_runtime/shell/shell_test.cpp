@@ -10,7 +10,7 @@
 #include "cluster/model_runtime/shell/script.hpp"
 #include "cluster/model_runtime/test_pods.hpp"
 
-namespace ddptwin::model {
+namespace ddptwin::model::shell_test {
 namespace {
 
 struct Script {
@@ -400,4 +400,4 @@ TEST_P(RefusedScript, is_refused_by_name_before_the_run) {
 }
 
 }  // namespace
-}  // namespace ddptwin::model
+}  // namespace ddptwin::model::shell_test

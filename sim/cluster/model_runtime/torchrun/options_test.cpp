@@ -6,7 +6,7 @@
 #include "cluster/model_runtime/torchrun/arguments.hpp"
 #include "cluster/model_runtime/torchrun/torchrun.hpp"
 
-namespace ddptwin::torchrun {
+namespace ddptwin::torchrun::options_test {
 namespace {
 
 using testing::ElementsAre;
@@ -289,4 +289,4 @@ TEST(TorchrunLaunch, is_recognized_by_its_command) {
 }
 
 }  // namespace
-}  // namespace ddptwin::torchrun
+}  // namespace ddptwin::torchrun::options_test

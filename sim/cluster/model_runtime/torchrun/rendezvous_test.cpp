@@ -6,7 +6,7 @@
 #include "cluster/model_runtime/torchrun/messages.hpp"
 #include "cluster/model_runtime/torchrun/workers.hpp"
 
-namespace ddptwin::torchrun {
+namespace ddptwin::torchrun::rendezvous_test {
 namespace {
 
 using testing::ElementsAre;
@@ -194,4 +194,4 @@ TEST(ChildFailedError, says_when_there_are_no_other_failures) {
 }
 
 }  // namespace
-}  // namespace ddptwin::torchrun
+}  // namespace ddptwin::torchrun::rendezvous_test

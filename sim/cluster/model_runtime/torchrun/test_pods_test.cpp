@@ -4,8 +4,6 @@
 
 namespace ddptwin::torchrun {
 
-constexpr int sigkill = 9;
-
 class Pods::Holder final : public model::Program {
  public:
   Holder(const Pods& pods, Pod& pod) : pods_(pods), pod_(pod) {}
@@ -81,6 +79,7 @@ void Pods::start(int number, const model::Environment& environment) {
 }
 
 void Pods::kill_pod(int number) {
+  constexpr int sigkill = 9;
   const Pod& in = pod(number);
   const std::vector<model::ProcessId> processes = in.container.processes;
   for (const model::ProcessId process : processes)

@@ -4,7 +4,7 @@
 
 #include "cluster/model_runtime/torchrun/timelines.hpp"
 
-namespace ddptwin::torchrun {
+namespace ddptwin::torchrun::timelines_1_test {
 namespace {
 
 // Debian's torchrun needs the two first (§4).
@@ -371,4 +371,4 @@ TEST_F(Timelines1, sigterm_before_the_first_worker_has_the_default_action) {
 }
 
 }  // namespace
-}  // namespace ddptwin::torchrun
+}  // namespace ddptwin::torchrun::timelines_1_test

@@ -3,7 +3,7 @@
 
 #include "cluster/model_runtime/torchrun/timelines.hpp"
 
-namespace ddptwin::torchrun {
+namespace ddptwin::torchrun::timelines_2_test {
 namespace {
 
 const std::pair<std::string, std::string> no_sharing{"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"};
@@ -427,4 +427,4 @@ TEST_F(Timelines2, other_local_workers_get_sigterm_when_one_fails) {
 }
 
 }  // namespace
-}  // namespace ddptwin::torchrun
+}  // namespace ddptwin::torchrun::timelines_2_test
