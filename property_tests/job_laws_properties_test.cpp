@@ -497,6 +497,29 @@ TEST(JobLaws, ASuspendedJobHasNothingAndBeginsAnewWhenResumed) {
       run_cost);
 }
 
+// What has failed stays counted while the job is suspended: a running pod that is being deleted
+// counts as failed (§4.5).
+TEST(JobLaws, ASuspendedJobKeepsTheCountOfItsFailures) {
+  holds(
+      [] {
+        JobShape shape = plain_shape();
+        shape.workers = std::max(1, shape.workers);
+        RC_PRE(policy_of(shape) != "Never");
+        ClusterRun run(any_seed(), *any_profile().as("version"));
+        run.script("j-worker-0", "term.pytorch", "0 after 20");
+        start(run, shape);
+        run.remove(*run.pods().at("j-worker-0"));
+        run.rest(5s);
+        const auto counters = [&run] { return run.job()->status->replicaStatuses->at("Worker"); };
+        RC_ASSERT(counters().failed == 1);
+        suspend(run, true);
+        RC_ASSERT(run.pods().empty());
+        RC_ASSERT(counters().failed == 1);
+        RC_ASSERT(counters().active == 0);
+      },
+      run_cost);
+}
+
 TEST(JobLaws, AJobThatIsMadeSuspendedMakesNothing) {
   holds(
       [] {

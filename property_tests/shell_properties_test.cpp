@@ -427,9 +427,10 @@ TEST(ShellProperties, TimeoutHandsASignalOn) {
         const std::string signal = *gen::elementOf(Strings{"HUP", "USR1", "TERM"});
         const std::string trap = *gen::elementOf(Strings{"", "trap 'echo t; exit 3' TERM USR1; "});
         const std::string script =
-            "timeout 9 sh -c " + as_word(trap + ": > k; sleep 1; echo over") +
+            "timeout 9 sh -c " + as_word(trap + ": > k; sleep 1; echo over; : > o") +
             " & until [ -f k ]; do sleep 0.01; done; kill -" + signal + " $!; wait $!; echo $?" +
-            (signal == "USR1" ? "; sleep 1.5" : "");  // then what it runs is left alone
+            // Then what it runs is left alone.
+            (signal == "USR1" ? "; until [ -f o ]; do sleep 0.01; done" : "");
         const Outcome real = really(script, "sh");
         RC_LOG() << script << "\nreally " << real << "\n";
         RC_ASSERT(modelled(script, "sh") == real);
