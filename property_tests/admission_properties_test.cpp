@@ -15,8 +15,6 @@
 namespace ddptwin::property::admission_properties_test {
 namespace {
 
-namespace gen = rc::gen;
-
 // Not in the order in which a story comes to them.
 const std::vector<std::string> names{"m", "d", "t", "b", "x", "g"};
 const std::vector<std::string> resources{"cpu", "memory", "nvidia.com/gpu"};

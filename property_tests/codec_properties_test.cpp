@@ -10,8 +10,6 @@
 namespace ddptwin::property::codec_properties_test {
 namespace {
 
-namespace gen = rc::gen;
-
 const KindRegistry& kinds() {
   static const KindRegistry registry;
   return registry;

@@ -13,7 +13,6 @@
 namespace ddptwin::property::cut_links_properties_test {
 namespace {
 
-namespace gen = rc::gen;
 using model::TestPods;
 using model::TorchProfile;
 

@@ -10,8 +10,6 @@
 namespace ddptwin::property::deletion_properties_test {
 namespace {
 
-namespace gen = rc::gen;
-
 struct Asking {
   int after = 0;  // seconds since the one before
   std::optional<std::int64_t> grace{};
@@ -109,8 +107,7 @@ class NaiveEnd {
 TEST(DeletionProperties, APodsEndIsBegunOnceAndOnlyBroughtForward) {
   holds([] {
     const auto shape = *any_doomed_pod().as("pod");
-    const auto askings =
-        *gen::resize(6, gen::container<std::vector<Asking>>(any_asking())).as("deletions");
+    const auto askings = *gen::resize(6, gen::vector_of<Asking>(any_asking())).as("deletions");
     BareStore cluster;
     create(cluster, shape);
     NaiveEnd naive(shape);
@@ -178,7 +175,7 @@ TEST(DeletionProperties, NobodyIsBoundWhoIsBeingDeleted) {
     const auto pod = [&] { return cluster.store.find<Pod>("default", "p"); };
     const auto chosen = pod();  // as the scheduler knows it
     for (const Asking& one :
-         *gen::resize(2, gen::container<std::vector<Asking>>(any_asking())).as("deletions")) {
+         *gen::resize(2, gen::vector_of<Asking>(any_asking())).as("deletions")) {
       if (pod() == nullptr) break;
       api::DeleteOptions options;
       options.grace_period_seconds = one.grace;

@@ -8,8 +8,6 @@
 namespace ddptwin::property::dns_exchange_properties_test {
 namespace {
 
-namespace gen = rc::gen;
-
 // Over UDP a reply is cut to what the client takes, between 512 and 1232 bytes, record by record,
 // and says so; over TCP it is whole (RFC 6891 §6.2.3; spec/kubernetes.md §6.3).
 TEST(DnsExchange, AReplyIsNoLargerThanItsClientTakes) {

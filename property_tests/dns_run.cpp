@@ -9,7 +9,6 @@
 namespace ddptwin::property {
 namespace {
 
-namespace gen = rc::gen;
 using dns::RecordType;
 
 constexpr std::string_view node = "n0";

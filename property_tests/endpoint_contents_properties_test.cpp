@@ -16,8 +16,6 @@
 namespace ddptwin::property::endpoint_contents_properties_test {
 namespace {
 
-namespace gen = rc::gen;
-
 const std::string service_name = "s0";
 
 // --- what they say of ports and pods ---
@@ -107,8 +105,8 @@ void showValue(const Happening& one, std::ostream& out) {
 }
 
 rc::Gen<std::vector<PortShape>> any_ports() {
-  return gen::resize(3, gen::container<std::vector<PortShape>>(
-                            gen::resize(rc::kNominalSize, gen::exec(any_port))));
+  return gen::resize(3,
+                     gen::vector_of<PortShape>(gen::resize(rc::kNominalSize, gen::exec(any_port))));
 }
 
 rc::Gen<Happening> any_happening() {
@@ -346,8 +344,7 @@ TEST(EndpointContents, TheyTellEachPodsPortsAndWhetherItIsReady) {
         std::map<std::string, PodShape> shapes;
         HeldSlices held;
         for (const Happening& one :
-             *gen::resize(20, gen::container<std::vector<Happening>>(any_happening()))
-                  .as("happenings")) {
+             *gen::resize(20, gen::vector_of<Happening>(any_happening())).as("happenings")) {
           const auto pod = cluster.find<Pod>(one.name);
           const auto next =
               std::static_pointer_cast<Service>(cluster.find<Service>(service_name)->clone());

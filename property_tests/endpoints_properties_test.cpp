@@ -12,8 +12,6 @@
 namespace ddptwin::property::endpoints_properties_test {
 namespace {
 
-namespace gen = rc::gen;
-
 constexpr const char *endpoints_process = EndpointsRun::endpoints_process,
                      *slice_process = EndpointsRun::slice_process,
                      *mirror_process = EndpointsRun::mirror_process;
@@ -194,7 +192,7 @@ void Game::check() const {
 TEST(EndpointsProperties, TheyGoWithTheirServiceWhoeverWasAway) {
   holds([] {
     const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
-    const auto steps = *gen::resize(24, gen::container<std::vector<Step>>(any_step())).as("steps");
+    const auto steps = *gen::resize(24, gen::vector_of<Step>(any_step())).as("steps");
     Game game(seed);
     for (const Step& step : steps) {
       game.apply(step);
@@ -240,12 +238,10 @@ TEST(EndpointsProperties, NobodyKeepsThemForAServiceThatIsGone) {
   holds(
       [] {
         using Kind = Deed::Kind;
-        const auto deeds =
-            *gen::resize(20, gen::container<std::vector<Deed>>(any_deed())).as("deeds");
+        const auto deeds = *gen::resize(20, gen::vector_of<Deed>(any_deed())).as("deeds");
         EndpointsRun cluster(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
         cluster.watches.delays =
-            *gen::resize(6, gen::container<std::vector<int>>(gen::element(0, 0, 5, 1'000, 3'000)))
-                 .as("delays");
+            *gen::resize(6, gen::vector_of<int>(gen::element(0, 0, 5, 1'000, 3'000))).as("delays");
         for (const Deed& deed : deeds) {
           const auto service = cluster.find<Service>(deed.name);
           if (deed.kind == Kind::make_service && !service)

@@ -94,7 +94,7 @@ void check_elastic(const JobShape& shape, const std::map<std::string, std::strin
 TEST(EnvironmentProperties, AllReplicasAgreeOnTheWorldAndItsMaster) {
   holds([](JobShape shape, const pj::Profile& profile) {
     shape.master = true;
-    if (*rc::gen::inRange(0, 8) == 0) shape.nproc = "3000000000";  // 64 bits, as Go's Atoi has
+    if (*gen::inRange(0, 8) == 0) shape.nproc = "3000000000";  // 64 bits, as Go's Atoi has
     const PyTorchJob job = defaulted_job(shape);
     RC_PRE(!crashes(job, profile));
     const auto replicas = replicas_of(job, profile);

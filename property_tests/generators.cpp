@@ -11,7 +11,6 @@
 namespace ddptwin::property {
 namespace {
 
-namespace gen = rc::gen;
 namespace pj = controller::pytorchjob;
 
 constexpr int depth_max = 7;

@@ -1,14 +1,13 @@
 // Random values of the twin's own domain. All chance is RapidCheck's, so everything shrinks.
 #pragma once
 
-#include <rapidcheck.h>
-
 #include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "controller/pytorchjob/profile.hpp"
+#include "gen.hpp"
 #include "objects/pytorchjob.hpp"
 
 namespace ddptwin::property {

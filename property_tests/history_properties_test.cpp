@@ -14,8 +14,6 @@
 namespace ddptwin::property::history_properties_test {
 namespace {
 
-namespace gen = rc::gen;
-
 // Who lists or watches asks for this much of the ConfigMaps.
 struct Scope {
   std::string namespace_{};  // "": all
@@ -282,8 +280,7 @@ TEST(HistoryProperties, AStateOfThePastIsToldWholeOrRefused) {
   holds(
       [] {
         const auto history = *gen::element<std::size_t>(1, 3, 5, 1000).as("changes remembered");
-        const auto ops =
-            *gen::resize(60, gen::container<std::vector<HistoryOp>>(history_op())).as("operations");
+        const auto ops = *gen::resize(60, gen::vector_of<HistoryOp>(history_op())).as("operations");
         Past past(history);
         for (const HistoryOp& op : ops) past.apply(op);
         past.finish();

@@ -11,8 +11,6 @@
 namespace ddptwin::property::informer_properties_test {
 namespace {
 
-namespace gen = rc::gen;
-
 // What happens in the cluster, and how long it is quiet after it.
 struct Deed {
   enum class Kind : std::uint8_t { put, remove, remake, expire_watches, compact, restart };
@@ -184,10 +182,10 @@ class Watched {
 
 TEST(InformerProperties, ItHoldsWhatIsStoredWhateverBecomesOfItsWatch) {
   holds([] {
-    const auto deeds = *gen::container<std::vector<Deed>>(any_deed()).as("deeds");
-    const auto ways = *gen::container<std::vector<Way>>(any_way()).as("ways of the events");
+    const auto deeds = *gen::vector_of<Deed>(any_deed()).as("deeds");
+    const auto ways = *gen::vector_of<Way>(any_way()).as("ways of the events");
     const auto refusals =
-        *gen::container<std::vector<int>>(gen::element(0, 0, 500, 503)).as("answers to the lists");
+        *gen::vector_of<int>(gen::element(0, 0, 500, 503)).as("answers to the lists");
     Watched watched(ways, refusals);
     for (const Deed& deed : deeds) watched.apply(deed);
     watched.rest(1h);  // all lateness in a row, and the relist after it

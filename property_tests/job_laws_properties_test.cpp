@@ -14,7 +14,6 @@
 namespace ddptwin::property::job_laws_properties_test {
 namespace {
 
-namespace gen = rc::gen;
 namespace json = boost::json;
 
 // FM-029: tools and gang schedulers find the master by its role.

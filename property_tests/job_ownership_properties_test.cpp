@@ -8,7 +8,6 @@
 namespace ddptwin::property::job_ownership_properties_test {
 namespace {
 
-namespace gen = rc::gen;
 namespace json = boost::json;
 
 // Each name leads to its own pod, and to no other job's (FM-017, FM-026).

@@ -12,7 +12,6 @@
 namespace ddptwin::property::job_scaling_properties_test {
 namespace {
 
-namespace gen = rc::gen;
 namespace json = boost::json;
 
 // One that is scaled below what has succeeded ends once the pods beyond that are gone: more

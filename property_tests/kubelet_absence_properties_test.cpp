@@ -10,8 +10,6 @@
 namespace ddptwin::property::kubelet_absence_properties_test {
 namespace {
 
-namespace gen = rc::gen;
-
 constexpr std::int64_t grace_min = 2;
 const std::array<std::string, 2> containers{"c0", "c1"};
 
@@ -219,10 +217,9 @@ void Life::check_end(NodeRun& node, std::size_t which, Time back) const {
 TEST(KubeletProperties, WhatHappenedWhileItWasAwayIsMadeGood) {
   holds(
       [] {
-        const auto stories =
-            *gen::suchThat(gen::resize(4, gen::container<std::vector<Story>>(any_story())),
-                           [](const auto& some) { return !some.empty(); })
-                 .as("stories");
+        const auto stories = *gen::suchThat(gen::resize(4, gen::vector_of<Story>(any_story())),
+                                            [](const auto& some) { return !some.empty(); })
+                                  .as("stories");
         NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
         std::vector<Life> lives;
         for (const Story& story : stories)

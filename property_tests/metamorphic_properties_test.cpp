@@ -22,7 +22,6 @@
 namespace ddptwin::property::metamorphic_properties_test {
 namespace {
 
-namespace gen = rc::gen;
 using scenario::Fault;
 using scenario::FaultKind;
 

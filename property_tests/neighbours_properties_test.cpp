@@ -11,8 +11,6 @@
 namespace ddptwin::property::neighbours_properties_test {
 namespace {
 
-namespace gen = rc::gen;
-
 const std::vector<std::string> node_names{"n0", "n1"};
 
 // By the label `app`; empty: none.
@@ -192,8 +190,7 @@ TEST(NeighboursProperties, NobodyIsBesideWhomItAvoidsAndNobodyWaitsInVain) {
   holds(
       [] {
         const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
-        const auto changes =
-            *gen::resize(30, gen::container<std::vector<Change>>(any_change())).as("changes");
+        const auto changes = *gen::resize(30, gen::vector_of<Change>(any_change())).as("changes");
         Cluster cluster(seed, *gen::element<std::size_t>(1, 1, 2).as("nodes"));
         for (const Change& change : changes) {
           cluster.apply(change);

@@ -22,7 +22,6 @@
 namespace ddptwin::property::numerics_properties_test {
 namespace {
 
-namespace gen = rc::gen;
 namespace w = workers;
 
 constexpr std::size_t segment_max = 1 << 20;  // bytes

@@ -15,7 +15,6 @@
 namespace ddptwin::property::patch_properties_test {
 namespace {
 
-namespace gen = rc::gen;
 namespace json = boost::json;
 
 constexpr int depth_max = 3;

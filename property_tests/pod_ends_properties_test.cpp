@@ -8,8 +8,6 @@
 namespace ddptwin::property::pod_ends_properties_test {
 namespace {
 
-namespace gen = rc::gen;
-
 std::shared_ptr<Pod> pod_with(const std::string& container) {
   auto pod = NodeRun::pod_named("p");
   pod->metadata.finalizers = {"ddptwin.test/held"};

@@ -10,8 +10,6 @@
 namespace ddptwin::property::pod_times_properties_test {
 namespace {
 
-namespace gen = rc::gen;
-
 constexpr std::int64_t grace_min = 2;
 
 // The hook runs first; what it leaves of the grace, and two seconds at least, is the signal's.

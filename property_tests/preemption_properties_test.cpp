@@ -14,8 +14,6 @@
 namespace ddptwin::property::preemption_properties_test {
 namespace {
 
-namespace gen = rc::gen;
-
 constexpr const char* gpu = "nvidia.com/gpu";
 constexpr std::string_view high = "system-cluster-critical", highest = "system-node-critical";
 
@@ -330,7 +328,7 @@ TEST(PreemptionProperties, HowFastTheyComeOneAfterTheOtherChangesNothing) {
             gen::build<Arrival>(gen::set(&Arrival::gpus, any(1, gpus + 1)),
                                 gen::set(&Arrival::priority_class, gen::elementOf(classes)),
                                 gen::set(&Arrival::ms, gen::element(0, 0, 0, 1, 20)));
-        auto arrivals = *gen::resize(6, gen::container<std::vector<Arrival>>(arrival));
+        auto arrivals = *gen::resize(6, gen::vector_of<Arrival>(arrival));
         const auto rank = [&classes](const Arrival& one) {
           return std::find(classes.begin(), classes.end(), one.priority_class);
         };

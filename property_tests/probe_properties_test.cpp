@@ -7,8 +7,6 @@
 namespace ddptwin::property::probe_properties_test {
 namespace {
 
-namespace gen = rc::gen;
-
 Probe any_probe(const std::string& command) {
   Probe probe;
   probe.exec = ExecAction{{command}};
@@ -82,9 +80,8 @@ TEST(PodTimes, AProbeBeginsAnewWithItsContainer) {
   holds(
       [] {
         const Probe live = any_probe("live");
-        const auto rests =
-            *gen::resize(7, gen::container<std::vector<int>>(gen::element(1, 4, 9, 14, 33, 80)))
-                 .as("seconds between its own ends");
+        const auto rests = *gen::resize(7, gen::vector_of<int>(gen::element(1, 4, 9, 14, 33, 80)))
+                                .as("seconds between its own ends");
         auto pod = NodeRun::pod_named("p");
         Container container = container_named("c0");
         container.livenessProbe = live;

@@ -25,12 +25,13 @@ rc::detail::TestParams params(int cost) {
   return params;
 }
 
-void check(const rc::detail::Property& property, int cost) {
+void check(const std::function<void()>& property, int cost) {
   const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
   rc::detail::TestMetadata metadata;
   metadata.id = std::string(test->test_suite_name()) + "/" + test->name();
   metadata.description = test->name();
-  const auto result = rc::detail::checkProperty(property, metadata, params(cost));
+  const auto result =
+      rc::detail::checkProperty(rc::detail::toProperty(property), metadata, params(cost));
   if (result.is<rc::detail::SuccessResult>()) return;
   std::ostringstream text;
   rc::detail::printResultMessage(result, text);

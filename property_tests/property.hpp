@@ -3,9 +3,10 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
-#include <utility>
+#include <functional>
+
+#include "gen.hpp"
 
 namespace ddptwin::property {
 
@@ -15,11 +16,13 @@ namespace ddptwin::property {
 rc::detail::TestParams params(int cost);
 
 // Fails the running GoogleTest with RapidCheck's shrunk counterexample.
-void check(const rc::detail::Property& property, int cost);
+void check(const std::function<void()>& property, int cost);
 
+// `property` draws what it asks for, or takes what is arbitrary as arguments.
 template <class Testable>
-void holds(Testable&& testable, int cost = 1) {
-  check(rc::detail::toProperty(std::forward<Testable>(testable)), cost);
+void holds(const Testable& property, int cost = 1) {
+  check([&] { rc::gen::detail::execWithArguments(property, rc::detail::ArgTypes<Testable>()); },
+        cost);
 }
 
 }  // namespace ddptwin::property

@@ -32,18 +32,17 @@ void showValue(const QueueOp& op, std::ostream& out) {
 }
 
 rc::Gen<QueueOp> queue_op() {
-  using rc::gen::weightedElement;
-  return rc::gen::build<QueueOp>(
-      rc::gen::set(&QueueOp::verb, weightedElement<Verb>({{6, Verb::add},
-                                                          {4, Verb::after},
-                                                          {4, Verb::limited},
-                                                          {1, Verb::forget},
-                                                          {6, Verb::take},
-                                                          {6, Verb::done},
-                                                          {4, Verb::pass},
-                                                          {1, Verb::clear}})),
-      rc::gen::set(&QueueOp::key, rc::gen::element<Key>("a", "b", "c")),
-      rc::gen::set(&QueueOp::number, rc::gen::inRange(0, 40)));
+  using gen::weightedElement;
+  return gen::build<QueueOp>(gen::set(&QueueOp::verb, weightedElement<Verb>({{6, Verb::add},
+                                                                             {4, Verb::after},
+                                                                             {4, Verb::limited},
+                                                                             {1, Verb::forget},
+                                                                             {6, Verb::take},
+                                                                             {6, Verb::done},
+                                                                             {4, Verb::pass},
+                                                                             {1, Verb::clear}})),
+                             gen::set(&QueueOp::key, gen::element<Key>("a", "b", "c")),
+                             gen::set(&QueueOp::number, gen::inRange(0, 40)));
 }
 
 // The whole state, each rule in its simplest words and everything looked for by walking.
@@ -186,7 +185,7 @@ class Pair {
 
 TEST(WorkQueueProperties, ItAgreesWithThreeNaiveSets) {
   holds([] {
-    const auto ops = *rc::gen::container<std::vector<QueueOp>>(queue_op()).as("operations");
+    const auto ops = *gen::vector_of<QueueOp>(queue_op()).as("operations");
     Pair pair;
     for (const QueueOp& op : ops) {
       pair.apply(op);

@@ -16,7 +16,6 @@
 namespace ddptwin::property::resolver_properties_test {
 namespace {
 
-namespace gen = rc::gen;
 using model::DnsAnswer;
 using model::DnsOutcome;
 using Strings = std::vector<std::string>;
@@ -150,7 +149,7 @@ TEST(ResolverProperties, WhoWaitsForANameGoesOnWhenItIsThere) {
     const auto absences =
         *gen::resize(
              4,
-             gen::container<std::vector<Absence>>(gen::build<Absence>(
+             gen::vector_of<Absence>(gen::build<Absence>(
                  gen::set(&Absence::outcome, gen::element(DnsOutcome::nx_domain,
                                                           DnsOutcome::failure, DnsOutcome::lost)),
                  gen::set(&Absence::seconds, gen::resize(rc::kNominalSize, gen::inRange(1, 90))))))
@@ -190,7 +189,7 @@ TEST(ResolverProperties, NcTriesEachAddressOfAName) {
     const auto addresses =
         *gen::suchThat(
              gen::resize(5,
-                         gen::container<std::vector<Behind>>(gen::weightedElement<Behind>(
+                         gen::vector_of<Behind>(gen::weightedElement<Behind>(
                              {{2, Behind::refuses}, {2, Behind::silent}, {1, Behind::listens}}))),
              [](const auto& all) { return !all.empty(); })
              .as("addresses");

@@ -11,7 +11,6 @@
 namespace ddptwin::property::resync_properties_test {
 namespace {
 
-namespace gen = rc::gen;
 namespace json = boost::json;
 
 constexpr Duration resync_period = 10h;  // the middle of upstream's 9 to 11

@@ -4,8 +4,6 @@
 
 namespace ddptwin::property {
 
-namespace gen = rc::gen;
-
 JobShape plain_shape() {
   JobShape shape = *job_shape().as("job");
   shape.empty_worker = false;

@@ -13,8 +13,6 @@
 namespace ddptwin::property::scheduler_properties_test {
 namespace {
 
-namespace gen = rc::gen;
-
 const std::vector<std::string> node_names{"n0", "n1", "n2"};
 const std::vector<std::string> resources{"cpu", "memory", "nvidia.com/gpu", "pods"};
 constexpr const char* units[] = {"", "Gi", "", ""};
@@ -386,8 +384,7 @@ TEST(SchedulerProperties, NoNodeHoldsMoreThanItHasAndNobodyWaitsInVain) {
   holds(
       [] {
         const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
-        const auto changes =
-            *gen::resize(20, gen::container<std::vector<Change>>(any_change())).as("changes");
+        const auto changes = *gen::resize(20, gen::vector_of<Change>(any_change())).as("changes");
         Cluster cluster(seed);
         for (const Change& change : changes) {
           cluster.apply(change);

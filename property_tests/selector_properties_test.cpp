@@ -10,7 +10,6 @@
 namespace ddptwin::property::selector_properties_test {
 namespace {
 
-namespace gen = rc::gen;
 using Operator = LabelRequirement::Operator;
 
 const std::vector<std::string> keys{"a", "b", "c.io/d"};
@@ -98,7 +97,7 @@ StringMap any_labels() {
 
 TEST(SelectorProperties, ASelectorChoosesWhatItsTextSays) {
   holds([] {
-    const auto terms = *gen::resize(4, gen::container<std::vector<Term>>(any_term()));
+    const auto terms = *gen::resize(4, gen::vector_of<Term>(any_term()));
     std::string text;
     for (const Term& term : terms) text += (text.empty() ? "" : ", ") + text_of(term);
     RC_LOG() << text << "\n";

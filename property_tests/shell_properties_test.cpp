@@ -11,7 +11,6 @@
 namespace ddptwin::property::shell_properties_test {
 namespace {
 
-namespace gen = rc::gen;
 using Strings = std::vector<std::string>;
 
 struct Outcome {

@@ -13,7 +13,6 @@
 namespace ddptwin::property::spread_properties_test {
 namespace {
 
-namespace gen = rc::gen;
 namespace json = boost::json;
 
 const std::vector<std::string> node_names{"n0", "n1", "n2", "n3"}, keys{"zone", "rack"},
@@ -366,8 +365,7 @@ void Game::check() const {
 TEST(SpreadProperties, NobodyWaitsWhoMayGoSomewhere) {
   holds([] {
     const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
-    const auto changes =
-        *gen::resize(20, gen::container<std::vector<Change>>(any_change())).as("changes");
+    const auto changes = *gen::resize(20, gen::vector_of<Change>(any_change())).as("changes");
     Game game(seed);
     for (const std::string& name : node_names)
       game.put_node(name, *gen::resize(rc::kNominalSize, gen::exec(any_node)).as(name));

@@ -45,21 +45,21 @@ void showValue(const StoreOp& op, std::ostream& out) {
 }
 
 rc::Gen<StoreOp> store_op() {
-  using rc::gen::element;
-  using rc::gen::set;
-  return rc::gen::build<StoreOp>(
-      set(&StoreOp::verb, rc::gen::weightedElement<Verb>({{4, Verb::create},
-                                                          {4, Verb::update},
-                                                          {2, Verb::merge_data},
-                                                          {1, Verb::json_data},
-                                                          {2, Verb::set_finalizers},
-                                                          {3, Verb::remove}})),
+  using gen::element;
+  using gen::set;
+  return gen::build<StoreOp>(
+      set(&StoreOp::verb, gen::weightedElement<Verb>({{4, Verb::create},
+                                                      {4, Verb::update},
+                                                      {2, Verb::merge_data},
+                                                      {1, Verb::json_data},
+                                                      {2, Verb::set_finalizers},
+                                                      {3, Verb::remove}})),
       set(&StoreOp::name, element<std::string>("a", "b", "c")),
       set(&StoreOp::version, element(Version::none, Version::right, Version::stale)),
       set(&StoreOp::value, element(0, 1, 2)),
-      set(&StoreOp::finalizers, rc::gen::weightedElement<int>({{4, 0}, {1, 1}, {1, 2}})),
+      set(&StoreOp::finalizers, gen::weightedElement<int>({{4, 0}, {1, 1}, {1, 2}})),
       set(&StoreOp::uid, element(Version::none, Version::right, Version::stale)),
-      set(&StoreOp::forced, rc::gen::arbitrary<bool>()));
+      set(&StoreOp::forced, gen::arbitrary<bool>()));
 }
 
 std::vector<std::string> finalizers_of(int count) {
@@ -285,7 +285,7 @@ class Pair {
 };
 
 std::vector<StoreOp> some_operations() {
-  return *rc::gen::container<std::vector<StoreOp>>(store_op()).as("operations");
+  return *gen::vector_of<StoreOp>(store_op()).as("operations");
 }
 
 TEST(StoreProperties, ItAgreesWithANaiveMap) {
@@ -304,8 +304,8 @@ TEST(StoreProperties, ItAgreesWithANaiveMap) {
 // Of init containers and others together (spec/kubernetes.md §1.11).
 TEST(StoreProperties, APodsContainersHaveNamesOfTheirOwn) {
   holds([] {
-    const auto names = rc::gen::resize(3, rc::gen::container<std::vector<std::string>>(
-                                              rc::gen::element<std::string>("a", "b", "c", "d")));
+    const auto names =
+        gen::resize(3, gen::vector_of<std::string>(gen::element<std::string>("a", "b", "c", "d")));
     auto inits = *names.as("init containers"), others = *names.as("containers");
     others.push_back("e");
     auto pod = std::make_shared<Pod>();
@@ -319,7 +319,7 @@ TEST(StoreProperties, APodsContainersHaveNamesOfTheirOwn) {
         Container container;
         container.name = name;
         container.image = "busybox";
-        if (to == &spec.initContainers && *rc::gen::arbitrary<bool>().as("a sidecar"))
+        if (to == &spec.initContainers && *gen::arbitrary<bool>().as("a sidecar"))
           container.restartPolicy = "Always";
         to->edit().push_back(std::move(container));
         all.insert(name);
@@ -374,12 +374,12 @@ TEST(StoreProperties, AWriteFromAnOldVersionIsRefusedAtEverySubresource) {
   holds(
       [] {
         const auto writes =
-            *rc::gen::resize(
-                 20, rc::gen::container<std::vector<LateWrite>>(rc::gen::build<LateWrite>(
-                         rc::gen::set(&LateWrite::of,
-                                      rc::gen::element<std::string>("status", "scale", "finalize")),
-                         rc::gen::set(&LateWrite::patches, rc::gen::arbitrary<bool>()),
-                         rc::gen::set(&LateWrite::late, rc::gen::weightedElement<std::size_t>(
+            *gen::resize(20,
+                         gen::vector_of<LateWrite>(gen::build<LateWrite>(
+                             gen::set(&LateWrite::of,
+                                      gen::element<std::string>("status", "scale", "finalize")),
+                             gen::set(&LateWrite::patches, gen::arbitrary<bool>()),
+                             gen::set(&LateWrite::late, gen::weightedElement<std::size_t>(
                                                             {{3, 0}, {1, 1}, {1, 2}, {1, 5}})))))
                  .as("writes");
         BareStore cluster;

@@ -10,8 +10,6 @@
 namespace ddptwin::property::torchrun_properties_test {
 namespace {
 
-namespace gen = rc::gen;
-
 constexpr int sigkill = 9, sigterm = 15, sigstop = 19;
 constexpr int default_timeout = 30;
 constexpr Duration soon = 100ms, leaves_within = 3s;

@@ -6,8 +6,6 @@
 namespace ddptwin::property::torchrun_training_properties_test {
 namespace {
 
-namespace gen = rc::gen;
-
 // What all agents here are told, and where their workers keep checkpoints: the rest of a template,
 // from its variables on.
 constexpr const char* agent =

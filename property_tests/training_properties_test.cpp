@@ -12,7 +12,6 @@
 namespace ddptwin::property::training_properties_test {
 namespace {
 
-namespace gen = rc::gen;
 using scenario::Fault;
 using scenario::FaultKind;
 

@@ -16,8 +16,6 @@
 namespace ddptwin::property::volume_properties_test {
 namespace {
 
-namespace gen = rc::gen;
-
 constexpr int world_cost = 2;
 
 // Where a worker keeps its checkpoint.
@@ -191,8 +189,7 @@ TEST(VolumeProperties, FilesLiveAsLongAsWhatTheyBelongTo) {
         const Place place =
             *gen::element(Place::disk, Place::disk, Place::memory, Place::host, Place::container)
                  .as("checkpoint in");
-        const auto blows =
-            *gen::resize(6, gen::container<std::vector<Blow>>(any_blow())).as("blows");
+        const auto blows = *gen::resize(6, gen::vector_of<Blow>(any_blow())).as("blows");
         Worker worker(*gen::inRange<std::uint64_t>(1, 1'000'000).as("seed"), place);
         for (const Blow& blow : blows) worker.strike(blow);
         const int before = worker.starts();

@@ -15,7 +15,6 @@
 namespace ddptwin::property::worker_network_properties_test {
 namespace {
 
-namespace gen = rc::gen;
 using model::Strings;
 using model::TestPods;
 using model::TorchProfile;
@@ -31,7 +30,7 @@ TEST(WorkerNetwork, AFaultIsOfBothWaysOfALinkAndOfAllLinksOfAHost) {
   };
   holds([] {
     const auto hosts = *gen::inRange(2, 5).as("hosts");
-    const auto sets = *gen::container<std::vector<Set>>(gen::build<Set>(
+    const auto sets = *gen::vector_of<Set>(gen::build<Set>(
         gen::set(&Set::one, gen::inRange(0, hosts)), gen::set(&Set::other, gen::inRange(0, hosts)),
         gen::set(&Set::fault, gen::inRange(0, 4))));
     VirtualLoop loop(Random(1), virtual_start);

@@ -4,8 +4,6 @@
 
 namespace ddptwin::property {
 
-namespace gen = rc::gen;
-
 const model::TorchProfile* any_torch() {
   return *gen::element(std::string("1.13"), std::string("2.x")).as("PyTorch") == "2.x"
              ? &model::torch_2

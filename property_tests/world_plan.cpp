@@ -8,7 +8,6 @@
 namespace ddptwin::property {
 namespace {
 
-namespace gen = rc::gen;
 namespace json = boost::json;
 using Kind = WorldEvent::Kind;
 using scenario::Fault;
