@@ -107,7 +107,7 @@ class NaiveEnd {
 TEST(DeletionProperties, APodsEndIsBegunOnceAndOnlyBroughtForward) {
   holds([] {
     const auto shape = *any_doomed_pod().as("pod");
-    const auto askings = *gen::resize(6, gen::vector_of<Asking>(any_asking())).as("deletions");
+    const auto askings = *gen::resize(6, gen::vector_of(any_asking())).as("deletions");
     BareStore cluster;
     create(cluster, shape);
     NaiveEnd naive(shape);
@@ -174,8 +174,7 @@ TEST(DeletionProperties, NobodyIsBoundWhoIsBeingDeleted) {
     create(cluster, shape);
     const auto pod = [&] { return cluster.store.find<Pod>("default", "p"); };
     const auto chosen = pod();  // as the scheduler knows it
-    for (const Asking& one :
-         *gen::resize(2, gen::vector_of<Asking>(any_asking())).as("deletions")) {
+    for (const Asking& one : *gen::resize(2, gen::vector_of(any_asking())).as("deletions")) {
       if (pod() == nullptr) break;
       api::DeleteOptions options;
       options.grace_period_seconds = one.grace;

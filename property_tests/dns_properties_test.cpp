@@ -137,7 +137,7 @@ TEST(DnsProperties, ItAnswersWithThePodsBehindEachService) {
   holds(
       [] {
         const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
-        const auto changes = *gen::vector_of<DnsChange>(any_dns_change()).as("changes");
+        const auto changes = *gen::vector_of(any_dns_change()).as("changes");
         DnsRun cluster(seed);
         for (const DnsChange& change : changes) {
           cluster.apply(change);
@@ -181,7 +181,7 @@ TEST(DnsProperties, WhoHasEndedStandsBehindNobody) {
   holds(
       [] {
         const int count = *gen::inRange(1, 4).as("pods");
-        const auto ends = *gen::vector_of<bool>(3, gen::arbitrary<bool>()).as("ends");
+        const auto ends = *gen::vector_of(3, gen::arbitrary<bool>()).as("ends");
         const bool published = *gen::arbitrary<bool>().as("published");
         DnsRun cluster(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
         using Kind = DnsChange::Kind;
@@ -207,7 +207,7 @@ TEST(DnsProperties, ItCatchesUpWithChangesThatComeAtOnce) {
   holds(
       [] {
         const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
-        const auto changes = *gen::vector_of<DnsChange>(any_dns_change()).as("changes");
+        const auto changes = *gen::vector_of(any_dns_change()).as("changes");
         DnsRun cluster(seed);
         for (const DnsChange& change : changes) cluster.apply(change);
         cluster.settle();
@@ -259,7 +259,7 @@ TEST(DnsProperties, AFaultSaysWhatIsHeardOfWhateverName) {
     const bool alias = *gen::element(false, false, true).as("an alias");
     if (alias)
       cluster.apply({DnsChange::Kind::create_service, "default", "s0", {}, *gen::element(5, 11)});
-    for (const DnsChange& change : *gen::vector_of<DnsChange>(any_dns_change()).as("before"))
+    for (const DnsChange& change : *gen::vector_of(any_dns_change()).as("before"))
       cluster.apply(change);
     cluster.settle();
     const std::string name = alias ? "s0.default.svc.cluster.local" : any_name();
@@ -335,8 +335,8 @@ rc::Gen<HandMade> any_hand_made() {
                                                             {1, Kind::remake_service}})),
       gen::set(&HandMade::slice, gen::element<std::string>("a", "b", "c")),
       gen::set(&HandMade::service, gen::element<std::string>("s0", "s0", "s1", "s1", "")),
-      gen::set(&HandMade::ready, gen::resize(4, gen::vector_of<Ready>(gen::element<Ready>(
-                                                    std::nullopt, true, false)))),
+      gen::set(&HandMade::ready,
+               gen::resize(4, gen::vector_of(gen::element<Ready>(std::nullopt, true, false)))),
       gen::set(&HandMade::label, gen::element(1, 2, 3)));
 }
 
@@ -480,7 +480,7 @@ void HandWork::check() {
 
 TEST(DnsProperties, ItAnswersWithWhatIsMadeByHand) {
   holds([] {
-    const auto deeds = *gen::resize(20, gen::vector_of<HandMade>(any_hand_made())).as("deeds");
+    const auto deeds = *gen::resize(20, gen::vector_of(any_hand_made())).as("deeds");
     HandWork work(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
     for (const HandMade& deed : deeds) {
       work.apply(deed);

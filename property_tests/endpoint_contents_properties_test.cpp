@@ -105,8 +105,7 @@ void showValue(const Happening& one, std::ostream& out) {
 }
 
 rc::Gen<std::vector<PortShape>> any_ports() {
-  return gen::resize(3,
-                     gen::vector_of<PortShape>(gen::resize(rc::kNominalSize, gen::exec(any_port))));
+  return gen::resize(3, gen::vector_of(gen::resize(rc::kNominalSize, gen::exec(any_port))));
 }
 
 rc::Gen<Happening> any_happening() {
@@ -344,7 +343,7 @@ TEST(EndpointContents, TheyTellEachPodsPortsAndWhetherItIsReady) {
         std::map<std::string, PodShape> shapes;
         HeldSlices held;
         for (const Happening& one :
-             *gen::resize(20, gen::vector_of<Happening>(any_happening())).as("happenings")) {
+             *gen::resize(20, gen::vector_of(any_happening())).as("happenings")) {
           const auto pod = cluster.find<Pod>(one.name);
           const auto next =
               std::static_pointer_cast<Service>(cluster.find<Service>(service_name)->clone());

@@ -192,7 +192,7 @@ void Game::check() const {
 TEST(EndpointsProperties, TheyGoWithTheirServiceWhoeverWasAway) {
   holds([] {
     const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
-    const auto steps = *gen::resize(24, gen::vector_of<Step>(any_step())).as("steps");
+    const auto steps = *gen::resize(24, gen::vector_of(any_step())).as("steps");
     Game game(seed);
     for (const Step& step : steps) {
       game.apply(step);
@@ -238,10 +238,10 @@ TEST(EndpointsProperties, NobodyKeepsThemForAServiceThatIsGone) {
   holds(
       [] {
         using Kind = Deed::Kind;
-        const auto deeds = *gen::resize(20, gen::vector_of<Deed>(any_deed())).as("deeds");
+        const auto deeds = *gen::resize(20, gen::vector_of(any_deed())).as("deeds");
         EndpointsRun cluster(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
         cluster.watches.delays =
-            *gen::resize(6, gen::vector_of<int>(gen::element(0, 0, 5, 1'000, 3'000))).as("delays");
+            *gen::resize(6, gen::vector_of(gen::element(0, 0, 5, 1'000, 3'000))).as("delays");
         for (const Deed& deed : deeds) {
           const auto service = cluster.find<Service>(deed.name);
           if (deed.kind == Kind::make_service && !service)

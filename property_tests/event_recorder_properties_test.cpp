@@ -42,7 +42,7 @@ rc::Gen<std::vector<Tell>> any_tells() {
       gen::set(&Tell::message, gen::inRange(0, 20)),
       gen::set(&Tell::seconds, gen::weightedElement<int>({{8, 0}, {1, 1}, {1, 2}})));
   return gen::mapcat(gen::inRange<std::size_t>(0, 100),
-                     [tell](std::size_t count) { return gen::vector_of<Tell>(count, tell); });
+                     [tell](std::size_t count) { return gen::vector_of(count, tell); });
 }
 
 template <class T>
@@ -194,7 +194,7 @@ TEST(EventRecorderProperties, TheFirstNineAreCountedByThemselvesUntilTenSilentMi
         gen::set(&Tell::seconds, gen::weightedElement<int>({{8, 0}, {4, 60}, {2, 590}, {1, 610}})));
     const auto tells =
         *gen::mapcat(gen::inRange<std::size_t>(similar, burst + 1), [tell](std::size_t count) {
-           return gen::vector_of<Tell>(count, tell);
+           return gen::vector_of(count, tell);
          }).as("tells");
     std::set<int> own;
     std::map<std::string, std::int32_t> times;  // by whose Event it is; "": by all that share one
@@ -215,8 +215,8 @@ TEST(EventRecorderProperties, TheFirstNineAreCountedByThemselvesUntilTenSilentMi
 // An Event goes an hour after its last write; told again it is there again, and has counted on.
 TEST(EventRecorderProperties, WhatIsToldAfterItsHourIsThereAgain) {
   holds([] {
-    auto pauses = *gen::resize(20, gen::vector_of<int>(gen::element(1, 600, 3'500, 3'700, 8'000)))
-                       .as("pauses");
+    auto pauses =
+        *gen::resize(20, gen::vector_of(gen::element(1, 600, 3'500, 3'700, 8'000))).as("pauses");
     pauses.push_back(0);
     std::vector<Tell> tells;
     Time last = virtual_start;
@@ -234,7 +234,7 @@ TEST(EventRecorderProperties, WhatIsToldAfterItsHourIsThereAgain) {
 // 25 at once, then one more in five minutes.
 TEST(EventRecorderProperties, WhoTellsTooMuchIsHeardOnceInFiveMinutes) {
   holds([] {
-    const auto pauses = *gen::vector_of<int>(60, gen::element(0, 0, 0, 75, 150)).as("pauses");
+    const auto pauses = *gen::vector_of(60, gen::element(0, 0, 0, 75, 150)).as("pauses");
     std::vector<Tell> tells;
     double budget = burst;
     std::size_t heard = 0;
@@ -274,7 +274,7 @@ class Losses final : public api::FaultPort {
 // client-go's recordToSink counts the tries of each event by themselves.
 TEST(EventRecorderProperties, WhoseWriteIsLostFewerThanTwelveTimesIsThere) {
   holds([] {
-    const auto losses = *gen::resize(8, gen::vector_of<int>(gen::weightedElement<int>(
+    const auto losses = *gen::resize(8, gen::vector_of(gen::weightedElement<int>(
                                             {{3, 0}, {2, 1}, {2, 6}, {2, 11}, {1, 12}, {1, 15}})))
                              .as("of each event's writes so many are lost");
     std::map<std::string, int> left;

@@ -132,8 +132,7 @@ rc::Gen<Deed> any_deed() {
       gen::set(&Deed::kind,
                gen::weightedElement<Kind>(
                    {{6, Kind::make}, {3, Kind::remove}, {1, Kind::release}, {2, Kind::unblock}})),
-      gen::set(&Deed::name, name),
-      gen::set(&Deed::owners, gen::resize(4, gen::vector_of<int>(name))),
+      gen::set(&Deed::name, name), gen::set(&Deed::owners, gen::resize(4, gen::vector_of(name))),
       gen::set(&Deed::blocks, gen::weightedElement<bool>({{1, false}, {2, true}})),
       gen::set(&Deed::is_held, gen::weightedElement<bool>({{2, false}, {1, true}})),
       gen::set(&Deed::propagation, gen::element(Propagation::orphan, Propagation::background,
@@ -272,7 +271,7 @@ class Family {
 
 TEST(GarbageProperties, WhatHasLostItsOwnersGoesAndNothingElse) {
   holds([] {
-    const auto deeds = *gen::scale(2, gen::vector_of<Deed>(any_deed())).as("deeds");
+    const auto deeds = *gen::scale(2, gen::vector_of(any_deed())).as("deeds");
     Family family;
     for (const Deed& deed : deeds) family.apply(deed);
     family.release_all();
@@ -432,7 +431,7 @@ TEST(GarbageProperties, ANamespaceGoesOnceAllThatWasInItIsGone) {
         gen::set(&Content::seconds,
                  gen::resize(rc::kNominalSize, gen::oneOf(gen::inRange(0, 60), gen::inRange(0, 60),
                                                           gen::inRange(100, 400)))));
-    auto contents = *gen::resize(6, gen::vector_of<Content>(content)).as("contents");
+    auto contents = *gen::resize(6, gen::vector_of(content)).as("contents");
     // One that has not ended decides how long a look at all others waits.
     if (*gen::weightedElement<bool>({{2, false}, {1, true}}).as("all have ended"))
       for (Content& one : contents) one.has_ended = true;

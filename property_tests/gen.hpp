@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -55,7 +54,7 @@ Binding<T> set(M T::*member, rc::Gen<Source> values) {
     std::memcpy(&of, bytes.data(), sizeof of);
     object.*of = *static_cast<const Source*>(value);
   };
-  return {std::move(place), erase(std::move(values))};
+  return {place, erase(std::move(values))};
 }
 template <class T, class M>
 Binding<T> set(M T::*member) {

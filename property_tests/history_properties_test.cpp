@@ -280,7 +280,7 @@ TEST(HistoryProperties, AStateOfThePastIsToldWholeOrRefused) {
   holds(
       [] {
         const auto history = *gen::element<std::size_t>(1, 3, 5, 1000).as("changes remembered");
-        const auto ops = *gen::resize(60, gen::vector_of<HistoryOp>(history_op())).as("operations");
+        const auto ops = *gen::resize(60, gen::vector_of(history_op())).as("operations");
         Past past(history);
         for (const HistoryOp& op : ops) past.apply(op);
         past.finish();

@@ -132,7 +132,7 @@ TEST(HostProperties, FailuresDoubleADelayThatASuccessForgets) {
     const auto outcome = gen::weightedElement<Outcome>(
         {{4, Outcome::error}, {2, Outcome::requeue}, {1, Outcome::later}, {2, Outcome::done}});
     // Fewer than the hundred that all keys together may have at once.
-    const auto outcomes = gen::resize(12, gen::vector_of<Outcome>(outcome));
+    const auto outcomes = gen::resize(12, gen::vector_of(outcome));
     const std::map<std::string, std::vector<Outcome>> script{{"a", *outcomes.as("of a")},
                                                              {"b", *outcomes.as("of b")}};
     BareStore cluster;
@@ -256,7 +256,7 @@ TEST(HostProperties, ACrashLoopIsSlowedDownUntilAProcessHasLivedForTenMinutes) {
     // Seconds, on either side of the ten minutes; three of 300 are no health.
     const auto life =
         gen::weightedElement<int>({{6, 0}, {3, 7}, {2, 300}, {2, 590}, {1, 610}, {1, 2000}});
-    const auto lives = *gen::resize(16, gen::vector_of<int>(life)).as("lives");
+    const auto lives = *gen::resize(16, gen::vector_of(life)).as("lives");
     BareStore cluster;
     Mortal mortal(lives);
     controller::ControllerHost host(cluster.loop, cluster.client, cluster.trace, Random(1), mortal);
@@ -311,7 +311,7 @@ TEST(HostProperties, WhoIsGoneWritesNothing) {
     options.client_per_second = *gen::element(0.1, 1.0, 20.0).as("calls a second");
     options.client_burst = *any(1, 6).as("burst");
     const auto lives =
-        *gen::resize(3, gen::vector_of<int>(any(1, 30'000))).as("ms until it crashes, and again");
+        *gen::resize(3, gen::vector_of(any(1, 30'000))).as("ms until it crashes, and again");
     BareStore cluster;
     const auto made = [&] { return cluster.store.objects(Secret::info()).size(); };
     Making making(count);

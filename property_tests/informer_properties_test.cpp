@@ -182,10 +182,9 @@ class Watched {
 
 TEST(InformerProperties, ItHoldsWhatIsStoredWhateverBecomesOfItsWatch) {
   holds([] {
-    const auto deeds = *gen::vector_of<Deed>(any_deed()).as("deeds");
-    const auto ways = *gen::vector_of<Way>(any_way()).as("ways of the events");
-    const auto refusals =
-        *gen::vector_of<int>(gen::element(0, 0, 500, 503)).as("answers to the lists");
+    const auto deeds = *gen::vector_of(any_deed()).as("deeds");
+    const auto ways = *gen::vector_of(any_way()).as("ways of the events");
+    const auto refusals = *gen::vector_of(gen::element(0, 0, 500, 503)).as("answers to the lists");
     Watched watched(ways, refusals);
     for (const Deed& deed : deeds) watched.apply(deed);
     watched.rest(1h);  // all lateness in a row, and the relist after it

@@ -98,7 +98,7 @@ rc::Gen<RunPlan> run_plan() {
     plan.seed = *gen::resize(rc::kNominalSize, gen::inRange<std::uint64_t>(1, 1'000'000));
     const std::size_t count =
         *gen::resize(rc::kNominalSize, gen::inRange<std::size_t>(1, events_max));
-    plan.events = *gen::vector_of<Event>(count, any_event(plan.shape));
+    plan.events = *gen::vector_of(count, any_event(plan.shape));
     return plan;
   });
 }

@@ -217,9 +217,10 @@ void Life::check_end(NodeRun& node, std::size_t which, Time back) const {
 TEST(KubeletProperties, WhatHappenedWhileItWasAwayIsMadeGood) {
   holds(
       [] {
-        const auto stories = *gen::suchThat(gen::resize(4, gen::vector_of<Story>(any_story())),
-                                            [](const auto& some) { return !some.empty(); })
-                                  .as("stories");
+        const auto stories =
+            *gen::suchThat(gen::resize(4, gen::vector_of(any_story())), [](const auto& some) {
+               return !some.empty();
+             }).as("stories");
         NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
         std::vector<Life> lives;
         for (const Story& story : stories)

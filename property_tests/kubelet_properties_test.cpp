@@ -211,7 +211,7 @@ TEST(KubeletProperties, RestartsComeAfterADelayThatDoubles) {
         // So many crashes take it to its longest wait.
         const int crashes = *gen::inRange(0, 8).as("crashes at once");
         for (int i = 0; i < crashes; ++i) crashing.attempts.push_back({1, 0});
-        const auto runs = *gen::resize(9, gen::vector_of<int>(gen::element(0, 1, 5, 30, 400, 1300)))
+        const auto runs = *gen::resize(9, gen::vector_of(gen::element(0, 1, 5, 30, 400, 1300)))
                                .as("seconds of the runs");
         for (const int seconds : runs) crashing.attempts.push_back({1, seconds});
         crashing.attempts.push_back({1, 100'000});
@@ -315,8 +315,7 @@ void apply(NodeRun& node, const Happening& one) {
 TEST(KubeletProperties, StatusesStaySoundWhateverHappens) {
   holds([] {
     const PodShape shape = *any_pod().as("pod");
-    const auto happenings =
-        *gen::resize(8, gen::vector_of<Happening>(any_happening())).as("happenings");
+    const auto happenings = *gen::resize(8, gen::vector_of(any_happening())).as("happenings");
     NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
     node.create(pod_object(shape));
     for (const Happening& one : happenings) {

@@ -190,7 +190,7 @@ TEST(NeighboursProperties, NobodyIsBesideWhomItAvoidsAndNobodyWaitsInVain) {
   holds(
       [] {
         const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
-        const auto changes = *gen::resize(30, gen::vector_of<Change>(any_change())).as("changes");
+        const auto changes = *gen::resize(30, gen::vector_of(any_change())).as("changes");
         Cluster cluster(seed, *gen::element<std::size_t>(1, 1, 2).as("nodes"));
         for (const Change& change : changes) {
           cluster.apply(change);

@@ -131,7 +131,7 @@ TEST(PodGarbageProperties, OfFinishedPodsBeyondTheThresholdTheOldestGo) {
   holds([] {
     const auto threshold = *gen::inRange<std::size_t>(0, 4).as("threshold");
     // All of them before its first look.
-    const auto fates = *gen::resize(9, gen::vector_of<PodFate>(any_fate())).as("pods");
+    const auto fates = *gen::resize(9, gen::vector_of(any_fate())).as("pods");
     Pods pods(threshold);
     pods.start();
     std::set<std::string> unfinished;
@@ -302,7 +302,7 @@ class Nodes {
 
 TEST(PodGarbageProperties, PodsGoWhoseNodeIsMissedTwice) {
   holds([] {
-    const auto changes = *gen::resize(14, gen::vector_of<Change>(any_change())).as("changes");
+    const auto changes = *gen::resize(14, gen::vector_of(any_change())).as("changes");
     Nodes nodes;
     for (const Change& change : changes) nodes.apply(change);
   });
@@ -408,7 +408,7 @@ class Machines {
 
 TEST(PodGarbageProperties, FromANodeOutOfServiceGoesWhatIsToEnd) {
   holds([] {
-    const auto outages = *gen::resize(14, gen::vector_of<Outage>(any_outage())).as("what happens");
+    const auto outages = *gen::resize(14, gen::vector_of(any_outage())).as("what happens");
     Machines machines;
     for (const Outage& one : outages) machines.apply(one);
   });
@@ -509,7 +509,7 @@ class Waiting {
 
 TEST(PodGarbageProperties, WhoEndsBeforeItWasPlacedHasFailed) {
   holds([] {
-    const auto endings = *gen::resize(14, gen::vector_of<Ending>(any_ending())).as("what happens");
+    const auto endings = *gen::resize(14, gen::vector_of(any_ending())).as("what happens");
     Waiting waiting;
     for (const Ending& one : endings) waiting.apply(one);
   });

@@ -222,7 +222,7 @@ TEST(PodGroupProperties, AGroupFollowsItsJobButForTheQueueThatItHas) {
     bool there = false;
     std::string queue, note;
     for (const Wish& next :
-         *gen::nonEmpty(gen::resize(8, gen::vector_of<Wish>(any_wish()))).as("edits")) {
+         *gen::nonEmpty(gen::resize(8, gen::vector_of(any_wish()))).as("edits")) {
       const std::string by_hand = *gen::element<std::string>("", "", "a", "b").as("by hand");
       if (there && gang.volcano() && !by_hand.empty()) {
         gang.patch_group(json::object{{"spec", {{"queue", by_hand}}}});

@@ -328,7 +328,7 @@ TEST(PreemptionProperties, HowFastTheyComeOneAfterTheOtherChangesNothing) {
             gen::build<Arrival>(gen::set(&Arrival::gpus, any(1, gpus + 1)),
                                 gen::set(&Arrival::priority_class, gen::elementOf(classes)),
                                 gen::set(&Arrival::ms, gen::element(0, 0, 0, 1, 20)));
-        auto arrivals = *gen::resize(6, gen::vector_of<Arrival>(arrival));
+        auto arrivals = *gen::resize(6, gen::vector_of(arrival));
         const auto rank = [&classes](const Arrival& one) {
           return std::find(classes.begin(), classes.end(), one.priority_class);
         };

@@ -80,7 +80,7 @@ TEST(PodTimes, AProbeBeginsAnewWithItsContainer) {
   holds(
       [] {
         const Probe live = any_probe("live");
-        const auto rests = *gen::resize(7, gen::vector_of<int>(gen::element(1, 4, 9, 14, 33, 80)))
+        const auto rests = *gen::resize(7, gen::vector_of(gen::element(1, 4, 9, 14, 33, 80)))
                                 .as("seconds between its own ends");
         auto pod = NodeRun::pod_named("p");
         Container container = container_named("c0");

@@ -185,7 +185,7 @@ class Pair {
 
 TEST(WorkQueueProperties, ItAgreesWithThreeNaiveSets) {
   holds([] {
-    const auto ops = *gen::vector_of<QueueOp>(queue_op()).as("operations");
+    const auto ops = *gen::vector_of(queue_op()).as("operations");
     Pair pair;
     for (const QueueOp& op : ops) {
       pair.apply(op);

@@ -31,7 +31,7 @@ rc::Gen<int> any_second(int end) { return gen::resize(rc::kNominalSize, gen::inR
 
 rc::Gen<std::vector<Agent>> any_agents() {
   return gen::resize(
-      5, gen::vector_of<Agent>(gen::build<Agent>(
+      5, gen::vector_of(gen::build<Agent>(
              gen::set(&Agent::comes, any_second(60)),
              gen::set(&Agent::dies,
                       gen::weightedOneOf<int>({{1, gen::just(seconds)}, {1, any_second(seconds)}})),

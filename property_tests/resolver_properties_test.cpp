@@ -149,7 +149,7 @@ TEST(ResolverProperties, WhoWaitsForANameGoesOnWhenItIsThere) {
     const auto absences =
         *gen::resize(
              4,
-             gen::vector_of<Absence>(gen::build<Absence>(
+             gen::vector_of(gen::build<Absence>(
                  gen::set(&Absence::outcome, gen::element(DnsOutcome::nx_domain,
                                                           DnsOutcome::failure, DnsOutcome::lost)),
                  gen::set(&Absence::seconds, gen::resize(rc::kNominalSize, gen::inRange(1, 90))))))
@@ -189,7 +189,7 @@ TEST(ResolverProperties, NcTriesEachAddressOfAName) {
     const auto addresses =
         *gen::suchThat(
              gen::resize(5,
-                         gen::vector_of<Behind>(gen::weightedElement<Behind>(
+                         gen::vector_of(gen::weightedElement<Behind>(
                              {{2, Behind::refuses}, {2, Behind::silent}, {1, Behind::listens}}))),
              [](const auto& all) { return !all.empty(); })
              .as("addresses");

@@ -54,7 +54,7 @@ TEST(RuntimeProperties, ACommandIsAnsweredAtItsTimeout) {
     using Kind = Command::Kind;
     const auto commands =
         *gen::resize(
-             5, gen::vector_of<Command>(gen::build<Command>(
+             5, gen::vector_of(gen::build<Command>(
                     gen::set(&Command::after, any(0, 5)), gen::set(&Command::lasts, any(1, 40)),
                     gen::set(&Command::timeout,
                              gen::weightedOneOf<int>({{1, gen::just(0)}, {3, any(1, 30)}})),

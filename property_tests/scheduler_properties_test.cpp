@@ -384,7 +384,7 @@ TEST(SchedulerProperties, NoNodeHoldsMoreThanItHasAndNobodyWaitsInVain) {
   holds(
       [] {
         const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
-        const auto changes = *gen::resize(20, gen::vector_of<Change>(any_change())).as("changes");
+        const auto changes = *gen::resize(20, gen::vector_of(any_change())).as("changes");
         Cluster cluster(seed);
         for (const Change& change : changes) {
           cluster.apply(change);

@@ -97,7 +97,7 @@ StringMap any_labels() {
 
 TEST(SelectorProperties, ASelectorChoosesWhatItsTextSays) {
   holds([] {
-    const auto terms = *gen::resize(4, gen::vector_of<Term>(any_term()));
+    const auto terms = *gen::resize(4, gen::vector_of(any_term()));
     std::string text;
     for (const Term& term : terms) text += (text.empty() ? "" : ", ") + text_of(term);
     RC_LOG() << text << "\n";

@@ -32,7 +32,7 @@ std::string variable(std::string name) {
 TEST(ServiceLinks, AContainerIsToldOfTheServicesAsTheyAre) {
   holds(
       [] {
-        const auto changes = *gen::resize(8, gen::vector_of<Change>(any_change())).as("changes");
+        const auto changes = *gen::resize(8, gen::vector_of(any_change())).as("changes");
         NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
         std::map<std::string, std::shared_ptr<const Service>> there;
         int pods = 0;

@@ -365,7 +365,7 @@ void Game::check() const {
 TEST(SpreadProperties, NobodyWaitsWhoMayGoSomewhere) {
   holds([] {
     const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
-    const auto changes = *gen::resize(20, gen::vector_of<Change>(any_change())).as("changes");
+    const auto changes = *gen::resize(20, gen::vector_of(any_change())).as("changes");
     Game game(seed);
     for (const std::string& name : node_names)
       game.put_node(name, *gen::resize(rc::kNominalSize, gen::exec(any_node)).as(name));

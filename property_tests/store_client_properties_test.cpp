@@ -270,8 +270,8 @@ TEST(StoreClientProperties, TheStoresClientTriesWhenItsVersionDoes) {
       [] {
         const TorchProfile* torch = any_torch();
         const int timeout = *gen::element(3, 6, 20, 60, 120, 600).as("timeout in seconds");
-        const auto hindrances = *gen::resize(4, gen::vector_of<Hindrance>(any_hindrance()))
-                                     .as("before the master is there");
+        const auto hindrances =
+            *gen::resize(4, gen::vector_of(any_hindrance())).as("before the master is there");
         const bool comes = *gen::weightedElement<bool>({{3, true}, {1, false}}).as("it comes");
         // A kernel itself gives up after 131 s of SYNs, and the model does not.
         RC_PRE(timeout <= 120 || std::none_of(hindrances.begin(), hindrances.end(), is_cut));

@@ -284,9 +284,7 @@ class Pair {
   std::map<std::string, std::vector<std::string>> versions_{};
 };
 
-std::vector<StoreOp> some_operations() {
-  return *gen::vector_of<StoreOp>(store_op()).as("operations");
-}
+std::vector<StoreOp> some_operations() { return *gen::vector_of(store_op()).as("operations"); }
 
 TEST(StoreProperties, ItAgreesWithANaiveMap) {
   holds(
@@ -305,7 +303,7 @@ TEST(StoreProperties, ItAgreesWithANaiveMap) {
 TEST(StoreProperties, APodsContainersHaveNamesOfTheirOwn) {
   holds([] {
     const auto names =
-        gen::resize(3, gen::vector_of<std::string>(gen::element<std::string>("a", "b", "c", "d")));
+        gen::resize(3, gen::vector_of(gen::element<std::string>("a", "b", "c", "d")));
     auto inits = *names.as("init containers"), others = *names.as("containers");
     others.push_back("e");
     auto pod = std::make_shared<Pod>();
@@ -375,7 +373,7 @@ TEST(StoreProperties, AWriteFromAnOldVersionIsRefusedAtEverySubresource) {
       [] {
         const auto writes =
             *gen::resize(20,
-                         gen::vector_of<LateWrite>(gen::build<LateWrite>(
+                         gen::vector_of(gen::build<LateWrite>(
                              gen::set(&LateWrite::of,
                                       gen::element<std::string>("status", "scale", "finalize")),
                              gen::set(&LateWrite::patches, gen::arbitrary<bool>()),

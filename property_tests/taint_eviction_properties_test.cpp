@@ -74,7 +74,7 @@ rc::Gen<Happening> any_happening() {
       gen::set(&Happening::which, gen::resize(rc::kNominalSize, gen::inRange(0, 100))),
       gen::set(&Happening::node, gen::element<std::string>("n", "m")),
       gen::set(&Happening::taints, gen::elementOf(taint_sets)),
-      gen::set(&Happening::tolerations, gen::resize(3, gen::vector_of<Tolerated>(toleration))),
+      gen::set(&Happening::tolerations, gen::resize(3, gen::vector_of(toleration))),
       gen::set(&Happening::marked, gen::weightedElement<bool>({{3, false}, {1, true}})),
       gen::set(&Happening::seconds, gen::element(1, 1, 3, 9, 30)));
 }
@@ -246,8 +246,7 @@ class Game {
 
 TEST(TaintEvictionProperties, APodStaysAsLongAsItToleratesEachTaint) {
   holds([] {
-    const auto happenings =
-        *gen::resize(30, gen::vector_of<Happening>(any_happening())).as("happenings");
+    const auto happenings = *gen::resize(30, gen::vector_of(any_happening())).as("happenings");
     Game game;
     for (const Happening& one : happenings) game.apply(one);
   });
@@ -261,8 +260,8 @@ TEST(TaintEvictionProperties, ATaintMirrorsACordon) {
   enum class Act : std::uint8_t { cordon, uncordon, drop_taint, put_taint, other_taint, crash };
   holds([] {
     const auto acts = *gen::resize(
-        15, gen::vector_of<Act>(gen::element(Act::cordon, Act::uncordon, Act::drop_taint,
-                                             Act::put_taint, Act::other_taint, Act::crash)));
+        15, gen::vector_of(gen::element(Act::cordon, Act::uncordon, Act::drop_taint, Act::put_taint,
+                                        Act::other_taint, Act::crash)));
     const std::string mirror = "node.kubernetes.io/unschedulable";
     BareStore cluster;
     TaintEviction eviction(cluster.loop, cluster.client);
@@ -321,8 +320,8 @@ Toleration any_toleration() {
 // Five minutes, of whichever of the two it does not tolerate by itself; what it says stays.
 TEST(TaintEvictionProperties, AnyPodToleratesALostNode) {
   holds([] {
-    const auto asked = *gen::resize(
-        4, gen::vector_of<Toleration>(gen::resize(rc::kNominalSize, gen::exec(any_toleration))));
+    const auto asked =
+        *gen::resize(4, gen::vector_of(gen::resize(rc::kNominalSize, gen::exec(any_toleration))));
     BareStore cluster;
     add_default_admission(cluster.store);
     auto pod = std::make_shared<Pod>();

@@ -189,7 +189,7 @@ TEST(VolumeProperties, FilesLiveAsLongAsWhatTheyBelongTo) {
         const Place place =
             *gen::element(Place::disk, Place::disk, Place::memory, Place::host, Place::container)
                  .as("checkpoint in");
-        const auto blows = *gen::resize(6, gen::vector_of<Blow>(any_blow())).as("blows");
+        const auto blows = *gen::resize(6, gen::vector_of(any_blow())).as("blows");
         Worker worker(*gen::inRange<std::uint64_t>(1, 1'000'000).as("seed"), place);
         for (const Blow& blow : blows) worker.strike(blow);
         const int before = worker.starts();

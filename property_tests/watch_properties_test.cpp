@@ -146,7 +146,7 @@ void apply(BareStore& cluster, const Deed& deed) {
 
 TEST(WatchProperties, WhoWatchesSomeHearsWhenTheyComeAndLeave) {
   holds([] {
-    const auto deeds = *gen::vector_of<Deed>(any_deed()).as("deeds");
+    const auto deeds = *gen::vector_of(any_deed()).as("deeds");
     const auto late = *gen::inRange<std::size_t>(0, deeds.size() + 1).as("late watchers after");
     BareStore cluster;
     std::deque<Watcher> watchers;
@@ -177,7 +177,7 @@ TEST(WatchProperties, AnEventGoesAnHourAfterItsLastWrite) {
     const auto telling =
         gen::build<Telling>(gen::set(&Telling::name, gen::element<std::string>("x", "y", "z")),
                             gen::set(&Telling::minutes, gen::element(0, 1, 20, 45, 59, 61)));
-    const auto tellings = *gen::vector_of<Telling>(telling).as("tellings");
+    const auto tellings = *gen::vector_of(telling).as("tellings");
     BareStore cluster;
     std::map<std::string, Time> written;
     for (const Telling& one : tellings) {
@@ -212,9 +212,8 @@ TEST(WatchProperties, AnEventGoesAnHourAfterItsLastWrite) {
 // A watch that asks for bookmarks is told each minute how far it has come, however quiet it is.
 TEST(WatchProperties, ABookmarkComesEachMinute) {
   holds([] {
-    const auto deeds = *gen::resize(9, gen::vector_of<Deed>(any_deed())).as("deeds");
-    const auto pauses =
-        *gen::vector_of<int>(deeds.size(), gen::element(0, 1, 20, 61, 200)).as("pauses");
+    const auto deeds = *gen::resize(9, gen::vector_of(any_deed())).as("deeds");
+    const auto pauses = *gen::vector_of(deeds.size(), gen::element(0, 1, 20, 61, 200)).as("pauses");
     BareStore cluster;
     const Time begun = cluster.loop.now();
     std::size_t marks = 0;

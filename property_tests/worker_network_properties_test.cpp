@@ -30,9 +30,9 @@ TEST(WorkerNetwork, AFaultIsOfBothWaysOfALinkAndOfAllLinksOfAHost) {
   };
   holds([] {
     const auto hosts = *gen::inRange(2, 5).as("hosts");
-    const auto sets = *gen::vector_of<Set>(gen::build<Set>(
-        gen::set(&Set::one, gen::inRange(0, hosts)), gen::set(&Set::other, gen::inRange(0, hosts)),
-        gen::set(&Set::fault, gen::inRange(0, 4))));
+    const auto sets = *gen::vector_of(gen::build<Set>(gen::set(&Set::one, gen::inRange(0, hosts)),
+                                                      gen::set(&Set::other, gen::inRange(0, hosts)),
+                                                      gen::set(&Set::fault, gen::inRange(0, 4))));
     VirtualLoop loop(Random(1), virtual_start);
     model::Network network(loop, 1ms, 3s);
     const auto address = [](int host) { return "10.244.0." + std::to_string(host + 2); };
