@@ -11,7 +11,7 @@ namespace {
 
 using dns::RecordType;
 
-constexpr std::string_view node = "n0";
+constexpr std::string_view only_node = "n0";
 const std::vector<std::string> service_names{"s0", "s1"}, pod_names{"p0", "p1", "p2"};
 
 constexpr const char* change_names[] = {"create service",
@@ -30,7 +30,7 @@ constexpr const char* change_names[] = {"create service",
 WorldOptions options_of(std::uint64_t seed) {
   WorldOptions options;
   options.seed = seed;
-  options.nodes = {{.name = std::string(node), .kubelet = false}};
+  options.nodes = {{.name = std::string(only_node), .kubelet = false}};
   return options;
 }
 
@@ -146,7 +146,7 @@ void DnsRun::create_pod(const DnsChange& change) {
   pod->metadata.labels =
       StringMap{{"app", service_names[static_cast<std::size_t>(change.shape % 2)]}};
   PodSpec& spec = pod->spec.edit();
-  spec.nodeName = node;
+  spec.nodeName = only_node;
   if (change.shape % 3 != 0) spec.hostname = "h" + std::to_string(change.shape % 3);
   if (change.shape % 4 != 0)
     spec.subdomain = service_names[static_cast<std::size_t>(change.shape / 4 % 2)];

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using scenario::Scenario;
 
 const fs::path folder = fs::path(DDPTWIN_SOURCE_DIR) / "scenarios";
-#ifdef __SANITIZE_ADDRESS__
+#ifdef DDPTWIN_ADDRESS_SANITIZED
 constexpr std::uint64_t seeds = 5;  // ten times as slow
 #else
 constexpr std::uint64_t seeds = 20;

@@ -138,7 +138,7 @@ class RequestTest : public testing::Test {
 
 // Not under the sanitizers: UBSan's look at a vptr opens a pipe itself, which the lowered limit
 // refuses.
-#ifndef __SANITIZE_ADDRESS__
+#ifndef DDPTWIN_ADDRESS_SANITIZED
 TEST_F(RequestTest, one_that_cannot_be_sent_is_refused_and_the_next_is_not) {
   const sandbox::PodName pod{"p"};
   sandbox::WriteVolume large{"p", "v", false, 0, false, {}};
