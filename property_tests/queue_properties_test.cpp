@@ -1,5 +1,7 @@
-// WorkQueue against a naive second one: a list, two sets and a list of delays.
+// WorkQueue against a naive second one: a list, two sets and a list of delays. TokenBucket against
+// all that has ever been asked of it.
 #include <algorithm>
+#include <cmath>
 #include <ostream>
 #include <set>
 #include <vector>
@@ -192,6 +194,31 @@ TEST(WorkQueueProperties, ItAgreesWithThreeNaiveSets) {
       pair.compare();
     }
     pair.finish();
+  });
+}
+
+// Of any stretch of time: no more than its burst and what its rate brings meanwhile, and no later
+// than that takes. However long nobody asks, more is not saved up.
+TEST(WorkQueueProperties, ATokenBucketLetsItsBurstAndItsRateThroughAndNoMore) {
+  holds([] {
+    const int burst = *gen::inRange(1, 8);
+    const int per_second = *gen::elementOf(std::vector<int>{1, 5, 20});
+    const auto gaps = *gen::vector_of(gen::elementOf(
+        std::vector<Duration>{Duration::zero(), 1ms, 70ms, 300ms, 2s, std::chrono::hours(1)}));
+    controller::TokenBucket bucket(per_second, burst);
+    std::vector<Time> asked;
+    Time now = start;
+    for (const Duration gap : gaps) {
+      asked.push_back(now = now + gap);
+      double wait = 0;
+      for (std::size_t first = 0; first < asked.size(); ++first) {
+        const int of_these = static_cast<int>(asked.size() - first);
+        wait = std::max(wait, static_cast<double>(of_these - burst) / per_second -
+                                  seconds_of(now - asked[first]));
+      }
+      RC_LOG() << "asked after " << seconds_of(gap) << " s: waits " << wait << " s\n";
+      RC_ASSERT(std::abs(seconds_of(bucket.reserve(now)) - wait) < 1e-6);
+    }
   });
 }
 

@@ -340,9 +340,9 @@ Outcome modelled(const std::string& script, const std::string& shell) {
   return outcome;
 }
 
-// For a real shell: waits until the process begun last is in that state of /proc (S: it waits).
-std::string until_state(const std::string& state) {
-  return "until grep -q '^State:." + state + "' /proc/$!/status; do :; done; ";
+// For a real shell: waits until that process is in that state of /proc (S: it waits).
+std::string until_state(const std::string& state, const std::string& process = "$!") {
+  return "until grep -q '^State:." + state + "' /proc/" + process + "/status; do :; done; ";
 }
 
 // That the model of the script comes to what really came of it.
@@ -421,6 +421,22 @@ TEST(ShellProperties, WhatAWaitingShellWasSentIsSeenToOnceEachByTheNumber) {
         expect_modelled(really(script, shell), script, shell);
       },
       2);
+}
+
+TEST(ShellProperties, AWaitEndsForASignalThatIsTrappedAndSaysWhich) {
+  holds(
+      [] {
+        const std::string signal = *gen::elementOf(Strings{"HUP", "USR1", "USR2", "TERM"});
+        const std::string action = *gen::elementOf(Strings{"echo a", "echo b; exit 3", "", ":"});
+        const std::string whom = *gen::elementOf(Strings{"", " $s"});
+        const std::string shell = *gen::elementOf(Strings{"sh", "bash"});
+        const auto script = [&](const std::string& until_waiting) {
+          return "trap '" + action + "' " + signal + "; sleep 0.5 & s=$!; { sleep 0.1; " +
+                 until_waiting + "kill -" + signal + " $$; } & wait" + whom + "; echo $?";
+        };
+        expect_modelled(really(script(until_state("S", "$$")), shell), script(""), shell);
+      },
+      8);
 }
 
 TEST(ShellProperties, TimeoutHandsASignalOn) {
