@@ -23,17 +23,56 @@ rc::Gen<Change> any_change() {
                             gen::set(&Change::port, gen::element(0, 80, 81, 82)));
 }
 
-std::string variable(std::string name) {
-  for (char& c : name) c = c == '-' ? '_' : static_cast<char>(c - 'a' + 'A');
-  return name;
+using Variables = std::map<std::string, std::string>;
+
+std::string prefix_of(std::string service) {
+  for (char& c : service) c = c == '-' ? '_' : static_cast<char>(c - 'a' + 'A');
+  return service + "_SERVICE_";
 }
 
-// Those with an address that there are when it starts, with the port that they have then.
+// What a container says for itself: nothing, by a ConfigMap, by its env.
+const std::map<std::string, Variables> own{
+    {"plain", {}},
+    {"from", {{"A_SERVICE_PORT", "one"}, {"B_C_SERVICE_HOST", "two"}}},
+    {"env", {{"A_SERVICE_HOST", "three"}}}};
+
+void make_config_map(NodeRun& node) {
+  const auto map = std::make_shared<ConfigMap>();
+  map->metadata.name = "m";
+  map->metadata.namespace_ = "default";
+  for (const auto& [name, value] : own.at("from")) map->data.edit().emplace(name, value);
+  node.call(api::create(map));
+}
+
+std::shared_ptr<Pod> pod_of_all(const std::string& name) {
+  auto pod = NodeRun::pod_named(name);
+  auto& containers = pod->spec.edit().containers.edit();
+  for (const auto& [container, variables] : own) containers.push_back(container_named(container));
+  for (Container& container : containers) {
+    if (container.name == "from") {
+      EnvFromSource from;
+      from.configMapRef.emplace().name = "m";
+      container.envFrom.push_back(from);
+    } else {
+      for (const auto& [variable, value] : own.at(container.name)) {
+        EnvVar env;
+        env.name = variable;
+        env.value = value;
+        container.env.push_back(env);
+      }
+    }
+  }
+  return pod;
+}
+
+// Those with an address that there are when it starts, with the port that they have then; what it
+// says for itself goes before that.
 TEST(ServiceLinks, AContainerIsToldOfTheServicesAsTheyAre) {
   holds(
       [] {
         const auto changes = *gen::resize(8, gen::vector_of(any_change())).as("changes");
         NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        make_config_map(node);
         std::map<std::string, std::shared_ptr<const Service>> there;
         int pods = 0;
         for (const Change& change : changes) {
@@ -57,20 +96,20 @@ TEST(ServiceLinks, AContainerIsToldOfTheServicesAsTheyAre) {
           }
           node.rest(3s);
           const std::string name = "p" + std::to_string(pods++);
-          auto pod = NodeRun::pod_named(name);
-          pod->spec.edit().containers.edit().push_back(container_named("c"));
-          node.create(pod);
+          node.create(pod_of_all(name));
           node.rest(3s);
-          const auto environment = node.environment_of("c", name);
-          for (const std::string one : {"a", "b-c"}) {
-            const std::string prefix = variable(one) + "_SERVICE_";
-            std::set<std::string> told, wanted;
-            for (const std::string& text : environment)
-              if (text.starts_with(prefix)) told.insert(text);
-            if (const auto service = there.find(one); service != there.end())
-              wanted = {prefix + "HOST=" + service->second->spec->clusterIP,
-                        prefix + "PORT=" + std::to_string(service->second->spec->ports[0].port)};
-            RC_ASSERT(told == wanted);
+          for (const auto& [container, variables] : own) {
+            Variables wanted = variables;
+            for (const auto& [one, service] : there) {
+              wanted.emplace(prefix_of(one) + "HOST", service->spec->clusterIP);
+              wanted.emplace(prefix_of(one) + "PORT", std::to_string(service->spec->ports[0].port));
+            }
+            std::set<std::string> told, expected;
+            for (const std::string& text : node.environment_of(container, name))
+              if (text.starts_with(prefix_of("a")) || text.starts_with(prefix_of("b-c")))
+                told.insert(text);
+            for (const auto& [variable, value] : wanted) expected.insert(variable + "=" + value);
+            RC_ASSERT(told == expected);
           }
         }
       },
