@@ -12,7 +12,8 @@ namespace ddptwin::property {
 
 // What RC_PARAMS says, over our own defaults: a fixed seed, so that the gate is repeatable.
 // `cost` is how many cheap cases one case of this property is worth: 100 / cost cases are run by
-// default, and as many times more as RC_PARAMS="max_success=..." asks for.
+// default, a third of them with AddressSanitizer, and as many times more as
+// RC_PARAMS="max_success=..." asks for.
 rc::detail::TestParams params(int cost);
 
 // Fails the running GoogleTest with RapidCheck's shrunk counterexample.
