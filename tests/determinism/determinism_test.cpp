@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -150,12 +152,16 @@ TEST(DeterminismTest, every_build_gives_the_hashes_of_the_table) {
 
 // What the command prints for the first row, under an environment of our choice.
 std::string said_under(const std::string& environment) {
-  const std::string out = testing::TempDir() + "determinism.out";
   const std::string command =
-      fmt::format("cd '{}' && {} {}/bin/ddptwin run {} --mode virtual --seed 5 --quiet >{} 2>&1",
-                  source.string(), environment, DDPTWIN_BINARY_DIR, cheap, out);
-  if (std::system(command.c_str()) != 0) return "failed: " + *text_of(out);
-  return *text_of(out);
+      fmt::format("cd '{}' && {} {}/bin/ddptwin run {} --mode virtual --seed 5 --quiet 2>&1",
+                  source.string(), environment, DDPTWIN_BINARY_DIR, cheap);
+  FILE* pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) return "failed: no pipe";
+  std::string said;
+  std::array<char, 4096> part{};
+  while (const std::size_t size = std::fread(part.data(), 1, part.size(), pipe))
+    said.append(part.data(), size);
+  return ::pclose(pipe) == 0 ? said : "failed: " + said;
 }
 
 TEST(DeterminismTest, environment_locale_and_time_zone_do_not_matter) {
