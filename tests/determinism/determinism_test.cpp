@@ -3,13 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "cli/command.hpp"
 #include "scenario/scenario_parser.hpp"
 #include "scenario/trace_hash.hpp"
 #include "scenario/virtual_run.hpp"
@@ -152,16 +151,10 @@ TEST(DeterminismTest, every_build_gives_the_hashes_of_the_table) {
 
 // What the command prints for the first row, under an environment of our choice.
 std::string said_under(const std::string& environment) {
-  const std::string command =
-      fmt::format("cd '{}' && {} {}/bin/ddptwin run {} --mode virtual --seed 5 --quiet 2>&1",
-                  source.string(), environment, DDPTWIN_BINARY_DIR, cheap);
-  FILE* pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) return "failed: no pipe";
-  std::string said;
-  std::array<char, 4096> part{};
-  while (const std::size_t size = std::fread(part.data(), 1, part.size(), pipe))
-    said.append(part.data(), size);
-  return ::pclose(pipe) == 0 ? said : "failed: " + said;
+  const Said said = shell(fmt::format("{} {}/bin/ddptwin run {} --mode virtual --seed 5 --quiet",
+                                      environment, DDPTWIN_BINARY_DIR, cheap),
+                          source.string());
+  return (said.status == 0 ? "" : "failed: ") + said.out + said.err;
 }
 
 TEST(DeterminismTest, environment_locale_and_time_zone_do_not_matter) {
