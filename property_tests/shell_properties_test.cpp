@@ -25,6 +25,8 @@ std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
 // A script from the grammar that is modelled. Its loops end: each counts by a variable of its own.
 class Writer {
  public:
+  explicit Writer(bool for_bash) : for_bash_(for_bash) {}
+
   std::string script() {
     std::string text;
     if (one_in(2)) text = "set -e\n";
@@ -44,6 +46,7 @@ class Writer {
 
   // Some text, or what a variable is worth.
   std::string word() {
+    if (for_bash_ && one_in(3)) return word_of_bash();
     return pick({"a",
                  "b",
                  "'a b'",
@@ -75,13 +78,109 @@ class Writer {
                  "$(( $(echo 2) * $# ))"});
   }
 
-  // bash's case takes "$@" for its words in a way of its own.
+  static std::string word_of_bash() {
+    const std::string quotes = pick({"", "\""});
+    return quotes +
+           pick({"${a[0]}",
+                 "${a[1]}",
+                 "${a[i]}",
+                 "${a[$i+1]}",
+                 "${a[@]}",
+                 "${a[*]}",
+                 "$a",
+                 "${#a[@]}",
+                 "${#a[1]}",
+                 "${a[@]:1}",
+                 "${a[@]:0:1}",
+                 "${a[@]: -1}",
+                 "${a[@]/b/Q}",
+                 "${a[@]%b}",
+                 "${a[*]^^}",
+                 "${a[@]:-none}",
+                 "${a[@]+set}",
+                 "${a[1]:-d}",
+                 "p${a[@]}s",
+                 "${x/a/Q}",
+                 "${x//a/Q}",
+                 "${x/#a/Q}",
+                 "${x/%b/Q}",
+                 "${x//[ab]/}",
+                 "${x/a*/Q}",
+                 "${x//a/ }",
+                 "${x//$y/-}",
+                 "${x:1}",
+                 "${x:1:2}",
+                 "${x: -2}",
+                 "${x:+${x:0:-1}}",
+                 "${x:i:1}",
+                 "${x^^}",
+                 "${x^}",
+                 "${x,,}",
+                 "${p:+${!p}}",
+                 "${p+${!p:-d}}",
+                 "${@:1}",
+                 "${@:2:1}",
+                 "${@: -1}",
+                 "${*/o/0}",
+                 "${#@}",
+                 "$((i++))",
+                 "$((--v))"}) +
+           quotes;
+  }
+
+  // bash's case takes several words for its one in a way of its own.
   std::string one_word() {
     const std::string text = word();
-    return text == "\"$@\"" ? "$x" : text;
+    const bool many = text.find('@') != text.npos || text.find('*') != text.npos;
+    return many ? "$x" : text;
+  }
+
+  std::string command_of_bash() {
+    return pick({"a=(" + word() + " " + word() + ")",
+                 "a=(x 'y z' \"$x\")",
+                 "a=()",
+                 "a+=(w " + word() + ")",
+                 "a=(\n one # two\n\n$x\n)",
+                 "a=q",
+                 "unset a",
+                 "a+=s",
+                 "x+=" + one_word(),
+                 "i+=1",
+                 "(a=(1 2); echo ${#a[@]})",
+                 "f() { local a; a=(l m); echo \"${a[@]}\"; }; f",
+                 "for y in \"${a[@]}\"; do echo \"<$y>\"; done",
+                 "for y in ${a[@]}; do echo \"<$y>\"; done",
+                 "set -- \"${a[@]}\"; echo $#",
+                 "set -- " + word() + "; echo $# $1",
+                 "a=($(echo p q) \"$(echo r s)\")",
+                 "c=(echo c); \"${c[@]}\" d",
+                 "x=" + one_word(),
+                 "export a; sh -c 'echo \"<$a>\"'",
+                 "a=z sh -c 'echo \"<$a>\"'; echo ${a[@]}",
+                 "((i = 5))",
+                 "((i++))",
+                 "((v--)) || :",
+                 "((i > 2))",
+                 "((i += 2))",
+                 "((i % 2 == 0)) && echo even $i",
+                 "((0 && i++)); echo $i",
+                 "((1 || i++)); echo $i",
+                 "echo $(( (i = 4) + i )) $((v -= 1)) $((i *= 2)) $((++v - v--))",
+                 "if ((i < 3)); then echo less; fi",
+                 "for y in 1 2; do ((y == 2)) || continue; echo $y; done",
+                 "function g { echo g $1 $#; }; g u v",
+                 "function g() { return 2; }; g",
+                 "p=x",
+                 "p=nobody",
+                 "p=i",
+                 "i=$((i + 1))",
+                 "grep -c a <<< \"$x\"",
+                 "cat <<< $x",
+                 "tr a-z A-Z <<<\"${a[*]}\""});
   }
 
   std::string command() {
+    if (for_bash_ && one_in(3)) return command_of_bash();
     const std::string name = fmt::format("{}", below(100));
     return pick(
         {"true",
@@ -168,6 +267,14 @@ class Writer {
          "basename /a/b.c .c; dirname /a/b/",
          "trap 'echo bye $?' EXIT",
          "trap 'false; echo ever' EXIT",
+         document(),
+         "eval 'x=e; echo $x'",
+         "eval \"echo $(echo q) '$$x'\" | wc -l",
+         "eval " + pick({"", "false", "'false; echo in'", "'(exit 3)'", "break", "'return 2'"}) +
+             "; echo $?",
+         "y='echo \"<$x>\"'; eval $y || echo or",
+         "{ eval 'f() { echo e $1; }'; f u; }",
+         "echo $((v = 4)) $((v += 2)) $((v *= 3)) $v $((0 && (v = 9))) $v",
          "trap - EXIT"});
   }
 
@@ -203,6 +310,15 @@ class Writer {
                  "tee s",
                  "tee s | wc -l",
                  "cat > t"});
+  }
+
+  // Its text stands behind the line, so it ends one.
+  static std::string document() {
+    const std::string text = pick({"$x \"q\" \\$x `echo b` $((1+1)) \\\" 'r' ${y:-\"d\"}\\\n on",
+                                   "\tone\n\n\ttwo $#", "a\\b \\} } \\\\ $(echo i; echo j)", ""});
+    return "{ cat " + pick({"<<E", "<<'E'", "<<-E", "> r <<E", "<<\\E", "<<E 2>/dev/null"}) +
+           pick({"", " | tr a-z A-Z", " && echo then"}) + "\n" + text + (text.empty() ? "" : "\n") +
+           "E\n}";
   }
 
   static std::string files() {
@@ -294,6 +410,7 @@ class Writer {
     return text;
   }
 
+  bool for_bash_;
   int loops_ = 0, counters_ = 0, subshells_ = 0;
 };
 
@@ -355,7 +472,7 @@ void expect_modelled(const Outcome& real, const std::string& script, const std::
 TEST(ShellProperties, AScriptSaysAndEndsAsTheMachinesOwnShellsHaveIt) {
   holds([] {
     const std::string shell = *gen::element<std::string>("sh", "bash");
-    const std::string script = Writer().script();
+    const std::string script = Writer(shell == "bash").script();
     const Outcome real = really(script, shell);
     RC_ASSERT(real.code != 124);
     expect_modelled(real, script, shell);

@@ -18,9 +18,9 @@ namespace {
 using Strings = std::vector<std::string>;
 
 // A shell does these itself too, and nobody here.
-constexpr std::array<std::string_view, 18> not_modelled{
-    "alias", "bg",   "builtin",  "declare", "eval",  "fg",   "getopts", "hash", "jobs",
-    "let",   "read", "readonly", "shopt",   "times", "type", "typeset", "time", "mapfile"};
+constexpr std::array<std::string_view, 17> not_modelled{
+    "alias", "bg",       "builtin", "declare", "fg",   "getopts", "hash", "jobs",   "let",
+    "read",  "readonly", "shopt",   "times",   "type", "typeset", "time", "mapfile"};
 
 std::string unknown_command(const Strings& argv) {
   return argv.size() == 3 && argv[1] == "-v" ? "" : "command without -v";
@@ -70,32 +70,35 @@ struct BuiltIns::Row {
 const BuiltIns::Row* BuiltIns::row(std::string_view name, Dialect dialect) {
   using I = Interpreter;
   using Kind = Row::Kind;
-  static constexpr std::array rows{Row{":", &I::succeed, Kind::special},
-                                   Row{"[", &I::test, Kind::plain, &unknown_test},
-                                   Row{"[[", &I::test, Kind::of_bash, &unknown_test},
-                                   Row{"break", &I::break_or_continue, Kind::special},
-                                   Row{"cd", &I::change_folder},
-                                   Row{"command", &I::look_for, Kind::plain, &unknown_command},
-                                   Row{"continue", &I::break_or_continue, Kind::special},
-                                   Row{"echo", &I::echo},
-                                   Row{"exec", &I::succeed, Kind::special},  // without a command
-                                   Row{"exit", &I::exit_or_return, Kind::special},
-                                   Row{"export", &I::export_variables, Kind::special},
-                                   Row{"false", &I::fail_once},
-                                   Row{"kill", &I::kill, Kind::plain, &unknown_kill},
-                                   Row{"local", &I::local, Kind::special},
-                                   Row{"printf", &I::print_formatted, Kind::plain, &unknown_printf},
-                                   Row{"pwd", &I::print_folder},
-                                   Row{"return", &I::exit_or_return, Kind::special},
-                                   Row{"set", &I::set, Kind::special},
-                                   Row{"shift", &I::shift, Kind::special},
-                                   Row{"test", &I::test, Kind::plain, &unknown_test},
-                                   Row{"trap", &I::trap, Kind::special, &unknown_trap},
-                                   Row{"true", &I::succeed},
-                                   Row{"ulimit", &I::succeed},
-                                   Row{"umask", &I::succeed},
-                                   Row{"unset", &I::unset, Kind::special},
-                                   Row{"wait", &I::wait, Kind::plain, &unknown_wait}};
+  static constexpr std::array rows{
+      Row{"((", &I::judge_number, Kind::of_bash},
+      Row{":", &I::succeed, Kind::special},
+      Row{"[", &I::test, Kind::plain, &unknown_test},
+      Row{"[[", &I::test, Kind::of_bash, &unknown_test},
+      Row{"break", &I::break_or_continue, Kind::special},
+      Row{"cd", &I::change_folder},
+      Row{"command", &I::look_for, Kind::plain, &unknown_command},
+      Row{"continue", &I::break_or_continue, Kind::special},
+      Row{"echo", &I::echo},
+      Row{"eval", &I::succeed, Kind::special},  // Interpreter::evaluate
+      Row{"exec", &I::succeed, Kind::special},  // without a command
+      Row{"exit", &I::exit_or_return, Kind::special},
+      Row{"export", &I::export_variables, Kind::special},
+      Row{"false", &I::fail_once},
+      Row{"kill", &I::kill, Kind::plain, &unknown_kill},
+      Row{"local", &I::local, Kind::special},
+      Row{"printf", &I::print_formatted, Kind::plain, &unknown_printf},
+      Row{"pwd", &I::print_folder},
+      Row{"return", &I::exit_or_return, Kind::special},
+      Row{"set", &I::set, Kind::special},
+      Row{"shift", &I::shift, Kind::special},
+      Row{"test", &I::test, Kind::plain, &unknown_test},
+      Row{"trap", &I::trap, Kind::special, &unknown_trap},
+      Row{"true", &I::succeed},
+      Row{"ulimit", &I::succeed},
+      Row{"umask", &I::succeed},
+      Row{"unset", &I::unset, Kind::special},
+      Row{"wait", &I::wait, Kind::plain, &unknown_wait}};
   const auto found =
       std::find_if(rows.begin(), rows.end(), [name](const Row& one) { return one.name == name; });
   if (found == rows.end() || (found->kind == Kind::of_bash && dialect != Dialect::bash))
@@ -140,6 +143,11 @@ std::vector<std::pair<std::string, std::string>> unwrap(Strings& argv) {
 
 void Interpreter::succeed(const Strings&, const Done& done) { done(0); }
 void Interpreter::fail_once(const Strings&, const Done& done) { done(1); }
+
+// (( )), whose word is its value.
+void Interpreter::judge_number(const Strings& words, const Done& done) {
+  done(words.size() > 1 && words[1] != "0" ? 0 : 1);
+}
 
 void Interpreter::misused(const Strings& words, const std::string& message, const Done& done) {
   const std::string text = fmt::format("{}: {}", words[0], message);

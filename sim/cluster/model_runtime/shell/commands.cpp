@@ -1,5 +1,6 @@
 // A simple command: its words, its assignments, and what runs it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -37,16 +38,27 @@ void Interpreter::command(const Node& node, Place place, Done done) {
 // One assignment after the other.
 void Interpreter::assign(const Node& node, std::size_t index, bool stays, Then then) {
   if (index >= node.assignments.size()) return then();
+  const Assignment& one = node.assignments[index];
   std::vector<const Piece*> outputs;
-  outputs_in(node.assignments[index].second.pieces, &variables_, outputs);
-  with_outputs(std::move(outputs), 0, [this, &node, index, stays, then] {
-    const auto& [name, value] = node.assignments[index];
-    auto text = expand_value(value, variables_);
+  outputs_in(one.value.pieces, &variables_, outputs);
+  if (one.elements)
+    for (const Word& element : *one.elements) outputs_in(element.pieces, &variables_, outputs);
+  with_outputs(std::move(outputs), 0, [this, &node, &one, index, stays, then] {
+    if (one.elements) {
+      auto added = expand(*one.elements, variables_);
+      if (!added) return give_up(added.error());
+      Strings all = one.appends ? variables_.elements(one.name).value_or(Strings()) : Strings();
+      all.insert(all.end(), added->begin(), added->end());
+      variables_.set_elements(one.name, std::move(all));
+      return assign(node, index + 1, stays, then);
+    }
+    auto text = expand_value(one.value, variables_);
     if (!text) return give_up(text.error());
+    if (one.appends) text->insert(0, variables_.value(one.name).value_or(""));
     if (stays) {
-      variables_.set(name, std::move(*text));
+      variables_.set(one.name, std::move(*text));
     } else {
-      variables_.export_locally(name, std::move(*text));
+      variables_.export_locally(one.name, std::move(*text));
     }
     assign(node, index + 1, stays, then);
   });
@@ -62,6 +74,7 @@ void Interpreter::execute(const Node& node, Strings words, Place place, Done don
   if (const auto found = scope_.functions.find(words.front());
       found != scope_.functions.end() && !replaces)
     return call(*found->second, std::move(words), place, std::move(done));
+  if (words.front() == "eval") return evaluate(words, place, done);
   if (words.front() == ".") return source(std::move(words), place, done);
   if (words.front() == "source")
     return is_bash() ? source(std::move(words), place, done)
@@ -79,7 +92,7 @@ void Interpreter::execute(const Node& node, Strings words, Place place, Done don
   context.training = node.training.value_or(context.training);
   auto program = make_program(words, context);
   // A shell with traps has to outlive it.
-  const bool last = place.last && traps_.empty() && !jobs_.any_runs();
+  const bool last = place.last && !traps_.any() && !jobs_.any_runs();
   if (last || replaces)
     return in_place(std::move(words), std::move(env), std::move(program), replaces, done);
   child(std::move(words), std::move(env), std::move(program), std::move(done));
@@ -106,6 +119,23 @@ void Interpreter::call(const Node& body, Strings words, Place place, Done done) 
   });
 }
 
+// A script that comes up in a run, and is kept.
+Result<const Node*> Interpreter::take_script(const std::string& text) {
+  TRY(Node script, parse(text, scope_.dialect));
+  label_training(script, context_.training);
+  TRY_VOID(check_script(script, context_, scope_.dialect));
+  scope_.scripts.push_back(std::make_shared<const Node>(std::move(script)));
+  return scope_.scripts.back().get();
+}
+
+void Interpreter::evaluate(const Strings& words, Place place, const Done& done) {
+  const auto script =
+      take_script(fmt::format("{}", fmt::join(words.begin() + 1, words.end(), " ")));
+  if (!script) return cannot_run(words.front(), script.error(), done);
+  if ((*script)->children.empty()) return done(0);
+  run(**script, {false, place.tested}, done);
+}
+
 // A file that nobody here holds is one of a described image, and prepares it; any other is missing.
 void Interpreter::source(Strings words, Place place, const Done& done) {
   const std::string file = words.size() > 1 ? words[1] : "";
@@ -120,13 +150,9 @@ void Interpreter::source(Strings words, Place place, const Done& done) {
     complain(file + ": No such file or directory");
     return done(1);
   }
-  auto script = parse(*text, scope_.dialect);
+  const auto script = take_script(*text);
   if (!script) return cannot_run(words.front(), script.error(), done);
-  label_training(*script, context_.training);
-  if (const Status known = check_script(*script, context_, scope_.dialect); !known)
-    return cannot_run(words.front(), known.error(), done);
-  scope_.scripts.push_back(std::make_shared<const Node>(std::move(*script)));
-  const Node& body = *scope_.scripts.back();
+  const Node& body = **script;
   // bash's own arguments come back unless the file has set others.
   const bool replaces = is_bash() && words.size() > 2;
   const Strings own = scope_.arguments, given(words.begin() + (replaces ? 2 : 0), words.end());

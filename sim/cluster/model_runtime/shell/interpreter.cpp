@@ -38,7 +38,8 @@ void Interpreter::start(const Node& node, bool tested) {
   root_ = &node;
   // dash puts nothing in the place of the shell that a container begins with: a signal to process 1
   // does not reach what it runs (failure-modes.md FM-132).
-  run(node, {forked_ || is_bash(), tested}, [this](int status) { leave(status); });
+  run(node, {forked_ || is_bash(), tested},
+      [this](int status) { leave(leave_ == Leave::return_ ? return_status_ : status); });
 }
 
 bool Interpreter::signal(int number) {

@@ -78,6 +78,8 @@ class Interpreter {
   void assign(const Node& node, std::size_t index, bool stays, Then then);
   void execute(const Node& node, Strings words, Place place, Done done);
   void call(const Node& body, Strings words, Place place, Done done);
+  Result<const Node*> take_script(const std::string& text);
+  void evaluate(const Strings& words, Place place, const Done& done);
   void source(Strings words, Place place, const Done& done);
   void in_place(Strings argv, Environment env, Result<std::unique_ptr<Program>> program,
                 bool replaces, const Done& done);
@@ -88,6 +90,7 @@ class Interpreter {
   void misused(const Strings& words, const std::string& message, const Done& done);
   void succeed(const Strings& words, const Done& done);
   void fail_once(const Strings& words, const Done& done);
+  void judge_number(const Strings& words, const Done& done);
   void exit_or_return(const Strings& words, const Done& done);
   void break_or_continue(const Strings& words, const Done& done);
   void echo(const Strings& words, const Done& done);

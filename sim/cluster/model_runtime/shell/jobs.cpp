@@ -56,6 +56,11 @@ Jobs::Seen Jobs::ask(int pid) {
   return {State::ended, *job->status};
 }
 
+bool Traps::any() const {
+  return std::any_of(actions_.begin(), actions_.end(),
+                     [](const auto& one) { return one.second != nullptr; });
+}
+
 std::optional<bool> Traps::come(int signal) {
   const auto found = actions_.find(signal);
   if (found == actions_.end()) return std::nullopt;

@@ -46,7 +46,8 @@ class Traps {
   // Null: the signal is ignored.
   void set(int signal, const Node* action) { actions_[signal] = action; }
   void reset(int signal) { actions_.erase(signal); }
-  bool empty() const { return actions_.empty(); }
+  // Something would be done; what is ignored is not.
+  bool any() const;
   // The signal has come. Nothing: no trap, so its default action follows; false: it is ignored.
   std::optional<bool> come(int signal);
   // One has come since next() was last asked.

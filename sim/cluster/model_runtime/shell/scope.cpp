@@ -62,6 +62,8 @@ std::optional<std::string> ScopeVariables::value(std::string_view name) const {
     if (*number > scope_.arguments.size()) return std::nullopt;
     return scope_.arguments[*number - 1];
   }
+  if (const auto array = scope_.arrays.find(name); array != scope_.arrays.end())
+    return array->second.empty() ? std::nullopt : std::optional(array->second.front());
   if (const std::string* own = find(scope_.own, name)) return *own;
   if (const std::string* exported = find(environment_, name)) return *exported;
   return std::nullopt;
@@ -70,9 +72,31 @@ std::optional<std::string> ScopeVariables::value(std::string_view name) const {
 void ScopeVariables::set(const std::string& name, std::string value) {
   constexpr std::size_t size_max = std::size_t{1} << 20U;
   if (value.size() > size_max) value.resize(size_max);  // a real shell is killed for it
+  if (const auto array = scope_.arrays.find(name); array != scope_.arrays.end()) {
+    if (array->second.empty()) array->second.emplace_back();
+    array->second.front() = std::move(value);
+    return;
+  }
   const bool exported = scope_.exports_all || is_exported(name);
   if (exported) erase(scope_.own, name);
   put(exported ? environment_ : scope_.own, name, std::move(value));
+}
+
+std::optional<std::vector<std::string>> ScopeVariables::elements(const std::string& name) const {
+  if (const auto array = scope_.arrays.find(name); array != scope_.arrays.end())
+    return array->second;
+  auto one = value(name);
+  if (!one) return std::nullopt;
+  return std::vector{std::move(*one)};
+}
+
+// No environment has arrays.
+void ScopeVariables::set_elements(const std::string& name, std::vector<std::string> elements) {
+  constexpr std::size_t elements_max = 100'000;  // a real shell is killed for more
+  if (elements.size() > elements_max) elements.resize(elements_max);
+  erase(environment_, name);
+  erase(scope_.own, name);
+  scope_.arrays.insert_or_assign(name, std::move(elements));
 }
 
 bool ScopeVariables::is_exported(const std::string& name) const {
@@ -91,6 +115,7 @@ const std::string& ScopeVariables::output_of(const Piece& piece) {
 void ScopeVariables::unset(const std::string& name) {
   erase(environment_, name);
   erase(scope_.own, name);
+  scope_.arrays.erase(name);
   scope_.exported.erase(name);
 }
 
@@ -105,14 +130,22 @@ void ScopeVariables::export_variable(const std::string& text) {
 
 void ScopeVariables::remember(const std::string& name) {
   if (locals_.empty()) return;  // of a function that a forked shell has left behind
-  locals_.back().push_back({name, value(name), is_exported(name)});
+  const auto array = scope_.arrays.find(name);
+  locals_.back().push_back(
+      {name, value(name), is_exported(name),
+       array == scope_.arrays.end() ? std::nullopt : std::optional(array->second)});
 }
 
 void ScopeVariables::end_locals() {
   const std::vector<Before> before = std::move(locals_.back());
   locals_.pop_back();
   for (auto one = before.rbegin(); one != before.rend(); ++one) {
-    const auto& [name, value, exported] = *one;
+    const auto& [name, value, exported, elements] = *one;
+    scope_.arrays.erase(name);
+    if (elements) {
+      set_elements(name, *elements);
+      continue;
+    }
     if (!value || !exported) erase(environment_, name);
     if (!value || exported) erase(scope_.own, name);
     if (value) put(exported ? environment_ : scope_.own, name, *value);
@@ -135,6 +168,7 @@ void ScopeVariables::local(const std::string& text, bool keeps) {
 void ScopeVariables::export_locally(const std::string& name, std::string value) {
   remember(name);
   erase(scope_.own, name);
+  scope_.arrays.erase(name);
   put(environment_, name, std::move(value));
 }
 

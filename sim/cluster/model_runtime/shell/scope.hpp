@@ -1,6 +1,7 @@
 // What a shell has besides its process: options, functions, arguments, and its variables.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,7 +24,8 @@ struct Scope {
   std::string name = "sh";                             // $0
   std::vector<std::string> arguments{};                // $1, $2, ...
   Environment own{};                                   // variables that are not exported
-  std::set<std::string> exported{};                    // names that will be once they are set
+  std::map<std::string, std::vector<std::string>, std::less<>> arrays{};  // bash's
+  std::set<std::string> exported{};  // names that will be once they are set
   Dialect dialect = Dialect::dash;
   bool exits_on_error = false, unset_is_an_error = false, pipe_fails = false;  // -e, -u, pipefail
   bool exports_all = false;                                                    // -a
@@ -51,6 +53,7 @@ class ScopeVariables final : public Variables {
 
   std::optional<std::string> value(std::string_view name) const override;
   void set(const std::string& name, std::string value) override;
+  std::optional<std::vector<std::string>> elements(const std::string& name) const override;
   const std::vector<std::string>& arguments() const override { return scope_.arguments; }
   const std::string& output_of(const Piece& piece) override;
   bool unset_is_an_error() const override { return scope_.unset_is_an_error; }
@@ -59,6 +62,7 @@ class ScopeVariables final : public Variables {
   void set_output(const Piece& piece, std::string text, int status) {
     outputs_[&piece] = {std::move(text), status};
   }
+  void set_elements(const std::string& name, std::vector<std::string> elements);
   void unset(const std::string& name);
   // NAME or NAME=value.
   void export_variable(const std::string& text);
@@ -77,6 +81,7 @@ class ScopeVariables final : public Variables {
     std::string name;
     std::optional<std::string> value;
     bool exported;
+    std::optional<std::vector<std::string>> elements;  // of an array
   };
 
   bool is_exported(const std::string& name) const;  // or will be, once it is set

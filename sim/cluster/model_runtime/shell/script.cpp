@@ -170,7 +170,15 @@ class Parser {
     if (!compound && named && tokens_[at_ + 1].kind == Kind::open) return function();
     TRY(Node node, simple_or_compound());
     if (compound) node.redirections = tokens_[at_ - 1].redirections;
+    if (compound && tokens_[at_ - 1].input) return fail(unknown("<< behind more than a command"));
     return node;
+  }
+
+  // bash's `function NAME`, with or without ( ).
+  Result<Node> named_function() {
+    ++at_;
+    if (now().kind != Kind::word || !now().keyword) return fail(unknown("function without a name"));
+    return function();
   }
 
   Result<Node> function() {
@@ -178,9 +186,11 @@ class Parser {
     TRY_VOID(level.fits());
     Node node{Node::Kind::function};
     node.variable = now().word.literal().value_or("");
-    at_ += 2;
-    if (now().kind != Kind::close) return fail(unknown("( ) where a command is due"));
-    ++at_;
+    if (tokens_[++at_].kind == Kind::open) {
+      ++at_;
+      if (now().kind != Kind::close) return fail(unknown("( ) where a command is due"));
+      ++at_;
+    }
     skip_lines();
     TRY(Node body, command_or_compound());
     node.children.push_back(std::move(body));
@@ -195,6 +205,7 @@ class Parser {
     if (is_keyword("{")) return group();
     if (is_keyword("case")) return case_node();
     if (is_keyword("[[") && dialect_ == Dialect::bash) return brackets();
+    if (is_keyword("function") && dialect_ == Dialect::bash) return named_function();
     if (now().kind == Kind::open) return subshell();
     for (const std::string_view word : {"function", "select", "coproc"}) {
       if (is_keyword(word)) return fail(unknown(word));
@@ -388,13 +399,36 @@ class Parser {
 
   Result<Node> command() {
     Node node;
+    std::optional<Word> input;
     for (; now().kind == Kind::word; ++at_) {
       const auto& behind = now().redirections;
       node.redirections.insert(node.redirections.end(), behind.begin(), behind.end());
-      if (node.words.empty() && assignment(now().word, node)) continue;
+      if (now().input && input) return fail(unknown("more than one << of a command"));
+      if (now().input) input = now().input;
+      if (node.words.empty() && assignment(now().word, node)) {
+        node.assignments.back().elements = now().elements;
+        continue;
+      }
+      if (now().elements) return fail(unknown("an array behind a command's name"));
       node.words.push_back(now().word);
     }
     if (node.words.empty() && node.assignments.empty()) return fail(unknown(name_of(now())));
+    TRY_VOID(check(node));
+    return input ? reading(std::move(node), std::move(*input)) : Result<Node>(std::move(node));
+  }
+
+  // What a command reads comes to it as from a pipe.
+  static Node reading(Node reader, Word text) {
+    for (Piece& piece : text.pieces) piece.quoted = true;
+    Node source = plain_command("printf");
+    source.words.push_back(plain_command("%s").words.front());
+    source.words.push_back(std::move(text));
+    Node node = both(Node::Kind::pipe, std::move(source), std::move(reader));
+    node.of_document = true;
+    return node;
+  }
+
+  Status check(Node& node) const {
     // Nothing is split in the values that are exported.
     Node declared;
     const auto first = node.words.empty() ? std::nullopt : node.words.front().literal();
@@ -403,23 +437,44 @@ class Parser {
       for (Piece& piece : word.pieces) piece.quoted = true;
     }
     for (const Node* all : {&node, &declared})
-      for (const auto& [name, value] : all->assignments)
-        if (name == "IFS") return fail(unknown("IFS"));
-    return node;
+      for (const Assignment& one : all->assignments)
+        if (one.name == "IFS") return fail(unknown("IFS"));
+    for (const Assignment& one : node.assignments)
+      if (one.elements && !node.words.empty()) return fail(unknown("an array before a command"));
+    if (dialect_ == Dialect::bash && !node.words.empty() && is_of_element(node.words.front()))
+      return fail(unknown("an assignment to an element of an array"));
+    return {};
   }
 
-  static bool assignment(const Word& word, Node& node) {
+  // NAME[...]=
+  static bool is_of_element(const Word& word) {
+    if (word.pieces.empty() || word.pieces.front().quoted) return false;
+    const std::string& text = word.pieces.front().text;
+    const std::size_t bracket = text.find('[');
+    const auto assigns = [](const Piece& piece) {
+      return piece.kind == Piece::Kind::literal && (piece.text.find("]=") != piece.text.npos ||
+                                                    piece.text.find("]+=") != piece.text.npos);
+    };
+    return bracket != text.npos && bracket > 0 && is_name_start(text.front()) &&
+           std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bracket),
+                       is_name) &&
+           std::any_of(word.pieces.begin(), word.pieces.end(), assigns);
+  }
+
+  bool assignment(const Word& word, Node& node) const {
     if (word.pieces.empty() || word.pieces.front().kind != Piece::Kind::literal ||
         word.pieces.front().quoted)
       return false;
     const std::string& text = word.pieces.front().text;
     const std::size_t equals = text.find('=');
-    if (equals == text.npos || equals == 0 || !is_name_start(text.front()) ||
-        !std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(equals), is_name))
+    if (equals == text.npos || equals == 0 || !is_name_start(text.front())) return false;
+    const bool appends = dialect_ == Dialect::bash && text[equals - 1] == '+';
+    const std::size_t size = equals - (appends ? 1 : 0);
+    if (!std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size), is_name))
       return false;
     Word value = word;
     value.pieces.front().text = text.substr(equals + 1);
-    node.assignments.emplace_back(text.substr(0, equals), std::move(value));
+    node.assignments.push_back({text.substr(0, size), std::move(value), std::nullopt, appends});
     return true;
   }
 

@@ -1,7 +1,7 @@
 // The part of the shell's language that containers' `sh -c` lines are written in, as a tree:
 // sequences, { }, ( ), && and ||, !, if, case, while, until, for, functions, pipes into programs
 // that read (programs/text.hpp), &, assignments, words with quotes and expansions
-// (words.hpp), redirections of output. The rest is refused by name.
+// (words.hpp), redirections of output, here-documents. The rest is refused by name.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,13 @@ enum class Likeness : std::uint8_t;
 }
 
 namespace ddptwin::model::shell {
+
+struct Assignment {
+  std::string name;
+  Word value{};
+  std::optional<std::vector<Word>> elements{};  // bash's NAME=(...)
+  bool appends = false;                         // bash's NAME+=
+};
 
 struct Node {
   enum class Kind : std::uint8_t {
@@ -38,12 +45,13 @@ struct Node {
     function
   };
   Kind kind = Kind::command;
-  std::vector<std::pair<std::string, Word>> assignments{};  // command
+  std::vector<Assignment> assignments{};  // command
   // command; for_: what it goes over; case_: what it is asked of
   std::vector<Word> words{};
   std::vector<Redirection> redirections{};
   std::string variable{};                     // for_; function: its name
   bool over_arguments = false;                // for_ without `in`
+  bool of_document = false;                   // pipe: what is read stands in the script, <<
   std::vector<std::vector<Word>> patterns{};  // case_: of each child
   // list: all; and_, or_: two; not_, subshell, background, function: one; if_: condition, then,
   // perhaps else; case_: what each pattern leads to; until, while_: condition, body; for_: body;
@@ -54,7 +62,7 @@ struct Node {
   std::optional<Likeness> training{};
 };
 
-// Reason::invalid with what is not understood: "its script uses <<".
+// Reason::invalid with what is not understood: "its script uses <(".
 Result<Node> parse(std::string_view script, Dialect dialect);
 Result<Node> parse(std::vector<Token> tokens, Dialect dialect);
 

@@ -75,7 +75,10 @@ class Check {
     for (std::size_t i = seen; i < node.children.size(); ++i) TRY_VOID(look_at(node.children[i]));
     TRY_VOID(words(node.words));
     for (const auto& patterns : node.patterns) TRY_VOID(words(patterns));
-    for (const auto& [name, value] : node.assignments) TRY_VOID(words({value}));
+    for (const shell::Assignment& one : node.assignments) {
+      TRY_VOID(words({one.value}));
+      if (one.elements) TRY_VOID(words(*one.elements));
+    }
     for (const shell::Redirection& one : node.redirections) TRY_VOID(words({one.file}));
     if (node.kind != Node::Kind::command || node.words.empty()) return {};
     return command(node);
@@ -124,8 +127,9 @@ class Check {
       const Node& reader = node.children[i];
       const auto name = reader.words.empty() ? std::nullopt : reader.words.front().literal();
       const TextProgram* program = name ? TextProgram::find(base_name(*name)) : nullptr;
+      const std::string mark = node.of_document ? "<<" : "|";
       if (program == nullptr || !program->reads() || !reader.assignments.empty())
-        return fail(shell::unknown(name ? "| into " + *name : "|"));
+        return fail(shell::unknown(name ? mark + " into " + *name : mark));
     }
     return {};
   }
@@ -150,16 +154,24 @@ class Check {
       return fail(shell::unknown(what));
     if (argv.front() == "trap") {
       const std::string& text = argv[argv[1] == "--" ? 2 : 1];
-      if (text == torchrun::unknown_text || text == "-") return {};
-      TRY(const Node action, shell::parse(text, dialect_));
-      return look_at(action);
+      return text == "-" ? Status() : inner_script(text);
     }
+    if (argv.front() == "eval")
+      return inner_script(fmt::format("{}", fmt::join(argv.begin() + 1, argv.end(), " ")));
     if (shell::BuiltIns::find(argv.front(), dialect_) != nullptr) return {};
     CommandContext context = context_;
     context.training = node.training.value_or(context.training);
     const auto made = make_program(argv, context);
     if (!made && made.error().reason == Reason::bad_input) return fail(made.error());
     return {};
+  }
+
+  // What is computed is looked at when it is there.
+  Status inner_script(const std::string& text) {
+    if (text.find(torchrun::unknown_text) != text.npos) return {};
+    TRY(const Node script, shell::parse(text, dialect_));
+    name_functions(script);
+    return look_at(script);
   }
 
   CommandContext context_;

@@ -5,16 +5,12 @@
 #include <algorithm>
 #include <array>
 
-#include "cluster/model_runtime/shell/script.hpp"
+#include "cluster/model_runtime/shell/word_lexer.hpp"
 
 namespace ddptwin::model::shell {
 namespace {
 
 using Kind = Token::Kind;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-constexpr int depth_max = 20;  // of $( ) and ${ } within each other
 
 struct Mark {
   std::string_view text;
@@ -26,10 +22,9 @@ constexpr std::array marks{Mark{"&&", Kind::and_},     Mark{"||", Kind::or_},
                            Mark{"((", Kind::end},      Mark{"(", Kind::open},
                            Mark{")", Kind::close},     Mark{"&", Kind::background}};
 
-class Lexer {
+class Lexer : public WordLexer {
  public:
-  Lexer(std::string_view text, Dialect dialect, int depth)
-      : text_(text), dialect_(dialect), depth_(depth) {}
+  using WordLexer::WordLexer;
 
   // Until the text's end; of a $( ) until its ).
   Result<std::vector<Token>> run(bool within) {
@@ -42,6 +37,7 @@ class Lexer {
                      : tokens_.back().kind == Kind::close ? -1
                                                           : 0;
     }
+    if (!here_documents_.empty()) return fail(unknown("<< without its end"));
     tokens_.push_back({});
     return std::move(tokens_);
   }
@@ -66,11 +62,15 @@ class Lexer {
   Status next() {
     if (text_.front() == '\n') {
       text_.remove_prefix(1);
+      for (const HereDocument& one : std::exchange(here_documents_, {})) TRY_VOID(read(one));
       tokens_.push_back({Kind::line_end});
       return {};
     }
+    if (text_.starts_with("<<")) return input();
     TRY(const bool redirects, redirection());
     if (redirects) return {};
+    if (text_.starts_with("((") && dialect_ == Dialect::bash && begins_command())
+      return arithmetic_command();
     for (const Mark& one : marks) {
       if (!text_.starts_with(one.text)) continue;
       if (one.kind == Kind::end) return fail(unknown(one.text));
@@ -79,6 +79,83 @@ class Lexer {
       return {};
     }
     return word();
+  }
+
+  // Whether a command may begin here.
+  bool begins_command() const {
+    if (tokens_.empty()) return true;
+    const Token& last = tokens_.back();
+    if (last.kind != Kind::word) return true;
+    constexpr std::array<std::string_view, 9> before{"if",    "then", "else", "elif", "while",
+                                                     "until", "do",   "!",    "{"};
+    const auto word = last.keyword ? last.word.literal() : std::nullopt;
+    return word && std::find(before.begin(), before.end(), *word) != before.end();
+  }
+
+  // bash's (( )): a command with its value for a word.
+  Status arithmetic_command() {
+    Token name{Kind::word}, value{Kind::word};
+    literal(name.word, '(', false);
+    literal(name.word, '(', false);
+    TRY_VOID(arithmetic(value.word, true));
+    tokens_.push_back(std::move(name));
+    tokens_.push_back(std::move(value));
+    return {};
+  }
+
+  struct HereDocument {
+    std::size_t token = 0;  // whose input it is
+    std::string end{};
+    bool without_tabs = false, quoted = false;  // <<-; its end has quotes
+  };
+
+  // <<END, whose text stands behind this line, or bash's <<<TEXT.
+  Status input() {
+    if (tokens_.empty() || tokens_.back().kind != Kind::word)
+      return fail(unknown("<< without a command of its own before it"));
+    if (tokens_.back().input) return fail(unknown("more than one << of a command"));
+    const bool text_follows = text_.starts_with("<<<");
+    if (text_follows && dialect_ == Dialect::dash) return fail(unknown("<<<"));
+    const bool without_tabs = text_.starts_with("<<-");
+    text_.remove_prefix(text_follows || without_tabs ? 3 : 2);
+    text_.remove_prefix(std::min(text_.find_first_not_of(" \t"), text_.size()));
+    if (text_.empty() || ends_word(text_.front())) return fail(unknown("<< without a word"));
+    const std::string_view begin = text_;
+    Word word;
+    TRY_VOID(pieces(word));
+    if (text_follows) {
+      for (Piece& piece : word.pieces) piece.quoted = true;
+      literal(word, '\n', true);
+      tokens_.back().input = std::move(word);
+      return {};
+    }
+    const auto end = word.literal();
+    if (!end) return fail(unknown("<< with $ in its end"));
+    const std::string_view written = begin.substr(0, begin.size() - text_.size());
+    tokens_.back().input = Word();
+    here_documents_.push_back(
+        {tokens_.size() - 1, *end, without_tabs, written.find_first_of("'\"\\") != written.npos});
+    return {};
+  }
+
+  // The lines up to its end.
+  Status read(const HereDocument& document) {
+    std::string text;
+    for (;;) {
+      if (text_.empty()) return fail(unknown("<< without its end"));
+      const std::size_t size = std::min(text_.find('\n'), text_.size());
+      std::string_view line = text_.substr(0, size);
+      text_.remove_prefix(std::min(size + 1, text_.size()));
+      while (document.without_tabs && line.starts_with('\t')) line.remove_prefix(1);
+      if (line == document.end) break;
+      text.append(line) += '\n';
+    }
+    Word word{{literal_piece(text, true)}};
+    if (!document.quoted) {
+      TRY(word, WordLexer(text, dialect_, depth_).document());
+    }
+    tokens_[document.token].input = std::move(word);
+    return {};
   }
 
   Result<bool> redirection() {
@@ -121,15 +198,6 @@ class Lexer {
     return true;
   }
 
-  static bool ends_word(char c) {
-    return std::string_view(" \t\r\n;&|<>()").find(c) != std::string_view::npos;
-  }
-
-  Status pieces(Word& word) {
-    while (!text_.empty() && !ends_word(text_.front())) TRY_VOID(piece(word, false));
-    return {};
-  }
-
   Status word() {
     Token token{Kind::word};
     const std::string_view begin = text_;
@@ -137,218 +205,43 @@ class Lexer {
     const std::string_view whole = begin.substr(0, begin.size() - text_.size());
     if (whole.starts_with('~')) return fail(unknown("~"));
     token.keyword = whole.find_first_of("'\"\\$`") == whole.npos;
+    if (dialect_ == Dialect::bash && text_.starts_with('(') && is_array(whole)) {
+      TRY(token.elements, elements());
+    }
     tokens_.push_back(std::move(token));
     return {};
   }
 
-  // A quoted part, an expansion, or a character.
-  Status piece(Word& word, bool quoted) {
-    const char c = text_.front();
-    if (c == '`') return backquoted(word, quoted);
-    if (c == '$') return expansion(word, quoted);
-    if (c == '\'' && !quoted) {
-      const std::size_t end = text_.find('\'', 1);
-      if (end == text_.npos) return fail(unknown("a quote without its end"));
-      word.pieces.push_back(literal_piece(text_.substr(1, end - 1), true));
-      text_.remove_prefix(end + 1);
-      return {};
-    }
-    if (c == '"' && !quoted) {
-      word.pieces.push_back(literal_piece("", true));
-      return double_quoted(word);
-    }
-    if (text_.starts_with("\\\n")) {
-      text_.remove_prefix(2);
-      return {};
-    }
-    const bool escapes =
-        !quoted || (text_.size() > 1 && std::string_view("\"\\$`}").find(text_[1]) != text_.npos);
-    const bool escaped = c == '\\' && text_.size() > 1 && escapes;
-    literal(word, escaped ? text_[1] : c, quoted || escaped);
-    text_.remove_prefix(escaped ? 2 : 1);
-    return {};
+  // NAME= and NAME+=, behind which a ( makes an array.
+  static bool is_array(std::string_view word) {
+    if (!word.ends_with('=')) return false;
+    word.remove_suffix(word.ends_with("+=") ? 2 : 1);
+    return !word.empty() && !is_digit(word.front()) &&
+           std::all_of(word.begin(), word.end(), is_name);
   }
 
-  Status double_quoted(Word& word) {
+  Result<std::vector<Word>> elements() {
     text_.remove_prefix(1);
-    while (!text_.empty()) {
-      if (text_.starts_with('"')) {
-        text_.remove_prefix(1);
-        return {};
-      }
-      TRY_VOID(piece(word, true));
+    std::vector<Word> all;
+    for (;;) {
+      skip_blanks();
+      if (text_.empty()) return fail(unknown("( without its end"));
+      const char c = text_.front();
+      if (c == ')' || c == '\n') text_.remove_prefix(1);
+      if (c == ')') return all;
+      if (c == '\n') continue;
+      const std::string_view begin = text_;
+      TRY_VOID(pieces(all.emplace_back()));
+      const std::string_view whole = begin.substr(0, begin.size() - text_.size());
+      if (whole.empty()) return fail(unknown("( ) with more than words"));
+      if (whole.starts_with('[') && whole.find("]=") != whole.npos)
+        return fail(unknown("[ ]= in an array"));
+      if (whole.starts_with('~')) return fail(unknown("~"));
     }
-    return fail(unknown("a quote without its end"));
   }
 
-  static Piece literal_piece(std::string_view text, bool quoted) {
-    return {std::string(text), Piece::Kind::literal, quoted, "", {}, {}};
-  }
-
-  static void literal(Word& word, char c, bool quoted) {
-    if (word.pieces.empty() || word.pieces.back().kind != Piece::Kind::literal ||
-        word.pieces.back().quoted != quoted)
-      word.pieces.push_back(literal_piece("", quoted));
-    word.pieces.back().text += c;
-  }
-
-  Status expansion(Word& word, bool quoted) {
-    text_.remove_prefix(1);
-    if (text_.starts_with("((")) return arithmetic(word, quoted);
-    if (text_.starts_with('(')) return output(word, quoted);
-    if (text_.starts_with('\'') && !quoted) return fail(unknown("$'"));
-    if (text_.starts_with('{')) {
-      text_.remove_prefix(1);
-      return braces(word, quoted);
-    }
-    const std::size_t size = name_size(false);
-    if (size == 0) {
-      literal(word, '$', true);
-      return {};
-    }
-    word.pieces.push_back(
-        {std::string(text_.substr(0, size)), Piece::Kind::variable, quoted, "", {}, {}});
-    text_.remove_prefix(size);
-    return {};
-  }
-
-  // Of the parameter's name that the text begins with.
-  std::size_t name_size(bool in_braces) const {
-    if (text_.empty()) return 0;
-    if (std::string_view("?#$!@*").find(text_.front()) != text_.npos) return 1;
-    if (is_digit(text_.front()) && !in_braces) return 1;
-    std::size_t size = 0;
-    while (size < text_.size() && is_name(text_[size])) ++size;
-    return size;
-  }
-
-  Status deeper() {
-    if (++depth_ > depth_max) return fail(unknown("$ within $ more than 20 times"));
-    return {};
-  }
-
-  Status add_output(Word& word, bool quoted, std::vector<Token> tokens) {
-    TRY(Node script, parse(std::move(tokens), dialect_));
-    word.pieces.push_back(
-        {"", Piece::Kind::output, quoted, "", {}, std::make_shared<const Node>(std::move(script))});
-    return {};
-  }
-
-  Status output(Word& word, bool quoted) {
-    TRY_VOID(deeper());
-    Lexer inner(text_.substr(1), dialect_, depth_);
-    TRY(std::vector<Token> tokens, inner.run(true));
-    text_ = inner.rest();
-    if (!text_.starts_with(')')) return fail(unknown("$( without its end"));
-    text_.remove_prefix(1);
-    --depth_;
-    return add_output(word, quoted, std::move(tokens));
-  }
-
-  Status backquoted(Word& word, bool quoted) {
-    TRY_VOID(deeper());
-    std::string script;
-    std::size_t at = 1;
-    for (; at < text_.size() && text_[at] != '`'; ++at) {
-      const bool escapes =
-          at + 1 < text_.size() &&
-          std::string_view(quoted ? "`\\$\"" : "`\\$").find(text_[at + 1]) != text_.npos;
-      if (text_[at] == '\\' && escapes) ++at;
-      script += text_[at];
-    }
-    if (at >= text_.size()) return fail(unknown("` without its end"));
-    text_.remove_prefix(at + 1);
-    TRY(std::vector<Token> tokens, Lexer(script, dialect_, depth_).run(false));
-    --depth_;
-    return add_output(word, quoted, std::move(tokens));
-  }
-
-  Status braces(Word& word, bool quoted) {
-    Piece made{"", Piece::Kind::variable, quoted, "", {}, {}};
-    if (text_.starts_with('#') && !text_.starts_with("#}")) {
-      made.operation = "length";
-      text_.remove_prefix(1);
-    }
-    const std::size_t size = name_size(true);
-    made.text = text_.substr(0, size);
-    text_.remove_prefix(size);
-    if (made.operation.empty() && size > 0) {
-      made.operation = operation_at(text_);
-      text_.remove_prefix(made.operation.size());
-      // A pattern within quotes is none that is quoted (POSIX, 2.6.2).
-      const bool pattern = made.operation.starts_with('#') || made.operation.starts_with('%');
-      TRY_VOID(deeper());
-      Word behind;
-      while (!made.operation.empty() && !text_.empty() && !text_.starts_with('}')) {
-        if (text_.starts_with('"')) {
-          behind.pieces.push_back(literal_piece("", true));
-          TRY_VOID(double_quoted(behind));
-        } else {
-          TRY_VOID(piece(behind, quoted && !pattern));
-        }
-      }
-      made.word = std::move(behind.pieces);
-      --depth_;
-    }
-    if (size == 0 || !text_.starts_with('}'))
-      return fail(unknown("${ } with more than a name and one operation"));
-    text_.remove_prefix(1);
-    word.pieces.push_back(std::move(made));
-    return {};
-  }
-
-  // What it says is expanded as within quotes, then worked out.
-  Status arithmetic(Word& word, bool quoted) {
-    text_.remove_prefix(2);
-    TRY_VOID(deeper());
-    Word expression;
-    for (int parentheses = 0; !text_.empty();) {
-      if (text_.front() == ')' && parentheses == 0) break;
-      parentheses += text_.front() == '(' ? 1 : text_.front() == ')' ? -1 : 0;
-      TRY_VOID(piece(expression, true));
-    }
-    --depth_;
-    if (!text_.starts_with("))") || !is_known(expression))
-      return fail(unknown("$(( )) with more than numbers, names and + - * / % < > = ! && ||"));
-    text_.remove_prefix(2);
-    word.pieces.push_back(
-        {"", Piece::Kind::arithmetic, quoted, "", std::move(expression.pieces), {}});
-    return {};
-  }
-
-  static bool is_known(const Word& expression) {
-    constexpr std::size_t size_max = 200;
-    std::string text;
-    for (const Piece& piece : expression.pieces)
-      text += piece.kind == Piece::Kind::literal ? piece.text : "1";
-    bool known = text.size() <= size_max && std::all_of(text.begin(), text.end(), [](char c) {
-                   return is_name(c) ||
-                          std::string_view(" \t\n()+-*/%<>=!&|").find(c) != std::string_view::npos;
-                 });
-    for (const std::string_view other : {"<<", ">>", "++", "--"})
-      known = known && text.find(other) == text.npos;
-    for (const char c : {'=', '&', '|'}) known = known && is_comparing(text, c);
-    return known;
-  }
-
-  // Each = of the expression is one of ==, !=, <= and >=, each & and | one of two.
-  static bool is_comparing(std::string_view expression, char c) {
-    for (std::size_t at = 0; at < expression.size(); ++at) {
-      if (expression[at] != c) continue;
-      const bool twice = at + 1 < expression.size() && expression[at + 1] == c;
-      const bool behind =
-          c == '=' && at > 0 &&
-          std::string_view("!<>").find(expression[at - 1]) != std::string_view::npos;
-      if (!twice && !behind) return false;
-      if (twice) ++at;
-    }
-    return true;
-  }
-
-  std::string_view text_;
-  Dialect dialect_;
   std::vector<Token> tokens_{};
-  int depth_;
+  std::vector<HereDocument> here_documents_{};  // begun on this line
 };
 
 }  // namespace
@@ -363,8 +256,15 @@ Redirection::Target target_of(std::string_view file) {
   return file == "/dev/stderr" ? Redirection::Target::error : Redirection::Target::file;
 }
 
-Result<std::vector<Token>> tokens_of(std::string_view script, Dialect dialect) {
-  return Lexer(script, dialect, 0).run(false);
+Result<std::vector<Token>> tokens_of(std::string_view script, Dialect dialect, int depth) {
+  return Lexer(script, dialect, depth).run(false);
+}
+
+Result<std::vector<Token>> tokens_within(std::string_view& text, Dialect dialect, int depth) {
+  Lexer lexer(text, dialect, depth);
+  TRY(std::vector<Token> tokens, lexer.run(true));
+  text = lexer.rest();
+  return tokens;
 }
 
 }  // namespace ddptwin::model::shell

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,7 @@
 
 namespace ddptwin::model::shell {
 
-// [N]>FILE, [N]>>FILE, &>FILE and [N]>&N. Nothing is read from anywhere.
+// [N]>FILE, [N]>>FILE, &>FILE and [N]>&N.
 struct Redirection {
   enum class Target : std::uint8_t { nothing, output, error, file };
   bool of_output = true, of_error = false;
@@ -39,6 +40,8 @@ struct Token {
   Word word{};
   bool keyword = false;  // unquoted letters only, so it may be one
   std::vector<Redirection> redirections{};
+  std::optional<Word> input{};                  // behind it, <<END or bash's <<<
+  std::optional<std::vector<Word>> elements{};  // bash's NAME=(...), and the word is NAME=
 };
 
 // "its script uses WHAT", which is not understood: Reason::invalid.
@@ -47,7 +50,10 @@ Error unknown(std::string_view what);
 // What a name stands for that is no file of the container's: /dev/null, /dev/stdout, /dev/stderr.
 Redirection::Target target_of(std::string_view file);
 
-// The last one is Kind::end. Reason::invalid: as unknown() says it.
-Result<std::vector<Token>> tokens_of(std::string_view script, Dialect dialect);
+// The last one is Kind::end. `depth`: of $( ) and ${ } that the script stands in. Reason::invalid:
+// as unknown() says it.
+Result<std::vector<Token>> tokens_of(std::string_view script, Dialect dialect, int depth = 0);
+// Until the ) that nothing in it opened, from which on `text` is left.
+Result<std::vector<Token>> tokens_within(std::string_view& text, Dialect dialect, int depth);
 
 }  // namespace ddptwin::model::shell

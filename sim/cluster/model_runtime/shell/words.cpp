@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <span>
 
-#include "core/numbers.hpp"
+#include "cluster/model_runtime/shell/arithmetic.hpp"
 
 namespace ddptwin::model::shell {
 namespace {
@@ -20,147 +22,6 @@ Error missing_value(std::string message) {
 }
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
-
-// ---- arithmetic --------------------------------------------------------------------------------
-
-using Number = std::int64_t;
-
-// Decimal, 0 octal, 0x hexadecimal, as in C.
-std::optional<Number> number_of(std::string_view text) {
-  const bool negative = text.starts_with('-');
-  if (negative) text.remove_prefix(1);
-  int base = 10;
-  if (text.starts_with("0x") || text.starts_with("0X")) {
-    base = 16;
-    text.remove_prefix(2);
-  } else if (text.size() > 1 && text.front() == '0') {
-    base = 8;
-  }
-  const auto value = whole_number_in(base, text);
-  return value && negative ? -*value : value;
-}
-
-// Wraps round, as the shells do.
-Number add(Number a, Number b) {
-  return static_cast<Number>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-Number subtract(Number a, Number b) {
-  return static_cast<Number>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
-Number multiply(Number a, Number b) {
-  return static_cast<Number>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-}
-
-struct Operator {
-  std::string_view text;
-  int level;  // the higher binds closer
-  Number (*apply)(Number, Number);
-};
-constexpr std::array operators{
-    Operator{"||", 0, [](Number a, Number b) -> Number { return a != 0 || b != 0; }},
-    Operator{"&&", 1, [](Number a, Number b) -> Number { return a != 0 && b != 0; }},
-    Operator{"==", 2, [](Number a, Number b) -> Number { return a == b; }},
-    Operator{"!=", 2, [](Number a, Number b) -> Number { return a != b; }},
-    Operator{"<=", 3, [](Number a, Number b) -> Number { return a <= b; }},
-    Operator{">=", 3, [](Number a, Number b) -> Number { return a >= b; }},
-    Operator{"<", 3, [](Number a, Number b) -> Number { return a < b; }},
-    Operator{">", 3, [](Number a, Number b) -> Number { return a > b; }},
-    Operator{"+", 4, &add},
-    Operator{"-", 4, &subtract},
-    Operator{"*", 5, &multiply},
-    Operator{"/", 5, nullptr},
-    Operator{"%", 5, nullptr},
-};
-constexpr int levels = 6;
-
-class Arithmetic {
- public:
-  Arithmetic(std::string_view text, const Variables& variables)
-      : whole_(text), text_(text), variables_(variables) {}
-
-  Result<Number> run() {
-    TRY(const Number value, binary(0));
-    skip_blanks();
-    if (!text_.empty()) return fail(syntax());
-    return value;
-  }
-
- private:
-  Error syntax() const {
-    return wrong(fmt::format("arithmetic expression: syntax error: \"{}\"", whole_));
-  }
-
-  void skip_blanks() {
-    while (!text_.empty() && is_blank(text_.front())) text_.remove_prefix(1);
-  }
-
-  const Operator* operator_of(int level) {
-    skip_blanks();
-    const auto found = std::find_if(operators.begin(), operators.end(), [&](const Operator& one) {
-      return text_.starts_with(one.text);
-    });
-    if (found == operators.end() || found->level != level) return nullptr;
-    return &*found;
-  }
-
-  Result<Number> binary(int level) {
-    if (level == levels) return unary();
-    TRY(Number left, binary(level + 1));
-    while (const Operator* found = operator_of(level)) {
-      text_.remove_prefix(found->text.size());
-      TRY(const Number right, binary(level + 1));
-      if (found->apply != nullptr) {
-        left = found->apply(left, right);
-      } else if (right == 0) {
-        return fail(wrong(fmt::format("arithmetic expression: division by zero: \"{}\"", whole_)));
-      } else if (right == -1) {
-        left = found->text == "/" ? subtract(0, left) : 0;
-      } else {
-        left = found->text == "/" ? left / right : left % right;
-      }
-    }
-    return left;
-  }
-
-  Result<Number> unary() {
-    skip_blanks();
-    if (text_.empty()) return fail(syntax());
-    const char c = text_.front();
-    if (c == '-' || c == '+' || c == '!') {
-      text_.remove_prefix(1);
-      TRY(const Number value, unary());
-      return c == '-' ? subtract(0, value) : c == '+' ? value : Number{value == 0};
-    }
-    if (c == '(') {
-      text_.remove_prefix(1);
-      TRY(const Number value, binary(0));
-      skip_blanks();
-      if (!text_.starts_with(')')) return fail(syntax());
-      text_.remove_prefix(1);
-      return value;
-    }
-    return operand();
-  }
-
-  // A number or NAME; what is not set counts as 0.
-  Result<Number> operand() {
-    const auto end = std::find_if_not(text_.begin(), text_.end(), is_name);
-    const std::string_view word = text_.substr(0, static_cast<std::size_t>(end - text_.begin()));
-    text_.remove_prefix(word.size());
-    if (word.empty()) return fail(syntax());
-    std::string value(word);
-    if (word.front() < '0' || word.front() > '9') {
-      value = variables_.value(word).value_or("");
-      if (value.empty()) value = "0";
-    }
-    const auto number = number_of(value);
-    if (!number) return fail(wrong(fmt::format("Illegal number: {}", value)));
-    return *number;
-  }
-
-  std::string_view whole_, text_;
-  const Variables& variables_;
-};
 
 // ---- ${NAME...} --------------------------------------------------------------------------------
 
@@ -198,6 +59,47 @@ std::string without(const std::string& value, std::string_view pattern,
   return value;
 }
 
+// ${NAME/pattern/text}: the longest of the first that fits; // all of them, /# only at the
+// beginning, /% only at the end. Nothing is found at these two ends alone.
+std::string replaced(const std::string& value, std::string_view pattern, const std::string& text,
+                     std::string_view operation) {
+  const bool at_front = operation == "/#", at_end = operation == "/%";
+  const bool of_nothing = at_front || at_end || (value.empty() && !pattern.empty());
+  const std::size_t least = of_nothing ? 0 : 1;
+  const auto longest_at = [&](std::size_t begin) -> std::optional<std::size_t> {
+    const std::string_view rest = std::string_view(value).substr(begin);
+    for (std::size_t size = rest.size() + 1; size-- > least;) {
+      if (at_end && size < rest.size()) break;
+      if (matches(pattern, rest.substr(0, size))) return size;
+    }
+    return std::nullopt;
+  };
+  std::string out;
+  std::size_t begin = 0;
+  while (begin < value.size() || of_nothing) {
+    if (const auto size = longest_at(begin)) {
+      out += text;
+      begin += *size;
+      if (operation != "//") break;
+    } else {
+      if (at_front || begin >= value.size()) break;
+      out += value[begin++];
+    }
+  }
+  return out + value.substr(begin);
+}
+
+// ${NAME^^}, ${NAME^}, ${NAME,,} and ${NAME,}: one letter is the first.
+std::string in_other_letters(std::string value, std::string_view operation) {
+  const std::size_t size =
+      operation.size() == 2 ? value.size() : std::min<std::size_t>(1, value.size());
+  for (char& c : std::span(value).first(size)) {
+    const int letter = static_cast<unsigned char>(c);
+    c = static_cast<char>(operation.front() == '^' ? std::toupper(letter) : std::tolower(letter));
+  }
+  return value;
+}
+
 class Expansion {
  public:
   explicit Expansion(Variables& variables) : variables_(variables) {}
@@ -218,9 +120,12 @@ class Expansion {
 
   Status word(const Word& word) {
     // "$@" without arguments is no word at all.
-    if (word.pieces.size() == 2 && is_all_arguments(word.pieces[1]) && word.pieces[0].quoted &&
-        word.pieces[0].text.empty() && variables_.arguments().empty())
-      return {};
+    if (word.pieces.size() == 2 && is_list(word.pieces[1]) && word.pieces[0].quoted &&
+        word.pieces[0].text.empty()) {
+      TRY(const bool otherwise, takes_word(word.pieces[1]));
+      TRY(const std::vector<std::string> all, list_of(word.pieces[1]));
+      if (all.empty() && !otherwise) return {};
+    }
     text_.clear();
     any_ = false;
     for (const Piece& piece : word.pieces) TRY_VOID(add(piece));
@@ -231,21 +136,28 @@ class Expansion {
   std::vector<std::string> take() { return std::move(all_); }
 
  private:
-  static bool is_all_arguments(const Piece& piece) {
-    return piece.kind == Piece::Kind::variable && piece.text == "@" && piece.quoted &&
-           piece.operation.empty();
+  static bool has_many(const Piece& piece) {
+    return piece.text == "@" || piece.text == "*" || piece.elements != Piece::Elements::one;
+  }
+
+  // "$@" and "${NAME[@]}": each is a word.
+  static bool is_list(const Piece& piece) {
+    return piece.kind == Piece::Kind::variable && piece.quoted && piece.operation != "length" &&
+           (piece.text == "@" || piece.elements == Piece::Elements::each);
   }
 
   // Of ${NAME-word} and ${NAME+word}: whether the word stands for it.
-  bool takes_word(const Piece& piece) const {
+  Result<bool> takes_word(const Piece& piece) {
     if (piece.kind != Piece::Kind::variable || piece.operation.empty()) return false;
     const char what = piece.operation.back();
-    return (what == '-' && is_missing(piece)) || (what == '+' && !is_missing(piece));
+    if (what != '-' && what != '+') return false;
+    TRY(const bool missing, is_missing(piece));
+    return missing == (what == '-');
   }
 
   // With : before its operation what is empty is missing too.
-  bool is_missing(const Piece& piece) const {
-    const std::optional<std::string> value = plain(piece.text);
+  Result<bool> is_missing(const Piece& piece) {
+    TRY(const std::optional<std::string> value, plain(piece));
     return !value || (piece.operation.starts_with(':') && value->empty());
   }
 
@@ -256,15 +168,16 @@ class Expansion {
 
   // `within`: it stands in an unquoted ${ }, so its own text is split too.
   Status add(const Piece& piece, bool within = false) {
-    if (!piece.quoted && takes_word(piece)) {
+    TRY(const bool otherwise, takes_word(piece));
+    if (!piece.quoted && otherwise) {
       for (const Piece& part : piece.word) TRY_VOID(add(part, true));
       return {};
     }
-    if (is_all_arguments(piece)) {
-      const std::vector<std::string>& arguments = variables_.arguments();
-      for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (is_list(piece) && !otherwise) {
+      TRY(const std::vector<std::string> all, list_of(piece));
+      for (std::size_t i = 0; i < all.size(); ++i) {
         if (i > 0) end_word();
-        text_ += arguments[i];
+        text_ += all[i];
         any_ = true;
       }
       return {};
@@ -294,7 +207,7 @@ class Expansion {
         TRY(const std::string expression, text_of(piece.word));
         constexpr std::size_t size_max = 1000;
         if (expression.size() > size_max) return fail(wrong("arithmetic expression: too long"));
-        TRY(const Number value, Arithmetic(expression, variables_).run());
+        TRY(const std::int64_t value, arithmetic(expression, variables_));
         return std::to_string(value);
       }
       case Piece::Kind::output:
@@ -307,19 +220,108 @@ class Expansion {
 
   bool is_bash() const { return variables_.dialect() == Dialect::bash; }
 
-  std::optional<std::string> plain(const std::string& name) const {
-    if (name == "@" || name == "*")
-      return fmt::format("{}", fmt::join(variables_.arguments(), " "));
-    if (name == "#") return std::to_string(variables_.arguments().size());
-    return variables_.value(name);
+  Result<std::int64_t> number_of(const std::vector<Piece>& expression) {
+    TRY(const std::string text, text_of(expression));
+    return arithmetic(text, variables_);
+  }
+
+  // As it is without its operation.
+  Result<std::optional<std::string>> plain(const Piece& piece) {
+    if (piece.text == "#") return std::to_string(variables_.arguments().size());
+    if (has_many(piece)) {
+      const auto all = elements_of(piece);
+      if (!all || (all->empty() && piece.elements != Piece::Elements::one)) return std::nullopt;
+      return fmt::format("{}", fmt::join(*all, " "));
+    }
+    if (piece.indirect) {
+      TRY(const std::string name, pointed_to(piece));
+      return variables_.value(name);
+    }
+    if (piece.index.empty()) return variables_.value(piece.text);
+    TRY(std::int64_t index, number_of(piece.index));
+    const auto all = variables_.elements(piece.text).value_or(std::vector<std::string>());
+    const auto size = static_cast<std::int64_t>(all.size());
+    if (index < 0) index += size;
+    if (index < 0 || index >= size) return std::nullopt;
+    return all[static_cast<std::size_t>(index)];
+  }
+
+  std::optional<std::vector<std::string>> elements_of(const Piece& piece) const {
+    if (piece.elements != Piece::Elements::one) return variables_.elements(piece.text);
+    return variables_.arguments();
+  }
+
+  // What is left of each element, or of all, by the operation.
+  Result<std::vector<std::string>> list_of(const Piece& piece) {
+    std::vector<std::string> all = elements_of(piece).value_or(std::vector<std::string>());
+    if (piece.operation == ":") {
+      // The arguments are counted from $0 on.
+      if (piece.elements == Piece::Elements::one)
+        all.insert(all.begin(), variables_.value("0").value_or(""));
+      TRY(const Range range, range_of(piece, all.size()));
+      return std::vector<std::string>(all.begin() + range.begin, all.begin() + range.end);
+    }
+    for (std::string& one : all) {
+      TRY(one, changed(piece, std::move(one)));
+    }
+    return all;
+  }
+
+  struct Range {
+    std::ptrdiff_t begin = 0, end = 0;
+  };
+  // Of ${NAME:offset} and ${NAME:offset:length}.
+  Result<Range> range_of(const Piece& piece, std::size_t all) {
+    const auto size = static_cast<std::int64_t>(all);
+    TRY(std::int64_t begin, number_of(piece.word));
+    if (begin < 0) begin += size;
+    if (begin < 0 || begin > size) return Range{};
+    std::int64_t end = size;
+    if (!piece.more.empty()) {
+      TRY(const std::int64_t length, number_of(piece.more));
+      const bool from_end = length < 0;
+      if (from_end && (has_many(piece) || size + length < begin))
+        return fail(wrong(fmt::format("{}: substring expression < 0", length)));
+      end = from_end ? size + length : length > size - begin ? size : begin + length;
+    }
+    return Range{static_cast<std::ptrdiff_t>(begin), static_cast<std::ptrdiff_t>(end)};
+  }
+
+  // A value after an operation that takes a part off, or changes it.
+  Result<std::string> changed(const Piece& piece, std::string value) {
+    const std::string_view operation = piece.operation;
+    const char first = operation.empty() ? ' ' : operation.front();
+    if (first == '^' || first == ',') return in_other_letters(std::move(value), operation);
+    if (first != '#' && first != '%' && first != '/') return value;
+    TRY(const std::string pattern, text_of(piece.word, true));
+    if (first != '/') return without(value, pattern, operation);
+    TRY(const std::string text, text_of(piece.more));
+    return replaced(value, pattern, text, operation);
+  }
+
+  // By ${!NAME}.
+  Result<std::string> pointed_to(const Piece& piece) const {
+    const auto name = variables_.value(piece.text);
+    if (!name) return fail(wrong(fmt::format("{}: invalid indirect expansion", piece.text)));
+    if (name->empty() || !std::all_of(name->begin(), name->end(), is_name))
+      return fail(wrong(fmt::format("{}: invalid variable name", *name)));
+    return *name;
   }
 
   Result<std::string> variable(const Piece& piece) {
-    const std::optional<std::string> value = plain(piece.text);
     std::string_view operation = piece.operation;
-    const bool missing = is_missing(piece);
-    if (operation.starts_with(':')) operation.remove_prefix(1);
-    if (takes_word(piece)) return text_of(piece.word);
+    TRY(const std::optional<std::string> value, plain(piece));
+    TRY(const bool missing, is_missing(piece));
+    TRY(const bool otherwise, takes_word(piece));
+    if (otherwise) return text_of(piece.word);
+    if (operation == "length" && has_many(piece))
+      return std::to_string(elements_of(piece).value_or(std::vector<std::string>()).size());
+    if (has_many(piece) && operation != "?" && operation != ":?" && operation != "=" &&
+        operation != ":=") {
+      TRY(const std::vector<std::string> all, list_of(piece));
+      return fmt::format("{}", fmt::join(all, " "));
+    }
+    if (operation.size() == 2 && operation.starts_with(':')) operation.remove_prefix(1);
     if (operation == "-" || operation == "+") return missing ? std::string() : *value;
     if (operation == "=" && missing) {
       TRY(std::string text, text_of(piece.word));
@@ -332,14 +334,17 @@ class Expansion {
           is_bash() ? "parameter null or not set" : "parameter not set or null";
       return fail(missing_value(fmt::format("{}: {}", piece.text, text.empty() ? of_none : text)));
     }
-    if (!value && variables_.unset_is_an_error())
-      return fail(missing_value(
-          fmt::format("{}: {}", piece.text, is_bash() ? "unbound variable" : "parameter not set")));
+    if (!value && variables_.unset_is_an_error()) {
+      TRY(const std::string index, text_of(piece.index));
+      return fail(
+          missing_value(fmt::format("{}{}: {}", piece.text, index.empty() ? "" : "[" + index + "]",
+                                    is_bash() ? "unbound variable" : "parameter not set")));
+    }
     const std::string text = value.value_or("");
     if (operation == "length") return std::to_string(text.size());
-    if (!operation.starts_with('#') && !operation.starts_with('%')) return text;
-    TRY(const std::string pattern, text_of(piece.word, true));
-    return without(text, pattern, operation);
+    if (operation != ":" || !value) return changed(piece, text);
+    TRY(const Range range, range_of(piece, text.size()));
+    return std::string(text.begin() + range.begin, text.begin() + range.end);
   }
 
   Variables& variables_;
@@ -350,8 +355,10 @@ class Expansion {
 
 }  // namespace
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 bool is_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
 }
 
 std::optional<std::string> Word::literal() const {
@@ -363,10 +370,13 @@ std::optional<std::string> Word::literal() const {
   return text;
 }
 
-std::string_view operation_at(std::string_view text) {
-  constexpr std::array<std::string_view, 12> known{":-", ":+", ":=", ":?", "##", "%%",
-                                                   "-",  "+",  "=",  "?",  "#",  "%"};
-  for (const std::string_view one : known)
+std::string_view operation_at(std::string_view text, Dialect dialect) {
+  constexpr std::size_t of_posix = 12;
+  constexpr std::array<std::string_view, 21> known{":-", ":+", ":=", ":?", "##", "%%", "-",
+                                                   "+",  "=",  "?",  "#",  "%",  "//", "/#",
+                                                   "/%", "/",  "^^", "^",  ",,", ",",  ":"};
+  for (const std::string_view one :
+       std::span(known).first(dialect == Dialect::bash ? known.size() : of_posix))
     if (text.starts_with(one)) return one;
   return {};
 }
@@ -427,8 +437,15 @@ void outputs_in(const std::vector<Piece>& pieces, const Variables* variables,
     if (piece.kind == Piece::Kind::output) all.push_back(&piece);
     std::string_view operation = piece.operation;
     if (variables != nullptr && piece.kind == Piece::Kind::variable && !operation.empty()) {
-      const auto value = variables->value(piece.text);
-      const bool missing = !value || (operation.starts_with(':') && value->empty());
+      bool missing = false;
+      if (piece.elements != Piece::Elements::one) {
+        const auto elements = variables->elements(piece.text);
+        missing = !elements || elements->empty() ||
+                  (operation.starts_with(':') && *elements == std::vector<std::string>{""});
+      } else {
+        const auto value = variables->value(piece.text);
+        missing = !value || (operation.starts_with(':') && value->empty());
+      }
       if (operation.starts_with(':')) operation.remove_prefix(1);
       const bool if_missing = operation == "-" || operation == "=" || operation == "?";
       if ((if_missing && !missing) || (operation == "+" && missing)) continue;

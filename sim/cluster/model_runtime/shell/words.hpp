@@ -1,6 +1,7 @@
 // The words of a shell's script and what becomes of them (POSIX Shell Command Language 2.6):
-// variables, ${NAME:-word} and its kin, $((...)), $(...), quotes, splitting at blanks. No file
-// names are made of * and ?.
+// variables, ${NAME:-word} and its kin, $((...)), $(...), quotes, splitting at blanks; bash's
+// arrays, and what else its ${ } does (bash(1), Parameter Expansion). No file names are made of *
+// and ?.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +19,18 @@ struct Node;
 
 struct Piece {
   enum class Kind : std::uint8_t { literal, variable, arithmetic, output };
-  std::string text{};  // literal; the variable's name
+  enum class Elements : std::uint8_t { one, each, joined };  // bash's NAME, NAME[@], NAME[*]
+  std::string text{};                                        // literal; the variable's name
   Kind kind = Kind::literal;
   bool quoted = false;  // the values of others are split at blanks
   // variable: what stands behind the name, ":-", "##", ...; "length": ${#NAME}; empty: the value.
   std::string operation{};
   std::vector<Piece> word{};             // behind the operation; arithmetic: the expression
   std::shared_ptr<const Node> script{};  // output: whose, $(...)
+  std::vector<Piece> more{};             // behind the second / or : of ${NAME/.../...}
+  std::vector<Piece> index{};            // of NAME[index]; empty: there is none
+  Elements elements = Elements::one;
+  bool indirect = false;  // ${!NAME}: of the variable that NAME's value names
 };
 
 struct Word {
@@ -33,13 +39,14 @@ struct Word {
   std::optional<std::string> literal() const;
 };
 
+bool is_digit(char c);
 bool is_name(char c);  // it may stand in a variable's name
-
-// What ${ } may have behind a name, the longest first; empty: none of them.
-std::string_view operation_at(std::string_view text);
 
 // `sh` is dash, as Debian and Ubuntu have it; ash, which is more like bash here, counts as that.
 enum class Dialect : std::uint8_t { dash, bash };
+
+// What ${ } may have behind a name, the longest first; empty: none of them.
+std::string_view operation_at(std::string_view text, Dialect dialect);
 
 class Variables {
  public:
@@ -47,6 +54,8 @@ class Variables {
   // Nothing: it is not set.
   virtual std::optional<std::string> value(std::string_view name) const = 0;
   virtual void set(const std::string& name, std::string value) = 0;
+  // Of an array; the one value of any other variable. Nothing: it is not set.
+  virtual std::optional<std::vector<std::string>> elements(const std::string& name) const = 0;
   virtual const std::vector<std::string>& arguments() const = 0;  // $1, $2, ...
   // What a $(...) printed, without the ends of lines behind it. bash's $? is its status from then
   // on.

@@ -1,0 +1,278 @@
+#include "cluster/model_runtime/shell/arithmetic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+
+#include "core/numbers.hpp"
+
+namespace ddptwin::model::shell {
+namespace {
+
+using Number = std::int64_t;
+
+bool is_between(char c) { return c == ' ' || c == '\t' || c == '\n'; }
+
+Error arithmetic_error(std::string_view message) {
+  return Error{Reason::invalid, "", fmt::format("arithmetic expression: {}", message),
+               nullptr,         1,  {}};
+}
+
+// Decimal, 0 octal, 0x hexadecimal, as in C.
+std::optional<Number> number_of(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  int base = 10;
+  if (text.starts_with("0x") || text.starts_with("0X")) {
+    base = 16;
+    text.remove_prefix(2);
+  } else if (text.size() > 1 && text.front() == '0') {
+    base = 8;
+  }
+  const auto value = whole_number_in(base, text);
+  return value && negative ? -*value : value;
+}
+
+// Wraps round, as the shells do.
+Number add(Number a, Number b) {
+  return static_cast<Number>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+Number subtract(Number a, Number b) {
+  return static_cast<Number>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+Number multiply(Number a, Number b) {
+  return static_cast<Number>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
+struct Operator {
+  std::string_view text;
+  int level;                        // the higher binds closer
+  Number (*apply)(Number, Number);  // null: a division
+};
+constexpr std::array operators{
+    Operator{"||", 0, [](Number a, Number b) -> Number { return a != 0 || b != 0; }},
+    Operator{"&&", 1, [](Number a, Number b) -> Number { return a != 0 && b != 0; }},
+    Operator{"==", 2, [](Number a, Number b) -> Number { return a == b; }},
+    Operator{"!=", 2, [](Number a, Number b) -> Number { return a != b; }},
+    Operator{"<=", 3, [](Number a, Number b) -> Number { return a <= b; }},
+    Operator{">=", 3, [](Number a, Number b) -> Number { return a >= b; }},
+    Operator{"<", 3, [](Number a, Number b) -> Number { return a < b; }},
+    Operator{">", 3, [](Number a, Number b) -> Number { return a > b; }},
+    Operator{"+", 4, &add},
+    Operator{"-", 4, &subtract},
+    Operator{"*", 5, &multiply},
+    Operator{"/", 5, nullptr},
+    Operator{"%", 5, nullptr},
+};
+constexpr int levels = 6;
+
+class Arithmetic {
+ public:
+  Arithmetic(std::string_view text, Variables& variables)
+      : whole_(text), text_(text), variables_(variables) {}
+
+  Result<Number> run() {
+    skip_blanks();
+    // bash takes nothing for 0, dash says what it misses.
+    if (text_.empty() && variables_.dialect() == Dialect::bash) return 0;
+    TRY(const Number value, assignment());
+    if (!text_.empty()) return fail(syntax());
+    return value;
+  }
+
+ private:
+  Error syntax() const { return arithmetic_error(fmt::format("syntax error: \"{}\"", whole_)); }
+
+  void skip_blanks() {
+    while (!text_.empty() && is_between(text_.front())) text_.remove_prefix(1);
+  }
+
+  std::string_view take_name() {
+    if (text_.empty() || is_digit(text_.front())) return {};
+    const auto end = std::find_if_not(text_.begin(), text_.end(), is_name);
+    const std::string_view name = text_.substr(0, static_cast<std::size_t>(end - text_.begin()));
+    text_.remove_prefix(name.size());
+    return name;
+  }
+
+  static const Operator* find(std::string_view text, int level) {
+    const auto found =
+        std::find_if(operators.begin(), operators.end(),
+                     [text](const Operator& one) { return text.starts_with(one.text); });
+    return found == operators.end() || found->level != level ? nullptr : &*found;
+  }
+
+  const Operator* operator_of(int level) {
+    skip_blanks();
+    return find(text_, level);
+  }
+
+  // NAME = ..., NAME += ... and their kin, of the right first.
+  Result<Number> assignment() {
+    skip_blanks();
+    const std::string_view before = text_;
+    const std::string name(take_name());
+    skip_blanks();
+    const Operator* with = find(text_, 4);
+    if (with == nullptr) with = find(text_, 5);
+    const std::size_t size = with == nullptr ? 0 : 1;
+    const std::string_view behind = text_.substr(std::min(size, text_.size()));
+    if (name.empty() || !behind.starts_with('=') || behind.starts_with("==")) {
+      text_ = before;
+      return binary(0);
+    }
+    text_ = behind.substr(1);
+    TRY(Number value, assignment());
+    if (with != nullptr) {
+      TRY(const Number old, value_of(name));
+      TRY(value, applied(*with, old, value));
+    }
+    set(name, value);
+    return value;
+  }
+
+  void set(const std::string& name, Number value) {
+    if (skipped_ == 0) variables_.set(name, std::to_string(value));
+  }
+
+  Result<Number> applied(const Operator& by, Number left, Number right) const {
+    if (by.apply != nullptr) return by.apply(left, right);
+    if (right == 0 && skipped_ > 0) return 0;
+    if (right == 0) return fail(arithmetic_error(fmt::format("division by zero: \"{}\"", whole_)));
+    if (right == -1) return by.text == "/" ? subtract(0, left) : 0;
+    return by.text == "/" ? left / right : left % right;
+  }
+
+  Result<Number> binary(int level) {
+    if (level == levels) return unary();
+    TRY(Number left, binary(level + 1));
+    while (const Operator* found = operator_of(level)) {
+      text_.remove_prefix(found->text.size());
+      // What is decided already is read, and nothing in it done.
+      const bool decided = (found->text == "&&" && left == 0) || (found->text == "||" && left != 0);
+      skipped_ += decided ? 1 : 0;
+      TRY(const Number right, binary(level + 1));
+      skipped_ -= decided ? 1 : 0;
+      TRY(left, applied(*found, left, right));
+    }
+    return left;
+  }
+
+  Result<Number> unary() {
+    skip_blanks();
+    if (text_.empty()) return fail(syntax());
+    const char c = text_.front();
+    if (variables_.dialect() == Dialect::bash && counts()) {
+      text_.remove_prefix(2);
+      skip_blanks();
+      return counted(std::string(take_name()), c, true);
+    }
+    if (c == '-' || c == '+' || c == '!') {
+      text_.remove_prefix(1);
+      TRY(const Number value, unary());
+      return c == '-' ? subtract(0, value) : c == '+' ? value : Number{value == 0};
+    }
+    if (c == '(') {
+      text_.remove_prefix(1);
+      TRY(const Number value, assignment());
+      skip_blanks();
+      if (!text_.starts_with(')')) return fail(syntax());
+      text_.remove_prefix(1);
+      return value;
+    }
+    return operand();
+  }
+
+  bool counts() const { return text_.starts_with("++") || text_.starts_with("--"); }
+
+  // bash's ++ and --.
+  Result<Number> counted(const std::string& name, char by, bool before) {
+    if (name.empty()) return fail(syntax());
+    TRY(const Number old, value_of(name));
+    const Number now = by == '+' ? add(old, 1) : subtract(old, 1);
+    set(name, now);
+    return before ? now : old;
+  }
+
+  // A number or NAME.
+  Result<Number> operand() {
+    const std::string name(take_name());
+    if (!name.empty()) {
+      skip_blanks();
+      if (variables_.dialect() != Dialect::bash || !counts()) return value_of(name);
+      const char by = text_.front();
+      text_.remove_prefix(2);
+      return counted(name, by, false);
+    }
+    const auto end = std::find_if_not(text_.begin(), text_.end(), is_name);
+    const std::string number(text_.begin(), end);
+    text_.remove_prefix(number.size());
+    if (number.empty()) return fail(syntax());
+    return known_number(number);
+  }
+
+  // What is not set counts as 0.
+  Result<Number> value_of(const std::string& name) const {
+    const std::string value = variables_.value(name).value_or("");
+    return value.empty() ? Number{0} : known_number(value);
+  }
+
+  static Result<Number> known_number(const std::string& text) {
+    const auto number = number_of(text);
+    if (!number) return fail(Error{Reason::invalid, "", "Illegal number: " + text, nullptr, 1, {}});
+    return *number;
+  }
+
+  std::string_view whole_, text_;
+  Variables& variables_;
+  int skipped_ = 0;  // parts within each other whose value nobody asks for
+};
+
+// ++ and -- beside a variable's name, as bash has them: elsewhere shells differ in what they see.
+bool are_beside_names(std::string_view expression) {
+  for (const std::string_view twice : {"++", "--"}) {
+    for (std::size_t at = expression.find(twice); at != expression.npos;
+         at = expression.find(twice, at + 2)) {
+      const bool before = at > 0 && is_name(expression[at - 1]);
+      const bool after = at + 2 < expression.size() && is_name(expression[at + 2]);
+      std::size_t first = before ? at - 1 : at + 2;
+      while (before && first > 0 && is_name(expression[first - 1])) --first;
+      const char next = at + 2 < expression.size() ? expression[at + 2] : ' ';
+      if (before == after || is_digit(expression[first]) || next == '+' || next == '-')
+        return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_known_arithmetic(std::string_view expression, Dialect dialect) {
+  constexpr std::size_t size_max = 200;
+  const auto has = [expression](std::string_view text) {
+    return expression.find(text) != expression.npos;
+  };
+  const bool plain = std::all_of(expression.begin(), expression.end(), [](char c) {
+    return is_name(c) || std::string_view(" \t\n()+-*/%<>=!&|").find(c) != std::string_view::npos;
+  });
+  if (!plain || expression.size() > size_max || has("<<") || has(">>") || has("**")) return false;
+  // Each & and | is one of two, and assigns nothing.
+  for (const char c : {'&', '|'}) {
+    for (std::size_t at = expression.find(c); at != expression.npos;
+         at = expression.find(c, at + 2)) {
+      if (at + 1 >= expression.size() || expression[at + 1] != c ||
+          expression.substr(at + 2, 1) == "=")
+        return false;
+    }
+  }
+  return dialect == Dialect::bash ? are_beside_names(expression) : !has("++") && !has("--");
+}
+
+Result<std::int64_t> arithmetic(std::string_view expression, Variables& variables) {
+  return Arithmetic(expression, variables).run();
+}
+
+}  // namespace ddptwin::model::shell
