@@ -148,6 +148,31 @@ TEST(DnsProperties, ItAnswersWithThePodsBehindEachService) {
       3);
 }
 
+// Both the Service that a pod leaves and the one that it comes to hear of it.
+TEST(DnsProperties, WhoIsRelabelledStandsBehindAnother) {
+  holds(
+      [] {
+        const auto to = *gen::vector_of(4, gen::inRange(0, 3)).as("whose labels it gets");
+        const bool one_write = *gen::arbitrary<bool>().as("all at once");
+        DnsRun cluster(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        using Kind = DnsChange::Kind;
+        for (const std::string& service : service_names)
+          cluster.apply({Kind::create_service, "default", service, "", 0});
+        for (const Kind kind : {Kind::create_pod, Kind::start_pod, Kind::ready_pod})
+          cluster.apply({kind, "default", "", "p0", 0});
+        cluster.settle();
+        for (const int label : to) {
+          cluster.apply({Kind::relabel_pod, "default", "", "p0", label});
+          if (one_write) continue;
+          cluster.settle();
+          check_all(cluster);
+        }
+        cluster.settle();
+        check_all(cluster);
+      },
+      10);
+}
+
 // Of several addresses now this one comes first and now that (§6.3).
 TEST(DnsProperties, EachAddressIsTheFirstNowAndThen) {
   holds(

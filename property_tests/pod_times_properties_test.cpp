@@ -383,6 +383,35 @@ TEST(PodTimes, APodWaitsForItsOwnPullsAlone) {
       4);
 }
 
+// Nor do those of a pod that had its name.
+TEST(PodTimes, APodMadeAnewPullsAtOnce) {
+  holds(
+      [] {
+        const int lived = *gen::inRange(1, 400).as("seconds that the first lived");
+        NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
+        auto pod = NodeRun::pod_named("p");
+        Container container = container_named("c0");
+        container.image = "registry.example/p:1";
+        pod->spec.edit().containers.edit().push_back(container);
+        pod->metadata.annotations.edit()["rig/pull"] = "NotFound: no such image";
+        node.create(pod);
+        node.rest(seconds(lived));
+        node.remove(0);
+        node.rest(5s);
+        RC_ASSERT(!node.pod());
+        const Time made = node.now();
+        auto anew = std::make_shared<Pod>(*pod);
+        anew->metadata.annotations = {};
+        node.create(anew);
+        node.rest(400s);
+        const auto& runs = node.runs_of("c0");
+        RC_ASSERT(runs.size() == 1U);
+        RC_LOG() << "begun " << seconds_of(runs[0].began - made) << " s after it was made\n";
+        RC_ASSERT(runs[0].began <= made + slack);
+      },
+      4);
+}
+
 // One image at a time, in the order in which they are asked for (serializeImagePulls).
 TEST(PodTimes, ImagesArePulledOneAfterTheOther) {
   holds(

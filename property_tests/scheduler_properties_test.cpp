@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cluster/scheduler/decision.hpp"
+#include "objects/defaults.hpp"
 #include "objects/describe.hpp"
 #include "property.hpp"
 #include "scheduler_run.hpp"
@@ -95,6 +96,7 @@ ResourceList list_of(const Amounts& amounts, std::size_t count) {
   return list;
 }
 
+// As the store has it.
 std::shared_ptr<Pod> pod_object(const std::string& name, const PodShape& shape) {
   auto pod = pod_asking(name, list_of(shape.wants, resources.size() - 1));
   PodSpec& spec = pod->spec.edit();
@@ -105,8 +107,8 @@ std::shared_ptr<Pod> pod_object(const std::string& name, const PodShape& shape) 
     Container init;
     init.name = "i";
     init.image = "busybox";
-    init.resources.requests.edit()[resources[2]] = Quantity::of(shape.init_gpus);
-    init.resources.limits = init.resources.requests;
+    // What it may use it asks for, where it does not say.
+    init.resources.limits.edit()[resources[2]] = Quantity::of(shape.init_gpus);
     spec.initContainers.edit().push_back(std::move(init));
   }
   if (shape.only_red) spec.nodeSelector = {{"colour", "red"}};
@@ -126,6 +128,7 @@ std::shared_ptr<Pod> pod_object(const std::string& name, const PodShape& shape) 
     }
   }
   if (shape.tolerates) spec.tolerations = {{.key = "reserved", .operator_ = "Exists"}};
+  default_pod(*pod);
   return pod;
 }
 

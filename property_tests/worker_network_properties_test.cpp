@@ -149,7 +149,9 @@ TEST(WorkerNetwork, APairHasFiveTimeoutsFromWhenBothAreThere) {
       worker_pods_cost);
 }
 
-// Both neighbours of a rank that dies name it by the address of its pod.
+// The neighbours of a rank that dies name it by the address of its pod. What it had not read makes
+// its kernel reset the connection: gradients of more than 64 KiB, in a step that it waited in for
+// somebody else (spec/ddp-semantics.md §3.1).
 TEST(WorkerNetwork, ALostRankIsNamedByItsAddress) {
   holds(
       [] {
@@ -157,18 +159,35 @@ TEST(WorkerNetwork, ALostRankIsNamedByItsAddress) {
         const int world = *gen::inRange(2, 6).as("world size");
         const auto order = *gen::exec([&] { return any_order(world); }).as("order of the pods");
         const int dies = *gen::inRange(0, world).as("rank that dies");
+        const bool large = *gen::arbitrary<bool>().as("its gradients are large");
+        const bool waits = world > 2 && *gen::arbitrary<bool>().as("it waits for another");
+        const bool computes = !waits && *gen::arbitrary<bool>().as("it has just begun a step");
+        const int stopped = waits ? (dies + *gen::inRange(1, world).as("the other")) % world : -1;
         TestPods pods({.torch = torch, .seed = any_worker_seed()});
         make_pods(pods, order, *gen::element(0, 5, 6, 7).as("pods before them"));
         for (int rank = 0; rank < world; ++rank)
-          pods.rank(rank, world, {"--steps", "100000", "--step-time", "100ms"});
+          pods.rank(
+              rank, world,
+              {"--steps", "100000", "--step-time", "100ms", "--hidden", large ? "256" : "64"});
         pods.run(5s);
         for (int rank = 0; rank < world; ++rank) RC_ASSERT(says(pods, rank, "step 5/"));
+        if (waits) {
+          pods.signal(pod_of(stopped), SIGSTOP);
+          pods.run(1s);
+        } else if (computes) {
+          pods.until_line(pod_of(dies), "step 60/");
+          pods.run(std::chrono::microseconds(*gen::inRange(0, 150).as("us of its step")));
+        }
         pods.signal(pod_of(dies), SIGKILL);
         pods.run(5s);
         RC_LOG() << pods.all_lines();
+        const std::string address = "[" + pods.ip(pod_of(dies)) + "]";
         for (const int offset : {1, world - 1}) {
           const int neighbour = (dies + offset) % world;
-          RC_ASSERT(says(pods, neighbour, "closed by peer [" + pods.ip(pod_of(dies)) + "]"));
+          if (neighbour == stopped) continue;
+          RC_ASSERT(says(pods, neighbour, address));
+          RC_ASSERT(says(pods, neighbour, "reset by peer") == (large && waits));
+          RC_ASSERT(says(pods, neighbour, "closed by peer " + address) != (large && waits));
         }
       },
       worker_pods_cost);
