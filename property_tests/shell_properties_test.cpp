@@ -23,6 +23,9 @@ std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
 }
 
 // A script from the grammar that is modelled. Its loops end: each counts by a variable of its own.
+// Whether it takes the place of the shell that runs it.
+const std::string place = "sh -c \"[ \\$\\$ = $$ ] && echo in place || echo beside\"";
+
 class Writer {
  public:
   explicit Writer(bool for_bash) : for_bash_(for_bash) {}
@@ -32,50 +35,9 @@ class Writer {
     if (one_in(2)) text = "set -e\n";
     text += list(3);
     // What stands last may take the shell's place; what it started may still be asked for.
-    const std::string place = "sh -c \"[ \\$\\$ = $$ ] && echo in place || echo beside\"";
     return text +
            pick({"", "", place, "if :; then " + place + "; fi", "{ sleep 0.01 & wait; }\n" + place,
                  "(sleep 0.02; exit 3) & p=$!; wait; wait $p; echo $?"});
-  }
-
- private:
-  // Whatever the case's size; a smaller one says no.
-  static bool one_in(int n) { return below(n) == n - 1; }
-  static int below(int n) { return *gen::resize(rc::kNominalSize, gen::inRange(0, n)); }
-  static std::string pick(const Strings& of) { return *gen::elementOf(of); }
-
-  // Some text, or what a variable is worth.
-  std::string word() {
-    if (for_bash_ && one_in(3)) return word_of_bash();
-    return pick({"a",
-                 "b",
-                 "'a b'",
-                 "\"$x\"",
-                 "$x",
-                 "${x:-d e}",
-                 "\"${y-d}\"",
-                 "${x:+z}",
-                 "${x#a}",
-                 "\"${x%b*}\"",
-                 "${x##*a}",
-                 "${x%%[!a]*}",
-                 "${x#[a-c]}",
-                 "${00}",
-                 "${#x}",
-                 "$((x0 + 1))",
-                 "$?",
-                 "\"$@\"",
-                 "$#",
-                 "\\$x",
-                 "$1",
-                 "$(( (x1 * 3 - 7) % 4 ))",
-                 "$((x0 < 2 || x1 == 1))",
-                 "$(echo a; echo 'b  c')",
-                 "\"$(printf 'p\\nq\\n\\n')\"",
-                 "`echo $x`",
-                 "${x:-$(echo s t)}",
-                 "\"${x:-\"u  v\"}\"",
-                 "$(( $(echo 2) * $# ))"});
   }
 
   static std::string word_of_bash() {
@@ -128,11 +90,61 @@ class Writer {
            quotes;
   }
 
+ private:
+  // Whatever the case's size; a smaller one says no.
+  static bool one_in(int n) { return below(n) == n - 1; }
+  static int below(int n) { return *gen::resize(rc::kNominalSize, gen::inRange(0, n)); }
+  static std::string pick(const Strings& of) { return *gen::elementOf(of); }
+
+  // Some text, or what a variable is worth.
+  std::string word() {
+    if (for_bash_ && one_in(3)) return word_of_bash();
+    return pick({"a",
+                 "b",
+                 "'a b'",
+                 "\"$x\"",
+                 "$x",
+                 "${x:-d e}",
+                 "\"${y-d}\"",
+                 "${x:+z}",
+                 "${x#a}",
+                 "\"${x%b*}\"",
+                 "${x##*a}",
+                 "${x%%[!a]*}",
+                 "${x#[a-c]}",
+                 "${00}",
+                 "${#x}",
+                 "$((x0 + 1))",
+                 "$?",
+                 "\"$@\"",
+                 "$#",
+                 "\\$x",
+                 "$1",
+                 "$(( (x1 * 3 - 7) % 4 ))",
+                 "$((x0 < 2 || x1 == 1))",
+                 "$(echo a; echo 'b  c')",
+                 "\"$(printf 'p\\nq\\n\\n')\"",
+                 "`echo $x`",
+                 "${x:-$(echo s t)}",
+                 "\"${x:-\"u  v\"}\"",
+                 "$(( $(echo 2) * $# ))"});
+  }
+
   // bash's case takes several words for its one in a way of its own.
   std::string one_word() {
     const std::string text = word();
     const bool many = text.find('@') != text.npos || text.find('*') != text.npos;
     return many ? "$x" : text;
+  }
+
+  static std::string matching() {
+    const std::string test = "[[ " + pick({"$x", "job-12", "\"a b\"", "${a[0]}"}) + " =~ " +
+                             pick({"-([0-9]+)$", "^(a|b)( b)?", "a.*", "\"a.\"", "[ab]+", "$y",
+                                   "b$", "(x)|(a)", "\\.", "^$", "^\"a\"\\ ?b", "o(b)(-)"}) +
+                             " ]]";
+    return pick({test + "; echo $? ${#BASH_REMATCH[@]} \"${BASH_REMATCH[@]}\"",
+                 "if " + test + "; then echo \"<${BASH_REMATCH[1]}>\"; fi", test + " || echo no",
+                 "[[ -n $x && ! ( $x =~ a ) ]] && echo yes"});
   }
 
   std::string command_of_bash() {
@@ -170,6 +182,14 @@ class Writer {
                  "for y in 1 2; do ((y == 2)) || continue; echo $y; done",
                  "function g { echo g $1 $#; }; g u v",
                  "function g() { return 2; }; g",
+                 "for ((n = 0; n < 2; n++)); do echo $n; done",
+                 "for ((n = 3; n; n--)) do ((n == 2)) && "
+                 "continue; echo $n; done; echo $n",
+                 "for ((;;)); do break; done",
+                 "for ((n = 5; n < 2; n++)) "
+                 "do echo no; done; echo $n",
+                 matching(),
+                 matching(),
                  "p=x",
                  "p=nobody",
                  "p=i",
@@ -477,6 +497,98 @@ TEST(ShellProperties, AScriptSaysAndEndsAsTheMachinesOwnShellsHaveIt) {
     RC_ASSERT(real.code != 124);
     expect_modelled(real, script, shell);
   });
+}
+
+TEST(ShellProperties, BashsArraysAndExpansionsAreAsBashHasThem) {
+  holds(
+      [] {
+        const auto some = gen::elementOf(Strings{"''", "abba", "'a b'", "b", "'x  y'", "o"});
+        std::string script = "x=" + *some + "; y=" + *some +
+                             "; i=" + *gen::elementOf(Strings{"0", "1", "2"}) +
+                             "; p=" + *gen::elementOf(Strings{"x", "i", "nobody"}) + "; a=(";
+        const int elements = *gen::resize(rc::kNominalSize, gen::inRange(0, 4));
+        for (int n = 0; n < elements; ++n) script += *some + " ";
+        script += ")\nset -- " + *some + " " + *some + "\n";
+        script += *gen::elementOf(
+            Strings{"", "f() { local a; a=(l m); x=q; }; f\n", "f() { local x; x=(u v); }; f\n",
+                    "f() { local a; a=s; echo \"${a[@]}\"; }; f\n", "a+=(n o)\n", "unset a\n",
+                    "x+=z\n", "a=w\n", "x+=(z)\n"});
+        for (int n = 0; n < 8; ++n)
+          script += "printf '<%s>' " + Writer::word_of_bash() + " end; echo\n";
+        expect_modelled(really(script, "bash"), script, "bash");
+      },
+      2);
+}
+
+TEST(ShellProperties, ADocumentIsReadAsItsEndSays) {
+  holds(
+      [] {
+        const auto piece = gen::elementOf(Strings{
+            "a",    " ",    "$x",       "\\$x",          "\\\\",       "\\q",     "\"",
+            "\\\"", "'$x'", "`echo b`", "$(echo \"c\")", "$((1 + 1))", "${x:-d}", "${y:-\"d e\"}",
+            "\t",   "\n",   "\n\t",     "\\\n",          "}",          "\\}",     "E",
+            "\\`"});
+        const std::string shell = *gen::elementOf(Strings{"sh", "bash"});
+        const std::string begin =
+            *gen::elementOf(Strings{"<<END", "<<'END'", "<<-END", "<<\\END", "<<-\"END\""});
+        std::string text;
+        const int pieces = *gen::resize(rc::kNominalSize, gen::inRange(0, 10));
+        for (int n = 0; n < pieces; ++n) {
+          const std::string next = *piece;
+          // dash does not join a line that begins with tabs and has nothing else.
+          if (next != "\\\n" || shell != "sh" || begin != "<<-END") text += next;
+        }
+        const std::string script =
+            "x='v w'\ncat " + begin +
+            *gen::elementOf(Strings{"", " > f; cat f", " | cat", "; echo then", " && echo then"}) +
+            "\n" + text + "\nEND\necho over";
+        expect_modelled(really(script, shell), script, shell);
+      },
+      2);
+}
+
+// And that of bash goes on, for there is nothing to return from.
+TEST(ShellProperties, AReturnEndsAScriptOfSh) {
+  holds(
+      [] {
+        const std::string returns =
+            *gen::elementOf(Strings{"return 3", "return", "eval 'return 4'"});
+        const std::string around = *gen::elementOf(
+            Strings{"{}", "! {}", "{} || echo or", "{} && echo and", "({}); echo $?",
+                    "x=$({}; echo no); echo $?", "if {}; then echo then; fi",
+                    "for y in 1 2; do {}; echo $y; done", "{} | cat; echo $?",
+                    "f() { {}; echo no; }; f; echo $?"});
+        const std::size_t at = around.find("{}");
+        const std::string script =
+            *gen::elementOf(Strings{"", "false\n", "trap 'echo bye $?' EXIT\n"}) +
+            around.substr(0, at) + returns + around.substr(at + 2) + "\necho on";
+        const std::string shell = *gen::elementOf(Strings{"sh", "bash"});
+        expect_modelled(really(script, shell), script, shell);
+      },
+      2);
+}
+
+// One that has a trap to run has to outlive its last command.
+TEST(ShellProperties, AShellGivesItsPlaceWhereItHasNothingToDo) {
+  holds(
+      [] {
+        const auto line =
+            gen::elementOf(Strings{"trap 'echo t' USR1", "trap '' USR1 TERM", "trap - USR1",
+                                   "trap 'echo bye' EXIT", "trap - EXIT", "sleep 0.05 &", ":",
+                                   "sleep 0.05 & :", "f() { :; }", "set -e", "x=$(:)"});
+        std::string script;
+        const int lines = *gen::resize(rc::kNominalSize, gen::inRange(0, 4));
+        const auto end = gen::elementOf(Strings{"\n", "\n", "\n:; ", "\n: && "});
+        for (int n = 0; n < lines; ++n) script += *line + *end;
+        script += place;
+        const std::string around = *gen::elementOf(Strings{"", "", "(", "{ "});
+        if (!around.empty()) script = around + script + (around == "(" ? "\n)" : "\n}");
+        const std::string shell = *gen::elementOf(Strings{"sh", "bash"});
+        // A container's first dash stays (FM-132), so it is none here.
+        script = shell + " -c " + as_word(script) + "; echo $?";
+        expect_modelled(really(script, "sh"), script, "sh");
+      },
+      2);
 }
 
 // pipefail is bash's; Debian's dash has none yet.

@@ -1,46 +1,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <regex.h>
 
 #include <algorithm>
 #include <array>
 
+#include "cluster/model_runtime/programs/pattern.hpp"
 #include "cluster/model_runtime/programs/text_arguments.hpp"
 #include "core/numbers.hpp"
 
 namespace ddptwin::model::text {
 namespace {
-
-// A regular expression of the C library: the same that grep and sed have.
-class Pattern {
- public:
-  Pattern(const std::string& text, int flags) {
-    good_ = regcomp(&compiled_, text.c_str(), flags) == 0;
-  }
-  ~Pattern() {
-    if (good_) regfree(&compiled_);
-  }
-  Pattern(const Pattern&) = delete;
-  bool good() const { return good_; }
-  // Where it is first found at or behind `from`: begin and end, and of its groups.
-  using Found = std::array<regmatch_t, 10>;
-  std::optional<Found> find(const std::string& text, std::size_t from) const {
-    Found found{};
-    if (regexec(&compiled_, text.c_str() + from, found.size(), found.data(),
-                from > 0 ? REG_NOTBOL : 0) != 0)
-      return std::nullopt;
-    for (regmatch_t& one : found) {
-      if (one.rm_so < 0) continue;
-      one.rm_so += static_cast<regoff_t>(from);
-      one.rm_eo += static_cast<regoff_t>(from);
-    }
-    return found;
-  }
-
- private:
-  regex_t compiled_{};
-  bool good_ = false;
-};
 
 std::string grep_pattern(const Arguments& arguments) {
   std::string text = arguments.operands.front();

@@ -92,7 +92,7 @@ void Interpreter::execute(const Node& node, Strings words, Place place, Done don
   context.training = node.training.value_or(context.training);
   auto program = make_program(words, context);
   // A shell with traps has to outlive it.
-  const bool last = place.last && !traps_.any() && !jobs_.any_runs();
+  const bool last = place.last && !traps_.any();
   if (last || replaces)
     return in_place(std::move(words), std::move(env), std::move(program), replaces, done);
   child(std::move(words), std::move(env), std::move(program), std::move(done));

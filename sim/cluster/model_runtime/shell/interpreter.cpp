@@ -5,6 +5,7 @@
 #include <csignal>
 #include <utility>
 
+#include "cluster/model_runtime/programs/pattern.hpp"
 #include "cluster/model_runtime/shell/builtins.hpp"
 #include "cluster/model_runtime/shell/streams.hpp"
 #include "cluster/model_runtime/state.hpp"
@@ -143,6 +144,8 @@ void Interpreter::perform(const Node& node, Place place, Done done) {
       });
     case Node::Kind::case_:
       return case_of(node, place, std::move(done));
+    case Node::Kind::expression:
+      return match(node, place, std::move(done));
     case Node::Kind::until:
     case Node::Kind::while_:
       return loop(node, 0, place, left_by(std::move(done)));
@@ -233,7 +236,8 @@ void Interpreter::give_up(const Error& error) {
 void Interpreter::list(const Node& node, std::size_t index, Place place, Done done) {
   if (index >= node.children.size()) return done(scope_.status);
   const bool is_last = index + 1 == node.children.size();
-  run(node.children[index], {place.last && is_last, place.tested},
+  const bool joined = is_bash() && node.children[index].behind_background;
+  run(node.children[index], {place.last && is_last && !joined, place.tested},
       [this, &node, index, is_last, place, done](int status) {
         if (leave_ != Leave::no || is_last) return done(status);
         list(node, index + 1, place, done);
@@ -257,6 +261,30 @@ void Interpreter::case_of(const Node& node, Place place, const Done& done) {
       }
     }
     finish(0, done);
+  });
+}
+
+// [[ TEXT =~ EXPRESSION ]]: what its groups stand for is BASH_REMATCH.
+void Interpreter::match(const Node& node, Place place, const Done& done) {
+  with_outputs(outputs_of(node.words), 0, [this, &node, place, done] {
+    const auto text = expand_value(node.words[0], variables_);
+    if (!text) return give_up(text.error());
+    const auto expression = expand_expression(node.words[1], variables_);
+    if (!expression) return give_up(expression.error());
+    const Pattern pattern(*expression, REG_EXTENDED);
+    if (!pattern.good()) return ended(place, done)(misused_code);
+    const auto found = pattern.find(*text, 0);
+    Strings groups;
+    if (found && pattern.groups() >= found->size())
+      return cannot_run("[[", unknown("=~ with more than nine groups"), ended(place, done));
+    for (std::size_t i = 0; found && i <= pattern.groups(); ++i) {
+      const auto& [begin, end] = (*found)[i];
+      groups.push_back(begin < 0 ? ""
+                                 : text->substr(static_cast<std::size_t>(begin),
+                                                static_cast<std::size_t>(end - begin)));
+    }
+    variables_.set_elements("BASH_REMATCH", std::move(groups));
+    ended(place, done)(found ? 0 : 1);
   });
 }
 
@@ -287,8 +315,11 @@ void Interpreter::loop(const Node& node, int result, Place place, Done done) {
     if (!goes_on) return finish(result, done);
     run(node.children[1], {false, place.tested}, [this, &node, place, done](int body) {
       if (leaves()) return finish(body, done);
-      process_.after(loop_time,
-                     [this, &node, body, place, done] { loop(node, body, place, done); });
+      const Then again = [this, &node, body, place, done] { loop(node, body, place, done); };
+      process_.after(loop_time, [this, &node, again] {
+        if (node.children.size() == 2) return again();
+        run(node.children[2], {false, true}, [again](int) { again(); });
+      });
     });
   });
 }

@@ -56,6 +56,7 @@ class Interpreter {
   void perform(const Node& node, Place place, Done done);
   void list(const Node& node, std::size_t index, Place place, Done done);
   void case_of(const Node& node, Place place, const Done& done);
+  void match(const Node& node, Place place, const Done& done);
   Done left_by(Done done);
   bool leaves();
   void loop(const Node& node, int result, Place place, Done done);

@@ -17,7 +17,6 @@ class Jobs {
  public:
   // dash forgets then whom it has been told of.
   void add(ProcessId id, int pid, bool forgets_told);
-  bool any_runs() const;
   // A child has ended. False: it is none of these.
   bool ended(ProcessId id, int status);
   // True: none of them runs any more. bash forgets them then.
@@ -36,6 +35,8 @@ class Jobs {
     std::optional<int> status{};
     bool told = false;
   };
+  bool any_runs() const;
+
   std::vector<Job> jobs_{};  // in the order of their starts
 };
 

@@ -17,7 +17,7 @@ class Parser {
       : tokens_(std::move(tokens)), dialect_(dialect) {}
 
   Result<Node> run() {
-    TRY(Node all, list({}));
+    TRY(Node all, list({}, true));
     if (now().kind != Kind::end) return fail(unknown(name_of(now())));
     return all;
   }
@@ -62,18 +62,22 @@ class Parser {
     while (now().kind == Kind::line_end) ++at_;
   }
 
-  // Until one of these words, the end, ) or ;;.
-  Result<Node> list(const Words& ends) {
+  // Until one of these words, the end, ) or ;;. Of a whole script each line is by itself.
+  Result<Node> list(const Words& ends, bool whole = false) {
     Node node{Node::Kind::list};
     const auto ended = [&] {
       return now().kind == Kind::end || now().kind == Kind::close || now().kind == Kind::case_end ||
              is_one_of(ends);
     };
+    bool behind_background = false;
     for (skip_lines(); !ended(); skip_lines()) {
       TRY(Node next, and_or());
+      next.behind_background = behind_background;
       if (now().kind == Kind::background) {
         next = around(Node::Kind::background, std::move(next));
       }
+      behind_background =
+          now().kind == Kind::background && !(whole && tokens_[at_ + 1].kind == Kind::line_end);
       node.children.push_back(std::move(next));
       if (now().kind == Kind::semicolon || now().kind == Kind::background) {
         ++at_;
@@ -242,7 +246,7 @@ class Parser {
     TRY(Node all, any_bracket());
     TRY_VOID(expect("]]"));
     --at_;
-    if (all.kind == Node::Kind::command) {
+    if (all.kind == Node::Kind::command || all.kind == Node::Kind::expression) {
       all.redirections = tokens_[at_++].redirections;
       return all;
     }
@@ -290,6 +294,11 @@ class Parser {
     while (now().kind == Kind::word && !is_keyword("]]")) words.push_back(tokens_[at_++].word);
     const auto by = words.size() == 3 ? words[1].literal() : std::nullopt;
     if (by == "==" || by == "=" || by == "!=") return matching(std::move(words), by != "!=");
+    if (by == "=~") {
+      Node node{Node::Kind::expression};
+      node.words = {std::move(words[0]), std::move(words[2])};
+      return node;
+    }
     // Nothing is split.
     for (Word& word : words)
       for (Piece& piece : word.pieces) piece.quoted = true;
@@ -377,8 +386,28 @@ class Parser {
     return node;
   }
 
+  // bash's for ((BEGIN; WHILE; NEXT)). Of these numbers none ends a script.
+  Result<Node> counted_loop() {
+    std::vector<Node> parts;
+    for (int i = 0; i < 3; ++i) {
+      parts.push_back(plain_command("(("));
+      parts.back().words.push_back(tokens_[++at_].word);
+    }
+    ++at_;
+    if (now().kind == Kind::semicolon) ++at_;
+    skip_lines();
+    TRY_VOID(expect("do"));
+    TRY(Node inner, body({"done"}));
+    TRY_VOID(expect("done"));
+    Node loop = both(Node::Kind::while_, std::move(parts[1]), std::move(inner));
+    loop.children.push_back(std::move(parts[2]));
+    Node begin = both(Node::Kind::or_, std::move(parts[0]), plain_command(":"));
+    return both(Node::Kind::list, std::move(begin), std::move(loop));
+  }
+
   Result<Node> for_node() {
     ++at_;
+    if (now().word.literal() == "((" && dialect_ == Dialect::bash) return counted_loop();
     Node node{Node::Kind::for_};
     node.variable = now().word.literal().value_or("");
     if (node.variable.empty()) return fail(unknown("for without a name"));

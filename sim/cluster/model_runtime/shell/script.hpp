@@ -36,6 +36,7 @@ struct Node {
     not_,
     if_,
     case_,
+    expression,
     until,
     while_,
     for_,
@@ -46,16 +47,18 @@ struct Node {
   };
   Kind kind = Kind::command;
   std::vector<Assignment> assignments{};  // command
-  // command; for_: what it goes over; case_: what it is asked of
+  // command; for_: what it goes over; case_: what it is asked of; expression, which is bash's
+  // [[ TEXT =~ EXPRESSION ]]: these two
   std::vector<Word> words{};
   std::vector<Redirection> redirections{};
   std::string variable{};                     // for_; function: its name
   bool over_arguments = false;                // for_ without `in`
+  bool behind_background = false;             // an & joins it to what stands before it
   bool of_document = false;                   // pipe: what is read stands in the script, <<
   std::vector<std::vector<Word>> patterns{};  // case_: of each child
   // list: all; and_, or_: two; not_, subshell, background, function: one; if_: condition, then,
-  // perhaps else; case_: what each pattern leads to; until, while_: condition, body; for_: body;
-  // pipe: the commands, from the left.
+  // perhaps else; case_: what each pattern leads to; until, while_: condition, body, and perhaps
+  // what is done before the next turn; for_: body; pipe: the commands, from the left.
   std::vector<Node> children{};
   // command: what the training of a run of the script looks like in which this one is carried out;
   // found by label_training(). Without: of the script as a whole.

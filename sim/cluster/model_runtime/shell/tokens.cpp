@@ -66,11 +66,14 @@ class Lexer : public WordLexer {
       tokens_.push_back({Kind::line_end});
       return {};
     }
+    if (dialect_ == Dialect::bash && is_behind("=~")) return word();
     if (text_.starts_with("<<")) return input();
     TRY(const bool redirects, redirection());
     if (redirects) return {};
-    if (text_.starts_with("((") && dialect_ == Dialect::bash && begins_command())
-      return arithmetic_command();
+    if (text_.starts_with("((") && dialect_ == Dialect::bash) {
+      if (is_behind("for")) return counted_loop();
+      if (begins_command()) return arithmetic_command();
+    }
     for (const Mark& one : marks) {
       if (!text_.starts_with(one.text)) continue;
       if (one.kind == Kind::end) return fail(unknown(one.text));
@@ -100,6 +103,32 @@ class Lexer : public WordLexer {
     TRY_VOID(arithmetic(value.word, true));
     tokens_.push_back(std::move(name));
     tokens_.push_back(std::move(value));
+    return {};
+  }
+
+  bool is_behind(std::string_view word) const {
+    return !tokens_.empty() && tokens_.back().keyword && tokens_.back().word.literal() == word;
+  }
+
+  // bash's for ((BEGIN; WHILE; NEXT)): a word for each behind that of the ((. Nothing is 1.
+  Status counted_loop() {
+    Token name{Kind::word};
+    literal(name.word, '(', false);
+    literal(name.word, '(', false);
+    tokens_.push_back(std::move(name));
+    text_.remove_prefix(2);
+    for (const std::string_view end : {";", ";", "))"}) {
+      Token part{Kind::word};
+      const std::size_t blanks = text_.find_first_not_of(" \t\n");
+      if (blanks != text_.npos && text_.substr(blanks).starts_with(end)) {
+        literal(part.word, '1', true);
+        text_.remove_prefix(blanks);
+      } else {
+        TRY_VOID(number(part.word, true, end));
+      }
+      text_.remove_prefix(end.size());
+      tokens_.push_back(std::move(part));
+    }
     return {};
   }
 
@@ -138,17 +167,32 @@ class Lexer : public WordLexer {
     return {};
   }
 
+  std::string next_line() {
+    const std::size_t size = std::min(text_.find('\n'), text_.size());
+    std::string line(text_.substr(0, size));
+    text_.remove_prefix(std::min(size + 1, text_.size()));
+    return line;
+  }
+
+  // A backslash, which is none that stands for itself, joins the next line.
+  static bool goes_on(const std::string& line) {
+    const std::size_t last = line.find_last_not_of('\\');
+    return (line.size() - (last == line.npos ? 0 : last + 1)) % 2 == 1;
+  }
+
   // The lines up to its end.
   Status read(const HereDocument& document) {
     std::string text;
     for (;;) {
       if (text_.empty()) return fail(unknown("<< without its end"));
-      const std::size_t size = std::min(text_.find('\n'), text_.size());
-      std::string_view line = text_.substr(0, size);
-      text_.remove_prefix(std::min(size + 1, text_.size()));
-      while (document.without_tabs && line.starts_with('\t')) line.remove_prefix(1);
+      std::string line = next_line();
+      while (!document.quoted && goes_on(line) && !text_.empty()) {
+        line.pop_back();
+        line += next_line();
+      }
+      if (document.without_tabs) line.erase(0, line.find_first_not_of('\t'));
       if (line == document.end) break;
-      text.append(line) += '\n';
+      text += line + '\n';
     }
     Word word{{literal_piece(text, true)}};
     if (!document.quoted) {
@@ -200,6 +244,11 @@ class Lexer : public WordLexer {
 
   Status word() {
     Token token{Kind::word};
+    if (dialect_ == Dialect::bash && is_behind("=~")) {
+      TRY_VOID(regular_expression(token.word));
+      tokens_.push_back(std::move(token));
+      return {};
+    }
     const std::string_view begin = text_;
     TRY_VOID(pieces(token.word));
     const std::string_view whole = begin.substr(0, begin.size() - text_.size());

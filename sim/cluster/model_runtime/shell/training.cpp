@@ -118,7 +118,9 @@ class Labels {
     if (node.kind != Node::Kind::or_ || node.children[0].kind != Node::Kind::and_) return false;
     const Node* test = &node.children[0].children[0];
     while (test->kind == Node::Kind::not_) test = &test->children[0];
-    if (test->kind == Node::Kind::if_ || test->kind == Node::Kind::case_) return true;  // of [[ ]]
+    if (test->kind == Node::Kind::if_ || test->kind == Node::Kind::case_ ||
+        test->kind == Node::Kind::expression)
+      return true;  // of [[ ]]
     const std::vector<std::string> argv = command_of(*test);
     return !argv.empty() && (argv.front() == "[" || argv.front() == "test" || argv.front() == "[[");
   }

@@ -245,20 +245,44 @@ Status WordLexer::check(const Piece& made) const {
 
 Status WordLexer::arithmetic(Word& word, bool quoted) {
   text_.remove_prefix(2);
+  TRY_VOID(number(word, quoted, "))"));
+  text_.remove_prefix(2);
+  return {};
+}
+
+Status WordLexer::number(Word& word, bool quoted, std::string_view end) {
   TRY_VOID(deeper());
   Word expression;
   for (int parentheses = 0; !text_.empty();) {
-    if (text_.front() == ')' && parentheses == 0) break;
+    if (text_.front() == end.front() && parentheses == 0) break;
     parentheses += text_.front() == '(' ? 1 : text_.front() == ')' ? -1 : 0;
     TRY_VOID(piece(expression, true));
   }
   --depth_;
-  if (!text_.starts_with("))") || !is_known(expression))
+  if (!text_.starts_with(end) || !is_known(expression))
     return fail(unknown("(( )) with more than numbers, names and + - * / % < > = ! && ||"));
-  text_.remove_prefix(2);
   word.pieces.push_back(
       {"", Piece::Kind::arithmetic, quoted, "", std::move(expression.pieces), {}});
   return {};
+}
+
+Status WordLexer::regular_expression(Word& word) {
+  for (int open = 0; !text_.empty();) {
+    const char c = text_.front();
+    const char next = text_.size() > 1 ? text_[1] : ' ';
+    const bool blank = c == ' ' || c == '\t';
+    if (c == '\n' || (open == 0 && (blank || c == ')'))) break;
+    const bool expands = c == '$' && (is_name(next) || next == '{' || next == '(');
+    if (expands || c == '\'' || c == '"' || c == '`') {
+      TRY_VOID(piece(word, false));
+      continue;
+    }
+    open += c == '(' ? 1 : c == ')' ? -1 : 0;
+    const std::size_t size = c == '\\' && text_.size() > 1 ? 2 : 1;
+    for (const char each : text_.substr(0, size)) literal(word, each, false);
+    text_.remove_prefix(size);
+  }
+  return word.pieces.empty() ? fail(unknown("=~ without an expression")) : Status();
 }
 
 bool WordLexer::is_known(const Word& expression) const {

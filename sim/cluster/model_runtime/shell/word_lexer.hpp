@@ -28,9 +28,12 @@ class WordLexer {
   Status pieces(Word& word);
   static Piece literal_piece(std::string_view text, bool quoted);
   static void literal(Word& word, char c, bool quoted);
-  // $(( ... )) or bash's (( ... )), at its (. What it says is expanded as within quotes, then
-  // worked out.
+  // $(( ... )) or bash's (( ... )), at its (.
   Status arithmetic(Word& word, bool quoted);
+  // A number up to `end`, which stays. What it says is expanded as within quotes, then worked out.
+  Status number(Word& word, bool quoted, std::string_view end);
+  // What stands behind bash's =~: it ends at a blank outside of its ( ).
+  Status regular_expression(Word& word);
 
   std::string_view text_;
   Dialect dialect_;

@@ -100,18 +100,20 @@ std::string in_other_letters(std::string value, std::string_view operation) {
   return value;
 }
 
+constexpr std::string_view pattern_marks = "*?[\\";
+
 class Expansion {
  public:
   explicit Expansion(Variables& variables) : variables_(variables) {}
 
-  // The text of all pieces together; for a pattern, quoted text is taken literally.
-  Result<std::string> text_of(const std::vector<Piece>& pieces, bool pattern = false) {
+  // The text of all pieces together. `marks`: what means something in a pattern, where quoted text
+  // is taken literally.
+  Result<std::string> text_of(const std::vector<Piece>& pieces, std::string_view marks = {}) {
     std::string text;
     for (const Piece& piece : pieces) {
       TRY(const std::string value, value_of(piece));
       for (const char c : value) {
-        if (pattern && piece.quoted && (c == '*' || c == '?' || c == '[' || c == '\\'))
-          text += '\\';
+        if (piece.quoted && marks.find(c) != marks.npos) text += '\\';
         text += c;
       }
     }
@@ -293,7 +295,7 @@ class Expansion {
     const char first = operation.empty() ? ' ' : operation.front();
     if (first == '^' || first == ',') return in_other_letters(std::move(value), operation);
     if (first != '#' && first != '%' && first != '/') return value;
-    TRY(const std::string pattern, text_of(piece.word, true));
+    TRY(const std::string pattern, text_of(piece.word, pattern_marks));
     if (first != '/') return without(value, pattern, operation);
     TRY(const std::string text, text_of(piece.more));
     return replaced(value, pattern, text, operation);
@@ -392,7 +394,11 @@ Result<std::string> expand_value(const Word& word, Variables& variables) {
 }
 
 Result<std::string> expand_pattern(const Word& word, Variables& variables) {
-  return Expansion(variables).text_of(word.pieces, true);
+  return Expansion(variables).text_of(word.pieces, pattern_marks);
+}
+
+Result<std::string> expand_expression(const Word& word, Variables& variables) {
+  return Expansion(variables).text_of(word.pieces, ".[]*^$\\+?(){}|");
 }
 
 bool matches(std::string_view pattern, std::string_view text) {

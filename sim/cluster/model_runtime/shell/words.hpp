@@ -70,6 +70,8 @@ Result<std::vector<std::string>> expand(const std::vector<Word>& words, Variable
 Result<std::string> expand_value(const Word& word, Variables& variables);
 // Of a pattern: what is quoted stands for itself.
 Result<std::string> expand_pattern(const Word& word, Variables& variables);
+// Of a regular expression, likewise.
+Result<std::string> expand_expression(const Word& word, Variables& variables);
 // With *, ? and [ ]; what stands behind a backslash is itself.
 bool matches(std::string_view pattern, std::string_view text);
 // The $(...) of a word that these variables ask for, all of them where there are none, in the order
