@@ -142,12 +142,19 @@ void Engine::act(const Kill& action) {
   to_do_ = targets.size();
   const std::weak_ptr<int> alive = alive_;
   for (const auto& [pod, status] : targets) {
-    write(RecordKind::fault, fmt::format("{}/{}", key_of(pod->metadata), status->name),
-          fmt::format("signal {}", action.signal),
-          {{"port", "process"}, {"signal", std::to_string(action.signal)}});
-    signal_(id_of(status->containerID), action.signal, [this, alive](Result<void> result) {
-      if (!alive.expired()) acted(std::move(result));
-    });
+    const std::string subject = fmt::format("{}/{}", key_of(pod->metadata), status->name);
+    const std::string signal = std::to_string(action.signal);
+    write(RecordKind::fault, subject, "signal " + signal,
+          {{"port", "process"}, {"signal", signal}});
+    signal_(id_of(status->containerID), action.signal,
+            [this, alive, subject, signal](Result<void> result) {
+              if (alive.expired()) return;
+              // The status may tell of a container that is gone.
+              if (!result)
+                write(RecordKind::fault, subject, fmt::format("signal {} reached nobody", signal),
+                      {{"port", "process"}, {"missed", signal}});
+              acted(std::move(result));
+            });
   }
 }
 

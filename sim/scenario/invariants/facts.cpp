@@ -411,7 +411,7 @@ void Facts::take_fault(const Record& record, Sight& sight) {
     return;
   }
   // A step's kill, and a plan's: what happens to a process is over at once.
-  const bool kill = value_of(record, "signal") == "9";
+  const bool kill = value_of(record, "signal") == "9", missed = value_of(record, "missed") == "9";
   if (value_of(record, "port") != "process") disturbed_ = was_disturbed_ = true;
   const std::size_t slash = record.subject.rfind('/');
   const std::string_view subject = record.subject;
@@ -421,10 +421,11 @@ void Facts::take_fault(const Record& record, Sight& sight) {
   sight.pod = hit;
   sight.job = hit->job;
   if (hit->job != nullptr) stimulate(*hit->job, record.time);
-  if (!kill || slash == record.subject.npos) return;
+  if ((!kill && !missed) || slash == record.subject.npos) return;
   // A process that has ended already is not killed, whatever its pod's status says by then.
   PodFacts::ContainerFacts& container = hit->container(subject.substr(slash + 1));
-  if (!container.running) return;
+  if (missed) container.killed_start = 0;
+  if (missed || !container.running) return;
   container.killed_start = container.starts;
   hit->killed = true;
 }

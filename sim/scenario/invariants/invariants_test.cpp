@@ -189,10 +189,11 @@ TEST(Invariants, a_violation_tells_what_led_to_it) {
   ASSERT_NE(violation, nullptr);
   EXPECT_EQ(violation->object, "PyTorchJob/default/j");
   EXPECT_EQ(violation->record, 4U);
-  // The rule has no cause: the chain begins there.
-  ASSERT_EQ(violation->chain.size(), 3U);
-  EXPECT_THAT(violation->chain.front(), testing::HasSubstr("pytorchjob-controller rule default/j"));
-  EXPECT_THAT(violation->chain.back(), testing::HasSubstr("objectModified PyTorchJob/default/j"));
+  // What came before of the job, and the causes up to the rule, which has none.
+  ASSERT_EQ(violation->chain.size(), 4U);
+  EXPECT_THAT(violation->chain[0], testing::HasSubstr("objectAdded PyTorchJob/default/j"));
+  EXPECT_THAT(violation->chain[1], testing::HasSubstr("pytorchjob-controller rule default/j"));
+  EXPECT_THAT(violation->chain[3], testing::HasSubstr("objectModified PyTorchJob/default/j"));
   EXPECT_THAT(explain(*violation),
               testing::HasSubstr("Running and Restarting at once (record 4)\n"));
 }
@@ -207,9 +208,28 @@ TEST(Ring, keeps_the_last_records_only) {
     ring.add(record);
   }
   EXPECT_EQ(ring.last(), 3000U);
-  EXPECT_THAT(ring.chain(3000), testing::SizeIs(12));
-  EXPECT_THAT(ring.chain(1980), testing::SizeIs(4));  // 1977 is the oldest that is kept
-  EXPECT_THAT(ring.chain(7), testing::IsEmpty());
+  EXPECT_THAT(ring.chain(3000, "Pod/default/p"), testing::SizeIs(12));
+  // 1977 is the oldest that is kept.
+  EXPECT_THAT(ring.chain(1980, "Pod/default/p"), testing::SizeIs(4));
+  EXPECT_THAT(ring.chain(7, "Pod/default/p"), testing::IsEmpty());
+}
+
+TEST(Ring, tells_of_the_object_besides_the_causes) {
+  Ring ring;
+  const char* subjects[] = {"default/p/b", "default/q", "default/p/c", "default/pp", "default/p"};
+  Record record;
+  for (std::uint64_t id = 1; id <= 5; ++id) {
+    record.id = id;
+    record.cause = id == 4 ? 2 : 0;
+    record.subject = subjects[id - 1];
+    record.text = std::to_string(id);
+    ring.add(record);
+  }
+  EXPECT_EQ(ring.last_of("Pod/default/q"), 2U);
+  EXPECT_EQ(ring.last_of("Pod/default/nobody"), 5U);
+  std::string all;
+  for (const std::string& line : ring.chain(4, "Pod/default/p")) all += line.substr(0, 1);
+  EXPECT_EQ(all, "1234");
 }
 
 TEST(WorkerLines, are_read_in_their_own_words_only) {

@@ -291,6 +291,16 @@ std::vector<Case> cases() {
          tape.kill("worker-0");
          tape.exit("worker-0", 0);
        }},
+      {"exit-code",
+       [](Tape& tape) {
+         kill(tape);
+         tape.exit("worker-0", 0);
+       },
+       [](Tape& tape) {
+         kill(tape);
+         tape.miss("worker-0");
+         tape.exit("worker-0", 0);
+       }},
       // The first start has no record: the kubelet went down in the middle of it.
       {"exit-code",
        [](Tape& tape) {

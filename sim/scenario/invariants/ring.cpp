@@ -1,14 +1,25 @@
 #include "scenario/invariants/ring.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "objects/describe.hpp"
 
 namespace ddptwin::scenario::invariants {
 namespace {
 
-constexpr std::size_t chain_length_max = 12;
+constexpr std::size_t chain_length_max = 12, own_records_max = 6;
 constexpr std::size_t headline_length_max = 220;
+
+// "Pod/default/p" is told of in records of its writes, of "default/p" and of "default/p/c".
+bool is_of(std::string_view object, const Record& record) {
+  if (const ObjectPtr& written = record.after != nullptr ? record.after : record.before)
+    return written->kind().kind + "/" + key_of(written->metadata) == object;
+  const std::string_view subject = record.subject;
+  const std::string_view key = object.substr(std::min(object.find('/') + 1, object.size()));
+  return !key.empty() && subject.starts_with(key) &&
+         (subject.size() == key.size() || subject[key.size()] == '/');
+}
 
 }  // namespace
 
@@ -37,17 +48,37 @@ const Record* Ring::find(std::uint64_t id) const {
                                                                 : nullptr;
 }
 
-std::vector<std::string> Ring::chain(std::uint64_t id) const {
-  std::vector<std::string> lines;
-  while (id != 0 && lines.size() < chain_length_max) {
-    const Record* record = find(id);
+std::uint64_t Ring::last_of(std::string_view object) const {
+  for (std::uint64_t at = last_; at != 0 && last_ - at < size_limit; --at) {
+    const Record* record = find(at);
+    if (record != nullptr && is_of(object, *record)) return at;
+  }
+  return last_;
+}
+
+std::vector<std::string> Ring::chain(std::uint64_t id, std::string_view object) const {
+  std::set<std::uint64_t> ids;
+  std::size_t own = 0;
+  for (std::uint64_t at = id; at != 0 && id - at < size_limit && own < own_records_max; --at) {
+    const Record* record = find(at);
     if (record == nullptr) break;
-    std::string line = std::to_string(id) + " " + describe(*record);
+    if (!is_of(object, *record)) continue;
+    ids.insert(at);
+    ++own;
+  }
+  std::size_t causes = 0;
+  for (std::uint64_t at = id; at != 0 && causes < chain_length_max; ++causes) {
+    const Record* record = find(at);
+    if (record == nullptr) break;
+    ids.insert(at);
+    at = record->cause;
+  }
+  std::vector<std::string> lines;
+  for (const std::uint64_t at : ids) {
+    std::string line = std::to_string(at) + " " + describe(*find(at));
     if (line.size() > headline_length_max) line = line.substr(0, headline_length_max) + "...";
     lines.push_back(std::move(line));
-    id = record->cause;
   }
-  std::reverse(lines.begin(), lines.end());
   return lines;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/trace.hpp"
@@ -16,8 +17,11 @@ class Ring {
  public:
   void add(const Record& record);
   std::uint64_t last() const { return last_; }
-  // The headlines of the record and of its causes, the earliest first; as far as they are kept.
-  std::vector<std::string> chain(std::uint64_t id) const;
+  // The last of the object, as chain() has it; last() where none is kept.
+  std::uint64_t last_of(std::string_view object) const;
+  // The headlines of the record, of its causes, and of what was last told of the object up to then
+  // ("Pod/default/p" and its containers), the earliest first; as far as they are kept.
+  std::vector<std::string> chain(std::uint64_t id, std::string_view object) const;
 
  private:
   static constexpr std::size_t size_limit = 1024;

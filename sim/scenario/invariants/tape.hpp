@@ -52,6 +52,7 @@ class Tape {
   // The operator's plan for the job took that rule.
   void rule(std::string_view name);
   void kill(const std::string& pod);  // with SIGKILL, by a step
+  void miss(const std::string& pod);  // the container that this was meant for was gone
   void wait(Duration duration) { now_ = now_ + duration; }
   void come_to_rest();
   // The operator writes for others, as often as its throttle lets it.

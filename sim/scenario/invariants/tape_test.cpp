@@ -77,6 +77,11 @@ void Tape::kill(const std::string& pod) {
         {{"port", "process"}, {"signal", "9"}});
 }
 
+void Tape::miss(const std::string& pod) {
+  write(RecordKind::fault, "scenario", "default/j-" + pod + "/pytorch", "signal 9 reached nobody",
+        {{"port", "process"}, {"missed", "9"}});
+}
+
 Record Tape::next(RecordKind kind, std::string_view actor, std::string subject) {
   Record record;
   record.id = ++id_;
