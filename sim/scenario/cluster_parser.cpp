@@ -167,7 +167,10 @@ std::vector<ReferenceTable> cluster_tables() {
                    "than the threshold before their jobs were looked at again, they are deleted "
                    "and the operator makes them anew.",
                    flag_fields),
-      reference_of("Node", "One node, or several of one size.", node_fields),
+      reference_of("Node",
+                   "One node, or several of one size. Of those that suit a pod equally well the "
+                   "scheduler takes the first by name (a real one throws a dice).",
+                   node_fields),
   };
 }
 

@@ -1,5 +1,6 @@
 // What each kind of step does.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/json/value.hpp>
@@ -43,6 +44,23 @@ std::vector<Target> kill_targets(const std::vector<ObjectPtr>& objects, const Ki
       targets.push_back({pod, status});
   }
   return targets;
+}
+
+// Why none of these pods will ever have that container; empty: one may.
+std::string missing_container(const std::vector<ObjectPtr>& objects, const Kill& action) {
+  if (action.container.empty() || objects.empty()) return {};
+  std::vector<std::string> names;
+  for (const ObjectPtr& object : objects) {
+    const PodSpec& spec = *as<Pod>(*object)->spec;
+    for (const auto* list : {&*spec.initContainers, &*spec.containers})
+      for (const Container& container : *list) {
+        if (container.name == action.container) return {};
+        if (std::find(names.begin(), names.end(), container.name) == names.end())
+          names.push_back(container.name);
+      }
+  }
+  return fmt::format("no container of {} is called {}: they are {}", action.of.text(),
+                     action.container, fmt::join(names, ", "));
 }
 
 // As kubectl apply without the last-applied annotation: what the file says replaces what is there.
@@ -130,12 +148,14 @@ bool Engine::waits_for_container() const {
   const bool alive = std::any_of(objects.begin(), objects.end(), [](const ObjectPtr& object) {
     return !is_terminal_phase(as<Pod>(*object)->status.phase);
   });
-  return alive && kill_targets(objects, *kill).empty();
+  return alive && missing_container(objects, *kill).empty() && kill_targets(objects, *kill).empty();
 }
 
 void Engine::act(const Kill& action) {
   const auto objects = observer_.select(action.of);
   const auto targets = kill_targets(objects, action);
+  if (auto missing = missing_container(objects, action); !missing.empty())
+    return acted(fail(Reason::not_found, std::move(missing)));
   if (targets.empty())
     return acted(fail(Reason::not_found,
                       "no container runs to be killed: " + observer_.describe(action.of)));

@@ -78,6 +78,25 @@ TEST(Engine, a_step_that_cannot_be_taken_ends_the_run) {
             "no container runs to be killed: there never was a pod/nobody");
 }
 
+// It would wait for ever otherwise.
+TEST(Engine, a_kill_of_a_container_that_no_pod_has_is_told_at_once) {
+  const ScenarioRun run(R"(
+  steps:
+  - apply:
+      object:
+        apiVersion: v1
+        kind: Pod
+        metadata: {name: p}
+        spec:
+          initContainers: [{name: first, image: ddptwin-worker, command: [sleep, '1']}]
+          containers: [{name: main, image: ddptwin-worker, command: [sleep, '60']}]
+  - kill: {of: pod/p, container: maim}
+)");
+  EXPECT_EQ(run.engine().steps().back().detail,
+            "no container of pod/p is called maim: they are first, main");
+  EXPECT_LT(run.seconds(), 1);
+}
+
 TEST(Engine, a_refusal_can_be_what_is_wanted) {
   const auto patch = [](const std::string& name, const std::string& refused) {
     const ScenarioRun run("  steps:\n  - {patch: {of: configmap/c, patch: {metadata: {labels: {" +

@@ -44,12 +44,12 @@ INSTANTIATE_TEST_SUITE_P(
             "only a process can run `python3 train.py`: describe it under images[].model (start, "
             "steps, stepTime, ...)"},
         Row{"options", {"bash", "-euo", "pipefail", "-c", "torchrun train.py 2>&1 | tee log"}},
-        Row{"test_of_a_folder",
-            {"sh", "-c", "[ ! -d /data ] && exit 1"},
+        Row{"test_of_a_link",
+            {"sh", "-c", "[ ! -L /data ] && exit 1"},
             false,
-            "only a process can run `sh -c [ ! -d /data ] && exit 1`, for its script uses test "
+            "only a process can run `sh -c [ ! -L /data ] && exit 1`, for its script uses test "
             "with "
-            "-d: describe it under images[].model (start, steps, stepTime, ...)"},
+            "-L: describe it under images[].model (start, steps, stepTime, ...)"},
         Row{"too_long",
             {"sh", "-c",
              [] {
@@ -87,12 +87,12 @@ INSTANTIATE_TEST_SUITE_P(
             "only a process can run `sh -c ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( "
             "...`, for its script uses more than 2000 commands in its chains: describe it under "
             "images[].model (start, steps, stepTime, ...)"},
-        Row{"shifts",
-            {"sh", "-c", "exit $((1<<3))"},
+        Row{"choices",
+            {"sh", "-c", "exit $((1?2:3))"},
             false,
-            "only a process can run `sh -c exit $((1<<3))`, for its script uses (( )) with more "
-            "than numbers, names and + - * / % < > = ! && ||: describe it under images[].model "
-            "(start, steps, stepTime, ...)"},
+            "only a process can run `sh -c exit $((1?2:3))`, for its script uses (( )) with more "
+            "than numbers, names and the operators of C without ? :: describe it under "
+            "images[].model (start, steps, stepTime, ...)"},
         Row{"two_tests",
             {"test", "-f", "/a", "-o", "-f", "/b"},
             false,

@@ -126,17 +126,22 @@ Status Files::make_folder(const ModelContainer& container, std::string_view path
   return {};
 }
 
-bool Files::may_have_folder(const ModelContainer& container, std::string_view path) const {
-  if (path == "/" || container.workload != nullptr) return true;
+namespace {
+
+template <class List, class Of>
+bool any(const List& list, const Of& of) {
+  return std::any_of(list.begin(), list.end(), of);
+}
+
+}  // namespace
+
+bool Files::has_folder(const ModelContainer& container, std::string_view path) const {
   const auto is_or_holds = [path](std::string_view folder) { return lies_below(folder, path); };
-  const auto any = [](const auto& list, const auto& of) {
-    return std::any_of(list.begin(), list.end(), of);
-  };
-  if (any(base_folders, is_or_holds) || any(host_folders, is_or_holds) ||
-      any(host_trees, [path](std::string_view tree) { return lies_below(path, tree); }) ||
-      is_or_holds(container.image->workdir) ||
-      any(container.image->copies,
-          [&](const ImageCopy& copy) { return is_or_holds(copy.to) || lies_below(path, copy.to); }))
+  if (path == "/" || any(base_folders, is_or_holds) || any(host_folders, is_or_holds) ||
+      any(host_trees, is_or_holds) ||
+      (container.image != nullptr &&
+       (is_or_holds(container.image->workdir) ||
+        any(container.image->copies, [&](const ImageCopy& copy) { return is_or_holds(copy.to); }))))
     return true;
   const auto is_folder = [&](const RuntimeMount& mount) {
     return mount.source != nullptr && is_or_holds(mount.container_path);
@@ -146,6 +151,13 @@ bool Files::may_have_folder(const ModelContainer& container, std::string_view pa
   if (place.key.empty()) return false;
   const auto next = contents_.lower_bound(place.key + "/");
   return next != contents_.end() && next->first.starts_with(place.key + "/");
+}
+
+bool Files::may_have_folder(const ModelContainer& container, std::string_view path) const {
+  return container.workload != nullptr || has_folder(container, path) ||
+         any(host_trees, [path](std::string_view tree) { return lies_below(path, tree); }) ||
+         any(container.image->copies,
+             [&](const ImageCopy& copy) { return lies_below(path, copy.to); });
 }
 
 bool Files::exists(const ModelContainer& container, std::string_view path) const {

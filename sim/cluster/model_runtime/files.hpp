@@ -22,6 +22,8 @@ class Files {
   // And those above it. Folders that nobody made and that only an image has are not known.
   Status make_folder(const ModelContainer& container, std::string_view path);
   bool exists(const ModelContainer& container, std::string_view path) const;
+  // One that is known to be there: what every host has, what is mounted, made or copied to.
+  bool has_folder(const ModelContainer& container, std::string_view path) const;
   // Of an image with a described script nobody knows all folders: any may be there. Of others those
   // that hosts have, that are mounted or made, and what the image copies.
   bool may_have_folder(const ModelContainer& container, std::string_view path) const;

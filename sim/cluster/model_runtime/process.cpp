@@ -56,6 +56,10 @@ int Process::cpus() const { return model().cpus; }
 
 const std::string& Process::working_directory() const { return state_->folder; }
 void Process::change_directory(const std::string& path) { state_->folder = path_of(path); }
+bool Process::has_folder(std::string_view path) const {
+  return state_->kernel->files().has_folder(*state_->container, path_of(path));
+}
+
 bool Process::may_have_folder(std::string_view path) const {
   return state_->kernel->files().may_have_folder(*state_->container, path_of(path));
 }

@@ -119,6 +119,7 @@ class Process final : public Timers {
   const std::string& working_directory() const;
   void change_directory(const std::string& path);     // whether there is one is not asked
   bool may_have_folder(std::string_view path) const;  // Files::may_have_folder()
+  bool has_folder(std::string_view path) const;       // Files::has_folder()
   const Workload* workload() const;  // what the user said of the image's script; null: nothing
 
   const Model& model() const;

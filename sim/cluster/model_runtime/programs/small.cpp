@@ -120,7 +120,7 @@ class Test final : public Program {
 };
 
 // Of `test`. What else it knows asks for files' kinds, which nothing here has.
-constexpr std::array<std::string_view, 5> of_a_file{"-e", "-f", "-s", "-r", "-w"};
+constexpr std::array<std::string_view, 6> of_a_file{"-e", "-f", "-s", "-r", "-w", "-d"};
 constexpr std::array<std::string_view, 5> of_texts{"=", "==", "!=", "-n", "-z"};
 struct Comparison {
   std::string_view name;
@@ -184,9 +184,13 @@ Verdict plain_test(const Process& process, const std::vector<std::string>& words
   if (words.size() == 2) {
     if (words[0] == "-n") return !words[1].empty();
     if (words[0] == "-z") return words[1].empty();
-    if (words[0] == "-s") return process.read_file(words[1]).value_or("").size() > 0;
-    if (std::find(of_a_file.begin(), of_a_file.end(), words[0]) != of_a_file.end())
-      return process.file_exists(words[1]);
+    if (std::find(of_a_file.begin(), of_a_file.end(), words[0]) != of_a_file.end()) {
+      const bool folder = !words[1].empty() && process.has_folder(words[1]);
+      if (words[0] == "-d") return folder;
+      if (words[0] != "-f" && folder) return true;
+      return words[0] == "-s" ? process.read_file(words[1]).value_or("").size() > 0
+                              : process.file_exists(words[1]);
+    }
     return fail(Reason::invalid, words[0] + ": unexpected operator");
   }
   if (words.size() == 3) return compared(words, arithmetic);

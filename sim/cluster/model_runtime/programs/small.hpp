@@ -15,12 +15,12 @@ namespace ddptwin::model {
 // "2", "0.5", "1m", "infinity"; nothing when sleep(1) would refuse it.
 std::optional<Duration> sleep_time(const std::string& text);
 
-// The status of `test ...`, `[ ... ]` or `[[ ... ]]`: of a file's presence, of texts and integers,
-// with leading !; 2, and a line on stderr, where it makes no sense. `shell` is who says so, and
-// dash's own test does not know ==.
+// The status of `test ...`, `[ ... ]` or `[[ ... ]]`: of files' and folders' presence, of texts and
+// integers, with leading !; 2, and a line on stderr, where it makes no sense. `shell` is who says
+// so, and dash's own test does not know ==.
 int test_status(Process& process, const std::vector<std::string>& argv, std::string_view shell,
                 bool double_equals);
-// What of it the model does not know, "test with -d"; empty: all is known. "$" stands for any text.
+// What of it the model does not know, "test with -L"; empty: all is known. "$" stands for any text.
 std::string unknown_test(const std::vector<std::string>& argv);
 
 // Ends at once with that code.

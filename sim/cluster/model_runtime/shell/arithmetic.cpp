@@ -47,27 +47,40 @@ Number multiply(Number a, Number b) {
   return static_cast<Number>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
+// As the processor shifts: by what fits into a number.
+Number shift_left(Number a, Number b) {
+  return static_cast<Number>(static_cast<std::uint64_t>(a) << (static_cast<std::uint64_t>(b) % 64));
+}
+Number shift_right(Number a, Number b) { return a >> (static_cast<std::uint64_t>(b) % 64); }
+
 struct Operator {
   std::string_view text;
   int level;                        // the higher binds closer
   Number (*apply)(Number, Number);  // null: a division
+  bool assigns = false;             // with = behind it
 };
+// Those with more letters first.
 constexpr std::array operators{
     Operator{"||", 0, [](Number a, Number b) -> Number { return a != 0 || b != 0; }},
     Operator{"&&", 1, [](Number a, Number b) -> Number { return a != 0 && b != 0; }},
-    Operator{"==", 2, [](Number a, Number b) -> Number { return a == b; }},
-    Operator{"!=", 2, [](Number a, Number b) -> Number { return a != b; }},
-    Operator{"<=", 3, [](Number a, Number b) -> Number { return a <= b; }},
-    Operator{">=", 3, [](Number a, Number b) -> Number { return a >= b; }},
-    Operator{"<", 3, [](Number a, Number b) -> Number { return a < b; }},
-    Operator{">", 3, [](Number a, Number b) -> Number { return a > b; }},
-    Operator{"+", 4, &add},
-    Operator{"-", 4, &subtract},
-    Operator{"*", 5, &multiply},
-    Operator{"/", 5, nullptr},
-    Operator{"%", 5, nullptr},
+    Operator{"==", 5, [](Number a, Number b) -> Number { return a == b; }},
+    Operator{"!=", 5, [](Number a, Number b) -> Number { return a != b; }},
+    Operator{"<=", 6, [](Number a, Number b) -> Number { return a <= b; }},
+    Operator{">=", 6, [](Number a, Number b) -> Number { return a >= b; }},
+    Operator{"<<", 7, &shift_left, true},
+    Operator{">>", 7, &shift_right, true},
+    Operator{"<", 6, [](Number a, Number b) -> Number { return a < b; }},
+    Operator{">", 6, [](Number a, Number b) -> Number { return a > b; }},
+    Operator{"|", 2, [](Number a, Number b) -> Number { return a | b; }, true},
+    Operator{"^", 3, [](Number a, Number b) -> Number { return a ^ b; }, true},
+    Operator{"&", 4, [](Number a, Number b) -> Number { return a & b; }, true},
+    Operator{"+", 8, &add, true},
+    Operator{"-", 8, &subtract, true},
+    Operator{"*", 9, &multiply, true},
+    Operator{"/", 9, nullptr, true},
+    Operator{"%", 9, nullptr, true},
 };
-constexpr int levels = 6;
+constexpr int levels = 10;
 
 class Arithmetic {
  public:
@@ -98,16 +111,18 @@ class Arithmetic {
     return name;
   }
 
-  static const Operator* find(std::string_view text, int level) {
+  // At the text's beginning.
+  const Operator* next_operator() const {
     const auto found =
         std::find_if(operators.begin(), operators.end(),
-                     [text](const Operator& one) { return text.starts_with(one.text); });
-    return found == operators.end() || found->level != level ? nullptr : &*found;
+                     [this](const Operator& one) { return text_.starts_with(one.text); });
+    return found == operators.end() ? nullptr : &*found;
   }
 
   const Operator* operator_of(int level) {
     skip_blanks();
-    return find(text_, level);
+    const Operator* found = next_operator();
+    return found != nullptr && found->level == level ? found : nullptr;
   }
 
   // NAME = ..., NAME += ... and their kin, of the right first.
@@ -116,10 +131,9 @@ class Arithmetic {
     const std::string_view before = text_;
     const std::string name(take_name());
     skip_blanks();
-    const Operator* with = find(text_, 4);
-    if (with == nullptr) with = find(text_, 5);
-    const std::size_t size = with == nullptr ? 0 : 1;
-    const std::string_view behind = text_.substr(std::min(size, text_.size()));
+    const Operator* with = next_operator();
+    if (with != nullptr && !with->assigns) with = nullptr;
+    const std::string_view behind = text_.substr(with == nullptr ? 0 : with->text.size());
     if (name.empty() || !behind.starts_with('=') || behind.starts_with("==")) {
       text_ = before;
       return binary(0);
@@ -170,9 +184,10 @@ class Arithmetic {
       skip_blanks();
       return counted(std::string(take_name()), c, true);
     }
-    if (c == '-' || c == '+' || c == '!') {
+    if (c == '-' || c == '+' || c == '!' || c == '~') {
       text_.remove_prefix(1);
       TRY(const Number value, unary());
+      if (c == '~') return ~value;
       return c == '-' ? subtract(0, value) : c == '+' ? value : Number{value == 0};
     }
     if (c == '(') {
@@ -256,18 +271,9 @@ bool is_known_arithmetic(std::string_view expression, Dialect dialect) {
     return expression.find(text) != expression.npos;
   };
   const bool plain = std::all_of(expression.begin(), expression.end(), [](char c) {
-    return is_name(c) || std::string_view(" \t\n()+-*/%<>=!&|").find(c) != std::string_view::npos;
+    return is_name(c) || std::string_view(" \t\n()+-*/%<>=!&|^~").find(c) != std::string_view::npos;
   });
-  if (!plain || expression.size() > size_max || has("<<") || has(">>") || has("**")) return false;
-  // Each & and | is one of two, and assigns nothing.
-  for (const char c : {'&', '|'}) {
-    for (std::size_t at = expression.find(c); at != expression.npos;
-         at = expression.find(c, at + 2)) {
-      if (at + 1 >= expression.size() || expression[at + 1] != c ||
-          expression.substr(at + 2, 1) == "=")
-        return false;
-    }
-  }
+  if (!plain || expression.size() > size_max || has("**")) return false;
   return dialect == Dialect::bash ? are_beside_names(expression) : !has("++") && !has("--");
 }
 

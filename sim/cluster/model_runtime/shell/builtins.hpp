@@ -27,7 +27,7 @@ struct BuiltIns {
 // Utilities").
 bool is_special(std::string_view name);
 
-// What the model does not know of a command that a shell does itself, "read", "test with -d";
+// What the model does not know of a command that a shell does itself, "read", "test with -L";
 // empty: nothing. "$" in `argv` stands for any text.
 std::string unknown_of(const std::vector<std::string>& argv, Dialect dialect);
 

@@ -76,6 +76,12 @@ INSTANTIATE_TEST_SUITE_P(
         Script{"files_of_the_working_directory",
                "cd /tmp; echo a > f; cat ../tmp/./f; pwd",
                {"a", "/tmp"}},
+        Script{
+            "tests_of_folders",
+            "for d in / /tmp /tmp/none /data /etc; do [ -d $d ] && echo $d; done; [ -d /data ] || "
+            "mkdir -p /data/x; [ -d /data ] && [ ! -f "
+            "/data ] && [ -e /data ] && echo made; echo a > /tmp/f; [ -d /tmp/f ] || echo file",
+            {"/", "/tmp", "/etc", "made", "file"}},
         Script{"folder_made",
                "echo a > /out/x/f; mkdir -p /out/x; echo b > /out/x/f; cat /out/x/f",
                {"sh: 1: cannot create /out/x/f: Directory nonexistent", "b"}},
@@ -421,7 +427,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"array_before_a_command", "a=(b) true", "an array before a command", "bash"},
         Refused{"matched_text", "echo ${x/a/<&>}", "& in ${NAME/...}", "bash"},
         Refused{"counting_in_sh", "echo $((x++))",
-                "(( )) with more than numbers, names and + - * / % < > = ! && ||"},
+                "(( )) with more than numbers, names and the operators of C without ? :"},
         Refused{"input", "cat < /etc/hosts", "<"},
         Refused{"expression", "[ $HOSTNAME =~ x ]", "test with =~", "bash"},
         Refused{"random", "sleep $RANDOM", "$RANDOM", "bash"},

@@ -260,7 +260,7 @@ Status WordLexer::number(Word& word, bool quoted, std::string_view end) {
   }
   --depth_;
   if (!text_.starts_with(end) || !is_known(expression))
-    return fail(unknown("(( )) with more than numbers, names and + - * / % < > = ! && ||"));
+    return fail(unknown("(( )) with more than numbers, names and the operators of C without ? :"));
   word.pieces.push_back(
       {"", Piece::Kind::arithmetic, quoted, "", std::move(expression.pieces), {}});
   return {};
