@@ -110,9 +110,11 @@ void Engine::finish() {
   if (stage_ != Stage::idle && index_ < all_steps_.size() &&
       steps_[index_].verdict == Verdict::open) {
     steps_[index_].verdict = Verdict::failed;
-    steps_[index_].detail = "the run ended before it did";
-    if (const State* state = awaited())
-      steps_[index_].detail += ": " + observer_.describe(state->of);
+    const State* state = awaited();
+    steps_[index_].detail = state == nullptr
+                                ? "the run ended before it did"
+                                : fmt::format("the run ended before {}: {}", state->text,
+                                              observer_.describe(state->of));
   }
   for (Timer* timer : {&delay_timer_, &step_timer_, &bound_timer_, &timeout_timer_})
     timer->cancel();

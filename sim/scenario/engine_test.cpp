@@ -78,6 +78,17 @@ TEST(Engine, a_step_that_cannot_be_taken_ends_the_run) {
             "no container runs to be killed: there never was a pod/nobody");
 }
 
+TEST(Engine, a_step_that_was_never_due_says_what_for) {
+  const ScenarioRun run(R"(
+  steps:
+  - {delete: configmap/c, when: {of: configmap/c, match: {data: {a: three}}}}
+  timeout: 3s
+)");
+  EXPECT_TRUE(run.engine().steps().back().detail.starts_with(
+      "the run ended before {of: configmap/c, match: {data: {a: three}}}: configmap/c: "))
+      << run.engine().steps().back().detail;
+}
+
 // It would wait for ever otherwise.
 TEST(Engine, a_kill_of_a_container_that_no_pod_has_is_told_at_once) {
   const ScenarioRun run(R"(

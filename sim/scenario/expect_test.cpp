@@ -118,6 +118,15 @@ TEST(Expect, always_fails_at_the_first_moment_it_is_not_so) {
   EXPECT_EQ(watched.verdict(), Verdict::failed);
 }
 
+TEST(Expect, always_is_too_early_for_what_is_not_there_yet) {
+  Watched watched(expect(Quantifier::always, PhaseClaim{"Running"}));
+  watched.judge(0s);
+  EXPECT_EQ(watched.verdict(), Verdict::failed);
+  EXPECT_EQ(
+      watched.detail(),
+      "it was not so: there is no pod/p yet; `since` names a step after which it has to hold");
+}
+
 TEST(Expect, never_about_what_never_was_says_so) {
   Watched never(expect(Quantifier::never, PhaseClaim{"Failed"}));
   never.finish(10s);

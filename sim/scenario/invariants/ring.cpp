@@ -4,6 +4,7 @@
 #include <set>
 
 #include "objects/describe.hpp"
+#include "objects/kinds.hpp"
 
 namespace ddptwin::scenario::invariants {
 namespace {
