@@ -40,6 +40,16 @@ class Writer {
                  "(sleep 0.02; exit 3) & p=$!; wait; wait $p; echo $?"});
   }
 
+  static std::string matching() {
+    const std::string test = "[[ " + pick({"$x", "job-12", "\"a b\"", "${a[0]}"}) + " =~ " +
+                             pick({"-([0-9]+)$", "^(a|b)( b)?", "a.*", "\"a.\"", "[ab]+", "$y",
+                                   "b$", "(x)|(a)", "\\.", "^$", "^\"a\"\\ ?b", "o(b)(-)"}) +
+                             " ]]";
+    return pick({test + "; echo $? ${#BASH_REMATCH[@]} \"${BASH_REMATCH[@]}\"",
+                 "if " + test + "; then echo \"<${BASH_REMATCH[1]}>\"; fi", test + " || echo no",
+                 "[[ -n $x && ! ( $x =~ a ) ]] && echo yes"});
+  }
+
   static std::string word_of_bash() {
     const std::string quotes = pick({"", "\""});
     return quotes +
@@ -138,16 +148,6 @@ class Writer {
     const std::string text = word();
     const bool many = text.find('@') != text.npos || text.find('*') != text.npos;
     return many ? "$x" : text;
-  }
-
-  static std::string matching() {
-    const std::string test = "[[ " + pick({"$x", "job-12", "\"a b\"", "${a[0]}"}) + " =~ " +
-                             pick({"-([0-9]+)$", "^(a|b)( b)?", "a.*", "\"a.\"", "[ab]+", "$y",
-                                   "b$", "(x)|(a)", "\\.", "^$", "^\"a\"\\ ?b", "o(b)(-)"}) +
-                             " ]]";
-    return pick({test + "; echo $? ${#BASH_REMATCH[@]} \"${BASH_REMATCH[@]}\"",
-                 "if " + test + "; then echo \"<${BASH_REMATCH[1]}>\"; fi", test + " || echo no",
-                 "[[ -n $x && ! ( $x =~ a ) ]] && echo yes"});
   }
 
   std::string command_of_bash() {
@@ -518,6 +518,8 @@ TEST(ShellProperties, BashsArraysAndExpansionsAreAsBashHasThem) {
             Strings{"", "f() { local a; a=(l m); x=q; }; f\n", "f() { local x; x=(u v); }; f\n",
                     "f() { local a; a=s; echo \"${a[@]}\"; }; f\n", "a+=(n o)\n", "unset a\n",
                     "x+=z\n", "a=w\n", "x+=(z)\n"});
+        for (int n = 0; n < 3; ++n)
+          script += Writer::matching() + "; echo \"<${BASH_REMATCH[*]}>\"\n";
         for (int n = 0; n < 8; ++n)
           script += "printf '<%s>' " + Writer::word_of_bash() + " end; echo\n";
         expect_modelled(really(script, "bash"), script, "bash");
@@ -585,7 +587,7 @@ TEST(ShellProperties, AShellGivesItsPlaceWhereItHasNothingToDo) {
         const int lines = *gen::resize(rc::kNominalSize, gen::inRange(0, 4));
         const auto end = gen::elementOf(Strings{"\n", "\n", "\n:; ", "\n: && "});
         for (int n = 0; n < lines; ++n) script += *line + *end;
-        script += place;
+        script += *gen::elementOf(Strings{"", "sleep 0.05 & "}) + place;
         const std::string around = *gen::elementOf(Strings{"", "", "(", "{ "});
         if (!around.empty()) script = around + script + (around == "(" ? "\n)" : "\n}");
         const std::string shell = *gen::elementOf(Strings{"sh", "bash"});
