@@ -121,11 +121,13 @@ void Interpreter::call(const Node& body, Strings words, Place place, Done done) 
 
 // A script that comes up in a run, and is kept.
 Result<const Node*> Interpreter::take_script(const std::string& text) {
+  // A loop that evaluates the same again takes no more memory.
+  if (const auto known = scope_.taken.find(text); known != scope_.taken.end()) return known->second;
   TRY(Node script, parse(text, scope_.dialect));
   label_training(script, context_.training);
   TRY_VOID(check_script(script, context_, scope_.dialect));
   scope_.scripts.push_back(std::make_shared<const Node>(std::move(script)));
-  return scope_.scripts.back().get();
+  return scope_.taken[text] = scope_.scripts.back().get();
 }
 
 void Interpreter::evaluate(const Strings& words, Place place, const Done& done) {

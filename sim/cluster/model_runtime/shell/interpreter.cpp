@@ -116,7 +116,7 @@ bool Interpreter::redirected(const Node& node) {
 void Interpreter::perform(const Node& node, Place place, Done done) {
   switch (node.kind) {
     case Node::Kind::command:
-      return command(node, place, ended(place, std::move(done)));
+      return command(node, place, alone(ended(place, std::move(done))));
     case Node::Kind::list:
       return list(node, 0, {place.last && (&node == root_ || !is_bash()), place.tested},
                   std::move(done));
@@ -160,7 +160,7 @@ void Interpreter::perform(const Node& node, Place place, Done done) {
       return pipe(node, place, ended(place, std::move(done)));
     case Node::Kind::subshell:
       return forked(scope_, node.children[0], place.tested, std::nullopt,
-                    ended(place, std::move(done)));
+                    alone(ended(place, std::move(done))));
     case Node::Kind::background:
       return background(node.children[0], std::move(done));
     case Node::Kind::function:
@@ -202,6 +202,22 @@ Interpreter::Done Interpreter::ended(Place place, Done done) {
     if (scope_.exits_on_error && status != 0 && !place.tested)
       return finish(status, [this](int code) { leave(code); });
     finish(status, done);
+  };
+}
+
+// bash's PIPESTATUS.
+void Interpreter::keep_statuses(const std::vector<int>& statuses) {
+  if (!is_bash()) return;
+  Strings texts;
+  for (const int status : statuses) texts.push_back(std::to_string(status));
+  variables_.set_elements("PIPESTATUS", std::move(texts));
+}
+
+// Of what is no pipeline of more than one.
+Interpreter::Done Interpreter::alone(Done done) {
+  return [this, done = std::move(done)](int status) {
+    keep_statuses({status});
+    done(status);
   };
 }
 
@@ -272,7 +288,7 @@ void Interpreter::match(const Node& node, Place place, const Done& done) {
     const auto expression = expand_expression(node.words[1], variables_);
     if (!expression) return give_up(expression.error());
     const Pattern pattern(*expression, REG_EXTENDED);
-    if (!pattern.good()) return ended(place, done)(misused_code);
+    if (!pattern.good()) return alone(ended(place, done))(misused_code);
     const auto found = pattern.find(*text, 0);
     Strings groups;
     if (found && pattern.groups() >= found->size())
@@ -284,7 +300,7 @@ void Interpreter::match(const Node& node, Place place, const Done& done) {
                                                 static_cast<std::size_t>(end - begin)));
     }
     variables_.set_elements("BASH_REMATCH", std::move(groups));
-    ended(place, done)(found ? 0 : 1);
+    alone(ended(place, done))(found ? 0 : 1);
   });
 }
 

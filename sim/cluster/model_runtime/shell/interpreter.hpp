@@ -65,6 +65,8 @@ class Interpreter {
   void finish(int status, const Done& done);
   void see_to_traps(int status, const Done& done);
   Done ended(Place place, Done done);
+  void keep_statuses(const std::vector<int>& statuses);
+  Done alone(Done done);
   void leave(int status);
   void complain(const std::string& message);
   void give_up(const Error& error);

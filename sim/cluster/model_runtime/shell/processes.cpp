@@ -141,7 +141,11 @@ int Interpreter::status_of(const Pipe& pipe) const {
 }
 
 void Interpreter::read(const Node& node, const std::shared_ptr<Pipe>& pipe) {
-  if (pipe->next >= pipe->readers.size()) return pipe->done(status_of(*pipe));
+  if (pipe->next >= pipe->readers.size()) {
+    // A command that reads a document is no pipeline.
+    keep_statuses(node.of_document ? std::vector{pipe->codes.back()} : pipe->codes);
+    return pipe->done(status_of(*pipe));
+  }
   process_.work(process_.model().timing->program_start, [this, &node, pipe] {
     const Strings& argv = pipe->readers[pipe->next];
     const Node& command = node.children[++pipe->next];

@@ -20,10 +20,11 @@ namespace ddptwin::model::shell {
 // What a shell that is forked begins with, too.
 struct Scope {
   std::vector<std::shared_ptr<const Node>> scripts{};  // all whose nodes may still be run
-  std::map<std::string, const Node*> functions{};      // their bodies
-  std::string name = "sh";                             // $0
-  std::vector<std::string> arguments{};                // $1, $2, ...
-  Environment own{};                                   // variables that are not exported
+  std::map<std::string, const Node*> taken{};      // of them: what came up in a run, by its text
+  std::map<std::string, const Node*> functions{};  // their bodies
+  std::string name = "sh";                         // $0
+  std::vector<std::string> arguments{};            // $1, $2, ...
+  Environment own{};                               // variables that are not exported
   std::map<std::string, std::vector<std::string>, std::less<>> arrays{};  // bash's
   std::set<std::string> exported{};  // names that will be once they are set
   Dialect dialect = Dialect::dash;

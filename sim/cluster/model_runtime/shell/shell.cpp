@@ -106,8 +106,8 @@ class Check {
   // Those that a shell makes up itself, and nobody here; to dash most are variables as any other.
   Status variables(const std::vector<shell::Piece>& pieces) const {
     constexpr std::array<std::string_view, 2> of_all{"LINENO", "PPID"};
-    constexpr std::array<std::string_view, 8> of_bash{
-        "RANDOM", "SECONDS", "PIPESTATUS", "BASHPID", "UID", "EUID", "BASH_SOURCE", "BASH_VERSION"};
+    constexpr std::array<std::string_view, 7> of_bash{"RANDOM", "SECONDS",     "BASHPID",     "UID",
+                                                      "EUID",   "BASH_SOURCE", "BASH_VERSION"};
     const auto has = [](const auto& names, const std::string& name) {
       return std::find(names.begin(), names.end(), name) != names.end();
     };

@@ -269,6 +269,12 @@ INSTANTIATE_TEST_SUITE_P(
                {"many", "one"},
                0,
                "bash"},
+        Script{"status_within_a_pipe",
+               "(exit 3) | tee /tmp/log; s=(${PIPESTATUS[@]}); cat <<< a > /dev/null; echo "
+               "${#PIPESTATUS[@]}; exit ${s[0]}",
+               {"1"},
+               3,
+               "bash"},
         Script{
             "ordinal_of_a_pod",
             "[[ $HOSTNAME =~ -([0-9]+)$ ]] || exit 1; echo ${BASH_REMATCH[1]}; for ((i = 0; i < 3; "
