@@ -22,10 +22,10 @@ std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
   return out << fmt::format("{} [{}]", outcome.code, fmt::join(outcome.lines, "|"));
 }
 
-// A script from the grammar that is modelled. Its loops end: each counts by a variable of its own.
 // Whether it takes the place of the shell that runs it.
 const std::string place = "sh -c \"[ \\$\\$ = $$ ] && echo in place || echo beside\"";
 
+// A script from the grammar that is modelled. Its loops end: each counts by a variable of its own.
 class Writer {
  public:
   explicit Writer(bool for_bash) : for_bash_(for_bash) {}
@@ -67,6 +67,11 @@ class Writer {
                  "${a[@]: -1}",
                  "${PIPESTATUS[@]}",
                  "${PIPESTATUS[0]}",
+                 "${a[i++]}",
+                 "${x/a/$(echo Q)}",
+                 "${x:$(echo 1)}",
+                 "${a[$(echo 1)]}",
+                 "${x:0:i++}",
                  "${a[@]/b/Q}",
                  "${a[@]%b}",
                  "${a[*]^^}",
@@ -531,14 +536,68 @@ TEST(ShellProperties, BashsArraysAndExpansionsAreAsBashHasThem) {
       2);
 }
 
+// What stands where nothing is split, and numbers whose variables are none.
+TEST(ShellProperties, BashJoinsWhereItDoesNotSplitAndWorksOutValues) {
+  holds(
+      [] {
+        const auto many =
+            gen::elementOf(Strings{"$@", "\"$@\"", "${a[@]}", "\"${a[@]}\"", "${a[*]}",
+                                   "\"x${a[@]:1}y\"", "${@:2}", "\"${a[@]/b/c}\""});
+        const auto value = gen::elementOf(Strings{"''", "5", "' 6 '", "v", "w", "'1 + 2'", "abc",
+                                                  "3x", "'v = 4'", "true", "010"});
+        std::string script = *gen::elementOf(Strings{"", "set -u\n", "set -e\n"});
+        script += "a=(b 'c d' e); set -- p 'q r'; v=7; w=v\n";
+        const int lines = *gen::resize(rc::kNominalSize, gen::inRange(1, 6));
+        for (int n = 0; n < lines; ++n) {
+          const std::string all = *many;
+          std::string line = *gen::elementOf(
+              Strings{"X=M; echo \"$X\"", "export X=M; sh -c 'echo \"$X\"'",
+                      "f() { local y=M; echo \"$y\"; }; f", "cat <<< M", "[[ -n M ]] && echo some",
+                      "[[ M == p* ]] && echo begins", "cat <<E\nM\nE",
+                      "n=V; ((n > 0)) && echo more || echo less $?", "n=V; ((n)); echo $?",
+                      "((nobody > 0)) || echo no $?", "n=V; if ((n == 7)); then echo seven; fi"});
+          for (std::size_t at = line.find('M'); at != line.npos;
+               at = line.find('M', at + all.size()))
+            line.replace(at, 1, all);
+          if (const std::size_t at = line.find('V'); at != line.npos) line.replace(at, 1, *value);
+          script += line + "\n";
+        }
+        script += "echo over";
+        expect_modelled(really(script, "bash"), script, "bash");
+      },
+      2);
+}
+
 TEST(ShellProperties, ADocumentIsReadAsItsEndSays) {
   holds(
       [] {
-        const auto piece = gen::elementOf(Strings{
-            "a",    " ",    "$x",       "\\$x",          "\\\\",       "\\q",     "\"",
-            "\\\"", "'$x'", "`echo b`", "$(echo \"c\")", "$((1 + 1))", "${x:-d}", "${y:-\"d e\"}",
-            "\t",   "\n",   "\n\t",     "\\\n",          "}",          "\\}",     "E",
-            "\\`"});
+        const auto piece = gen::elementOf(Strings{"$@",
+                                                  "$*",
+                                                  "${@:-n}",
+                                                  "${n:=v}$n",
+                                                  "$((x2 = 3))",
+                                                  "a",
+                                                  " ",
+                                                  "$x",
+                                                  "\\$x",
+                                                  "\\\\",
+                                                  "\\q",
+                                                  "\"",
+                                                  "\\\"",
+                                                  "'$x'",
+                                                  "`echo b`",
+                                                  "$(echo \"c\")",
+                                                  "$((1 + 1))",
+                                                  "${x:-d}",
+                                                  "${y:-\"d e\"}",
+                                                  "\t",
+                                                  "\n",
+                                                  "\n\t",
+                                                  "\\\n",
+                                                  "}",
+                                                  "\\}",
+                                                  "E",
+                                                  "\\`"});
         const std::string shell = *gen::elementOf(Strings{"sh", "bash"});
         const std::string begin =
             *gen::elementOf(Strings{"<<END", "<<'END'", "<<-END", "<<\\END", "<<-\"END\""});
@@ -549,8 +608,9 @@ TEST(ShellProperties, ADocumentIsReadAsItsEndSays) {
           // dash does not join a line that begins with tabs and has nothing else.
           if (next != "\\\n" || shell != "sh" || begin != "<<-END") text += next;
         }
+        if (*gen::weightedElement<bool>({{5, false}, {1, true}})) text += "$unset";
         const std::string script =
-            "x='v w'\ncat " + begin +
+            *gen::elementOf(Strings{"", "", "set -u\n", "set -e\n"}) + "x='v w'\ncat " + begin +
             *gen::elementOf(Strings{"", " > f; cat f", " | cat", "; echo then", " && echo then"}) +
             "\n" + text + "\nEND\necho over";
         expect_modelled(really(script, shell), script, shell);

@@ -46,9 +46,9 @@ std::vector<Target> kill_targets(const std::vector<ObjectPtr>& objects, const Ki
   return targets;
 }
 
-// Why none of these pods will ever have that container; empty: one may.
+// Why a pod of that name will never have that container; empty: it may, or pods to come.
 std::string missing_container(const std::vector<ObjectPtr>& objects, const Kill& action) {
-  if (action.container.empty() || objects.empty()) return {};
+  if (action.container.empty() || action.of.name.empty() || objects.empty()) return {};
   std::vector<std::string> names;
   for (const ObjectPtr& object : objects) {
     const PodSpec& spec = *as<Pod>(*object)->spec;

@@ -95,13 +95,12 @@ void Expectations::judge_one(std::size_t index, Time now, bool over) {
     result.verdict = row.at_bound;
   }
   if (result.verdict == Verdict::failed) {
-    const bool early =
-        expectation.quantifier == Quantifier::always && !observer_.ever(expectation.state.of);
+    const bool early = expectation.quantifier == Quantifier::always && expectation.since.empty() &&
+                       !observer_.ever(expectation.state.of);
     result.detail = fmt::format(
-        "{}: {}", failures[static_cast<std::size_t>(expectation.quantifier)],
-        early ? fmt::format("there is no {} yet; `since` names a step after which it has to hold",
-                            expectation.state.of.text())
-              : observer_.describe(expectation.state.of));
+        "{}: {}{}", failures[static_cast<std::size_t>(expectation.quantifier)],
+        observer_.describe(expectation.state.of),
+        early ? "; where it comes later, `since` names a step after which it has to hold" : "");
   }
   tell_of_nothing(result);
 }

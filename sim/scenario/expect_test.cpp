@@ -124,7 +124,8 @@ TEST(Expect, always_is_too_early_for_what_is_not_there_yet) {
   EXPECT_EQ(watched.verdict(), Verdict::failed);
   EXPECT_EQ(
       watched.detail(),
-      "it was not so: there is no pod/p yet; `since` names a step after which it has to hold");
+      "it was not so: there never was a pod/p; where it comes later, `since` names a step after "
+      "which it has to hold");
 }
 
 TEST(Expect, never_about_what_never_was_says_so) {

@@ -37,6 +37,11 @@ bool lies_below(std::string_view path, std::string_view folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
+template <class List, class Of>
+bool any(const List& list, const Of& of) {
+  return std::any_of(list.begin(), list.end(), of);
+}
+
 }  // namespace
 
 struct Files::Place {
@@ -126,22 +131,11 @@ Status Files::make_folder(const ModelContainer& container, std::string_view path
   return {};
 }
 
-namespace {
-
-template <class List, class Of>
-bool any(const List& list, const Of& of) {
-  return std::any_of(list.begin(), list.end(), of);
-}
-
-}  // namespace
-
 bool Files::has_folder(const ModelContainer& container, std::string_view path) const {
   const auto is_or_holds = [path](std::string_view folder) { return lies_below(folder, path); };
   if (path == "/" || any(base_folders, is_or_holds) || any(host_folders, is_or_holds) ||
-      any(host_trees, is_or_holds) ||
-      (container.image != nullptr &&
-       (is_or_holds(container.image->workdir) ||
-        any(container.image->copies, [&](const ImageCopy& copy) { return is_or_holds(copy.to); }))))
+      any(host_trees, is_or_holds) || is_or_holds(container.image->workdir) ||
+      any(container.image->copies, [&](const ImageCopy& copy) { return is_or_holds(copy.to); }))
     return true;
   const auto is_folder = [&](const RuntimeMount& mount) {
     return mount.source != nullptr && is_or_holds(mount.container_path);

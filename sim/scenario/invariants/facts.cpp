@@ -424,9 +424,10 @@ void Facts::take_fault(const Record& record, Sight& sight) {
   if ((!kill && !missed) || slash == record.subject.npos) return;
   // A process that has ended already is not killed, whatever its pod's status says by then.
   PodFacts::ContainerFacts& container = hit->container(subject.substr(slash + 1));
-  if (missed) container.killed_start = 0;
-  if (missed || !container.running) return;
-  container.killed_start = container.starts;
+  if (!container.running) return;
+  // What missed takes back what it was thought to have hit, and no earlier one.
+  container.killed_start = missed ? 0 : container.starts;
+  if (missed) return;
   hit->killed = true;
 }
 

@@ -301,6 +301,22 @@ std::vector<Case> cases() {
          tape.miss("worker-0");
          tape.exit("worker-0", 0);
        }},
+      // The second finds nobody, for the first has been there.
+      {"exit-code",
+       [](Tape& tape) {
+         kill(tape);
+         tape.write(RecordKind::container, "kubelet", "default/j-worker-0/pytorch", "exited");
+         tape.kill("worker-0");
+         tape.miss("worker-0");
+         tape.exit("worker-0", 0);
+       },
+       [](Tape& tape) {
+         kill(tape);
+         tape.write(RecordKind::container, "kubelet", "default/j-worker-0/pytorch", "exited");
+         tape.kill("worker-0");
+         tape.miss("worker-0");
+         tape.exit("worker-0", 137);
+       }},
       // The first start has no record: the kubelet went down in the middle of it.
       {"exit-code",
        [](Tape& tape) {

@@ -9,7 +9,7 @@
 namespace ddptwin::scenario::invariants {
 namespace {
 
-constexpr std::size_t chain_length_max = 12, own_records_max = 6;
+constexpr std::size_t causes_max = 12, own_records_max = 6;
 constexpr std::size_t headline_length_max = 220;
 
 // "Pod/default/p" is told of in records of its writes, of "default/p" and of "default/p/c".
@@ -18,8 +18,10 @@ bool is_of(std::string_view object, const Record& record) {
     return written->kind().kind + "/" + key_of(written->metadata) == object;
   const std::string_view subject = record.subject;
   const std::string_view key = object.substr(std::min(object.find('/') + 1, object.size()));
-  return !key.empty() && subject.starts_with(key) &&
-         (subject.size() == key.size() || subject[key.size()] == '/');
+  // Of a namespace all begin with its name.
+  const bool in_namespace = key.find('/') != key.npos;
+  return subject.starts_with(key) &&
+         (subject.size() == key.size() || (in_namespace && subject[key.size()] == '/'));
 }
 
 }  // namespace
@@ -68,7 +70,7 @@ std::vector<std::string> Ring::chain(std::uint64_t id, std::string_view object) 
     ++own;
   }
   std::size_t causes = 0;
-  for (std::uint64_t at = id; at != 0 && causes < chain_length_max; ++causes) {
+  for (std::uint64_t at = id; at != 0 && causes < causes_max; ++causes) {
     const Record* record = find(at);
     if (record == nullptr) break;
     ids.insert(at);

@@ -14,6 +14,9 @@ namespace {
 
 using Number = std::int64_t;
 
+constexpr std::size_t size_max = 1000;  // of an expression: it is read by calls within calls
+constexpr int unset_code = 127;         // of what is not set, where that is an error
+
 bool is_between(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
 Error arithmetic_error(std::string_view message) {
@@ -21,8 +24,10 @@ Error arithmetic_error(std::string_view message) {
                nullptr,         1,  {}};
 }
 
-// Decimal, 0 octal, 0x hexadecimal, as in C.
+// Decimal, 0 octal, 0x hexadecimal, as in C; blanks around it do not matter.
 std::optional<Number> number_of(std::string_view text) {
+  while (!text.empty() && is_between(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_between(text.back())) text.remove_suffix(1);
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
   int base = 10;
@@ -84,8 +89,8 @@ constexpr int levels = 10;
 
 class Arithmetic {
  public:
-  Arithmetic(std::string_view text, Variables& variables)
-      : whole_(text), text_(text), variables_(variables) {}
+  Arithmetic(std::string_view text, Variables& variables, int depth)
+      : whole_(text), text_(text), variables_(variables), depth_(depth) {}
 
   Result<Number> run() {
     skip_blanks();
@@ -229,10 +234,23 @@ class Arithmetic {
     return known_number(number);
   }
 
-  // What is not set counts as 0.
+  // What is not set counts as 0, and to bash a value is an expression.
   Result<Number> value_of(const std::string& name) const {
-    const std::string value = variables_.value(name).value_or("");
-    return value.empty() ? Number{0} : known_number(value);
+    const std::optional<std::string> value = variables_.value(name);
+    const bool is_bash = variables_.dialect() == Dialect::bash;
+    if (!value && variables_.unset_is_an_error() && skipped_ == 0)
+      return fail(Error{Reason::invalid,
+                        "",
+                        name + (is_bash ? ": unbound variable" : ": parameter not set"),
+                        nullptr,
+                        unset_code,
+                        {}});
+    if (!value || value->empty()) return Number{0};
+    if (const auto number = number_of(*value)) return *number;
+    constexpr int depth_max = 20;
+    if (!is_bash || value->size() > size_max) return known_number(*value);
+    if (depth_ == depth_max) return fail(arithmetic_error("expression recursion level exceeded"));
+    return Arithmetic(*value, variables_, depth_ + 1).run();
   }
 
   static Result<Number> known_number(const std::string& text) {
@@ -243,6 +261,7 @@ class Arithmetic {
 
   std::string_view whole_, text_;
   Variables& variables_;
+  int depth_;        // of values that are expressions
   int skipped_ = 0;  // parts within each other whose value nobody asks for
 };
 
@@ -266,19 +285,20 @@ bool are_beside_names(std::string_view expression) {
 }  // namespace
 
 bool is_known_arithmetic(std::string_view expression, Dialect dialect) {
-  constexpr std::size_t size_max = 200;
+  constexpr std::size_t written_max = 200;
   const auto has = [expression](std::string_view text) {
     return expression.find(text) != expression.npos;
   };
   const bool plain = std::all_of(expression.begin(), expression.end(), [](char c) {
     return is_name(c) || std::string_view(" \t\n()+-*/%<>=!&|^~").find(c) != std::string_view::npos;
   });
-  if (!plain || expression.size() > size_max || has("**")) return false;
+  if (!plain || expression.size() > written_max || has("**")) return false;
   return dialect == Dialect::bash ? are_beside_names(expression) : !has("++") && !has("--");
 }
 
 Result<std::int64_t> arithmetic(std::string_view expression, Variables& variables) {
-  return Arithmetic(expression, variables).run();
+  if (expression.size() > size_max) return fail(arithmetic_error("too long"));
+  return Arithmetic(expression, variables, 0).run();
 }
 
 }  // namespace ddptwin::model::shell

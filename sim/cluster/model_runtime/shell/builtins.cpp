@@ -40,6 +40,13 @@ std::string unknown_wait(const Strings& argv) {
   return argv.size() > 1 && argv[1].starts_with('-') ? "wait with " + argv[1] : "";
 }
 
+std::string unknown_unset(const Strings& argv) {
+  const bool element = std::any_of(argv.begin(), argv.end(), [](const std::string& word) {
+    return word.find('[') != word.npos;
+  });
+  return element ? "unset of an element of an array" : "";
+}
+
 std::string unknown_kill(const Strings& argv) {
   const bool known = argv.size() > 1 && argv[1] != "-l" && !argv.back().starts_with('%') &&
                      (argv.size() < 3 || !argv.back().starts_with('-'));
@@ -71,7 +78,6 @@ const BuiltIns::Row* BuiltIns::row(std::string_view name, Dialect dialect) {
   using I = Interpreter;
   using Kind = Row::Kind;
   static constexpr std::array rows{
-      Row{"((", &I::judge_number, Kind::of_bash},
       Row{":", &I::succeed, Kind::special},
       Row{"[", &I::test, Kind::plain, &unknown_test},
       Row{"[[", &I::test, Kind::of_bash, &unknown_test},
@@ -97,7 +103,7 @@ const BuiltIns::Row* BuiltIns::row(std::string_view name, Dialect dialect) {
       Row{"true", &I::succeed},
       Row{"ulimit", &I::succeed},
       Row{"umask", &I::succeed},
-      Row{"unset", &I::unset, Kind::special},
+      Row{"unset", &I::unset, Kind::special, &unknown_unset},
       Row{"wait", &I::wait, Kind::plain, &unknown_wait}};
   const auto found =
       std::find_if(rows.begin(), rows.end(), [name](const Row& one) { return one.name == name; });
@@ -143,11 +149,6 @@ std::vector<std::pair<std::string, std::string>> unwrap(Strings& argv) {
 
 void Interpreter::succeed(const Strings&, const Done& done) { done(0); }
 void Interpreter::fail_once(const Strings&, const Done& done) { done(1); }
-
-// (( )), whose word is its value.
-void Interpreter::judge_number(const Strings& words, const Done& done) {
-  done(words.size() > 1 && words[1] != "0" ? 0 : 1);
-}
 
 void Interpreter::misused(const Strings& words, const std::string& message, const Done& done) {
   const std::string text = fmt::format("{}: {}", words[0], message);
@@ -245,7 +246,13 @@ void Interpreter::shift(const Strings& words, const Done& done) {
 }
 
 void Interpreter::unset(const Strings& words, const Done& done) {
-  for (std::size_t i = 1; i < words.size(); ++i) variables_.unset(words[i]);
+  const bool functions = words.size() > 1 && words[1] == "-f";
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (functions)
+      scope_.functions.erase(words[i]);
+    else
+      variables_.unset(words[i]);
+  }
   done(0);
 }
 

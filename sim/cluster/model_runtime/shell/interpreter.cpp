@@ -146,6 +146,8 @@ void Interpreter::perform(const Node& node, Place place, Done done) {
       return case_of(node, place, std::move(done));
     case Node::Kind::expression:
       return match(node, place, std::move(done));
+    case Node::Kind::arithmetic:
+      return judge_number(node, place, std::move(done));
     case Node::Kind::until:
     case Node::Kind::while_:
       return loop(node, 0, place, left_by(std::move(done)));
@@ -157,7 +159,8 @@ void Interpreter::perform(const Node& node, Place place, Done done) {
         over(node, std::make_shared<Strings>(std::move(*words)), 0, 0, place, left_by(done));
       });
     case Node::Kind::pipe:
-      return pipe(node, place, ended(place, std::move(done)));
+      return node.of_document ? document(node, ended(place, std::move(done)))
+                              : pipe(node, place, ended(place, std::move(done)));
     case Node::Kind::subshell:
       return forked(scope_, node.children[0], place.tested, std::nullopt,
                     alone(ended(place, std::move(done))));
@@ -277,6 +280,16 @@ void Interpreter::case_of(const Node& node, Place place, const Done& done) {
       }
     }
     finish(0, done);
+  });
+}
+
+// (( )). What cannot be worked out is 1, but for what is not set under -u.
+void Interpreter::judge_number(const Node& node, Place place, const Done& done) {
+  with_outputs(outputs_of(node.words), 0, [this, &node, place, done] {
+    const auto value = expand_value(node.words.front(), variables_);
+    if (!value && value.error().code != 1) return give_up(value.error());
+    if (!value) complain(value.error().message);
+    alone(ended(place, done))(value && *value != "0" ? 0 : 1);
   });
 }
 

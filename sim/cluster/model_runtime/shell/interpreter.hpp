@@ -57,6 +57,7 @@ class Interpreter {
   void list(const Node& node, std::size_t index, Place place, Done done);
   void case_of(const Node& node, Place place, const Done& done);
   void match(const Node& node, Place place, const Done& done);
+  void judge_number(const Node& node, Place place, const Done& done);
   Done left_by(Done done);
   bool leaves();
   void loop(const Node& node, int result, Place place, Done done);
@@ -82,6 +83,7 @@ class Interpreter {
   void execute(const Node& node, Strings words, Place place, Done done);
   void call(const Node& body, Strings words, Place place, Done done);
   Result<const Node*> take_script(const std::string& text);
+  bool is_too_deep() const;
   void evaluate(const Strings& words, Place place, const Done& done);
   void source(Strings words, Place place, const Done& done);
   void in_place(Strings argv, Environment env, Result<std::unique_ptr<Program>> program,
@@ -93,7 +95,6 @@ class Interpreter {
   void misused(const Strings& words, const std::string& message, const Done& done);
   void succeed(const Strings& words, const Done& done);
   void fail_once(const Strings& words, const Done& done);
-  void judge_number(const Strings& words, const Done& done);
   void exit_or_return(const Strings& words, const Done& done);
   void break_or_continue(const Strings& words, const Done& done);
   void echo(const Strings& words, const Done& done);
@@ -124,6 +125,7 @@ class Interpreter {
                       std::vector<const Piece*>& all) const;
   void with_outputs(std::vector<const Piece*> pieces, std::size_t index, Then then);
   void pipe(const Node& node, Place place, Done done);
+  void document(const Node& node, Done done);
   void begin(const Node& node, bool tested, const std::shared_ptr<Pipe>& pipe);
   void read(const Node& node, const std::shared_ptr<Pipe>& pipe);
   int status_of(const Pipe& pipe) const;

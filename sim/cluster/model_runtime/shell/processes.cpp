@@ -106,6 +106,30 @@ void Interpreter::pipe(const Node& node, Place place, Done done) {
   });
 }
 
+// What is read is worked out by the shell itself; where that fails, the command does.
+void Interpreter::document(const Node& node, Done done) {
+  const Node& reader = node.children[1];
+  std::vector<const Piece*> outputs = outputs_of(reader.words);
+  add_outputs_of(reader.redirections, outputs);
+  for (const Word& word : node.words) outputs_in(word.pieces, &variables_, outputs);
+  with_outputs(std::move(outputs), 0, [this, &node, &reader, done] {
+    auto words = expand(reader.words, variables_);
+    if (!words) return give_up(words.error());
+    auto text = expand_value(node.words.front(), variables_);
+    if (!text) {
+      complain(text.error().message);
+      const int code = is_bash() ? text.error().code : misused_code;
+      keep_statuses({code});
+      return done(code);
+    }
+    auto pipe = std::make_shared<Pipe>();
+    pipe->readers.push_back(std::move(*words));
+    *pipe->text = std::move(*text);
+    pipe->done = done;
+    read(node, pipe);
+  });
+}
+
 void Interpreter::begin(const Node& node, bool tested, const std::shared_ptr<Pipe>& pipe) {
   Spawn::Stream output = process_.state().output;
   std::vector<std::string> files;
@@ -142,8 +166,7 @@ int Interpreter::status_of(const Pipe& pipe) const {
 
 void Interpreter::read(const Node& node, const std::shared_ptr<Pipe>& pipe) {
   if (pipe->next >= pipe->readers.size()) {
-    // A command that reads a document is no pipeline.
-    keep_statuses(node.of_document ? std::vector{pipe->codes.back()} : pipe->codes);
+    keep_statuses(pipe->codes);
     return pipe->done(status_of(*pipe));
   }
   process_.work(process_.model().timing->program_start, [this, &node, pipe] {

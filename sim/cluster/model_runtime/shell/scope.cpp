@@ -92,8 +92,14 @@ std::optional<std::vector<std::string>> ScopeVariables::elements(const std::stri
 
 // No environment has arrays.
 void ScopeVariables::set_elements(const std::string& name, std::vector<std::string> elements) {
-  constexpr std::size_t elements_max = 100'000;  // a real shell is killed for more
-  if (elements.size() > elements_max) elements.resize(elements_max);
+  // A real shell is killed for more.
+  constexpr std::size_t elements_max = 100'000, size_max = std::size_t{1} << 20U;
+  std::size_t count = 0;
+  for (std::size_t size = 0; count < std::min(elements.size(), elements_max); ++count) {
+    size += elements[count].size();
+    if (size > size_max) break;
+  }
+  elements.resize(count);
   erase(environment_, name);
   erase(scope_.own, name);
   scope_.arrays.insert_or_assign(name, std::move(elements));

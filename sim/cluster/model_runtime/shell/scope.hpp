@@ -36,6 +36,7 @@ struct Scope {
   int loops = 0;    // one within the other; in dash's ( ) too, which `break` then ends
   int calls = 0;    // of functions within each other
   int sourced = 0;  // files likewise
+  int evals = 0;    // and texts
 };
 
 // As `set` and a shell's own command line take them: -a, -e and -u alone and together with others,

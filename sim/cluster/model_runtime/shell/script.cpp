@@ -169,7 +169,8 @@ class Parser {
 
   // Redirections behind a compound are of all that is in it.
   Result<Node> command_or_compound() {
-    const bool compound = now().kind == Kind::open || is_one_of(opening);
+    const bool compound =
+        now().kind == Kind::open || now().kind == Kind::arithmetic || is_one_of(opening);
     const bool named = now().kind == Kind::word && now().keyword;
     if (!compound && named && tokens_[at_ + 1].kind == Kind::open) return function();
     TRY(Node node, simple_or_compound());
@@ -211,6 +212,7 @@ class Parser {
     if (is_keyword("[[") && dialect_ == Dialect::bash) return brackets();
     if (is_keyword("function") && dialect_ == Dialect::bash) return named_function();
     if (now().kind == Kind::open) return subshell();
+    if (now().kind == Kind::arithmetic) return number(tokens_[at_++].word);
     for (const std::string_view word : {"function", "select", "coproc"}) {
       if (is_keyword(word)) return fail(unknown(word));
     }
@@ -299,9 +301,7 @@ class Parser {
       node.words = {std::move(words[0]), std::move(words[2])};
       return node;
     }
-    // Nothing is split.
-    for (Word& word : words)
-      for (Piece& piece : word.pieces) piece.quoted = true;
+    for (Word& word : words) join(word);
     Node node = plain_command("[[");
     node.words.insert(node.words.end(), words.begin(), words.end());
     node.words.push_back(plain_command("]]").words.front());
@@ -386,31 +386,34 @@ class Parser {
     return node;
   }
 
+  static Node number(Word value) {
+    Node node{Node::Kind::arithmetic};
+    node.words.push_back(std::move(value));
+    return node;
+  }
+
   // bash's for ((BEGIN; WHILE; NEXT)). Of these numbers none ends a script.
   Result<Node> counted_loop() {
-    std::vector<Node> parts;
-    for (int i = 0; i < 3; ++i) {
-      parts.push_back(plain_command("(("));
-      parts.back().words.push_back(tokens_[++at_].word);
-    }
-    ++at_;
+    const std::vector<Word> words = *tokens_[at_++].elements;
     if (now().kind == Kind::semicolon) ++at_;
     skip_lines();
     TRY_VOID(expect("do"));
     TRY(Node inner, body({"done"}));
     TRY_VOID(expect("done"));
-    Node loop = both(Node::Kind::while_, std::move(parts[1]), std::move(inner));
-    loop.children.push_back(std::move(parts[2]));
-    Node begin = both(Node::Kind::or_, std::move(parts[0]), plain_command(":"));
+    Node loop = both(Node::Kind::while_, number(words[1]), std::move(inner));
+    loop.children.push_back(number(words[2]));
+    Node begin = both(Node::Kind::or_, number(words[0]), plain_command(":"));
     return both(Node::Kind::list, std::move(begin), std::move(loop));
   }
 
   Result<Node> for_node() {
     ++at_;
-    if (now().word.literal() == "((" && dialect_ == Dialect::bash) return counted_loop();
+    if (now().kind == Kind::counted) return counted_loop();
     Node node{Node::Kind::for_};
     node.variable = now().word.literal().value_or("");
-    if (node.variable.empty()) return fail(unknown("for without a name"));
+    if (node.variable.empty() || !is_name_start(node.variable.front()) ||
+        !std::all_of(node.variable.begin(), node.variable.end(), is_name))
+      return fail(unknown("for without a name"));
     ++at_;
     skip_lines();
     node.over_arguments = !is_keyword("in");
@@ -446,13 +449,20 @@ class Parser {
     return input ? reading(std::move(node), std::move(*input)) : Result<Node>(std::move(node));
   }
 
+  // Nothing of it is split, and what is many is one.
+  static void join(Word& word) {
+    for (Piece& piece : word.pieces) {
+      piece.quoted = true;
+      if (piece.kind == Piece::Kind::variable && piece.text == "@") piece.text = "*";
+      if (piece.elements == Piece::Elements::each) piece.elements = Piece::Elements::joined;
+    }
+  }
+
   // What a command reads comes to it as from a pipe.
   static Node reading(Node reader, Word text) {
-    for (Piece& piece : text.pieces) piece.quoted = true;
-    Node source = plain_command("printf");
-    source.words.push_back(plain_command("%s").words.front());
-    source.words.push_back(std::move(text));
-    Node node = both(Node::Kind::pipe, std::move(source), std::move(reader));
+    join(text);
+    Node node = both(Node::Kind::pipe, plain_command(":"), std::move(reader));
+    node.words.push_back(std::move(text));
     node.of_document = true;
     return node;
   }
@@ -463,7 +473,7 @@ class Parser {
     const auto first = node.words.empty() ? std::nullopt : node.words.front().literal();
     for (Word& word : node.words) {
       if ((first != "export" && first != "local") || !assignment(word, declared)) continue;
-      for (Piece& piece : word.pieces) piece.quoted = true;
+      join(word);
     }
     for (const Node* all : {&node, &declared})
       for (const Assignment& one : all->assignments)

@@ -37,6 +37,7 @@ struct Node {
     if_,
     case_,
     expression,
+    arithmetic,
     until,
     while_,
     for_,
@@ -48,13 +49,15 @@ struct Node {
   Kind kind = Kind::command;
   std::vector<Assignment> assignments{};  // command
   // command; for_: what it goes over; case_: what it is asked of; expression, which is bash's
-  // [[ TEXT =~ EXPRESSION ]]: these two
+  // [[ TEXT =~ EXPRESSION ]]: these two; arithmetic, which is bash's (( )): its value; pipe of a
+  // document: that
   std::vector<Word> words{};
   std::vector<Redirection> redirections{};
   std::string variable{};                     // for_; function: its name
   bool over_arguments = false;                // for_ without `in`
   bool behind_background = false;             // an & joins it to what stands before it
-  bool of_document = false;                   // pipe: what is read stands in the script, <<
+  bool of_document = false;                   // pipe: what is read stands in the script, <<; its
+                                              // first command is none
   std::vector<std::vector<Word>> patterns{};  // case_: of each child
   // list: all; and_, or_: two; not_, subshell, background, function: one; if_: condition, then,
   // perhaps else; case_: what each pattern leads to; until, while_: condition, body, and perhaps

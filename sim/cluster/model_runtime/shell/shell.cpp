@@ -105,20 +105,44 @@ class Check {
 
   // Those that a shell makes up itself, and nobody here; to dash most are variables as any other.
   Status variables(const std::vector<shell::Piece>& pieces) const {
-    constexpr std::array<std::string_view, 2> of_all{"LINENO", "PPID"};
-    constexpr std::array<std::string_view, 7> of_bash{"RANDOM", "SECONDS",     "BASHPID",     "UID",
-                                                      "EUID",   "BASH_SOURCE", "BASH_VERSION"};
-    const auto has = [](const auto& names, const std::string& name) {
-      return std::find(names.begin(), names.end(), name) != names.end();
-    };
-    const bool is_bash = dialect_ == shell::Dialect::bash;
     for (const shell::Piece& piece : pieces) {
-      if (piece.kind == shell::Piece::Kind::variable &&
-          (has(of_all, piece.text) || (is_bash && has(of_bash, piece.text))))
-        return fail(shell::unknown("$" + piece.text));
-      TRY_VOID(variables(piece.word));
+      if (piece.kind == shell::Piece::Kind::variable) TRY_VOID(variable(piece.text));
+      const bool numbers = piece.kind == shell::Piece::Kind::arithmetic || piece.operation == ":";
+      for (const auto* part : {&piece.word, &piece.more, &piece.index}) {
+        TRY_VOID(variables(*part));
+        if (numbers || part == &piece.index) TRY_VOID(names_in(*part));
+      }
     }
     return {};
+  }
+
+  // Those that an expression names without a $.
+  Status names_in(const std::vector<shell::Piece>& expression) const {
+    for (const shell::Piece& piece : expression) {
+      if (piece.kind != shell::Piece::Kind::literal) continue;
+      std::string_view rest = piece.text;
+      while (!rest.empty()) {
+        const auto end = std::find_if_not(rest.begin(), rest.end(), shell::is_name);
+        TRY_VOID(variable(std::string(rest.begin(), end)));
+        rest.remove_prefix(static_cast<std::size_t>(end - rest.begin()));
+        const auto next = std::find_if(rest.begin(), rest.end(), shell::is_name);
+        rest.remove_prefix(static_cast<std::size_t>(next - rest.begin()));
+      }
+    }
+    return {};
+  }
+
+  Status variable(const std::string& name) const {
+    constexpr std::array<std::string_view, 2> of_all{"LINENO", "PPID"};
+    constexpr std::array<std::string_view, 13> of_bash{
+        "RANDOM",       "SECONDS",       "BASHPID",  "UID",         "EUID",
+        "BASH_SOURCE",  "BASH_VERSION",  "FUNCNAME", "BASH_LINENO", "BASH_VERSINFO",
+        "EPOCHSECONDS", "EPOCHREALTIME", "SRANDOM"};
+    const auto is_in = [&name](const auto& names) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    const bool made_up = is_in(of_all) || (dialect_ == shell::Dialect::bash && is_in(of_bash));
+    return made_up ? fail(shell::unknown("$" + name)) : Status();
   }
 
   // Whatever else read a pipe would have to be a process.
@@ -169,9 +193,15 @@ class Check {
   // What is computed is looked at when it is there.
   Status inner_script(const std::string& text) {
     if (text.find(torchrun::unknown_text) != text.npos) return {};
+    constexpr int within_max = 10;
+    if (inner_ == within_max)
+      return fail(shell::unknown("scripts within scripts more than 10 times"));
     TRY(const Node script, shell::parse(text, dialect_));
     name_functions(script);
-    return look_at(script);
+    ++inner_;
+    const Status seen = look_at(script);
+    --inner_;
+    return seen;
   }
 
   CommandContext context_;
@@ -181,6 +211,7 @@ class Check {
   std::set<std::string> functions_{};
   bool sources_ = false, sources_alone_ = false;  // . or source
   bool computes_ = false;                         // a command whose name a run tells
+  int inner_ = 0;                                 // scripts of eval and trap within each other
 };
 
 // sh [OPTION...] -c SCRIPT [NAME [ARGUMENT...]]

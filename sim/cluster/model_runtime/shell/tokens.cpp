@@ -66,7 +66,7 @@ class Lexer : public WordLexer {
       tokens_.push_back({Kind::line_end});
       return {};
     }
-    if (dialect_ == Dialect::bash && is_behind("=~")) return word();
+    if (in_brackets_ && is_behind("=~")) return word();
     if (text_.starts_with("<<")) return input();
     TRY(const bool redirects, redirection());
     if (redirects) return {};
@@ -95,14 +95,10 @@ class Lexer : public WordLexer {
     return word && std::find(before.begin(), before.end(), *word) != before.end();
   }
 
-  // bash's (( )): a command with its value for a word.
   Status arithmetic_command() {
-    Token name{Kind::word}, value{Kind::word};
-    literal(name.word, '(', false);
-    literal(name.word, '(', false);
-    TRY_VOID(arithmetic(value.word, true));
-    tokens_.push_back(std::move(name));
-    tokens_.push_back(std::move(value));
+    Token token{Kind::arithmetic};
+    TRY_VOID(arithmetic(token.word, true));
+    tokens_.push_back(std::move(token));
     return {};
   }
 
@@ -110,25 +106,24 @@ class Lexer : public WordLexer {
     return !tokens_.empty() && tokens_.back().keyword && tokens_.back().word.literal() == word;
   }
 
-  // bash's for ((BEGIN; WHILE; NEXT)): a word for each behind that of the ((. Nothing is 1.
+  // Behind bash's `for`: ((BEGIN; WHILE; NEXT)). Nothing is 1.
   Status counted_loop() {
-    Token name{Kind::word};
-    literal(name.word, '(', false);
-    literal(name.word, '(', false);
-    tokens_.push_back(std::move(name));
+    Token token{Kind::counted};
+    token.elements.emplace();
     text_.remove_prefix(2);
     for (const std::string_view end : {";", ";", "))"}) {
-      Token part{Kind::word};
+      Word part;
       const std::size_t blanks = text_.find_first_not_of(" \t\n");
       if (blanks != text_.npos && text_.substr(blanks).starts_with(end)) {
-        literal(part.word, '1', true);
+        literal(part, '1', true);
         text_.remove_prefix(blanks);
       } else {
-        TRY_VOID(number(part.word, true, end));
+        TRY_VOID(number(part, true, end));
       }
       text_.remove_prefix(end.size());
-      tokens_.push_back(std::move(part));
+      token.elements->push_back(std::move(part));
     }
+    tokens_.push_back(std::move(token));
     return {};
   }
 
@@ -220,8 +215,8 @@ class Lexer : public WordLexer {
     rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
     made.of_error = numbered && stream != '1';
     made.of_output = !numbered || stream != '2';
-    if (tokens_.empty() ||
-        (tokens_.back().kind != Kind::word && tokens_.back().kind != Kind::close))
+    const Kind last = tokens_.empty() ? Kind::line_end : tokens_.back().kind;
+    if (last != Kind::word && last != Kind::close && last != Kind::arithmetic)
       return fail(unknown("a redirection before its command"));
     if (input) {
       constexpr std::string_view null = "/dev/null";
@@ -244,7 +239,7 @@ class Lexer : public WordLexer {
 
   Status word() {
     Token token{Kind::word};
-    if (dialect_ == Dialect::bash && is_behind("=~")) {
+    if (in_brackets_ && is_behind("=~")) {
       TRY_VOID(regular_expression(token.word));
       tokens_.push_back(std::move(token));
       return {};
@@ -254,6 +249,8 @@ class Lexer : public WordLexer {
     const std::string_view whole = begin.substr(0, begin.size() - text_.size());
     if (whole.starts_with('~')) return fail(unknown("~"));
     token.keyword = whole.find_first_of("'\"\\$`") == whole.npos;
+    if (dialect_ == Dialect::bash && whole == "[[" && begins_command()) in_brackets_ = true;
+    if (whole == "]]") in_brackets_ = false;
     if (dialect_ == Dialect::bash && text_.starts_with('(') && is_array(whole)) {
       TRY(token.elements, elements());
     }
@@ -291,6 +288,7 @@ class Lexer : public WordLexer {
 
   std::vector<Token> tokens_{};
   std::vector<HereDocument> here_documents_{};  // begun on this line
+  bool in_brackets_ = false;                    // bash's [[ ]]
 };
 
 }  // namespace

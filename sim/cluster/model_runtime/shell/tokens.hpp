@@ -25,6 +25,8 @@ struct Redirection {
 struct Token {
   enum class Kind : std::uint8_t {
     word,
+    arithmetic,  // bash's (( )), whose value is the word
+    counted,     // bash's for ((;;)) without its `for`: three words
     line_end,
     semicolon,
     case_end,  // ;;
@@ -40,8 +42,9 @@ struct Token {
   Word word{};
   bool keyword = false;  // unquoted letters only, so it may be one
   std::vector<Redirection> redirections{};
-  std::optional<Word> input{};                  // behind it, <<END or bash's <<<
-  std::optional<std::vector<Word>> elements{};  // bash's NAME=(...), and the word is NAME=
+  std::optional<Word> input{};  // behind it, <<END or bash's <<<
+  // bash's NAME=(...), and the word is NAME=; the words of `counted`
+  std::optional<std::vector<Word>> elements{};
 };
 
 // "its script uses WHAT", which is not understood: Reason::invalid.

@@ -119,8 +119,8 @@ class Labels {
     const Node* test = &node.children[0].children[0];
     while (test->kind == Node::Kind::not_) test = &test->children[0];
     if (test->kind == Node::Kind::if_ || test->kind == Node::Kind::case_ ||
-        test->kind == Node::Kind::expression)
-      return true;  // of [[ ]]
+        test->kind == Node::Kind::expression || test->kind == Node::Kind::arithmetic)
+      return true;  // of [[ ]] and (( ))
     const std::vector<std::string> argv = command_of(*test);
     return !argv.empty() && (argv.front() == "[" || argv.front() == "test" || argv.front() == "[[");
   }

@@ -11,7 +11,7 @@
 namespace ddptwin::model::shell {
 namespace {
 
-constexpr int depth_max = 20;  // of $( ) and ${ } within each other
+constexpr int depth_max = 20;  // of $( ), `...`, ${ }, [ ] and (( )) within each other
 
 }  // namespace
 
@@ -181,6 +181,7 @@ Status WordLexer::braces(Word& word, bool quoted) {
 
 Status WordLexer::subscript(Piece& made) {
   text_.remove_prefix(1);
+  TRY_VOID(deeper());
   if (text_.starts_with("@]") || text_.starts_with("*]")) {
     made.elements = text_.front() == '@' ? Piece::Elements::each : Piece::Elements::joined;
     text_.remove_prefix(1);
@@ -191,6 +192,7 @@ Status WordLexer::subscript(Piece& made) {
       return fail(unknown("[ ] with more than a number"));
     made.index = std::move(index.pieces);
   }
+  --depth_;
   if (!text_.starts_with(']')) return fail(unknown("[ without its end"));
   text_.remove_prefix(1);
   return {};
@@ -226,15 +228,12 @@ Status WordLexer::check(const Piece& made) const {
   const auto ampersand = [](const Piece& piece) {
     return piece.kind == Piece::Kind::literal && piece.text.find('&') != piece.text.npos;
   };
-  const auto output = [](const Piece& piece) { return piece.kind == Piece::Kind::output; };
   if (operation == ":" && (!is_known({made.word}) || !is_known({made.more})))
     return fail(unknown("${NAME:...} with more than numbers"));
   if (operation.starts_with('/') && has(made.more, ampersand))
     return fail(unknown("& in ${NAME/...}"));
   if ((operation.starts_with('^') || operation.starts_with(',')) && !made.word.empty())
     return fail(unknown("a pattern in ${NAME^...}"));
-  if (!made.index.empty() && has(made.word, output))
-    return fail(unknown("$( ) behind an element of an array"));
   const bool many = made.elements != Piece::Elements::one;
   if (made.indirect && (many || !made.index.empty() || operation.ends_with('=')))
     return fail(unknown("${!NAME} of an array"));

@@ -59,24 +59,41 @@ std::string without(const std::string& value, std::string_view pattern,
   return value;
 }
 
+// How many characters a pattern stands for; nothing: with * that depends.
+std::optional<std::size_t> size_of(std::string_view pattern) {
+  std::size_t size = 0;
+  while (!pattern.empty()) {
+    if (pattern.front() == '*') return std::nullopt;
+    const auto set = pattern.front() == '[' ? bracket(pattern, 'a') : std::nullopt;
+    const bool escaped = pattern.front() == '\\' && pattern.size() > 1;
+    pattern.remove_prefix(set ? set->size : escaped ? 2 : 1);
+    ++size;
+  }
+  return size;
+}
+
 // ${NAME/pattern/text}: the longest of the first that fits; // all of them, /# only at the
 // beginning, /% only at the end. Nothing is found at these two ends alone.
 std::string replaced(const std::string& value, std::string_view pattern, const std::string& text,
                      std::string_view operation) {
+  constexpr std::size_t size_max = std::size_t{1} << 20U;  // of a variable, too
   const bool at_front = operation == "/#", at_end = operation == "/%";
   const bool of_nothing = at_front || at_end || (value.empty() && !pattern.empty());
   const std::size_t least = of_nothing ? 0 : 1;
+  const std::optional<std::size_t> only = size_of(pattern);
   const auto longest_at = [&](std::size_t begin) -> std::optional<std::size_t> {
     const std::string_view rest = std::string_view(value).substr(begin);
-    for (std::size_t size = rest.size() + 1; size-- > least;) {
+    if (only && (*only > rest.size() || *only < least)) return std::nullopt;
+    for (std::size_t size = only.value_or(rest.size()) + 1; size-- > least;) {
       if (at_end && size < rest.size()) break;
       if (matches(pattern, rest.substr(0, size))) return size;
+      if (only) break;
     }
     return std::nullopt;
   };
   std::string out;
   std::size_t begin = 0;
-  while (begin < value.size() || of_nothing) {
+  while ((begin < value.size() || of_nothing) && out.size() < size_max) {
     if (const auto size = longest_at(begin)) {
       out += text;
       begin += *size;
@@ -121,16 +138,12 @@ class Expansion {
   }
 
   Status word(const Word& word) {
-    // "$@" without arguments is no word at all.
-    if (word.pieces.size() == 2 && is_list(word.pieces[1]) && word.pieces[0].quoted &&
-        word.pieces[0].text.empty()) {
-      TRY(const bool otherwise, takes_word(word.pieces[1]));
-      TRY(const std::vector<std::string> all, list_of(word.pieces[1]));
-      if (all.empty() && !otherwise) return {};
-    }
     text_.clear();
     any_ = false;
-    for (const Piece& piece : word.pieces) TRY_VOID(add(piece));
+    // "$@" without arguments is no word at all.
+    const bool alone = word.pieces.size() == 2 && is_list(word.pieces[1]) &&
+                       word.pieces[0].quoted && word.pieces[0].text.empty();
+    for (std::size_t i = alone ? 1 : 0; i < word.pieces.size(); ++i) TRY_VOID(add(word.pieces[i]));
     end_word();
     return {};
   }
@@ -148,19 +161,20 @@ class Expansion {
            (piece.text == "@" || piece.elements == Piece::Elements::each);
   }
 
-  // Of ${NAME-word} and ${NAME+word}: whether the word stands for it.
-  Result<bool> takes_word(const Piece& piece) {
-    if (piece.kind != Piece::Kind::variable || piece.operation.empty()) return false;
-    const char what = piece.operation.back();
-    if (what != '-' && what != '+') return false;
-    TRY(const bool missing, is_missing(piece));
-    return missing == (what == '-');
-  }
-
-  // With : before its operation what is empty is missing too.
-  Result<bool> is_missing(const Piece& piece) {
-    TRY(const std::optional<std::string> value, plain(piece));
-    return !value || (piece.operation.starts_with(':') && value->empty());
+  // What a parameter is worth without its operation, asked for once: an index may count.
+  struct Found {
+    std::optional<std::string> value{};
+    bool missing = false;    // with : before its operation what is empty is missing too
+    bool otherwise = false;  // of ${NAME-word} and ${NAME+word}: the word stands for it
+  };
+  Result<Found> look_up(const Piece& piece) {
+    Found found;
+    TRY(found.value, plain(piece));
+    const std::string_view operation = piece.operation;
+    found.missing = !found.value || (operation.starts_with(':') && found.value->empty());
+    found.otherwise =
+        (operation.ends_with('-') && found.missing) || (operation.ends_with('+') && !found.missing);
+    return found;
   }
 
   void end_word() {
@@ -170,12 +184,21 @@ class Expansion {
 
   // `within`: it stands in an unquoted ${ }, so its own text is split too.
   Status add(const Piece& piece, bool within = false) {
-    TRY(const bool otherwise, takes_word(piece));
-    if (!piece.quoted && otherwise) {
+    if (piece.kind == Piece::Kind::variable) {
+      TRY(const Found found, look_up(piece));
+      return add_variable(piece, found);
+    }
+    TRY(const std::string value, value_of(piece));
+    return add_text(value, piece.quoted || (piece.kind == Piece::Kind::literal && !within),
+                    piece.quoted);
+  }
+
+  Status add_variable(const Piece& piece, const Found& found) {
+    if (!piece.quoted && found.otherwise) {
       for (const Piece& part : piece.word) TRY_VOID(add(part, true));
       return {};
     }
-    if (is_list(piece) && !otherwise) {
+    if (is_list(piece) && !found.otherwise) {
       TRY(const std::vector<std::string> all, list_of(piece));
       for (std::size_t i = 0; i < all.size(); ++i) {
         if (i > 0) end_word();
@@ -184,10 +207,15 @@ class Expansion {
       }
       return {};
     }
-    TRY(const std::string value, value_of(piece));
-    if (piece.quoted || (piece.kind == Piece::Kind::literal && !within)) {
+    TRY(const std::string value, variable(piece, found));
+    return add_text(value, piece.quoted, piece.quoted);
+  }
+
+  // `whole`: it is not split. `counts`: it is a word even where it is empty.
+  Status add_text(const std::string& value, bool whole, bool counts) {
+    if (whole) {
       text_ += value;
-      any_ = any_ || piece.quoted || !value.empty();
+      any_ = any_ || counts || !value.empty();
       return {};
     }
     for (const char c : value) {
@@ -206,10 +234,7 @@ class Expansion {
       case Piece::Kind::literal:
         return piece.text;
       case Piece::Kind::arithmetic: {
-        TRY(const std::string expression, text_of(piece.word));
-        constexpr std::size_t size_max = 1000;
-        if (expression.size() > size_max) return fail(wrong("arithmetic expression: too long"));
-        TRY(const std::int64_t value, arithmetic(expression, variables_));
+        TRY(const std::int64_t value, number_of(piece.word));
         return std::to_string(value);
       }
       case Piece::Kind::output:
@@ -217,7 +242,8 @@ class Expansion {
       case Piece::Kind::variable:
         break;
     }
-    return variable(piece);
+    TRY(const Found found, look_up(piece));
+    return variable(piece, found);
   }
 
   bool is_bash() const { return variables_.dialect() == Dialect::bash; }
@@ -310,11 +336,9 @@ class Expansion {
     return *name;
   }
 
-  Result<std::string> variable(const Piece& piece) {
+  Result<std::string> variable(const Piece& piece, const Found& found) {
     std::string_view operation = piece.operation;
-    TRY(const std::optional<std::string> value, plain(piece));
-    TRY(const bool missing, is_missing(piece));
-    TRY(const bool otherwise, takes_word(piece));
+    const auto& [value, missing, otherwise] = found;
     if (otherwise) return text_of(piece.word);
     if (operation == "length" && has_many(piece))
       return std::to_string(elements_of(piece).value_or(std::vector<std::string>()).size());
@@ -441,8 +465,11 @@ void outputs_in(const std::vector<Piece>& pieces, const Variables* variables,
                 std::vector<const Piece*>& all) {
   for (const Piece& piece : pieces) {
     if (piece.kind == Piece::Kind::output) all.push_back(&piece);
+    outputs_in(piece.index, variables, all);
     std::string_view operation = piece.operation;
-    if (variables != nullptr && piece.kind == Piece::Kind::variable && !operation.empty()) {
+    const bool plain = piece.index.empty() && !piece.indirect;
+    if (variables != nullptr && piece.kind == Piece::Kind::variable && !operation.empty() &&
+        plain) {
       bool missing = false;
       if (piece.elements != Piece::Elements::one) {
         const auto elements = variables->elements(piece.text);
@@ -457,6 +484,7 @@ void outputs_in(const std::vector<Piece>& pieces, const Variables* variables,
       if ((if_missing && !missing) || (operation == "+" && missing)) continue;
     }
     outputs_in(piece.word, variables, all);
+    outputs_in(piece.more, variables, all);
   }
 }
 
