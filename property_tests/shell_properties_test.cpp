@@ -67,6 +67,8 @@ class Writer {
                  "${a[@]: -1}",
                  "${PIPESTATUS[@]}",
                  "${PIPESTATUS[0]}",
+                 "$((10#0$i))",
+                 "$((16#1f + 2#101))",
                  "${a[i++]}",
                  "${x/a/$(echo Q)}",
                  "${x:$(echo 1)}",
@@ -141,6 +143,8 @@ class Writer {
                  "$((5 << 2 | x1 ^ 3 & ~1))",
                  "$(( 1 << x0 > 2 >> 1 == 1 ))",
                  "$((x1 | 6 & 3))",
+                 "$((x0 ? 2 : x1 ? 3 : 4))",
+                 "$((x1 > 0 ? (x1 = 5) : (x1 = 6)))",
                  "$((x0 < 2 || x1 == 1))",
                  "$(echo a; echo 'b  c')",
                  "\"$(printf 'p\\nq\\n\\n')\"",
@@ -523,10 +527,11 @@ TEST(ShellProperties, BashsArraysAndExpansionsAreAsBashHasThem) {
         const int elements = *gen::resize(rc::kNominalSize, gen::inRange(0, 4));
         for (int n = 0; n < elements; ++n) script += *some + " ";
         script += ")\nset -- " + *some + " " + *some + "\n";
-        script += *gen::elementOf(
-            Strings{"", "f() { local a; a=(l m); x=q; }; f\n", "f() { local x; x=(u v); }; f\n",
-                    "f() { local a; a=s; echo \"${a[@]}\"; }; f\n", "a+=(n o)\n", "unset a\n",
-                    "x+=z\n", "a=w\n", "x+=(z)\n"});
+        script += *gen::elementOf(Strings{
+            "", "f() { local a; a=(l m); x=q; }; f\n",
+            "f() { local v=1 a=(l m) x=q; echo \"${a[@]}\" $x$v; }; f\n",
+            "f() { local x; x=(u v); }; f\n", "f() { local a; a=s; echo \"${a[@]}\"; }; f\n",
+            "a+=(n o)\n", "unset a\n", "x+=z\n", "a=w\n", "x+=(z)\n"});
         for (int n = 0; n < 3; ++n)
           script += Writer::matching() + "; echo \"<${BASH_REMATCH[*]}>\"\n";
         for (int n = 0; n < 8; ++n)

@@ -87,11 +87,11 @@ INSTANTIATE_TEST_SUITE_P(
             "only a process can run `sh -c ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( "
             "...`, for its script uses more than 2000 commands in its chains: describe it under "
             "images[].model (start, steps, stepTime, ...)"},
-        Row{"choices",
-            {"sh", "-c", "exit $((1?2:3))"},
+        Row{"powers",
+            {"bash", "-c", "exit $((2**3))"},
             false,
-            "only a process can run `sh -c exit $((1?2:3))`, for its script uses (( )) with more "
-            "than numbers, names and the operators of C without ? :: describe it under "
+            "only a process can run `bash -c exit $((2**3))`, for its script uses (( )) with more "
+            "than numbers, names and the operators of C without the comma: describe it under "
             "images[].model (start, steps, stepTime, ...)"},
         Row{"two_tests",
             {"test", "-f", "/a", "-o", "-f", "/b"},

@@ -141,7 +141,7 @@ class Arithmetic {
     const std::string_view behind = text_.substr(with == nullptr ? 0 : with->text.size());
     if (name.empty() || !behind.starts_with('=') || behind.starts_with("==")) {
       text_ = before;
-      return binary(0);
+      return choice();
     }
     text_ = behind.substr(1);
     TRY(Number value, assignment());
@@ -151,6 +151,24 @@ class Arithmetic {
     }
     set(name, value);
     return value;
+  }
+
+  // CONDITION ? THIS : THAT, of which one is worked out.
+  Result<Number> choice() {
+    TRY(const Number condition, binary(0));
+    skip_blanks();
+    if (!text_.starts_with('?')) return condition;
+    text_.remove_prefix(1);
+    skipped_ += condition == 0 ? 1 : 0;
+    TRY(const Number first, assignment());
+    skipped_ -= condition == 0 ? 1 : 0;
+    skip_blanks();
+    if (!text_.starts_with(':')) return fail(syntax());
+    text_.remove_prefix(1);
+    skipped_ += condition != 0 ? 1 : 0;
+    TRY(const Number second, assignment());
+    skipped_ -= condition != 0 ? 1 : 0;
+    return condition != 0 ? first : second;
   }
 
   void set(const std::string& name, Number value) {
@@ -231,7 +249,23 @@ class Arithmetic {
     const std::string number(text_.begin(), end);
     text_.remove_prefix(number.size());
     if (number.empty()) return fail(syntax());
+    if (variables_.dialect() == Dialect::bash && text_.starts_with('#')) return based(number);
     return known_number(number);
+  }
+
+  // bash's 10#008: digits of that base.
+  Result<Number> based(const std::string& base) {
+    text_.remove_prefix(1);
+    const auto end = std::find_if_not(text_.begin(), text_.end(), is_name);
+    const std::string digits(text_.begin(), end);
+    text_.remove_prefix(digits.size());
+    const auto as_number = number_of(base);
+    constexpr Number base_max = 36;  // more have small and large letters
+    const auto value = as_number && *as_number >= 2 && *as_number <= base_max
+                           ? whole_number_in(static_cast<int>(*as_number), digits)
+                           : std::nullopt;
+    if (!value) return fail(arithmetic_error(fmt::format("invalid number: {}#{}", base, digits)));
+    return *value;
   }
 
   // What is not set counts as 0, and to bash a value is an expression.
@@ -290,9 +324,11 @@ bool is_known_arithmetic(std::string_view expression, Dialect dialect) {
     return expression.find(text) != expression.npos;
   };
   const bool plain = std::all_of(expression.begin(), expression.end(), [](char c) {
-    return is_name(c) || std::string_view(" \t\n()+-*/%<>=!&|^~").find(c) != std::string_view::npos;
+    return is_name(c) ||
+           std::string_view(" \t\n()+-*/%<>=!&|^~?:#").find(c) != std::string_view::npos;
   });
   if (!plain || expression.size() > written_max || has("**")) return false;
+  if (dialect == Dialect::dash && has("#")) return false;
   return dialect == Dialect::bash ? are_beside_names(expression) : !has("++") && !has("--");
 }
 

@@ -1,5 +1,5 @@
 // What stands in $(( )) and in bash's (( )), as C has it (POSIX Shell Command Language 2.6.4), but
-// for `? :` and the comma.
+// for the comma.
 #pragma once
 
 #include <cstdint>

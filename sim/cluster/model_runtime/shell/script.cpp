@@ -236,7 +236,7 @@ class Parser {
     return around(Node::Kind::subshell, std::move(inner));
   }
 
-  static Node plain_command(const char* name) {
+  static Node plain_command(const std::string& name) {
     Node node;
     node.words.push_back({{{name, Piece::Kind::literal, false, "", {}, {}}}});
     return node;
@@ -431,6 +431,7 @@ class Parser {
 
   Result<Node> command() {
     Node node;
+    std::vector<Node> arrays;  // of a `local`, set when it has made them
     std::optional<Word> input;
     for (; now().kind == Kind::word; ++at_) {
       const auto& behind = now().redirections;
@@ -441,12 +442,27 @@ class Parser {
         node.assignments.back().elements = now().elements;
         continue;
       }
-      if (now().elements) return fail(unknown("an array behind a command's name"));
+      const auto first = node.words.empty() ? std::nullopt : node.words.front().literal();
+      Node of_array;
+      if (now().elements) {
+        if (first != "local" || !assignment(now().word, of_array) ||
+            of_array.assignments.front().appends)
+          return fail(unknown("NAME=( ) behind a command's name"));
+        of_array.assignments.front().elements = now().elements;
+        node.words.push_back(plain_command(of_array.assignments.front().name).words.front());
+        arrays.push_back(std::move(of_array));
+        continue;
+      }
       node.words.push_back(now().word);
     }
     if (node.words.empty() && node.assignments.empty()) return fail(unknown(name_of(now())));
     TRY_VOID(check(node));
-    return input ? reading(std::move(node), std::move(*input)) : Result<Node>(std::move(node));
+    if (input) return reading(std::move(node), std::move(*input));
+    if (arrays.empty()) return node;
+    Node all{Node::Kind::list};
+    all.children.push_back(std::move(node));
+    for (Node& array : arrays) all.children.push_back(std::move(array));
+    return all;
   }
 
   // Nothing of it is split, and what is many is one.

@@ -433,7 +433,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"array_before_a_command", "a=(b) true", "an array before a command", "bash"},
         Refused{"matched_text", "echo ${x/a/<&>}", "& in ${NAME/...}", "bash"},
         Refused{"counting_in_sh", "echo $((x++))",
-                "(( )) with more than numbers, names and the operators of C without ? :"},
+                "(( )) with more than numbers, names and the operators of C without the comma"},
         Refused{"input", "cat < /etc/hosts", "<"},
         Refused{"expression", "[ $HOSTNAME =~ x ]", "test with =~", "bash"},
         Refused{"random", "sleep $RANDOM", "$RANDOM", "bash"},

@@ -259,7 +259,8 @@ Status WordLexer::number(Word& word, bool quoted, std::string_view end) {
   }
   --depth_;
   if (!text_.starts_with(end) || !is_known(expression))
-    return fail(unknown("(( )) with more than numbers, names and the operators of C without ? :"));
+    return fail(
+        unknown("(( )) with more than numbers, names and the operators of C without the comma"));
   word.pieces.push_back(
       {"", Piece::Kind::arithmetic, quoted, "", std::move(expression.pieces), {}});
   return {};
