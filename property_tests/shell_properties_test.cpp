@@ -179,7 +179,7 @@ class Writer {
                  "set -- \"${a[@]}\"; echo $#",
                  "set -- " + word() + "; echo $# $1",
                  "a=($(echo p q) \"$(echo r s)\")",
-                 "c=(echo c); \"${c[@]}\" d",
+                 "{ c=(echo c); \"${c[@]}\" d; }",
                  "x=" + one_word(),
                  "export a; sh -c 'echo \"<$a>\"'",
                  "a=z sh -c 'echo \"<$a>\"'; echo ${a[@]}",
@@ -308,7 +308,7 @@ class Writer {
          "eval \"echo $(echo q) '$$x'\" | wc -l",
          "eval " + pick({"", "false", "'false; echo in'", "'(exit 3)'", "break", "'return 2'"}) +
              "; echo $?",
-         "y='echo \"<$x>\"'; eval $y || echo or",
+         "{ y='echo \"<$x>\"'; eval $y || echo or; }",
          "{ eval 'f() { echo e $1; }'; f u; }",
          "echo $((v = 5)) $((v <<= 2)) $((v |= 3)) $((v &= 30)) $((v ^= 9)) $((v >>= 1))",
          "[ -d . ] && [ ! -d r ] && mkdir -p e && [ -d e ] && echo folders",
