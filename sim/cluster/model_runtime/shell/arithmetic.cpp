@@ -17,8 +17,6 @@ using Number = std::int64_t;
 constexpr std::size_t size_max = 1000;  // of an expression: it is read by calls within calls
 constexpr int unset_code = 127;         // of what is not set, where that is an error
 
-bool is_between(char c) { return c == ' ' || c == '\t' || c == '\n'; }
-
 Error arithmetic_error(std::string_view message) {
   return Error{Reason::invalid, "", fmt::format("arithmetic expression: {}", message),
                nullptr,         1,  {}};
@@ -26,8 +24,8 @@ Error arithmetic_error(std::string_view message) {
 
 // Decimal, 0 octal, 0x hexadecimal, as in C; blanks around it do not matter.
 std::optional<Number> number_of(std::string_view text) {
-  while (!text.empty() && is_between(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_between(text.back())) text.remove_suffix(1);
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
   int base = 10;
@@ -105,7 +103,7 @@ class Arithmetic {
   Error syntax() const { return arithmetic_error(fmt::format("syntax error: \"{}\"", whole_)); }
 
   void skip_blanks() {
-    while (!text_.empty() && is_between(text_.front())) text_.remove_prefix(1);
+    while (!text_.empty() && is_blank(text_.front())) text_.remove_prefix(1);
   }
 
   std::string_view take_name() {

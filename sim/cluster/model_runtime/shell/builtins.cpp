@@ -285,10 +285,9 @@ void Interpreter::trap(const Strings& words, const Done& done) {
   const std::string& text = words[first];
   const Node* action = nullptr;
   if (text != "-" && !text.empty()) {
-    auto script = parse(text, scope_.dialect);
+    const auto script = take_script(text);
     if (!script) return cannot_run("trap", script.error(), done);
-    scope_.scripts.push_back(std::make_shared<const Node>(std::move(*script)));
-    action = scope_.scripts.back().get();
+    action = *script;
   }
   int status = 0;
   for (std::size_t i = first + 1; i < words.size(); ++i) {

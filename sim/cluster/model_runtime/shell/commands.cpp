@@ -121,6 +121,9 @@ void Interpreter::call(const Node& body, Strings words, Place place, Done done) 
 
 // A script that comes up in a run, and is kept.
 Result<const Node*> Interpreter::take_script(const std::string& text) {
+  constexpr int within_max = 200;  // real shells run out of stack
+  if (scope_.evals + scope_.sourced >= within_max)
+    return fail(unknown("more than 200 scripts within each other"));
   // A loop that evaluates the same again takes no more memory.
   if (const auto known = scope_.taken.find(text); known != scope_.taken.end()) return known->second;
   TRY(Node script, parse(text, scope_.dialect));
@@ -130,15 +133,7 @@ Result<const Node*> Interpreter::take_script(const std::string& text) {
   return scope_.taken[text] = scope_.scripts.back().get();
 }
 
-// Scripts within scripts: real shells run out of stack.
-bool Interpreter::is_too_deep() const {
-  constexpr int scripts_max = 200;
-  return scope_.evals + scope_.sourced >= scripts_max;
-}
-
 void Interpreter::evaluate(const Strings& words, Place place, const Done& done) {
-  if (is_too_deep())
-    return cannot_run("eval", unknown("more than 200 scripts within each other"), done);
   const auto script =
       take_script(fmt::format("{}", fmt::join(words.begin() + 1, words.end(), " ")));
   if (!script) return cannot_run(words.front(), script.error(), done);
@@ -152,8 +147,6 @@ void Interpreter::evaluate(const Strings& words, Place place, const Done& done) 
 
 // A file that nobody here holds is one of a described image, and prepares it; any other is missing.
 void Interpreter::source(Strings words, Place place, const Done& done) {
-  if (is_too_deep())
-    return cannot_run(words.front(), unknown("more than 200 scripts within each other"), done);
   const std::string file = words.size() > 1 ? words[1] : "";
   // Without a slash dash looks along PATH only.
   const bool is_looked_for = is_bash() || file.find('/') != std::string::npos;

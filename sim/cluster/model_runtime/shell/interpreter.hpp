@@ -83,7 +83,6 @@ class Interpreter {
   void execute(const Node& node, Strings words, Place place, Done done);
   void call(const Node& body, Strings words, Place place, Done done);
   Result<const Node*> take_script(const std::string& text);
-  bool is_too_deep() const;
   void evaluate(const Strings& words, Place place, const Done& done);
   void source(Strings words, Place place, const Done& done);
   void in_place(Strings argv, Environment env, Result<std::unique_ptr<Program>> program,

@@ -9,8 +9,6 @@ namespace {
 
 using Kind = Token::Kind;
 
-bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-
 class Parser {
  public:
   Parser(std::vector<Token> tokens, Dialect dialect)
@@ -411,9 +409,7 @@ class Parser {
     if (now().kind == Kind::counted) return counted_loop();
     Node node{Node::Kind::for_};
     node.variable = now().word.literal().value_or("");
-    if (node.variable.empty() || !is_name_start(node.variable.front()) ||
-        !std::all_of(node.variable.begin(), node.variable.end(), is_name))
-      return fail(unknown("for without a name"));
+    if (!is_variable_name(node.variable)) return fail(unknown("for without a name"));
     ++at_;
     skip_lines();
     node.over_arguments = !is_keyword("in");
@@ -510,9 +506,7 @@ class Parser {
       return piece.kind == Piece::Kind::literal && (piece.text.find("]=") != piece.text.npos ||
                                                     piece.text.find("]+=") != piece.text.npos);
     };
-    return bracket != text.npos && bracket > 0 && is_name_start(text.front()) &&
-           std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bracket),
-                       is_name) &&
+    return bracket != text.npos && is_variable_name(std::string_view(text).substr(0, bracket)) &&
            std::any_of(word.pieces.begin(), word.pieces.end(), assigns);
   }
 
@@ -522,11 +516,10 @@ class Parser {
       return false;
     const std::string& text = word.pieces.front().text;
     const std::size_t equals = text.find('=');
-    if (equals == text.npos || equals == 0 || !is_name_start(text.front())) return false;
+    if (equals == text.npos || equals == 0) return false;
     const bool appends = dialect_ == Dialect::bash && text[equals - 1] == '+';
     const std::size_t size = equals - (appends ? 1 : 0);
-    if (!std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size), is_name))
-      return false;
+    if (!is_variable_name(std::string_view(text).substr(0, size))) return false;
     Word value = word;
     value.pieces.front().text = text.substr(equals + 1);
     node.assignments.push_back({text.substr(0, size), std::move(value), std::nullopt, appends});

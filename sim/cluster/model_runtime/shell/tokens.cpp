@@ -262,8 +262,7 @@ class Lexer : public WordLexer {
   static bool is_array(std::string_view word) {
     if (!word.ends_with('=')) return false;
     word.remove_suffix(word.ends_with("+=") ? 2 : 1);
-    return !word.empty() && !is_digit(word.front()) &&
-           std::all_of(word.begin(), word.end(), is_name);
+    return is_variable_name(word);
   }
 
   Result<std::vector<Word>> elements() {

@@ -21,8 +21,6 @@ Error missing_value(std::string message) {
   return Error{Reason::invalid, "", std::move(message), nullptr, code, {}};
 }
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
-
 // ---- ${NAME...} --------------------------------------------------------------------------------
 
 // Of [abc], [a-z] and [!a-z] at the pattern's beginning: how long it is, and whether it has that
@@ -381,10 +379,15 @@ class Expansion {
 
 }  // namespace
 
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
+}
+
+bool is_variable_name(std::string_view text) {
+  return !text.empty() && !is_digit(text.front()) && std::all_of(text.begin(), text.end(), is_name);
 }
 
 std::optional<std::string> Word::literal() const {

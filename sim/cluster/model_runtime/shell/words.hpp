@@ -40,7 +40,9 @@ struct Word {
 };
 
 bool is_digit(char c);
-bool is_name(char c);  // it may stand in a variable's name
+bool is_blank(char c);  // or a line's end
+bool is_name(char c);   // it may stand in a variable's name
+bool is_variable_name(std::string_view text);
 
 // `sh` is dash, as Debian and Ubuntu have it; ash, which is more like bash here, counts as that.
 enum class Dialect : std::uint8_t { dash, bash };
