@@ -50,19 +50,50 @@ show_progress() {
   done
 }
 
+# up_to_date PRESET: every source is older than what the last build_once of it began with.
+up_to_date() {
+  local stamp=$root/build/$1/.built
+  [ -f "$stamp" ] &&
+    [ -z "$(find "$root/sim" "$root/tools" "$root/bench" "$root/cmake" "$root/CMakeLists.txt" \
+              "$root/CMakePresets.json" -newer "$stamp" -not -path '*/testdata/*' -print -quit)" ]
+}
+
+# build_once PRESET COMMAND...: runs the command, which builds in build/PRESET, unless that is up to date.
+build_once() {
+  local preset=$1 folder="$root/build/$1" begun
+  shift
+  up_to_date "$preset" && return 0
+  mkdir -p "$folder" || die "cannot write to $root/build"
+  exec 9>"$folder/.lock"
+  flock 9  # another one may be building, and have built when it is our turn
+  if ! up_to_date "$preset"; then
+    begun=$(mktemp -p "$folder" .begun.XXXXXX)
+    trap "rm -f '$begun'" EXIT
+    rm -f "$folder/.built"
+    "$@"
+    mv -f "$begun" "$folder/.built"
+    trap - EXIT
+  fi
+  exec 9>&-
+}
+
+# configure PRESET [-DNAME=VALUE...]
+configure() {
+  local preset=$1 folder="$root/build/$1"
+  shift
+  mkdir -p "$folder"
+  say "configuring (build/$preset)"
+  (cd "$root" && cmake --preset "$preset" "$@") >"$folder/configure.log" 2>&1 && return 0
+  grep -A12 'CMake Error' "$folder/configure.log" >&2 || tail -n 20 "$folder/configure.log" >&2
+  die "cmake failed; all it said is in build/$preset/configure.log"
+}
+
 # build PRESET TARGET...: configures once and builds, with progress; a failing file is named.
 build() {
   local preset=$1
   shift
   local folder="$root/build/$preset" status=0
-  mkdir -p "$folder"
-  if [ ! -f "$folder/build.ninja" ]; then
-    say "configuring (build/$preset)"
-    if ! (cd "$root" && cmake --preset "$preset") >"$folder/configure.log" 2>&1; then
-      grep -A12 'CMake Error' "$folder/configure.log" >&2 || tail -n 20 "$folder/configure.log" >&2
-      die "cmake failed; all it said is in build/$preset/configure.log"
-    fi
-  fi
+  [ -f "$folder/build.ninja" ] || configure "$preset"
   say "building (build/$preset)"
   NINJA_STATUS='[%f/%t %es] ' ninja -C "$folder" "$@" >"$folder/build.log" 2>&1 &
   local job=$!

@@ -197,10 +197,42 @@ TEST(CliTest, tools_agree_takes_every_scenario_where_no_file_is_named) {
   fs::remove_all(root);
 }
 
-TEST(CliTest, tools_hashes_refuses_what_it_does_not_know) {
-  EXPECT_EQ(shell("tools/hashes --help", source).status, 0);
-  for (const char* arguments : {"--build", "--built x", "x", "--build a b"})
-    EXPECT_EQ(shell(std::string("tools/hashes ") + arguments, source).status, 2) << arguments;
+TEST(CliTest, tools_refuse_what_they_do_not_know) {
+  for (const char* tool : {"hashes", "tune", "bench"})
+    EXPECT_EQ(shell(std::string("tools/") + tool + " --help", source).status, 0) << tool;
+  for (const char* call : {"hashes --build", "hashes --built x", "hashes x", "hashes --build a b",
+                           "tune x", "tune --help x", "bench x"})
+    EXPECT_EQ(shell(std::string("tools/") + call, source).status, 2) << call;
+}
+
+// What is built of older sources is not run, however fast.
+TEST(CliTest, tools_ddptwin_runs_the_tuned_build_as_long_as_no_source_is_newer) {
+  const fs::path root = fs::path(testing::TempDir()) / "tuned";
+  for (const char* folder : {"tools", "sim", "bench", "cmake"})
+    fs::create_directories(root / folder);
+  for (const char* file : {"CMakeLists.txt", "CMakePresets.json"})
+    std::ofstream(root / file).flush();
+  for (const char* file : {"tools/ddptwin", "tools/setup.sh"})
+    fs::copy_file(source / file, root / file, fs::copy_options::overwrite_existing);
+  for (const std::string preset : {"run", "tuned"}) {
+    const fs::path program = root / "build" / preset / "bin/ddptwin";
+    fs::create_directories(program.parent_path());
+    std::ofstream(program) << "#!/bin/sh\necho " + preset + " \"$@\"\n";
+    fs::permissions(program, fs::perms::owner_all);
+  }
+  const auto built = [&](const std::string& preset, int minute) {
+    shell("touch -d '2100-01-01 00:0" + std::to_string(minute) + "' build/" + preset + "/.built",
+          root);
+  };
+  const auto says = [&] { return shell("tools/ddptwin list invariants", root).out; };
+  built("run", 1);
+  EXPECT_EQ(says(), "run list invariants\n");
+  built("tuned", 1);
+  EXPECT_EQ(says(), "tuned list invariants\n");
+  shell("touch -d '2100-01-01 00:02' sim/changed.cpp", root);
+  built("run", 3);
+  EXPECT_EQ(says(), "run list invariants\n");
+  fs::remove_all(root);
 }
 
 TEST(CliTest, explore_tells_what_it_has_done_when_it_is_interrupted) {
