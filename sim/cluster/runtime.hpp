@@ -59,19 +59,23 @@ struct RuntimeMount {
   std::string content{};  // of such a file
 };
 
-struct SandboxConfig {
+// Which sandbox of which pod.
+struct SandboxMetadata {
   std::string name{}, namespace_{}, uid{};
   std::uint32_t attempt = 0;
+  Cow<StringMap> annotations{};  // the pod's own; cri_json() adds those of every sandbox
+};
+
+struct SandboxConfig : SandboxMetadata {
   std::string hostname{};
   std::string log_directory{};
   DnsConfig dns{};
-  Cow<StringMap> labels{};       // the pod's own; cri_json() adds those of every sandbox
-  Cow<StringMap> annotations{};  // likewise
-  Time config_seen{};            // when the kubelet saw the pod
-  RawJson linux_{};              // CRI LinuxPodSandboxConfig as JSON
-  RawJson port_mappings{};       // CRI PortMapping list as JSON; null: none
-  std::string node{};            // the twin's: on which node this sandbox is
-  std::string node_address{};    // likewise: the node's, which its pods on the host network share
+  Cow<StringMap> labels{};     // as the annotations
+  Time config_seen{};          // when the kubelet saw the pod
+  RawJson linux_{};            // CRI LinuxPodSandboxConfig as JSON
+  RawJson port_mappings{};     // CRI PortMapping list as JSON; null: none
+  std::string node{};          // the twin's: on which node this sandbox is
+  std::string node_address{};  // likewise: the node's, which its pods on the host network share
   bool host_network = false;
 };
 
@@ -92,6 +96,29 @@ struct ContainerConfig {
   bool stdin_ = false, stdin_once = false, tty = false;
   std::optional<std::int64_t> memory_limit{};  // bytes
   std::string termination_log{};               // path in the container; empty: none
+};
+
+// A container that is to be made. What none but a real runtime reads of its configuration is worked
+// out when somebody asks for it.
+class ContainerOrder {
+ public:
+  using Later = UniqueFunction<ContainerConfig()>;
+
+  ContainerOrder(ContainerConfig config)  // NOLINT: stands for it
+      : name_(config.name), attempt_(config.attempt), config_(std::move(config)) {}
+  // `later` makes the configuration of that name and attempt, of values as they are now.
+  ContainerOrder(std::string name, std::uint32_t attempt, Later later)
+      : name_(std::move(name)), attempt_(attempt), later_(std::move(later)) {}
+
+  const std::string& name() const { return name_; }
+  std::uint32_t attempt() const { return attempt_; }
+  ContainerConfig config() && { return config_ ? std::move(*config_) : later_(); }
+
+ private:
+  std::string name_;
+  std::uint32_t attempt_;
+  std::optional<ContainerConfig> config_{};
+  Later later_{};
 };
 
 struct SandboxStatus {
@@ -152,10 +179,10 @@ class PodRuntime {
 
   // The image as it is present on the node, or nothing. `pod` lets a script answer by pod.
   virtual std::optional<ImageStatus> image(const std::string& reference) = 0;
-  virtual void pull_image(const std::string& reference, const SandboxConfig& sandbox,
+  virtual void pull_image(const std::string& reference, const SandboxMetadata& sandbox,
                           Done<ImageStatus> done) = 0;
 
-  virtual void create_container(const SandboxId& sandbox, ContainerConfig config,
+  virtual void create_container(const SandboxId& sandbox, ContainerOrder order,
                                 Done<ContainerId> done) = 0;
   virtual void start_container(const ContainerId& id, Done<void> done) = 0;
   // The stop signal now, SIGKILL when the grace period (seconds) is over; done once it has ended.

@@ -264,7 +264,7 @@ std::optional<ImageStatus> ScriptRuntime::image(const std::string& reference) {
   return images_.emplace(reference, image_status(reference)).first->second;
 }
 
-void ScriptRuntime::pull_image(const std::string& reference, const SandboxConfig& sandbox,
+void ScriptRuntime::pull_image(const std::string& reference, const SandboxMetadata& sandbox,
                                Done<ImageStatus> done) {
   const std::shared_ptr<Script> of_pod = script(sandbox.namespace_, sandbox.name);
   note(*of_pod, [&] { return "PullImage " + reference; });
@@ -277,7 +277,7 @@ void ScriptRuntime::pull_image(const std::string& reference, const SandboxConfig
   answer<ImageStatus>(lane_, delay.value_or(Duration{0}), present->second, std::move(done));
 }
 
-void ScriptRuntime::create_container(const SandboxId& sandbox_id, ContainerConfig config,
+void ScriptRuntime::create_container(const SandboxId& sandbox_id, ContainerOrder order,
                                      Done<ContainerId> done) {
   const auto at = sandboxes_.find(sandbox_id);
   if (at == sandboxes_.end())
@@ -286,17 +286,18 @@ void ScriptRuntime::create_container(const SandboxId& sandbox_id, ContainerConfi
         std::move(done));
   Sandbox& sandbox = *at->second;
   note(*sandbox.script,
-       [&] { return fmt::format("CreateContainer {} attempt {}", config.name, config.attempt); });
+       [&] { return fmt::format("CreateContainer {} attempt {}", order.name(), order.attempt()); });
   const std::string_view scripted =
-      told(*sandbox.script, sandbox.annotations, "create", {config.name});
+      told(*sandbox.script, sandbox.annotations, "create", {order.name()});
   if (!scripted.empty())
     return answer<ContainerId>(sandbox.lane, {}, fail(scripted_error(scripted)), std::move(done));
-  ContainerId id = config.name + "~" + std::to_string(config.attempt) + "~" + sandbox.uid;
+  ContainerId id = order.name() + "~" + std::to_string(order.attempt()) + "~" + sandbox.uid;
   auto container = std::make_unique<Container>();
   container->sandbox = &sandbox;
-  container->name = config.name;
-  container->attempt = config.attempt;
-  note_request(*sandbox.script, "createContainer", std::move(config));
+  container->name = order.name();
+  container->attempt = order.attempt();
+  if (keep_ == Keep::calls)
+    note_request(*sandbox.script, "createContainer", std::move(order).config());
   sandbox.containers[id] = container.get();
   container->report.id = id;
   container->report.created_at = loop_.now();

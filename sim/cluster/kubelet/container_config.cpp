@@ -182,6 +182,13 @@ Status check_user(const PodContext& context, const Container& container) {
   return {};
 }
 
+// Whether its configuration shows what may not be there, beside the pod itself and the Services.
+bool looks_elsewhere(const Container& container) {
+  const auto is_sourced = [](const EnvVar& variable) { return bool(variable.valueFrom); };
+  return !container.envFrom.empty() || !container.volumeMounts.empty() ||
+         std::any_of(container.env.begin(), container.env.end(), is_sourced);
+}
+
 RawJson linux_of(const PodContext& context, const Container& container) {
   return RawJson::later([spec = context.pod->spec, node = context.node, part = &container] {
     boost::json::object out;
@@ -220,6 +227,24 @@ Result<ContainerConfig> container_config(
   out.tty = container.tty;
   out.memory_limit = memory_limit(*context.pod->spec, container);
   return out;
+}
+
+Result<ContainerOrder> container_order(
+    PodContext context, const Container& container, std::uint32_t attempt, const ImageStatus& image,
+    const std::vector<std::shared_ptr<const VolumeSource>>& volumes, Notices* notices) {
+  if (looks_elsewhere(container)) {
+    TRY(ContainerConfig config,
+        container_config(context, container, attempt, image, volumes, notices));
+    return ContainerOrder(std::move(config));
+  }
+  TRY_VOID(check_user(context, container));
+  TRY_VOID(pod_names(context));
+  return ContainerOrder(
+      container.name, attempt, [context = std::move(context), &container, attempt, image] {
+        Result<ContainerConfig> config = container_config(context, container, attempt, image, {});
+        DDPTWIN_ASSERT(config.has_value());
+        return std::move(*config);
+      });
 }
 
 }  // namespace ddptwin::kubelet

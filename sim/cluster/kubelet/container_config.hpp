@@ -23,4 +23,9 @@ Result<ContainerConfig> container_config(
     const ImageStatus& image, const std::vector<std::shared_ptr<const VolumeSource>>& volumes,
     Notices* notices = nullptr);
 
+// The same for the runtime. What can fail, or gives notice of something, is worked out now.
+Result<ContainerOrder> container_order(
+    PodContext context, const Container& container, std::uint32_t attempt, const ImageStatus& image,
+    const std::vector<std::shared_ptr<const VolumeSource>>& volumes, Notices* notices);
+
 }  // namespace ddptwin::kubelet

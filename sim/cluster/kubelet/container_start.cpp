@@ -18,7 +18,7 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
     const std::shared_ptr<NodeContext> node = node_.lock();
     if (waits(*node)) return;
     node->images.ensure(
-        *in_.pod, *in_.container, in_.sandbox_config,
+        *in_.pod, *in_.container, in_.sandbox_attempt,
         [self = shared_from_this()](std::string_view type, std::string_view reason,
                                     std::string message) {
           if (const auto live = self->node_.lock()) self->event(*live, type, reason, message);
@@ -73,11 +73,11 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
     const ContainerInstance* last = in_.seen->find(in_.container->name);
     attempt_ = last == nullptr ? 0 : last->attempt + 1;
     Notices notices;
-    Result<ContainerConfig> config = container_config(node.pod_context(in_.pod), *in_.container,
-                                                      attempt_, image_, in_.volumes, &notices);
+    Result<ContainerOrder> order = container_order(node.pod_context(in_.pod), *in_.container,
+                                                   attempt_, image_, in_.volumes, &notices);
     node.notices(*in_.pod, notices);
-    if (!config) return fail_with(node, "CreateContainerConfigError", config.error().message);
-    node.runtime.create_container(in_.sandbox, std::move(*config),
+    if (!order) return fail_with(node, "CreateContainerConfigError", order.error().message);
+    node.runtime.create_container(in_.sandbox, std::move(*order),
                                   [self = shared_from_this()](Result<ContainerId> id) {
                                     if (const auto live = self->node_.lock())
                                       self->on_created(*live, std::move(id));

@@ -15,7 +15,7 @@ struct StartRequest {
   const Container* container = nullptr;  // a part of the pod
   Cow<PodRuntimeState> seen{};           // what this look at the pod saw
   SandboxId sandbox{};
-  std::shared_ptr<const SandboxConfig> sandbox_config{};
+  std::uint32_t sandbox_attempt = 0;
   std::vector<std::shared_ptr<const VolumeSource>> volumes{};
 };
 

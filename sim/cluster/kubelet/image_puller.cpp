@@ -4,6 +4,7 @@
 
 #include "cluster/kubelet/image_names.hpp"
 #include "cluster/kubelet/node_context.hpp"
+#include "cluster/kubelet/sandbox_config.hpp"
 
 namespace ddptwin::kubelet {
 namespace {
@@ -16,9 +17,8 @@ tl::unexpected<ImageFailure> refuse(std::string reason, std::string message,
 
 }  // namespace
 
-void ImagePuller::ensure(const Pod& pod, const Container& container,
-                         std::shared_ptr<const SandboxConfig> sandbox, Record record,
-                         ImageDone done) {
+void ImagePuller::ensure(const Pod& pod, const Container& container, std::uint32_t sandbox_attempt,
+                         Record record, ImageDone done) {
   const Result<std::string> reference = with_default_tag(container.image);
   if (!reference) {
     record("Warning", "InspectFailed", reference.error().message);
@@ -48,8 +48,9 @@ void ImagePuller::ensure(const Pod& pod, const Container& container,
                        back_off_.ends(key)));
   }
   record("Normal", "Pulling", "Pulling image \"" + container.image + "\"");
-  queue_.push_back(Job{std::move(key), *reference, container.image, std::move(sandbox), loop_.now(),
-                       std::move(record), std::move(done)});
+  queue_.push_back(Job{std::move(key), *reference, container.image,
+                       sandbox_metadata(pod, sandbox_attempt), loop_.now(), std::move(record),
+                       std::move(done)});
   if (!pulling_) pull_next();
 }
 
@@ -58,7 +59,7 @@ void ImagePuller::pull_next() {
   pulling_ = true;
   const auto job = std::make_shared<Job>(std::move(queue_.front()));
   queue_.pop_front();
-  runtime_.pull_image(job->reference, *job->sandbox,
+  runtime_.pull_image(job->reference, job->sandbox,
                       [this, job, began = loop_.now(),
                        alive = std::weak_ptr<int>(alive_)](Result<ImageStatus> result) {
                         if (alive.expired()) return;

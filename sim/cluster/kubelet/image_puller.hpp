@@ -34,8 +34,8 @@ class ImagePuller {
       : loop_(loop), runtime_(runtime), back_off_(back_off, back_off_max) {}
 
   // The outcome may come inside the call.
-  void ensure(const Pod& pod, const Container& container,
-              std::shared_ptr<const SandboxConfig> sandbox, Record record, ImageDone done);
+  void ensure(const Pod& pod, const Container& container, std::uint32_t sandbox_attempt,
+              Record record, ImageDone done);
   void forget(const std::string& pod_uid);
 
  private:
@@ -43,7 +43,7 @@ class ImagePuller {
     std::string key{};
     std::string reference{};
     std::string user_image{};
-    std::shared_ptr<const SandboxConfig> sandbox{};
+    SandboxMetadata sandbox{};
     Time asked{};
     Record record{};
     ImageDone done{};

@@ -24,7 +24,7 @@ namespace ddptwin::kubelet {
 class PullRuntime final : public ScriptRuntime {
  public:
   using ScriptRuntime::ScriptRuntime;
-  void pull_image(const std::string& reference, const SandboxConfig& sandbox,
+  void pull_image(const std::string& reference, const SandboxMetadata& sandbox,
                   Done<ImageStatus> done) override {
     pulled_for.push_back(sandbox.attempt);
     ScriptRuntime::pull_image(reference, sandbox, std::move(done));

@@ -163,15 +163,16 @@ Json container_security(const PodSpec& spec, const Container& container) {
   return out;
 }
 
+SandboxMetadata sandbox_metadata(const Pod& pod, std::uint32_t attempt) {
+  const ObjectMeta& meta = pod.metadata;
+  return {meta.name, meta.namespace_, meta.uid, attempt, meta.annotations};
+}
+
 Result<SandboxConfig> sandbox_config(const PodContext& context, std::uint32_t attempt,
                                      Notices* notices) {
   const ObjectMeta& meta = context.pod->metadata;
   const PodSpec& spec = *context.pod->spec;
-  SandboxConfig out;
-  out.name = meta.name;
-  out.namespace_ = meta.namespace_;
-  out.uid = meta.uid;
-  out.attempt = attempt;
+  SandboxConfig out{sandbox_metadata(*context.pod, attempt)};
   out.node = spec.nodeName;
   out.node_address = context.node_ip;
   out.host_network = spec.hostNetwork;
@@ -179,7 +180,6 @@ Result<SandboxConfig> sandbox_config(const PodContext& context, std::uint32_t at
   out.log_directory = context.log_dir + "/" + meta.namespace_ + "_" + meta.name + "_" + meta.uid;
   out.dns = dns_config(context, notices);
   out.labels = meta.labels;
-  out.annotations = meta.annotations;
   out.config_seen = context.config_seen;
   // Few runtimes look at these. They hold on to the specification, not to the pod as it was.
   const Cow<PodSpec>& shared = context.pod->spec;

@@ -11,6 +11,8 @@ namespace ddptwin::kubelet {
 Result<SandboxConfig> sandbox_config(const PodContext& context, std::uint32_t attempt,
                                      Notices* notices = nullptr);
 
+SandboxMetadata sandbox_metadata(const Pod& pod, std::uint32_t attempt);
+
 // CRI LinuxSandboxSecurityContext and LinuxContainerSecurityContext as JSON.
 Json sandbox_security(const PodSpec& spec);
 Json container_security(const PodSpec& spec, const Container& container);

@@ -144,21 +144,9 @@ void SyncPass::create_sandbox() {
   node_.notices(*pod_, notices);
   if (!config) return on_sandbox(fail(std::move(config).error()));
   config->node = node_.options.node_name;
-  sandbox_config_ = std::make_shared<const SandboxConfig>(std::move(*config));
-  node_.runtime.run_sandbox(*sandbox_config_, guarded([this](Result<SandboxStatus> status) {
-    on_sandbox(std::move(status));
-  }));
-}
-
-// That of the sandbox that is there; of one that another pass has made it is made anew, as the pod
-// is now.
-std::shared_ptr<const SandboxConfig> SyncPass::present_sandbox_config(const SandboxState& present) {
-  if (sandbox_config_ == nullptr) {
-    Result<SandboxConfig> config = sandbox_config(node_.pod_context(pod_), present.attempt);
-    sandbox_config_ =
-        std::make_shared<const SandboxConfig>(config ? std::move(*config) : SandboxConfig{});
-  }
-  return sandbox_config_;
+  node_.runtime.run_sandbox(std::move(*config), guarded([this](Result<SandboxStatus> status) {
+                              on_sandbox(std::move(status));
+                            }));
 }
 
 void SyncPass::on_sandbox(Result<SandboxStatus> status) {
@@ -201,7 +189,7 @@ void SyncPass::start_next() {
   request.seen = seen_;
   const SandboxState& sandbox = node_.inventory.state(pod_->metadata.uid)->sandboxes.front();
   request.sandbox = sandbox.id;
-  request.sandbox_config = present_sandbox_config(sandbox);
+  request.sandbox_attempt = sandbox.attempt;
   request.volumes = volumes_;
   const Container& container = *request.container;  // pod_ holds it
   start_container(

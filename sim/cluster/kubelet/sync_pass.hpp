@@ -32,7 +32,6 @@ class SyncPass : public std::enable_shared_from_this<SyncPass> {
   void kill_some();
   void create_sandbox();
   void on_sandbox(Result<SandboxStatus> status);
-  std::shared_ptr<const SandboxConfig> present_sandbox_config(const SandboxState& present);
   void start_next();
   void on_started(const std::string& name, bool gate, StartOutcome outcome);
   void finish(bool changed, bool failed = false);
@@ -43,8 +42,7 @@ class SyncPass : public std::enable_shared_from_this<SyncPass> {
   PodActions actions_{};
   PodMounts::Sources volumes_{};
   std::size_t next_ = 0;
-  std::shared_ptr<const Pod> pod_;                         // as of the beginning
-  std::shared_ptr<const SandboxConfig> sandbox_config_{};  // once it is asked for
+  std::shared_ptr<const Pod> pod_;  // as of the beginning
   bool changed_ = false, failed_ = false, mounting_ = false;
   std::optional<Time> until_{};  // the first back-off to end
 };

@@ -182,7 +182,7 @@ std::optional<ImageStatus> ModelRuntime::image(const std::string& reference) {
   return known->status;
 }
 
-void ModelRuntime::pull_image(const std::string& reference, const SandboxConfig&,
+void ModelRuntime::pull_image(const std::string& reference, const SandboxMetadata&,
                               Done<ImageStatus> done) {
   KnownImage* known = parts_->known(reference);
   if (known == nullptr) {
@@ -278,7 +278,7 @@ void ModelRuntime::remove_sandbox(const SandboxId& id) {
 
 // --- containers ---
 
-void ModelRuntime::create_container(const SandboxId& sandbox, ContainerConfig config,
+void ModelRuntime::create_container(const SandboxId& sandbox, ContainerOrder order,
                                     Done<ContainerId> done) {
   Parts& parts = *parts_;
   ModelPod* pod = parts.pod(sandbox);
@@ -294,7 +294,7 @@ void ModelRuntime::create_container(const SandboxId& sandbox, ContainerConfig co
   container.id = parts.new_id(pod->config.uid);
   container.number = static_cast<std::uint32_t>(parts.containers.size());
   container.pod = pod;
-  container.config = std::move(config);
+  container.config = std::move(order).config();
   RuntimeMount hostname;  // the runtime's own
   hostname.container_path = "/etc/hostname";
   hostname.content = pod->config.hostname + "\n";

@@ -203,7 +203,7 @@ ProcessRuntime::KnownImage* ProcessRuntime::known(const std::string& reference) 
   return found->second.missing ? nullptr : &found->second;
 }
 
-void ProcessRuntime::pull_image(const std::string& reference, const SandboxConfig&,
+void ProcessRuntime::pull_image(const std::string& reference, const SandboxMetadata&,
                                 Done<ImageStatus> done) {
   const std::string name = canonical_image(reference);
   KnownImage* image = known(reference);

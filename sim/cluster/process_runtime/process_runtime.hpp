@@ -61,9 +61,9 @@ class ProcessRuntime final : public PodRuntime {
   void remove_sandbox(const SandboxId& id) override;
   bool is_ready(const SandboxId& id) const override;
   std::optional<ImageStatus> image(const std::string& reference) override;
-  void pull_image(const std::string& reference, const SandboxConfig& sandbox,
+  void pull_image(const std::string& reference, const SandboxMetadata& sandbox,
                   Done<ImageStatus> done) override;
-  void create_container(const SandboxId& sandbox, ContainerConfig config,
+  void create_container(const SandboxId& sandbox, ContainerOrder order,
                         Done<ContainerId> done) override;
   void start_container(const ContainerId& id, Done<void> done) override;
   void stop_container(const ContainerId& id, std::int64_t grace_period, Done<void> done) override;

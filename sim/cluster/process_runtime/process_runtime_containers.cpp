@@ -115,7 +115,7 @@ std::vector<Mount> ProcessRuntime::mounts_of(Container& container) {
 
 // --- containers ---
 
-void ProcessRuntime::create_container(const SandboxId& sandbox, ContainerConfig config,
+void ProcessRuntime::create_container(const SandboxId& sandbox, ContainerOrder order,
                                       Done<ContainerId> done) {
   const auto found = sandboxes_.find(sandbox);
   if (found == sandboxes_.end()) {
@@ -125,9 +125,9 @@ void ProcessRuntime::create_container(const SandboxId& sandbox, ContainerConfig 
             fail(Reason::not_found,
                  fmt::format("failed to find sandbox id \"{}\": not found", sandbox), "NotFound")));
   }
-  const ContainerId id = new_id(found->second->config.uid + config.name);
-  auto container =
-      std::make_unique<Container>(Container{id, sandbox, std::move(config), loop_.new_lane()});
+  const ContainerId id = new_id(found->second->config.uid + order.name());
+  auto container = std::make_unique<Container>(
+      Container{id, sandbox, std::move(order).config(), loop_.new_lane()});
   container->report.id = id;
   container->report.created_at = loop_.now();
   container->created = std::move(done);

@@ -56,18 +56,18 @@ std::optional<ImageStatus> RuntimeTap::image(const std::string& reference) {
   return next_.image(reference);
 }
 
-void RuntimeTap::pull_image(const std::string& reference, const SandboxConfig& sandbox,
+void RuntimeTap::pull_image(const std::string& reference, const SandboxMetadata& sandbox,
                             Done<ImageStatus> done) {
   next_.pull_image(reference, sandbox, std::move(done));
 }
 
-void RuntimeTap::create_container(const SandboxId& sandbox, ContainerConfig config,
+void RuntimeTap::create_container(const SandboxId& sandbox, ContainerOrder order,
                                   Done<ContainerId> done) {
   RunningContainer container;
   if (const auto at = sandboxes_.find(sandbox); at != sandboxes_.end()) container = at->second;
-  container.name = config.name;
+  container.name = order.name();
   next_.create_container(
-      sandbox, std::move(config),
+      sandbox, std::move(order),
       [this, alive = std::weak_ptr<int>(alive_), container = std::move(container),
        done = std::move(done)](Result<ContainerId> id) mutable {
         if (!alive.expired() && id) {
