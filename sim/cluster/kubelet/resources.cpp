@@ -25,28 +25,37 @@ Quantity amount(const ResourceList& list, std::string_view name) {
   return find(list, name).value_or(Quantity());
 }
 
-void add(ResourceList& to, const ResourceList& more) {
+// Mostly there is but one list that says something: it is shared, not copied.
+void add(Cow<ResourceList>& to, const Cow<ResourceList>& more) {
+  if (to.empty()) {
+    to = more;
+    return;
+  }
   for (const auto& [name, quantity] : more) {
-    const auto [slot, fresh] = to.try_emplace(name, quantity);
+    const auto [slot, fresh] = to.edit().try_emplace(name, quantity);
     if (!fresh) slot->second += quantity;
   }
 }
 
-void raise(ResourceList& to, const ResourceList& other) {
+void raise(Cow<ResourceList>& to, const Cow<ResourceList>& other) {
+  if (to.empty()) {
+    to = other;
+    return;
+  }
   for (const auto& [name, quantity] : other) {
-    const auto [slot, fresh] = to.try_emplace(name, quantity);
-    if (!fresh && slot->second < quantity) slot->second = quantity;
+    const auto known = to.find(name);
+    if (known == to.end() || known->second < quantity) to.edit()[name] = quantity;
   }
 }
 
 // Containers run together; init containers one after the other, each beside the sidecars before it.
-ResourceList total(const PodSpec& spec, Cow<ResourceList> ResourceRequirements::*list) {
-  ResourceList sum;
+Cow<ResourceList> total(const PodSpec& spec, Cow<ResourceList> ResourceRequirements::*list) {
+  Cow<ResourceList> sum;
   for (const Container& container : spec.containers) add(sum, container.resources.*list);
-  ResourceList sidecars;
-  ResourceList largest;
+  Cow<ResourceList> sidecars;
+  Cow<ResourceList> largest;
   for (const Container& container : spec.initContainers) {
-    ResourceList step = sidecars;
+    Cow<ResourceList> step = sidecars;
     add(step, container.resources.*list);
     if (is_sidecar(container)) sidecars = step;
     raise(largest, step);
@@ -54,7 +63,7 @@ ResourceList total(const PodSpec& spec, Cow<ResourceList> ResourceRequirements::
   add(sum, sidecars);
   raise(sum, largest);
   if (spec.resources)
-    for (const auto& [name, quantity] : (*spec.resources).*list) sum[name] = quantity;
+    for (const auto& [name, quantity] : (*spec.resources).*list) sum.edit()[name] = quantity;
   return sum;
 }
 
@@ -129,10 +138,12 @@ std::int64_t cpu_quota(std::int64_t milli_cpu) {
   return milli_cpu == 0 ? 0 : std::max(min_quota, milli_cpu * quota_period / 1000);
 }
 
-ResourceList pod_requests(const PodSpec& spec) {
+Cow<ResourceList> pod_requests(const PodSpec& spec) {
   return total(spec, &ResourceRequirements::requests);
 }
-ResourceList pod_limits(const PodSpec& spec) { return total(spec, &ResourceRequirements::limits); }
+Cow<ResourceList> pod_limits(const PodSpec& spec) {
+  return total(spec, &ResourceRequirements::limits);
+}
 
 std::optional<std::int64_t> pod_memory_limit(const PodSpec& spec) {
   const auto is_limited = [](const Container& container) {
@@ -179,7 +190,7 @@ RawJson container_resources(const PodSpec& spec, const Node* node, const Contain
 }
 
 RawJson sandbox_resources(const PodSpec& spec) {
-  const ResourceList limits = pod_limits(spec);
+  const Cow<ResourceList> limits = pod_limits(spec);
   return RawJson(linux_resources(find(pod_requests(spec), "cpu"), amount(limits, "cpu"),
                                  amount(limits, "memory")));
 }

@@ -17,8 +17,8 @@ std::int64_t cpu_quota(std::int64_t milli_cpu);  // per period of 100 ms; 0: non
 
 // Of the pod as a whole: containers together against the largest init step, sidecars added, or the
 // pod's own resources where it has them.
-ResourceList pod_requests(const PodSpec& spec);
-ResourceList pod_limits(const PodSpec& spec);
+Cow<ResourceList> pod_requests(const PodSpec& spec);
+Cow<ResourceList> pod_limits(const PodSpec& spec);
 // In bytes, as its cgroup has it: nothing where one of its containers, initialising or not, has no
 // limit of its own and the pod has none either (upstream cm.ResourceConfigForPod).
 std::optional<std::int64_t> pod_memory_limit(const PodSpec& spec);

@@ -93,7 +93,7 @@ TEST(PodTotals, TakeTheLargestOfInitStepsAndContainersWithSidecarsBesideThem) {
   };
   for (const auto& [spec, want] : rows) {
     const TestCluster cluster(pod_yaml(of(1), spec));
-    EXPECT_EQ(pod_requests(*cluster.context().pod->spec)["cpu"].value(), want) << spec;
+    EXPECT_EQ(pod_requests(*cluster.context().pod->spec).at("cpu").value(), want) << spec;
   }
 }
 

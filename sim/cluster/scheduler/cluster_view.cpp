@@ -54,7 +54,7 @@ std::shared_ptr<const PodNeeds> needs_of(const PodSpec& spec,
 bool has_ended(const Pod& pod) { return is_terminal_phase(pod.status.phase); }
 
 PodNeeds::PodNeeds(const PodSpec& spec)
-    : request(kubelet::pod_requests(spec)), ports(host_ports(spec)) {
+    : request(*kubelet::pod_requests(spec)), ports(host_ports(spec)) {
   for (const auto& [name, amount] : spec.overhead) request[name] += amount;
   request.insert_or_assign("pods", Quantity::of(1));
   score_cpu = milli_or(request, "cpu", cpu_default);
