@@ -54,13 +54,23 @@ constexpr std::array node_conditions{
 };
 
 // v1.NodeSystemInfo of a machine that tells nothing about itself.
-boost::json::object unknown_node_info() {
-  boost::json::object info;
-  for (const char* field :
-       {"machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion",
-        "kubeletVersion", "kubeProxyVersion", "operatingSystem", "architecture"})
-    info[field] = "";
-  return info;
+const RawJson& unknown_node_info() {
+  static const RawJson unknown = [] {
+    boost::json::object info;
+    for (const char* field : {"machineID", "systemUUID", "bootID", "kernelVersion", "osImage",
+                              "containerRuntimeVersion", "kubeletVersion", "kubeProxyVersion",
+                              "operatingSystem", "architecture"})
+      info[field] = "";
+    return RawJson(std::move(info));
+  }();
+  return unknown;
+}
+
+// v1.NodeDaemonEndpoints of a kubelet that serves nothing.
+const RawJson& no_daemon_endpoints() {
+  static const RawJson none(
+      boost::json::object{{"kubeletEndpoint", boost::json::object{{"Port", 0}}}});
+  return none;
 }
 
 std::shared_ptr<Node> node_object(const NodeOptions& options, Time now) {
@@ -75,13 +85,15 @@ std::shared_ptr<Node> node_object(const NodeOptions& options, Time now) {
   node->spec.taints = options.taints;
   node->spec.unschedulable = options.unschedulable;
   ResourceList capacity = options.capacity;
-  for (const auto& [name, amount] : default_capacity()) capacity.emplace(name, amount);
+  if (capacity.empty())
+    capacity = default_capacity();
+  else
+    for (const auto& [name, amount] : default_capacity()) capacity.emplace(name, amount);
   node->status.capacity = capacity;
   node->status.allocatable = std::move(capacity);
   node->status.addresses = {{"InternalIP", options.address}, {"Hostname", options.name}};
-  node->status.daemonEndpoints =
-      RawJson(boost::json::object{{"kubeletEndpoint", boost::json::object{{"Port", 0}}}});
-  node->status.nodeInfo = RawJson(unknown_node_info());
+  node->status.daemonEndpoints = no_daemon_endpoints();
+  node->status.nodeInfo = unknown_node_info();
   for (const NodeConditionRow& row : node_conditions) {
     Condition condition;
     condition.type_ = row.type;

@@ -10,22 +10,23 @@
 namespace ddptwin::kubelet {
 namespace {
 
-PodVerdict lacks(const std::string& resource, std::int64_t requested, std::int64_t used,
+PodVerdict lacks(std::string_view resource, std::int64_t requested, std::int64_t used,
                  std::int64_t capacity) {
-  return PodVerdict{"OutOf" + resource,
+  return PodVerdict{"OutOf" + std::string(resource),
                     fmt::format("Node didn't have enough resource: {}, requested: {}, used: {}, "
                                 "capacity: {}",
                                 resource, requested, used, capacity),
                     {}};
 }
 
-std::int64_t amount(const std::string& resource, const Quantity& quantity) {
+std::int64_t amount(std::string_view resource, const Quantity& quantity) {
   return resource == "cpu" ? quantity.milli_value() : quantity.value();
 }
 
 // cpu, memory and ephemeral-storage, then what else the pod asks for.
-std::vector<std::string> resource_names(const ResourceList& requests) {
-  std::vector<std::string> names{"cpu", "memory", "ephemeral-storage"};
+std::vector<std::string_view> resource_names(const ResourceList& requests) {
+  std::vector<std::string_view> names{"cpu", "memory", "ephemeral-storage"};
+  names.reserve(names.size() + requests.size());
   for (const auto& [name, quantity] : requests)
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   return names;
@@ -38,7 +39,7 @@ std::optional<PodVerdict> refuse_for_resources(const PodClaim& pod, const Node& 
     const auto used = static_cast<std::int64_t>(others.size());
     if (used + 1 > room->second.value()) return lacks("pods", 1, used, room->second.value());
   }
-  for (const std::string& name : resource_names(pod.requests)) {
+  for (const std::string_view name : resource_names(pod.requests)) {
     const auto request = pod.requests.find(name);
     const auto room = allocatable.find(name);
     // A resource that the node has never heard of is left out of account.

@@ -161,13 +161,12 @@ class Kubelet::Process {
 
   void on_pod(const ObjectPtr& before, const ObjectPtr& after) {
     const auto old = as<Pod>(before), fresh = as<Pod>(after);
-    const std::string old_uid = old ? old->metadata.uid : std::string();
     // Under one name another pod may have come.
-    if (old && (!fresh || fresh->metadata.uid != old_uid)) {
-      const auto at = workers_.find(old_uid);
+    if (old && (!fresh || fresh->metadata.uid != old->metadata.uid)) {
+      const auto at = workers_.find(old->metadata.uid);
       if (at != workers_.end()) {
         at->second->pod_removed(old);
-        bury(old_uid);
+        bury(old->metadata.uid);
       }
     }
     if (!fresh) return;
