@@ -22,12 +22,13 @@ struct Judgement {
   std::string_view status() const { return holds ? "True" : "False"; }
 };
 
+// `made` says nothing yet; most of what holds has neither reason nor message.
 void fill(PodCondition& made, const Pod& pod, std::string_view type, const Judgement& judgement) {
   made.type_ = type;
   made.observedGeneration = pod.metadata.generation;
   made.status = judgement.status();
-  made.reason = judgement.reason;
-  made.message = judgement.message;
+  if (!judgement.reason.empty()) made.reason = judgement.reason;
+  if (!judgement.message.empty()) made.message = judgement.message;
 }
 
 // Names of containers that lack something, and of those of which nothing is known.
@@ -173,9 +174,15 @@ std::vector<PodCondition> kubelet_conditions(const Pod& pod, const PodStatus& st
 
 void keep_transition_times(Cow<std::vector<PodCondition>>& conditions, const PodStatus& before,
                            Time now) {
+  const std::vector<PodCondition>& known = before.conditions;
+  std::size_t place = 0;  // where it mostly was
   for (PodCondition& made : conditions.edit()) {
-    const PodCondition* old =
-        is_kubelet_condition(made.type_) ? find_condition(before.conditions, made.type_) : &made;
+    const PodCondition* old = &made;
+    if (is_kubelet_condition(made.type_))
+      old = place < known.size() && known[place].type_ == made.type_
+                ? &known[place]
+                : find_condition(known, made.type_);
+    ++place;
     const bool kept = old != nullptr && old->status == made.status && old->lastTransitionTime;
     made.lastTransitionTime = kept ? old->lastTransitionTime : now.floor_seconds();
   }

@@ -70,6 +70,16 @@ std::shared_ptr<Pod> with_status(const Pod& pod, const PodStatus& status) {
   return out;
 }
 
+// Lists that differ mostly do so in what costs little to compare.
+bool same(const std::vector<PodCondition>& left, const std::vector<PodCondition>& right) {
+  const auto looks_same = [](const PodCondition& a, const PodCondition& b) {
+    return a.lastTransitionTime == b.lastTransitionTime && a.status.size() == b.status.size() &&
+           a.reason.size() == b.reason.size();
+  };
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(), looks_same) &&
+         left == right;
+}
+
 // Of one object's versions, which are numbers (KEP-5504).
 bool is_older(const std::string& version, const std::string& than) {
   return version.size() != than.size() ? version.size() < than.size() : version < than;
@@ -84,11 +94,13 @@ StatusWriter::StatusWriter(Owner owner, const std::shared_ptr<const Pod>& pod,
 void StatusWriter::set(const Pod& pod, PodStatus&& status) {
   settle_times(pod, told_ ? *told_ : pod.status, status, owner_.loop.now());
   cut_to_seconds(status);
-  const bool conditions_stay = told_ && *told_->conditions == *status.conditions;
+  const bool conditions_stay = told_ && same(*told_->conditions, *status.conditions);
   if (conditions_stay)
     status.conditions = told_->conditions;
   else
-    status.conditions = owner_.conditions(std::move(status.conditions));
+    status.conditions = owner_.conditions(
+        [&](const std::vector<PodCondition>& known) { return same(known, *status.conditions); },
+        [&] { return std::move(status.conditions); });
   if (conditions_stay && equal(*told_, status)) return;
   told_ = std::move(status);
   dirty_ = true;
@@ -151,18 +163,17 @@ void StatusWriter::on_read(const Result<api::Response>& answer) {
   }
   answered_ = server->metadata.resourceVersion;
   if (!told_) return end_pass(false);
-  auto status = std::make_shared<PodStatus>(*told_);
-  merge_for_write(server->status, *status, may_run_());
-  if (equal(*status, server->status)) return let_go(*server);
+  const std::shared_ptr<Pod> pod = with_status(*server, *told_);
+  merge_for_write(server->status, pod->status, may_run_());
+  if (equal(pod->status, server->status)) return let_go(*server);
   api::Request request{
       .verb = api::Verb::patch,
       .target = {&Pod::info(), server->metadata.namespace_, server->metadata.name, "status"},
       .patch_type = api::PatchType::strategic};
   request.body = RawJson::later(
-      [server, status] { return status_patch(server->metadata.uid, server->status, *status); });
-  request.patched = [server, status](const ObjectPtr& stored) -> std::shared_ptr<Object> {
-    if (stored != server) return nullptr;
-    return with_status(*server, *status);
+      [server, pod] { return status_patch(server->metadata.uid, server->status, pod->status); });
+  request.patched = [server, pod](const ObjectPtr& stored) -> std::shared_ptr<Object> {
+    return stored == server ? pod : nullptr;
   };
   call(std::move(request), [this](const Result<api::Response>& written) { on_written(written); });
 }
