@@ -62,28 +62,27 @@ void PodGarbageCollector::start() {
 
 void PodGarbageCollector::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
   if (before != nullptr && after != nullptr && counts_alike(pod_of(before), pod_of(after))) return;
-  if (before != nullptr) uncount(before);
-  if (after != nullptr) count(after);
+  const std::string key = key_of((after != nullptr ? after : before)->metadata);
+  if (before != nullptr) uncount(key, pod_of(before));
+  if (after != nullptr) count(key, pod_of(after));
 }
 
-void PodGarbageCollector::count(const ObjectPtr& pod) {
-  const std::string key = key_of(pod->metadata);
-  const std::string& node = pod_of(pod).spec->nodeName;
-  if (is_finished(pod_of(pod))) finished_.insert(key);
+void PodGarbageCollector::count(const std::string& key, const Pod& pod) {
+  const std::string& node = pod.spec->nodeName;
+  if (is_finished(pod)) finished_.insert(key);
   if (!node.empty()) {
     Keys& there = on_node_[node];
     there.insert(key);
     if (there.size() == 1) on_node(node);
-  } else if (pod->metadata.deletionTimestamp) {
+  } else if (pod.metadata.deletionTimestamp) {
     ending_unplaced_.insert(key);
   }
 }
 
-void PodGarbageCollector::uncount(const ObjectPtr& pod) {
-  const std::string key = key_of(pod->metadata);
+void PodGarbageCollector::uncount(const std::string& key, const Pod& pod) {
   finished_.erase(key);
   ending_unplaced_.erase(key);
-  const auto there = on_node_.find(pod_of(pod).spec->nodeName);
+  const auto there = on_node_.find(pod.spec->nodeName);
   if (there == on_node_.end()) return;
   there->second.erase(key);
   if (!there->second.empty()) return;

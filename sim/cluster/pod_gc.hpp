@@ -9,6 +9,8 @@
 
 namespace ddptwin {
 
+struct Pod;
+
 // Looks every 20 seconds for finished pods beyond a threshold, terminating pods of nodes that are
 // out of service, pods of nodes that are gone, and terminating pods that were never placed; marks
 // them Failed and deletes them with grace 0. A node is out of service when its administrator says
@@ -30,8 +32,8 @@ class PodGarbageCollector {
 
  private:
   void on_pod(const ObjectPtr& before, const ObjectPtr& after);
-  void count(const ObjectPtr& pod);
-  void uncount(const ObjectPtr& pod);
+  void count(const std::string& key, const Pod& pod);
+  void uncount(const std::string& key, const Pod& pod);
   void on_node(const std::string& name);
   void note_service(const ObjectPtr& before, const ObjectPtr& after);
   void look();

@@ -120,8 +120,7 @@ void ClusterView::drop_node(const std::string& name) {
   if (found->second.pods.empty()) nodes_.erase(found);
 }
 
-void ClusterView::put_pod(const PodPtr& pod) {
-  const std::string key = key_of(pod->metadata);
+void ClusterView::put_pod(const std::string& key, const PodPtr& pod) {
   const std::string& node = pod->spec->nodeName;
   PodInfoPtr known;
   if (const auto at = node_of_.find(key); at != node_of_.end()) {
@@ -141,7 +140,7 @@ void ClusterView::put_pod(const PodPtr& pod) {
   const auto info =
       known ? std::make_shared<const PodInfo>(pod, *known) : std::make_shared<const PodInfo>(pod);
   if (!node.empty())
-    try_add(node, info);
+    try_add(node, key, info);
   else
     nominate(info, pod->status.nominatedNodeName);
 }
@@ -190,8 +189,7 @@ const StringMap* ClusterView::namespace_labels(const std::string& name) const {
   return found != namespaces_.end() ? &found->second : nullptr;
 }
 
-void ClusterView::try_add(const std::string& node, const PodInfoPtr& pod) {
-  const std::string key = key_of(pod->pod->metadata);
+void ClusterView::try_add(const std::string& node, const std::string& key, const PodInfoPtr& pod) {
   node_of_.insert_or_assign(key, node);
   NodeInfo& info = nodes_[node];
   declassify(node, info);

@@ -62,7 +62,8 @@ class ClusterView {
   void put_node(std::shared_ptr<const Node> node);
   void drop_node(const std::string& name);
   // By its spec.nodeName. Replaces what was known of that pod.
-  void put_pod(const PodPtr& pod);
+  void put_pod(const PodPtr& pod) { put_pod(key_of(pod->metadata), pod); }
+  void put_pod(const std::string& key, const PodPtr& pod);
   void drop_pod(const std::string& key);
   void nominate(const PodInfoPtr& pod, const std::string& node);
   void put_namespace(const std::string& name, StringMap labels);
@@ -84,7 +85,10 @@ class ClusterView {
   bool has_avoiding() const { return avoiding_ > 0; }
 
   // For trying what would be: adds or takes away without the pod's own word for it.
-  void try_add(const std::string& node, const PodInfoPtr& pod);
+  void try_add(const std::string& node, const PodInfoPtr& pod) {
+    try_add(node, key_of(pod->pod->metadata), pod);
+  }
+  void try_add(const std::string& node, const std::string& key, const PodInfoPtr& pod);
   void try_remove(const std::string& node, const std::string& key);
 
  private:

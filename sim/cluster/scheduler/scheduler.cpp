@@ -100,7 +100,7 @@ void Scheduler::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
   // Older than this scheduler's own decision, of which the cache has not heard yet.
   if (assumed_.contains(key)) return;
   if (now)
-    view_.put_pod(now);
+    view_.put_pod(key, now);
   else
     view_.drop_pod(key);
   const bool did = counts(old.get()), does = counts(now.get());
@@ -159,7 +159,7 @@ void Scheduler::bind(const SchedulingQueue::Taken& taken, const std::string& nod
   const Pod& pod = *taken.pod->pod;
   record(pod, node);
   view_.drop_pod(taken.key);
-  view_.try_add(node, taken.pod);
+  view_.try_add(node, taken.key, taken.pod);
   assumed_.insert(taken.key);
   client_.call(api::bind(pod, node), [this, taken, node, alive = std::weak_ptr<int>(alive_)](
                                          const Result<api::Response>& result) {
@@ -179,7 +179,7 @@ void Scheduler::on_bound(const SchedulingQueue::Taken& taken, const std::string&
   // What the cache says of it is true again.
   assumed_.erase(taken.key);
   if (const auto known = as<Pod>(pods_.find(taken.key)))
-    view_.put_pod(known);
+    view_.put_pod(taken.key, known);
   else
     view_.drop_pod(taken.key);
   record(pod, "binding refused: " + result.error().message);
