@@ -314,11 +314,12 @@ void World::Parts::add_kubelet(const NodeOptions& node) {
   kubelet::KubeletOptions options_of = options.kubelet;
   options_of.node_name = node.name;
   options_of.node_ip = node.address;
-  options_of.cluster_dns = {options.dns.address};
-  options_of.cluster_domain = options.dns.domain;
-  options_of.host_resolv_conf = resolv_conf(options.dns.host);
+  kubelet::NodeSettings& settings = options_of.settings.edit();
+  settings.cluster_dns = {options.dns.address};
+  settings.cluster_domain = options.dns.domain;
+  settings.host_resolv_conf = resolv_conf(options.dns.host);
   // As the images of clouds and installers write it: a node knows its own name.
-  options_of.host_hosts += node.address + "\t" + node.name + "\n";
+  settings.host_hosts += node.address + "\t" + node.name + "\n";
   options_of.random = random.split("kubelet").split(node.name);
   options_of.view = kubelet_view;
   kubelets.push_back(std::make_unique<kubelet::Kubelet>(loop, *kubelet_clients.back(), trace,

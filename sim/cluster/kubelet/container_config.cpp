@@ -67,7 +67,7 @@ std::string_view propagation_of(const VolumeMount& mount) {
 }
 
 std::string pod_dir(const PodContext& context) {
-  return context.root_dir + "/pods/" + context.pod->metadata.uid;
+  return context.settings->root_dir + "/pods/" + context.pod->metadata.uid;
 }
 
 Result<RuntimeMount> volume_mount(const PodContext& context, const Container& container,

@@ -99,10 +99,11 @@ class Cluster {
       return find<ConfigMap>("ConfigMap", name);
     };
     out.find_secret = [this](std::string_view name) { return find<Secret>("Secret", name); };
-    out.cluster_dns = {"10.0.0.10"};
-    out.host_resolv_conf = "nameserver 192.168.0.254\nsearch example.org\noptions timeout:2\n";
-    out.root_dir = "<root>/kubelet";
-    out.log_dir = "<root>/logs";
+    NodeSettings& settings = out.settings.edit();
+    settings.cluster_dns = {"10.0.0.10"};
+    settings.host_resolv_conf = "nameserver 192.168.0.254\nsearch example.org\noptions timeout:2\n";
+    settings.root_dir = "<root>/kubelet";
+    settings.log_dir = "<root>/logs";
     if (out.pod) out.config_seen = *out.pod->metadata.creationTimestamp;
     return out;
   }

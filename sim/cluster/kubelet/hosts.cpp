@@ -47,7 +47,8 @@ Result<PodNames> pod_names(const PodContext& context) {
       truncated(meta.name, spec.hostname.empty() ? meta.name : spec.hostname));
   std::string domain;
   if (!spec.subdomain.empty())
-    domain = fmt::format("{}.{}.svc.{}", spec.subdomain, meta.namespace_, context.cluster_domain);
+    domain = fmt::format("{}.{}.svc.{}", spec.subdomain, meta.namespace_,
+                         context.settings->cluster_domain);
   return PodNames{std::move(hostname), std::move(domain)};
 }
 
@@ -69,7 +70,7 @@ Result<std::string> kernel_hostname(const PodContext& context) {
 std::string hosts_file(const PodContext& context, const PodNames& names) {
   const PodSpec& spec = *context.pod->spec;
   if (spec.hostNetwork)
-    return std::string(host_network_header) + context.host_hosts + alias_entries(spec);
+    return std::string(host_network_header) + context.settings->host_hosts + alias_entries(spec);
   std::string out(managed_hosts);
   for (const std::string& ip : context.pod_ips)
     out += names.domain.empty()

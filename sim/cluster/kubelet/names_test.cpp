@@ -64,7 +64,7 @@ TEST(HostsFile, AHostNetworkPodSeesTheNodesFileAndItsOwnAliases) {
   const TestCluster cluster(
       pod_yaml("", "hostNetwork: true, hostAliases: [{ip: 10.1.2.3, hostnames: [a, b]}]"));
   PodContext context = cluster.context();
-  context.host_hosts = "127.0.0.1\tlocalhost\n10.9.9.9\tnode\n";
+  context.settings.edit().host_hosts = "127.0.0.1\tlocalhost\n10.9.9.9\tnode\n";
   EXPECT_EQ(hosts_file(context, *pod_names(context)),
             "# Kubernetes-managed hosts file (host network).\n127.0.0.1\tlocalhost\n"
             "10.9.9.9\tnode\n\n# Entries added by HostAliases.\n10.1.2.3\ta\tb\n");
@@ -117,7 +117,7 @@ TEST(Dns, ThePolicyDecidesWhereThePodAsks) {
 TEST(Dns, ANodeWithoutClusterDnsFallsBackToItsOwnAndSaysSo) {
   const TestCluster cluster(pod_yaml("", "dnsPolicy: ClusterFirst"));
   PodContext context = cluster.context();
-  context.cluster_dns.clear();
+  context.settings.edit().cluster_dns.clear();
   Notices notices;
   EXPECT_EQ(dns_config(context, &notices).servers, std::vector<std::string>{"192.168.0.254"});
   ASSERT_EQ(notices.size(), 1U);

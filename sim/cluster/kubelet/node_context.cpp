@@ -30,18 +30,14 @@ PodContext NodeContext::pod_context(const std::shared_ptr<const Pod>& pod) const
   context.node_ip = node_ip();
   context.pod_ips = inventory.state(pod->metadata.uid)->ips;
   context.services = view.services(namespace_);
-  context.find_config_map = [this, namespace_](std::string_view name) {
+  // The context holds on to the pod.
+  context.find_config_map = [this, &namespace_](std::string_view name) {
     return view.config_map(namespace_, name);
   };
-  context.find_secret = [this, namespace_](std::string_view name) {
+  context.find_secret = [this, &namespace_](std::string_view name) {
     return view.secret(namespace_, name);
   };
-  context.cluster_dns = options.cluster_dns;
-  context.cluster_domain = options.cluster_domain;
-  context.host_resolv_conf = options.host_resolv_conf;
-  context.host_hosts = options.host_hosts;
-  context.root_dir = options.root_dir;
-  context.log_dir = options.log_dir;
+  context.settings = options.settings;
   context.config_seen = loop.now();
   return context;
 }
@@ -53,7 +49,9 @@ void NodeContext::event(const Pod& pod, std::string_view type, std::string_view 
     const auto& init = pod.spec->initContainers;
     const bool is_init = std::any_of(init.begin(), init.end(),
                                      [&](const Container& c) { return c.name == container->name; });
-    path = (is_init ? "spec.initContainers{" : "spec.containers{") + container->name + "}";
+    const std::string_view list = is_init ? "spec.initContainers{" : "spec.containers{";
+    path.reserve(list.size() + container->name.size() + 1);
+    path.append(list).append(container->name).append(1, '}');
   }
   events.event(pod, type, reason, std::move(message), std::move(path));
 }

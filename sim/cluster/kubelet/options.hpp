@@ -4,11 +4,12 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "cluster/kubelet/node_settings.hpp"
 #include "cluster/kubelet/prober.hpp"
 #include "core/random.hpp"
 #include "core/time.hpp"
+#include "objects/cow.hpp"
 
 namespace ddptwin::kubelet {
 
@@ -36,12 +37,7 @@ struct KubeletClocks {
 struct KubeletOptions {
   std::string node_name{};
   std::string node_ip{};  // empty: the Node's InternalIP
-  std::vector<std::string> cluster_dns{};
-  std::string cluster_domain = "cluster.local";
-  std::string host_resolv_conf{};
-  std::string host_hosts = "127.0.0.1\tlocalhost\n";
-  std::string root_dir = "/var/lib/kubelet";
-  std::string log_dir = "/var/log/pods";
+  Cow<NodeSettings> settings{};
   KubeletClocks clocks{};
   Random random{0};
   // For TCP probes; absent: they succeed.

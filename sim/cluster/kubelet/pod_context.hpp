@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/kubelet/node_settings.hpp"
 #include "core/result.hpp"
 #include "objects/core_v1.hpp"
 
@@ -44,13 +45,7 @@ struct PodContext {
   std::function<std::shared_ptr<const ConfigMap>(std::string_view name)> find_config_map{};
   std::function<std::shared_ptr<const Secret>(std::string_view name)> find_secret{};
 
-  std::vector<std::string> cluster_dns{};
-  std::string cluster_domain = "cluster.local";
-  std::string host_resolv_conf{};                     // the node's file as text
-  std::string host_hosts = "127.0.0.1\tlocalhost\n";  // the node's /etc/hosts, for hostNetwork pods
-
-  std::string root_dir = "/var/lib/kubelet";  // beginning of the host paths of mounts
-  std::string log_dir = "/var/log/pods";
+  Cow<NodeSettings> settings{};
   Time config_seen{};  // when the kubelet first saw this version of the pod
 
   // Absent: every hostPath is what its volume says it should be.

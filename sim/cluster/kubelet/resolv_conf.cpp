@@ -52,8 +52,8 @@ void append(std::vector<std::string>& list, const std::vector<std::string>& more
 }
 
 DnsConfig cluster_first(const PodContext& context, const DnsConfig& host) {
-  DnsConfig out{context.cluster_dns, {}, {"ndots:5"}};
-  const std::string& domain = context.cluster_domain;
+  DnsConfig out{context.settings->cluster_dns, {}, {"ndots:5"}};
+  const std::string& domain = context.settings->cluster_domain;
   if (!domain.empty())
     out.searches = {context.pod->metadata.namespace_ + ".svc." + domain, "svc." + domain, domain};
   append(out.searches, host.searches);
@@ -142,10 +142,10 @@ DnsConfig parse_resolv_conf(std::string_view text) {
 
 DnsConfig dns_config(const PodContext& context, Notices* notices) {
   const PodSpec& spec = *context.pod->spec;
-  DnsConfig config = parse_resolv_conf(context.host_resolv_conf);
+  DnsConfig config = parse_resolv_conf(context.settings->host_resolv_conf);
   const Base base = base_of(spec);
   if (base == Base::none) config = {};
-  if (base == Base::cluster && !context.cluster_dns.empty())
+  if (base == Base::cluster && !context.settings->cluster_dns.empty())
     config = cluster_first(context, config);
   else if (base == Base::cluster)
     notice(notices, "MissingClusterDNS",

@@ -177,7 +177,8 @@ Result<SandboxConfig> sandbox_config(const PodContext& context, std::uint32_t at
   out.node_address = context.node_ip;
   out.host_network = spec.hostNetwork;
   TRY(out.hostname, kernel_hostname(context));
-  out.log_directory = context.log_dir + "/" + meta.namespace_ + "_" + meta.name + "_" + meta.uid;
+  out.log_directory =
+      context.settings->log_dir + "/" + meta.namespace_ + "_" + meta.name + "_" + meta.uid;
   out.dns = dns_config(context, notices);
   out.labels = meta.labels;
   out.config_seen = context.config_seen;

@@ -37,10 +37,11 @@ class TestCluster {
     out.services = services_;
     out.find_config_map = [this](std::string_view name) { return find(config_maps_, name); };
     out.find_secret = [this](std::string_view name) { return find(secrets_, name); };
-    out.cluster_dns = {"10.0.0.10"};
-    out.host_resolv_conf = "nameserver 192.168.0.254\nsearch example.org\noptions timeout:2\n";
-    out.root_dir = "/root";
-    out.log_dir = "/logs";
+    NodeSettings& settings = out.settings.edit();
+    settings.cluster_dns = {"10.0.0.10"};
+    settings.host_resolv_conf = "nameserver 192.168.0.254\nsearch example.org\noptions timeout:2\n";
+    settings.root_dir = "/root";
+    settings.log_dir = "/logs";
     return out;
   }
   const Container& container() const { return pod_->spec->containers.at(0); }

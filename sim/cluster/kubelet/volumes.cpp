@@ -242,18 +242,18 @@ Source ephemeral_volume(const PodContext&, const Volume&) {
 // ---- where they lie
 
 std::string plugin_path(const PodContext& context, const Volume& volume, std::string_view plugin) {
-  return fmt::format("{}/pods/{}/volumes/kubernetes.io~{}/{}", context.root_dir,
+  return fmt::format("{}/pods/{}/volumes/kubernetes.io~{}/{}", context.settings->root_dir,
                      context.pod->metadata.uid, plugin, volume.name);
 }
 
 std::string shared_path(const PodContext& context, const Volume& volume) {
   if (volume.persistentVolumeClaim)
-    return fmt::format("{}/claims/{}/{}", context.root_dir, context.pod->metadata.namespace_,
-                       volume.persistentVolumeClaim->claimName);
+    return fmt::format("{}/claims/{}/{}", context.settings->root_dir,
+                       context.pod->metadata.namespace_, volume.persistentVolumeClaim->claimName);
   const auto* nfs = volume.nfs.get()->if_object();
-  return nfs == nullptr ? context.root_dir + "/nfs"
-                        : fmt::format("{}/nfs/{}{}", context.root_dir, text_member(*nfs, "server"),
-                                      text_member(*nfs, "path"));
+  return nfs == nullptr ? context.settings->root_dir + "/nfs"
+                        : fmt::format("{}/nfs/{}{}", context.settings->root_dir,
+                                      text_member(*nfs, "server"), text_member(*nfs, "path"));
 }
 
 bool always(const Volume&) { return true; }

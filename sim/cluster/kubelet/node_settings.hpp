@@ -1,0 +1,18 @@
+// What of a node's kubelet its pods are told of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ddptwin::kubelet {
+
+struct NodeSettings {
+  std::vector<std::string> cluster_dns{};
+  std::string cluster_domain = "cluster.local";
+  std::string host_resolv_conf{};                     // the node's file as text
+  std::string host_hosts = "127.0.0.1\tlocalhost\n";  // its /etc/hosts, for hostNetwork pods
+  std::string root_dir = "/var/lib/kubelet";          // beginning of the host paths of mounts
+  std::string log_dir = "/var/log/pods";
+};
+
+}  // namespace ddptwin::kubelet
