@@ -2,7 +2,6 @@
 #pragma once
 
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,7 +26,7 @@ class ImagePuller {
  public:
   // Records an event about the container: type, reason, message.
   using Record =
-      std::function<void(std::string_view type, std::string_view reason, std::string message)>;
+      UniqueFunction<void(std::string_view type, std::string_view reason, std::string message)>;
   using ImageDone = UniqueFunction<void(ImageOutcome)>;
 
   ImagePuller(Loop& loop, PodRuntime& runtime, Duration back_off, Duration back_off_max)

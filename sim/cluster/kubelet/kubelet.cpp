@@ -1,7 +1,6 @@
 #include "cluster/kubelet/kubelet.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "api/informer.hpp"
 #include "cluster/kubelet/admission.hpp"
@@ -218,14 +217,17 @@ class Kubelet::Process {
   }
 
   void relist(const std::string& uid) {
-    to_relist_.insert(uid);
+    to_relist_.push_back(uid);
     if (relist_timer_.pending()) return;
     relist_timer_ = machine_.loop.at(machine_.lane, next_tick(machine_.options.clocks.relist),
                                      [this] { run_relist(); });
   }
 
   void run_relist() {
-    for (const std::string& uid : std::exchange(to_relist_, {})) {
+    std::vector<std::string> uids = std::exchange(to_relist_, {});
+    std::sort(uids.begin(), uids.end());
+    uids.erase(std::unique(uids.begin(), uids.end()), uids.end());
+    for (const std::string& uid : uids) {
       const auto at = workers_.find(uid);
       if (at == workers_.end()) continue;
       at->second->relisted();
@@ -245,7 +247,7 @@ class Kubelet::Process {
   api::Informer pods_;
   std::vector<std::shared_ptr<const Pod>> listed_{};  // while a list is taken in
   std::shared_ptr<void> listening_{};
-  std::set<std::string> to_relist_{};
+  std::vector<std::string> to_relist_{};  // some more than once
   Timer relist_timer_{}, view_timer_{};
 };
 
