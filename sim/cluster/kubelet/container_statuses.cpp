@@ -53,8 +53,13 @@ void fill_waiting(const StatusSources& in, const Container& container, const Con
   }
   status.name = container.name;
   status.image = container.image;
-  status.state.waiting.emplace().reason =
+  const std::string_view reason =
       in.pod.spec->initContainers.empty() ? "ContainerCreating" : "PodInitializing";
+  if (old != nullptr && old->state.waiting && old->state.waiting->reason == reason &&
+      old->state.waiting->message.empty())
+    status.state.waiting = old->state.waiting;
+  else
+    status.state.waiting.emplace().reason = reason;
   if (old == nullptr) return;
   status.restartCount = old->restartCount;
   status.lastState = old->lastState;
@@ -79,20 +84,31 @@ ContainerState removed_end() {
   return state;
 }
 
+// Of an instance that has ended: how, as it was told before.
+bool tells_end(const ContainerState& told, const ContainerInstance& instance) {
+  if (instance.stage != ContainerStage::exited || !told.terminated) return false;
+  const ContainerStateTerminated& end = *told.terminated;
+  return end.containerID.ends_with(instance.id) && end.exitCode == instance.exit_code &&
+         end.reason == instance.reason && end.message == instance.message;
+}
+
 void fill_seen(const StatusSources& in, const Container& container,
                const SpecFacts::OfContainer& facts, const ContainerInstance& latest,
-               ContainerStatus& status) {
+               const ContainerStatus* old, ContainerStatus& status) {
   status.name = container.name;
   status.restartCount = static_cast<std::int32_t>(latest.attempt);
   status.image = latest.image;
   status.imageID = latest.image_id;
   status.containerID = container_id(latest);
-  status.state = state_of(latest);
+  status.state = old != nullptr && tells_end(old->state, latest) ? old->state : state_of(latest);
   if (latest.stage != ContainerStage::created) fill_resources(facts, status);
   int instances = 0;
   for (const ContainerInstance& instance : in.state.containers) {
     if (instance.name != container.name || ++instances != 2) continue;
-    status.lastState = state_of(instance);
+    if (old != nullptr && tells_end(*old->lastState, instance))
+      status.lastState = old->lastState;
+    else
+      status.lastState = state_of(instance);
   }
 }
 
@@ -117,7 +133,7 @@ void fill_status(const StatusSources& in, const Container& container,
   const ContainerInstance* latest = in.state.find(container.name);
   const auto removed = in.removed.find(container.name);
   if (latest != nullptr) {
-    fill_seen(in, container, facts, *latest, status);
+    fill_seen(in, container, facts, *latest, old, status);
     if (removed != in.removed.end()) {
       status.restartCount += removed->second;
       if (!status.lastState->terminated) status.lastState = removed_end();
