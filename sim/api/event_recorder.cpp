@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/container/small_vector.hpp>
 #include <boost/json.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <charconv>
 #include <functional>
-#include <list>
-#include <unordered_set>
 #include <vector>
 
 #include "core/hash.hpp"
@@ -21,66 +21,82 @@ constexpr Duration similar_interval = 600s;
 constexpr double spam_burst = 25;
 constexpr double spam_refill_per_second = 1.0 / 300;
 constexpr std::size_t max_queued = 1000;
-constexpr std::size_t max_references = 16;  // two containers of each pod of a node with 8 GPUs
+constexpr std::size_t max_subjects = 16;  // two containers of each pod of a node with 8 GPUs
 constexpr int max_tries = 12;
 constexpr Duration retry_delay = 10s;
 constexpr std::string_view combined = "(combined from similar events): ";
 
-// A map that forgets the key used least recently once there are more than max_keys.
+// A map that forgets the key used least recently once there are more than max_keys. Its values lie
+// in one piece of memory, linked in the order of their use: most recorders know a few keys.
 template <class Value>
 class Recent {
  public:
   Value* find(const Fingerprint& key) {
     const auto found = places_.find(key);
     if (found == places_.end()) return nullptr;
-    items_.splice(items_.begin(), items_, *found);
-    return &(*found)->value;
-  }
-  // Precondition: find(key) is null.
-  Value& put(const Fingerprint& key, Value value) {
-    items_.push_front(Item{key, std::move(value)});
-    places_.insert(items_.begin());
-    if (items_.size() > max_keys) {
-      places_.erase(std::prev(items_.end()));
-      items_.pop_back();
+    const std::uint32_t at = found->second;
+    if (at != latest_) {
+      unlink(at);
+      link_latest(at);
     }
-    return items_.front().value;
+    return &items_[at].value;
+  }
+  // A new value, to be filled. Precondition: find(key) is null. Values of other keys may move.
+  Value& put(const Fingerprint& key) {
+    auto at = static_cast<std::uint32_t>(items_.size());
+    if (at < max_keys) {
+      if (items_.empty()) items_.reserve(first_items);
+      items_.emplace_back();
+    } else {
+      at = oldest_;
+      unlink(at);
+      places_.erase(items_[at].key);
+      items_[at].value = Value{};
+    }
+    items_[at].key = key;
+    link_latest(at);
+    places_.emplace(key, at);
+    return items_[at].value;
   }
 
  private:
+  static constexpr std::uint32_t none = 0xffffffff;
+  static constexpr std::size_t first_items = 16;
   struct Item {
-    Fingerprint key;
-    Value value;
+    Fingerprint key{};
+    Value value{};
+    std::uint32_t older = none, newer = none;
   };
-  using Place = typename std::list<Item>::iterator;
-  // A place is found by its key, which lies there and nowhere else.
-  struct ByKey {
-    using is_transparent = void;
-    static const Fingerprint& key_of(const Fingerprint& key) { return key; }
-    static const Fingerprint& key_of(Place place) { return place->key; }
-    std::size_t operator()(const auto& key) const noexcept {
-      return std::hash<Fingerprint>()(key_of(key));
-    }
-    bool operator()(const auto& a, const auto& b) const noexcept { return key_of(a) == key_of(b); }
-  };
-  std::list<Item> items_;
+
+  void unlink(std::uint32_t at) {
+    const Item& item = items_[at];
+    (item.older != none ? items_[item.older].newer : oldest_) = item.newer;
+    (item.newer != none ? items_[item.newer].older : latest_) = item.older;
+  }
+  void link_latest(std::uint32_t at) {
+    items_[at].older = latest_;
+    items_[at].newer = none;
+    (latest_ != none ? items_[latest_].newer : oldest_) = at;
+    latest_ = at;
+  }
+
+  std::vector<Item> items_{};
+  std::uint32_t oldest_ = none, latest_ = none;
   // Looked up only: its order cannot be seen.
-  std::unordered_set<Place, ByKey, ByKey> places_;
+  boost::unordered_flat_map<Fingerprint, std::uint32_t, std::hash<Fingerprint>> places_{};
 };
+
+Fingerprint with(Fingerprint print, std::initializer_list<std::string_view> parts) {
+  for (const std::string_view part : parts) print.add(part);
+  return print;
+}
 
 // By what a recorder's events are told apart, which have their source in common: each key is the
 // beginning of the next.
 struct Keys {
-  explicit Keys(const Event& e) {
-    const ObjectReference& o = *e.involvedObject;
-    Fingerprint print;
-    const auto add = [&](std::initializer_list<std::string_view> parts) {
-      for (const std::string_view part : parts) print.add(part);
-      return print;
-    };
-    spam = add({o.kind, o.namespace_, o.name, o.uid, o.apiVersion});
-    similar = add({e.type_, e.reason});
-    same = add({o.fieldPath, e.message});
+  Keys(const Fingerprint& subject, const Event& e) : spam(subject) {
+    similar = with(spam, {e.type_, e.reason});
+    same = with(similar, {e.involvedObject->fieldPath, e.message});
   }
   Fingerprint spam, similar, same;
 };
@@ -121,14 +137,14 @@ class EventRecorder::Correlator {
   // The event becomes what is to be written; false: it is dropped. A count above one means that the
   // event of that name exists and is to be patched.
   bool correlate(Draft& draft, Time now, const std::function<std::uint64_t()>& new_number) {
-    const Keys keys(*draft.event);
+    const Keys keys(draft.subject, *draft.event);
     observe(draft, aggregate(draft, keys, now, new_number));
     return accept(keys.spam, now);
   }
 
  private:
   struct Similar {
-    std::vector<Fingerprint> messages{};  // that differ
+    boost::container::small_vector<Fingerprint, 1> messages{};  // that differ
     Time last{};
   };
   // What has been written of equal events.
@@ -148,10 +164,10 @@ class EventRecorder::Correlator {
     const Fingerprint& key = keys.similar;
     Similar* similar = similar_.find(key);
     if (similar == nullptr)
-      similar = &similar_.put(key, Similar{});
+      similar = &similar_.put(key);
     else if (now - similar->last > similar_interval)
       *similar = Similar{};
-    std::vector<Fingerprint>& messages = similar->messages;
+    auto& messages = similar->messages;
     Fingerprint message;
     message.add(event.message);
     if (std::find(messages.begin(), messages.end(), message) == messages.end())
@@ -173,14 +189,17 @@ class EventRecorder::Correlator {
       event.firstTimestamp = written->first;
       event.count = ++written->count;
     } else {
-      written_.put(key, {event.count, event.firstTimestamp, draft.number});
+      written_.put(key) = {event.count, event.firstTimestamp, draft.number};
     }
   }
 
   bool accept(const Fingerprint& key, Time now) {
     if (!spam_filter_) return true;
     Bucket* bucket = buckets_.find(key);
-    if (bucket == nullptr) bucket = &buckets_.put(key, Bucket{spam_burst, now});
+    if (bucket == nullptr) {
+      bucket = &buckets_.put(key);
+      bucket->last = now;
+    }
     const double refill = seconds_of(now - bucket->last) * spam_refill_per_second;
     bucket->tokens = std::min(spam_burst, bucket->tokens + refill);
     bucket->last = now;
@@ -229,7 +248,6 @@ EventRecorder::EventRecorder(Loop& loop, ApiClient& client, std::string componen
       host_(std::move(host)),
       lane_(loop.new_lane()),
       correlator_(std::make_unique<Correlator>(options.spam_filter)),
-      references_(max_references),
       name_offset_(static_cast<std::int64_t>(fnv1a(*component_ + "\n" + *host_) % 1000)),
       alive_(std::make_shared<int>(0)) {}
 
@@ -237,23 +255,35 @@ EventRecorder::~EventRecorder() = default;
 
 void EventRecorder::event(const Object& involved, std::string_view type, std::string_view reason,
                           std::string message, std::string field_path) {
-  const auto is_it = [&](const ObjectReference& one) { return refers(one, involved, field_path); };
-  const auto make = [&] { return reference_to(involved, std::move(field_path)); };
-  tell(references_(is_it, make), type, reason, std::move(message));
+  for (std::size_t i = subjects_.size(); i-- > 0;)  // who comes again does so soon
+    if (refers(*subjects_[i].reference, involved, field_path))
+      return tell(subjects_[i], type, reason, std::move(message));
+  tell(new_subject(reference_to(involved, std::move(field_path))), type, reason,
+       std::move(message));
 }
 
 void EventRecorder::event(ObjectReference involved, std::string_view type, std::string_view reason,
                           std::string message) {
-  tell(references_(std::move(involved)), type, reason, std::move(message));
+  for (std::size_t i = subjects_.size(); i-- > 0;)
+    if (*subjects_[i].reference == involved)
+      return tell(subjects_[i], type, reason, std::move(message));
+  tell(new_subject(std::move(involved)), type, reason, std::move(message));
 }
 
-void EventRecorder::tell(Cow<ObjectReference> involved, std::string_view type,
-                         std::string_view reason, std::string message) {
+const EventRecorder::Subject& EventRecorder::new_subject(ObjectReference reference) {
+  const ObjectReference& o = reference;
+  const Fingerprint key = with({}, {o.kind, o.namespace_, o.name, o.uid, o.apiVersion});
+  if (subjects_.size() >= max_subjects) subjects_.erase(subjects_.begin());
+  return subjects_.emplace_back(Subject{std::move(reference), key});
+}
+
+void EventRecorder::tell(const Subject& subject, std::string_view type, std::string_view reason,
+                         std::string message) {
   if (queue_.size() >= max_queued) return;
   auto made = std::make_shared<Event>();
-  made->metadata.namespace_ =
-      involved->namespace_.empty() ? std::string_view("default") : involved->namespace_;
-  made->involvedObject = std::move(involved);
+  made->metadata.namespace_ = subject.reference->namespace_.empty() ? std::string_view("default")
+                                                                    : subject.reference->namespace_;
+  made->involvedObject = subject.reference;
   made->type_ = type;
   made->reason = reason;
   made->message = std::move(message);
@@ -263,7 +293,7 @@ void EventRecorder::tell(Cow<ObjectReference> involved, std::string_view type,
   made->firstTimestamp = loop_.now();
   made->lastTimestamp = loop_.now();
   made->count = 1;
-  queue_.push_back({std::move(made), next_number()});
+  queue_.push_back({std::move(made), subject.key, next_number()});
   send_next();
 }
 

@@ -6,10 +6,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/client.hpp"
+#include "core/hash.hpp"
 #include "objects/core_v1.hpp"
-#include "objects/interner.hpp"
 
 namespace ddptwin::api {
 
@@ -44,13 +45,21 @@ class EventRecorder {
 
  private:
   class Correlator;
+  // Whom Events are about: the reference that they share, and what stands for it where they are
+  // told apart.
+  struct Subject {
+    Cow<ObjectReference> reference{};
+    Fingerprint key{};
+  };
   // An Event that has no name yet, and the number that is to be in its name.
   struct Draft {
     std::shared_ptr<Event> event{};
+    Fingerprint subject{};
     std::uint64_t number = 0;
   };
 
-  void tell(Cow<ObjectReference> involved, std::string_view type, std::string_view reason,
+  const Subject& new_subject(ObjectReference reference);
+  void tell(const Subject& subject, std::string_view type, std::string_view reason,
             std::string message);
   std::uint64_t next_number();
   void send_next();
@@ -70,7 +79,7 @@ class EventRecorder {
   std::deque<Draft> queue_{};  // before correlation
   // An object's Events come close together, and in a cluster of many pods their references would
   // take as much room as all else of them.
-  Interner<ObjectReference> references_;
+  std::vector<Subject> subjects_{};  // the oldest first
   Duration name_offset_;
   Time last_name_{};
   int tries_ = 0;
