@@ -133,20 +133,28 @@ ObjectPtr Informer::keep(const ObjectPtr& object, ObjectPtr& place) {
   return before;
 }
 
-std::vector<ObjectPtr> Informer::select(std::string_view namespace_,
-                                        const StringMap& labels) const {
-  const auto covers = [&](const LabelIndex& index) {
-    return std::equal(index.keys().begin(), index.keys().end(), labels.begin(), labels.end(),
-                      [](const std::string& key, const auto& label) { return key == label.first; });
-  };
-  auto at = std::find_if(by_labels_.begin(), by_labels_.end(), covers);
-  if (at == by_labels_.end()) {
-    std::vector<std::string> keys;
-    for (const auto& [key, value] : labels) keys.push_back(key);
-    at = by_labels_.emplace(by_labels_.end(), std::move(keys));
-    for (const auto& [key, object] : objects_) at->put(object);
-  }
-  return at->find(namespace_, labels);
+const LabelIndex& Informer::new_index(std::vector<std::string> keys) const {
+  LabelIndex& index = by_labels_.emplace_back(std::move(keys));
+  for (const auto& [key, object] : objects_) index.put(object);
+  return index;
+}
+
+LabelIndex::Places Informer::select(std::string_view namespace_, const StringMap& labels) const {
+  for (const LabelIndex& index : by_labels_)
+    if (std::equal(index.keys().begin(), index.keys().end(), labels.begin(), labels.end(),
+                   [](const std::string& key, const auto& label) { return key == label.first; }))
+      return index.find(namespace_, labels);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : labels) keys.push_back(key);
+  return new_index(std::move(keys)).find(namespace_, labels);
+}
+
+LabelIndex::Places Informer::select(std::string_view namespace_, std::string_view label,
+                                    std::string_view value) const {
+  for (const LabelIndex& index : by_labels_)
+    if (index.keys().size() == 1 && index.keys().front() == label)
+      return index.find(namespace_, value);
+  return new_index({std::string(label)}).find(namespace_, value);
 }
 
 std::vector<ObjectPtr> Informer::selecting(std::string_view namespace_,

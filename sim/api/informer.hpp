@@ -37,9 +37,13 @@ class Informer {
   }
   const ObjectPtr& find(std::string_view key) const { return objects_.find(key); }
   const ObjectMap& objects() const { return objects_; }
-  // Those of the namespace that carry all these labels, by name. The first question about a set of
-  // keys makes an index of it. Precondition: `labels` is not empty.
-  std::vector<ObjectPtr> select(std::string_view namespace_, const StringMap& labels) const;
+  // Where those of the namespace are that carry all these labels, by name; until something changes.
+  // The first question about a set of keys makes an index of it. Precondition: `labels` is not
+  // empty.
+  LabelIndex::Places select(std::string_view namespace_, const StringMap& labels) const;
+  // The same of one label.
+  LabelIndex::Places select(std::string_view namespace_, std::string_view label,
+                            std::string_view value) const;
   // Of Services: those whose selector these labels satisfy, by name.
   std::vector<ObjectPtr> selecting(std::string_view namespace_, const StringMap& labels) const;
   // Changes the cached copy only, as upstream code does that writes into its cache
@@ -55,6 +59,7 @@ class Informer {
   void drop(std::string_view namespace_, std::string_view name);
   // `place` is where the object of that name is kept. What was there before, or null.
   ObjectPtr keep(const ObjectPtr& object, ObjectPtr& place);
+  const LabelIndex& new_index(std::vector<std::string> keys) const;
   void notify(const ObjectPtr& before, const ObjectPtr& after);
 
   Loop& loop_;

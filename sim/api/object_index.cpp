@@ -59,16 +59,21 @@ void LabelIndex::drop(const Object& object) {
   if (list.empty()) places_.erase(found);
 }
 
-std::vector<ObjectPtr> LabelIndex::find(std::string_view namespace_,
-                                        const StringMap& labels) const {
-  std::vector<ObjectPtr> objects;
+LabelIndex::Places LabelIndex::at(const Fingerprint& values) const {
+  const auto found = places_.find(values);
+  return found != places_.end() ? Places(found->second) : Places();
+}
+
+LabelIndex::Places LabelIndex::find(std::string_view namespace_, const StringMap& labels) const {
   const auto values = project(namespace_, labels);
-  if (!values) return objects;
-  const auto found = places_.find(*values);
-  if (found == places_.end()) return objects;
-  objects.reserve(found->second.size());
-  for (const ObjectPtr* place : found->second) objects.push_back(*place);
-  return objects;
+  return values ? at(*values) : Places();
+}
+
+LabelIndex::Places LabelIndex::find(std::string_view namespace_, std::string_view value) const {
+  Fingerprint values;
+  values.add(namespace_);
+  values.add(value);
+  return at(values);
 }
 
 LabelIndex* SelectorIndex::table_of(const StringMap& selector) {
@@ -101,16 +106,16 @@ bool SelectorIndex::tells_apart(const Object& before, const Object& after) const
 std::vector<ObjectPtr> SelectorIndex::selecting(std::string_view namespace_,
                                                 const StringMap& labels) const {
   std::vector<ObjectPtr> found;
+  bool in_order = true;
   for (const LabelIndex& table : by_keys_) {
     if (table.keys().empty()) continue;  // a Service without a selector selects nothing
-    std::vector<ObjectPtr> some = table.find(namespace_, labels);
-    if (found.empty())
-      found = std::move(some);
-    else
-      found.insert(found.end(), some.begin(), some.end());
+    const LabelIndex::Places some = table.find(namespace_, labels);
+    in_order = in_order && (found.empty() || some.empty());
+    found.reserve(found.size() + some.size());
+    for (const ObjectPtr* place : some) found.push_back(*place);
   }
-  // Each table's are in order.
-  if (by_keys_.size() > 1)
+  // Each table's are.
+  if (!in_order)
     std::sort(found.begin(), found.end(), [](const ObjectPtr& a, const ObjectPtr& b) {
       return a->metadata.name < b->metadata.name;
     });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,14 +28,18 @@ class LabelIndex {
   void put(ObjectPtr&&) = delete;  // a place stays
   // Before the place is given up.
   void drop(const Object& object);
-  // Those that carry these values for the index's keys, by name.
-  std::vector<ObjectPtr> find(std::string_view namespace_, const StringMap& labels) const;
+  // Where those are that carry these values for the index's keys, by name; until it changes.
+  using Places = std::span<const ObjectPtr* const>;
+  Places find(std::string_view namespace_, const StringMap& labels) const;
+  // Of an index of one key.
+  Places find(std::string_view namespace_, std::string_view value) const;
   const std::vector<std::string>& keys() const { return keys_; }
 
  private:
   static const StringMap& labels_of(const Object& object) { return *object.metadata.labels; }
   // What stands for the namespace and the values; nothing unless all keys are there.
   std::optional<Fingerprint> project(std::string_view namespace_, const StringMap& labels) const;
+  Places at(const Fingerprint& values) const;
 
   std::vector<std::string> keys_;
   Labels labels_;

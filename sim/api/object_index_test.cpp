@@ -25,6 +25,12 @@ ObjectPtr service(std::string name, StringMap selector) {
   return made;
 }
 
+std::vector<ObjectPtr> objects(LabelIndex::Places places) {
+  std::vector<ObjectPtr> found;
+  for (const ObjectPtr* place : places) found.push_back(*place);
+  return found;
+}
+
 std::string names(const std::vector<ObjectPtr>& objects) {
   std::string text;
   for (const ObjectPtr& object : objects) text += object->metadata.name;
@@ -38,9 +44,10 @@ TEST(LabelIndex, finds_those_that_carry_all_values_by_name) {
     index.put(places.emplace_back(pod(name, {{"app", "x"}, {"role", "r"}})));
   index.put(places.emplace_back(pod("c", {{"app", "x"}, {"role", "other"}})));
   index.put(places.emplace_back(pod("d", {{"app", "x"}})));
-  EXPECT_EQ(names(index.find("default", {{"app", "x"}, {"role", "r"}, {"more", "m"}})), "ab");
-  EXPECT_EQ(names(index.find("elsewhere", {{"app", "x"}, {"role", "r"}})), "");
-  EXPECT_EQ(names(index.find("default", {{"app", "x"}})), "");
+  EXPECT_EQ(names(objects(index.find("default", {{"app", "x"}, {"role", "r"}, {"more", "m"}}))),
+            "ab");
+  EXPECT_EQ(names(objects(index.find("elsewhere", {{"app", "x"}, {"role", "r"}}))), "");
+  EXPECT_EQ(names(objects(index.find("default", {{"app", "x"}}))), "");
 }
 
 TEST(LabelIndex, forgets_what_is_dropped_and_keeps_the_last_of_a_name) {
@@ -48,7 +55,9 @@ TEST(LabelIndex, forgets_what_is_dropped_and_keeps_the_last_of_a_name) {
   const ObjectPtr old = pod("a", {{"app", "x"}}), fresh = pod("a", {{"app", "x"}});
   index.put(old);
   index.put(fresh);
-  EXPECT_EQ(index.find("default", {{"app", "x"}}), std::vector{fresh});
+  EXPECT_EQ(objects(index.find("default", {{"app", "x"}})), std::vector{fresh});
+  EXPECT_EQ(objects(index.find("default", "x")), std::vector{fresh});
+  EXPECT_TRUE(index.find("elsewhere", "x").empty());
   index.drop(*fresh);
   EXPECT_TRUE(index.find("default", {{"app", "x"}}).empty());
 }
@@ -58,7 +67,7 @@ TEST(LabelIndex, finds_what_has_come_to_a_place) {
   ObjectPtr place = pod("a", {{"app", "x"}});
   index.put(place);
   const ObjectPtr next = place = pod("a", {{"app", "x"}});
-  EXPECT_EQ(index.find("default", {{"app", "x"}}), std::vector{next});
+  EXPECT_EQ(objects(index.find("default", {{"app", "x"}})), std::vector{next});
 }
 
 TEST(SelectorIndex, finds_services_whose_whole_selector_the_labels_satisfy) {

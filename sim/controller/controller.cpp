@@ -7,13 +7,19 @@
 
 namespace ddptwin::controller {
 
-std::vector<ObjectPtr> Cache::select(const KindInfo& kind, std::string_view namespace_,
-                                     const StringMap& labels) const {
+void Cache::each(const KindInfo& kind, std::string_view namespace_, const StringMap& labels,
+                 const Visitor& visitor) const {
   const LabelMatcher matcher = LabelMatcher::from(labels);
-  std::vector<ObjectPtr> found = list(kind, namespace_);
-  std::erase_if(
-      found, [&](const ObjectPtr& object) { return !matcher.matches(*object->metadata.labels); });
-  return found;
+  for (const ObjectPtr& object : list(kind, namespace_))
+    if (matcher.matches(*object->metadata.labels)) visitor(object);
+}
+
+void Cache::each(const KindInfo& kind, std::string_view namespace_, std::string_view label,
+                 std::string_view value, const Visitor& visitor) const {
+  for (const ObjectPtr& object : list(kind, namespace_)) {
+    const std::string* own = object->metadata.label(label);
+    if (own != nullptr && *own == value) visitor(object);
+  }
 }
 
 std::vector<ObjectPtr> Cache::services_selecting(std::string_view namespace_,

@@ -2,6 +2,8 @@
 // clock and keeps nothing that it does not declare (design.md §4).
 #pragma once
 
+#include <boost/container/small_vector.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -80,11 +82,11 @@ struct Plan {
   std::optional<std::string> panic{};
 };
 
-// A change that an informer reports. `before` is null for a new object, `after` for one that is
-// gone; both are the same for a resync.
+// A change that an informer reports, whose objects outlive it. `before` is null for a new object,
+// `after` for one that is gone; both are the same for a resync.
 struct Change {
-  ObjectPtr before{};
-  ObjectPtr after{};
+  const ObjectPtr& before;
+  const ObjectPtr& after;
   // It was there before this process began to watch (client-go's isInInitialList).
   bool listed = false;
   const Object& object() const { return after ? *after : *before; }
@@ -102,7 +104,7 @@ struct Reaction {
     reaction.wake.push_back({std::move(key)});
     return reaction;
   }
-  std::vector<Wake> wake{};
+  boost::container::small_vector<Wake, 1> wake{};
   ObjectPtr replace_cached{};          // the cache's own copy is changed, as upstream does (Q23)
   std::optional<std::string> panic{};  // as Plan::panic
 };
@@ -116,8 +118,12 @@ class Cache {
   // In the order of their keys. An empty namespace means all.
   virtual std::vector<ObjectPtr> list(const KindInfo& kind, std::string_view namespace_) const = 0;
   // Those of the namespace that carry all these labels (at least one), in the order of their names.
-  virtual std::vector<ObjectPtr> select(const KindInfo& kind, std::string_view namespace_,
-                                        const StringMap& labels) const;
+  using Visitor = std::function<void(const ObjectPtr&)>;
+  virtual void each(const KindInfo& kind, std::string_view namespace_, const StringMap& labels,
+                    const Visitor& visitor) const;
+  // The same of one label.
+  virtual void each(const KindInfo& kind, std::string_view namespace_, std::string_view label,
+                    std::string_view value, const Visitor& visitor) const;
   // The Services of the namespace whose selector these labels satisfy, in the order of their names.
   virtual std::vector<ObjectPtr> services_selecting(std::string_view namespace_,
                                                     const StringMap& labels) const;
@@ -130,23 +136,22 @@ class Cache {
   }
   template <class T>
   std::vector<std::shared_ptr<const T>> list(std::string_view namespace_) const {
-    return typed<T>(list(T::info(), namespace_));
-  }
-  template <class T>
-  std::vector<std::shared_ptr<const T>> select(std::string_view namespace_,
-                                               const StringMap& labels) const {
-    return typed<T>(select(T::info(), namespace_, labels));
-  }
-
- private:
-  // Precondition: all of that kind.
-  template <class T>
-  static std::vector<std::shared_ptr<const T>> typed(std::vector<ObjectPtr> objects) {
     std::vector<std::shared_ptr<const T>> found;
-    found.reserve(objects.size());
-    for (ObjectPtr& object : objects)
+    for (ObjectPtr& object : list(T::info(), namespace_))
       found.push_back(std::static_pointer_cast<const T>(std::move(object)));
     return found;
+  }
+  // `visit` takes each as a T, which stays as long as the cache does.
+  template <class T, class Visit>
+  void each(std::string_view namespace_, const StringMap& labels, const Visit& visit) const {
+    each(T::info(), namespace_, labels,
+         [&](const ObjectPtr& object) { visit(static_cast<const T&>(*object)); });
+  }
+  template <class T, class Visit>
+  void each(std::string_view namespace_, std::string_view label, std::string_view value,
+            const Visit& visit) const {
+    each(T::info(), namespace_, label, value,
+         [&](const ObjectPtr& object) { visit(static_cast<const T&>(*object)); });
   }
 };
 

@@ -68,11 +68,17 @@ class ControllerHost::InformerCache final : public Cache {
                              : std::vector<ObjectPtr>();
   }
 
-  std::vector<ObjectPtr> select(const KindInfo& kind, std::string_view namespace_,
-                                const StringMap& labels) const override {
-    const Source* source = of(kind);
-    return source != nullptr ? source->informer->select(namespace_, labels)
-                             : std::vector<ObjectPtr>();
+  void each(const KindInfo& kind, std::string_view namespace_, const StringMap& labels,
+            const Visitor& visitor) const override {
+    if (const Source* source = of(kind); source != nullptr)
+      for (const ObjectPtr* place : source->informer->select(namespace_, labels)) visitor(*place);
+  }
+
+  void each(const KindInfo& kind, std::string_view namespace_, std::string_view label,
+            std::string_view value, const Visitor& visitor) const override {
+    if (const Source* source = of(kind); source != nullptr)
+      for (const ObjectPtr* place : source->informer->select(namespace_, label, value))
+        visitor(*place);
   }
 
   std::vector<ObjectPtr> services_selecting(std::string_view namespace_,
@@ -96,15 +102,6 @@ class ControllerHost::InformerCache final : public Cache {
   }
 
   const std::vector<std::unique_ptr<Source>>& sources_;
-};
-
-// The key in hand and what is left of its plan.
-struct ControllerHost::Run {
-  Key key;
-  Plan plan;
-  std::size_t at = 0;
-  const Step& step() const { return plan.steps[at]; }
-  Step& step() { return plan.steps[at]; }
 };
 
 ControllerHost::ControllerHost(Loop& loop, api::ApiClient& client, Trace& trace, Random random,
@@ -226,10 +223,9 @@ void ControllerHost::take_next() {
     throttled_ = loop_.after(lane_, std::chrono::milliseconds(100), [this] { pump(); });
     return;
   }
-  std::unique_ptr<Run> run(new Run{*queue_.take(), {}});
+  const Key& key = *queue_.take();
   const Observed seen{*cache_, expectations_, random_.split(++plans_)};
-  run->plan = controller_.plan(run->key, seen, loop_.now());
-  run_ = std::move(run);
+  run_.emplace(Run{key, controller_.plan(key, seen, loop_.now())});
   next_step();
 }
 
@@ -320,16 +316,17 @@ void ControllerHost::refused(const Error& error) {
 }
 
 void ControllerHost::finish() {
-  const std::unique_ptr<Run> run = std::move(run_);
-  const Plan& plan = run->plan;
-  if (plan.panic) return panic(*plan.panic);
+  const Key& key = run_->key;
+  const Plan& plan = run_->plan;
+  if (plan.panic) return panic(std::string(*plan.panic));
   if (plan.error || plan.requeue) {
-    queue_.add_rate_limited(run->key);
+    queue_.add_rate_limited(key);
   } else {
-    queue_.forget(run->key);
-    if (plan.requeue_after) queue_.add_after(run->key, *plan.requeue_after);
+    queue_.forget(key);
+    if (plan.requeue_after) queue_.add_after(key, *plan.requeue_after);
   }
-  queue_.done(run->key);
+  queue_.done(key);
+  run_.reset();
   pump();
 }
 

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,14 @@ class ControllerHost {
  private:
   class InformerCache;
   struct Source;
-  struct Run;
+  // The key in hand, which the queue keeps, and what is left of its plan.
+  struct Run {
+    const Key& key;
+    Plan plan;
+    std::size_t at = 0;
+    const Step& step() const { return plan.steps[at]; }
+    Step& step() { return plan.steps[at]; }
+  };
 
   void begin();
   void on_change(Source& source, const ObjectPtr& before, const ObjectPtr& after);
@@ -87,7 +95,7 @@ class ControllerHost {
   std::vector<std::unique_ptr<Source>> sources_{};
   std::unique_ptr<InformerCache> cache_;
   std::unique_ptr<api::EventRecorder> recorder_{};
-  std::unique_ptr<Run> run_{};  // the key in hand
+  std::optional<Run> run_{};
   Timer throttled_{};
   Timer restart_{};
   std::uint64_t plans_ = 0;

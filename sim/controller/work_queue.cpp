@@ -66,12 +66,12 @@ int WorkQueue::failures(const Key& key) const {
   return found != failures_.end() ? found->second : 0;
 }
 
-std::optional<Key> WorkQueue::take() {
-  if (queue_.empty()) return std::nullopt;
+const Key* WorkQueue::take() {
+  if (queue_.empty()) return nullptr;
   Entries::value_type* entry = queue_.front();
   queue_.pop_front();
   entry->second = {.dirty = false, .in_hand = true};
-  return entry->first;
+  return &entry->first;
 }
 
 void WorkQueue::done(const Key& key) {

@@ -52,7 +52,8 @@ class WorkQueue {
   void forget(const Key& key) { failures_.erase(key); }
   int failures(const Key& key) const;
 
-  std::optional<Key> take();  // nothing when empty
+  // The next key, in hand from now on; it stays where it is until done(). Null when empty.
+  const Key* take();
   void done(const Key& key);  // precondition: key was taken and not yet done
   bool empty() const { return queue_.empty(); }
   // Everything is gone, as after a crash.

@@ -27,8 +27,8 @@ TEST_F(WorkQueueTest, a_key_is_queued_once_however_often_it_is_added) {
   queue.add("k");
   queue.add("k");
   EXPECT_EQ(woken, 1);
-  EXPECT_EQ(queue.take(), "k");
-  EXPECT_EQ(queue.take(), std::nullopt);
+  EXPECT_EQ(*queue.take(), "k");
+  EXPECT_EQ(queue.take(), nullptr);
 }
 
 TEST_F(WorkQueueTest, a_key_added_while_in_hand_is_queued_again_by_done) {
@@ -37,14 +37,14 @@ TEST_F(WorkQueueTest, a_key_added_while_in_hand_is_queued_again_by_done) {
   queue.add("k");
   EXPECT_TRUE(queue.empty());
   queue.done("k");
-  EXPECT_EQ(queue.take(), "k");
+  EXPECT_EQ(*queue.take(), "k");
 }
 
 TEST_F(WorkQueueTest, keys_come_out_in_the_order_of_their_adding) {
   queue.add("b");
   queue.add("a");
-  EXPECT_EQ(queue.take(), "b");
-  EXPECT_EQ(queue.take(), "a");
+  EXPECT_EQ(*queue.take(), "b");
+  EXPECT_EQ(*queue.take(), "a");
 }
 
 TEST_F(WorkQueueTest, of_two_delays_the_earlier_end_holds) {
@@ -52,7 +52,7 @@ TEST_F(WorkQueueTest, of_two_delays_the_earlier_end_holds) {
   queue.add_after("k", 2s);
   queue.add_after("k", 9s);
   loop.run_until(Time(2s));
-  EXPECT_EQ(queue.take(), "k");
+  EXPECT_EQ(*queue.take(), "k");
   queue.done("k");
   loop.run_until(Time(20s));
   EXPECT_TRUE(queue.empty());

@@ -160,11 +160,13 @@ void c34(Row& row) {
 
 void c37(Row& row) {
   const PyTorchJob job = job_of(spec_of({}, 2));
-  row.that(!pj::past_backoff_limit(job, {pod_of("Running"), pod_of("Succeeded", 1)}, 0), "no");
+  const auto running = pod_of("Running"), over = pod_of("Succeeded", 1);
+  row.that(!pj::past_backoff_limit(job, {running.get(), over.get()}, 0), "no");
 }
 
 void c38(Row& row) {
-  row.that(pj::past_backoff_limit(job_of(spec_of({}, 1)), {pod_of("Running", 0, 3)}, 3), "yes");
+  const auto restarted = pod_of("Running", 0, 3);
+  row.that(pj::past_backoff_limit(job_of(spec_of({}, 1)), {restarted.get()}, 3), "yes");
 }
 
 void c40(Row& row) {
@@ -210,14 +212,16 @@ void c44(Row& row) {
 }
 
 void c45(Row& row) {
-  using Pods = std::vector<std::shared_ptr<const Pod>>;
-  const Pods three{pod_of("Running", 0), pod_of("Running", 1), pod_of("Running", 2)};
-  const auto size = [](const Pods& pods, int n) { return pj::by_index(pods, "Worker", n).size(); };
+  using Pods = std::vector<const Pod*>;
+  const std::array pods{pod_of("Running", 0), pod_of("Running", 1), pod_of("Running", 2),
+                        pod_of("Running", 4)};
+  const Pods three{pods[0].get(), pods[1].get(), pods[2].get()};
+  const auto size = [](const Pods& of, int n) { return pj::by_index(of, "Worker", n).size(); };
   row.that(size(three, 3) == 3, "three of three");
   row.that(size(three, 4) == 4, "three of four");
   row.that(size(three, 2) == 3, "three of two");
   Pods four = three;
-  four.push_back(pod_of("Running", 4));
+  four.push_back(pods[3].get());
   row.that(size(four, 3) == 5, "index 4 of three");
 }
 

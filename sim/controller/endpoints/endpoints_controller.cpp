@@ -15,7 +15,8 @@ constexpr std::string_view managed_by = "endpoints.kubernetes.io/managed-by";
 constexpr std::string_view endpoints_manager = "endpoint-controller";
 
 EndpointAddress address_of(const Pod& pod, const Service& service) {
-  EndpointAddress address{.ip = pod.status.podIP, .hostname = hostname_in(pod, service)};
+  EndpointAddress address{.ip = pod.status.podIP,
+                          .hostname = std::string(hostname_in(pod, service))};
   if (!pod.spec->nodeName.empty()) address.nodeName = pod.spec->nodeName;
   address.targetRef = endpoints::reference_to(pod);
   return address;
@@ -42,20 +43,20 @@ std::vector<PortGroup> port_groups(const Service& service, const Cache& cache) {
   const bool all_count = service.spec->publishNotReadyAddresses;
   const auto terminating = all_count ? Terminating::kept : Terminating::left_out;
   std::vector<PortGroup> groups;
-  for (const PodPtr& pod : selected_pods(service, cache)) {
-    if (!is_member(*pod, terminating)) continue;
-    const EndpointAddress address = address_of(*pod, service);
-    const bool ready = all_count || is_ready(*pod);
+  each_selected_pod(service, cache, [&](const Pod& pod) {
+    if (!is_member(pod, terminating)) return;
+    const EndpointAddress address = address_of(pod, service);
+    const bool ready = all_count || is_ready(pod);
     if (service.spec->ports.empty()) add_member(groups, std::nullopt, address, ready);
     for (const ServicePort& port : service.spec->ports)
-      if (const auto number = port_in_pod(port, *pod))
+      if (const auto number = port_in_pod(port, pod))
         add_member(groups,
                    EndpointPort{.name = port.name,
                                 .port = *number,
                                 .protocol = port.protocol,
                                 .appProtocol = port.appProtocol},
                    address, ready);
-  }
+  });
   return groups;
 }
 
@@ -104,7 +105,7 @@ std::vector<Watched> EndpointsController::watches(const KindRegistry&) const {
 Reaction EndpointsController::observe(const Change& change, const Cache& cache, Expectations&,
                                       Time) {
   const Object& object = change.object();
-  if (as<Pod>(object) != nullptr) return {.wake = services_of(change, cache)};
+  if (as<Pod>(object) != nullptr) return services_of(change, cache);
   const bool is_left_over =
       change.listed && !object.metadata.annotations->contains(leader_annotation);
   if (as<Endpoints>(object) != nullptr && change.after && !is_left_over) return {};

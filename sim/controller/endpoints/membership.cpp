@@ -38,10 +38,6 @@ bool is_selecting(const Service& service) {
 
 bool is_headless(const Service& service) { return service.spec->clusterIP == "None"; }
 
-std::vector<PodPtr> selected_pods(const Service& service, const Cache& cache) {
-  return cache.select<Pod>(service.metadata.namespace_, service.spec->selector);
-}
-
 bool is_member(const Pod& pod, Terminating terminating) {
   if (is_terminal_phase(pod.status.phase)) return false;
   if (pod.status.podIP.empty() && pod.status.podIPs.empty()) return false;
@@ -71,8 +67,9 @@ std::optional<std::int32_t> port_in_pod(const ServicePort& port, const Pod& pod)
   return std::nullopt;
 }
 
-std::string hostname_in(const Pod& pod, const Service& service) {
-  return pod.spec->subdomain == service.metadata.name ? pod.spec->hostname : std::string();
+std::string_view hostname_in(const Pod& pod, const Service& service) {
+  if (pod.spec->subdomain != service.metadata.name) return {};
+  return pod.spec->hostname;
 }
 
 ObjectReference reference_to(const Pod& pod) {
@@ -93,9 +90,9 @@ Amended endpoint_labels(const Service& service, std::string_view managed_by_key,
   return labels;
 }
 
-std::vector<Reaction::Wake> services_of(const Change& pod_change, const Cache& cache) {
-  std::vector<Reaction::Wake> wake;
-  if (!is_relevant(pod_change)) return wake;
+Reaction services_of(const Change& pod_change, const Cache& cache) {
+  Reaction reaction;
+  if (!is_relevant(pod_change)) return reaction;
   const ObjectPtr &before = pod_change.before, &after = pod_change.after;
   const auto selecting = [&](const ObjectPtr& pod) {
     return cache.services_selecting(pod->metadata.namespace_, pod->metadata.labels);
@@ -111,8 +108,8 @@ std::vector<Reaction::Wake> services_of(const Change& pod_change, const Cache& c
   }
   for (const ObjectPtr& service : services)
     if (is_selecting(static_cast<const Service&>(*service)))
-      wake.push_back({key_of(service->metadata), {}});
-  return wake;
+      reaction.wake.push_back({key_of(service->metadata), {}});
+  return reaction;
 }
 
 }  // namespace ddptwin::controller::endpoints

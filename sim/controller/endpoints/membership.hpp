@@ -12,16 +12,16 @@
 
 namespace ddptwin::controller::endpoints {
 
-using ServicePtr = std::shared_ptr<const Service>;
-using PodPtr = std::shared_ptr<const Pod>;
-
 // Has its endpoints made for it: a selector, and not an ExternalName. All others are left alone,
 // with whatever they have.
 bool is_selecting(const Service& service);
 bool is_headless(const Service& service);
 
-// The pods that the selector chooses, in the order of their names.
-std::vector<PodPtr> selected_pods(const Service& service, const Cache& cache);
+// `visit` takes the pods that the selector chooses, in the order of their names.
+template <class Visit>
+void each_selected_pod(const Service& service, const Cache& cache, const Visit& visit) {
+  cache.each<Pod>(service.metadata.namespace_, service.spec->selector, visit);
+}
 
 // Has an address and has not ended. A terminating pod counts only where it is asked for.
 enum class Terminating : std::uint8_t { left_out, kept };
@@ -31,7 +31,7 @@ bool is_ready(const Pod& pod);
 // The number behind a service's port in this pod; nothing when no container has the named port.
 std::optional<std::int32_t> port_in_pod(const ServicePort& port, const Pod& pod);
 // The pod's hostname, where the service is its subdomain; else empty.
-std::string hostname_in(const Pod& pod, const Service& service);
+std::string_view hostname_in(const Pod& pod, const Service& service);
 ObjectReference reference_to(const Pod& pod);
 
 // Labels of a service's endpoints: its own, who manages them, and whether it is headless.
@@ -40,7 +40,7 @@ Amended endpoint_labels(const Service& service, std::string_view managed_by_key,
 
 // The services whose endpoints a change of a pod concerns: those that choose it, and those that did
 // before. None where nothing changed that endpoints show.
-std::vector<Reaction::Wake> services_of(const Change& pod_change, const Cache& cache);
+Reaction services_of(const Change& pod_change, const Cache& cache);
 
 constexpr std::string_view headless_label = "service.kubernetes.io/headless";
 constexpr std::string_view service_name_label = "kubernetes.io/service-name";

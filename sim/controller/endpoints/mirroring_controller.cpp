@@ -102,14 +102,15 @@ Plan EndpointSliceMirroringController::plan(const Key& key, const Observed& seen
   const KeyParts parts = split_key(key);
   const auto endpoints = seen.cache.find<Endpoints>(parts.namespace_, parts.name);
   const auto service = seen.cache.find<Service>(parts.namespace_, parts.name);
-  const std::vector<SlicePtr> mirrors = slices_of(parts, mirror_manager, seen.cache);
+  ExistingSlices mirrors = slices_of(parts, mirror_manager, seen.cache);
   if (!is_mirrored(endpoints.get(), service.get())) return {.steps = delete_slices(mirrors)};
   if (!seen.expectations.satisfied(key, now))
     return {
         .steps = {{.rule = &rules::own_write_unseen, .text = "a slice it made is not seen yet"}},
         .requeue_after = own_write_unseen_delay};
   return {.about = endpoints,
-          .steps = reconcile_slices(shape_of(*endpoints), groups_of(*endpoints), mirrors, key)};
+          .steps = reconcile_slices(shape_of(*endpoints), groups_of(*endpoints), std::move(mirrors),
+                                    key)};
 }
 
 }  // namespace ddptwin::controller

@@ -5,7 +5,6 @@
 #include "controller/endpoints/membership.hpp"
 #include "controller/endpoints/rules.hpp"
 #include "controller/endpoints/slices.hpp"
-#include "objects/codec.hpp"
 
 namespace ddptwin::controller {
 namespace {
@@ -38,8 +37,8 @@ Endpoint endpoint_of(const Pod& pod, const Service& service, const Cache& cache,
       .ready = service.spec->publishNotReadyAddresses || (serving && !terminating),
       .serving = serving,
       .terminating = terminating};
-  if (const std::string hostname = hostname_in(pod, service); !hostname.empty())
-    endpoint.hostname = hostname;
+  if (const std::string_view hostname = hostname_in(pod, service); !hostname.empty())
+    endpoint.hostname = std::string(hostname);
   endpoint.targetRef = endpoints::reference_to(pod);
   if (pod.spec->nodeName.empty()) return endpoint;
   endpoint.nodeName = pod.spec->nodeName;
@@ -59,23 +58,27 @@ std::vector<SlicePort> ports_of(const Pod& pod, const Service& service) {
   return ports;
 }
 
-std::vector<SliceGroup> groups_of(const Service& service, const Cache& cache,
-                                  std::string_view address_type) {
-  std::vector<SliceGroup> groups;
-  for (const PodPtr& pod : selected_pods(service, cache)) {
-    if (!is_member(*pod, Terminating::kept)) continue;
-    Endpoint endpoint = endpoint_of(*pod, service, cache, address_type);
-    if (endpoint.addresses.empty()) continue;
-    std::vector<SlicePort> ports = ports_of(*pod, service);
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const SliceGroup& g) { return equal(g.ports, ports); });
-    if (group == groups.end())
-      group = groups.insert(groups.end(), {address_type, std::move(ports), {}});
-    group->endpoints.push_back(std::move(endpoint));
-  }
+// Those of one family, behind those that are there.
+void add_groups(std::vector<SliceGroup>& groups, const Service& service, const Cache& cache,
+                std::string_view address_type) {
+  const auto first = static_cast<std::ptrdiff_t>(groups.size());
+  each_selected_pod(service, cache, [&](const Pod& pod) {
+    if (!is_member(pod, Terminating::kept)) return;
+    Endpoint endpoint = endpoint_of(pod, service, cache, address_type);
+    if (endpoint.addresses.empty()) return;
+    std::vector<SlicePort> ports = ports_of(pod, service);
+    const auto known =
+        std::find_if(groups.begin() + first, groups.end(), [&](const SliceGroup& group) {
+          return std::equal(group.ports.begin(), group.ports.end(), ports.begin(), ports.end(),
+                            same_port);
+        });
+    SliceGroup& group = known != groups.end()
+                            ? *known
+                            : groups.emplace_back(SliceGroup{address_type, std::move(ports), {}});
+    group.endpoints.push_back(std::move(endpoint));
+  });
   // Kept for the next endpoint, and so that the service can be seen to have none.
-  if (groups.empty()) groups.push_back({address_type, {}, {}});
-  return groups;
+  if (static_cast<std::ptrdiff_t>(groups.size()) == first) groups.push_back({address_type, {}, {}});
 }
 
 SliceShape shape_of(const Service& service) {
@@ -100,7 +103,7 @@ std::vector<Watched> EndpointSliceController::watches(const KindRegistry&) const
 Reaction EndpointSliceController::observe(const Change& change, const Cache& cache,
                                           Expectations& expectations, Time) {
   const Object& object = change.object();
-  if (as<Pod>(object) != nullptr) return {.wake = services_of(change, cache)};
+  if (as<Pod>(object) != nullptr) return services_of(change, cache);
   if (as<Node>(object) != nullptr) return {};
   if (as<Service>(object) != nullptr) {
     Key key = key_of(object.metadata);
@@ -126,15 +129,10 @@ Plan EndpointSliceController::plan(const Key& key, const Observed& seen, Time no
   static const std::vector<std::string> one_family{"IPv4"};
   const std::vector<std::string>& families = service->spec->ipFamilies;
   std::vector<SliceGroup> wanted;
-  for (const std::string& family : families.empty() ? one_family : families) {
-    std::vector<SliceGroup> groups = groups_of(*service, seen.cache, family);
-    if (wanted.empty())
-      wanted = std::move(groups);
-    else
-      std::move(groups.begin(), groups.end(), std::back_inserter(wanted));
-  }
+  for (const std::string& family : families.empty() ? one_family : families)
+    add_groups(wanted, *service, seen.cache, family);
   return {.about = service,
-          .steps = reconcile_slices(shape_of(*service), wanted,
+          .steps = reconcile_slices(shape_of(*service), std::move(wanted),
                                     slices_of(parts, slice_manager, seen.cache), key)};
 }
 

@@ -2,22 +2,53 @@
 
 #include <algorithm>
 #include <string_view>
+#include <tuple>
 
 #include "controller/endpoints/membership.hpp"
 #include "controller/endpoints/rules.hpp"
-#include "objects/codec.hpp"
 
 namespace ddptwin::controller::endpoints {
 namespace {
 
 // One slice as it shall be. Without `old` it is new.
 struct Draft {
-  SlicePtr old{};
+  const EndpointSlice* old = nullptr;
   const SliceGroup* group = nullptr;
   const std::vector<SlicePort>* ports = nullptr;  // the group's, in the order of the old slice
-  // Of the old slice where they stay as they are, else of the group.
-  std::vector<const Endpoint*> endpoints{};
+  // One of the old slice where it stays as it is, else one of the group.
+  struct Place {
+    const Endpoint* known = nullptr;
+    Endpoint* made = nullptr;
+  };
+  boost::container::small_vector<Place, 2> endpoints{};
 };
+using Drafts = boost::container::small_vector<Draft, 1>;
+
+// Those of a group that have no place yet.
+using Left = boost::container::small_vector<Endpoint*, 4>;
+
+// All members: one that is added does not compile until it is compared.
+auto all_of(const SlicePort& slice_port) {
+  const auto& [name, protocol, port, app_protocol] = slice_port;
+  return std::tie(name, protocol, port, app_protocol);
+}
+
+bool same_reference(const Rare<ObjectReference>& a, const Rare<ObjectReference>& b) {
+  return a.same_as(b) || (a && b && *a == *b);
+}
+bool same_text(const Rare<std::string>& a, const Rare<std::string>& b) {
+  return a.same_as(b) || (a && b && *a == *b);
+}
+
+bool same_endpoint(const Endpoint& a, const Endpoint& b) {
+  const auto& [addresses, conditions, hostname, target, topology, node, zone, hints] = a;
+  const auto& [ready, serving, terminating] = conditions;
+  return addresses == b.addresses && ready == b.conditions.ready &&
+         serving == b.conditions.serving && terminating == b.conditions.terminating &&
+         same_text(hostname, b.hostname) && same_reference(target, b.targetRef) &&
+         *topology == *b.deprecatedTopology && same_text(node, b.nodeName) &&
+         same_text(zone, b.zone) && hints == b.hints;
+}
 
 // The same pod at the same address: its conditions may have changed.
 bool same_place(const Endpoint& a, const Endpoint& b) {
@@ -28,57 +59,58 @@ bool same_place(const Endpoint& a, const Endpoint& b) {
 }
 
 // The part of `left` that already is in the old slice, in its order; taken out of `left`.
-std::vector<const Endpoint*> keep_known(const EndpointSlice& old,
-                                        std::vector<const Endpoint*>& left) {
-  std::vector<const Endpoint*> kept;
-  for (const Endpoint& known : old.endpoints) {
+void keep_known(Draft& draft, Left& left) {
+  for (const Endpoint& known : draft.old->endpoints) {
     const auto found = std::find_if(left.begin(), left.end(),
                                     [&](const Endpoint* e) { return same_place(*e, known); });
     if (found == left.end()) continue;
-    kept.push_back(equal(**found, known) ? &known : *found);
+    if (same_endpoint(**found, known))
+      draft.endpoints.push_back({.known = &known});
+    else
+      draft.endpoints.push_back({.made = *found});
     left.erase(found);
   }
-  return kept;
 }
 
-void fill(Draft& draft, std::vector<const Endpoint*>& left, std::size_t limit) {
+void fill(Draft& draft, Left& left, std::size_t limit) {
   const std::size_t room = limit - std::min(limit, draft.endpoints.size());
   const auto end = left.begin() + static_cast<std::ptrdiff_t>(std::min(room, left.size()));
-  draft.endpoints.insert(draft.endpoints.end(), left.begin(), end);
+  for (auto at = left.begin(); at != end; ++at) draft.endpoints.push_back({.made = *at});
   left.erase(left.begin(), end);
 }
 
-std::vector<Draft> drafts_of(const SliceGroup& group, std::vector<SlicePtr>& existing,
-                             std::size_t limit) {
-  std::vector<Draft> drafts;
-  std::vector<const Endpoint*> left;
+// Adds the group's. Takes those that it uses out of `existing`.
+void add_drafts(Drafts& all, SliceGroup& group, ExistingSlices& existing, std::size_t limit) {
+  const std::size_t first = all.size();
+  Left left;
   left.reserve(group.endpoints.size());
-  for (const Endpoint& endpoint : group.endpoints) left.push_back(&endpoint);
-  for (const SlicePtr& slice : existing)
+  for (Endpoint& endpoint : group.endpoints) left.push_back(&endpoint);
+  for (const EndpointSlice* slice : existing)
     if (slice->addressType == group.address_type && same_ports(slice->ports, group.ports))
-      drafts.push_back({slice, &group, &slice->ports, keep_known(*slice, left)});
-  for (Draft& draft : drafts) fill(draft, left, limit);
-  while (!left.empty()) {
-    Draft draft{nullptr, &group, &group.ports, {}};
-    fill(draft, left, limit);
-    drafts.push_back(std::move(draft));
-  }
+      keep_known(all.emplace_back(Draft{slice, &group, &slice->ports, {}}), left);
+  for (std::size_t i = first; i < all.size(); ++i) fill(all[i], left, limit);
+  while (!left.empty())
+    fill(all.emplace_back(Draft{nullptr, &group, &group.ports, {}}), left, limit);
   // Slices that nothing stayed in are free, unless an empty one is what is wanted.
-  if (group.endpoints.empty()) {
-    if (drafts.empty()) drafts.push_back({nullptr, &group, &group.ports, {}});
-    drafts.resize(1);
-  } else {
-    std::erase_if(drafts, [](const Draft& draft) { return draft.endpoints.empty(); });
-  }
-  for (const Draft& draft : drafts)
-    std::erase_if(existing, [&](const SlicePtr& slice) { return slice == draft.old; });
-  return drafts;
+  const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+  if (!group.endpoints.empty())
+    all.erase(std::remove_if(begin, all.end(),
+                             [](const Draft& draft) { return draft.endpoints.empty(); }),
+              all.end());
+  else if (begin == all.end())
+    all.push_back(Draft{nullptr, &group, &group.ports, {}});
+  else
+    all.erase(begin + 1, all.end());
+  for (std::size_t i = first; i < all.size(); ++i)
+    existing.erase(std::remove(existing.begin(), existing.end(), all[i].old), existing.end());
 }
 
 // Whether the old slice is what `written` would make of it.
 bool is_as_wanted(const Draft& draft, const SliceShape& shape) {
   const EndpointSlice& old = *draft.old;
-  const auto stays = [](const Endpoint& there, const Endpoint* shall) { return &there == shall; };
+  const auto stays = [](const Endpoint& there, const Draft::Place& shall) {
+    return &there == shall.known;
+  };
   return draft.ports == &old.ports &&
          std::equal(old.endpoints.begin(), old.endpoints.end(), draft.endpoints.begin(),
                     draft.endpoints.end(), stays) &&
@@ -94,10 +126,13 @@ OwnerReference reference_to_owner(const Object& owner) {
           .blockOwnerDeletion = true};
 }
 
+// Takes over the endpoints that were made.
 std::shared_ptr<EndpointSlice> written(const Draft& draft, const SliceShape& shape) {
-  const auto slice = draft.old ? std::static_pointer_cast<EndpointSlice>(draft.old->clone())
-                               : std::make_shared<EndpointSlice>();
-  if (!draft.old) {
+  const auto slice = std::make_shared<EndpointSlice>();
+  if (draft.old != nullptr) {
+    slice->metadata = draft.old->metadata;
+    slice->extra = draft.old->extra;
+  } else {
     slice->metadata.generateName = shape.owner.metadata.name + "-";
     slice->metadata.namespace_ = shape.owner.metadata.namespace_;
     slice->metadata.ownerReferences = std::vector{reference_to_owner(shape.owner)};
@@ -107,9 +142,12 @@ std::shared_ptr<EndpointSlice> written(const Draft& draft, const SliceShape& sha
   if (shape.annotations != slice->metadata.annotations)
     slice->metadata.annotations = shape.annotations.made();
   slice->addressType = draft.group->address_type;
-  slice->endpoints.clear();
   slice->endpoints.reserve(draft.endpoints.size());
-  for (const Endpoint* endpoint : draft.endpoints) slice->endpoints.push_back(*endpoint);
+  for (const auto& [known, made] : draft.endpoints)
+    if (known != nullptr)
+      slice->endpoints.push_back(*known);
+    else
+      slice->endpoints.push_back(std::move(*made));
   slice->ports = *draft.ports;
   return slice;
 }
@@ -121,44 +159,40 @@ bool is_managed_by(const Object& slice, std::string_view manager) {
   return label != nullptr && *label == manager;
 }
 
-std::vector<SlicePtr> slices_of(const KeyParts& service, std::string_view manager,
-                                const Cache& cache) {
-  StringMap labels;
-  labels.emplace(service_name_label, service.name);
-  std::vector<SlicePtr> slices = cache.select<EndpointSlice>(service.namespace_, labels);
-  std::erase_if(slices, [&](const SlicePtr& slice) {
-    return !is_managed_by(*slice, manager) || slice->metadata.deletionTimestamp;
-  });
+ExistingSlices slices_of(const KeyParts& service, std::string_view manager, const Cache& cache) {
+  ExistingSlices slices;
+  cache.each<EndpointSlice>(
+      service.namespace_, service_name_label, service.name, [&](const EndpointSlice& slice) {
+        if (is_managed_by(slice, manager) && !slice.metadata.deletionTimestamp)
+          slices.push_back(&slice);
+      });
   return slices;
 }
 
+bool same_port(const SlicePort& a, const SlicePort& b) { return all_of(a) == all_of(b); }
+
 bool same_ports(const std::vector<SlicePort>& a, const std::vector<SlicePort>& b) {
-  return a.size() == b.size() &&
-         std::is_permutation(a.begin(), a.end(), b.begin(),
-                             [](const SlicePort& x, const SlicePort& y) { return equal(x, y); });
+  return a.size() == b.size() && std::is_permutation(a.begin(), a.end(), b.begin(), same_port);
 }
 
-std::vector<Step> reconcile_slices(const SliceShape& shape, const std::vector<SliceGroup>& wanted,
-                                   const std::vector<SlicePtr>& existing,
-                                   const std::string& expectation_key) {
-  std::vector<SlicePtr> unused = existing;
-  std::vector<Draft> drafts;
-  for (const SliceGroup& group : wanted)
-    for (Draft& draft : drafts_of(group, unused, shape.endpoints_max))
-      drafts.push_back(std::move(draft));
+std::vector<Step> reconcile_slices(const SliceShape& shape, std::vector<SliceGroup> wanted,
+                                   ExistingSlices existing, const std::string& expectation_key) {
+  Drafts drafts;
+  for (SliceGroup& group : wanted) add_drafts(drafts, group, existing, shape.endpoints_max);
   for (Draft& draft : drafts) {
-    if (draft.old) continue;
-    const auto again = std::find_if(unused.begin(), unused.end(), [&](const SlicePtr& slice) {
-      return slice->addressType == draft.group->address_type;
-    });
-    if (again == unused.end()) continue;
+    if (draft.old != nullptr) continue;
+    const auto again =
+        std::find_if(existing.begin(), existing.end(), [&](const EndpointSlice* slice) {
+          return slice->addressType == draft.group->address_type;
+        });
+    if (again == existing.end()) continue;
     draft.old = *again;
-    unused.erase(again);
+    existing.erase(again);
   }
 
   std::vector<Step> steps;
   for (const Draft& draft : drafts) {
-    if (!draft.old)
+    if (draft.old == nullptr)
       steps.push_back({.rule = &rules::create_slice,
                        .request = api::create(written(draft, shape)),
                        .expected = {{.key = expectation_key, .adds = 1}}});
@@ -166,13 +200,13 @@ std::vector<Step> reconcile_slices(const SliceShape& shape, const std::vector<Sl
       steps.push_back(
           {.rule = &rules::update_slice, .request = api::update(written(draft, shape))});
   }
-  for (Step& step : delete_slices(unused)) steps.push_back(std::move(step));
+  for (Step& step : delete_slices(existing)) steps.push_back(std::move(step));
   return steps;
 }
 
-std::vector<Step> delete_slices(const std::vector<SlicePtr>& slices) {
+std::vector<Step> delete_slices(const ExistingSlices& slices) {
   std::vector<Step> steps;
-  for (const SlicePtr& slice : slices)
+  for (const EndpointSlice* slice : slices)
     steps.push_back({.rule = &rules::delete_slice,
                      .request = api::remove(*slice),
                      .tolerated = Reason::not_found});

@@ -2,6 +2,7 @@
 // controller and the mirroring controller have in common. Pure.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,8 @@
 
 namespace ddptwin::controller::endpoints {
 
-using SlicePtr = std::shared_ptr<const EndpointSlice>;
+// They outlive the plan, as the cache does. A service has one, mostly.
+using ExistingSlices = boost::container::small_vector<const EndpointSlice*, 2>;
 
 // How long a controller waits for the event of a slice that it has written. The event comes first,
 // but for a watch that lost it.
@@ -37,17 +39,16 @@ struct SliceShape {
 // By its label.
 bool is_managed_by(const Object& slice, std::string_view manager);
 // The manager's slices of that service, but for those that are being deleted.
-std::vector<SlicePtr> slices_of(const KeyParts& service, std::string_view manager,
-                                const Cache& cache);
+ExistingSlices slices_of(const KeyParts& service, std::string_view manager, const Cache& cache);
+bool same_port(const SlicePort& a, const SlicePort& b);
 // The same ports, in whatever order.
 bool same_ports(const std::vector<SlicePort>& a, const std::vector<SlicePort>& b);
 
 // Endpoints stay in the slice that they are in; new ones go where there is room. A slice that would
 // be deleted is used again where one would be made.
-std::vector<Step> reconcile_slices(const SliceShape& shape, const std::vector<SliceGroup>& wanted,
-                                   const std::vector<SlicePtr>& existing,
-                                   const std::string& expectation_key);
+std::vector<Step> reconcile_slices(const SliceShape& shape, std::vector<SliceGroup> wanted,
+                                   ExistingSlices existing, const std::string& expectation_key);
 // It does not matter whether they are gone already.
-std::vector<Step> delete_slices(const std::vector<SlicePtr>& slices);
+std::vector<Step> delete_slices(const ExistingSlices& slices);
 
 }  // namespace ddptwin::controller::endpoints

@@ -33,7 +33,7 @@ void report_condition(Pass& pass, const Pod& pod) {
 }  // namespace
 
 void report_abnormal_pods(Pass& pass) {
-  for (const auto& pod : pass.seen.pods) {
+  for (const Pod* pod : pass.seen.pods) {
     if (!is_active(*pod)) continue;
     const PodStatus& status = pod->status;
     // Containers that have a status mean that the init containers are done.

@@ -14,7 +14,7 @@ Error no_completion_time() {
 
 // Driven by the pods: a service without its pod stays (Q15).
 void delete_pods_and_services(Pass& pass) {
-  for (const auto& pod : pass.seen.pods) {
+  for (const Pod* pod : pass.seen.pods) {
     if (!is_cleaned_up(*pod, pass.job.spec->runPolicy, pass.status)) continue;
     const std::string& name = pod->metadata.name;
     pass.add(delete_step(rules::clean_up, Pod::info(), pass.job, name));

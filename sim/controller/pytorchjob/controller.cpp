@@ -151,12 +151,12 @@ Plan PyTorchJobController::plan(const Key& key, const Observed& seen, Time now) 
   const Known& of_job = known(key, *view.job);
   view.defaulted = of_job.defaulted;
   view.expectation_keys = of_job.expectation_keys;
-  for (auto& pod : seen.cache.select<Pod>(parts.namespace_, of_job.labels)) {
-    const OwnerReference* owner = pod->metadata.controller();
-    if (owner != nullptr && owner->uid == view.job->metadata.uid)
-      view.pods.push_back(std::move(pod));
-  }
-  view.services = seen.cache.select<Service>(parts.namespace_, of_job.labels);
+  seen.cache.each<Pod>(parts.namespace_, of_job.labels, [&](const Pod& pod) {
+    const OwnerReference* owner = pod.metadata.controller();
+    if (owner != nullptr && owner->uid == view.job->metadata.uid) view.pods.push_back(&pod);
+  });
+  seen.cache.each<Service>(parts.namespace_, of_job.labels,
+                           [&](const Service& service) { view.services.push_back(&service); });
   view.autoscaler = seen.cache.find<HorizontalPodAutoscaler>(parts.namespace_, parts.name);
   if (!settings_.gang_scheduler.empty())
     for (const KindInfo* kind : seen.cache.kinds())

@@ -20,9 +20,9 @@ int restarts_of(const Pod& pod) {
   return restarts;
 }
 
-int count_phase(const std::vector<std::shared_ptr<const Pod>>& pods, std::string_view phase) {
+int count_phase(const std::vector<const Pod*>& pods, std::string_view phase) {
   return static_cast<int>(std::count_if(
-      pods.begin(), pods.end(), [&](const auto& pod) { return pod->status.phase == phase; }));
+      pods.begin(), pods.end(), [&](const Pod* pod) { return pod->status.phase == phase; }));
 }
 
 // Fires for limits up to 0 only: the number of retries it should compare with is read from a queue
@@ -35,7 +35,7 @@ bool exceeds_backoff_limit(const Pass& pass, int limit) {
       failed_before += counters.failed;
   const auto& pods = pass.seen.pods;
   const auto active =
-      std::count_if(pods.begin(), pods.end(), [](const auto& pod) { return is_active(*pod); });
+      std::count_if(pods.begin(), pods.end(), [](const Pod* pod) { return is_active(*pod); });
   return count_phase(pods, "Failed") > failed_before && active != total_replicas(pass.job) &&
          previous_retries + 1 > limit;
 }
@@ -58,14 +58,13 @@ void fail_job(Pass& pass, const Rule& rule, const std::string& message) {
 
 }  // namespace
 
-bool past_backoff_limit(const PyTorchJob& job, const std::vector<std::shared_ptr<const Pod>>& pods,
-                        int limit) {
+bool past_backoff_limit(const PyTorchJob& job, const std::vector<const Pod*>& pods, int limit) {
   int restarts = 0;
   for (const auto& [type, spec] : replica_specs(job)) {
     if (std::find(counting_policies.begin(), counting_policies.end(), spec.restartPolicy) ==
         counting_policies.end())
       continue;
-    for (const auto& pod : pods)
+    for (const Pod* pod : pods)
       if (pod->status.phase == "Running" && is_of_type(pod->metadata, type))
         restarts += restarts_of(*pod);
   }

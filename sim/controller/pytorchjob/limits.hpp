@@ -9,8 +9,7 @@
 namespace ddptwin::controller::pytorchjob {
 
 // Restarts of containers in Running pods, over the whole job; live pods only (Q1, Q42).
-bool past_backoff_limit(const PyTorchJob& job, const std::vector<std::shared_ptr<const Pod>>& pods,
-                        int limit);
+bool past_backoff_limit(const PyTorchJob& job, const std::vector<const Pod*>& pods, int limit);
 bool past_deadline(const RunPolicy& policy, const JobStatus& status, Time now);
 
 }  // namespace ddptwin::controller::pytorchjob

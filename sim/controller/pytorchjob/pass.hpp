@@ -38,8 +38,9 @@ struct View {
   std::optional<Verbatim<PyTorchJobSpec>> defaulted{};  // its spec, where that is known already
   // Of all its types, pods and Services. Must be given where there is a job; outlive the plan.
   std::span<const std::string> expectation_keys{};
-  std::vector<std::shared_ptr<const Pod>> pods{};          // own ones (§4.2 M2), by name
-  std::vector<std::shared_ptr<const Service>> services{};  // labelled ones, by name
+  // They outlive the plan, as the cache does.
+  std::vector<const Pod*> pods{};          // own ones (§4.2 M2), by name
+  std::vector<const Service*> services{};  // labelled ones, by name
   std::shared_ptr<const HorizontalPodAutoscaler> autoscaler{};
   ObjectPtr pod_group{};
   const KindInfo* pod_group_kind = nullptr;  // null: its CRD is not installed
@@ -105,18 +106,18 @@ struct Slice {
 // By index 0 ... size-1, where size is the greatest index there is plus one, or `replicas` if that
 // is more; never below one (§4.3, Q6).
 template <class T>
-std::vector<Slice<T>> by_index(const std::vector<std::shared_ptr<const T>>& objects,
-                               std::string_view type, int replicas) {
+std::vector<Slice<T>> by_index(const std::vector<const T*>& objects, std::string_view type,
+                               int replicas) {
   const std::string value = lower(type);
   std::vector<Slice<T>> slices(static_cast<std::size_t>(std::max(1, replicas)));
-  for (const auto& object : objects) {
+  for (const T* object : objects) {
     const std::string* label = object->metadata.label(label::replica_type);
     if (label == nullptr || *label != value) continue;
     const auto index = replica_index(object->metadata);
     if (!index) continue;
     const auto place = static_cast<std::size_t>(*index);
     if (place >= slices.size()) slices.resize(place + 1);
-    slices[place] = {slices[place].size + 1, object.get()};
+    slices[place] = {slices[place].size + 1, object};
   }
   return slices;
 }
