@@ -25,7 +25,7 @@ class UniqueFunction<R(Args...)> {
            std::is_invocable_r_v<R, std::remove_cvref_t<F>&, Args...>)
       UniqueFunction(F&& f) {  // NOLINT: implicit, as std::function
     using T = std::remove_cvref_t<F>;
-    if constexpr (sizeof(T) <= inline_size && alignof(T) <= alignof(std::max_align_t) &&
+    if constexpr (sizeof(T) <= inline_size && alignof(T) <= alignof(void*) &&
                   std::is_nothrow_move_constructible_v<T>) {
       new (buffer_) T(std::forward<F>(f));
       ops_ = &inline_ops<T>;
@@ -85,7 +85,7 @@ class UniqueFunction<R(Args...)> {
   }
 
   const Ops* ops_ = nullptr;
-  alignas(std::max_align_t) std::byte buffer_[inline_size];
+  alignas(void*) std::byte buffer_[inline_size];
 };
 
 using Callback = UniqueFunction<void()>;

@@ -23,46 +23,41 @@ VirtualLoop::~VirtualLoop() {
   }
 }
 
-std::uint32_t VirtualLoop::take_slot(Lane lane, Callback&& callback) {
-  if (free_ == none) {
-    DDPTWIN_ASSERT(slots_ < (1U << slot_bits));
-    blocks_.push_back(std::make_unique<Slot[]>(slots_a_block));
-    for (std::uint32_t i = slots_a_block; i-- > 0;) {
-      slot(slots_ + i).next = free_;
-      free_ = slots_ + i;
-    }
-    slots_ += slots_a_block;
+void VirtualLoop::add_block() {
+  DDPTWIN_ASSERT(slots_ <= slot_mask);
+  Slot* block = blocks_.emplace_back(std::make_unique<Slot[]>(slots_a_block)).get();
+  for (std::uint32_t i = slots_a_block; i-- > 0;) {
+    block[i].index = (slots_ + i) & slot_mask;
+    block[i].next = free_;
+    free_ = &block[i];
   }
-  const std::uint32_t index = free_;
-  Slot& taken = slot(index);
+  slots_ += slots_a_block;
+}
+
+inline VirtualLoop::Slot& VirtualLoop::take_slot(Lane lane, Callback&& callback) {
+  if (free_ == nullptr) add_block();
+  Slot& taken = *free_;
   free_ = taken.next;
   taken.callback = std::move(callback);
   taken.context = context();
   taken.lane = lane;
-  return index;
+  return taken;
 }
 
-void VirtualLoop::free_slot(std::uint32_t index) {
+inline void VirtualLoop::free_slot(Slot& slot) {
   // The callback may own what posts as it dies: it dies while the slot is still taken.
-  slot(index).callback = nullptr;
-  slot(index).next = free_;
-  free_ = index;
+  slot.callback = nullptr;
+  slot.next = free_;
+  free_ = &slot;
 }
 
-void VirtualLoop::append(Queue& queue, std::uint32_t index) {
-  slot(index).next = none;
-  if (queue.tail == none)
-    queue.head = index;
-  else
-    slot(queue.tail).next = index;
-  queue.tail = index;
-}
-
-std::uint32_t VirtualLoop::pop(Queue& queue) {
-  const std::uint32_t index = queue.head;
-  queue.head = slot(index).next;
-  if (queue.head == none) queue.tail = none;
-  return index;
+inline void VirtualLoop::push_ready(Slot& slot) {
+  ++ready_count_;
+  if (order_ == Order::fifo) return ready_in_order_.append(slot);
+  const auto lane = static_cast<std::uint32_t>(slot.lane);
+  if (lane >= lanes_.size()) lanes_.resize(std::max<std::size_t>(lane + 1, lanes_.size() * 2));
+  if (lanes_[lane].head == nullptr) ready_lanes_.push_back(lane);
+  lanes_[lane].append(slot);
 }
 
 void VirtualLoop::post(Lane lane, Callback callback) {
@@ -70,16 +65,16 @@ void VirtualLoop::post(Lane lane, Callback callback) {
 }
 
 Timer VirtualLoop::at(Lane lane, Time time, Callback callback) {
-  const std::uint32_t index = take_slot(lane, std::move(callback));
-  const std::uint64_t id = (++last_timer_ << slot_bits) | index;
-  slot(index).timer = id;
+  Slot& taken = take_slot(lane, std::move(callback));
+  const std::uint64_t id = (++last_timer_ << slot_bits) | taken.index;
+  taken.timer = id;
   due_.push_back(Due{std::max(time, now_), id});
   sift_up(due_.size() - 1);
   return Timer(*this, id);
 }
 
 VirtualLoop::Slot* VirtualLoop::waiting(std::uint64_t timer) const {
-  Slot& found = slot(static_cast<std::uint32_t>(timer & ((1U << slot_bits) - 1)));
+  Slot& found = slot(static_cast<std::uint32_t>(timer & slot_mask));
   return found.timer == timer ? &found : nullptr;
 }
 
@@ -95,7 +90,7 @@ void VirtualLoop::cancel(std::uint64_t timer) {
     return;
   }
   ++cancelled_;
-  free_slot(static_cast<std::uint32_t>(timer & ((1U << slot_bits) - 1)));
+  free_slot(*found);
   // Timers that are far away and cancelled must not pile up.
   if (cancelled_ < cancelled_min || cancelled_ < due_.size() / 2) return;
   std::erase_if(due_, [this](const Due& due) { return waiting(due.id) == nullptr; });
@@ -137,39 +132,29 @@ void VirtualLoop::pop_due() {
   sift_down(0);
 }
 
-void VirtualLoop::push_ready(std::uint32_t index) {
-  ++ready_count_;
-  if (order_ == Order::fifo) return append(ready_in_order_, index);
-  const auto lane = static_cast<std::uint32_t>(slot(index).lane);
-  if (lane >= lanes_.size()) lanes_.resize(std::max<std::size_t>(lane + 1, lanes_.size() * 2));
-  if (lanes_[lane].head == none) ready_lanes_.push_back(lane);
-  append(lanes_[lane], index);
-}
-
 // Precondition: something is ready.
-std::uint32_t VirtualLoop::next_ready() {
+inline VirtualLoop::Slot& VirtualLoop::next_ready() {
   --ready_count_;
-  if (order_ == Order::fifo) return pop(ready_in_order_);
+  if (order_ == Order::fifo) return ready_in_order_.pop();
   const auto choice = static_cast<std::size_t>(random_.below(ready_lanes_.size()));
   Queue& lane = lanes_[ready_lanes_[choice]];
-  const std::uint32_t index = pop(lane);
-  if (lane.head == none) {
+  Slot& first = lane.pop();
+  if (lane.head == nullptr) {
     ready_lanes_[choice] = ready_lanes_.back();
     ready_lanes_.pop_back();
   }
-  return index;
+  return first;
 }
 
-bool VirtualLoop::run_ready() {
+inline bool VirtualLoop::run_ready() {
   if (ready_count_ == 0) return false;
-  const std::uint32_t index = next_ready();
-  Slot& work = slot(index);
+  Slot& work = next_ready();
   ++steps_;
   work.timer = 0;
-  work.due = false;
+  work.due = 0;
   set_context(work.context);
   if (work.callback) work.callback();
-  free_slot(index);
+  free_slot(work);
   return true;
 }
 
@@ -192,10 +177,10 @@ std::optional<Time> VirtualLoop::next_timer() const {
 
 void VirtualLoop::release_due() {
   for (drop_cancelled(); !due_.empty() && due_.front().time <= now_; drop_cancelled()) {
-    const auto index = static_cast<std::uint32_t>(due_.front().id & ((1U << slot_bits) - 1));
+    Slot& released = *waiting(due_.front().id);
     pop_due();
-    slot(index).due = true;
-    push_ready(index);
+    released.due = 1;
+    push_ready(released);
   }
 }
 

@@ -40,17 +40,31 @@ class VirtualLoop final : public Loop {
   std::uint64_t steps() const { return steps_; }
 
  private:
+  static constexpr unsigned slot_bits = 24;
+  static constexpr std::uint32_t slot_mask = (1U << slot_bits) - 1;
   // Where a callback waits, ready or for its time. Slots stay where they are and are used again.
   struct Slot {
     Callback callback{};
     std::uint64_t context = 0;
     std::uint64_t timer = 0;  // the timer's id, until it begins; 0: no timer, or a cancelled one
-    bool due = false;         // a timer that is ready: it can still be cancelled
+    Slot* next = nullptr;     // in its queue, or of the free ones
     Lane lane{};
-    std::uint32_t next = none;  // in its queue, or of the free ones
+    std::uint32_t index : slot_bits = 0;
+    std::uint32_t due : 1 = 0;  // a timer that is ready: it can still be cancelled
   };
   struct Queue {
-    std::uint32_t head = none, tail = none;
+    Slot* head = nullptr;
+    Slot* tail = nullptr;
+    void append(Slot& slot) {
+      slot.next = nullptr;
+      (head == nullptr ? head : tail->next) = &slot;
+      tail = &slot;
+    }
+    Slot& pop() {
+      Slot& first = *head;
+      head = first.next;
+      return first;
+    }
   };
   // The low bits of a timer's id are its slot, the others count: of two timers the one made first
   // has the smaller id.
@@ -61,8 +75,6 @@ class VirtualLoop final : public Loop {
       return time != other.time ? time < other.time : id < other.id;
     }
   };
-  static constexpr std::uint32_t none = 0xffffffff;
-  static constexpr unsigned slot_bits = 24;
   static constexpr std::uint32_t slots_a_block = 64;
 
   void cancel(std::uint64_t timer) override;
@@ -70,13 +82,12 @@ class VirtualLoop final : public Loop {
   Slot& slot(std::uint32_t index) const {
     return blocks_[index / slots_a_block][index % slots_a_block];
   }
-  std::uint32_t take_slot(Lane lane, Callback&& callback);
-  void free_slot(std::uint32_t index);
+  Slot& take_slot(Lane lane, Callback&& callback);
+  void free_slot(Slot& slot);
+  void add_block();
   Slot* waiting(std::uint64_t timer) const;
-  void append(Queue& queue, std::uint32_t index);
-  std::uint32_t pop(Queue& queue);
-  void push_ready(std::uint32_t index);
-  std::uint32_t next_ready();
+  void push_ready(Slot& slot);
+  Slot& next_ready();
   bool run_ready();
   void release_due();
   void drop_cancelled();
@@ -91,7 +102,7 @@ class VirtualLoop final : public Loop {
   Order order_;
   std::vector<std::unique_ptr<Slot[]>> blocks_{};
   std::uint32_t slots_ = 0;
-  std::uint32_t free_ = none;
+  Slot* free_ = nullptr;
   std::vector<Queue> lanes_{};                // fair: by lane number
   std::vector<std::uint32_t> ready_lanes_{};  // fair: lanes with work, each once
   Queue ready_in_order_{};                    // fifo
