@@ -83,7 +83,7 @@ struct ReplicaStatus {
 };
 
 struct JobStatus {
-  std::vector<JobCondition> conditions{};
+  Cow<std::vector<JobCondition>> conditions{};
   std::optional<std::map<std::string, ReplicaStatus, std::less<>>> replicaStatuses{};
   std::optional<Time> startTime{};
   std::optional<Time> completionTime{};

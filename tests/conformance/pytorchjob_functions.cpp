@@ -216,7 +216,7 @@ void c45(Row& row) {
   const std::array pods{pod_of("Running", 0), pod_of("Running", 1), pod_of("Running", 2),
                         pod_of("Running", 4)};
   const Pods three{pods[0].get(), pods[1].get(), pods[2].get()};
-  const auto size = [](const Pods& of, int n) { return pj::by_index(of, "Worker", n).size(); };
+  const auto size = [](const Pods& of, int n) { return pj::by_index(of, "worker", n).size(); };
   row.that(size(three, 3) == 3, "three of three");
   row.that(size(three, 4) == 4, "three of four");
   row.that(size(three, 2) == 3, "three of two");

@@ -6,6 +6,8 @@
 #include "controller/pytorchjob/pass.hpp"
 
 namespace ddptwin::controller::pytorchjob {
+
+using namespace std::string_view_literals;
 namespace {
 
 Error no_completion_time() {
@@ -17,8 +19,8 @@ void delete_pods_and_services(Pass& pass) {
   for (const Pod* pod : pass.seen.pods) {
     if (!is_cleaned_up(*pod, pass.job.spec->runPolicy, pass.status)) continue;
     const std::string& name = pod->metadata.name;
-    pass.add(delete_step(rules::clean_up, Pod::info(), pass.job, name));
-    pass.add(delete_step(rules::clean_up, Service::info(), pass.job, name));
+    pass.add_deletion(rules::clean_up, Pod::info(), name);
+    pass.add_deletion(rules::clean_up, Service::info(), name);
   }
 }
 
@@ -46,7 +48,7 @@ void clear_active(Pass& pass) {
 
 bool is_cleaned_up(const Pod& pod, const RunPolicy& policy, const JobStatus& status) {
   if (!is_finished(status)) return true;
-  const std::string clean = policy.cleanPodPolicy.value_or("None");
+  const std::string_view clean = policy.cleanPodPolicy ? *policy.cleanPodPolicy : "None"sv;
   if (clean == "None") return false;
   return clean != "Running" || pod.status.phase == "Running" || pod.status.phase == "Pending";
 }

@@ -6,6 +6,8 @@
 namespace ddptwin::controller::pytorchjob {
 namespace {
 
+std::string_view text_of(bool value) { return value ? "True" : "False"; }
+
 // Running and Restarting push each other out (§5.1.4).
 bool gives_way(std::string_view old, std::string_view next) {
   return old == next || (old == condition::running && next == condition::restarting) ||
@@ -28,11 +30,16 @@ bool is_finished(const JobStatus& status) {
   return status.is_true(condition::succeeded) || status.is_true(condition::failed);
 }
 
+bool is_so(const JobStatus& status, std::string_view type, bool value, std::string_view reason) {
+  const JobCondition* one = status.condition(type);
+  return one != nullptr && one->status == text_of(value) && one->reason == reason;
+}
+
 bool set_condition(JobStatus& status, NewCondition next, Time now) {
-  if (status.is_true(condition::failed)) return false;
-  const std::string_view value = next.status ? "True" : "False";
+  if (status.is_true(condition::failed) || is_so(status, next.type, next.status, next.reason))
+    return false;
+  const std::string_view value = text_of(next.status);
   const JobCondition* old = status.condition(next.type);
-  if (old != nullptr && old->status == value && old->reason == next.reason) return false;
   JobCondition entry{.type_ = std::string(next.type),
                      .status = std::string(value),
                      .reason = std::string(next.reason),
@@ -40,12 +47,12 @@ bool set_condition(JobStatus& status, NewCondition next, Time now) {
                      .lastUpdateTime = now,
                      .lastTransitionTime = now};
   if (old != nullptr && old->status == value) entry.lastTransitionTime = old->lastTransitionTime;
-  std::erase_if(status.conditions,
-                [&](const JobCondition& c) { return gives_way(c.type_, next.type); });
+  std::vector<JobCondition>& conditions = status.conditions.edit();
+  std::erase_if(conditions, [&](const JobCondition& c) { return gives_way(c.type_, next.type); });
   if (next.type == condition::failed || next.type == condition::succeeded)
-    for (JobCondition& c : status.conditions)
+    for (JobCondition& c : conditions)
       if (c.type_ == condition::running) c.status = "False";
-  status.conditions.push_back(std::move(entry));
+  conditions.push_back(std::move(entry));
   return true;
 }
 
@@ -59,8 +66,9 @@ bool same(const JobStatus& a, const JobStatus& b) {
   const auto& [conditions, replicas, started, completed, reconciled] = a;
   return started == b.startTime && completed == b.completionTime &&
          reconciled == b.lastReconcileTime &&
-         std::equal(conditions.begin(), conditions.end(), b.conditions.begin(), b.conditions.end(),
-                    condition) &&
+         (conditions.same_as(b.conditions) ||
+          std::equal(conditions.begin(), conditions.end(), b.conditions.begin(), b.conditions.end(),
+                     condition)) &&
          replicas.has_value() == b.replicaStatuses.has_value() &&
          (!replicas || std::equal(replicas->begin(), replicas->end(), b.replicaStatuses->begin(),
                                   b.replicaStatuses->end(), counters));

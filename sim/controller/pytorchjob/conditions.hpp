@@ -32,6 +32,8 @@ struct NewCondition {
   std::string message;
 };
 
+// That type, status and reason are already so.
+bool is_so(const JobStatus& status, std::string_view type, bool value, std::string_view reason);
 // Puts it at the end of the list, by the rules of §5.1. False: nothing changed, because the job has
 // failed for good or because type, status and reason are already so.
 bool set_condition(JobStatus& status, NewCondition next, Time now);

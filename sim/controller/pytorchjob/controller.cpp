@@ -126,18 +126,10 @@ Reaction PyTorchJobController::observe(const Change& change, const Cache& cache,
   return dependent_changed(change, cache, expectations);
 }
 
-const PyTorchJobController::Known& PyTorchJobController::known(const Key& key,
-                                                               const PyTorchJob& job) const {
-  Known& known = known_[key];
-  if (known.defaulted && known.spec.same_as(job.spec.shared())) return known;
-  known.spec = job.spec.shared();
-  known.defaulted.reset();
-  if (auto spec = defaulted(*job.spec))
-    known.defaulted = Verbatim<PyTorchJobSpec>(std::move(*spec));
-  known.labels = {{std::string(label::operator_name), std::string(controller_name)},
-                  {std::string(label::job_name), job.metadata.name}};
-  known.expectation_keys = expectation_keys(job);
-  return known;
+const JobFacts& PyTorchJobController::facts(const Key& key, const PyTorchJob& job) const {
+  const auto [known, is_new] = known_.try_emplace(key, job);
+  if (!is_new && !known->second.hold_for(job)) known->second = JobFacts(job);
+  return known->second;
 }
 
 Plan PyTorchJobController::plan(const Key& key, const Observed& seen, Time now) const {
@@ -148,9 +140,8 @@ Plan PyTorchJobController::plan(const Key& key, const Observed& seen, Time now) 
     known_.erase(key);
     return pytorchjob::plan(view, settings_, now);
   }
-  const Known& of_job = known(key, *view.job);
-  view.defaulted = of_job.defaulted;
-  view.expectation_keys = of_job.expectation_keys;
+  const JobFacts& of_job = facts(key, *view.job);
+  view.facts = &of_job;
   seen.cache.each<Pod>(parts.namespace_, of_job.labels, [&](const Pod& pod) {
     const OwnerReference* owner = pod.metadata.controller();
     if (owner != nullptr && owner->uid == view.job->metadata.uid) view.pods.push_back(&pod);

@@ -2,10 +2,9 @@
 // it sees, what it keeps in memory (spec/pytorchjob.md §4.1). plan.hpp decides.
 #pragma once
 
-#include <map>
-
 #include "controller/controller.hpp"
 #include "controller/pytorchjob/pass.hpp"
+#include "core/text_table.hpp"
 
 namespace ddptwin::controller::pytorchjob {
 
@@ -24,18 +23,10 @@ class PyTorchJobController final : public Controller {
   void reset() override { known_.clear(); }
 
  private:
-  // What functions of a job's name and spec have answered, so that they need not be asked at each
-  // plan.
-  struct Known {
-    Cow<PyTorchJobSpec> spec;
-    std::optional<Verbatim<PyTorchJobSpec>> defaulted;  // none where upstream crashes over it
-    StringMap labels;                                   // that all of its pods and Services carry
-    std::vector<std::string> expectation_keys;
-  };
-  const Known& known(const Key& key, const PyTorchJob& job) const;
+  const JobFacts& facts(const Key& key, const PyTorchJob& job) const;
 
   Settings settings_;
-  mutable std::map<Key, Known> known_{};  // by job
+  mutable TextTable<JobFacts> known_{};  // by job
 };
 
 }  // namespace ddptwin::controller::pytorchjob

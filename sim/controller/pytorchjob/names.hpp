@@ -36,6 +36,14 @@ std::string replica_name(std::string_view job, std::string_view type, int index)
 std::optional<int> replica_index(const ObjectMeta& metadata);
 // The keys of an expectation: "namespace/name/type/pods", ".../services".
 std::string expectation_key(std::string_view job_key, std::string_view type, std::string_view what);
+// What all replicas of a type are called by.
+struct ReplicaNames {
+  std::string type;      // as the specification says it: Master
+  std::string label;     // the label's value: master
+  std::string pods_key;  // of their expectations
+  std::string services_key;
+  std::string selector;  // of the status
+};
 // Of all its types, each with pods and with Services.
 std::vector<std::string> expectation_keys(const PyTorchJob& job);
 // The one owner reference of all that a job makes.

@@ -2,13 +2,43 @@
 
 #include <algorithm>
 
+#include "controller/pytorchjob/defaults.hpp"
 #include "objects/pod_phase.hpp"
 
 namespace ddptwin::controller::pytorchjob {
 
-std::vector<std::string> Pass::types(bool worker_first) const {
-  std::vector<std::string> types;
-  for (const auto& [type, spec] : replica_specs(job)) types.push_back(type);
+JobFacts::JobFacts(const PyTorchJob& from)
+    : of(from.spec.shared()),
+      labels{{std::string(label::operator_name), std::string(controller_name)},
+             {std::string(label::job_name), from.metadata.name}},
+      expectation_keys(pytorchjob::expectation_keys(from)) {
+  job.metadata.name = from.metadata.name;
+  job.metadata.namespace_ = from.metadata.namespace_;
+  job.metadata.uid = from.metadata.uid;
+  auto spec = defaulted(*from.spec);
+  if (!spec) {
+    is_defaulted = fail(std::move(spec.error()));
+    return;
+  }
+  job.spec = Verbatim<PyTorchJobSpec>(std::move(*spec));
+  const std::string key = key_of(job.metadata);
+  for (const auto& [type, replica] : replica_specs(job))
+    types.push_back(
+        {.type = type,
+         .label = lower(type),
+         .pods_key = expectation_key(key, type, "pods"),
+         .services_key = expectation_key(key, type, "services"),
+         .selector = concat({label::job_name, "=", job.metadata.name, ",", label::operator_name,
+                             "=", controller_name, ",", label::replica_type, "=", lower(type)})});
+}
+
+bool JobFacts::hold_for(const PyTorchJob& other) const {
+  return of.same_as(other.spec.shared()) && job.metadata.uid == other.metadata.uid;
+}
+
+Pass::Types Pass::types(bool worker_first) const {
+  Types types;
+  for (const ReplicaNames& names : seen.facts->types) types.push_back(&names);
   if (worker_first) std::reverse(types.begin(), types.end());
   return types;
 }
@@ -18,16 +48,19 @@ const Cow<std::vector<OwnerReference>>& Pass::owners() {
   return owners_made;
 }
 
-void Pass::note(const Rule& rule, std::string text) {
-  add(Step{.rule = &rule, .text = std::move(text)});
+Step& Pass::add(const Rule& rule) {
+  Step& step = plan.steps.emplace_back();
+  step.rule = &rule;
+  return step;
 }
+
+void Pass::note(const Rule& rule, std::string text) { add(rule).text = std::move(text); }
 
 void Pass::event(const Rule& rule, std::string_view type, std::string_view reason,
                  std::string message) {
-  std::string text = std::string(reason) + ": " + message;
-  add(Step{.rule = &rule,
-           .text = std::move(text),
-           .event = EventText{type, std::string(reason), std::move(message)}});
+  Step& step = add(rule);
+  step.text = concat({reason, ": ", message});
+  step.event = EventText{type, std::string(reason), std::move(message)};
 }
 
 void Pass::condition(NewCondition next, const Rule* rule) {
@@ -51,10 +84,13 @@ void Pass::panic(const std::string& text) {
   over = true;
 }
 
-Step Pass::status_step() const {
+Step Pass::status_step() {
   // Only the status subresource is written: the spec is the cached one, untouched.
-  auto updated = std::make_shared<PyTorchJob>(*seen.job);
-  updated->status = status;
+  auto updated = std::make_shared<PyTorchJob>();
+  updated->metadata = seen.job->metadata;
+  updated->spec = seen.job->spec;
+  updated->extra = seen.job->extra;
+  updated->status = std::move(status);
   // An empty map is left out on the wire.
   if (updated->status->replicaStatuses && updated->status->replicaStatuses->empty())
     updated->status->replicaStatuses.reset();
@@ -66,28 +102,32 @@ void Pass::write_status() {
   if (!same(status, seen.job->status ? *seen.job->status : none)) add(status_step());
 }
 
-Step delete_step(const Rule& rule, const KindInfo& kind, const PyTorchJob& job,
-                 const std::string& name) {
-  api::Request request;
-  request.verb = api::Verb::remove;
-  request.target = {&kind, job.metadata.namespace_, name, {}};
+Step& Pass::add_deletion(const Rule& rule, const KindInfo& kind, const std::string& target) {
   const bool is_pod = &kind == &Pod::info();
-  return Step{.rule = &rule,
-              .request = std::move(request),
-              .only_if_alive = true,
-              .event = EventText{normal, is_pod ? "SuccessfulDeletePod" : "SuccessfulDeleteService",
-                                 (is_pod ? "Deleted pod: " : "Deleted service: ") + name},
-              .refused = RefusalText{is_pod ? "FailedDeletePod" : "FailedDeleteService",
-                                     "Error deleting: "}};
+  Step& step = add(rule);
+  api::Request& request = step.request.emplace();
+  request.verb = api::Verb::remove;
+  request.target.kind = &kind;
+  request.target.namespace_ = job.metadata.namespace_;
+  request.target.name = target;
+  step.only_if_alive = true;
+  step.event = EventText{normal, is_pod ? "SuccessfulDeletePod" : "SuccessfulDeleteService",
+                         concat({is_pod ? "Deleted pod: " : "Deleted service: ", target})};
+  step.refused =
+      RefusalText{is_pod ? "FailedDeletePod" : "FailedDeleteService", "Error deleting: "};
+  return step;
 }
 
-void add_replica_labels(const Pass& pass, StringMap& labels, std::string_view type, int index) {
+void add_replica_labels(const Pass& pass, StringMap& labels, const ReplicaNames& names, int index) {
   labels.reserve(labels.size() + 5);  // one more says that it is the master
-  // In the order of the keys, so that nothing is moved.
-  labels[std::string(label::job_name)] = pass.name();
-  labels[std::string(label::operator_name)] = controller_name;
-  labels[std::string(label::replica_index)] = std::to_string(index);
-  labels[std::string(label::replica_type)] = lower(type);
+  // In the order of the keys: each comes last, unless the template has labels of its own.
+  const auto set = [&](std::string_view key, std::string value) {
+    labels.insert_or_assign(labels.end(), std::string(key), std::move(value));
+  };
+  set(label::job_name, pass.name());
+  set(label::operator_name, std::string(controller_name));
+  set(label::replica_index, std::to_string(index));
+  set(label::replica_type, names.label);
 }
 
 bool is_active(const Pod& pod) {

@@ -2,9 +2,9 @@
 // pods, services, limits, cleanup, status, autoscaler and pod_group each add their part.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -32,12 +32,25 @@ struct Settings {
   TypeOrder status_order = TypeOrder::master_first;
 };
 
+// What functions of a job's metadata and spec have answered, so that they need not be asked at each
+// plan.
+struct JobFacts {
+  Cow<PyTorchJobSpec> of;  // this spec
+  PyTorchJob job;          // name, namespace, UID and the defaulted specification
+  Status is_defaulted{};   // an error where upstream crashes over it
+  StringMap labels;        // that all of its pods and Services carry
+  std::vector<std::string> expectation_keys;  // of all types, as they are written
+  std::vector<ReplicaNames> types;            // of the defaulted specification, in its order
+
+  explicit JobFacts(const PyTorchJob& job);
+  // Whether they are of that job.
+  bool hold_for(const PyTorchJob& other) const;
+};
+
 // All that a plan depends on beside the settings and the time.
 struct View {
-  std::shared_ptr<const PyTorchJob> job{};              // as cached; null: gone
-  std::optional<Verbatim<PyTorchJobSpec>> defaulted{};  // its spec, where that is known already
-  // Of all its types, pods and Services. Must be given where there is a job; outlive the plan.
-  std::span<const std::string> expectation_keys{};
+  std::shared_ptr<const PyTorchJob> job{};  // as cached; null: gone
+  const JobFacts* facts = nullptr;          // must be given where there is a job; outlive the plan
   // They outlive the plan, as the cache does.
   std::vector<const Pod*> pods{};          // own ones (§4.2 M2), by name
   std::vector<const Service*> services{};  // labelled ones, by name
@@ -53,8 +66,8 @@ struct Pass {
   const View& seen;
   const Settings& settings;
   Time now;
-  PyTorchJob job;    // a working copy: metadata, defaulted specification
-  JobStatus status;  // computed whole, written once
+  const PyTorchJob& job;  // of the facts: name, namespace, UID, defaulted specification
+  JobStatus status;       // computed whole, written once
   Cow<std::vector<OwnerReference>> owners_made{};  // by owners()
   // By replica type, once a pod of it is made.
   std::map<std::string, Cow<std::vector<Container>>, std::less<>> init_containers{};
@@ -62,10 +75,10 @@ struct Pass {
   bool over = false;  // upstream's pass has returned: nothing more is added
 
   const std::string& name() const { return job.metadata.name; }
-  std::string key() const { return key_of(job.metadata); }
   // The job, as the owner of all that it makes.
   const Cow<std::vector<OwnerReference>>& owners();
-  std::vector<std::string> types(bool worker_first) const;
+  using Types = boost::container::small_vector<const ReplicaNames*, 2>;
+  Types types(bool worker_first) const;
   const Profile& profile() const { return settings.profile; }
 
   // A rule was taken that asks for no call.
@@ -74,24 +87,25 @@ struct Pass {
   // With a note when it changed something and `rule` is given.
   void condition(NewCondition next, const Rule* rule = nullptr);
   void add(Step step) { plan.steps.push_back(std::move(step)); }
+  // A new one, to be filled: a step is big to move.
+  Step& add(const Rule& rule);
+  // Reads the target first and deletes it by name, with upstream's events (§4.3 Delete). `what` is
+  // Pod or Service.
+  Step& add_deletion(const Rule& rule, const KindInfo& kind, const std::string& name);
   // Upstream returns this error here; the status is not written.
   void abort(const Rule& rule, Error error);
   // A runtime error of upstream's code: a crash, or an error where it recovers (Q12).
   void panic(const std::string& text);
   void write_status();
-  Step status_step() const;
+  // Takes the status.
+  Step status_step();
 };
 
 inline constexpr std::string_view normal = "Normal";
 inline constexpr std::string_view warning = "Warning";
 
-// Reads the target first and deletes it by name, with upstream's events (§4.3 Delete). `what` is
-// Pod or Service.
-Step delete_step(const Rule& rule, const KindInfo& kind, const PyTorchJob& job,
-                 const std::string& name);
-
 // What all replicas' pods and Services carry.
-void add_replica_labels(const Pass& pass, StringMap& labels, std::string_view type, int index);
+void add_replica_labels(const Pass& pass, StringMap& labels, const ReplicaNames& names, int index);
 
 bool is_active(const Pod& pod);  // not terminal and not being deleted
 bool is_of_type(const ObjectMeta& metadata, std::string_view type);
@@ -103,16 +117,16 @@ struct Slice {
   const T* one = nullptr;
 };
 
-// By index 0 ... size-1, where size is the greatest index there is plus one, or `replicas` if that
-// is more; never below one (§4.3, Q6).
+// Those whose label says that type, by index 0 ... size-1, where size is the greatest index there
+// is plus one, or `replicas` if that is more; never below one (§4.3, Q6).
 template <class T>
-std::vector<Slice<T>> by_index(const std::vector<const T*>& objects, std::string_view type,
-                               int replicas) {
-  const std::string value = lower(type);
-  std::vector<Slice<T>> slices(static_cast<std::size_t>(std::max(1, replicas)));
+boost::container::small_vector<Slice<T>, 8> by_index(const std::vector<const T*>& objects,
+                                                     std::string_view type, int replicas) {
+  boost::container::small_vector<Slice<T>, 8> slices(
+      static_cast<std::size_t>(std::max(1, replicas)));
   for (const T* object : objects) {
     const std::string* label = object->metadata.label(label::replica_type);
-    if (label == nullptr || *label != value) continue;
+    if (label == nullptr || *label != type) continue;
     const auto index = replica_index(object->metadata);
     if (!index) continue;
     const auto place = static_cast<std::size_t>(*index);
@@ -132,8 +146,8 @@ void report_abnormal_pods(Pass& pass);
 bool enforce_limits(Pass& pass);
 // True: pods have to wait for their group and the pass is over.
 bool sync_pod_group(Pass& pass);
-void reconcile_pods(Pass& pass, const std::string& type);
-void reconcile_services(Pass& pass, const std::string& type);
+void reconcile_pods(Pass& pass, const ReplicaNames& names);
+void reconcile_services(Pass& pass, const ReplicaNames& names);
 void update_status(Pass& pass);
 
 // Of the gang scheduler, on a pod about to be created.

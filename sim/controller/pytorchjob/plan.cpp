@@ -1,7 +1,6 @@
 #include "controller/pytorchjob/plan.hpp"
 
 #include "controller/pytorchjob/cleanup.hpp"
-#include "controller/pytorchjob/defaults.hpp"
 #include "controller/pytorchjob/validation.hpp"
 
 namespace ddptwin::controller::pytorchjob {
@@ -38,12 +37,11 @@ bool is_left_alone(Pass& pass) {
 }
 
 void reset_expectations(Pass& pass) {
-  DDPTWIN_ASSERT(pass.seen.expectation_keys.size() == 2 * replica_specs(*pass.seen.job).size());
-  Step step{.rule = &rules::reset_expectations};
-  step.expected.reserve(pass.seen.expectation_keys.size());
-  for (const std::string& key : pass.seen.expectation_keys)
+  const std::vector<std::string>& keys = pass.seen.facts->expectation_keys;
+  Step& step = pass.add(rules::reset_expectations);
+  step.expected.reserve(keys.size());
+  for (const std::string& key : keys)
     step.expected.push_back({.when = Expected::When::reset, .key = key});
-  pass.add(std::move(step));
 }
 
 // The pods of a job that succeeded count as succeeded, whether they have ended or not (Q25).
@@ -65,10 +63,10 @@ void finish(Pass& pass) {
 }
 
 void converge(Pass& pass) {
-  for (const std::string& type : pass.types(pass.seen.pods_worker_first)) {
-    reconcile_pods(pass, type);
+  for (const ReplicaNames* names : pass.types(pass.seen.pods_worker_first)) {
+    reconcile_pods(pass, *names);
     if (pass.over) return;
-    reconcile_services(pass, type);
+    reconcile_services(pass, *names);
   }
   update_status(pass);
   pass.write_status();
@@ -104,13 +102,6 @@ void await_expiry(Pass& pass) {
     pass.plan.requeue = true;
 }
 
-PyTorchJob metadata_and_spec(const PyTorchJob& job) {
-  PyTorchJob copy;
-  copy.metadata = job.metadata;
-  copy.spec = job.spec;
-  return copy;
-}
-
 }  // namespace
 
 bool is_managed_elsewhere(const RunPolicy& policy) {
@@ -126,17 +117,12 @@ Plan plan(const View& seen, const Settings& settings, Time now) {
   Pass pass{.seen = seen,
             .settings = settings,
             .now = now,
-            .job = metadata_and_spec(*seen.job),
+            .job = seen.facts->job,
             .status = seen.job->status.value_or(JobStatus{})};
   pass.plan.about = seen.job;
   pass.plan.steps.reserve(16);  // most plans have fewer, and a step is big to move
   if (is_left_alone(pass)) return std::move(pass.plan);
-  if (seen.defaulted)
-    pass.job.spec = *seen.defaulted;
-  else if (auto spec = defaulted(*pass.job.spec); spec)
-    pass.job.spec = Verbatim<PyTorchJobSpec>(std::move(*spec));
-  else
-    pass.panic(spec.error().message);
+  if (!seen.facts->is_defaulted) pass.panic(seen.facts->is_defaulted.error().message);
   if (!pass.over) reconcile_autoscaler(pass);
   if (!pass.over) reconcile(pass);
   if (!pass.over) await_expiry(pass);

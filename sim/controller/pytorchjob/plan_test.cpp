@@ -34,8 +34,8 @@ std::vector<std::shared_ptr<const T>> made(const Plan& plan) {
 // A cluster of many pods pays for each copy.
 TEST(Plan, what_all_of_a_job_have_is_the_same_memory) {
   const auto job = master_and_two_workers();
-  const std::vector<std::string> keys = expectation_keys(*job);
-  const Plan pass = plan({.job = job, .expectation_keys = keys}, {}, Time());
+  const JobFacts facts(*job);
+  const Plan pass = plan({.job = job, .facts = &facts}, {}, Time());
   const auto pods = made<Pod>(pass);
   const auto services = made<Service>(pass);
   ASSERT_EQ(pods.size(), 3U);

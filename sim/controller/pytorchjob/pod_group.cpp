@@ -51,10 +51,12 @@ json::object spec_of(const Pass& pass) {
       policy != nullptr && policy->minAvailable ? *policy->minAvailable : total_replicas(pass.job);
   json::object spec;
   spec["minMember"] = members;
-  const ResourceList resources =
-      policy != nullptr && policy->minResources
-          ? *policy->minResources
-          : min_resources(pass.job, members, pass.types(pass.seen.pods_worker_first));
+  std::vector<std::string> order;
+  for (const ReplicaNames* names : pass.types(pass.seen.pods_worker_first))
+    order.push_back(names->type);
+  const ResourceList resources = policy != nullptr && policy->minResources
+                                     ? *policy->minResources
+                                     : min_resources(pass.job, members, order);
   if (!resources.empty()) spec["minResources"] = to_json(resources);
   if (is_volcano(pass.settings)) {
     if (const std::string queue = queue_of(pass, policy); !queue.empty()) spec["queue"] = queue;
@@ -80,7 +82,7 @@ std::shared_ptr<GenericObject> wanted_group(Pass& pass) {
         std::shared_ptr<const KindInfo>(std::shared_ptr<void>(), &kind));
     group->metadata.name = pass.name();
     group->metadata.namespace_ = pass.job.metadata.namespace_;
-    group->metadata.annotations = pass.job.metadata.annotations;
+    group->metadata.annotations = pass.seen.job->metadata.annotations;
     group->metadata.ownerReferences = pass.owners();
   }
   body["spec"] = spec_of(pass);

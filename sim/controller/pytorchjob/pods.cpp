@@ -18,23 +18,23 @@ bool is_master_role(const Pass& pass, std::string_view type, int index) {
   return pass.profile().first_worker_is_master && !has_master(pass.job) && index == 0;
 }
 
-void add_labels(const Pass& pass, StringMap& labels, std::string_view type, int index) {
-  add_replica_labels(pass, labels, type, index);
-  if (is_master_role(pass, type, index)) labels[std::string(label::job_role)] = "master";
+void add_labels(const Pass& pass, StringMap& labels, const ReplicaNames& names, int index) {
+  add_replica_labels(pass, labels, names, index);
+  if (is_master_role(pass, names.type, index)) labels[std::string(label::job_role)] = "master";
 }
 
 // Everything of the pod but its environment, and what the gang scheduler adds.
-std::shared_ptr<Pod> pod_from_template(Pass& pass, const ReplicaSpec& spec, std::string_view type,
-                                       int index) {
+std::shared_ptr<Pod> pod_from_template(Pass& pass, const ReplicaSpec& spec,
+                                       const ReplicaNames& names, int index) {
   auto pod = std::make_shared<Pod>();
   const ObjectMeta& from = spec.template_.metadata;
-  pod->metadata.name = replica_name(pass.name(), type, index);
+  pod->metadata.name = replica_name(pass.name(), names.label, index);
   pod->metadata.namespace_ = pass.job.metadata.namespace_;
   pod->metadata.labels = from.labels;
   pod->metadata.annotations = from.annotations;
   pod->metadata.finalizers = from.finalizers;
   pod->metadata.ownerReferences = pass.owners();
-  add_labels(pass, pod->metadata.labels.edit(), type, index);
+  add_labels(pass, pod->metadata.labels.edit(), names, index);
   pod->spec = spec.template_.spec;
   return pod;
 }
@@ -62,7 +62,7 @@ bool add_init_containers(Pass& pass, PodSpec& spec, std::string_view type) {
 
 // False: the pass is over.
 bool inject(Pass& pass, PodSpec& spec, std::string_view type, int index) {
-  const auto variables = environment(pass.job, type, index, pass.profile());
+  auto variables = environment(pass.job, type, index, pass.profile());
   if (!variables) {
     if (variables.error().reason == Reason::internal_error)
       pass.panic(variables.error().message);
@@ -70,18 +70,23 @@ bool inject(Pass& pass, PodSpec& spec, std::string_view type, int index) {
       pass.abort(rules::create_missing_pod, variables.error());
     return false;
   }
-  for (Container& container : spec.containers.edit()) {
+  std::vector<Container>& containers = spec.containers.edit();
+  for (Container& container : containers) {
+    const bool is_last = &container == &containers.back();  // it takes the texts over
     container.env.reserve(container.env.size() + variables->size());
-    for (const InjectedVariable& variable : *variables)
-      container.env.push_back(EnvVar{.name = variable.name, .value = variable.value});
+    for (InjectedVariable& variable : *variables) {
+      EnvVar& added = container.env.emplace_back();
+      added.name = is_last ? std::move(variable.name) : variable.name;
+      added.value = is_last ? std::move(variable.value) : variable.value;
+    }
   }
   return add_init_containers(pass, spec, type);
 }
 
-void create_pod(Pass& pass, const std::string& type, const ReplicaSpec& spec, int index) {
-  const std::shared_ptr<Pod> pod = pod_from_template(pass, spec, type, index);
+void create_pod(Pass& pass, const ReplicaNames& names, const ReplicaSpec& spec, int index) {
+  std::shared_ptr<Pod> pod = pod_from_template(pass, spec, names, index);
   PodSpec& pod_spec = pod->spec.edit();
-  if (!inject(pass, pod_spec, type, index)) return;
+  if (!inject(pass, pod_spec, names.type, index)) return;
   if (!pod_spec.restartPolicy.empty())
     pass.event(rules::overwrite_restart_policy, warning,
                pass.profile().set_event_reasons ? "SetPodTemplateRestartPolicy"
@@ -89,24 +94,18 @@ void create_pod(Pass& pass, const std::string& type, const ReplicaSpec& spec, in
                "Restart policy in pod template will be overwritten by restart policy in replica "
                "spec");
   pod_spec.restartPolicy = pod_restart_policy(spec.restartPolicy);
-  decorate_for_gang(pass, *pod, type);
-  pass.add(
-      Step{.rule = &rules::create_missing_pod,
-           .request = api::create(pod),
-           .expected = {{.when = Expected::When::before_call,
-                         .key = expectation_key(pass.key(), type, "pods"),
-                         .adds = 1}},
-           .event = EventText{normal, "SuccessfulCreatePod", "Created pod: " + pod->metadata.name},
-           .refused = RefusalText{"FailedCreatePod", "Error creating: "},
-           .tolerated = Reason::timeout});
+  decorate_for_gang(pass, *pod, names.type);
+  Step& step = pass.add(rules::create_missing_pod);
+  step.event = EventText{normal, "SuccessfulCreatePod", "Created pod: " + pod->metadata.name};
+  step.request = api::create(std::move(pod));
+  step.expected.push_back({.key = names.pods_key, .adds = 1});
+  step.refused = RefusalText{"FailedCreatePod", "Error creating: "};
+  step.tolerated = Reason::timeout;
 }
 
-void delete_pod(Pass& pass, const Rule& rule, const std::string& type, const Pod& pod) {
-  Step step = delete_step(rule, Pod::info(), pass.job, pod.metadata.name);
-  step.expected = {{.when = Expected::When::after_call,
-                    .key = expectation_key(pass.key(), type, "pods"),
-                    .dels = 1}};
-  pass.add(std::move(step));
+void delete_pod(Pass& pass, const Rule& rule, const ReplicaNames& names, const Pod& pod) {
+  pass.add_deletion(rule, Pod::info(), pod.metadata.name)
+      .expected.push_back({.when = Expected::When::after_call, .key = names.pods_key, .dels = 1});
 }
 
 int exit_code_of(Pass& pass, const Pod& pod) {
@@ -121,12 +120,13 @@ int exit_code_of(Pass& pass, const Pod& pod) {
   return code;
 }
 
-void handle_failed(Pass& pass, const std::string& type, const ReplicaSpec& spec, const Pod& pod,
+void handle_failed(Pass& pass, const ReplicaNames& names, const ReplicaSpec& spec, const Pod& pod,
                    int exit_code) {
+  const std::string& type = names.type;
   const std::string& policy = spec.restartPolicy;
   const bool by_code = policy == "ExitCode";
   if (policy == "OnFailure" || policy == "Always" || (by_code && is_retryable(exit_code))) {
-    delete_pod(pass, rules::replace_failed_pod, type, pod);
+    delete_pod(pass, rules::replace_failed_pod, names, pod);
     const std::string message =
         "job " + pass.name() + " is restarting because " + type + " replica(s) failed.";
     pass.event(rules::replace_failed_pod, warning, reason::restarting, message);
@@ -155,23 +155,24 @@ void count(ReplicaStatus& counters, const Pod& pod) {
     ++counters.failed;
 }
 
-void reconcile_pods(Pass& pass, const std::string& type) {
+void reconcile_pods(Pass& pass, const ReplicaNames& names) {
+  const std::string& type = names.type;
   const ReplicaSpec& spec = *replica_spec(pass.job, type);
   const int replicas = spec.replicas.value_or(1);
   if (!pass.status.replicaStatuses) pass.status.replicaStatuses.emplace();
   ReplicaStatus& counters = (*pass.status.replicaStatuses)[type] = ReplicaStatus{};
-  const auto slices = by_index(pass.seen.pods, type, replicas);
+  const auto slices = by_index(pass.seen.pods, names.label, replicas);
   for (std::size_t i = 0; i < slices.size() && !pass.over; ++i) {
     const int index = static_cast<int>(i);
     if (slices[i].size == 0) {
-      create_pod(pass, type, spec, index);
+      create_pod(pass, names, spec, index);
     } else if (slices[i].size > 1) {
       pass.note(rules::several_pods_at_index, type + " " + std::to_string(index));
     } else {
       const Pod& pod = *slices[i].one;
-      if (index >= replicas) delete_pod(pass, rules::scale_down_pod, type, pod);
+      if (index >= replicas) delete_pod(pass, rules::scale_down_pod, names, pod);
       const int exit_code = exit_code_of(pass, pod);
-      if (pod.status.phase == "Failed"sv) handle_failed(pass, type, spec, pod, exit_code);
+      if (pod.status.phase == "Failed"sv) handle_failed(pass, names, spec, pod, exit_code);
       count(counters, pod);
     }
   }

@@ -18,12 +18,12 @@ std::vector<ServicePort> ports_of(const ReplicaSpec& spec) {
   return out;
 }
 
-void create_service(Pass& pass, const std::string& type, const ReplicaSpec& spec, int index) {
+void create_service(Pass& pass, const ReplicaNames& names, const ReplicaSpec& spec, int index) {
   auto service = std::make_shared<Service>();
   // Both at once: the Service carries what it asks for.
   Cow<StringMap> labels;
-  add_replica_labels(pass, labels.edit(), type, index);
-  service->metadata.name = replica_name(pass.name(), type, index);
+  add_replica_labels(pass, labels.edit(), names, index);
+  service->metadata.name = replica_name(pass.name(), names.label, index);
   service->metadata.namespace_ = pass.job.metadata.namespace_;
   service->metadata.labels = labels;
   service->metadata.ownerReferences = pass.owners();
@@ -31,34 +31,29 @@ void create_service(Pass& pass, const std::string& type, const ReplicaSpec& spec
   to.clusterIP = "None";
   to.selector = labels;
   to.ports = ports_of(spec);
-  pass.add(Step{.rule = &rules::create_missing_service,
-                .request = api::create(service),
-                .expected = {{.when = Expected::When::before_call,
-                              .key = expectation_key(pass.key(), type, "services"),
-                              .adds = 1}},
-                .event = EventText{normal, "SuccessfulCreateService",
-                                   "Created service: " + service->metadata.name},
-                .refused = RefusalText{"FailedCreateService", "Error creating: "},
-                .tolerated = Reason::timeout});
+  Step& step = pass.add(rules::create_missing_service);
+  step.event =
+      EventText{normal, "SuccessfulCreateService", "Created service: " + service->metadata.name};
+  step.request = api::create(std::move(service));
+  step.expected.push_back({.key = names.services_key, .adds = 1});
+  step.refused = RefusalText{"FailedCreateService", "Error creating: "};
+  step.tolerated = Reason::timeout;
 }
 
 }  // namespace
 
-void reconcile_services(Pass& pass, const std::string& type) {
-  const ReplicaSpec& spec = *replica_spec(pass.job, type);
+void reconcile_services(Pass& pass, const ReplicaNames& names) {
+  const ReplicaSpec& spec = *replica_spec(pass.job, names.type);
   const int replicas = spec.replicas.value_or(1);
-  const auto slices = by_index(pass.seen.services, type, replicas);
+  const auto slices = by_index(pass.seen.services, names.label, replicas);
   for (std::size_t i = 0; i < slices.size(); ++i) {
     const int index = static_cast<int>(i);
     if (slices[i].size == 0) {
-      create_service(pass, type, spec, index);
+      create_service(pass, names, spec, index);
     } else if (slices[i].size == 1 && index >= replicas) {
-      Step step = delete_step(rules::scale_down_service, Service::info(), pass.job,
-                              slices[i].one->metadata.name);
-      step.expected = {{.when = Expected::When::after_call,
-                        .key = expectation_key(pass.key(), type, "services"),
-                        .dels = 1}};
-      pass.add(std::move(step));
+      pass.add_deletion(rules::scale_down_service, Service::info(), slices[i].one->metadata.name)
+          .expected.push_back(
+              {.when = Expected::When::after_call, .key = names.services_key, .dels = 1});
     }
   }
 }

@@ -4,18 +4,15 @@
 namespace ddptwin::controller::pytorchjob {
 namespace {
 
-std::string selector_of(const Pass& pass, std::string_view type) {
-  return concat({label::job_name, "=", pass.name(), ",", label::operator_name, "=", controller_name,
-                 ",", label::replica_type, "=", lower(type)});
-}
-
 // Workers say "namespace/name" where the Master says "name".
 std::string worker_subject(const Pass& pass) {
   return "PyTorchJob " + pass.job.metadata.namespace_ + "/" + pass.name();
 }
 
-void set_running(Pass& pass, const Rule& rule, const std::string& subject) {
-  pass.condition({condition::running, true, reason::running, subject + " is running."}, &rule);
+template <class Subject>
+void set_running(Pass& pass, const Rule& rule, const Subject& subject) {
+  if (is_so(pass.status, condition::running, true, reason::running)) return;
+  pass.condition({condition::running, true, reason::running, subject() + " is running."}, &rule);
 }
 
 void succeed(Pass& pass, const Rule& rule, const std::string& message) {
@@ -26,7 +23,8 @@ void succeed(Pass& pass, const Rule& rule, const std::string& message) {
 
 // True: the job has succeeded and the other types are not looked at.
 bool judge_master(Pass& pass, const ReplicaStatus& counters, int open) {
-  if (counters.active > 0) set_running(pass, rules::master_is_running, "PyTorchJob " + pass.name());
+  if (counters.active > 0)
+    set_running(pass, rules::master_is_running, [&] { return "PyTorchJob " + pass.name(); });
   if (open != 0) return false;
   succeed(pass, rules::master_succeeded,
           "PyTorchJob " + pass.name() + " is successfully completed.");
@@ -38,7 +36,7 @@ void judge_workers(Pass& pass, const ReplicaStatus& counters, int open) {
   if (open == 0 || (pass.job.spec->elasticPolicy && counters.succeeded > 0))
     succeed(pass, rules::workers_succeeded, worker_subject(pass) + " successfully completed.");
   else if (counters.active > 0)
-    set_running(pass, rules::workers_are_running, worker_subject(pass));
+    set_running(pass, rules::workers_are_running, [&] { return worker_subject(pass); });
 }
 
 void judge_failures(Pass& pass, const std::string& type, const std::string& policy, int failed) {
@@ -63,11 +61,12 @@ void update_status(Pass& pass) {
     pass.status.startTime = pass.now;
     pass.note(rules::started);
   }
-  for (const std::string& type : pass.types(pass.seen.status_worker_first)) {
+  for (const ReplicaNames* names : pass.types(pass.seen.status_worker_first)) {
+    const std::string& type = names->type;
     const ReplicaSpec& spec = *replica_spec(pass.job, type);
     const int replicas = spec.replicas.value_or(1);
     ReplicaStatus& counters = (*pass.status.replicaStatuses)[type];
-    counters.selector = selector_of(pass, type);
+    counters.selector = names->selector;
     // Compared with ==: more successes than replicas, during a scale-down, are no success.
     const int open = replicas - counters.succeeded;
     if (has_master(pass.job)) {

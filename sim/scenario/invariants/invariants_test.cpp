@@ -101,7 +101,7 @@ TEST(Invariants, an_expected_violation_is_the_pass_and_its_absence_a_failure) {
     JobCondition condition;
     condition.type_ = type;
     condition.status = "True";
-    job->status->conditions.push_back(std::move(condition));
+    job->status->conditions.edit().push_back(std::move(condition));
   }
   record.after = job;
   watch.on_record(record);

@@ -34,7 +34,9 @@ std::vector<Case> cases() {
        [](Tape& tape) {
          tape.job(1, 0);
          tape.condition("Created");
-         tape.status([](JobStatus& status) { status.conditions.push_back(status.conditions[0]); });
+         tape.status([](JobStatus& status) {
+           status.conditions.edit().push_back(status.conditions.front());
+         });
        },
        [](Tape& tape) { running_job(tape); }},
       {"one-state",

@@ -155,11 +155,12 @@ void Tape::status(const std::function<void(JobStatus&)>& edit) {
 
 void Tape::condition(const std::string& type, const std::string& value) {
   status([&](JobStatus& status) {
-    std::erase_if(status.conditions, [&](const JobCondition& one) { return one.type_ == type; });
+    std::erase_if(status.conditions.edit(),
+                  [&](const JobCondition& one) { return one.type_ == type; });
     JobCondition condition;
     condition.type_ = type;
     condition.status = value;
-    status.conditions.push_back(std::move(condition));
+    status.conditions.edit().push_back(std::move(condition));
   });
 }
 
@@ -169,10 +170,10 @@ void Tape::finish(const std::string& type) {
     condition.type_ = type;
     condition.status = "True";
     if (status.conditions.empty()) {
-      status.conditions.push_back(condition);
-      status.conditions.back().type_ = "Created";
+      status.conditions.edit().push_back(condition);
+      status.conditions.edit().back().type_ = "Created";
     }
-    status.conditions.push_back(std::move(condition));
+    status.conditions.edit().push_back(std::move(condition));
     status.completionTime = now_;
   });
 }
