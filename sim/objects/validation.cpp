@@ -45,13 +45,16 @@ bool is_dns_label(std::string_view text) {
          are(text, label_char);
 }
 
+// Such labels with dots between them, in one walk: nearly every write names its object.
 bool is_dns_subdomain(std::string_view text) {
-  while (true) {
-    const std::size_t dot = text.find('.');
-    if (!is_dns_label(text.substr(0, dot))) return false;
-    if (dot == std::string_view::npos) return true;
-    text.remove_prefix(dot + 1);
+  char before = '.';
+  for (const char c : text) {
+    const bool inside = is(c, lower_or_digit) || (c == '-' && before != '.') ||
+                        (c == '.' && before != '.' && before != '-');
+    if (!inside) return false;
+    before = c;
   }
+  return before != '.' && before != '-';
 }
 
 // ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]
@@ -202,12 +205,16 @@ std::vector<std::string> dns_1035_label_problems(std::string_view text) {
 
 namespace {
 
+bool is_prefix(std::string_view text) { return text.size() <= 253 && is_dns_subdomain(text); }
+
 // Whether qualified_name_problems() finds none: nearly every label is right, and a pod has many.
-bool is_qualified_name(std::string_view text) {
+// `prefix` is of the key before, and right: those of one prefix follow each other.
+bool is_qualified_name(std::string_view text, std::string_view& prefix) {
   const std::size_t slash = text.find('/');
   if (slash != std::string_view::npos) {
-    const std::string_view prefix = text.substr(0, slash);
-    if (prefix.size() > 253 || !is_dns_subdomain(prefix)) return false;
+    const std::string_view own = text.substr(0, slash);
+    if (own.empty() || (own != prefix && !is_prefix(own))) return false;
+    prefix = own;
     text.remove_prefix(slash + 1);
   }
   return text.size() <= 63 && is_name_part(text);
@@ -255,8 +262,9 @@ void append(ErrorList& to, ErrorList more) {
 
 ErrorList validate_labels(const StringMap& labels, const FieldPath& path) {
   ErrorList out;
+  std::string_view prefix;
   for (const auto& [key, value] : labels) {
-    if (is_qualified_name(key) && is_label_value(value)) continue;
+    if (is_qualified_name(key, prefix) && is_label_value(value)) continue;
     for (const std::string& problem : qualified_name_problems(key))
       out.push_back(invalid(path, quoted(key), problem));
     for (const std::string& problem : label_value_problems(value))
@@ -269,13 +277,15 @@ ErrorList validate_annotations(const StringMap& annotations, const FieldPath& pa
   constexpr std::size_t limit = 256 * 1024;
   ErrorList out;
   std::size_t size = 0;
+  std::string_view prefix;
   for (const auto& [key, value] : annotations) {
+    size += key.size() + value.size();
+    if (is_qualified_name(key, prefix)) continue;
     std::string lower = key;
     std::transform(lower.begin(), lower.end(), lower.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
     for (const std::string& problem : qualified_name_problems(lower))
       out.push_back(invalid(path, quoted(key), problem));
-    size += key.size() + value.size();
   }
   if (size > limit) out.push_back(too_long(path, limit));
   return out;

@@ -15,7 +15,7 @@ namespace {
 using Names = std::vector<std::string_view>;
 
 void must_be_one_of(ErrorList& out, const FieldPath& path, const std::string& value,
-                    const Names& supported) {
+                    std::initializer_list<std::string_view> supported) {
   if (std::find(supported.begin(), supported.end(), value) == supported.end())
     out.push_back(value.empty() ? required(path) : not_supported(path, quoted(value), supported));
 }
@@ -34,7 +34,7 @@ void must_be_port(ErrorList& out, const FieldPath& path, std::int32_t port) {
 }
 
 void check_ports(ErrorList& out, const std::vector<ContainerPort>& ports, const FieldPath& path) {
-  std::set<std::string> names;
+  std::set<std::string_view> names;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const ContainerPort& port = ports[i];
     const FieldPath here = path.item(i);
@@ -89,12 +89,12 @@ void check_key_ref(ErrorList& out, const KeySelector& ref, const FieldPath& path
 }
 
 void check_resource_ref(ErrorList& out, const ResourceFieldSelector& ref, const FieldPath& path) {
-  static const Names resources{"limits.cpu",   "limits.ephemeral-storage",   "limits.memory",
-                               "requests.cpu", "requests.ephemeral-storage", "requests.memory"};
   if (ref.resource.empty())
     out.push_back(required(path.field("resource")));
   else
-    must_be_one_of(out, path.field("resource"), ref.resource, resources);
+    must_be_one_of(out, path.field("resource"), ref.resource,
+                   {"limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu",
+                    "requests.ephemeral-storage", "requests.memory"});
 }
 
 void check_value_from(ErrorList& out, const EnvVar& variable, const FieldPath& path) {
@@ -157,9 +157,9 @@ bool has_parent_step(std::string_view path) {
   }
 }
 
-void check_mounts(ErrorList& out, const Container& container, const std::set<std::string>& volumes,
-                  const FieldPath& path) {
-  std::set<std::string> places;
+void check_mounts(ErrorList& out, const Container& container,
+                  const std::set<std::string_view>& volumes, const FieldPath& path) {
+  std::set<std::string_view> places;
   for (std::size_t i = 0; i < container.volumeMounts.size(); ++i) {
     const VolumeMount& mount = container.volumeMounts[i];
     const FieldPath here = path.item(i);
@@ -235,7 +235,7 @@ void check_image(ErrorList& out, const std::string& image, const FieldPath& path
 }
 
 void check_container(ErrorList& out, const Container& container,
-                     const std::set<std::string>& volumes, const FieldPath& path) {
+                     const std::set<std::string_view>& volumes, const FieldPath& path) {
   must_be_named(out, path.field("name"), container.name, &dns_label_problems);
   check_image(out, container.image, path.field("image"));
   must_be_one_of(out, path.field("terminationMessagePolicy"), container.terminationMessagePolicy,
@@ -263,7 +263,7 @@ void check_init_container(ErrorList& out, const Container& container, const Fiel
 }
 
 void check_containers(ErrorList& out, const PodSpec& spec, const FieldPath& path) {
-  std::set<std::string> volumes, names;
+  std::set<std::string_view> volumes, names;
   for (const Volume& volume : spec.volumes) volumes.insert(volume.name);
   if (spec.containers.empty()) out.push_back(required(path.field("containers")));
   const auto check = [&](const Container& container, const FieldPath& here) {
@@ -318,7 +318,7 @@ void check_volume_sources(ErrorList& out, const Volume& volume, const FieldPath&
 }
 
 void check_volumes(ErrorList& out, const std::vector<Volume>& volumes, const FieldPath& path) {
-  std::set<std::string> names;
+  std::set<std::string_view> names;
   for (std::size_t i = 0; i < volumes.size(); ++i) {
     const FieldPath here = path.item(i);
     check_volume_sources(out, volumes[i], here);
@@ -365,6 +365,18 @@ ErrorList validate_pod(const Object& object) {
   return out;
 }
 
+namespace {
+
+bool has_doubled_name(const std::vector<EnvVar>& env) {
+  std::vector<std::string_view> names;
+  names.reserve(env.size());
+  for (const EnvVar& variable : env) names.push_back(variable.name);
+  std::sort(names.begin(), names.end());
+  return std::adjacent_find(names.begin(), names.end()) != names.end();
+}
+
+}  // namespace
+
 std::vector<std::string> pod_warnings(const Object& object) {
   std::vector<std::string> out;
   if (const auto problems = dns_label_problems(object.metadata.name); !problems.empty())
@@ -375,6 +387,7 @@ std::vector<std::string> pod_warnings(const Object& object) {
   const PodSpec& spec = *static_cast<const Pod&>(object).spec;
   const auto check = [&](const std::vector<Container>& containers, std::string_view field) {
     for (std::size_t c = 0; c < containers.size(); ++c) {
+      if (!has_doubled_name(containers[c].env)) continue;
       std::set<std::string_view> names;
       for (std::size_t i = 0; i < containers[c].env.size(); ++i)
         if (!names.insert(containers[c].env[i].name).second)

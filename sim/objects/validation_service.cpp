@@ -12,15 +12,13 @@
 namespace ddptwin {
 namespace {
 
-std::string at(const std::string& path, std::size_t i) { return fmt::format("{}[{}]", path, i); }
-
-void must_be_port(ErrorList& out, const std::string& path, std::int32_t port) {
+void must_be_port(ErrorList& out, const FieldPath& path, std::int32_t port) {
   if (port < 1 || port > 65535)
     out.push_back(invalid(path, std::to_string(port), "must be between 1 and 65535, inclusive"));
 }
 
 // [a-z0-9-]{1,15} with a letter (IANA_SVC_NAME).
-void must_be_port_name(ErrorList& out, const std::string& path, const std::string& name) {
+void must_be_port_name(ErrorList& out, const FieldPath& path, const std::string& name) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
   };
@@ -34,42 +32,44 @@ void must_be_port_name(ErrorList& out, const std::string& path, const std::strin
     out.push_back(invalid(path, quoted(name), "must contain at least one letter (a-z)"));
 }
 
+constexpr std::string_view ports_path = "spec.ports";
+
 void check_port(ErrorList& out, const ServiceSpec& spec, std::size_t i,
-                std::set<std::string>& names) {
+                std::set<std::string_view>& names) {
   const ServicePort& port = spec.ports[i];
-  const std::string here = at("spec.ports", i);
-  if (spec.ports.size() > 1 && port.name.empty()) out.push_back(required(here + ".name"));
+  const FieldPath ports(ports_path), here = ports.item(i);
+  if (spec.ports.size() > 1 && port.name.empty()) out.push_back(required(here.field("name")));
   if (!port.name.empty()) {
     for (const std::string& problem : dns_label_problems(port.name))
-      out.push_back(invalid(here + ".name", quoted(port.name), problem));
+      out.push_back(invalid(here.field("name"), quoted(port.name), problem));
     if (!names.insert(port.name).second)
-      out.push_back(duplicate(here + ".name", quoted(port.name)));
+      out.push_back(duplicate(here.field("name"), quoted(port.name)));
   }
-  must_be_port(out, here + ".port", port.port);
+  must_be_port(out, here.field("port"), port.port);
   static const std::vector<std::string_view> protocols{"SCTP", "TCP", "UDP"};
   if (std::find(protocols.begin(), protocols.end(), port.protocol) == protocols.end())
-    out.push_back(not_supported(here + ".protocol", quoted(port.protocol), protocols));
+    out.push_back(not_supported(here.field("protocol"), quoted(port.protocol), protocols));
   if (port.targetPort && port.targetPort->is_text)
-    must_be_port_name(out, here + ".targetPort", port.targetPort->text);
+    must_be_port_name(out, here.field("targetPort"), port.targetPort->text);
   else if (port.targetPort)
-    must_be_port(out, here + ".targetPort", port.targetPort->number);
+    must_be_port(out, here.field("targetPort"), port.targetPort->number);
   if (port.nodePort == 0) return;
   if (spec.type_ == "ClusterIP")
-    out.push_back(forbidden(here + ".nodePort", "may not be used when `type` is 'ClusterIP'"));
+    out.push_back(forbidden(here.field("nodePort"), "may not be used when `type` is 'ClusterIP'"));
   else if (port.nodePort < 30000 || port.nodePort > 32767)
-    out.push_back(invalid(here + ".nodePort", std::to_string(port.nodePort),
+    out.push_back(invalid(here.field("nodePort"), std::to_string(port.nodePort),
                           "provided port is not in the valid range. The range of valid ports is "
                           "30000-32767"));
 }
 
 // The same port and protocol twice.
 void check_doubled_ports(ErrorList& out, const ServiceSpec& spec) {
-  std::set<std::pair<std::string, std::int32_t>> seen;
+  std::set<std::pair<std::string_view, std::int32_t>> seen;
   for (std::size_t i = 0; i < spec.ports.size(); ++i) {
     const ServicePort& port = spec.ports[i];
     if (seen.emplace(port.protocol, port.port).second) continue;
     out.push_back(
-        duplicate(at("spec.ports", i),
+        duplicate(fmt::format("{}[{}]", ports_path, i),
                   fmt::format("{{\"Name\":\"\",\"Protocol\":{},\"AppProtocol\":null,\"Port\":{},"
                               "\"TargetPort\":0,\"NodePort\":0}}",
                               quoted(port.protocol), port.port)));
@@ -130,7 +130,7 @@ ErrorList validate_service(const Object& object) {
   ErrorList out;
   if (spec.ports.empty() && spec.clusterIP != "None" && spec.type_ != "ExternalName")
     out.push_back(required("spec.ports"));
-  std::set<std::string> names;
+  std::set<std::string_view> names;
   for (std::size_t i = 0; i < spec.ports.size(); ++i) check_port(out, spec, i, names);
   append(out, validate_labels(spec.selector, "spec.selector"));
   if (std::find(affinities.begin(), affinities.end(), spec.sessionAffinity) == affinities.end())
