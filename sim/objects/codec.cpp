@@ -230,11 +230,33 @@ Error in_structure(Error error, const Type& type, const std::string& field_path)
   return error;
 }
 
-Status decode_structure(const Type& type, void* to, const Json& value, const FieldPath& path,
+// A text that does not fit its type is kept all the same: the kind's definition judges it and
+// answers in its own words (schema.hpp).
+template <class Value>
+void decode_verbatim(const Type& type, void* to, Value&& value, const FieldPath& path,
+                     DecodeNotes& notes) {
+  (void)decode(type.element(), type.emplace(to), value, path, notes);
+  type.set_source(to, RawJson(std::forward<Value>(value)));
+}
+
+Status decode_member(const Type& type, void* to, const Json& value, const FieldPath& path,
+                     DecodeNotes& notes) {
+  return decode(type, to, value, path, notes);
+}
+// Of a body that is not read again: what is kept as it came is taken out of it.
+Status decode_member(const Type& type, void* to, Json& value, const FieldPath& path,
+                     DecodeNotes& notes) {
+  if (type.shape != Shape::verbatim) return decode(type, to, value, path, notes);
+  decode_verbatim(type, to, std::move(value), path, notes);
+  return {};
+}
+
+template <class Value>
+Status decode_structure(const Type& type, void* to, Value& value, const FieldPath& path,
                         DecodeNotes& notes) {
   if (!value.is_object()) return mismatch(type, value, path);
   json::object unknown;
-  for (const auto& member : value.get_object()) {
+  for (auto& member : value.get_object()) {
     const std::string_view name = member.key();
     const auto [field, owner] = find_field(type, to, name);
     if (field == nullptr) {
@@ -243,7 +265,8 @@ Status decode_structure(const Type& type, void* to, const Json& value, const Fie
       continue;
     }
     const FieldPath at = path.field(name);
-    if (auto done = decode(field->type(), field->member(owner), member.value(), at, notes); !done)
+    if (auto done = decode_member(field->type(), field->member(owner), member.value(), at, notes);
+        !done)
       return fail(in_structure(std::move(done).error(), type, at.text()));
   }
   if (!unknown.empty() && type.extra != nullptr) *type.extra(to) = RawJson(std::move(unknown));
@@ -392,10 +415,7 @@ Status decode(const Type& type, void* to, const Json& value, const FieldPath& pa
     case Shape::pointer:
       return decode(type.element(), type.emplace(to), value, path, notes);
     case Shape::verbatim:
-      // A text that does not fit its type is kept all the same: the kind's definition judges it and
-      // answers in its own words (schema.hpp).
-      (void)decode(type.element(), type.emplace(to), value, path, notes);
-      type.set_source(to, RawJson(value));
+      decode_verbatim(type, to, value, path, notes);
       return {};
     case Shape::structure:
       return decode_structure(type, to, value, path, notes);

@@ -72,6 +72,8 @@ tl::unexpected<Error> bad_suffix() {
   return fail(Reason::bad_request, "unable to parse quantity's suffix");
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 constexpr int128 cap = max_value * nano;  // the API's largest amount
 
 // What stands behind the digits.
@@ -89,7 +91,7 @@ Result<int> exponent_of(std::string_view text) {
   if (text.empty() || text.size() > 2) return bad_suffix();
   int exponent = 0;
   for (const char c : text) {
-    if (c < '0' || c > '9') return bad_suffix();
+    if (!is_digit(c)) return bad_suffix();
     exponent = exponent * 10 + (c - '0');
   }
   return negative ? -exponent : exponent;
@@ -225,6 +227,14 @@ Quantity& Quantity::operator-=(const Quantity& other) {
   if (nanos_ == 0) format_ = other.format_;
   nanos_ -= other.nanos_;
   return *this;
+}
+
+bool is_plain_quantity(std::string_view text) {
+  const auto digits_end = std::find_if_not(text.begin(), text.end(), &is_digit);
+  const std::string_view unit = text.substr(static_cast<std::size_t>(digits_end - text.begin()));
+  return unit.size() < text.size() &&
+         std::any_of(suffixes.begin(), suffixes.end(),
+                     [unit](const Suffix& suffix) { return suffix.text == unit; });
 }
 
 }  // namespace ddptwin

@@ -48,6 +48,13 @@ class Quantity {
   Format format_ = Format::decimal_si;
 };
 
+// What definitions of custom resources ask of an amount that is written as a text.
+inline constexpr std::string_view quantity_pattern =
+    "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\."
+    "[0-9]*)?)|(\\.[0-9]+))))?$";
+// Whether it is digits and perhaps a suffix, as nearly all amounts are: that pattern matches it.
+bool is_plain_quantity(std::string_view text);
+
 using ResourceList = std::map<std::string, Quantity, std::less<>>;
 
 }  // namespace ddptwin

@@ -35,19 +35,26 @@ std::vector<std::string> texts_of(const json::object& source, std::string_view n
   return out;
 }
 
+void note_below(Schema& schema, const Schema& child) {
+  schema.has_rules = schema.has_rules || child.has_rules;
+  schema.has_defaults = schema.has_defaults || child.has_defaults;
+  schema.has_keyed_lists = schema.has_keyed_lists || child.has_keyed_lists;
+}
+
 Status compile_children(Schema& out, const json::object& source) {
   if (const Json* members = source.if_contains("properties");
       members != nullptr && members->is_object())
     for (const auto& member : members->get_object()) {
       TRY(Schema child, Schema::compile(member.value()));
-      out.has_rules = out.has_rules || child.has_rules;
+      note_below(out, child);
+      out.has_defaults = out.has_defaults || child.fallback != nullptr;
       out.properties.emplace(std::string(member.key()), std::move(child));
     }
   const auto child = [&](std::string_view name, std::shared_ptr<const Schema>& to) -> Status {
     const Json* inner = source.if_contains(name);
     if (inner == nullptr || !inner->is_object()) return {};
     TRY(Schema compiled, Schema::compile(*inner));
-    out.has_rules = out.has_rules || compiled.has_rules;
+    note_below(out, compiled);
     to = std::make_shared<const Schema>(std::move(compiled));
     return {};
   };
@@ -58,6 +65,7 @@ Status compile_children(Schema& out, const json::object& source) {
 Status compile_pattern(Schema& out, const json::object& source) {
   out.pattern = text_member(source, "pattern");
   if (out.pattern.empty()) return {};
+  out.is_quantity = out.pattern == quantity_pattern;
   Result<std::regex> made = regular_expression(out.pattern);
   if (!made)
     return fail(Reason::bad_input, "the pattern " + out.pattern +
@@ -99,6 +107,7 @@ Result<Schema> Schema::compile(const Json& value) {
         out.rules.push_back(
             {text_member(rule.get_object(), "rule"), text_member(rule.get_object(), "message")});
   out.has_rules = !out.rules.empty();
+  out.has_keyed_lists = out.is_set || !out.list_keys.empty();
   TRY_VOID(compile_pattern(out, source));
   TRY_VOID(compile_children(out, source));
   return out;
@@ -151,6 +160,7 @@ void prune(const Schema& schema, Json& value, const FieldPath& path,
 }
 
 void fill_defaults(const Schema& schema, Json& value) {
+  if (!schema.has_defaults) return;
   if (value.is_object()) {
     json::object& object = value.get_object();
     for (const auto& [name, child] : schema.properties) {

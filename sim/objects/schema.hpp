@@ -38,11 +38,13 @@ struct Schema {
   std::optional<std::size_t> min_length{}, max_length{}, min_items{}, max_items{};
   std::string pattern{};
   std::shared_ptr<const std::regex> matcher{};
+  bool is_quantity = false;                // the pattern is that of quantities
   std::shared_ptr<const Json> fallback{};  // default
   bool is_set = false;                     // list type set
   std::vector<std::string> list_keys{};    // list type map
   std::vector<SchemaRule> rules{};
-  bool has_rules = false;  // here or anywhere below
+  // Here or anywhere below; a walk leaves out what has none.
+  bool has_rules = false, has_defaults = false, has_keyed_lists = false;
 
   static Result<Schema> compile(const Json& source);
 };

@@ -10,10 +10,6 @@ namespace {
 namespace json = boost::json;
 using What = SchemaNote::What;
 
-constexpr std::string_view quantity_pattern =
-    "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\."
-    "[0-9]*)?)|(\\.[0-9]+))))?$";
-
 json::array split(std::string_view text) {
   json::array out;
   while (!text.empty()) {

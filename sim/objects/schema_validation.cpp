@@ -30,9 +30,8 @@ std::string_view type_name(const Json& value) {
 }
 
 bool has_type(const Json& value, std::string_view type) {
-  if (type == "integer") return value.is_number() && is_integer(value);
-  if (type == "number") return value.is_number();
-  return type_name(value) == type;
+  if (!value.is_number()) return type == type_name(value);
+  return type == "number" || (type == "integer" && is_integer(value));
 }
 
 std::string shown_value(const Json& value) {
@@ -60,6 +59,7 @@ class Validator {
 
   // Doubled items of sets and keyed lists; members of maps stand in brackets here.
   void check_lists(const Schema& schema, const Json& value, const FieldPath& path) {
+    if (!schema.has_keyed_lists) return;
     if (value.is_array()) {
       const json::array& items = value.get_array();
       check_duplicates(schema, items, path);
@@ -184,7 +184,10 @@ class Validator {
       causes_.push_back(invalid(path, shown_value(value),
                                 fmt::format("{} in body should be at least {} chars long",
                                             inner(path), *schema.min_length)));
-    if (schema.matcher != nullptr && !std::regex_search(text.begin(), text.end(), *schema.matcher))
+    const bool matches = schema.matcher == nullptr ||
+                         (schema.is_quantity && is_plain_quantity(text)) ||
+                         std::regex_search(text.begin(), text.end(), *schema.matcher);
+    if (!matches)
       causes_.push_back(
           invalid(path, shown_value(value),
                   fmt::format("{} in body should match '{}'", inner(path), schema.pattern)));
