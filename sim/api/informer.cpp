@@ -92,11 +92,11 @@ void Informer::drop_all_but(const std::vector<ObjectPtr>& listed) {
 
 void Informer::put(const ObjectPtr& object) {
   const ObjectMeta& meta = object->metadata;
-  ObjectPtr* place = &objects_.place_for(meta);
+  ObjectPtr* place = &objects_.place_for(*object);
   if (*place != nullptr && (*place)->metadata.uid != meta.uid) {
     // Deleted and made anew between two looks: two changes, not one.
     drop(meta.namespace_, meta.name);
-    place = &objects_.place_for(meta);
+    place = &objects_.place_for(*object);
   }
   if (*place != nullptr && (*place)->metadata.resourceVersion == meta.resourceVersion) return;
   notify(keep(object, *place), object);
@@ -114,9 +114,7 @@ void Informer::notify(const ObjectPtr& before, const ObjectPtr& after) {
   for (const InformerHandler& handler : handlers_) handler(before, after);
 }
 
-void Informer::replace_cached(ObjectPtr object) {
-  keep(object, objects_.place_for(object->metadata));
-}
+void Informer::replace_cached(ObjectPtr object) { keep(object, objects_.place_for(*object)); }
 
 // The indices know the place: nothing changes for them unless what they go by has changed.
 ObjectPtr Informer::keep(const ObjectPtr& object, ObjectPtr& place) {

@@ -1,6 +1,7 @@
 // What every stored object is: metadata, a kind, and a body described by a table.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,6 +63,9 @@ struct ObjectMeta {
 // The base of every stored object. Immutable once stored: change a clone.
 struct Object {
   ObjectMeta metadata{};
+  // What ObjectMap finds it by, worked out once: a stored object lies in a map of each who watches
+  // its kind. 0: not yet; a copy may get another name.
+  mutable std::uint32_t key_hash = 0;
 
   virtual ~Object() = default;
   virtual const KindInfo& kind() const = 0;
@@ -72,8 +76,12 @@ struct Object {
 
  protected:
   Object() = default;
-  Object(const Object&) = default;
-  Object& operator=(const Object&) = default;
+  Object(const Object& other) : metadata(other.metadata) {}
+  Object& operator=(const Object& other) {
+    metadata = other.metadata;
+    key_hash = 0;
+    return *this;
+  }
 };
 
 using ObjectPtr = std::shared_ptr<const Object>;

@@ -19,6 +19,18 @@ std::uint32_t hash_of(std::string_view namespace_, std::string_view name) {
   return static_cast<std::uint32_t>(mix(mix(mix(0, namespace_), name), std::uint64_t{0}));
 }
 
+std::uint32_t hash_of(const Object& object) {
+  if (object.key_hash == 0)
+    object.key_hash = hash_of(object.metadata.namespace_, object.metadata.name);
+  return object.key_hash;
+}
+
+// Nearly all maps are of a few objects: a list of their slots does not grow one by one.
+void append(std::vector<std::uint32_t>& list, std::uint32_t slot, std::size_t room) {
+  if (list.capacity() == 0) list.reserve(room);
+  list.push_back(slot);
+}
+
 struct Parts {
   std::string_view namespace_, name;
 };
@@ -87,20 +99,21 @@ std::uint32_t ObjectMap::free_slot() {
   return slots_++;
 }
 
-ObjectPtr& ObjectMap::place_for(const ObjectMeta& meta) {
+ObjectPtr& ObjectMap::place_for(const Object& object) {
   if ((size_ + 1) * 4 > cells_.size() * 3) grow();
-  const std::uint32_t hash = hash_of(meta.namespace_, meta.name);
+  const ObjectMeta& meta = object.metadata;
+  const std::uint32_t hash = hash_of(object);
   Cell& cell = cells_[locate(hash, meta.namespace_, meta.name)];
   if (cell.slot == empty_cell) {
     cell = {hash, free_slot()};
-    new_.push_back(cell.slot);
+    append(new_, cell.slot, slots_a_block);
     ++size_;
   }
   return slot(cell.slot);
 }
 
 ObjectPtr ObjectMap::put(ObjectPtr object) {
-  ObjectPtr& place = place_for(object->metadata);
+  ObjectPtr& place = place_for(*object);
   return std::exchange(place, std::move(object));
 }
 
@@ -125,7 +138,7 @@ ObjectPtr ObjectMap::take(std::string_view namespace_, std::string_view name) {
   const std::uint32_t index = cells_[at].slot;
   drop_cell(at);
   --size_;
-  gone_.push_back(index);
+  append(gone_, index, slots_a_block);
   ObjectPtr taken = std::exchange(slot(index), nullptr);
   if (gone_.size() > settle_min && gone_.size() > size_) settle_order();
   return taken;

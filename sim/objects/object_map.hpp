@@ -53,7 +53,7 @@ class ObjectMap {
   // taken. Null where there is none.
   ObjectPtr* place(std::string_view namespace_, std::string_view name);
   // The same, made where there is none: what is null there has to be filled at once.
-  ObjectPtr& place_for(const ObjectMeta& meta);
+  ObjectPtr& place_for(const Object& object);
   // Null where there is none.
   const ObjectPtr& find(std::string_view namespace_, std::string_view name) const;
   const ObjectPtr& find(std::string_view key) const;
