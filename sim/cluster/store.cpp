@@ -62,6 +62,13 @@ Store::~Store() = default;
 
 void Store::add_admission(AdmissionPhase phase, AdmissionHook hook, const KindInfo* kind) {
   (phase == AdmissionPhase::mutating ? mutating_ : validating_).push_back({std::move(hook), kind});
+  for (const auto& [name, rows] : tables_)
+    if (kind == nullptr || kind == rows->kind.get())
+      rows->has_hooks[static_cast<std::size_t>(phase)] = true;
+}
+
+const std::vector<Store::Admission>& Store::hooks(AdmissionPhase phase) const {
+  return phase == AdmissionPhase::mutating ? mutating_ : validating_;
 }
 
 Store::Table& Store::table(const KindInfo& kind) const {
@@ -69,6 +76,10 @@ Store::Table& Store::table(const KindInfo& kind) const {
   auto& slot = tables_[table_name(kind)];
   if (slot == nullptr) slot = std::make_unique<Table>();
   slot->kind = kinds_.share(kind);
+  for (const AdmissionPhase phase : {AdmissionPhase::mutating, AdmissionPhase::validating})
+    slot->has_hooks[static_cast<std::size_t>(phase)] =
+        std::any_of(hooks(phase).begin(), hooks(phase).end(),
+                    [&](const Admission& one) { return one.kind == nullptr || one.kind == &kind; });
   table_of_.emplace(&kind, slot.get());
   return *slot;
 }
@@ -99,8 +110,8 @@ Store::Answer Store::carry_out(const api::Request& request, std::string_view act
     Record record;
     record.kind = RecordKind::api_refused;
     record.actor = actor;
-    record.subject = fmt::format("{} {} {}", api::to_string(request.verb), context.kind.resource(),
-                                 storage_key(request.target.namespace_, request.target.name));
+    record.subject = std::string(api::to_string(request.verb)) + " " + context.kind.resource() +
+                     " " + storage_key(request.target.namespace_, request.target.name);
     record.text = answer.error().text();
     trace_.write(std::move(record));
     return answer;
@@ -181,17 +192,19 @@ void Store::fill_new(Object& object) {
   if (tracks_generation(object.kind())) meta.generation = 1;
 }
 
-Status Store::admit(AdmissionPhase phase, Context& context, const AdmissionRequest& request) {
-  const auto& hooks = phase == AdmissionPhase::mutating ? mutating_ : validating_;
-  const bool heard = std::any_of(hooks.begin(), hooks.end(), [&](const Admission& one) {
-    return one.kind == nullptr || one.kind == &request.kind;
-  });
-  return heard ? ask_hooks(hooks, context, request) : Status();
+Status Store::admit(AdmissionPhase phase, Context& context, api::Verb verb,
+                    const std::shared_ptr<Object>& object, const ObjectPtr& old) const {
+  if (!context.rows.has_hooks[static_cast<std::size_t>(phase)]) return {};
+  const api::Request& request = context.request;
+  const std::string_view subresource =
+      verb == api::Verb::update ? request.target.subresource : std::string_view();
+  return ask_hooks(phase, context,
+                   {verb, context.kind, subresource, object, old, context.actor, request.dry_run});
 }
 
-Status Store::ask_hooks(const std::vector<Admission>& hooks, Context& context,
-                        const AdmissionRequest& request) {
-  for (const auto& [hook, kind] : hooks) {
+Status Store::ask_hooks(AdmissionPhase phase, Context& context,
+                        const AdmissionRequest& request) const {
+  for (const auto& [hook, kind] : hooks(phase)) {
     if (kind != nullptr && kind != &request.kind) continue;
     TRY(auto warnings, hook(request));
     std::move(warnings.begin(), warnings.end(), std::back_inserter(context.warnings));
@@ -199,13 +212,20 @@ Status Store::ask_hooks(const std::vector<Admission>& hooks, Context& context,
   return {};
 }
 
+// Most requests are of the namespace that the one before was of.
+const Namespace* Store::find_namespace(const std::string& name) const {
+  if (last_namespace_ == nullptr || (*last_namespace_)->metadata.name != name)
+    last_namespace_ = table(Namespace::info()).objects.place({}, name);
+  return last_namespace_ != nullptr ? static_cast<const Namespace*>(last_namespace_->get())
+                                    : nullptr;
+}
+
 // NamespaceLifecycle admission: nothing new where there is no namespace or where it ends.
 Status Store::check_create_namespace(const Context& context, const std::string& object_name) const {
   if (!context.kind.namespaced) return {};
   const std::string& name = context.request.target.namespace_;
-  const ObjectPtr& there = table(Namespace::info()).objects.find({}, name);
-  if (there == nullptr) return fail(not_found_error(Namespace::info(), name));
-  const auto* found = static_cast<const Namespace*>(there.get());
+  const Namespace* found = find_namespace(name);
+  if (found == nullptr) return fail(not_found_error(Namespace::info(), name));
   if (found->status.phase != "Terminating"sv && !found->metadata.deletionTimestamp) return {};
   Error error = forbidden_error(
       context.kind, object_name,
@@ -227,11 +247,11 @@ Store::Answer Store::create(Context& context) {
   return insert(context, std::move(object));
 }
 
-Result<ObjectPtr> Store::existing(const Context& context) const {
+Result<ObjectPtr> Store::existing(Context& context) {
   const api::Target& target = context.request.target;
-  ObjectPtr found = context.rows.objects.find(target.namespace_, target.name);
-  if (found == nullptr) return fail(not_found_error(context.kind, target.name));
-  return found;
+  context.place = context.rows.objects.place(target.namespace_, target.name);
+  if (context.place == nullptr) return fail(not_found_error(context.kind, target.name));
+  return *context.place;
 }
 
 }  // namespace ddptwin

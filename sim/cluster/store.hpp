@@ -2,6 +2,7 @@
 // watches (spec/kubernetes.md section 1).
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <unordered_map>
@@ -15,6 +16,8 @@
 #include "objects/selector.hpp"
 
 namespace ddptwin {
+
+struct Namespace;
 
 // Invariants: objects are immutable once stored; every accepted write takes the next number of one
 // store-wide revision, which is the object's resourceVersion; a write that changes nothing takes
@@ -82,6 +85,7 @@ class Store {
     // has few of them.
     TextTable<std::vector<const ObjectPtr*>> pods_of_node{};
     std::shared_ptr<const Schema> schema{};  // of a custom kind
+    std::array<bool, 2> has_hooks{};         // by phase: some hook of admission hears of the kind
     // Of a kind whose objects go by themselves: each state written, and when it goes.
     std::deque<std::pair<Time, ObjectPtr>> leases{};
   };
@@ -104,6 +108,8 @@ class Store {
     Table& rows;  // of that kind
     std::string_view actor;
     bool is_last_use = false;  // nobody reads the request again
+    // Where `rows` keeps the object that was found; null where none was looked for, or it is gone.
+    ObjectPtr* place = nullptr;
     std::vector<std::string> warnings{};
     ErrorList definition_errors{};  // of a custom resource, told with those of its metadata
   };
@@ -120,11 +126,14 @@ class Store {
   void fill_new(Object& object);
   std::string new_uid();
   std::string generated_name(std::string_view base);
-  Status admit(AdmissionPhase phase, Context& context, const AdmissionRequest& request);
-  static Status ask_hooks(const std::vector<Admission>& hooks, Context& context,
-                          const AdmissionRequest& request);
+  // `object`: null of a deletion; `old`: null of a creation.
+  Status admit(AdmissionPhase phase, Context& context, api::Verb verb,
+               const std::shared_ptr<Object>& object, const ObjectPtr& old) const;
+  Status ask_hooks(AdmissionPhase phase, Context& context, const AdmissionRequest& request) const;
+  const std::vector<Admission>& hooks(AdmissionPhase phase) const;
+  const Namespace* find_namespace(const std::string& name) const;
   Status check_create_namespace(const Context& context, const std::string& object_name) const;
-  Result<ObjectPtr> existing(const Context& context) const;
+  static Result<ObjectPtr> existing(Context& context);
 
   // store_list.cpp
   struct Page;
@@ -164,7 +173,7 @@ class Store {
   Answer remove_namespace(Context& context, const ObjectPtr& object);
   Status check_preconditions(const Context& context, const Object& object) const;
   void erase(Context& context, const ObjectPtr& last);
-  void take_out(Table& rows, const ObjectPtr& last, const ObjectPtr& gone, std::string_view actor);
+  void take_out(Table& rows, const ObjectPtr& last, std::string_view actor);
   void drop_expired(Table& rows);
 
   // store_subresources.cpp
@@ -175,11 +184,11 @@ class Store {
   Answer finalize_namespace(Context& context);
 
   // store_watch.cpp
-  // `gone`: of a deletion, what watchers see of `before`.
   void publish(Table& table, std::uint64_t revision, const ObjectPtr& before,
-               const ObjectPtr& after, const ObjectPtr& gone = nullptr);
+               const ObjectPtr& after);
   void publish_beside_nodes(Table& table, std::uint64_t revision, const ObjectPtr& before,
                             const ObjectPtr& after);
+  // Of a deletion, `before` is what watchers see: with the revision of the deletion.
   void deliver(const std::shared_ptr<WatchState>& watch, std::uint64_t revision,
                const ObjectPtr& before, const ObjectPtr& after);
   void post_event(const std::shared_ptr<WatchState>& watch, api::WatchEventType type,
@@ -204,6 +213,8 @@ class Store {
   // By group and kind. The second is looked up only, never walked: its order cannot be seen.
   mutable std::map<std::string, std::unique_ptr<Table>> tables_{};
   mutable std::unordered_map<const KindInfo*, Table*> table_of_{};
+  // Where the namespace is kept that was asked for last; null once one has gone.
+  mutable const ObjectPtr* last_namespace_ = nullptr;
   std::vector<Admission> mutating_{};
   std::vector<Admission> validating_{};
 };

@@ -69,6 +69,9 @@ std::vector<std::string> finalizers_for(const ObjectMeta& meta, const api::Delet
   const auto has = [&](std::string_view name) {
     return std::find(meta.finalizers.begin(), meta.finalizers.end(), name) != meta.finalizers.end();
   };
+  const bool background =
+      options.propagation.value_or(api::Propagation::background) == api::Propagation::background;
+  if (meta.finalizers.empty() && background && !options.orphan_dependents) return {};
   bool orphan = has(orphan_finalizer), foreground = has(foreground_finalizer);
   if (options.orphan_dependents) {
     orphan = true;
@@ -178,21 +181,23 @@ Store::Answer Store::removed_answer(Context& context, const ObjectPtr& last) con
 Store::Answer Store::remove_one(Context& context, ObjectPtr object) {
   const api::DeleteOptions& options = *context.request.remove;
   const bool dry_run = context.request.dry_run;
-  TRY_VOID(admit(AdmissionPhase::validating, context,
-                 {api::Verb::remove, context.kind, {}, nullptr, object, context.actor, dry_run}));
+  TRY_VOID(admit(AdmissionPhase::validating, context, api::Verb::remove, nullptr, object));
   if (&context.kind == &Namespace::info()) return remove_namespace(context, object);
 
-  std::shared_ptr<Object> marked = object->clone();
-  const Grace grace = begin_grace(*marked, options, loop_.now());
-  if (grace == Grace::pending) return answer_of(std::move(object));
-  marked->metadata.finalizers = finalizers_for(object->metadata, options);
-  const bool held = !marked->metadata.finalizers.empty();
-  if (grace == Grace::none && held) mark_as_deleting(marked->metadata, loop_.now());
-  // A graceful deletion is visible even when it is over at once: watchers see it marked first.
+  std::vector<std::string> finalizers = finalizers_for(object->metadata, options);
+  const bool held = !finalizers.empty();
   ObjectPtr last = object;
-  if ((grace == Grace::marked || held) && !same_content(*marked, *object)) {
-    if (!dry_run) commit(context, object, marked);
-    last = marked;
+  if (held || context.kind.strategy.grace_period != nullptr) {
+    const std::shared_ptr<Object> marked = object->clone();
+    const Grace grace = begin_grace(*marked, options, loop_.now());
+    if (grace == Grace::pending) return answer_of(std::move(object));
+    marked->metadata.finalizers = std::move(finalizers);
+    if (grace == Grace::none && held) mark_as_deleting(marked->metadata, loop_.now());
+    // A graceful deletion is visible even when it is over at once: watchers see it marked first.
+    if ((grace == Grace::marked || held) && !same_content(*marked, *object)) {
+      if (!dry_run) commit(context, object, marked);
+      last = marked;
+    }
   }
   if (held || last->metadata.deletionGracePeriodSeconds.value_or(0) > 0)
     return answer_of(std::move(last));
@@ -226,23 +231,22 @@ Store::Answer Store::remove_namespace(Context& context, const ObjectPtr& object)
 }
 
 void Store::erase(Context& context, const ObjectPtr& last) {
-  // Watchers get the last state with the revision of the deletion.
-  std::shared_ptr<Object> gone = last->clone();
-  gone->metadata.resourceVersion = std::to_string(revision_ + 1);
-  take_out(context.rows, last, gone, context.actor);
+  context.place = nullptr;
+  take_out(context.rows, last, context.actor);
 }
 
-void Store::take_out(Table& rows, const ObjectPtr& last, const ObjectPtr& gone,
-                     std::string_view actor) {
+void Store::take_out(Table& rows, const ObjectPtr& last, std::string_view actor) {
   ++revision_;
-  if (&last->kind() == &Pod::info()) note_node(rows, last, nullptr);
+  const KindInfo& kind = *rows.kind;
+  if (&kind == &Pod::info()) note_node(rows, last, nullptr);
+  if (&kind == &Namespace::info()) last_namespace_ = nullptr;
   rows.objects.take(last->metadata.namespace_, last->metadata.name);
   Record record;
   record.kind = RecordKind::object_deleted;
   record.actor = actor;
   record.before = last;
   trace_.write(std::move(record));
-  publish(rows, revision_, last, nullptr, gone);
+  publish(rows, revision_, last, nullptr);
 }
 
 // Whoever asks for the kind finds what a server with leases has. No timer runs for them: a world in
@@ -253,7 +257,7 @@ void Store::drop_expired(Table& rows) {
     const ObjectPtr last = std::move(rows.leases.front().second);
     rows.leases.pop_front();
     if (rows.objects.find(last->metadata.namespace_, last->metadata.name) == last)
-      take_out(rows, last, nullptr, "etcd");
+      take_out(rows, last, "etcd");
   }
 }
 

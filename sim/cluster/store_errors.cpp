@@ -20,7 +20,7 @@ std::shared_ptr<ErrorDetails> details_of(const KindInfo& kind, std::string_view 
 Error not_found_error(const KindInfo& kind, std::string_view name) {
   return {Reason::not_found,
           {},
-          fmt::format("{} \"{}\" not found", kind.resource(), name),
+          kind.resource() + " \"" + std::string(name) + "\" not found",
           details_of(kind, name),
           0};
 }

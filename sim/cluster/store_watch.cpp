@@ -46,10 +46,8 @@ namespace {
 constexpr Duration bookmark_interval = 1min;
 
 ObjectPtr with_version(const ObjectPtr& object, std::uint64_t revision) {
-  std::string version = std::to_string(revision);
-  if (object->metadata.resourceVersion == version) return object;
   auto copy = object->clone();
-  copy->metadata.resourceVersion = std::move(version);
+  copy->metadata.resourceVersion = std::to_string(revision);
   return copy;
 }
 
@@ -100,7 +98,11 @@ void Store::start_watch(const std::shared_ptr<WatchState>& watch, const api::Lis
   } else if (!from_now) {
     watch->after = *version;
     for (const Change& change : history_)
-      if (change.table == &rows) deliver(watch, change.revision, change.before, change.after);
+      if (change.table == &rows)
+        deliver(
+            watch, change.revision,
+            change.after != nullptr ? change.before : with_version(change.before, change.revision),
+            change.after);
   }
   if (!options.allow_bookmarks) return;
   if (options.send_initial_events.value_or(false)) post_bookmark(watch, true);
@@ -144,9 +146,10 @@ void Store::publish_beside_nodes(Table& rows, std::uint64_t revision, const Obje
   for (const ObjectPtr* object : {&before, &after}) {
     if (*object == nullptr) continue;
     const std::string& node = static_cast<const Pod&>(**object).spec->nodeName;
-    const auto found = rows.node_watches.find(node);
-    if (found == rows.node_watches.end() || (last != nullptr && *last == node)) continue;
+    if (last != nullptr && *last == node) continue;
     last = &node;
+    const auto found = rows.node_watches.find(node);
+    if (found == rows.node_watches.end()) continue;
     drop_closed(found->second);
     for (const auto& watch : found->second) of_nodes.push_back(&watch);
   }
@@ -162,9 +165,10 @@ void Store::publish_beside_nodes(Table& rows, std::uint64_t revision, const Obje
 }
 
 void Store::publish(Table& rows, std::uint64_t revision, const ObjectPtr& before,
-                    const ObjectPtr& after, const ObjectPtr& gone) {
-  const ObjectPtr& seen = gone != nullptr ? gone : before;
+                    const ObjectPtr& after) {
   drop_closed(rows.watches);
+  const bool is_watched = !rows.watches.empty() || !rows.node_watches.empty();
+  const ObjectPtr seen = after == nullptr && is_watched ? with_version(before, revision) : before;
   if (!rows.node_watches.empty())
     publish_beside_nodes(rows, revision, seen, after);
   else
@@ -180,10 +184,14 @@ void Store::publish(Table& rows, std::uint64_t revision, const ObjectPtr& before
 void Store::deliver(const std::shared_ptr<WatchState>& watch, std::uint64_t revision,
                     const ObjectPtr& before, const ObjectPtr& after) {
   if (revision <= watch->after || !watch->open) return;
-  const bool was = before != nullptr && watch->filter.matches(*before);
-  const bool is = after != nullptr && watch->filter.matches(*after);
+  const ObjectFilter& filter = watch->filter;
+  const bool is = after != nullptr && filter.matches(*after);
+  const bool was =
+      before != nullptr && ((is && !filter.has_selectors()) || filter.matches(*before));
   if (is) return post_event(watch, was ? WatchEventType::modified : WatchEventType::added, after);
-  if (was) post_event(watch, WatchEventType::removed, with_version(before, revision));
+  if (!was) return;
+  post_event(watch, WatchEventType::removed,
+             after == nullptr ? before : with_version(before, revision));
 }
 
 void Store::post_event(const std::shared_ptr<WatchState>& watch, WatchEventType type,

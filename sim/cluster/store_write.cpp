@@ -45,13 +45,26 @@ const Type& table_type(const KindInfo& kind) {
 // What a write of /status may change beside the status: labels, annotations and finalizers of
 // built-in kinds, nothing of custom ones (spec/kubernetes.md section 1.5).
 void keep_all_but_status(Object& object, const Object& old) {
-  ObjectMeta sent = std::exchange(object.metadata, old.metadata);
-  object.metadata.resourceVersion = std::move(sent.resourceVersion);
-  object.metadata.uid = std::move(sent.uid);
-  if (!old.kind().custom) {
-    object.metadata.labels = std::move(sent.labels);
-    object.metadata.annotations = std::move(sent.annotations);
-    object.metadata.finalizers = std::move(sent.finalizers);
+  // All members, so that one that is added does not compile until it is kept or not; what was sent
+  // of the version and the uid is compared later.
+  auto& [name, generate_name, namespace_, self_link, uid, version, generation, created, deleted,
+         grace, labels, annotations, owners, finalizers, managed, extra] = object.metadata;
+  const ObjectMeta& kept = old.metadata;
+  name = kept.name;
+  generate_name = kept.generateName;
+  namespace_ = kept.namespace_;
+  self_link = kept.selfLink;
+  generation = kept.generation;
+  created = kept.creationTimestamp;
+  deleted = kept.deletionTimestamp;
+  grace = kept.deletionGracePeriodSeconds;
+  owners = kept.ownerReferences;
+  managed = kept.managedFields;
+  extra = kept.extra;
+  if (old.kind().custom) {
+    labels = kept.labels;
+    annotations = kept.annotations;
+    finalizers = kept.finalizers;
   }
   copy_spec(object, old);
 }
@@ -91,9 +104,7 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
   warn_of_doubled_owners(context, *object);
   if (kind.custom && kind.status) clear_field(*object, "status");
   fill_in(kind, *object);
-  const AdmissionRequest admission{api::Verb::create, kind,          {},     object,
-                                   nullptr,           context.actor, dry_run};
-  TRY_VOID(admit(AdmissionPhase::mutating, context, admission));
+  TRY_VOID(admit(AdmissionPhase::mutating, context, api::Verb::create, object, nullptr));
   if (kind.strategy.prepare_create != nullptr) kind.strategy.prepare_create(*object);
   ErrorList causes = validate_metadata(*object, kind.strategy.name_rule);
   append(causes, std::move(context.definition_errors));
@@ -102,7 +113,7 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
   if (kind.strategy.warnings != nullptr)
     for (std::string& warning : kind.strategy.warnings(*object))
       context.warnings.push_back(std::move(warning));
-  TRY_VOID(admit(AdmissionPhase::validating, context, admission));
+  TRY_VOID(admit(AdmissionPhase::validating, context, api::Verb::create, object, nullptr));
 
   const ObjectMeta& meta = object->metadata;
   if (const ObjectPtr& there = context.rows.objects.find(meta.namespace_, meta.name)) {
@@ -246,12 +257,9 @@ Store::Answer Store::replace(Context& context, const ObjectPtr& old,
   TRY_VOID(prepare(context, *object, *old));
   if (!object->metadata.ownerReferences.same_as(old->metadata.ownerReferences))
     warn_of_doubled_owners(context, *object);
-  const AdmissionRequest admission{
-      api::Verb::update, kind,   context.request.target.subresource, object, old,
-      context.actor,     dry_run};
-  TRY_VOID(admit(AdmissionPhase::mutating, context, admission));
+  TRY_VOID(admit(AdmissionPhase::mutating, context, api::Verb::update, object, old));
   TRY_VOID(validate_update(context, *object, *old));
-  TRY_VOID(admit(AdmissionPhase::validating, context, admission));
+  TRY_VOID(admit(AdmissionPhase::validating, context, api::Verb::update, object, old));
 
   if (should_vanish(*object)) {
     if (!dry_run) erase(context, old);
@@ -269,7 +277,10 @@ void Store::commit(Context& context, const ObjectPtr& before,
   Table& rows = context.rows;
   const KindInfo& kind = context.kind;
   after->metadata.resourceVersion = std::to_string(++revision_);
-  rows.objects.put(after);
+  if (context.place != nullptr)
+    *context.place = after;
+  else
+    rows.objects.put(after);
   if (&kind == &Pod::info()) note_node(rows, before, after);
   if (kind.strategy.time_to_live > Duration::zero())
     rows.leases.emplace_back(loop_.now() + kind.strategy.time_to_live, after);
