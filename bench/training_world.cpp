@@ -79,6 +79,7 @@ TrainingWorld::TrainingWorld(const ClusterShape& shape)
       runtime_(std::make_unique<ScriptRuntime>(*loop_)),
       world_(std::make_unique<World>(*loop_, options_of(shape), runtime_.get())) {
   world_->trace().add_sink([this](const Record& record) { on_record(record); });
+  world_->trace().set_keeper([this](Record&& record) { invariants_.keep(std::move(record)); });
   const Status started = world_->start();
   DDPTWIN_ASSERT(started.has_value());
 }

@@ -33,10 +33,11 @@ std::uint64_t Trace::write(Record&& record) {
   record.id = last_ + 1;
   record.cause = loop_.context();
   record.time = loop_.now();
-  skip();
+  const std::uint64_t id = skip();
   for (const Listener& listener : listeners_)
     if ((listener.kinds & bit(record.kind)) != 0) listener.sink(record);
-  return record.id;
+  if (keeper_) keeper_(std::move(record));
+  return id;
 }
 
 }  // namespace ddptwin

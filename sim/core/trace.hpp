@@ -55,6 +55,7 @@ struct Record {
 class Trace {
  public:
   using Sink = std::function<void(const Record&)>;
+  using Keeper = std::function<void(Record&&)>;
 
   explicit Trace(Loop& loop) : loop_(loop) {}
 
@@ -69,6 +70,8 @@ class Trace {
   void add_sink(Sink sink);
   // It hears of these kinds only.
   void add_sink(Sink sink, std::initializer_list<RecordKind> kinds);
+  // Who keeps records: each becomes its own once every sink has read it. There is one at most.
+  void set_keeper(Keeper keeper) { keeper_ = std::move(keeper); }
   std::uint64_t last() const { return last_; }
 
  private:
@@ -80,6 +83,7 @@ class Trace {
 
   Loop& loop_;
   std::vector<Listener> listeners_{};
+  Keeper keeper_{};
   std::uint32_t wanted_ = 0;
   std::uint64_t last_ = 0;
 };

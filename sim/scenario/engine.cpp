@@ -47,6 +47,7 @@ Engine::Engine(Loop& loop, Trace& trace, api::ApiClient& client, const Scenario&
     steps_.push_back(std::move(result));
   }
   trace_.add_sink([this](const Record& record) { on_record(record); });
+  trace_.set_keeper([this](Record&& record) { invariants_.keep(std::move(record)); });
 }
 
 void Engine::start() {

@@ -84,7 +84,8 @@ struct InvariantPolicy {
 // Without those that upstream's own bugs break: for random runs of the faithful controllers.
 InvariantPolicy kept_by_upstream();
 
-// All invariants of a policy, as one sink of the trace.
+// All invariants of a policy, as one sink of the trace, and its keeper: what led to a violation is
+// told by the records before it.
 class InvariantWatch {
  public:
   explicit InvariantWatch(const InvariantPolicy& policy);
@@ -92,7 +93,9 @@ class InvariantWatch {
   InvariantWatch(const InvariantWatch&) = delete;
   InvariantWatch& operator=(const InvariantWatch&) = delete;
 
+  // Judges what the record tells. Then it has to be kept, before the next one comes.
   void on_record(const Record& record);
+  void keep(Record&& record);
   // Time has passed without a record, or the run is over: judges what has come to rest by now.
   void pass(Time now);
 

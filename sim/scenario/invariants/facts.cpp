@@ -40,7 +40,7 @@ const std::array<KindRow, 4>& kind_rows() {
 
 Topic topic_of_object(const Object& object) {
   const KindInfo* kind = &object.kind();
-  if (kind == &Event::info())
+  if (kind == &info_of<Event>())
     return static_cast<const Event&>(object).type_ == "Warning"sv ? Topic::warning : Topic::other;
   for (const KindRow& row : kind_rows())
     if (row.kind == kind) return row.topic;
@@ -313,7 +313,7 @@ std::optional<Time> Facts::next_alarm() const {
 }
 
 std::optional<Facts::Due> Facts::next_due(Time now) {
-  while (!alarms_.empty() && alarms_.top().at <= now) {
+  while (is_due(now)) {
     const Alarm due = alarms_.top();
     alarms_.pop();
     const auto found = jobs_.find(due.uid);

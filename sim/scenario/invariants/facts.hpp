@@ -221,6 +221,7 @@ class Facts {
   };
   // When something is to be looked at next, as far as is known.
   std::optional<Time> next_alarm() const;
+  bool is_due(Time now) const { return !alarms_.empty() && alarms_.top().at <= now; }
   std::optional<Due> next_due(Time now);
 
   // Something is kept broken on purpose.

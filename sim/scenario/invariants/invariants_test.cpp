@@ -105,6 +105,7 @@ TEST(Invariants, an_expected_violation_is_the_pass_and_its_absence_a_failure) {
   }
   record.after = job;
   watch.on_record(record);
+  watch.keep(Record(record));
   EXPECT_TRUE(watch.held());
   const auto judged = watch.judged();
   const auto found = std::find_if(judged.begin(), judged.end(),
@@ -131,6 +132,7 @@ TEST(Invariants, what_is_judged_at_rest_is_asked_once_a_job_has_come_to_rest) {
   job->metadata.uid = "u";
   record.after = job;
   watch.on_record(record);
+  watch.keep(Record(record));
   EXPECT_TRUE(asked("one-state"));
   EXPECT_FALSE(asked("names"));  // no question to the DNS
   watch.pass(record.time + rest_time - Duration(1));
@@ -205,7 +207,7 @@ TEST(Ring, keeps_the_last_records_only) {
     record.id = id;
     record.cause = id - 1;
     record.text = std::to_string(id);
-    ring.add(record);
+    ring.add(Record(record));
   }
   EXPECT_EQ(ring.last(), 3000U);
   EXPECT_THAT(ring.chain(3000, "Pod/default/p"), testing::SizeIs(12));
@@ -223,7 +225,7 @@ TEST(Ring, tells_of_the_object_besides_the_causes) {
     record.cause = id == 4 ? 2 : 0;
     record.subject = subjects[id - 1];
     record.text = std::to_string(id);
-    ring.add(record);
+    ring.add(Record(record));
   }
   EXPECT_EQ(ring.last_of("Pod/default/q"), 2U);
   EXPECT_EQ(ring.last_of("Pod/default/nobody"), 5U);

@@ -26,29 +26,25 @@ bool is_of(std::string_view object, const Record& record) {
 
 }  // namespace
 
-void Ring::add(const Record& record) {
+void Ring::add(Record&& record) {
+  shown_ = nullptr;
   last_ = record.id;
-  const std::size_t place = record.id % size_limit;
-  auto& block = blocks_[place / block_size];
-  if (block == nullptr) block = std::make_unique<Record[]>(block_size);
-  Record& kept = block[place % block_size];
-  kept.id = record.id;
-  kept.cause = record.cause;
-  kept.time = record.time;
-  kept.kind = record.kind;
-  kept.actor = record.actor;
-  kept.rule = record.rule;
-  kept.before = record.before;
-  kept.after = record.after;
-  kept.subject = record.subject;
-  kept.text = record.text;
+  record.values = {};
+  const std::size_t place = record.id % size_limit, at = place % block_size;
+  std::vector<Record>& block = blocks_[place / block_size];
+  if (block.empty()) block.reserve(block_size);
+  while (block.size() < at) block.emplace_back();  // numbers of records that nobody read
+  if (block.size() == at)
+    block.push_back(std::move(record));
+  else
+    block[at] = std::move(record);
 }
 
 const Record* Ring::find(std::uint64_t id) const {
-  const std::size_t place = id % size_limit;
-  const auto& block = blocks_[place / block_size];
-  return block != nullptr && block[place % block_size].id == id ? &block[place % block_size]
-                                                                : nullptr;
+  if (shown_ != nullptr && shown_->id == id) return shown_;
+  const std::size_t place = id % size_limit, at = place % block_size;
+  const std::vector<Record>& block = blocks_[place / block_size];
+  return at < block.size() && block[at].id == id ? &block[at] : nullptr;
 }
 
 std::uint64_t Ring::last_of(std::string_view object) const {
@@ -78,7 +74,9 @@ std::vector<std::string> Ring::chain(std::uint64_t id, std::string_view object) 
   }
   std::vector<std::string> lines;
   for (const std::uint64_t at : ids) {
-    std::string line = std::to_string(at) + " " + describe(*find(at));
+    Record told = *find(at);
+    told.values.clear();  // they are not kept
+    std::string line = std::to_string(at) + " " + describe(told);
     if (line.size() > headline_length_max) line = line.substr(0, headline_length_max) + "...";
     lines.push_back(std::move(line));
   }

@@ -12,10 +12,15 @@
 
 namespace ddptwin::scenario::invariants {
 
-// Bounded; what is written over keeps its memory, so that a record costs no allocation.
+// Bounded.
 class Ring {
  public:
-  void add(const Record& record);
+  // The record that is being judged: it is one of them, and is added before the next is shown.
+  void show(const Record& record) {
+    shown_ = &record;
+    last_ = record.id;
+  }
+  void add(Record&& record);
   std::uint64_t last() const { return last_; }
   // The last of the object, as chain() has it; last() where none is kept.
   std::uint64_t last_of(std::string_view object) const;
@@ -28,8 +33,9 @@ class Ring {
   static constexpr std::size_t block_size = 32;
   const Record* find(std::uint64_t id) const;
 
-  // Record id is at id % size_limit; blocks are made when they are reached.
-  std::array<std::unique_ptr<Record[]>, size_limit / block_size> blocks_{};
+  // Record id is at id % size_limit; blocks are filled as they are reached.
+  std::array<std::vector<Record>, size_limit / block_size> blocks_{};
+  const Record* shown_ = nullptr;
   std::uint64_t last_ = 0;
 };
 

@@ -70,6 +70,7 @@ void Tape::put(ObjectPtr before, ObjectPtr after, std::string_view actor) {
   else
     objects_.erase(key);
   watch_.on_record(record);
+  watch_.keep(std::move(record));
 }
 
 void Tape::kill(const std::string& pod) {
@@ -98,12 +99,14 @@ void Tape::write(RecordKind kind, std::string_view actor, std::string subject, s
   record.text = std::move(text);
   record.values = std::move(values);
   watch_.on_record(record);
+  watch_.keep(std::move(record));
 }
 
 void Tape::rule(std::string_view name) {
   Record record = next(RecordKind::rule, controller_actor, "default/j");
   record.rule = name;
   watch_.on_record(record);
+  watch_.keep(std::move(record));
 }
 
 void Tape::say(const std::string& pod, const std::string& line) {

@@ -119,14 +119,17 @@ InvariantWatch::InvariantWatch(const InvariantPolicy& policy)
 InvariantWatch::~InvariantWatch() = default;
 
 void InvariantWatch::on_record(const Record& record) {
-  pass_due(record.time - Duration(1));
-  ring_->add(record);
+  const Time before = record.time - Duration(1);
+  if (facts_->is_due(before)) pass_due(before);
+  ring_->show(record);
   const Topic topic = topic_of(record);
   const Watched& rows = by_topic_[static_cast<std::size_t>(topic)];
   const Sight sight = facts_->take(record, topic);
   asked_topics_ |= topics(topic);
   if (!rows.empty()) judge(sight, rows, &InvariantRow::after);
 }
+
+void InvariantWatch::keep(Record&& record) { ring_->add(std::move(record)); }
 
 void InvariantWatch::pass(Time now) { pass_due(now); }
 
