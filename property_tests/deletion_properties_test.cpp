@@ -152,7 +152,7 @@ TEST(DeletionProperties, ADryRunChangesNothing) {
     options.grace_period_seconds = (*any_asking().as("asking")).grace;
     auto changed = std::make_shared<Pod>(*before);
     changed->metadata.labels.edit()["a"] = "b";
-    changed->metadata.finalizers.clear();
+    changed->metadata.finalizers.edit().clear();
     const std::string verb = *gen::element<std::string>("delete", "evict", "update").as("verb");
     api::Request request = verb == "delete"  ? api::remove(*before, options)
                            : verb == "evict" ? api::evict(*before, options)

@@ -281,7 +281,7 @@ class HeldSlices {
   void let_go(EndpointsRun& cluster) {
     for (const SlicePtr& slice : slices_of(cluster, service_name, true)) {
       const auto free = std::static_pointer_cast<EndpointSlice>(slice->clone());
-      free->metadata.finalizers.clear();
+      free->metadata.finalizers.edit().clear();
       cluster.call(api::update(free));
     }
     texts_.clear();

@@ -56,7 +56,7 @@ class Cluster {
   void release(const ObjectPtr& object) {
     if (object == nullptr || !gc::has_finalizer(*object, held)) return;
     auto released = std::static_pointer_cast<Object>(object->clone());
-    std::erase(released->metadata.finalizers, held);
+    std::erase(released->metadata.finalizers.edit(), held);
     RC_ASSERT(base_.store.call(api::update(released), user).has_value());
   }
   // Owners need not wait for it any longer.

@@ -70,7 +70,7 @@ TEST(PodEnds, ANamesakeHasALifeOfItsOwn) {
   holds(
       [] {
         auto pod = pod_with("c");
-        pod->metadata.finalizers.clear();
+        pod->metadata.finalizers.edit().clear();
         const int takes = *gen::inRange(0, 4).as("seconds that the end of the first takes");
         pod->metadata.annotations.edit()["rig/term.c"] = "1 after " + std::to_string(takes);
         NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));

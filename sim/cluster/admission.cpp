@@ -21,10 +21,6 @@ constexpr std::string_view not_ready = "node.kubernetes.io/not-ready";
 constexpr std::string_view unreachable = "node.kubernetes.io/unreachable";
 constexpr std::int64_t toleration_seconds = 300;
 
-bool creates(const AdmissionRequest& request) {
-  return request.verb == api::Verb::create && request.subresource.empty();
-}
-
 bool tolerates_no_execute(const std::vector<Toleration>& tolerations, std::string_view key) {
   return std::any_of(tolerations.begin(), tolerations.end(), [&](const Toleration& t) {
     return (t.key == key || t.key.empty()) && (t.effect == "NoExecute" || t.effect.empty());
@@ -33,7 +29,6 @@ bool tolerates_no_execute(const std::vector<Toleration>& tolerations, std::strin
 
 // DefaultTolerationSeconds: a pod survives five minutes of a lost node.
 Result<Warnings> add_tolerations(const AdmissionRequest& request) {
-  if (!creates(request)) return Warnings();
   PodSpec& spec = static_cast<Pod&>(*request.object).spec.edit();
   const auto toleration = [](std::string_view key) {
     return Toleration{std::string(key), "Exists", {}, "NoExecute", toleration_seconds};
@@ -87,7 +82,6 @@ std::string default_priority_class(const Store& store) {
 
 // Priority admission: a class's name becomes a number.
 Result<Warnings> set_priority(const Store& store, const AdmissionRequest& request) {
-  if (!creates(request)) return Warnings();
   auto& pod = static_cast<Pod&>(*request.object);
   PodSpec& spec = pod.spec.edit();
   if (spec.priorityClassName.empty()) spec.priorityClassName = default_priority_class(store);
@@ -113,7 +107,6 @@ Result<Warnings> set_priority(const Store& store, const AdmissionRequest& reques
 
 // TaintNodesByCondition: nothing is placed on a node before it says that it is ready.
 Result<Warnings> taint_new_node(const AdmissionRequest& request) {
-  if (!creates(request)) return Warnings();
   auto& taints = static_cast<Node&>(*request.object).spec.taints;
   const bool there = std::any_of(taints.begin(), taints.end(), [](const Taint& taint) {
     return taint.key == not_ready && taint.effect == "NoSchedule";
@@ -123,7 +116,6 @@ Result<Warnings> taint_new_node(const AdmissionRequest& request) {
 }
 
 Result<Warnings> label_placed_pod(const Store& store, const AdmissionRequest& request) {
-  if (!creates(request)) return Warnings();
   auto& pod = static_cast<Pod&>(*request.object);
   if (!pod.spec->nodeName.empty()) copy_topology_labels(store, pod);
   return Warnings();
@@ -192,14 +184,17 @@ void copy_topology_labels(const Store& store, Pod& pod) {
 }
 
 void add_default_admission(Store& store) {
-  const auto add = [&store](const KindInfo& kind, AdmissionHook hook) {
-    store.add_admission(AdmissionPhase::mutating, std::move(hook), &kind);
+  const auto on_create = [&store](const KindInfo& kind, AdmissionHook hook) {
+    store.add_admission(AdmissionPhase::mutating, std::move(hook), &kind, api::Verb::create);
   };
-  add(Pod::info(), &add_tolerations);
-  add(Pod::info(), [&store](const auto& request) { return set_priority(store, request); });
-  add(Pod::info(), [&store](const auto& request) { return label_placed_pod(store, request); });
-  add(Node::info(), &taint_new_node);
-  add(Service::info(), [&store](const auto& request) { return allocate_service(store, request); });
+  on_create(Pod::info(), &add_tolerations);
+  on_create(Pod::info(), [&store](const auto& request) { return set_priority(store, request); });
+  on_create(Pod::info(),
+            [&store](const auto& request) { return label_placed_pod(store, request); });
+  on_create(Node::info(), &taint_new_node);
+  store.add_admission(
+      AdmissionPhase::mutating,
+      [&store](const auto& request) { return allocate_service(store, request); }, &Service::info());
 }
 
 }  // namespace ddptwin

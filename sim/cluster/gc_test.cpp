@@ -323,7 +323,7 @@ TEST(PodGarbageCollector, GivesANodeThatGoesAgainLessTime) {
   const auto make = [&](const char* name) {
     auto pod = make_pod("gone");
     pod->metadata.name = name;
-    pod->metadata.finalizers.clear();
+    pod->metadata.finalizers.edit().clear();
     f.must(api::create(pod));
   };
   make("p");

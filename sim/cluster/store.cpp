@@ -60,27 +60,28 @@ Store::Store(Loop& loop, Random random, Trace& trace, KindRegistry& kinds, Optio
 
 Store::~Store() = default;
 
-void Store::add_admission(AdmissionPhase phase, AdmissionHook hook, const KindInfo* kind) {
-  (phase == AdmissionPhase::mutating ? mutating_ : validating_).push_back({std::move(hook), kind});
+void Store::add_admission(AdmissionPhase phase, AdmissionHook hook, const KindInfo* kind,
+                          std::optional<api::Verb> verb) {
+  auto& all = phase == AdmissionPhase::mutating ? mutating_ : validating_;
+  all.push_back({std::move(hook), kind, verb});
   for (const auto& [name, rows] : tables_)
     if (kind == nullptr || kind == rows->kind.get())
-      rows->has_hooks[static_cast<std::size_t>(phase)] = true;
+      rows->heard[static_cast<std::size_t>(phase)] |= all.back().verbs();
 }
 
 const std::vector<Store::Admission>& Store::hooks(AdmissionPhase phase) const {
   return phase == AdmissionPhase::mutating ? mutating_ : validating_;
 }
 
-Store::Table& Store::table(const KindInfo& kind) const {
-  if (const auto found = table_of_.find(&kind); found != table_of_.end()) return *found->second;
+Store::Table& Store::add_table(const KindInfo& kind) const {
   auto& slot = tables_[table_name(kind)];
   if (slot == nullptr) slot = std::make_unique<Table>();
   slot->kind = kinds_.share(kind);
   for (const AdmissionPhase phase : {AdmissionPhase::mutating, AdmissionPhase::validating})
-    slot->has_hooks[static_cast<std::size_t>(phase)] =
-        std::any_of(hooks(phase).begin(), hooks(phase).end(),
-                    [&](const Admission& one) { return one.kind == nullptr || one.kind == &kind; });
-  table_of_.emplace(&kind, slot.get());
+    for (const Admission& one : hooks(phase))
+      if (one.kind == nullptr || one.kind == &kind)
+        slot->heard[static_cast<std::size_t>(phase)] |= one.verbs();
+  table_of_.emplace_back(&kind, slot.get());
   return *slot;
 }
 
@@ -192,21 +193,21 @@ void Store::fill_new(Object& object) {
   if (tracks_generation(object.kind())) meta.generation = 1;
 }
 
-Status Store::admit(AdmissionPhase phase, Context& context, api::Verb verb,
-                    const std::shared_ptr<Object>& object, const ObjectPtr& old) const {
-  if (!context.rows.has_hooks[static_cast<std::size_t>(phase)]) return {};
-  const api::Request& request = context.request;
-  const std::string_view subresource =
-      verb == api::Verb::update ? request.target.subresource : std::string_view();
-  return ask_hooks(phase, context,
-                   {verb, context.kind, subresource, object, old, context.actor, request.dry_run});
-}
-
-Status Store::ask_hooks(AdmissionPhase phase, Context& context,
-                        const AdmissionRequest& request) const {
-  for (const auto& [hook, kind] : hooks(phase)) {
-    if (kind != nullptr && kind != &request.kind) continue;
-    TRY(auto warnings, hook(request));
+Status Store::ask_hooks(AdmissionPhase phase, Context& context, api::Verb verb,
+                        const std::shared_ptr<Object>& object, const ObjectPtr& old) const {
+  const api::Target& target = context.request.target;
+  const AdmissionRequest request{
+      verb,
+      context.kind,
+      verb == api::Verb::update ? target.subresource : std::string_view(),
+      object,
+      old,
+      context.actor,
+      context.request.dry_run};
+  for (const Admission& one : hooks(phase)) {
+    if ((one.kind != nullptr && one.kind != &request.kind) || (one.verbs() & bit(verb)) == 0)
+      continue;
+    TRY(auto warnings, one.hook(request));
     std::move(warnings.begin(), warnings.end(), std::back_inserter(context.warnings));
   }
   return {};
@@ -215,7 +216,7 @@ Status Store::ask_hooks(AdmissionPhase phase, Context& context,
 // Most requests are of the namespace that the one before was of.
 const Namespace* Store::find_namespace(const std::string& name) const {
   if (last_namespace_ == nullptr || (*last_namespace_)->metadata.name != name)
-    last_namespace_ = table(Namespace::info()).objects.place({}, name);
+    last_namespace_ = table(info_of<Namespace>()).objects.place({}, name);
   return last_namespace_ != nullptr ? static_cast<const Namespace*>(last_namespace_->get())
                                     : nullptr;
 }

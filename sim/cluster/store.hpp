@@ -5,7 +5,8 @@
 #include <array>
 #include <deque>
 #include <map>
-#include <unordered_map>
+#include <optional>
+#include <utility>
 
 #include "cluster/admission.hpp"
 #include "core/random.hpp"
@@ -17,6 +18,7 @@
 
 namespace ddptwin {
 
+class ObjectFilter;
 struct Namespace;
 
 // Invariants: objects are immutable once stored; every accepted write takes the next number of one
@@ -46,8 +48,9 @@ class Store {
   std::unique_ptr<api::Watch> watch(const api::Target& target, const api::ListOptions& options,
                                     api::WatchSink sink);
 
-  // Hooks run in the order of their adding; one with a kind hears of that kind only.
-  void add_admission(AdmissionPhase phase, AdmissionHook hook, const KindInfo* kind = nullptr);
+  // Hooks run in the order of their adding; one with a kind or a verb hears of that only.
+  void add_admission(AdmissionPhase phase, AdmissionHook hook, const KindInfo* kind = nullptr,
+                     std::optional<api::Verb> verb = std::nullopt);
   // Another definition of a custom kind than its row has, as another version of its operator brings
   // along. Worlds may share it.
   void set_schema(const KindInfo& kind, std::shared_ptr<const Schema> schema);
@@ -85,7 +88,7 @@ class Store {
     // has few of them.
     TextTable<std::vector<const ObjectPtr*>> pods_of_node{};
     std::shared_ptr<const Schema> schema{};  // of a custom kind
-    std::array<bool, 2> has_hooks{};         // by phase: some hook of admission hears of the kind
+    std::array<std::uint32_t, 2> heard{};    // by phase: verbs that a hook of admission hears of
     // Of a kind whose objects go by themselves: each state written, and when it goes.
     std::deque<std::pair<Time, ObjectPtr>> leases{};
   };
@@ -100,7 +103,10 @@ class Store {
   struct Admission {
     AdmissionHook hook;
     const KindInfo* kind;  // null: of every kind
+    std::optional<api::Verb> verb;
+    std::uint32_t verbs() const { return verb ? bit(*verb) : ~0U; }
   };
+  static std::uint32_t bit(api::Verb verb) { return 1U << static_cast<unsigned>(verb); }
   // What one call carries through its stages.
   struct Context {
     const api::Request& request;
@@ -116,7 +122,12 @@ class Store {
   using Answer = Result<api::Response>;
 
   // store.cpp
-  Table& table(const KindInfo& kind) const;
+  Table& table(const KindInfo& kind) const {
+    for (const auto& [known, rows] : table_of_)
+      if (known == &kind) return *rows;
+    return add_table(kind);
+  }
+  Table& add_table(const KindInfo& kind) const;
   Answer carry_out(const api::Request& request, std::string_view actor, bool is_last_use);
   Answer dispatch(Context& context);
   // Made where it is handed back: a response is long to move.
@@ -128,8 +139,12 @@ class Store {
   std::string generated_name(std::string_view base);
   // `object`: null of a deletion; `old`: null of a creation.
   Status admit(AdmissionPhase phase, Context& context, api::Verb verb,
-               const std::shared_ptr<Object>& object, const ObjectPtr& old) const;
-  Status ask_hooks(AdmissionPhase phase, Context& context, const AdmissionRequest& request) const;
+               const std::shared_ptr<Object>& object, const ObjectPtr& old) const {
+    if ((context.rows.heard[static_cast<std::size_t>(phase)] & bit(verb)) == 0) return {};
+    return ask_hooks(phase, context, verb, object, old);
+  }
+  Status ask_hooks(AdmissionPhase phase, Context& context, api::Verb verb,
+                   const std::shared_ptr<Object>& object, const ObjectPtr& old) const;
   const std::vector<Admission>& hooks(AdmissionPhase phase) const;
   const Namespace* find_namespace(const std::string& name) const;
   Status check_create_namespace(const Context& context, const std::string& object_name) const;
@@ -139,6 +154,7 @@ class Store {
   struct Page;
   Answer get(Context& context);
   Answer list(Context& context);
+  Answer listed(const Context& context, const ObjectFilter& filter, const Page& page) const;
   Result<Page> page_of(const Context& context) const;
   std::vector<ObjectPtr> objects_at(const Table& rows, std::string_view namespace_,
                                     std::uint64_t revision) const;
@@ -210,9 +226,9 @@ class Store {
   std::deque<Change> history_{};
   // Of the pod made last: what it was asked with, and what defaults made of it.
   Cow<std::vector<Container>> init_asked_{}, init_made_{};
-  // By group and kind. The second is looked up only, never walked: its order cannot be seen.
+  // By group and kind; and the same in the order of their first use.
   mutable std::map<std::string, std::unique_ptr<Table>> tables_{};
-  mutable std::unordered_map<const KindInfo*, Table*> table_of_{};
+  mutable std::vector<std::pair<const KindInfo*, Table*>> table_of_{};
   // Where the namespace is kept that was asked for last; null once one has gone.
   mutable const ObjectPtr* last_namespace_ = nullptr;
   std::vector<Admission> mutating_{};
@@ -224,7 +240,7 @@ class ObjectFilter {
  public:
   static Result<ObjectFilter> parse(const KindInfo& kind, const api::Target& target,
                                     const api::ListOptions& options);
-  bool matches(const Object& object) const;
+  bool matches(const Object& object) const { return everything_ || matches_some(object); }
   // The node whose pods alone it lets through, or null.
   const std::string* node() const;
   bool has_selectors() const { return !labels_.empty() || !fields_.empty(); }
@@ -232,6 +248,9 @@ class ObjectFilter {
   bool names_one() const { return names_one_; }
 
  private:
+  bool matches_some(const Object& object) const;
+
+  bool everything_ = true;  // no namespace, no selectors
   std::string namespace_{};
   LabelMatcher labels_{};
   FieldMatcher fields_{};

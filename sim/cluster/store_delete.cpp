@@ -65,7 +65,8 @@ void mark_as_deleting(ObjectMeta& meta, Time now) {
 }
 
 // The finalizers after the propagation policy had its say.
-std::vector<std::string> finalizers_for(const ObjectMeta& meta, const api::DeleteOptions& options) {
+using Finalizers = Cow<std::vector<std::string>>;
+Finalizers finalizers_for(const ObjectMeta& meta, const api::DeleteOptions& options) {
   const auto has = [&](std::string_view name) {
     return std::find(meta.finalizers.begin(), meta.finalizers.end(), name) != meta.finalizers.end();
   };
@@ -90,7 +91,7 @@ std::vector<std::string> finalizers_for(const ObjectMeta& meta, const api::Delet
     std::sort(names.begin(), names.end());
     return names;
   };
-  return sorted(out) == sorted(meta.finalizers) ? meta.finalizers : out;
+  return sorted(out) == sorted(meta.finalizers) ? meta.finalizers : Finalizers(std::move(out));
 }
 
 // Kinds whose deletion answers with the object, not with a Status.
@@ -182,9 +183,9 @@ Store::Answer Store::remove_one(Context& context, ObjectPtr object) {
   const api::DeleteOptions& options = *context.request.remove;
   const bool dry_run = context.request.dry_run;
   TRY_VOID(admit(AdmissionPhase::validating, context, api::Verb::remove, nullptr, object));
-  if (&context.kind == &Namespace::info()) return remove_namespace(context, object);
+  if (&context.kind == &info_of<Namespace>()) return remove_namespace(context, object);
 
-  std::vector<std::string> finalizers = finalizers_for(object->metadata, options);
+  Finalizers finalizers = finalizers_for(object->metadata, options);
   const bool held = !finalizers.empty();
   ObjectPtr last = object;
   if (held || context.kind.strategy.grace_period != nullptr) {
@@ -194,7 +195,7 @@ Store::Answer Store::remove_one(Context& context, ObjectPtr object) {
     marked->metadata.finalizers = std::move(finalizers);
     if (grace == Grace::none && held) mark_as_deleting(marked->metadata, loop_.now());
     // A graceful deletion is visible even when it is over at once: watchers see it marked first.
-    if ((grace == Grace::marked || held) && !same_content(*marked, *object)) {
+    if (grace == Grace::marked || (held && !same_content(*marked, *object))) {
       if (!dry_run) commit(context, object, marked);
       last = marked;
     }
@@ -238,8 +239,8 @@ void Store::erase(Context& context, const ObjectPtr& last) {
 void Store::take_out(Table& rows, const ObjectPtr& last, std::string_view actor) {
   ++revision_;
   const KindInfo& kind = *rows.kind;
-  if (&kind == &Pod::info()) note_node(rows, last, nullptr);
-  if (&kind == &Namespace::info()) last_namespace_ = nullptr;
+  if (&kind == &info_of<Pod>()) note_node(rows, last, nullptr);
+  if (&kind == &info_of<Namespace>()) last_namespace_ = nullptr;
   rows.objects.take(last->metadata.namespace_, last->metadata.name);
   Record record;
   record.kind = RecordKind::object_deleted;

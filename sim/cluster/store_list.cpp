@@ -110,12 +110,20 @@ std::vector<ObjectPtr> Store::pods_on(const Table& rows, const std::string& node
 Store::Answer Store::list(Context& context) {
   const api::Request& request = context.request;
   TRY_VOID(validate_list_options(*request.list));
-  TRY(const ObjectFilter filter, ObjectFilter::parse(context.kind, request.target, *request.list));
-  TRY(const Page page, page_of(context));
+  auto filter = ObjectFilter::parse(context.kind, request.target, *request.list);
+  if (!filter) return fail(std::move(filter.error()));
+  auto page = page_of(context);
+  if (!page) return fail(std::move(page.error()));
+  return listed(context, *filter, *page);
+}
+
+Store::Answer Store::listed(const Context& context, const ObjectFilter& filter,
+                            const Page& page) const {
+  const api::Request& request = context.request;
   const std::string& space = request.target.namespace_;
   const Table& rows = context.rows;
   // A page that may be cut short tells of what it did not look at: it needs all of them.
-  const std::string* node = &context.kind == &Pod::info() ? filter.node() : nullptr;
+  const std::string* node = &context.kind == &info_of<Pod>() ? filter.node() : nullptr;
   const bool of_one_node = node != nullptr && !node->empty() && page.revision == revision_ &&
                            page.limit == 0 && page.start.empty();
   const std::vector<ObjectPtr> all =
@@ -128,16 +136,17 @@ Store::Answer Store::list(Context& context) {
                 : std::partition_point(all.begin(), all.end(), [&](const ObjectPtr& object) {
                     return key(object) < page.start;
                   });
-  api::Response response;
+  Answer answer;
+  api::Response& response = *answer;
   response.resource_version = std::to_string(page.revision);
   const auto limit = static_cast<std::size_t>(page.limit);
   for (; at != all.end() && (limit == 0 || response.items.size() < limit); ++at)
     if (filter.matches(**at)) response.items.push_back(*at);
-  if (at == all.end() || filter.names_one()) return response;
+  if (at == all.end() || filter.names_one()) return answer;
   // What is left may match or not: the server that cuts a page does not look.
   response.continue_ = Continuation{static_cast<std::int64_t>(page.revision), key(*at)}.token();
   if (!filter.has_selectors()) response.remaining = all.end() - at;
-  return response;
+  return answer;
 }
 
 }  // namespace ddptwin

@@ -223,7 +223,7 @@ TEST(Store, PropagationIsAFinalizer) {
   for (const auto& row : rows) {
     Fixture f;
     const ObjectPtr a = f.config_map("a");
-    EXPECT_EQ(f.must(remove_with(*a, row.propagation))->metadata.finalizers, row.finalizers);
+    EXPECT_EQ(*f.must(remove_with(*a, row.propagation))->metadata.finalizers, row.finalizers);
     f.must(remove_with(*a, api::Propagation::background));
     EXPECT_EQ(f.store.find<ConfigMap>("default", "a"), nullptr);
   }

@@ -15,9 +15,9 @@ namespace ddptwin {
 using api::WatchEventType;
 
 struct Store::WatchState {
-  Lane lane;
-  ObjectFilter filter;
-  api::WatchSink sink;
+  Lane lane{};
+  ObjectFilter filter{};
+  api::WatchSink sink{};
   std::uint64_t after = 0;  // changes up to here are known to the watcher
   bool open = true;
   std::uint64_t number = 0;  // in the order of their beginning
@@ -65,9 +65,12 @@ std::unique_ptr<api::Watch> Store::watch(const api::Target& target, const api::L
                                          api::WatchSink sink) {
   DDPTWIN_ASSERT(target.kind != nullptr);
   auto filter = ObjectFilter::parse(*target.kind, target, options);
-  auto state = std::make_shared<WatchState>(
-      WatchState{loop_.new_lane(), filter ? std::move(*filter) : ObjectFilter(), std::move(sink),
-                 revision_, true, ++last_watch_, nullptr, Timer()});
+  auto state = std::make_shared<WatchState>();
+  state->lane = loop_.new_lane();
+  if (filter) state->filter = std::move(*filter);
+  state->sink = std::move(sink);
+  state->after = revision_;
+  state->number = ++last_watch_;
   Status allowed = validate_watch_options(options);
   if (allowed && !filter) allowed = fail(std::move(filter.error()));
   if (!allowed) {
@@ -77,7 +80,7 @@ std::unique_ptr<api::Watch> Store::watch(const api::Target& target, const api::L
   Table& rows = table(*target.kind);
   drop_expired(rows);
   state->kind = rows.kind;
-  const std::string* node = target.kind == &Pod::info() ? state->filter.node() : nullptr;
+  const std::string* node = target.kind == &info_of<Pod>() ? state->filter.node() : nullptr;
   (node != nullptr ? rows.node_watches[*node] : rows.watches).push_back(state);
   start_watch(state, options, rows);
   return std::make_unique<WatchHandle>(std::move(state));
@@ -235,7 +238,9 @@ Result<ObjectFilter> ObjectFilter::parse(const KindInfo& kind, const api::Target
                                          const api::ListOptions& options) {
   ObjectFilter out;
   out.namespace_ = target.namespace_;
-  if (options.label_selector.empty() && options.field_selector.empty()) return out;
+  const bool selects = !options.label_selector.empty() || !options.field_selector.empty();
+  out.everything_ = out.namespace_.empty() && !selects;
+  if (!selects) return out;
   TRY(out.labels_, LabelMatcher::parse(options.label_selector));
   TRY(out.fields_, FieldMatcher::parse(options.field_selector));
   for (const FieldRequirement& r : out.fields_.requirements()) {
@@ -252,7 +257,7 @@ Result<ObjectFilter> ObjectFilter::parse(const KindInfo& kind, const api::Target
                               r.field));
     return fail(Reason::bad_request, "field label not supported: " + r.field);
   }
-  out.by_node_ = &kind == &Pod::info() && out.labels_.empty() && out.node() != nullptr &&
+  out.by_node_ = &kind == &info_of<Pod>() && out.labels_.empty() && out.node() != nullptr &&
                  out.fields_.requirements().size() == 1;
   return out;
 }
@@ -263,7 +268,7 @@ const std::string* ObjectFilter::node() const {
   return nullptr;
 }
 
-bool ObjectFilter::matches(const Object& object) const {
+bool ObjectFilter::matches_some(const Object& object) const {
   if (!namespace_.empty() && object.metadata.namespace_ != namespace_) return false;
   if (!labels_.empty() && !labels_.matches(*object.metadata.labels)) return false;
   if (fields_.empty()) return true;

@@ -32,8 +32,9 @@ constexpr std::size_t stored_bytes_max = 1536 * 1024;
 
 // Only what came as text is measured: a small text cannot make a large object, but a patch can.
 Status check_size(const api::Request& request, const Object& object) {
-  const bool may_be_large = request.write->body_bytes > stored_bytes_max / 2 ||
-                            (request.write->body_bytes > 0 && request.verb == api::Verb::patch);
+  const std::size_t sent = request.write->body_bytes;
+  const bool may_be_large =
+      sent > stored_bytes_max / 2 || (sent > 0 && request.verb == api::Verb::patch);
   if (!may_be_large || to_text(object).size() <= stored_bytes_max) return {};
   return fail(plain_error("etcdserver: request is too large"));
 }
@@ -81,7 +82,7 @@ void Store::warn_of_doubled_owners(Context& context, Object& object) {
 // master with: what becomes of them is kept once, too, where the same becomes of them.
 void Store::fill_in(const KindInfo& kind, Object& object) {
   if (kind.strategy.defaults == nullptr) return;
-  if (&kind != &Pod::info()) return kind.strategy.defaults(object);
+  if (&kind != &info_of<Pod>()) return kind.strategy.defaults(object);
   Pod& pod = static_cast<Pod&>(object);
   const Cow<std::vector<Container>> asked = pod.spec->initContainers;
   kind.strategy.defaults(object);
@@ -116,7 +117,7 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
   TRY_VOID(admit(AdmissionPhase::validating, context, api::Verb::create, object, nullptr));
 
   const ObjectMeta& meta = object->metadata;
-  if (const ObjectPtr& there = context.rows.objects.find(meta.namespace_, meta.name)) {
+  if (const ObjectPtr& there = context.rows.objects.find(*object)) {
     Error error = already_exists_error(kind, meta.name);
     if (there->metadata.deletionTimestamp)
       error.message = "object is being deleted: " + error.message;
@@ -281,7 +282,7 @@ void Store::commit(Context& context, const ObjectPtr& before,
     *context.place = after;
   else
     rows.objects.put(after);
-  if (&kind == &Pod::info()) note_node(rows, before, after);
+  if (&kind == &info_of<Pod>()) note_node(rows, before, after);
   if (kind.strategy.time_to_live > Duration::zero())
     rows.leases.emplace_back(loop_.now() + kind.strategy.time_to_live, after);
   trace_.write({.kind = before == nullptr ? RecordKind::object_added : RecordKind::object_modified,

@@ -50,7 +50,7 @@ struct ObjectMeta {
   Cow<StringMap> labels{};
   Cow<StringMap> annotations{};
   Cow<std::vector<OwnerReference>> ownerReferences{};
-  std::vector<std::string> finalizers{};
+  Cow<std::vector<std::string>> finalizers{};
   Cow<std::vector<ManagedFieldsEntry>> managedFields{};
   Extra extra{};
   static const Type& type();

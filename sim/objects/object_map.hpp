@@ -57,6 +57,7 @@ class ObjectMap {
   // Null where there is none.
   const ObjectPtr& find(std::string_view namespace_, std::string_view name) const;
   const ObjectPtr& find(std::string_view key) const;
+  const ObjectPtr& find(const Object& named) const;  // that is named as this one
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
