@@ -30,13 +30,17 @@ void write_amounts(std::string& text, const ResourceList& amounts) {
   text += '\n';
 }
 
-std::string class_key(const NodeInfo& info) {
-  const Node& node = *info.node;
+std::string key_of_object(const Node& node) {
   std::string text = node.spec.unschedulable ? "u" : "s";
   for (const Taint& taint : node.spec.taints)
     text += taint.key + '\n' + taint.value + '\n' + taint.effect + '\n';
   text += '\n';
   write_amounts(text, node.status.allocatable);
+  return text;
+}
+
+std::string class_key(const NodeInfo& info) {
+  std::string text = info.object_alike;
   write_amounts(text, info.requested);
   for (const std::int64_t used : {info.score_cpu, info.score_memory})
     text.append(reinterpret_cast<const char*>(&used), sizeof used);
@@ -109,6 +113,7 @@ void ClusterView::put_node(std::shared_ptr<const Node> node) {
   NodeInfo& info = nodes_[name];
   declassify(name, info);
   info.node = std::move(node);
+  info.object_alike = key_of_object(*info.node);
   classify(name, info);
 }
 

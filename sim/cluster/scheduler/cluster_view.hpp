@@ -45,6 +45,7 @@ struct NodeInfo {
   std::map<std::string, PodInfoPtr> pods{};      // by key; also those that are terminating
   ResourceList requested{};                      // the sum over pods
   std::int64_t score_cpu = 0, score_memory = 0;  // likewise
+  std::string object_alike{};                    // what its class owes to the Node object
   std::string alike{};                           // of its NodeClass
 
   void add(const std::string& key, PodInfoPtr pod);
