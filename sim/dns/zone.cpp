@@ -124,8 +124,13 @@ Zone::Zone(const ZoneOptions& options) : options_(options) {
 std::string Zone::service_of(const Object& object) {
   if (as<Service>(object) != nullptr) return key_of(object.metadata);
   if (as<EndpointSlice>(object) != nullptr)
-    if (const std::string* service = object.metadata.label(service_label))
-      return object.metadata.namespace_ + "/" + *service;
+    if (const std::string* service = object.metadata.label(service_label)) {
+      const std::string& namespace_ = object.metadata.namespace_;
+      std::string key;
+      key.reserve(namespace_.size() + 1 + service->size());
+      key.append(namespace_).append(1, '/').append(*service);
+      return key;
+    }
   return {};
 }
 

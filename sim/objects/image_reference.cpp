@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
 
 namespace ddptwin {
 namespace {
@@ -28,13 +27,14 @@ bool all(std::string_view text, Test test) {
   return !text.empty() && std::all_of(text.begin(), text.end(), test);
 }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t at = 0;;) {
-    const std::size_t end = text.find(separator, at);
-    parts.push_back(text.substr(at, end - at));
-    if (end == std::string_view::npos) return parts;
-    at = end + 1;
+// Whether the test holds of each part between separators.
+template <class Test>
+bool all_parts(std::string_view text, char separator, Test test) {
+  for (;;) {
+    const std::size_t end = text.find(separator);
+    if (!test(text.substr(0, end))) return false;
+    if (end == std::string_view::npos) return true;
+    text.remove_prefix(end + 1);
   }
 }
 
@@ -63,8 +63,7 @@ bool is_domain(std::string_view text) {
   }
   if (text.starts_with('[') && text.ends_with(']'))
     return all(text.substr(1, text.size() - 2), [](char c) { return is_hex(c) || c == ':'; });
-  const std::vector<std::string_view> labels = split(text, '.');
-  return std::all_of(labels.begin(), labels.end(), [](std::string_view label) {
+  return all_parts(text, '.', [](std::string_view label) {
     return all(label, [](char c) { return is_alnum(c) || c == '-'; }) && is_alnum(label.front()) &&
            is_alnum(label.back());
   });
@@ -138,9 +137,8 @@ std::string image_reference_fault(const std::string& image, const ImageReference
   if (std::any_of(reference.path.begin(), reference.path.end(),
                   [](char c) { return c >= 'A' && c <= 'Z'; }))
     return fmt::format("{}: repository name ({}) must be lowercase", bad_format, reference.path);
-  const std::vector<std::string_view> components = split(reference.path, '/');
   const bool good = is_domain(reference.domain) &&
-                    std::all_of(components.begin(), components.end(), is_path_component) &&
+                    all_parts(reference.path, '/', is_path_component) &&
                     (!reference.tag || is_tag(*reference.tag)) &&
                     (!reference.digest || is_digest(*reference.digest));
   if (!good) return std::string(bad_format);

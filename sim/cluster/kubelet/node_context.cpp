@@ -68,7 +68,9 @@ void NodeContext::record(const Pod& pod, const std::string& container, std::stri
   Record record;
   record.kind = RecordKind::container;
   record.actor = "kubelet";
-  record.subject = key_of(pod.metadata);
+  const ObjectMeta& meta = pod.metadata;
+  record.subject.reserve(meta.namespace_.size() + meta.name.size() + container.size() + 2);
+  record.subject.append(meta.namespace_).append(1, '/').append(meta.name);
   if (!container.empty()) record.subject.append(1, '/').append(container);
   record.text = std::move(text);
   trace.write(std::move(record));
