@@ -128,7 +128,6 @@ struct SandboxStatus {
 
 struct ImageStatus {
   Cow<std::string> ref{};  // what ContainerStatus.imageID shows
-  std::string digest{};
   std::int64_t size = 0;
 };
 

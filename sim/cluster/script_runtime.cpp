@@ -81,8 +81,8 @@ std::string without_tag(std::string_view reference) {
 
 ImageStatus image_status(std::string_view reference) {
   ImageStatus status;
-  status.digest = "sha256:" + std::string(64, '0');
-  status.ref = without_tag(reference.substr(0, reference.find('@'))) + "@" + status.digest;
+  status.ref =
+      without_tag(reference.substr(0, reference.find('@'))) + "@sha256:" + std::string(64, '0');
   status.size = image_size;
   return status;
 }

@@ -10,7 +10,7 @@
 namespace ddptwin::kubelet::container_config_test {
 namespace {
 
-const ImageStatus image{"busybox@sha256:0", "sha256:0", 1};
+const ImageStatus image{"busybox@sha256:0", 1};
 
 Result<ContainerConfig> config_of(const TestCluster& cluster, std::uint32_t attempt = 0) {
   const PodContext context = cluster.context();

@@ -74,7 +74,7 @@ void ImagePuller::pulled(Job& job, Time began, Result<ImageStatus> result) {
   if (!result) {
     const std::string error = rpc_text(result.error());
     job.record("Warning", "Failed",
-               fmt::format("Failed to pull image \"{}\": {}", job.user_image, error));
+               fmt::format("Failed to pull image \"{}\": {}", *job.user_image, error));
     back_off_.next(job.key, now, now);
     last_error_[job.key] = error;
     return job.done(refuse("ErrImagePull", error));
@@ -83,7 +83,7 @@ void ImagePuller::pulled(Job& job, Time began, Result<ImageStatus> result) {
   job.record("Normal", "Pulled",
              fmt::format("Successfully pulled image \"{}\" in {} ({} including waiting). Image "
                          "size: {} bytes.",
-                         job.user_image, format_go_duration(now - began),
+                         *job.user_image, format_go_duration(now - began),
                          format_go_duration(now - job.asked), result->size));
   job.done(std::move(*result));
 }

@@ -41,7 +41,7 @@ class ImagePuller {
   struct Job {
     std::string key{};
     std::string reference{};
-    std::string user_image{};
+    Cow<std::string> user_image{};
     SandboxMetadata sandbox{};
     Time asked{};
     Record record{};

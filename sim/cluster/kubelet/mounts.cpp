@@ -10,13 +10,13 @@
 namespace ddptwin::kubelet {
 
 void PodMounts::wait(Done done) {
-  done_ = std::move(done);
   if (!begun_) {
     begun_ = true;
     for (const Volume& volume : pod_()->spec->volumes) attempt(volume);
   }
+  if (std::optional<Sources> all = all_sources()) return done(std::move(*all));
+  done_ = std::move(done);
   limit_ = node_.loop.after(node_.lane, node_.options.clocks.mount_timeout, [this] { time_out(); });
-  settle();
 }
 
 void PodMounts::give_up() {
@@ -42,17 +42,23 @@ void PodMounts::attempt(const Volume& wanted) {
   });
 }
 
-void PodMounts::settle() {
-  if (!done_) return;
+std::optional<PodMounts::Sources> PodMounts::all_sources() const {
   Sources sources;
   for (const Volume& volume : pod_()->spec->volumes) {
     const auto slot = slots_.find(volume.name);
-    if (slot == slots_.end() || !slot->second.source) return;
+    if (slot == slots_.end() || !slot->second.source) return std::nullopt;
     sources.push_back(slot->second.source);
   }
+  return sources;
+}
+
+void PodMounts::settle() {
+  if (!done_) return;
+  std::optional<Sources> all = all_sources();
+  if (!all) return;
   limit_.cancel();
   Done done = std::exchange(done_, nullptr);
-  done(std::move(sources));
+  done(std::move(*all));
 }
 
 void PodMounts::time_out() {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ class PodMounts {
   };
 
   void attempt(const Volume& volume);
+  std::optional<Sources> all_sources() const;  // nothing: some are missing
   void settle();
   void time_out();
 

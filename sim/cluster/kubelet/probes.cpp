@@ -23,9 +23,9 @@ constexpr const KindRow& row(ProbeKind kind) { return kind_rows[static_cast<std:
 
 constexpr std::string_view id_scheme = "containerd://";
 
-ContainerId id_of(const ContainerStatus& status) {
+std::string_view id_of(const ContainerStatus& status) {
   const std::string_view id = status.containerID;
-  return ContainerId(id.starts_with(id_scheme) ? id.substr(id_scheme.size()) : id);
+  return id.starts_with(id_scheme) ? id.substr(id_scheme.size()) : id;
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ std::optional<ProbeResult> PodProbes::result(ProbeKind kind, const ContainerId& 
 }
 
 Readiness PodProbes::readiness(const Container& container, const ContainerStatus& status) {
-  const ContainerId id = id_of(status);
+  const std::string_view id = id_of(status);
   Readiness found{true, true};
   if (const Worker* startup = find(ProbeKind::startup, container.name))
     found.started = startup->id == id && startup->value == ProbeResult::success;
@@ -138,7 +138,7 @@ void PodProbes::look(Worker& worker) {
   const ContainerStatus* status = find_status(told->containerStatuses, worker.container.name);
   if (status == nullptr) status = find_status(told->initContainerStatuses, worker.container.name);
   if (status == nullptr) return;
-  const ContainerId id = id_of(*status);
+  const ContainerId id(id_of(*status));
   // What is told may change below.
   const std::optional<ContainerStateRunning> running = status->state.running;
   const bool started = status->started.value_or(false);

@@ -76,7 +76,7 @@ std::string hex_name(std::string_view of, std::uint64_t number) {
 
 ImageStatus image_status(const std::string& canonical) {
   const std::string digest = "sha256:" + hex_name(canonical, 0);
-  return ImageStatus{ImageReference::cut(canonical).repository() + "@" + digest, digest, 0};
+  return ImageStatus{ImageReference::cut(canonical).repository() + "@" + digest, 0};
 }
 
 Error image_not_found(const std::string& canonical) {
