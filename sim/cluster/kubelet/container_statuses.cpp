@@ -115,12 +115,12 @@ void fill_seen(const StatusSources& in, const Container& container,
 // The container failed to start, or waits for its next start.
 void show_failure(const StatusSources& in, const Container& container, bool init,
                   ContainerStatus& status) {
+  const auto failure = in.failures.find(container.name);
+  if (failure == in.failures.end()) return;
   const ContainerInstance* last = in.state.find(container.name);
   const bool done = init && last != nullptr && last->stage == ContainerStage::exited &&
                     last->exit_code == 0 && !is_sidecar(container);
   if (done || !wants_start(in.pod, container, in.state)) return;
-  const auto failure = in.failures.find(container.name);
-  if (failure == in.failures.end()) return;
   if (status.state.terminated) status.lastState = status.state;
   status.state = ContainerState{};
   status.state.waiting = ContainerStateWaiting{failure->second.reason, failure->second.message};
