@@ -227,14 +227,14 @@ ObjectReference reference_to(const Object& object, std::string field_path) {
 
 namespace {
 
-// Whether it is what reference_to() makes of the object: all members, so that one that is added
-// does not compile until it is compared. The version tells nearly all apart.
+// Whether it is what reference_to() made of an object of that kind: all members, so that one that
+// is added does not compile until it is compared. The version tells nearly all apart.
 bool refers(const ObjectReference& reference, const Object& object, std::string_view at) {
-  const auto& [kind, namespace_, name, uid, api_version, version, field_path] = reference;
+  [[maybe_unused]] const auto& [kind, namespace_, name, uid, api_version, version, field_path] =
+      reference;
   const ObjectMeta& meta = object.metadata;
   return version == meta.resourceVersion && uid == meta.uid && field_path == at &&
-         name == meta.name && namespace_ == meta.namespace_ && kind == object.kind().kind &&
-         api_version == object.kind().api_version();
+         name == meta.name && namespace_ == meta.namespace_;
 }
 
 }  // namespace
@@ -256,9 +256,10 @@ EventRecorder::~EventRecorder() = default;
 void EventRecorder::event(const Object& involved, std::string_view type, std::string_view reason,
                           std::string message, std::string field_path) {
   for (std::size_t i = subjects_.size(); i-- > 0;)  // who comes again does so soon
-    if (refers(*subjects_[i].reference, involved, field_path))
+    if (subjects_[i].kind == &involved.kind() &&
+        refers(*subjects_[i].reference, involved, field_path))
       return tell(subjects_[i], type, reason, std::move(message));
-  tell(new_subject(reference_to(involved, std::move(field_path))), type, reason,
+  tell(new_subject(reference_to(involved, std::move(field_path)), &involved.kind()), type, reason,
        std::move(message));
 }
 
@@ -267,14 +268,15 @@ void EventRecorder::event(ObjectReference involved, std::string_view type, std::
   for (std::size_t i = subjects_.size(); i-- > 0;)
     if (*subjects_[i].reference == involved)
       return tell(subjects_[i], type, reason, std::move(message));
-  tell(new_subject(std::move(involved)), type, reason, std::move(message));
+  tell(new_subject(std::move(involved), nullptr), type, reason, std::move(message));
 }
 
-const EventRecorder::Subject& EventRecorder::new_subject(ObjectReference reference) {
+const EventRecorder::Subject& EventRecorder::new_subject(ObjectReference reference,
+                                                         const KindInfo* kind) {
   const ObjectReference& o = reference;
   const Fingerprint key = with({}, {o.kind, o.namespace_, o.name, o.uid, o.apiVersion});
   if (subjects_.size() >= max_subjects) subjects_.erase(subjects_.begin());
-  return subjects_.emplace_back(Subject{std::move(reference), key});
+  return subjects_.emplace_back(Subject{std::move(reference), kind, key});
 }
 
 void EventRecorder::tell(const Subject& subject, std::string_view type, std::string_view reason,

@@ -49,6 +49,7 @@ class EventRecorder {
   // told apart.
   struct Subject {
     Cow<ObjectReference> reference{};
+    const KindInfo* kind = nullptr;  // of the object that the reference was made of, if it was
     Fingerprint key{};
   };
   // An Event that has no name yet, and the number that is to be in its name.
@@ -58,7 +59,7 @@ class EventRecorder {
     std::uint64_t number = 0;
   };
 
-  const Subject& new_subject(ObjectReference reference);
+  const Subject& new_subject(ObjectReference reference, const KindInfo* kind);
   void tell(const Subject& subject, std::string_view type, std::string_view reason,
             std::string message);
   std::uint64_t next_number();

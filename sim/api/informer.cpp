@@ -155,8 +155,8 @@ LabelIndex::Places Informer::select(std::string_view namespace_, std::string_vie
   return new_index({std::string(label)}).find(namespace_, value);
 }
 
-std::vector<ObjectPtr> Informer::selecting(std::string_view namespace_,
-                                           const StringMap& labels) const {
+SelectorIndex::Places Informer::selecting(std::string_view namespace_,
+                                          const StringMap& labels) const {
   if (!by_selector_) {
     by_selector_.emplace();
     for (const auto& [key, object] : objects_) by_selector_->put(object);

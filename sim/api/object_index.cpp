@@ -103,21 +103,20 @@ bool SelectorIndex::tells_apart(const Object& before, const Object& after) const
   return !static_cast<const Service&>(before).spec.same_as(static_cast<const Service&>(after).spec);
 }
 
-std::vector<ObjectPtr> SelectorIndex::selecting(std::string_view namespace_,
-                                                const StringMap& labels) const {
-  std::vector<ObjectPtr> found;
+SelectorIndex::Places SelectorIndex::selecting(std::string_view namespace_,
+                                               const StringMap& labels) const {
+  Places found;
   bool in_order = true;
   for (const LabelIndex& table : by_keys_) {
     if (table.keys().empty()) continue;  // a Service without a selector selects nothing
     const LabelIndex::Places some = table.find(namespace_, labels);
     in_order = in_order && (found.empty() || some.empty());
-    found.reserve(found.size() + some.size());
-    for (const ObjectPtr* place : some) found.push_back(*place);
+    found.insert(found.end(), some.begin(), some.end());
   }
   // Each table's are.
   if (!in_order)
-    std::sort(found.begin(), found.end(), [](const ObjectPtr& a, const ObjectPtr& b) {
-      return a->metadata.name < b->metadata.name;
+    std::sort(found.begin(), found.end(), [](const ObjectPtr* a, const ObjectPtr* b) {
+      return (*a)->metadata.name < (*b)->metadata.name;
     });
   return found;
 }

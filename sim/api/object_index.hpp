@@ -1,6 +1,7 @@
 // Objects by what they carry or ask for, so that a controller need not look at all of a kind.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -55,8 +56,10 @@ class SelectorIndex {
   void drop(const Object& object);
   // Whether they may have different selectors.
   bool tells_apart(const Object& before, const Object& after) const;
-  // The Services of that namespace that select an object with these labels, by name.
-  std::vector<ObjectPtr> selecting(std::string_view namespace_, const StringMap& labels) const;
+  // Where the Services of that namespace are that select an object with these labels, by name;
+  // until it changes.
+  using Places = boost::container::small_vector<const ObjectPtr*, 4>;
+  Places selecting(std::string_view namespace_, const StringMap& labels) const;
 
  private:
   LabelIndex* table_of(const StringMap& selector);

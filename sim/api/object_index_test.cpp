@@ -25,7 +25,7 @@ ObjectPtr service(std::string name, StringMap selector) {
   return made;
 }
 
-std::vector<ObjectPtr> objects(LabelIndex::Places places) {
+std::vector<ObjectPtr> objects(const auto& places) {
   std::vector<ObjectPtr> found;
   for (const ObjectPtr* place : places) found.push_back(*place);
   return found;
@@ -77,11 +77,11 @@ TEST(SelectorIndex, finds_services_whose_whole_selector_the_labels_satisfy) {
   index.put(places.emplace_back(service("a", {{"app", "x"}})));
   index.put(places.emplace_back(service("b", {{"role", "r"}})));
   index.put(places.emplace_back(service("none", {})));
-  EXPECT_EQ(names(index.selecting("default", {{"app", "x"}, {"role", "r"}})), "abc");
-  EXPECT_EQ(names(index.selecting("default", {{"app", "x"}})), "a");
-  EXPECT_EQ(names(index.selecting("default", {{"app", "y"}})), "");
+  EXPECT_EQ(names(objects(index.selecting("default", {{"app", "x"}, {"role", "r"}}))), "abc");
+  EXPECT_EQ(names(objects(index.selecting("default", {{"app", "x"}}))), "a");
+  EXPECT_EQ(names(objects(index.selecting("default", {{"app", "y"}}))), "");
   index.drop(*service("a", {{"app", "x"}}));
-  EXPECT_EQ(names(index.selecting("default", {{"app", "x"}})), "");
+  EXPECT_EQ(names(objects(index.selecting("default", {{"app", "x"}}))), "");
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "objects/core_v1.hpp"
 #include "objects/selector.hpp"
 
 namespace ddptwin::controller {
@@ -22,14 +21,13 @@ void Cache::each(const KindInfo& kind, std::string_view namespace_, std::string_
   }
 }
 
-std::vector<ObjectPtr> Cache::services_selecting(std::string_view namespace_,
-                                                 const StringMap& labels) const {
-  std::vector<ObjectPtr> found = list(Service::info(), namespace_);
-  std::erase_if(found, [&](const ObjectPtr& object) {
-    const StringMap& selector = static_cast<const Service&>(*object).spec->selector;
-    return selector.empty() || !LabelMatcher::from(selector).matches(labels);
-  });
-  return found;
+void Cache::each_selecting(std::string_view namespace_, const StringMap& labels,
+                           const ServiceVisitor& visitor) const {
+  for (const ObjectPtr& object : list(Service::info(), namespace_)) {
+    const auto& service = static_cast<const Service&>(*object);
+    const StringMap& selector = service.spec->selector;
+    if (!selector.empty() && LabelMatcher::from(selector).matches(labels)) visitor(service);
+  }
 }
 
 }  // namespace ddptwin::controller

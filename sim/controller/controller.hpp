@@ -14,6 +14,7 @@
 #include "controller/expectations.hpp"
 #include "controller/work_queue.hpp"
 #include "core/random.hpp"
+#include "objects/core_v1.hpp"
 
 namespace ddptwin::controller {
 
@@ -125,8 +126,9 @@ class Cache {
   virtual void each(const KindInfo& kind, std::string_view namespace_, std::string_view label,
                     std::string_view value, const Visitor& visitor) const;
   // The Services of the namespace whose selector these labels satisfy, in the order of their names.
-  virtual std::vector<ObjectPtr> services_selecting(std::string_view namespace_,
-                                                    const StringMap& labels) const;
+  using ServiceVisitor = std::function<void(const Service&)>;
+  virtual void each_selecting(std::string_view namespace_, const StringMap& labels,
+                              const ServiceVisitor& visitor) const;
   // The kinds it holds: those of watches() that the cluster knows.
   virtual std::vector<const KindInfo*> kinds() const = 0;
 

@@ -81,11 +81,11 @@ class ControllerHost::InformerCache final : public Cache {
         visitor(*place);
   }
 
-  std::vector<ObjectPtr> services_selecting(std::string_view namespace_,
-                                            const StringMap& labels) const override {
-    const Source* source = of(Service::info());
-    return source != nullptr ? source->informer->selecting(namespace_, labels)
-                             : std::vector<ObjectPtr>();
+  void each_selecting(std::string_view namespace_, const StringMap& labels,
+                      const ServiceVisitor& visitor) const override {
+    if (const Source* source = of(Service::info()); source != nullptr)
+      for (const ObjectPtr* place : source->informer->selecting(namespace_, labels))
+        visitor(static_cast<const Service&>(**place));
   }
 
   std::vector<const KindInfo*> kinds() const override {

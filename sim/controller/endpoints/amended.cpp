@@ -34,14 +34,26 @@ bool Amended::operator==(const StringMap& map) const {
                               [](const Change& change) { return change.value.has_value(); });
 }
 
+// In the order of the keys, so that nothing is moved.
 StringMap Amended::made() const {
-  StringMap map = from_;
-  for (const auto& [key, value] : changes_) {
-    if (value)
-      map.insert_or_assign(std::string(key), std::string(*value));
-    else if (const auto found = map.find(key); found != map.end())
-      map.erase(found);
+  auto changes = changes_;
+  std::sort(changes.begin(), changes.end(),
+            [](const Change& a, const Change& b) { return a.key < b.key; });
+  StringMap map;
+  map.reserve(from_.size() + changes.size());
+  const auto add = [&](std::string_view key, std::string_view value) {
+    map.emplace_hint(map.end(), key, value);
+  };
+  auto change = changes.begin();
+  const auto add_changes_before = [&](const std::string* key) {
+    for (; change != changes.end() && (key == nullptr || change->key < *key); ++change)
+      if (change->value) add(change->key, *change->value);
+  };
+  for (const auto& [key, value] : from_) {
+    add_changes_before(&key);
+    if (change == changes.end() || change->key != key) add(key, value);
   }
+  add_changes_before(nullptr);
   return map;
 }
 

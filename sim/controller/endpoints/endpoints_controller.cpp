@@ -17,7 +17,7 @@ constexpr std::string_view endpoints_manager = "endpoint-controller";
 EndpointAddress address_of(const Pod& pod, const Service& service) {
   EndpointAddress address{.ip = pod.status.podIP,
                           .hostname = std::string(hostname_in(pod, service))};
-  if (!pod.spec->nodeName.empty()) address.nodeName = pod.spec->nodeName;
+  if (!pod.spec->nodeName.empty()) address.nodeName.emplace() = pod.spec->nodeName;
   address.targetRef = endpoints::reference_to(pod);
   return address;
 }
@@ -62,6 +62,7 @@ std::vector<PortGroup> port_groups(const Service& service, const Cache& cache) {
 
 // By their text (upstream RepackSubsets).
 void sort_by_ip(std::vector<EndpointAddress>& addresses) {
+  if (addresses.size() < 2) return;
   std::stable_sort(addresses.begin(), addresses.end(),
                    [](const EndpointAddress& a, const EndpointAddress& b) { return a.ip < b.ip; });
 }
@@ -78,17 +79,17 @@ std::vector<EndpointSubset> subsets_of(const Service& service, const Cache& cach
     if (subset == subsets.end())
       subset =
           subsets.insert(subsets.end(), {std::move(group.ready), std::move(group.not_ready), {}});
-    if (group.port) subset->ports.push_back(*group.port);
+    if (group.port) subset->ports.push_back(std::move(*group.port));
   }
   return subsets;
 }
 
 Step delete_step(const KeyParts& key) {
-  auto gone = std::make_shared<Endpoints>();
-  gone->metadata.namespace_ = key.namespace_;
-  gone->metadata.name = key.name;
+  api::Request request;
+  request.verb = api::Verb::remove;
+  request.target = {&Endpoints::info(), std::string(key.namespace_), std::string(key.name), {}};
   return {.rule = &rules::delete_endpoints,
-          .request = api::remove(*gone),
+          .request = std::move(request),
           .tolerated = Reason::not_found};
 }
 
@@ -116,19 +117,27 @@ Plan EndpointsController::plan(const Key& key, const Observed& seen, Time) const
   const KeyParts parts = split_key(key);
   const auto service = seen.cache.find<Service>(parts.namespace_, parts.name);
   // Whether the cache knows them or not: they may have been made a moment ago.
-  if (!service) return {.steps = {delete_step(parts)}};
+  Plan plan;
+  if (!service) {
+    plan.steps.push_back(delete_step(parts));
+    return plan;
+  }
   const auto current = seen.cache.find<Endpoints>(parts.namespace_, parts.name);
-  if (!is_selecting(*service)) return {};
+  if (!is_selecting(*service)) return plan;
   std::vector<EndpointSubset> subsets = subsets_of(*service, seen.cache);
   const Amended labels = endpoint_labels(*service, managed_by, endpoints_manager);
-  if (current && equal(current->subsets, subsets) && labels == current->metadata.labels) return {};
-  auto wanted = current ? std::static_pointer_cast<Endpoints>(current->clone())
-                        : std::make_shared<Endpoints>();
-  wanted->metadata.namespace_ = parts.namespace_;
-  wanted->metadata.name = parts.name;
+  if (current && equal(current->subsets, subsets) && labels == current->metadata.labels)
+    return plan;
+  auto wanted = std::make_shared<Endpoints>();
+  if (current) {
+    wanted->metadata = current->metadata;
+    wanted->extra = current->extra;
+  } else {
+    wanted->metadata.namespace_ = parts.namespace_;
+    wanted->metadata.name = parts.name;
+  }
   if (labels != wanted->metadata.labels) wanted->metadata.labels = labels.made();
   wanted->subsets = std::move(subsets);
-  Plan plan;
   Step& step = plan.steps.emplace_back();
   step.rule = current ? &rules::update_endpoints : &rules::create_endpoints;
   step.request = current ? api::update(std::move(wanted)) : api::create(std::move(wanted));

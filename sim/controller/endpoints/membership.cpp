@@ -1,6 +1,7 @@
 #include "controller/endpoints/membership.hpp"
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <iterator>
 #include <tuple>
 
@@ -72,11 +73,29 @@ std::string_view hostname_in(const Pod& pod, const Service& service) {
   return pod.spec->hostname;
 }
 
-ObjectReference reference_to(const Pod& pod) {
-  return {.kind = "Pod",
-          .namespace_ = pod.metadata.namespace_,
-          .name = pod.metadata.name,
-          .uid = pod.metadata.uid};
+Rare<ObjectReference> reference_to(const Pod& pod, const Rare<ObjectReference>& known) {
+  const ObjectMeta& meta = pod.metadata;
+  if (known) {
+    // All members, so that one that is added does not compile until it is compared.
+    const auto& [kind, namespace_, name, uid, api_version, version, field_path] = *known;
+    if (uid == meta.uid && name == meta.name && namespace_ == meta.namespace_ && kind == "Pod" &&
+        api_version.empty() && version.empty() && field_path.empty())
+      return known;
+  }
+  Rare<ObjectReference> reference;
+  ObjectReference& made = reference.emplace();
+  made.kind = "Pod";
+  made.namespace_ = meta.namespace_;
+  made.name = meta.name;
+  made.uid = meta.uid;
+  return reference;
+}
+
+Rare<std::string> text_like(std::string_view text, const Rare<std::string>& known) {
+  if (known && *known == text) return known;
+  Rare<std::string> made;
+  made.emplace() = text;
+  return made;
 }
 
 Amended endpoint_labels(const Service& service, std::string_view managed_by_key,
@@ -94,21 +113,24 @@ Reaction services_of(const Change& pod_change, const Cache& cache) {
   Reaction reaction;
   if (!is_relevant(pod_change)) return reaction;
   const ObjectPtr &before = pod_change.before, &after = pod_change.after;
+  using Services = boost::container::small_vector<const Service*, 4>;
   const auto selecting = [&](const ObjectPtr& pod) {
-    return cache.services_selecting(pod->metadata.namespace_, pod->metadata.labels);
+    Services found;
+    cache.each_selecting(pod->metadata.namespace_, pod->metadata.labels,
+                         [&](const Service& service) { found.push_back(&service); });
+    return found;
   };
-  std::vector<ObjectPtr> services = selecting(before ? before : after);
+  Services services = selecting(before ? before : after);
   // By name, as all Services of the namespace come; a change of labels may concern two sets.
   if (before && after && !same_labels(before->metadata, after->metadata)) {
-    std::vector<ObjectPtr> others = selecting(after), all;
+    Services others = selecting(after), all;
     std::set_union(
         services.begin(), services.end(), others.begin(), others.end(), std::back_inserter(all),
-        [](const ObjectPtr& a, const ObjectPtr& b) { return a->metadata.name < b->metadata.name; });
+        [](const Service* a, const Service* b) { return a->metadata.name < b->metadata.name; });
     services = std::move(all);
   }
-  for (const ObjectPtr& service : services)
-    if (is_selecting(static_cast<const Service&>(*service)))
-      reaction.wake.push_back({key_of(service->metadata), {}});
+  for (const Service* service : services)
+    if (is_selecting(*service)) reaction.wake.push_back({key_of(service->metadata), {}});
   return reaction;
 }
 

@@ -32,7 +32,9 @@ bool is_ready(const Pod& pod);
 std::optional<std::int32_t> port_in_pod(const ServicePort& port, const Pod& pod);
 // The pod's hostname, where the service is its subdomain; else empty.
 std::string_view hostname_in(const Pod& pod, const Service& service);
-ObjectReference reference_to(const Pod& pod);
+// What refers to the pod, and a text: the same memory as what is known, where that says it already.
+Rare<ObjectReference> reference_to(const Pod& pod, const Rare<ObjectReference>& known = {});
+Rare<std::string> text_like(std::string_view text, const Rare<std::string>& known);
 
 // Labels of a service's endpoints: its own, who manages them, and whether it is headless.
 Amended endpoint_labels(const Service& service, std::string_view managed_by_key,

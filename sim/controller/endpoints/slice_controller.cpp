@@ -21,6 +21,7 @@ bool is_of_family(const std::string& ip, std::string_view address_type) {
 
 std::vector<std::string> addresses_of(const Pod& pod, std::string_view address_type) {
   std::vector<std::string> addresses;
+  addresses.reserve(1);
   for (const IpEntry& entry : pod.status.podIPs)
     if (is_of_family(entry.ip, address_type)) addresses.push_back(entry.ip);
   if (pod.status.podIPs.empty() && is_of_family(pod.status.podIP, address_type))
@@ -28,8 +29,9 @@ std::vector<std::string> addresses_of(const Pod& pod, std::string_view address_t
   return addresses;
 }
 
+// What `known` says too is the same memory.
 Endpoint endpoint_of(const Pod& pod, const Service& service, const Cache& cache,
-                     std::string_view address_type) {
+                     std::string_view address_type, const Endpoint& known) {
   Endpoint endpoint{.addresses = addresses_of(pod, address_type)};
   const bool serving = is_ready(pod);
   const bool terminating = pod.metadata.deletionTimestamp.has_value();
@@ -38,12 +40,13 @@ Endpoint endpoint_of(const Pod& pod, const Service& service, const Cache& cache,
       .serving = serving,
       .terminating = terminating};
   if (const std::string_view hostname = hostname_in(pod, service); !hostname.empty())
-    endpoint.hostname = std::string(hostname);
-  endpoint.targetRef = endpoints::reference_to(pod);
+    endpoint.hostname = text_like(hostname, known.hostname);
+  endpoint.targetRef = endpoints::reference_to(pod, known.targetRef);
   if (pod.spec->nodeName.empty()) return endpoint;
-  endpoint.nodeName = pod.spec->nodeName;
+  endpoint.nodeName = text_like(pod.spec->nodeName, known.nodeName);
   if (const auto node = cache.find<Node>("", pod.spec->nodeName))
-    if (const std::string* zone = node->metadata.label(zone_label)) endpoint.zone = *zone;
+    if (const std::string* zone = node->metadata.label(zone_label))
+      endpoint.zone = text_like(*zone, known.zone);
   return endpoint;
 }
 
@@ -60,11 +63,11 @@ std::vector<SlicePort> ports_of(const Pod& pod, const Service& service) {
 
 // Those of one family, behind those that are there.
 void add_groups(std::vector<SliceGroup>& groups, const Service& service, const Cache& cache,
-                std::string_view address_type) {
+                std::string_view address_type, KnownEndpoints known_endpoints) {
   const auto first = static_cast<std::ptrdiff_t>(groups.size());
   each_selected_pod(service, cache, [&](const Pod& pod) {
     if (!is_member(pod, Terminating::kept)) return;
-    Endpoint endpoint = endpoint_of(pod, service, cache, address_type);
+    Endpoint endpoint = endpoint_of(pod, service, cache, address_type, known_endpoints.of(pod));
     if (endpoint.addresses.empty()) return;
     std::vector<SlicePort> ports = ports_of(pod, service);
     const auto known =
@@ -128,12 +131,13 @@ Plan EndpointSliceController::plan(const Key& key, const Observed& seen, Time no
         .requeue_after = own_write_unseen_delay};
   static const std::vector<std::string> one_family{"IPv4"};
   const std::vector<std::string>& families = service->spec->ipFamilies;
+  ExistingSlices existing = slices_of(parts, slice_manager, seen.cache);
   std::vector<SliceGroup> wanted;
   for (const std::string& family : families.empty() ? one_family : families)
-    add_groups(wanted, *service, seen.cache, family);
-  return {.about = service,
-          .steps = reconcile_slices(shape_of(*service), std::move(wanted),
-                                    slices_of(parts, slice_manager, seen.cache), key)};
+    add_groups(wanted, *service, seen.cache, family, KnownEndpoints(existing));
+  return {
+      .about = service,
+      .steps = reconcile_slices(shape_of(*service), std::move(wanted), std::move(existing), key)};
 }
 
 }  // namespace ddptwin::controller

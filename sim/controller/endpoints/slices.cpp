@@ -154,6 +154,21 @@ std::shared_ptr<EndpointSlice> written(const Draft& draft, const SliceShape& sha
 
 }  // namespace
 
+const Endpoint& KnownEndpoints::of(const Pod& pod) {
+  static const Endpoint none{};
+  // Once round: of the slice where it begins the rest, and at last all.
+  for (std::size_t looks = 0; looks <= slices_.size() && !slices_.empty(); ++looks) {
+    const std::vector<Endpoint>& endpoints = slices_[slice_]->endpoints;
+    while (at_ < endpoints.size()) {
+      const Endpoint& endpoint = endpoints[at_++];
+      if (endpoint.targetRef && endpoint.targetRef->uid == pod.metadata.uid) return endpoint;
+    }
+    slice_ = (slice_ + 1) % slices_.size();
+    at_ = 0;
+  }
+  return none;
+}
+
 bool is_managed_by(const Object& slice, std::string_view manager) {
   const std::string* label = slice.metadata.label(slice_manager_label);
   return label != nullptr && *label == manager;

@@ -16,6 +16,21 @@ namespace ddptwin::controller::endpoints {
 // They outlive the plan, as the cache does. A service has one, mostly.
 using ExistingSlices = boost::container::small_vector<const EndpointSlice*, 2>;
 
+// Finds the endpoints of pods in what there is, so that what they have in common is the same
+// memory. Pods come in the order of their endpoints, mostly: each search begins where the last one
+// ended.
+class KnownEndpoints {
+ public:
+  // The slices outlive it.
+  explicit KnownEndpoints(const ExistingSlices& slices) : slices_(slices) {}
+  // An empty one where there is none.
+  const Endpoint& of(const Pod& pod);
+
+ private:
+  const ExistingSlices& slices_;
+  std::size_t slice_ = 0, at_ = 0;
+};
+
 // How long a controller waits for the event of a slice that it has written. The event comes first,
 // but for a watch that lost it.
 inline constexpr Duration own_write_unseen_delay = 1s;

@@ -56,9 +56,11 @@ const ReplicaSpecs& replica_specs(const PyTorchJob& job) {
 
 std::vector<std::string> expectation_keys(const PyTorchJob& job) {
   std::vector<std::string> keys;
+  keys.reserve(2 * replica_specs(job).size());
+  const std::string job_key = key_of(job.metadata);
   for (const auto& [type, spec] : replica_specs(job))
     for (const std::string_view what : {"pods", "services"})
-      keys.push_back(expectation_key(key_of(job.metadata), type, what));
+      keys.push_back(expectation_key(job_key, type, what));
   return keys;
 }
 
