@@ -214,18 +214,18 @@ class EventRecorder::Correlator {
   Recent<Bucket> buckets_{};
 };
 
-ObjectReference reference_to(const Object& object, std::string field_path) {
-  const KindInfo& kind = object.kind();
-  return {kind.kind,
-          object.metadata.namespace_,
-          object.metadata.name,
-          object.metadata.uid,
-          kind.api_version(),
-          object.metadata.resourceVersion,
-          std::move(field_path)};
-}
-
 namespace {
+
+void refer(ObjectReference& reference, const Object& object, std::string field_path) {
+  const KindInfo& kind = object.kind();
+  reference.kind = kind.kind;
+  reference.namespace_ = object.metadata.namespace_;
+  reference.name = object.metadata.name;
+  reference.uid = object.metadata.uid;
+  reference.apiVersion = kind.api_version();
+  reference.resourceVersion = object.metadata.resourceVersion;
+  reference.fieldPath = std::move(field_path);
+}
 
 // Whether it is what reference_to() made of an object of that kind: all members, so that one that
 // is added does not compile until it is compared. The version tells nearly all apart.
@@ -238,6 +238,12 @@ bool refers(const ObjectReference& reference, const Object& object, std::string_
 }
 
 }  // namespace
+
+ObjectReference reference_to(const Object& object, std::string field_path) {
+  ObjectReference reference;
+  refer(reference, object, std::move(field_path));
+  return reference;
+}
 
 EventRecorder::EventRecorder(Loop& loop, ApiClient& client, std::string component, std::string host,
                              Options options)
@@ -259,8 +265,10 @@ void EventRecorder::event(const Object& involved, std::string_view type, std::st
     if (subjects_[i].kind == &involved.kind() &&
         refers(*subjects_[i].reference, involved, field_path))
       return tell(subjects_[i], type, reason, std::move(message));
-  tell(new_subject(reference_to(involved, std::move(field_path)), &involved.kind()), type, reason,
-       std::move(message));
+  // Filled where it stays.
+  Cow<ObjectReference> reference;
+  refer(reference.edit(), involved, std::move(field_path));
+  tell(new_subject(std::move(reference), &involved.kind()), type, reason, std::move(message));
 }
 
 void EventRecorder::event(ObjectReference involved, std::string_view type, std::string_view reason,
@@ -271,9 +279,9 @@ void EventRecorder::event(ObjectReference involved, std::string_view type, std::
   tell(new_subject(std::move(involved), nullptr), type, reason, std::move(message));
 }
 
-const EventRecorder::Subject& EventRecorder::new_subject(ObjectReference reference,
+const EventRecorder::Subject& EventRecorder::new_subject(Cow<ObjectReference>&& reference,
                                                          const KindInfo* kind) {
-  const ObjectReference& o = reference;
+  const ObjectReference& o = *reference;
   const Fingerprint key = with({}, {o.kind, o.namespace_, o.name, o.uid, o.apiVersion});
   if (subjects_.size() >= max_subjects) subjects_.erase(subjects_.begin());
   return subjects_.emplace_back(Subject{std::move(reference), kind, key});

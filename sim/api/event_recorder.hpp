@@ -59,7 +59,7 @@ class EventRecorder {
     std::uint64_t number = 0;
   };
 
-  const Subject& new_subject(ObjectReference reference, const KindInfo* kind);
+  const Subject& new_subject(Cow<ObjectReference>&& reference, const KindInfo* kind);
   void tell(const Subject& subject, std::string_view type, std::string_view reason,
             std::string message);
   std::uint64_t next_number();

@@ -100,11 +100,12 @@ struct Reaction {
     Duration delay{0};  // > 0: queued when it is over
   };
   // Queues one key, at once.
-  static Reaction to_wake(Key key) {
+  static Reaction to_wake(Key&& key) {
     Reaction reaction;
-    reaction.wake.push_back({std::move(key)});
+    reaction.add(std::move(key));
     return reaction;
   }
+  void add(Key&& key) { wake.emplace_back().key = std::move(key); }
   boost::container::small_vector<Wake, 1> wake{};
   ObjectPtr replace_cached{};          // the cache's own copy is changed, as upstream does (Q23)
   std::optional<std::string> panic{};  // as Plan::panic

@@ -26,7 +26,7 @@ WorkQueue::WorkQueue(Loop& loop, RateLimits limits, std::function<void()> ready)
       bucket_(limits.per_second, limits.burst),
       ready_(std::move(ready)) {}
 
-void WorkQueue::add(Key key) {
+void WorkQueue::add(Key&& key) {
   Entries::value_type& entry = *entries_.try_emplace(std::move(key)).first;
   if (std::exchange(entry.second.dirty, true)) return;
   if (!entry.second.in_hand) push(entry);
@@ -37,7 +37,7 @@ void WorkQueue::push(Entries::value_type& entry) {
   if (queue_.size() == 1) ready_();
 }
 
-void WorkQueue::add_after(Key key, Duration delay) {
+void WorkQueue::add_after(Key&& key, Duration delay) {
   if (delay <= Duration::zero()) return add(std::move(key));
   const Time due = loop_.now() + delay;
   if (const auto found = waiting_.find(key); found != waiting_.end() && found->second.due <= due)

@@ -44,9 +44,11 @@ class WorkQueue {
   // `ready` is called when the queue had nothing and now has something.
   WorkQueue(Loop& loop, RateLimits limits, std::function<void()> ready);
 
-  void add(Key key);
+  void add(Key&& key);
+  void add(const Key& key) { add(Key(key)); }
   // Adds it when the delay is over. Of two delays of one key the earlier end holds.
-  void add_after(Key key, Duration delay);
+  void add_after(Key&& key, Duration delay);
+  void add_after(const Key& key, Duration delay) { add_after(Key(key), delay); }
   void add_rate_limited(const Key& key);
   // The key's failures no longer count.
   void forget(const Key& key) { failures_.erase(key); }

@@ -60,9 +60,8 @@ const Type& GenericObject::type() {
 }
 
 std::string key_of(const ObjectMeta& metadata) {
-  if (metadata.namespace_.empty()) return metadata.name;
   const std::string &space = metadata.namespace_, &name = metadata.name;
-  std::string key(space.size() + 1 + name.size(), '/');
+  std::string key(space.size() + (space.empty() ? 0 : 1) + name.size(), '/');
   std::copy(space.begin(), space.end(), key.begin());
   std::copy(name.begin(), name.end(), key.end() - static_cast<std::ptrdiff_t>(name.size()));
   return key;

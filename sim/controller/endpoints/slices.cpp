@@ -207,13 +207,16 @@ std::vector<Step> reconcile_slices(const SliceShape& shape, std::vector<SliceGro
 
   std::vector<Step> steps;
   for (const Draft& draft : drafts) {
-    if (draft.old == nullptr)
-      steps.push_back({.rule = &rules::create_slice,
-                       .request = api::create(written(draft, shape)),
-                       .expected = {{.key = expectation_key, .adds = 1}}});
-    else if (!is_as_wanted(draft, shape))
-      steps.push_back(
-          {.rule = &rules::update_slice, .request = api::update(written(draft, shape))});
+    if (draft.old == nullptr) {
+      Step& step = steps.emplace_back();
+      step.rule = &rules::create_slice;
+      step.request = api::create(written(draft, shape));
+      step.expected.push_back({.key = expectation_key, .adds = 1});
+    } else if (!is_as_wanted(draft, shape)) {
+      Step& step = steps.emplace_back();
+      step.rule = &rules::update_slice;
+      step.request = api::update(written(draft, shape));
+    }
   }
   for (Step& step : delete_slices(existing)) steps.push_back(std::move(step));
   return steps;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "controller/pytorchjob/defaults.hpp"
 #include "controller/pytorchjob/plan.hpp"
 
 namespace ddptwin::controller::pytorchjob {
@@ -34,20 +33,19 @@ bool is_owner_live(const Object& object, const Cache& cache) {
   return job && job->metadata.uid == owner->uid;
 }
 
-void wake(Reaction& reaction, Key key) {
-  if (!key.empty()) reaction.wake.push_back({std::move(key)});
+void wake(Reaction& reaction, Key&& key) {
+  if (!key.empty()) reaction.add(std::move(key));
 }
 
 // A new job is defaulted and gets its first condition in the cache alone (Q23).
-Reaction job_appeared(const PyTorchJob& job, Time now) {
+Reaction job_appeared(const PyTorchJob& job, const JobFacts& facts, Time now) {
   Reaction reaction;
-  auto spec = defaulted(*job.spec);
-  if (!spec) {
-    reaction.panic = spec.error().message;
+  if (!facts.is_defaulted) {
+    reaction.panic = facts.is_defaulted.error().message;
     return reaction;
   }
   auto cached = std::make_shared<PyTorchJob>(job);
-  cached->spec = Verbatim<PyTorchJobSpec>(std::move(*spec));
+  cached->spec = facts.job.spec;
   if (!cached->status) cached->status.emplace();
   set_condition(*cached->status,
                 {condition::created, true, reason::created,
@@ -75,11 +73,11 @@ Reaction dependent_changed(const Change& change, const Cache& cache, Expectation
   }
   const std::string* type = object.metadata.label(label::replica_type);
   if (type == nullptr || type->empty()) return reaction;
-  const Key owner = owner_key(object);
+  Key owner = owner_key(object);
   if (owner.empty()) return reaction;
   const std::string key = expectation_key(owner, *type, expected_what(object.kind()));
   expectations.lower(key, change.after ? 1 : 0, change.after ? 0 : 1);
-  wake(reaction, owner);
+  wake(reaction, std::move(owner));
   return reaction;
 }
 
@@ -114,7 +112,10 @@ Reaction PyTorchJobController::observe(const Change& change, const Cache& cache,
                                        Expectations& expectations, Time now) {
   const Object& object = change.object();
   if (&object.kind() == &PyTorchJob::info()) {
-    if (!change.before) return job_appeared(*as<PyTorchJob>(object), now);
+    if (!change.before) {
+      const PyTorchJob& job = *as<PyTorchJob>(object);
+      return job_appeared(job, facts(key_of(job.metadata), job), now);
+    }
     Reaction reaction;
     wake(reaction, key_of(object.metadata));
     return reaction;

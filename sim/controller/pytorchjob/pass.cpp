@@ -33,7 +33,9 @@ JobFacts::JobFacts(const PyTorchJob& from)
 }
 
 bool JobFacts::hold_for(const PyTorchJob& other) const {
-  return of.same_as(other.spec.shared()) && job.metadata.uid == other.metadata.uid;
+  const Cow<PyTorchJobSpec>& spec = other.spec.shared();
+  return (of.same_as(spec) || job.spec.shared().same_as(spec)) &&
+         job.metadata.uid == other.metadata.uid;
 }
 
 Pass::Types Pass::types(bool worker_first) const {

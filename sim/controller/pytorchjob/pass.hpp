@@ -33,7 +33,7 @@ struct Settings {
 };
 
 // What functions of a job's metadata and spec have answered, so that they need not be asked at each
-// plan.
+// plan. They say the same of the specification and of the defaulted one, which the cache may hold.
 struct JobFacts {
   Cow<PyTorchJobSpec> of;  // this spec
   PyTorchJob job;          // name, namespace, UID and the defaulted specification
