@@ -17,11 +17,11 @@ ListOptions resumed(const ListOptions& options, const std::string& version) {
 
 }  // namespace
 
-Informer::Informer(Loop& loop, ApiClient& client, Target target, ListOptions options)
+Informer::Informer(Loop& loop, ApiClient& client, Target target, Cow<ListOptions> options)
     : loop_(loop),
       client_(client),
       target_(std::move(target)),
-      options_(options != ListOptions() ? Cow(std::move(options)) : Cow<ListOptions>()),
+      options_(std::move(options)),
       lane_(loop.new_lane()),
       alive_(std::make_shared<int>(0)) {}
 

@@ -17,7 +17,7 @@ using InformerHandler = std::function<void(const ObjectPtr& before, const Object
 // reflector and shared informer semantics (spec/kubernetes.md section 1.10).
 class Informer {
  public:
-  Informer(Loop& loop, ApiClient& client, Target target, ListOptions options = {});
+  Informer(Loop& loop, ApiClient& client, Target target, Cow<ListOptions> options = {});
   ~Informer();
 
   void add_handler(InformerHandler handler) { handlers_.push_back(std::move(handler)); }

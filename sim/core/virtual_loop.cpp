@@ -53,7 +53,13 @@ inline void VirtualLoop::free_slot(Slot& slot) {
 
 inline void VirtualLoop::push_ready(Slot& slot) {
   ++ready_count_;
-  if (order_ == Order::fifo) return ready_in_order_.append(slot);
+  if (order_ == Order::fifo)
+    ready_in_order_.append(slot);
+  else
+    push_to_lane(slot);
+}
+
+void VirtualLoop::push_to_lane(Slot& slot) {
   const auto lane = static_cast<std::uint32_t>(slot.lane);
   if (lane >= lanes_.size()) lanes_.resize(std::max<std::size_t>(lane + 1, lanes_.size() * 2));
   if (lanes_[lane].head == nullptr) ready_lanes_.push_back(lane);

@@ -87,6 +87,7 @@ class VirtualLoop final : public Loop {
   void add_block();
   Slot* waiting(std::uint64_t timer) const;
   void push_ready(Slot& slot);
+  void push_to_lane(Slot& slot);
   Slot& next_ready();
   bool run_ready();
   void release_due();
