@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <boost/json.hpp>
+#include <charconv>
 
 #include "api/status.hpp"
 #include "cluster/store_errors.hpp"
@@ -86,6 +88,12 @@ Result<std::uint64_t> version_number(std::string_view text) {
   return fail(plain_error(
       fmt::format("resourceVersion: Invalid value: {0}: strconv.ParseUint: parsing {0}: {1}",
                   quoted(text), number.error())));
+}
+
+void set_version(ObjectMeta& metadata, std::uint64_t revision) {
+  std::array<char, 20> text{};  // the largest number has as many digits
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), revision).ptr;
+  metadata.resourceVersion.assign(text.data(), end);
 }
 
 std::string Continuation::token() const {

@@ -16,6 +16,8 @@ Status validate_watch_options(const api::ListOptions& options);
 // Of a resourceVersion: its number, 0 where none is named. The error is the API's text.
 Result<std::uint64_t> version_number(std::string_view text);
 
+void set_version(ObjectMeta& metadata, std::uint64_t revision);
+
 // Where the next page of a list begins, and of which state. As a token it travels in base64.
 struct Continuation {
   static constexpr std::int64_t as_it_is_now = -1;

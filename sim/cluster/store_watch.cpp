@@ -47,7 +47,7 @@ constexpr Duration bookmark_interval = 1min;
 
 ObjectPtr with_version(const ObjectPtr& object, std::uint64_t revision) {
   auto copy = object->clone();
-  copy->metadata.resourceVersion = std::to_string(revision);
+  set_version(copy->metadata, revision);
   return copy;
 }
 
@@ -115,7 +115,7 @@ void Store::start_watch(const std::shared_ptr<WatchState>& watch, const api::Lis
 // An object of the kind that says the revision up to which the watcher knows all.
 void Store::post_bookmark(const std::shared_ptr<WatchState>& watch, bool ends_initial_events) {
   std::shared_ptr<Object> mark = kinds_.make(*watch->kind);
-  mark->metadata.resourceVersion = std::to_string(revision_);
+  set_version(mark->metadata, revision_);
   if (ends_initial_events)
     mark->metadata.annotations.edit().emplace("k8s.io/initial-events-end", "true");
   post_event(watch, WatchEventType::bookmark, std::move(mark));

@@ -1,6 +1,7 @@
 // Create, update and patch: the stages that a new state of an object passes.
 #include <boost/json.hpp>
 
+#include "cluster/list_options.hpp"
 #include "cluster/store.hpp"
 #include "cluster/store_errors.hpp"
 #include "core/numbers.hpp"
@@ -277,7 +278,7 @@ void Store::commit(Context& context, const ObjectPtr& before,
                    const std::shared_ptr<Object>& after) {
   Table& rows = context.rows;
   const KindInfo& kind = context.kind;
-  after->metadata.resourceVersion = std::to_string(++revision_);
+  set_version(after->metadata, ++revision_);
   if (context.place != nullptr)
     *context.place = after;
   else

@@ -133,7 +133,7 @@ ObjectPtr& ObjectMap::place_for(const Object& object) {
   Cell& cell = cells_[locate(hash, meta.namespace_, meta.name)];
   if (cell.slot == empty_cell) {
     cell = {hash, free_slot()};
-    append(new_, cell.slot, slots_a_block);
+    if (has_order_) append(new_, cell.slot, slots_a_block);
     ++size_;
   }
   return slot(cell.slot);
@@ -165,7 +165,7 @@ ObjectPtr ObjectMap::take(std::string_view namespace_, std::string_view name) {
   const std::uint32_t index = cells_[at].slot;
   drop_cell(at);
   --size_;
-  append(gone_, index, slots_a_block);
+  append(has_order_ ? gone_ : free_, index, slots_a_block);
   ObjectPtr taken = std::exchange(slot(index), nullptr);
   if (gone_.size() > settle_min && gone_.size() > size_) settle_order();
   return taken;
@@ -177,6 +177,7 @@ void ObjectMap::clear() {
   size_ = 0;
   for (std::vector<std::uint32_t>* list : {&order_, &new_, &gone_, &free_}) list->clear();
   cells_.clear();
+  has_order_ = false;
 }
 
 const ObjectPtr& ObjectMap::find(std::string_view namespace_, std::string_view name) const {
@@ -203,8 +204,15 @@ const ObjectPtr& ObjectMap::find(std::string_view key) const {
   return find(parts.namespace_, parts.name);
 }
 
+void ObjectMap::begin_order() const {
+  has_order_ = true;
+  for (std::uint32_t index = 0; index < slots_; ++index)
+    if (slot(index) != nullptr) new_.push_back(index);
+}
+
 // Those that went leave the order; their slots may then be used again.
 void ObjectMap::settle_order() const {
+  if (!has_order_ && size_ > 0) begin_order();
   if (!gone_.empty()) {
     const auto is_gone = [this](std::uint32_t index) { return slot(index) == nullptr; };
     std::erase_if(order_, is_gone);

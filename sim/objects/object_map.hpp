@@ -13,7 +13,8 @@ namespace ddptwin {
 
 // Finds by hash, without making a key, and is walked in the order of the keys "namespace/name" like
 // a std::map of them. The order is made when somebody walks: one sort of what came since the last
-// walk. What comes or goes during a walk is left out of it.
+// walk; most maps are never walked with anything in them, and keep none. What comes or goes during
+// a walk is left out of it.
 class ObjectMap {
  public:
   struct Entry {
@@ -83,11 +84,13 @@ class ObjectMap {
   std::uint32_t free_slot();
   void drop_cell(std::size_t at);
   void settle_order() const;
+  void begin_order() const;
 
   std::vector<std::unique_ptr<ObjectPtr[]>> blocks_{};  // slots stay where they are
   std::uint32_t slots_ = 0;                             // those behind have never been used
   std::size_t size_ = 0;
   std::vector<Cell> cells_{};  // open addressing, a power of two
+  mutable bool has_order_ = false;
   // Slots in the order of the keys, but for those that came (new_) or went (gone_) since.
   mutable std::vector<std::uint32_t> order_{};
   mutable std::vector<std::uint32_t> new_{};

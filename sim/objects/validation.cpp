@@ -98,11 +98,13 @@ std::string to_shown_json(const T& value) {
   return boost::json::serialize(to_json(value));
 }
 
-template <class T>
+void add_immutable(ErrorList& causes, std::string_view field, std::string_view shown_value) {
+  causes.push_back(invalid("metadata." + std::string(field), shown_value, "field is immutable"));
+}
+template <class T, class Show>
 void immutable(ErrorList& causes, std::string_view field, const T& now, const T& then,
-               std::string (*show)(const T&)) {
-  if (now == then) return;
-  causes.push_back(invalid("metadata." + std::string(field), show(now), "field is immutable"));
+               const Show& show) {
+  if (now != then) add_immutable(causes, field, show(now));
 }
 
 }  // namespace
@@ -403,11 +405,11 @@ ErrorList validate_metadata_update(const Object& updated, const Object& old) {
                       fmt::join(added, ", "))));
   }
   const auto text = [](const std::string& value) { return quoted(value); };
-  immutable<std::string>(out, "name", now.name, then.name, text);
-  immutable<std::string>(out, "namespace", now.namespace_, then.namespace_, text);
-  immutable<std::string>(out, "uid", now.uid, then.uid, text);
-  immutable(out, "creationTimestamp", now.creationTimestamp, then.creationTimestamp, &shown_time);
-  immutable(out, "deletionTimestamp", now.deletionTimestamp, then.deletionTimestamp, &shown_time);
+  immutable(out, "name", now.name, then.name, text);
+  immutable(out, "namespace", now.namespace_, then.namespace_, text);
+  immutable(out, "uid", now.uid, then.uid, text);
+  immutable(out, "creationTimestamp", now.creationTimestamp, then.creationTimestamp, shown_time);
+  immutable(out, "deletionTimestamp", now.deletionTimestamp, then.deletionTimestamp, shown_time);
   return out;
 }
 
