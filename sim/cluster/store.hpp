@@ -76,6 +76,7 @@ class Store {
  private:
   struct WatchState;
   class WatchHandle;
+  using Leases = std::deque<std::pair<Time, ObjectPtr>>;
   struct Table {
     std::shared_ptr<const KindInfo> kind{};  // keeps the row alive, whose address is the key
     ObjectMap objects{};
@@ -89,8 +90,9 @@ class Store {
     TextTable<std::vector<const ObjectPtr*>> pods_of_node{};
     std::shared_ptr<const Schema> schema{};  // of a custom kind
     std::array<std::uint32_t, 2> heard{};    // by phase: verbs that a hook of admission hears of
-    // Of a kind whose objects go by themselves: each state written, and when it goes.
-    std::deque<std::pair<Time, ObjectPtr>> leases{};
+    // Of a kind whose objects go by themselves: each state written, and when it goes. Null before
+    // the first.
+    std::unique_ptr<Leases> leases{};
   };
   // One accepted write, kept for watches that resume. `before` null: created; `after` null:
   // deleted.

@@ -253,10 +253,11 @@ void Store::take_out(Table& rows, const ObjectPtr& last, std::string_view actor)
 // Whoever asks for the kind finds what a server with leases has. No timer runs for them: a world in
 // which nothing happens any more stands still.
 void Store::drop_expired(Table& rows) {
-  if (rows.kind->strategy.time_to_live == Duration::zero()) return;
-  while (!rows.leases.empty() && rows.leases.front().first <= loop_.now()) {
-    const ObjectPtr last = std::move(rows.leases.front().second);
-    rows.leases.pop_front();
+  if (rows.leases == nullptr) return;
+  auto& leases = *rows.leases;
+  while (!leases.empty() && leases.front().first <= loop_.now()) {
+    const ObjectPtr last = std::move(leases.front().second);
+    leases.pop_front();
     if (rows.objects.find(last->metadata.namespace_, last->metadata.name) == last)
       take_out(rows, last, "etcd");
   }

@@ -284,8 +284,10 @@ void Store::commit(Context& context, const ObjectPtr& before,
   else
     rows.objects.put(after);
   if (&kind == &info_of<Pod>()) note_node(rows, before, after);
-  if (kind.strategy.time_to_live > Duration::zero())
-    rows.leases.emplace_back(loop_.now() + kind.strategy.time_to_live, after);
+  if (kind.strategy.time_to_live > Duration::zero()) {
+    if (rows.leases == nullptr) rows.leases = std::make_unique<Leases>();
+    rows.leases->emplace_back(loop_.now() + kind.strategy.time_to_live, after);
+  }
   trace_.write({.kind = before == nullptr ? RecordKind::object_added : RecordKind::object_modified,
                 .actor = context.actor,
                 .before = before,

@@ -121,7 +121,7 @@ std::uint32_t ObjectMap::free_slot() {
     free_.pop_back();
     return index;
   }
-  if (slots_ == blocks_.size() * slots_a_block)
+  if (slots_ == (1 + blocks_.size()) * slots_a_block)
     blocks_.push_back(std::make_unique<ObjectPtr[]>(slots_a_block));
   return slots_++;
 }
@@ -172,6 +172,7 @@ ObjectPtr ObjectMap::take(std::string_view namespace_, std::string_view name) {
 }
 
 void ObjectMap::clear() {
+  first_.fill(nullptr);
   blocks_.clear();
   slots_ = 0;
   size_ = 0;

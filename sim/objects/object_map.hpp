@@ -1,6 +1,7 @@
 // Objects of one kind by namespace and name.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -77,7 +78,8 @@ class ObjectMap {
   static constexpr std::uint32_t slots_a_block = 8;
 
   ObjectPtr& slot(std::uint32_t index) const {
-    return blocks_[index / slots_a_block][index % slots_a_block];
+    return index < slots_a_block ? first_[index]
+                                 : blocks_[index / slots_a_block - 1][index % slots_a_block];
   }
   std::size_t locate(std::uint32_t hash, std::string_view namespace_, std::string_view name) const;
   void grow();
@@ -86,8 +88,10 @@ class ObjectMap {
   void settle_order() const;
   void begin_order() const;
 
-  std::vector<std::unique_ptr<ObjectPtr[]>> blocks_{};  // slots stay where they are
-  std::uint32_t slots_ = 0;                             // those behind have never been used
+  // Slots stay where they are. Most maps need none but the first.
+  mutable std::array<ObjectPtr, slots_a_block> first_{};
+  std::vector<std::unique_ptr<ObjectPtr[]>> blocks_{};
+  std::uint32_t slots_ = 0;  // those behind have never been used
   std::size_t size_ = 0;
   std::vector<Cell> cells_{};  // open addressing, a power of two
   mutable bool has_order_ = false;

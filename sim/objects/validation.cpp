@@ -258,7 +258,7 @@ std::vector<std::string> label_value_problems(std::string_view text) {
   return out;
 }
 
-void append(ErrorList& to, ErrorList more) {
+void append(ErrorList& to, ErrorList&& more) {
   std::move(more.begin(), more.end(), std::back_inserter(to));
 }
 

@@ -36,7 +36,7 @@ std::vector<std::string> label_value_problems(std::string_view text);
 
 using NameRule = std::vector<std::string> (*)(std::string_view);
 
-void append(ErrorList& to, ErrorList more);
+void append(ErrorList& to, ErrorList&& more);
 ErrorList validate_labels(const StringMap& labels, const FieldPath& path);
 ErrorList validate_annotations(const StringMap& annotations, const FieldPath& path);
 
