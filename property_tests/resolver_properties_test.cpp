@@ -254,8 +254,8 @@ TEST(ResolverProperties, APodAsksWhomItsPolicySays) {
     }
     kubelet::PodContext context;
     context.pod = pod;
-    context.cluster_dns = {"10.0.0.10"};
-    context.host_resolv_conf = "nameserver 192.168.0.53\nsearch host.example\n";
+    context.settings.edit().cluster_dns = {"10.0.0.10"};
+    context.settings.edit().host_resolv_conf = "nameserver 192.168.0.53\nsearch host.example\n";
     const DnsConfig config = kubelet::dns_config(context);
 
     const bool of_cluster =

@@ -113,8 +113,8 @@ Director::Director(const Recording& recording, ReplayOptions options)
     world.nodes.push_back({.name = "kubelet-0", .address = "192.168.0.7"});
     world.dns.host = {{"192.168.0.254"}, {"example.org"}, {"timeout:2"}};
     symbols_.set_host_ip(world.nodes.back().address);
-    world.kubelet.root_dir = "<root>/kubelet";
-    world.kubelet.log_dir = "<root>/logs";
+    world.kubelet.settings.edit().root_dir = "<root>/kubelet";
+    world.kubelet.settings.edit().log_dir = "<root>/logs";
   }
   world_ = std::make_unique<World>(loop_, std::move(world), runtime_.get());
   world_->trace().add_sink([this](const Record& record) { on_record(record); });
