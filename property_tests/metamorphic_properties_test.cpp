@@ -5,8 +5,8 @@
 // - the order of conditions: a crash before the first status write puts Created last (Q23);
 // - events, and how often a pass ran (Q13, Q37);
 // - the counters of a job that is over: they stay as its last pass found them (Q25);
-// - Services of a job that is over: its clean-up goes by the pods that are left (Q15), so a crash
-//   after a pod's deletion leaves that pod's Service for good;
+// - Services of a job that is over or suspended: its clean-up goes by the pods that are left (Q15),
+//   so a crash after a pod's deletion leaves that pod's Service for good;
 // - limits: no clock wakes the operator, so a crash may be what ends a job at its deadline (Q4),
 //   and pods of a job that reached one may be made again before its end is in the cache (Q37); none
 //   are set;
@@ -53,7 +53,7 @@ void add_job(End& end, const ClusterRun& run, const JobName& name) {
       state += ", " + std::to_string(status.restartCount) + " restarts";
     if (pod->metadata.deletionTimestamp) state += ", terminating";
   }
-  if (over) return;
+  if (over || run.conditions(true, name).contains("Suspended")) return;
   for (const auto& [service_name, service] : run.services(name))
     end["service " + name.namespace_ + "/" + service_name] = "there";
 }
