@@ -50,29 +50,27 @@ show_progress() {
   done
 }
 
-# up_to_date PRESET: every source is older than what the last build_once of it began with.
+# up_to_date PRESET: ddptwin is there, and every source is older than the begin of the last build_once of it.
 up_to_date() {
   local stamp=$root/build/$1/.built
-  [ -f "$stamp" ] &&
+  [ -x "$root/build/$1/bin/ddptwin" ] && [ -f "$stamp" ] &&
     [ -z "$(find "$root/sim" "$root/tools" "$root/bench" "$root/cmake" "$root/CMakeLists.txt" \
               "$root/CMakePresets.json" -newer "$stamp" -not -path '*/testdata/*' -print -quit)" ]
 }
 
 # build_once PRESET COMMAND...: runs the command, which builds in build/PRESET, unless that is up to date.
 build_once() {
-  local preset=$1 folder="$root/build/$1" begun
+  local preset=$1 folder="$root/build/$1"
   shift
   up_to_date "$preset" && return 0
   mkdir -p "$folder" || die "cannot write to $root/build"
   exec 9>"$folder/.lock"
   flock 9  # another one may be building, and have built when it is our turn
   if ! up_to_date "$preset"; then
-    begun=$(mktemp -p "$folder" .begun.XXXXXX)
-    trap "rm -f '$begun'" EXIT
     rm -f "$folder/.built"
+    touch "$folder/.begun"
     "$@"
-    mv -f "$begun" "$folder/.built"
-    trap - EXIT
+    mv -f "$folder/.begun" "$folder/.built"
   fi
   exec 9>&-
 }

@@ -119,4 +119,13 @@ class Rare {
   std::shared_ptr<T> shared_;
 };
 
+// Equal without looking: of what is shared, the same memory.
+template <class T>
+bool surely_same(const T& a, const T& b) {
+  if constexpr (requires { a.same_as(b); })
+    return a.same_as(b);
+  else
+    return a == b;
+}
+
 }  // namespace ddptwin

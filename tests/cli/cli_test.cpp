@@ -229,6 +229,9 @@ TEST(CliTest, tools_ddptwin_runs_the_tuned_build_as_long_as_no_source_is_newer) 
   EXPECT_EQ(says(), "run list invariants\n");
   built("tuned", 1);
   EXPECT_EQ(says(), "tuned list invariants\n");
+  fs::rename(root / "build/tuned/bin", root / "build/tuned/away");
+  EXPECT_EQ(says(), "run list invariants\n");
+  fs::rename(root / "build/tuned/away", root / "build/tuned/bin");
   shell("touch -d '2100-01-01 00:02' sim/changed.cpp", root);
   built("run", 3);
   EXPECT_EQ(says(), "run list invariants\n");

@@ -80,14 +80,7 @@ bool same(const std::vector<PodCondition>& left, const std::vector<PodCondition>
          left == right;
 }
 
-// Surely equal: what is shared is the same memory, as PodStatus::same_as() has it.
-template <class T>
-bool surely_same(const T& a, const T& b) {
-  if constexpr (requires { a.same_as(b); })
-    return a.same_as(b);
-  else
-    return a == b;
-}
+using ddptwin::surely_same;
 bool surely_same(const ContainerState& a, const ContainerState& b) {
   const bool run_alike = a.running && b.running ? a.running->startedAt == b.running->startedAt
                                                 : a.running.has_value() == b.running.has_value();
