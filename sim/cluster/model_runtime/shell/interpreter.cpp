@@ -255,8 +255,8 @@ void Interpreter::give_up(const Error& error) {
 void Interpreter::list(const Node& node, std::size_t index, Place place, Done done) {
   if (index >= node.children.size()) return done(scope_.status);
   const bool is_last = index + 1 == node.children.size();
-  const bool joined = is_bash() && node.children[index].behind_background;
-  run(node.children[index], {place.last && is_last && !joined, place.tested},
+  const bool stays = is_bash() && node.children[index].never_in_place;
+  run(node.children[index], {place.last && is_last && !stays, place.tested},
       [this, &node, index, is_last, place, done](int status) {
         if (leave_ != Leave::no || is_last) return done(status);
         list(node, index + 1, place, done);

@@ -56,6 +56,13 @@ class Parser {
     return {};
   }
 
+  // Of what stands between two commands.
+  bool ends_line() const {
+    if (now().kind == Kind::semicolon || now().kind == Kind::background)
+      return tokens_[at_ + 1].kind == Kind::line_end;
+    return now().kind == Kind::line_end;
+  }
+
   void skip_lines() {
     while (now().kind == Kind::line_end) ++at_;
   }
@@ -67,15 +74,15 @@ class Parser {
       return now().kind == Kind::end || now().kind == Kind::close || now().kind == Kind::case_end ||
              is_one_of(ends);
     };
-    bool behind_background = false;
+    // How a command is joined to what stands before it; bash takes a script line by line, and all
+    // of a list within for one.
+    std::optional<Kind> joint;
     for (skip_lines(); !ended(); skip_lines()) {
       TRY(Node next, and_or());
-      next.behind_background = behind_background;
-      if (now().kind == Kind::background) {
-        next = around(Node::Kind::background, std::move(next));
-      }
-      behind_background =
-          now().kind == Kind::background && !(whole && tokens_[at_ + 1].kind == Kind::line_end);
+      const bool is_list = next.kind == Node::Kind::and_ || next.kind == Node::Kind::or_;
+      next.never_in_place = joint == Kind::background || (joint && is_list);
+      joint = whole && ends_line() ? std::nullopt : std::optional(now().kind);
+      if (now().kind == Kind::background) next = around(Node::Kind::background, std::move(next));
       node.children.push_back(std::move(next));
       if (now().kind == Kind::semicolon || now().kind == Kind::background) {
         ++at_;

@@ -53,11 +53,12 @@ struct Node {
   // document: that
   std::vector<Word> words{};
   std::vector<Redirection> redirections{};
-  std::string variable{};                     // for_; function: its name
-  bool over_arguments = false;                // for_ without `in`
-  bool behind_background = false;             // an & joins it to what stands before it
-  bool of_document = false;                   // pipe: what is read stands in the script, <<; its
-                                              // first command is none
+  std::string variable{};       // for_; function: its name
+  bool over_arguments = false;  // for_ without `in`
+  bool never_in_place = false;  // bash does not let its last command take the shell's place: an &
+                                // joins it to what stands before it, or, of an && or ||, anything
+  bool of_document = false;     // pipe: what is read stands in the script, <<; its
+                                // first command is none
   std::vector<std::vector<Word>> patterns{};  // case_: of each child
   // list: all; and_, or_: two; not_, subshell, background, function: one; if_: condition, then,
   // perhaps else; case_: what each pattern leads to; until, while_: condition, body, and perhaps
