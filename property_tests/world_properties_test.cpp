@@ -1,8 +1,10 @@
 // Worlds of several jobs in which anything happens at any time: what upstream keeps is kept after
 // every record; and once nothing goes wrong any more, every job comes to its end. Safety first,
 // then liveness (design.md section 6).
+#include <algorithm>
 #include <boost/json.hpp>
 
+#include "controller/expectations.hpp"
 #include "objects/discovery_v1.hpp"
 #include "property.hpp"
 #include "world_plan.hpp"
@@ -19,8 +21,16 @@ void require_safe(ClusterRun& run) {
   if (!violation.empty()) RC_FAIL(violation);
 }
 
+// What a call was to make that timed out is expected for five minutes; when they are over, nothing
+// of the job wakes its operator (spec/pytorchjob.md §4.1).
+bool may_have_to_be_woken(const WorldPlan& plan) {
+  return std::any_of(
+      plan.faults.faults.begin(), plan.faults.faults.end(),
+      [](const scenario::Fault& one) { return one.kind == scenario::FaultKind::api_timeout; });
+}
+
 // From now on every container that trains ends well after three seconds.
-void let_all_end(ClusterRun& run) {
+void let_all_end(ClusterRun& run, const WorldPlan& plan) {
   for (const JobName& name : job_names()) {
     run.patch_job(boost::json::object{{"spec", {{"runPolicy", {{"suspend", false}}}}}}, name);
     for (int i = 0; i < 12; ++i)
@@ -32,6 +42,12 @@ void let_all_end(ClusterRun& run) {
     run.rest(20s);
     for (const JobName& name : job_names())
       for (const auto& [pod_name, pod] : run.pods(name)) run.exit(pod_name, 0, name.namespace_);
+  }
+  if (may_have_to_be_woken(plan)) {
+    run.rest(controller::Expectations::timeout);
+    for (const JobName& name : job_names())
+      run.patch_job(boost::json::object{{"metadata", {{"annotations", {{"woken", "true"}}}}}},
+                    name);
   }
   run.rest(afterwards);
 }
@@ -46,7 +62,7 @@ TEST(WorldProperties, SafeWhileAnythingHappensAndAtItsEndAfterwards) {
           require_safe(run);
         }
         run.heal();
-        let_all_end(run);
+        let_all_end(run, plan);
         require_safe(run);
         for (std::size_t i = 0; i < job_names().size(); ++i) {
           const auto job = run.job(job_names()[i]);
