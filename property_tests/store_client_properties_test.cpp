@@ -147,9 +147,14 @@ struct Outcome {
 
 constexpr const char* outcome_names[] = {"accepted", "refused", "finds nobody", "unanswered"};
 
+bool is_about(Duration one, Duration other) {
+  return one - other < unsharp && other - one < unsharp;
+}
+
 // SYN after SYN until one is answered, or the patience ends.
 Outcome outcome_of(const Search& search, Duration began, Duration patience_ends) {
   using Kind = Hindrance::Kind;
+  RC_PRE(!is_about(began, patience_ends));  // nobody can say which comes first
   const auto first = search.at(began);
   if (first == Kind::unnamed) return {Outcome::Kind::refused, began};
   if (first == Kind::nobody && began + nobody_there < patience_ends)
@@ -164,10 +169,6 @@ Outcome outcome_of(const Search& search, Duration began, Duration patience_ends)
     if (found != Kind::cut) return {Outcome::Kind::refused, now};
   }
   return {Outcome::Kind::timed_out, patience_ends};
-}
-
-bool is_about(Duration one, Duration other) {
-  return one - other < unsharp && other - one < unsharp;
 }
 
 // Walks along the tries of one client, and asks of each whether it comes when it has to.
