@@ -18,6 +18,7 @@ using controller::Key;
 constexpr Time start{std::chrono::hours(1)};
 constexpr Duration base_delay = 5ms;
 constexpr Duration max_delay = 70ms;
+constexpr int max_retries = 6;
 
 enum class Verb : std::uint8_t { add, after, limited, forget, take, done, pass, clear };
 constexpr const char* verb_names[] = {"add",  "add_after", "add_rate_limited", "forget",
@@ -63,11 +64,16 @@ class NaiveQueue {
     if (at != delays.end()) delays.erase(at);
     delays.push_back({now + delay, key});
   }
-  void add_rate_limited(const Key& key, Time now) {
+  bool add_rate_limited(const Key& key, Time now) {
+    if (failures[key] == max_retries) {
+      failures.erase(key);
+      return false;
+    }
     Duration delay = base_delay;
     for (int i = 0; i < failures[key]; ++i) delay = std::min(delay * 2, max_delay);
     ++failures[key];
     add_after(key, delay, now);
+    return true;
   }
   std::optional<Key> take() {
     if (queued.empty()) return std::nullopt;
@@ -120,7 +126,8 @@ class NaiveQueue {
 
 class Pair {
  public:
-  Pair() : queue_(loop_, {base_delay, max_delay, 0, 100}, [this] { ++ready_calls_; }) {}
+  Pair()
+      : queue_(loop_, {base_delay, max_delay, 0, 100, max_retries}, [this] { ++ready_calls_; }) {}
 
   void apply(const QueueOp& op) {
     switch (op.verb) {
@@ -131,8 +138,8 @@ class Pair {
         naive_.add_after(op.key, std::chrono::milliseconds(op.number), loop_.now());
         return queue_.add_after(op.key, std::chrono::milliseconds(op.number));
       case Verb::limited:
-        naive_.add_rate_limited(op.key, loop_.now());
-        return queue_.add_rate_limited(op.key);
+        RC_ASSERT(queue_.add_rate_limited(op.key) == naive_.add_rate_limited(op.key, loop_.now()));
+        return;
       case Verb::forget:
         naive_.failures.erase(op.key);
         return queue_.forget(op.key);

@@ -179,6 +179,8 @@ class Controller {
   // Of its events (source.component) and in the trace; a literal.
   virtual std::string_view name() const = 0;
   virtual std::vector<Watched> watches(const KindRegistry& kinds) const = 0;
+  // How often and when what failed is tried again; by default as controller-runtime does.
+  virtual RateLimits retries() const { return {}; }
   // Maps a change, which `cache` already shows, to the keys to plan. May note in `expectations`
   // what was seen, and in its own declared memory what reset() clears.
   virtual Reaction observe(const Change& change, const Cache& cache, Expectations& expectations,

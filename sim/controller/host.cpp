@@ -113,7 +113,7 @@ ControllerHost::ControllerHost(Loop& loop, api::ApiClient& client, Trace& trace,
       controller_(controller),
       options_(options),
       lane_(loop.new_lane()),
-      queue_(loop, options.queue, [this] { pump(); }),
+      queue_(loop, controller.retries(), [this] { pump(); }),
       throttle_(options.client_per_second, options.client_burst),
       cache_(std::make_unique<InformerCache>(sources_)),
       alive_(std::make_shared<int>(0)) {
@@ -320,7 +320,7 @@ void ControllerHost::finish() {
   const Plan& plan = run_->plan;
   if (plan.panic) return panic(std::string(*plan.panic));
   if (plan.error || plan.requeue) {
-    queue_.add_rate_limited(key);
+    retry();
   } else {
     queue_.forget(key);
     if (plan.requeue_after) queue_.add_after(key, *plan.requeue_after);
@@ -328,6 +328,15 @@ void ControllerHost::finish() {
   queue_.done(key);
   run_.reset();
   pump();
+}
+
+// The key in hand has failed.
+void ControllerHost::retry() {
+  if (queue_.add_rate_limited(run_->key)) return;
+  trace_.write({.kind = RecordKind::note,
+                .actor = controller_.name(),
+                .subject = run_->key,
+                .text = "dropped out of the queue: its retries are spent"});
 }
 
 void ControllerHost::expect(const Step& step, Expected::When when) {

@@ -14,7 +14,6 @@
 namespace ddptwin::controller {
 
 struct HostOptions {
-  RateLimits queue{};
   // The client's own throttle on the plan's calls (client-go QPS and burst; 20 and 30 are the
   // defaults of controller-runtime and of kube-controller-manager). 0: none.
   double client_per_second = 20;
@@ -73,6 +72,7 @@ class ControllerHost {
   void accepted();
   void refused(const Error& error);
   void finish();
+  void retry();
   void panic(const std::string& text);
   void expect(const Step& step, Expected::When when);
   void tell(std::string_view type, std::string_view reason, std::string message);

@@ -118,7 +118,10 @@ class TestController final : public Controller {
     plan.requeue_after = requeue_after;
     return plan;
   }
+  RateLimits retries() const override { return limits; }
   void reset() override { ++resets; }
+
+  RateLimits limits{};
 
   std::vector<Step> steps{};
   std::optional<Duration> requeue_after{};
@@ -181,6 +184,29 @@ TEST_F(HostTest, drops_the_rest_after_a_refusal_and_backs_off) {
             (std::vector<std::string>{"create a", "create a", "create a", "create b"}));
   run(1s);
   EXPECT_EQ(cluster.events.front(), "NotMade: because no a");
+}
+
+TEST_F(HostTest, backs_off_as_its_controller_says_and_drops_what_fails_too_often) {
+  controller.steps = {create_step("a")};
+  controller.limits = {.base_delay = 1s, .max_delay = 3s, .max_retries = 3};
+  std::vector<std::string> notes;
+  trace.add_sink([&](const Record& record) {
+    if (record.kind == RecordKind::note) notes.push_back(record.subject + ": " + record.text);
+  });
+  cluster.refuse["a"] = Reason::forbidden;
+  start();
+  std::vector<int> plans;
+  for (const Duration rest : {999ms, 1ms, 2000ms, 2999ms, 1ms, 3600000ms}) {
+    run(rest);
+    plans.push_back(controller.plans);
+  }
+  EXPECT_EQ(plans, (std::vector{1, 2, 3, 3, 4, 4}));
+  EXPECT_EQ(notes, (std::vector<std::string>{"ns/job: dropped out of the queue: its retries are "
+                                             "spent"}));
+  // A change of it is another beginning.
+  cluster.put("job");
+  run(1s);
+  EXPECT_EQ(controller.plans, 6);
 }
 
 TEST_F(HostTest, takes_an_expectation_back_when_the_call_is_refused) {

@@ -51,14 +51,20 @@ void WorkQueue::add_after(Key&& key, Duration delay) {
                           })};
 }
 
-void WorkQueue::add_rate_limited(const Key& key) {
+bool WorkQueue::add_rate_limited(const Key& key) {
   constexpr int doublings_max = 40;  // beyond any max_delay, below an overflow
-  const int failed = std::min(failures_[key]++, doublings_max);
+  int& failures = failures_[key];
+  if (limits_.max_retries > 0 && failures >= limits_.max_retries) {
+    forget(key);
+    return false;
+  }
+  const int failed = std::min(failures++, doublings_max);
   const double factor = static_cast<double>(std::int64_t{1} << failed);
   const double delay =
       std::min(seconds_of(limits_.base_delay) * factor, seconds_of(limits_.max_delay));
   const Duration own = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(delay));
   add_after(key, std::max(own, bucket_.reserve(loop_.now())));
+  return true;
 }
 
 int WorkQueue::failures(const Key& key) const {

@@ -33,6 +33,7 @@ struct RateLimits {
   Duration max_delay = std::chrono::seconds(1000);
   double per_second = 10;  // over all keys; 0: not limited
   int burst = 100;
+  int max_retries = 0;  // of one key in a row, then it is dropped; 0: it is tried for ever
 };
 
 // Work waiting for one controller. A key is in at most one of: queued, in hand; a key added while
@@ -49,7 +50,8 @@ class WorkQueue {
   // Adds it when the delay is over. Of two delays of one key the earlier end holds.
   void add_after(Key&& key, Duration delay);
   void add_after(const Key& key, Duration delay) { add_after(Key(key), delay); }
-  void add_rate_limited(const Key& key);
+  // False: it has been tried again as often as it may, and its failures no longer count.
+  bool add_rate_limited(const Key& key);
   // The key's failures no longer count.
   void forget(const Key& key) { failures_.erase(key); }
   int failures(const Key& key) const;

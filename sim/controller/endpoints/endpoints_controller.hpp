@@ -11,6 +11,8 @@ class EndpointsController final : public Controller {
  public:
   std::string_view name() const override { return "endpoint-controller"; }
   std::vector<Watched> watches(const KindRegistry& kinds) const override;
+  // Upstream's maxRetries.
+  RateLimits retries() const override { return {.max_retries = 15}; }
   Reaction observe(const Change& change, const Cache& cache, Expectations& expectations,
                    Time now) override;
   Plan plan(const Key& key, const Observed& seen, Time now) const override;

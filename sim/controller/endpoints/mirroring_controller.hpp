@@ -13,6 +13,12 @@ class EndpointSliceMirroringController final : public Controller {
 
   std::string_view name() const override { return "endpoint-slice-mirroring-controller"; }
   std::vector<Watched> watches(const KindRegistry& kinds) const override;
+  // Upstream's maxRetries, defaultSyncBackOff and maxSyncBackOff.
+  RateLimits retries() const override {
+    return {.base_delay = std::chrono::seconds(1),
+            .max_delay = std::chrono::seconds(100),
+            .max_retries = 15};
+  }
   Reaction observe(const Change& change, const Cache& cache, Expectations& expectations,
                    Time now) override;
   Plan plan(const Key& key, const Observed& seen, Time now) const override;

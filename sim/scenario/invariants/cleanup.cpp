@@ -136,7 +136,7 @@ void endpoints_are_true(const Sight& sight, Verdicts& verdicts) {
 }
 
 void names(const Sight& sight, Verdicts& verdicts) {
-  if (sight.facts.disturbed()) return;
+  if (sight.facts.recovers(sight.now)) return;
   const Record& record = *sight.record;
   std::string_view name = record.subject;
   if (!name.ends_with(" A")) return;

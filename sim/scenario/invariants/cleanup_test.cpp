@@ -32,6 +32,15 @@ void served(Tape& tape) {
   tape.slice("master-0", "master-0", "10.0.0.1");
 }
 
+// Its pod ends, and its slice stays as it was.
+void served_under_a_fault(Tape& tape) {
+  served(tape);
+  tape.write(RecordKind::fault, "faults", "api", "{api: error}", {{"port", "api"}});
+  tape.exit("master-0", 1);
+  tape.wait(31s);
+  tape.write(RecordKind::fault, "faults", "all", "healed");
+}
+
 constexpr const char* master_name = "j-master-0.default.svc.cluster.local. A";
 
 }  // namespace
@@ -195,6 +204,18 @@ std::vector<Case> cases() {
          tape.write(RecordKind::fault, "faults", "dns", "{dns: wrong, of: 'process: '}",
                     {{"port", "dns"}});
          tape.write(RecordKind::dns, "dns", master_name, "10.9.9.9");
+       }},
+      // What an EndpointSlice's controller could not write it may try again late.
+      {"names",
+       [](Tape& tape) {
+         served_under_a_fault(tape);
+         tape.wait(rest_time_after_faults + 1s);
+         tape.write(RecordKind::dns, "dns", master_name, "10.0.0.1");
+       },
+       [](Tape& tape) {
+         served_under_a_fault(tape);
+         tape.wait(rest_time_after_faults - 1s);
+         tape.write(RecordKind::dns, "dns", master_name, "10.0.0.1");
        }},
   };
 }

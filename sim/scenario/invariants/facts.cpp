@@ -291,6 +291,10 @@ void Facts::stimulate(JobFacts& job, Time now) {
   job.writes = 0;
 }
 
+bool Facts::recovers(Time now) const {
+  return disturbed_ || (was_disturbed_ && now < healed_at_ + rest_time_after_faults);
+}
+
 Duration Facts::rest_of(const JobFacts& job) const {
   return was_disturbed_ || job.blocked() ? rest_time_after_faults : rest_time;
 }

@@ -228,6 +228,8 @@ class Facts {
   bool disturbed() const { return disturbed_; }
   bool was_disturbed() const { return was_disturbed_; }
   Time healed_at() const { return healed_at_; }
+  // So it is, or it may be that what failed meanwhile has not been tried again.
+  bool recovers(Time now) const;
   // Something else than pods played by hand: kubelets, a scheduler.
   bool scheduled() const { return scheduled_; }
   bool kubelets() const { return kubelets_; }

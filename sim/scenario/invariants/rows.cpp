@@ -260,7 +260,8 @@ constexpr std::array all_rows{
         "names", "INV-DNS",
         "A replica's name is answered with the address of its current pod only.",
         "Or with that of the pod before, for 30 s after its end: the answer travels through "
-        "EndpointSlices and caches. Not judged while faults are made on purpose.",
+        "EndpointSlices and caches. Not judged while faults are made on purpose, nor for 20 min "
+        "afterwards: what failed under them may be tried again only then.",
         "", false, topics(Topic::dns), &names, nullptr, nullptr},
 
     // ---- training ------------------------------------------------------------------------------
