@@ -27,6 +27,10 @@ constexpr std::array excuses{
     // A patch of a status names no version.
     Excuse{FaultKind::api_latency, "monotone",
            "what a kubelet wrote before its restart may come after what it writes since", true},
+    Excuse{FaultKind::api_latency, "terminal", "as of a phase that goes back", true},
+    // A deletion names no uid.
+    Excuse{FaultKind::controller_double, "no-needless-restart",
+           "what one process has made anew the other may delete for the one that had failed"},
     Excuse{FaultKind::node_lost, "quiesce",
            "indices below a pod that cannot go are made and deleted again (Q7)"},
     Excuse{FaultKind::node_dead, "quiesce", "as of a node that is lost"},

@@ -427,8 +427,10 @@ void Facts::take_fault(const Record& record, Sight& sight) {
   if (hit->job != nullptr) stimulate(*hit->job, record.time);
   if ((!kill && !missed) || slash == record.subject.npos) return;
   // A process that has ended already is not killed, whatever its pod's status says by then.
-  PodFacts::ContainerFacts& container = hit->container(subject.substr(slash + 1));
+  const std::string_view name = subject.substr(slash + 1);
+  PodFacts::ContainerFacts& container = hit->container(name);
   if (!container.running) return;
+  container.starts = std::max(container.starts, starts_told(hit->last->status, name));
   // What missed takes back what it was thought to have hit, and no earlier one.
   container.killed_start = missed ? 0 : container.starts;
   if (missed) return;

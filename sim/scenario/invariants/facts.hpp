@@ -65,6 +65,7 @@ struct RankFacts {
   std::uint64_t generation = 0;  // of the group it joined
   std::int64_t begun = 0;        // the first step of this process
   std::int64_t step = 0;         // the last it ended
+  std::int64_t checkpoint = -1;  // the newest that was complete when it joined
 };
 
 struct PodFacts {
@@ -196,6 +197,8 @@ struct JobFacts {
 std::string_view type_name(int type);  // "Master", "Worker"
 // The processes in a pod are no more.
 void end_ranks(PodFacts& pod);
+// How many starts of the container the pod's status tells of.
+int starts_told(const PodStatus& status, std::string_view container);
 
 // What a judge is given.
 struct Sight {

@@ -92,7 +92,7 @@ void join(JobFacts& job, PodFacts& pod, const WorkerLine& line, Time now) {
     group.formed_at = now;
   }
   RankFacts& facts = rank_of(pod, line.rank);
-  facts = RankFacts{line.rank, group.generation, 0, 0};
+  facts = RankFacts{line.rank, group.generation, 0, 0, job.checkpoint};
 }
 
 void step(JobFacts& job, RankFacts& facts, const WorkerLine& line, Time now) {
@@ -124,17 +124,6 @@ void break_group(const PodFacts& pod) {
     if (rank.generation == group.generation) group.broken = true;
 }
 
-// How many starts of the container the pod's status tells of.
-int starts_told(const PodStatus& status, std::string_view container) {
-  for (const auto* list : {&status.containerStatuses, &status.initContainerStatuses})
-    for (const ContainerStatus& one : *list) {
-      if (one.name != container) continue;
-      const bool started = one.state.running || one.state.terminated || one.lastState->terminated;
-      return one.restartCount + (started ? 1 : 0);
-    }
-  return 0;
-}
-
 }  // namespace
 
 WorkerLine read_line(std::string_view text) {
@@ -148,6 +137,16 @@ WorkerLine read_line(std::string_view text) {
     break;
   }
   return line;
+}
+
+int starts_told(const PodStatus& status, std::string_view container) {
+  for (const auto* list : {&status.containerStatuses, &status.initContainerStatuses})
+    for (const ContainerStatus& one : *list) {
+      if (one.name != container) continue;
+      const bool started = one.state.running || one.state.terminated || one.lastState->terminated;
+      return one.restartCount + (started ? 1 : 0);
+    }
+  return 0;
 }
 
 void end_ranks(PodFacts& pod) {

@@ -77,6 +77,20 @@ void started_unseen(Tape& tape) {
   tape.wait(1s);
 }
 
+void restarted_unseen(Tape& tape) {
+  job_with_pods(tape);
+  tape.run("worker-0");
+  tape.write(RecordKind::container, "kubelet", "default/j-worker-0/pytorch", "started");
+  tape.edit_pod("worker-0", [](Pod& pod) {
+    failed_twice(pod, 0);
+    ContainerState& state = pod.status.containerStatuses.edit().front().state;
+    state = {};
+    state.running.emplace();
+  });
+  tape.kill("worker-0");
+  tape.wait(1s);
+}
+
 }  // namespace
 
 std::vector<Case> cases() {
@@ -325,6 +339,16 @@ std::vector<Case> cases() {
        },
        [](Tape& tape) {
          started_unseen(tape);
+         tape.edit_pod("worker-0", [](Pod& pod) { failed_twice(pod, 137); });
+       }},
+      // Neither its end nor its second start has one.
+      {"exit-code",
+       [](Tape& tape) {
+         restarted_unseen(tape);
+         tape.edit_pod("worker-0", [](Pod& pod) { failed_twice(pod, 1); });
+       },
+       [](Tape& tape) {
+         restarted_unseen(tape);
          tape.edit_pod("worker-0", [](Pod& pod) { failed_twice(pod, 137); });
        }},
   };

@@ -279,8 +279,7 @@ constexpr std::array all_rows{
     InvariantRow{"checkpoint", "INV-CKPT",
                  "A restarted training goes on from the newest checkpoint.",
                  "The first step of a new process is not before the newest checkpoint that was "
-                 "complete, and "
-                 "not after a step that nobody has done.",
+                 "complete when it joined, and not after a step that nobody has done.",
                  "", false, topics(Topic::log), &checkpoint, nullptr, nullptr},
     InvariantRow{"parameters", "INV-NUM", "All ranks finish with the same parameters.",
                  "The hashes in the ranks' `finished` lines are equal for one world size and "

@@ -51,12 +51,12 @@ void checkpoint(const Sight& sight, Verdicts& verdicts) {
   if (sight.job == nullptr || sight.line.kind != Kind::step) return;
   if (sight.rank->begun != sight.line.step || sight.rank->generation == 0) return;
   const std::int64_t resumed = sight.line.step - 1;
-  if (resumed < sight.job->checkpoint)
+  if (resumed < sight.rank->checkpoint)
     verdicts.violated(
         sight.job->text(),
         fmt::format("rank {} began again after step {}, and the checkpoint of step {} "
                     "was complete",
-                    sight.line.rank, resumed, sight.job->checkpoint));
+                    sight.line.rank, resumed, sight.rank->checkpoint));
   // Ranks that begin with the first one's step are never ahead of it.
   if (resumed > sight.step_before)
     verdicts.violated(sight.job->text(),

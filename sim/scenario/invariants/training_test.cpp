@@ -176,6 +176,26 @@ std::vector<Case> cases() {
          started(tape);
          steps(tape, 1, 2);
        }},
+      // Another rank of the same training may be the first to end the step that is kept.
+      {"checkpoint",
+       [](Tape& tape) {
+         started(tape);
+         steps(tape, 1, 4);
+         tape.say("master-0", "checkpoint step 4");
+         process_ends(tape);
+         joined(tape);
+         tape.say("worker-0", "step 4/4 rank 1 loss 1.0");
+       },
+       [](Tape& tape) {
+         started(tape);
+         steps(tape, 1, 3);
+         tape.say("master-0", "checkpoint step 3");
+         process_ends(tape);
+         joined(tape);
+         tape.say("master-0", "step 4/4 rank 0 loss 1.0");
+         tape.say("master-0", "checkpoint step 4");
+         tape.say("worker-0", "step 4/4 rank 1 loss 1.0");
+       }},
       {"parameters",
        [](Tape& tape) {
          started(tape);
