@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <optional>
+#include <ranges>
 
 #include "cluster/list_options.hpp"
 #include "cluster/store.hpp"
@@ -47,6 +49,7 @@ constexpr Duration bookmark_interval = 1min;
 
 ObjectPtr with_version(const ObjectPtr& object, std::uint64_t revision) {
   auto copy = object->clone();
+  copy->key_hash = object->key_hash;  // another state of the same name
   set_version(copy->metadata, revision);
   return copy;
 }
@@ -100,7 +103,10 @@ void Store::start_watch(const std::shared_ptr<WatchState>& watch, const api::Lis
       if (watch->filter.matches(*object)) post_event(watch, WatchEventType::added, object);
   } else if (!from_now) {
     watch->after = *version;
-    for (const Change& change : history_)
+    const auto first_new =
+        std::partition_point(history_.begin(), history_.end(),
+                             [&](const Change& change) { return change.revision <= *version; });
+    for (const Change& change : std::ranges::subrange(first_new, history_.end()))
       if (change.table == &rows)
         deliver(
             watch, change.revision,
@@ -144,7 +150,8 @@ void drop_closed(Watches& watches) {
 // pod is on or was on.
 void Store::publish_beside_nodes(Table& rows, std::uint64_t revision, const ObjectPtr& before,
                                  const ObjectPtr& after) {
-  std::vector<const std::shared_ptr<WatchState>*> of_nodes;
+  // Two nodes at most, of one kubelet each.
+  boost::container::small_vector<const std::shared_ptr<WatchState>*, 4> of_nodes;
   const std::string* last = nullptr;
   for (const ObjectPtr* object : {&before, &after}) {
     if (*object == nullptr) continue;
@@ -199,16 +206,17 @@ void Store::deliver(const std::shared_ptr<WatchState>& watch, std::uint64_t revi
 
 void Store::post_event(const std::shared_ptr<WatchState>& watch, WatchEventType type,
                        ObjectPtr object) {
-  loop_.post(watch->lane, [watch, object = std::move(object), type] {
+  // A capture of `watch` alone would be as const as the parameter, and copied where it is moved.
+  loop_.post(watch->lane, [watch = watch, object = std::move(object), type]() mutable {
     if (!watch->open) return;
-    watch->sink({.type = type, .object = object});
+    watch->sink({.type = type, .object = std::move(object)});
   });
 }
 
 void Store::post_error(const std::shared_ptr<WatchState>& watch, Error error) {
   // No more events are accepted, those already posted still come.
   watch->after = std::numeric_limits<std::uint64_t>::max();
-  loop_.post(watch->lane, [watch, error = std::move(error)] {
+  loop_.post(watch->lane, [watch = watch, error = std::move(error)] {
     if (!watch->open) return;
     watch->open = false;
     watch->sink({.type = WatchEventType::error, .error = error});

@@ -33,7 +33,7 @@ constexpr std::size_t stored_bytes_max = 1536 * 1024;
 
 // Only what came as text is measured: a small text cannot make a large object, but a patch can.
 Status check_size(const api::Request& request, const Object& object) {
-  const std::size_t sent = request.write->body_bytes;
+  const std::size_t sent = request.write.untouched() ? 0 : request.write->body_bytes;
   const bool may_be_large =
       sent > stored_bytes_max / 2 || (sent > 0 && request.verb == api::Verb::patch);
   if (!may_be_large || to_text(object).size() <= stored_bytes_max) return {};
@@ -279,6 +279,7 @@ void Store::commit(Context& context, const ObjectPtr& before,
   Table& rows = context.rows;
   const KindInfo& kind = context.kind;
   set_version(after->metadata, ++revision_);
+  if (before != nullptr) after->key_hash = before->key_hash;  // a write names its object as before
   if (context.place != nullptr)
     *context.place = after;
   else

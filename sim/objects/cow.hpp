@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -57,11 +58,13 @@ class Cow {
   T& edit() { return cow_detail::own(shared_); }
   // The same memory: equal without looking.
   bool same_as(const Cow& other) const { return shared_ == other.shared_; }
+  // Never given a value: T{} without looking.
+  bool untouched() const { return shared_ == nullptr; }
 
   auto begin() const { return get().begin(); }
   auto end() const { return get().end(); }
-  bool empty() const { return get().empty(); }
-  auto size() const { return get().size(); }
+  bool empty() const { return untouched() || shared_->empty(); }
+  std::size_t size() const { return untouched() ? 0 : shared_->size(); }
   const auto& front() const { return get().front(); }
   const auto& back() const { return get().back(); }
   template <class Place>
