@@ -24,10 +24,16 @@ constexpr std::size_t generated_base = 58;  // of at most 63 characters
 
 std::string table_name(const KindInfo& kind) { return kind.group + "/" + kind.kind; }
 
-std::string storage_key(std::string_view namespace_, std::string_view name) {
-  std::string key(namespace_);
-  if (!key.empty()) key += '/';
-  return key += name;
+// "delete pods default/a"
+std::string subject_of(const api::Request& request) {
+  const auto& [kind, space, name, subresource] = request.target;
+  const std::string_view verb = api::to_string(request.verb);
+  const std::string resource = kind->resource();
+  std::string text;
+  text.reserve(verb.size() + resource.size() + space.size() + name.size() + 3);
+  text.append(verb).append(1, ' ').append(resource).append(1, ' ').append(space);
+  if (!space.empty()) text += '/';
+  return text += name;
 }
 
 // Precondition: an even number of digits; two are written at a time.
@@ -53,7 +59,7 @@ Store::Store(Loop& loop, Random random, Trace& trace, KindRegistry& kinds, Optio
   for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
     auto object = std::make_shared<Namespace>();
     object->metadata.name = name;
-    const auto made = call(api::create(object), "kube-apiserver");
+    const auto made = call(api::create(std::move(object)), "kube-apiserver");
     DDPTWIN_ASSERT(made.has_value());
   }
 }
@@ -111,16 +117,16 @@ Store::Answer Store::carry_out(const api::Request& request, std::string_view act
     Record record;
     record.kind = RecordKind::api_refused;
     record.actor = actor;
-    record.subject = std::string(api::to_string(request.verb)) + " " + context.kind.resource() +
-                     " " + storage_key(request.target.namespace_, request.target.name);
+    record.subject = subject_of(request);
     record.text = answer.error().text();
     trace_.write(std::move(record));
     return answer;
   }
-  if (!context.warnings.empty())
-    answer->warnings.insert(answer->warnings.begin(),
-                            std::make_move_iterator(context.warnings.begin()),
-                            std::make_move_iterator(context.warnings.end()));
+  if (context.remarks != nullptr) {
+    std::vector<std::string>& warnings = context.remarks->warnings;
+    answer->warnings.insert(answer->warnings.begin(), std::make_move_iterator(warnings.begin()),
+                            std::make_move_iterator(warnings.end()));
+  }
   return answer;
 }
 
@@ -208,7 +214,7 @@ Status Store::ask_hooks(AdmissionPhase phase, Context& context, api::Verb verb,
     if ((one.kind != nullptr && one.kind != &request.kind) || (one.verbs() & bit(verb)) == 0)
       continue;
     TRY(auto warnings, one.hook(request));
-    std::move(warnings.begin(), warnings.end(), std::back_inserter(context.warnings));
+    context.warn(std::move(warnings));
   }
   return {};
 }

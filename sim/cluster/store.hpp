@@ -109,6 +109,11 @@ class Store {
     std::uint32_t verbs() const { return verb ? bit(*verb) : ~0U; }
   };
   static std::uint32_t bit(api::Verb verb) { return 1U << static_cast<unsigned>(verb); }
+  // What few calls have to tell beside their answer.
+  struct Remarks {
+    std::vector<std::string> warnings{};
+    ErrorList definition_errors{};  // of a custom resource, told with those of its metadata
+  };
   // What one call carries through its stages.
   struct Context {
     const api::Request& request;
@@ -118,8 +123,18 @@ class Store {
     bool is_last_use = false;  // nobody reads the request again
     // Where `rows` keeps the object that was found; null where none was looked for, or it is gone.
     ObjectPtr* place = nullptr;
-    std::vector<std::string> warnings{};
-    ErrorList definition_errors{};  // of a custom resource, told with those of its metadata
+    std::unique_ptr<Remarks> remarks{};  // null: none so far
+
+    Remarks& remark() {
+      if (remarks == nullptr) remarks = std::make_unique<Remarks>();
+      return *remarks;
+    }
+    void warn(std::vector<std::string> warnings) {
+      for (std::string& warning : warnings) remark().warnings.push_back(std::move(warning));
+    }
+    ErrorList take_definition_errors() {
+      return remarks != nullptr ? std::exchange(remarks->definition_errors, {}) : ErrorList();
+    }
   };
   using Answer = Result<api::Response>;
 
@@ -192,7 +207,10 @@ class Store {
   Status check_preconditions(const Context& context, const Object& object) const;
   void erase(Context& context, const ObjectPtr& last);
   void take_out(Table& rows, const ObjectPtr& last, std::string_view actor);
-  void drop_expired(Table& rows);
+  void drop_expired(Table& rows) {
+    if (rows.leases != nullptr) end_leases(rows);
+  }
+  void end_leases(Table& rows);
 
   // store_subresources.cpp
   Answer call_subresource(Context& context);

@@ -239,13 +239,14 @@ Result<std::shared_ptr<Object>> Store::decode_checked(Context& context, Json sen
     prune(*schema, body, {}, unknown);
     fill_defaults(*schema, body);
     const Json before = old != nullptr ? encode(*old) : Json();
-    context.definition_errors =
-        ddptwin::definition_errors(kind, *schema, body, old != nullptr ? &before : nullptr, status);
+    ErrorList errors =
+        definition_errors(kind, *schema, body, old != nullptr ? &before : nullptr, status);
+    if (!errors.empty()) context.remark().definition_errors = std::move(errors);
   }
   auto decoded = decode_object(kinds_, std::move(body), &kind);
   if (!decoded) {
-    if (!context.definition_errors.empty())
-      return fail(invalid_error(kind, request.target.name, std::move(context.definition_errors)));
+    if (ErrorList errors = context.take_definition_errors(); !errors.empty())
+      return fail(invalid_error(kind, request.target.name, std::move(errors)));
     return refuse(decoded.error().message);
   }
   if (schema == nullptr) unknown = std::move(decoded->notes.unknown_fields);
@@ -255,8 +256,7 @@ Result<std::shared_ptr<Object>> Store::decode_checked(Context& context, Json sen
   for (const std::string& path : unknown) problems.push_back("unknown field \"" + path + "\"");
   if (request.write->field_validation == "Strict" && !problems.empty())
     return refuse(strict_text(problems));
-  if (request.write->field_validation != "Ignore")
-    context.warnings.insert(context.warnings.end(), problems.begin(), problems.end());
+  if (request.write->field_validation != "Ignore") context.warn(std::move(problems));
   return decoded->object;
 }
 

@@ -252,8 +252,7 @@ void Store::take_out(Table& rows, const ObjectPtr& last, std::string_view actor)
 
 // Whoever asks for the kind finds what a server with leases has. No timer runs for them: a world in
 // which nothing happens any more stands still.
-void Store::drop_expired(Table& rows) {
-  if (rows.leases == nullptr) return;
+void Store::end_leases(Table& rows) {
   auto& leases = *rows.leases;
   while (!leases.empty() && leases.front().first <= loop_.now()) {
     const ObjectPtr last = std::move(leases.front().second);

@@ -9,7 +9,7 @@ namespace {
 
 std::shared_ptr<ErrorDetails> details_of(const KindInfo& kind, std::string_view name) {
   auto details = std::make_shared<ErrorDetails>();
-  details->name = std::string(name);
+  details->name = name;
   details->group = kind.group;
   details->kind = kind.plural;
   return details;
@@ -18,11 +18,11 @@ std::shared_ptr<ErrorDetails> details_of(const KindInfo& kind, std::string_view 
 }  // namespace
 
 Error not_found_error(const KindInfo& kind, std::string_view name) {
-  return {Reason::not_found,
-          {},
-          kind.resource() + " \"" + std::string(name) + "\" not found",
-          details_of(kind, name),
-          0};
+  const std::string resource = kind.resource();
+  std::string message;
+  message.reserve(resource.size() + name.size() + 13);
+  message.append(resource).append(" \"").append(name).append("\" not found");
+  return {Reason::not_found, {}, std::move(message), details_of(kind, name), 0};
 }
 
 Error already_exists_error(const KindInfo& kind, std::string_view name) {

@@ -76,7 +76,7 @@ void keep_all_but_status(Object& object, const Object& old) {
 void Store::warn_of_doubled_owners(Context& context, Object& object) {
   if (object.metadata.ownerReferences->size() < 2) return;
   if (std::string warning = merge_owner_references(object.metadata); !warning.empty())
-    context.warnings.push_back(std::move(warning));
+    context.remark().warnings.push_back(std::move(warning));
 }
 
 // Defaults. A controller gives all workers of a job the same init containers, to wait for the
@@ -109,12 +109,10 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
   TRY_VOID(admit(AdmissionPhase::mutating, context, api::Verb::create, object, nullptr));
   if (kind.strategy.prepare_create != nullptr) kind.strategy.prepare_create(*object);
   ErrorList causes = validate_metadata(*object, kind.strategy.name_rule);
-  append(causes, std::move(context.definition_errors));
+  append(causes, context.take_definition_errors());
   if (kind.strategy.validate != nullptr) append(causes, kind.strategy.validate(*object));
   if (!causes.empty()) return fail(invalid_error(kind, object->metadata.name, std::move(causes)));
-  if (kind.strategy.warnings != nullptr)
-    for (std::string& warning : kind.strategy.warnings(*object))
-      context.warnings.push_back(std::move(warning));
+  if (kind.strategy.warnings != nullptr) context.warn(kind.strategy.warnings(*object));
   TRY_VOID(admit(AdmissionPhase::validating, context, api::Verb::create, object, nullptr));
 
   const ObjectMeta& meta = object->metadata;
@@ -233,7 +231,7 @@ Status Store::prepare(Context& context, Object& object, const Object& old) const
 Status Store::validate_update(Context& context, const Object& object, const Object& old) const {
   const Strategy& strategy = context.kind.strategy;
   ErrorList causes = validate_metadata_update(object, old);
-  append(causes, std::move(context.definition_errors));
+  append(causes, context.take_definition_errors());
   if (is_status(context.request)) {
     if (strategy.validate_status_update != nullptr)
       append(causes, strategy.validate_status_update(object, old));
@@ -243,8 +241,7 @@ Status Store::validate_update(Context& context, const Object& object, const Obje
   if (!causes.empty())
     return fail(invalid_error(context.kind, old.metadata.name, std::move(causes)));
   if (strategy.warnings != nullptr && !is_status(context.request))
-    for (std::string& warning : strategy.warnings(object))
-      context.warnings.push_back(std::move(warning));
+    context.warn(strategy.warnings(object));
   return {};
 }
 
