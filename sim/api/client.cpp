@@ -1,16 +1,26 @@
 #include "api/client.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/json.hpp>
+
+#include "objects/core_v1.hpp"
 
 namespace ddptwin::api {
 namespace {
 
-Target target_of(const Object& object, std::string subresource = {}) {
-  return {&object.kind(), object.metadata.namespace_, object.metadata.name, std::move(subresource)};
+Target target_of(const Object& object, Subresource subresource = {}) {
+  return {&object.kind(), object.metadata.namespace_, object.metadata.name, subresource};
 }
 
 }  // namespace
+
+Subresource::Subresource(std::string_view name) {
+  static constexpr std::array<std::string_view, 6> served{"",        "status",   "scale",
+                                                          "binding", "eviction", "finalize"};
+  const auto* const known = std::find(served.begin(), served.end(), name);
+  name_ = known != served.end() ? *known : "unknown";
+}
 
 std::string_view to_string(Verb verb) {
   static constexpr std::array<std::string_view, 7> names{
@@ -33,10 +43,9 @@ Request create(ObjectPtr object) {
   return {.verb = Verb::create, .target = target_of(*object), .object = std::move(object)};
 }
 
-Request update(ObjectPtr object, std::string subresource) {
-  return {.verb = Verb::update,
-          .target = target_of(*object, std::move(subresource)),
-          .object = std::move(object)};
+Request update(ObjectPtr object, Subresource subresource) {
+  return {
+      .verb = Verb::update, .target = target_of(*object, subresource), .object = std::move(object)};
 }
 
 Request get(const KindInfo& kind, std::string namespace_, std::string name) {
@@ -60,15 +69,12 @@ Request remove(const Object& object, DeleteOptions options) {
 }
 
 Request bind(const Object& pod, std::string_view node) {
-  Request request;
-  request.verb = Verb::create;
-  request.target = target_of(pod, "binding");
-  request.body = RawJson(boost::json::object{
-      {"apiVersion", "v1"},
-      {"kind", "Binding"},
-      {"metadata", boost::json::object{{"name", pod.metadata.name}, {"uid", pod.metadata.uid}}},
-      {"target", boost::json::object{{"kind", "Node"}, {"name", node}}}});
-  return request;
+  auto binding = std::make_shared<Binding>();
+  binding->metadata.name = pod.metadata.name;
+  binding->metadata.uid = pod.metadata.uid;
+  binding->target.kind = "Node";
+  binding->target.name = std::string(node);
+  return {.verb = Verb::create, .target = target_of(pod, "binding"), .object = std::move(binding)};
 }
 
 Request evict(const Object& pod, const DeleteOptions& options) {
@@ -94,10 +100,10 @@ Request evict(const Object& pod, const DeleteOptions& options) {
   return request;
 }
 
-Request patch(const Object& object, PatchType type, Json body, std::string subresource) {
+Request patch(const Object& object, PatchType type, Json body, Subresource subresource) {
   Request request;
   request.verb = Verb::patch;
-  request.target = target_of(object, std::move(subresource));
+  request.target = target_of(object, subresource);
   request.patch_type = type;
   request.body = RawJson(std::move(body));
   return request;

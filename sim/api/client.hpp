@@ -25,12 +25,29 @@ enum class PatchType : std::uint8_t { json, merge, strategic, apply };
 enum class Propagation : std::uint8_t { background, foreground, orphan };
 std::string_view to_string(Propagation propagation);  // Background, Foreground, Orphan
 
+// A part of an object that has a path of its own (status, scale, binding, eviction, ...), by its
+// name. The empty one is the object itself; all that nobody serves are the same one.
+class Subresource {
+ public:
+  Subresource() = default;
+  Subresource(std::string_view name);                                     // NOLINT: stands for it
+  Subresource(const char* name) : Subresource(std::string_view(name)) {}  // NOLINT
+  Subresource(const std::string& name) : Subresource(std::string_view(name)) {}  // NOLINT
+  operator std::string_view() const { return name_; }                            // NOLINT
+  bool empty() const { return name_.empty(); }
+  std::size_t size() const { return name_.size(); }
+  bool operator==(std::string_view name) const { return name_ == name; }
+
+ private:
+  std::string_view name_{};  // a literal
+};
+
 // What a request is about. An empty namespace with list or watch means all namespaces.
 struct Target {
   const KindInfo* kind = nullptr;
   std::string namespace_{};
   std::string name{};
-  std::string subresource{};  // status, scale, binding, eviction, ...
+  Subresource subresource{};
 };
 
 struct ListOptions {
@@ -70,8 +87,7 @@ struct WriteOptions {
 struct Request {
   Verb verb = Verb::get;
   Target target{};
-  ObjectPtr object{};  // create, update; create on a subresource (Binding, Eviction) puts its body
-                       // into `body`
+  ObjectPtr object{};  // create, update; create on a subresource: a Binding (an Eviction is a body)
   RawJson body{};  // patch: the patch; create and update: the object as JSON, where it came as such
   PatchType patch_type = PatchType::merge;
   // Of a patch whose author knows more than the patch says: what it makes of this stored object
@@ -130,7 +146,7 @@ class ApiClient {
 
 // Shorthands.
 Request create(ObjectPtr object);
-Request update(ObjectPtr object, std::string subresource = {});
+Request update(ObjectPtr object, Subresource subresource = {});
 Request get(const KindInfo& kind, std::string namespace_, std::string name);
 Request list(const KindInfo& kind, std::string namespace_ = {}, ListOptions options = {});
 Request remove(const Object& object, DeleteOptions options = {});
@@ -138,6 +154,6 @@ Request remove(const Object& object, DeleteOptions options = {});
 Request bind(const Object& pod, std::string_view node);
 // policy/v1 Eviction of a pod, deleted then with these options.
 Request evict(const Object& pod, const DeleteOptions& options = {});
-Request patch(const Object& object, PatchType type, Json body, std::string subresource = {});
+Request patch(const Object& object, PatchType type, Json body, Subresource subresource = {});
 
 }  // namespace ddptwin::api

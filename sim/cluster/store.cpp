@@ -205,7 +205,7 @@ Status Store::ask_hooks(AdmissionPhase phase, Context& context, api::Verb verb,
   const AdmissionRequest request{
       verb,
       context.kind,
-      verb == api::Verb::update ? target.subresource : std::string_view(),
+      std::string_view(verb == api::Verb::update ? target.subresource : api::Subresource()),
       object,
       old,
       context.actor,

@@ -75,13 +75,33 @@ Json scale_of(const Object& object) {
                       {"status", std::move(status)}};
 }
 
-RawJson success_status(int code) {
-  return RawJson(json::object{{"kind", "Status"},
-                              {"apiVersion", "v1"},
-                              {"metadata", json::object()},
-                              {"status", "Success"},
-                              {"code", code}});
+RawJson created_status() {
+  static const RawJson status(json::object{{"kind", "Status"},
+                                           {"apiVersion", "v1"},
+                                           {"metadata", json::object()},
+                                           {"status", "Success"},
+                                           {"code", 201}});
+  return status;
 }
+
+// The text there, or none.
+std::string_view text_at(const Json& object, std::string_view path) {
+  const Json* value = at_path(object, path);
+  return value != nullptr && value->is_string() ? std::string_view(value->get_string())
+                                                : std::string_view();
+}
+
+// What a Binding says, typed or as JSON.
+struct BindingView {
+  std::string_view uid, node;
+
+  static BindingView of(const Binding& binding) {
+    return {binding.metadata.uid, binding.target.name};
+  }
+  static BindingView of(const Json& body) {
+    return {text_at(body, ".metadata.uid"), text_at(body, ".target.name")};
+  }
+};
 
 Error invalid_scale(const Object& object, std::int64_t replicas) {
   static const KindInfo scale_kind{.group = "autoscaling", .version = "v1", .kind = "Scale"};
@@ -156,19 +176,18 @@ Store::Answer Store::scale(Context& context) {
 Store::Answer Store::bind(Context& context) {
   const api::Request& request = context.request;
   if (request.verb != api::Verb::create) return fail(method_not_allowed_error());
-  if (request.body.get() == nullptr) return fail(Reason::bad_request, "the request has no body");
-  const Json& body = *request.body.get();
-  const Json* node = at_path(body, ".target.name");
-  if (node == nullptr || !node->is_string() || node->get_string().empty())
-    return fail(invalid_error(KindInfo{.version = "v1", .kind = "Binding"}, request.target.name,
-                              {required("target.name")}));
+  const Binding* typed = request.object != nullptr ? as<Binding>(*request.object) : nullptr;
+  if (typed == nullptr && request.body.get() == nullptr)
+    return fail(Reason::bad_request, "the request has no body");
+  const BindingView binding =
+      typed != nullptr ? BindingView::of(*typed) : BindingView::of(*request.body.get());
+  if (binding.node.empty())
+    return fail(invalid_error(Binding::info(), request.target.name, {required("target.name")}));
   TRY(const ObjectPtr old, existing(context));
   const Pod& pod = static_cast<const Pod&>(*old);
   // The storage's precondition comes before the pod is looked at.
-  const Json* uid = at_path(body, ".metadata.uid");
-  if (uid != nullptr && uid->is_string() && !uid->get_string().empty() &&
-      std::string_view(uid->get_string()) != pod.metadata.uid)
-    return fail(wrong_uid_error(context.kind, pod.metadata, uid->get_string()));
+  if (!binding.uid.empty() && binding.uid != pod.metadata.uid)
+    return fail(wrong_uid_error(context.kind, pod.metadata, binding.uid));
   const auto refuse = [&](const std::string& why) {
     Error error = conflict_error(context.kind, pod.metadata.name, why);
     auto details = std::make_shared<ErrorDetails>(*error.details);
@@ -188,7 +207,7 @@ Store::Answer Store::bind(Context& context) {
     return refuse(fmt::format("pod {} has non-empty .spec.schedulingGates", pod.metadata.name));
 
   auto bound = std::static_pointer_cast<Pod>(old->clone());
-  bound->spec.edit().nodeName = std::string(node->get_string());
+  bound->spec.edit().nodeName = std::string(binding.node);
   copy_topology_labels(*this, *bound);
   std::vector<PodCondition>& conditions = bound->status.conditions.edit();
   auto at = std::find_if(conditions.begin(), conditions.end(),
@@ -202,10 +221,10 @@ Store::Answer Store::bind(Context& context) {
   at->message.clear();
   bound->status.nominatedNodeName.clear();
   if (!request.dry_run) commit(context, old, bound);
-  api::Response response;
-  response.code = 201;
-  response.body = success_status(201);
-  return response;
+  Answer answer;
+  answer->code = 201;
+  answer->body = created_status();
+  return answer;
 }
 
 // policy/v1 Eviction: the pod is told why it goes, then deleted with the options in the body. No
@@ -236,7 +255,7 @@ Store::Answer Store::evict(Context& context) {
   TRY_VOID(remove_one(of_deletion, object));
   api::Response response;
   response.code = 201;
-  response.body = success_status(201);
+  response.body = created_status();
   return response;
 }
 

@@ -217,6 +217,11 @@ const Type& ObjectReference::type() {
       {F(kind), F(namespace_), F(name), F(uid), F(apiVersion), F(resourceVersion), F(fieldPath)});
   return t;
 }
+const Type& Binding::type() {
+  using S = Binding;
+  static const Type t = structure<S>("v1.Binding", {F(metadata), F(target)});
+  return t;
+}
 const Type& EndpointAddress::type() {
   using S = EndpointAddress;
   static const Type t = structure<S>(

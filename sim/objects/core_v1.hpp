@@ -241,6 +241,13 @@ struct ObjectReference {
   bool operator==(const ObjectReference&) const = default;
 };
 
+// The body of a create of pods/binding; never stored.
+struct Binding final : ObjectOf<Binding> {
+  ObjectReference target{};
+  static const KindInfo& info();
+  static const Type& type();
+};
+
 struct EndpointAddress {
   std::string ip{};
   std::string hostname{};

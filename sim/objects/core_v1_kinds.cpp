@@ -53,6 +53,15 @@ const KindInfo& Pod::info() {
                              .strategy = pod_strategy()};
   return kind;
 }
+const KindInfo& Binding::info() {
+  static const KindInfo kind{.version = "v1",
+                             .kind = "Binding",
+                             .plural = "bindings",
+                             .singular = "binding",
+                             .type = &Binding::type,
+                             .make = &ddptwin::make<Binding>};
+  return kind;
+}
 const KindInfo& Service::info() {
   static const KindInfo kind{.version = "v1",
                              .kind = "Service",

@@ -26,7 +26,8 @@ std::string describe(const controller::EventText& event) {
 
 // "create pod j-master-0", "write status".
 std::string describe(const api::Request& request) {
-  if (!request.target.subresource.empty()) return "write " + request.target.subresource;
+  if (!request.target.subresource.empty())
+    return "write " + std::string(request.target.subresource);
   return std::string(to_string(request.verb)) + " " + request.target.kind->kind + " " +
          request.target.name;
 }
