@@ -47,14 +47,17 @@ bool is_dns_label(std::string_view text) {
 
 // Such labels with dots between them, in one walk: nearly every write names its object.
 bool is_dns_subdomain(std::string_view text) {
-  char before = '.';
-  for (const char c : text) {
-    const bool inside = is(c, lower_or_digit) || (c == '-' && before != '.') ||
-                        (c == '.' && before != '.' && before != '-');
+  if (text.empty() || !is(text.front(), lower_or_digit) || !is(text.back(), lower_or_digit))
+    return false;
+  // What is no letter stands between two characters: behind a dot, and before one, is a letter.
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    if (is(text[i], lower_or_digit)) continue;
+    const bool inside = text[i] == '-'   ? text[i - 1] != '.'
+                        : text[i] == '.' ? is(text[i - 1], lower_or_digit)
+                                         : false;
     if (!inside) return false;
-    before = c;
   }
-  return before != '.' && before != '-';
+  return true;
 }
 
 // ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]
