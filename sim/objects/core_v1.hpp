@@ -29,6 +29,8 @@ struct PodCondition {
   Extra extra{};
   static const Type& type();
   bool operator==(const PodCondition&) const = default;
+  // Statuses are compared before and after each write, and most of their conditions stay.
+  bool same_as(const PodCondition& other) const { return *this == other; }
 };
 
 struct ContainerStateWaiting {
