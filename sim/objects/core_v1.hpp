@@ -162,11 +162,11 @@ struct NodeAddress {
   static const Type& type();
 };
 struct NodeStatus {
-  ResourceList capacity{};
-  ResourceList allocatable{};
+  Cow<ResourceList> capacity{};
+  Cow<ResourceList> allocatable{};
   std::string phase{};
-  std::vector<Condition> conditions{};
-  std::vector<NodeAddress> addresses{};
+  Cow<std::vector<Condition>> conditions{};
+  Cow<std::vector<NodeAddress>> addresses{};
   RawJson daemonEndpoints{};
   RawJson nodeInfo{};
   RawJson images{};

@@ -84,14 +84,15 @@ std::shared_ptr<Node> node_object(const NodeOptions& options, Time now) {
   node->metadata.annotations.edit()["node.alpha.kubernetes.io/ttl"] = "0";
   node->spec.taints = options.taints;
   node->spec.unschedulable = options.unschedulable;
-  ResourceList capacity = options.capacity;
+  ResourceList& capacity = node->status.capacity.edit();
+  capacity = options.capacity;
   if (capacity.empty())
     capacity = default_capacity();
   else
     for (const auto& [name, amount] : default_capacity()) capacity.emplace(name, amount);
-  node->status.capacity = capacity;
-  node->status.allocatable = std::move(capacity);
-  node->status.addresses = {{"InternalIP", options.address}, {"Hostname", options.name}};
+  node->status.allocatable = node->status.capacity;
+  node->status.addresses = {NodeAddress{"InternalIP", options.address},
+                            NodeAddress{"Hostname", options.name}};
   node->status.daemonEndpoints = no_daemon_endpoints();
   node->status.nodeInfo = unknown_node_info();
   for (const NodeConditionRow& row : node_conditions) {
@@ -102,7 +103,7 @@ std::shared_ptr<Node> node_object(const NodeOptions& options, Time now) {
     condition.message = row.message;
     condition.lastHeartbeatTime = now;
     condition.lastTransitionTime = now;
-    node->status.conditions.push_back(std::move(condition));
+    node->status.conditions.edit().push_back(std::move(condition));
   }
   return node;
 }

@@ -113,7 +113,7 @@ class Cluster {
     auto out = std::make_shared<Node>();
     for (const auto& [name, text] : {std::pair{"cpu", "32"}, std::pair{"memory", "256Gi"},
                                      std::pair{"ephemeral-storage", "1Ti"}})
-      out->status.capacity[name] = *Quantity::parse(text);
+      out->status.capacity.edit()[name] = *Quantity::parse(text);
     out->status.allocatable = out->status.capacity;
     return out;
   }

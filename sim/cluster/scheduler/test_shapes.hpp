@@ -22,7 +22,7 @@ inline std::shared_ptr<Node> node(const std::string& name,
   object->status.allocatable = amounts(allocatable);
   for (const auto& [resource, amount] :
        amounts({{"cpu", "4"}, {"memory", "16Gi"}, {"pods", "110"}}))
-    object->status.allocatable.emplace(resource, amount);
+    object->status.allocatable.edit().emplace(resource, amount);
   return object;
 }
 

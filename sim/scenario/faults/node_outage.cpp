@@ -94,7 +94,7 @@ void NodeOutage::mark_node() {
   const auto written = world_.call(api::update(tainted), manager_actor);
   if (!written) return;
   auto silent = copy_of<Node>(written->object);
-  for (Condition& condition : silent->status.conditions) {
+  for (Condition& condition : silent->status.conditions.edit()) {
     condition.status = "Unknown";
     condition.reason = silent_reason;
     condition.message = silent_message;
@@ -132,7 +132,7 @@ void NodeOutage::return_back() {
     std::erase_if(clean->spec.taints, [](const Taint& taint) { return taint.key == unreachable; });
     const auto written = world_.call(api::update(clean), manager_actor);
     auto ready = copy_of<Node>(written ? written->object : object);
-    for (Condition& condition : ready->status.conditions) {
+    for (Condition& condition : ready->status.conditions.edit()) {
       for (const NodeConditionRow& words : healthy_node_conditions()) {
         if (condition.type_ != words.type || condition.status == words.status) continue;
         condition.status = words.status;
