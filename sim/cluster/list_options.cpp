@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <boost/json.hpp>
-#include <charconv>
 
 #include "api/status.hpp"
 #include "cluster/store_errors.hpp"
@@ -46,8 +44,9 @@ std::string json_fault(std::string_view text) {
 }  // namespace
 
 Status validate_list_options(const api::ListOptions& options) {
-  ErrorList causes;
   const std::string& match = options.resource_version_match;
+  if (match.empty() && !options.send_initial_events) return {};
+  ErrorList causes;
   if (!match.empty()) {
     if (options.resource_version.empty())
       causes.push_back(forbidden(match_field,
@@ -69,6 +68,7 @@ Status validate_list_options(const api::ListOptions& options) {
 
 Status validate_watch_options(const api::ListOptions& options) {
   const std::string& match = options.resource_version_match;
+  if (match.empty() && !options.send_initial_events) return {};
   ErrorList causes;
   if (!options.send_initial_events && !match.empty())
     causes.push_back(
@@ -91,9 +91,12 @@ Result<std::uint64_t> version_number(std::string_view text) {
 }
 
 void set_version(ObjectMeta& metadata, std::uint64_t revision) {
-  std::array<char, 20> text{};  // the largest number has as many digits
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), revision).ptr;
-  metadata.resourceVersion.assign(text.data(), end);
+  std::size_t digits = 1;
+  for (std::uint64_t rest = revision / 10; rest != 0; rest /= 10) ++digits;
+  // Nearly always as many as those that are overwritten.
+  std::string& text = metadata.resourceVersion;
+  text.resize(digits);
+  for (; digits > 0; revision /= 10) text[--digits] = static_cast<char>('0' + revision % 10);
 }
 
 std::string Continuation::token() const {

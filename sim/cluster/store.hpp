@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <boost/container/small_vector.hpp>
 #include <deque>
 #include <map>
 #include <optional>
@@ -76,15 +77,16 @@ class Store {
  private:
   struct WatchState;
   class WatchHandle;
+  using Watches = boost::container::small_vector<std::shared_ptr<WatchState>, 4>;
   using Leases = std::deque<std::pair<Time, ObjectPtr>>;
   struct Table {
     std::shared_ptr<const KindInfo> kind{};  // keeps the row alive, whose address is the key
     ObjectMap objects{};
     // In the order of their beginning. Those that ask for one node's pods are apart: there may be
     // thousands of them, and each change concerns two at most.
-    std::vector<std::shared_ptr<WatchState>> watches{};
+    Watches watches{};
     // By node.
-    TextTable<std::vector<std::shared_ptr<WatchState>>> node_watches{};
+    TextTable<Watches> node_watches{};
     // Of pods, by node: where `objects` keeps them. A kubelet that starts lists its own, and a node
     // has few of them.
     TextTable<std::vector<const ObjectPtr*>> pods_of_node{};
@@ -121,7 +123,8 @@ class Store {
     Table& rows;  // of that kind
     std::string_view actor;
     bool is_last_use = false;  // nobody reads the request again
-    // Where `rows` keeps the object that was found; null where none was looked for, or it is gone.
+    // Where `rows` keeps the object that was found, or will keep the one to be stored; null where
+    // none was looked for, or it is gone.
     ObjectPtr* place = nullptr;
     std::unique_ptr<Remarks> remarks{};  // null: none so far
 

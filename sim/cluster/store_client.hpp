@@ -11,7 +11,7 @@ namespace ddptwin {
 // literal).
 class StoreClient final : public api::ApiClient {
  public:
-  StoreClient(Loop& loop, Store& store, const char* actor)
+  StoreClient(Loop& loop, Store& store, std::string_view actor)
       : loop_(loop), store_(store), actor_(actor), lane_(loop.new_lane()) {}
 
   void call(api::Request&& request, api::Completion done) override;
@@ -22,7 +22,7 @@ class StoreClient final : public api::ApiClient {
  private:
   Loop& loop_;
   Store& store_;
-  const char* actor_;
+  std::string_view actor_;
   Lane lane_;
 };
 

@@ -25,6 +25,7 @@ Store::Answer Store::get(Context& context) {
 }
 
 Result<Store::Page> Store::page_of(const Context& context) const {
+  if (context.request.list.untouched()) return Page{revision_, {}, 0};
   const api::ListOptions& options = *context.request.list;
   const std::int64_t limit = std::max<std::int64_t>(options.limit, 0);
   const std::string& wanted = options.resource_version;

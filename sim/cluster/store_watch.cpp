@@ -141,7 +141,8 @@ namespace {
 
 template <class Watches>
 void drop_closed(Watches& watches) {
-  std::erase_if(watches, [](const auto& watch) { return !watch->open; });
+  const auto is_closed = [](const auto& watch) { return !watch->open; };
+  watches.erase(std::remove_if(watches.begin(), watches.end(), is_closed), watches.end());
 }
 
 }  // namespace
@@ -231,7 +232,7 @@ void Store::compact() {
 void Store::expire_watches(const KindInfo* kind) {
   for (const auto& [name, rows] : tables_) {
     if (kind != nullptr && rows.get() != &table(*kind)) continue;
-    std::vector<std::shared_ptr<WatchState>> all = std::exchange(rows->watches, {});
+    Watches all = std::exchange(rows->watches, {});
     for (auto& [node, watches] : std::exchange(rows->node_watches, {}))
       all.insert(all.end(), watches.begin(), watches.end());
     // A table has no order.

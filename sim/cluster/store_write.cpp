@@ -116,7 +116,10 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
   TRY_VOID(admit(AdmissionPhase::validating, context, api::Verb::create, object, nullptr));
 
   const ObjectMeta& meta = object->metadata;
-  if (const ObjectPtr& there = context.rows.objects.find(*object)) {
+  const Status fits = check_size(context.request, *object);  // said only of a name that is free
+  const bool stores = fits && !dry_run;
+  if (stores) context.place = &context.rows.objects.place_for(*object);
+  if (const ObjectPtr& there = stores ? *context.place : context.rows.objects.find(*object)) {
     Error error = already_exists_error(kind, meta.name);
     if (there->metadata.deletionTimestamp)
       error.message = "object is being deleted: " + error.message;
@@ -128,8 +131,8 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
     }
     return fail(std::move(error));
   }
-  TRY_VOID(check_size(context.request, *object));
-  if (!dry_run) commit(context, nullptr, object);
+  if (!fits) return tl::make_unexpected(fits.error());
+  if (stores) commit(context, nullptr, object);
   return answer_of(std::move(object), 201);
 }
 
