@@ -213,7 +213,8 @@ void default_pod_spec(PodSpec& spec) {
   fill(spec.dnsPolicy, "ClusterFirst");
   fill(spec.terminationGracePeriodSeconds, std::int64_t{30});
   fill(spec.schedulerName, "default-scheduler");
-  if (spec.securityContext.get() == nullptr) spec.securityContext = RawJson(json::object());
+  static const RawJson empty_object{json::object()};
+  if (spec.securityContext.absent()) spec.securityContext = empty_object;
   // Two spellings of one field; the older one is only an echo.
   if (spec.serviceAccountName.empty()) spec.serviceAccountName = spec.serviceAccount;
   spec.serviceAccount = spec.serviceAccountName;

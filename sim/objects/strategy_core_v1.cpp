@@ -56,7 +56,8 @@ void defaults_of(Object& object) {
 void create_service(Object& object) {
   auto& service = static_cast<Service&>(object);
   service.status = ServiceStatus{};
-  service.status.loadBalancer = RawJson(boost::json::object());
+  static const RawJson none{boost::json::object()};
+  service.status.loadBalancer = none;
 }
 
 // What the allocators gave stays when the client does not name it.

@@ -101,13 +101,8 @@ std::string to_shown_json(const T& value) {
   return boost::json::serialize(to_json(value));
 }
 
-void add_immutable(ErrorList& causes, std::string_view field, std::string_view shown_value) {
-  causes.push_back(invalid("metadata." + std::string(field), shown_value, "field is immutable"));
-}
-template <class T, class Show>
-void immutable(ErrorList& causes, std::string_view field, const T& now, const T& then,
-               const Show& show) {
-  if (now != then) add_immutable(causes, field, show(now));
+ErrorCause immutable(std::string field, std::string_view shown_value) {
+  return invalid(std::move(field), shown_value, "field is immutable");
 }
 
 }  // namespace
@@ -407,12 +402,14 @@ ErrorList validate_metadata_update(const Object& updated, const Object& old) {
                       "finalizers []string{{{}}}",
                       fmt::join(added, ", "))));
   }
-  const auto text = [](const std::string& value) { return quoted(value); };
-  immutable(out, "name", now.name, then.name, text);
-  immutable(out, "namespace", now.namespace_, then.namespace_, text);
-  immutable(out, "uid", now.uid, then.uid, text);
-  immutable(out, "creationTimestamp", now.creationTimestamp, then.creationTimestamp, shown_time);
-  immutable(out, "deletionTimestamp", now.deletionTimestamp, then.deletionTimestamp, shown_time);
+  if (now.name != then.name) out.push_back(immutable("metadata.name", quoted(now.name)));
+  if (now.namespace_ != then.namespace_)
+    out.push_back(immutable("metadata.namespace", quoted(now.namespace_)));
+  if (now.uid != then.uid) out.push_back(immutable("metadata.uid", quoted(now.uid)));
+  if (now.creationTimestamp != then.creationTimestamp)
+    out.push_back(immutable("metadata.creationTimestamp", shown_time(now.creationTimestamp)));
+  if (now.deletionTimestamp != then.deletionTimestamp)
+    out.push_back(immutable("metadata.deletionTimestamp", shown_time(now.deletionTimestamp)));
   return out;
 }
 
