@@ -22,8 +22,6 @@ constexpr std::string_view name_alphabet = "bcdfghjklmnpqrstvwxz2456789";
 constexpr std::size_t generated_suffix = 5;
 constexpr std::size_t generated_base = 58;  // of at most 63 characters
 
-std::string table_name(const KindInfo& kind) { return kind.group + "/" + kind.kind; }
-
 // "delete pods default/a"
 std::string subject_of(const api::Request& request) {
   const auto& [kind, space, name, subresource] = request.target;
@@ -70,7 +68,7 @@ void Store::add_admission(AdmissionPhase phase, AdmissionHook hook, const KindIn
                           std::optional<api::Verb> verb) {
   auto& all = phase == AdmissionPhase::mutating ? mutating_ : validating_;
   all.push_back({std::move(hook), kind, verb});
-  for (const auto& [name, rows] : tables_)
+  for (const auto& rows : tables_)
     if (kind == nullptr || kind == rows->kind.get())
       rows->heard[static_cast<std::size_t>(phase)] |= all.back().verbs();
 }
@@ -80,8 +78,11 @@ const std::vector<Store::Admission>& Store::hooks(AdmissionPhase phase) const {
 }
 
 Store::Table& Store::add_table(const KindInfo& kind) const {
-  auto& slot = tables_[table_name(kind)];
-  if (slot == nullptr) slot = std::make_unique<Table>();
+  auto at = std::find_if(tables_.begin(), tables_.end(), [&](const auto& rows) {
+    return rows->kind->kind == kind.kind && rows->kind->group == kind.group;
+  });
+  if (at == tables_.end()) at = tables_.insert(at, std::make_unique<Table>());
+  const std::unique_ptr<Table>& slot = *at;
   slot->kind = kinds_.share(kind);
   for (const AdmissionPhase phase : {AdmissionPhase::mutating, AdmissionPhase::validating})
     for (const Admission& one : hooks(phase))

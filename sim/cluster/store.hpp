@@ -16,6 +16,7 @@
 #include "objects/object_map.hpp"
 #include "objects/schema.hpp"
 #include "objects/selector.hpp"
+#include "objects/validation.hpp"
 
 namespace ddptwin {
 
@@ -135,8 +136,8 @@ class Store {
     void warn(std::vector<std::string> warnings) {
       for (std::string& warning : warnings) remark().warnings.push_back(std::move(warning));
     }
-    ErrorList take_definition_errors() {
-      return remarks != nullptr ? std::exchange(remarks->definition_errors, {}) : ErrorList();
+    void take_definition_errors(ErrorList& to) {
+      if (remarks != nullptr) append(to, std::exchange(remarks->definition_errors, {}));
     }
   };
   using Answer = Result<api::Response>;
@@ -174,6 +175,7 @@ class Store {
   struct Page;
   Answer get(Context& context);
   Answer list(Context& context);
+  Answer list_all(const Context& context) const;
   Answer listed(const Context& context, const ObjectFilter& filter, const Page& page) const;
   Result<Page> page_of(const Context& context) const;
   std::vector<ObjectPtr> objects_at(const Table& rows, std::string_view namespace_,
@@ -249,8 +251,8 @@ class Store {
   std::deque<Change> history_{};
   // Of the pod made last: what it was asked with, and what defaults made of it.
   Cow<std::vector<Container>> init_asked_{}, init_made_{};
-  // By group and kind; and the same in the order of their first use.
-  mutable std::map<std::string, std::unique_ptr<Table>> tables_{};
+  // One for each group and kind; and by their rows, of which a definition may bring another.
+  mutable std::vector<std::unique_ptr<Table>> tables_{};
   mutable std::vector<std::pair<const KindInfo*, Table*>> table_of_{};
   // Where the namespace is kept that was asked for last; null once one has gone.
   mutable const ObjectPtr* last_namespace_ = nullptr;

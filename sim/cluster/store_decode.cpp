@@ -245,8 +245,9 @@ Result<std::shared_ptr<Object>> Store::decode_checked(Context& context, Json sen
   }
   auto decoded = decode_object(kinds_, std::move(body), &kind);
   if (!decoded) {
-    if (ErrorList errors = context.take_definition_errors(); !errors.empty())
-      return fail(invalid_error(kind, request.target.name, std::move(errors)));
+    ErrorList errors;
+    context.take_definition_errors(errors);
+    if (!errors.empty()) return fail(invalid_error(kind, request.target.name, std::move(errors)));
     return refuse(decoded.error().message);
   }
   if (schema == nullptr) unknown = std::move(decoded->notes.unknown_fields);

@@ -25,7 +25,6 @@ Store::Answer Store::get(Context& context) {
 }
 
 Result<Store::Page> Store::page_of(const Context& context) const {
-  if (context.request.list.untouched()) return Page{revision_, {}, 0};
   const api::ListOptions& options = *context.request.list;
   const std::int64_t limit = std::max<std::int64_t>(options.limit, 0);
   const std::string& wanted = options.resource_version;
@@ -110,12 +109,21 @@ std::vector<ObjectPtr> Store::pods_on(const Table& rows, const std::string& node
 
 Store::Answer Store::list(Context& context) {
   const api::Request& request = context.request;
+  if (request.list.untouched()) return list_all(context);
   TRY_VOID(validate_list_options(*request.list));
   auto filter = ObjectFilter::parse(context.kind, request.target, *request.list);
   if (!filter) return fail(std::move(filter.error()));
   auto page = page_of(context);
   if (!page) return fail(std::move(page.error()));
   return listed(context, *filter, *page);
+}
+
+// As they are now, which every informer begins with.
+Store::Answer Store::list_all(const Context& context) const {
+  Answer answer;
+  answer->resource_version = std::to_string(revision_);
+  answer->items = objects_at(context.rows, context.request.target.namespace_, revision_);
+  return answer;
 }
 
 Store::Answer Store::listed(const Context& context, const ObjectFilter& filter,

@@ -230,8 +230,16 @@ void Store::compact() {
 }
 
 void Store::expire_watches(const KindInfo* kind) {
-  for (const auto& [name, rows] : tables_) {
-    if (kind != nullptr && rows.get() != &table(*kind)) continue;
+  std::vector<Table*> tables;
+  if (kind != nullptr)
+    tables.push_back(&table(*kind));
+  else
+    for (const auto& rows : tables_) tables.push_back(rows.get());
+  std::sort(tables.begin(), tables.end(), [](const Table* a, const Table* b) {
+    const KindInfo &x = *a->kind, &y = *b->kind;
+    return x.group + "/" + x.kind < y.group + "/" + y.kind;
+  });
+  for (Table* rows : tables) {
     Watches all = std::exchange(rows->watches, {});
     for (auto& [node, watches] : std::exchange(rows->node_watches, {}))
       all.insert(all.end(), watches.begin(), watches.end());

@@ -109,7 +109,7 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
   TRY_VOID(admit(AdmissionPhase::mutating, context, api::Verb::create, object, nullptr));
   if (kind.strategy.prepare_create != nullptr) kind.strategy.prepare_create(*object);
   ErrorList causes = validate_metadata(*object, kind.strategy.name_rule);
-  append(causes, context.take_definition_errors());
+  context.take_definition_errors(causes);
   if (kind.strategy.validate != nullptr) append(causes, kind.strategy.validate(*object));
   if (!causes.empty()) return fail(invalid_error(kind, object->metadata.name, std::move(causes)));
   if (kind.strategy.warnings != nullptr) context.warn(kind.strategy.warnings(*object));
@@ -234,7 +234,7 @@ Status Store::prepare(Context& context, Object& object, const Object& old) const
 Status Store::validate_update(Context& context, const Object& object, const Object& old) const {
   const Strategy& strategy = context.kind.strategy;
   ErrorList causes = validate_metadata_update(object, old);
-  append(causes, context.take_definition_errors());
+  context.take_definition_errors(causes);
   if (is_status(context.request)) {
     if (strategy.validate_status_update != nullptr)
       append(causes, strategy.validate_status_update(object, old));

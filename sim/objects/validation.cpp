@@ -349,11 +349,10 @@ ErrorList validate_finalizers(const std::vector<std::string>& finalizers) {
 }
 
 // What is shared with a stored object was judged when that was stored.
-ErrorList validate_common(const ObjectMeta& meta, const ObjectMeta* old) {
+void check_common(ErrorList& out, const ObjectMeta& meta, const ObjectMeta* old) {
   const auto is_new = [old](const auto& part, auto ObjectMeta::*where) {
     return !part.empty() && (old == nullptr || !part.same_as(old->*where));
   };
-  ErrorList out;
   if (is_new(meta.labels, &ObjectMeta::labels))
     append(out, validate_labels(*meta.labels, "metadata.labels"));
   if (is_new(meta.annotations, &ObjectMeta::annotations))
@@ -361,7 +360,6 @@ ErrorList validate_common(const ObjectMeta& meta, const ObjectMeta* old) {
   if (is_new(meta.ownerReferences, &ObjectMeta::ownerReferences))
     append(out, validate_owners(*meta.ownerReferences));
   if (!meta.finalizers.empty()) append(out, validate_finalizers(meta.finalizers));
-  return out;
 }
 
 }  // namespace
@@ -382,13 +380,14 @@ ErrorList validate_metadata(const Object& object, NameRule name_rule) {
   else
     for (const std::string& problem : rule(meta.name))
       out.push_back(invalid("metadata.name", quoted(meta.name), problem));
-  append(out, validate_common(meta, nullptr));
+  check_common(out, meta, nullptr);
   return out;
 }
 
 ErrorList validate_metadata_update(const Object& updated, const Object& old) {
   const ObjectMeta &now = updated.metadata, &then = old.metadata;
-  ErrorList out = validate_common(now, &then);
+  ErrorList out;
+  check_common(out, now, &then);
   if (then.deletionTimestamp) {
     std::vector<std::string> added;
     for (const std::string& name : now.finalizers)
