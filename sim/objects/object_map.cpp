@@ -8,7 +8,6 @@
 namespace ddptwin {
 namespace {
 
-constexpr std::size_t cells_min = 16;
 constexpr std::size_t settle_min = 1024;  // fewer that went are not worth a sweep
 
 const ObjectPtr nothing{};
@@ -104,8 +103,8 @@ std::size_t ObjectMap::locate(std::uint32_t hash, std::string_view namespace_,
 }
 
 void ObjectMap::grow() {
-  std::vector<Cell> old =
-      std::exchange(cells_, std::vector<Cell>(std::max(cells_min, cells_.size() * 2)));
+  if (cells_.empty()) return cells_.resize(cells_min);
+  const Cells old = std::exchange(cells_, Cells(cells_.size() * 2));
   const std::size_t mask = cells_.size() - 1;
   for (const Cell& cell : old) {
     if (cell.slot == empty_cell) continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -75,6 +76,7 @@ class ObjectMap {
     std::uint32_t slot = empty_cell;
   };
   static constexpr std::uint32_t empty_cell = 0xffffffff;
+  static constexpr std::size_t cells_min = 16;
   static constexpr std::uint32_t slots_a_block = 8;
 
   ObjectPtr& slot(std::uint32_t index) const {
@@ -93,7 +95,8 @@ class ObjectMap {
   std::vector<std::unique_ptr<ObjectPtr[]>> blocks_{};
   std::uint32_t slots_ = 0;  // those behind have never been used
   std::size_t size_ = 0;
-  std::vector<Cell> cells_{};  // open addressing, a power of two
+  using Cells = boost::container::small_vector<Cell, cells_min>;
+  Cells cells_{};  // open addressing, a power of two
   mutable bool has_order_ = false;
   // Slots in the order of the keys, but for those that came (new_) or went (gone_) since.
   mutable std::vector<std::uint32_t> order_{};
