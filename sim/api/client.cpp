@@ -40,7 +40,9 @@ std::string_view to_string(WatchEventType type) {
 }
 
 Request create(ObjectPtr object) {
-  return {.verb = Verb::create, .target = target_of(*object), .object = std::move(object)};
+  return {.verb = Verb::create,
+          .target = {&object->kind(), object->metadata.namespace_, {}, {}},
+          .object = std::move(object)};
 }
 
 Request update(ObjectPtr object, Subresource subresource) {

@@ -42,7 +42,8 @@ class Subresource {
   std::string_view name_{};  // a literal
 };
 
-// What a request is about. An empty namespace with list or watch means all namespaces.
+// What a request is about. An empty namespace with list or watch means all namespaces; a create
+// has no name but the one in its object.
 struct Target {
   const KindInfo* kind = nullptr;
   std::string namespace_{};
@@ -100,6 +101,12 @@ struct Request {
   Cow<DeleteOptions> remove{};
   Cow<WriteOptions> write{};
 };
+
+// Of the target or, where that has none, of the object.
+inline const std::string& name_of(const Request& request) {
+  return request.target.name.empty() && request.object ? request.object->metadata.name
+                                                       : request.target.name;
+}
 
 struct Response {
   int code = 200;

@@ -80,10 +80,8 @@ bool is_write(const Request& request) {
 }
 
 Error injected_conflict(const Request& request) {
-  const Target& target = request.target;
-  const std::string& name =
-      target.name.empty() && request.object ? request.object->metadata.name : target.name;
-  const KindInfo* kind = target.kind;
+  const std::string& name = name_of(request);
+  const KindInfo* kind = request.target.kind;
   auto details = std::make_shared<ErrorDetails>();
   details->name = name;
   details->group = kind->group;

@@ -24,9 +24,9 @@ constexpr std::size_t generated_base = 58;  // of at most 63 characters
 
 // "delete pods default/a"
 std::string subject_of(const api::Request& request) {
-  const auto& [kind, space, name, subresource] = request.target;
+  const std::string &space = request.target.namespace_, &name = name_of(request);
   const std::string_view verb = api::to_string(request.verb);
-  const std::string resource = kind->resource();
+  const std::string resource = request.target.kind->resource();
   std::string text;
   text.reserve(verb.size() + resource.size() + space.size() + name.size() + 3);
   text.append(verb).append(1, ' ').append(resource).append(1, ' ').append(space);

@@ -247,7 +247,7 @@ Result<std::shared_ptr<Object>> Store::decode_checked(Context& context, Json sen
   if (!decoded) {
     ErrorList errors;
     context.take_definition_errors(errors);
-    if (!errors.empty()) return fail(invalid_error(kind, request.target.name, std::move(errors)));
+    if (!errors.empty()) return fail(invalid_error(kind, name_of(request), std::move(errors)));
     return refuse(decoded.error().message);
   }
   if (schema == nullptr) unknown = std::move(decoded->notes.unknown_fields);

@@ -23,9 +23,9 @@ Duration restart_delay(int panics_before) {
 
 std::string describe(const api::Request& request) {
   const api::Target& target = request.target;
-  const std::string& name = target.name.empty() && request.object
-                                ? request.object->metadata.generateName.get()
-                                : target.name;
+  const std::string& given = name_of(request);
+  const std::string& name =
+      given.empty() && request.object ? request.object->metadata.generateName.get() : given;
   const std::string_view verb = to_string(request.verb);
   std::string text;
   text.reserve(verb.size() + target.kind->kind.size() + name.size() + target.subresource.size() +

@@ -65,7 +65,7 @@ class TinyApi final : public api::ApiClient {
       response.object = request.object;
       return response;
     }
-    const std::string& name = request.target.name;
+    const std::string& name = name_of(request);
     log.push_back(std::string(to_string(request.verb)) + " " + name);
     if (const auto found = refuse.find(name); found != refuse.end())
       return fail(found->second, "no " + name);

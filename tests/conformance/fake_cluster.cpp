@@ -29,7 +29,7 @@ std::string describe(const api::Request& request) {
   if (!request.target.subresource.empty())
     return "write " + std::string(request.target.subresource);
   return std::string(to_string(request.verb)) + " " + request.target.kind->kind + " " +
-         request.target.name;
+         name_of(request);
 }
 
 // Kinds of the gang schedulers, without schema or behaviour.
@@ -165,9 +165,9 @@ Result<ObjectPtr> FakeCluster::call(const api::Request& request) {
   switch (request.verb) {
     case api::Verb::create: {
       const KindInfo& kind = *request.target.kind;
-      if (stored(kind, request.target.name))
+      if (stored(kind, name_of(request)))
         return fail(Reason::already_exists,
-                    kind.resource() + " \"" + request.target.name + "\" already exists");
+                    kind.resource() + " \"" + name_of(request) + "\" already exists");
       const std::shared_ptr<Object> object = request.object->clone();
       if (auto* pod = dynamic_cast<Pod*>(object.get())) pod->status.phase = "Pending";
       put(object);

@@ -28,11 +28,6 @@ bool is_of(const api::Caller& caller, const std::string& of) {
   return of.empty() ? caller.actor != user : is_named(caller, of);
 }
 
-const std::string& name_in(const api::Request& request) {
-  return request.target.name.empty() && request.object ? request.object->metadata.name
-                                                       : request.target.name;
-}
-
 bool fits_name(const std::string& wanted, const std::string& namespace_, const std::string& name) {
   return wanted.empty() || wanted == name || wanted == namespace_ + "/" + name;
 }
@@ -226,7 +221,7 @@ bool FaultInjector::Parts::fits(const Active& one, const api::Caller& caller,
   const bool verb =
       fault.verb.empty() ? api::is_write(request) : api::to_string(request.verb) == fault.verb;
   return verb && (fault.object_kind.empty() || request.target.kind->kind == fault.object_kind) &&
-         fits_name(fault.object, request.target.namespace_, name_in(request));
+         fits_name(fault.object, request.target.namespace_, name_of(request));
 }
 
 bool FaultInjector::Parts::fits(const Active& one, const api::Caller& caller, const KindInfo& kind,
@@ -399,7 +394,7 @@ api::CallVerdict FaultInjector::on_call(const api::Caller& caller, const api::Re
     parts.record(
         one,
         fmt::format("{} {} {} {}", caller.instance.empty() ? caller.actor : caller.instance,
-                    api::to_string(request.verb), request.target.kind->kind, name_in(request)));
+                    api::to_string(request.verb), request.target.kind->kind, name_of(request)));
     switch (fault.kind) {
       case FaultKind::api_conflict:
         verdict.refuse = api::injected_conflict(request);
