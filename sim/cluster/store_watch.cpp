@@ -289,7 +289,8 @@ bool ObjectFilter::matches_some(const Object& object) const {
   if (!namespace_.empty() && object.metadata.namespace_ != namespace_) return false;
   if (!labels_.empty() && !labels_.matches(*object.metadata.labels)) return false;
   if (fields_.empty()) return true;
-  if (by_node_) return static_cast<const Pod&>(object).spec->nodeName == *node();
+  if (by_node_)
+    return static_cast<const Pod&>(object).spec->nodeName == fields_.requirements().front().value;
   return fields_.matches([&](std::string_view field) -> std::string {
     if (field == "metadata.name") return object.metadata.name;
     if (field == "metadata.namespace") return object.metadata.namespace_;

@@ -213,14 +213,15 @@ Store::Answer Store::patch(Context& context) {
 Status Store::prepare(Context& context, Object& object, const Object& old) const {
   const Strategy& strategy = context.kind.strategy;
   const std::string& version = object.metadata.resourceVersion;
-  if (!version.empty() && version != old.metadata.resourceVersion && version != "0") {
+  const bool is_of_old = version == old.metadata.resourceVersion;
+  if (!is_of_old && !version.empty() && version != "0") {
     if (const auto number = go_integer<std::uint64_t>(version); !number)
       return fail(plain_error(
           fmt::format("strconv.ParseUint: parsing {}: {}", quoted(version), number.error())));
     return fail(modified_error(context.kind, old.metadata.name));
   }
   keep_system_metadata(object.metadata, old.metadata);
-  object.metadata.resourceVersion = old.metadata.resourceVersion;
+  if (!is_of_old) object.metadata.resourceVersion = old.metadata.resourceVersion;
   if (is_status(context.request)) {
     if (strategy.prepare_status_update != nullptr) strategy.prepare_status_update(object, old);
     return {};

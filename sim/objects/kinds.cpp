@@ -37,9 +37,21 @@ void KindRegistry::remove(std::string_view group, std::string_view kind) {
   std::erase_if(kinds_, [&](const auto& row) { return row->group == group && row->kind == kind; });
 }
 
+namespace {
+
+// As == with its api_version(), which is not made for each row that is looked at.
+bool is_version_of(const KindInfo& kind, std::string_view api_version) {
+  if (kind.group.empty()) return api_version == kind.version;
+  return api_version.size() == kind.group.size() + 1 + kind.version.size() &&
+         api_version.starts_with(kind.group) && api_version[kind.group.size()] == '/' &&
+         api_version.ends_with(kind.version);
+}
+
+}  // namespace
+
 const KindInfo* KindRegistry::find(std::string_view api_version, std::string_view kind) const {
   for (const auto& row : kinds_)
-    if (row->kind == kind && row->api_version() == api_version) return row.get();
+    if (row->kind == kind && is_version_of(*row, api_version)) return row.get();
   return nullptr;
 }
 

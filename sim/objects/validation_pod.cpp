@@ -371,7 +371,10 @@ bool has_doubled_name(const std::vector<EnvVar>& env) {
   std::vector<std::string_view> names;
   names.reserve(env.size());
   for (const EnvVar& variable : env) names.push_back(variable.name);
-  std::sort(names.begin(), names.end());
+  // By their lengths first, in which most differ.
+  std::sort(names.begin(), names.end(), [](std::string_view a, std::string_view b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+  });
   return std::adjacent_find(names.begin(), names.end()) != names.end();
 }
 
