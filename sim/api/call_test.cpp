@@ -41,6 +41,8 @@ TEST(Call, GetsItsVerbFromMethodAndPath) {
   EXPECT_EQ(must({"PUT", maps + "/a", {}, "{}"}).verb, Verb::update);
   EXPECT_EQ(must({"PATCH", maps + "/a", "application/merge-patch+json", "{}"}).verb, Verb::patch);
   EXPECT_EQ(must({"POST", "/api/v1/namespaces/ns/pods/p/binding", {}, "{}"}).verb, Verb::create);
+  EXPECT_TRUE(must({"GET", "/api/v1/namespaces/ns/pods/p/status"}).target.subresource == "status");
+  EXPECT_TRUE(must({"GET", "/api/v1/namespaces/ns/pods/p/log"}).target.subresource == "unknown");
   for (const auto& [method, path] : {std::pair<std::string, std::string>{"PUT", maps},
                                      {"POST", maps + "/a"},
                                      {"PATCH", maps},
