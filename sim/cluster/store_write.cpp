@@ -281,20 +281,18 @@ void Store::commit(Context& context, const ObjectPtr& before,
   const KindInfo& kind = context.kind;
   set_version(after->metadata, ++revision_);
   if (before != nullptr) after->key_hash = before->key_hash;  // a write names its object as before
-  if (context.place != nullptr)
-    *context.place = after;
-  else
-    rows.objects.put(after);
-  if (&kind == &info_of<Pod>()) note_node(rows, before, after);
+  ObjectPtr& stored = context.place != nullptr ? *context.place : rows.objects.place_for(*after);
+  stored = after;
+  if (&kind == &info_of<Pod>()) note_node(rows, before, stored);
   if (kind.strategy.time_to_live > Duration::zero()) {
     if (rows.leases == nullptr) rows.leases = std::make_unique<Leases>();
-    rows.leases->emplace_back(loop_.now() + kind.strategy.time_to_live, after);
+    rows.leases->emplace_back(loop_.now() + kind.strategy.time_to_live, stored);
   }
   trace_.write({.kind = before == nullptr ? RecordKind::object_added : RecordKind::object_modified,
                 .actor = context.actor,
                 .before = before,
-                .after = after});
-  publish(rows, revision_, before, after);
+                .after = stored});
+  publish(rows, revision_, before, stored);
 }
 
 }  // namespace ddptwin
