@@ -209,7 +209,8 @@ const std::vector<Deed> deeds{
        node.metadata.labels = StringMap{{"zone", "a"}, {"other", "b"}};
      }},
     {"has less than it wants", [](bool, bool) { return true; },
-     [](Node& node, int wanted) { node.status.allocatable[gpu] = Quantity::of(wanted - 1); }, true},
+     [](Node& node, int wanted) { node.status.allocatable.edit()[gpu] = Quantity::of(wanted - 1); },
+     true},
 };
 
 // Whom nobody's end there can help any more looks for other victims, though its own still end; all
