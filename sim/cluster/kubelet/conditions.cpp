@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "cluster/kubelet/phase.hpp"
@@ -23,19 +25,35 @@ struct Judgement {
   std::string_view status() const { return holds ? "True" : "False"; }
 };
 
+// Under which type a judgement is told, and of which generation of the pod it speaks.
+struct Row {
+  std::string_view type{};  // a literal
+  const Judgement* judgement = nullptr;
+  std::optional<std::int64_t> generation{};
+};
+
 // `made` says nothing yet; most of what holds has neither reason nor message.
-void fill(PodCondition& made, const Pod& pod, std::string_view type, const Judgement& judgement) {
-  made.type_ = type;
-  made.observedGeneration = pod.metadata.generation;
-  made.status = judgement.status();
-  if (!judgement.reason.empty()) made.reason = judgement.reason;
-  if (!judgement.message.empty()) made.message = judgement.message;
+void fill(PodCondition& made, const Row& row) {
+  made.type_ = row.type;
+  made.observedGeneration = row.generation;
+  made.status = row.judgement->status();
+  if (!row.judgement->reason.empty()) made.reason = row.judgement->reason;
+  if (!row.judgement->message.empty()) made.message = row.judgement->message;
 }
 
-// Names of containers that lack something, and of those of which nothing is known.
+// Whether a condition that was told before is the one that would be made, with its time.
+bool says(const PodCondition& told, const Row& row) {
+  return told.status == row.judgement->status() && told.reason == row.judgement->reason &&
+         told.message == row.judgement->message && told.observedGeneration == row.generation &&
+         told.type_ == row.type && told.lastTransitionTime && !told.lastProbeTime &&
+         told.extra.absent();
+}
+
+// Names of containers that lack something, and of those of which nothing is known; a blank behind
+// each.
 struct Lacking {
-  std::vector<std::string_view> unknown{};
-  std::vector<std::string_view> lacking{};
+  std::string unknown{};
+  std::string lacking{};
 
   std::string message(std::string_view word) const {
     std::string text;
@@ -45,12 +63,10 @@ struct Lacking {
   }
 
  private:
-  static void say(std::string& text, std::string_view word,
-                  const std::vector<std::string_view>& names) {
+  static void say(std::string& text, std::string_view word, const std::string& names) {
     if (names.empty()) return;
     if (!text.empty()) text += ", ";
-    text.append("containers with ").append(word).append(" status: [");
-    for (const std::string_view name : names) text.append(name).append(" ");
+    text.append("containers with ").append(word).append(" status: [").append(names);
     text.back() = ']';
   }
 };
@@ -60,9 +76,9 @@ void look(const std::vector<ContainerStatus>& statuses, const std::string& name,
           Good good) {
   const ContainerStatus* status = find_status(statuses, name);
   if (status == nullptr)
-    found.unknown.push_back(name);
+    found.unknown.append(name).append(1, ' ');
   else if (!good(*status))
-    found.lacking.push_back(name);
+    found.lacking.append(name).append(1, ' ');
 }
 
 Judgement initialized(const Pod& pod, const PodStatus& status) {
@@ -102,8 +118,8 @@ std::string gate_message(const PodReadinessGate& gate, const PodStatus& status) 
   return {};
 }
 
-Judgement ready(const Pod& pod, const PodStatus& status, const Judgement& containers) {
-  if (!containers.holds) return containers;
+// Of a pod whose containers are ready.
+Judgement gates_open(const Pod& pod, const PodStatus& status) {
   std::string message;
   for (const PodReadinessGate& gate : pod.spec->readinessGates) {
     const std::string text = gate_message(gate, status);
@@ -158,50 +174,63 @@ const PodCondition* find_condition(const std::vector<PodCondition>& conditions,
   return at == conditions.end() ? nullptr : &*at;
 }
 
-std::vector<PodCondition> kubelet_conditions(const Pod& pod, const PodStatus& status,
-                                             bool sandbox_ready, RestartAll restart_all) {
+void add_kubelet_conditions(const Pod& pod, bool sandbox_ready, RestartAll restart_all,
+                            const PodStatus& before, PodStatus& status) {
+  const Judgement sandbox{sandbox_ready}, scheduled{true};
+  const Judgement init = initialized(pod, status);
   const Judgement containers = containers_ready(pod, status);
-  std::vector<PodCondition> conditions;
-  conditions.reserve(restart_all != RestartAll::absent ? 6 : 5);
-  const auto add = [&](std::string_view type, const Judgement& judgement) {
-    fill(conditions.emplace_back(), pod, type, judgement);
-  };
-  add("PodReadyToStartContainers", {sandbox_ready});
-  add("Initialized", initialized(pod, status));
-  add("Ready", ready(pod, status, containers));
-  add("ContainersReady", containers);
-  add("PodScheduled", {true});
-  if (restart_all != RestartAll::absent) {
-    add("AllContainersRestarting", restarting(status, restart_all));
-    // Unlike the others it does not say of which generation it speaks.
-    conditions.back().observedGeneration.reset();
+  const Judgement gates = containers.holds ? gates_open(pod, status) : Judgement();
+  const Judgement restart = restarting(status, restart_all);
+  const std::int64_t generation = pod.metadata.generation;
+  const std::array<Row, 6> all{{
+      {"PodReadyToStartContainers", &sandbox, generation},
+      {"Initialized", &init, generation},
+      {"Ready", containers.holds ? &gates : &containers, generation},
+      {"ContainersReady", &containers, generation},
+      {"PodScheduled", &scheduled, generation},
+      // Unlike the others it does not say of which generation it speaks.
+      {"AllContainersRestarting", &restart, std::nullopt},
+  }};
+  const std::span rows = std::span(all).first(restart_all != RestartAll::absent ? 6 : 5);
+  const std::vector<PodCondition>& known = before.conditions;
+  const std::size_t others = status.conditions.size();
+  if (known.size() == others + rows.size() &&
+      std::equal(rows.begin(), rows.end(), known.begin() + static_cast<std::ptrdiff_t>(others),
+                 [](const Row& row, const PodCondition& told) { return says(told, row); }) &&
+      std::equal(status.conditions.begin(), status.conditions.end(), known.begin())) {
+    status.conditions = before.conditions;
+    return;
   }
-  return conditions;
+  std::vector<PodCondition>& list = status.conditions.edit();
+  list.reserve(others + rows.size());
+  for (const Row& row : rows) {
+    const std::size_t place = list.size();  // where it mostly was
+    PodCondition& made = list.emplace_back();
+    fill(made, row);
+    const PodCondition* old = place < known.size() && known[place].type_ == row.type
+                                  ? &known[place]
+                                  : find_condition(known, row.type);
+    if (old != nullptr && old->status == made.status)
+      made.lastTransitionTime = old->lastTransitionTime;
+  }
 }
 
-void keep_transition_times(Cow<std::vector<PodCondition>>& conditions, const PodStatus& before,
-                           Time now) {
-  const std::vector<PodCondition>& known = before.conditions;
-  std::size_t place = 0;  // where it mostly was
-  for (PodCondition& made : conditions.edit()) {
-    const PodCondition* old = &made;
-    if (is_kubelet_condition(made.type_))
-      old = place < known.size() && known[place].type_ == made.type_
-                ? &known[place]
-                : find_condition(known, made.type_);
-    ++place;
-    const bool kept = old != nullptr && old->status == made.status && old->lastTransitionTime;
-    made.lastTransitionTime = kept ? old->lastTransitionTime : now.floor_seconds();
-  }
+void settle_transition_times(Cow<std::vector<PodCondition>>& conditions, Time now) {
+  const auto has_time = [](const PodCondition& made) {
+    return made.lastTransitionTime.has_value();
+  };
+  if (std::all_of(conditions.begin(), conditions.end(), has_time)) return;
+  for (PodCondition& made : conditions.edit())
+    if (!made.lastTransitionTime) made.lastTransitionTime = now.floor_seconds();
 }
 
 void refresh_readiness(const Pod& pod, PodStatus& status) {
   const Judgement containers = containers_ready(pod, status);
-  const Judgement whole = ready(pod, status, containers);
+  const Judgement whole = containers.holds ? gates_open(pod, status) : containers;
   const auto refresh = [&](PodCondition& made, std::string_view type, const Judgement& fresh) {
     if (made.type_ != type) return;
     PodCondition old = std::exchange(made, PodCondition());
-    fill(made, pod, type, fresh);
+    fill(made, {type, &fresh, pod.metadata.generation});
     if (made.status == old.status) made.lastTransitionTime = old.lastTransitionTime;
   };
   for (PodCondition& made : status.conditions.edit()) {

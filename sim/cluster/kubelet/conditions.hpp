@@ -14,16 +14,16 @@ bool is_kubelet_condition(std::string_view type);
 // What of a restart of all containers in place is under way; absent: the pod has no such rule.
 enum class RestartAll : std::uint8_t { absent, idle, under_way };
 
-// In the order in which the kubelet writes them. `status` has its phase and container statuses, and
-// in its conditions those of others, which readiness gates read. Transition times are left to
-// keep_transition_times(). Source: spec/kubernetes.md §2.8.
-std::vector<PodCondition> kubelet_conditions(const Pod& pod, const PodStatus& status,
-                                             bool sandbox_ready, RestartAll restart_all);
+// Adds them to `status` in the order in which the kubelet writes them. `status` has its phase and
+// container statuses, and in its conditions those of others, which readiness gates read. `before`
+// is what the kubelet said last: where all say the same, the list is the same memory; a condition
+// whose status is as before keeps the time of its last transition, others have none yet. Source:
+// spec/kubernetes.md §2.8.
+void add_kubelet_conditions(const Pod& pod, bool sandbox_ready, RestartAll restart_all,
+                            const PodStatus& before, PodStatus& status);
 
-// A condition whose status is as before keeps the time of its last transition; one of others that
-// has no time yet changes now.
-void keep_transition_times(Cow<std::vector<PodCondition>>& conditions, const PodStatus& before,
-                           Time now);
+// What has no time of a transition yet changes now.
+void settle_transition_times(Cow<std::vector<PodCondition>>& conditions, Time now);
 
 // Ready and ContainersReady anew, after a container's readiness changed.
 void refresh_readiness(const Pod& pod, PodStatus& status);

@@ -162,6 +162,11 @@ ContainerStateTerminated unknown_end(std::string message) {
 }
 
 void fill_container_statuses(const StatusSources& in, PodStatus& status) {
+  if (in.containers_stay) {
+    status.initContainerStatuses = in.before.initContainerStatuses;
+    status.containerStatuses = in.before.containerStatuses;
+    return;
+  }
   const auto statuses_of = [&](const std::vector<Container>& containers, bool init,
                                const std::vector<SpecFacts::OfContainer>& facts) {
     std::vector<ContainerStatus> made;

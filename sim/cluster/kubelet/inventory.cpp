@@ -52,7 +52,7 @@ void Inventory::refresh_sandbox(const std::string& uid) {
 }
 
 void Inventory::add_container(const std::string& uid, ContainerInstance instance) {
-  std::vector<ContainerInstance>& list = pods_[uid].edit().containers;
+  std::vector<ContainerInstance>& list = pods_[uid].edit().containers.edit();
   const std::string name = instance.name;
   list.insert(list.begin(), std::move(instance));
   std::size_t seen = 0;
@@ -68,7 +68,7 @@ void Inventory::refresh(const std::string& uid, const ContainerId& id, std::stri
   if (pod == pods_.end()) return;
   const std::optional<ContainerReport> report = runtime_.report(id);
   if (!report) return;
-  for (ContainerInstance& instance : pod->second.edit().containers) {
+  for (ContainerInstance& instance : pod->second.edit().containers.edit()) {
     if (instance.id != id) continue;
     instance.stage = stage_of(report->phase);
     instance.started_at = report->started_at;
@@ -86,7 +86,7 @@ void Inventory::remove_containers(const std::string& uid) {
   if (pod == pods_.end()) return;
   for (const ContainerInstance& instance : pod->second->containers)
     runtime_.remove_container(instance.id);
-  pod->second.edit().containers.clear();
+  pod->second.edit().containers = {};
 }
 
 void Inventory::remove_pod(const std::string& uid) {

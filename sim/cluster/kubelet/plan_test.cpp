@@ -40,7 +40,8 @@ struct Scene {
     made.stage = stage;
     made.exit_code = code;
     made.created_at = at(1);
-    state.containers.insert(state.containers.begin(), std::move(made));
+    std::vector<ContainerInstance>& list = state.containers.edit();
+    list.insert(list.begin(), std::move(made));
     return *this;
   }
   Scene& probe(ProbeKind kind, const std::string& name, ProbeResult result) {

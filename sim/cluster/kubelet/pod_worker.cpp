@@ -22,8 +22,9 @@ bool same_state(const Cow<PodRuntimeState>& left, const Cow<PodRuntimeState>& ri
   };
   return std::equal(a.sandboxes.begin(), a.sandboxes.end(), b.sandboxes.begin(), b.sandboxes.end(),
                     same_sandbox) &&
-         std::equal(a.containers.begin(), a.containers.end(), b.containers.begin(),
-                    b.containers.end(), same_container);
+         (a.containers.same_as(b.containers) ||
+          std::equal(a.containers.begin(), a.containers.end(), b.containers.begin(),
+                     b.containers.end(), same_container));
 }
 
 bool same(const Cow<StringMap>& left, const Cow<StringMap>& right) {
@@ -274,9 +275,13 @@ const SpecFacts& PodWorker::facts() {
 PodStatus PodWorker::compute_status(bool all_stopped, RestartAll restart_all) {
   check_deadline();
   const PodStatus* told = writer_.told();
+  const bool only_seen = failures_.empty() && removed_counts_.empty();
+  const bool containers_stay = only_seen && told != nullptr && shown_ &&
+                               shown_->spec.same_as(pod_->spec) &&
+                               shown_->containers.same_as(seen_->containers);
   const StatusInputs inputs{
       StatusSources{*pod_, facts(), *seen_, told != nullptr ? *told : pod_->status, failures_,
-                    removed_counts_},
+                    removed_counts_, containers_stay},
       node_->node_ip(),
       all_stopped,
       restart_all,
@@ -285,6 +290,10 @@ PodStatus PodWorker::compute_status(bool all_stopped, RestartAll restart_all) {
         return probes_.readiness(container, status);
       },
   };
+  if (only_seen)
+    shown_ = Shown{pod_->spec, seen_->containers};
+  else
+    shown_.reset();
   return pod_status(inputs);
 }
 
@@ -338,6 +347,7 @@ void PodWorker::on_sandbox_stopped() {
 void PodWorker::write_last_status() {
   PodStatus status = compute_status(true, restart_all_idle());
   make_final(*pod_, status);
+  shown_.reset();
   tell(std::move(status));
   take(PodEvent::cleaned);
   writer_.finish();

@@ -72,6 +72,7 @@ class PodWorker final : public ProbeHost {
   void end_pass(bool changed, std::optional<Duration> retry);
 
   const SpecFacts& facts();
+  // What is to be told() next.
   PodStatus compute_status(bool all_stopped, RestartAll restart_all);
   void tell(PodStatus&& status) { writer_.set(*pod_, std::move(status)); }
   void check_deadline();
@@ -95,6 +96,12 @@ class PodWorker final : public ProbeHost {
   RemovedCounts removed_counts_{};
   std::optional<SpecFacts> facts_{};
   Cow<PodSpec> facts_of_{};
+  // What the statuses of containers told last show; nothing where more than that went into them.
+  struct Shown {
+    Cow<PodSpec> spec{};
+    Cow<std::vector<ContainerInstance>> containers{};
+  };
+  std::optional<Shown> shown_{};
 
   bool wanted_ = false, busy_ = false;
   Time fresh_at_{};  // from when on a pass sees what the one before has done

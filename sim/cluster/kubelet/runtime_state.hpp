@@ -37,7 +37,7 @@ struct ContainerInstance {
 // Both lists have the latest first.
 struct PodRuntimeState {
   std::vector<SandboxState> sandboxes{};
-  std::vector<ContainerInstance> containers{};
+  Cow<std::vector<ContainerInstance>> containers{};
   std::vector<std::string>
       ips{};  // kept when the sandbox is lost, as the kubelet's cache keeps them
 

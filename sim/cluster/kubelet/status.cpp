@@ -32,19 +32,24 @@ void fill_addresses(const StatusInputs& in, PodStatus& status) {
 }
 
 void fill_readiness(const StatusInputs& in, PodStatus& status) {
-  const auto judge = [&](const Container& container, ContainerStatus& seen, bool plain_init) {
+  const auto judge = [&](const Container& container, Cow<std::vector<ContainerStatus>>& list,
+                         std::size_t place, bool plain_init) {
+    const ContainerStatus& seen = list[place];
     const Readiness found =
         seen.state.running ? in.readiness(container, seen) : Readiness{false, false};
-    seen.started = found.started;
-    seen.ready = plain_init ? seen.state.terminated && seen.state.terminated->exitCode == 0
-                            : found.started && found.ready;
+    const bool ready = plain_init ? seen.state.terminated && seen.state.terminated->exitCode == 0
+                                  : found.started && found.ready;
+    if (seen.started == found.started && seen.ready == ready) return;
+    ContainerStatus& shown = list.edit()[place];
+    shown.started = found.started;
+    shown.ready = ready;
   };
   const PodSpec& spec = *in.sources.pod.spec;
   for (std::size_t i = 0; i < spec.initContainers.size(); ++i)
-    judge(spec.initContainers[i], status.initContainerStatuses.edit()[i],
+    judge(spec.initContainers[i], status.initContainerStatuses, i,
           !is_sidecar(spec.initContainers[i]));
-  for (ContainerStatus& seen : status.containerStatuses.edit())
-    judge(*spec.container(seen.name), seen, false);
+  for (std::size_t i = 0; i < status.containerStatuses.size(); ++i)
+    judge(*spec.container(status.containerStatuses[i].name), status.containerStatuses, i, false);
 }
 
 // A phase once terminal stays; a reason stays with its phase; a verdict of the kubelet overrules.
@@ -83,12 +88,8 @@ void fill_conditions(const StatusInputs& in, PodStatus& status) {
     made.reason = "TerminationByKubelet";
     made.message = in.verdict->disruption;
   }
-  std::vector<PodCondition> own =
-      kubelet_conditions(pod, status, in.sources.state.sandbox_ready(), in.restart_all);
-  if (status.conditions.empty())
-    status.conditions = std::move(own);
-  else
-    std::move(own.begin(), own.end(), std::back_inserter(status.conditions.edit()));
+  add_kubelet_conditions(pod, in.sources.state.sandbox_ready(), in.restart_all, in.sources.before,
+                         status);
 }
 
 // The containers that have begun, in the order of the specification: all up to the last one that
@@ -185,7 +186,7 @@ void make_final(const Pod& pod, PodStatus& status) {
 }
 
 void settle_times(const Pod& pod, const PodStatus& before, PodStatus& status, Time now) {
-  keep_transition_times(status.conditions, before, now);
+  settle_transition_times(status.conditions, now);
   status.startTime = before.startTime ? before.startTime : pod.status.startTime;
   if (!status.startTime) status.startTime = now.floor_seconds();
   status.observedGeneration = pod.metadata.generation;

@@ -45,7 +45,8 @@ PodStatus rejected_status(const Pod& pod, const PodVerdict& verdict);
 // terminal.
 void make_final(const Pod& pod, PodStatus& status);
 
-// Before the status is kept: times, start time and generation.
+// Before the status is kept: times, start time and generation. `before`: what was said last, from
+// which pod_status() has made it.
 void settle_times(const Pod& pod, const PodStatus& before, PodStatus& status, Time now);
 
 // Makes of the kubelet's own status what is to be written: conditions of others as the API server

@@ -79,6 +79,9 @@ bool same(const std::vector<PodCondition>& left, const std::vector<PodCondition>
   return std::equal(left.begin(), left.end(), right.begin(), right.end(), looks_same) &&
          left == right;
 }
+bool same(const Cow<std::vector<PodCondition>>& left, const Cow<std::vector<PodCondition>>& right) {
+  return left.same_as(right) || same(*left, *right);
+}
 
 using ddptwin::surely_same;
 bool surely_same(const ContainerState& a, const ContainerState& b) {
@@ -103,7 +106,9 @@ bool surely_same(const ContainerStatus& left, const ContainerStatus& right) {
 void share(const Cow<std::vector<ContainerStatus>>& before,
            Cow<std::vector<ContainerStatus>>& list) {
   const auto is_same = [](const auto& a, const auto& b) { return surely_same(a, b); };
-  if (std::equal(before.begin(), before.end(), list.begin(), list.end(), is_same)) list = before;
+  if (!list.same_as(before) &&
+      std::equal(before.begin(), before.end(), list.begin(), list.end(), is_same))
+    list = before;
 }
 
 // Of one object's versions, which are numbers (KEP-5504).
@@ -120,7 +125,7 @@ StatusWriter::StatusWriter(Owner owner, const std::shared_ptr<const Pod>& pod,
 void StatusWriter::set(const Pod& pod, PodStatus&& status) {
   settle_times(pod, told_ ? *told_ : pod.status, status, owner_.loop.now());
   cut_to_seconds(status);
-  const bool conditions_stay = told_ && same(*told_->conditions, *status.conditions);
+  const bool conditions_stay = told_ && same(told_->conditions, status.conditions);
   if (conditions_stay)
     status.conditions = told_->conditions;
   else
