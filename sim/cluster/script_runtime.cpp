@@ -79,6 +79,18 @@ std::string without_tag(std::string_view reference) {
   return std::string(tagged ? reference.substr(0, colon) : reference);
 }
 
+// Whether the key is "what.of.of". A script has a handful: they are gone through as they are.
+bool spells(std::string_view key, std::string_view what,
+            std::initializer_list<std::string_view> of) {
+  if (!key.starts_with(what)) return false;
+  key.remove_prefix(what.size());
+  for (const std::string_view name : of) {
+    if (!key.starts_with('.') || !key.substr(1).starts_with(name)) return false;
+    key.remove_prefix(name.size() + 1);
+  }
+  return key.empty();
+}
+
 ImageStatus image_status(std::string_view reference) {
   ImageStatus status;
   status.ref =
@@ -148,13 +160,13 @@ std::shared_ptr<ScriptRuntime::Script> ScriptRuntime::script(std::string_view na
 std::string_view ScriptRuntime::told(const Script& of_pod, const StringMap& annotations,
                                      std::string_view what,
                                      std::initializer_list<std::string_view> of) {
-  key_.assign(script_prefix).append(what);
-  for (const std::string_view name : of) key_.append(".").append(name);
-  const std::string_view key = std::string_view(key_).substr(script_prefix.size());
-  const auto overruled = of_pod.overrules.find(key);
-  if (overruled != of_pod.overrules.end()) return overruled->second;
-  const auto written = annotations.find(key_);
-  return written == annotations.end() ? std::string_view() : written->second;
+  for (const auto& [key, value] : of_pod.overrules)
+    if (spells(key, what, of)) return value;
+  for (const auto& [key, value] : annotations)
+    if (key.starts_with(script_prefix) &&
+        spells(std::string_view(key).substr(script_prefix.size()), what, of))
+      return value;
+  return {};
 }
 
 std::string_view ScriptRuntime::told(const Container& container, std::string_view what,

@@ -87,10 +87,11 @@ class ScriptRuntime : public PodRuntime {
   struct Ending;
 
   std::shared_ptr<Script> script(std::string_view namespace_, std::string_view pod);
-  std::string_view told(const Script& script, const StringMap& annotations, std::string_view what,
-                        std::initializer_list<std::string_view> of = {});
-  std::string_view told(const Container& container, std::string_view what,
-                        std::initializer_list<std::string_view> of);
+  static std::string_view told(const Script& script, const StringMap& annotations,
+                               std::string_view what,
+                               std::initializer_list<std::string_view> of = {});
+  static std::string_view told(const Container& container, std::string_view what,
+                               std::initializer_list<std::string_view> of);
   template <class Text>
   void note(Script& script, const Text& text);
   template <class Config>

@@ -115,6 +115,11 @@ struct PodStatus {
 };
 
 struct Pod final : ObjectOf<Pod> {
+  Pod() = default;
+  // The same pod with another status.
+  Pod(const Pod& other, const PodStatus& now)
+      : ObjectOf(other), spec(other.spec), status(now), extra(other.extra) {}
+
   Cow<PodSpec> spec{};
   PodStatus status{};
   Extra extra{};

@@ -23,13 +23,11 @@ std::int64_t amount(std::string_view resource, const Quantity& quantity) {
   return resource == "cpu" ? quantity.milli_value() : quantity.value();
 }
 
-// cpu, memory and ephemeral-storage, then what else the pod asks for.
-std::vector<std::string_view> resource_names(const ResourceList& requests) {
-  std::vector<std::string_view> names{"cpu", "memory", "ephemeral-storage"};
-  names.reserve(names.size() + requests.size());
-  for (const auto& [name, quantity] : requests)
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  return names;
+// Which resource is named where several are short: cpu, memory and ephemeral-storage, then what
+// else the pod asks for.
+std::size_t rank_of(std::string_view resource) {
+  constexpr std::array<std::string_view, 3> first{"cpu", "memory", "ephemeral-storage"};
+  return static_cast<std::size_t>(std::find(first.begin(), first.end(), resource) - first.begin());
 }
 
 std::optional<PodVerdict> refuse_for_resources(const PodClaim& pod, const Node& node,
@@ -39,22 +37,24 @@ std::optional<PodVerdict> refuse_for_resources(const PodClaim& pod, const Node& 
     const auto used = static_cast<std::int64_t>(others.size());
     if (used + 1 > room->second.value()) return lacks("pods", 1, used, room->second.value());
   }
-  for (const std::string_view name : resource_names(pod.requests)) {
-    const auto request = pod.requests.find(name);
+  std::optional<PodVerdict> verdict;
+  std::size_t rank = 0;
+  for (const auto& [name, request] : pod.requests) {
     const auto room = allocatable.find(name);
     // A resource that the node has never heard of is left out of account.
-    if (request == pod.requests.end() || request->second.zero() || room == allocatable.end())
-      continue;
+    if (request.zero() || room == allocatable.end()) continue;
     Quantity used;
     for (const PodClaim& other : others)
       if (const auto held = other.requests.find(name); held != other.requests.end())
         used += held->second;
     const std::int64_t capacity = amount(name, room->second);
     const std::int64_t taken = amount(name, used);
-    const std::int64_t requested = amount(name, request->second);
-    if (taken + requested > capacity) return lacks(name, requested, taken, capacity);
+    const std::int64_t requested = amount(name, request);
+    if (taken + requested <= capacity || (verdict && rank_of(name) >= rank)) continue;
+    verdict = lacks(name, requested, taken, capacity);
+    rank = rank_of(name);
   }
-  return std::nullopt;
+  return verdict;
 }
 
 bool ports_are_free(const PodClaim& pod, const std::vector<PodClaim>& others) {

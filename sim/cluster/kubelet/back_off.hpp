@@ -28,6 +28,7 @@ class BackOff {
   std::optional<Time> ends(std::string_view key) const;
   void forget(std::string_view prefix);
   void clear() { entries_.clear(); }
+  bool empty() const { return entries_.empty(); }
 
  private:
   struct Entry {

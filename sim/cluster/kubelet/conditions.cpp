@@ -65,8 +65,11 @@ struct Lacking {
  private:
   static void say(std::string& text, std::string_view word, const std::string& names) {
     if (names.empty()) return;
-    if (!text.empty()) text += ", ";
-    text.append("containers with ").append(word).append(" status: [").append(names);
+    constexpr std::string_view between = ", ", begin = "containers with ", end = " status: [";
+    text.reserve(text.size() + between.size() + begin.size() + word.size() + end.size() +
+                 names.size());
+    if (!text.empty()) text += between;
+    text.append(begin).append(word).append(end).append(names);
     text.back() = ']';
   }
 };
@@ -229,7 +232,7 @@ void refresh_readiness(const Pod& pod, PodStatus& status) {
   const Judgement whole = containers.holds ? gates_open(pod, status) : containers;
   const auto refresh = [&](PodCondition& made, std::string_view type, const Judgement& fresh) {
     if (made.type_ != type) return;
-    PodCondition old = std::exchange(made, PodCondition());
+    const PodCondition old = std::exchange(made, PodCondition());
     fill(made, {type, &fresh, pod.metadata.generation});
     if (made.status == old.status) made.lastTransitionTime = old.lastTransitionTime;
   };

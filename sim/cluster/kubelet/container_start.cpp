@@ -18,7 +18,7 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
     const std::shared_ptr<NodeContext> node = node_.lock();
     if (waits(*node)) return;
     node->images.ensure(
-        *in_.pod, *in_.container, in_.sandbox_attempt,
+        in_.pod, *in_.container, in_.sandbox_attempt,
         [self = shared_from_this()](std::string_view type, std::string_view reason,
                                     std::string message) {
           if (const auto live = self->node_.lock()) self->event(*live, type, reason, message);

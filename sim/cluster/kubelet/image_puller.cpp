@@ -15,16 +15,25 @@ tl::unexpected<ImageFailure> refuse(std::string reason, std::string message,
       ImageFailure{StartFailure{std::move(reason), std::move(message)}, until});
 }
 
+std::string back_off_key(const Pod& pod, const std::string& image) {
+  return pod.metadata.uid + "_" + image;
+}
+
 }  // namespace
 
-void ImagePuller::ensure(const Pod& pod, const Container& container, std::uint32_t sandbox_attempt,
-                         Record record, ImageDone done) {
-  const Result<std::string> reference = with_default_tag(container.image);
-  if (!reference) {
-    record("Warning", "InspectFailed", reference.error().message);
-    return done(refuse("InvalidImageName", reference.error().message));
+void ImagePuller::ensure(const std::shared_ptr<const Pod>& pod, const Container& container,
+                         std::uint32_t sandbox_attempt, Record record, ImageDone done) {
+  auto known = references_.find(container.image);
+  if (known == references_.end()) {
+    Result<std::string> made = with_default_tag(container.image);
+    if (!made) {
+      record("Warning", "InspectFailed", made.error().message);
+      return done(refuse("InvalidImageName", made.error().message));
+    }
+    known = references_.emplace(container.image, std::move(*made)).first;
   }
-  const std::optional<ImageStatus> present = runtime_.image(*reference);
+  const std::string& reference = known->second;
+  const std::optional<ImageStatus> present = runtime_.image(reference);
   const std::string& policy = container.imagePullPolicy;
   if (present && (policy == "Never" || policy == "IfNotPresent")) {
     record("Normal", "Pulled",
@@ -39,27 +48,28 @@ void ImagePuller::ensure(const Pod& pod, const Container& container, std::uint32
     record("Warning", "ErrImageNeverPull", text);
     return done(refuse("ErrImageNeverPull", std::move(text)));
   }
-  std::string key = pod.metadata.uid + "_" + container.image;
-  if (back_off_.waits(key, loop_.now())) {
-    const std::string text = fmt::format("Back-off pulling image \"{}\"", container.image);
-    record("Normal", "BackOff", text);
-    return done(refuse("ImagePullBackOff",
-                       fmt::format("{}: ErrImagePull: {}", text, last_error_[key]),
-                       back_off_.ends(key)));
+  if (!back_off_.empty()) {
+    const std::string key = back_off_key(*pod, container.image);
+    if (back_off_.waits(key, loop_.now())) {
+      const std::string text = fmt::format("Back-off pulling image \"{}\"", container.image);
+      record("Normal", "BackOff", text);
+      return done(refuse("ImagePullBackOff",
+                         fmt::format("{}: ErrImagePull: {}", text, last_error_[key]),
+                         back_off_.ends(key)));
+    }
   }
   record("Normal", "Pulling", "Pulling image \"" + container.image + "\"");
-  queue_.push_back(Job{std::move(key), *reference, container.image,
-                       sandbox_metadata(pod, sandbox_attempt), loop_.now(), std::move(record),
-                       std::move(done)});
+  queue_.push_back(std::make_shared<Job>(Job{pod, sandbox_attempt, reference, container.image,
+                                             loop_.now(), std::move(record), std::move(done)}));
   if (!pulling_) pull_next();
 }
 
 void ImagePuller::pull_next() {
   if (queue_.empty()) return;
   pulling_ = true;
-  const auto job = std::make_shared<Job>(std::move(queue_.front()));
+  const std::shared_ptr<Job> job = std::move(queue_.front());
   queue_.pop_front();
-  runtime_.pull_image(job->reference, job->sandbox,
+  runtime_.pull_image(job->reference, sandbox_metadata(*job->pod, job->sandbox_attempt),
                       [this, job, began = loop_.now(),
                        alive = std::weak_ptr<int>(alive_)](Result<ImageStatus> result) {
                         if (alive.expired()) return;
@@ -75,11 +85,12 @@ void ImagePuller::pulled(Job& job, Time began, Result<ImageStatus> result) {
     const std::string error = rpc_text(result.error());
     job.record("Warning", "Failed",
                fmt::format("Failed to pull image \"{}\": {}", *job.user_image, error));
-    back_off_.next(job.key, now, now);
-    last_error_[job.key] = error;
+    const std::string key = back_off_key(*job.pod, job.user_image);
+    back_off_.next(key, now, now);
+    last_error_[key] = error;
     return job.done(refuse("ErrImagePull", error));
   }
-  last_error_.erase(job.key);
+  if (!last_error_.empty()) last_error_.erase(back_off_key(*job.pod, job.user_image));
   job.record("Normal", "Pulled",
              fmt::format("Successfully pulled image \"{}\" in {} ({} including waiting). Image "
                          "size: {} bytes.",

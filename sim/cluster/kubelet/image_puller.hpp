@@ -10,6 +10,7 @@
 #include "cluster/kubelet/container_statuses.hpp"
 #include "cluster/runtime.hpp"
 #include "core/loop.hpp"
+#include "core/text_table.hpp"
 
 namespace ddptwin::kubelet {
 
@@ -33,16 +34,16 @@ class ImagePuller {
       : loop_(loop), runtime_(runtime), back_off_(back_off, back_off_max) {}
 
   // The outcome may come inside the call.
-  void ensure(const Pod& pod, const Container& container, std::uint32_t sandbox_attempt,
-              Record record, ImageDone done);
+  void ensure(const std::shared_ptr<const Pod>& pod, const Container& container,
+              std::uint32_t sandbox_attempt, Record record, ImageDone done);
   void forget(const std::string& pod_uid);
 
  private:
   struct Job {
-    std::string key{};
+    std::shared_ptr<const Pod> pod{};
+    std::uint32_t sandbox_attempt = 0;
     std::string reference{};
     Cow<std::string> user_image{};
-    SandboxMetadata sandbox{};
     Time asked{};
     Record record{};
     ImageDone done{};
@@ -53,9 +54,10 @@ class ImagePuller {
 
   Loop& loop_;
   PodRuntime& runtime_;
+  TextTable<std::string> references_{};  // with a tag, of each image that was ever asked for
   BackOff back_off_;
   std::map<std::string, std::string, std::less<>> last_error_{};  // by back-off key
-  std::deque<Job> queue_{};
+  std::deque<std::shared_ptr<Job>> queue_{};
   bool pulling_ = false;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };

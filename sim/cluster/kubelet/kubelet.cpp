@@ -69,8 +69,7 @@ class Kubelet::Process {
         node_(std::make_shared<NodeContext>(NodeContext{
             machine.loop, machine.lane, machine.client, machine.trace, machine.runtime,
             *machine.view, machine.options, machine.inventory, events_, images_, restarts_, prober_,
-            random_, [this](const std::string& uid) { relist(uid); },
-            [this](Duration period) { return next_tick(period); }})),
+            random_, [this] { relist(); }, [this](Duration period) { return next_tick(period); }})),
         pods_(machine.loop, machine.client, pods_target(machine), pods_options(machine)) {
     machine.view->start();
     listening_ = machine.view->listen([this](const Object& object) { on_view(object); });
@@ -216,22 +215,21 @@ class Kubelet::Process {
     return began_ + (since / period + 1) * period;
   }
 
-  void relist(const std::string& uid) {
-    to_relist_.push_back(uid);
+  void relist() {
     if (relist_timer_.pending()) return;
     relist_timer_ = machine_.loop.at(machine_.lane, next_tick(machine_.options.clocks.relist),
                                      [this] { run_relist(); });
   }
 
+  // What asks for a look meanwhile waits for the next tick.
   void run_relist() {
-    std::vector<std::string> uids = std::exchange(to_relist_, {});
-    std::sort(uids.begin(), uids.end());
-    uids.erase(std::unique(uids.begin(), uids.end()), uids.end());
-    for (const std::string& uid : uids) {
-      const auto at = workers_.find(uid);
-      if (at == workers_.end()) continue;
-      at->second->relisted();
-      bury(uid);
+    std::vector<PodWorker*> waiting;
+    for (const auto& [uid, worker] : workers_)
+      if (worker->take_relist()) waiting.push_back(worker.get());
+    for (PodWorker* worker : waiting) {
+      worker->relisted();
+      const std::shared_ptr<const Pod> pod = worker->pod();
+      if (worker->is_over()) bury(pod->metadata.uid);
     }
   }
 
@@ -247,7 +245,6 @@ class Kubelet::Process {
   api::Informer pods_;
   std::vector<std::shared_ptr<const Pod>> listed_{};  // while a list is taken in
   std::shared_ptr<void> listening_{};
-  std::vector<std::string> to_relist_{};  // some more than once
   Timer relist_timer_{}, view_timer_{};
 };
 

@@ -9,12 +9,15 @@
 
 namespace ddptwin::kubelet {
 
-void PodMounts::wait(Done done) {
+std::optional<PodMounts::Sources> PodMounts::mounted() {
   if (!begun_) {
     begun_ = true;
     for (const Volume& volume : pod_()->spec->volumes) attempt(volume);
   }
-  if (std::optional<Sources> all = all_sources()) return done(std::move(*all));
+  return all_sources();
+}
+
+void PodMounts::wait(Done done) {
   done_ = std::move(done);
   limit_ = node_.loop.after(node_.lane, node_.options.clocks.mount_timeout, [this] { time_out(); });
 }

@@ -22,7 +22,9 @@ class PodMounts {
   PodMounts(NodeContext& node, std::function<const std::shared_ptr<const Pod>&()> pod)
       : node_(node), pod_(std::move(pod)) {}
 
-  // One waiter at a time. `done` comes inside the call when nothing is missing.
+  // What the volumes show; nothing where some are missing. The first call tries to mount them.
+  std::optional<Sources> mounted();
+  // Until none is missing; one waiter at a time.
   void wait(Done done);
   // Ends the wait without an answer.
   void give_up();

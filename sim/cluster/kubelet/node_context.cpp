@@ -6,7 +6,7 @@
 
 namespace ddptwin::kubelet {
 
-std::string NodeContext::node_ip() const {
+std::string_view NodeContext::node_ip() const {
   if (!options.node_ip.empty()) return options.node_ip;
   const std::shared_ptr<const Node> node = view.node(options.node_name);
   if (!node) return {};

@@ -32,12 +32,13 @@ struct NodeContext {
   BackOff& restarts;
   Prober& prober;
   Random& random;
-  // Asks for a look at the runtime at the next tick, after which the pod's worker is told.
-  std::function<void(const std::string& pod_uid)> relist;
+  // Asks for a look at the runtime at the next tick, after which the workers that wait for one are
+  // told.
+  std::function<void()> relist;
   // The next tick of a clock of that period, which runs since the process began.
   std::function<Time(Duration period)> next_tick;
 
-  std::string node_ip() const;
+  std::string_view node_ip() const;  // until the Node changes
   // When to try again after a delay: stretched, and with jitter where the options ask for some.
   Duration stretched(Duration delay) const;
   PodContext pod_context(const std::shared_ptr<const Pod>& pod) const;

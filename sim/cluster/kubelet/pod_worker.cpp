@@ -163,7 +163,12 @@ void PodWorker::runtime_event(const RuntimeEvent& event) {
     node_->inventory.refresh(uid(), event.container, container->terminationMessagePolicy);
     node_->record(*pod_, event.container_name, "exited");
   }
-  node_->relist(uid());
+  ask_relist();
+}
+
+void PodWorker::ask_relist() {
+  relist_asked_ = true;
+  node_->relist();
 }
 
 void PodWorker::relisted() {
@@ -203,7 +208,7 @@ void PodWorker::probe_changed(ProbeKind kind, const ContainerId& id, ProbeResult
 void PodWorker::want_pass() {
   wanted_ = true;
   if (busy_ || stage_ == PodStage::finished || stage_ == PodStage::fresh) return;
-  if (node_->loop.now() < fresh_at_) return node_->relist(uid());
+  if (node_->loop.now() < fresh_at_) return ask_relist();
   run_pass();
 }
 
@@ -236,7 +241,7 @@ void PodWorker::end_pass(bool changed, std::optional<Duration> retry) {
   busy_ = false;
   pass_.reset();
   fresh_at_ = node_->next_tick(node_->options.clocks.relist);
-  if (changed || wanted_) node_->relist(uid());
+  if (changed || wanted_) ask_relist();
   if (retry) again_ = node_->loop.after(node_->lane, *retry, [this] { want_pass(); });
 }
 
@@ -354,7 +359,7 @@ void PodWorker::write_last_status() {
   node_->images.forget(uid());
   node_->restarts.forget(uid() + "/");
   end_pass(false, std::nullopt);
-  if (removed_) node_->relist(uid());
+  if (removed_) ask_relist();
 }
 
 }  // namespace ddptwin::kubelet

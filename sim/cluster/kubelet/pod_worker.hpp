@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "cluster/kubelet/admission.hpp"
 #include "cluster/kubelet/container_start.hpp"
@@ -41,6 +42,9 @@ class PodWorker final : public ProbeHost {
   // The kubelet ends the pod itself; `grace` in seconds, absent: the pod's own.
   void evict(PodVerdict verdict, std::optional<std::int64_t> grace);
   void runtime_event(const RuntimeEvent& event);
+  // Whether it has asked for a look at the runtime since the last call.
+  bool take_relist() { return std::exchange(relist_asked_, false); }
+  // The runtime has been looked at.
   void relisted();
   // A ConfigMap or Secret that its volumes show has changed.
   void volumes_changed();
@@ -67,6 +71,7 @@ class PodWorker final : public ProbeHost {
   void take(PodEvent event);
   void refresh_containers();
   void remember_addresses(const PodRuntimeState& before);
+  void ask_relist();
   void want_pass();
   void run_pass();
   void end_pass(bool changed, std::optional<Duration> retry);
@@ -103,7 +108,7 @@ class PodWorker final : public ProbeHost {
   };
   std::optional<Shown> shown_{};
 
-  bool wanted_ = false, busy_ = false;
+  bool wanted_ = false, busy_ = false, relist_asked_ = false;
   Time fresh_at_{};  // from when on a pass sees what the one before has done
   Timer again_{}, deadline_{}, volume_update_{};
   Time deadline_at_{};

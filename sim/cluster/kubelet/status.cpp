@@ -14,20 +14,22 @@ namespace {
 
 // The list that there was, where it says the same.
 using IpEntries = Cow<std::vector<IpEntry>>;
-IpEntries entries_of(std::span<const std::string> ips, const IpEntries& before) {
-  const auto is_of = [](const IpEntry& entry, const std::string& ip) { return entry.ip == ip; };
+template <class Text>
+IpEntries entries_of(std::span<const Text> ips, const IpEntries& before) {
+  const auto is_of = [](const IpEntry& entry, const Text& ip) { return entry.ip == ip; };
   if (std::equal(before.begin(), before.end(), ips.begin(), ips.end(), is_of)) return before;
   std::vector<IpEntry> entries;
-  for (const std::string& ip : ips) entries.push_back(IpEntry{ip});
+  for (const Text& ip : ips) entries.push_back(IpEntry{std::string(ip)});
   return entries;
 }
 
 void fill_addresses(const StatusInputs& in, PodStatus& status) {
   const PodStatus& before = in.sources.before;
   status.hostIP = in.host_ip;
-  status.hostIPs = entries_of({&in.host_ip, in.host_ip.empty() ? 0U : 1U}, before.hostIPs);
+  status.hostIPs = entries_of(std::span(&in.host_ip, in.host_ip.empty() ? 0 : 1), before.hostIPs);
   if (in.sources.pod.spec->hostNetwork) status.podIPs = status.hostIPs;
-  if (status.podIPs.empty()) status.podIPs = entries_of(in.sources.state.ips, before.podIPs);
+  if (status.podIPs.empty())
+    status.podIPs = entries_of(std::span(in.sources.state.ips), before.podIPs);
   if (!status.podIPs.empty()) status.podIP = status.podIPs.front().ip;
 }
 
@@ -64,8 +66,11 @@ void fill_phase(const StatusInputs& in, PodStatus& status) {
         break;
       }
   if (status.phase == before.phase) {
-    status.reason = before.reason.empty() ? server.reason : before.reason;
-    status.message = before.message.empty() ? server.message : before.message;
+    // Mostly there is nothing to copy.
+    const std::string& reason = before.reason.empty() ? server.reason : before.reason;
+    const std::string& message = before.message.empty() ? server.message : before.message;
+    if (!reason.empty()) status.reason = reason;
+    if (!message.empty()) status.message = message;
   }
   if (in.verdict != nullptr) {
     status.phase = "Failed";

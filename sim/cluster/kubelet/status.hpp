@@ -26,7 +26,7 @@ struct Readiness {
 
 struct StatusInputs {
   StatusSources sources;
-  std::string host_ip{};
+  std::string_view host_ip{};
   bool all_stopped = false;  // the pod is being ended and nothing of it runs
   RestartAll restart_all = RestartAll::absent;
   const PodVerdict* verdict = nullptr;

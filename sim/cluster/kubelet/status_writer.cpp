@@ -61,15 +61,6 @@ void cut_to_seconds(PodStatus& status) {
   cut(status.containerStatuses);
 }
 
-std::shared_ptr<Pod> with_status(const Pod& pod, const PodStatus& status) {
-  auto out = std::make_shared<Pod>();
-  out->metadata = pod.metadata;
-  out->spec = pod.spec;
-  out->extra = pod.extra;
-  out->status = status;
-  return out;
-}
-
 // Lists that differ mostly do so in what costs little to compare.
 bool same(const std::vector<PodCondition>& left, const std::vector<PodCondition>& right) {
   const auto looks_same = [](const PodCondition& a, const PodCondition& b) {
@@ -198,7 +189,7 @@ void StatusWriter::on_read(const Result<api::Response>& answer) {
   }
   answered_ = server->metadata.resourceVersion;
   if (!told_) return end_pass(false);
-  const std::shared_ptr<Pod> pod = with_status(*server, *told_);
+  const auto pod = std::make_shared<Pod>(*server, *told_);
   merge_for_write(server->status, pod->status, may_run_());
   if (same(pod->status.conditions, server->status.conditions) && equal(pod->status, server->status))
     return let_go(*server);

@@ -52,9 +52,14 @@ void SyncPass::begin() {
     return finish(true);
   }
   if (actions_.restart_all) return restart_all();
+  if (std::optional<PodMounts::Sources> sources = worker_.mounts_.mounted())
+    return with_volumes(std::move(*sources));
   mounting_ = true;
-  worker_.mounts_.wait(
-      guarded([this](Result<PodMounts::Sources> sources) { with_volumes(std::move(sources)); }));
+  worker_.mounts_.wait(guarded([this](Result<PodMounts::Sources> sources) {
+    mounting_ = false;
+    if (!sources) return finish(false, true);
+    with_volumes(std::move(*sources));
+  }));
 }
 
 void SyncPass::hasten() {
@@ -65,10 +70,8 @@ void SyncPass::hasten() {
   finish(false);
 }
 
-void SyncPass::with_volumes(Result<PodMounts::Sources> sources) {
-  mounting_ = false;
-  if (!sources) return finish(false, true);
-  volumes_ = std::move(*sources);
+void SyncPass::with_volumes(PodMounts::Sources sources) {
+  volumes_ = std::move(sources);
   worker_.probes_.start();
   act();
 }

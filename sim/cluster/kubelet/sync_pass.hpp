@@ -23,7 +23,7 @@ class SyncPass : public std::enable_shared_from_this<SyncPass> {
   template <class F>
   auto guarded(F then);
 
-  void with_volumes(Result<PodMounts::Sources> sources);
+  void with_volumes(PodMounts::Sources sources);
   void act();
   void restart_all();
   void remove_all();

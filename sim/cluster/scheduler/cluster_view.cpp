@@ -40,11 +40,23 @@ std::string key_of_object(const Node& node) {
 }
 
 std::string class_key(const NodeInfo& info) {
-  std::string text = info.object_alike;
+  constexpr std::size_t room_of_one = 40;  // guessed: a resource's name and its amount
+  std::string text;
+  text.reserve(info.object_alike.size() + (info.requested.size() + 1) * room_of_one);
+  text += info.object_alike;
   write_amounts(text, info.requested);
   for (const std::int64_t used : {info.score_cpu, info.score_memory})
     text.append(reinterpret_cast<const char*>(&used), sizeof used);
   return text;
+}
+
+// Whether it can be told at a glance: what PodNeeds reads is the same memory, or nothing. Such are
+// the specifications of a pod before and after it is bound.
+bool surely_asks_the_same(const PodSpec& a, const PodSpec& b) {
+  return a.containers.same_as(b.containers) && a.initContainers.same_as(b.initContainers) &&
+         a.resources.same_as(b.resources) && a.affinity.same_as(b.affinity) && a.overhead.empty() &&
+         b.overhead.empty() && a.nodeSelector == b.nodeSelector &&
+         a.topologySpreadConstraints.empty() && b.topologySpreadConstraints.empty();
 }
 
 std::shared_ptr<const PodNeeds> needs_of(const PodSpec& spec,
@@ -74,7 +86,9 @@ PodInfo::PodInfo(PodPtr p, const std::shared_ptr<const PodNeeds>& like)
 
 PodInfo::PodInfo(PodPtr p, const PodInfo& known)
     : pod(std::move(p)),
-      needs(pod->spec.same_as(known.pod->spec) ? known.needs : needs_of(*pod->spec, known.needs)),
+      needs(pod->spec.same_as(known.pod->spec) || surely_asks_the_same(*pod->spec, *known.pod->spec)
+                ? known.needs
+                : needs_of(*pod->spec, known.needs)),
       priority(pod->spec->priority.value_or(0)) {}
 
 void NodeInfo::add(const std::string& key, PodInfoPtr pod) {
@@ -129,7 +143,7 @@ void ClusterView::put_pod(const std::string& key, const PodPtr& pod) {
   const std::string& node = pod->spec->nodeName;
   PodInfoPtr known;
   if (const auto at = node_of_.find(key); at != node_of_.end()) {
-    PodInfoPtr& placed = nodes_[at->second].pods[key];
+    PodInfoPtr& placed = nodes_.find(at->second)->second.pods.find(key)->second;
     known = placed;
     if (at->second == node && !has_ended(*pod)) {
       auto info = std::make_shared<const PodInfo>(pod, *known);

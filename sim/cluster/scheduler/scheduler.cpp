@@ -94,26 +94,32 @@ void Scheduler::on_node(const ObjectPtr& before, const ObjectPtr& after) {
 
 // A pod is in the view from its placing to its end, in the queue before.
 void Scheduler::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
-  const PodPtr old = as<Pod>(before), now = as<Pod>(after);
-  const std::string key = key_of((now ? now : old)->metadata);
-  if (!now || is_placed(*now) || has_ended(*now)) assumed_.erase(key);
-  // Older than this scheduler's own decision, of which the cache has not heard yet.
-  if (assumed_.contains(key)) return;
+  const Pod* old = before ? as<Pod>(*before) : nullptr;
+  const PodPtr now = as<Pod>(after);
+  const std::string key = key_of((now ? *now : *old).metadata);
+  if (!assumed_.empty()) {
+    if (!now || is_placed(*now) || has_ended(*now)) assumed_.erase(key);
+    // Older than this scheduler's own decision, of which the cache has not heard yet.
+    if (assumed_.contains(key)) return;
+  }
   if (now)
     view_.put_pod(key, now);
   else
     view_.drop_pod(key);
-  const bool did = counts(old.get()), does = counts(now.get());
+  const bool did = counts(old), does = counts(now.get());
   if (!did && does) happened({.kind = ClusterEvent::Kind::pod_placed, .pod_after = now});
-  if (did && !does) happened({.kind = ClusterEvent::Kind::pod_freed, .pod_before = old});
+  if (did && !does)
+    happened({.kind = ClusterEvent::Kind::pod_freed, .pod_before = as<Pod>(before)});
   if (did && does && !old->metadata.labels.same_as(now->metadata.labels) &&
       *old->metadata.labels != *now->metadata.labels)
-    happened({.kind = ClusterEvent::Kind::pod_relabelled, .pod_before = old, .pod_after = now});
+    happened({.kind = ClusterEvent::Kind::pod_relabelled,
+              .pod_before = as<Pod>(before),
+              .pod_after = now});
   if (now && is_waiting(*now)) {
     queue_.put(now, view_);
   } else {
     queue_.drop(key);
-    retries_.erase(key);
+    if (!retries_.empty()) retries_.erase(key);
   }
   pump();
 }
@@ -173,7 +179,7 @@ void Scheduler::on_bound(const SchedulingQueue::Taken& taken, const std::string&
   const Pod& pod = *taken.pod->pod;
   if (result) {
     events_.event(pod, {"Normal", "Scheduled", "Binding",
-                        fmt::format("Successfully assigned {} to {}", name_of(pod), node)});
+                        "Successfully assigned " + taken.key + " to " + node});
     return queue_.drop(taken.key);
   }
   // What the cache says of it is true again.
