@@ -114,11 +114,11 @@ struct ScriptRuntime::Sandbox {
   // Of its configuration.
   std::string name{}, namespace_{}, uid{};
   std::uint32_t attempt = 0;
-  StringMap annotations{};  // the script
+  Cow<StringMap> annotations{};  // the script among them
   SandboxId id{};
   Lane lane{};
   bool ready = true;
-  std::map<ContainerId, Container*> containers{};  // that were made in it and not removed
+  std::vector<Container*> containers{};  // that were made in it and not removed
 };
 
 struct ScriptRuntime::Ending {
@@ -229,8 +229,7 @@ void ScriptRuntime::run_sandbox(SandboxConfig config, Done<SandboxStatus> done) 
   sandbox->namespace_ = config.namespace_;
   sandbox->uid = config.uid;
   sandbox->attempt = config.attempt;
-  for (const auto& [key, value] : config.annotations)
-    if (key.starts_with(script_prefix)) sandbox->annotations.emplace(key, value);
+  sandbox->annotations = config.annotations;
   note_request(*of_pod, "runPodSandbox", std::move(config));
   ++last_address_;
   SandboxStatus status{sandbox->id, "10.244." + std::to_string((last_address_ >> 8) & 255) + "." +
@@ -260,8 +259,8 @@ bool ScriptRuntime::is_ready(const SandboxId& id) const {
 void ScriptRuntime::remove_sandbox(const SandboxId& id) {
   const auto at = sandboxes_.find(id);
   if (at == sandboxes_.end()) return;
-  for (const auto& [container, made] : std::exchange(at->second->containers, {}))
-    containers_.erase(container);
+  for (const Container* container : std::exchange(at->second->containers, {}))
+    containers_.erase(containers_.find(container->report.id));
   const Sandbox& sandbox = *at->second;
   const bool last = --sandbox.script->sandboxes == 0;
   if (last && keep_ == Keep::nothing && sandbox.script->overrules.empty())
@@ -310,7 +309,7 @@ void ScriptRuntime::create_container(const SandboxId& sandbox_id, ContainerOrder
   container->attempt = order.attempt();
   if (keep_ == Keep::calls)
     note_request(*sandbox.script, "createContainer", std::move(order).config());
-  sandbox.containers[id] = container.get();
+  sandbox.containers.push_back(container.get());
   container->report.id = id;
   container->report.created_at = loop_.now();
   containers_[id] = std::move(container);
@@ -408,7 +407,7 @@ void ScriptRuntime::stop_container(const ContainerId& id, std::int64_t grace_per
 void ScriptRuntime::remove_container(const ContainerId& id) {
   const auto at = containers_.find(id);
   if (at == containers_.end()) return;
-  at->second->sandbox->containers.erase(id);
+  std::erase(at->second->sandbox->containers, at->second.get());
   containers_.erase(at);
 }
 
@@ -487,8 +486,10 @@ std::vector<std::string> ScriptRuntime::running_in(std::string_view pod_uid) con
 
 std::vector<ScriptRuntime::Container*> ScriptRuntime::running(const Sandbox& sandbox) {
   std::vector<Container*> found;
-  for (const auto& [id, container] : sandbox.containers)
+  for (Container* container : sandbox.containers)
     if (container->report.phase == ContainerPhase::running) found.push_back(container);
+  std::sort(found.begin(), found.end(),
+            [](const Container* a, const Container* b) { return a->report.id < b->report.id; });
   return found;
 }
 

@@ -90,8 +90,10 @@ void ClusterView::on_service(const ObjectPtr& before, const ObjectPtr& after) {
 
 std::vector<LinkedService> ClusterView::services(std::string_view namespace_) const {
   std::vector<LinkedService> found;
-  if (const auto space = addressed_.find(namespace_); space != addressed_.end())
+  if (const auto space = addressed_.find(namespace_); space != addressed_.end()) {
+    found.reserve(space->second.size() + 1);
     for (const auto& [name, service] : space->second) found.push_back(service);
+  }
   if (namespace_ != "default")
     if (const auto space = addressed_.find("default"); space != addressed_.end())
       if (const auto master = space->second.find("kubernetes"); master != space->second.end())

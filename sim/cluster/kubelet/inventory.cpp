@@ -32,16 +32,17 @@ constexpr ContainerStage stage_of(ContainerPhase phase) {
 
 void Inventory::add_sandbox(const std::string& uid, SandboxState sandbox) {
   PodRuntimeState& pod = pods_[uid].edit();
-  pod.ips.clear();
-  if (!sandbox.ip.empty()) pod.ips.push_back(sandbox.ip);
+  pod.ips = {};
+  if (!sandbox.ip.empty()) pod.ips.edit().push_back(sandbox.ip);
   for (const SandboxState& old : pod.sandboxes) runtime_.remove_sandbox(old.id);
-  pod.sandboxes.assign(1, std::move(sandbox));
+  pod.sandboxes = {};
+  pod.sandboxes.edit().push_back(std::move(sandbox));
 }
 
 void Inventory::sandbox_lost(const std::string& uid) {
   const auto pod = pods_.find(uid);
   if (pod != pods_.end() && !pod->second->sandboxes.empty())
-    pod->second.edit().sandboxes.front().ready = false;
+    pod->second.edit().sandboxes.edit().front().ready = false;
 }
 
 void Inventory::refresh_sandbox(const std::string& uid) {

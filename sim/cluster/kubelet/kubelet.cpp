@@ -189,6 +189,7 @@ class Kubelet::Process {
 
   void add(const std::shared_ptr<const Pod>& pod) {
     std::vector<PodClaim> others;
+    others.reserve(workers_.size());
     for (const auto& [uid, worker] : workers_)
       if (worker->occupies()) others.push_back(worker->claim());
     PodWorker& worker =
@@ -224,6 +225,7 @@ class Kubelet::Process {
   // What asks for a look meanwhile waits for the next tick.
   void run_relist() {
     std::vector<PodWorker*> waiting;
+    waiting.reserve(workers_.size());
     for (const auto& [uid, worker] : workers_)
       if (worker->take_relist()) waiting.push_back(worker.get());
     for (PodWorker* worker : waiting) {

@@ -30,7 +30,8 @@ struct Scene {
     made.id = "s";
     made.ready = ready;
     made.created_at = at(0);
-    state.sandboxes.insert(state.sandboxes.begin(), std::move(made));
+    std::vector<SandboxState>& list = state.sandboxes.edit();
+    list.insert(list.begin(), std::move(made));
     return *this;
   }
   Scene& has(const std::string& name, ContainerStage stage, int code = 0) {

@@ -38,7 +38,7 @@ struct PodContext {
   std::shared_ptr<const Pod> pod{};
   std::shared_ptr<const Node> node{};  // its capacity and allocatable
   std::string node_ip{};
-  std::vector<std::string> pod_ips{};  // empty before the sandbox is there
+  Cow<std::vector<std::string>> pod_ips{};  // empty before the sandbox is there
   // Of the pod's namespace, and default/kubernetes. Others are left out of account.
   std::vector<LinkedService> services{};
   // In the pod's namespace; null: there is none.

@@ -20,8 +20,9 @@ bool same_state(const Cow<PodRuntimeState>& left, const Cow<PodRuntimeState>& ri
   const auto same_container = [](const ContainerInstance& x, const ContainerInstance& y) {
     return x.id == y.id && x.stage == y.stage && x.created_at == y.created_at;
   };
-  return std::equal(a.sandboxes.begin(), a.sandboxes.end(), b.sandboxes.begin(), b.sandboxes.end(),
-                    same_sandbox) &&
+  return (a.sandboxes.same_as(b.sandboxes) ||
+          std::equal(a.sandboxes.begin(), a.sandboxes.end(), b.sandboxes.begin(), b.sandboxes.end(),
+                     same_sandbox)) &&
          (a.containers.same_as(b.containers) ||
           std::equal(a.containers.begin(), a.containers.end(), b.containers.begin(),
                      b.containers.end(), same_container));
@@ -214,7 +215,7 @@ void PodWorker::want_pass() {
 
 // The last address stays when the sandbox is lost.
 void PodWorker::remember_addresses(const PodRuntimeState& before) {
-  if (seen_->ips != before.ips) seen_.edit().ips = before.ips;
+  if (*seen_->ips != *before.ips) seen_.edit().ips = before.ips;
 }
 
 void PodWorker::run_pass() {

@@ -39,23 +39,29 @@ void notice(Notices* notices, std::string reason, std::string message) {
   if (notices != nullptr) notices->push_back({std::move(reason), std::move(message)});
 }
 
-std::vector<std::string> without_duplicates(const std::vector<std::string>& list) {
-  std::vector<std::string> out;
-  for (const std::string& item : list)
-    if (std::find(out.begin(), out.end(), item) == out.end()) out.push_back(item);
-  return out;
-}
-
+// What is in the list more than once stays where it came first.
 void append(std::vector<std::string>& list, const std::vector<std::string>& more) {
   list.insert(list.end(), more.begin(), more.end());
-  list = without_duplicates(list);
+  auto kept = list.begin();
+  for (auto at = list.begin(); at != list.end(); ++at) {
+    if (std::find(list.begin(), kept, *at) != kept) continue;
+    if (at != kept) *kept = std::move(*at);
+    ++kept;
+  }
+  list.erase(kept, list.end());
 }
 
 DnsConfig cluster_first(const PodContext& context, const DnsConfig& host) {
-  DnsConfig out{context.settings->cluster_dns, {}, {"ndots:5"}};
+  DnsConfig out;
+  out.servers = context.settings->cluster_dns;
+  out.options.emplace_back("ndots:5");
   const std::string& domain = context.settings->cluster_domain;
-  if (!domain.empty())
-    out.searches = {context.pod->metadata.namespace_ + ".svc." + domain, "svc." + domain, domain};
+  if (!domain.empty()) {
+    out.searches.reserve(host.searches.size() + 3);
+    out.searches.push_back(context.pod->metadata.namespace_ + ".svc." + domain);
+    out.searches.push_back("svc." + domain);
+    out.searches.push_back(domain);
+  }
   append(out.searches, host.searches);
   return out;
 }

@@ -34,12 +34,13 @@ struct ContainerInstance {
   std::optional<Time> started_at{}, finished_at{};
 };
 
-// Both lists have the latest first.
+// Both lists have the latest first. One state is mostly the one before but for one of its parts:
+// the others are then the same memory.
 struct PodRuntimeState {
-  std::vector<SandboxState> sandboxes{};
+  Cow<std::vector<SandboxState>> sandboxes{};
   Cow<std::vector<ContainerInstance>> containers{};
-  std::vector<std::string>
-      ips{};  // kept when the sandbox is lost, as the kubelet's cache keeps them
+  // Kept when the sandbox is lost, as the kubelet's cache keeps them.
+  Cow<std::vector<std::string>> ips{};
 
   // The latest container of that name, or null.
   const ContainerInstance* find(std::string_view name) const {

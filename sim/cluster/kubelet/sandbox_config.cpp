@@ -177,8 +177,11 @@ Result<SandboxConfig> sandbox_config(const PodContext& context, std::uint32_t at
   out.node_address = context.node_ip;
   out.host_network = spec.hostNetwork;
   TRY(out.hostname, kernel_hostname(context));
-  out.log_directory =
-      context.settings->log_dir + "/" + meta.namespace_ + "_" + meta.name + "_" + meta.uid;
+  const std::string& log_dir = context.settings->log_dir;
+  out.log_directory.reserve(log_dir.size() + meta.namespace_.size() + meta.name.size() +
+                            meta.uid.size() + 3);
+  out.log_directory.append(log_dir).append("/").append(meta.namespace_);
+  out.log_directory.append("_").append(meta.name).append("_").append(meta.uid);
   out.dns = dns_config(context, notices);
   out.labels = meta.labels;
   out.config_seen = context.config_seen;

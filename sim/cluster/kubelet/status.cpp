@@ -29,7 +29,7 @@ void fill_addresses(const StatusInputs& in, PodStatus& status) {
   status.hostIPs = entries_of(std::span(&in.host_ip, in.host_ip.empty() ? 0 : 1), before.hostIPs);
   if (in.sources.pod.spec->hostNetwork) status.podIPs = status.hostIPs;
   if (status.podIPs.empty())
-    status.podIPs = entries_of(std::span(in.sources.state.ips), before.podIPs);
+    status.podIPs = entries_of(std::span(in.sources.state.ips.get()), before.podIPs);
   if (!status.podIPs.empty()) status.podIP = status.podIPs.front().ip;
 }
 

@@ -52,15 +52,6 @@ void cut(Cow<std::vector<T>>& list) {
   for (T& item : list.edit()) cut(item);
 }
 
-// The wire keeps whole seconds, and upstream's status manager remembers no more: probes count from
-// these times too.
-void cut_to_seconds(PodStatus& status) {
-  cut(status.startTime);
-  cut(status.conditions);
-  cut(status.initContainerStatuses);
-  cut(status.containerStatuses);
-}
-
 // Lists that differ mostly do so in what costs little to compare.
 bool same(const std::vector<PodCondition>& left, const std::vector<PodCondition>& right) {
   const auto looks_same = [](const PodCondition& a, const PodCondition& b) {
@@ -94,12 +85,12 @@ bool surely_same(const ContainerStatus& left, const ContainerStatus& right) {
 
 // A list that says what the one before it says becomes that: whoever compares the two later sees it
 // at once.
-void share(const Cow<std::vector<ContainerStatus>>& before,
-           Cow<std::vector<ContainerStatus>>& list) {
+void cut_and_share(const Cow<std::vector<ContainerStatus>>& before,
+                   Cow<std::vector<ContainerStatus>>& list) {
+  if (list.same_as(before)) return;
+  cut(list);
   const auto is_same = [](const auto& a, const auto& b) { return surely_same(a, b); };
-  if (!list.same_as(before) &&
-      std::equal(before.begin(), before.end(), list.begin(), list.end(), is_same))
-    list = before;
+  if (std::equal(before.begin(), before.end(), list.begin(), list.end(), is_same)) list = before;
 }
 
 // Of one object's versions, which are numbers (KEP-5504).
@@ -113,9 +104,13 @@ StatusWriter::StatusWriter(Owner owner, const std::shared_ptr<const Pod>& pod,
                            std::function<bool()> may_run)
     : owner_(owner), pod_(pod), may_run_(std::move(may_run)) {}
 
+// The wire keeps whole seconds, and upstream's status manager remembers no more: probes count from
+// these times too.
 void StatusWriter::set(const Pod& pod, PodStatus&& status) {
-  settle_times(pod, told_ ? *told_ : pod.status, status, owner_.loop.now());
-  cut_to_seconds(status);
+  const PodStatus& before = told_ ? *told_ : pod.status;
+  settle_times(pod, before, status, owner_.loop.now());
+  cut(status.startTime);
+  cut(status.conditions);
   const bool conditions_stay = told_ && same(told_->conditions, status.conditions);
   if (conditions_stay)
     status.conditions = told_->conditions;
@@ -123,10 +118,8 @@ void StatusWriter::set(const Pod& pod, PodStatus&& status) {
     status.conditions = owner_.conditions(
         [&](const std::vector<PodCondition>& known) { return same(known, *status.conditions); },
         [&] { return std::move(status.conditions); });
-  if (told_) {
-    share(told_->initContainerStatuses, status.initContainerStatuses);
-    share(told_->containerStatuses, status.containerStatuses);
-  }
+  cut_and_share(before.initContainerStatuses, status.initContainerStatuses);
+  cut_and_share(before.containerStatuses, status.containerStatuses);
   if (conditions_stay && equal(*told_, status)) return;
   told_ = std::move(status);
   dirty_ = true;

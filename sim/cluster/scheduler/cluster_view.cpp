@@ -118,14 +118,28 @@ void ClusterView::declassify(const std::string& name, NodeInfo& node) {
 
 void ClusterView::classify(const std::string& name, NodeInfo& node) {
   if (!node.node) return;
-  node.alike = class_key(node);
+  std::string key = class_key(node);
+  const auto old = classes_.find(node.alike);
+  const bool was_there = old != classes_.end() && old->second.contains(name);
+  if (was_there && key == node.alike) return;
+  node.alike = std::move(key);
+  if (was_there && old->second.size() == 1 && !classes_.contains(node.alike)) {
+    // A class of its own before and after: it gets another key.
+    auto own = classes_.extract(old);
+    own.key() = node.alike;
+    classes_.insert(std::move(own));
+    return;
+  }
+  if (was_there) {
+    old->second.erase(name);
+    if (old->second.empty()) classes_.erase(old);
+  }
   classes_[node.alike].insert(name);
 }
 
 void ClusterView::put_node(std::shared_ptr<const Node> node) {
   const std::string name = node->metadata.name;
   NodeInfo& info = nodes_[name];
-  declassify(name, info);
   info.node = std::move(node);
   info.object_alike = key_of_object(*info.node);
   classify(name, info);
@@ -211,7 +225,6 @@ const StringMap* ClusterView::namespace_labels(const std::string& name) const {
 void ClusterView::try_add(const std::string& node, const std::string& key, const PodInfoPtr& pod) {
   node_of_.insert_or_assign(key, node);
   NodeInfo& info = nodes_[node];
-  declassify(node, info);
   info.add(key, pod);
   if (pod->needs->avoids_others) ++avoiding_;
   classify(node, info);
@@ -224,7 +237,6 @@ void ClusterView::try_remove(const std::string& node, const std::string& key) {
   NodeInfo& info = found->second;
   const auto placed = info.pods.find(key);
   if (placed == info.pods.end()) return;
-  declassify(node, info);
   if (placed->second->needs->avoids_others) --avoiding_;
   info.remove(key);
   classify(node, info);

@@ -93,6 +93,7 @@ class ClusterView {
   void try_remove(const std::string& node, const std::string& key);
 
  private:
+  // Puts the node into the class that it now belongs to.
   void classify(const std::string& name, NodeInfo& node);
   void declassify(const std::string& name, NodeInfo& node);
 
