@@ -79,10 +79,13 @@ std::string without_tag(std::string_view reference) {
   return std::string(tagged ? reference.substr(0, colon) : reference);
 }
 
-// Whether the key is "what.of.of". A script has a handful: they are gone through as they are.
+// Whether the key is "what.of.of". A script has a handful: they are gone through as they are, and
+// mostly told apart by their lengths.
 bool spells(std::string_view key, std::string_view what,
             std::initializer_list<std::string_view> of) {
-  if (!key.starts_with(what)) return false;
+  std::size_t length = what.size();
+  for (const std::string_view name : of) length += name.size() + 1;
+  if (key.size() != length || !key.starts_with(what)) return false;
   key.remove_prefix(what.size());
   for (const std::string_view name : of) {
     if (!key.starts_with('.') || !key.substr(1).starts_with(name)) return false;
@@ -163,8 +166,9 @@ std::string_view ScriptRuntime::told(const Script& of_pod, const StringMap& anno
   for (const auto& [key, value] : of_pod.overrules)
     if (spells(key, what, of)) return value;
   for (const auto& [key, value] : annotations)
-    if (key.starts_with(script_prefix) &&
-        spells(std::string_view(key).substr(script_prefix.size()), what, of))
+    if (key.size() > script_prefix.size() &&
+        spells(std::string_view(key).substr(script_prefix.size()), what, of) &&
+        key.starts_with(script_prefix))
       return value;
   return {};
 }

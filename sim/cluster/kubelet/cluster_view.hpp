@@ -9,6 +9,7 @@
 
 #include "api/informer.hpp"
 #include "cluster/kubelet/pod_context.hpp"
+#include "cluster/kubelet/spec_facts.hpp"
 #include "cluster/runtime.hpp"
 #include "core/text_table.hpp"
 #include "objects/core_v1.hpp"
@@ -44,6 +45,8 @@ class ClusterView {
 
   // Pods that start together have the same conditions, whatever their nodes.
   Interner<std::vector<PodCondition>>& conditions() { return conditions_; }
+  // So do their specifications say mostly the same.
+  KnownFacts& facts() { return facts_; }
 
  private:
   void tell(const Object& object);
@@ -62,6 +65,7 @@ class ClusterView {
   bool started_ = false;
   static constexpr std::size_t stages_of_a_start = 16;  // guessed: of pods of two seconds
   Interner<std::vector<PodCondition>> conditions_{stages_of_a_start};
+  KnownFacts facts_{};
 };
 
 }  // namespace ddptwin::kubelet

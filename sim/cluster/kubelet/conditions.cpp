@@ -25,11 +25,13 @@ struct Judgement {
   std::string_view status() const { return holds ? "True" : "False"; }
 };
 
-// Under which type a judgement is told, and of which generation of the pod it speaks.
+// Under which type a judgement is told, of which generation of the pod it speaks, and since when it
+// has been so.
 struct Row {
   std::string_view type{};  // a literal
   const Judgement* judgement = nullptr;
   std::optional<std::int64_t> generation{};
+  std::optional<Time> since{};
 };
 
 // `made` says nothing yet; most of what holds has neither reason nor message.
@@ -37,16 +39,26 @@ void fill(PodCondition& made, const Row& row) {
   made.type_ = row.type;
   made.observedGeneration = row.generation;
   made.status = row.judgement->status();
+  made.lastTransitionTime = row.since;
   if (!row.judgement->reason.empty()) made.reason = row.judgement->reason;
   if (!row.judgement->message.empty()) made.message = row.judgement->message;
 }
 
-// Whether a condition that was told before is the one that would be made, with its time.
-bool says(const PodCondition& told, const Row& row) {
-  return told.status == row.judgement->status() && told.reason == row.judgement->reason &&
-         told.message == row.judgement->message && told.observedGeneration == row.generation &&
-         told.type_ == row.type && told.lastTransitionTime && !told.lastProbeTime &&
-         told.extra.absent();
+// Whether it is the one that would be made. Lists that differ mostly do so in what costs little to
+// compare, which is compared first.
+bool looks_like(const PodCondition& known, const Row& row) {
+  return known.lastTransitionTime == row.since && known.observedGeneration == row.generation &&
+         known.status.size() == row.judgement->status().size() &&
+         known.reason.size() == row.judgement->reason.size();
+}
+bool says(const PodCondition& known, const Row& row) {
+  return known.status == row.judgement->status() && known.reason == row.judgement->reason &&
+         known.message == row.judgement->message && known.type_ == row.type &&
+         !known.lastProbeTime && known.extra.absent();
+}
+bool say(std::span<const PodCondition> known, std::span<const Row> rows) {
+  return std::equal(known.begin(), known.end(), rows.begin(), rows.end(), looks_like) &&
+         std::equal(known.begin(), known.end(), rows.begin(), rows.end(), says);
 }
 
 // Names of containers that lack something, and of those of which nothing is known; a blank behind
@@ -177,15 +189,14 @@ const PodCondition* find_condition(const std::vector<PodCondition>& conditions,
   return at == conditions.end() ? nullptr : &*at;
 }
 
-void add_kubelet_conditions(const Pod& pod, bool sandbox_ready, RestartAll restart_all,
-                            const PodStatus& before, PodStatus& status) {
-  const Judgement sandbox{sandbox_ready}, scheduled{true};
-  const Judgement init = initialized(pod, status);
-  const Judgement containers = containers_ready(pod, status);
-  const Judgement gates = containers.holds ? gates_open(pod, status) : Judgement();
-  const Judgement restart = restarting(status, restart_all);
-  const std::int64_t generation = pod.metadata.generation;
-  const std::array<Row, 6> all{{
+void add_kubelet_conditions(const ConditionInputs& in, PodStatus& status) {
+  const Judgement sandbox{in.sandbox_ready}, scheduled{true};
+  const Judgement init = initialized(in.pod, status);
+  const Judgement containers = containers_ready(in.pod, status);
+  const Judgement gates = containers.holds ? gates_open(in.pod, status) : Judgement();
+  const Judgement restart = restarting(status, in.restart_all);
+  const std::int64_t generation = in.pod.metadata.generation;
+  std::array<Row, 6> all{{
       {"PodReadyToStartContainers", &sandbox, generation},
       {"Initialized", &init, generation},
       {"Ready", containers.holds ? &gates : &containers, generation},
@@ -194,28 +205,32 @@ void add_kubelet_conditions(const Pod& pod, bool sandbox_ready, RestartAll resta
       // Unlike the others it does not say of which generation it speaks.
       {"AllContainersRestarting", &restart, std::nullopt},
   }};
-  const std::span rows = std::span(all).first(restart_all != RestartAll::absent ? 6 : 5);
-  const std::vector<PodCondition>& known = before.conditions;
-  const std::size_t others = status.conditions.size();
-  if (known.size() == others + rows.size() &&
-      std::equal(rows.begin(), rows.end(), known.begin() + static_cast<std::ptrdiff_t>(others),
-                 [](const Row& row, const PodCondition& told) { return says(told, row); }) &&
-      std::equal(status.conditions.begin(), status.conditions.end(), known.begin())) {
-    status.conditions = before.conditions;
-    return;
-  }
-  std::vector<PodCondition>& list = status.conditions.edit();
-  list.reserve(others + rows.size());
-  for (const Row& row : rows) {
-    const std::size_t place = list.size();  // where it mostly was
-    PodCondition& made = list.emplace_back();
-    fill(made, row);
+  const std::span rows = std::span(all).first(in.restart_all != RestartAll::absent ? 6 : 5);
+  const std::vector<PodCondition>& others = status.conditions;
+  const std::vector<PodCondition>& known = in.before.conditions;
+  std::size_t place = others.size();  // where it mostly was
+  for (Row& row : rows) {
     const PodCondition* old = place < known.size() && known[place].type_ == row.type
                                   ? &known[place]
                                   : find_condition(known, row.type);
-    if (old != nullptr && old->status == made.status)
-      made.lastTransitionTime = old->lastTransitionTime;
+    const bool stays = old != nullptr && old->status == row.judgement->status();
+    row.since =
+        stays && old->lastTransitionTime ? *old->lastTransitionTime : in.now.floor_seconds();
+    ++place;
   }
+  const auto says_it = [&](const std::vector<PodCondition>& list) {
+    return list.size() == others.size() + rows.size() &&
+           say(std::span(list).subspan(others.size()), rows) &&
+           std::equal(others.begin(), others.end(), list.begin());
+  };
+  const auto make = [&] {
+    std::vector<PodCondition> list;
+    list.reserve(others.size() + rows.size());
+    list = others;
+    for (const Row& row : rows) fill(list.emplace_back(), row);
+    return list;
+  };
+  status.conditions = says_it(known) ? in.before.conditions : in.known(says_it, make);
 }
 
 void settle_transition_times(Cow<std::vector<PodCondition>>& conditions, Time now) {
@@ -233,7 +248,7 @@ void refresh_readiness(const Pod& pod, PodStatus& status) {
   const auto refresh = [&](PodCondition& made, std::string_view type, const Judgement& fresh) {
     if (made.type_ != type) return;
     const PodCondition old = std::exchange(made, PodCondition());
-    fill(made, {type, &fresh, pod.metadata.generation});
+    fill(made, {type, &fresh, pod.metadata.generation, std::nullopt});
     if (made.status == old.status) made.lastTransitionTime = old.lastTransitionTime;
   };
   for (PodCondition& made : status.conditions.edit()) {

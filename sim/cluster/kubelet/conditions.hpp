@@ -5,6 +5,7 @@
 
 #include "cluster/kubelet/runtime_state.hpp"
 #include "objects/core_v1.hpp"
+#include "objects/interner.hpp"
 
 namespace ddptwin::kubelet {
 
@@ -14,13 +15,20 @@ bool is_kubelet_condition(std::string_view type);
 // What of a restart of all containers in place is under way; absent: the pod has no such rule.
 enum class RestartAll : std::uint8_t { absent, idle, under_way };
 
+struct ConditionInputs {
+  const Pod& pod;
+  bool sandbox_ready = false;
+  RestartAll restart_all = RestartAll::absent;
+  const PodStatus& before;  // what the kubelet said last
+  Time now{};
+  Interner<std::vector<PodCondition>>& known;  // of the statuses of all pods
+};
+
 // Adds them to `status` in the order in which the kubelet writes them. `status` has its phase and
-// container statuses, and in its conditions those of others, which readiness gates read. `before`
-// is what the kubelet said last: where all say the same, the list is the same memory; a condition
-// whose status is as before keeps the time of its last transition, others have none yet. Source:
-// spec/kubernetes.md §2.8.
-void add_kubelet_conditions(const Pod& pod, bool sandbox_ready, RestartAll restart_all,
-                            const PodStatus& before, PodStatus& status);
+// container statuses, and in its conditions those of others, which readiness gates read. A
+// condition whose status is as before keeps the time of its last transition. Where a list that is
+// known says all of that, none is made. Source: spec/kubernetes.md §2.8.
+void add_kubelet_conditions(const ConditionInputs& inputs, PodStatus& status);
 
 // What has no time of a transition yet changes now.
 void settle_transition_times(Cow<std::vector<PodCondition>>& conditions, Time now);

@@ -238,7 +238,7 @@ Result<ContainerOrder> container_order(
     return ContainerOrder(std::move(config));
   }
   TRY_VOID(check_user(context, container));
-  TRY_VOID(pod_names(context));
+  TRY_VOID(pod_hostname(*context.pod));
   return ContainerOrder(
       container.name, attempt, [context = std::move(context), &container, attempt, image] {
         Result<ContainerConfig> config = container_config(context, container, attempt, image, {});

@@ -19,11 +19,11 @@ constexpr std::string_view managed_hosts =
 constexpr std::string_view host_network_header =
     "# Kubernetes-managed hosts file (host network).\n";
 
-Result<std::string> truncated(const std::string& pod, const std::string& hostname) {
+Result<std::string_view> truncated(const std::string& pod, std::string_view hostname) {
   if (hostname.size() <= max_label) return hostname;
-  const std::string cut = hostname.substr(0, max_label);
+  const std::string_view cut = hostname.substr(0, max_label);
   const std::size_t last = cut.find_last_not_of("-.");
-  if (last == std::string::npos)
+  if (last == std::string_view::npos)
     return fail(Reason::invalid,
                 fmt::format("hostname for pod \"{}\" was invalid: \"{}\"", pod, hostname));
   return cut.substr(0, last + 1);
@@ -39,17 +39,22 @@ std::string alias_entries(const PodSpec& spec) {
 
 }  // namespace
 
+Result<std::string_view> pod_hostname(const Pod& pod) {
+  if (pod.spec->hostnameOverride) return *pod.spec->hostnameOverride;
+  const std::string& name = pod.metadata.name;
+  return truncated(name, pod.spec->hostname.empty() ? name : pod.spec->hostname);
+}
+
 Result<PodNames> pod_names(const PodContext& context) {
   const PodSpec& spec = *context.pod->spec;
   const ObjectMeta& meta = context.pod->metadata;
-  if (spec.hostnameOverride) return PodNames{*spec.hostnameOverride, ""};
-  TRY(std::string hostname,
-      truncated(meta.name, spec.hostname.empty() ? meta.name : spec.hostname));
+  TRY(const std::string_view hostname, pod_hostname(*context.pod));
+  if (spec.hostnameOverride) return PodNames{std::string(hostname), ""};
   std::string domain;
   if (!spec.subdomain.empty())
     domain = fmt::format("{}.{}.svc.{}", spec.subdomain, meta.namespace_,
                          context.settings->cluster_domain);
-  return PodNames{std::move(hostname), std::move(domain)};
+  return PodNames{std::string(hostname), std::move(domain)};
 }
 
 Result<std::string> kernel_hostname(const PodContext& context) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "cluster/kubelet/pod_context.hpp"
 
@@ -12,6 +13,8 @@ struct PodNames {
   std::string domain{};    // SUBDOMAIN.NAMESPACE.svc.DOMAIN, or empty
 };
 
+// The first of them, as a part of the pod.
+Result<std::string_view> pod_hostname(const Pod& pod);
 Result<PodNames> pod_names(const PodContext& context);
 // What gethostname() says: the hostname, or the whole name with setHostnameAsFQDN, which is refused
 // when it has more than 64 characters; with hostNetwork the node's name.

@@ -158,12 +158,13 @@ class Kubelet::Process {
   }
 
   void on_pod(const ObjectPtr& before, const ObjectPtr& after) {
-    const auto old = as<Pod>(before), fresh = as<Pod>(after);
+    const Pod* old = before ? as<Pod>(*before) : nullptr;
+    const auto fresh = as<Pod>(after);
     // Under one name another pod may have come.
-    if (old && (!fresh || fresh->metadata.uid != old->metadata.uid)) {
+    if (old != nullptr && (!fresh || fresh->metadata.uid != old->metadata.uid)) {
       const auto at = workers_.find(old->metadata.uid);
       if (at != workers_.end()) {
-        at->second->pod_removed(old);
+        at->second->pod_removed(as<Pod>(before));
         bury(old->metadata.uid);
       }
     }

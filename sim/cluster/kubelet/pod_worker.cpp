@@ -35,8 +35,9 @@ bool same(const Cow<StringMap>& left, const Cow<StringMap>& right) {
 // Of a pod with gates: whether its Ready is not what its containers and gates say, whoever has said
 // otherwise of which (upstream NeedToReconcilePodReadiness).
 bool is_readiness_off(const Pod& pod) {
+  if (pod.spec->readinessGates.empty()) return false;
   const PodCondition* said = pod.status.condition("Ready");
-  if (pod.spec->readinessGates.empty() || said == nullptr) return false;
+  if (said == nullptr) return false;
   PodStatus right = pod.status;
   refresh_readiness(pod, right);
   const PodCondition& ready = *right.condition("Ready");
@@ -246,8 +247,8 @@ void PodWorker::end_pass(bool changed, std::optional<Duration> retry) {
   if (retry) again_ = node_->loop.after(node_->lane, *retry, [this] { want_pass(); });
 }
 
-RestartAll PodWorker::restart_all_idle() const {
-  return has_restart_all_rule(*pod_->spec) ? RestartAll::idle : RestartAll::absent;
+RestartAll PodWorker::restart_all_idle() {
+  return facts().restart_all_rule ? RestartAll::idle : RestartAll::absent;
 }
 
 void PodWorker::check_deadline() {
@@ -272,7 +273,7 @@ void PodWorker::check_deadline() {
 
 const SpecFacts& PodWorker::facts() {
   if (!facts_ || !facts_of_.same_as(pod_->spec)) {
-    facts_.emplace(*pod_->spec);
+    facts_ = node_->view.facts().of(pod_->spec);
     facts_of_ = pod_->spec;
   }
   return *facts_;
@@ -292,6 +293,8 @@ PodStatus PodWorker::compute_status(bool all_stopped, RestartAll restart_all) {
       all_stopped,
       restart_all,
       verdict_ ? &*verdict_ : nullptr,
+      node_->loop.now(),
+      node_->view.conditions(),
       [this](const Container& container, const ContainerStatus& status) {
         return probes_.readiness(container, status);
       },

@@ -81,7 +81,7 @@ class PodWorker final : public ProbeHost {
   PodStatus compute_status(bool all_stopped, RestartAll restart_all);
   void tell(PodStatus&& status) { writer_.set(*pod_, std::move(status)); }
   void check_deadline();
-  RestartAll restart_all_idle() const;
+  RestartAll restart_all_idle();
 
   void sync();
   void end_containers();
@@ -99,7 +99,7 @@ class PodWorker final : public ProbeHost {
   Cow<PodRuntimeState> seen_{};  // the runtime as of the last look
   StartFailures failures_{};
   RemovedCounts removed_counts_{};
-  std::optional<SpecFacts> facts_{};
+  std::shared_ptr<const SpecFacts> facts_{};
   Cow<PodSpec> facts_of_{};
   // What the statuses of containers told last show; nothing where more than that went into them.
   struct Shown {

@@ -145,6 +145,19 @@ Cow<ResourceList> pod_limits(const PodSpec& spec) {
   return total(spec, &ResourceRequirements::limits);
 }
 
+bool surely_ask_the_same(const PodSpec& left, const PodSpec& right) {
+  const auto is_same = [](const Container& a, const Container& b) {
+    return a.resources.requests.same_as(b.resources.requests) &&
+           a.resources.limits.same_as(b.resources.limits) && a.restartPolicy == b.restartPolicy;
+  };
+  const auto are_same = [&](const Cow<std::vector<Container>>& a,
+                            const Cow<std::vector<Container>>& b) {
+    return a.same_as(b) || std::equal(a.begin(), a.end(), b.begin(), b.end(), is_same);
+  };
+  return left.resources.same_as(right.resources) && are_same(left.containers, right.containers) &&
+         are_same(left.initContainers, right.initContainers);
+}
+
 std::optional<std::int64_t> pod_memory_limit(const PodSpec& spec) {
   const auto is_limited = [](const Container& container) {
     return !amount(container.resources.limits, "memory").zero();

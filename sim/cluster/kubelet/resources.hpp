@@ -19,6 +19,9 @@ std::int64_t cpu_quota(std::int64_t milli_cpu);  // per period of 100 ms; 0: non
 // pod's own resources where it has them.
 Cow<ResourceList> pod_requests(const PodSpec& spec);
 Cow<ResourceList> pod_limits(const PodSpec& spec);
+// Whether these and the class of both are the same, at a glance: what they are made of is the same
+// memory. Such are the pods of one job.
+bool surely_ask_the_same(const PodSpec& left, const PodSpec& right);
 // In bytes, as its cgroup has it: nothing where one of its containers, initialising or not, has no
 // limit of its own and the pod has none either (upstream cm.ResourceConfigForPod).
 std::optional<std::int64_t> pod_memory_limit(const PodSpec& spec);

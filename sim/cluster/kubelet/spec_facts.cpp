@@ -1,8 +1,10 @@
 #include "cluster/kubelet/spec_facts.hpp"
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "cluster/kubelet/resources.hpp"
+#include "cluster/kubelet/restart_policy.hpp"
 
 namespace ddptwin::kubelet {
 namespace {
@@ -30,14 +32,35 @@ std::vector<SpecFacts::OfContainer> facts_of(const std::vector<Container>& conta
   return facts;
 }
 
+// Whether no container has what facts show beside the amounts of resources.
+bool is_plain(const PodSpec& spec) {
+  const auto plain = [](const Container& container) {
+    return container.volumeMounts.empty() && container.restartPolicyRules.empty() &&
+           container.resources.claims.absent();
+  };
+  return std::all_of(spec.containers.begin(), spec.containers.end(), plain) &&
+         std::all_of(spec.initContainers.begin(), spec.initContainers.end(), plain);
+}
+
 }  // namespace
 
 SpecFacts::SpecFacts(const PodSpec& spec)
     : qos_class(to_string(kubelet::qos_class(spec))),
+      restart_all_rule(has_restart_all_rule(spec)),
       init_containers(facts_of(spec.initContainers)),
       containers(facts_of(spec.containers)) {
   resources.emplace().requests = pod_requests(spec);
   resources.edit().limits = pod_limits(spec);
+}
+
+std::shared_ptr<const SpecFacts> KnownFacts::of(const Cow<PodSpec>& spec) {
+  const bool same = facts_ && (last_.same_as(spec) || (is_plain(*last_) && is_plain(*spec) &&
+                                                       surely_ask_the_same(*last_, *spec)));
+  if (!same) {
+    facts_ = std::make_shared<const SpecFacts>(*spec);
+    last_ = spec;
+  }
+  return facts_;
 }
 
 }  // namespace ddptwin::kubelet

@@ -1,6 +1,7 @@
 // What of a pod's status follows from its specification alone.
 #pragma once
 
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -19,10 +20,22 @@ struct SpecFacts {
   };
 
   std::string_view qos_class;
+  bool restart_all_rule = false;           // some container has a rule RestartAllContainers
   Rare<ResourceRequirements> resources{};  // of the pod as a whole
   // In the order of the specification.
   std::vector<OfContainer> init_containers{};
   std::vector<OfContainer> containers{};
+};
+
+// Those of specifications that come one after the other and do not differ in what they follow from,
+// as a job's do, are the same.
+class KnownFacts {
+ public:
+  std::shared_ptr<const SpecFacts> of(const Cow<PodSpec>& spec);
+
+ private:
+  Cow<PodSpec> last_{};
+  std::shared_ptr<const SpecFacts> facts_{};  // of the last; null: there was none
 };
 
 }  // namespace ddptwin::kubelet

@@ -93,7 +93,8 @@ void fill_conditions(const StatusInputs& in, PodStatus& status) {
     made.reason = "TerminationByKubelet";
     made.message = in.verdict->disruption;
   }
-  add_kubelet_conditions(pod, in.sources.state.sandbox_ready(), in.restart_all, in.sources.before,
+  add_kubelet_conditions({pod, in.sources.state.sandbox_ready(), in.restart_all, in.sources.before,
+                          in.now, in.conditions},
                          status);
 }
 
@@ -149,11 +150,11 @@ bool say_same(const std::vector<PodCondition>& left, const std::vector<PodCondit
          std::all_of(left.begin(), left.end(), agrees);
 }
 
-void end_as_unknown(ContainerStatus& status) {
-  if (status.state.terminated) return;
-  status.state = ContainerState{};
-  status.state.terminated =
-      unknown_end("The container could not be located when the pod was terminated");
+void end_as_unknown(Cow<std::vector<ContainerStatus>>& statuses, std::size_t place) {
+  if (statuses[place].state.terminated) return;
+  ContainerState& state = statuses.edit()[place].state;
+  state = ContainerState{};
+  state.terminated = unknown_end("The container could not be located when the pod was terminated");
 }
 
 }  // namespace
@@ -184,9 +185,10 @@ PodStatus rejected_status(const Pod& pod, const PodVerdict& verdict) {
 
 void make_final(const Pod& pod, PodStatus& status) {
   if (has_initialized(*pod.spec, status))
-    for (ContainerStatus& seen : status.containerStatuses.edit()) end_as_unknown(seen);
+    for (std::size_t i = 0; i < status.containerStatuses.size(); ++i)
+      end_as_unknown(status.containerStatuses, i);
   for (std::size_t i = 0; i < begun(status.initContainerStatuses); ++i)
-    end_as_unknown(status.initContainerStatuses.edit()[i]);
+    end_as_unknown(status.initContainerStatuses, i);
   if (!is_terminal_phase(status.phase)) status.phase = "Failed";
 }
 

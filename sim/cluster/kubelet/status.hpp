@@ -30,6 +30,8 @@ struct StatusInputs {
   bool all_stopped = false;  // the pod is being ended and nothing of it runs
   RestartAll restart_all = RestartAll::absent;
   const PodVerdict* verdict = nullptr;
+  Time now{};
+  Interner<std::vector<PodCondition>>& conditions;  // of the statuses of all pods
   // Asked for containers that run.
   std::function<Readiness(const Container&, const ContainerStatus&)> readiness{};
 };

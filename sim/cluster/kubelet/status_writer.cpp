@@ -116,7 +116,9 @@ void StatusWriter::set(const Pod& pod, PodStatus&& status) {
     status.conditions = told_->conditions;
   else
     status.conditions = owner_.conditions(
-        [&](const std::vector<PodCondition>& known) { return same(known, *status.conditions); },
+        [&](const std::vector<PodCondition>& known) {
+          return &known == &*status.conditions || same(known, *status.conditions);
+        },
         [&] { return std::move(status.conditions); });
   cut_and_share(before.initContainerStatuses, status.initContainerStatuses);
   cut_and_share(before.containerStatuses, status.containerStatuses);

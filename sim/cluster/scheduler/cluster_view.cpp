@@ -50,19 +50,14 @@ std::string class_key(const NodeInfo& info) {
   return text;
 }
 
-// Whether it can be told at a glance: what PodNeeds reads is the same memory, or nothing. Such are
-// the specifications of a pod before and after it is bound.
-bool surely_asks_the_same(const PodSpec& a, const PodSpec& b) {
-  return a.containers.same_as(b.containers) && a.initContainers.same_as(b.initContainers) &&
-         a.resources.same_as(b.resources) && a.affinity.same_as(b.affinity) && a.overhead.empty() &&
-         b.overhead.empty() && a.nodeSelector == b.nodeSelector &&
-         a.topologySpreadConstraints.empty() && b.topologySpreadConstraints.empty();
-}
-
-std::shared_ptr<const PodNeeds> needs_of(const PodSpec& spec,
-                                         const std::shared_ptr<const PodNeeds>& like) {
-  PodNeeds needs(spec);
-  return like && needs == *like ? like : std::make_shared<const PodNeeds>(std::move(needs));
+// Whether a pod needs what another does, told at a glance: what PodNeeds reads is the same memory,
+// or nothing. Such are the specifications of a pod before and after it is bound, and of one job's
+// pods.
+bool surely_needs(const PodSpec& spec, const PodNeeds& needs, const PodSpec& of) {
+  return kubelet::surely_ask_the_same(spec, of) && spec.affinity.same_as(of.affinity) &&
+         spec.overhead.empty() && of.overhead.empty() && spec.nodeSelector == of.nodeSelector &&
+         spec.topologySpreadConstraints.empty() && of.topologySpreadConstraints.empty() &&
+         needs.ports.empty() && host_ports(spec).empty();
 }
 
 }  // namespace
@@ -79,17 +74,14 @@ PodNeeds::PodNeeds(const PodSpec& spec)
   plain = is_plain_spec(spec) && ports.empty();
 }
 
-PodInfo::PodInfo(PodPtr p, const std::shared_ptr<const PodNeeds>& like)
-    : pod(std::move(p)),
-      needs(needs_of(*pod->spec, like)),
-      priority(pod->spec->priority.value_or(0)) {}
+std::shared_ptr<const PodNeeds> KnownNeeds::of(const Cow<PodSpec>& spec) const {
+  if (needs && (spec.same_as(known_of) || surely_needs(*spec, *needs, *known_of))) return needs;
+  PodNeeds found(*spec);
+  return needs && found == *needs ? needs : std::make_shared<const PodNeeds>(std::move(found));
+}
 
-PodInfo::PodInfo(PodPtr p, const PodInfo& known)
-    : pod(std::move(p)),
-      needs(pod->spec.same_as(known.pod->spec) || surely_asks_the_same(*pod->spec, *known.pod->spec)
-                ? known.needs
-                : needs_of(*pod->spec, known.needs)),
-      priority(pod->spec->priority.value_or(0)) {}
+PodInfo::PodInfo(PodPtr p, const KnownNeeds& like)
+    : pod(std::move(p)), needs(like.of(pod->spec)), priority(pod->spec->priority.value_or(0)) {}
 
 void NodeInfo::add(const std::string& key, PodInfoPtr pod) {
   for (const auto& [name, amount] : pod->needs->request) requested[name] += amount;

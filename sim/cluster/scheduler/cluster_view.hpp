@@ -27,13 +27,23 @@ struct PodNeeds {
   bool operator==(const PodNeeds&) const = default;
 };
 
+// What some pod asks for, for others that may ask for the same; nothing is known by default.
+struct KnownNeeds {
+  Cow<PodSpec> known_of{};
+  std::shared_ptr<const PodNeeds> needs{};
+
+  // Kept in common where the two ask for the same.
+  std::shared_ptr<const PodNeeds> of(const Cow<PodSpec>& spec) const;
+};
+
 // A pod with what the filters ask of it, computed once.
 struct PodInfo {
-  explicit PodInfo(PodPtr p) : PodInfo(std::move(p), nullptr) {}
-  // `like`: of another pod, or null; kept in common where the two ask for the same.
-  PodInfo(PodPtr pod, const std::shared_ptr<const PodNeeds>& like);
-  // The same pod in another state: what `known` says of an equal specification still holds.
-  PodInfo(PodPtr pod, const PodInfo& known);
+  explicit PodInfo(PodPtr p) : PodInfo(std::move(p), KnownNeeds()) {}
+  PodInfo(PodPtr p, const KnownNeeds& like);
+  // The same pod in another state.
+  PodInfo(PodPtr p, const PodInfo& known) : PodInfo(std::move(p), known.known_needs()) {}
+  KnownNeeds known_needs() const { return {pod->spec, needs}; }
+
   PodPtr pod;
   std::shared_ptr<const PodNeeds> needs;
   std::int32_t priority = 0;

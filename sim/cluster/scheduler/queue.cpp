@@ -29,7 +29,7 @@ void SchedulingQueue::put(const PodPtr& pod, const ClusterView& view) {
   Entry& entry = found->second;
   if (is_new) {
     entry.pod = std::make_shared<const PodInfo>(pod, last_needs_);
-    last_needs_ = entry.pod->needs;
+    last_needs_ = entry.pod->known_needs();
     entry.since = ++last_;
     return set_state(found, State::ready);
   }

@@ -63,7 +63,7 @@ class SchedulingQueue {
   std::map<std::string_view, Entries::iterator> waiting_{};  // by the key of the entry
   std::uint64_t last_ = 0;
   // Of the pod that came last. Pods of one job ask for the same, mostly.
-  std::shared_ptr<const PodNeeds> last_needs_{};
+  KnownNeeds last_needs_{};
 };
 
 }  // namespace ddptwin::scheduler
