@@ -205,8 +205,10 @@ void ScriptRuntime::answer(Lane lane, Duration delay, Result<T> result, Done<T> 
 }
 
 void ScriptRuntime::send(RuntimeEvent event, Lane lane) {
-  loop_.post(lane, [this, event = std::move(event), alive = std::weak_ptr<int>(alive_)] {
-    if (!alive.expired()) tell(event);
+  // What is posted is moved about: the event stays where it is.
+  loop_.post(lane, [this, told = std::make_unique<const RuntimeEvent>(std::move(event)),
+                    alive = std::weak_ptr<int>(alive_)] {
+    if (!alive.expired()) tell(*told);
   });
 }
 
@@ -306,7 +308,10 @@ void ScriptRuntime::create_container(const SandboxId& sandbox_id, ContainerOrder
       told(*sandbox.script, sandbox.annotations, "create", {order.name()});
   if (!scripted.empty())
     return answer<ContainerId>(sandbox.lane, {}, fail(scripted_error(scripted)), std::move(done));
-  ContainerId id = order.name() + "~" + std::to_string(order.attempt()) + "~" + sandbox.uid;
+  const std::string attempt = std::to_string(order.attempt());
+  ContainerId id;
+  id.reserve(order.name().size() + attempt.size() + sandbox.uid.size() + 2);
+  id.append(order.name()).append("~").append(attempt).append("~").append(sandbox.uid);
   auto container = std::make_unique<Container>();
   container->sandbox = &sandbox;
   container->name = order.name();

@@ -73,7 +73,7 @@ kubelet::PodContext context_of(const World& world, const std::shared_ptr<const P
   context.node_ip = node.address;
   context.pod_ips = {pod->spec->hostNetwork ? context.node_ip : fmt::format("10.244.0.{}", number)};
   for (const ObjectPtr& service : world.objects(Service::info(), space))
-    context.services.push_back(kubelet::linked(as<Service>(service)));
+    context.services.edit().push_back(kubelet::linked(as<Service>(service)));
   context.find_config_map = [&world, space](std::string_view name) {
     return as<ConfigMap>(world.find(ConfigMap::info(), space, name));
   };

@@ -79,6 +79,7 @@ std::shared_ptr<const Secret> ClusterView::secret(std::string_view namespace_,
 
 void ClusterView::on_service(const ObjectPtr& before, const ObjectPtr& after) {
   const auto old = as<Service>(before), fresh = as<Service>(after);
+  told_services_.clear();
   if (old && has_cluster_ip(*old)) {
     const auto space = addressed_.find(old->metadata.namespace_);
     space->second.erase(old->metadata.name);
@@ -88,7 +89,9 @@ void ClusterView::on_service(const ObjectPtr& before, const ObjectPtr& after) {
     addressed_[fresh->metadata.namespace_].insert_or_assign(fresh->metadata.name, linked(fresh));
 }
 
-std::vector<LinkedService> ClusterView::services(std::string_view namespace_) const {
+Cow<std::vector<LinkedService>> ClusterView::services(std::string_view namespace_) {
+  if (const auto told = told_services_.find(namespace_); told != told_services_.end())
+    return told->second;
   std::vector<LinkedService> found;
   if (const auto space = addressed_.find(namespace_); space != addressed_.end()) {
     found.reserve(space->second.size() + 1);
@@ -98,7 +101,7 @@ std::vector<LinkedService> ClusterView::services(std::string_view namespace_) co
     if (const auto space = addressed_.find("default"); space != addressed_.end())
       if (const auto master = space->second.find("kubernetes"); master != space->second.end())
         found.push_back(master->second);
-  return found;
+  return told_services_.emplace(namespace_, std::move(found)).first->second;
 }
 
 }  // namespace ddptwin::kubelet

@@ -31,7 +31,7 @@ class ClusterView {
   std::shared_ptr<const Secret> secret(std::string_view namespace_, std::string_view name) const;
   // Those with an address, which are what a pod's environment tells of: of that namespace, and
   // default/kubernetes.
-  std::vector<LinkedService> services(std::string_view namespace_) const;
+  Cow<std::vector<LinkedService>> services(std::string_view namespace_);
 
   // Whether the first lists are all in.
   bool synced() const;
@@ -58,6 +58,8 @@ class ClusterView {
   std::unique_ptr<api::Informer> nodes_, services_, config_maps_, secrets_;
   using Services = std::map<std::string, LinkedService>;      // by name
   std::map<std::string, Services, std::less<>> addressed_{};  // by namespace
+  // What services() has said since one last changed, by namespace.
+  std::map<std::string, Cow<std::vector<LinkedService>>, std::less<>> told_services_{};
   std::map<std::uint64_t, Listener> listeners_{};
   std::uint64_t last_listener_ = 0;
   TextTable<EventSink> sinks_{};

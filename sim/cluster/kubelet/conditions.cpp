@@ -194,7 +194,8 @@ void add_kubelet_conditions(const ConditionInputs& in, PodStatus& status) {
   const Judgement init = initialized(in.pod, status);
   const Judgement containers = containers_ready(in.pod, status);
   const Judgement gates = containers.holds ? gates_open(in.pod, status) : Judgement();
-  const Judgement restart = restarting(status, in.restart_all);
+  const bool has_rule = in.restart_all != RestartAll::absent;
+  const Judgement restart = has_rule ? restarting(status, in.restart_all) : Judgement();
   const std::int64_t generation = in.pod.metadata.generation;
   std::array<Row, 6> all{{
       {"PodReadyToStartContainers", &sandbox, generation},
@@ -205,7 +206,7 @@ void add_kubelet_conditions(const ConditionInputs& in, PodStatus& status) {
       // Unlike the others it does not say of which generation it speaks.
       {"AllContainersRestarting", &restart, std::nullopt},
   }};
-  const std::span rows = std::span(all).first(in.restart_all != RestartAll::absent ? 6 : 5);
+  const std::span rows = std::span(all).first(has_rule ? 6 : 5);
   const std::vector<PodCondition>& others = status.conditions;
   const std::vector<PodCondition>& known = in.before.conditions;
   std::size_t place = others.size();  // where it mostly was

@@ -94,7 +94,7 @@ class Cluster {
     out.node = node();
     out.node_ip = "<hostIP>";
     out.pod_ips = {"ip(Pod/" + pod + ")"};
-    for (const auto& [name, service] : services_) out.services.push_back(linked(service));
+    for (const auto& [name, service] : services_) out.services.edit().push_back(linked(service));
     out.find_config_map = [this](std::string_view name) {
       return find<ConfigMap>("ConfigMap", name);
     };

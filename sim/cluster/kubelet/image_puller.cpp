@@ -91,7 +91,10 @@ void ImagePuller::pulled(Job& job, Time began, Result<ImageStatus> result) {
     return job.done(refuse("ErrImagePull", error));
   }
   if (!last_error_.empty()) last_error_.erase(back_off_key(*job.pod, job.user_image));
-  std::string text = "Successfully pulled image \"";
+  constexpr std::size_t room_of_words = 120;
+  std::string text;
+  text.reserve(room_of_words + job.user_image->size());
+  text.append("Successfully pulled image \"");
   text.append(*job.user_image).append("\" in ").append(format_go_duration(now - began));
   text.append(" (").append(format_go_duration(now - job.asked));
   text.append(" including waiting). Image size: ").append(std::to_string(result->size));

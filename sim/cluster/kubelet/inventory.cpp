@@ -30,6 +30,11 @@ constexpr ContainerStage stage_of(ContainerPhase phase) {
 
 }  // namespace
 
+Cow<PodRuntimeState>* Inventory::find_pod(const std::string& uid) const {
+  if (last_ == pods_.end() || last_->first != uid) last_ = pods_.find(uid);
+  return last_ == pods_.end() ? nullptr : &last_->second;
+}
+
 void Inventory::add_sandbox(const std::string& uid, SandboxState sandbox) {
   PodRuntimeState& pod = pods_[uid].edit();
   pod.ips = {};
@@ -40,15 +45,15 @@ void Inventory::add_sandbox(const std::string& uid, SandboxState sandbox) {
 }
 
 void Inventory::sandbox_lost(const std::string& uid) {
-  const auto pod = pods_.find(uid);
-  if (pod != pods_.end() && !pod->second->sandboxes.empty())
-    pod->second.edit().sandboxes.edit().front().ready = false;
+  Cow<PodRuntimeState>* pod = find_pod(uid);
+  if (pod != nullptr && !(*pod)->sandboxes.empty())
+    pod->edit().sandboxes.edit().front().ready = false;
 }
 
 void Inventory::refresh_sandbox(const std::string& uid) {
-  const auto pod = pods_.find(uid);
-  if (pod == pods_.end() || pod->second->sandboxes.empty()) return;
-  const SandboxState& now = pod->second->sandboxes.front();
+  const Cow<PodRuntimeState>* pod = find_pod(uid);
+  if (pod == nullptr || (*pod)->sandboxes.empty()) return;
+  const SandboxState& now = (*pod)->sandboxes.front();
   if (now.ready && !runtime_.is_ready(now.id)) sandbox_lost(uid);
 }
 
@@ -65,11 +70,11 @@ void Inventory::add_container(const std::string& uid, ContainerInstance instance
 }
 
 void Inventory::refresh(const std::string& uid, const ContainerId& id, std::string_view policy) {
-  const auto pod = pods_.find(uid);
-  if (pod == pods_.end()) return;
+  Cow<PodRuntimeState>* pod = find_pod(uid);
+  if (pod == nullptr) return;
   const std::optional<ContainerReport> report = runtime_.report(id);
   if (!report) return;
-  for (ContainerInstance& instance : pod->second.edit().containers.edit()) {
+  for (ContainerInstance& instance : pod->edit().containers.edit()) {
     if (instance.id != id) continue;
     instance.stage = stage_of(report->phase);
     instance.started_at = report->started_at;
@@ -83,11 +88,11 @@ void Inventory::refresh(const std::string& uid, const ContainerId& id, std::stri
 }
 
 void Inventory::remove_containers(const std::string& uid) {
-  const auto pod = pods_.find(uid);
-  if (pod == pods_.end()) return;
-  for (const ContainerInstance& instance : pod->second->containers)
+  Cow<PodRuntimeState>* pod = find_pod(uid);
+  if (pod == nullptr) return;
+  for (const ContainerInstance& instance : (*pod)->containers)
     runtime_.remove_container(instance.id);
-  pod->second.edit().containers = {};
+  pod->edit().containers = {};
 }
 
 void Inventory::remove_pod(const std::string& uid) {
@@ -95,13 +100,14 @@ void Inventory::remove_pod(const std::string& uid) {
   if (pod == pods_.end()) return;
   remove_containers(uid);
   for (const SandboxState& sandbox : pod->second->sandboxes) runtime_.remove_sandbox(sandbox.id);
+  last_ = pods_.end();
   pods_.erase(pod);
 }
 
 const Cow<PodRuntimeState>& Inventory::state(const std::string& uid) const {
   static const Cow<PodRuntimeState> nothing{};
-  const auto pod = pods_.find(uid);
-  return pod == pods_.end() ? nothing : pod->second;
+  const Cow<PodRuntimeState>* pod = find_pod(uid);
+  return pod == nullptr ? nothing : *pod;
 }
 
 const ContainerInstance* Inventory::find(const std::string& uid, const ContainerId& id) const {

@@ -29,11 +29,17 @@ class Inventory {
   // What a look at the runtime shows; empty of an unknown pod. A copy stays as it is.
   const Cow<PodRuntimeState>& state(const std::string& uid) const;
   const ContainerInstance* find(const std::string& uid, const ContainerId& id) const;
-  const std::map<std::string, Cow<PodRuntimeState>, std::less<>>& pods() const { return pods_; }
+  using Pods = std::map<std::string, Cow<PodRuntimeState>, std::less<>>;  // by uid
+  const Pods& pods() const { return pods_; }
 
  private:
+  // Null: there is none.
+  Cow<PodRuntimeState>* find_pod(const std::string& uid) const;
+
   PodRuntime& runtime_;
-  std::map<std::string, Cow<PodRuntimeState>, std::less<>> pods_{};
+  mutable Pods pods_{};
+  // Who is asked for is mostly who was asked for before. It ends with a removal.
+  mutable Pods::iterator last_ = pods_.end();
 };
 
 }  // namespace ddptwin::kubelet

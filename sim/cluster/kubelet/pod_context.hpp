@@ -40,7 +40,7 @@ struct PodContext {
   std::string node_ip{};
   Cow<std::vector<std::string>> pod_ips{};  // empty before the sandbox is there
   // Of the pod's namespace, and default/kubernetes. Others are left out of account.
-  std::vector<LinkedService> services{};
+  Cow<std::vector<LinkedService>> services{};
   // In the pod's namespace; null: there is none.
   std::function<std::shared_ptr<const ConfigMap>(std::string_view name)> find_config_map{};
   std::function<std::shared_ptr<const Secret>(std::string_view name)> find_secret{};
