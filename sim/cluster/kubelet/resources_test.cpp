@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 
+#include "cluster/kubelet/spec_facts.hpp"
 #include "cluster/kubelet/test_cluster.hpp"
 
 namespace ddptwin::kubelet::resources_test {
@@ -45,6 +46,28 @@ TEST(Qos, FollowsCpuAndMemoryOfAllContainers) {
     EXPECT_EQ(to_string(qos_class(*cluster.context().pod->spec)), to_string(want))
         << container << " " << spec;
   }
+}
+
+TEST(KnownFacts, AreThoseOfTheLastSpecificationWhereNothingTheyShowDiffers) {
+  const TestCluster cluster(pod_yaml(both));
+  const Cow<PodSpec> first = cluster.context().pod->spec;
+  KnownFacts known;
+  const auto facts = known.of(first);
+  const auto of = [&](const std::function<void(Container&)>& change) {
+    Cow<PodSpec> next = first;
+    change(next.edit().containers.edit().front());
+    return known.of(next);
+  };
+  EXPECT_EQ(of([](Container& c) { c.env = {{.name = "RANK", .value = "1"}}; }), facts);
+  const auto mounted =
+      of([](Container& c) { c.volumeMounts = {{.name = "v", .mountPath = "/v"}}; });
+  EXPECT_FALSE(mounted->containers.front().volume_mounts.absent());
+  const auto ruled =
+      of([](Container& c) { c.restartPolicyRules = {{.action = "RestartAllContainers"}}; });
+  EXPECT_TRUE(ruled->restart_all_rule);
+  EXPECT_TRUE(ruled->containers.front().volume_mounts.absent());
+  EXPECT_EQ(of([](Container& c) { c.resources.limits.edit().clear(); })->qos_class, "Burstable");
+  EXPECT_EQ(known.of(first)->qos_class, "Guaranteed");
 }
 
 TEST(OomScore, SparesGuaranteedPodsAndThoseThatAskForMuch) {

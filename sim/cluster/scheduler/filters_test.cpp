@@ -70,9 +70,29 @@ TEST(SchedulerFilters, the_request_is_that_of_the_whole_pod) {
 
 TEST(SchedulerFilters, pods_that_ask_for_the_same_keep_it_once) {
   const PodInfo first(pod("a", {{"cpu", "1"}}));
-  EXPECT_EQ(PodInfo(pod("b", {{"cpu", "1"}}), first.needs).needs, first.needs);
-  const PodInfo other(pod("c", {{"cpu", "2"}}), first.needs);
+  EXPECT_EQ(PodInfo(pod("b", {{"cpu", "1"}}), first.known_needs()).needs, first.needs);
+  const PodInfo other(pod("c", {{"cpu", "2"}}), first.known_needs());
   EXPECT_EQ(other.needs->request.at("cpu").str(), "2");
+}
+
+TEST(SchedulerFilters, what_a_pod_asks_for_beside_its_containers_is_not_overlooked) {
+  const auto first = pod("a", {{"cpu", "1"}});
+  const KnownNeeds known = PodInfo(first).known_needs();
+  const auto needs_of = [&](const std::function<void(PodSpec&)>& change) {
+    return PodInfo(with(std::make_shared<Pod>(*first), change), known).needs;
+  };
+  EXPECT_EQ(needs_of([](PodSpec& spec) { spec.nodeName = "n"; }), known.needs);
+  EXPECT_FALSE(needs_of([](PodSpec& spec) { spec.nodeSelector = {{"a", "b"}}; })->plain);
+  EXPECT_EQ(needs_of([](PodSpec& spec) {
+              spec.overhead = amounts({{"cpu", "1"}});
+            })
+                ->request.at("cpu")
+                .str(),
+            "2");
+  const auto ported = needs_of([](PodSpec& spec) {
+    spec.containers.edit().front().ports = {{.hostPort = 80, .containerPort = 80}};
+  });
+  EXPECT_EQ(ported->ports.size(), 1U);
 }
 
 TEST(SchedulerFilters, taints_and_cordons) {
