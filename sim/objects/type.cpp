@@ -5,13 +5,13 @@
 namespace ddptwin {
 
 struct RawJson::Part {
-  mutable std::function<Json()> make;  // empty once the value is there
+  mutable UniqueFunction<Json()> make;  // empty once the value is there
   mutable Json value;
 };
 
 RawJson::RawJson(Json value) : part_(std::make_shared<const Part>(Part{{}, std::move(value)})) {}
 
-RawJson RawJson::later(std::function<Json()> make) {
+RawJson RawJson::later(UniqueFunction<Json()> make) {
   RawJson made;
   made.part_ = std::make_shared<const Part>(Part{std::move(make), {}});
   return made;

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/callback.hpp"
 #include "core/time.hpp"
 #include "objects/cow.hpp"
 #include "objects/quantity.hpp"
@@ -44,7 +45,7 @@ class RawJson {
   explicit RawJson(Json value);
   // Made when somebody looks at it, for what is nearly always looked at by nobody. The same each
   // time: `make` is called once at most.
-  static RawJson later(std::function<Json()> make);
+  static RawJson later(UniqueFunction<Json()> make);
   const Json* get() const;  // null: absent
   bool absent() const { return part_ == nullptr; }
   bool operator==(const RawJson& other) const;

@@ -84,18 +84,18 @@ void ImagePuller::pulled(Job& job, Time began, Result<ImageStatus> result) {
   if (!result) {
     const std::string error = rpc_text(result.error());
     job.record("Warning", "Failed",
-               fmt::format("Failed to pull image \"{}\": {}", *job.user_image, error));
-    const std::string key = back_off_key(*job.pod, job.user_image);
+               fmt::format("Failed to pull image \"{}\": {}", job.image, error));
+    const std::string key = back_off_key(*job.pod, job.image);
     back_off_.next(key, now, now);
     last_error_[key] = error;
     return job.done(refuse("ErrImagePull", error));
   }
-  if (!last_error_.empty()) last_error_.erase(back_off_key(*job.pod, job.user_image));
+  if (!last_error_.empty()) last_error_.erase(back_off_key(*job.pod, job.image));
   constexpr std::size_t room_of_words = 120;
   std::string text;
-  text.reserve(room_of_words + job.user_image->size());
+  text.reserve(room_of_words + job.image.size());
   text.append("Successfully pulled image \"");
-  text.append(*job.user_image).append("\" in ").append(format_go_duration(now - began));
+  text.append(job.image).append("\" in ").append(format_go_duration(now - began));
   text.append(" (").append(format_go_duration(now - job.asked));
   text.append(" including waiting). Image size: ").append(std::to_string(result->size));
   text.append(" bytes.");

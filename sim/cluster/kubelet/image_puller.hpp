@@ -43,7 +43,7 @@ class ImagePuller {
     std::shared_ptr<const Pod> pod{};
     std::uint32_t sandbox_attempt = 0;
     std::string reference{};
-    Cow<std::string> user_image{};
+    const std::string& image;  // as the pod names it, of which it is a part
     Time asked{};
     Record record{};
     ImageDone done{};
