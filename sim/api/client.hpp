@@ -95,6 +95,9 @@ struct Request {
   // (never null, of the target's kind), as a new one for the caller; null: apply the patch. A
   // server may ask it instead of applying `body`, which comes to the same.
   std::function<std::shared_ptr<Object>(const ObjectPtr& stored)> patched{};
+  // Its author may look at `object` again, but does not count on its staying as it is: a server in
+  // this process may keep and fill that very object.
+  bool gives_object = false;
   bool force = false;  // of an apply patch
   bool dry_run = false;
   Cow<ListOptions> list{};  // of get: its resource_version

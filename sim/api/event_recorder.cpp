@@ -6,7 +6,6 @@
 #include <boost/json.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <charconv>
-#include <functional>
 #include <vector>
 
 #include "core/hash.hpp"
@@ -31,32 +30,30 @@ constexpr std::string_view combined = "(combined from similar events): ";
 template <class Value>
 class Recent {
  public:
-  Value* find(const Fingerprint& key) {
-    const auto found = places_.find(key);
-    if (found == places_.end()) return nullptr;
-    const std::uint32_t at = found->second;
-    if (at != latest_) {
-      unlink(at);
-      link_latest(at);
+  // The key's value, and whether it is a new one, to be filled. Values of other keys may move.
+  std::pair<Value&, bool> at(const Fingerprint& key) {
+    auto place = static_cast<std::uint32_t>(items_.size());
+    const bool is_full = place == max_keys;
+    if (is_full) place = oldest_;
+    const auto [found, is_new] = places_.try_emplace(key, place);
+    if (!is_new) {
+      if (found->second != latest_) {
+        unlink(found->second);
+        link_latest(found->second);
+      }
+      return {items_[found->second].value, false};
     }
-    return &items_[at].value;
-  }
-  // A new value, to be filled. Precondition: find(key) is null. Values of other keys may move.
-  Value& put(const Fingerprint& key) {
-    auto at = static_cast<std::uint32_t>(items_.size());
-    if (at < max_keys) {
+    if (is_full) {
+      unlink(place);
+      places_.erase(items_[place].key);
+      items_[place].value = Value{};
+    } else {
       if (items_.empty()) items_.reserve(first_items);
       items_.emplace_back();
-    } else {
-      at = oldest_;
-      unlink(at);
-      places_.erase(items_[at].key);
-      items_[at].value = Value{};
     }
-    items_[at].key = key;
-    link_latest(at);
-    places_.emplace(key, at);
-    return items_[at].value;
+    items_[place].key = key;
+    link_latest(place);
+    return {items_[place].value, true};
   }
 
  private:
@@ -94,11 +91,14 @@ Fingerprint with(Fingerprint print, std::initializer_list<std::string_view> part
 // By what a recorder's events are told apart, which have their source in common: each key is the
 // beginning of the next.
 struct Keys {
-  Keys(const Fingerprint& subject, const Event& e) : spam(subject) {
-    similar = with(spam, {e.type_, e.reason});
-    same = with(similar, {e.involvedObject->fieldPath, e.message});
+  Keys(const Fingerprint& subject, const Event& e)
+      : spam(subject), similar(with(spam, {e.type_, e.reason})) {
+    message.add(e.message);
+    same = with(similar, {e.involvedObject->fieldPath});
+    same.add(message);
   }
   Fingerprint spam, similar, same;
+  Fingerprint message{};  // alone
 };
 
 // A write whose answer never came may be tried again; an answer of the API server is final.
@@ -136,7 +136,8 @@ class EventRecorder::Correlator {
 
   // The event becomes what is to be written; false: it is dropped. A count above one means that the
   // event of that name exists and is to be patched.
-  bool correlate(Draft& draft, Time now, const std::function<std::uint64_t()>& new_number) {
+  template <class NewNumber>
+  bool correlate(Draft& draft, Time now, const NewNumber& new_number) {
     const Keys keys(draft.subject, *draft.event);
     observe(draft, aggregate(draft, keys, now, new_number));
     return accept(keys.spam, now);
@@ -158,21 +159,16 @@ class EventRecorder::Correlator {
     Time last{};
   };
 
-  Fingerprint aggregate(Draft& draft, const Keys& keys, Time now,
-                        const std::function<std::uint64_t()>& new_number) {
+  template <class NewNumber>
+  Fingerprint aggregate(Draft& draft, const Keys& keys, Time now, const NewNumber& new_number) {
     Event& event = *draft.event;
     const Fingerprint& key = keys.similar;
-    Similar* similar = similar_.find(key);
-    if (similar == nullptr)
-      similar = &similar_.put(key);
-    else if (now - similar->last > similar_interval)
-      *similar = Similar{};
-    auto& messages = similar->messages;
-    Fingerprint message;
-    message.add(event.message);
-    if (std::find(messages.begin(), messages.end(), message) == messages.end())
-      messages.push_back(message);
-    similar->last = now;
+    const auto [similar, is_new] = similar_.at(key);
+    if (!is_new && now - similar.last > similar_interval) similar = Similar{};
+    auto& messages = similar.messages;
+    if (std::find(messages.begin(), messages.end(), keys.message) == messages.end())
+      messages.push_back(keys.message);
+    similar.last = now;
     if (messages.size() < max_similar) return keys.same;
     messages.pop_back();  // client-go's PopAny: whichever
     draft.number = new_number();
@@ -184,27 +180,26 @@ class EventRecorder::Correlator {
 
   void observe(Draft& draft, const Fingerprint& key) {
     Event& event = *draft.event;
-    if (Written* written = written_.find(key)) {
-      draft.number = written->number;
-      event.firstTimestamp = written->first;
-      event.count = ++written->count;
-    } else {
-      written_.put(key) = {event.count, event.firstTimestamp, draft.number};
+    const auto [written, is_new] = written_.at(key);
+    if (is_new) {
+      written = {event.count, event.firstTimestamp, draft.number};
+      return;
     }
+    draft.number = written.number;
+    event.firstTimestamp = written.first;
+    event.count = ++written.count;
   }
 
   bool accept(const Fingerprint& key, Time now) {
     if (!spam_filter_) return true;
-    Bucket* bucket = buckets_.find(key);
-    if (bucket == nullptr) {
-      bucket = &buckets_.put(key);
-      bucket->last = now;
+    const auto [bucket, is_new] = buckets_.at(key);
+    if (!is_new) {
+      const double refill = seconds_of(now - bucket.last) * spam_refill_per_second;
+      bucket.tokens = std::min(spam_burst, bucket.tokens + refill);
     }
-    const double refill = seconds_of(now - bucket->last) * spam_refill_per_second;
-    bucket->tokens = std::min(spam_burst, bucket->tokens + refill);
-    bucket->last = now;
-    if (bucket->tokens < 1) return false;
-    bucket->tokens -= 1;
+    bucket.last = now;
+    if (bucket.tokens < 1) return false;
+    bucket.tokens -= 1;
     return true;
   }
 
@@ -214,7 +209,38 @@ class EventRecorder::Correlator {
   Recent<Bucket> buckets_{};
 };
 
+// What its Events have in common, the same memory in all of them, and what it remembers of them.
+struct EventRecorder::Common {
+  Common(const std::string& component_, const std::string& host_, Options options)
+      : source(EventSource{component_, host_}),
+        component(component_),
+        host(host_),
+        name_offset(static_cast<std::int64_t>(fnv1a(component_ + "\n" + host_) % 1000)),
+        correlator(options.spam_filter) {}
+
+  Cow<EventSource> source;
+  Cow<std::string> component, host;
+  Duration name_offset;
+  Correlator correlator;
+};
+
 namespace {
+
+// One to be written anew: a server may have kept the other, and filled it.
+std::shared_ptr<const Event> unwritten(const Event& event) {
+  auto made = std::make_shared<Event>(event);
+  made->metadata = ObjectMeta();
+  made->metadata.namespace_ = event.metadata.namespace_;
+  made->metadata.name = event.metadata.name;
+  return made;
+}
+
+// What writes the Event. It is given away: only one whose answer is lost is looked at again.
+Request creation(const std::shared_ptr<const Event>& event) {
+  Request request = create(event);
+  request.gives_object = true;
+  return request;
+}
 
 void refer(ObjectReference& reference, const Object& object, std::string field_path) {
   const KindInfo& kind = object.kind();
@@ -249,13 +275,10 @@ EventRecorder::EventRecorder(Loop& loop, ApiClient& client, std::string componen
                              Options options)
     : loop_(loop),
       client_(client),
-      source_(EventSource{component, host}),
       component_(std::move(component)),
       host_(std::move(host)),
-      lane_(loop.new_lane()),
-      correlator_(std::make_unique<Correlator>(options.spam_filter)),
-      name_offset_(static_cast<std::int64_t>(fnv1a(*component_ + "\n" + *host_) % 1000)),
-      alive_(std::make_shared<int>(0)) {}
+      options_(options),
+      lane_(loop.new_lane()) {}
 
 EventRecorder::~EventRecorder() = default;
 
@@ -290,6 +313,7 @@ const EventRecorder::Subject& EventRecorder::new_subject(Cow<ObjectReference>&& 
 void EventRecorder::tell(const Subject& subject, std::string_view type, std::string_view reason,
                          std::string message) {
   if (queue_.size() >= max_queued) return;
+  if (common_ == nullptr) common_ = std::make_shared<Common>(component_, host_, options_);
   auto made = std::make_shared<Event>();
   made->metadata.namespace_ = subject.reference->namespace_.empty() ? std::string_view("default")
                                                                     : subject.reference->namespace_;
@@ -297,37 +321,45 @@ void EventRecorder::tell(const Subject& subject, std::string_view type, std::str
   made->type_ = type;
   made->reason = reason;
   made->message = std::move(message);
-  made->source = source_;
-  made->reportingComponent = component_;
-  made->reportingInstance = host_;
+  made->source = common_->source;
+  made->reportingComponent = common_->component;
+  made->reportingInstance = common_->host;
   made->firstTimestamp = loop_.now();
   made->lastTimestamp = loop_.now();
   made->count = 1;
-  queue_.push_back({std::move(made), subject.key, next_number()});
-  send_next();
+  Draft draft{std::move(made), subject.key, next_number()};
+  if (writing_)
+    queue_.push_back(std::move(draft));
+  else
+    correlate(std::move(draft));
 }
 
 // The nanoseconds. A real clock never reads the same twice; virtual time stands still, so that
 // names of one instant are set apart by hand, and those of two components by their offset.
 std::uint64_t EventRecorder::next_number() {
-  last_name_ = std::max(loop_.now() + name_offset_, last_name_ + Duration(1000));
+  last_name_ = std::max(loop_.now() + common_->name_offset, last_name_ + Duration(1000));
   return static_cast<std::uint64_t>(last_name_.since_epoch().count());
+}
+
+// Precondition: nothing is being written.
+void EventRecorder::correlate(Draft&& draft) {
+  if (!common_->correlator.correlate(draft, loop_.now(), [this] { return next_number(); })) return;
+  writing_ = true;
+  tries_ = 0;
+  draft.event->metadata.name = event_name(draft.event->involvedObject->name, draft.number);
+  send(std::move(draft.event));
 }
 
 void EventRecorder::send_next() {
   while (!writing_ && !queue_.empty()) {
     Draft next = std::move(queue_.front());
     queue_.pop_front();
-    if (!correlator_->correlate(next, loop_.now(), [this] { return next_number(); })) continue;
-    writing_ = true;
-    tries_ = 0;
-    next.event->metadata.name = event_name(next.event->involvedObject->name, next.number);
-    send(std::move(next.event));
+    correlate(std::move(next));
   }
 }
 
 void EventRecorder::send(std::shared_ptr<const Event> event) {
-  if (event->count == 1) return write(create(event), event);
+  if (event->count == 1) return write(creation(event), event);
   Request request{.verb = Verb::patch,
                   .target = {&Event::info(), event->metadata.namespace_, event->metadata.name, {}},
                   .patch_type = PatchType::strategic};
@@ -346,7 +378,7 @@ void EventRecorder::write(Request&& request, std::shared_ptr<const Event> event)
   const bool is_patch = request.verb == Verb::patch;
   client_.call(std::move(request),
                [this, is_patch, event = std::move(event),
-                alive = std::weak_ptr<int>(alive_)](const Result<Response>& answer) {
+                alive = std::weak_ptr(common_)](const Result<Response>& answer) {
                  if (!alive.expired()) on_answer(answer, is_patch, event);
                });
 }
@@ -355,9 +387,9 @@ void EventRecorder::on_answer(const Result<Response>& answer, bool was_patch,
                               const std::shared_ptr<const Event>& event) {
   if (answer) return finish();
   // The Event has outlived its hour: make it anew, with the count it had reached.
-  if (was_patch && answer.error().reason == Reason::not_found) return write(create(event), event);
+  if (was_patch && answer.error().reason == Reason::not_found) return write(creation(event), event);
   if (!is_lost(answer.error()) || ++tries_ >= max_tries) return finish();
-  retry_ = loop_.after(lane_, retry_delay, [this, event] { send(event); });
+  retry_ = loop_.after(lane_, retry_delay, [this, event = unwritten(*event)] { send(event); });
 }
 
 void EventRecorder::finish() {

@@ -2,7 +2,7 @@
 // (spec/kubernetes.md §1.18, spec/pytorchjob.md §5.4).
 #pragma once
 
-#include <deque>
+#include <boost/container/deque.hpp>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -45,6 +45,7 @@ class EventRecorder {
 
  private:
   class Correlator;
+  struct Common;
   // Whom Events are about: the reference that they share, and what stands for it where they are
   // told apart.
   struct Subject {
@@ -63,6 +64,7 @@ class EventRecorder {
   void tell(const Subject& subject, std::string_view type, std::string_view reason,
             std::string message);
   std::uint64_t next_number();
+  void correlate(Draft&& draft);
   void send_next();
   void send(std::shared_ptr<const Event> event);
   void write(Request&& request, std::shared_ptr<const Event> event);
@@ -72,21 +74,19 @@ class EventRecorder {
 
   Loop& loop_;
   ApiClient& client_;
-  // The same memory in all of its Events.
-  Cow<EventSource> source_;
-  Cow<std::string> component_, host_;
+  std::string component_, host_;
+  Options options_;
   Lane lane_;
-  std::unique_ptr<Correlator> correlator_;
-  std::deque<Draft> queue_{};  // before correlation
+  // Made with the first Event: most recorders tell none. Completions hold it weakly.
+  std::shared_ptr<Common> common_{};
+  boost::container::deque<Draft> queue_{};  // before correlation, while another is written
   // An object's Events come close together, and in a cluster of many pods their references would
   // take as much room as all else of them.
   std::vector<Subject> subjects_{};  // the oldest first
-  Duration name_offset_;
   Time last_name_{};
   int tries_ = 0;
   bool writing_ = false;
   Timer retry_{};
-  std::shared_ptr<int> alive_;  // completions hold it weakly
 };
 
 }  // namespace ddptwin::api

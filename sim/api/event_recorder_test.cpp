@@ -271,6 +271,24 @@ TEST_F(EventRecorderTest, ARefusedEventIsDroppedAndALostOneTriedAgain) {
   EXPECT_EQ(client_.created(2).reason, "Lost");
 }
 
+TEST_F(EventRecorderTest, WhatAServerFilledInIsNoPartOfTheNextTry) {
+  client_.answers.push_back(fail(Reason::io, "connection reset"));
+  recorder_.event(pod_, "Normal", "Lost", "m");
+  ASSERT_EQ(client_.requests.size(), 1U);
+  EXPECT_TRUE(client_.requests[0].gives_object);
+  auto& stored = const_cast<Event&>(client_.created(0));
+  stored.metadata.uid = "u-2";
+  stored.metadata.resourceVersion = "9";
+  wait(60s);
+  ASSERT_EQ(client_.requests.size(), 2U);
+  const ObjectMeta& meta = client_.created(1).metadata;
+  EXPECT_EQ(meta.name, stored.metadata.name);
+  EXPECT_EQ(meta.namespace_, "team");
+  EXPECT_EQ(meta.uid, "");
+  EXPECT_EQ(meta.resourceVersion, "");
+  EXPECT_EQ(client_.created(1).message, "m");
+}
+
 TEST_F(EventRecorderTest, GivesUpALostEventAfterTwelveTries) {
   for (int i = 0; i < 12; ++i) client_.answers.push_back(fail(Reason::io, "connection refused"));
   recorder_.event(pod_, "Normal", "Lost", "m");

@@ -273,7 +273,7 @@ Result<std::shared_ptr<Object>> Store::body_of(Context& context, const Object* o
                       schema_of(context.kind) != nullptr && has_source(*request.object) &&
                       (old == nullptr || !same_spec(*request.object, *old));
   if (judged) return decode_checked(context, encode(*request.object), old, false);
-  if (context.is_last_use && request.object.use_count() == 1)
+  if (context.is_last_use && (request.gives_object || request.object.use_count() == 1))
     return std::const_pointer_cast<Object>(request.object);
   return request.object->clone();
 }

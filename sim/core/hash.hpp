@@ -74,10 +74,18 @@ struct Fingerprint {
   std::uint64_t low = 0, high = golden_ratio;
   bool operator==(const Fingerprint&) const = default;
   void add(std::string_view text) {
-    *this = fold_words(text, *this, [](Fingerprint print, std::uint64_t word) {
-      return Fingerprint{folded_product(print.low ^ word, golden_ratio),
-                         folded_product(print.high + word, 0xd1342543de82ef95ULL)};
-    });
+    *this = fold_words(
+        text, *this, [](const Fingerprint& print, std::uint64_t word) { return print.with(word); });
+  }
+  // What stands for other texts.
+  void add(const Fingerprint& other) {
+    for (const std::uint64_t word : {other.low, other.high}) *this = with(word);
+  }
+
+ private:
+  Fingerprint with(std::uint64_t word) const {
+    return {folded_product(low ^ word, golden_ratio),
+            folded_product(high + word, 0xd1342543de82ef95ULL)};
   }
 };
 
