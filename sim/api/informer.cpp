@@ -1,7 +1,5 @@
 #include "api/informer.hpp"
 
-#include <algorithm>
-
 namespace ddptwin::api {
 namespace {
 
@@ -68,7 +66,7 @@ void Informer::on_event(const WatchEvent& event) {
     case WatchEventType::modified:
       return put(event.object);
     case WatchEventType::removed:
-      return drop(event.object->metadata.namespace_, event.object->metadata.name);
+      return drop(*event.object);
     case WatchEventType::bookmark:
       return;
     case WatchEventType::error:
@@ -87,27 +85,32 @@ void Informer::drop_all_but(const std::vector<ObjectPtr>& listed) {
   std::vector<ObjectPtr> gone;
   for (const auto& [key, object] : objects_)
     if (there.find(key) == nullptr) gone.push_back(object);
-  for (const ObjectPtr& object : gone) drop(object->metadata.namespace_, object->metadata.name);
+  for (const ObjectPtr& object : gone) drop(*object);
 }
 
 void Informer::put(const ObjectPtr& object) {
   const ObjectMeta& meta = object->metadata;
   ObjectPtr* place = &objects_.place_for(*object);
-  if (*place != nullptr && (*place)->metadata.uid != meta.uid) {
-    // Deleted and made anew between two looks: two changes, not one.
-    drop(meta.namespace_, meta.name);
-    place = &objects_.place_for(*object);
+  if (*place != nullptr) {
+    const ObjectMeta& known = (*place)->metadata;
+    if (known.uid != meta.uid) {
+      // Deleted and made anew between two looks: two changes, not one.
+      drop(*object);
+      place = &objects_.place_for(*object);
+    } else if (known.resourceVersion == meta.resourceVersion) {
+      return;
+    }
   }
-  if (*place != nullptr && (*place)->metadata.resourceVersion == meta.resourceVersion) return;
   notify(keep(object, *place), object);
 }
 
-void Informer::drop(std::string_view namespace_, std::string_view name) {
-  const ObjectPtr* place = objects_.place(namespace_, name);
-  if (place == nullptr) return;
-  for (LabelIndex& index : by_labels_) index.drop(**place);
-  if (by_selector_) by_selector_->drop(**place);
-  notify(objects_.take(namespace_, name), nullptr);
+void Informer::drop(const Object& named) {
+  if (!by_labels_.empty() || by_selector_)
+    if (const ObjectPtr& there = objects_.find(named); there != nullptr) {
+      for (LabelIndex& index : by_labels_) index.drop(*there);
+      if (by_selector_) by_selector_->drop(*there);
+    }
+  if (const ObjectPtr gone = objects_.take(named); gone != nullptr) notify(gone, nullptr);
 }
 
 void Informer::notify(const ObjectPtr& before, const ObjectPtr& after) {
@@ -137,14 +140,22 @@ const LabelIndex& Informer::new_index(std::vector<std::string> keys) const {
   return index;
 }
 
-LabelIndex::Places Informer::select(std::string_view namespace_, const StringMap& labels) const {
-  for (const LabelIndex& index : by_labels_)
-    if (std::equal(index.keys().begin(), index.keys().end(), labels.begin(), labels.end(),
-                   [](const std::string& key, const auto& label) { return key == label.first; }))
-      return index.find(namespace_, labels);
+const LabelIndex& Informer::new_index(const StringMap& labels) const {
   std::vector<std::string> keys;
   for (const auto& [key, value] : labels) keys.push_back(key);
-  return new_index(std::move(keys)).find(namespace_, labels);
+  return new_index(std::move(keys));
+}
+
+LabelIndex::Places Informer::select(std::string_view namespace_, const StringMap& labels) const {
+  for (const LabelIndex& index : by_labels_)
+    if (const auto places = index.find_exactly(namespace_, labels)) return *places;
+  return new_index(labels).find(namespace_, labels);
+}
+
+LabelIndex::Places Informer::select(const LabelQuery& query) const {
+  for (const LabelIndex& index : by_labels_)
+    if (const auto places = index.find_exactly(query)) return *places;
+  return new_index(query.labels()).find(query.name_space(), query.labels());
 }
 
 LabelIndex::Places Informer::select(std::string_view namespace_, std::string_view label,

@@ -1,6 +1,7 @@
 // A local copy of one kind's objects: list, then watch, and list again after a gap.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <functional>
 
 #include "api/client.hpp"
@@ -41,6 +42,7 @@ class Informer {
   // The first question about a set of keys makes an index of it. Precondition: `labels` is not
   // empty.
   LabelIndex::Places select(std::string_view namespace_, const StringMap& labels) const;
+  LabelIndex::Places select(const LabelQuery& query) const;
   // The same of one label.
   LabelIndex::Places select(std::string_view namespace_, std::string_view label,
                             std::string_view value) const;
@@ -56,17 +58,18 @@ class Informer {
   void on_event(const WatchEvent& event);
   void drop_all_but(const std::vector<ObjectPtr>& listed);
   void put(const ObjectPtr& object);
-  void drop(std::string_view namespace_, std::string_view name);
+  void drop(const Object& named);  // what is named as this one
   // `place` is where the object of that name is kept. What was there before, or null.
   ObjectPtr keep(const ObjectPtr& object, ObjectPtr& place);
   const LabelIndex& new_index(std::vector<std::string> keys) const;
+  const LabelIndex& new_index(const StringMap& labels) const;
   void notify(const ObjectPtr& before, const ObjectPtr& after);
 
   Loop& loop_;
   ApiClient& client_;
   Target target_;
   Cow<ListOptions> options_;
-  std::vector<InformerHandler> handlers_{};
+  boost::container::small_vector<InformerHandler, 1> handlers_{};
   ObjectMap objects_{};
   mutable std::vector<LabelIndex> by_labels_{};
   mutable std::optional<SelectorIndex> by_selector_{};

@@ -17,6 +17,13 @@ const StringMap& selector_of(const Object& object) {
 
 }  // namespace
 
+// As an index takes the values of its keys.
+LabelQuery::LabelQuery(std::string space, StringMap labels)
+    : namespace_(std::move(space)), labels_(std::move(labels)) {
+  values_.add(namespace_);
+  for (const auto& [key, value] : labels_) values_.add(value);
+}
+
 LabelIndex::LabelIndex(std::vector<std::string> keys, Labels labels)
     : keys_(std::move(keys)), labels_(labels) {}
 
@@ -39,7 +46,7 @@ void LabelIndex::put(const ObjectPtr& place) {
   const ObjectMeta& meta = place->metadata;
   const auto values = project(meta.namespace_, labels_(*place));
   if (!values) return;
-  std::vector<const ObjectPtr*>& list = places_[*values];
+  List& list = places_[*values];
   const auto at = std::lower_bound(list.begin(), list.end(), meta.name, name_before);
   if (at != list.end() && (**at)->metadata.name == meta.name)
     *at = &place;
@@ -53,7 +60,7 @@ void LabelIndex::drop(const Object& object) {
   if (!values) return;
   const auto found = places_.find(*values);
   if (found == places_.end()) return;
-  std::vector<const ObjectPtr*>& list = found->second;
+  List& list = found->second;
   const auto at = std::lower_bound(list.begin(), list.end(), meta.name, name_before);
   if (at != list.end() && (**at)->metadata.name == meta.name) list.erase(at);
   if (list.empty()) places_.erase(found);
@@ -67,6 +74,27 @@ LabelIndex::Places LabelIndex::at(const Fingerprint& values) const {
 LabelIndex::Places LabelIndex::find(std::string_view namespace_, const StringMap& labels) const {
   const auto values = project(namespace_, labels);
   return values ? at(*values) : Places();
+}
+
+std::optional<LabelIndex::Places> LabelIndex::find_exactly(const LabelQuery& query) const {
+  const StringMap& labels = query.labels();
+  const auto is_key = [](const std::string& key, const auto& label) { return key == label.first; };
+  if (!std::equal(keys_.begin(), keys_.end(), labels.begin(), labels.end(), is_key))
+    return std::nullopt;
+  return at(query.values());
+}
+
+std::optional<LabelIndex::Places> LabelIndex::find_exactly(std::string_view namespace_,
+                                                           const StringMap& labels) const {
+  if (labels.size() != keys_.size()) return std::nullopt;
+  Fingerprint values;
+  values.add(namespace_);
+  auto key = keys_.begin();
+  for (const auto& [own, value] : labels) {
+    if (own != *key++) return std::nullopt;
+    values.add(value);
+  }
+  return at(values);
 }
 
 LabelIndex::Places LabelIndex::find(std::string_view namespace_, std::string_view value) const {

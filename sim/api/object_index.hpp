@@ -14,6 +14,21 @@
 
 namespace ddptwin::api {
 
+// Labels that objects of a namespace are asked for: what stands for their values is worked out once
+// for all indices and times.
+class LabelQuery {
+ public:
+  LabelQuery(std::string space, StringMap labels);
+  const std::string& name_space() const { return namespace_; }
+  const StringMap& labels() const { return labels_; }
+  const Fingerprint& values() const { return values_; }
+
+ private:
+  std::string namespace_;
+  StringMap labels_;
+  Fingerprint values_{};
+};
+
 // Objects by namespace and the values of some labels. Looked up by value only, never walked. It
 // knows the places where an ObjectMap keeps them: another object of the same name that comes to
 // such a place need not be put again while its labels stay.
@@ -32,6 +47,9 @@ class LabelIndex {
   // Where those are that carry these values for the index's keys, by name; until it changes.
   using Places = std::span<const ObjectPtr* const>;
   Places find(std::string_view namespace_, const StringMap& labels) const;
+  // The same of labels whose keys are the index's and no others; nothing where they are not.
+  std::optional<Places> find_exactly(std::string_view namespace_, const StringMap& labels) const;
+  std::optional<Places> find_exactly(const LabelQuery& query) const;
   // Of an index of one key.
   Places find(std::string_view namespace_, std::string_view value) const;
   const std::vector<std::string>& keys() const { return keys_; }
@@ -44,8 +62,10 @@ class LabelIndex {
 
   std::vector<std::string> keys_;
   Labels labels_;
+  // Most values are those of one object.
+  using List = boost::container::small_vector<const ObjectPtr*, 1>;
   // Looked up by value; its order cannot be seen.
-  std::unordered_map<Fingerprint, std::vector<const ObjectPtr*>> places_{};
+  std::unordered_map<Fingerprint, List> places_{};
 };
 
 // Services by their selectors. Those that ask for the same keys share a table by the values.

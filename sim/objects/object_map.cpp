@@ -158,8 +158,17 @@ void ObjectMap::drop_cell(std::size_t at) {
 }
 
 ObjectPtr ObjectMap::take(std::string_view namespace_, std::string_view name) {
+  return take(hash_of(namespace_, name), namespace_, name);
+}
+
+ObjectPtr ObjectMap::take(const Object& named) {
+  const ObjectMeta& meta = named.metadata;
+  return take(hash_of(named), meta.namespace_, meta.name);
+}
+
+ObjectPtr ObjectMap::take(std::uint32_t hash, std::string_view namespace_, std::string_view name) {
   if (cells_.empty()) return nullptr;
-  const std::size_t at = locate(hash_of(namespace_, name), namespace_, name);
+  const std::size_t at = locate(hash, namespace_, name);
   if (cells_[at].slot == empty_cell) return nullptr;
   const std::uint32_t index = cells_[at].slot;
   drop_cell(at);

@@ -50,6 +50,7 @@ class ObjectMap {
   // What was there under that name, or null.
   ObjectPtr put(ObjectPtr object);
   ObjectPtr take(std::string_view namespace_, std::string_view name);
+  ObjectPtr take(const Object& named);  // what is named as this one
   void clear();
 
   // Where the object of that name is kept, for one of the same name; it stays there until it is
@@ -60,7 +61,8 @@ class ObjectMap {
   // Null where there is none.
   const ObjectPtr& find(std::string_view namespace_, std::string_view name) const;
   const ObjectPtr& find(std::string_view key) const;
-  const ObjectPtr& find(const Object& named) const;  // that is named as this one
+  // That is named as this one. It is the place, too.
+  const ObjectPtr& find(const Object& named) const;
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -84,6 +86,7 @@ class ObjectMap {
                                  : blocks_[index / slots_a_block - 1][index % slots_a_block];
   }
   std::size_t locate(std::uint32_t hash, std::string_view namespace_, std::string_view name) const;
+  ObjectPtr take(std::uint32_t hash, std::string_view namespace_, std::string_view name);
   void grow();
   std::uint32_t free_slot();
   void drop_cell(std::size_t at);
@@ -95,8 +98,9 @@ class ObjectMap {
   std::vector<std::unique_ptr<ObjectPtr[]>> blocks_{};
   std::uint32_t slots_ = 0;  // those behind have never been used
   std::size_t size_ = 0;
+  // Open addressing, a power of two; most maps need no more than the first.
   using Cells = boost::container::small_vector<Cell, cells_min>;
-  Cells cells_{};  // open addressing, a power of two
+  Cells cells_{};
   mutable bool has_order_ = false;
   // Slots in the order of the keys, but for those that came (new_) or went (gone_) since.
   mutable std::vector<std::uint32_t> order_{};
