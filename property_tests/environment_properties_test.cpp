@@ -42,7 +42,7 @@ std::map<std::string, std::string> seen_by_process(const Container& container,
                                                    const Variables& injected) {
   std::map<std::string, std::string> out;
   for (const EnvVar& variable : container.env) out[variable.name] = variable.value;
-  for (const auto& variable : injected) out[variable.name] = variable.value;
+  for (const auto& variable : injected) out[std::string(variable.name)] = variable.value;
   return out;
 }
 
@@ -158,7 +158,7 @@ TEST(EnvironmentProperties, InTheContainerLaterDuplicatesWin) {
           Container container =
               job.spec->pytorchReplicaSpecs->at(replica.type).template_.spec->containers.front();
           for (const auto& variable : replica.injected)
-            container.env.push_back({.name = variable.name, .value = variable.value});
+            container.env.push_back({.name = std::string(variable.name), .value = variable.value});
           spec.containers.edit().push_back(container);
           const auto variables = kubelet::environment({.pod = pod}, container);
           RC_ASSERT(variables.has_value());

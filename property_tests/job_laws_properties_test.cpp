@@ -305,7 +305,7 @@ TEST(JobLaws, ASuspendedJobHasNothingAndBeginsAnewWhenResumed) {
           RC_ASSERT(counters.active == 0);
           RC_ASSERT(counters.succeeded == counted.at(type).succeeded);
           RC_ASSERT(counters.failed == counted.at(type).failed);
-          RC_ASSERT(counters.selector == counted.at(type).selector);
+          RC_ASSERT(*counters.selector == *counted.at(type).selector);
         }
         RC_ASSERT(run.pods().empty());
         RC_ASSERT(run.services().empty());

@@ -13,6 +13,10 @@ void Cache::each(const KindInfo& kind, std::string_view namespace_, const String
     if (matcher.matches(*object->metadata.labels)) visitor(object);
 }
 
+void Cache::each(const KindInfo& kind, const api::LabelQuery& query, const Visitor& visitor) const {
+  each(kind, query.name_space(), query.labels(), visitor);
+}
+
 void Cache::each(const KindInfo& kind, std::string_view namespace_, std::string_view label,
                  std::string_view value, const Visitor& visitor) const {
   for (const ObjectPtr& object : list(kind, namespace_)) {

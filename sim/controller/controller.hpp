@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/client.hpp"
+#include "api/object_index.hpp"
 #include "controller/expectations.hpp"
 #include "controller/work_queue.hpp"
 #include "core/random.hpp"
@@ -45,7 +46,7 @@ struct Expected {
     reset,        // set, not added, before the call
   };
   When when = When::before_call;
-  std::string key{};
+  Cow<std::string> key{};
   int adds = 0;
   int dels = 0;
 };
@@ -123,6 +124,8 @@ class Cache {
   using Visitor = std::function<void(const ObjectPtr&)>;
   virtual void each(const KindInfo& kind, std::string_view namespace_, const StringMap& labels,
                     const Visitor& visitor) const;
+  virtual void each(const KindInfo& kind, const api::LabelQuery& query,
+                    const Visitor& visitor) const;
   // The same of one label.
   virtual void each(const KindInfo& kind, std::string_view namespace_, std::string_view label,
                     std::string_view value, const Visitor& visitor) const;
@@ -149,6 +152,10 @@ class Cache {
   void each(std::string_view namespace_, const StringMap& labels, const Visit& visit) const {
     each(T::info(), namespace_, labels,
          [&](const ObjectPtr& object) { visit(static_cast<const T&>(*object)); });
+  }
+  template <class T, class Visit>
+  void each(const api::LabelQuery& query, const Visit& visit) const {
+    each(T::info(), query, [&](const ObjectPtr& object) { visit(static_cast<const T&>(*object)); });
   }
   template <class T, class Visit>
   void each(std::string_view namespace_, std::string_view label, std::string_view value,

@@ -46,8 +46,13 @@ std::string describe(const api::Request& request) {
 
 // One watched kind.
 struct ControllerHost::Source {
+  Source(Loop& loop, api::ApiClient& client, const Watched& watched)
+      : kind(watched.kind),
+        informer(loop, client, api::Target{watched.kind, {}, {}, {}}, watched.options),
+        resync(watched.resync) {}
+
   const KindInfo* kind;
-  std::unique_ptr<api::Informer> informer;
+  api::Informer informer;
   std::optional<Duration> resync;
   Timer resync_timer{};
 };
@@ -59,32 +64,38 @@ class ControllerHost::InformerCache final : public Cache {
   ObjectPtr find(const KindInfo& kind, std::string_view namespace_,
                  std::string_view name) const override {
     const Source* source = of(kind);
-    return source != nullptr ? source->informer->find(namespace_, name) : nullptr;
+    return source != nullptr ? source->informer.find(namespace_, name) : nullptr;
   }
 
   std::vector<ObjectPtr> list(const KindInfo& kind, std::string_view namespace_) const override {
     const Source* source = of(kind);
-    return source != nullptr ? source->informer->objects().of_namespace(namespace_)
+    return source != nullptr ? source->informer.objects().of_namespace(namespace_)
                              : std::vector<ObjectPtr>();
   }
 
   void each(const KindInfo& kind, std::string_view namespace_, const StringMap& labels,
             const Visitor& visitor) const override {
     if (const Source* source = of(kind); source != nullptr)
-      for (const ObjectPtr* place : source->informer->select(namespace_, labels)) visitor(*place);
+      for (const ObjectPtr* place : source->informer.select(namespace_, labels)) visitor(*place);
+  }
+
+  void each(const KindInfo& kind, const api::LabelQuery& query,
+            const Visitor& visitor) const override {
+    if (const Source* source = of(kind); source != nullptr)
+      for (const ObjectPtr* place : source->informer.select(query)) visitor(*place);
   }
 
   void each(const KindInfo& kind, std::string_view namespace_, std::string_view label,
             std::string_view value, const Visitor& visitor) const override {
     if (const Source* source = of(kind); source != nullptr)
-      for (const ObjectPtr* place : source->informer->select(namespace_, label, value))
+      for (const ObjectPtr* place : source->informer.select(namespace_, label, value))
         visitor(*place);
   }
 
   void each_selecting(std::string_view namespace_, const StringMap& labels,
                       const ServiceVisitor& visitor) const override {
     if (const Source* source = of(Service::info()); source != nullptr)
-      for (const ObjectPtr* place : source->informer->selecting(namespace_, labels))
+      for (const ObjectPtr* place : source->informer.selecting(namespace_, labels))
         visitor(static_cast<const Service&>(**place));
   }
 
@@ -117,17 +128,13 @@ ControllerHost::ControllerHost(Loop& loop, api::ApiClient& client, Trace& trace,
       throttle_(options.client_per_second, options.client_burst),
       cache_(std::make_unique<InformerCache>(sources_)),
       alive_(std::make_shared<int>(0)) {
-  for (const Watched& watched : controller_.watches(client_.kinds())) {
-    auto source = std::make_unique<Source>();
-    source->kind = watched.kind;
-    source->resync = watched.resync;
-    source->informer = std::make_unique<api::Informer>(
-        loop_, client_, api::Target{watched.kind, {}, {}, {}}, watched.options);
-    source->informer->add_handler(
-        [this, s = source.get()](const ObjectPtr& before, const ObjectPtr& after) {
-          on_change(*s, before, after);
-        });
-    sources_.push_back(std::move(source));
+  const std::vector<Watched> all = controller_.watches(client_.kinds());
+  sources_.reserve(all.size());
+  for (const Watched& watched : all) {
+    Source& source = *sources_.emplace_back(std::make_unique<Source>(loop_, client_, watched));
+    source.informer.add_handler([this, &source](const ObjectPtr& before, const ObjectPtr& after) {
+      on_change(source, before, after);
+    });
   }
 }
 
@@ -135,7 +142,7 @@ ControllerHost::~ControllerHost() = default;
 
 void ControllerHost::start() {
   begin();
-  for (const auto& source : sources_) source->informer->start();
+  for (const auto& source : sources_) source->informer.start();
 }
 
 void ControllerHost::begin() {
@@ -168,7 +175,7 @@ void ControllerHost::restart() {
   DDPTWIN_ASSERT(!running_);
   restart_.cancel();
   begin();
-  for (const auto& source : sources_) source->informer->restart();
+  for (const auto& source : sources_) source->informer.restart();
 }
 
 void ControllerHost::panic(const std::string& text) {
@@ -185,10 +192,10 @@ void ControllerHost::panic(const std::string& text) {
 void ControllerHost::on_change(Source& source, const ObjectPtr& before, const ObjectPtr& after) {
   // A process that is gone hears nothing; its successor lists anew.
   if (!running_) return;
-  const Change change{before, after, !before && !source.informer->synced()};
+  const Change change{before, after, !before && !source.informer.synced()};
   Reaction reaction = controller_.observe(change, *cache_, expectations_, loop_.now());
   if (reaction.panic) return panic(*reaction.panic);
-  if (reaction.replace_cached) source.informer->replace_cached(reaction.replace_cached);
+  if (reaction.replace_cached) source.informer.replace_cached(reaction.replace_cached);
   for (Reaction::Wake& wake : reaction.wake) queue_.add_after(std::move(wake.key), wake.delay);
   // The last cache to be filled may report nothing that wakes anybody.
   pump();
@@ -196,7 +203,7 @@ void ControllerHost::on_change(Source& source, const ObjectPtr& before, const Ob
 
 void ControllerHost::resync(Source& source) {
   std::vector<ObjectPtr> objects;
-  for (const auto& [key, object] : source.informer->objects()) objects.push_back(object);
+  for (const auto& [key, object] : source.informer.objects()) objects.push_back(object);
   for (const ObjectPtr& object : objects) {
     if (!running_) return;  // a change may make the process crash
     on_change(source, object, object);
@@ -206,7 +213,7 @@ void ControllerHost::resync(Source& source) {
 
 bool ControllerHost::synced() const {
   return std::all_of(sources_.begin(), sources_.end(),
-                     [](const auto& source) { return source->informer->synced(); });
+                     [](const auto& source) { return source->informer.synced(); });
 }
 
 void ControllerHost::pump() {

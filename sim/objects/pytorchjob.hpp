@@ -78,7 +78,7 @@ struct ReplicaStatus {
   std::int32_t succeeded = 0;
   std::int32_t failed = 0;
   RawJson labelSelector{};
-  std::string selector{};
+  Cow<std::string> selector{};
   static const Type& type();
 };
 

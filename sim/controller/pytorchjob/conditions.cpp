@@ -19,9 +19,10 @@ auto all_of(const JobCondition& condition) {
   const auto& [type, status, reason, message, updated, changed] = condition;
   return std::tie(type, status, reason, message, updated, changed);
 }
-auto all_of(const ReplicaStatus& counters) {
-  const auto& [active, succeeded, failed, labels, selector] = counters;
-  return std::tie(active, succeeded, failed, labels, selector);
+bool same(const ReplicaStatus& a, const ReplicaStatus& b) {
+  const auto& [active, succeeded, failed, labels, selector] = a;
+  return active == b.active && succeeded == b.succeeded && failed == b.failed &&
+         labels == b.labelSelector && (selector.same_as(b.selector) || *selector == *b.selector);
 }
 
 }  // namespace
@@ -61,7 +62,7 @@ bool same(const JobStatus& a, const JobStatus& b) {
     return all_of(x) == all_of(y);
   };
   const auto counters = [](const auto& x, const auto& y) {
-    return x.first == y.first && all_of(x.second) == all_of(y.second);
+    return x.first == y.first && same(x.second, y.second);
   };
   const auto& [conditions, replicas, started, completed, reconciled] = a;
   return started == b.startTime && completed == b.completionTime &&

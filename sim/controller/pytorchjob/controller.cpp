@@ -86,10 +86,10 @@ bool is_worker_first(TypeOrder order, Random& random) {
 }
 
 // One satisfied key of any type is enough (Q13); a job without types never is (Q31).
-bool are_expectations_met(const std::vector<std::string>& keys, const Expectations& expectations,
-                          Time now) {
-  for (const std::string& key : keys)
-    if (expectations.satisfied(key, now)) return true;
+bool are_expectations_met(const std::vector<Cow<std::string>>& keys,
+                          const Expectations& expectations, Time now) {
+  for (const Cow<std::string>& key : keys)
+    if (expectations.satisfied(*key, now)) return true;
   return false;
 }
 
@@ -143,11 +143,11 @@ Plan PyTorchJobController::plan(const Key& key, const Observed& seen, Time now) 
   }
   const JobFacts& of_job = facts(key, *view.job);
   view.facts = &of_job;
-  seen.cache.each<Pod>(parts.namespace_, of_job.labels, [&](const Pod& pod) {
+  seen.cache.each<Pod>(of_job.labels, [&](const Pod& pod) {
     const OwnerReference* owner = pod.metadata.controller();
     if (owner != nullptr && owner->uid == view.job->metadata.uid) view.pods.push_back(&pod);
   });
-  seen.cache.each<Service>(parts.namespace_, of_job.labels,
+  seen.cache.each<Service>(of_job.labels,
                            [&](const Service& service) { view.services.push_back(&service); });
   view.autoscaler = seen.cache.find<HorizontalPodAutoscaler>(parts.namespace_, parts.name);
   if (!settings_.gang_scheduler.empty())

@@ -12,7 +12,7 @@
 namespace ddptwin::controller::pytorchjob {
 
 struct InjectedVariable {
-  std::string name{};
+  std::string_view name{};  // a literal
   std::string value{};
   std::string_view rule{};  // why it is there, for people
 };

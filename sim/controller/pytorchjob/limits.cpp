@@ -20,7 +20,7 @@ int restarts_of(const Pod& pod) {
   return restarts;
 }
 
-int count_phase(const std::vector<const Pod*>& pods, std::string_view phase) {
+int count_phase(const Pods& pods, std::string_view phase) {
   return static_cast<int>(std::count_if(
       pods.begin(), pods.end(), [&](const Pod* pod) { return pod->status.phase == phase; }));
 }
@@ -58,7 +58,7 @@ void fail_job(Pass& pass, const Rule& rule, const std::string& message) {
 
 }  // namespace
 
-bool past_backoff_limit(const PyTorchJob& job, const std::vector<const Pod*>& pods, int limit) {
+bool past_backoff_limit(const PyTorchJob& job, const Pods& pods, int limit) {
   int restarts = 0;
   for (const auto& [type, spec] : replica_specs(job)) {
     if (std::find(counting_policies.begin(), counting_policies.end(), spec.restartPolicy) ==

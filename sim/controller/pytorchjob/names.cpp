@@ -54,8 +54,8 @@ const ReplicaSpecs& replica_specs(const PyTorchJob& job) {
   return job.spec->pytorchReplicaSpecs ? *job.spec->pytorchReplicaSpecs : none;
 }
 
-std::vector<std::string> expectation_keys(const PyTorchJob& job) {
-  std::vector<std::string> keys;
+std::vector<Cow<std::string>> expectation_keys(const PyTorchJob& job) {
+  std::vector<Cow<std::string>> keys;
   keys.reserve(2 * replica_specs(job).size());
   const std::string job_key = key_of(job.metadata);
   for (const auto& [type, spec] : replica_specs(job))

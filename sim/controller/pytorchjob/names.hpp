@@ -38,14 +38,14 @@ std::optional<int> replica_index(const ObjectMeta& metadata);
 std::string expectation_key(std::string_view job_key, std::string_view type, std::string_view what);
 // What all replicas of a type are called by.
 struct ReplicaNames {
-  std::string type;      // as the specification says it: Master
-  std::string label;     // the label's value: master
-  std::string pods_key;  // of their expectations
-  std::string services_key;
-  std::string selector;  // of the status
+  std::string type;           // as the specification says it: Master
+  std::string label;          // the label's value: master
+  Cow<std::string> pods_key;  // of their expectations
+  Cow<std::string> services_key;
+  Cow<std::string> selector;  // of the status
 };
 // Of all its types, each with pods and with Services.
-std::vector<std::string> expectation_keys(const PyTorchJob& job);
+std::vector<Cow<std::string>> expectation_keys(const PyTorchJob& job);
 // The one owner reference of all that a job makes.
 OwnerReference owner_of(const PyTorchJob& job);
 

@@ -38,22 +38,24 @@ struct JobFacts {
   Cow<PyTorchJobSpec> of;  // this spec
   PyTorchJob job;          // name, namespace, UID and the defaulted specification
   Status is_defaulted{};   // an error where upstream crashes over it
-  StringMap labels;        // that all of its pods and Services carry
-  std::vector<std::string> expectation_keys;  // of all types, as they are written
-  std::vector<ReplicaNames> types;            // of the defaulted specification, in its order
+  api::LabelQuery labels;  // that all of its pods and Services carry
+  std::vector<Cow<std::string>> expectation_keys;  // of all types, as they are written
+  std::vector<ReplicaNames> types;                 // of the defaulted specification, in its order
 
   explicit JobFacts(const PyTorchJob& job);
   // Whether they are of that job.
   bool hold_for(const PyTorchJob& other) const;
 };
 
+using Pods = boost::container::small_vector<const Pod*, 8>;
+
 // All that a plan depends on beside the settings and the time.
 struct View {
   std::shared_ptr<const PyTorchJob> job{};  // as cached; null: gone
   const JobFacts* facts = nullptr;          // must be given where there is a job; outlive the plan
   // They outlive the plan, as the cache does.
-  std::vector<const Pod*> pods{};          // own ones (§4.2 M2), by name
-  std::vector<const Service*> services{};  // labelled ones, by name
+  Pods pods{};                                                   // own ones (§4.2 M2), by name
+  boost::container::small_vector<const Service*, 8> services{};  // labelled ones, by name
   std::shared_ptr<const HorizontalPodAutoscaler> autoscaler{};
   ObjectPtr pod_group{};
   const KindInfo* pod_group_kind = nullptr;  // null: its CRD is not installed
@@ -117,21 +119,38 @@ struct Slice {
   const T* one = nullptr;
 };
 
+// A pod or Service, and what its labels say of the replica that it is for.
+template <class T>
+struct Labelled {
+  const T* object = nullptr;
+  std::string_view type{};  // as in the labels
+  std::optional<int> index{};
+};
+template <class T>
+using AllLabelled = boost::container::small_vector<Labelled<T>, 8>;
+
+template <class T>
+AllLabelled<T> labelled(const boost::container::small_vector_base<const T*>& objects) {
+  AllLabelled<T> all;
+  for (const T* object : objects) {
+    const std::string* type = object->metadata.label(label::replica_type);
+    if (type != nullptr) all.push_back({object, *type, replica_index(object->metadata)});
+  }
+  return all;
+}
+
 // Those whose label says that type, by index 0 ... size-1, where size is the greatest index there
 // is plus one, or `replicas` if that is more; never below one (§4.3, Q6).
 template <class T>
-boost::container::small_vector<Slice<T>, 8> by_index(const std::vector<const T*>& objects,
+boost::container::small_vector<Slice<T>, 8> by_index(const AllLabelled<T>& objects,
                                                      std::string_view type, int replicas) {
   boost::container::small_vector<Slice<T>, 8> slices(
       static_cast<std::size_t>(std::max(1, replicas)));
-  for (const T* object : objects) {
-    const std::string* label = object->metadata.label(label::replica_type);
-    if (label == nullptr || *label != type) continue;
-    const auto index = replica_index(object->metadata);
-    if (!index) continue;
-    const auto place = static_cast<std::size_t>(*index);
+  for (const Labelled<T>& one : objects) {
+    if (one.type != type || !one.index) continue;
+    const auto place = static_cast<std::size_t>(*one.index);
     if (place >= slices.size()) slices.resize(place + 1);
-    slices[place] = {slices[place].size + 1, object};
+    slices[place] = {slices[place].size + 1, one.object};
   }
   return slices;
 }
@@ -146,8 +165,9 @@ void report_abnormal_pods(Pass& pass);
 bool enforce_limits(Pass& pass);
 // True: pods have to wait for their group and the pass is over.
 bool sync_pod_group(Pass& pass);
-void reconcile_pods(Pass& pass, const ReplicaNames& names);
-void reconcile_services(Pass& pass, const ReplicaNames& names);
+void reconcile_pods(Pass& pass, const ReplicaNames& names, const AllLabelled<Pod>& pods);
+void reconcile_services(Pass& pass, const ReplicaNames& names,
+                        const AllLabelled<Service>& services);
 void update_status(Pass& pass);
 
 // Of the gang scheduler, on a pod about to be created.

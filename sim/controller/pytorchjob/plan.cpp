@@ -37,10 +37,10 @@ bool is_left_alone(Pass& pass) {
 }
 
 void reset_expectations(Pass& pass) {
-  const std::vector<std::string>& keys = pass.seen.facts->expectation_keys;
+  const std::vector<Cow<std::string>>& keys = pass.seen.facts->expectation_keys;
   Step& step = pass.add(rules::reset_expectations);
   step.expected.reserve(keys.size());
-  for (const std::string& key : keys)
+  for (const Cow<std::string>& key : keys)
     step.expected.push_back({.when = Expected::When::reset, .key = key});
 }
 
@@ -63,10 +63,12 @@ void finish(Pass& pass) {
 }
 
 void converge(Pass& pass) {
+  const AllLabelled<Pod> pods = labelled(pass.seen.pods);
+  const AllLabelled<Service> services = labelled(pass.seen.services);
   for (const ReplicaNames* names : pass.types(pass.seen.pods_worker_first)) {
-    reconcile_pods(pass, *names);
+    reconcile_pods(pass, *names, pods);
     if (pass.over) return;
-    reconcile_services(pass, *names);
+    reconcile_services(pass, *names, services);
   }
   update_status(pass);
   pass.write_status();

@@ -76,7 +76,7 @@ bool inject(Pass& pass, PodSpec& spec, std::string_view type, int index) {
     container.env.reserve(container.env.size() + variables->size());
     for (InjectedVariable& variable : *variables) {
       EnvVar& added = container.env.emplace_back();
-      added.name = is_last ? std::move(variable.name) : variable.name;
+      added.name = variable.name;
       added.value = is_last ? std::move(variable.value) : variable.value;
     }
   }
@@ -155,13 +155,13 @@ void count(ReplicaStatus& counters, const Pod& pod) {
     ++counters.failed;
 }
 
-void reconcile_pods(Pass& pass, const ReplicaNames& names) {
+void reconcile_pods(Pass& pass, const ReplicaNames& names, const AllLabelled<Pod>& pods) {
   const std::string& type = names.type;
   const ReplicaSpec& spec = *replica_spec(pass.job, type);
   const int replicas = spec.replicas.value_or(1);
   if (!pass.status.replicaStatuses) pass.status.replicaStatuses.emplace();
   ReplicaStatus& counters = (*pass.status.replicaStatuses)[type] = ReplicaStatus{};
-  const auto slices = by_index(pass.seen.pods, names.label, replicas);
+  const auto slices = by_index(pods, names.label, replicas);
   for (std::size_t i = 0; i < slices.size() && !pass.over; ++i) {
     const int index = static_cast<int>(i);
     if (slices[i].size == 0) {

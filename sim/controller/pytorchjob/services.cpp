@@ -42,10 +42,11 @@ void create_service(Pass& pass, const ReplicaNames& names, const ReplicaSpec& sp
 
 }  // namespace
 
-void reconcile_services(Pass& pass, const ReplicaNames& names) {
+void reconcile_services(Pass& pass, const ReplicaNames& names,
+                        const AllLabelled<Service>& services) {
   const ReplicaSpec& spec = *replica_spec(pass.job, names.type);
   const int replicas = spec.replicas.value_or(1);
-  const auto slices = by_index(pass.seen.services, names.label, replicas);
+  const auto slices = by_index(services, names.label, replicas);
   for (std::size_t i = 0; i < slices.size(); ++i) {
     const int index = static_cast<int>(i);
     if (slices[i].size == 0) {
