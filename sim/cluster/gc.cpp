@@ -36,8 +36,12 @@ void GarbageCollector::start() {
 void GarbageCollector::watch_kind(const KindInfo& kind) {
   if (kind.kind == "Event") return;  // nobody owns through them, and there are many
   auto informer = std::make_unique<api::Informer>(loop_, client_, api::Target{&kind, {}, {}, {}});
-  informer->add_handler(
-      [this](const ObjectPtr& before, const ObjectPtr& after) { on_change(before, after); });
+  informer->add_handler([this, &from = *informer](const ObjectPtr& before, const ObjectPtr& after) {
+    if (after != nullptr)
+      on_object(from, before, after);
+    else
+      on_gone(before);
+  });
   informer->start();
   informers_.push_back(std::move(informer));
 }
@@ -47,15 +51,10 @@ void GarbageCollector::stall(bool stalled) {
   if (!stalled) work();
 }
 
-void GarbageCollector::on_change(const ObjectPtr& before, const ObjectPtr& after) {
-  if (after != nullptr)
-    on_object(before, after);
-  else
-    on_gone(before);
-}
-
-void GarbageCollector::on_object(const ObjectPtr& before, const ObjectPtr& after) {
-  nodes_[after->metadata.uid].object = after;
+void GarbageCollector::on_object(const api::Informer& informer, const ObjectPtr& before,
+                                 const ObjectPtr& after) {
+  // What follows comes to the same place.
+  if (before == nullptr) nodes_[after->metadata.uid].place = &informer.objects().find(*after);
   if (before == nullptr ||
       !before->metadata.ownerReferences.same_as(after->metadata.ownerReferences))
     link_owners(before, after);
@@ -82,7 +81,7 @@ void GarbageCollector::link_owner(const Object& dependent, const OwnerReference&
   dependents_[owner.uid].insert(dependent.metadata.uid);
   const Node* node = find(owner.uid);
   // An owner that nobody has seen, or that is not what the reference says: to be asked for.
-  if (node == nullptr || !refers_to(dependent, owner, *node->object)) {
+  if (node == nullptr || !refers_to(dependent, owner, *node->object())) {
     enqueue(dependent.metadata.uid);
     return;
   }
@@ -94,8 +93,8 @@ void GarbageCollector::check_dependents(const Object& owner) {
   for (const std::string& uid : dependents_of(owner.metadata.uid)) {
     const Node* node = find(uid);
     const OwnerReference* reference =
-        node != nullptr ? reference_to(*node->object, owner.metadata.uid) : nullptr;
-    if (reference != nullptr && !refers_to(*node->object, *reference, owner)) enqueue(uid);
+        node != nullptr ? reference_to(*node->object(), owner.metadata.uid) : nullptr;
+    if (reference != nullptr && !refers_to(*node->object(), *reference, owner)) enqueue(uid);
   }
 }
 
@@ -156,9 +155,10 @@ std::vector<ObjectPtr> GarbageCollector::blocking_dependents(const std::string& 
   std::vector<ObjectPtr> out;
   for (const std::string& dependent : dependents_of(uid)) {
     const Node* node = find(dependent);
-    const OwnerReference* reference = node != nullptr ? reference_to(*node->object, uid) : nullptr;
+    const OwnerReference* reference =
+        node != nullptr ? reference_to(*node->object(), uid) : nullptr;
     if (reference != nullptr && reference->blockOwnerDeletion.value_or(false))
-      out.push_back(node->object);
+      out.push_back(node->object());
   }
   return out;
 }

@@ -1,7 +1,7 @@
 // The garbage collector: what owners leave behind when they go (spec/kubernetes.md section 7).
 #pragma once
 
-#include <deque>
+#include <boost/container/deque.hpp>
 #include <memory>
 #include <set>
 #include <string>
@@ -31,7 +31,8 @@ class GarbageCollector {
 
  private:
   struct Node {
-    ObjectPtr object{};
+    const ObjectPtr* place = nullptr;  // where its informer keeps it, until on_gone()
+    const ObjectPtr& object() const { return *place; }
     bool deleting_dependents = false;  // foreground deletion was seen; it is never taken back
   };
   // One item on its way: what was read, and how its owners stand.
@@ -40,8 +41,7 @@ class GarbageCollector {
   using Uids = std::set<std::string, std::less<>>;
 
   // gc.cpp: the graph
-  void on_change(const ObjectPtr& before, const ObjectPtr& after);
-  void on_object(const ObjectPtr& before, const ObjectPtr& after);
+  void on_object(const api::Informer& informer, const ObjectPtr& before, const ObjectPtr& after);
   void on_gone(const ObjectPtr& object);
   void link_owners(const ObjectPtr& before, const ObjectPtr& after);
   void link_owner(const Object& dependent, const OwnerReference& owner);
@@ -81,7 +81,7 @@ class GarbageCollector {
   std::vector<std::unique_ptr<api::Informer>> informers_{};
   TextTable<Node> nodes_{};       // by uid
   TextTable<Uids> dependents_{};  // by the owner's uid
-  std::deque<std::string> queue_{};
+  boost::container::deque<std::string> queue_{};
   TextSet queued_{};
   TextSet visiting_{};
   TextSet again_{};  // asked for while being visited

@@ -53,12 +53,12 @@ void GarbageCollector::call(api::Request&& request, api::Completion then) {
 void GarbageCollector::visit(const std::string& uid) {
   const Node* node = find(uid);
   if (node == nullptr) return settled(uid);
-  const ObjectMeta& meta = node->object->metadata;
-  const bool orphans = meta.deletionTimestamp && gc::has_finalizer(*node->object, gc::orphan);
+  const ObjectMeta& meta = node->object()->metadata;
+  const bool orphans = meta.deletionTimestamp && gc::has_finalizer(*node->object(), gc::orphan);
   if (meta.deletionTimestamp && !node->deleting_dependents && !orphans) return settled(uid);
   visiting_.insert(uid);
   auto item = std::make_shared<Visit>(Visit{uid});
-  call(api::get(node->object->kind(), meta.namespace_, meta.name),
+  call(api::get(node->object()->kind(), meta.namespace_, meta.name),
        [this, item](Result<api::Response> answer) { on_latest(item, std::move(answer)); });
 }
 
@@ -78,7 +78,7 @@ void GarbageCollector::on_latest(const VisitPtr& visit, Result<api::Response> an
 void GarbageCollector::orphan_dependents(const VisitPtr& visit) {
   std::vector<ObjectPtr> dependents;
   for (const std::string& uid : dependents_of(visit->uid))
-    if (const Node* node = find(uid)) dependents.push_back(node->object);
+    if (const Node* node = find(uid)) dependents.push_back(node->object());
   orphan_next(visit, std::move(dependents));
 }
 
