@@ -15,10 +15,22 @@ constexpr Duration node_quarantine = 40s;  // from a look that misses a node to 
 
 bool is_finished(const Pod& pod) { return is_terminal_phase(pod.status.phase); }
 
-bool counts_alike(const Pod& a, const Pod& b) {
-  return is_finished(a) == is_finished(b) && a.spec->nodeName == b.spec->nodeName &&
-         a.metadata.deletionTimestamp.has_value() == b.metadata.deletionTimestamp.has_value();
+bool is_ending_unplaced(const Pod& pod) {
+  return pod.metadata.deletionTimestamp && pod.spec->nodeName.empty();
 }
+
+// What is counted of a pod; of one that is not there, nothing.
+struct Counted {
+  Counted() = default;
+  explicit Counted(const Pod& pod)
+      : finished(is_finished(pod)),
+        ending_unplaced(is_ending_unplaced(pod)),
+        node(pod.spec->nodeName) {}
+  bool operator==(const Counted&) const = default;
+
+  bool finished = false, ending_unplaced = false;
+  std::string_view node{};  // empty: none
+};
 
 bool is_out_of_service(const Node& node) {
   const auto& taints = node.spec.taints;
@@ -61,29 +73,29 @@ void PodGarbageCollector::start() {
 }
 
 void PodGarbageCollector::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
-  if (before != nullptr && after != nullptr && counts_alike(pod_of(before), pod_of(after))) return;
+  const Counted was = before != nullptr ? Counted(pod_of(before)) : Counted();
+  const Counted now = after != nullptr ? Counted(pod_of(after)) : Counted();
+  if (was == now) return;
   const std::string key = key_of((after != nullptr ? after : before)->metadata);
-  if (before != nullptr) uncount(key, pod_of(before));
-  if (after != nullptr) count(key, pod_of(after));
+  const auto count = [&](Keys& keys, bool before_, bool after_) {
+    if (after_ && !before_) keys.insert(key);
+    if (before_ && !after_) keys.erase(key);
+  };
+  count(finished_, was.finished, now.finished);
+  count(ending_unplaced_, was.ending_unplaced, now.ending_unplaced);
+  if (was.node == now.node) return;
+  if (!was.node.empty()) leave_node(key, pod_of(before).spec->nodeName);
+  if (!now.node.empty()) come_to_node(key, pod_of(after).spec->nodeName);
 }
 
-void PodGarbageCollector::count(const std::string& key, const Pod& pod) {
-  const std::string& node = pod.spec->nodeName;
-  if (is_finished(pod)) finished_.insert(key);
-  if (!node.empty()) {
-    Keys& there = on_node_[node];
-    there.insert(key);
-    if (there.size() == 1) on_node(node);
-  } else if (pod.metadata.deletionTimestamp) {
-    ending_unplaced_.insert(key);
-  }
+void PodGarbageCollector::come_to_node(const std::string& key, const std::string& node) {
+  Keys& there = on_node_[node];
+  there.insert(key);
+  if (there.size() == 1) on_node(node);
 }
 
-void PodGarbageCollector::uncount(const std::string& key, const Pod& pod) {
-  finished_.erase(key);
-  ending_unplaced_.erase(key);
-  const auto there = on_node_.find(pod.spec->nodeName);
-  if (there == on_node_.end()) return;
+void PodGarbageCollector::leave_node(const std::string& key, const std::string& node) {
+  const auto there = on_node_.find(node);
   there->second.erase(key);
   if (!there->second.empty()) return;
   lost_nodes_.erase(there->first);

@@ -32,8 +32,8 @@ class PodGarbageCollector {
 
  private:
   void on_pod(const ObjectPtr& before, const ObjectPtr& after);
-  void count(const std::string& key, const Pod& pod);
-  void uncount(const std::string& key, const Pod& pod);
+  void come_to_node(const std::string& key, const std::string& node);
+  void leave_node(const std::string& key, const std::string& node);
   void on_node(const std::string& name);
   void note_service(const ObjectPtr& before, const ObjectPtr& after);
   void look();
