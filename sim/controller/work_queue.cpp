@@ -26,13 +26,22 @@ WorkQueue::WorkQueue(Loop& loop, RateLimits limits, std::function<void()> ready)
       bucket_(limits.per_second, limits.burst),
       ready_(std::move(ready)) {}
 
-void WorkQueue::add(Key&& key) {
-  Entries::value_type& entry = *entries_.try_emplace(std::move(key)).first;
-  if (std::exchange(entry.second.dirty, true)) return;
-  if (!entry.second.in_hand) push(entry);
+WorkQueue::Entry& WorkQueue::entry_for(Key&& key) {
+  if (free_.empty()) free_.push_back(made_.emplace_back(std::make_unique<Entry>()).get());
+  Entry& entry = *free_.back();
+  entry.key = std::move(key);
+  const auto [known, is_new] = entries_.insert(&entry);
+  if (is_new) free_.pop_back();
+  return **known;
 }
 
-void WorkQueue::push(Entries::value_type& entry) {
+void WorkQueue::add(Key&& key) {
+  Entry& entry = entry_for(std::move(key));
+  if (std::exchange(entry.dirty, true)) return;
+  if (!entry.in_hand) push(entry);
+}
+
+void WorkQueue::push(Entry& entry) {
   queue_.push_back(&entry);
   if (queue_.size() == 1) ready_();
 }
@@ -74,25 +83,28 @@ int WorkQueue::failures(const Key& key) const {
 
 const Key* WorkQueue::take() {
   if (queue_.empty()) return nullptr;
-  Entries::value_type* entry = queue_.front();
+  Entry& entry = *queue_.front();
   queue_.pop_front();
-  entry->second = {.dirty = false, .in_hand = true};
-  return &entry->first;
+  entry.dirty = false;
+  entry.in_hand = true;
+  return &entry.key;
 }
 
 void WorkQueue::done(const Key& key) {
-  const auto entry = entries_.find(key);
-  DDPTWIN_ASSERT(entry != entries_.end() && entry->second.in_hand);
-  entry->second.in_hand = false;
-  if (entry->second.dirty)
-    push(*entry);
-  else
-    entries_.erase(entry);
+  const auto found = entries_.find(key);
+  DDPTWIN_ASSERT(found != entries_.end() && (*found)->in_hand);
+  Entry& entry = **found;
+  entry.in_hand = false;
+  if (entry.dirty) return push(entry);
+  entries_.erase(found);
+  free_.push_back(&entry);
 }
 
 void WorkQueue::clear() {
   queue_.clear();
   entries_.clear();
+  free_.clear();
+  made_.clear();
   waiting_.clear();
   failures_.clear();
   bucket_ = TokenBucket(limits_.per_second, limits_.burst);

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <boost/container/deque.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/loop.hpp"
 #include "core/text_table.hpp"
@@ -53,7 +57,9 @@ class WorkQueue {
   // False: it has been tried again as often as it may, and its failures no longer count.
   bool add_rate_limited(const Key& key);
   // The key's failures no longer count.
-  void forget(const Key& key) { failures_.erase(key); }
+  void forget(const Key& key) {
+    if (!failures_.empty()) failures_.erase(key);
+  }
   int failures(const Key& key) const;
 
   // The next key, in hand from now on; it stays where it is until done(). Null when empty.
@@ -69,22 +75,36 @@ class WorkQueue {
     Timer timer;
   };
 
-  // Of a key that is queued or in hand.
+  // Of a key that is queued or in hand. Its place stays; it is used again for other keys.
   struct Entry {
+    Key key{};
     bool dirty = false;  // to be planned: queued, or added again while in hand
     bool in_hand = false;
   };
-  using Entries = TextTable<Entry>;
+  struct KeyHash : TextHash {
+    using TextHash::operator();
+    std::size_t operator()(const Entry* entry) const { return (*this)(entry->key); }
+  };
+  struct SameKey {
+    using is_transparent = void;
+    static std::string_view key_of(const Entry* entry) { return entry->key; }
+    static std::string_view key_of(std::string_view key) { return key; }
+    bool operator()(const auto& a, const auto& b) const { return key_of(a) == key_of(b); }
+  };
 
-  void push(Entries::value_type& entry);
+  Entry& entry_for(Key&& key);
+  void push(Entry& entry);
 
   Loop& loop_;
   Lane lane_;
   RateLimits limits_;
   TokenBucket bucket_;
   std::function<void()> ready_;
-  Entries entries_;
-  std::deque<Entries::value_type*> queue_;
+  // Looked up only: its order cannot be seen.
+  boost::unordered_flat_set<Entry*, KeyHash, SameKey> entries_;
+  std::vector<std::unique_ptr<Entry>> made_;
+  std::vector<Entry*> free_;
+  boost::container::deque<Entry*> queue_;
   TextTable<Waiting> waiting_;
   TextTable<int> failures_;
 };
