@@ -29,10 +29,9 @@ std::vector<std::string> addresses_of(const Pod& pod, std::string_view address_t
   return addresses;
 }
 
-// What `known` says too is the same memory.
-Endpoint endpoint_of(const Pod& pod, const Service& service, const Cache& cache,
-                     std::string_view address_type, const Endpoint& known) {
-  Endpoint endpoint{.addresses = addresses_of(pod, address_type)};
+// All but its addresses. What `known` says too is the same memory.
+void fill(Endpoint& endpoint, const Pod& pod, const Service& service, const Cache& cache,
+          const Endpoint& known) {
   const bool serving = is_ready(pod);
   const bool terminating = pod.metadata.deletionTimestamp.has_value();
   endpoint.conditions = {
@@ -42,12 +41,11 @@ Endpoint endpoint_of(const Pod& pod, const Service& service, const Cache& cache,
   if (const std::string_view hostname = hostname_in(pod, service); !hostname.empty())
     endpoint.hostname = text_like(hostname, known.hostname);
   endpoint.targetRef = endpoints::reference_to(pod, known.targetRef);
-  if (pod.spec->nodeName.empty()) return endpoint;
+  if (pod.spec->nodeName.empty()) return;
   endpoint.nodeName = text_like(pod.spec->nodeName, known.nodeName);
   if (const auto node = cache.find<Node>("", pod.spec->nodeName))
     if (const std::string* zone = node->metadata.label(zone_label))
       endpoint.zone = text_like(*zone, known.zone);
-  return endpoint;
 }
 
 std::vector<SlicePort> ports_of(const Pod& pod, const Service& service) {
@@ -67,8 +65,8 @@ void add_groups(std::vector<SliceGroup>& groups, const Service& service, const C
   const auto first = static_cast<std::ptrdiff_t>(groups.size());
   each_selected_pod(service, cache, [&](const Pod& pod) {
     if (!is_member(pod, Terminating::kept)) return;
-    Endpoint endpoint = endpoint_of(pod, service, cache, address_type, known_endpoints.of(pod));
-    if (endpoint.addresses.empty()) return;
+    std::vector<std::string> addresses = addresses_of(pod, address_type);
+    if (addresses.empty()) return;
     std::vector<SlicePort> ports = ports_of(pod, service);
     const auto known =
         std::find_if(groups.begin() + first, groups.end(), [&](const SliceGroup& group) {
@@ -78,7 +76,8 @@ void add_groups(std::vector<SliceGroup>& groups, const Service& service, const C
     SliceGroup& group = known != groups.end()
                             ? *known
                             : groups.emplace_back(SliceGroup{address_type, std::move(ports), {}});
-    group.endpoints.push_back(std::move(endpoint));
+    Endpoint& endpoint = group.endpoints.emplace_back(Endpoint{.addresses = std::move(addresses)});
+    fill(endpoint, pod, service, cache, known_endpoints.of(pod));
   });
   // Kept for the next endpoint, and so that the service can be seen to have none.
   if (static_cast<std::ptrdiff_t>(groups.size()) == first) groups.push_back({address_type, {}, {}});
@@ -133,6 +132,7 @@ Plan EndpointSliceController::plan(const Key& key, const Observed& seen, Time no
   const std::vector<std::string>& families = service->spec->ipFamilies;
   ExistingSlices existing = slices_of(parts, slice_manager, seen.cache);
   std::vector<SliceGroup> wanted;
+  wanted.reserve(1);  // of one family and one list of ports, mostly
   for (const std::string& family : families.empty() ? one_family : families)
     add_groups(wanted, *service, seen.cache, family, KnownEndpoints(existing));
   return {
