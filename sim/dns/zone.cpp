@@ -121,17 +121,19 @@ Zone::Zone(const ZoneOptions& options) : options_(options) {
   domain_ = parsed(options_.domain, storage).lower();
 }
 
-std::string Zone::service_of(const Object& object) {
-  if (as<Service>(object) != nullptr) return key_of(object.metadata);
-  if (as<EndpointSlice>(object) != nullptr)
-    if (const std::string* service = object.metadata.label(service_label)) {
-      const std::string& namespace_ = object.metadata.namespace_;
-      std::string key;
-      key.reserve(namespace_.size() + 1 + service->size());
-      key.append(namespace_).append(1, '/').append(*service);
-      return key;
-    }
-  return {};
+Zone::Key Zone::service_of(const Object& object) {
+  const std::string* name = nullptr;
+  if (as<Service>(object) != nullptr)
+    name = &object.metadata.name;
+  else if (as<EndpointSlice>(object) != nullptr)
+    name = object.metadata.label(service_label);
+  Key key;
+  if (name == nullptr) return key;
+  const std::string& namespace_ = object.metadata.namespace_;
+  key.insert(key.end(), namespace_.begin(), namespace_.end());
+  key.push_back('/');
+  key.insert(key.end(), name->begin(), name->end());
+  return key;
 }
 
 void Zone::drop(const Object& object) {
@@ -139,7 +141,8 @@ void Zone::drop(const Object& object) {
     namespaces_.erase(object.metadata.name);
     return;
   }
-  const auto found = services_.find(service_of(object));
+  const Key key = service_of(object);
+  const auto found = services_.find(std::string_view(key.data(), key.size()));
   if (found == services_.end()) return;
   Entry& entry = found->second;
   if (as<Service>(object) != nullptr)
@@ -154,9 +157,13 @@ void Zone::put(const ObjectPtr& object) {
     namespaces_.insert(object->metadata.name);
     return;
   }
-  const std::string name = service_of(*object);
-  if (name.empty()) return;
-  Entry& entry = services_[name];
+  const Key key = service_of(*object);
+  if (key.empty()) return;
+  const std::string_view name(key.data(), key.size());
+  auto found = services_.lower_bound(name);
+  if (found == services_.end() || found->first != name)
+    found = services_.emplace_hint(found, name, Entry{});
+  Entry& entry = found->second;
   if (auto service = as<Service>(object))
     entry.service = std::move(service);
   else if (auto slice = as<EndpointSlice>(object))

@@ -2,6 +2,7 @@
 // the choices that CoreDNS makes where it leaves any (spec/kubernetes.md section 6.1, 6.2).
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <map>
 #include <memory>
 #include <set>
@@ -50,8 +51,10 @@ class Zone {
   };
   struct ServiceQuestion;
 
+  // "namespace/name" in place: one is made for each change, and mostly only looked up.
+  using Key = boost::container::small_vector<char, 96>;
   // The key of the Service that the object is or stands behind; empty: none.
-  static std::string service_of(const Object& object);
+  static Key service_of(const Object& object);
   void drop(const Object& object);
   void put(const ObjectPtr& object);
 
