@@ -150,7 +150,8 @@ class ApiClient {
   virtual void call(Request&& request, Completion done) = 0;
   // Events after `from` (a resourceVersion out of a list), in order, each posted on a lane of this
   // watch.
-  virtual std::unique_ptr<Watch> watch(Target target, ListOptions options, WatchSink sink) = 0;
+  virtual std::unique_ptr<Watch> watch(const Target& target, const ListOptions& options,
+                                       WatchSink sink) = 0;
   virtual const KindRegistry& kinds() const = 0;
 };
 

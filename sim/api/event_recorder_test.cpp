@@ -33,7 +33,9 @@ class ScriptedClient final : public ApiClient {
       done(std::move(answer));
     });
   }
-  std::unique_ptr<Watch> watch(Target, ListOptions, WatchSink) override { return nullptr; }
+  std::unique_ptr<Watch> watch(const Target&, const ListOptions&, WatchSink) override {
+    return nullptr;
+  }
   const KindRegistry& kinds() const override { return kinds_; }
 
   const Event& created(std::size_t i) const {

@@ -175,12 +175,13 @@ void FaultyClient::send(Request&& request, CallVerdict verdict, Completion done)
   });
 }
 
-std::unique_ptr<Watch> FaultyClient::watch(Target target, ListOptions options, WatchSink sink) {
+std::unique_ptr<Watch> FaultyClient::watch(const Target& target, const ListOptions& options,
+                                           WatchSink sink) {
   auto faulty = std::make_unique<FaultyWatch>(loop_, loop_.new_lane(), caller_, port_, *target.kind,
                                               std::move(sink));
-  faulty->set_inner(
-      next_->watch(std::move(target), std::move(options),
-                   [watch = faulty.get()](const WatchEvent& event) { watch->on_event(event); }));
+  faulty->set_inner(next_->watch(target, options, [watch = faulty.get()](const WatchEvent& event) {
+    watch->on_event(event);
+  }));
   return faulty;
 }
 

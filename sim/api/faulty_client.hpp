@@ -61,7 +61,8 @@ class FaultyClient final : public ApiClient {
   ~FaultyClient() override;
 
   void call(Request&& request, Completion done) override;
-  std::unique_ptr<Watch> watch(Target target, ListOptions options, WatchSink sink) override;
+  std::unique_ptr<Watch> watch(const Target& target, const ListOptions& options,
+                               WatchSink sink) override;
   const KindRegistry& kinds() const override { return next_->kinds(); }
 
  private:

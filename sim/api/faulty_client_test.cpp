@@ -19,7 +19,7 @@ class Answering final : public ApiClient {
       done(Response{});
     });
   }
-  std::unique_ptr<Watch> watch(Target, ListOptions, WatchSink sink) override {
+  std::unique_ptr<Watch> watch(const Target&, const ListOptions&, WatchSink sink) override {
     sink_ = std::move(sink);
     return std::make_unique<Watch>();
   }

@@ -33,7 +33,7 @@ class FakeClient final : public ApiClient {
       done(std::move(response));
     });
   }
-  std::unique_ptr<Watch> watch(Target, ListOptions options, WatchSink sink) override {
+  std::unique_ptr<Watch> watch(const Target&, const ListOptions& options, WatchSink sink) override {
     from = options.resource_version;
     sink_ = std::move(sink);
     return std::make_unique<Watch>();

@@ -16,7 +16,8 @@ void StoreClient::call(api::Request&& request, api::Completion done) {
   });
 }
 
-std::unique_ptr<api::Watch> StoreClient::watch(api::Target target, api::ListOptions options,
+std::unique_ptr<api::Watch> StoreClient::watch(const api::Target& target,
+                                               const api::ListOptions& options,
                                                api::WatchSink sink) {
   return store_.watch(target, options, std::move(sink));
 }

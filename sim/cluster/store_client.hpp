@@ -15,7 +15,7 @@ class StoreClient final : public api::ApiClient {
       : loop_(loop), store_(store), actor_(actor), lane_(loop.new_lane()) {}
 
   void call(api::Request&& request, api::Completion done) override;
-  std::unique_ptr<api::Watch> watch(api::Target target, api::ListOptions options,
+  std::unique_ptr<api::Watch> watch(const api::Target& target, const api::ListOptions& options,
                                     api::WatchSink sink) override;
   const KindRegistry& kinds() const override { return store_.kinds(); }
 

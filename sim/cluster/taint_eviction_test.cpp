@@ -42,7 +42,7 @@ class Refusing final : public api::ApiClient {
       done(fail(Reason::conflict, "the object has been modified"));
     });
   }
-  std::unique_ptr<api::Watch> watch(api::Target target, api::ListOptions options,
+  std::unique_ptr<api::Watch> watch(const api::Target& target, const api::ListOptions& options,
                                     api::WatchSink sink) override {
     return next_.watch(std::move(target), std::move(options), std::move(sink));
   }

@@ -23,7 +23,7 @@ class TinyApi final : public api::ApiClient {
     });
   }
 
-  std::unique_ptr<api::Watch> watch(api::Target target, api::ListOptions,
+  std::unique_ptr<api::Watch> watch(const api::Target& target, const api::ListOptions&,
                                     api::WatchSink sink) override {
     if (target.kind == &ConfigMap::info())
       sink_ = std::make_shared<api::WatchSink>(std::move(sink));

@@ -54,7 +54,7 @@ class Between final : public api::ApiClient {
               }));
         });
   }
-  std::unique_ptr<api::Watch> watch(api::Target target, api::ListOptions options,
+  std::unique_ptr<api::Watch> watch(const api::Target& target, const api::ListOptions& options,
                                     api::WatchSink sink) override {
     if (target.kind != &Pod::info())
       return below_.watch(std::move(target), std::move(options), std::move(sink));

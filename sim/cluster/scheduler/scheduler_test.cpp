@@ -29,7 +29,7 @@ class RefusingClient final : public api::ApiClient {
     loop_.post(lane_,
                [done = std::move(done)]() mutable { done(fail(Reason::internal_error, "no")); });
   }
-  std::unique_ptr<api::Watch> watch(api::Target target, api::ListOptions options,
+  std::unique_ptr<api::Watch> watch(const api::Target& target, const api::ListOptions& options,
                                     api::WatchSink sink) override {
     return client_.watch(std::move(target), std::move(options), std::move(sink));
   }
