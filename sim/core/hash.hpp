@@ -18,15 +18,16 @@ constexpr std::uint64_t fnv1a(std::string_view text) {
 inline constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15ULL;
 
 // What `take(state, word)` makes of the state with one word after the other: the length, then eight
-// bytes at a time; the last ones overlap those before. Names are short and there are many: the
-// state is handed on by value, and so stays in registers.
+// bytes at a time; the last ones overlap those before. A text below eight bytes lies in one word
+// with its length, in the byte that is zero in the length of a longer one. Names are short and
+// there are many: the state is handed on by value, and so stays in registers.
 template <class State, class Take>
 State fold_words(std::string_view text, State state, const Take& take) {
   const char* at = text.data();
   std::size_t left = text.size();
   std::uint64_t word = 0;
-  state = take(state, left);
   if (left >= 8) {
+    state = take(state, left);
     for (; left > 8; at += 8, left -= 8) {
       std::memcpy(&word, at, 8);
       state = take(state, word);
@@ -38,10 +39,11 @@ State fold_words(std::string_view text, State state, const Take& take) {
     std::uint32_t first = 0, last = 0;
     std::memcpy(&first, at, 4);
     std::memcpy(&last, at + left - 4, 4);
-    return take(state, static_cast<std::uint64_t>(first) << 32 | last);
+    word = static_cast<std::uint64_t>(last) << (8 * (left - 4)) | first;
+  } else {
+    for (std::size_t i = 0; i < left; ++i) word = word << 8 | static_cast<unsigned char>(at[i]);
   }
-  for (; left > 0; --left) word = word << 8 | static_cast<unsigned char>(*at++);
-  return take(state, word);
+  return take(state, word | static_cast<std::uint64_t>(left) << 56);
 }
 
 // Cheap, for a table whose keys are compared too: texts may be found that collide.
