@@ -161,12 +161,12 @@ void c34(Row& row) {
 void c37(Row& row) {
   const PyTorchJob job = job_of(spec_of({}, 2));
   const auto running = pod_of("Running"), over = pod_of("Succeeded", 1);
-  row.that(!pj::past_backoff_limit(job, {running.get(), over.get()}, 0), "no");
+  row.that(!pj::past_backoff_limit(job, std::array{running.get(), over.get()}, 0), "no");
 }
 
 void c38(Row& row) {
   const auto restarted = pod_of("Running", 0, 3);
-  row.that(pj::past_backoff_limit(job_of(spec_of({}, 1)), {restarted.get()}, 3), "yes");
+  row.that(pj::past_backoff_limit(job_of(spec_of({}, 1)), std::array{restarted.get()}, 3), "yes");
 }
 
 void c40(Row& row) {
@@ -212,11 +212,13 @@ void c44(Row& row) {
 }
 
 void c45(Row& row) {
-  using Pods = std::vector<const Pod*>;
+  using Pods = boost::container::small_vector<const Pod*, 8>;
   const std::array pods{pod_of("Running", 0), pod_of("Running", 1), pod_of("Running", 2),
                         pod_of("Running", 4)};
   const Pods three{pods[0].get(), pods[1].get(), pods[2].get()};
-  const auto size = [](const Pods& of, int n) { return pj::by_index(of, "worker", n).size(); };
+  const auto size = [](const Pods& of, int n) {
+    return pj::by_index(pj::labelled<Pod>(of), "worker", n).size();
+  };
   row.that(size(three, 3) == 3, "three of three");
   row.that(size(three, 4) == 4, "three of four");
   row.that(size(three, 2) == 3, "three of two");

@@ -58,7 +58,7 @@ void fail_job(Pass& pass, const Rule& rule, const std::string& message) {
 
 }  // namespace
 
-bool past_backoff_limit(const PyTorchJob& job, const Pods& pods, int limit) {
+bool past_backoff_limit(const PyTorchJob& job, std::span<const Pod* const> pods, int limit) {
   int restarts = 0;
   for (const auto& [type, spec] : replica_specs(job)) {
     if (std::find(counting_policies.begin(), counting_policies.end(), spec.restartPolicy) ==
