@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
 #include <optional>
-#include <ranges>
 
 #include "cluster/list_options.hpp"
 #include "cluster/store.hpp"
@@ -103,15 +102,13 @@ void Store::start_watch(const std::shared_ptr<WatchState>& watch, const api::Lis
       if (watch->filter.matches(*object)) post_event(watch, WatchEventType::added, object);
   } else if (!from_now) {
     watch->after = *version;
-    const auto first_new =
-        std::partition_point(history_.begin(), history_.end(),
-                             [&](const Change& change) { return change.revision <= *version; });
-    for (const Change& change : std::ranges::subrange(first_new, history_.end()))
-      if (change.table == &rows)
-        deliver(
-            watch, change.revision,
-            change.after != nullptr ? change.before : with_version(change.before, change.revision),
-            change.after);
+    const auto is_old = [&](const Change& change) { return change.revision <= *version; };
+    auto at = std::partition_point(history_.begin(), history_.end(), is_old);
+    for (; at != history_.end(); ++at)
+      if (at->table == &rows)
+        deliver(watch, at->revision,
+                at->after != nullptr ? at->before : with_version(at->before, at->revision),
+                at->after);
   }
   if (!options.allow_bookmarks) return;
   if (options.send_initial_events.value_or(false)) post_bookmark(watch, true);
