@@ -312,6 +312,7 @@ void ScriptRuntime::create_container(const SandboxId& sandbox_id, ContainerOrder
   ContainerId id;
   id.reserve(order.name().size() + attempt.size() + sandbox.uid.size() + 2);
   id.append(order.name()).append("~").append(attempt).append("~").append(sandbox.uid);
+  remove_container(id);  // a kubelet that has begun anew may make the same attempt once more
   auto container = std::make_unique<Container>();
   container->sandbox = &sandbox;
   container->name = order.name();
