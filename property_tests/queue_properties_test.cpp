@@ -17,8 +17,8 @@ using controller::Key;
 
 constexpr Time start{std::chrono::hours(1)};
 constexpr Duration base_delay = 5ms;
-constexpr Duration max_delay = 70ms;
-constexpr int max_retries = 6;
+constexpr Duration max_delay = 15ms;
+constexpr int max_retries = 3;
 
 enum class Verb : std::uint8_t { add, after, limited, forget, take, done, pass, clear };
 constexpr const char* verb_names[] = {"add",  "add_after", "add_rate_limited", "forget",
