@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <boost/json.hpp>
+#include <charconv>
 
 #include "api/status.hpp"
 #include "cluster/store_errors.hpp"
@@ -91,12 +93,9 @@ Result<std::uint64_t> version_number(std::string_view text) {
 }
 
 void set_version(ObjectMeta& metadata, std::uint64_t revision) {
-  std::size_t digits = 1;
-  for (std::uint64_t rest = revision / 10; rest != 0; rest /= 10) ++digits;
-  // Nearly always as many as those that are overwritten.
-  std::string& text = metadata.resourceVersion;
-  text.resize(digits);
-  for (; digits > 0; revision /= 10) text[--digits] = static_cast<char>('0' + revision % 10);
+  std::array<char, 20> text{};  // the largest number has as many digits
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), revision).ptr;
+  metadata.resourceVersion.assign(text.data(), end);
 }
 
 std::string Continuation::token() const {

@@ -91,15 +91,11 @@ void ImagePuller::pulled(Job& job, Time began, Result<ImageStatus> result) {
     return job.done(refuse("ErrImagePull", error));
   }
   if (!last_error_.empty()) last_error_.erase(back_off_key(*job.pod, job.image));
-  constexpr std::size_t room_of_words = 120;
-  std::string text;
-  text.reserve(room_of_words + job.image.size());
-  text.append("Successfully pulled image \"");
-  text.append(job.image).append("\" in ").append(format_go_duration(now - began));
-  text.append(" (").append(format_go_duration(now - job.asked));
-  text.append(" including waiting). Image size: ").append(std::to_string(result->size));
-  text.append(" bytes.");
-  job.record("Normal", "Pulled", std::move(text));
+  job.record("Normal", "Pulled",
+             fmt::format("Successfully pulled image \"{}\" in {} ({} including waiting). Image "
+                         "size: {} bytes.",
+                         job.image, format_go_duration(now - began),
+                         format_go_duration(now - job.asked), result->size));
   job.done(std::move(*result));
 }
 

@@ -1,23 +1,13 @@
 #include "cluster/scheduler/event_series.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <boost/json.hpp>
-#include <charconv>
 
 #include "api/event_recorder.hpp"
 
 namespace ddptwin::scheduler {
-
-namespace {
-
-std::string hexadecimal(Time time) {
-  std::array<char, 17> digits{};
-  const auto end = std::to_chars(digits.begin(), digits.end(), time.since_epoch().count(), 16).ptr;
-  return {digits.begin(), end};
-}
-
-}  // namespace
 
 void EventSeries::event(const Object& regarding, const Words& words, const Object* related) {
   const Time now = loop_.now();
@@ -49,7 +39,8 @@ void EventSeries::event(const Object& regarding, const Words& words, const Objec
   made->involvedObject = api::reference_to(regarding);
   made->metadata.namespace_ =
       regarding.metadata.namespace_.empty() ? "default" : regarding.metadata.namespace_;
-  made->metadata.name = regarding.metadata.name + "." + hexadecimal(last_name_);
+  made->metadata.name =
+      fmt::format("{}.{:x}", regarding.metadata.name, last_name_.since_epoch().count());
   made->type_ = words.type;
   made->reason = words.reason;
   made->action = std::string(words.action);

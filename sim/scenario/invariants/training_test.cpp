@@ -31,6 +31,15 @@ void process_ends(Tape& tape) {
     tape.write(RecordKind::container, "kubelet", "default/j-" + pod + "/pytorch", "exited");
 }
 
+// All begin anew with the checkpoint of that step.
+void resumed_at(Tape& tape, int step) {
+  started(tape);
+  steps(tape, 1, step);
+  tape.say("master-0", "checkpoint step " + std::to_string(step));
+  process_ends(tape);
+  joined(tape);
+}
+
 }  // namespace
 
 std::vector<Case> cases() {
@@ -151,11 +160,7 @@ std::vector<Case> cases() {
        }},
       {"checkpoint",
        [](Tape& tape) {
-         started(tape);
-         steps(tape, 1, 4);
-         tape.say("master-0", "checkpoint step 4");
-         process_ends(tape);
-         joined(tape);
+         resumed_at(tape, 4);
          steps(tape, 3, 4);
        },
        [](Tape& tape) {
@@ -179,19 +184,11 @@ std::vector<Case> cases() {
       // Another rank of the same training may be the first to end the step that is kept.
       {"checkpoint",
        [](Tape& tape) {
-         started(tape);
-         steps(tape, 1, 4);
-         tape.say("master-0", "checkpoint step 4");
-         process_ends(tape);
-         joined(tape);
+         resumed_at(tape, 4);
          tape.say("worker-0", "step 4/4 rank 1 loss 1.0");
        },
        [](Tape& tape) {
-         started(tape);
-         steps(tape, 1, 3);
-         tape.say("master-0", "checkpoint step 3");
-         process_ends(tape);
-         joined(tape);
+         resumed_at(tape, 3);
          tape.say("master-0", "step 4/4 rank 0 loss 1.0");
          tape.say("master-0", "checkpoint step 4");
          tape.say("worker-0", "step 4/4 rank 1 loss 1.0");
