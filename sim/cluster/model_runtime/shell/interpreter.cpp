@@ -158,6 +158,11 @@ void Interpreter::perform(const Node& node, Place place, Done done) {
         if (!words) return give_up(words.error());
         over(node, std::make_shared<Strings>(std::move(*words)), 0, 0, place, left_by(done));
       });
+    case Node::Kind::counted:
+      return evaluate(node.words[0], [this, &node, place, done](std::optional<bool> begun) {
+        if (!begun) return finish(1, done);
+        count(node, 0, place, left_by(done));
+      });
     case Node::Kind::pipe:
       return node.of_document ? document(node, ended(place, std::move(done)))
                               : pipe(node, place, ended(place, std::move(done)));
@@ -283,13 +288,23 @@ void Interpreter::case_of(const Node& node, Place place, const Done& done) {
   });
 }
 
-// (( )). What cannot be worked out is 1, but for what is not set under -u.
 void Interpreter::judge_number(const Node& node, Place place, const Done& done) {
-  with_outputs(outputs_of(node.words), 0, [this, &node, place, done] {
-    const auto value = expand_value(node.words.front(), variables_);
-    if (!value && value.error().code != 1) return give_up(value.error());
-    if (!value) complain(value.error().message);
-    alone(ended(place, done))(value && *value != "0" ? 0 : 1);
+  evaluate(node.words.front(), [this, place, done](std::optional<bool> number) {
+    alone(ended(place, done))(number.value_or(false) ? 0 : 1);
+  });
+}
+
+// Whether the number is another than 0; nothing where it cannot be worked out, which is said. What
+// is not set under -u ends the shell.
+void Interpreter::evaluate(const Word& word, std::function<void(std::optional<bool>)> then) {
+  std::vector<const Piece*> outputs;
+  outputs_in(word.pieces, &variables_, outputs);
+  with_outputs(std::move(outputs), 0, [this, &word, then = std::move(then)] {
+    const auto value = expand_value(word, variables_);
+    if (value) return then(*value != "0");
+    if (value.error().code != 1) return give_up(value.error());
+    complain(value.error().message);
+    then(std::nullopt);
   });
 }
 
@@ -344,10 +359,24 @@ void Interpreter::loop(const Node& node, int result, Place place, Done done) {
     if (!goes_on) return finish(result, done);
     run(node.children[1], {false, place.tested}, [this, &node, place, done](int body) {
       if (leaves()) return finish(body, done);
-      const Then again = [this, &node, body, place, done] { loop(node, body, place, done); };
-      process_.after(loop_time, [this, &node, again] {
-        if (node.children.size() == 2) return again();
-        run(node.children[2], {false, true}, [again](int) { again(); });
+      process_.after(loop_time,
+                     [this, &node, body, place, done] { loop(node, body, place, done); });
+    });
+  });
+}
+
+// A turn of for ((BEGIN; WHILE; NEXT)). Of its numbers none ends a script, and none is a command
+// whose status anything else could ask for.
+void Interpreter::count(const Node& node, int result, Place place, Done done) {
+  evaluate(node.words[1], [this, &node, result, place, done](std::optional<bool> goes_on) {
+    if (!goes_on.value_or(false)) return finish(goes_on ? result : 1, done);
+    run(node.children[0], {false, place.tested}, [this, &node, place, done](int body) {
+      if (leaves()) return finish(body, done);
+      process_.after(loop_time, [this, &node, body, place, done] {
+        evaluate(node.words[2], [this, &node, body, place, done](std::optional<bool> next) {
+          if (!next) return finish(1, done);
+          count(node, body, place, done);
+        });
       });
     });
   });

@@ -58,9 +58,11 @@ class Interpreter {
   void case_of(const Node& node, Place place, const Done& done);
   void match(const Node& node, Place place, const Done& done);
   void judge_number(const Node& node, Place place, const Done& done);
+  void evaluate(const Word& word, std::function<void(std::optional<bool>)> then);
   Done left_by(Done done);
   bool leaves();
   void loop(const Node& node, int result, Place place, Done done);
+  void count(const Node& node, int result, Place place, Done done);
   void over(const Node& node, std::shared_ptr<Strings> words, std::size_t index, int result,
             Place place, Done done);
   void finish(int status, const Done& done);

@@ -397,18 +397,17 @@ class Parser {
     return node;
   }
 
-  // bash's for ((BEGIN; WHILE; NEXT)). Of these numbers none ends a script.
+  // bash's for ((BEGIN; WHILE; NEXT)).
   Result<Node> counted_loop() {
-    const std::vector<Word> words = *tokens_[at_++].elements;
+    Node loop{Node::Kind::counted};
+    loop.words = *tokens_[at_++].elements;
     if (now().kind == Kind::semicolon) ++at_;
     skip_lines();
     TRY_VOID(expect("do"));
     TRY(Node inner, body({"done"}));
     TRY_VOID(expect("done"));
-    Node loop = both(Node::Kind::while_, number(words[1]), std::move(inner));
-    loop.children.push_back(number(words[2]));
-    Node begin = both(Node::Kind::or_, number(words[0]), plain_command(":"));
-    return both(Node::Kind::list, std::move(begin), std::move(loop));
+    loop.children.push_back(std::move(inner));
+    return loop;
   }
 
   Result<Node> for_node() {

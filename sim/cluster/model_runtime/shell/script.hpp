@@ -41,6 +41,7 @@ struct Node {
     until,
     while_,
     for_,
+    counted,
     pipe,
     subshell,
     background,
@@ -49,8 +50,8 @@ struct Node {
   Kind kind = Kind::command;
   std::vector<Assignment> assignments{};  // command
   // command; for_: what it goes over; case_: what it is asked of; expression, which is bash's
-  // [[ TEXT =~ EXPRESSION ]]: these two; arithmetic, which is bash's (( )): its value; pipe of a
-  // document: that
+  // [[ TEXT =~ EXPRESSION ]]: these two; arithmetic, which is bash's (( )): its value; counted,
+  // which is bash's for ((;;)): its three; pipe of a document: that
   std::vector<Word> words{};
   std::vector<Redirection> redirections{};
   std::string variable{};       // for_; function: its name
@@ -61,8 +62,8 @@ struct Node {
                                 // first command is none
   std::vector<std::vector<Word>> patterns{};  // case_: of each child
   // list: all; and_, or_: two; not_, subshell, background, function: one; if_: condition, then,
-  // perhaps else; case_: what each pattern leads to; until, while_: condition, body, and perhaps
-  // what is done before the next turn; for_: body; pipe: the commands, from the left.
+  // perhaps else; case_: what each pattern leads to; until, while_: condition, body; for_, counted:
+  // body; pipe: the commands, from the left.
   std::vector<Node> children{};
   // command: what the training of a run of the script looks like in which this one is carried out;
   // found by label_training(). Without: of the script as a whole.

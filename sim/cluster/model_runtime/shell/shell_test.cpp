@@ -286,6 +286,14 @@ INSTANTIATE_TEST_SUITE_P(
                {"1"},
                3,
                "bash"},
+        Script{"numbers_of_a_counted_loop_are_no_commands",
+               "(exit 1) | tee /tmp/log; for ((n = 0; n < 0; n++)); do :; done; echo "
+               "${PIPESTATUS[*]} $?; for "
+               "((n = 0; n < 2; n++)); do (exit 4); done; echo ${PIPESTATUS[*]} $?; for ((n = 1; n "
+               "< 2; n += 1 / 0)); do :; done 2> /dev/null; echo ${PIPESTATUS[*]} $?",
+               {"1 0 0", "4 4", "0 1"},
+               0,
+               "bash"},
         Script{
             "ordinal_of_a_pod",
             "[[ $HOSTNAME =~ -([0-9]+)$ ]] || exit 1; echo ${BASH_REMATCH[1]}; for ((i = 0; i < 3; "
