@@ -1,6 +1,7 @@
 // A store with a client of it: for what needs no more of a cluster.
 #pragma once
 
+#include "api/shared_informers.hpp"
 #include "cluster/store.hpp"
 #include "cluster/store_client.hpp"
 #include "core/virtual_loop.hpp"
@@ -16,6 +17,7 @@ struct BareStore {
   KindRegistry kinds{};
   Store store{loop, Random(7), trace, kinds};
   StoreClient client{loop, store, "test"};
+  api::SharedInformers informers{loop, client};
 };
 
 }  // namespace ddptwin::property

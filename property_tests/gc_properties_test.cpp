@@ -89,22 +89,32 @@ class Cluster {
                        [&](const ObjectPtr& one) { return one->metadata.uid == uid; });
   }
   const KindRegistry& kinds() const { return base_.kinds; }
+  // The collector is away for a while, alone or with all of its process, whose successor lists
+  // anew.
+  void crash(bool whole, Duration away) {
+    collector_.crash();
+    if (whole) lifecycle_.crash();
+    rest(away);
+    if (whole) lifecycle_.start();
+    collector_.start();
+  }
   void watch(std::function<void(const Record&)> sink) { base_.trace.add_sink(std::move(sink)); }
 
  private:
   BareStore base_{};
-  GarbageCollector collector_{base_.loop, base_.client};
-  NamespaceLifecycle lifecycle_{base_.loop, base_.client};
+  GarbageCollector collector_{base_.loop, base_.client, base_.informers};
+  NamespaceLifecycle lifecycle_{base_.loop, base_.client, base_.informers};
 };
 
 struct Deed {
-  enum class Kind : std::uint8_t { make, remove, release, unblock };
+  enum class Kind : std::uint8_t { make, remove, release, unblock, crash };
   Kind kind = Kind::make;
   int name = 0;
   std::vector<int> owners{};  // by name; those that are there and stay
   bool blocks = false, is_held = false;
   Propagation propagation = Propagation::background;
-  int seconds = 0;  // of rest after it
+  bool whole = false;  // crash: of all of the process
+  int seconds = 0;     // of rest after it, and within a crash
 };
 constexpr int names = 4;
 constexpr const char* propagation_names[] = {"orphaning", "background", "foreground"};
@@ -119,6 +129,8 @@ void showValue(const Deed& deed, std::ostream& out) {
         << propagation_names[deed.propagation == Propagation::orphan       ? 0
                              : deed.propagation == Propagation::background ? 1
                                                                            : 2];
+  } else if (deed.kind == Deed::Kind::crash) {
+    out << "crash " << (deed.whole ? "of all" : "of the collector");
   } else {
     out << (deed.kind == Deed::Kind::release ? "release " : "unblock owners of ") << deed.name;
   }
@@ -129,15 +141,17 @@ rc::Gen<Deed> any_deed() {
   using Kind = Deed::Kind;
   const auto name = gen::resize(rc::kNominalSize, gen::inRange(0, names));
   return gen::build<Deed>(
-      gen::set(&Deed::kind,
-               gen::weightedElement<Kind>(
-                   {{6, Kind::make}, {3, Kind::remove}, {1, Kind::release}, {2, Kind::unblock}})),
+      gen::set(&Deed::kind, gen::weightedElement<Kind>({{6, Kind::make},
+                                                        {3, Kind::remove},
+                                                        {1, Kind::release},
+                                                        {2, Kind::unblock},
+                                                        {1, Kind::crash}})),
       gen::set(&Deed::name, name), gen::set(&Deed::owners, gen::resize(4, gen::vector_of(name))),
       gen::set(&Deed::blocks, gen::weightedElement<bool>({{1, false}, {2, true}})),
       gen::set(&Deed::is_held, gen::weightedElement<bool>({{2, false}, {1, true}})),
       gen::set(&Deed::propagation, gen::element(Propagation::orphan, Propagation::background,
                                                 Propagation::foreground, Propagation::foreground)),
-      gen::set(&Deed::seconds, gen::element(0, 1)));
+      gen::set(&Deed::whole, gen::arbitrary<bool>()), gen::set(&Deed::seconds, gen::element(0, 1)));
 }
 
 // Owners and dependents, and every rule in its simplest words after every change.
@@ -153,6 +167,8 @@ class Family {
     if (deed.kind == Deed::Kind::remove && there != nullptr) remove(*there, deed.propagation);
     if (deed.kind == Deed::Kind::release) cluster_.release(there);
     if (deed.kind == Deed::Kind::unblock) cluster_.unblock_owners(there);
+    if (deed.kind == Deed::Kind::crash)
+      cluster_.crash(deed.whole, std::chrono::seconds(deed.seconds));
     cluster_.rest(std::chrono::seconds(deed.seconds));
     if (deed.seconds > 0) look_who_waits();
   }

@@ -137,8 +137,8 @@ TEST(HostProperties, FailuresDoubleADelayThatASuccessForgets) {
                                                              {"b", *outcomes.as("of b")}};
     BareStore cluster;
     Scripted scripted(script);
-    controller::ControllerHost host(cluster.loop, cluster.client, cluster.trace, Random(1),
-                                    scripted);
+    controller::ControllerHost host(cluster.loop, cluster.client, cluster.informers, cluster.trace,
+                                    Random(1), scripted);
     host.start();
     cluster.rest(1s);
     for (int times = 0; times < 8; ++times) {
@@ -241,8 +241,10 @@ TEST(HostProperties, NothingIsPlannedBeforeAllListsHaveCome) {
     api::FaultyClient client(cluster.loop,
                              std::make_shared<StoreClient>(cluster.loop, cluster.store, "test"),
                              {"test", ""}, port);
+    api::SharedInformers informers(cluster.loop, client);
     Watchful watchful;
-    controller::ControllerHost host(cluster.loop, client, cluster.trace, Random(1), watchful);
+    controller::ControllerHost host(cluster.loop, client, informers, cluster.trace, Random(1),
+                                    watchful);
     host.start();
     cluster.rest(120s);
     RC_ASSERT(port.listed().size() == 2U);
@@ -259,7 +261,8 @@ TEST(HostProperties, ACrashLoopIsSlowedDownUntilAProcessHasLivedForTenMinutes) {
     const auto lives = *gen::resize(16, gen::vector_of(life)).as("lives");
     BareStore cluster;
     Mortal mortal(lives);
-    controller::ControllerHost host(cluster.loop, cluster.client, cluster.trace, Random(1), mortal);
+    controller::ControllerHost host(cluster.loop, cluster.client, cluster.informers, cluster.trace,
+                                    Random(1), mortal);
     poke(cluster, "a", 0);
     host.start();
     cluster.rest(std::chrono::hours(12));
@@ -315,8 +318,8 @@ TEST(HostProperties, WhoIsGoneWritesNothing) {
     BareStore cluster;
     const auto made = [&] { return cluster.store.objects(Secret::info()).size(); };
     Making making(count);
-    controller::ControllerHost host(cluster.loop, cluster.client, cluster.trace, Random(1), making,
-                                    options);
+    controller::ControllerHost host(cluster.loop, cluster.client, cluster.informers, cluster.trace,
+                                    Random(1), making, options);
     poke(cluster, "a", 0);
     host.start();
     for (const int life : lives) {
@@ -326,7 +329,7 @@ TEST(HostProperties, WhoIsGoneWritesNothing) {
       host.crash();
       cluster.rest(300s);
       RC_ASSERT(made() == before);
-      host.restart();
+      host.start();
     }
     cluster.rest(300s);
     RC_ASSERT(made() == static_cast<std::size_t>(count));

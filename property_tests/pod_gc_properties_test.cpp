@@ -39,7 +39,8 @@ rc::Gen<PodFate> any_fate() {
 // A cluster whose pods have phases and no kubelet.
 class Pods {
  public:
-  explicit Pods(std::size_t threshold) : collector_(base_.loop, base_.client, {threshold}) {
+  explicit Pods(std::size_t threshold)
+      : collector_(base_.loop, base_.client, base_.informers, {threshold}) {
     base_.trace.add_sink([this](const Record& record) {
       if (record.after == nullptr && record.before != nullptr)
         if (const auto pod = as<Pod>(record.before)) last_[pod->metadata.name] = pod;

@@ -160,8 +160,8 @@ class Gang {
         controller_(settings) {
     base_.kinds.add(kind_);
     base_.store.set_schema(PyTorchJob::info(), definition(settings.profile.immutable_queue));
-    host_ = std::make_unique<controller::ControllerHost>(base_.loop, base_.client, base_.trace,
-                                                         Random(1), controller_);
+    host_ = std::make_unique<controller::ControllerHost>(base_.loop, base_.client, base_.informers,
+                                                         base_.trace, Random(1), controller_);
     host_->start();
   }
 

@@ -239,7 +239,7 @@ class Game {
   }
 
   BareStore cluster_{};
-  TaintEviction eviction_{cluster_.loop, cluster_.client};
+  TaintEviction eviction_{cluster_.loop, cluster_.client, cluster_.informers};
   std::map<std::string, std::vector<std::string>> taints_{};  // NoExecute, by node
   std::map<std::string, NaivePod> pods_{};
 };
@@ -264,7 +264,7 @@ TEST(TaintEvictionProperties, ATaintMirrorsACordon) {
                                         Act::other_taint, Act::crash)));
     const std::string mirror = "node.kubernetes.io/unschedulable";
     BareStore cluster;
-    TaintEviction eviction(cluster.loop, cluster.client);
+    TaintEviction eviction(cluster.loop, cluster.client, cluster.informers);
     auto made = std::make_shared<Node>();
     made->metadata.name = "n";
     RC_ASSERT(cluster.store.call(api::create(made), "test").has_value());

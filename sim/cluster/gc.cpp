@@ -20,30 +20,57 @@ const OwnerReference* reference_to(const Object& object, std::string_view uid) {
 
 }  // namespace
 
-GarbageCollector::GarbageCollector(Loop& loop, api::ApiClient& client)
+GarbageCollector::GarbageCollector(Loop& loop, api::ApiClient& client,
+                                   api::SharedInformers& informers)
     : loop_(loop),
       client_(client),
-      recorder_(loop, client, "garbage-collector-controller"),
+      informers_(informers),
       lane_(loop.new_lane()),
       alive_(std::make_shared<int>(0)) {}
 
 GarbageCollector::~GarbageCollector() = default;
 
 void GarbageCollector::start() {
+  DDPTWIN_ASSERT(!running_);
+  running_ = true;
+  recorder_ = std::make_unique<api::EventRecorder>(loop_, client_, "garbage-collector-controller");
+  informers_.begin_part();
   for (const KindInfo* kind : client_.kinds().all()) watch_kind(*kind);
+}
+
+void GarbageCollector::crash() {
+  if (!running_) return;
+  running_ = false;
+  informers_.end_part();
+  alive_ = std::make_shared<int>(0);
+  recorder_.reset();
+  nodes_.clear();
+  dependents_.clear();
+  queue_.clear();
+  queued_.clear();
+  visiting_.clear();
+  again_.clear();
+  failures_.clear();
+  retries_.clear();
+  work_.cancel();
 }
 
 void GarbageCollector::watch_kind(const KindInfo& kind) {
   if (kind.kind == "Event") return;  // nobody owns through them, and there are many
-  auto informer = std::make_unique<api::Informer>(loop_, client_, api::Target{&kind, {}, {}, {}});
-  informer->add_handler([this, &from = *informer](const ObjectPtr& before, const ObjectPtr& after) {
-    if (after != nullptr)
-      on_object(from, before, after);
-    else
-      on_gone(before);
-  });
-  informer->start();
-  informers_.push_back(std::move(informer));
+  api::Informer& informer = informers_.of(kind);
+  if (std::find(heard_.begin(), heard_.end(), &kind) == heard_.end()) {
+    heard_.push_back(&kind);
+    informer.add_handler([this, &informer](const ObjectPtr& before, const ObjectPtr& after) {
+      // A process that is gone hears nothing; its successor is told of what is there.
+      if (!running_) return;
+      if (after != nullptr)
+        on_object(informer, before, after);
+      else
+        on_gone(before);
+    });
+  }
+  // Where other parts of the process have gone on meanwhile.
+  for (const auto& [key, object] : informer.objects()) on_object(informer, nullptr, object);
 }
 
 void GarbageCollector::stall(bool stalled) {
@@ -103,7 +130,7 @@ bool GarbageCollector::refers_to(const Object& dependent, const OwnerReference& 
   const std::string& space = owner.metadata.namespace_;
   if (!space.empty() && space != dependent.metadata.namespace_) {
     const std::string& here = dependent.metadata.namespace_;
-    recorder_.event(
+    recorder_->event(
         dependent, "Warning", "OwnerRefInvalidNamespace",
         fmt::format("ownerRef [{}/{}, namespace: {}, name: {}, uid: {}] does not exist in "
                     "namespace \"{}\"",

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "api/event_recorder.hpp"
-#include "api/informer.hpp"
+#include "api/shared_informers.hpp"
 #include "core/text_table.hpp"
 
 namespace ddptwin {
@@ -18,12 +18,17 @@ namespace ddptwin {
 // trusts its graph for a deletion: object and owners are read anew.
 class GarbageCollector {
  public:
-  GarbageCollector(Loop& loop, api::ApiClient& client);
+  GarbageCollector(Loop& loop, api::ApiClient& client, api::SharedInformers& informers);
   ~GarbageCollector();
   GarbageCollector(const GarbageCollector&) = delete;
   GarbageCollector& operator=(const GarbageCollector&) = delete;
 
+  // The process begins, anew after crash(): its graph is what the informers show it. Precondition:
+  // not running.
   void start();
+  // The process ends now, perhaps between two writes; a call under way may still happen.
+  void crash();
+  bool running() const { return running_; }
   // A kind that came later (a custom resource definition).
   void watch_kind(const KindInfo& kind);
   // Stops looking at its queue, as a stalled collector does; what happens meanwhile is not lost.
@@ -76,11 +81,12 @@ class GarbageCollector {
 
   Loop& loop_;
   api::ApiClient& client_;
-  api::EventRecorder recorder_;
+  api::SharedInformers& informers_;
+  std::unique_ptr<api::EventRecorder> recorder_{};
   Lane lane_;
-  std::vector<std::unique_ptr<api::Informer>> informers_{};
-  TextTable<Node> nodes_{};       // by uid
-  TextTable<Uids> dependents_{};  // by the owner's uid
+  std::vector<const KindInfo*> heard_{};  // whose informers call this
+  TextTable<Node> nodes_{};               // by uid
+  TextTable<Uids> dependents_{};          // by the owner's uid
   boost::container::deque<std::string> queue_{};
   TextSet queued_{};
   TextSet visiting_{};
@@ -89,7 +95,8 @@ class GarbageCollector {
   TextTable<Timer> retries_{};
   Timer work_{};
   bool stalled_ = false;
-  std::shared_ptr<int> alive_;  // completions hold it weakly
+  bool running_ = false;
+  std::shared_ptr<int> alive_;  // of the process: completions hold it weakly
 };
 
 }  // namespace ddptwin

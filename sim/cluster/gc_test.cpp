@@ -23,9 +23,10 @@ struct Fixture {
   StoreClient gc_client{loop, store, "generic-garbage-collector"};
   StoreClient namespace_client{loop, store, "namespace-controller"};
   StoreClient pod_client{loop, store, "pod-garbage-collector"};
-  GarbageCollector collector{loop, gc_client};
-  NamespaceLifecycle lifecycle{loop, namespace_client};
-  PodGarbageCollector pods{loop, pod_client};
+  api::SharedInformers informers{loop, gc_client};
+  GarbageCollector collector{loop, gc_client, informers};
+  NamespaceLifecycle lifecycle{loop, namespace_client, informers};
+  PodGarbageCollector pods{loop, pod_client, informers};
 
   Fixture() {
     collector.start();

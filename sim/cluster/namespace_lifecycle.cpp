@@ -69,25 +69,47 @@ struct NamespaceLifecycle::Look {
   std::map<std::string, std::size_t> finalizers{};  // by name
 };
 
-NamespaceLifecycle::NamespaceLifecycle(Loop& loop, api::ApiClient& client)
+NamespaceLifecycle::NamespaceLifecycle(Loop& loop, api::ApiClient& client,
+                                       api::SharedInformers& informers)
     : loop_(loop),
       client_(client),
       lane_(loop.new_lane()),
-      namespaces_(loop, client, {&Namespace::info(), {}, {}, {}}),
+      informers_(informers),
+      namespaces_(informers.of(Namespace::info())),
       alive_(std::make_shared<int>(0)) {
-  namespaces_.add_handler([this](const ObjectPtr& before, const ObjectPtr& after) {
-    if (after == nullptr) {
-      next_.erase(before->metadata.name);
-      failures_.erase(before->metadata.name);
-      return;
-    }
-    if (after->metadata.deletionTimestamp) schedule(after->metadata.name, first_look);
-  });
+  namespaces_.add_handler(
+      [this](const ObjectPtr& before, const ObjectPtr& after) { on_namespace(before, after); });
 }
 
 NamespaceLifecycle::~NamespaceLifecycle() = default;
 
-void NamespaceLifecycle::start() { namespaces_.start(); }
+void NamespaceLifecycle::start() {
+  DDPTWIN_ASSERT(!running_);
+  running_ = true;
+  informers_.begin_part();
+  // Where other parts of the process have gone on meanwhile.
+  for (const auto& [key, space] : namespaces_.objects()) on_namespace(nullptr, space);
+}
+
+void NamespaceLifecycle::crash() {
+  if (!running_) return;
+  running_ = false;
+  informers_.end_part();
+  alive_ = std::make_shared<int>(0);
+  next_.clear();
+  failures_.clear();
+}
+
+void NamespaceLifecycle::on_namespace(const ObjectPtr& before, const ObjectPtr& after) {
+  // A process that is gone hears nothing; its successor is told of what is there.
+  if (!running_) return;
+  if (after == nullptr) {
+    next_.erase(before->metadata.name);
+    failures_.erase(before->metadata.name);
+    return;
+  }
+  if (after->metadata.deletionTimestamp) schedule(after->metadata.name, first_look);
+}
 
 void NamespaceLifecycle::schedule(const std::string& name, Duration delay) {
   Next& next = next_[name];

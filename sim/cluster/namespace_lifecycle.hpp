@@ -2,7 +2,7 @@
 // (spec/kubernetes.md section 1.17).
 #pragma once
 
-#include "api/informer.hpp"
+#include "api/shared_informers.hpp"
 #include "objects/core_v1.hpp"
 
 namespace ddptwin {
@@ -16,16 +16,21 @@ namespace ddptwin {
 // namespaced_resources_deleter.go.
 class NamespaceLifecycle {
  public:
-  NamespaceLifecycle(Loop& loop, api::ApiClient& client);
+  NamespaceLifecycle(Loop& loop, api::ApiClient& client, api::SharedInformers& informers);
   ~NamespaceLifecycle();
 
+  // The process begins, anew after crash(). Precondition: not running.
   void start();
+  // The process ends now, perhaps between two writes; a call under way may still happen.
+  void crash();
+  bool running() const { return running_; }
 
  private:
   // One look at one namespace.
   struct Look;
   using LookPtr = std::shared_ptr<Look>;
 
+  void on_namespace(const ObjectPtr& before, const ObjectPtr& after);
   void schedule(const std::string& name, Duration delay);
   void begin(const std::string& name);
   void estimate_grace(const LookPtr& look);
@@ -39,7 +44,8 @@ class NamespaceLifecycle {
   Loop& loop_;
   api::ApiClient& client_;
   Lane lane_;
-  api::Informer namespaces_;
+  api::SharedInformers& informers_;
+  api::Informer& namespaces_;
   // The next look at a namespace: the earliest that somebody asked for.
   struct Next {
     Time at{};
@@ -47,7 +53,8 @@ class NamespaceLifecycle {
   };
   std::map<std::string, Next, std::less<>> next_{};
   std::map<std::string, int, std::less<>> failures_{};
-  std::shared_ptr<int> alive_;
+  bool running_ = false;
+  std::shared_ptr<int> alive_;  // of the process: completions hold it weakly
 };
 
 }  // namespace ddptwin

@@ -47,32 +47,51 @@ const Pod& pod_of(const ObjectPtr& object) { return static_cast<const Pod&>(*obj
 
 }  // namespace
 
-PodGarbageCollector::PodGarbageCollector(Loop& loop, api::ApiClient& client, Options options)
+PodGarbageCollector::PodGarbageCollector(Loop& loop, api::ApiClient& client,
+                                         api::SharedInformers& informers, Options options)
     : loop_(loop),
       client_(client),
       options_(options),
       lane_(loop.new_lane()),
-      pods_(loop, client, {&Pod::info(), {}, {}, {}}),
-      nodes_(loop, client, {&Node::info(), {}, {}, {}}),
+      informers_(informers),
+      pods_(informers.of(Pod::info())),
+      nodes_(informers.of(Node::info())),
       alive_(std::make_shared<int>(0)) {
   pods_.add_handler(
       [this](const ObjectPtr& before, const ObjectPtr& after) { on_pod(before, after); });
-  nodes_.add_handler([this](const ObjectPtr& before, const ObjectPtr& after) {
-    if (before == nullptr || after == nullptr)
-      on_node((after != nullptr ? after : before)->metadata.name);
-    note_service(before, after);
-  });
+  nodes_.add_handler(
+      [this](const ObjectPtr& before, const ObjectPtr& after) { on_node(before, after); });
 }
 
 PodGarbageCollector::~PodGarbageCollector() = default;
 
 void PodGarbageCollector::start() {
-  pods_.start();
-  nodes_.start();
+  DDPTWIN_ASSERT(!running_);
+  running_ = true;
+  informers_.begin_part();
+  // Where other parts of the process have gone on meanwhile.
+  for (const auto& [key, pod] : pods_.objects()) on_pod(nullptr, pod);
+  for (const auto& [key, node] : nodes_.objects()) on_node(nullptr, node);
   next_ = loop_.after(lane_, round, [this] { look(); });
 }
 
+void PodGarbageCollector::crash() {
+  if (!running_) return;
+  running_ = false;
+  informers_.end_part();
+  alive_ = std::make_shared<int>(0);
+  finished_.clear();
+  ending_unplaced_.clear();
+  on_node_.clear();
+  out_of_service_.clear();
+  lost_nodes_.clear();
+  quarantined_.clear();
+  next_.cancel();
+}
+
 void PodGarbageCollector::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
+  // A process that is gone hears nothing; its successor is told of what is there.
+  if (!running_) return;
   const Counted was = before != nullptr ? Counted(pod_of(before)) : Counted();
   const Counted now = after != nullptr ? Counted(pod_of(after)) : Counted();
   if (was == now) return;
@@ -91,7 +110,7 @@ void PodGarbageCollector::on_pod(const ObjectPtr& before, const ObjectPtr& after
 void PodGarbageCollector::come_to_node(const std::string& key, const std::string& node) {
   Keys& there = on_node_[node];
   there.insert(key);
-  if (there.size() == 1) on_node(node);
+  if (there.size() == 1) look_for_node(node);
 }
 
 void PodGarbageCollector::leave_node(const std::string& key, const std::string& node) {
@@ -102,7 +121,14 @@ void PodGarbageCollector::leave_node(const std::string& key, const std::string& 
   on_node_.erase(there);
 }
 
-void PodGarbageCollector::on_node(const std::string& name) {
+void PodGarbageCollector::on_node(const ObjectPtr& before, const ObjectPtr& after) {
+  if (!running_) return;
+  if (before == nullptr || after == nullptr)
+    look_for_node((after != nullptr ? after : before)->metadata.name);
+  note_service(before, after);
+}
+
+void PodGarbageCollector::look_for_node(const std::string& name) {
   if (nodes_.find({}, name) == nullptr && on_node_.contains(name))
     lost_nodes_.insert(name);
   else

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "api/informer.hpp"
+#include "api/shared_informers.hpp"
 #include "core/text_table.hpp"
 
 namespace ddptwin {
@@ -23,18 +23,24 @@ class PodGarbageCollector {
     std::size_t finished_threshold = 12'500;  // 0: they stay
   };
 
-  PodGarbageCollector(Loop& loop, api::ApiClient& client, Options options);
-  PodGarbageCollector(Loop& loop, api::ApiClient& client)
-      : PodGarbageCollector(loop, client, Options()) {}
+  PodGarbageCollector(Loop& loop, api::ApiClient& client, api::SharedInformers& informers,
+                      Options options);
+  PodGarbageCollector(Loop& loop, api::ApiClient& client, api::SharedInformers& informers)
+      : PodGarbageCollector(loop, client, informers, Options()) {}
   ~PodGarbageCollector();
 
+  // The process begins, anew after crash(). Precondition: not running.
   void start();
+  // The process ends now, perhaps between two writes; a call under way may still happen.
+  void crash();
+  bool running() const { return running_; }
 
  private:
   void on_pod(const ObjectPtr& before, const ObjectPtr& after);
   void come_to_node(const std::string& key, const std::string& node);
   void leave_node(const std::string& key, const std::string& node);
-  void on_node(const std::string& name);
+  void on_node(const ObjectPtr& before, const ObjectPtr& after);
+  void look_for_node(const std::string& name);
   void note_service(const ObjectPtr& before, const ObjectPtr& after);
   void look();
   void collect_finished();
@@ -48,8 +54,9 @@ class PodGarbageCollector {
   api::ApiClient& client_;
   Options options_;
   Lane lane_;
-  api::Informer pods_;
-  api::Informer nodes_;
+  api::SharedInformers& informers_;
+  api::Informer& pods_;
+  api::Informer& nodes_;
   using Keys = std::set<std::string>;
   Keys finished_{};
   Keys ending_unplaced_{};
@@ -58,7 +65,8 @@ class PodGarbageCollector {
   std::set<std::string> lost_nodes_{};                      // that have pods and no object
   std::map<std::string, Time, std::less<>> quarantined_{};  // until when, by a node's name
   Timer next_{};
-  std::shared_ptr<int> alive_;
+  bool running_ = false;
+  std::shared_ptr<int> alive_;  // of the process: completions hold it weakly
 };
 
 }  // namespace ddptwin

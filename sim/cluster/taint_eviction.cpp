@@ -53,12 +53,13 @@ Tolerance tolerance_of(const PodSpec& pod, const std::vector<Taint>& taints) {
   return {.lasts = std::chrono::seconds(*shortest)};
 }
 
-TaintEviction::TaintEviction(Loop& loop, api::ApiClient& client)
+TaintEviction::TaintEviction(Loop& loop, api::ApiClient& client, api::SharedInformers& informers)
     : loop_(loop),
       client_(client),
       lane_(loop.new_lane()),
-      nodes_(loop, client, {&Node::info(), {}, {}, {}}),
-      pods_(loop, client, {&Pod::info(), {}, {}, {}}),
+      informers_(informers),
+      nodes_(informers.of(Node::info())),
+      pods_(informers.of(Pod::info())),
       alive_(std::make_shared<int>(0)) {
   nodes_.add_handler(
       [this](const ObjectPtr& before, const ObjectPtr& after) { on_node(before, after); });
@@ -72,23 +73,25 @@ void TaintEviction::start() {
   DDPTWIN_ASSERT(!running_);
   running_ = true;
   recorder_ = std::make_unique<api::EventRecorder>(loop_, client_, std::string(component));
-  nodes_.restart();
+  informers_.begin_part();
+  // Where other parts of the process have gone on meanwhile.
+  for (const auto& [key, node] : nodes_.objects()) on_node(nullptr, node);
 }
 
 void TaintEviction::crash() {
   if (!running_) return;
   running_ = false;
+  informers_.end_part();
   alive_ = std::make_shared<int>(0);
   recorder_.reset();
   tainted_.clear();
   pending_.clear();
   retries_.clear();
   mirrors_.clear();
-  watches_pods_ = false;
 }
 
 void TaintEviction::on_node(const ObjectPtr& before, const ObjectPtr& after) {
-  // A process that is gone hears nothing; its successor lists anew.
+  // A process that is gone hears nothing; its successor is told of what is there.
   if (!running_) return;
   if (after == nullptr) {
     // What is pending there stays so, as upstream: the pods are gone first, or go then.
@@ -105,11 +108,6 @@ void TaintEviction::on_node(const ObjectPtr& before, const ObjectPtr& after) {
     return cancel_all_on(name);
   }
   tainted_[name] = std::move(taints);
-  if (!watches_pods_) {
-    // The list brings those that are there.
-    watches_pods_ = true;
-    return pods_.restart();
-  }
   std::vector<ObjectPtr> there;
   for (const auto& [key, object] : pods_.objects())
     if (pod_of(object).spec->nodeName == name) there.push_back(object);
@@ -141,14 +139,15 @@ void TaintEviction::mirror_cordon(const Node& node) {
 }
 
 void TaintEviction::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
-  if (!running_ || !watches_pods_) return;
+  if (!running_) return;
   if (after == nullptr) {
+    if (pending_.empty() && retries_.empty()) return;  // as nearly always
     const std::string key = key_of(before->metadata);
     retries_.erase(key);
     return cancel(key);
   }
   const Pod& pod = pod_of(after);
-  if (before != nullptr && stands_alike(pod_of(before), pod)) return;
+  if (tainted_.empty() || (before != nullptr && stands_alike(pod_of(before), pod))) return;
   if (tainted_.contains(pod.spec->nodeName)) judge(pod);
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/event_recorder.hpp"
-#include "api/informer.hpp"
+#include "api/shared_informers.hpp"
 
 namespace ddptwin {
 
@@ -30,18 +30,18 @@ Tolerance tolerance_of(const PodSpec& pod, const std::vector<Taint>& taints);
 // DisruptionTarget, DELETE with the pod's own grace, once its toleration is over. A time that
 // runs is kept, whatever finite tolerations, of 0 seconds too, come or go; a taint that is not
 // tolerated ends it, and where the pod may stay after all an event says so. Finished pods and those
-// that are being deleted are no exceptions. Pods are watched from the first such taint on. Source:
-// spec/kubernetes.md §2.12; what that leaves open as in processPodOnNode upstream.
-// Beside that it has the node lifecycle controller's part for cordoned nodes, which looks at the
-// same nodes: spec.unschedulable is mirrored as a taint (§2.12, "Graceful drain").
+// that are being deleted are no exceptions. Source: spec/kubernetes.md §2.12; what that leaves open
+// as in processPodOnNode upstream. Beside that it has the node lifecycle controller's part for
+// cordoned nodes, which looks at the same nodes: spec.unschedulable is mirrored as a taint (§2.12,
+// "Graceful drain").
 class TaintEviction {
  public:
-  TaintEviction(Loop& loop, api::ApiClient& client);
+  TaintEviction(Loop& loop, api::ApiClient& client, api::SharedInformers& informers);
   ~TaintEviction();
   TaintEviction(const TaintEviction&) = delete;
   TaintEviction& operator=(const TaintEviction&) = delete;
 
-  // The process begins, anew after crash(): it lists, and each pod's time begins again.
+  // The process begins, anew after crash(): each pod's time begins again.
   // Precondition: not running.
   void start();
   // The process ends now, perhaps between two writes; a call under way may still happen.
@@ -82,15 +82,15 @@ class TaintEviction {
   Loop& loop_;
   api::ApiClient& client_;
   Lane lane_;
-  api::Informer nodes_;
-  api::Informer pods_;
+  api::SharedInformers& informers_;
+  api::Informer& nodes_;
+  api::Informer& pods_;
   std::unique_ptr<api::EventRecorder> recorder_{};
   // NoExecute taints by the node's name, where there are any.
   std::map<std::string, std::vector<Taint>, std::less<>> tainted_{};
   std::map<std::string, Pending, std::less<>> pending_{};  // by the pod's key
   std::map<std::string, Timer, std::less<>> retries_{};    // the same
   std::map<std::string, Timer, std::less<>> mirrors_{};    // by the node's name: tried again then
-  bool watches_pods_ = false;
   bool running_ = false;
   std::shared_ptr<int> alive_;  // of the process: completions hold it weakly
 };

@@ -65,7 +65,8 @@ struct Fixture {
   Store store{loop, Random(5), trace, kinds};
   StoreClient direct{loop, store, "kube-controller-manager"};
   Refusing client{loop, direct};
-  TaintEviction eviction{loop, client};
+  api::SharedInformers informers{loop, direct};
+  TaintEviction eviction{loop, client, informers};
 
   Fixture() {
     auto node = std::make_shared<Node>();

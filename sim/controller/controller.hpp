@@ -175,7 +175,6 @@ struct Observed {
 // What a controller wants to hear of. Kinds that the cluster does not know are left out.
 struct Watched {
   const KindInfo* kind = nullptr;
-  Cow<api::ListOptions> options{};
   std::optional<Duration> resync{};  // every so long each cached object is reported as changed
 };
 

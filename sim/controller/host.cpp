@@ -46,13 +46,18 @@ std::string describe(const api::Request& request) {
 
 // One watched kind.
 struct ControllerHost::Source {
-  Source(Loop& loop, api::ApiClient& client, const Watched& watched)
-      : kind(watched.kind),
-        informer(loop, client, api::Target{watched.kind, {}, {}, {}}, watched.options),
-        resync(watched.resync) {}
+  Source(api::SharedInformers& informers, const Watched& watched)
+      : kind(watched.kind), informer(informers.of(*watched.kind)), resync(watched.resync) {}
+
+  // A copy: what hears of one may change them.
+  std::vector<ObjectPtr> objects() const {
+    std::vector<ObjectPtr> all;
+    for (const auto& [key, object] : informer.objects()) all.push_back(object);
+    return all;
+  }
 
   const KindInfo* kind;
-  api::Informer informer;
+  api::Informer& informer;
   std::optional<Duration> resync;
   Timer resync_timer{};
 };
@@ -115,10 +120,11 @@ class ControllerHost::InformerCache final : public Cache {
   const std::vector<std::unique_ptr<Source>>& sources_;
 };
 
-ControllerHost::ControllerHost(Loop& loop, api::ApiClient& client, Trace& trace, Random random,
-                               Controller& controller, Options options)
+ControllerHost::ControllerHost(Loop& loop, api::ApiClient& client, api::SharedInformers& informers,
+                               Trace& trace, Random random, Controller& controller, Options options)
     : loop_(loop),
       client_(client),
+      informers_(informers),
       trace_(trace),
       random_(random),
       controller_(controller),
@@ -131,9 +137,9 @@ ControllerHost::ControllerHost(Loop& loop, api::ApiClient& client, Trace& trace,
   const std::vector<Watched> all = controller_.watches(client_.kinds());
   sources_.reserve(all.size());
   for (const Watched& watched : all) {
-    Source& source = *sources_.emplace_back(std::make_unique<Source>(loop_, client_, watched));
+    Source& source = *sources_.emplace_back(std::make_unique<Source>(informers_, watched));
     source.informer.add_handler([this, &source](const ObjectPtr& before, const ObjectPtr& after) {
-      on_change(source, before, after);
+      on_change(source, {before, after, !before && !source.informer.synced()});
     });
   }
 }
@@ -141,25 +147,25 @@ ControllerHost::ControllerHost(Loop& loop, api::ApiClient& client, Trace& trace,
 ControllerHost::~ControllerHost() = default;
 
 void ControllerHost::start() {
-  begin();
-  for (const auto& source : sources_) source->informer.start();
-}
-
-void ControllerHost::begin() {
+  DDPTWIN_ASSERT(!running_);
+  restart_.cancel();
   running_ = true;
   started_at_ = loop_.now();
   recorder_ = std::make_unique<api::EventRecorder>(loop_, client_, std::string(controller_.name()),
                                                    std::string(), options_.events);
   for (const auto& source : sources_)
-    if (source->resync)
-      source->resync_timer =
-          loop_.after(lane_, *source->resync, [this, s = source.get()] { resync(*s); });
+    if (source->resync) resync_later(*source);
+  informers_.begin_part();
+  // Where other parts of the process have gone on meanwhile.
+  for (const auto& source : sources_)
+    for (const ObjectPtr& object : source->objects()) on_change(*source, {nullptr, object, true});
 }
 
 void ControllerHost::crash() {
   restart_.cancel();  // of a process that had ended by itself
   if (!running_) return;
   running_ = false;
+  informers_.end_part();
   ++era_;
   run_.reset();
   queue_.clear();
@@ -171,13 +177,6 @@ void ControllerHost::crash() {
   for (const auto& source : sources_) source->resync_timer.cancel();
 }
 
-void ControllerHost::restart() {
-  DDPTWIN_ASSERT(!running_);
-  restart_.cancel();
-  begin();
-  for (const auto& source : sources_) source->informer.restart();
-}
-
 void ControllerHost::panic(const std::string& text) {
   Record record;
   record.kind = RecordKind::note;
@@ -186,13 +185,12 @@ void ControllerHost::panic(const std::string& text) {
   trace_.write(std::move(record));
   if (loop_.now() - started_at_ > healthy_after) panics_ = 0;
   crash();
-  restart_ = loop_.after(lane_, restart_delay(panics_++), [this] { restart(); });
+  restart_ = loop_.after(lane_, restart_delay(panics_++), [this] { start(); });
 }
 
-void ControllerHost::on_change(Source& source, const ObjectPtr& before, const ObjectPtr& after) {
-  // A process that is gone hears nothing; its successor lists anew.
+void ControllerHost::on_change(Source& source, const Change& change) {
+  // A process that is gone hears nothing; its successor is told of what is there.
   if (!running_) return;
-  const Change change{before, after, !before && !source.informer.synced()};
   Reaction reaction = controller_.observe(change, *cache_, expectations_, loop_.now());
   if (reaction.panic) return panic(*reaction.panic);
   if (reaction.replace_cached) source.informer.replace_cached(reaction.replace_cached);
@@ -202,12 +200,14 @@ void ControllerHost::on_change(Source& source, const ObjectPtr& before, const Ob
 }
 
 void ControllerHost::resync(Source& source) {
-  std::vector<ObjectPtr> objects;
-  for (const auto& [key, object] : source.informer.objects()) objects.push_back(object);
-  for (const ObjectPtr& object : objects) {
+  for (const ObjectPtr& object : source.objects()) {
     if (!running_) return;  // a change may make the process crash
-    on_change(source, object, object);
+    on_change(source, {object, object});
   }
+  resync_later(source);
+}
+
+void ControllerHost::resync_later(Source& source) {
   source.resync_timer = loop_.after(lane_, *source.resync, [this, s = &source] { resync(*s); });
 }
 

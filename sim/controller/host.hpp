@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "api/event_recorder.hpp"
-#include "api/informer.hpp"
+#include "api/shared_informers.hpp"
 #include "controller/controller.hpp"
 #include "core/trace.hpp"
 
@@ -23,25 +23,24 @@ struct HostOptions {
 
 // Feeds one controller from informers and carries its plans out, one API call a loop step, one key
 // at a time (spec/pytorchjob.md §4.1: one worker). After a refused call it drops the rest, backs
-// off and observes again. Everything it remembers is lost by crash(). Source: controller-runtime's
-// controller, client-go's work queue and informers.
+// off and observes again. Everything it remembers is lost by crash(), and what the informers hold,
+// unless they are shared with what goes on. Source: controller-runtime's controller, client-go's
+// work queue and informers.
 class ControllerHost {
  public:
   using Options = HostOptions;
 
   // All references outlive the host. `client` should know its user (controllers' field manager).
-  ControllerHost(Loop& loop, api::ApiClient& client, Trace& trace, Random random,
-                 Controller& controller, Options options = {});
+  ControllerHost(Loop& loop, api::ApiClient& client, api::SharedInformers& informers, Trace& trace,
+                 Random random, Controller& controller, Options options = {});
   ~ControllerHost();
   ControllerHost(const ControllerHost&) = delete;
   ControllerHost& operator=(const ControllerHost&) = delete;
 
-  // Begins to list and watch; plans once every cache is filled.
+  // Begins to list and watch; plans once every cache is filled. Precondition: not running.
   void start();
   // The process ends now, perhaps between two writes; a call under way may still happen.
   void crash();
-  // A new process begins with empty memory. Precondition: not running.
-  void restart();
   bool running() const { return running_; }
   // Nothing is queued or in hand (delayed keys do not count).
   bool idle() const { return !run_ && queue_.empty(); }
@@ -58,9 +57,9 @@ class ControllerHost {
     Step& step() { return plan.steps[at]; }
   };
 
-  void begin();
-  void on_change(Source& source, const ObjectPtr& before, const ObjectPtr& after);
+  void on_change(Source& source, const Change& change);
   void resync(Source& source);
+  void resync_later(Source& source);
   bool synced() const;
   void pump();
   void take_next();
@@ -84,6 +83,7 @@ class ControllerHost {
 
   Loop& loop_;
   api::ApiClient& client_;
+  api::SharedInformers& informers_;
   Trace& trace_;
   Random random_;
   Controller& controller_;

@@ -49,12 +49,14 @@ class TinyApi final : public api::ApiClient {
   std::map<std::string, Reason> refuse{};  // by name
   std::vector<std::string> log{};          // of writes and single reads
   std::vector<std::string> events{};       // "reason: message"
+  int lists = 0;
 
  private:
   Result<api::Response> answer(const api::Request& request) {
     api::Response response;
     response.resource_version = "1";
     if (request.verb == api::Verb::list) {
+      ++lists;
       for (const auto& [name, object] : objects)
         if (request.target.kind == &ConfigMap::info()) response.items.push_back(object);
       return response;
@@ -134,13 +136,15 @@ class TestController final : public Controller {
 struct HostTest : ::testing::Test {
   VirtualLoop loop{Random(1), Time(1000s), VirtualLoop::Order::fifo};
   TinyApi cluster{loop};
+  api::SharedInformers informers{loop, cluster};
   Trace trace{loop};
   TestController controller{};
   HostOptions options{};
   std::unique_ptr<ControllerHost> host{};
 
   void start() {
-    host = std::make_unique<ControllerHost>(loop, cluster, trace, Random(1), controller, options);
+    host = std::make_unique<ControllerHost>(loop, cluster, informers, trace, Random(1), controller,
+                                            options);
     host->start();
     cluster.put("job");
   }
@@ -277,10 +281,38 @@ TEST_F(HostTest, a_crash_between_two_writes_loses_the_rest_and_the_next_process_
   // The call that was under way still happens, though nobody hears the answer.
   EXPECT_EQ(cluster.log, (std::vector<std::string>{"create a", "create b"}));
   EXPECT_EQ(controller.resets, 1);
-  host->restart();
+  host->start();
   run();
   EXPECT_EQ(controller.plans, 2);
   EXPECT_TRUE(controller.satisfied);  // the expectation of the first process is forgotten
+}
+
+// As the controllers of kube-controller-manager, of which a scenario may end one alone.
+TEST_F(HostTest, a_part_of_a_process_that_begins_anew_is_told_what_the_others_know) {
+  start();
+  TestController other;
+  ControllerHost beside(loop, cluster, informers, trace, Random(2), other, options);
+  beside.start();
+  run();
+  EXPECT_EQ(cluster.lists, 1);
+  EXPECT_EQ(other.plans, 1);
+  host->crash();
+  run(1s);
+  host->start();
+  run();
+  EXPECT_EQ(cluster.lists, 1);
+  EXPECT_EQ(controller.plans, 2);
+  EXPECT_EQ(other.plans, 1);
+  // A new process knows nothing.
+  host->crash();
+  beside.crash();
+  run(1s);
+  beside.start();
+  host->start();
+  run();
+  EXPECT_EQ(cluster.lists, 2);
+  EXPECT_EQ(controller.plans, 3);
+  EXPECT_EQ(other.plans, 2);
 }
 
 TEST_F(HostTest, a_panic_ends_the_process_which_comes_back_later_and_later) {

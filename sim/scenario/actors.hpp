@@ -4,6 +4,8 @@
 namespace ddptwin {
 
 inline constexpr char manager_actor[] = "kube-controller-manager";
+// Which client of it lists and watches, for all of its controllers.
+inline constexpr char manager_informers[] = "shared-informers";
 inline constexpr char operator_actor[] = "training-operator";
 
 }  // namespace ddptwin

@@ -72,6 +72,9 @@ TEST(VirtualRunTest, a_fault_of_nobody_is_refused_before_the_run) {
       {"{controller: double, of: kube-scheduler}", "there is no controller \"kube-scheduler\""},
       {"{api: conflict, of: kubelets}", "there is no client \"kubelets\" (did you mean kubelet?)"},
       {"{watch: relist, of: kubelet/node-9}", "there is no client \"kubelet/node-9\""},
+      {"{watch: delay, of: endpoint-controller}",
+       "endpoint-controller hears nothing by itself: the controllers of kube-controller-manager "
+       "share their informers, whose name is shared-informers"},
   };
   for (const Row& row : rows) {
     const auto result =

@@ -182,12 +182,18 @@ struct World::Parts {
         zone({.domain = options.dns.domain, .server_ip = options.dns.address}),
         resolver(loop, trace, random.split("dns"), zone) {}
 
+  // Of a process of several controllers, that list and watch through a client of their own.
+  struct Informers {
+    std::unique_ptr<api::ApiClient> client{};
+    std::unique_ptr<api::SharedInformers> shared{};
+  };
   using MakeController = std::function<std::unique_ptr<controller::Controller>()>;
   // A controller with the client and the host that run it.
   struct Hosted {
     const char* actor = "";
     MakeController make{};
     std::unique_ptr<api::ApiClient> client{};
+    std::unique_ptr<api::SharedInformers> own_informers{};
     std::unique_ptr<controller::Controller> controller{};
     std::unique_ptr<controller::ControllerHost> host{};
     int second = 0;  // beside another of the same name: which begin_second_controller() made it
@@ -206,17 +212,27 @@ struct World::Parts {
         loop, std::move(made), api::Caller{actor, std::string(instance)}, *options.faults);
   }
 
-  // Without `chance` its own by name.
-  Hosted& add_controller(const char* actor, MakeController make,
+  api::SharedInformers& new_manager_informers() {
+    Informers& made = manager_informers.emplace_back();
+    made.client = client(manager_actor, ddptwin::manager_informers);
+    made.shared = std::make_unique<api::SharedInformers>(loop, *made.client);
+    return *made.shared;
+  }
+  // Without `shared` it is all of its process. Without `chance` it has its own by name.
+  Hosted& add_controller(const char* actor, MakeController make, api::SharedInformers* shared,
                          std::optional<Random> chance = std::nullopt) {
     Hosted& hosted = controllers.emplace_back();
     hosted.actor = actor;
     hosted.make = std::move(make);
     hosted.controller = hosted.make();
     hosted.client = client(actor, hosted.controller->name());
+    if (shared == nullptr) {
+      hosted.own_informers = std::make_unique<api::SharedInformers>(loop, *hosted.client);
+      shared = hosted.own_informers.get();
+    }
     hosted.host = std::make_unique<controller::ControllerHost>(
-        loop, *hosted.client, trace, chance ? *chance : random.split(hosted.controller->name()),
-        *hosted.controller,
+        loop, *hosted.client, *shared, trace,
+        chance ? *chance : random.split(hosted.controller->name()), *hosted.controller,
         controller::HostOptions{
             .client_per_second = std::max<double>(options.flags.kube_api_qps, 0),
             .client_burst = options.flags.kube_api_burst});
@@ -232,6 +248,15 @@ struct World::Parts {
     return nullptr;
   }
 
+  // What kube-controller-manager has beside its hosted controllers.
+  template <class Deed>
+  void each_manager_part(const Deed& deed) {
+    if (!garbage_collector) return;
+    deed(*garbage_collector);
+    deed(*namespaces);
+    deed(*pod_garbage);
+    deed(*taint_eviction);
+  }
   void install_controller_manager();
   void install_training_operator(const controller::pytorchjob::Profile& profile);
   void add_kubelet(const NodeOptions& node);
@@ -249,6 +274,7 @@ struct World::Parts {
   std::unique_ptr<dns::Resolver> node_resolver{};
   std::unique_ptr<api::ApiClient> dns_client{};
   std::unique_ptr<dns::ZoneFeed> zone_feed{};
+  std::list<Informers> manager_informers{};  // of each process of it
   std::vector<std::unique_ptr<api::ApiClient>> manager_clients{};
   std::unique_ptr<GarbageCollector> garbage_collector{};
   std::unique_ptr<NamespaceLifecycle> namespaces{};
@@ -267,21 +293,28 @@ struct World::Parts {
 };
 
 void World::Parts::install_controller_manager() {
-  add_controller(manager_actor, [] { return std::make_unique<controller::EndpointsController>(); });
-  add_controller(manager_actor,
-                 [] { return std::make_unique<controller::EndpointSliceController>(); });
-  add_controller(manager_actor,
-                 [] { return std::make_unique<controller::EndpointSliceMirroringController>(); });
+  api::SharedInformers& informers = new_manager_informers();
+  add_controller(
+      manager_actor, [] { return std::make_unique<controller::EndpointsController>(); },
+      &informers);
+  add_controller(
+      manager_actor, [] { return std::make_unique<controller::EndpointSliceController>(); },
+      &informers);
+  add_controller(
+      manager_actor,
+      [] { return std::make_unique<controller::EndpointSliceMirroringController>(); }, &informers);
   const auto manager_client = [this](const char* part) -> api::ApiClient& {
     return *manager_clients.emplace_back(client(manager_actor, part));
   };
-  garbage_collector = std::make_unique<GarbageCollector>(loop, manager_client("garbage-collector"));
-  namespaces = std::make_unique<NamespaceLifecycle>(loop, manager_client("namespace-controller"));
+  garbage_collector =
+      std::make_unique<GarbageCollector>(loop, manager_client("garbage-collector"), informers);
+  namespaces =
+      std::make_unique<NamespaceLifecycle>(loop, manager_client("namespace-controller"), informers);
   pod_garbage = std::make_unique<PodGarbageCollector>(
-      loop, manager_client("pod-garbage-collector"),
+      loop, manager_client("pod-garbage-collector"), informers,
       PodGarbageCollector::Options{options.flags.terminated_pod_gc_threshold});
   taint_eviction =
-      std::make_unique<TaintEviction>(loop, manager_client("taint-eviction-controller"));
+      std::make_unique<TaintEviction>(loop, manager_client("taint-eviction-controller"), informers);
 }
 
 void World::Parts::install_training_operator(const controller::pytorchjob::Profile& profile) {
@@ -301,8 +334,9 @@ void World::Parts::install_training_operator(const controller::pytorchjob::Profi
       &PyTorchJob::info());
   Settings settings;
   settings.profile = profile;
-  add_controller(operator_actor,
-                 [settings] { return std::make_unique<PyTorchJobController>(settings); });
+  add_controller(
+      operator_actor, [settings] { return std::make_unique<PyTorchJobController>(settings); },
+      nullptr);
 }
 
 void World::Parts::add_kubelet(const NodeOptions& node) {
@@ -351,12 +385,7 @@ Status World::start() {
   (void)call(api::create(api_service()), "ddptwin");
   parts_->zone_feed->start();
   for (auto& hosted : parts_->controllers) hosted.host->start();
-  if (parts_->garbage_collector) {
-    parts_->garbage_collector->start();
-    parts_->namespaces->start();
-    parts_->pod_garbage->start();
-    parts_->taint_eviction->start();
-  }
+  parts_->each_manager_part([](auto& part) { part.start(); });
   if (parts_->scheduler) parts_->scheduler->start();
   for (const NodeOptions& node : parts_->options.nodes) TRY_VOID(add_node(node));
   return {};
@@ -433,7 +462,7 @@ bool World::crash_controller(std::string_view process) {
     hosted.host->crash();
     found = true;
   }
-  if (process == manager_actor && parts_->taint_eviction) parts_->taint_eviction->crash();
+  if (process == manager_actor) parts_->each_manager_part([](auto& part) { part.crash(); });
   return found;
 }
 
@@ -441,11 +470,13 @@ bool World::start_controller(std::string_view process) {
   bool found = false;
   for (Parts::Hosted& hosted : parts_->controllers) {
     if (hosted.second != 0 || !hosted.is(process)) continue;
-    if (!hosted.host->running()) hosted.host->restart();
+    if (!hosted.host->running()) hosted.host->start();
     found = true;
-    // It ends with the whole process only, whose return is told by its controllers' names.
-    if (hosted.is(manager_actor) && parts_->taint_eviction && !parts_->taint_eviction->running())
-      parts_->taint_eviction->start();
+    // They end with the whole process only, whose return is told by its controllers' names.
+    if (hosted.is(manager_actor))
+      parts_->each_manager_part([](auto& part) {
+        if (!part.running()) part.start();
+      });
   }
   return found;
 }
@@ -456,12 +487,14 @@ int World::begin_second_controller(std::string_view process) {
     if (hosted.second == 0 && hosted.is(process)) firsts.push_back(&hosted);
   if (firsts.empty()) return 0;
   const int number = ++parts_->seconds;
+  api::SharedInformers* shared =
+      firsts.front()->own_informers ? nullptr : &parts_->new_manager_informers();
   for (const Parts::Hosted* first : firsts) {
     // Each has memory and chance of its own; what both share is the cluster.
     const Random chance = parts_->random.split(first->controller->name())
                               .split("second")
                               .split(parts_->controllers.size());
-    Parts::Hosted& hosted = parts_->add_controller(first->actor, first->make, chance);
+    Parts::Hosted& hosted = parts_->add_controller(first->actor, first->make, shared, chance);
     hosted.second = number;
     hosted.host->start();
   }

@@ -125,7 +125,9 @@ class World {
   std::vector<std::string> controllers() const;
   // Everyone who has a client of this world, where faults may act in it.
   const std::vector<api::Caller>& callers() const;
-  // Ends now, perhaps between two writes, and stays away until started.
+  // Ends now, perhaps between two writes, and stays away until started. kube-controller-manager as
+  // a whole takes its garbage collectors, namespace and taint eviction controllers with it; one of
+  // its controllers alone leaves the informers that they share to the others.
   bool crash_controller(std::string_view process);
   bool start_controller(std::string_view process);
   // A second process of the same controller beside the first, as with two leaders (of

@@ -96,7 +96,7 @@ Step delete_step(const KeyParts& key) {
 }  // namespace
 
 std::vector<Watched> EndpointsController::watches(const KindRegistry&) const {
-  return {{&Service::info(), {}, {}}, {&Pod::info(), {}, {}}, {&Endpoints::info(), {}, {}}};
+  return {{&Service::info(), {}}, {&Pod::info(), {}}, {&Endpoints::info(), {}}};
 }
 
 // Endpoints are looked at when they go: somebody may have deleted what the service still needs. And

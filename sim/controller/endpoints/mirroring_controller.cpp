@@ -79,8 +79,7 @@ SliceShape shape_of(const Endpoints& endpoints) {
 }  // namespace
 
 std::vector<Watched> EndpointSliceMirroringController::watches(const KindRegistry&) const {
-  return {
-      {&Service::info(), {}, {}}, {&Endpoints::info(), {}, {}}, {&EndpointSlice::info(), {}, {}}};
+  return {{&Service::info(), {}}, {&Endpoints::info(), {}}, {&EndpointSlice::info(), {}}};
 }
 
 Reaction EndpointSliceMirroringController::observe(const Change& change, const Cache&,

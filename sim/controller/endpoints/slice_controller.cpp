@@ -96,10 +96,10 @@ SliceShape shape_of(const Service& service) {
 }  // namespace
 
 std::vector<Watched> EndpointSliceController::watches(const KindRegistry&) const {
-  return {{&Service::info(), {}, {}},
-          {&Pod::info(), {}, {}},
-          {&Node::info(), {}, {}},
-          {&EndpointSlice::info(), {}, {}}};
+  return {{&Service::info(), {}},
+          {&Pod::info(), {}},
+          {&Node::info(), {}},
+          {&EndpointSlice::info(), {}}};
 }
 
 Reaction EndpointSliceController::observe(const Change& change, const Cache& cache,

@@ -106,8 +106,10 @@ constexpr std::array fault_fields{
     FaultField{"of", "text",
                "whose: of api and watch a client, by its own name or its process's "
                "(pytorchjob-controller, training-operator, kube-controller-manager, "
-               "kube-scheduler, kubelet, a node's name for its kubelet, coredns, user); of "
-               "controller a controller (pytorchjob-controller, endpoint-controller, "
+               "kube-scheduler, kubelet, a node's name for its kubelet, coredns, user; the "
+               "controllers of kube-controller-manager share one that watches, "
+               "shared-informers); of controller a controller (pytorchjob-controller, "
+               "endpoint-controller, "
                "endpoint-slice-controller, endpoint-slice-mirroring-controller) or the process of "
                "several (training-operator, kube-controller-manager); of node and kubelet a node; "
                "of process and link a pod, with its namespace where that "

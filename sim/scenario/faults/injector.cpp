@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json/value.hpp>
 
+#include "scenario/actors.hpp"
 #include "scenario/claims.hpp"
 #include "scenario/faults/fault_yaml.hpp"
 #include "scenario/faults/injector_parts.hpp"
@@ -64,6 +65,12 @@ FaultInjector::Parts::Parts(Loop& l, FaultPlan p)
 
 // Who is named in a fault is there by now: pods and names of the DNS may come later.
 Status FaultInjector::Parts::check_names() const {
+  const auto shares_informers = [&](std::string_view name) {
+    const auto& all = world->callers();
+    return std::any_of(all.begin(), all.end(), [&](const api::Caller& caller) {
+      return caller.instance == name && caller.actor == manager_actor && name != manager_informers;
+    });
+  };
   std::set<std::string_view> callers, controllers;
   for (const api::Caller& caller : world->callers()) {
     callers.insert({caller.actor, caller.instance});
@@ -77,6 +84,12 @@ Status FaultInjector::Parts::check_names() const {
         (!of_process && row.counts != Occurrence::call && row.counts != Occurrence::event))
       continue;
     const std::set<std::string_view>& names = of_process ? controllers : callers;
+    if (row.counts == Occurrence::event && shares_informers(fault.of))
+      return fail(Reason::bad_input,
+                  fmt::format("{} hears nothing by itself: the controllers of {} share their "
+                              "informers, whose name is {}",
+                              fault.of, manager_actor, manager_informers),
+                  fault.of_where);
     if (names.contains(fault.of)) continue;
     const auto& all = world->callers();
     if (!of_process && std::any_of(all.begin(), all.end(), [&](const api::Caller& caller) {

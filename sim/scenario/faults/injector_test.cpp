@@ -221,6 +221,18 @@ TEST(FaultInjector, nobody_evicts_while_its_controller_is_away) {
   EXPECT_TRUE(leaving());
 }
 
+TEST(FaultInjector, nobody_collects_while_its_controller_is_away) {
+  Disturbed run(plan_of("[{controller: crash, of: kube-controller-manager, at: 10s, for: 30s}]"));
+  run.go(11s);
+  const ObjectPtr job = run.world.find(PyTorchJob::info(), "default", "j");
+  EXPECT_TRUE(run.world.call(api::remove(*job), "user"));
+  const auto pods = [&] { return run.world.objects(Pod::info(), "default").size(); };
+  run.go(28s);
+  EXPECT_EQ(pods(), 3U);
+  run.go(60s);
+  EXPECT_EQ(pods(), 0U);
+}
+
 TEST(FaultInjector, a_deleted_node_takes_its_pods_and_comes_back) {
   Disturbed run(plan_of("[{node: deleted, of: n1, at: 10s, for: 200s}]"));
   run.go(11s);
