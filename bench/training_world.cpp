@@ -39,8 +39,9 @@ Json replica(const JobShape& job, int replicas) {
 }
 
 // All that upstream's own bugs do not break.
-const scenario::InvariantPolicy& policy() {
-  static const scenario::InvariantPolicy kept = scenario::kept_by_upstream();
+std::shared_ptr<const scenario::WatchedInvariants> watched() {
+  static const auto kept =
+      std::make_shared<const scenario::WatchedInvariants>(scenario::kept_by_upstream());
   return kept;
 }
 
@@ -74,7 +75,7 @@ std::shared_ptr<const PyTorchJob> job_of(const JobShape& job) {
 }
 
 TrainingWorld::TrainingWorld(const ClusterShape& shape)
-    : invariants_(policy()),
+    : invariants_(watched()),
       loop_(std::make_unique<VirtualLoop>(Random(shape.seed), start, shape.order)),
       runtime_(std::make_unique<ScriptRuntime>(*loop_)),
       world_(std::make_unique<World>(*loop_, options_of(shape), runtime_.get())) {

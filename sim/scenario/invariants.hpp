@@ -84,11 +84,22 @@ struct InvariantPolicy {
 // Without those that upstream's own bugs break: for random runs of the faithful controllers.
 InvariantPolicy kept_by_upstream();
 
+// The rows that a policy watches, and when each is asked: the same for all runs of that policy.
+struct WatchedInvariants {
+  using Rows = std::vector<const InvariantRow*>;
+  explicit WatchedInvariants(InvariantPolicy policy);
+  InvariantPolicy policy;
+  std::vector<Rows> by_topic;  // what to ask after which record
+  Rows at_rest{}, when_due{};
+};
+
 // All invariants of a policy, as one sink of the trace, and its keeper: what led to a violation is
 // told by the records before it.
 class InvariantWatch {
  public:
   explicit InvariantWatch(const InvariantPolicy& policy);
+  // For many runs of one policy.
+  explicit InvariantWatch(std::shared_ptr<const WatchedInvariants> watched);
   ~InvariantWatch();
   InvariantWatch(const InvariantWatch&) = delete;
   InvariantWatch& operator=(const InvariantWatch&) = delete;
@@ -122,18 +133,16 @@ class InvariantWatch {
 
  private:
   friend class invariants::Verdicts;
-  using Watched = std::vector<const InvariantRow*>;
-  void judge(const invariants::Sight& sight, const Watched& rows,
+  using Rows = WatchedInvariants::Rows;
+  void judge(const invariants::Sight& sight, const Rows& rows,
              invariants::Judge InvariantRow::*which);
   void violated(const invariants::Sight& sight, const InvariantRow& row, std::string object,
                 std::string text);
   void pass_due(Time now);
 
-  InvariantPolicy policy_;
-  std::vector<Watched> by_topic_{};  // the table: what to ask after which record
-  std::uint32_t asked_topics_ = 0;   // of which there was a record
+  std::shared_ptr<const WatchedInvariants> watched_;
+  std::uint32_t asked_topics_ = 0;  // of which there was a record
   bool asked_at_rest_ = false, asked_when_due_ = false;
-  Watched at_rest_{}, when_due_{};
   std::unique_ptr<invariants::Facts> facts_;
   std::unique_ptr<invariants::Ring> ring_;
   std::vector<Violation> violations_{};

@@ -102,19 +102,24 @@ InvariantPolicy kept_by_upstream() {
   return policy;
 }
 
-InvariantWatch::InvariantWatch(const InvariantPolicy& policy)
-    : policy_(policy),
-      by_topic_(topic_count),
-      facts_(std::make_unique<Facts>()),
-      ring_(std::make_unique<Ring>()) {
+WatchedInvariants::WatchedInvariants(InvariantPolicy of)
+    : policy(std::move(of)), by_topic(topic_count) {
   for (const InvariantRow& row : invariant_rows()) {
-    if (!policy_.watches(row)) continue;
+    if (!policy.watches(row)) continue;
     for (std::size_t i = 0; i < topic_count; ++i)
-      if ((row.topics & (1U << i)) != 0) by_topic_[i].push_back(&row);
-    if (row.at_rest != nullptr) at_rest_.push_back(&row);
-    if (row.when_due != nullptr) when_due_.push_back(&row);
+      if ((row.topics & (1U << i)) != 0) by_topic[i].push_back(&row);
+    if (row.at_rest != nullptr) at_rest.push_back(&row);
+    if (row.when_due != nullptr) when_due.push_back(&row);
   }
 }
+
+InvariantWatch::InvariantWatch(const InvariantPolicy& policy)
+    : InvariantWatch(std::make_shared<const WatchedInvariants>(policy)) {}
+
+InvariantWatch::InvariantWatch(std::shared_ptr<const WatchedInvariants> watched)
+    : watched_(std::move(watched)),
+      facts_(std::make_unique<Facts>()),
+      ring_(std::make_unique<Ring>()) {}
 
 InvariantWatch::~InvariantWatch() = default;
 
@@ -123,7 +128,7 @@ void InvariantWatch::on_record(const Record& record) {
   if (facts_->is_due(before)) pass_due(before);
   ring_->show(record);
   const Topic topic = topic_of(record);
-  const Watched& rows = by_topic_[static_cast<std::size_t>(topic)];
+  const Rows& rows = watched_->by_topic[static_cast<std::size_t>(topic)];
   const Sight sight = facts_->take(record, topic);
   asked_topics_ |= topics(topic);
   if (!rows.empty()) judge(sight, rows, &InvariantRow::after);
@@ -140,13 +145,13 @@ void InvariantWatch::pass_due(Time now) {
     sight.job = due->job;
     (due->at_rest ? asked_at_rest_ : asked_when_due_) = true;
     if (due->at_rest)
-      judge(sight, at_rest_, &InvariantRow::at_rest);
+      judge(sight, watched_->at_rest, &InvariantRow::at_rest);
     else
-      judge(sight, when_due_, &InvariantRow::when_due);
+      judge(sight, watched_->when_due, &InvariantRow::when_due);
   }
 }
 
-void InvariantWatch::judge(const Sight& sight, const Watched& rows, Judge InvariantRow::*which) {
+void InvariantWatch::judge(const Sight& sight, const Rows& rows, Judge InvariantRow::*which) {
   for (const InvariantRow* row : rows) {
     Verdicts verdicts(*this, sight, *row);
     (row->*which)(sight, verdicts);
@@ -175,17 +180,18 @@ const Violation* InvariantWatch::violation(std::string_view name) const {
 }
 
 std::vector<InvariantWatch::Judged> InvariantWatch::judged() const {
+  const InvariantPolicy& policy = watched_->policy;
   std::vector<Judged> all;
   for (const InvariantRow& row : invariant_rows()) {
-    if (!policy_.watches(row)) continue;
+    if (!policy.watches(row)) continue;
     Judged one;
     one.row = &row;
     one.asked = (row.topics & asked_topics_) != 0 || (row.at_rest != nullptr && asked_at_rest_) ||
                 (row.when_due != nullptr && asked_when_due_);
     one.violation = violation(row.name);
-    const auto expected = policy_.violated.find(row.name);
-    if (expected != policy_.violated.end()) one.expected = expected->second;
-    one.held = (one.violation != nullptr) == (expected != policy_.violated.end());
+    const auto expected = policy.violated.find(row.name);
+    if (expected != policy.violated.end()) one.expected = expected->second;
+    one.held = (one.violation != nullptr) == (expected != policy.violated.end());
     all.push_back(one);
   }
   return all;
