@@ -96,18 +96,14 @@ struct Change {
 
 // What a change leads to.
 struct Reaction {
-  struct Wake {
-    Key key{};
-    Duration delay{0};  // > 0: queued when it is over
-  };
-  // Queues one key, at once.
-  static Reaction to_wake(Key&& key) {
+  // Queues one key.
+  static Reaction to_wake(const KeyParts& key) {
     Reaction reaction;
-    reaction.add(std::move(key));
+    reaction.wake.push_back(key);
     return reaction;
   }
-  void add(Key&& key) { wake.emplace_back().key = std::move(key); }
-  boost::container::small_vector<Wake, 1> wake{};
+  // The keys that are queued. They refer to the change's objects, or to what the cache holds.
+  boost::container::small_vector<KeyParts, 1> wake{};
   ObjectPtr replace_cached{};          // the cache's own copy is changed, as upstream does (Q23)
   std::optional<std::string> panic{};  // as Plan::panic
 };
@@ -197,14 +193,10 @@ class Controller {
   virtual void reset() {}
 };
 
-// "namespace/name" in its two parts, which refer to the key; a name without namespace has an empty
-// first part.
-struct KeyParts {
-  std::string_view namespace_{};
-  std::string_view name{};
-};
 KeyParts split_key(std::string_view key);
-// Of what lies in a namespace.
-Key joined_key(std::string_view namespace_, std::string_view name);
+Key joined_key(const KeyParts& parts);
+inline KeyParts parts_of(const ObjectMeta& metadata) {
+  return {metadata.namespace_, metadata.name};
+}
 
 }  // namespace ddptwin::controller

@@ -193,8 +193,8 @@ void ControllerHost::on_change(Source& source, const Change& change) {
   if (!running_) return;
   Reaction reaction = controller_.observe(change, *cache_, expectations_, loop_.now());
   if (reaction.panic) return panic(*reaction.panic);
+  for (const KeyParts& key : reaction.wake) queue_.add(key);
   if (reaction.replace_cached) source.informer.replace_cached(reaction.replace_cached);
-  for (Reaction::Wake& wake : reaction.wake) queue_.add_after(std::move(wake.key), wake.delay);
   // The last cache to be filled may report nothing that wakes anybody.
   pump();
 }
@@ -381,10 +381,9 @@ KeyParts split_key(std::string_view key) {
   return {key.substr(0, slash), key.substr(slash + 1)};
 }
 
-Key joined_key(std::string_view namespace_, std::string_view name) {
-  Key key(namespace_.size() + 1 + name.size(), '/');
-  std::copy(namespace_.begin(), namespace_.end(), key.begin());
-  std::copy(name.begin(), name.end(), key.end() - static_cast<std::ptrdiff_t>(name.size()));
+Key joined_key(const KeyParts& parts) {
+  Key key;
+  join(key, parts);
   return key;
 }
 

@@ -108,7 +108,7 @@ class TestController final : public Controller {
     if (panic_on_sight) reaction.panic = "index out of range";
     // What the plan itself makes wakes nobody.
     if (change.after && change.after->metadata.name == "job")
-      reaction.wake.push_back({.key = "ns/job"});
+      reaction.wake.push_back({"ns", "job"});
     return reaction;
   }
   Plan plan(const Key&, const Observed& seen, Time) const override {

@@ -7,6 +7,16 @@
 
 namespace ddptwin::controller {
 
+void join(Key& key, const KeyParts& parts) {
+  key.clear();
+  key.reserve(parts.namespace_.size() + 1 + parts.name.size());
+  if (!parts.namespace_.empty()) {
+    key += parts.namespace_;
+    key += '/';
+  }
+  key += parts.name;
+}
+
 Duration TokenBucket::reserve(Time now) {
   if (per_second_ <= 0) return Duration::zero();
   tokens_ = last_ ? std::min(static_cast<double>(burst_),
@@ -26,17 +36,18 @@ WorkQueue::WorkQueue(Loop& loop, RateLimits limits, std::function<void()> ready)
       bucket_(limits.per_second, limits.burst),
       ready_(std::move(ready)) {}
 
-WorkQueue::Entry& WorkQueue::entry_for(Key&& key) {
+// Its text is put together where it stays, in the room of an earlier one.
+WorkQueue::Entry& WorkQueue::entry_for(const KeyParts& key) {
   if (free_.empty()) free_.push_back(made_.emplace_back(std::make_unique<Entry>()).get());
   Entry& entry = *free_.back();
-  entry.key = std::move(key);
+  join(entry.key, key);
   const auto [known, is_new] = entries_.insert(&entry);
   if (is_new) free_.pop_back();
   return **known;
 }
 
-void WorkQueue::add(Key&& key) {
-  Entry& entry = entry_for(std::move(key));
+void WorkQueue::add(const KeyParts& key) {
+  Entry& entry = entry_for(key);
   if (std::exchange(entry.dirty, true)) return;
   if (!entry.in_hand) push(entry);
 }
@@ -46,8 +57,8 @@ void WorkQueue::push(Entry& entry) {
   if (queue_.size() == 1) ready_();
 }
 
-void WorkQueue::add_after(Key&& key, Duration delay) {
-  if (delay <= Duration::zero()) return add(std::move(key));
+void WorkQueue::add_after(const Key& key, Duration delay) {
+  if (delay <= Duration::zero()) return add(key);
   const Time due = loop_.now() + delay;
   if (const auto found = waiting_.find(key); found != waiting_.end() && found->second.due <= due)
     return;

@@ -17,6 +17,15 @@ namespace ddptwin::controller {
 
 using Key = std::string;  // "namespace/name", or whatever a controller plans by
 
+// A key in its two parts, which refer to it or to an object. What has no namespace, or is no such
+// pair, is all name.
+struct KeyParts {
+  std::string_view namespace_{};
+  std::string_view name{};
+};
+// The key of these parts takes the place of the text, and its room.
+void join(Key& key, const KeyParts& parts);
+
 // Tokens that come back at a steady rate: golang.org/x/time/rate as client-go uses it.
 class TokenBucket {
  public:
@@ -49,11 +58,10 @@ class WorkQueue {
   // `ready` is called when the queue had nothing and now has something.
   WorkQueue(Loop& loop, RateLimits limits, std::function<void()> ready);
 
-  void add(Key&& key);
-  void add(const Key& key) { add(Key(key)); }
+  void add(const KeyParts& key);
+  void add(const Key& key) { add(KeyParts{.name = key}); }
   // Adds it when the delay is over. Of two delays of one key the earlier end holds.
-  void add_after(Key&& key, Duration delay);
-  void add_after(const Key& key, Duration delay) { add_after(Key(key), delay); }
+  void add_after(const Key& key, Duration delay);
   // False: it has been tried again as often as it may, and its failures no longer count.
   bool add_rate_limited(const Key& key);
   // The key's failures no longer count.
@@ -92,7 +100,7 @@ class WorkQueue {
     bool operator()(const auto& a, const auto& b) const { return key_of(a) == key_of(b); }
   };
 
-  Entry& entry_for(Key&& key);
+  Entry& entry_for(const KeyParts& key);
   void push(Entry& entry);
 
   Loop& loop_;

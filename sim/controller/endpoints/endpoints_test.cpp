@@ -453,8 +453,8 @@ TEST(EndpointControllers, a_pod_wakes_the_services_that_choose_it_or_did) {
   Expectations none;
   const auto woken = [&](const ObjectPtr& before, const ObjectPtr& after) {
     std::vector<std::string> keys;
-    for (const auto& wake : controller.observe({before, after}, cache, none, Time()).wake)
-      keys.push_back(wake.key);
+    for (const KeyParts& key : controller.observe({before, after}, cache, none, Time()).wake)
+      keys.push_back(joined_key(key));
     return keys;
   };
   const auto p = pod("p", {.ip = "1.1.1.1"}), moved = pod("p", {.ip = "1.1.1.1", .app = "db"});

@@ -86,15 +86,15 @@ Reaction EndpointSliceMirroringController::observe(const Change& change, const C
                                                    Expectations& expectations, Time) {
   const Object& object = change.object();
   if (as<EndpointSlice>(object) == nullptr) {
-    Key key = key_of(object.metadata);
-    if (!change.after && as<Endpoints>(object) != nullptr) expectations.forget(key);
-    return Reaction::to_wake(std::move(key));
+    if (!change.after && as<Endpoints>(object) != nullptr)
+      expectations.forget(key_of(object.metadata));
+    return Reaction::to_wake(parts_of(object.metadata));
   }
   const std::string* service = object.metadata.label(service_name_label);
   if (!is_managed_by(object, mirror_manager) || service == nullptr) return {};
-  Key key = joined_key(object.metadata.namespace_, *service);
-  if (!change.before) expectations.lower(key, 1, 0);
-  return Reaction::to_wake(std::move(key));
+  const KeyParts key{object.metadata.namespace_, *service};
+  if (!change.before) expectations.lower(joined_key(key), 1, 0);
+  return Reaction::to_wake(key);
 }
 
 Plan EndpointSliceMirroringController::plan(const Key& key, const Observed& seen, Time now) const {

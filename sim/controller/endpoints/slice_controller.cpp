@@ -108,15 +108,14 @@ Reaction EndpointSliceController::observe(const Change& change, const Cache& cac
   if (as<Pod>(object) != nullptr) return services_of(change, cache);
   if (as<Node>(object) != nullptr) return {};
   if (as<Service>(object) != nullptr) {
-    Key key = key_of(object.metadata);
-    if (!change.after) expectations.forget(key);
-    return Reaction::to_wake(std::move(key));
+    if (!change.after) expectations.forget(key_of(object.metadata));
+    return Reaction::to_wake(parts_of(object.metadata));
   }
   const std::string* service = object.metadata.label(service_name_label);
   if (!is_managed_by(object, slice_manager) || service == nullptr) return {};
-  Key key = joined_key(object.metadata.namespace_, *service);
-  if (!change.before) expectations.lower(key, 1, 0);
-  return Reaction::to_wake(std::move(key));
+  const KeyParts key{object.metadata.namespace_, *service};
+  if (!change.before) expectations.lower(joined_key(key), 1, 0);
+  return Reaction::to_wake(key);
 }
 
 // Nothing is deleted with the service: the garbage collector does that through the owner.

@@ -16,13 +16,13 @@ std::string_view expected_what(const KindInfo& kind) {
   return &kind == &Pod::info() ? "pods" : "services";
 }
 
-// The job that the object says is its controller; empty when it is of another kind.
-Key owner_key(const Object& object) {
+// The job that the object says is its controller; nothing when it is of another kind.
+std::optional<KeyParts> owner_key(const Object& object) {
   const OwnerReference* owner = object.metadata.controller();
   if (owner == nullptr || owner->kind != "PyTorchJob" ||
       !owner->apiVersion.starts_with("kubeflow.org/"))
-    return {};
-  return joined_key(object.metadata.namespace_, owner->name);
+    return std::nullopt;
+  return KeyParts{object.metadata.namespace_, owner->name};
 }
 
 // It exists in the cache, with the UID that the reference means.
@@ -31,10 +31,6 @@ bool is_owner_live(const Object& object, const Cache& cache) {
   if (owner == nullptr) return false;
   const auto job = cache.find<PyTorchJob>(object.metadata.namespace_, owner->name);
   return job && job->metadata.uid == owner->uid;
-}
-
-void wake(Reaction& reaction, Key&& key) {
-  if (!key.empty()) reaction.add(std::move(key));
 }
 
 // A new job is defaulted and gets its first condition in the cache alone (Q23).
@@ -52,7 +48,7 @@ Reaction job_appeared(const PyTorchJob& job, const JobFacts& facts, Time now) {
                  "PyTorchJob " + job.metadata.name + " is created."},
                 now);
   reaction.replace_cached = std::move(cached);
-  wake(reaction, key_of(job.metadata));
+  reaction.wake.push_back(parts_of(job.metadata));
   return reaction;
 }
 
@@ -63,7 +59,8 @@ Reaction dependent_changed(const Change& change, const Cache& cache, Expectation
     if (change.before->metadata.resourceVersion == change.after->metadata.resourceVersion)
       return reaction;
     const auto wake_owner = [&](const Object& one) {
-      if (is_owner_live(one, cache)) wake(reaction, owner_key(one));
+      if (!is_owner_live(one, cache)) return;
+      if (const auto owner = owner_key(one)) reaction.wake.push_back(*owner);
     };
     // The queue takes a key once.
     if (!change.before->metadata.ownerReferences.same_as(change.after->metadata.ownerReferences))
@@ -73,11 +70,11 @@ Reaction dependent_changed(const Change& change, const Cache& cache, Expectation
   }
   const std::string* type = object.metadata.label(label::replica_type);
   if (type == nullptr || type->empty()) return reaction;
-  Key owner = owner_key(object);
-  if (owner.empty()) return reaction;
-  const std::string key = expectation_key(owner, *type, expected_what(object.kind()));
+  const auto owner = owner_key(object);
+  if (!owner) return reaction;
+  const std::string key = expectation_key(joined_key(*owner), *type, expected_what(object.kind()));
   expectations.lower(key, change.after ? 1 : 0, change.after ? 0 : 1);
-  wake(reaction, std::move(owner));
+  reaction.wake.push_back(*owner);
   return reaction;
 }
 
@@ -116,9 +113,7 @@ Reaction PyTorchJobController::observe(const Change& change, const Cache& cache,
       const PyTorchJob& job = *as<PyTorchJob>(object);
       return job_appeared(job, facts(key_of(job.metadata), job), now);
     }
-    Reaction reaction;
-    wake(reaction, key_of(object.metadata));
-    return reaction;
+    return Reaction::to_wake(parts_of(object.metadata));
   }
   // The autoscaler is read, not watched for; a PodGroup has no replica type, so its coming and
   // going wakes nobody.
