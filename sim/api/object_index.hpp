@@ -18,14 +18,14 @@ namespace ddptwin::api {
 // for all indices and times.
 class LabelQuery {
  public:
-  LabelQuery(std::string space, StringMap labels);
+  LabelQuery(std::string space, Cow<StringMap> labels);
   const std::string& name_space() const { return namespace_; }
   const StringMap& labels() const { return labels_; }
   const Fingerprint& values() const { return values_; }
 
  private:
   std::string namespace_;
-  StringMap labels_;
+  Cow<StringMap> labels_;
   Fingerprint values_{};
 };
 

@@ -9,7 +9,6 @@
 
 namespace ddptwin::controller::endpoints {
 
-// It is compared far more often than made: what a plan finds nearly always is as it shall be.
 class Amended {
  public:
   // Both the map and the texts given below outlive it.
@@ -19,7 +18,6 @@ class Amended {
   void set(std::string_view key, std::string_view value) { changes_.push_back({key, value}); }
   void drop(std::string_view key) { changes_.push_back({key, std::nullopt}); }
 
-  bool operator==(const StringMap& map) const;
   StringMap made() const;
 
  private:
@@ -27,7 +25,6 @@ class Amended {
     std::string_view key;
     std::optional<std::string_view> value;
   };
-  const Change* change_of(std::string_view key) const;
 
   const StringMap& from_;
   boost::container::static_vector<Change, 3> changes_{};

@@ -14,11 +14,40 @@ using namespace endpoints;
 constexpr std::string_view managed_by = "endpoints.kubernetes.io/managed-by";
 constexpr std::string_view endpoints_manager = "endpoint-controller";
 
-EndpointAddress address_of(const Pod& pod, const Service& service) {
+// Finds the addresses of pods in what there is, so that what they have in common is the same
+// memory. Each search begins where the last one ended: pods come in an order that is that of their
+// addresses, mostly.
+class KnownAddresses {
+ public:
+  // It outlives this; there may be none.
+  explicit KnownAddresses(const Endpoints* endpoints) {
+    if (endpoints == nullptr) return;
+    for (const EndpointSubset& subset : endpoints->subsets)
+      for (const auto* list : {&subset.addresses, &subset.notReadyAddresses})
+        for (const EndpointAddress& address : *list)
+          if (address.targetRef) addresses_.push_back(&address);
+  }
+  // An empty one where there is none.
+  const EndpointAddress& of(const Pod& pod) {
+    static const EndpointAddress none{};
+    for (std::size_t looks = 0; looks < addresses_.size(); ++looks) {
+      const EndpointAddress& address = *addresses_[at_];
+      at_ = (at_ + 1) % addresses_.size();
+      if (address.targetRef->uid == pod.metadata.uid) return address;
+    }
+    return none;
+  }
+
+ private:
+  boost::container::small_vector<const EndpointAddress*, 4> addresses_{};
+  std::size_t at_ = 0;
+};
+
+EndpointAddress address_of(const Pod& pod, const Service& service, const EndpointAddress& known) {
   EndpointAddress address{.ip = pod.status.podIP,
                           .hostname = std::string(hostname_in(pod, service))};
-  if (!pod.spec->nodeName.empty()) address.nodeName.emplace() = pod.spec->nodeName;
-  address.targetRef = endpoints::reference_to(pod);
+  if (!pod.spec->nodeName.empty()) address.nodeName = text_like(pod.spec->nodeName, known.nodeName);
+  address.targetRef = endpoints::reference_to(pod, known.targetRef);
   return address;
 }
 
@@ -29,7 +58,9 @@ struct PortGroup {
   std::vector<EndpointAddress> not_ready{};
 };
 
-void add_member(std::vector<PortGroup>& groups, const std::optional<EndpointPort>& port,
+using PortGroups = boost::container::small_vector<PortGroup, 1>;
+
+void add_member(PortGroups& groups, const std::optional<EndpointPort>& port,
                 const EndpointAddress& address, bool ready) {
   const auto same = [&](const PortGroup& group) {
     return group.port.has_value() == port.has_value() && (!port || equal(*group.port, *port));
@@ -39,13 +70,14 @@ void add_member(std::vector<PortGroup>& groups, const std::optional<EndpointPort
   (ready ? group->ready : group->not_ready).push_back(address);
 }
 
-std::vector<PortGroup> port_groups(const Service& service, const Cache& cache) {
+PortGroups port_groups(const Service& service, const api::LabelQuery& pods, KnownAddresses known,
+                       const Cache& cache) {
   const bool all_count = service.spec->publishNotReadyAddresses;
   const auto terminating = all_count ? Terminating::kept : Terminating::left_out;
-  std::vector<PortGroup> groups;
-  each_selected_pod(service, cache, [&](const Pod& pod) {
+  PortGroups groups;
+  cache.each<Pod>(pods, [&](const Pod& pod) {
     if (!is_member(pod, terminating)) return;
-    const EndpointAddress address = address_of(pod, service);
+    const EndpointAddress address = address_of(pod, service, known.of(pod));
     const bool ready = all_count || is_ready(pod);
     if (service.spec->ports.empty()) add_member(groups, std::nullopt, address, ready);
     for (const ServicePort& port : service.spec->ports)
@@ -68,9 +100,9 @@ void sort_by_ip(std::vector<EndpointAddress>& addresses) {
 }
 
 // Ports with the same addresses behind them share a subset.
-std::vector<EndpointSubset> subsets_of(const Service& service, const Cache& cache) {
+std::vector<EndpointSubset> subsets_of(PortGroups&& groups) {
   std::vector<EndpointSubset> subsets;
-  for (PortGroup& group : port_groups(service, cache)) {
+  for (PortGroup& group : groups) {
     sort_by_ip(group.ready);
     sort_by_ip(group.not_ready);
     auto subset = std::find_if(subsets.begin(), subsets.end(), [&](const EndpointSubset& s) {
@@ -94,6 +126,10 @@ Step delete_step(const KeyParts& key) {
 }
 
 }  // namespace
+
+StringMap EndpointsController::labels_of(const Service& service) {
+  return endpoint_labels(service, managed_by, endpoints_manager).made();
+}
 
 std::vector<Watched> EndpointsController::watches(const KindRegistry&) const {
   return {{&Service::info(), {}}, {&Pod::info(), {}}, {&Endpoints::info(), {}}};
@@ -119,14 +155,17 @@ Plan EndpointsController::plan(const Key& key, const Observed& seen, Time) const
   // Whether the cache knows them or not: they may have been made a moment ago.
   Plan plan;
   if (!service) {
+    known_.forget(key);
     plan.steps.push_back(delete_step(parts));
     return plan;
   }
   const auto current = seen.cache.find<Endpoints>(parts.namespace_, parts.name);
   if (!is_selecting(*service)) return plan;
-  std::vector<EndpointSubset> subsets = subsets_of(*service, seen.cache);
-  const Amended labels = endpoint_labels(*service, managed_by, endpoints_manager);
-  if (current && equal(current->subsets, subsets) && labels == current->metadata.labels)
+  const ServiceFacts& facts = known_.of(key, *service);
+  std::vector<EndpointSubset> subsets =
+      subsets_of(port_groups(*service, facts.pods, KnownAddresses(current.get()), seen.cache));
+  if (current && same_texts(facts.labels, current->metadata.labels) &&
+      equal(current->subsets, subsets))
     return plan;
   auto wanted = std::make_shared<Endpoints>();
   if (current) {
@@ -136,7 +175,7 @@ Plan EndpointsController::plan(const Key& key, const Observed& seen, Time) const
     wanted->metadata.namespace_ = parts.namespace_;
     wanted->metadata.name = parts.name;
   }
-  if (labels != wanted->metadata.labels) wanted->metadata.labels = labels.made();
+  wanted->metadata.labels = facts.labels;
   wanted->subsets = std::move(subsets);
   Step& step = plan.steps.emplace_back();
   step.rule = current ? &rules::update_endpoints : &rules::create_endpoints;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "controller/controller.hpp"
+#include "controller/endpoints/membership.hpp"
 
 namespace ddptwin::controller {
 
@@ -16,6 +17,12 @@ class EndpointsController final : public Controller {
   Reaction observe(const Change& change, const Cache& cache, Expectations& expectations,
                    Time now) override;
   Plan plan(const Key& key, const Observed& seen, Time now) const override;
+  void reset() override { known_.clear(); }
+
+ private:
+  static StringMap labels_of(const Service& service);
+
+  mutable endpoints::KnownServices known_{&labels_of};
 };
 
 }  // namespace ddptwin::controller

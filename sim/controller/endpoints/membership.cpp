@@ -11,11 +11,6 @@
 namespace ddptwin::controller::endpoints {
 namespace {
 
-// What an update leaves alone is the same memory, mostly.
-bool same_labels(const ObjectMeta& a, const ObjectMeta& b) {
-  return a.labels.same_as(b.labels) || *a.labels == *b.labels;
-}
-
 // What endpoint controllers look at, and no more: a pod that fails while it is Ready, or was not
 // before, goes unnoticed until something else wakes its service. Every update of a terminating pod
 // counts (upstream compares two pointers). Source: tests/recordings/pytorchjob/evicted-never.
@@ -28,7 +23,8 @@ bool is_relevant(const Change& change) {
   return before->metadata.deletionTimestamp || after->metadata.deletionTimestamp ||
          is_ready(*before) != is_ready(*after) ||
          !equal(before->status.podIPs, after->status.podIPs) ||
-         !same_labels(before->metadata, after->metadata) || named(*before) != named(*after);
+         !same_texts(before->metadata.labels, after->metadata.labels) ||
+         named(*before) != named(*after);
 }
 
 }  // namespace
@@ -38,6 +34,23 @@ bool is_selecting(const Service& service) {
 }
 
 bool is_headless(const Service& service) { return service.spec->clusterIP == "None"; }
+
+const ServiceFacts& KnownServices::of(const Key& key, const Service& service) {
+  const Cow<StringMap>& labels = service.metadata.labels;
+  const auto known = facts_.find(key);
+  if (known != facts_.end() && known->second.own_labels.same_as(labels) &&
+      known->second.spec.same_as(service.spec))
+    return known->second;
+  ServiceFacts made{.pods = {service.metadata.namespace_, service.spec->selector},
+                    .labels = labels_of_(service),
+                    .own_labels = labels,
+                    .spec = service.spec};
+  return facts_.insert_or_assign(key, std::move(made)).first->second;
+}
+
+bool same_texts(const Cow<StringMap>& a, const Cow<StringMap>& b) {
+  return a.same_as(b) || *a == *b;
+}
 
 bool is_member(const Pod& pod, Terminating terminating) {
   if (is_terminal_phase(pod.status.phase)) return false;
@@ -122,7 +135,7 @@ Reaction services_of(const Change& pod_change, const Cache& cache) {
   };
   Services services = selecting(before ? before : after);
   // By name, as all Services of the namespace come; a change of labels may concern two sets.
-  if (before && after && !same_labels(before->metadata, after->metadata)) {
+  if (before && after && !same_texts(before->metadata.labels, after->metadata.labels)) {
     Services others = selecting(after), all;
     std::set_union(
         services.begin(), services.end(), others.begin(), others.end(), std::back_inserter(all),

@@ -17,11 +17,31 @@ namespace ddptwin::controller::endpoints {
 bool is_selecting(const Service& service);
 bool is_headless(const Service& service);
 
-// `visit` takes the pods that the selector chooses, in the order of their names.
-template <class Visit>
-void each_selected_pod(const Service& service, const Cache& cache, const Visit& visit) {
-  cache.each<Pod>(service.metadata.namespace_, service.spec->selector, visit);
-}
+// What a Service that has endpoints made for it says of them.
+struct ServiceFacts {
+  api::LabelQuery pods;   // that it chooses
+  Cow<StringMap> labels;  // of what one controller writes: the same memory in all of it
+  Cow<StringMap> own_labels;
+  Cow<ServiceSpec> spec;
+};
+
+// What one controller has worked out of Services, so that it need not be at each plan. It holds as
+// long as a Service's labels and specification stay the same memory.
+class KnownServices {
+ public:
+  using LabelsOf = StringMap (*)(const Service&);
+  explicit KnownServices(LabelsOf labels_of) : labels_of_(labels_of) {}
+  const ServiceFacts& of(const Key& key, const Service& service);
+  void forget(const Key& key) { facts_.erase(key); }
+  void clear() { facts_.clear(); }
+
+ private:
+  LabelsOf labels_of_;
+  TextTable<ServiceFacts> facts_{};
+};
+
+// What an update leaves alone is the same memory, mostly.
+bool same_texts(const Cow<StringMap>& a, const Cow<StringMap>& b);
 
 // Has an address and has not ended. A terminating pod counts only where it is asked for.
 enum class Terminating : std::uint8_t { left_out, kept };

@@ -19,11 +19,19 @@ constexpr std::array<std::string_view, 2> annotations_not_copied{
     "endpoints.kubernetes.io/last-change-trigger-time",
     "kubectl.kubernetes.io/last-applied-configuration"};
 
-bool is_mirrored(const Endpoints* endpoints, const Service* service) {
-  if (endpoints == nullptr || service == nullptr || !service->spec->selector.empty()) return false;
-  const std::string* skip = endpoints->metadata.label(skip_label);
+bool may_be_mirrored(const Endpoints& endpoints) {
+  const std::string* skip = endpoints.metadata.label(skip_label);
   return (skip == nullptr || *skip != "true") &&
-         !endpoints->metadata.annotations->contains(leader_annotation);
+         !endpoints.metadata.annotations->contains(leader_annotation);
+}
+
+// Those that somebody wrote by hand, for a Service that has none made for it; null where there are
+// none. Most Services have a selector.
+std::shared_ptr<const Endpoints> mirrored(const KeyParts& key, const Cache& cache) {
+  const auto service = cache.find<Service>(key.namespace_, key.name);
+  if (service == nullptr || !service->spec->selector.empty()) return nullptr;
+  auto endpoints = cache.find<Endpoints>(key.namespace_, key.name);
+  return endpoints != nullptr && may_be_mirrored(*endpoints) ? endpoints : nullptr;
 }
 
 std::vector<SlicePort> ports_of(const EndpointSubset& subset) {
@@ -44,8 +52,8 @@ Endpoint endpoint_of(const EndpointAddress& address, bool ready) {
   return endpoint;
 }
 
-void add(std::vector<SliceGroup>& groups, const EndpointSubset& subset,
-         const EndpointAddress& address, bool ready) {
+void add(SliceGroups& groups, const EndpointSubset& subset, const EndpointAddress& address,
+         bool ready) {
   const std::string_view family = address.ip.find(':') != std::string::npos ? "IPv6" : "IPv4";
   const auto ports = ports_of(subset);
   auto group = std::find_if(groups.begin(), groups.end(), [&](const SliceGroup& g) {
@@ -55,8 +63,8 @@ void add(std::vector<SliceGroup>& groups, const EndpointSubset& subset,
   group->endpoints.push_back(endpoint_of(address, ready));
 }
 
-std::vector<SliceGroup> groups_of(const Endpoints& endpoints) {
-  std::vector<SliceGroup> groups;
+SliceGroups groups_of(const Endpoints& endpoints) {
+  SliceGroups groups;
   for (const EndpointSubset& subset : endpoints.subsets) {
     for (const EndpointAddress& address : subset.addresses) add(groups, subset, address, true);
     for (const EndpointAddress& address : subset.notReadyAddresses)
@@ -66,14 +74,14 @@ std::vector<SliceGroup> groups_of(const Endpoints& endpoints) {
 }
 
 SliceShape shape_of(const Endpoints& endpoints) {
-  SliceShape shape{.owner = endpoints,
-                   .labels = Amended(endpoints.metadata.labels),
-                   .annotations = Amended(endpoints.metadata.annotations),
-                   .endpoints_max = EndpointSliceMirroringController::endpoints_per_slice_max};
-  shape.labels.set(slice_manager_label, mirror_manager);
-  shape.labels.set(service_name_label, endpoints.metadata.name);
-  for (const std::string_view name : annotations_not_copied) shape.annotations.drop(name);
-  return shape;
+  Amended labels(endpoints.metadata.labels), annotations(endpoints.metadata.annotations);
+  labels.set(slice_manager_label, mirror_manager);
+  labels.set(service_name_label, endpoints.metadata.name);
+  for (const std::string_view name : annotations_not_copied) annotations.drop(name);
+  return {.owner = endpoints,
+          .labels = labels.made(),
+          .annotations = annotations.made(),
+          .endpoints_max = EndpointSliceMirroringController::endpoints_per_slice_max};
 }
 
 }  // namespace
@@ -99,10 +107,9 @@ Reaction EndpointSliceMirroringController::observe(const Change& change, const C
 
 Plan EndpointSliceMirroringController::plan(const Key& key, const Observed& seen, Time now) const {
   const KeyParts parts = split_key(key);
-  const auto endpoints = seen.cache.find<Endpoints>(parts.namespace_, parts.name);
-  const auto service = seen.cache.find<Service>(parts.namespace_, parts.name);
+  const auto endpoints = mirrored(parts, seen.cache);
   ExistingSlices mirrors = slices_of(parts, mirror_manager, seen.cache);
-  if (!is_mirrored(endpoints.get(), service.get())) return {.steps = delete_slices(mirrors)};
+  if (endpoints == nullptr) return {.steps = delete_slices(mirrors)};
   if (!seen.expectations.satisfied(key, now))
     return {
         .steps = {{.rule = &rules::own_write_unseen, .text = "a slice it made is not seen yet"}},

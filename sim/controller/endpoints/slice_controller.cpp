@@ -60,10 +60,10 @@ std::vector<SlicePort> ports_of(const Pod& pod, const Service& service) {
 }
 
 // Those of one family, behind those that are there.
-void add_groups(std::vector<SliceGroup>& groups, const Service& service, const Cache& cache,
-                std::string_view address_type, KnownEndpoints known_endpoints) {
+void add_groups(SliceGroups& groups, const Service& service, const api::LabelQuery& pods,
+                const Cache& cache, std::string_view address_type, KnownEndpoints known_endpoints) {
   const auto first = static_cast<std::ptrdiff_t>(groups.size());
-  each_selected_pod(service, cache, [&](const Pod& pod) {
+  cache.each<Pod>(pods, [&](const Pod& pod) {
     if (!is_member(pod, Terminating::kept)) return;
     std::vector<std::string> addresses = addresses_of(pod, address_type);
     if (addresses.empty()) return;
@@ -83,17 +83,13 @@ void add_groups(std::vector<SliceGroup>& groups, const Service& service, const C
   if (static_cast<std::ptrdiff_t>(groups.size()) == first) groups.push_back({address_type, {}, {}});
 }
 
-SliceShape shape_of(const Service& service) {
-  static const StringMap no_annotations{};
-  SliceShape shape{.owner = service,
-                   .labels = endpoint_labels(service, slice_manager_label, slice_manager),
-                   .annotations = Amended(no_annotations),
-                   .endpoints_max = EndpointSliceController::endpoints_per_slice_max};
-  shape.labels.set(service_name_label, service.metadata.name);
-  return shape;
-}
-
 }  // namespace
+
+StringMap EndpointSliceController::labels_of(const Service& service) {
+  Amended labels = endpoint_labels(service, slice_manager_label, slice_manager);
+  labels.set(service_name_label, service.metadata.name);
+  return labels.made();
+}
 
 std::vector<Watched> EndpointSliceController::watches(const KindRegistry&) const {
   return {{&Service::info(), {}},
@@ -122,7 +118,11 @@ Reaction EndpointSliceController::observe(const Change& change, const Cache& cac
 Plan EndpointSliceController::plan(const Key& key, const Observed& seen, Time now) const {
   const KeyParts parts = split_key(key);
   const auto service = seen.cache.find<Service>(parts.namespace_, parts.name);
-  if (!service || !is_selecting(*service) || service->metadata.deletionTimestamp) return {};
+  if (!service || !is_selecting(*service)) {
+    known_.forget(key);
+    return {};
+  }
+  if (service->metadata.deletionTimestamp) return {};
   if (!seen.expectations.satisfied(key, now))
     return {
         .steps = {{.rule = &rules::own_write_unseen, .text = "a slice it made is not seen yet"}},
@@ -130,13 +130,14 @@ Plan EndpointSliceController::plan(const Key& key, const Observed& seen, Time no
   static const std::vector<std::string> one_family{"IPv4"};
   const std::vector<std::string>& families = service->spec->ipFamilies;
   ExistingSlices existing = slices_of(parts, slice_manager, seen.cache);
-  std::vector<SliceGroup> wanted;
-  wanted.reserve(1);  // of one family and one list of ports, mostly
+  const ServiceFacts& facts = known_.of(key, *service);
+  SliceGroups wanted;
   for (const std::string& family : families.empty() ? one_family : families)
-    add_groups(wanted, *service, seen.cache, family, KnownEndpoints(existing));
-  return {
-      .about = service,
-      .steps = reconcile_slices(shape_of(*service), std::move(wanted), std::move(existing), key)};
+    add_groups(wanted, *service, facts.pods, seen.cache, family, KnownEndpoints(existing));
+  const SliceShape shape{
+      .owner = *service, .labels = facts.labels, .endpoints_max = endpoints_per_slice_max};
+  return {.about = service,
+          .steps = reconcile_slices(shape, std::move(wanted), std::move(existing), key)};
 }
 
 }  // namespace ddptwin::controller

@@ -114,7 +114,8 @@ bool is_as_wanted(const Draft& draft, const SliceShape& shape) {
   return draft.ports == &old.ports &&
          std::equal(old.endpoints.begin(), old.endpoints.end(), draft.endpoints.begin(),
                     draft.endpoints.end(), stays) &&
-         shape.labels == old.metadata.labels && shape.annotations == old.metadata.annotations;
+         same_texts(shape.labels, old.metadata.labels) &&
+         same_texts(shape.annotations, old.metadata.annotations);
 }
 
 OwnerReference reference_to_owner(const Object& owner) {
@@ -137,10 +138,8 @@ std::shared_ptr<EndpointSlice> written(const Draft& draft, const SliceShape& sha
     slice->metadata.namespace_ = shape.owner.metadata.namespace_;
     slice->metadata.ownerReferences = std::vector{reference_to_owner(shape.owner)};
   }
-  // What stays stays shared.
-  if (shape.labels != slice->metadata.labels) slice->metadata.labels = shape.labels.made();
-  if (shape.annotations != slice->metadata.annotations)
-    slice->metadata.annotations = shape.annotations.made();
+  slice->metadata.labels = shape.labels;
+  slice->metadata.annotations = shape.annotations;
   slice->addressType = draft.group->address_type;
   slice->endpoints.reserve(draft.endpoints.size());
   for (const auto& [known, made] : draft.endpoints)
@@ -190,8 +189,8 @@ bool same_ports(const std::vector<SlicePort>& a, const std::vector<SlicePort>& b
   return a.size() == b.size() && std::is_permutation(a.begin(), a.end(), b.begin(), same_port);
 }
 
-std::vector<Step> reconcile_slices(const SliceShape& shape, std::vector<SliceGroup> wanted,
-                                   ExistingSlices existing, const std::string& expectation_key) {
+std::vector<Step> reconcile_slices(const SliceShape& shape, SliceGroups&& wanted,
+                                   ExistingSlices&& existing, const std::string& expectation_key) {
   Drafts drafts;
   for (SliceGroup& group : wanted) add_drafts(drafts, group, existing, shape.endpoints_max);
   for (Draft& draft : drafts) {

@@ -42,12 +42,14 @@ struct SliceGroup {
   std::vector<Endpoint> endpoints{};
 };
 
-// What every slice of one service or Endpoints has. The owner, and what the labels and annotations
-// amend, outlive it.
+// Of one family and one list of ports, mostly.
+using SliceGroups = boost::container::small_vector<SliceGroup, 1>;
+
+// What every slice of one service or Endpoints has. The owner outlives it.
 struct SliceShape {
   const Object& owner;  // the service or the Endpoints; names are made from its own
-  Amended labels;
-  Amended annotations;
+  Cow<StringMap> labels{};
+  Cow<StringMap> annotations{};
   std::size_t endpoints_max = 100;
 };
 
@@ -61,8 +63,8 @@ bool same_ports(const std::vector<SlicePort>& a, const std::vector<SlicePort>& b
 
 // Endpoints stay in the slice that they are in; new ones go where there is room. A slice that would
 // be deleted is used again where one would be made.
-std::vector<Step> reconcile_slices(const SliceShape& shape, std::vector<SliceGroup> wanted,
-                                   ExistingSlices existing, const std::string& expectation_key);
+std::vector<Step> reconcile_slices(const SliceShape& shape, SliceGroups&& wanted,
+                                   ExistingSlices&& existing, const std::string& expectation_key);
 // It does not matter whether they are gone already.
 std::vector<Step> delete_slices(const ExistingSlices& slices);
 

@@ -10,8 +10,8 @@ namespace ddptwin::controller::pytorchjob {
 JobFacts::JobFacts(const PyTorchJob& from)
     : of(from.spec.shared()),
       labels(from.metadata.namespace_,
-             {{std::string(label::operator_name), std::string(controller_name)},
-              {std::string(label::job_name), from.metadata.name}}),
+             StringMap{{std::string(label::operator_name), std::string(controller_name)},
+                       {std::string(label::job_name), from.metadata.name}}),
       expectation_keys(pytorchjob::expectation_keys(from)) {
   job.metadata.name = from.metadata.name;
   job.metadata.namespace_ = from.metadata.namespace_;
