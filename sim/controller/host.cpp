@@ -230,9 +230,9 @@ void ControllerHost::take_next() {
     throttled_ = loop_.after(lane_, std::chrono::milliseconds(100), [this] { pump(); });
     return;
   }
-  const Key& key = *queue_.take();
+  WorkQueue::Entry& entry = *queue_.take();
   const Observed seen{*cache_, expectations_, random_.split(++plans_)};
-  run_.emplace(Run{key, controller_.plan(key, seen, loop_.now())});
+  run_.emplace(Run{entry, controller_.plan(entry.key(), seen, loop_.now())});
   next_step();
 }
 
@@ -323,7 +323,7 @@ void ControllerHost::refused(const Error& error) {
 }
 
 void ControllerHost::finish() {
-  const Key& key = run_->key;
+  const Key& key = run_->key();
   const Plan& plan = run_->plan;
   if (plan.panic) return panic(std::string(*plan.panic));
   if (plan.error || plan.requeue) {
@@ -332,17 +332,17 @@ void ControllerHost::finish() {
     queue_.forget(key);
     if (plan.requeue_after) queue_.add_after(key, *plan.requeue_after);
   }
-  queue_.done(key);
+  queue_.done(run_->entry);
   run_.reset();
   pump();
 }
 
 // The key in hand has failed.
 void ControllerHost::retry() {
-  if (queue_.add_rate_limited(run_->key)) return;
+  if (queue_.add_rate_limited(run_->key())) return;
   trace_.write({.kind = RecordKind::note,
                 .actor = controller_.name(),
-                .subject = run_->key,
+                .subject = run_->key(),
                 .text = "dropped out of the queue: its retries are spent"});
 }
 
@@ -370,7 +370,7 @@ void ControllerHost::record(Step& step) {
   if (step.request && step.text.empty()) step.text = describe(*step.request);
   trace_.write({.kind = RecordKind::rule,
                 .actor = controller_.name(),
-                .subject = run_->key,
+                .subject = run_->key(),
                 .rule = step.rule->name,
                 .text = std::move(step.text)});
 }

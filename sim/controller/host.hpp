@@ -50,9 +50,10 @@ class ControllerHost {
   struct Source;
   // The key in hand, which the queue keeps, and what is left of its plan.
   struct Run {
-    const Key& key;
+    WorkQueue::Entry& entry;
     Plan plan;
     std::size_t at = 0;
+    const Key& key() const { return entry.key(); }
     const Step& step() const { return plan.steps[at]; }
     Step& step() { return plan.steps[at]; }
   };

@@ -36,20 +36,38 @@ WorkQueue::WorkQueue(Loop& loop, RateLimits limits, std::function<void()> ready)
       bucket_(limits.per_second, limits.burst),
       ready_(std::move(ready)) {}
 
-// Its text is put together where it stays, in the room of an earlier one.
 WorkQueue::Entry& WorkQueue::entry_for(const KeyParts& key) {
-  if (free_.empty()) free_.push_back(made_.emplace_back(std::make_unique<Entry>()).get());
-  Entry& entry = *free_.back();
-  join(entry.key, key);
-  const auto [known, is_new] = entries_.insert(&entry);
-  if (is_new) free_.pop_back();
-  return **known;
+  join(looked_up_, key);
+  if (const auto known = entries_.find(looked_up_); known != entries_.end()) return **known;
+  Entry& entry = unused_entry();
+  entry.key_.swap(looked_up_);
+  entries_.insert(&entry);
+  return entry;
+}
+
+// That of a key at rest, where there are many: so there are never many more entries than there were
+// keys to be planned at once. It is found soon, for most are at rest then.
+WorkQueue::Entry& WorkQueue::unused_entry() {
+  constexpr std::size_t few = 32;
+  if (at_rest_ < few || at_rest_ < made_.size() / 2) {
+    ++at_rest_;
+    return *made_.emplace_back(std::make_unique<Entry>());
+  }
+  for (;; ++turn_) {
+    if (turn_ >= made_.size()) turn_ = 0;
+    Entry& entry = *made_[turn_];
+    if (!entry.is_at_rest()) continue;
+    ++turn_;
+    entries_.erase(&entry);
+    return entry;
+  }
 }
 
 void WorkQueue::add(const KeyParts& key) {
   Entry& entry = entry_for(key);
-  if (std::exchange(entry.dirty, true)) return;
-  if (!entry.in_hand) push(entry);
+  if (entry.is_at_rest()) --at_rest_;
+  if (std::exchange(entry.dirty_, true)) return;
+  if (!entry.in_hand_) push(entry);
 }
 
 void WorkQueue::push(Entry& entry) {
@@ -92,30 +110,27 @@ int WorkQueue::failures(const Key& key) const {
   return found != failures_.end() ? found->second : 0;
 }
 
-const Key* WorkQueue::take() {
+WorkQueue::Entry* WorkQueue::take() {
   if (queue_.empty()) return nullptr;
-  Entry& entry = *queue_.front();
+  Entry* entry = queue_.front();
   queue_.pop_front();
-  entry.dirty = false;
-  entry.in_hand = true;
-  return &entry.key;
+  entry->dirty_ = false;
+  entry->in_hand_ = true;
+  return entry;
 }
 
-void WorkQueue::done(const Key& key) {
-  const auto found = entries_.find(key);
-  DDPTWIN_ASSERT(found != entries_.end() && (*found)->in_hand);
-  Entry& entry = **found;
-  entry.in_hand = false;
-  if (entry.dirty) return push(entry);
-  entries_.erase(found);
-  free_.push_back(&entry);
+void WorkQueue::done(Entry& taken) {
+  DDPTWIN_ASSERT(taken.in_hand_);
+  taken.in_hand_ = false;
+  if (taken.dirty_) return push(taken);
+  ++at_rest_;
 }
 
 void WorkQueue::clear() {
   queue_.clear();
   entries_.clear();
-  free_.clear();
   made_.clear();
+  at_rest_ = turn_ = 0;
   waiting_.clear();
   failures_.clear();
   bucket_ = TokenBucket(limits_.per_second, limits_.burst);

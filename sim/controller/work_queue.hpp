@@ -55,6 +55,19 @@ struct RateLimits {
 // (spec/pytorchjob.md §4.1).
 class WorkQueue {
  public:
+  // Of a key that is queued or in hand, or has been: most keys come again.
+  class Entry {
+   public:
+    const Key& key() const { return key_; }
+
+   private:
+    friend class WorkQueue;
+    bool is_at_rest() const { return !dirty_ && !in_hand_; }
+    Key key_{};
+    bool dirty_ = false;  // to be planned: queued, or added again while in hand
+    bool in_hand_ = false;
+  };
+
   // `ready` is called when the queue had nothing and now has something.
   WorkQueue(Loop& loop, RateLimits limits, std::function<void()> ready);
 
@@ -71,8 +84,8 @@ class WorkQueue {
   int failures(const Key& key) const;
 
   // The next key, in hand from now on; it stays where it is until done(). Null when empty.
-  const Key* take();
-  void done(const Key& key);  // precondition: key was taken and not yet done
+  Entry* take();
+  void done(Entry& taken);  // precondition: it was taken and is not yet done
   bool empty() const { return queue_.empty(); }
   // Everything is gone, as after a crash.
   void clear();
@@ -83,24 +96,19 @@ class WorkQueue {
     Timer timer;
   };
 
-  // Of a key that is queued or in hand. Its place stays; it is used again for other keys.
-  struct Entry {
-    Key key{};
-    bool dirty = false;  // to be planned: queued, or added again while in hand
-    bool in_hand = false;
-  };
   struct KeyHash : TextHash {
     using TextHash::operator();
-    std::size_t operator()(const Entry* entry) const { return (*this)(entry->key); }
+    std::size_t operator()(const Entry* entry) const { return (*this)(entry->key()); }
   };
   struct SameKey {
     using is_transparent = void;
-    static std::string_view key_of(const Entry* entry) { return entry->key; }
+    static std::string_view key_of(const Entry* entry) { return entry->key(); }
     static std::string_view key_of(std::string_view key) { return key; }
     bool operator()(const auto& a, const auto& b) const { return key_of(a) == key_of(b); }
   };
 
   Entry& entry_for(const KeyParts& key);
+  Entry& unused_entry();
   void push(Entry& entry);
 
   Loop& loop_;
@@ -111,7 +119,9 @@ class WorkQueue {
   // Looked up only: its order cannot be seen.
   boost::unordered_flat_set<Entry*, KeyHash, SameKey> entries_;
   std::vector<std::unique_ptr<Entry>> made_;
-  std::vector<Entry*> free_;
+  std::size_t at_rest_ = 0;  // how many of them
+  std::size_t turn_ = 0;     // the next of them to be given to another key, if it is at rest
+  Key looked_up_;            // its room is used again
   boost::container::deque<Entry*> queue_;
   TextTable<Waiting> waiting_;
   TextTable<int> failures_;

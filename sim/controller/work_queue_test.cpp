@@ -17,8 +17,7 @@ struct WorkQueueTest : ::testing::Test {
     const Time before = loop.now();
     queue.add_rate_limited("k");
     while (queue.empty()) EXPECT_TRUE(loop.step());
-    queue.take();
-    queue.done("k");
+    queue.done(*queue.take());
     return loop.now() - before;
   }
 };
@@ -27,24 +26,47 @@ TEST_F(WorkQueueTest, a_key_is_queued_once_however_often_it_is_added) {
   queue.add("k");
   queue.add("k");
   EXPECT_EQ(woken, 1);
-  EXPECT_EQ(*queue.take(), "k");
+  EXPECT_EQ(queue.take()->key(), "k");
   EXPECT_EQ(queue.take(), nullptr);
 }
 
 TEST_F(WorkQueueTest, a_key_added_while_in_hand_is_queued_again_by_done) {
   queue.add("k");
-  queue.take();
+  WorkQueue::Entry& taken = *queue.take();
   queue.add("k");
   EXPECT_TRUE(queue.empty());
-  queue.done("k");
-  EXPECT_EQ(*queue.take(), "k");
+  queue.done(taken);
+  EXPECT_EQ(queue.take()->key(), "k");
 }
 
 TEST_F(WorkQueueTest, keys_come_out_in_the_order_of_their_adding) {
   queue.add("b");
   queue.add("a");
-  EXPECT_EQ(*queue.take(), "b");
-  EXPECT_EQ(*queue.take(), "a");
+  EXPECT_EQ(queue.take()->key(), "b");
+  EXPECT_EQ(queue.take()->key(), "a");
+}
+
+// Entries are given to other keys, those of keys in hand and of queued ones never.
+TEST_F(WorkQueueTest, many_keys_come_and_go) {
+  queue.add("held");
+  WorkQueue::Entry& held = *queue.take();
+  for (int i = 0; i < 1000; ++i) {
+    const std::string key = "k" + std::to_string(i), again = "k" + std::to_string(i / 2);
+    queue.add(key);
+    queue.add(again);
+    queue.add(key);
+    for (const std::string& next : i == 0 ? std::vector{key} : std::vector{key, again}) {
+      WorkQueue::Entry& taken = *queue.take();
+      EXPECT_EQ(taken.key(), next);
+      queue.done(taken);
+    }
+    EXPECT_TRUE(queue.empty());
+  }
+  EXPECT_EQ(held.key(), "held");
+  queue.add("held");
+  EXPECT_TRUE(queue.empty());
+  queue.done(held);
+  EXPECT_EQ(queue.take()->key(), "held");
 }
 
 TEST_F(WorkQueueTest, of_two_delays_the_earlier_end_holds) {
@@ -52,8 +74,9 @@ TEST_F(WorkQueueTest, of_two_delays_the_earlier_end_holds) {
   queue.add_after("k", 2s);
   queue.add_after("k", 9s);
   loop.run_until(Time(2s));
-  EXPECT_EQ(*queue.take(), "k");
-  queue.done("k");
+  WorkQueue::Entry& taken = *queue.take();
+  EXPECT_EQ(taken.key(), "k");
+  queue.done(taken);
   loop.run_until(Time(20s));
   EXPECT_TRUE(queue.empty());
 }
