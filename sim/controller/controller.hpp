@@ -25,10 +25,10 @@ struct Rule {
   std::string_view source;  // "spec/pytorchjob.md §4.3"
 };
 
-// A Kubernetes Event about the plan's object.
+// A Kubernetes Event about the plan's object. Type and reason are literals.
 struct EventText {
-  std::string_view type{};  // Normal or Warning: a literal
-  std::string reason{};
+  std::string_view type{};  // Normal or Warning
+  std::string_view reason{};
   std::string message{};
 };
 

@@ -63,7 +63,7 @@ void Pass::event(const Rule& rule, std::string_view type, std::string_view reaso
                  std::string message) {
   Step& step = add(rule);
   step.text = concat({reason, ": ", message});
-  step.event = EventText{type, std::string(reason), std::move(message)};
+  step.event = EventText{type, reason, std::move(message)};
 }
 
 void Pass::condition(NewCondition next, const Rule* rule) {
