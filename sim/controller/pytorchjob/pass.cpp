@@ -51,6 +51,14 @@ const Cow<std::vector<OwnerReference>>& Pass::owners() {
   return owners_made;
 }
 
+const Cow<StringMap>& Pass::replica_labels(const ReplicaNames& names, int index) {
+  const auto place = static_cast<std::size_t>(index);
+  if (place >= labels_made.size()) labels_made.resize(place + 1);
+  Cow<StringMap>& labels = labels_made[place];
+  if (labels.empty()) add_replica_labels(*this, labels.edit(), names, index);
+  return labels;
+}
+
 Step& Pass::add(const Rule& rule) {
   Step& step = plan.steps.emplace_back();
   step.rule = &rule;

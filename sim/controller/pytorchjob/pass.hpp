@@ -71,6 +71,8 @@ struct Pass {
   const PyTorchJob& job;  // of the facts: name, namespace, UID, defaulted specification
   JobStatus status;       // computed whole, written once
   Cow<std::vector<OwnerReference>> owners_made{};  // by owners()
+  // By index, of the type that is reconciled: by replica_labels().
+  std::vector<Cow<StringMap>> labels_made{};
   // By replica type, once a pod of it is made.
   std::map<std::string, Cow<std::vector<Container>>, std::less<>> init_containers{};
   Plan plan{};
@@ -79,6 +81,9 @@ struct Pass {
   const std::string& name() const { return job.metadata.name; }
   // The job, as the owner of all that it makes.
   const Cow<std::vector<OwnerReference>>& owners();
+  // What all replicas' pods and Services carry. A pod and its Service that are made in one pass
+  // share them.
+  const Cow<StringMap>& replica_labels(const ReplicaNames& names, int index);
   using Types = boost::container::small_vector<const ReplicaNames*, 2>;
   Types types(bool worker_first) const;
   const Profile& profile() const { return settings.profile; }
@@ -106,7 +111,7 @@ struct Pass {
 inline constexpr std::string_view normal = "Normal";
 inline constexpr std::string_view warning = "Warning";
 
-// What all replicas' pods and Services carry.
+// What replica_labels() says, to labels of a template.
 void add_replica_labels(const Pass& pass, StringMap& labels, const ReplicaNames& names, int index);
 
 bool is_active(const Pod& pod);  // not terminal and not being deleted

@@ -66,6 +66,7 @@ void converge(Pass& pass) {
   const AllLabelled<Pod> pods = labelled(pass.seen.pods);
   const AllLabelled<Service> services = labelled(pass.seen.services);
   for (const ReplicaNames* names : pass.types(pass.seen.pods_worker_first)) {
+    pass.labels_made.clear();
     reconcile_pods(pass, *names, pods);
     if (pass.over) return;
     reconcile_services(pass, *names, services);

@@ -18,9 +18,16 @@ bool is_master_role(const Pass& pass, std::string_view type, int index) {
   return pass.profile().first_worker_is_master && !has_master(pass.job) && index == 0;
 }
 
-void add_labels(const Pass& pass, StringMap& labels, const ReplicaNames& names, int index) {
-  add_replica_labels(pass, labels, names, index);
-  if (is_master_role(pass, names.type, index)) labels[std::string(label::job_role)] = "master";
+Cow<StringMap> labels_of(Pass& pass, const Cow<StringMap>& of_template, const ReplicaNames& names,
+                         int index) {
+  Cow<StringMap> labels = of_template;
+  if (labels.empty())
+    labels = pass.replica_labels(names, index);
+  else
+    add_replica_labels(pass, labels.edit(), names, index);
+  if (is_master_role(pass, names.type, index))
+    labels.edit()[std::string(label::job_role)] = "master";
+  return labels;
 }
 
 // Everything of the pod but its environment, and what the gang scheduler adds.
@@ -30,11 +37,10 @@ std::shared_ptr<Pod> pod_from_template(Pass& pass, const ReplicaSpec& spec,
   const ObjectMeta& from = spec.template_.metadata;
   pod->metadata.name = replica_name(pass.name(), names.label, index);
   pod->metadata.namespace_ = pass.job.metadata.namespace_;
-  pod->metadata.labels = from.labels;
+  pod->metadata.labels = labels_of(pass, from.labels, names, index);
   pod->metadata.annotations = from.annotations;
   pod->metadata.finalizers = from.finalizers;
   pod->metadata.ownerReferences = pass.owners();
-  add_labels(pass, pod->metadata.labels.edit(), names, index);
   pod->spec = spec.template_.spec;
   return pod;
 }

@@ -20,9 +20,8 @@ std::vector<ServicePort> ports_of(const ReplicaSpec& spec) {
 
 void create_service(Pass& pass, const ReplicaNames& names, const ReplicaSpec& spec, int index) {
   auto service = std::make_shared<Service>();
-  // Both at once: the Service carries what it asks for.
-  Cow<StringMap> labels;
-  add_replica_labels(pass, labels.edit(), names, index);
+  // The Service carries what it asks for.
+  const Cow<StringMap>& labels = pass.replica_labels(names, index);
   service->metadata.name = replica_name(pass.name(), names.label, index);
   service->metadata.namespace_ = pass.job.metadata.namespace_;
   service->metadata.labels = labels;
