@@ -114,7 +114,8 @@ std::string event_name(const std::string& object, std::uint64_t number) {
   name.reserve(object.size() + 1 + hex.size());
   name += object;
   name += '.';
-  return name.append(hex.begin(), end);
+  name.append(hex.begin(), end);
+  return name;
 }
 
 // What the patch of a repeated event makes of the Event, whose times have been through JSON.
@@ -145,7 +146,7 @@ class EventRecorder::Correlator {
 
  private:
   struct Similar {
-    boost::container::small_vector<Fingerprint, 1> messages{};  // that differ
+    boost::container::small_vector<Fingerprint, 2> messages{};  // that differ
     Time last{};
   };
   // What has been written of equal events.
