@@ -109,21 +109,22 @@ void GarbageCollector::wait_for_blocking(const VisitPtr& visit) {
 void GarbageCollector::classify_next(const VisitPtr& visit, std::size_t index) {
   const auto& owners = *visit->latest->metadata.ownerReferences;
   if (index == owners.size()) return decide(visit);
-  const OwnerReference owner = owners[index];
+  const OwnerReference& owner = owners[index];
   const KindInfo* kind = client_.kinds().find(owner.apiVersion, owner.kind);
   const std::string& space = visit->latest->metadata.namespace_;
   // A kind that nobody serves, or an owner that can not be in any namespace known: ask later.
   if (kind == nullptr || (kind->namespaced && space.empty()))
     return finish(visit, fail(Reason::internal_error, "the owner cannot be looked up"));
   call(api::get(*kind, kind->namespaced ? space : std::string(), owner.name),
-       [this, visit, index, owner](Result<api::Response> answer) {
+       [this, visit, index](Result<api::Response> answer) {
          if (!answer && answer.error().reason != Reason::not_found) return finish(visit, answer);
-         if (!answer || answer->object->metadata.uid != owner.uid)
-           visit->dangling.push_back(owner.uid);
+         const std::string& uid = visit->latest->metadata.ownerReferences[index].uid;
+         if (!answer || answer->object->metadata.uid != uid)
+           visit->dangling.push_back(uid);
          else if (is_deleting_dependents(*answer->object))
-           visit->waiting.push_back(owner.uid);
+           visit->waiting.push_back(uid);
          else
-           visit->solid.push_back(owner.uid);
+           visit->solid.push_back(uid);
          classify_next(visit, index + 1);
        });
 }
