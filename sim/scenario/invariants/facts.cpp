@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "controller/controller.hpp"
 #include "controller/pytorchjob/environment.hpp"
 #include "controller/pytorchjob/names.hpp"
 #include "controller/pytorchjob/rules.hpp"
@@ -389,7 +390,7 @@ void Facts::take_slice(const Record& record, Sight& sight) {
   const auto slice = as<EndpointSlice>(record.after ? record.after : record.before);
   const std::string* service = slice->metadata.label("kubernetes.io/service-name");
   if (service == nullptr) return;
-  sight.job = job_of_service(slice->metadata.namespace_ + "/" + *service);
+  sight.job = job_of_service(controller::joined_key({slice->metadata.namespace_, *service}));
   if (sight.job == nullptr) return;
   // A controller that is slow to see its own may make several.
   auto& slices = sight.job->slices[*service];

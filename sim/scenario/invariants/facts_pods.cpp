@@ -51,16 +51,17 @@ PodFacts::ContainerFacts& PodFacts::container(std::string_view name) {
 bool PodFacts::wanted() const { return job == nullptr || type < 0 || index < job->wanted(type); }
 
 void Facts::take_pod(const Record& record, Sight& sight) {
-  const auto pod = as<Pod>(record.after ? record.after : record.before);
+  const ObjectPtr& told = record.after ? record.after : record.before;
+  const std::string& uid = told->metadata.uid;
   if (record.kind == RecordKind::object_added) {
-    auto& entry = pods_[pod->metadata.uid];
+    auto& entry = pods_[uid];
     entry = std::make_unique<PodFacts>();
-    entry->last = pod;
+    entry->last = as<Pod>(told);
     entry->created_at = record.time;
     add_pod(record, *entry);
     sight.pod = entry.get();
   } else {
-    const auto found = pods_.find(pod->metadata.uid);
+    const auto found = pods_.find(uid);
     if (found == pods_.end()) return;
     sight.pod = found->second.get();
     if (record.kind == RecordKind::object_modified) change_pod(record, *sight.pod);
@@ -70,8 +71,8 @@ void Facts::take_pod(const Record& record, Sight& sight) {
   if (record.kind == RecordKind::object_deleted) {
     if (facts.deleted_by.empty()) take_away(facts, record);
     forget_pod(facts);
-    facts.last = pod;
-    gone_pod_ = std::move(pods_.extract(pod->metadata.uid).mapped());
+    facts.last = as<Pod>(told);
+    gone_pod_ = std::move(pods_.extract(uid).mapped());
   }
   if (facts.job == nullptr) return;
   changed(*facts.job, record.time, record.actor);
