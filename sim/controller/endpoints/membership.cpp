@@ -11,6 +11,10 @@
 namespace ddptwin::controller::endpoints {
 namespace {
 
+bool same_readiness(const Pod& a, const Pod& b) {
+  return a.status.conditions.same_as(b.status.conditions) || is_ready(a) == is_ready(b);
+}
+
 // What endpoint controllers look at, and no more: a pod that fails while it is Ready, or was not
 // before, goes unnoticed until something else wakes its service. Every update of a terminating pod
 // counts (upstream compares two pointers). Source: tests/recordings/pytorchjob/evicted-never.
@@ -21,8 +25,7 @@ bool is_relevant(const Change& change) {
     return std::tie(pod.spec->hostname, pod.spec->subdomain);
   };
   return before->metadata.deletionTimestamp || after->metadata.deletionTimestamp ||
-         is_ready(*before) != is_ready(*after) ||
-         !equal(before->status.podIPs, after->status.podIPs) ||
+         !same_readiness(*before, *after) || !equal(before->status.podIPs, after->status.podIPs) ||
          !same_texts(before->metadata.labels, after->metadata.labels) ||
          named(*before) != named(*after);
 }
