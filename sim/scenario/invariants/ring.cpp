@@ -29,7 +29,7 @@ bool is_of(std::string_view object, const Record& record) {
 void Ring::add(Record&& record) {
   shown_ = nullptr;
   last_ = record.id;
-  record.values = {};
+  if (!record.values.empty()) record.values = {};
   const std::size_t place = record.id % size_limit, at = place % block_size;
   std::vector<Record>& block = blocks_[place / block_size];
   if (block.empty()) block.reserve(block_size);
