@@ -8,6 +8,7 @@
 #include <charconv>
 #include <vector>
 
+#include "core/concat.hpp"
 #include "core/hash.hpp"
 
 namespace ddptwin::api {
@@ -110,12 +111,8 @@ bool is_lost(const Error& error) {
 std::string event_name(const std::string& object, std::uint64_t number) {
   std::array<char, 16> hex;
   const auto end = std::to_chars(hex.begin(), hex.end(), number, 16).ptr;
-  std::string name;
-  name.reserve(object.size() + 1 + hex.size());
-  name += object;
-  name += '.';
-  name.append(hex.begin(), end);
-  return name;
+  const std::string_view digits(hex.data(), static_cast<std::size_t>(end - hex.data()));
+  return concat({object, ".", digits});
 }
 
 // What the patch of a repeated event makes of the Event, whose times have been through JSON.

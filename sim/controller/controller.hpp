@@ -193,8 +193,6 @@ class Controller {
   virtual void reset() {}
 };
 
-KeyParts split_key(std::string_view key);
-Key joined_key(const KeyParts& parts);
 inline KeyParts parts_of(const ObjectMeta& metadata) {
   return {metadata.namespace_, metadata.name};
 }

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "core/concat.hpp"
+
 namespace ddptwin::controller {
+
+using namespace std::string_view_literals;
 
 // A process that crashed is started again by its kubelet: soon, then after 10 s, doubling to
 // 300 s; ten minutes of health clear that (spec/kubernetes.md §2).
@@ -26,20 +30,8 @@ std::string describe(const api::Request& request) {
   const std::string& given = name_of(request);
   const std::string& name =
       given.empty() && request.object ? request.object->metadata.generateName.get() : given;
-  const std::string_view verb = to_string(request.verb);
-  std::string text;
-  text.reserve(verb.size() + target.kind->kind.size() + name.size() + target.subresource.size() +
-               3);
-  text += verb;
-  text += ' ';
-  text += target.kind->kind;
-  text += ' ';
-  text += name;
-  if (!target.subresource.empty()) {
-    text += '/';
-    text += target.subresource;
-  }
-  return text;
+  return concat({to_string(request.verb), " ", target.kind->kind, " ", name,
+                 target.subresource.empty() ? ""sv : "/"sv, target.subresource});
 }
 
 }  // namespace
@@ -242,9 +234,11 @@ void ControllerHost::next_step() {
     Step& step = run_->step();
     record(step);
     if (step.request) return step.only_if_alive ? read_first() : call();
-    expect(step, Expected::When::reset);
-    expect(step, Expected::When::before_call);
-    expect(step, Expected::When::after_call);
+    if (!step.expected.empty()) {
+      expect(step, Expected::When::reset);
+      expect(step, Expected::When::before_call);
+      expect(step, Expected::When::after_call);
+    }
     if (step.event) tell(step.event->type, step.event->reason, std::move(step.event->message));
     ++run_->at;
   }
@@ -373,18 +367,6 @@ void ControllerHost::record(Step& step) {
                 .subject = run_->key(),
                 .rule = step.rule->name,
                 .text = std::move(step.text)});
-}
-
-KeyParts split_key(std::string_view key) {
-  const std::size_t slash = key.find('/');
-  if (slash == std::string_view::npos) return {{}, key};
-  return {key.substr(0, slash), key.substr(slash + 1)};
-}
-
-Key joined_key(const KeyParts& parts) {
-  Key key;
-  join(key, parts);
-  return key;
 }
 
 }  // namespace ddptwin::controller

@@ -3,18 +3,21 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/concat.hpp"
 #include "core/result.hpp"
 
 namespace ddptwin::controller {
 
-void join(Key& key, const KeyParts& parts) {
-  key.clear();
-  key.reserve(parts.namespace_.size() + 1 + parts.name.size());
-  if (!parts.namespace_.empty()) {
-    key += parts.namespace_;
-    key += '/';
-  }
-  key += parts.name;
+using namespace std::string_view_literals;
+
+KeyParts split_key(std::string_view key) {
+  const std::size_t slash = key.find('/');
+  if (slash == std::string_view::npos) return {{}, key};
+  return {key.substr(0, slash), key.substr(slash + 1)};
+}
+
+Key joined_key(const KeyParts& parts) {
+  return concat({parts.namespace_, parts.namespace_.empty() ? ""sv : "/"sv, parts.name});
 }
 
 Duration TokenBucket::reserve(Time now) {
@@ -36,11 +39,18 @@ WorkQueue::WorkQueue(Loop& loop, RateLimits limits, std::function<void()> ready)
       bucket_(limits.per_second, limits.burst),
       ready_(std::move(ready)) {}
 
+bool WorkQueue::Entry::is_of(const KeyParts& key) const {
+  const std::string_view space = key.namespace_;
+  const std::size_t before = space.empty() ? 0 : space.size() + 1;
+  return key_.size() == before + key.name.size() && key_.ends_with(key.name) &&
+         (before == 0 || (key_.starts_with(space) && key_[space.size()] == '/'));
+}
+
 WorkQueue::Entry& WorkQueue::entry_for(const KeyParts& key) {
-  join(looked_up_, key);
-  if (const auto known = entries_.find(looked_up_); known != entries_.end()) return **known;
+  if (const auto known = entries_.find(key); known != entries_.end()) return **known;
   Entry& entry = unused_entry();
-  entry.key_.swap(looked_up_);
+  entry.key_ = joined_key(key);
+  entry.hash_ = KeyHash()(key);
   entries_.insert(&entry);
   return entry;
 }

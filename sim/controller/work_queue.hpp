@@ -17,14 +17,14 @@ namespace ddptwin::controller {
 
 using Key = std::string;  // "namespace/name", or whatever a controller plans by
 
-// A key in its two parts, which refer to it or to an object. What has no namespace, or is no such
-// pair, is all name.
+// A key in its two parts, which refer to it or to an object. A name without namespace, which has no
+// slash, has an empty first part.
 struct KeyParts {
   std::string_view namespace_{};
   std::string_view name{};
 };
-// The key of these parts takes the place of the text, and its room.
-void join(Key& key, const KeyParts& parts);
+KeyParts split_key(std::string_view key);
+Key joined_key(const KeyParts& parts);
 
 // Tokens that come back at a steady rate: golang.org/x/time/rate as client-go uses it.
 class TokenBucket {
@@ -62,8 +62,10 @@ class WorkQueue {
 
    private:
     friend class WorkQueue;
+    bool is_of(const KeyParts& key) const;
     bool is_at_rest() const { return !dirty_ && !in_hand_; }
     Key key_{};
+    std::size_t hash_ = 0;
     bool dirty_ = false;  // to be planned: queued, or added again while in hand
     bool in_hand_ = false;
   };
@@ -72,7 +74,7 @@ class WorkQueue {
   WorkQueue(Loop& loop, RateLimits limits, std::function<void()> ready);
 
   void add(const KeyParts& key);
-  void add(const Key& key) { add(KeyParts{.name = key}); }
+  void add(const Key& key) { add(split_key(key)); }
   // Adds it when the delay is over. Of two delays of one key the earlier end holds.
   void add_after(const Key& key, Duration delay);
   // False: it has been tried again as often as it may, and its failures no longer count.
@@ -96,15 +98,19 @@ class WorkQueue {
     Timer timer;
   };
 
-  struct KeyHash : TextHash {
-    using TextHash::operator();
-    std::size_t operator()(const Entry* entry) const { return (*this)(entry->key()); }
+  // Entries are looked up by the parts of their keys; each is the only one of its key.
+  struct KeyHash {
+    using is_transparent = void;
+    std::size_t operator()(const KeyParts& key) const {
+      return mix(mix(golden_ratio, key.namespace_), key.name);
+    }
+    std::size_t operator()(const Entry* entry) const { return entry->hash_; }
   };
   struct SameKey {
     using is_transparent = void;
-    static std::string_view key_of(const Entry* entry) { return entry->key(); }
-    static std::string_view key_of(std::string_view key) { return key; }
-    bool operator()(const auto& a, const auto& b) const { return key_of(a) == key_of(b); }
+    bool operator()(const Entry* a, const Entry* b) const { return a == b; }
+    bool operator()(const KeyParts& key, const Entry* entry) const { return entry->is_of(key); }
+    bool operator()(const Entry* entry, const KeyParts& key) const { return entry->is_of(key); }
   };
 
   Entry& entry_for(const KeyParts& key);
@@ -121,7 +127,6 @@ class WorkQueue {
   std::vector<std::unique_ptr<Entry>> made_;
   std::size_t at_rest_ = 0;  // how many of them
   std::size_t turn_ = 0;     // the next of them to be given to another key, if it is at rest
-  Key looked_up_;            // its room is used again
   boost::container::deque<Entry*> queue_;
   TextTable<Waiting> waiting_;
   TextTable<int> failures_;

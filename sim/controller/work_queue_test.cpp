@@ -69,6 +69,17 @@ TEST_F(WorkQueueTest, many_keys_come_and_go) {
   EXPECT_EQ(queue.take()->key(), "held");
 }
 
+TEST_F(WorkQueueTest, a_key_is_the_same_in_parts_and_whole) {
+  queue.add(KeyParts{"ns", "name"});
+  queue.add("ns/name");
+  queue.add(KeyParts{{}, "name"});
+  queue.add(KeyParts{"n", "s/name"});
+  EXPECT_EQ(queue.take()->key(), "ns/name");
+  EXPECT_EQ(queue.take()->key(), "name");
+  EXPECT_EQ(queue.take()->key(), "n/s/name");
+  EXPECT_EQ(queue.take(), nullptr);
+}
+
 TEST_F(WorkQueueTest, of_two_delays_the_earlier_end_holds) {
   queue.add_after("k", 5s);
   queue.add_after("k", 2s);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/concat.hpp"
 #include "core/numbers.hpp"
 
 namespace ddptwin::controller::pytorchjob {
@@ -11,15 +12,6 @@ std::string lower(std::string_view text) {
   for (char& c : out)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return out;
-}
-
-std::string concat(std::initializer_list<std::string_view> parts) {
-  std::size_t size = 0;
-  for (const std::string_view part : parts) size += part.size();
-  std::string text;
-  text.reserve(size);
-  for (const std::string_view part : parts) text += part;
-  return text;
 }
 
 std::string replica_name(std::string_view job, std::string_view type, int index) {

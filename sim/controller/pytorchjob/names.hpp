@@ -1,7 +1,6 @@
 // Names, labels and small facts that several rules share (spec/pytorchjob.md §1, §3.1).
 #pragma once
 
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,8 +27,6 @@ inline constexpr std::string_view job_role = "training.kubeflow.org/job-role";
 }  // namespace label
 
 std::string lower(std::string_view text);
-// The parts in one text, in one piece of memory.
-std::string concat(std::initializer_list<std::string_view> parts);
 // <job>-<type>-<index>, with every `/` made `-`.
 std::string replica_name(std::string_view job, std::string_view type, int index);
 // The label's index; nothing when it is missing or no number.

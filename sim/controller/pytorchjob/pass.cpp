@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controller/pytorchjob/defaults.hpp"
+#include "core/concat.hpp"
 #include "objects/pod_phase.hpp"
 
 namespace ddptwin::controller::pytorchjob {
