@@ -33,7 +33,7 @@ class OfConfigMaps : public controller::Controller {
   controller::Reaction observe(const controller::Change& change, const controller::Cache&,
                                controller::Expectations&, Time) override {
     controller::Reaction reaction;
-    reaction.wake.push_back({.key = change.object().metadata.name});
+    reaction.wake.push_back({.name = change.object().metadata.name});
     return reaction;
   }
 };
@@ -96,7 +96,7 @@ class Mortal final : public controller::Controller {
       ended_.push_back(now);
       reaction.panic = "at once";
     } else {
-      reaction.wake.push_back({.key = change.object().metadata.name});
+      reaction.wake.push_back({.name = change.object().metadata.name});
     }
     return reaction;
   }
@@ -177,7 +177,7 @@ class Watchful final : public controller::Controller {
   controller::Reaction observe(const controller::Change& change, const controller::Cache&,
                                controller::Expectations&, Time) override {
     controller::Reaction reaction;
-    reaction.wake.push_back({.key = change.object().metadata.name});
+    reaction.wake.push_back({.name = change.object().metadata.name});
     return reaction;
   }
   controller::Plan plan(const Key&, const controller::Observed&, Time now) const override {

@@ -153,6 +153,7 @@ class Pair {
         return naive_.pass_until(loop_.now());
       case Verb::clear:
         naive_.clear();
+        taken_.clear();
         return queue_.clear();
     }
   }
@@ -172,7 +173,7 @@ class Pair {
     while (const auto key = naive_.take()) {
       RC_ASSERT(took() == key);
       naive_.done(*key);
-      queue_.done(*key);
+      give_back(*key);
     }
     RC_ASSERT(queue_.empty());
   }
@@ -183,17 +184,21 @@ class Pair {
     const auto size = static_cast<int>(naive_.in_hand.size());
     const Key key = *std::next(naive_.in_hand.begin(), which % size);
     naive_.done(key);
-    queue_.done(key);
+    give_back(key);
   }
+  void give_back(const Key& key) { queue_.done(*taken_.extract(key).mapped()); }
 
   VirtualLoop loop_{Random(1), start};
   NaiveQueue naive_{};
   int ready_calls_ = 0;
   std::optional<Key> took() {
-    const Key* key = queue_.take();
-    return key != nullptr ? std::optional(*key) : std::nullopt;
+    controller::WorkQueue::Entry* entry = queue_.take();
+    if (entry == nullptr) return std::nullopt;
+    taken_[entry->key()] = entry;
+    return entry->key();
   }
 
+  std::map<Key, controller::WorkQueue::Entry*> taken_{};
   controller::WorkQueue queue_;
 };
 
