@@ -47,6 +47,7 @@ ClusterRun::ClusterRun(std::uint64_t seed, const pj::Profile& profile,
     on_record(record);
     watch_.on_record(record);
   });
+  world_.trace().set_keeper([this](Record&& record) { watch_.keep(std::move(record)); });
   const auto exits = [this](const scenario::RunningContainer& container, int code) {
     runtime_.container_exit(container.namespace_, container.pod, container.name, code);
   };
