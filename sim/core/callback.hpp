@@ -24,15 +24,7 @@ class UniqueFunction<R(Args...)> {
   requires(!std::is_same_v<std::remove_cvref_t<F>, UniqueFunction> &&
            std::is_invocable_r_v<R, std::remove_cvref_t<F>&, Args...>)
       UniqueFunction(F&& f) {  // NOLINT: implicit, as std::function
-    using T = std::remove_cvref_t<F>;
-    if constexpr (sizeof(T) <= inline_size && alignof(T) <= alignof(void*) &&
-                  std::is_nothrow_move_constructible_v<T>) {
-      new (buffer_) T(std::forward<F>(f));
-      ops_ = &inline_ops<T>;
-    } else {
-      *reinterpret_cast<T**>(buffer_) = new T(std::forward<F>(f));
-      ops_ = &heap_ops<T>;
-    }
+    make(std::forward<F>(f));
   }
   UniqueFunction(UniqueFunction&& other) noexcept { take(other); }
   UniqueFunction& operator=(UniqueFunction&& other) noexcept {
@@ -47,6 +39,15 @@ class UniqueFunction<R(Args...)> {
     return *this;
   }
   ~UniqueFunction() { reset(); }
+
+  // Another callable, made where it stays. Precondition: there is none.
+  template <class F>
+  void emplace(F&& f) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<F>, UniqueFunction>)
+      take(f);
+    else
+      make(std::forward<F>(f));
+  }
 
   explicit operator bool() const { return ops_ != nullptr; }
   R operator()(Args... args) { return ops_->call(buffer_, std::forward<Args>(args)...); }
@@ -74,6 +75,18 @@ class UniqueFunction<R(Args...)> {
       [](void* to, void* from) { *static_cast<T**>(to) = *static_cast<T**>(from); },
       [](void* p) { delete *static_cast<T**>(p); }};
 
+  template <class F>
+  void make(F&& f) {
+    using T = std::remove_cvref_t<F>;
+    if constexpr (sizeof(T) <= inline_size && alignof(T) <= alignof(void*) &&
+                  std::is_nothrow_move_constructible_v<T>) {
+      new (buffer_) T(std::forward<F>(f));
+      ops_ = &inline_ops<T>;
+    } else {
+      *reinterpret_cast<T**>(buffer_) = new T(std::forward<F>(f));
+      ops_ = &heap_ops<T>;
+    }
+  }
   void take(UniqueFunction& other) {
     ops_ = other.ops_;
     if (ops_ != nullptr) ops_->move(buffer_, other.buffer_);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "core/callback.hpp"
 #include "core/time.hpp"
@@ -42,8 +43,12 @@ class Loop {
   virtual ~Loop() = default;
 
   virtual Time now() const = 0;  // stands still while a callback runs, on both loops
-  // Runs the callback soon, after all that this lane was posted before; never inside this call.
-  virtual void post(Lane lane, Callback callback) = 0;
+  // Runs the callback soon, after all that this lane was posted before; never inside this call. It
+  // is made where it waits.
+  template <class F>
+  void post(Lane lane, F&& callback) {
+    posted(lane).emplace(std::forward<F>(callback));
+  }
   // Runs the callback on the lane once now() >= time.
   [[nodiscard]] virtual Timer at(Lane lane, Time time, Callback callback) = 0;
   [[nodiscard]] Timer after(Lane lane, Duration delay, Callback callback) {
@@ -59,6 +64,8 @@ class Loop {
 
  protected:
   friend class Timer;
+  // Where the next callback of that lane waits, empty and to be filled at once.
+  virtual Callback& posted(Lane lane) = 0;
   virtual void cancel(std::uint64_t timer) = 0;
   virtual bool is_pending(std::uint64_t timer) const = 0;
 

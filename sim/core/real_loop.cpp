@@ -57,12 +57,14 @@ void RealLoop::enter(Callback callback) {
 }
 
 // Asio keeps one queue for all, so every lane keeps its order.
-void RealLoop::post(Lane, Callback callback) {
-  boost::asio::post(impl_->io,
-                    [this, context = context(), callback = std::move(callback)]() mutable {
-                      set_context(context);
-                      enter(std::move(callback));
-                    });
+Callback& RealLoop::posted(Lane) {
+  auto callback = std::make_unique<Callback>();
+  Callback& place = *callback;
+  boost::asio::post(impl_->io, [this, context = context(), callback = std::move(callback)] {
+    set_context(context);
+    enter(std::move(*callback));
+  });
+  return place;
 }
 
 Timer RealLoop::at(Lane, Time time, Callback callback) {

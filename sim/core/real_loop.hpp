@@ -19,7 +19,6 @@ class RealLoop final : public Loop {
   ~RealLoop() override;
 
   Time now() const override;
-  void post(Lane lane, Callback callback) override;
   [[nodiscard]] Timer at(Lane lane, Time time, Callback callback) override;
 
   boost::asio::io_context& io();
@@ -28,6 +27,7 @@ class RealLoop final : public Loop {
   void enter(Callback callback);
 
  private:
+  Callback& posted(Lane lane) override;
   void cancel(std::uint64_t timer) override;
   bool is_pending(std::uint64_t timer) const override;
 

@@ -34,11 +34,10 @@ void VirtualLoop::add_block() {
   slots_ += slots_a_block;
 }
 
-inline VirtualLoop::Slot& VirtualLoop::take_slot(Lane lane, Callback&& callback) {
+inline VirtualLoop::Slot& VirtualLoop::take_slot(Lane lane) {
   if (free_ == nullptr) add_block();
   Slot& taken = *free_;
   free_ = taken.next;
-  taken.callback = std::move(callback);
   taken.context = context();
   taken.lane = lane;
   return taken;
@@ -66,12 +65,15 @@ void VirtualLoop::push_to_lane(Slot& slot) {
   lanes_[lane].append(slot);
 }
 
-void VirtualLoop::post(Lane lane, Callback callback) {
-  push_ready(take_slot(lane, std::move(callback)));
+Callback& VirtualLoop::posted(Lane lane) {
+  Slot& taken = take_slot(lane);
+  push_ready(taken);
+  return taken.callback;
 }
 
 Timer VirtualLoop::at(Lane lane, Time time, Callback callback) {
-  Slot& taken = take_slot(lane, std::move(callback));
+  Slot& taken = take_slot(lane);
+  taken.callback.emplace(std::move(callback));
   const std::uint64_t id = (++last_timer_ << slot_bits) | taken.index;
   taken.timer = id;
   due_.push_back(Due{std::max(time, now_), id});

@@ -23,7 +23,6 @@ class VirtualLoop final : public Loop {
   ~VirtualLoop() override;
 
   Time now() const override { return now_; }
-  void post(Lane lane, Callback callback) override;
   [[nodiscard]] Timer at(Lane lane, Time time, Callback callback) override;
 
   // Runs one callback, jumping to the next timer when none is ready. False: nothing is left to do.
@@ -77,12 +76,13 @@ class VirtualLoop final : public Loop {
   };
   static constexpr std::uint32_t slots_a_block = 64;
 
+  Callback& posted(Lane lane) override;
   void cancel(std::uint64_t timer) override;
   bool is_pending(std::uint64_t timer) const override;
   Slot& slot(std::uint32_t index) const {
     return blocks_[index / slots_a_block][index % slots_a_block];
   }
-  Slot& take_slot(Lane lane, Callback&& callback);
+  Slot& take_slot(Lane lane);
   void free_slot(Slot& slot);
   void add_block();
   Slot* waiting(std::uint64_t timer) const;
