@@ -31,7 +31,8 @@ std::string subject_of(const api::Request& request) {
   text.reserve(verb.size() + resource.size() + space.size() + name.size() + 3);
   text.append(verb).append(1, ' ').append(resource).append(1, ' ').append(space);
   if (!space.empty()) text += '/';
-  return text += name;
+  text += name;
+  return text;
 }
 
 // Precondition: an even number of digits; two are written at a time.
