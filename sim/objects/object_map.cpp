@@ -35,7 +35,7 @@ bool same_at(const char* a, const char* b) {
 
 // As ==, without the call that it makes: names are short, and each look-up compares two. The last
 // bytes overlap those before.
-bool same(std::string_view a, std::string_view b) {
+inline bool same(std::string_view a, std::string_view b) {
   std::size_t left = a.size();
   if (left != b.size()) return false;
   const char *x = a.data(), *y = b.data();
@@ -49,12 +49,6 @@ bool same(std::string_view a, std::string_view b) {
   for (; left > 0; --left)
     if (*x++ != *y++) return false;
   return true;
-}
-
-// Nearly all maps are of a few objects: a list of their slots does not grow one by one.
-void append(std::vector<std::uint32_t>& list, std::uint32_t slot, std::size_t room) {
-  if (list.capacity() == 0) list.reserve(room);
-  list.push_back(slot);
 }
 
 struct Parts {
@@ -132,7 +126,7 @@ ObjectPtr& ObjectMap::place_for(const Object& object) {
   Cell& cell = cells_[locate(hash, meta.namespace_, meta.name)];
   if (cell.slot == empty_cell) {
     cell = {hash, free_slot()};
-    if (has_order_) append(new_, cell.slot, slots_a_block);
+    if (has_order_) new_.push_back(cell.slot);
     ++size_;
   }
   return slot(cell.slot);
@@ -173,7 +167,7 @@ ObjectPtr ObjectMap::take(std::uint32_t hash, std::string_view namespace_, std::
   const std::uint32_t index = cells_[at].slot;
   drop_cell(at);
   --size_;
-  append(has_order_ ? gone_ : free_, index, slots_a_block);
+  (has_order_ ? gone_ : free_).push_back(index);
   ObjectPtr taken = std::exchange(slot(index), nullptr);
   if (gone_.size() > settle_min && gone_.size() > size_) settle_order();
   return taken;
@@ -184,7 +178,7 @@ void ObjectMap::clear() {
   blocks_.clear();
   slots_ = 0;
   size_ = 0;
-  for (std::vector<std::uint32_t>* list : {&order_, &new_, &gone_, &free_}) list->clear();
+  for (Slots* list : {&order_, &new_, &gone_, &free_}) list->clear();
   cells_.clear();
   has_order_ = false;
 }
@@ -224,8 +218,8 @@ void ObjectMap::settle_order() const {
   if (!has_order_ && size_ > 0) begin_order();
   if (!gone_.empty()) {
     const auto is_gone = [this](std::uint32_t index) { return slot(index) == nullptr; };
-    std::erase_if(order_, is_gone);
-    std::erase_if(new_, is_gone);
+    for (Slots* list : {&order_, &new_})
+      list->erase(std::remove_if(list->begin(), list->end(), is_gone), list->end());
     free_.insert(free_.end(), gone_.begin(), gone_.end());
     gone_.clear();
   }

@@ -102,11 +102,13 @@ class ObjectMap {
   using Cells = boost::container::small_vector<Cell, cells_min>;
   Cells cells_{};
   mutable bool has_order_ = false;
-  // Slots in the order of the keys, but for those that came (new_) or went (gone_) since.
-  mutable std::vector<std::uint32_t> order_{};
-  mutable std::vector<std::uint32_t> new_{};
-  mutable std::vector<std::uint32_t> gone_{};
-  mutable std::vector<std::uint32_t> free_{};
+  // Slots in the order of the keys, but for those that came (new_) or went (gone_) since. Nearly
+  // all maps are of a few objects, whose slots find room here.
+  using Slots = boost::container::small_vector<std::uint32_t, slots_a_block>;
+  mutable Slots order_{};
+  mutable Slots new_{};
+  mutable Slots gone_{};
+  mutable Slots free_{};
 };
 
 }  // namespace ddptwin
