@@ -1,11 +1,14 @@
 #include "objects/schema.hpp"
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "core/regular_expression.hpp"
 #include "objects/json_text.hpp"
 
 namespace ddptwin {
+
+using namespace std::string_view_literals;
 namespace {
 
 namespace json = boost::json;
@@ -47,9 +50,11 @@ Status compile_children(Schema& out, const json::object& source) {
     for (const auto& member : members->get_object()) {
       TRY(Schema child, Schema::compile(member.value()));
       note_below(out, child);
-      out.has_defaults = out.has_defaults || child.fallback != nullptr;
+      if (child.fallback != nullptr) out.defaulted.emplace_back(member.key());
       out.properties.emplace(std::string(member.key()), std::move(child));
     }
+  std::sort(out.defaulted.begin(), out.defaulted.end());
+  out.has_defaults = out.has_defaults || !out.defaulted.empty();
   const auto child = [&](std::string_view name, std::shared_ptr<const Schema>& to) -> Status {
     const Json* inner = source.if_contains(name);
     if (inner == nullptr || !inner->is_object()) return {};
@@ -150,7 +155,7 @@ void prune_object(const Schema& schema, json::object& object, const FieldPath& p
 
 void prune(const Schema& schema, Json& value, const FieldPath& path,
            std::vector<std::string>& unknown) {
-  if (value.is_object() && (schema.type == "object" || schema.type.empty())) {
+  if (value.is_object() && (schema.type == "object"sv || schema.type.empty())) {
     if (schema.type.empty() && schema.properties.empty()) return;
     prune_object(schema, value.get_object(), path, unknown);
   } else if (value.is_array() && schema.items != nullptr) {
@@ -163,8 +168,8 @@ void fill_defaults(const Schema& schema, Json& value) {
   if (!schema.has_defaults) return;
   if (value.is_object()) {
     json::object& object = value.get_object();
-    for (const auto& [name, child] : schema.properties) {
-      if (child.fallback == nullptr) continue;
+    for (const std::string& name : schema.defaulted) {
+      const Schema& child = schema.properties.find(name)->second;
       const Json* member = object.if_contains(name);
       if (member == nullptr || (member->is_null() && !child.nullable))
         object[name] = *child.fallback;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <regex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "objects/field_path.hpp"
@@ -22,6 +23,14 @@ struct SchemaRule {
   std::string message{};
 };
 
+// Finds a member's name among many that begin alike: most differ in their lengths.
+struct ByLength {
+  using is_transparent = void;
+  bool operator()(std::string_view a, std::string_view b) const {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+  }
+};
+
 struct Schema {
   std::string type{};    // object, array, string, integer, number, boolean; empty: anything
   std::string format{};  // int32, int64, date-time, ...
@@ -29,7 +38,8 @@ struct Schema {
   bool preserve_unknown = false;
   bool int_or_string = false;
   bool embedded = false;  // a whole object with metadata of its own
-  std::map<std::string, Schema, std::less<>> properties{};
+  std::map<std::string, Schema, ByLength> properties{};
+  std::vector<std::string> defaulted{};  // properties that have a default, in alphabetical order
   std::shared_ptr<const Schema> additional{};  // of the values of a map
   std::shared_ptr<const Schema> items{};
   std::vector<std::string> required{};

@@ -10,6 +10,8 @@
 #include "objects/validation.hpp"
 
 namespace ddptwin {
+
+using namespace std::string_view_literals;
 namespace {
 
 namespace json = boost::json;
@@ -153,7 +155,7 @@ class Validator {
       if (fraction && !schema.format.empty()) format_error(schema, path);
       return false;
     }
-    if (schema.format == "date-time" && !parse_rfc3339(std::string_view(value.get_string()))) {
+    if (schema.format == "date-time"sv && !parse_rfc3339(std::string_view(value.get_string()))) {
       type_error(path, value, "date-time");
       return false;
     }
@@ -240,23 +242,30 @@ class Validator {
 
   void check_duplicates(const Schema& schema, const json::array& items, const FieldPath& path) {
     if (!schema.is_set && schema.list_keys.empty()) return;
-    std::vector<Json> seen;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      Json key = schema.is_set ? items[i] : key_of_item(schema, items[i]);
-      if (std::find(seen.begin(), seen.end(), key) != seen.end())
-        causes_.push_back(duplicate(path.item(i), shown_value(key)));
-      else
-        seen.push_back(std::move(key));
+    for (std::size_t i = 1; i < items.size(); ++i) {
+      const auto is_same = [&](const Json& before) { return same_key(schema, before, items[i]); };
+      if (std::any_of(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(i), is_same))
+        causes_.push_back(duplicate(
+            path.item(i), shown_value(schema.is_set ? items[i] : key_of_item(schema, items[i]))));
     }
   }
 
+  static bool same_key(const Schema& schema, const Json& a, const Json& b) {
+    if (schema.is_set) return a == b;
+    return std::all_of(
+        schema.list_keys.begin(), schema.list_keys.end(), [&](const std::string& name) {
+          const Json *left = key_part(a, name), *right = key_part(b, name);
+          return left == nullptr || right == nullptr ? left == right : *left == *right;
+        });
+  }
   static Json key_of_item(const Schema& schema, const Json& item) {
     json::object key;
-    if (item.is_object())
-      for (const std::string& name : schema.list_keys)
-        if (const Json* part = item.get_object().if_contains(name); part != nullptr)
-          key[name] = *part;
+    for (const std::string& name : schema.list_keys)
+      if (const Json* part = key_part(item, name); part != nullptr) key[name] = *part;
     return key;
+  }
+  static const Json* key_part(const Json& item, const std::string& name) {
+    return item.is_object() ? item.get_object().if_contains(name) : nullptr;
   }
 
   std::string root_;
