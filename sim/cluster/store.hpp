@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <boost/container/deque.hpp>
 #include <boost/container/small_vector.hpp>
 #include <deque>
 #include <map>
@@ -248,7 +249,10 @@ class Store {
   std::uint64_t revision_ = 1;
   std::uint64_t compacted_ = 0;  // watches resume from here at the earliest
   std::uint64_t last_watch_ = 0;
-  std::deque<Change> history_{};
+  // In pieces that hold what a small world writes in a few of them.
+  boost::container::deque<Change, void,
+                          boost::container::deque_options<boost::container::block_size<64U>>::type>
+      history_{};
   // Of the pod made last: what it was asked with, and what defaults made of it.
   Cow<std::vector<Container>> init_asked_{}, init_made_{};
   // One for each group and kind; and by their rows, of which a definition may bring another.
