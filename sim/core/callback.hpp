@@ -44,7 +44,7 @@ class UniqueFunction<R(Args...)> {
   template <class F>
   void emplace(F&& f) {
     if constexpr (std::is_same_v<std::remove_cvref_t<F>, UniqueFunction>)
-      take(f);
+      *this = std::forward<F>(f);
     else
       make(std::forward<F>(f));
   }
