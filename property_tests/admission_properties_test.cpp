@@ -304,8 +304,8 @@ void Inn::check() {
       continue;
     }
     RC_ASSERT(status.phase == "Failed");
-    RC_ASSERT(one.refused.contains(status.reason));
-    RC_ASSERT(status.message == one.refused.at(status.reason));
+    RC_ASSERT(one.refused.contains(*status.reason));
+    RC_ASSERT(status.message == one.refused.at(*status.reason));
     RC_ASSERT(status.containerStatuses.empty());
   }
 }

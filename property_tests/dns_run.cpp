@@ -176,7 +176,7 @@ void DnsRun::write_status(const DnsChange& change) {
   next->status.phase = change.kind == Kind::end_pod ? "Succeeded" : "Running";
   if (!started) {
     next->status.podIP = "10.244.0." + std::to_string(++last_address_ % 250);
-    next->status.podIPs = {{next->status.podIP}};
+    next->status.podIPs = {{*next->status.podIP}};
   }
   PodCondition now;
   now.type_ = "Ready";

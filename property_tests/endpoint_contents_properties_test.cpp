@@ -215,7 +215,7 @@ void check_endpoints(const EndpointsRun& cluster, const Service& service,
     const PodShape& shape = shapes.at(pod->metadata.name);
     if (pod->metadata.deletionTimestamp && !all) continue;
     const std::string text = (shape.ready || all ? "ready " : "not ready ") + pod->metadata.name +
-                             " " + pod->status.podIP + " ";
+                             " " + *pod->status.podIP + " ";
     for (const std::string& port : ports_in(service, shape)) wanted.insert(text + port);
     if (service.spec->ports.empty()) wanted.insert(text);
   }

@@ -309,7 +309,8 @@ std::map<std::string, std::string> outcome_of(const SchedulerRun& run) {
   std::map<std::string, std::string> found;
   for (const auto& pod : run.pods())
     found[pod->metadata.name] = (pod->metadata.deletionTimestamp ? "ends on " : "is on ") +
-                                pod->spec->nodeName + ", promised " + pod->status.nominatedNodeName;
+                                pod->spec->nodeName + ", promised " +
+                                *pod->status.nominatedNodeName;
   return found;
 }
 

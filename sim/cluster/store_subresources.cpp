@@ -219,7 +219,7 @@ Store::Answer Store::bind(Context& context) {
   at->observedGeneration.reset();
   at->reason.clear();
   at->message.clear();
-  bound->status.nominatedNodeName.clear();
+  bound->status.nominatedNodeName = {};
   if (!request.dry_run) commit(context, old, bound);
   Answer answer;
   answer->code = 201;

@@ -49,7 +49,7 @@ struct ContainerStateTerminated {
   std::string message{};
   std::optional<Time> startedAt{};
   std::optional<Time> finishedAt{};
-  std::string containerID{};
+  Cow<std::string> containerID{};
   static const Type& type();
 };
 struct ContainerState {
@@ -67,7 +67,7 @@ struct ContainerStatus {
   std::int32_t restartCount = 0;
   Cow<std::string> image{};
   Cow<std::string> imageID{};
-  std::string containerID{};
+  Cow<std::string> containerID{};
   std::optional<bool> started{};
   Cow<ResourceList> allocatedResources{};
   Rare<ResourceRequirements> resources{};
@@ -84,23 +84,24 @@ struct IpEntry {  // PodIP, HostIP
   static const Type& type();
 };
 
+// Its versions, and the copies that a kubelet keeps of it, share its texts.
 struct PodStatus {
   std::optional<std::int64_t> observedGeneration{};
   std::string phase{};
   Cow<std::vector<PodCondition>> conditions{};
-  std::string message{};
-  std::string reason{};
-  std::string nominatedNodeName{};
-  std::string hostIP{};
+  Cow<std::string> message{};
+  Cow<std::string> reason{};
+  Cow<std::string> nominatedNodeName{};
+  Cow<std::string> hostIP{};
   Cow<std::vector<IpEntry>> hostIPs{};
-  std::string podIP{};
+  Cow<std::string> podIP{};
   Cow<std::vector<IpEntry>> podIPs{};
   std::optional<Time> startTime{};
   Cow<std::vector<ContainerStatus>> initContainerStatuses{};
   Cow<std::vector<ContainerStatus>> containerStatuses{};
-  std::string qosClass{};
+  Cow<std::string> qosClass{};
   RawJson ephemeralContainerStatuses{};
-  std::string resize{};
+  Cow<std::string> resize{};
   RawJson resourceClaimStatuses{};
   RawJson extendedResourceClaimStatus{};
   Cow<ResourceList> allocatedResources{};

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -41,14 +43,14 @@ T& own(std::shared_ptr<T>& shared) {
 template <class T>
 class Cow {
   using Item = typename cow_detail::ItemOf<T>::Type;
+  static constexpr bool is_text = std::is_same_v<T, std::string>;
 
  public:
   Cow() = default;
   Cow(T value) : shared_(std::make_shared<T>(std::move(value))) {}  // NOLINT: stands for the value
   Cow(std::initializer_list<Item> items) requires(!std::is_same_v<Item, cow_detail::NoItem>)
       : shared_(std::make_shared<T>(items)) {}
-  Cow(const char* text) requires(std::is_same_v<T, std::string>)
-      : shared_(std::make_shared<T>(text)) {}
+  Cow(const char* text) requires is_text : shared_(std::make_shared<T>(text)) {}
 
   const T& operator*() const { return shared_ ? *shared_ : nothing(); }
   const T* operator->() const { return &**this; }
@@ -60,6 +62,14 @@ class Cow {
   bool same_as(const Cow& other) const { return shared_ == other.shared_; }
   // Never given a value: T{} without looking.
   bool untouched() const { return shared_ == nullptr; }
+  // Texts are compared as texts are.
+  friend bool operator==(const Cow& left, const Cow& right) requires is_text {
+    return left.same_as(right) || *left == *right;
+  }
+  template <std::convertible_to<std::string_view> Text>
+  friend bool operator==(const Cow& left, const Text& right) requires is_text {
+    return *left == std::string_view(right);
+  }
 
   auto begin() const { return get().begin(); }
   auto end() const { return get().end(); }

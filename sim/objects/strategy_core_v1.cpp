@@ -151,10 +151,10 @@ constexpr std::array pod_fields{
     PodField{"spec.hostNetwork",
              [](const Pod& pod) { return std::string(pod.spec->hostNetwork ? "true" : "false"); }},
     PodField{"status.phase", [](const Pod& pod) { return pod.status.phase; }},
-    PodField{"status.podIP", [](const Pod& pod) { return pod.status.podIP; }},
-    PodField{"status.podIPs", [](const Pod& pod) { return pod.status.podIP; }},
+    PodField{"status.podIP", [](const Pod& pod) { return *pod.status.podIP; }},
+    PodField{"status.podIPs", [](const Pod& pod) { return *pod.status.podIP; }},
     PodField{"status.nominatedNodeName",
-             [](const Pod& pod) { return pod.status.nominatedNodeName; }},
+             [](const Pod& pod) { return *pod.status.nominatedNodeName; }},
 };
 
 constexpr auto pod_field_names = [] {

@@ -86,9 +86,10 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
 
   void on_created(NodeContext& node, Result<ContainerId> id) {
     if (!id) return fail_with(node, "CreateContainerError", id.error().message);
-    id_ = std::move(*id);
+    id_ = Cow(std::move(*id));
     ContainerInstance instance;
     instance.id = id_;
+    instance.shown_id = "containerd://" + *id_;
     instance.name = in_.container->name;
     instance.attempt = attempt_;
     instance.image = in_.container->image;
@@ -126,7 +127,7 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
     if (answer) return done_(StartOutcome{});
     event(*node, "Warning", "FailedPostStartHook", "PostStartHook failed");
     StopRequest stop;
-    stop.id = id_;
+    stop.id = *id_;
     stop.name = in_.container->name;
     stop.message = "FailedPostStartHook";
     stop_containers(
@@ -141,7 +142,7 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
   UniqueFunction<void(StartOutcome)> done_;
   ImageStatus image_{};
   std::uint32_t attempt_ = 0;
-  ContainerId id_{};
+  Cow<ContainerId> id_{};
   Timer timer_{};
 };
 

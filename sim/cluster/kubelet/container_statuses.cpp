@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::int32_t killed_code = 137;
 
-std::string container_id(const ContainerInstance& instance) {
-  return "containerd://" + instance.id;
-}
-
 ContainerState state_of(const ContainerInstance& instance) {
   ContainerState state;
   switch (instance.stage) {
@@ -31,7 +27,7 @@ ContainerState state_of(const ContainerInstance& instance) {
       end.message = instance.message;
       end.startedAt = instance.started_at.value_or(Time{});
       end.finishedAt = instance.finished_at;
-      end.containerID = container_id(instance);
+      end.containerID = instance.shown_id;
       break;
     }
   }
@@ -88,7 +84,7 @@ ContainerState removed_end() {
 bool tells_end(const ContainerState& told, const ContainerInstance& instance) {
   if (instance.stage != ContainerStage::exited || !told.terminated) return false;
   const ContainerStateTerminated& end = *told.terminated;
-  return end.containerID.ends_with(instance.id) && end.exitCode == instance.exit_code &&
+  return end.containerID->ends_with(*instance.id) && end.exitCode == instance.exit_code &&
          end.reason == instance.reason && end.message == instance.message;
 }
 
@@ -99,7 +95,7 @@ void fill_seen(const StatusSources& in, const Container& container,
   status.restartCount = static_cast<std::int32_t>(latest.attempt);
   status.image = latest.image;
   status.imageID = latest.image_id;
-  status.containerID = container_id(latest);
+  status.containerID = latest.shown_id;
   status.state = old != nullptr && tells_end(old->state, latest) ? old->state : state_of(latest);
   if (latest.stage != ContainerStage::created) fill_resources(facts, status);
   int instances = 0;

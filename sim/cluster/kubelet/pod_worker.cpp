@@ -194,7 +194,7 @@ void PodWorker::probe_changed(ProbeKind kind, const ContainerId& id, ProbeResult
     PodStatus status = *told;
     for (auto* list : {&status.initContainerStatuses, &status.containerStatuses})
       for (ContainerStatus& seen : list->edit()) {
-        if (seen.containerID != "containerd://" + id) continue;
+        if (*seen.containerID != "containerd://" + id) continue;
         const bool good = result == ProbeResult::success && seen.state.running;
         if (kind == ProbeKind::startup)
           seen.started = good;
@@ -322,7 +322,7 @@ void PodWorker::end_containers() {
   for (const ContainerInstance& instance : node_->inventory.state(uid())->containers) {
     if (instance.stage != ContainerStage::running) continue;
     StopRequest& request = requests.emplace_back();
-    request.id = instance.id;
+    request.id = *instance.id;
     request.name = instance.name;
     request.grace = grace_;
   }

@@ -24,7 +24,7 @@ constexpr const KindRow& row(ProbeKind kind) { return kind_rows[static_cast<std:
 constexpr std::string_view id_scheme = "containerd://";
 
 std::string_view id_of(const ContainerStatus& status) {
-  const std::string_view id = status.containerID;
+  const std::string_view id = *status.containerID;
   return id.starts_with(id_scheme) ? id.substr(id_scheme.size()) : id;
 }
 

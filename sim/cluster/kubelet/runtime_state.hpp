@@ -21,7 +21,8 @@ struct SandboxState {
 enum class ContainerStage : std::uint8_t { created, running, exited };
 
 struct ContainerInstance {
-  ContainerId id{};
+  Cow<ContainerId> id{};
+  Cow<std::string> shown_id{};  // as statuses show it
   std::string name{};
   std::uint32_t attempt = 0;  // the restart count it was created with
   Cow<std::string> image{};   // as the pod's specification names it

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "objects/core_v1.hpp"
@@ -19,7 +19,7 @@ struct SpecFacts {
     Rare<ResourceRequirements> resources{};
   };
 
-  std::string_view qos_class;
+  Cow<std::string> qos_class;
   bool restart_all_rule = false;           // some container has a rule RestartAllContainers
   Rare<ResourceRequirements> resources{};  // of the pod as a whole
   // In the order of the specification.

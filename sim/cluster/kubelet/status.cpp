@@ -12,7 +12,7 @@
 namespace ddptwin::kubelet {
 namespace {
 
-// The list that there was, where it says the same.
+// The list or text that there was, where it says the same.
 using IpEntries = Cow<std::vector<IpEntry>>;
 template <class Text>
 IpEntries entries_of(std::span<const Text> ips, const IpEntries& before) {
@@ -23,14 +23,18 @@ IpEntries entries_of(std::span<const Text> ips, const IpEntries& before) {
   return entries;
 }
 
+Cow<std::string> text_of(std::string_view text, const Cow<std::string>& before) {
+  return before == text ? before : Cow(std::string(text));
+}
+
 void fill_addresses(const StatusInputs& in, PodStatus& status) {
   const PodStatus& before = in.sources.before;
-  status.hostIP = in.host_ip;
+  status.hostIP = text_of(in.host_ip, before.hostIP);
   status.hostIPs = entries_of(std::span(&in.host_ip, in.host_ip.empty() ? 0 : 1), before.hostIPs);
   if (in.sources.pod.spec->hostNetwork) status.podIPs = status.hostIPs;
   if (status.podIPs.empty())
     status.podIPs = entries_of(std::span(in.sources.state.ips.get()), before.podIPs);
-  if (!status.podIPs.empty()) status.podIP = status.podIPs.front().ip;
+  if (!status.podIPs.empty()) status.podIP = text_of(status.podIPs.front().ip, before.podIP);
 }
 
 void fill_readiness(const StatusInputs& in, PodStatus& status) {
@@ -66,11 +70,8 @@ void fill_phase(const StatusInputs& in, PodStatus& status) {
         break;
       }
   if (status.phase == before.phase) {
-    // Mostly there is nothing to copy.
-    const std::string& reason = before.reason.empty() ? server.reason : before.reason;
-    const std::string& message = before.message.empty() ? server.message : before.message;
-    if (!reason.empty()) status.reason = reason;
-    if (!message.empty()) status.message = message;
+    status.reason = before.reason.empty() ? server.reason : before.reason;
+    status.message = before.message.empty() ? server.message : before.message;
   }
   if (in.verdict != nullptr) {
     status.phase = "Failed";
@@ -176,7 +177,7 @@ PodStatus pod_status(const StatusInputs& in) {
 
 PodStatus rejected_status(const Pod& pod, const PodVerdict& verdict) {
   PodStatus status;
-  status.qosClass = to_string(qos_class(*pod.spec));
+  status.qosClass = std::string(to_string(qos_class(*pod.spec)));
   status.phase = "Failed";
   status.reason = verdict.reason;
   status.message = "Pod was rejected: " + verdict.message;

@@ -123,7 +123,7 @@ void StatusWriter::set(const Pod& pod, PodStatus&& status) {
   cut_and_share(before.initContainerStatuses, status.initContainerStatuses);
   cut_and_share(before.containerStatuses, status.containerStatuses);
   if (conditions_stay && equal(*told_, status)) return;
-  told_ = std::move(status);
+  told_.emplace(std::move(status));
   dirty_ = true;
   timer_.cancel();  // a retry that is further away
   schedule(owner_.clocks.status_delay);

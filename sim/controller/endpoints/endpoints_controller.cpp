@@ -44,7 +44,7 @@ class KnownAddresses {
 };
 
 EndpointAddress address_of(const Pod& pod, const Service& service, const EndpointAddress& known) {
-  EndpointAddress address{.ip = pod.status.podIP,
+  EndpointAddress address{.ip = *pod.status.podIP,
                           .hostname = std::string(hostname_in(pod, service))};
   if (!pod.spec->nodeName.empty()) address.nodeName = text_like(pod.spec->nodeName, known.nodeName);
   address.targetRef = endpoints::reference_to(pod, known.targetRef);

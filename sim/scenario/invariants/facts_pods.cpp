@@ -179,7 +179,7 @@ void Facts::forget_pod(PodFacts& facts) {
   const std::string key = key_of(facts.last->metadata);
   const auto named = pods_by_key_.find(key);
   if (named != pods_by_key_.end() && named->second == &facts) pods_by_key_.erase(named);
-  if (const auto& ip = facts.last->status.podIP; !ip.empty()) {
+  if (const std::string& ip = *facts.last->status.podIP; !ip.empty()) {
     const auto address = addresses_.find(ip);
     if (address != addresses_.end() && address->second.pod == key && !address->second.until)
       address->second.until = facts.last->metadata.deletionTimestamp;
