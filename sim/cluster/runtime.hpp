@@ -79,6 +79,27 @@ struct SandboxConfig : SandboxMetadata {
   bool host_network = false;
 };
 
+// A sandbox that is to be made. What none but a real runtime reads of its configuration is worked
+// out when somebody asks for it.
+class SandboxOrder : public SandboxMetadata {
+ public:
+  using Later = UniqueFunction<SandboxConfig()>;
+
+  SandboxOrder(SandboxConfig config)  // NOLINT: stands for it
+      : SandboxMetadata(config), node_(config.node), config_(std::move(config)) {}
+  // `later` makes the configuration of that sandbox on that node, of values as they are now.
+  SandboxOrder(SandboxMetadata sandbox, std::string node, Later later)
+      : SandboxMetadata(std::move(sandbox)), node_(std::move(node)), later_(std::move(later)) {}
+
+  const std::string& node() const { return node_; }
+  SandboxConfig config() && { return config_ ? std::move(*config_) : later_(); }
+
+ private:
+  std::string node_;
+  std::optional<SandboxConfig> config_{};
+  Later later_{};
+};
+
 struct ContainerConfig {
   std::string name{};
   std::uint32_t attempt = 0;
@@ -169,7 +190,7 @@ class PodRuntime {
  public:
   virtual ~PodRuntime() = default;
 
-  virtual void run_sandbox(SandboxConfig config, Done<SandboxStatus> done) = 0;
+  virtual void run_sandbox(SandboxOrder order, Done<SandboxStatus> done) = 0;
   // Ends what still runs in it; idempotent.
   virtual void stop_sandbox(const SandboxId& id, Done<void> done) = 0;
   virtual void remove_sandbox(const SandboxId& id) = 0;

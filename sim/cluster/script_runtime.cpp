@@ -220,10 +220,10 @@ void ScriptRuntime::listen(std::function<void(const RuntimeEvent&)> listener) {
   listeners_.push_back(std::move(listener));
 }
 
-void ScriptRuntime::run_sandbox(SandboxConfig config, Done<SandboxStatus> done) {
-  const std::shared_ptr<Script> of_pod = script(config.namespace_, config.name);
-  note(*of_pod, [&] { return fmt::format("RunPodSandbox attempt {}", config.attempt); });
-  const std::string_view scripted = told(*of_pod, config.annotations, "sandbox");
+void ScriptRuntime::run_sandbox(SandboxOrder order, Done<SandboxStatus> done) {
+  const std::shared_ptr<Script> of_pod = script(order.namespace_, order.name);
+  note(*of_pod, [&] { return fmt::format("RunPodSandbox attempt {}", order.attempt); });
+  const std::string_view scripted = told(*of_pod, order.annotations, "sandbox");
   const std::optional<Duration> delay = parse_delay(scripted);
   if (!scripted.empty() && !delay)
     return answer<SandboxStatus>(lane_, {}, fail(scripted_error(scripted)), std::move(done));
@@ -231,12 +231,12 @@ void ScriptRuntime::run_sandbox(SandboxConfig config, Done<SandboxStatus> done) 
   sandbox->script = of_pod;
   sandbox->id = "sandbox-" + std::to_string(++last_sandbox_);
   sandbox->lane = loop_.new_lane();
-  sandbox->name = config.name;
-  sandbox->namespace_ = config.namespace_;
-  sandbox->uid = config.uid;
-  sandbox->attempt = config.attempt;
-  sandbox->annotations = config.annotations;
-  note_request(*of_pod, "runPodSandbox", std::move(config));
+  sandbox->name = order.name;
+  sandbox->namespace_ = order.namespace_;
+  sandbox->uid = order.uid;
+  sandbox->attempt = order.attempt;
+  sandbox->annotations = order.annotations;
+  if (keep_ == Keep::calls) note_request(*of_pod, "runPodSandbox", std::move(order).config());
   ++last_address_;
   SandboxStatus status{sandbox->id, "10.244." + std::to_string((last_address_ >> 8) & 255) + "." +
                                         std::to_string(last_address_ & 255)};

@@ -59,7 +59,7 @@ class ScriptRuntime : public PodRuntime {
   // {"createContainer": ...}, ...]. Only with Keep::calls.
   Json requests(const std::string& namespace_, const std::string& pod) const;
 
-  void run_sandbox(SandboxConfig config, Done<SandboxStatus> done) override;
+  void run_sandbox(SandboxOrder order, Done<SandboxStatus> done) override;
   void stop_sandbox(const SandboxId& id, Done<void> done) override;
   void remove_sandbox(const SandboxId& id) override;
   bool is_ready(const SandboxId& id) const override;

@@ -146,6 +146,15 @@ DnsConfig parse_resolv_conf(std::string_view text) {
   return out;
 }
 
+bool has_plain_dns(const PodContext& context) {
+  constexpr std::size_t length_max = 63;  // of a namespace and of a domain that surely fit
+  const NodeSettings& settings = *context.settings;
+  return !context.pod->spec->dnsConfig && settings.host_resolv_conf.empty() &&
+         !settings.cluster_dns.empty() && settings.cluster_dns.size() <= max_nameservers &&
+         settings.cluster_domain.size() <= length_max &&
+         context.pod->metadata.namespace_.size() <= length_max;
+}
+
 DnsConfig dns_config(const PodContext& context, Notices* notices) {
   const PodSpec& spec = *context.pod->spec;
   DnsConfig config = parse_resolv_conf(context.settings->host_resolv_conf);

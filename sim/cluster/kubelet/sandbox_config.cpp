@@ -193,4 +193,19 @@ Result<SandboxConfig> sandbox_config(const PodContext& context, std::uint32_t at
   return out;
 }
 
+Result<SandboxOrder> sandbox_order(PodContext context, std::uint32_t attempt, Notices* notices) {
+  if (!has_plain_dns(context)) {
+    TRY(SandboxConfig config, sandbox_config(context, attempt, notices));
+    return SandboxOrder(std::move(config));
+  }
+  TRY_VOID(kernel_hostname(context));
+  const Cow<PodSpec> spec = context.pod->spec;
+  SandboxMetadata metadata = sandbox_metadata(*context.pod, attempt);
+  return SandboxOrder(std::move(metadata), spec->nodeName, [context = std::move(context), attempt] {
+    Result<SandboxConfig> config = sandbox_config(context, attempt);
+    DDPTWIN_ASSERT(config.has_value());
+    return std::move(*config);
+  });
+}
+
 }  // namespace ddptwin::kubelet

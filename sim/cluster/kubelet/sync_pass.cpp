@@ -142,12 +142,11 @@ void SyncPass::kill_some() {
 
 void SyncPass::create_sandbox() {
   Notices notices;
-  Result<SandboxConfig> config =
-      sandbox_config(node_.pod_context(pod_), actions_.sandbox_attempt, &notices);
+  Result<SandboxOrder> order =
+      sandbox_order(node_.pod_context(pod_), actions_.sandbox_attempt, &notices);
   node_.notices(*pod_, notices);
-  if (!config) return on_sandbox(fail(std::move(config).error()));
-  config->node = node_.options.node_name;
-  node_.runtime.run_sandbox(std::move(*config), guarded([this](Result<SandboxStatus> status) {
+  if (!order) return on_sandbox(fail(std::move(order).error()));
+  node_.runtime.run_sandbox(std::move(*order), guarded([this](Result<SandboxStatus> status) {
                               on_sandbox(std::move(status));
                             }));
 }

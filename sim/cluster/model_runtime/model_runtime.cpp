@@ -202,7 +202,8 @@ void ModelRuntime::pull_image(const std::string& reference, const SandboxMetadat
 
 // --- sandboxes ---
 
-void ModelRuntime::run_sandbox(SandboxConfig config, Done<SandboxStatus> done) {
+void ModelRuntime::run_sandbox(SandboxOrder order, Done<SandboxStatus> done) {
+  SandboxConfig config = std::move(order).config();
   Parts& parts = *parts_;
   Result<std::string> address = parts.addresses.take(config);
   if (!address)

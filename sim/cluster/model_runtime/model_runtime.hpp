@@ -56,7 +56,7 @@ class ModelRuntime final : public PodRuntime {
   // The sandbox that a pod has now; empty: none.
   SandboxId sandbox_of(const std::string& pod_uid) const;
 
-  void run_sandbox(SandboxConfig config, Done<SandboxStatus> done) override;
+  void run_sandbox(SandboxOrder order, Done<SandboxStatus> done) override;
   void stop_sandbox(const SandboxId& id, Done<void> done) override;
   void remove_sandbox(const SandboxId& id) override;
   bool is_ready(const SandboxId& id) const override;

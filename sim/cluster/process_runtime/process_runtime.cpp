@@ -109,7 +109,8 @@ void ProcessRuntime::emit(Lane lane, RuntimeEvent event) {
 
 // --- sandboxes ---
 
-void ProcessRuntime::run_sandbox(SandboxConfig config, Done<SandboxStatus> done) {
+void ProcessRuntime::run_sandbox(SandboxOrder order, Done<SandboxStatus> done) {
+  SandboxConfig config = std::move(order).config();
   const SandboxId id = new_id(config.uid);
   const Lane lane = loop_.new_lane();
   Result<std::string> address = addresses_.take(config);

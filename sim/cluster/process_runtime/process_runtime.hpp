@@ -56,7 +56,7 @@ class ProcessRuntime final : public PodRuntime {
   // A signal to the main process of a container that runs (fault injection, `kill` steps).
   void signal_container(const ContainerId& id, int number, Done<void> done);
 
-  void run_sandbox(SandboxConfig config, Done<SandboxStatus> done) override;
+  void run_sandbox(SandboxOrder order, Done<SandboxStatus> done) override;
   void stop_sandbox(const SandboxId& id, Done<void> done) override;
   void remove_sandbox(const SandboxId& id) override;
   bool is_ready(const SandboxId& id) const override;

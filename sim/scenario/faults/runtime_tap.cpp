@@ -28,12 +28,12 @@ void RuntimeTap::on_event(const RuntimeEvent& event) {
   if (known != containers_.end()) on_line_(known->second, event.line, records_() != before);
 }
 
-void RuntimeTap::run_sandbox(SandboxConfig config, Done<SandboxStatus> done) {
+void RuntimeTap::run_sandbox(SandboxOrder order, Done<SandboxStatus> done) {
   RunningContainer pod;
-  pod.namespace_ = config.namespace_;
-  pod.pod = config.name;
-  pod.node = config.node;
-  next_.run_sandbox(std::move(config),
+  pod.namespace_ = order.namespace_;
+  pod.pod = order.name;
+  pod.node = order.node();
+  next_.run_sandbox(std::move(order),
                     [this, alive = std::weak_ptr<int>(alive_), pod = std::move(pod),
                      done = std::move(done)](Result<SandboxStatus> status) mutable {
                       if (!alive.expired() && status) sandboxes_[status->id] = std::move(pod);

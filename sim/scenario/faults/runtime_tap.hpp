@@ -33,7 +33,7 @@ class RuntimeTap final : public PodRuntime {
   // In the order of their ids.
   const std::map<ContainerId, RunningContainer>& running() const { return running_; }
 
-  void run_sandbox(SandboxConfig config, Done<SandboxStatus> done) override;
+  void run_sandbox(SandboxOrder order, Done<SandboxStatus> done) override;
   void stop_sandbox(const SandboxId& id, Done<void> done) override;
   void remove_sandbox(const SandboxId& id) override;
   bool is_ready(const SandboxId& id) const override;
