@@ -96,16 +96,16 @@ std::string lower(std::string text) {
 
 // Which services a pod is told of, by name: those of its namespace unless it asks for none, and
 // always default/kubernetes; one of the same name in the pod's namespace takes its place.
-std::map<std::string_view, const EnvValues*> linked_services(const PodContext& context) {
+std::map<std::string_view, const LinkedService*> linked_services(const PodContext& context) {
   const bool links = context.pod->spec->enableServiceLinks.value_or(true);
-  std::map<std::string_view, const EnvValues*> told;
-  for (const auto& [service, variables] : context.services) {
-    if (!has_cluster_ip(*service)) continue;
-    const ObjectMeta& meta = service->metadata;
+  std::map<std::string_view, const LinkedService*> told;
+  for (const LinkedService& linked : context.services) {
+    if (!has_cluster_ip(*linked.service)) continue;
+    const ObjectMeta& meta = linked.service->metadata;
     if (meta.namespace_ == master_namespace && meta.name == master_service)
-      told.try_emplace(meta.name, variables.get());
+      told.try_emplace(meta.name, &linked);
     else if (links && meta.namespace_ == context.pod->metadata.namespace_)
-      told[meta.name] = variables.get();
+      told[meta.name] = &linked;
   }
   return told;
 }
@@ -137,9 +137,15 @@ EnvValues link_variables(const Service& service) {
   return made;
 }
 
+const EnvValues& variables_of(const LinkedService& linked) {
+  std::optional<EnvValues>& made = *linked.variables;
+  if (!made) made = link_variables(*linked.service);
+  return *made;
+}
+
 void add_links(Variables& variables, const PodContext& context) {
-  for (const auto& [service, made] : linked_services(context))
-    for (const auto& [name, value] : *made)
+  for (const auto& [service, linked] : linked_services(context))
+    for (const auto& [name, value] : variables_of(*linked))
       // clang 14 does not let a lambda see a structured binding otherwise.
       variables.set(name, value, EnvRule::service_link,
                     [&service = service] { return "Service " + std::string(service); });
@@ -324,8 +330,7 @@ bool has_cluster_ip(const Service& service) {
 }
 
 LinkedService linked(std::shared_ptr<const Service> service) {
-  auto variables = std::make_shared<const EnvValues>(link_variables(*service));
-  return {std::move(service), std::move(variables)};
+  return {std::move(service), std::make_shared<std::optional<EnvValues>>()};
 }
 
 std::vector<EnvVariable> service_variables(const PodContext& context) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,10 +29,11 @@ enum class PathKind : std::uint8_t {
 // Names and values of variables.
 using EnvValues = std::vector<std::pair<std::string, std::string>>;
 
-// A Service, and the variables of which it tells pods (env.hpp).
+// A Service, and the variables of which it tells pods (env.hpp): made when a configuration first
+// shows them, which not every runtime asks for. All copies share them.
 struct LinkedService {
   std::shared_ptr<const Service> service{};
-  std::shared_ptr<const EnvValues> variables{};
+  std::shared_ptr<std::optional<EnvValues>> variables{};
 };
 
 struct PodContext {
