@@ -184,9 +184,9 @@ bool is_kubelet_condition(std::string_view type) {
 
 const PodCondition* find_condition(const std::vector<PodCondition>& conditions,
                                    std::string_view type) {
-  const auto at = std::find_if(conditions.begin(), conditions.end(),
-                               [&](const PodCondition& c) { return c.type_ == type; });
-  return at == conditions.end() ? nullptr : &*at;
+  for (const PodCondition& condition : conditions)
+    if (condition.type_ == type) return &condition;
+  return nullptr;
 }
 
 void add_kubelet_conditions(const ConditionInputs& in, PodStatus& status) {
@@ -219,8 +219,13 @@ void add_kubelet_conditions(const ConditionInputs& in, PodStatus& status) {
         stays && old->lastTransitionTime ? *old->lastTransitionTime : in.now.floor_seconds();
     ++place;
   }
+  // Lists of other stages and other pods mostly differ in what changed last: it is compared first.
+  const auto last = std::max_element(rows.begin(), rows.end(),
+                                     [](const Row& a, const Row& b) { return a.since < b.since; });
+  const std::size_t last_place = others.size() + static_cast<std::size_t>(last - rows.begin());
   const auto says_it = [&](const std::vector<PodCondition>& list) {
     return list.size() == others.size() + rows.size() &&
+           list[last_place].lastTransitionTime == last->since &&
            say(std::span(list).subspan(others.size()), rows) &&
            std::equal(others.begin(), others.end(), list.begin());
   };

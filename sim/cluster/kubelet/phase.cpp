@@ -79,9 +79,9 @@ Tally tally_of(const PodSpec& spec, const PodStatus& status) {
 
 const ContainerStatus* find_status(const std::vector<ContainerStatus>& statuses,
                                    std::string_view name) {
-  const auto at = std::find_if(statuses.begin(), statuses.end(),
-                               [&](const ContainerStatus& s) { return s.name == name; });
-  return at == statuses.end() ? nullptr : &*at;
+  for (const ContainerStatus& status : statuses)
+    if (status.name == name) return &status;
+  return nullptr;
 }
 
 bool any_main_started(const PodSpec& spec, const PodStatus& status) {

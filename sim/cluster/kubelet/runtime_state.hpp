@@ -45,16 +45,14 @@ struct PodRuntimeState {
 
   // The latest container of that name, or null.
   const ContainerInstance* find(std::string_view name) const {
-    const auto at = std::find_if(containers.begin(), containers.end(),
-                                 [&](const ContainerInstance& c) { return c.name == name; });
-    return at == containers.end() ? nullptr : &*at;
+    for (const ContainerInstance& one : containers)
+      if (one.name == name) return &one;
+    return nullptr;
   }
   const ContainerInstance* find_exited(std::string_view name) const {
-    const auto at =
-        std::find_if(containers.begin(), containers.end(), [&](const ContainerInstance& c) {
-          return c.name == name && c.stage == ContainerStage::exited;
-        });
-    return at == containers.end() ? nullptr : &*at;
+    for (const ContainerInstance& one : containers)
+      if (one.stage == ContainerStage::exited && one.name == name) return &one;
+    return nullptr;
   }
   // The same, if it was made in the present sandbox.
   const ContainerInstance* find_in_sandbox(std::string_view name) const {
