@@ -45,7 +45,9 @@ std::optional<PodVerdict> refuse_for_resources(const PodClaim& pod, const Node& 
     if (request.zero() || room == allocatable.end()) continue;
     Quantity used;
     for (const PodClaim& other : others)
-      if (const auto held = other.requests.find(name); held != other.requests.end())
+      if (&other.requests == &pod.requests)  // of one job, mostly
+        used += request;
+      else if (const auto held = other.requests.find(name); held != other.requests.end())
         used += held->second;
     const std::int64_t capacity = amount(name, room->second);
     const std::int64_t taken = amount(name, used);

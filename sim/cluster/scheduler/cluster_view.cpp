@@ -155,7 +155,7 @@ void ClusterView::put_pod(const std::string& key, const PodPtr& pod) {
       auto info = std::make_shared<const PodInfo>(pod, *known);
       if (info->needs == known->needs || *info->needs == *known->needs) {
         placed = std::move(info);
-        nominated_.erase(key);
+        if (!nominated_.empty()) nominated_.erase(key);
         return;
       }
     }

@@ -96,7 +96,9 @@ void Scheduler::on_node(const ObjectPtr& before, const ObjectPtr& after) {
 void Scheduler::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
   const Pod* old = before ? as<Pod>(*before) : nullptr;
   const PodPtr now = as<Pod>(after);
-  const std::string key = key_of((now ? *now : *old).metadata);
+  const ObjectMeta& meta = (now ? *now : *old).metadata;
+  // Mostly it is only looked up.
+  const std::string& key = key_.assign(meta.namespace_).append(1, '/').append(meta.name);
   if (!assumed_.empty()) {
     if (!now || is_placed(*now) || has_ended(*now)) assumed_.erase(key);
     // Older than this scheduler's own decision, of which the cache has not heard yet.

@@ -55,6 +55,7 @@ class Scheduler {
   scheduler::ClusterView view_{};
   scheduler::SchedulingQueue queue_{};
   scheduler::EventSeries events_;
+  std::string key_{};                       // of the pod that on_pod() is told of
   std::set<std::string> assumed_{};         // keys of pods bound here, not yet seen placed
   std::map<std::string, Timer> retries_{};  // by pod key
   Timer poll_{};
