@@ -127,12 +127,11 @@ Zone::Key Zone::service_of(const Object& object) {
     name = &object.metadata.name;
   else if (as<EndpointSlice>(object) != nullptr)
     name = object.metadata.label(service_label);
-  Key key;
-  if (name == nullptr) return key;
+  if (name == nullptr) return {};
   const std::string& namespace_ = object.metadata.namespace_;
-  key.insert(key.end(), namespace_.begin(), namespace_.end());
-  key.push_back('/');
-  key.insert(key.end(), name->begin(), name->end());
+  Key key(namespace_.size() + 1 + name->size(), '/');
+  std::copy(namespace_.begin(), namespace_.end(), key.begin());
+  std::copy(name->begin(), name->end(), key.end() - std::ssize(*name));
   return key;
 }
 

@@ -34,12 +34,19 @@ namespace {
 constexpr std::size_t watch_history = 10'000;
 
 // What a node of the recordings has, where its options do not say otherwise.
-const ResourceList& default_capacity() {
-  static const ResourceList capacity{{"cpu", Quantity::of(32)},
-                                     {"memory", *Quantity::parse("256Gi")},
-                                     {"pods", Quantity::of(110)},
-                                     {"nvidia.com/gpu", Quantity::of(8)},
-                                     {"ephemeral-storage", *Quantity::parse("1Ti")}};
+const Cow<ResourceList>& default_capacity() {
+  static const Cow<ResourceList> capacity{{"cpu", Quantity::of(32)},
+                                          {"memory", *Quantity::parse("256Gi")},
+                                          {"pods", Quantity::of(110)},
+                                          {"nvidia.com/gpu", Quantity::of(8)},
+                                          {"ephemeral-storage", *Quantity::parse("1Ti")}};
+  return capacity;
+}
+
+Cow<ResourceList> capacity_of(const NodeOptions& options) {
+  if (options.capacity.empty()) return default_capacity();
+  ResourceList capacity = options.capacity;
+  for (const auto& [name, amount] : default_capacity()) capacity.emplace(name, amount);
   return capacity;
 }
 
@@ -84,26 +91,22 @@ std::shared_ptr<Node> node_object(const NodeOptions& options, Time now) {
   node->metadata.annotations.edit()["node.alpha.kubernetes.io/ttl"] = "0";
   node->spec.taints = options.taints;
   node->spec.unschedulable = options.unschedulable;
-  ResourceList& capacity = node->status.capacity.edit();
-  capacity = options.capacity;
-  if (capacity.empty())
-    capacity = default_capacity();
-  else
-    for (const auto& [name, amount] : default_capacity()) capacity.emplace(name, amount);
+  node->status.capacity = capacity_of(options);
   node->status.allocatable = node->status.capacity;
   node->status.addresses = {NodeAddress{"InternalIP", options.address},
                             NodeAddress{"Hostname", options.name}};
   node->status.daemonEndpoints = no_daemon_endpoints();
   node->status.nodeInfo = unknown_node_info();
+  std::vector<Condition>& conditions = node->status.conditions.edit();
+  conditions.reserve(node_conditions.size());
   for (const NodeConditionRow& row : node_conditions) {
-    Condition condition;
+    Condition& condition = conditions.emplace_back();
     condition.type_ = row.type;
     condition.status = row.status;
     condition.reason = row.reason;
     condition.message = row.message;
     condition.lastHeartbeatTime = now;
     condition.lastTransitionTime = now;
-    node->status.conditions.edit().push_back(std::move(condition));
   }
   return node;
 }
@@ -270,7 +273,7 @@ struct World::Parts {
   Store store;
   dns::Zone zone;
   dns::Resolver resolver;
-  dns::Zone empty_zone{};
+  std::optional<dns::Zone> empty_zone{};  // of node_resolver
   std::unique_ptr<dns::Resolver> node_resolver{};
   std::unique_ptr<api::ApiClient> dns_client{};
   std::unique_ptr<dns::ZoneFeed> zone_feed{};
@@ -401,7 +404,7 @@ dns::Resolver& World::node_resolver() {
   Parts& parts = *parts_;
   if (!parts.node_resolver)
     parts.node_resolver = std::make_unique<dns::Resolver>(
-        parts.loop, parts.trace, parts.random.split("node dns"), parts.empty_zone);
+        parts.loop, parts.trace, parts.random.split("node dns"), parts.empty_zone.emplace());
   return *parts.node_resolver;
 }
 const KindRegistry& World::kinds() const { return parts_->kinds; }
