@@ -26,6 +26,18 @@ TEST(Cow, who_is_alone_changes_in_place) {
   EXPECT_EQ(*text, "ab");
 }
 
+TEST(Cow, texts_are_compared_as_texts_are) {
+  const Cow<std::string> text("a"), same(std::string("a")), other("b");
+  EXPECT_TRUE(text == same);
+  EXPECT_FALSE(text == other);
+  EXPECT_TRUE(text == "a");
+  EXPECT_TRUE(std::string("a") == text);
+  EXPECT_TRUE(text != std::string_view("b"));
+  // Whether it was ever given a value makes no difference.
+  EXPECT_TRUE(Cow<std::string>() == Cow<std::string>(""));
+  EXPECT_TRUE(Cow<std::string>() == "");
+}
+
 TEST(Rare, is_absent_or_shared_until_it_is_changed) {
   Rare<std::string> a;
   EXPECT_FALSE(a);
