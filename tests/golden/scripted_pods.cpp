@@ -83,7 +83,7 @@ PodStatus running_status(const Pod& pod, Time now, const std::string& ip, bool r
   PodStatus status = pod.status;
   status.phase = "Running";
   status.conditions = conditions(pod, now, {.ready = ready});
-  status.hostIP = host_ip;
+  status.hostIP = std::string(host_ip);
   status.podIP = ip;
   status.podIPs = {IpEntry{ip}};
   status.startTime = now;
@@ -103,7 +103,7 @@ PodStatus creating_status(const Pod& pod, Time now) {
   PodStatus status = pod.status;
   status.phase = "Pending";
   status.conditions = conditions(pod, now, {.sandbox = false, .ready = false});
-  status.hostIP = host_ip;
+  status.hostIP = std::string(host_ip);
   status.startTime = now;
   status.containerStatuses = {};
   for (const Container& container : pod.spec->containers) {

@@ -10,9 +10,9 @@ namespace ddptwin::kubelet {
 
 DnsConfig parse_resolv_conf(std::string_view text);
 // By dnsPolicy and dnsConfig, cut to the limits; what was cut is noticed (DNSConfigForming).
-// Whether nothing of it needs to be noticed, told at a glance: it is the cluster's alone, and
+DnsConfig dns_config(const PodContext& context, Notices* notices = nullptr);
+// Whether nothing of that needs to be noticed, told at a glance: it is the cluster's alone, and
 // short.
 bool has_plain_dns(const PodContext& context);
-DnsConfig dns_config(const PodContext& context, Notices* notices = nullptr);
 
 }  // namespace ddptwin::kubelet

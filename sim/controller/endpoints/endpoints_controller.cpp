@@ -14,36 +14,25 @@ using namespace endpoints;
 constexpr std::string_view managed_by = "endpoints.kubernetes.io/managed-by";
 constexpr std::string_view endpoints_manager = "endpoint-controller";
 
-// Finds the addresses of pods in what there is, so that what they have in common is the same
-// memory. Each search begins where the last one ended: pods come in an order that is that of their
-// addresses, mostly.
-class KnownAddresses {
- public:
-  // It outlives this; there may be none.
-  explicit KnownAddresses(const Endpoints* endpoints) {
-    if (endpoints == nullptr) return;
-    for (const EndpointSubset& subset : endpoints->subsets)
-      for (const auto* list : {&subset.addresses, &subset.notReadyAddresses})
-        for (const EndpointAddress& address : *list)
-          if (address.targetRef) addresses_.push_back(&address);
-  }
-  // An empty one where there is none.
-  const EndpointAddress& of(const Pod& pod) {
-    static const EndpointAddress none{};
-    for (std::size_t looks = 0; looks < addresses_.size(); ++looks) {
-      const EndpointAddress& address = *addresses_[at_];
-      at_ = (at_ + 1) % addresses_.size();
-      if (address.targetRef->uid == pod.metadata.uid) return address;
+// The pod's address in what there is, so that what both have in common is the same memory; null
+// where there is none. Addresses that this controller has written lie in the order of their IPs.
+const EndpointAddress* known_address(const Endpoints* endpoints, const Pod& pod) {
+  if (endpoints == nullptr) return nullptr;
+  const auto comes_before = [](const EndpointAddress& address, const std::string& ip) {
+    return address.ip < ip;
+  };
+  const std::string& ip = pod.status.podIP;
+  for (const EndpointSubset& subset : endpoints->subsets)
+    for (const auto* list : {&subset.addresses, &subset.notReadyAddresses}) {
+      const auto at = std::lower_bound(list->begin(), list->end(), ip, comes_before);
+      if (at != list->end() && at->targetRef && at->targetRef->uid == pod.metadata.uid) return &*at;
     }
-    return none;
-  }
+  return nullptr;
+}
 
- private:
-  boost::container::small_vector<const EndpointAddress*, 4> addresses_{};
-  std::size_t at_ = 0;
-};
-
-EndpointAddress address_of(const Pod& pod, const Service& service, const EndpointAddress& known) {
+EndpointAddress address_of(const Pod& pod, const Service& service, const EndpointAddress* before) {
+  static const EndpointAddress none{};
+  const EndpointAddress& known = before != nullptr ? *before : none;
   EndpointAddress address{.ip = *pod.status.podIP,
                           .hostname = std::string(hostname_in(pod, service))};
   if (!pod.spec->nodeName.empty()) address.nodeName = text_like(pod.spec->nodeName, known.nodeName);
@@ -70,14 +59,14 @@ void add_member(PortGroups& groups, const std::optional<EndpointPort>& port,
   (ready ? group->ready : group->not_ready).push_back(address);
 }
 
-PortGroups port_groups(const Service& service, const api::LabelQuery& pods, KnownAddresses known,
+PortGroups port_groups(const Service& service, const api::LabelQuery& pods, const Endpoints* known,
                        const Cache& cache) {
   const bool all_count = service.spec->publishNotReadyAddresses;
   const auto terminating = all_count ? Terminating::kept : Terminating::left_out;
   PortGroups groups;
   cache.each<Pod>(pods, [&](const Pod& pod) {
     if (!is_member(pod, terminating)) return;
-    const EndpointAddress address = address_of(pod, service, known.of(pod));
+    const EndpointAddress address = address_of(pod, service, known_address(known, pod));
     const bool ready = all_count || is_ready(pod);
     if (service.spec->ports.empty()) add_member(groups, std::nullopt, address, ready);
     for (const ServicePort& port : service.spec->ports)
@@ -163,7 +152,7 @@ Plan EndpointsController::plan(const Key& key, const Observed& seen, Time) const
   if (!is_selecting(*service)) return plan;
   const ServiceFacts& facts = known_.of(key, *service);
   std::vector<EndpointSubset> subsets =
-      subsets_of(port_groups(*service, facts.pods, KnownAddresses(current.get()), seen.cache));
+      subsets_of(port_groups(*service, facts.pods, current.get(), seen.cache));
   if (current && same_texts(facts.labels, current->metadata.labels) &&
       equal(current->subsets, subsets))
     return plan;
