@@ -166,8 +166,8 @@ LabelIndex::Places Informer::select(std::string_view namespace_, std::string_vie
   return new_index({std::string(label)}).find(namespace_, value);
 }
 
-SelectorIndex::Places Informer::selecting(std::string_view namespace_,
-                                          const StringMap& labels) const {
+const SelectorIndex::Places& Informer::selecting(std::string_view namespace_,
+                                                 const Cow<StringMap>& labels) const {
   if (!by_selector_) {
     by_selector_.emplace();
     for (const auto& [key, object] : objects_) by_selector_->put(object);

@@ -47,7 +47,8 @@ class Informer {
   LabelIndex::Places select(std::string_view namespace_, std::string_view label,
                             std::string_view value) const;
   // Of Services: where those are whose selector these labels satisfy, by name.
-  SelectorIndex::Places selecting(std::string_view namespace_, const StringMap& labels) const;
+  const SelectorIndex::Places& selecting(std::string_view namespace_,
+                                         const Cow<StringMap>& labels) const;
   // Changes the cached copy only, as upstream code does that writes into its cache
   // (spec/pytorchjob.md Q23).
   void replace_cached(ObjectPtr object);

@@ -21,11 +21,16 @@ const StringMap& selector_of(const Object& object) {
 LabelQuery::LabelQuery(std::string space, Cow<StringMap> labels)
     : namespace_(std::move(space)), labels_(std::move(labels)) {
   values_.add(namespace_);
-  for (const auto& [key, value] : labels_) values_.add(value);
+  for (const auto& [key, value] : labels_) {
+    keys_.add(key);
+    values_.add(value);
+  }
 }
 
 LabelIndex::LabelIndex(std::vector<std::string> keys, Labels labels)
-    : keys_(std::move(keys)), labels_(labels) {}
+    : keys_(std::move(keys)), labels_(labels) {
+  for (const std::string& key : keys_) print_of_keys_.add(key);
+}
 
 std::optional<Fingerprint> LabelIndex::project(std::string_view namespace_,
                                                const StringMap& labels) const {
@@ -77,10 +82,7 @@ LabelIndex::Places LabelIndex::find(std::string_view namespace_, const StringMap
 }
 
 std::optional<LabelIndex::Places> LabelIndex::find_exactly(const LabelQuery& query) const {
-  const StringMap& labels = query.labels();
-  const auto is_key = [](const std::string& key, const auto& label) { return key == label.first; };
-  if (!std::equal(keys_.begin(), keys_.end(), labels.begin(), labels.end(), is_key))
-    return std::nullopt;
+  if (print_of_keys_ != query.keys()) return std::nullopt;
   return at(query.values());
 }
 
@@ -113,6 +115,7 @@ LabelIndex* SelectorIndex::table_of(const StringMap& selector) {
 }
 
 void SelectorIndex::put(const ObjectPtr& place) {
+  last_.reset();
   const StringMap& selector = selector_of(*place);
   LabelIndex* table = table_of(selector);
   if (table == nullptr) {
@@ -124,6 +127,7 @@ void SelectorIndex::put(const ObjectPtr& place) {
 }
 
 void SelectorIndex::drop(const Object& object) {
+  last_.reset();
   if (LabelIndex* table = table_of(selector_of(object)); table != nullptr) table->drop(object);
 }
 
@@ -131,9 +135,11 @@ bool SelectorIndex::tells_apart(const Object& before, const Object& after) const
   return !static_cast<const Service&>(before).spec.same_as(static_cast<const Service&>(after).spec);
 }
 
-SelectorIndex::Places SelectorIndex::selecting(std::string_view namespace_,
-                                               const StringMap& labels) const {
-  Places found;
+const SelectorIndex::Places& SelectorIndex::selecting(std::string_view namespace_,
+                                                      const Cow<StringMap>& labels) const {
+  if (last_ && last_->labels.same_as(labels) && last_->namespace_ == namespace_)
+    return last_->places;
+  Places& found = last_.emplace(Answer{std::string(namespace_), labels, {}}).places;
   bool in_order = true;
   for (const LabelIndex& table : by_keys_) {
     if (table.keys().empty()) continue;  // a Service without a selector selects nothing

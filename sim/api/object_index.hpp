@@ -21,12 +21,13 @@ class LabelQuery {
   LabelQuery(std::string space, Cow<StringMap> labels);
   const std::string& name_space() const { return namespace_; }
   const StringMap& labels() const { return labels_; }
+  const Fingerprint& keys() const { return keys_; }
   const Fingerprint& values() const { return values_; }
 
  private:
   std::string namespace_;
   Cow<StringMap> labels_;
-  Fingerprint values_{};
+  Fingerprint keys_{}, values_{};
 };
 
 // Objects by namespace and the values of some labels. Looked up by value only, never walked. It
@@ -61,6 +62,7 @@ class LabelIndex {
   Places at(const Fingerprint& values) const;
 
   std::vector<std::string> keys_;
+  Fingerprint print_of_keys_{};
   Labels labels_;
   // Most values are those of one object.
   using List = boost::container::small_vector<const ObjectPtr*, 1>;
@@ -77,14 +79,21 @@ class SelectorIndex {
   // Whether they may have different selectors.
   bool tells_apart(const Object& before, const Object& after) const;
   // Where the Services of that namespace are that select an object with these labels, by name;
-  // until it changes.
+  // until it changes or is asked again.
   using Places = boost::container::small_vector<const ObjectPtr*, 4>;
-  Places selecting(std::string_view namespace_, const StringMap& labels) const;
+  const Places& selecting(std::string_view namespace_, const Cow<StringMap>& labels) const;
 
  private:
   LabelIndex* table_of(const StringMap& selector);
 
   std::vector<LabelIndex> by_keys_{};
+  // What was asked last: several controllers ask of the same pod in turn.
+  struct Answer {
+    std::string namespace_{};
+    Cow<StringMap> labels{};  // held, so that no other labels come to be the same memory
+    Places places{};
+  };
+  mutable std::optional<Answer> last_{};
 };
 
 }  // namespace ddptwin::api

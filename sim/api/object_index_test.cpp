@@ -77,11 +77,26 @@ TEST(SelectorIndex, finds_services_whose_whole_selector_the_labels_satisfy) {
   index.put(places.emplace_back(service("a", {{"app", "x"}})));
   index.put(places.emplace_back(service("b", {{"role", "r"}})));
   index.put(places.emplace_back(service("none", {})));
-  EXPECT_EQ(names(objects(index.selecting("default", {{"app", "x"}, {"role", "r"}}))), "abc");
-  EXPECT_EQ(names(objects(index.selecting("default", {{"app", "x"}}))), "a");
-  EXPECT_EQ(names(objects(index.selecting("default", {{"app", "y"}}))), "");
+  EXPECT_EQ(names(objects(index.selecting("default", StringMap{{"app", "x"}, {"role", "r"}}))),
+            "abc");
+  EXPECT_EQ(names(objects(index.selecting("default", StringMap{{"app", "x"}}))), "a");
+  EXPECT_EQ(names(objects(index.selecting("default", StringMap{{"app", "y"}}))), "");
   index.drop(*service("a", {{"app", "x"}}));
-  EXPECT_EQ(names(objects(index.selecting("default", {{"app", "x"}}))), "");
+  EXPECT_EQ(names(objects(index.selecting("default", StringMap{{"app", "x"}}))), "");
+}
+
+TEST(SelectorIndex, what_was_asked_last_is_forgotten_when_something_changes) {
+  SelectorIndex index;
+  std::deque<ObjectPtr> places;
+  const Cow<StringMap> labels(StringMap{{"app", "x"}});
+  EXPECT_EQ(names(objects(index.selecting("default", labels))), "");
+  index.put(places.emplace_back(service("b", {{"app", "x"}})));
+  EXPECT_EQ(names(objects(index.selecting("default", labels))), "b");
+  EXPECT_EQ(names(objects(index.selecting("elsewhere", labels))), "");
+  index.put(places.emplace_back(service("a", {{"app", "x"}})));
+  EXPECT_EQ(names(objects(index.selecting("default", labels))), "ab");
+  index.drop(*service("b", {{"app", "x"}}));
+  EXPECT_EQ(names(objects(index.selecting("default", labels))), "a");
 }
 
 }  // namespace

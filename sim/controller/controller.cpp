@@ -25,7 +25,7 @@ void Cache::each(const KindInfo& kind, std::string_view namespace_, std::string_
   }
 }
 
-void Cache::each_selecting(std::string_view namespace_, const StringMap& labels,
+void Cache::each_selecting(std::string_view namespace_, const Cow<StringMap>& labels,
                            const ServiceVisitor& visitor) const {
   for (const ObjectPtr& object : list(Service::info(), namespace_)) {
     const auto& service = static_cast<const Service&>(*object);

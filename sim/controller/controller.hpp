@@ -127,7 +127,7 @@ class Cache {
                     std::string_view value, const Visitor& visitor) const;
   // The Services of the namespace whose selector these labels satisfy, in the order of their names.
   using ServiceVisitor = std::function<void(const Service&)>;
-  virtual void each_selecting(std::string_view namespace_, const StringMap& labels,
+  virtual void each_selecting(std::string_view namespace_, const Cow<StringMap>& labels,
                               const ServiceVisitor& visitor) const;
   // The kinds it holds: those of watches() that the cluster knows.
   virtual std::vector<const KindInfo*> kinds() const = 0;

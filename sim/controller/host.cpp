@@ -89,7 +89,7 @@ class ControllerHost::InformerCache final : public Cache {
         visitor(*place);
   }
 
-  void each_selecting(std::string_view namespace_, const StringMap& labels,
+  void each_selecting(std::string_view namespace_, const Cow<StringMap>& labels,
                       const ServiceVisitor& visitor) const override {
     if (const Source* source = of(Service::info()); source != nullptr)
       for (const ObjectPtr* place : source->informer.selecting(namespace_, labels))
