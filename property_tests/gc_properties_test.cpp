@@ -89,9 +89,10 @@ class Cluster {
                        [&](const ObjectPtr& one) { return one->metadata.uid == uid; });
   }
   const KindRegistry& kinds() const { return base_.kinds; }
-  // The collector is away for a while, alone or with all of its process, whose successor lists
-  // anew.
-  void crash(bool whole, Duration away) {
+  // The collector goes after so many more steps of the loop, perhaps in the middle of its work, and
+  // is away for a while: alone or with all of its process, whose successor lists anew.
+  void crash(int steps, bool whole, Duration away) {
+    while (steps-- > 0) base_.loop.step();
     collector_.crash();
     if (whole) lifecycle_.crash();
     rest(away);
@@ -113,6 +114,7 @@ struct Deed {
   std::vector<int> owners{};  // by name; those that are there and stay
   bool blocks = false, is_held = false;
   Propagation propagation = Propagation::background;
+  int steps = 0;       // crash: of the loop before it
   bool whole = false;  // crash: of all of the process
   int seconds = 0;     // of rest after it, and within a crash
 };
@@ -130,7 +132,8 @@ void showValue(const Deed& deed, std::ostream& out) {
                              : deed.propagation == Propagation::background ? 1
                                                                            : 2];
   } else if (deed.kind == Deed::Kind::crash) {
-    out << "crash " << (deed.whole ? "of all" : "of the collector");
+    out << "crash " << (deed.whole ? "of all" : "of the collector") << " after " << deed.steps
+        << " steps";
   } else {
     out << (deed.kind == Deed::Kind::release ? "release " : "unblock owners of ") << deed.name;
   }
@@ -151,6 +154,7 @@ rc::Gen<Deed> any_deed() {
       gen::set(&Deed::is_held, gen::weightedElement<bool>({{2, false}, {1, true}})),
       gen::set(&Deed::propagation, gen::element(Propagation::orphan, Propagation::background,
                                                 Propagation::foreground, Propagation::foreground)),
+      gen::set(&Deed::steps, gen::resize(rc::kNominalSize, gen::inRange(0, 8))),
       gen::set(&Deed::whole, gen::arbitrary<bool>()), gen::set(&Deed::seconds, gen::element(0, 1)));
 }
 
@@ -168,7 +172,7 @@ class Family {
     if (deed.kind == Deed::Kind::release) cluster_.release(there);
     if (deed.kind == Deed::Kind::unblock) cluster_.unblock_owners(there);
     if (deed.kind == Deed::Kind::crash)
-      cluster_.crash(deed.whole, std::chrono::seconds(deed.seconds));
+      cluster_.crash(deed.steps, deed.whole, std::chrono::seconds(deed.seconds));
     cluster_.rest(std::chrono::seconds(deed.seconds));
     if (deed.seconds > 0) look_who_waits();
   }

@@ -53,7 +53,10 @@ void add_job(End& end, const ClusterRun& run, const JobName& name) {
       state += ", " + std::to_string(status.restartCount) + " restarts";
     if (pod->metadata.deletionTimestamp) state += ", terminating";
   }
-  if (over || run.conditions(true, name).contains("Suspended")) return;
+  // Of a job that is to be suspended Services without a pod may stay (Q15), also where v1.8.0 never
+  // says that it is, because of a ttlSecondsAfterFinished.
+  if (over || job->spec->runPolicy.suspend || run.conditions(true, name).contains("Suspended"))
+    return;
   for (const auto& [service_name, service] : run.services(name))
     end["service " + name.namespace_ + "/" + service_name] = "there";
 }
