@@ -69,6 +69,8 @@ struct Step {
   // What is done instead of the rest when the call is refused. Absent: the rest is dropped and the
   // key is queued again with back-off.
   std::optional<std::vector<Step>> instead{};
+  // What the call removes, where Controller::accepted() has to know it.
+  ObjectPtr removes{};
 };
 
 // A proposal made on a possibly stale cache.
@@ -104,6 +106,7 @@ struct Reaction {
   }
   // The keys that are queued. They refer to the change's objects, or to what the cache holds.
   boost::container::small_vector<KeyParts, 1> wake{};
+  Duration wake_after{};               // so long after the change
   ObjectPtr replace_cached{};          // the cache's own copy is changed, as upstream does (Q23)
   std::optional<std::string> panic{};  // as Plan::panic
 };
@@ -187,8 +190,11 @@ class Controller {
   // what was seen, and in its own declared memory what reset() clears.
   virtual Reaction observe(const Change& change, const Cache& cache, Expectations& expectations,
                            Time now) = 0;
-  // Pure: the same observations and time give the same plan.
+  // Pure: the same observations, declared memory and time give the same plan.
   virtual Plan plan(const Key& key, const Observed& seen, Time now) const = 0;
+  // The call of a step of the key's plan was accepted, and nothing has been heard of it yet. May
+  // note in declared memory what it came to. The step's request is spent.
+  virtual void accepted(const Key&, const Step&, const api::Response&) {}
   // The controller crashed: what it kept in memory is lost.
   virtual void reset() {}
 };

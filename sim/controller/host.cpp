@@ -185,7 +185,11 @@ void ControllerHost::on_change(Source& source, const Change& change) {
   if (!running_) return;
   Reaction reaction = controller_.observe(change, *cache_, expectations_, loop_.now());
   if (reaction.panic) return panic(*reaction.panic);
-  for (const KeyParts& key : reaction.wake) queue_.add(key);
+  for (const KeyParts& key : reaction.wake)
+    if (reaction.wake_after > Duration::zero())
+      queue_.add_after(joined_key(key), reaction.wake_after);
+    else
+      queue_.add(key);
   if (reaction.replace_cached) source.informer.replace_cached(reaction.replace_cached);
   // The last cache to be filled may report nothing that wakes anybody.
   pump();
@@ -280,8 +284,9 @@ void ControllerHost::send(api::Request&& request, OnAnswer on) {
 }
 
 void ControllerHost::on_answer(const Result<api::Response>& result) {
-  if (result) return accepted();
-  refused(result.error());
+  if (!result) return refused(result.error());
+  controller_.accepted(run_->key(), run_->step(), *result);
+  accepted();
 }
 
 void ControllerHost::accepted() {

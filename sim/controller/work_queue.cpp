@@ -20,6 +20,13 @@ Key joined_key(const KeyParts& parts) {
   return concat({parts.namespace_, parts.namespace_.empty() ? ""sv : "/"sv, parts.name});
 }
 
+bool is_joined_of(std::string_view key, const KeyParts& parts) {
+  const std::string_view space = parts.namespace_;
+  const std::size_t before = space.empty() ? 0 : space.size() + 1;
+  return key.size() == before + parts.name.size() && key.ends_with(parts.name) &&
+         (before == 0 || (key.starts_with(space) && key[space.size()] == '/'));
+}
+
 Duration TokenBucket::reserve(Time now) {
   if (per_second_ <= 0) return Duration::zero();
   tokens_ = last_ ? std::min(static_cast<double>(burst_),
@@ -38,13 +45,6 @@ WorkQueue::WorkQueue(Loop& loop, RateLimits limits, std::function<void()> ready)
       limits_(limits),
       bucket_(limits.per_second, limits.burst),
       ready_(std::move(ready)) {}
-
-bool WorkQueue::Entry::is_of(const KeyParts& key) const {
-  const std::string_view space = key.namespace_;
-  const std::size_t before = space.empty() ? 0 : space.size() + 1;
-  return key_.size() == before + key.name.size() && key_.ends_with(key.name) &&
-         (before == 0 || (key_.starts_with(space) && key_[space.size()] == '/'));
-}
 
 WorkQueue::Entry& WorkQueue::entry_for(const KeyParts& key) {
   if (const auto known = entries_.find(key); known != entries_.end()) return **known;

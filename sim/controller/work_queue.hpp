@@ -25,6 +25,25 @@ struct KeyParts {
 };
 KeyParts split_key(std::string_view key);
 Key joined_key(const KeyParts& parts);
+bool is_joined_of(std::string_view key, const KeyParts& parts);
+
+// Keys are looked up by their parts too, without being joined.
+struct KeyHash {
+  using is_transparent = void;
+  std::size_t operator()(const KeyParts& key) const {
+    return mix(mix(golden_ratio, key.namespace_), key.name);
+  }
+  std::size_t operator()(const Key& key) const { return operator()(split_key(key)); }
+};
+struct SameKey {
+  using is_transparent = void;
+  bool operator()(const Key& a, const Key& b) const { return a == b; }
+  bool operator()(const KeyParts& a, const Key& b) const { return is_joined_of(b, a); }
+  bool operator()(const Key& a, const KeyParts& b) const { return is_joined_of(a, b); }
+};
+// Its order cannot be seen, as a TextTable's.
+template <class T>
+using KeyTable = std::unordered_map<Key, T, KeyHash, SameKey>;
 
 // Tokens that come back at a steady rate: golang.org/x/time/rate as client-go uses it.
 class TokenBucket {
@@ -62,7 +81,6 @@ class WorkQueue {
 
    private:
     friend class WorkQueue;
-    bool is_of(const KeyParts& key) const;
     bool is_at_rest() const { return !dirty_ && !in_hand_; }
     Key key_{};
     std::size_t hash_ = 0;
@@ -99,18 +117,16 @@ class WorkQueue {
   };
 
   // Entries are looked up by the parts of their keys; each is the only one of its key.
-  struct KeyHash {
+  struct EntryHash {
     using is_transparent = void;
-    std::size_t operator()(const KeyParts& key) const {
-      return mix(mix(golden_ratio, key.namespace_), key.name);
-    }
+    std::size_t operator()(const KeyParts& key) const { return KeyHash()(key); }
     std::size_t operator()(const Entry* entry) const { return entry->hash_; }
   };
-  struct SameKey {
+  struct SameEntry {
     using is_transparent = void;
     bool operator()(const Entry* a, const Entry* b) const { return a == b; }
-    bool operator()(const KeyParts& key, const Entry* entry) const { return entry->is_of(key); }
-    bool operator()(const Entry* entry, const KeyParts& key) const { return entry->is_of(key); }
+    bool operator()(const KeyParts& a, const Entry* b) const { return is_joined_of(b->key_, a); }
+    bool operator()(const Entry* a, const KeyParts& b) const { return is_joined_of(a->key_, b); }
   };
 
   Entry& entry_for(const KeyParts& key);
@@ -123,7 +139,7 @@ class WorkQueue {
   TokenBucket bucket_;
   std::function<void()> ready_;
   // Looked up only: its order cannot be seen.
-  boost::unordered_flat_set<Entry*, KeyHash, SameKey> entries_;
+  boost::unordered_flat_set<Entry*, EntryHash, SameEntry> entries_;
   std::vector<std::unique_ptr<Entry>> made_;
   std::size_t at_rest_ = 0;  // how many of them
   std::size_t turn_ = 0;     // the next of them to be given to another key, if it is at rest

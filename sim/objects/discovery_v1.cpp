@@ -40,6 +40,8 @@ const KindInfo& EndpointSlice::info() {
       .kind = "EndpointSlice",
       .plural = "endpointslices",
       .singular = "endpointslice",
+      .generation = true,
+      .generation_of_labels = true,
       .type = &EndpointSlice::type,
       .make = []() -> std::shared_ptr<Object> { return std::make_shared<EndpointSlice>(); }};
   return kind;

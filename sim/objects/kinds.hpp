@@ -73,6 +73,7 @@ struct KindInfo {
   std::optional<ScalePaths> scale{};
   bool custom = false;  // stored as a custom resource: verbatim, generation bumped on spec change
   bool generation = false;  // built-in kinds that count their spec's versions; custom ones do
+  bool generation_of_labels = false;  // counts changes of labels too
   RawJson schema{};  // of a custom resource: openAPIV3Schema, for pruning, defaults, validation
   TypeRef type = nullptr;  // null: GenericObject
   std::shared_ptr<Object> (*make)() = nullptr;

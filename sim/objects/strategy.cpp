@@ -137,7 +137,12 @@ std::string merge_owner_references(ObjectMeta& metadata) {
 bool tracks_generation(const KindInfo& kind) { return kind.custom || kind.generation; }
 
 void advance_generation(Object& updated, const Object& old) {
-  if (tracks_generation(updated.kind()) && !same_spec(updated, old))
+  const KindInfo& kind = updated.kind();
+  if (!tracks_generation(kind)) return;
+  const Cow<StringMap>&labels = updated.metadata.labels, &labels_before = old.metadata.labels;
+  const bool same_labels =
+      !kind.generation_of_labels || labels.same_as(labels_before) || *labels == *labels_before;
+  if (!same_labels || !same_spec(updated, old))
     updated.metadata.generation = old.metadata.generation + 1;
 }
 

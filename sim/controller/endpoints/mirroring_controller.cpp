@@ -91,32 +91,24 @@ std::vector<Watched> EndpointSliceMirroringController::watches(const KindRegistr
 }
 
 Reaction EndpointSliceMirroringController::observe(const Change& change, const Cache&,
-                                                   Expectations& expectations, Time) {
+                                                   Expectations&, Time) {
   const Object& object = change.object();
-  if (as<EndpointSlice>(object) == nullptr) {
-    if (!change.after && as<Endpoints>(object) != nullptr)
-      expectations.forget(key_of(object.metadata));
-    return Reaction::to_wake(parts_of(object.metadata));
-  }
-  const std::string* service = object.metadata.label(service_name_label);
-  if (!is_managed_by(object, mirror_manager) || service == nullptr) return {};
-  const KeyParts key{object.metadata.namespace_, *service};
-  if (!change.before) expectations.lower(joined_key(key), 1, 0);
-  return Reaction::to_wake(key);
+  if (as<EndpointSlice>(object) == nullptr) return Reaction::to_wake(parts_of(object.metadata));
+  return on_slice(change, mirror_manager, tracker_);
 }
 
-Plan EndpointSliceMirroringController::plan(const Key& key, const Observed& seen, Time now) const {
+Plan EndpointSliceMirroringController::plan(const Key& key, const Observed& seen, Time) const {
   const KeyParts parts = split_key(key);
   const auto endpoints = mirrored(parts, seen.cache);
   ExistingSlices mirrors = slices_of(parts, mirror_manager, seen.cache);
-  if (endpoints == nullptr) return {.steps = delete_slices(mirrors)};
-  if (!seen.expectations.satisfied(key, now))
-    return {
-        .steps = {{.rule = &rules::own_write_unseen, .text = "a slice it made is not seen yet"}},
-        .requeue_after = own_write_unseen_delay};
+  if (endpoints == nullptr) {
+    tracker_.forget(key);
+    return {.steps = delete_slices(mirrors, seen.cache)};
+  }
+  if (tracker_.is_ahead_of(key, mirrors)) return wait_for_own_write();
   return {.about = endpoints,
           .steps = reconcile_slices(shape_of(*endpoints), groups_of(*endpoints), std::move(mirrors),
-                                    key)};
+                                    seen.cache)};
 }
 
 }  // namespace ddptwin::controller

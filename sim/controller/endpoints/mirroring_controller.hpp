@@ -1,7 +1,7 @@
 // The EndpointSlice mirroring controller: Endpoints that somebody wrote by hand become slices.
 #pragma once
 
-#include "controller/controller.hpp"
+#include "controller/endpoints/slice_tracker.hpp"
 
 namespace ddptwin::controller {
 
@@ -22,6 +22,13 @@ class EndpointSliceMirroringController final : public Controller {
   Reaction observe(const Change& change, const Cache& cache, Expectations& expectations,
                    Time now) override;
   Plan plan(const Key& key, const Observed& seen, Time now) const override;
+  void accepted(const Key& key, const Step& step, const api::Response& answer) override {
+    tracker_.accepted(key, step, answer);
+  }
+  void reset() override { tracker_.clear(); }
+
+ private:
+  mutable endpoints::SliceTracker tracker_{};
 };
 
 }  // namespace ddptwin::controller

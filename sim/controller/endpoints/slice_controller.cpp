@@ -12,6 +12,8 @@ namespace {
 using namespace endpoints;
 
 constexpr std::string_view slice_manager = "endpointslice-controller.k8s.io";
+// Upstream's endpointSliceChangeMinSyncDelay.
+constexpr Duration slice_change_delay = 1s;
 constexpr std::string_view zone_label = "topology.kubernetes.io/zone";
 
 bool is_of_family(const std::string& ip, std::string_view address_type) {
@@ -59,6 +61,24 @@ std::vector<SlicePort> ports_of(const Pod& pod, const Service& service) {
   return ports;
 }
 
+// The garbage collector takes those of an earlier Service of that name, which the controller is not
+// told: they are not used again.
+bool is_owned_by(const EndpointSlice& slice, const Service& service) {
+  const std::vector<OwnerReference>& owners = *slice.metadata.ownerReferences;
+  return std::any_of(owners.begin(), owners.end(), [&](const OwnerReference& owner) {
+    return owner.uid == service.metadata.uid && owner.kind == "Service" && owner.apiVersion == "v1";
+  });
+}
+
+ExistingSlices take_unowned(ExistingSlices& slices, const Service& service) {
+  const auto owned_end = std::stable_partition(
+      slices.begin(), slices.end(),
+      [&](const EndpointSlice* slice) { return is_owned_by(*slice, service); });
+  ExistingSlices unowned(owned_end, slices.end());
+  slices.erase(owned_end, slices.end());
+  return unowned;
+}
+
 // Those of one family, behind those that are there.
 void add_groups(SliceGroups& groups, const Service& service, const api::LabelQuery& pods,
                 const Cache& cache, std::string_view address_type, KnownEndpoints known_endpoints) {
@@ -98,46 +118,43 @@ std::vector<Watched> EndpointSliceController::watches(const KindRegistry&) const
           {&EndpointSlice::info(), {}}};
 }
 
-Reaction EndpointSliceController::observe(const Change& change, const Cache& cache,
-                                          Expectations& expectations, Time) {
+Reaction EndpointSliceController::observe(const Change& change, const Cache& cache, Expectations&,
+                                          Time) {
   const Object& object = change.object();
   if (as<Pod>(object) != nullptr) return services_of(change, cache);
   if (as<Node>(object) != nullptr) return {};
-  if (as<Service>(object) != nullptr) {
-    if (!change.after) expectations.forget(key_of(object.metadata));
-    return Reaction::to_wake(parts_of(object.metadata));
-  }
-  const std::string* service = object.metadata.label(service_name_label);
-  if (!is_managed_by(object, slice_manager) || service == nullptr) return {};
-  const KeyParts key{object.metadata.namespace_, *service};
-  if (!change.before) expectations.lower(joined_key(key), 1, 0);
-  return Reaction::to_wake(key);
+  if (as<Service>(object) != nullptr) return Reaction::to_wake(parts_of(object.metadata));
+  Reaction reaction = on_slice(change, slice_manager, tracker_);
+  reaction.wake_after = slice_change_delay;
+  return reaction;
 }
 
 // Nothing is deleted with the service: the garbage collector does that through the owner.
-Plan EndpointSliceController::plan(const Key& key, const Observed& seen, Time now) const {
+Plan EndpointSliceController::plan(const Key& key, const Observed& seen, Time) const {
   const KeyParts parts = split_key(key);
   const auto service = seen.cache.find<Service>(parts.namespace_, parts.name);
   if (!service || !is_selecting(*service)) {
     known_.forget(key);
+    if (!service) tracker_.forget(key);
     return {};
   }
   if (service->metadata.deletionTimestamp) return {};
-  if (!seen.expectations.satisfied(key, now))
-    return {
-        .steps = {{.rule = &rules::own_write_unseen, .text = "a slice it made is not seen yet"}},
-        .requeue_after = own_write_unseen_delay};
+  ExistingSlices existing = slices_of(parts, slice_manager, seen.cache);
+  if (tracker_.is_ahead_of(key, existing)) return wait_for_own_write();
+  const ExistingSlices of_earlier_service = take_unowned(existing, *service);
   static const std::vector<std::string> one_family{"IPv4"};
   const std::vector<std::string>& families = service->spec->ipFamilies;
-  ExistingSlices existing = slices_of(parts, slice_manager, seen.cache);
   const ServiceFacts& facts = known_.of(key, *service);
   SliceGroups wanted;
   for (const std::string& family : families.empty() ? one_family : families)
     add_groups(wanted, *service, facts.pods, seen.cache, family, KnownEndpoints(existing));
   const SliceShape shape{
       .owner = *service, .labels = facts.labels, .endpoints_max = endpoints_per_slice_max};
-  return {.about = service,
-          .steps = reconcile_slices(shape, std::move(wanted), std::move(existing), key)};
+  Plan plan{.about = service,
+            .steps = reconcile_slices(shape, std::move(wanted), std::move(existing), seen.cache)};
+  for (Step& step : delete_slices(of_earlier_service, seen.cache))
+    plan.steps.push_back(std::move(step));
+  return plan;
 }
 
 }  // namespace ddptwin::controller

@@ -3,6 +3,7 @@
 
 #include "controller/controller.hpp"
 #include "controller/endpoints/membership.hpp"
+#include "controller/endpoints/slice_tracker.hpp"
 
 namespace ddptwin::controller {
 
@@ -22,12 +23,19 @@ class EndpointSliceController final : public Controller {
   Reaction observe(const Change& change, const Cache& cache, Expectations& expectations,
                    Time now) override;
   Plan plan(const Key& key, const Observed& seen, Time now) const override;
-  void reset() override { known_.clear(); }
+  void accepted(const Key& key, const Step& step, const api::Response& answer) override {
+    tracker_.accepted(key, step, answer);
+  }
+  void reset() override {
+    known_.clear();
+    tracker_.clear();
+  }
 
  private:
   static StringMap labels_of(const Service& service);
 
   mutable endpoints::KnownServices known_{&labels_of};
+  mutable endpoints::SliceTracker tracker_{};
 };
 
 }  // namespace ddptwin::controller

@@ -190,7 +190,7 @@ bool same_ports(const std::vector<SlicePort>& a, const std::vector<SlicePort>& b
 }
 
 std::vector<Step> reconcile_slices(const SliceShape& shape, SliceGroups&& wanted,
-                                   ExistingSlices&& existing, const std::string& expectation_key) {
+                                   ExistingSlices&& existing, const Cache& cache) {
   Drafts drafts;
   for (SliceGroup& group : wanted) add_drafts(drafts, group, existing, shape.endpoints_max);
   for (Draft& draft : drafts) {
@@ -210,23 +210,24 @@ std::vector<Step> reconcile_slices(const SliceShape& shape, SliceGroups&& wanted
       Step& step = steps.emplace_back();
       step.rule = &rules::create_slice;
       step.request = api::create(written(draft, shape));
-      step.expected.push_back({.key = expectation_key, .adds = 1});
     } else if (!is_as_wanted(draft, shape)) {
       Step& step = steps.emplace_back();
       step.rule = &rules::update_slice;
       step.request = api::update(written(draft, shape));
     }
   }
-  for (Step& step : delete_slices(existing)) steps.push_back(std::move(step));
+  for (Step& step : delete_slices(existing, cache)) steps.push_back(std::move(step));
   return steps;
 }
 
-std::vector<Step> delete_slices(const ExistingSlices& slices) {
+std::vector<Step> delete_slices(const ExistingSlices& slices, const Cache& cache) {
   std::vector<Step> steps;
   for (const EndpointSlice* slice : slices)
     steps.push_back({.rule = &rules::delete_slice,
                      .request = api::remove(*slice),
-                     .tolerated = Reason::not_found});
+                     .tolerated = Reason::not_found,
+                     .removes = cache.find(EndpointSlice::info(), slice->metadata.namespace_,
+                                           slice->metadata.name)});
   return steps;
 }
 

@@ -31,10 +31,6 @@ class KnownEndpoints {
   std::size_t slice_ = 0, at_ = 0;
 };
 
-// How long a controller waits for the event of a slice that it has written. The event comes first,
-// but for a watch that lost it.
-inline constexpr Duration own_write_unseen_delay = 1s;
-
 // The endpoints that share a family and a list of ports.
 struct SliceGroup {
   std::string_view address_type{};  // of its Service or Endpoints, or a literal
@@ -64,8 +60,8 @@ bool same_ports(const std::vector<SlicePort>& a, const std::vector<SlicePort>& b
 // Endpoints stay in the slice that they are in; new ones go where there is room. A slice that would
 // be deleted is used again where one would be made.
 std::vector<Step> reconcile_slices(const SliceShape& shape, SliceGroups&& wanted,
-                                   ExistingSlices&& existing, const std::string& expectation_key);
-// It does not matter whether they are gone already.
-std::vector<Step> delete_slices(const ExistingSlices& slices);
+                                   ExistingSlices&& existing, const Cache& cache);
+// It does not matter whether they are gone already. Precondition: the cache holds them.
+std::vector<Step> delete_slices(const ExistingSlices& slices, const Cache& cache);
 
 }  // namespace ddptwin::controller::endpoints
