@@ -1,7 +1,6 @@
-#include "api/informer.hpp"
-
 #include <gtest/gtest.h>
 
+#include "api/shared_informers.hpp"
 #include "core/random.hpp"
 #include "core/virtual_loop.hpp"
 #include "objects/core_v1.hpp"
@@ -152,6 +151,109 @@ TEST_F(InformerTest, restarted_it_tells_of_every_object_again) {
   EXPECT_TRUE(informer_.objects().empty());
   loop_.drain();
   EXPECT_EQ(heard_, "->A ->A ");
+}
+
+class ProcessPartTest : public testing::Test {
+ protected:
+  InformerHandler note(const std::string& who, const ProcessPart& part) {
+    return [this, who, &part](const ObjectPtr&, const ObjectPtr& after) {
+      heard_ +=
+          who + (after ? after->metadata.name : "gone") + (part.is_told_of_old() ? " (old) " : " ");
+    };
+  }
+
+  VirtualLoop loop_{Random(1), Time()};
+  FakeClient client_{loop_};
+  SharedInformers informers_{loop_, client_};
+  ProcessPart first_{client_, informers_}, second_{client_, informers_};
+  std::string heard_;
+};
+
+TEST_F(ProcessPartTest, one_that_begins_beside_others_is_told_of_what_they_hold) {
+  client_.objects = {pod("a", "A", "1")};
+  first_.hear(Pod::info(), note("1:", first_));
+  first_.begin();
+  loop_.drain();
+  EXPECT_EQ(heard_, "1:a ");
+  heard_.clear();
+  second_.hear(Pod::info(), note("2:", second_));
+  EXPECT_EQ(heard_, "");
+  second_.begin();
+  EXPECT_EQ(heard_, "2:a (old) ");
+  EXPECT_EQ(client_.lists, 1);
+}
+
+TEST_F(ProcessPartTest, one_that_has_ended_hears_nothing_until_it_begins_again) {
+  first_.hear(Pod::info(), note("1:", first_));
+  second_.hear(Pod::info(), note("2:", second_));
+  first_.begin();
+  second_.begin();
+  loop_.drain();
+  first_.end();
+  client_.send(WatchEventType::added, pod("a", "A", "11"));
+  EXPECT_EQ(heard_, "2:a ");
+  heard_.clear();
+  first_.begin();
+  EXPECT_EQ(heard_, "1:a (old) ");
+}
+
+TEST_F(ProcessPartTest, once_all_have_ended_the_next_lists_anew) {
+  first_.hear(Pod::info(), note("1:", first_));
+  first_.begin();
+  loop_.drain();
+  client_.send(WatchEventType::added, pod("a", "A", "11"));
+  first_.end();
+  heard_.clear();
+  first_.begin();
+  loop_.drain();
+  EXPECT_EQ(heard_, "") << "the list has none";
+  EXPECT_EQ(client_.lists, 2);
+}
+
+TEST_F(ProcessPartTest, kinds_are_told_of_in_the_order_in_which_they_are_heard_and_once) {
+  client_.objects = {pod("a", "A", "1")};
+  first_.hear(Node::info(), note("nodes:", first_));
+  first_.hear(Pod::info(), note("pods:", first_));
+  first_.hear(Pod::info(), note("pods again:", first_));
+  second_.begin();
+  loop_.drain();
+  first_.begin();
+  EXPECT_EQ(heard_, "nodes:a (old) pods:a (old) ");
+  heard_.clear();
+  first_.hear(Node::info(), note("nodes again:", first_));
+  EXPECT_EQ(heard_, "");
+  second_.hear(Pod::info(), note("late:", second_));
+  EXPECT_EQ(heard_, "late:a (old) ");
+}
+
+TEST_F(ProcessPartTest, who_ends_while_it_is_told_hears_no_more) {
+  client_.objects = {pod("a", "A", "1"), pod("b", "B", "2")};
+  second_.hear(Pod::info(), [](const ObjectPtr&, const ObjectPtr&) {});
+  second_.begin();
+  loop_.drain();
+  first_.hear(Pod::info(), [this](const ObjectPtr&, const ObjectPtr& after) {
+    heard_ += after->metadata.name;
+    first_.end();
+  });
+  first_.begin();
+  EXPECT_EQ(heard_, "a");
+  EXPECT_FALSE(first_.running());
+}
+
+TEST_F(ProcessPartTest, an_answer_reaches_the_process_that_asked_and_no_later_one) {
+  int answers = 0;
+  const auto ask = [&] {
+    first_.call(get(Pod::info(), "ns", "a"), [&](const Result<Response>&) { ++answers; });
+  };
+  first_.begin();
+  ask();
+  loop_.drain();
+  EXPECT_EQ(answers, 1);
+  ask();
+  first_.end();
+  first_.begin();
+  loop_.drain();
+  EXPECT_EQ(answers, 1);
 }
 
 }  // namespace

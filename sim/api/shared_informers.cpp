@@ -23,4 +23,45 @@ void SharedInformers::end_part() {
   --parts_;
 }
 
+ProcessPart::ProcessPart(ApiClient& client, SharedInformers& informers)
+    : client_(client), informers_(informers) {}
+
+ProcessPart::~ProcessPart() = default;
+
+Informer& ProcessPart::hear(const KindInfo& kind, InformerHandler handler) {
+  Informer& informer = informers_.of(kind);
+  const bool is_heard = std::any_of(heard_.begin(), heard_.end(),
+                                    [&](const Heard& heard) { return heard.kind == &kind; });
+  if (is_heard) return informer;
+  const Heard& heard = heard_.emplace_back(Heard{&kind, &informer, std::move(handler)});
+  informer.add_handler([this, &heard](const ObjectPtr& before, const ObjectPtr& after) {
+    if (running()) heard.handler(before, after);
+  });
+  if (running()) tell_of_old(heard);
+  return informer;
+}
+
+void ProcessPart::begin() {
+  DDPTWIN_ASSERT(!running());
+  life_ = std::make_shared<int>(0);
+  informers_.begin_part();
+  for (const Heard& heard : heard_) tell_of_old(heard);
+}
+
+void ProcessPart::end() {
+  if (!running()) return;
+  life_.reset();
+  informers_.end_part();
+}
+
+void ProcessPart::tell_of_old(const Heard& heard) {
+  // A copy: what hears of one may change them.
+  std::vector<ObjectPtr> all;
+  for (const auto& [key, object] : heard.informer->objects()) all.push_back(object);
+  told_of_old_ = true;
+  for (const ObjectPtr& object : all)
+    if (running()) heard.handler(nullptr, object);
+  told_of_old_ = false;
+}
+
 }  // namespace ddptwin::api

@@ -25,24 +25,19 @@ GarbageCollector::GarbageCollector(Loop& loop, api::ApiClient& client,
     : loop_(loop),
       client_(client),
       informers_(informers),
-      lane_(loop.new_lane()),
-      alive_(std::make_shared<int>(0)) {}
+      part_(client, informers),
+      lane_(loop.new_lane()) {}
 
 GarbageCollector::~GarbageCollector() = default;
 
 void GarbageCollector::start() {
-  DDPTWIN_ASSERT(!running_);
-  running_ = true;
   recorder_ = std::make_unique<api::EventRecorder>(loop_, client_, "garbage-collector-controller");
-  informers_.begin_part();
+  part_.begin();
   for (const KindInfo* kind : client_.kinds().all()) watch_kind(*kind);
 }
 
 void GarbageCollector::crash() {
-  if (!running_) return;
-  running_ = false;
-  informers_.end_part();
-  alive_ = std::make_shared<int>(0);
+  part_.end();
   recorder_.reset();
   nodes_.clear();
   dependents_.clear();
@@ -57,20 +52,13 @@ void GarbageCollector::crash() {
 
 void GarbageCollector::watch_kind(const KindInfo& kind) {
   if (kind.kind == "Event") return;  // nobody owns through them, and there are many
-  api::Informer& informer = informers_.of(kind);
-  if (std::find(heard_.begin(), heard_.end(), &kind) == heard_.end()) {
-    heard_.push_back(&kind);
-    informer.add_handler([this, &informer](const ObjectPtr& before, const ObjectPtr& after) {
-      // A process that is gone hears nothing; its successor is told of what is there.
-      if (!running_) return;
-      if (after != nullptr)
-        on_object(informer, before, after);
-      else
-        on_gone(before);
-    });
-  }
-  // Where other parts of the process have gone on meanwhile.
-  for (const auto& [key, object] : informer.objects()) on_object(informer, nullptr, object);
+  const api::Informer& informer = informers_.of(kind);
+  part_.hear(kind, [this, &informer](const ObjectPtr& before, const ObjectPtr& after) {
+    if (after != nullptr)
+      on_object(informer, before, after);
+    else
+      on_gone(before);
+  });
 }
 
 void GarbageCollector::stall(bool stalled) {

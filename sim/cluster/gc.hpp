@@ -28,7 +28,7 @@ class GarbageCollector {
   void start();
   // The process ends now, perhaps between two writes; a call under way may still happen.
   void crash();
-  bool running() const { return running_; }
+  bool running() const { return part_.running(); }
   // A kind that came later (a custom resource definition).
   void watch_kind(const KindInfo& kind);
   // Stops looking at its queue, as a stalled collector does; what happens meanwhile is not lost.
@@ -76,17 +76,16 @@ class GarbageCollector {
   void unblock_then_delete(const VisitPtr& visit);
   void remove_finalizer(const VisitPtr& visit, std::string_view finalizer);
   void remove(const VisitPtr& visit, api::Propagation propagation);
-  void call(api::Request&& request, api::Completion then);
   void finish(const VisitPtr& visit, const Result<api::Response>& answer);
 
   Loop& loop_;
   api::ApiClient& client_;
   api::SharedInformers& informers_;
+  api::ProcessPart part_;
   std::unique_ptr<api::EventRecorder> recorder_{};
   Lane lane_;
-  std::vector<const KindInfo*> heard_{};  // whose informers call this
-  TextTable<Node> nodes_{};               // by uid
-  TextTable<Uids> dependents_{};          // by the owner's uid
+  TextTable<Node> nodes_{};       // by uid
+  TextTable<Uids> dependents_{};  // by the owner's uid
   boost::container::deque<std::string> queue_{};
   TextSet queued_{};
   TextSet visiting_{};
@@ -95,8 +94,6 @@ class GarbageCollector {
   TextTable<Timer> retries_{};
   Timer work_{};
   bool stalled_ = false;
-  bool running_ = false;
-  std::shared_ptr<int> alive_;  // of the process: completions hold it weakly
 };
 
 }  // namespace ddptwin

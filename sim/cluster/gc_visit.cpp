@@ -43,13 +43,6 @@ bool is_deleting_dependents(const Object& object) {
 
 }  // namespace
 
-void GarbageCollector::call(api::Request&& request, api::Completion then) {
-  client_.call(std::move(request), [alive = std::weak_ptr<int>(alive_),
-                                    then = std::move(then)](Result<api::Response> answer) mutable {
-    if (!alive.expired()) then(std::move(answer));
-  });
-}
-
 void GarbageCollector::visit(const std::string& uid) {
   const Node* node = find(uid);
   if (node == nullptr) return settled(uid);
@@ -58,8 +51,8 @@ void GarbageCollector::visit(const std::string& uid) {
   if (meta.deletionTimestamp && !node->deleting_dependents && !orphans) return settled(uid);
   visiting_.insert(uid);
   auto item = std::make_shared<Visit>(Visit{uid});
-  call(api::get(node->object()->kind(), meta.namespace_, meta.name),
-       [this, item](Result<api::Response> answer) { on_latest(item, std::move(answer)); });
+  part_.call(api::get(node->object()->kind(), meta.namespace_, meta.name),
+             [this, item](Result<api::Response> answer) { on_latest(item, std::move(answer)); });
 }
 
 void GarbageCollector::on_latest(const VisitPtr& visit, Result<api::Response> answer) {
@@ -88,11 +81,12 @@ void GarbageCollector::orphan_next(const VisitPtr& visit, std::vector<ObjectPtr>
   rest.erase(rest.begin());
   api::Request request = patch_owners(
       *dependent, owners_json(*dependent, [&](OwnerReference& o) { return o.uid != visit->uid; }));
-  call(std::move(request),
-       [this, visit, rest = std::move(rest)](Result<api::Response> answer) mutable {
-         if (!answer && answer.error().reason != Reason::not_found) return finish(visit, answer);
-         orphan_next(visit, std::move(rest));
-       });
+  part_.call(std::move(request),
+             [this, visit, rest = std::move(rest)](Result<api::Response> answer) mutable {
+               if (!answer && answer.error().reason != Reason::not_found)
+                 return finish(visit, answer);
+               orphan_next(visit, std::move(rest));
+             });
 }
 
 void GarbageCollector::wait_for_blocking(const VisitPtr& visit) {
@@ -115,18 +109,19 @@ void GarbageCollector::classify_next(const VisitPtr& visit, std::size_t index) {
   // A kind that nobody serves, or an owner that can not be in any namespace known: ask later.
   if (kind == nullptr || (kind->namespaced && space.empty()))
     return finish(visit, fail(Reason::internal_error, "the owner cannot be looked up"));
-  call(api::get(*kind, kind->namespaced ? space : std::string(), owner.name),
-       [this, visit, index](Result<api::Response> answer) {
-         if (!answer && answer.error().reason != Reason::not_found) return finish(visit, answer);
-         const std::string& uid = visit->latest->metadata.ownerReferences[index].uid;
-         if (!answer || answer->object->metadata.uid != uid)
-           visit->dangling.push_back(uid);
-         else if (is_deleting_dependents(*answer->object))
-           visit->waiting.push_back(uid);
-         else
-           visit->solid.push_back(uid);
-         classify_next(visit, index + 1);
-       });
+  part_.call(api::get(*kind, kind->namespaced ? space : std::string(), owner.name),
+             [this, visit, index](Result<api::Response> answer) {
+               if (!answer && answer.error().reason != Reason::not_found)
+                 return finish(visit, answer);
+               const std::string& uid = visit->latest->metadata.ownerReferences[index].uid;
+               if (!answer || answer->object->metadata.uid != uid)
+                 visit->dangling.push_back(uid);
+               else if (is_deleting_dependents(*answer->object))
+                 visit->waiting.push_back(uid);
+               else
+                 visit->solid.push_back(uid);
+               classify_next(visit, index + 1);
+             });
 }
 
 void GarbageCollector::decide(const VisitPtr& visit) {
@@ -144,10 +139,11 @@ void GarbageCollector::decide(const VisitPtr& visit) {
 
 // Another owner lives: only the references to the others go.
 void GarbageCollector::let_go(const VisitPtr& visit) {
-  call(patch_owners(*visit->latest,
-                    owners_json(*visit->latest,
-                                [&](OwnerReference& o) { return contains(visit->solid, o.uid); })),
-       [this, visit](Result<api::Response> answer) { finish(visit, answer); });
+  part_.call(patch_owners(*visit->latest, owners_json(*visit->latest,
+                                                      [&](OwnerReference& o) {
+                                                        return contains(visit->solid, o.uid);
+                                                      })),
+             [this, visit](Result<api::Response> answer) { finish(visit, answer); });
 }
 
 // Its owner waits for it, and it has dependents itself: they go first. In a circle somebody has to
@@ -163,11 +159,11 @@ void GarbageCollector::unblock_then_delete(const VisitPtr& visit) {
     if (owner.blockOwnerDeletion.value_or(false)) owner.blockOwnerDeletion = false;
     return true;
   });
-  call(patch_owners(*visit->latest, std::move(owners)),
-       [this, visit](Result<api::Response> answer) {
-         if (!answer) return finish(visit, answer);
-         remove(visit, api::Propagation::foreground);
-       });
+  part_.call(patch_owners(*visit->latest, std::move(owners)),
+             [this, visit](Result<api::Response> answer) {
+               if (!answer) return finish(visit, answer);
+               remove(visit, api::Propagation::foreground);
+             });
 }
 
 void GarbageCollector::remove_finalizer(const VisitPtr& visit, std::string_view finalizer) {
@@ -177,17 +173,17 @@ void GarbageCollector::remove_finalizer(const VisitPtr& visit, std::string_view 
   json::object metadata{{"uid", visit->uid},
                         {"resourceVersion", visit->latest->metadata.resourceVersion},
                         {"finalizers", std::move(rest)}};
-  call(api::patch(*visit->latest, api::PatchType::merge,
-                  json::object{{"metadata", std::move(metadata)}}),
-       [this, visit](Result<api::Response> answer) { finish(visit, answer); });
+  part_.call(api::patch(*visit->latest, api::PatchType::merge,
+                        json::object{{"metadata", std::move(metadata)}}),
+             [this, visit](Result<api::Response> answer) { finish(visit, answer); });
 }
 
 void GarbageCollector::remove(const VisitPtr& visit, api::Propagation propagation) {
   api::DeleteOptions options;
   options.propagation = propagation;
   options.precondition_uid = visit->uid;
-  call(api::remove(*visit->latest, std::move(options)),
-       [this, visit](Result<api::Response> answer) { finish(visit, answer); });
+  part_.call(api::remove(*visit->latest, std::move(options)),
+             [this, visit](Result<api::Response> answer) { finish(visit, answer); });
 }
 
 // Gone is as good as done; everything else is tried again.

@@ -71,38 +71,23 @@ struct NamespaceLifecycle::Look {
 
 NamespaceLifecycle::NamespaceLifecycle(Loop& loop, api::ApiClient& client,
                                        api::SharedInformers& informers)
-    : loop_(loop),
-      client_(client),
-      lane_(loop.new_lane()),
-      informers_(informers),
-      namespaces_(informers.of(Namespace::info())),
-      alive_(std::make_shared<int>(0)) {
-  namespaces_.add_handler(
-      [this](const ObjectPtr& before, const ObjectPtr& after) { on_namespace(before, after); });
+    : loop_(loop), client_(client), lane_(loop.new_lane()), part_(client, informers) {
+  part_.hear(Namespace::info(), [this](const ObjectPtr& before, const ObjectPtr& after) {
+    on_namespace(before, after);
+  });
 }
 
 NamespaceLifecycle::~NamespaceLifecycle() = default;
 
-void NamespaceLifecycle::start() {
-  DDPTWIN_ASSERT(!running_);
-  running_ = true;
-  informers_.begin_part();
-  // Where other parts of the process have gone on meanwhile.
-  for (const auto& [key, space] : namespaces_.objects()) on_namespace(nullptr, space);
-}
+void NamespaceLifecycle::start() { part_.begin(); }
 
 void NamespaceLifecycle::crash() {
-  if (!running_) return;
-  running_ = false;
-  informers_.end_part();
-  alive_ = std::make_shared<int>(0);
+  part_.end();
   next_.clear();
   failures_.clear();
 }
 
 void NamespaceLifecycle::on_namespace(const ObjectPtr& before, const ObjectPtr& after) {
-  // A process that is gone hears nothing; its successor is told of what is there.
-  if (!running_) return;
   if (after == nullptr) {
     next_.erase(before->metadata.name);
     failures_.erase(before->metadata.name);
@@ -118,20 +103,13 @@ void NamespaceLifecycle::schedule(const std::string& name, Duration delay) {
   next = {at, loop_.after(lane_, delay, [this, name] { begin(name); })};
 }
 
-void NamespaceLifecycle::call(api::Request&& request, api::Completion then) {
-  client_.call(std::move(request), [alive = std::weak_ptr<int>(alive_),
-                                    then = std::move(then)](Result<api::Response> answer) mutable {
-    if (!alive.expired()) then(std::move(answer));
-  });
-}
-
 void NamespaceLifecycle::retry(const std::string& name) {
   const int failures = std::min(failures_[name]++, 20);
   schedule(name, std::min<Duration>(first_retry * (1LL << failures), last_retry));
 }
 
 void NamespaceLifecycle::begin(const std::string& name) {
-  call(api::get(Namespace::info(), {}, name), [this, name](Result<api::Response> answer) {
+  part_.call(api::get(Namespace::info(), {}, name), [this, name](Result<api::Response> answer) {
     if (!answer) {
       if (answer.error().reason != Reason::not_found) retry(name);
       return;
@@ -150,7 +128,7 @@ void NamespaceLifecycle::begin(const std::string& name) {
 // that long.
 void NamespaceLifecycle::estimate_grace(const LookPtr& look) {
   const ObjectMeta& space = look->space->metadata;
-  call(api::list(Pod::info(), space.name), [this, look](const Result<api::Response>& answer) {
+  part_.call(api::list(Pod::info(), space.name), [this, look](const Result<api::Response>& answer) {
     if (!answer) {
       look->errors.push_back(answer.error().message);
       look->kinds.erase(look->kinds.begin());
@@ -175,7 +153,7 @@ void NamespaceLifecycle::empty_next(const LookPtr& look) {
   request.verb = api::Verb::remove_collection;
   request.target = {&kind, look->space->metadata.name, {}, {}};
   request.remove.edit().propagation = api::Propagation::background;
-  call(std::move(request), [this, look, &kind](const Result<api::Response>& answer) {
+  part_.call(std::move(request), [this, look, &kind](const Result<api::Response>& answer) {
     if (answer) return count_rest(look, kind);
     look->errors.push_back(answer.error().message);
     if (&kind == &Pod::info()) look->estimate = std::max(look->estimate, look->grace);
@@ -186,34 +164,35 @@ void NamespaceLifecycle::empty_next(const LookPtr& look) {
 // What is still there, and how long it may need. Of pods no condition tells.
 void NamespaceLifecycle::count_rest(const LookPtr& look, const KindInfo& kind) {
   const std::string& space = look->space->metadata.name;
-  call(api::list(kind, space), [this, look, &kind, &space](const Result<api::Response>& answer) {
-    const bool pods = &kind == &Pod::info();
-    std::int64_t estimate = pods ? look->grace : 0;
-    if (!answer) {
-      look->errors.push_back(answer.error().message);
-      look->estimate = std::max(look->estimate, estimate);
-      return empty_next(look);
-    }
-    if (answer->items.empty()) return empty_next(look);
-    look->pods_left = pods;
-    bool held = false;
-    for (const ObjectPtr& object : answer->items) {
-      for (const std::string& name : object->metadata.finalizers) {
-        if (!pods) ++look->finalizers[name];
-        held = true;
-      }
-    }
-    if (!pods)
-      look->remaining[kind.group.empty() ? kind.plural + "." : kind.resource()] =
-          answer->items.size();
-    if (estimate == 0 && held) estimate = finalizer_estimate;
-    if (estimate == 0)
-      look->errors.push_back(
-          fmt::format("unexpected items still remain in namespace: {} for gvr: {}/{}, Resource={}",
-                      space, kind.group, kind.version, kind.plural));
-    look->estimate = std::max(look->estimate, estimate);
-    empty_next(look);
-  });
+  part_.call(api::list(kind, space),
+             [this, look, &kind, &space](const Result<api::Response>& answer) {
+               const bool pods = &kind == &Pod::info();
+               std::int64_t estimate = pods ? look->grace : 0;
+               if (!answer) {
+                 look->errors.push_back(answer.error().message);
+                 look->estimate = std::max(look->estimate, estimate);
+                 return empty_next(look);
+               }
+               if (answer->items.empty()) return empty_next(look);
+               look->pods_left = pods;
+               bool held = false;
+               for (const ObjectPtr& object : answer->items) {
+                 for (const std::string& name : object->metadata.finalizers) {
+                   if (!pods) ++look->finalizers[name];
+                   held = true;
+                 }
+               }
+               if (!pods)
+                 look->remaining[kind.group.empty() ? kind.plural + "." : kind.resource()] =
+                     answer->items.size();
+               if (estimate == 0 && held) estimate = finalizer_estimate;
+               if (estimate == 0)
+                 look->errors.push_back(fmt::format(
+                     "unexpected items still remain in namespace: {} for gvr: {}/{}, Resource={}",
+                     space, kind.group, kind.version, kind.plural));
+               look->estimate = std::max(look->estimate, estimate);
+               empty_next(look);
+             });
 }
 
 void NamespaceLifecycle::conclude(const LookPtr& look) {
@@ -243,7 +222,7 @@ void NamespaceLifecycle::conclude(const LookPtr& look) {
   for (const ConditionText& text : fine)
     set_condition(look->space->status.conditions, text, wrong[text.type], loop_.now());
   look->space->metadata.resourceVersion.clear();
-  call(api::update(look->space, "status"), [this, look](const Result<api::Response>&) {
+  part_.call(api::update(look->space, "status"), [this, look](const Result<api::Response>&) {
     const std::string& name = look->space->metadata.name;
     if (!look->errors.empty()) return retry(name);
     if (look->estimate > 0) return schedule(name, std::chrono::seconds(look->estimate / 2 + 1));
@@ -254,7 +233,7 @@ void NamespaceLifecycle::conclude(const LookPtr& look) {
 void NamespaceLifecycle::finalize(const LookPtr& look) {
   auto space = std::static_pointer_cast<Namespace>(look->space->clone());
   std::erase(space->spec.finalizers, finalizer);
-  call(api::update(space, "finalize"), [this, look](const Result<api::Response>& answer) {
+  part_.call(api::update(space, "finalize"), [this, look](const Result<api::Response>& answer) {
     if (!answer && answer.error().reason != Reason::not_found) retry(look->space->metadata.name);
   });
 }

@@ -23,7 +23,7 @@ class NamespaceLifecycle {
   void start();
   // The process ends now, perhaps between two writes; a call under way may still happen.
   void crash();
-  bool running() const { return running_; }
+  bool running() const { return part_.running(); }
 
  private:
   // One look at one namespace.
@@ -39,13 +39,11 @@ class NamespaceLifecycle {
   void conclude(const LookPtr& look);
   void finalize(const LookPtr& look);
   void retry(const std::string& name);
-  void call(api::Request&& request, api::Completion then);
 
   Loop& loop_;
   api::ApiClient& client_;
   Lane lane_;
-  api::SharedInformers& informers_;
-  api::Informer& namespaces_;
+  api::ProcessPart part_;
   // The next look at a namespace: the earliest that somebody asked for.
   struct Next {
     Time at{};
@@ -53,8 +51,6 @@ class NamespaceLifecycle {
   };
   std::map<std::string, Next, std::less<>> next_{};
   std::map<std::string, int, std::less<>> failures_{};
-  bool running_ = false;
-  std::shared_ptr<int> alive_;  // of the process: completions hold it weakly
 };
 
 }  // namespace ddptwin

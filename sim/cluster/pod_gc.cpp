@@ -50,36 +50,24 @@ const Pod& pod_of(const ObjectPtr& object) { return static_cast<const Pod&>(*obj
 PodGarbageCollector::PodGarbageCollector(Loop& loop, api::ApiClient& client,
                                          api::SharedInformers& informers, Options options)
     : loop_(loop),
-      client_(client),
       options_(options),
       lane_(loop.new_lane()),
-      informers_(informers),
-      pods_(informers.of(Pod::info())),
-      nodes_(informers.of(Node::info())),
-      alive_(std::make_shared<int>(0)) {
-  pods_.add_handler(
-      [this](const ObjectPtr& before, const ObjectPtr& after) { on_pod(before, after); });
-  nodes_.add_handler(
-      [this](const ObjectPtr& before, const ObjectPtr& after) { on_node(before, after); });
-}
+      part_(client, informers),
+      pods_(part_.hear(Pod::info(), [this](const ObjectPtr& before,
+                                           const ObjectPtr& after) { on_pod(before, after); })),
+      nodes_(part_.hear(Node::info(), [this](const ObjectPtr& before, const ObjectPtr& after) {
+        on_node(before, after);
+      })) {}
 
 PodGarbageCollector::~PodGarbageCollector() = default;
 
 void PodGarbageCollector::start() {
-  DDPTWIN_ASSERT(!running_);
-  running_ = true;
-  informers_.begin_part();
-  // Where other parts of the process have gone on meanwhile.
-  for (const auto& [key, pod] : pods_.objects()) on_pod(nullptr, pod);
-  for (const auto& [key, node] : nodes_.objects()) on_node(nullptr, node);
+  part_.begin();
   next_ = loop_.after(lane_, round, [this] { look(); });
 }
 
 void PodGarbageCollector::crash() {
-  if (!running_) return;
-  running_ = false;
-  informers_.end_part();
-  alive_ = std::make_shared<int>(0);
+  part_.end();
   finished_.clear();
   ending_unplaced_.clear();
   on_node_.clear();
@@ -90,8 +78,6 @@ void PodGarbageCollector::crash() {
 }
 
 void PodGarbageCollector::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
-  // A process that is gone hears nothing; its successor is told of what is there.
-  if (!running_) return;
   const Counted was = before != nullptr ? Counted(pod_of(before)) : Counted();
   const Counted now = after != nullptr ? Counted(pod_of(after)) : Counted();
   if (was == now) return;
@@ -122,7 +108,6 @@ void PodGarbageCollector::leave_node(const std::string& key, const std::string& 
 }
 
 void PodGarbageCollector::on_node(const ObjectPtr& before, const ObjectPtr& after) {
-  if (!running_) return;
   if (before == nullptr || after == nullptr)
     look_for_node((after != nullptr ? after : before)->metadata.name);
   note_service(before, after);
@@ -205,10 +190,9 @@ void PodGarbageCollector::mark_and_remove(const ObjectPtr& object, std::string_v
   pod->status.phase = "Failed";
   pod->status.observedGeneration = pod->metadata.generation;
   if (!reason.empty()) mark_disrupted(*pod, disruption_of(*pod, loop_.now(), reason, message));
-  client_.call(api::update(pod, "status"), [this, alive = std::weak_ptr<int>(alive_),
-                                            pod](const Result<api::Response>& answer) {
+  part_.call(api::update(pod, "status"), [this, pod](const Result<api::Response>& answer) {
     // Refused: the next round looks at what it is then.
-    if (!alive.expired() && answer) remove(*pod);
+    if (answer) remove(*pod);
   });
 }
 
@@ -216,7 +200,7 @@ void PodGarbageCollector::remove(const Object& pod) {
   api::DeleteOptions options;
   options.grace_period_seconds = 0;
   options.precondition_uid = pod.metadata.uid;
-  client_.call(api::remove(pod, std::move(options)), [](const Result<api::Response>&) {});
+  part_.call(api::remove(pod, std::move(options)), [](const Result<api::Response>&) {});
 }
 
 }  // namespace ddptwin

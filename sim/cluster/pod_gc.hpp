@@ -33,7 +33,7 @@ class PodGarbageCollector {
   void start();
   // The process ends now, perhaps between two writes; a call under way may still happen.
   void crash();
-  bool running() const { return running_; }
+  bool running() const { return part_.running(); }
 
  private:
   void on_pod(const ObjectPtr& before, const ObjectPtr& after);
@@ -51,10 +51,9 @@ class PodGarbageCollector {
   void remove(const Object& pod);
 
   Loop& loop_;
-  api::ApiClient& client_;
   Options options_;
   Lane lane_;
-  api::SharedInformers& informers_;
+  api::ProcessPart part_;
   api::Informer& pods_;
   api::Informer& nodes_;
   using Keys = std::set<std::string>;
@@ -65,8 +64,6 @@ class PodGarbageCollector {
   std::set<std::string> lost_nodes_{};                      // that have pods and no object
   std::map<std::string, Time, std::less<>> quarantined_{};  // until when, by a node's name
   Timer next_{};
-  bool running_ = false;
-  std::shared_ptr<int> alive_;  // of the process: completions hold it weakly
 };
 
 }  // namespace ddptwin

@@ -57,32 +57,22 @@ TaintEviction::TaintEviction(Loop& loop, api::ApiClient& client, api::SharedInfo
     : loop_(loop),
       client_(client),
       lane_(loop.new_lane()),
-      informers_(informers),
-      nodes_(informers.of(Node::info())),
-      pods_(informers.of(Pod::info())),
-      alive_(std::make_shared<int>(0)) {
-  nodes_.add_handler(
-      [this](const ObjectPtr& before, const ObjectPtr& after) { on_node(before, after); });
-  pods_.add_handler(
-      [this](const ObjectPtr& before, const ObjectPtr& after) { on_pod(before, after); });
-}
+      part_(client, informers),
+      pods_(part_.hear(Pod::info(), [this](const ObjectPtr& before,
+                                           const ObjectPtr& after) { on_pod(before, after); })),
+      nodes_(part_.hear(Node::info(), [this](const ObjectPtr& before, const ObjectPtr& after) {
+        on_node(before, after);
+      })) {}
 
 TaintEviction::~TaintEviction() = default;
 
 void TaintEviction::start() {
-  DDPTWIN_ASSERT(!running_);
-  running_ = true;
   recorder_ = std::make_unique<api::EventRecorder>(loop_, client_, std::string(component));
-  informers_.begin_part();
-  // Where other parts of the process have gone on meanwhile.
-  for (const auto& [key, node] : nodes_.objects()) on_node(nullptr, node);
+  part_.begin();
 }
 
 void TaintEviction::crash() {
-  if (!running_) return;
-  running_ = false;
-  informers_.end_part();
-  alive_ = std::make_shared<int>(0);
+  part_.end();
   recorder_.reset();
   tainted_.clear();
   pending_.clear();
@@ -91,8 +81,6 @@ void TaintEviction::crash() {
 }
 
 void TaintEviction::on_node(const ObjectPtr& before, const ObjectPtr& after) {
-  // A process that is gone hears nothing; its successor is told of what is there.
-  if (!running_) return;
   if (after == nullptr) {
     // What is pending there stays so, as upstream: the pods are gone first, or go then.
     tainted_.erase(before->metadata.name);
@@ -127,7 +115,7 @@ void TaintEviction::mirror_cordon(const Node& node) {
         {std::string(taint_unschedulable), {}, "NoSchedule", loop_.now()});
   else
     std::erase_if(changed->spec.taints, is_mirror);
-  call(api::update(changed), [this, name = node.metadata.name](const auto& answer) {
+  part_.call(api::update(changed), [this, name = node.metadata.name](const auto& answer) {
     if (answer || answer.error().reason == Reason::conflict ||
         answer.error().reason == Reason::not_found)
       return;
@@ -139,7 +127,6 @@ void TaintEviction::mirror_cordon(const Node& node) {
 }
 
 void TaintEviction::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
-  if (!running_) return;
   if (after == nullptr) {
     if (pending_.empty() && retries_.empty()) return;  // as nearly always
     const std::string key = key_of(before->metadata);
@@ -192,28 +179,29 @@ void TaintEviction::evict(const Attempt& attempt) {
 
 // The pod as it is now: the cache may be behind the kubelet's last status.
 void TaintEviction::look(const Attempt& attempt) {
-  call(api::get(Pod::info(), attempt.namespace_, attempt.name),
-       [this, attempt](const Result<api::Response>& answer) {
-         if (!answer) return failed(attempt, answer.error());
-         if (answer->object->metadata.uid != attempt.uid) return;
-         auto pod = std::static_pointer_cast<Pod>(answer->object->clone());
-         if (!mark_disrupted(
-                 *pod, disruption_of(*pod, loop_.now(), disruption_reason, disruption_message)))
-           return remove(attempt, *pod);
-         call(api::update(pod, "status"),
-              [this, attempt, pod](const Result<api::Response>& written) {
-                if (!written) return failed(attempt, written.error());
-                remove(attempt, *pod);
-              });
-       });
+  part_.call(api::get(Pod::info(), attempt.namespace_, attempt.name),
+             [this, attempt](const Result<api::Response>& answer) {
+               if (!answer) return failed(attempt, answer.error());
+               if (answer->object->metadata.uid != attempt.uid) return;
+               auto pod = std::static_pointer_cast<Pod>(answer->object->clone());
+               if (!mark_disrupted(*pod, disruption_of(*pod, loop_.now(), disruption_reason,
+                                                       disruption_message)))
+                 return remove(attempt, *pod);
+               part_.call(api::update(pod, "status"),
+                          [this, attempt, pod](const Result<api::Response>& written) {
+                            if (!written) return failed(attempt, written.error());
+                            remove(attempt, *pod);
+                          });
+             });
 }
 
 void TaintEviction::remove(const Attempt& attempt, const Object& pod) {
   api::DeleteOptions options;
   options.precondition_uid = attempt.uid;
-  call(api::remove(pod, std::move(options)), [this, attempt](const Result<api::Response>& answer) {
-    if (!answer) failed(attempt, answer.error());
-  });
+  part_.call(api::remove(pod, std::move(options)),
+             [this, attempt](const Result<api::Response>& answer) {
+               if (!answer) failed(attempt, answer.error());
+             });
 }
 
 void TaintEviction::failed(Attempt attempt, const Error& error) {
@@ -237,13 +225,6 @@ void TaintEviction::tell(const std::string& key, std::string_view what) {
   pod.namespace_ = key.substr(0, slash);
   pod.name = key.substr(slash + 1);
   recorder_->event(std::move(pod), "Normal", event_reason, fmt::format("{} Pod {}", what, key));
-}
-
-void TaintEviction::call(api::Request&& request, api::Completion then) {
-  client_.call(std::move(request), [alive = std::weak_ptr<int>(alive_),
-                                    then = std::move(then)](Result<api::Response> answer) mutable {
-    if (!alive.expired()) then(std::move(answer));
-  });
 }
 
 }  // namespace ddptwin

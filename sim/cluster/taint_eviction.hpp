@@ -46,7 +46,7 @@ class TaintEviction {
   void start();
   // The process ends now, perhaps between two writes; a call under way may still happen.
   void crash();
-  bool running() const { return running_; }
+  bool running() const { return part_.running(); }
 
  private:
   // A pod whose toleration runs, or is over: then it has been evicted, or will be.
@@ -77,22 +77,19 @@ class TaintEviction {
   void remove(const Attempt& attempt, const Object& pod);
   void failed(Attempt attempt, const Error& error);
   void tell(const std::string& key, std::string_view what);
-  void call(api::Request&& request, api::Completion then);
 
   Loop& loop_;
   api::ApiClient& client_;
   Lane lane_;
-  api::SharedInformers& informers_;
+  api::ProcessPart part_;
+  api::Informer& pods_;  // heard of before nodes: pods are judged once, when their node is known
   api::Informer& nodes_;
-  api::Informer& pods_;
   std::unique_ptr<api::EventRecorder> recorder_{};
   // NoExecute taints by the node's name, where there are any.
   std::map<std::string, std::vector<Taint>, std::less<>> tainted_{};
   std::map<std::string, Pending, std::less<>> pending_{};  // by the pod's key
   std::map<std::string, Timer, std::less<>> retries_{};    // the same
   std::map<std::string, Timer, std::less<>> mirrors_{};    // by the node's name: tried again then
-  bool running_ = false;
-  std::shared_ptr<int> alive_;  // of the process: completions hold it weakly
 };
 
 }  // namespace ddptwin

@@ -116,7 +116,7 @@ ControllerHost::ControllerHost(Loop& loop, api::ApiClient& client, api::SharedIn
                                Trace& trace, Random random, Controller& controller, Options options)
     : loop_(loop),
       client_(client),
-      informers_(informers),
+      part_(client, informers),
       trace_(trace),
       random_(random),
       controller_(controller),
@@ -124,14 +124,14 @@ ControllerHost::ControllerHost(Loop& loop, api::ApiClient& client, api::SharedIn
       lane_(loop.new_lane()),
       queue_(loop, controller.retries(), [this] { pump(); }),
       throttle_(options.client_per_second, options.client_burst),
-      cache_(std::make_unique<InformerCache>(sources_)),
-      alive_(std::make_shared<int>(0)) {
+      cache_(std::make_unique<InformerCache>(sources_)) {
   const std::vector<Watched> all = controller_.watches(client_.kinds());
   sources_.reserve(all.size());
   for (const Watched& watched : all) {
-    Source& source = *sources_.emplace_back(std::make_unique<Source>(informers_, watched));
-    source.informer.add_handler([this, &source](const ObjectPtr& before, const ObjectPtr& after) {
-      on_change(source, {before, after, !before && !source.informer.synced()});
+    Source& source = *sources_.emplace_back(std::make_unique<Source>(informers, watched));
+    part_.hear(*watched.kind, [this, &source](const ObjectPtr& before, const ObjectPtr& after) {
+      const bool is_old = part_.is_told_of_old() || !source.informer.synced();
+      on_change(source, {before, after, !before && is_old});
     });
   }
 }
@@ -139,26 +139,19 @@ ControllerHost::ControllerHost(Loop& loop, api::ApiClient& client, api::SharedIn
 ControllerHost::~ControllerHost() = default;
 
 void ControllerHost::start() {
-  DDPTWIN_ASSERT(!running_);
   restart_.cancel();
-  running_ = true;
   started_at_ = loop_.now();
   recorder_ = std::make_unique<api::EventRecorder>(loop_, client_, std::string(controller_.name()),
                                                    std::string(), options_.events);
   for (const auto& source : sources_)
     if (source->resync) resync_later(*source);
-  informers_.begin_part();
-  // Where other parts of the process have gone on meanwhile.
-  for (const auto& source : sources_)
-    for (const ObjectPtr& object : source->objects()) on_change(*source, {nullptr, object, true});
+  part_.begin();
 }
 
 void ControllerHost::crash() {
   restart_.cancel();  // of a process that had ended by itself
-  if (!running_) return;
-  running_ = false;
-  informers_.end_part();
-  ++era_;
+  if (!running()) return;
+  part_.end();
   run_.reset();
   queue_.clear();
   throttle_ = TokenBucket(options_.client_per_second, options_.client_burst);
@@ -181,8 +174,6 @@ void ControllerHost::panic(const std::string& text) {
 }
 
 void ControllerHost::on_change(Source& source, const Change& change) {
-  // A process that is gone hears nothing; its successor is told of what is there.
-  if (!running_) return;
   Reaction reaction = controller_.observe(change, *cache_, expectations_, loop_.now());
   if (reaction.panic) return panic(*reaction.panic);
   for (const KeyParts& key : reaction.wake)
@@ -197,7 +188,7 @@ void ControllerHost::on_change(Source& source, const Change& change) {
 
 void ControllerHost::resync(Source& source) {
   for (const ObjectPtr& object : source.objects()) {
-    if (!running_) return;  // a change may make the process crash
+    if (!running()) return;  // a change may make the process crash
     on_change(source, {object, object});
   }
   resync_later(source);
@@ -220,7 +211,7 @@ void ControllerHost::pump() {
 
 void ControllerHost::take_next() {
   pumping_ = false;
-  if (!running_ || run_ || queue_.empty()) return;
+  if (!running() || run_ || queue_.empty()) return;
   if (!synced()) {
     // Caches come first (WaitForCacheSync, which looks every 100 ms).
     throttled_ = loop_.after(lane_, std::chrono::milliseconds(100), [this] { pump(); });
@@ -277,10 +268,8 @@ void ControllerHost::ask(api::Request&& request, OnAnswer on) {
 }
 
 void ControllerHost::send(api::Request&& request, OnAnswer on) {
-  client_.call(std::move(request), [this, on, era = era_, alive = std::weak_ptr<int>(alive_)](
-                                       const Result<api::Response>& result) {
-    if (!alive.expired() && era == era_) (this->*on)(result);
-  });
+  part_.call(std::move(request),
+             [this, on](const Result<api::Response>& result) { (this->*on)(result); });
 }
 
 void ControllerHost::on_answer(const Result<api::Response>& result) {

@@ -41,7 +41,7 @@ class ControllerHost {
   void start();
   // The process ends now, perhaps between two writes; a call under way may still happen.
   void crash();
-  bool running() const { return running_; }
+  bool running() const { return part_.running(); }
   // Nothing is queued or in hand (delayed keys do not count).
   bool idle() const { return !run_ && queue_.empty(); }
 
@@ -84,7 +84,7 @@ class ControllerHost {
 
   Loop& loop_;
   api::ApiClient& client_;
-  api::SharedInformers& informers_;
+  api::ProcessPart part_;
   Trace& trace_;
   Random random_;
   Controller& controller_;
@@ -100,9 +100,6 @@ class ControllerHost {
   Timer throttled_{};
   Timer restart_{};
   std::uint64_t plans_ = 0;
-  std::uint64_t era_ = 0;  // of processes: answers to calls of an earlier one are dropped
-  std::shared_ptr<int> alive_;
-  bool running_ = false;
   bool pumping_ = false;
   int panics_ = 0;
   Time started_at_{};
