@@ -225,7 +225,9 @@ TEST_P(Programs, lose_a_killed_peer_with_pythons_words_and_exit_1) {
 }
 
 TEST_P(Programs, exit_with_the_code_that_is_asked_for_when_a_peer_is_lost) {
-  const Strings options{"--steps", "1000000", "--step-time", "20ms", "--peer-loss-code", "138"};
+  // Gloo may not wake who waits for a send, as above: then the timeout does.
+  const Strings options{"--steps",   "1000000", "--step-time",      "20ms",
+                        "--timeout", "20s",     "--peer-loss-code", "138"};
   Process zero(with(options), environment_of(0, 2, port_));
   Process one(with(options), environment_of(1, 2, port_));
   ASSERT_TRUE(one.await("step 2/")) << one.output();
