@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "cluster/store_errors.hpp"
+#include "core/concat.hpp"
 #include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/strategy.hpp"
@@ -23,16 +24,11 @@ constexpr std::size_t generated_suffix = 5;
 constexpr std::size_t generated_base = 58;  // of at most 63 characters
 
 // "delete pods default/a"
-std::string subject_of(const api::Request& request) {
-  const std::string &space = request.target.namespace_, &name = name_of(request);
-  const std::string_view verb = api::to_string(request.verb);
-  const std::string resource = request.target.kind->resource();
-  std::string text;
-  text.reserve(verb.size() + resource.size() + space.size() + name.size() + 3);
-  text.append(verb).append(1, ' ').append(resource).append(1, ' ').append(space);
-  if (!space.empty()) text += '/';
-  text += name;
-  return text;
+ShortText subject_of(const api::Request& request) {
+  const std::string& space = request.target.namespace_;
+  const KindInfo& kind = *request.target.kind;
+  return ShortText({api::to_string(request.verb), " ", kind.plural, kind.group.empty() ? "" : ".",
+                    kind.group, " ", space, space.empty() ? "" : "/", name_of(request)});
 }
 
 // Precondition: an even number of digits; two are written at a time.
@@ -119,8 +115,10 @@ Store::Answer Store::carry_out(const api::Request& request, std::string_view act
     Record record;
     record.kind = RecordKind::api_refused;
     record.actor = actor;
-    record.subject = subject_of(request);
-    record.text = answer.error().text();
+    const ShortText subject = subject_of(request);
+    const std::string text = answer.error().text();
+    record.subject = subject.view();
+    record.text = text;
     trace_.write(std::move(record));
     return answer;
   }
