@@ -130,8 +130,13 @@ std::string_view to_string(WatchEventType type);  // ADDED, MODIFIED, DELETED, B
 
 struct WatchEvent {
   WatchEventType type = WatchEventType::added;
-  ObjectPtr object{};  // removed: the last state, with the resourceVersion of the removal
+  ObjectPtr object{};            // removed: the last state that was stored
+  std::uint64_t removed_at = 0;  // removed: the revision, where `object` does not say it
   Cow<Error> error{};  // of an error event; the stream ends with it (reason expired: list again)
+
+  // The object as the API shows it: what was removed has the resourceVersion of its removal. Made
+  // for who asks: most watchers go by the name alone.
+  ObjectPtr told() const;
 };
 using WatchSink = UniqueFunction<void(const WatchEvent&)>;
 

@@ -230,11 +230,15 @@ class Store {
                const ObjectPtr& after);
   void publish_beside_nodes(Table& table, std::uint64_t revision, const ObjectPtr& before,
                             const ObjectPtr& after);
-  // Of a deletion, `before` is what watchers see: with the revision of the deletion.
   void deliver(const std::shared_ptr<WatchState>& watch, std::uint64_t revision,
                const ObjectPtr& before, const ObjectPtr& after);
-  void post_event(const std::shared_ptr<WatchState>& watch, api::WatchEventType type,
-                  ObjectPtr object);
+  // What of an event waits in the loop.
+  struct Told {
+    api::WatchEventType type;
+    ObjectPtr object;
+    std::uint64_t removed_at = 0;
+  };
+  void post_event(const std::shared_ptr<WatchState>& watch, Told told);
   void post_error(const std::shared_ptr<WatchState>& watch, Error error);
   void start_watch(const std::shared_ptr<WatchState>& watch, const api::ListOptions& options,
                    const Table& rows);

@@ -46,13 +46,6 @@ namespace {
 
 constexpr Duration bookmark_interval = 1min;
 
-ObjectPtr with_version(const ObjectPtr& object, std::uint64_t revision) {
-  auto copy = object->clone();
-  copy->key_hash = object->key_hash;  // another state of the same name
-  set_version(copy->metadata, revision);
-  return copy;
-}
-
 Error expired(std::uint64_t asked, std::uint64_t oldest) {
   return {Reason::expired,
           {},
@@ -99,16 +92,13 @@ void Store::start_watch(const std::shared_ptr<WatchState>& watch, const api::Lis
   // With sendInitialEvents any state that is not older will do: the present one is.
   if (options.send_initial_events.value_or(from_now)) {
     for (const auto& [key, object] : rows.objects)
-      if (watch->filter.matches(*object)) post_event(watch, WatchEventType::added, object);
+      if (watch->filter.matches(*object)) post_event(watch, {WatchEventType::added, object});
   } else if (!from_now) {
     watch->after = *version;
     const auto is_old = [&](const Change& change) { return change.revision <= *version; };
     auto at = std::partition_point(history_.begin(), history_.end(), is_old);
     for (; at != history_.end(); ++at)
-      if (at->table == &rows)
-        deliver(watch, at->revision,
-                at->after != nullptr ? at->before : with_version(at->before, at->revision),
-                at->after);
+      if (at->table == &rows) deliver(watch, at->revision, at->before, at->after);
   }
   if (!options.allow_bookmarks) return;
   if (options.send_initial_events.value_or(false)) post_bookmark(watch, true);
@@ -121,7 +111,7 @@ void Store::post_bookmark(const std::shared_ptr<WatchState>& watch, bool ends_in
   set_version(mark->metadata, revision_);
   if (ends_initial_events)
     mark->metadata.annotations.edit().emplace("k8s.io/initial-events-end", "true");
-  post_event(watch, WatchEventType::bookmark, std::move(mark));
+  post_event(watch, {WatchEventType::bookmark, std::move(mark)});
 }
 
 void Store::bookmark_later(const std::shared_ptr<WatchState>& watch) {
@@ -175,12 +165,10 @@ void Store::publish_beside_nodes(Table& rows, std::uint64_t revision, const Obje
 void Store::publish(Table& rows, std::uint64_t revision, const ObjectPtr& before,
                     const ObjectPtr& after) {
   drop_closed(rows.watches);
-  const bool is_watched = !rows.watches.empty() || !rows.node_watches.empty();
-  const ObjectPtr seen = after == nullptr && is_watched ? with_version(before, revision) : before;
   if (!rows.node_watches.empty())
-    publish_beside_nodes(rows, revision, seen, after);
+    publish_beside_nodes(rows, revision, before, after);
   else
-    for (const auto& watch : rows.watches) deliver(watch, revision, seen, after);
+    for (const auto& watch : rows.watches) deliver(watch, revision, before, after);
   history_.push_back(Change{revision, &rows, before, after});
   while (history_.size() > options_.history) {
     compacted_ = history_.front().revision;
@@ -196,18 +184,18 @@ void Store::deliver(const std::shared_ptr<WatchState>& watch, std::uint64_t revi
   const bool is = after != nullptr && filter.matches(*after);
   const bool was =
       before != nullptr && ((is && !filter.has_selectors()) || filter.matches(*before));
-  if (is) return post_event(watch, was ? WatchEventType::modified : WatchEventType::added, after);
-  if (!was) return;
-  post_event(watch, WatchEventType::removed,
-             after == nullptr ? before : with_version(before, revision));
+  if (is)
+    post_event(watch, {was ? WatchEventType::modified : WatchEventType::added, after});
+  else if (was)
+    post_event(watch, {WatchEventType::removed, before, revision});
 }
 
-void Store::post_event(const std::shared_ptr<WatchState>& watch, WatchEventType type,
-                       ObjectPtr object) {
+void Store::post_event(const std::shared_ptr<WatchState>& watch, Told told) {
   // A capture of `watch` alone would be as const as the parameter, and copied where it is moved.
-  loop_.post(watch->lane, [watch = watch, object = std::move(object), type]() mutable {
+  loop_.post(watch->lane, [watch = watch, told = std::move(told)]() mutable {
     if (!watch->open) return;
-    watch->sink({.type = type, .object = std::move(object)});
+    watch->sink(
+        {.type = told.type, .object = std::move(told.object), .removed_at = told.removed_at});
   });
 }
 
