@@ -234,10 +234,28 @@ std::shared_ptr<const Event> unwritten(const Event& event) {
 }
 
 // What writes the Event. It is given away: only one whose answer is lost is looked at again.
-Request creation(const std::shared_ptr<const Event>& event) {
-  Request request = create(event);
-  request.gives_object = true;
-  return request;
+std::unique_ptr<Asked> creation(const std::shared_ptr<const Event>& event) {
+  std::unique_ptr<Asked> asked(new Asked{create(event), {}});
+  asked->request.gives_object = true;
+  return asked;
+}
+
+// What counts it on and is told what it says now.
+std::unique_ptr<Asked> repetition(const std::shared_ptr<const Event>& event) {
+  std::unique_ptr<Asked> asked(
+      new Asked{{.verb = Verb::patch,
+                 .target = {&Event::info(), event->metadata.namespace_, event->metadata.name, {}},
+                 .patch_type = PatchType::strategic},
+                {}});
+  asked->request.body = RawJson::later([event] {
+    return Json(boost::json::object{{"count", event->count},
+                                    {"lastTimestamp", format_rfc3339(*event->lastTimestamp)},
+                                    {"message", event->message}});
+  });
+  asked->request.patched = [event](const ObjectPtr& stored) {
+    return recounted(static_cast<const Event&>(*stored), *event);
+  };
+  return asked;
 }
 
 void refer(ObjectReference& reference, const Object& object, std::string field_path) {
@@ -357,28 +375,17 @@ void EventRecorder::send_next() {
 }
 
 void EventRecorder::send(std::shared_ptr<const Event> event) {
-  if (event->count == 1) return write(creation(event), event);
-  Request request{.verb = Verb::patch,
-                  .target = {&Event::info(), event->metadata.namespace_, event->metadata.name, {}},
-                  .patch_type = PatchType::strategic};
-  request.body = RawJson::later([event] {
-    return Json(boost::json::object{{"count", event->count},
-                                    {"lastTimestamp", format_rfc3339(*event->lastTimestamp)},
-                                    {"message", event->message}});
-  });
-  request.patched = [event](const ObjectPtr& stored) {
-    return recounted(static_cast<const Event&>(*stored), *event);
-  };
-  write(std::move(request), event);
+  auto asked = event->count == 1 ? creation(event) : repetition(event);
+  write(std::move(asked), std::move(event));
 }
 
-void EventRecorder::write(Request&& request, std::shared_ptr<const Event> event) {
-  const bool is_patch = request.verb == Verb::patch;
-  client_.call(std::move(request),
-               [this, is_patch, event = std::move(event),
-                alive = std::weak_ptr(common_)](const Result<Response>& answer) {
-                 if (!alive.expired()) on_answer(answer, is_patch, event);
-               });
+void EventRecorder::write(std::unique_ptr<Asked> asked, std::shared_ptr<const Event> event) {
+  const bool is_patch = asked->request.verb == Verb::patch;
+  asked->done.emplace([this, is_patch, event = std::move(event),
+                       alive = std::weak_ptr(common_)](const Result<Response>& answer) {
+    if (!alive.expired()) on_answer(answer, is_patch, event);
+  });
+  client_.post(std::move(asked));
 }
 
 void EventRecorder::on_answer(const Result<Response>& answer, bool was_patch,

@@ -67,7 +67,7 @@ class EventRecorder {
   void correlate(Draft&& draft);
   void send_next();
   void send(std::shared_ptr<const Event> event);
-  void write(Request&& request, std::shared_ptr<const Event> event);
+  void write(std::unique_ptr<Asked> asked, std::shared_ptr<const Event> event);
   void on_answer(const Result<Response>& answer, bool was_patch,
                  const std::shared_ptr<const Event>& event);
   void finish();

@@ -38,11 +38,13 @@ void Informer::restart() {
 }
 
 void Informer::relist() {
-  client_.call(
-      {.verb = Verb::list, .target = target_, .list = options_},
+  std::unique_ptr<Asked> asked(
+      new Asked{{.verb = Verb::list, .target = target_, .list = options_}, {}});
+  asked->done.emplace(
       [this, era = era_, alive = std::weak_ptr<int>(alive_)](const Result<Response>& result) {
         if (!alive.expired() && era == era_) on_list(result);
       });
+  client_.post(std::move(asked));
 }
 
 void Informer::on_list(const Result<Response>& result) {
