@@ -5,6 +5,7 @@
 
 #include "core/concat.hpp"
 #include "core/result.hpp"
+#include "core/same_text.hpp"
 
 namespace ddptwin::controller {
 
@@ -40,10 +41,11 @@ WorkQueue::WorkQueue(Loop& loop, RateLimits limits, std::function<void()> ready)
       ready_(std::move(ready)) {}
 
 bool WorkQueue::Entry::is_of(const KeyParts& key) const {
-  const std::string_view space = key.namespace_;
+  const std::string_view space = key.namespace_, own = key_;
   const std::size_t before = space.empty() ? 0 : space.size() + 1;
-  return key_.size() == before + key.name.size() && key_.ends_with(key.name) &&
-         (before == 0 || (key_.starts_with(space) && key_[space.size()] == '/'));
+  return own.size() == before + key.name.size() && same_text(own.substr(before), key.name) &&
+         (before == 0 ||
+          (own[space.size()] == '/' && same_text(own.substr(0, space.size()), space)));
 }
 
 WorkQueue::Entry& WorkQueue::entry_for(const KeyParts& key) {

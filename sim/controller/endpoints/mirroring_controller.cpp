@@ -96,7 +96,7 @@ Reaction EndpointSliceMirroringController::observe(const Change& change, const C
   if (as<EndpointSlice>(object) == nullptr) {
     if (!change.after && as<Endpoints>(object) != nullptr)
       expectations.forget(key_of(object.metadata));
-    return Reaction::to_wake(parts_of(object.metadata));
+    return Reaction::to_wake(parts_of(object));
   }
   const std::string* service = object.metadata.label(service_name_label);
   if (!is_managed_by(object, mirror_manager) || service == nullptr) return {};

@@ -105,7 +105,7 @@ Reaction EndpointSliceController::observe(const Change& change, const Cache& cac
   if (as<Node>(object) != nullptr) return {};
   if (as<Service>(object) != nullptr) {
     if (!change.after) expectations.forget(key_of(object.metadata));
-    return Reaction::to_wake(parts_of(object.metadata));
+    return Reaction::to_wake(parts_of(object));
   }
   const std::string* service = object.metadata.label(service_name_label);
   if (!is_managed_by(object, slice_manager) || service == nullptr) return {};
