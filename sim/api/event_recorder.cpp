@@ -4,7 +4,6 @@
 #include <array>
 #include <boost/container/small_vector.hpp>
 #include <boost/json.hpp>
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <charconv>
 #include <vector>
 
@@ -27,32 +26,32 @@ constexpr Duration retry_delay = 10s;
 constexpr std::string_view combined = "(combined from similar events): ";
 
 // A map that forgets the key used least recently once there are more than max_keys. Its values lie
-// in one piece of memory, linked in the order of their use: most recorders know a few keys.
+// in one piece of memory, linked in the order of their use and by their keys: most recorders know a
+// few keys.
 template <class Value>
 class Recent {
  public:
   // The key's value, and whether it is a new one, to be filled. Values of other keys may move.
   std::pair<Value&, bool> at(const Fingerprint& key) {
-    auto place = static_cast<std::uint32_t>(items_.size());
-    const bool is_full = place == max_keys;
-    if (is_full) place = oldest_;
-    const auto [found, is_new] = places_.try_emplace(key, place);
-    if (!is_new) {
-      if (found->second != latest_) {
-        unlink(found->second);
-        link_latest(found->second);
+    if (const std::uint32_t known = place_of(key); known != none) {
+      if (known != latest_) {
+        unlink(known);
+        link_latest(known);
       }
-      return {items_[found->second].value, false};
+      return {items_[known].value, false};
     }
-    if (is_full) {
+    auto place = static_cast<std::uint32_t>(items_.size());
+    if (place == max_keys) {
+      place = oldest_;
       unlink(place);
-      places_.erase(items_[place].key);
+      take_out_of_chain(place);
       items_[place].value = Value{};
     } else {
-      if (items_.empty()) items_.reserve(first_items);
+      if (place == chains_.size()) grow();
       items_.emplace_back();
     }
     items_[place].key = key;
+    put_into_chain(place);
     link_latest(place);
     return {items_[place].value, true};
   }
@@ -64,7 +63,31 @@ class Recent {
     Fingerprint key{};
     Value value{};
     std::uint32_t older = none, newer = none;
+    std::uint32_t next = none;  // in its chain
   };
+
+  std::uint32_t place_of(const Fingerprint& key) const {
+    if (chains_.empty()) return none;
+    std::uint32_t at = chains_[chain_of(key)];
+    while (at != none && items_[at].key != key) at = items_[at].next;
+    return at;
+  }
+  std::size_t chain_of(const Fingerprint& key) const { return key.low & (chains_.size() - 1); }
+  void put_into_chain(std::uint32_t at) {
+    std::uint32_t& first = chains_[chain_of(items_[at].key)];
+    items_[at].next = first;
+    first = at;
+  }
+  void take_out_of_chain(std::uint32_t at) {
+    std::uint32_t* link = &chains_[chain_of(items_[at].key)];
+    while (*link != at) link = &items_[*link].next;
+    *link = items_[at].next;
+  }
+  void grow() {
+    chains_.assign(std::max(chains_.size() * 2, first_items), none);
+    items_.reserve(chains_.size());
+    for (std::uint32_t at = 0; at < items_.size(); ++at) put_into_chain(at);
+  }
 
   void unlink(std::uint32_t at) {
     const Item& item = items_[at];
@@ -80,8 +103,9 @@ class Recent {
 
   std::vector<Item> items_{};
   std::uint32_t oldest_ = none, latest_ = none;
-  // Looked up only: its order cannot be seen.
-  boost::unordered_flat_map<Fingerprint, std::uint32_t, std::hash<Fingerprint>> places_{};
+  // The first item of each chain of those whose keys end alike; a power of two, as many as there is
+  // room for items.
+  boost::container::small_vector<std::uint32_t, first_items> chains_{};
 };
 
 Fingerprint with(Fingerprint print, std::initializer_list<std::string_view> parts) {
