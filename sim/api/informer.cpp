@@ -7,8 +7,9 @@ constexpr Duration relist_delay =
     1s;  // client-go's reflector waits 0.8 to 1.6 s after a failed list
 
 // The options of the watch that goes on where a list of that version has ended.
-ListOptions resumed(const ListOptions& options, const std::string& version) {
-  ListOptions from = options;
+ListOptions resumed(const Cow<ListOptions>& options, const std::string& version) {
+  ListOptions from;
+  if (!options.untouched()) from = *options;
   from.resource_version = version;
   return from;
 }

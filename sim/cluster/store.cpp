@@ -9,6 +9,7 @@
 
 #include "cluster/store_errors.hpp"
 #include "core/concat.hpp"
+#include "core/same_text.hpp"
 #include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/strategy.hpp"
@@ -221,7 +222,7 @@ Status Store::ask_hooks(AdmissionPhase phase, Context& context, api::Verb verb,
 
 // Most requests are of the namespace that the one before was of.
 const Namespace* Store::find_namespace(const std::string& name) const {
-  if (last_namespace_ == nullptr || (*last_namespace_)->metadata.name != name)
+  if (last_namespace_ == nullptr || !same_text((*last_namespace_)->metadata.name, name))
     last_namespace_ = table(info_of<Namespace>()).objects.place({}, name);
   return last_namespace_ != nullptr ? static_cast<const Namespace*>(last_namespace_->get())
                                     : nullptr;
@@ -254,11 +255,14 @@ Store::Answer Store::create(Context& context) {
   return insert(context, std::move(object));
 }
 
-Result<ObjectPtr> Store::existing(Context& context) {
+ObjectPtr Store::existing(Context& context) {
   const api::Target& target = context.request.target;
   context.place = context.rows.objects.place(target.namespace_, target.name);
-  if (context.place == nullptr) return fail(not_found_error(context.kind, target.name));
-  return *context.place;
+  return context.place != nullptr ? *context.place : nullptr;
+}
+
+tl::unexpected<Error> Store::absent(const Context& context) {
+  return fail(not_found_error(context.kind, context.request.target.name));
 }
 
 }  // namespace ddptwin

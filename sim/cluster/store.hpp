@@ -170,7 +170,9 @@ class Store {
   const std::vector<Admission>& hooks(AdmissionPhase phase) const;
   const Namespace* find_namespace(const std::string& name) const;
   Status check_create_namespace(const Context& context, const std::string& object_name) const;
-  static Result<ObjectPtr> existing(Context& context);
+  // What the target names, or null. absent() then is the answer.
+  static ObjectPtr existing(Context& context);
+  static tl::unexpected<Error> absent(const Context& context);
 
   // store_list.cpp
   struct Page;

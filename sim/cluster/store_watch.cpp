@@ -96,7 +96,9 @@ void Store::start_watch(const std::shared_ptr<WatchState>& watch, const api::Lis
   } else if (!from_now) {
     watch->after = *version;
     const auto is_old = [&](const Change& change) { return change.revision <= *version; };
-    auto at = std::partition_point(history_.begin(), history_.end(), is_old);
+    // Most watches follow a list of the present.
+    auto at = *version < revision_ ? std::partition_point(history_.begin(), history_.end(), is_old)
+                                   : history_.end();
     for (; at != history_.end(); ++at)
       if (at->table == &rows) deliver(watch, at->revision, at->before, at->after);
   }
@@ -164,11 +166,17 @@ void Store::publish_beside_nodes(Table& rows, std::uint64_t revision, const Obje
 
 void Store::publish(Table& rows, std::uint64_t revision, const ObjectPtr& before,
                     const ObjectPtr& after) {
-  drop_closed(rows.watches);
-  if (!rows.node_watches.empty())
+  if (!rows.node_watches.empty()) {
+    drop_closed(rows.watches);
     publish_beside_nodes(rows, revision, before, after);
-  else
-    for (const auto& watch : rows.watches) deliver(watch, revision, before, after);
+  } else {
+    bool all_open = true;
+    for (const auto& watch : rows.watches) {
+      all_open = all_open && watch->open;
+      deliver(watch, revision, before, after);
+    }
+    if (!all_open) drop_closed(rows.watches);
+  }
   history_.push_back(Change{revision, &rows, before, after});
   while (history_.size() > options_.history) {
     compacted_ = history_.front().revision;

@@ -137,7 +137,8 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
 }
 
 Store::Answer Store::update(Context& context) {
-  TRY(const ObjectPtr old, existing(context));
+  const ObjectPtr old = existing(context);
+  if (old == nullptr) return absent(context);
   TRY(auto object, body_of(context, old.get()));
   TRY_VOID(check_namespace(context, *object));
   const api::Target& target = context.request.target;
@@ -196,7 +197,8 @@ Result<std::shared_ptr<Object>> Store::after_patch(Context& context, const Objec
 }
 
 Store::Answer Store::patch(Context& context) {
-  TRY(const ObjectPtr old, existing(context));
+  const ObjectPtr old = existing(context);
+  if (old == nullptr) return absent(context);
   TRY(std::shared_ptr<Object> object, after_patch(context, old));
   TRY_VOID(check_namespace(context, *object));
   const std::string& name = context.request.target.name;
