@@ -160,7 +160,7 @@ Status Store::check_namespace(const Context& context, Object& object) const {
     return {};
   }
   if (object.metadata.namespace_.empty()) object.metadata.namespace_ = wanted;
-  if (object.metadata.namespace_ != wanted)
+  if (!same_text(object.metadata.namespace_, wanted))
     return fail(Reason::bad_request,
                 "the namespace of the provided object does not match the namespace sent on the "
                 "request");

@@ -8,11 +8,13 @@
 #include "cluster/list_options.hpp"
 #include "cluster/store.hpp"
 #include "cluster/store_errors.hpp"
+#include "core/same_text.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/strategy.hpp"
 
 namespace ddptwin {
 
+using namespace std::string_view_literals;
 using api::WatchEventType;
 
 struct Store::WatchState {
@@ -59,15 +61,19 @@ Error expired(std::uint64_t asked, std::uint64_t oldest) {
 std::unique_ptr<api::Watch> Store::watch(const api::Target& target, const api::ListOptions& options,
                                          api::WatchSink sink) {
   DDPTWIN_ASSERT(target.kind != nullptr);
-  auto filter = ObjectFilter::parse(*target.kind, target, options);
   auto state = std::make_shared<WatchState>();
   state->lane = loop_.new_lane();
-  if (filter) state->filter = std::move(*filter);
   state->sink = std::move(sink);
   state->after = revision_;
   state->number = ++last_watch_;
   Status allowed = validate_watch_options(options);
-  if (allowed && !filter) allowed = fail(std::move(filter.error()));
+  if (allowed && !ObjectFilter::is_everything(target, options)) {
+    auto filter = ObjectFilter::parse(*target.kind, target, options);
+    if (filter)
+      state->filter = std::move(*filter);
+    else
+      allowed = fail(std::move(filter.error()));
+  }
   if (!allowed) {
     post_error(state, std::move(allowed.error()));
     return std::make_unique<WatchHandle>(std::move(state));
@@ -87,12 +93,12 @@ void Store::start_watch(const std::shared_ptr<WatchState>& watch, const api::Lis
   const std::string& from = options.resource_version;
   auto version = version_number(from);
   if (!version) return post_error(watch, std::move(version.error()));
-  const bool from_now = from.empty() || from == "0";
+  const bool from_now = from.empty() || from == "0"sv;
   if (!from_now && *version < compacted_) return post_error(watch, expired(*version, compacted_));
   // With sendInitialEvents any state that is not older will do: the present one is.
   if (options.send_initial_events.value_or(from_now)) {
     for (const auto& [key, object] : rows.objects)
-      if (watch->filter.matches(*object)) post_event(watch, {WatchEventType::added, object});
+      if (watch->filter.matches(*object)) post_event(watch, WatchEventType::added, object);
   } else if (!from_now) {
     watch->after = *version;
     const auto is_old = [&](const Change& change) { return change.revision <= *version; };
@@ -113,7 +119,7 @@ void Store::post_bookmark(const std::shared_ptr<WatchState>& watch, bool ends_in
   set_version(mark->metadata, revision_);
   if (ends_initial_events)
     mark->metadata.annotations.edit().emplace("k8s.io/initial-events-end", "true");
-  post_event(watch, {WatchEventType::bookmark, std::move(mark)});
+  post_event(watch, WatchEventType::bookmark, mark);
 }
 
 void Store::bookmark_later(const std::shared_ptr<WatchState>& watch) {
@@ -146,7 +152,7 @@ void Store::publish_beside_nodes(Table& rows, std::uint64_t revision, const Obje
   for (const ObjectPtr* object : {&before, &after}) {
     if (*object == nullptr) continue;
     const std::string& node = static_cast<const Pod&>(**object).spec->nodeName;
-    if (last != nullptr && *last == node) continue;
+    if (last != nullptr && same_text(*last, node)) continue;
     last = &node;
     const auto found = rows.node_watches.find(node);
     if (found == rows.node_watches.end()) continue;
@@ -177,7 +183,7 @@ void Store::publish(Table& rows, std::uint64_t revision, const ObjectPtr& before
     }
     if (!all_open) drop_closed(rows.watches);
   }
-  history_.push_back(Change{revision, &rows, before, after});
+  history_.emplace_back(revision, &rows, before, after);
   while (history_.size() > options_.history) {
     compacted_ = history_.front().revision;
     history_.pop_front();
@@ -193,17 +199,18 @@ void Store::deliver(const std::shared_ptr<WatchState>& watch, std::uint64_t revi
   const bool was =
       before != nullptr && ((is && !filter.has_selectors()) || filter.matches(*before));
   if (is)
-    post_event(watch, {was ? WatchEventType::modified : WatchEventType::added, after});
+    post_event(watch, was ? WatchEventType::modified : WatchEventType::added, after);
   else if (was)
-    post_event(watch, {WatchEventType::removed, before, revision});
+    post_event(watch, WatchEventType::removed, before, revision);
 }
 
-void Store::post_event(const std::shared_ptr<WatchState>& watch, Told told) {
-  // A capture of `watch` alone would be as const as the parameter, and copied where it is moved.
-  loop_.post(watch->lane, [watch = watch, told = std::move(told)]() mutable {
+void Store::post_event(const std::shared_ptr<WatchState>& watch, WatchEventType type,
+                       const ObjectPtr& object, std::uint64_t removed_at) {
+  // Captures of `watch` and `object` alone would be as const as the parameters, and copied where
+  // they are moved.
+  loop_.post(watch->lane, [watch = watch, object = object, removed_at, type]() mutable {
     if (!watch->open) return;
-    watch->sink(
-        {.type = told.type, .object = std::move(told.object), .removed_at = told.removed_at});
+    watch->sink({.type = type, .object = std::move(object), .removed_at = removed_at});
   });
 }
 
@@ -247,10 +254,10 @@ void Store::expire_watches(const KindInfo* kind) {
 Result<ObjectFilter> ObjectFilter::parse(const KindInfo& kind, const api::Target& target,
                                          const api::ListOptions& options) {
   ObjectFilter out;
+  if (is_everything(target, options)) return out;
+  out.everything_ = false;
   out.namespace_ = target.namespace_;
-  const bool selects = !options.label_selector.empty() || !options.field_selector.empty();
-  out.everything_ = out.namespace_.empty() && !selects;
-  if (!selects) return out;
+  if (!selects(options)) return out;
   TRY(out.labels_, LabelMatcher::parse(options.label_selector));
   TRY(out.fields_, FieldMatcher::parse(options.field_selector));
   for (const FieldRequirement& r : out.fields_.requirements()) {
@@ -283,7 +290,8 @@ bool ObjectFilter::matches_some(const Object& object) const {
   if (!labels_.empty() && !labels_.matches(*object.metadata.labels)) return false;
   if (fields_.empty()) return true;
   if (by_node_)
-    return static_cast<const Pod&>(object).spec->nodeName == fields_.requirements().front().value;
+    return same_text(static_cast<const Pod&>(object).spec->nodeName,
+                     fields_.requirements().front().value);
   return fields_.matches([&](std::string_view field) -> std::string {
     if (field == "metadata.name") return object.metadata.name;
     if (field == "metadata.namespace") return object.metadata.namespace_;
