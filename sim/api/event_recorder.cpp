@@ -9,6 +9,7 @@
 
 #include "core/concat.hpp"
 #include "core/hash.hpp"
+#include "core/same_text.hpp"
 
 namespace ddptwin::api {
 namespace {
@@ -299,8 +300,9 @@ bool refers(const ObjectReference& reference, const Object& object, std::string_
   [[maybe_unused]] const auto& [kind, namespace_, name, uid, api_version, version, field_path] =
       reference;
   const ObjectMeta& meta = object.metadata;
-  return version == meta.resourceVersion && uid == meta.uid && field_path == at &&
-         name == meta.name && namespace_ == meta.namespace_;
+  return same_text(version, meta.resourceVersion) && same_text(uid, meta.uid) &&
+         same_text(field_path, at) && same_text(name, meta.name) &&
+         same_text(namespace_, meta.namespace_);
 }
 
 }  // namespace
@@ -351,15 +353,15 @@ const EventRecorder::Subject& EventRecorder::new_subject(Cow<ObjectReference>&& 
 }
 
 void EventRecorder::tell(const Subject& subject, std::string_view type, std::string_view reason,
-                         std::string message) {
+                         std::string&& message) {
   if (queue_.size() >= max_queued) return;
   if (common_ == nullptr) common_ = std::make_shared<Common>(component_, host_, options_);
   auto made = std::make_shared<Event>();
-  made->metadata.namespace_ = subject.reference->namespace_.empty() ? std::string_view("default")
-                                                                    : subject.reference->namespace_;
+  const std::string& space = subject.reference->namespace_;
+  made->metadata.namespace_.append(space.empty() ? std::string_view("default") : space);
   made->involvedObject = subject.reference;
-  made->type_ = type;
-  made->reason = reason;
+  made->type_.append(type);
+  made->reason.append(reason);
   made->message = std::move(message);
   made->source = common_->source;
   made->reportingComponent = common_->component;

@@ -62,7 +62,7 @@ class EventRecorder {
 
   const Subject& new_subject(Cow<ObjectReference>&& reference, const KindInfo* kind);
   void tell(const Subject& subject, std::string_view type, std::string_view reason,
-            std::string message);
+            std::string&& message);
   std::uint64_t next_number();
   void correlate(Draft&& draft);
   void send_next();

@@ -172,7 +172,7 @@ LabelIndex::Places Informer::select(std::string_view namespace_, std::string_vie
 const SelectorIndex::Places& Informer::selecting(std::string_view namespace_,
                                                  const Cow<StringMap>& labels) const {
   if (!by_selector_) {
-    by_selector_.emplace();
+    by_selector_ = std::make_unique<SelectorIndex>();
     for (const auto& [key, object] : objects_) by_selector_->put(object);
   }
   return by_selector_->selecting(namespace_, labels);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <string>
@@ -13,8 +12,8 @@ inline std::string concat(std::initializer_list<std::string_view> parts) {
   std::size_t size = 0;
   for (const std::string_view part : parts) size += part.size();
   std::string text(size, ' ');
-  auto at = text.begin();
-  for (const std::string_view part : parts) at = std::copy(part.begin(), part.end(), at);
+  char* at = text.data();
+  for (const std::string_view part : parts) at += part.copy(at, part.size());
   return text;
 }
 
@@ -26,7 +25,7 @@ class ShortText {
     for (const std::string_view part : parts) size_ += part.size();
     if (size_ > short_.size()) long_.resize(size_);
     char* at = size_ > short_.size() ? long_.data() : short_.data();
-    for (const std::string_view part : parts) at = std::copy(part.begin(), part.end(), at);
+    for (const std::string_view part : parts) at += part.copy(at, part.size());
   }
   std::string_view view() const {
     return {size_ > short_.size() ? long_.data() : short_.data(), size_};

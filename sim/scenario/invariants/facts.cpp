@@ -144,7 +144,7 @@ const Facts::Address* Facts::address(std::string_view ip) const {
 
 JobFacts* Facts::owner_of(const ObjectMeta& metadata) const {
   const OwnerReference* owner = metadata.controller();
-  if (owner == nullptr || owner->kind != "PyTorchJob") return nullptr;
+  if (owner == nullptr || owner->kind != "PyTorchJob"sv) return nullptr;
   const auto found = jobs_.find(owner->uid);
   return found == jobs_.end() ? nullptr : found->second.get();
 }
