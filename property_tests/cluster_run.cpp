@@ -80,7 +80,7 @@ void ClusterRun::on_record(const Record& record) {
   if (record.kind == RecordKind::object_added)
     ++creations_[record.after->kind().plural + " " + key_of(record.after->metadata)];
   if (record.kind == RecordKind::api_refused && record.subject.starts_with("create "))
-    ++creations_[record.subject.substr(7)];
+    ++creations_[std::string(record.subject.substr(7))];
 }
 
 int ClusterRun::creations(const std::string& plural, const std::string& key) const {

@@ -200,7 +200,7 @@ void NodeRun::on_record(const Record& record) {
 }
 
 void NodeRun::on_container(const Record& record) {
-  const std::string name = record.subject.substr(prefix.size());
+  const std::string name(record.subject.substr(prefix.size()));
   if (record.text == "started") {
     const auto known = pod(name.substr(0, name.find('/')));
     require(known == nullptr || !is_over(*known), record, "nothing starts in a pod that is over");

@@ -156,7 +156,8 @@ class Replay {
 
  private:
   void take(const api::WatchEvent& event) {
-    const auto* map = event.object ? as<ConfigMap>(*event.object) : nullptr;
+    const ObjectPtr told = event.object ? event.told() : nullptr;
+    const auto* map = told ? as<ConfigMap>(*told) : nullptr;
     if (map == nullptr) {
       sound_ = false;
       return;

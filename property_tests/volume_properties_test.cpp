@@ -156,7 +156,7 @@ class Worker {
         (place_ == Place::disk || place_ == Place::memory))
       saved_.clear();
     if (record.kind != RecordKind::log) return;
-    told_ += record.text + "\n";
+    told_.append(record.text).append("\n");
     if (record.text.starts_with("joined")) {
       ++starts_;
       if (place_ == Place::container) saved_.clear();

@@ -223,7 +223,7 @@ TEST(WatchProperties, ABookmarkComesEachMinute) {
     options.allow_bookmarks = true;
     const auto watch = cluster.client.watch(
         {&Pod::info(), "default", {}, {}}, options, [&](const api::WatchEvent& event) {
-          const std::int64_t version = std::stoll(event.object->metadata.resourceVersion);
+          const std::int64_t version = std::stoll(event.told()->metadata.resourceVersion);
           ordered = ordered && version >= last;
           last = version;
           if (event.type == api::WatchEventType::bookmark) ++marks;

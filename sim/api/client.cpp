@@ -39,6 +39,14 @@ std::string_view to_string(WatchEventType type) {
   return names[static_cast<std::size_t>(type)];
 }
 
+ObjectPtr WatchEvent::told() const {
+  if (removed_at == 0) return object;
+  const std::shared_ptr<Object> last = object->clone();
+  last->key_hash = object->key_hash;  // another state of the same name
+  last->metadata.resourceVersion = std::to_string(removed_at);
+  return last;
+}
+
 Request create(ObjectPtr object) {
   return {.verb = Verb::create,
           .target = {&object->kind(), object->metadata.namespace_, {}, {}},

@@ -125,13 +125,24 @@ struct Response {
 
 using Completion = UniqueFunction<void(Result<Response>)>;
 
+// A request and who waits for its answer, made where they stay: they are long to move.
+struct Asked {
+  Request request;
+  Completion done;
+};
+
 enum class WatchEventType : std::uint8_t { added, modified, removed, bookmark, error };
 std::string_view to_string(WatchEventType type);  // ADDED, MODIFIED, DELETED, BOOKMARK, ERROR
 
 struct WatchEvent {
   WatchEventType type = WatchEventType::added;
-  ObjectPtr object{};  // removed: the last state, with the resourceVersion of the removal
+  ObjectPtr object{};            // removed: the last state that was stored
+  std::uint64_t removed_at = 0;  // removed: the revision, where `object` does not say it
   Cow<Error> error{};  // of an error event; the stream ends with it (reason expired: list again)
+
+  // The object as the API shows it: what was removed has the resourceVersion of its removal. Made
+  // for who asks: most watchers go by the name alone.
+  ObjectPtr told() const;
 };
 using WatchSink = UniqueFunction<void(const WatchEvent&)>;
 
@@ -148,6 +159,10 @@ class ApiClient {
   // The completion is posted, never called inside call(). Its end cancels nothing: a write once
   // asked for may happen even when its author is gone.
   virtual void call(Request&& request, Completion done) = 0;
+  // The same.
+  virtual void post(std::unique_ptr<Asked> asked) {
+    this->call(std::move(asked->request), std::move(asked->done));
+  }
   // Events after `from` (a resourceVersion out of a list), in order, each posted on a lane of this
   // watch.
   virtual std::unique_ptr<Watch> watch(const Target& target, const ListOptions& options,

@@ -4,12 +4,12 @@
 #include <array>
 #include <boost/container/small_vector.hpp>
 #include <boost/json.hpp>
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <charconv>
 #include <vector>
 
 #include "core/concat.hpp"
 #include "core/hash.hpp"
+#include "core/same_text.hpp"
 
 namespace ddptwin::api {
 namespace {
@@ -27,32 +27,32 @@ constexpr Duration retry_delay = 10s;
 constexpr std::string_view combined = "(combined from similar events): ";
 
 // A map that forgets the key used least recently once there are more than max_keys. Its values lie
-// in one piece of memory, linked in the order of their use: most recorders know a few keys.
+// in one piece of memory, linked in the order of their use and by their keys: most recorders know a
+// few keys.
 template <class Value>
 class Recent {
  public:
   // The key's value, and whether it is a new one, to be filled. Values of other keys may move.
   std::pair<Value&, bool> at(const Fingerprint& key) {
-    auto place = static_cast<std::uint32_t>(items_.size());
-    const bool is_full = place == max_keys;
-    if (is_full) place = oldest_;
-    const auto [found, is_new] = places_.try_emplace(key, place);
-    if (!is_new) {
-      if (found->second != latest_) {
-        unlink(found->second);
-        link_latest(found->second);
+    if (const std::uint32_t known = place_of(key); known != none) {
+      if (known != latest_) {
+        unlink(known);
+        link_latest(known);
       }
-      return {items_[found->second].value, false};
+      return {items_[known].value, false};
     }
-    if (is_full) {
+    auto place = static_cast<std::uint32_t>(items_.size());
+    if (place == max_keys) {
+      place = oldest_;
       unlink(place);
-      places_.erase(items_[place].key);
+      take_out_of_chain(place);
       items_[place].value = Value{};
     } else {
-      if (items_.empty()) items_.reserve(first_items);
+      if (place == chains_.size()) grow();
       items_.emplace_back();
     }
     items_[place].key = key;
+    put_into_chain(place);
     link_latest(place);
     return {items_[place].value, true};
   }
@@ -64,7 +64,31 @@ class Recent {
     Fingerprint key{};
     Value value{};
     std::uint32_t older = none, newer = none;
+    std::uint32_t next = none;  // in its chain
   };
+
+  std::uint32_t place_of(const Fingerprint& key) const {
+    if (chains_.empty()) return none;
+    std::uint32_t at = chains_[chain_of(key)];
+    while (at != none && items_[at].key != key) at = items_[at].next;
+    return at;
+  }
+  std::size_t chain_of(const Fingerprint& key) const { return key.low & (chains_.size() - 1); }
+  void put_into_chain(std::uint32_t at) {
+    std::uint32_t& first = chains_[chain_of(items_[at].key)];
+    items_[at].next = first;
+    first = at;
+  }
+  void take_out_of_chain(std::uint32_t at) {
+    std::uint32_t* link = &chains_[chain_of(items_[at].key)];
+    while (*link != at) link = &items_[*link].next;
+    *link = items_[at].next;
+  }
+  void grow() {
+    chains_.assign(std::max(chains_.size() * 2, first_items), none);
+    items_.reserve(chains_.size());
+    for (std::uint32_t at = 0; at < items_.size(); ++at) put_into_chain(at);
+  }
 
   void unlink(std::uint32_t at) {
     const Item& item = items_[at];
@@ -80,8 +104,9 @@ class Recent {
 
   std::vector<Item> items_{};
   std::uint32_t oldest_ = none, latest_ = none;
-  // Looked up only: its order cannot be seen.
-  boost::unordered_flat_map<Fingerprint, std::uint32_t, std::hash<Fingerprint>> places_{};
+  // The first item of each chain of those whose keys end alike; a power of two, as many as there is
+  // room for items.
+  boost::container::small_vector<std::uint32_t, first_items> chains_{};
 };
 
 Fingerprint with(Fingerprint print, std::initializer_list<std::string_view> parts) {
@@ -234,10 +259,28 @@ std::shared_ptr<const Event> unwritten(const Event& event) {
 }
 
 // What writes the Event. It is given away: only one whose answer is lost is looked at again.
-Request creation(const std::shared_ptr<const Event>& event) {
-  Request request = create(event);
-  request.gives_object = true;
-  return request;
+std::unique_ptr<Asked> creation(const std::shared_ptr<const Event>& event) {
+  std::unique_ptr<Asked> asked(new Asked{create(event), {}});
+  asked->request.gives_object = true;
+  return asked;
+}
+
+// What counts it on and is told what it says now.
+std::unique_ptr<Asked> repetition(const std::shared_ptr<const Event>& event) {
+  std::unique_ptr<Asked> asked(
+      new Asked{{.verb = Verb::patch,
+                 .target = {&Event::info(), event->metadata.namespace_, event->metadata.name, {}},
+                 .patch_type = PatchType::strategic},
+                {}});
+  asked->request.body = RawJson::later([event] {
+    return Json(boost::json::object{{"count", event->count},
+                                    {"lastTimestamp", format_rfc3339(*event->lastTimestamp)},
+                                    {"message", event->message}});
+  });
+  asked->request.patched = [event](const ObjectPtr& stored) {
+    return recounted(static_cast<const Event&>(*stored), *event);
+  };
+  return asked;
 }
 
 void refer(ObjectReference& reference, const Object& object, std::string field_path) {
@@ -257,8 +300,9 @@ bool refers(const ObjectReference& reference, const Object& object, std::string_
   [[maybe_unused]] const auto& [kind, namespace_, name, uid, api_version, version, field_path] =
       reference;
   const ObjectMeta& meta = object.metadata;
-  return version == meta.resourceVersion && uid == meta.uid && field_path == at &&
-         name == meta.name && namespace_ == meta.namespace_;
+  return same_text(version, meta.resourceVersion) && same_text(uid, meta.uid) &&
+         same_text(field_path, at) && same_text(name, meta.name) &&
+         same_text(namespace_, meta.namespace_);
 }
 
 }  // namespace
@@ -309,15 +353,15 @@ const EventRecorder::Subject& EventRecorder::new_subject(Cow<ObjectReference>&& 
 }
 
 void EventRecorder::tell(const Subject& subject, std::string_view type, std::string_view reason,
-                         std::string message) {
+                         std::string&& message) {
   if (queue_.size() >= max_queued) return;
   if (common_ == nullptr) common_ = std::make_shared<Common>(component_, host_, options_);
   auto made = std::make_shared<Event>();
-  made->metadata.namespace_ = subject.reference->namespace_.empty() ? std::string_view("default")
-                                                                    : subject.reference->namespace_;
+  const std::string& space = subject.reference->namespace_;
+  made->metadata.namespace_.append(space.empty() ? std::string_view("default") : space);
   made->involvedObject = subject.reference;
-  made->type_ = type;
-  made->reason = reason;
+  made->type_.append(type);
+  made->reason.append(reason);
   made->message = std::move(message);
   made->source = common_->source;
   made->reportingComponent = common_->component;
@@ -357,28 +401,17 @@ void EventRecorder::send_next() {
 }
 
 void EventRecorder::send(std::shared_ptr<const Event> event) {
-  if (event->count == 1) return write(creation(event), event);
-  Request request{.verb = Verb::patch,
-                  .target = {&Event::info(), event->metadata.namespace_, event->metadata.name, {}},
-                  .patch_type = PatchType::strategic};
-  request.body = RawJson::later([event] {
-    return Json(boost::json::object{{"count", event->count},
-                                    {"lastTimestamp", format_rfc3339(*event->lastTimestamp)},
-                                    {"message", event->message}});
-  });
-  request.patched = [event](const ObjectPtr& stored) {
-    return recounted(static_cast<const Event&>(*stored), *event);
-  };
-  write(std::move(request), event);
+  auto asked = event->count == 1 ? creation(event) : repetition(event);
+  write(std::move(asked), std::move(event));
 }
 
-void EventRecorder::write(Request&& request, std::shared_ptr<const Event> event) {
-  const bool is_patch = request.verb == Verb::patch;
-  client_.call(std::move(request),
-               [this, is_patch, event = std::move(event),
-                alive = std::weak_ptr(common_)](const Result<Response>& answer) {
-                 if (!alive.expired()) on_answer(answer, is_patch, event);
-               });
+void EventRecorder::write(std::unique_ptr<Asked> asked, std::shared_ptr<const Event> event) {
+  const bool is_patch = asked->request.verb == Verb::patch;
+  asked->done.emplace([this, is_patch, event = std::move(event),
+                       alive = std::weak_ptr(common_)](const Result<Response>& answer) {
+    if (!alive.expired()) on_answer(answer, is_patch, event);
+  });
+  client_.post(std::move(asked));
 }
 
 void EventRecorder::on_answer(const Result<Response>& answer, bool was_patch,

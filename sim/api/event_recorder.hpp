@@ -62,12 +62,12 @@ class EventRecorder {
 
   const Subject& new_subject(Cow<ObjectReference>&& reference, const KindInfo* kind);
   void tell(const Subject& subject, std::string_view type, std::string_view reason,
-            std::string message);
+            std::string&& message);
   std::uint64_t next_number();
   void correlate(Draft&& draft);
   void send_next();
   void send(std::shared_ptr<const Event> event);
-  void write(Request&& request, std::shared_ptr<const Event> event);
+  void write(std::unique_ptr<Asked> asked, std::shared_ptr<const Event> event);
   void on_answer(const Result<Response>& answer, bool was_patch,
                  const std::shared_ptr<const Event>& event);
   void finish();

@@ -7,8 +7,9 @@ constexpr Duration relist_delay =
     1s;  // client-go's reflector waits 0.8 to 1.6 s after a failed list
 
 // The options of the watch that goes on where a list of that version has ended.
-ListOptions resumed(const ListOptions& options, const std::string& version) {
-  ListOptions from = options;
+ListOptions resumed(const Cow<ListOptions>& options, const std::string& version) {
+  ListOptions from;
+  if (!options.untouched()) from = *options;
   from.resource_version = version;
   return from;
 }
@@ -38,11 +39,13 @@ void Informer::restart() {
 }
 
 void Informer::relist() {
-  client_.call(
-      {.verb = Verb::list, .target = target_, .list = options_},
+  std::unique_ptr<Asked> asked(
+      new Asked{{.verb = Verb::list, .target = target_, .list = options_}, {}});
+  asked->done.emplace(
       [this, era = era_, alive = std::weak_ptr<int>(alive_)](const Result<Response>& result) {
         if (!alive.expired() && era == era_) on_list(result);
       });
+  client_.post(std::move(asked));
 }
 
 void Informer::on_list(const Result<Response>& result) {
@@ -169,7 +172,7 @@ LabelIndex::Places Informer::select(std::string_view namespace_, std::string_vie
 const SelectorIndex::Places& Informer::selecting(std::string_view namespace_,
                                                  const Cow<StringMap>& labels) const {
   if (!by_selector_) {
-    by_selector_.emplace();
+    by_selector_ = std::make_unique<SelectorIndex>();
     for (const auto& [key, object] : objects_) by_selector_->put(object);
   }
   return by_selector_->selecting(namespace_, labels);

@@ -73,7 +73,7 @@ class Informer {
   boost::container::small_vector<InformerHandler, 1> handlers_{};
   ObjectMap objects_{};
   mutable std::vector<LabelIndex> by_labels_{};
-  mutable std::optional<SelectorIndex> by_selector_{};
+  mutable std::unique_ptr<SelectorIndex> by_selector_{};  // null: nobody has asked
   std::unique_ptr<Watch> watch_{};
   Timer retry_{};
   Lane lane_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/same_text.hpp"
 #include "objects/core_v1.hpp"
 
 namespace ddptwin::api {
@@ -39,7 +40,7 @@ std::optional<Fingerprint> LabelIndex::project(std::string_view namespace_,
   // Both are in order: one walk through the labels, whose lengths tell most of them apart.
   auto at = labels.begin();
   for (const std::string& key : keys_) {
-    while (at != labels.end() && at->first != key) ++at;
+    while (at != labels.end() && !same_text(at->first, key)) ++at;
     if (at == labels.end()) return std::nullopt;
     print.add(at->second);
     ++at;

@@ -8,6 +8,8 @@
 #include <charconv>
 
 #include "cluster/store_errors.hpp"
+#include "core/concat.hpp"
+#include "core/same_text.hpp"
 #include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/strategy.hpp"
@@ -23,16 +25,11 @@ constexpr std::size_t generated_suffix = 5;
 constexpr std::size_t generated_base = 58;  // of at most 63 characters
 
 // "delete pods default/a"
-std::string subject_of(const api::Request& request) {
-  const std::string &space = request.target.namespace_, &name = name_of(request);
-  const std::string_view verb = api::to_string(request.verb);
-  const std::string resource = request.target.kind->resource();
-  std::string text;
-  text.reserve(verb.size() + resource.size() + space.size() + name.size() + 3);
-  text.append(verb).append(1, ' ').append(resource).append(1, ' ').append(space);
-  if (!space.empty()) text += '/';
-  text += name;
-  return text;
+ShortText subject_of(const api::Request& request) {
+  const std::string& space = request.target.namespace_;
+  const KindInfo& kind = *request.target.kind;
+  return ShortText({api::to_string(request.verb), " ", kind.plural, kind.group.empty() ? "" : ".",
+                    kind.group, " ", space, space.empty() ? "" : "/", name_of(request)});
 }
 
 // Precondition: an even number of digits; two are written at a time.
@@ -119,8 +116,10 @@ Store::Answer Store::carry_out(const api::Request& request, std::string_view act
     Record record;
     record.kind = RecordKind::api_refused;
     record.actor = actor;
-    record.subject = subject_of(request);
-    record.text = answer.error().text();
+    const ShortText subject = subject_of(request);
+    const std::string text = answer.error().text();
+    record.subject = subject.view();
+    record.text = text;
     trace_.write(std::move(record));
     return answer;
   }
@@ -161,7 +160,7 @@ Status Store::check_namespace(const Context& context, Object& object) const {
     return {};
   }
   if (object.metadata.namespace_.empty()) object.metadata.namespace_ = wanted;
-  if (object.metadata.namespace_ != wanted)
+  if (!same_text(object.metadata.namespace_, wanted))
     return fail(Reason::bad_request,
                 "the namespace of the provided object does not match the namespace sent on the "
                 "request");
@@ -223,7 +222,7 @@ Status Store::ask_hooks(AdmissionPhase phase, Context& context, api::Verb verb,
 
 // Most requests are of the namespace that the one before was of.
 const Namespace* Store::find_namespace(const std::string& name) const {
-  if (last_namespace_ == nullptr || (*last_namespace_)->metadata.name != name)
+  if (last_namespace_ == nullptr || !same_text((*last_namespace_)->metadata.name, name))
     last_namespace_ = table(info_of<Namespace>()).objects.place({}, name);
   return last_namespace_ != nullptr ? static_cast<const Namespace*>(last_namespace_->get())
                                     : nullptr;
@@ -256,11 +255,14 @@ Store::Answer Store::create(Context& context) {
   return insert(context, std::move(object));
 }
 
-Result<ObjectPtr> Store::existing(Context& context) {
+ObjectPtr Store::existing(Context& context) {
   const api::Target& target = context.request.target;
   context.place = context.rows.objects.place(target.namespace_, target.name);
-  if (context.place == nullptr) return fail(not_found_error(context.kind, target.name));
-  return *context.place;
+  return context.place != nullptr ? *context.place : nullptr;
+}
+
+tl::unexpected<Error> Store::absent(const Context& context) {
+  return fail(not_found_error(context.kind, context.request.target.name));
 }
 
 }  // namespace ddptwin

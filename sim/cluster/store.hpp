@@ -101,6 +101,8 @@ class Store {
   // One accepted write, kept for watches that resume. `before` null: created; `after` null:
   // deleted.
   struct Change {
+    Change(std::uint64_t at, Table* rows, const ObjectPtr& was, const ObjectPtr& is)
+        : revision(at), table(rows), before(was), after(is) {}
     std::uint64_t revision;
     Table* table;
     ObjectPtr before;
@@ -144,9 +146,14 @@ class Store {
   using Answer = Result<api::Response>;
 
   // store.cpp
+  // Kinds that are asked for often come to the front.
   Table& table(const KindInfo& kind) const {
-    for (const auto& [known, rows] : table_of_)
-      if (known == &kind) return *rows;
+    for (auto at = table_of_.begin(); at != table_of_.end(); ++at) {
+      if (at->first != &kind) continue;
+      Table& rows = *at->second;
+      if (at != table_of_.begin()) std::iter_swap(at, at - 1);
+      return rows;
+    }
     return add_table(kind);
   }
   Table& add_table(const KindInfo& kind) const;
@@ -170,7 +177,9 @@ class Store {
   const std::vector<Admission>& hooks(AdmissionPhase phase) const;
   const Namespace* find_namespace(const std::string& name) const;
   Status check_create_namespace(const Context& context, const std::string& object_name) const;
-  static Result<ObjectPtr> existing(Context& context);
+  // What the target names, or null. absent() then is the answer.
+  static ObjectPtr existing(Context& context);
+  static tl::unexpected<Error> absent(const Context& context);
 
   // store_list.cpp
   struct Page;
@@ -230,11 +239,10 @@ class Store {
                const ObjectPtr& after);
   void publish_beside_nodes(Table& table, std::uint64_t revision, const ObjectPtr& before,
                             const ObjectPtr& after);
-  // Of a deletion, `before` is what watchers see: with the revision of the deletion.
   void deliver(const std::shared_ptr<WatchState>& watch, std::uint64_t revision,
                const ObjectPtr& before, const ObjectPtr& after);
   void post_event(const std::shared_ptr<WatchState>& watch, api::WatchEventType type,
-                  ObjectPtr object);
+                  const ObjectPtr& object, std::uint64_t removed_at = 0);
   void post_error(const std::shared_ptr<WatchState>& watch, Error error);
   void start_watch(const std::shared_ptr<WatchState>& watch, const api::ListOptions& options,
                    const Table& rows);
@@ -255,7 +263,8 @@ class Store {
       history_{};
   // Of the pod made last: what it was asked with, and what defaults made of it.
   Cow<std::vector<Container>> init_asked_{}, init_made_{};
-  // One for each group and kind; and by their rows, of which a definition may bring another.
+  // One for each group and kind; and by their rows, of which a definition may bring another, in an
+  // order that nothing depends on.
   mutable std::vector<std::unique_ptr<Table>> tables_{};
   mutable std::vector<std::pair<const KindInfo*, Table*>> table_of_{};
   // Where the namespace is kept that was asked for last; null once one has gone.
@@ -269,6 +278,10 @@ class ObjectFilter {
  public:
   static Result<ObjectFilter> parse(const KindInfo& kind, const api::Target& target,
                                     const api::ListOptions& options);
+  // Nothing is selected: what is parsed is a default filter.
+  static bool is_everything(const api::Target& target, const api::ListOptions& options) {
+    return target.namespace_.empty() && !selects(options);
+  }
   bool matches(const Object& object) const { return everything_ || matches_some(object); }
   // The node whose pods alone it lets through, or null.
   const std::string* node() const;
@@ -277,6 +290,9 @@ class ObjectFilter {
   bool names_one() const { return names_one_; }
 
  private:
+  static bool selects(const api::ListOptions& options) {
+    return !options.label_selector.empty() || !options.field_selector.empty();
+  }
   bool matches_some(const Object& object) const;
 
   bool everything_ = true;  // no namespace, no selectors

@@ -5,12 +5,10 @@
 namespace ddptwin {
 
 void StoreClient::call(api::Request&& request, api::Completion done) {
-  struct Asked {
-    api::Request request;
-    api::Completion done;
-  };
-  // In one piece of memory: the loop hands on a pointer, not each part of it.
-  std::unique_ptr<Asked> asked(new Asked{std::move(request), std::move(done)});
+  post(std::unique_ptr<api::Asked>(new api::Asked{std::move(request), std::move(done)}));
+}
+
+void StoreClient::post(std::unique_ptr<api::Asked> asked) {
   loop_.post(lane_, [this, asked = std::move(asked)] {
     asked->done(store_.call(std::move(asked->request), actor_));
   });

@@ -15,6 +15,7 @@ class StoreClient final : public api::ApiClient {
       : loop_(loop), store_(store), actor_(actor), lane_(loop.new_lane()) {}
 
   void call(api::Request&& request, api::Completion done) override;
+  void post(std::unique_ptr<api::Asked> asked) override;
   std::unique_ptr<api::Watch> watch(const api::Target& target, const api::ListOptions& options,
                                     api::WatchSink sink) override;
   const KindRegistry& kinds() const override { return store_.kinds(); }

@@ -152,7 +152,8 @@ Store::Answer Store::remove(Context& context) {
     return fail(api::invalid_options(
         "DeleteOptions", {invalid("propagationPolicy", quoted(api::to_string(*options.propagation)),
                                   "orphanDependents and deletionPropagation cannot be both set")}));
-  TRY(ObjectPtr object, existing(context));
+  ObjectPtr object = existing(context);
+  if (object == nullptr) return absent(context);
   TRY_VOID(check_preconditions(context, *object));
   return remove_one(context, std::move(object));
 }

@@ -18,9 +18,12 @@ struct Store::Page {
 };
 
 Store::Answer Store::get(Context& context) {
-  TRY(const std::uint64_t version, version_number(context.request.list->resource_version));
-  if (version > revision_) return fail(too_large_version_error(version, revision_));
-  TRY(ObjectPtr found, existing(context));
+  if (!context.request.list.untouched()) {
+    TRY(const std::uint64_t version, version_number(context.request.list->resource_version));
+    if (version > revision_) return fail(too_large_version_error(version, revision_));
+  }
+  ObjectPtr found = existing(context);
+  if (found == nullptr) return absent(context);
   return answer_of(std::move(found));
 }
 

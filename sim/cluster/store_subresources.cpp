@@ -133,7 +133,8 @@ Store::Answer Store::call_subresource(Context& context) {
 
 Store::Answer Store::scale(Context& context) {
   const api::Request& request = context.request;
-  TRY(const ObjectPtr old, existing(context));
+  const ObjectPtr old = existing(context);
+  if (old == nullptr) return absent(context);
   const Json before = scale_of(*old);
   api::Response response;
   if (request.verb == api::Verb::get) {
@@ -183,7 +184,8 @@ Store::Answer Store::bind(Context& context) {
       typed != nullptr ? BindingView::of(*typed) : BindingView::of(*request.body.get());
   if (binding.node.empty())
     return fail(invalid_error(Binding::info(), request.target.name, {required("target.name")}));
-  TRY(const ObjectPtr old, existing(context));
+  const ObjectPtr old = existing(context);
+  if (old == nullptr) return absent(context);
   const Pod& pod = static_cast<const Pod&>(*old);
   // The storage's precondition comes before the pod is looked at.
   if (!binding.uid.empty() && binding.uid != pod.metadata.uid)
@@ -232,7 +234,8 @@ Store::Answer Store::bind(Context& context) {
 Store::Answer Store::evict(Context& context) {
   const api::Request& request = context.request;
   if (request.verb != api::Verb::create) return fail(method_not_allowed_error());
-  TRY(ObjectPtr object, existing(context));
+  ObjectPtr object = existing(context);
+  if (object == nullptr) return absent(context);
   api::Request deletion = request;
   if (const Json* body = request.body.get(); body != nullptr) {
     const Json* name = at_path(*body, ".metadata.name");
@@ -262,7 +265,8 @@ Store::Answer Store::evict(Context& context) {
 // The namespace controller's write: takes its finalizer out of the spec.
 Store::Answer Store::finalize_namespace(Context& context) {
   if (context.request.verb != api::Verb::update) return fail(method_not_allowed_error());
-  TRY(const ObjectPtr old, existing(context));
+  const ObjectPtr old = existing(context);
+  if (old == nullptr) return absent(context);
   TRY(const auto sent, body_of(context, old.get()));
   const std::string& version = sent->metadata.resourceVersion;
   if (!version.empty() && version != old->metadata.resourceVersion)

@@ -8,11 +8,13 @@
 #include "cluster/list_options.hpp"
 #include "cluster/store.hpp"
 #include "cluster/store_errors.hpp"
+#include "core/same_text.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/strategy.hpp"
 
 namespace ddptwin {
 
+using namespace std::string_view_literals;
 using api::WatchEventType;
 
 struct Store::WatchState {
@@ -46,13 +48,6 @@ namespace {
 
 constexpr Duration bookmark_interval = 1min;
 
-ObjectPtr with_version(const ObjectPtr& object, std::uint64_t revision) {
-  auto copy = object->clone();
-  copy->key_hash = object->key_hash;  // another state of the same name
-  set_version(copy->metadata, revision);
-  return copy;
-}
-
 Error expired(std::uint64_t asked, std::uint64_t oldest) {
   return {Reason::expired,
           {},
@@ -66,15 +61,19 @@ Error expired(std::uint64_t asked, std::uint64_t oldest) {
 std::unique_ptr<api::Watch> Store::watch(const api::Target& target, const api::ListOptions& options,
                                          api::WatchSink sink) {
   DDPTWIN_ASSERT(target.kind != nullptr);
-  auto filter = ObjectFilter::parse(*target.kind, target, options);
   auto state = std::make_shared<WatchState>();
   state->lane = loop_.new_lane();
-  if (filter) state->filter = std::move(*filter);
   state->sink = std::move(sink);
   state->after = revision_;
   state->number = ++last_watch_;
   Status allowed = validate_watch_options(options);
-  if (allowed && !filter) allowed = fail(std::move(filter.error()));
+  if (allowed && !ObjectFilter::is_everything(target, options)) {
+    auto filter = ObjectFilter::parse(*target.kind, target, options);
+    if (filter)
+      state->filter = std::move(*filter);
+    else
+      allowed = fail(std::move(filter.error()));
+  }
   if (!allowed) {
     post_error(state, std::move(allowed.error()));
     return std::make_unique<WatchHandle>(std::move(state));
@@ -94,7 +93,7 @@ void Store::start_watch(const std::shared_ptr<WatchState>& watch, const api::Lis
   const std::string& from = options.resource_version;
   auto version = version_number(from);
   if (!version) return post_error(watch, std::move(version.error()));
-  const bool from_now = from.empty() || from == "0";
+  const bool from_now = from.empty() || from == "0"sv;
   if (!from_now && *version < compacted_) return post_error(watch, expired(*version, compacted_));
   // With sendInitialEvents any state that is not older will do: the present one is.
   if (options.send_initial_events.value_or(from_now)) {
@@ -103,12 +102,11 @@ void Store::start_watch(const std::shared_ptr<WatchState>& watch, const api::Lis
   } else if (!from_now) {
     watch->after = *version;
     const auto is_old = [&](const Change& change) { return change.revision <= *version; };
-    auto at = std::partition_point(history_.begin(), history_.end(), is_old);
+    // Most watches follow a list of the present.
+    auto at = *version < revision_ ? std::partition_point(history_.begin(), history_.end(), is_old)
+                                   : history_.end();
     for (; at != history_.end(); ++at)
-      if (at->table == &rows)
-        deliver(watch, at->revision,
-                at->after != nullptr ? at->before : with_version(at->before, at->revision),
-                at->after);
+      if (at->table == &rows) deliver(watch, at->revision, at->before, at->after);
   }
   if (!options.allow_bookmarks) return;
   if (options.send_initial_events.value_or(false)) post_bookmark(watch, true);
@@ -121,7 +119,7 @@ void Store::post_bookmark(const std::shared_ptr<WatchState>& watch, bool ends_in
   set_version(mark->metadata, revision_);
   if (ends_initial_events)
     mark->metadata.annotations.edit().emplace("k8s.io/initial-events-end", "true");
-  post_event(watch, WatchEventType::bookmark, std::move(mark));
+  post_event(watch, WatchEventType::bookmark, mark);
 }
 
 void Store::bookmark_later(const std::shared_ptr<WatchState>& watch) {
@@ -154,7 +152,7 @@ void Store::publish_beside_nodes(Table& rows, std::uint64_t revision, const Obje
   for (const ObjectPtr* object : {&before, &after}) {
     if (*object == nullptr) continue;
     const std::string& node = static_cast<const Pod&>(**object).spec->nodeName;
-    if (last != nullptr && *last == node) continue;
+    if (last != nullptr && same_text(*last, node)) continue;
     last = &node;
     const auto found = rows.node_watches.find(node);
     if (found == rows.node_watches.end()) continue;
@@ -174,14 +172,18 @@ void Store::publish_beside_nodes(Table& rows, std::uint64_t revision, const Obje
 
 void Store::publish(Table& rows, std::uint64_t revision, const ObjectPtr& before,
                     const ObjectPtr& after) {
-  drop_closed(rows.watches);
-  const bool is_watched = !rows.watches.empty() || !rows.node_watches.empty();
-  const ObjectPtr seen = after == nullptr && is_watched ? with_version(before, revision) : before;
-  if (!rows.node_watches.empty())
-    publish_beside_nodes(rows, revision, seen, after);
-  else
-    for (const auto& watch : rows.watches) deliver(watch, revision, seen, after);
-  history_.push_back(Change{revision, &rows, before, after});
+  if (!rows.node_watches.empty()) {
+    drop_closed(rows.watches);
+    publish_beside_nodes(rows, revision, before, after);
+  } else {
+    bool all_open = true;
+    for (const auto& watch : rows.watches) {
+      all_open = all_open && watch->open;
+      deliver(watch, revision, before, after);
+    }
+    if (!all_open) drop_closed(rows.watches);
+  }
+  history_.emplace_back(revision, &rows, before, after);
   while (history_.size() > options_.history) {
     compacted_ = history_.front().revision;
     history_.pop_front();
@@ -196,18 +198,19 @@ void Store::deliver(const std::shared_ptr<WatchState>& watch, std::uint64_t revi
   const bool is = after != nullptr && filter.matches(*after);
   const bool was =
       before != nullptr && ((is && !filter.has_selectors()) || filter.matches(*before));
-  if (is) return post_event(watch, was ? WatchEventType::modified : WatchEventType::added, after);
-  if (!was) return;
-  post_event(watch, WatchEventType::removed,
-             after == nullptr ? before : with_version(before, revision));
+  if (is)
+    post_event(watch, was ? WatchEventType::modified : WatchEventType::added, after);
+  else if (was)
+    post_event(watch, WatchEventType::removed, before, revision);
 }
 
 void Store::post_event(const std::shared_ptr<WatchState>& watch, WatchEventType type,
-                       ObjectPtr object) {
-  // A capture of `watch` alone would be as const as the parameter, and copied where it is moved.
-  loop_.post(watch->lane, [watch = watch, object = std::move(object), type]() mutable {
+                       const ObjectPtr& object, std::uint64_t removed_at) {
+  // Captures of `watch` and `object` alone would be as const as the parameters, and copied where
+  // they are moved.
+  loop_.post(watch->lane, [watch = watch, object = object, removed_at, type]() mutable {
     if (!watch->open) return;
-    watch->sink({.type = type, .object = std::move(object)});
+    watch->sink({.type = type, .object = std::move(object), .removed_at = removed_at});
   });
 }
 
@@ -251,10 +254,10 @@ void Store::expire_watches(const KindInfo* kind) {
 Result<ObjectFilter> ObjectFilter::parse(const KindInfo& kind, const api::Target& target,
                                          const api::ListOptions& options) {
   ObjectFilter out;
+  if (is_everything(target, options)) return out;
+  out.everything_ = false;
   out.namespace_ = target.namespace_;
-  const bool selects = !options.label_selector.empty() || !options.field_selector.empty();
-  out.everything_ = out.namespace_.empty() && !selects;
-  if (!selects) return out;
+  if (!selects(options)) return out;
   TRY(out.labels_, LabelMatcher::parse(options.label_selector));
   TRY(out.fields_, FieldMatcher::parse(options.field_selector));
   for (const FieldRequirement& r : out.fields_.requirements()) {
@@ -287,7 +290,8 @@ bool ObjectFilter::matches_some(const Object& object) const {
   if (!labels_.empty() && !labels_.matches(*object.metadata.labels)) return false;
   if (fields_.empty()) return true;
   if (by_node_)
-    return static_cast<const Pod&>(object).spec->nodeName == fields_.requirements().front().value;
+    return same_text(static_cast<const Pod&>(object).spec->nodeName,
+                     fields_.requirements().front().value);
   return fields_.matches([&](std::string_view field) -> std::string {
     if (field == "metadata.name") return object.metadata.name;
     if (field == "metadata.namespace") return object.metadata.namespace_;

@@ -5,6 +5,7 @@
 #include "cluster/store.hpp"
 #include "cluster/store_errors.hpp"
 #include "core/numbers.hpp"
+#include "core/same_text.hpp"
 #include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/patch.hpp"
@@ -32,8 +33,9 @@ bool should_vanish(const Object& object) {
 constexpr std::size_t stored_bytes_max = 1536 * 1024;
 
 // Only what came as text is measured: a small text cannot make a large object, but a patch can.
+bool may_be_measured(const api::Request& request) { return !request.write.untouched(); }
 Status check_size(const api::Request& request, const Object& object) {
-  const std::size_t sent = request.write.untouched() ? 0 : request.write->body_bytes;
+  const std::size_t sent = request.write->body_bytes;
   const bool may_be_large =
       sent > stored_bytes_max / 2 || (sent > 0 && request.verb == api::Verb::patch);
   if (!may_be_large || to_text(object).size() <= stored_bytes_max) return {};
@@ -52,9 +54,9 @@ void keep_all_but_status(Object& object, const Object& old) {
   auto& [name, generate_name, namespace_, self_link, uid, version, generation, created, deleted,
          grace, labels, annotations, owners, finalizers, managed, extra] = object.metadata;
   const ObjectMeta& kept = old.metadata;
-  name = kept.name;
+  if (!same_text(name, kept.name)) name = kept.name;
   generate_name = kept.generateName;
-  namespace_ = kept.namespace_;
+  if (!same_text(namespace_, kept.namespace_)) namespace_ = kept.namespace_;
   self_link = kept.selfLink;
   generation = kept.generation;
   created = kept.creationTimestamp;
@@ -116,7 +118,8 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
   TRY_VOID(admit(AdmissionPhase::validating, context, api::Verb::create, object, nullptr));
 
   const ObjectMeta& meta = object->metadata;
-  const Status fits = check_size(context.request, *object);  // said only of a name that is free
+  Status fits;  // said only of a name that is free
+  if (may_be_measured(context.request)) fits = check_size(context.request, *object);
   const bool stores = fits && !dry_run;
   if (stores) context.place = &context.rows.objects.place_for(*object);
   if (const ObjectPtr& there = stores ? *context.place : context.rows.objects.find(*object)) {
@@ -137,7 +140,8 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
 }
 
 Store::Answer Store::update(Context& context) {
-  TRY(const ObjectPtr old, existing(context));
+  const ObjectPtr old = existing(context);
+  if (old == nullptr) return absent(context);
   TRY(auto object, body_of(context, old.get()));
   TRY_VOID(check_namespace(context, *object));
   const api::Target& target = context.request.target;
@@ -145,11 +149,11 @@ Store::Answer Store::update(Context& context) {
     return fail(Reason::bad_request,
                 "the name of the object (" + target.name +
                     " based on URL) was undeterminable: name must be provided");
-  if (object->metadata.name != target.name)
+  if (!same_text(object->metadata.name, target.name))
     return fail(Reason::bad_request, "the name of the object (" + object->metadata.name +
                                          ") does not match the name on the URL (" + target.name +
                                          ")");
-  if (!object->metadata.uid.empty() && object->metadata.uid != old->metadata.uid)
+  if (!object->metadata.uid.empty() && !same_text(object->metadata.uid, old->metadata.uid))
     return fail(wrong_uid_error(context.kind, old->metadata, object->metadata.uid));
   const std::string& version = object->metadata.resourceVersion;
   if (context.kind.custom && (version.empty() || version == "0")) {
@@ -196,7 +200,8 @@ Result<std::shared_ptr<Object>> Store::after_patch(Context& context, const Objec
 }
 
 Store::Answer Store::patch(Context& context) {
-  TRY(const ObjectPtr old, existing(context));
+  const ObjectPtr old = existing(context);
+  if (old == nullptr) return absent(context);
   TRY(std::shared_ptr<Object> object, after_patch(context, old));
   TRY_VOID(check_namespace(context, *object));
   const std::string& name = context.request.target.name;
@@ -204,7 +209,7 @@ Store::Answer Store::patch(Context& context) {
     return fail(Reason::bad_request,
                 "the name of the object (" + name +
                     " based on URL) was undeterminable: name must be provided");
-  if (object->metadata.name != name)
+  if (!same_text(object->metadata.name, name))
     return fail(Reason::bad_request, "the name of the object (" + object->metadata.name +
                                          ") does not match the name on the URL (" + name + ")");
   return replace(context, old, std::move(object));
@@ -213,7 +218,7 @@ Store::Answer Store::patch(Context& context) {
 Status Store::prepare(Context& context, Object& object, const Object& old) const {
   const Strategy& strategy = context.kind.strategy;
   const std::string& version = object.metadata.resourceVersion;
-  const bool is_of_old = version == old.metadata.resourceVersion;
+  const bool is_of_old = same_text(version, old.metadata.resourceVersion);
   if (!is_of_old && !version.empty() && version != "0") {
     if (const auto number = go_integer<std::uint64_t>(version); !number)
       return fail(plain_error(
@@ -269,7 +274,7 @@ Store::Answer Store::replace(Context& context, const ObjectPtr& old,
     return answer_of(std::move(object));
   }
   if (same_content(*object, *old)) return answer_of(old);
-  TRY_VOID(check_size(context.request, *object));
+  if (may_be_measured(context.request)) TRY_VOID(check_size(context.request, *object));
   if (!dry_run) commit(context, old, object);
   return answer_of(std::move(object));
 }

@@ -199,8 +199,8 @@ class Controller {
   virtual void reset() {}
 };
 
-inline KeyParts parts_of(const ObjectMeta& metadata) {
-  return {metadata.namespace_, metadata.name};
+inline KeyParts parts_of(const Object& object) {
+  return {object.metadata.namespace_, object.metadata.name, object.key_hash};
 }
 
 }  // namespace ddptwin::controller

@@ -25,13 +25,13 @@ Duration restart_delay(int panics_before) {
   return std::min(delay, restart_max);
 }
 
-std::string describe(const api::Request& request) {
+ShortText describe(const api::Request& request) {
   const api::Target& target = request.target;
   const std::string& given = name_of(request);
   const std::string& name =
       given.empty() && request.object ? request.object->metadata.generateName.get() : given;
-  return concat({to_string(request.verb), " ", target.kind->kind, " ", name,
-                 target.subresource.empty() ? ""sv : "/"sv, target.subresource});
+  return ShortText({to_string(request.verb), " ", target.kind->kind, " ", name,
+                    target.subresource.empty() ? ""sv : "/"sv, target.subresource});
 }
 
 }  // namespace
@@ -166,7 +166,8 @@ void ControllerHost::panic(const std::string& text) {
   Record record;
   record.kind = RecordKind::note;
   record.actor = controller_.name();
-  record.text = "panic: " + text;
+  const std::string said = "panic: " + text;
+  record.text = said;
   trace_.write(std::move(record));
   if (loop_.now() - started_at_ > healthy_after) panics_ = 0;
   crash();
@@ -348,19 +349,24 @@ void ControllerHost::tell(std::string_view type, std::string_view reason, std::s
   if (run_->plan.about) recorder_->event(*run_->plan.about, type, reason, std::move(message));
 }
 
-// Takes the step's text.
-void ControllerHost::record(Step& step) {
+void ControllerHost::record(const Step& step) {
   if (step.rule == nullptr) return;
   if (!trace_.wants(RecordKind::rule)) {
     trace_.skip();
     return;
   }
-  if (step.request && step.text.empty()) step.text = describe(*step.request);
-  trace_.write({.kind = RecordKind::rule,
+  Record record{.kind = RecordKind::rule,
                 .actor = controller_.name(),
                 .subject = run_->key(),
                 .rule = step.rule->name,
-                .text = std::move(step.text)});
+                .text = step.text};
+  if (!step.request || !step.text.empty()) {
+    trace_.write(std::move(record));
+    return;
+  }
+  const ShortText text = describe(*step.request);
+  record.text = text.view();
+  trace_.write(std::move(record));
 }
 
 }  // namespace ddptwin::controller

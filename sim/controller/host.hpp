@@ -76,7 +76,7 @@ class ControllerHost {
   void panic(const std::string& text);
   void expect(const Step& step, Expected::When when);
   void tell(std::string_view type, std::string_view reason, std::string message);
-  void record(Step& step);
+  void record(const Step& step);
   using OnAnswer = void (ControllerHost::*)(const Result<api::Response>&);
   // Calls the API under the throttle and hands the answer on, unless the process has ended by then.
   void ask(api::Request&& request, OnAnswer on);

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "core/concat.hpp"
 #include "core/virtual_loop.hpp"
 
 namespace ddptwin::controller::host_test {
@@ -195,7 +196,8 @@ TEST_F(HostTest, backs_off_as_its_controller_says_and_drops_what_fails_too_often
   controller.limits = {.base_delay = 1s, .max_delay = 3s, .max_retries = 3};
   std::vector<std::string> notes;
   trace.add_sink([&](const Record& record) {
-    if (record.kind == RecordKind::note) notes.push_back(record.subject + ": " + record.text);
+    if (record.kind == RecordKind::note)
+      notes.push_back(concat({record.subject, ": ", record.text}));
   });
   cluster.refuse["a"] = Reason::forbidden;
   start();
@@ -347,7 +349,7 @@ TEST_F(HostTest, writes_each_rule_into_the_trace) {
   std::vector<std::string> rules;
   trace.add_sink([&](const Record& record) {
     if (record.kind == RecordKind::rule)
-      rules.push_back(record.subject + " " + std::string(record.rule) + " " + record.text);
+      rules.push_back(concat({record.subject, " ", record.rule, " ", record.text}));
   });
   controller.steps = {create_step("a")};
   start();

@@ -5,6 +5,7 @@
 
 #include "core/concat.hpp"
 #include "core/result.hpp"
+#include "core/same_text.hpp"
 
 namespace ddptwin::controller {
 
@@ -23,8 +24,9 @@ Key joined_key(const KeyParts& parts) {
 bool is_joined_of(std::string_view key, const KeyParts& parts) {
   const std::string_view space = parts.namespace_;
   const std::size_t before = space.empty() ? 0 : space.size() + 1;
-  return key.size() == before + parts.name.size() && key.ends_with(parts.name) &&
-         (before == 0 || (key.starts_with(space) && key[space.size()] == '/'));
+  return key.size() == before + parts.name.size() && same_text(key.substr(before), parts.name) &&
+         (before == 0 ||
+          (key[space.size()] == '/' && same_text(key.substr(0, space.size()), space)));
 }
 
 Duration TokenBucket::reserve(Time now) {

@@ -22,6 +22,7 @@ using Key = std::string;  // "namespace/name", or whatever a controller plans by
 struct KeyParts {
   std::string_view namespace_{};
   std::string_view name{};
+  std::uint32_t hash = 0;  // hash_of_names(), where an object of that name knows it
 };
 KeyParts split_key(std::string_view key);
 Key joined_key(const KeyParts& parts);
@@ -31,7 +32,7 @@ bool is_joined_of(std::string_view key, const KeyParts& parts);
 struct KeyHash {
   using is_transparent = void;
   std::size_t operator()(const KeyParts& key) const {
-    return mix(mix(golden_ratio, key.namespace_), key.name);
+    return key.hash != 0 ? key.hash : hash_of_names(key.namespace_, key.name);
   }
   std::size_t operator()(const Key& key) const { return operator()(split_key(key)); }
 };

@@ -56,6 +56,13 @@ inline std::uint64_t mix(std::uint64_t hash, std::string_view text) {
                     [](std::uint64_t so_far, std::uint64_t word) { return mix(so_far, word); });
 }
 
+// Of the name of an object and its namespace. Names differ in their last letters, the high bytes of
+// a word, which one multiplication leaves high: another brings them down to the bits that tables
+// go by.
+inline std::uint32_t hash_of_names(std::string_view namespace_, std::string_view name) {
+  return static_cast<std::uint32_t>(mix(mix(mix(0, namespace_), name), std::uint64_t{0}));
+}
+
 // SplitMix64's finalizer: each bit reaches all others.
 constexpr std::uint64_t scramble(std::uint64_t value) {
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;

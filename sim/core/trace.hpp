@@ -36,6 +36,17 @@ enum class RecordKind : std::uint8_t {
 };
 std::string_view to_string(RecordKind kind);
 
+// A text that stays with its owner. No temporary one: it would be gone before it is read.
+class TextRef : public std::string_view {
+ public:
+  TextRef() = default;
+  TextRef(const char* text) : std::string_view(text) {}         // NOLINT: stands for the text
+  TextRef(std::string_view text) : std::string_view(text) {}    // NOLINT
+  TextRef(const std::string& text) : std::string_view(text) {}  // NOLINT
+  TextRef(std::string&&) = delete;
+};
+
+// Its texts are its author's, and there while it is written: who keeps it copies them.
 struct Record {
   std::uint64_t id = 0;     // 1, 2, 3, ... set by Trace
   std::uint64_t cause = 0;  // the record that led to this one; 0: none. Set by Trace
@@ -45,9 +56,9 @@ struct Record {
       actor{};  // who did it: "pytorchjob-controller"; must outlive the trace (a literal)
   std::shared_ptr<const Object> before{};
   std::shared_ptr<const Object> after{};
-  std::string subject{};    // what it is about, where that is not an object
+  TextRef subject{};        // what it is about, where that is not an object
   std::string_view rule{};  // must outlive the trace (a literal)
-  std::string text{};
+  TextRef text{};
   std::vector<std::pair<std::string_view, std::string>>
       values{};  // further facts, keys are literals
 };

@@ -45,10 +45,12 @@ void Resolver::finish(std::uint64_t id) {
   std::optional<Answer> answer;
   if (!open.verdict.lose) answer = judged(open.query, open.verdict);
   const Question& question = open.query.question;
+  const std::string subject = question.name.text() + " " + to_text(question.type);
+  const std::string text = answer ? to_text(*answer) : "lost";
   trace_.write({.kind = RecordKind::dns,
                 .actor = actor,
-                .subject = question.name.text() + " " + to_text(question.type),
-                .text = answer ? to_text(*answer) : "lost",
+                .subject = subject,
+                .text = text,
                 .values = {{"client", open.query.client}}});
   open.done(std::move(answer));
 }

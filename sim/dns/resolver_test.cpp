@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "core/concat.hpp"
 #include "core/virtual_loop.hpp"
 #include "dns/test_objects.hpp"
 
@@ -20,8 +21,7 @@ class ResolverTest : public testing::Test {
                 slice("h", {endpoint("10.0.0.1"), endpoint("10.0.0.2"), endpoint("10.0.0.3")}),
                 loop.now());
     trace.add_sink([this](const Record& record) {
-      records.push_back(std::string(to_string(record.kind)) + " " + record.subject + " = " +
-                        record.text);
+      records.push_back(concat({to_string(record.kind), " ", record.subject, " = ", record.text}));
     });
   }
 

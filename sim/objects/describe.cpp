@@ -36,7 +36,7 @@ std::string name_with_kind(const Object& object) {
 std::string subject_of(const Record& record) {
   if (record.after) return name_with_kind(*record.after);
   if (record.before) return name_with_kind(*record.before);
-  return record.subject;
+  return std::string(record.subject);
 }
 
 std::string describe(const Record& record) {
@@ -44,7 +44,7 @@ std::string describe(const Record& record) {
   text += std::string(record.actor) + " " + std::string(to_string(record.kind)) + " " +
           subject_of(record);
   if (!record.rule.empty()) text += " [" + std::string(record.rule) + "]";
-  if (!record.text.empty()) text += ": " + record.text;
+  if (!record.text.empty()) text.append(": ").append(record.text);
   if (record.before && record.after) text += ": " + changes(*record.before, *record.after);
   for (const auto& [key, value] : record.values) text += " " + std::string(key) + "=" + value;
   return text;

@@ -1,9 +1,9 @@
 #include "objects/object_map.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/hash.hpp"
+#include "core/same_text.hpp"
 
 namespace ddptwin {
 namespace {
@@ -12,43 +12,11 @@ constexpr std::size_t settle_min = 1024;  // fewer that went are not worth a swe
 
 const ObjectPtr nothing{};
 
-// Its order cannot be seen: who walks a map goes by the keys.
-std::uint32_t hash_of(std::string_view namespace_, std::string_view name) {
-  // Names differ in their last letters, the high bytes of a word, which one multiplication leaves
-  // high: another brings them down to the bits that choose the cell.
-  return static_cast<std::uint32_t>(mix(mix(mix(0, namespace_), name), std::uint64_t{0}));
-}
-
+// The order of the cells cannot be seen: who walks a map goes by the keys.
 std::uint32_t hash_of(const Object& object) {
   if (object.key_hash == 0)
-    object.key_hash = hash_of(object.metadata.namespace_, object.metadata.name);
+    object.key_hash = hash_of_names(object.metadata.namespace_, object.metadata.name);
   return object.key_hash;
-}
-
-template <class Word>
-bool same_at(const char* a, const char* b) {
-  Word x = 0, y = 0;
-  std::memcpy(&x, a, sizeof x);
-  std::memcpy(&y, b, sizeof y);
-  return x == y;
-}
-
-// As ==, without the call that it makes: names are short, and each look-up compares two. The last
-// bytes overlap those before.
-inline bool same(std::string_view a, std::string_view b) {
-  std::size_t left = a.size();
-  if (left != b.size()) return false;
-  const char *x = a.data(), *y = b.data();
-  if (left >= 8) {
-    for (; left > 8; left -= 8, x += 8, y += 8)
-      if (!same_at<std::uint64_t>(x, y)) return false;
-    return same_at<std::uint64_t>(x + left - 8, y + left - 8);
-  }
-  if (left >= 4)
-    return same_at<std::uint32_t>(x, y) && same_at<std::uint32_t>(x + left - 4, y + left - 4);
-  for (; left > 0; --left)
-    if (*x++ != *y++) return false;
-  return true;
 }
 
 struct Parts {
@@ -92,7 +60,7 @@ std::size_t ObjectMap::locate(std::uint32_t hash, std::string_view namespace_,
     if (cell.slot == empty_cell) return at;
     if (cell.hash != hash) continue;
     const ObjectMeta& meta = slot(cell.slot)->metadata;
-    if (same(meta.name, name) && same(meta.namespace_, namespace_)) return at;
+    if (same_text(meta.name, name) && same_text(meta.namespace_, namespace_)) return at;
   }
 }
 
@@ -152,7 +120,7 @@ void ObjectMap::drop_cell(std::size_t at) {
 }
 
 ObjectPtr ObjectMap::take(std::string_view namespace_, std::string_view name) {
-  return take(hash_of(namespace_, name), namespace_, name);
+  return take(hash_of_names(namespace_, name), namespace_, name);
 }
 
 ObjectPtr ObjectMap::take(const Object& named) {
@@ -185,13 +153,13 @@ void ObjectMap::clear() {
 
 const ObjectPtr& ObjectMap::find(std::string_view namespace_, std::string_view name) const {
   if (size_ == 0) return nothing;
-  const Cell& cell = cells_[locate(hash_of(namespace_, name), namespace_, name)];
+  const Cell& cell = cells_[locate(hash_of_names(namespace_, name), namespace_, name)];
   return cell.slot != empty_cell ? slot(cell.slot) : nothing;
 }
 
 ObjectPtr* ObjectMap::place(std::string_view namespace_, std::string_view name) {
   if (size_ == 0) return nullptr;
-  const Cell& cell = cells_[locate(hash_of(namespace_, name), namespace_, name)];
+  const Cell& cell = cells_[locate(hash_of_names(namespace_, name), namespace_, name)];
   return cell.slot != empty_cell ? &slot(cell.slot) : nullptr;
 }
 

@@ -156,9 +156,9 @@ void CanonicalTrace::containers(Seen& seen, const std::vector<ContainerStatus>& 
 void CanonicalTrace::log(const Record& record) {
   constexpr std::string_view failing = "failing ";
   if (record.text.starts_with(failing))
-    failures_[record.subject] = record.text.substr(failing.size());
+    failures_[std::string(record.subject)] = record.text.substr(failing.size());
   const StepLine line = step_of(record.text);
-  std::int64_t& last = steps_[record.subject];
+  std::int64_t& last = steps_[std::string(record.subject)];
   last = std::max(last, line.step);
 }
 

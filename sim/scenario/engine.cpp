@@ -254,13 +254,13 @@ void Engine::set_bound_timer() {
   bound_timer_ = loop_.at(lane_, *deadline, [this] { wake(); });
 }
 
-void Engine::write(RecordKind kind, std::string subject, std::string text,
+void Engine::write(RecordKind kind, const std::string& subject, const std::string& text,
                    std::vector<std::pair<std::string_view, std::string>> values) {
   Record record;
   record.kind = kind;
   record.actor = actor;
-  record.subject = std::move(subject);
-  record.text = std::move(text);
+  record.subject = subject;
+  record.text = text;
   record.values = std::move(values);
   trace_.write(std::move(record));
 }

@@ -73,7 +73,7 @@ class Engine {
   void report_violations();
   void set_bound_timer();
   void set_step_timer();
-  void write(RecordKind kind, std::string subject, std::string text,
+  void write(RecordKind kind, const std::string& subject, const std::string& text,
              std::vector<std::pair<std::string_view, std::string>> values = {});
   std::string step_name() const;
 

@@ -209,18 +209,17 @@ std::vector<NamedImage> images_of(const Scenario& scenario, const std::string& p
 
 void write_notes(Trace& trace, const std::vector<NamedImage>& images, const Scenario& scenario,
                  Mode mode) {
-  const auto write = [&trace](std::string subject, std::string text) {
+  const auto write = [&trace](const std::string& subject, const std::string& text) {
     Record record;
     record.kind = RecordKind::image;
     record.actor = "kubelet";
-    record.subject = std::move(subject);
-    record.text = std::move(text);
+    record.subject = subject;
+    record.text = text;
     trace.write(std::move(record));
   };
   for (const NamedImage& image : images)
     for (const std::string& note : image.notes) write("image " + image.name, note);
-  for (WithoutEffect& one : without_effect(scenario, mode))
-    write(std::move(one.object), std::move(one.text));
+  for (const WithoutEffect& one : without_effect(scenario, mode)) write(one.object, one.text);
   if (mode == Mode::real) return;
   for (const ImageUse& use : image_uses(scenario))
     if (std::string text = told_of_script(images, use); !text.empty())

@@ -1,5 +1,6 @@
 #include "scenario/images.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -94,7 +95,8 @@ TEST(Images, a_start_script_has_a_note_of_what_is_done_at_once) {
   VirtualRun run(*parsed, {});
   std::vector<std::string> notes;
   run.world().trace().add_sink([&notes](const Record& record) {
-    if (record.kind == RecordKind::image) notes.push_back(record.subject + " " + record.text);
+    if (record.kind == RecordKind::image)
+      notes.push_back(fmt::format("{} {}", record.subject, record.text));
   });
   ASSERT_TRUE(run.start());
   EXPECT_EQ(notes, std::vector<std::string>{

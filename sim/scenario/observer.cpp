@@ -192,8 +192,8 @@ std::string state_of(const SeenObject& seen) {
 
 void Observer::on_record(const Record& record) {
   if (record.kind == RecordKind::log) {
-    SeenLog& log = logs_[record.subject];
-    log.lines.push_back(record.text);
+    SeenLog& log = logs_[std::string(record.subject)];
+    log.lines.emplace_back(record.text);
     if (const StepLine found = step_of(record.text); found.step > 0) {
       log.step = found.step;
       log.steps = found.total;

@@ -1,5 +1,6 @@
 #include "scenario/without_effect.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,7 +60,8 @@ TEST(WithoutEffect, a_run_begins_with_a_note_of_each) {
   VirtualRun run(scenario, {});
   std::vector<std::string> notes;
   run.world().trace().add_sink([&notes](const Record& record) {
-    if (record.kind == RecordKind::image) notes.push_back(record.subject + " " + record.text);
+    if (record.kind == RecordKind::image)
+      notes.push_back(fmt::format("{} {}", record.subject, record.text));
   });
   ASSERT_TRUE(run.start());
   const auto of = [](const WithoutEffect& one) { return one.object + " " + one.text; };

@@ -144,7 +144,7 @@ Json ApiCalls::watched(const json::object& call, const api::Request& request) {
         if (event.type == api::WatchEventType::error) {
           error = *event.error;
         } else if (is_shown(event)) {
-          Json object = shown(*event.object);
+          Json object = shown(*event.told());
           events.push_back(
               json::object{{"type", api::to_string(event.type)}, {"object", std::move(object)}});
         }

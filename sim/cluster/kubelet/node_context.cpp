@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/concat.hpp"
+
 namespace ddptwin::kubelet {
 
 std::string_view NodeContext::node_ip() const {
@@ -60,7 +62,8 @@ void NodeContext::notices(const Pod& pod, const Notices& notices) const {
   for (const Notice& notice : notices) event(pod, "Warning", notice.reason, notice.message);
 }
 
-void NodeContext::record(const Pod& pod, const std::string& container, std::string text) const {
+void NodeContext::record(const Pod& pod, const std::string& container,
+                         std::string_view text) const {
   if (!trace.wants(RecordKind::container)) {
     trace.skip();
     return;
@@ -69,10 +72,10 @@ void NodeContext::record(const Pod& pod, const std::string& container, std::stri
   record.kind = RecordKind::container;
   record.actor = "kubelet";
   const ObjectMeta& meta = pod.metadata;
-  record.subject.reserve(meta.namespace_.size() + meta.name.size() + container.size() + 2);
-  record.subject.append(meta.namespace_).append(1, '/').append(meta.name);
-  if (!container.empty()) record.subject.append(1, '/').append(container);
-  record.text = std::move(text);
+  const ShortText subject(
+      {meta.namespace_, "/", meta.name, container.empty() ? "" : "/", container});
+  record.subject = subject.view();
+  record.text = text;
   trace.write(std::move(record));
 }
 

@@ -46,7 +46,7 @@ struct NodeContext {
   void event(const Pod& pod, std::string_view type, std::string_view reason, std::string message,
              const Container* container = nullptr) const;
   void notices(const Pod& pod, const Notices& notices) const;
-  void record(const Pod& pod, const std::string& container, std::string text) const;
+  void record(const Pod& pod, const std::string& container, std::string_view text) const;
 };
 
 // A runtime's error as gRPC clients print it.

@@ -74,7 +74,7 @@ void PodWorker::refresh_containers() {
 void PodWorker::take(PodEvent event) {
   const PodTransition* row = find_transition(stage_, event);
   DDPTWIN_ASSERT(row != nullptr);
-  if (row->to != stage_) node_->record(*pod_, {}, std::string(row->reason));
+  if (row->to != stage_) node_->record(*pod_, {}, row->reason);
   stage_ = row->to;
 }
 
@@ -153,7 +153,8 @@ void PodWorker::runtime_event(const RuntimeEvent& event) {
     Record record;
     record.kind = RecordKind::log;
     record.actor = "container";
-    record.subject = key_of(pod_->metadata) + "/" + event.container_name;
+    const std::string subject = key_of(pod_->metadata) + "/" + event.container_name;
+    record.subject = subject;
     record.text = event.line;
     node_->trace.write(std::move(record));
     return;

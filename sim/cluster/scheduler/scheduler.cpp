@@ -267,15 +267,13 @@ void Scheduler::write_condition(const Pod& pod, std::string_view reason, const s
                [](const Result<api::Response>&) {});
 }
 
-void Scheduler::record(const Pod& pod, std::string text) {
+void Scheduler::record(const Pod& pod, const std::string& text) {
   if (!trace_.wants(RecordKind::schedule)) {
     trace_.skip();
     return;
   }
-  trace_.write({.kind = RecordKind::schedule,
-                .actor = name,
-                .subject = name_of(pod),
-                .text = std::move(text)});
+  const std::string subject = name_of(pod);
+  trace_.write({.kind = RecordKind::schedule, .actor = name, .subject = subject, .text = text});
 }
 
 }  // namespace ddptwin

@@ -44,7 +44,7 @@ class Scheduler {
   void evict(const Pod& victim, const Pod& preemptor, const std::string& node);
   void write_condition(const Pod& pod, std::string_view reason, const std::string& message,
                        const std::optional<std::string>& nominated);
-  void record(const Pod& pod, std::string text);
+  void record(const Pod& pod, const std::string& text);
   bool synced() const;
 
   Loop& loop_;

@@ -135,7 +135,7 @@ Reaction EndpointsController::observe(const Change& change, const Cache& cache, 
   const bool is_left_over =
       change.listed && !object.metadata.annotations->contains(leader_annotation);
   if (as<Endpoints>(object) != nullptr && change.after && !is_left_over) return {};
-  return Reaction::to_wake(parts_of(object.metadata));
+  return Reaction::to_wake(parts_of(object));
 }
 
 Plan EndpointsController::plan(const Key& key, const Observed& seen, Time) const {

@@ -146,7 +146,7 @@ Reaction services_of(const Change& pod_change, const Cache& cache) {
     services = std::move(all);
   }
   for (const Service* service : services)
-    if (is_selecting(*service)) reaction.wake.push_back(parts_of(service->metadata));
+    if (is_selecting(*service)) reaction.wake.push_back(parts_of(*service));
   return reaction;
 }
 

@@ -93,7 +93,7 @@ std::vector<Watched> EndpointSliceMirroringController::watches(const KindRegistr
 Reaction EndpointSliceMirroringController::observe(const Change& change, const Cache&,
                                                    Expectations&, Time) {
   const Object& object = change.object();
-  if (as<EndpointSlice>(object) == nullptr) return Reaction::to_wake(parts_of(object.metadata));
+  if (as<EndpointSlice>(object) == nullptr) return Reaction::to_wake(parts_of(object));
   return on_slice(change, mirror_manager, tracker_);
 }
 

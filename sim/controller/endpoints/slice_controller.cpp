@@ -123,7 +123,7 @@ Reaction EndpointSliceController::observe(const Change& change, const Cache& cac
   const Object& object = change.object();
   if (as<Pod>(object) != nullptr) return services_of(change, cache);
   if (as<Node>(object) != nullptr) return {};
-  if (as<Service>(object) != nullptr) return Reaction::to_wake(parts_of(object.metadata));
+  if (as<Service>(object) != nullptr) return Reaction::to_wake(parts_of(object));
   Reaction reaction = on_slice(change, slice_manager, tracker_);
   reaction.wake_after = slice_change_delay;
   return reaction;

@@ -48,7 +48,7 @@ Reaction job_appeared(const PyTorchJob& job, const JobFacts& facts, Time now) {
                  "PyTorchJob " + job.metadata.name + " is created."},
                 now);
   reaction.replace_cached = std::move(cached);
-  reaction.wake.push_back(parts_of(job.metadata));
+  reaction.wake.push_back(parts_of(job));
   return reaction;
 }
 
@@ -113,7 +113,7 @@ Reaction PyTorchJobController::observe(const Change& change, const Cache& cache,
       const PyTorchJob& job = *as<PyTorchJob>(object);
       return job_appeared(job, facts(key_of(job.metadata), job), now);
     }
-    return Reaction::to_wake(parts_of(object.metadata));
+    return Reaction::to_wake(parts_of(object));
   }
   // The autoscaler is read, not watched for; a PodGroup has no replica type, so its coming and
   // going wakes nobody.

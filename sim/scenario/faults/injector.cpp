@@ -283,7 +283,8 @@ void FaultInjector::Parts::on_line(const RunningContainer& container, const std:
     Record record;
     record.kind = RecordKind::log;
     record.actor = "container";
-    record.subject = container.namespace_ + "/" + container.pod + "/" + container.name;
+    const std::string subject = container.namespace_ + "/" + container.pod + "/" + container.name;
+    record.subject = subject;
     record.text = line;
     world->trace().write(std::move(record));
   }
@@ -340,22 +341,23 @@ dns::Verdict FaultInjector::Parts::on_question(const dns::Query& query) {
 
 // ---- records -----------------------------------------------------------------------------------
 
-void FaultInjector::Parts::write(Record record, std::string subject, std::string text) {
+void FaultInjector::Parts::write(Record record, const std::string& subject,
+                                 const std::string& text) {
   record.kind = RecordKind::fault;
   record.actor = actor;
-  record.subject = std::move(subject);
-  record.text = std::move(text);
+  record.subject = subject;
+  record.text = text;
   world->trace().write(std::move(record));
 }
 
-void FaultInjector::Parts::record(Active& one, std::string subject) {
+void FaultInjector::Parts::record(Active& one, const std::string& subject) {
   Acted& acts = acted[one.index];
   if (++acts.times == 1) acts.first = loop.now();
   Record record;
   record.values.emplace_back("port", one.row->port);
   if (one.fault->kind == FaultKind::process_kill)
     record.values.emplace_back("signal", std::to_string(signal_of(*one.fault)));
-  write(std::move(record), std::move(subject), to_yaml(*one.fault));
+  write(std::move(record), subject, to_yaml(*one.fault));
 }
 
 // ---- the ports ---------------------------------------------------------------------------------

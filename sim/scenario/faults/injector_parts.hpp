@@ -64,8 +64,8 @@ struct FaultInjector::Parts {
   void check_healed();
   // No longer than until all faults are healed.
   Duration bounded(Duration lasts) const;
-  void write(Record record, std::string subject, std::string text);
-  void record(Active& one, std::string subject);
+  void write(Record record, const std::string& subject, const std::string& text);
+  void record(Active& one, const std::string& subject);
 
   // ---- injector_actions.cpp
   bool begins_at_once(const Active& one) const;

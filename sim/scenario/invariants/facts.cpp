@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "controller/controller.hpp"
 #include "controller/pytorchjob/environment.hpp"
 #include "controller/pytorchjob/names.hpp"
 #include "controller/pytorchjob/rules.hpp"
+#include "core/concat.hpp"
 #include "objects/discovery_v1.hpp"
 #include "scenario/invariants.hpp"
 
@@ -121,6 +121,12 @@ JobFacts* Facts::job(std::string_view key) const {
   return found == jobs_by_key_.end() ? nullptr : found->second;
 }
 
+// Most records of plans are of the job that the one before was of.
+JobFacts* Facts::planned_job() {
+  if (planned_job_ == nullptr) planned_job_ = job(planned_);
+  return planned_job_;
+}
+
 PodFacts* Facts::pod(std::string_view key) const {
   const auto found = pods_by_key_.find(key);
   return found == pods_by_key_.end() ? nullptr : found->second;
@@ -138,7 +144,7 @@ const Facts::Address* Facts::address(std::string_view ip) const {
 
 JobFacts* Facts::owner_of(const ObjectMeta& metadata) const {
   const OwnerReference* owner = metadata.controller();
-  if (owner == nullptr || owner->kind != "PyTorchJob") return nullptr;
+  if (owner == nullptr || owner->kind != "PyTorchJob"sv) return nullptr;
   const auto found = jobs_.find(owner->uid);
   return found == jobs_.end() ? nullptr : found->second.get();
 }
@@ -175,8 +181,11 @@ Sight Facts::take(const Record& record, Topic topic) {
       break;
     case Topic::rule:
       if (record.actor == controller_actor) {
-        planned_ = record.subject;
-        sight.job = job(record.subject);
+        if (planned_ != record.subject) {
+          planned_ = record.subject;
+          planned_job_ = nullptr;
+        }
+        sight.job = planned_job();
         if (sight.job != nullptr) {
           sight.job->handled = true;
           sight.job->invalid = record.rule == pj::rules::invalid_job.name;
@@ -215,6 +224,7 @@ void Facts::take_job(const Record& record, Sight& sight) {
     entry->key = key_of(now->metadata);
     entry->stimulus_at = entry->progress_at = record.time;
     jobs_by_key_[entry->key] = entry.get();
+    planned_job_ = nullptr;
   }
   JobFacts& job = *entry;
   sight.job = &job;
@@ -263,6 +273,7 @@ void Facts::take_job(const Record& record, Sight& sight) {
   if (moved || respecified) progressed(job, record.time);
   if (record.kind != RecordKind::object_deleted) return;
   job.gone = true;
+  planned_job_ = nullptr;
   const auto named = jobs_by_key_.find(job.key);
   if (named != jobs_by_key_.end() && named->second == &job) jobs_by_key_.erase(named);
   // Its pods may still look at it while they are collected.
@@ -390,7 +401,8 @@ void Facts::take_slice(const Record& record, Sight& sight) {
   const auto slice = as<EndpointSlice>(record.after ? record.after : record.before);
   const std::string* service = slice->metadata.label("kubernetes.io/service-name");
   if (service == nullptr) return;
-  sight.job = job_of_service(controller::joined_key({slice->metadata.namespace_, *service}));
+  const ShortText key({slice->metadata.namespace_, "/", *service});
+  sight.job = job_of_service(key.view());
   if (sight.job == nullptr) return;
   // A controller that is slow to see its own may make several.
   auto& slices = sight.job->slices[*service];
@@ -403,7 +415,7 @@ void Facts::take_refused(const Record& record, Sight& sight) {
   if (record.actor != operator_actor) return;
   // It looks whether what it would delete is there; that it is not is an answer.
   if (record.subject.starts_with("get ")) return;
-  sight.job = job(planned_);
+  sight.job = planned_job();
   if (sight.job == nullptr) return;
   ++sight.job->refusals;
   changed(*sight.job, record.time, "kubelet");

@@ -207,9 +207,9 @@ struct Sight {
   Time now{};
   JobFacts* job = nullptr;  // that the record, the rest or the time is about
   PodFacts* pod = nullptr;
-  WorkerLine line{};             // of a log record
-  RankFacts* rank = nullptr;     // of a line that ends a step
-  std::int64_t step_before = 0;  // the furthest step of the job before that line
+  const WorkerLine* line = &no_line;  // of a log record
+  RankFacts* rank = nullptr;          // of a line that ends a step
+  std::int64_t step_before = 0;       // the furthest step of the job before that line
 };
 
 class Facts {
@@ -271,6 +271,7 @@ class Facts {
   void alarm(JobFacts& job, Time at, bool at_rest);
   Duration rest_of(const JobFacts& job) const;
   JobFacts* owner_of(const ObjectMeta& metadata) const;
+  JobFacts* planned_job();
 
   TextTable<std::unique_ptr<JobFacts>> jobs_{};  // by uid
   TextTable<JobFacts*> jobs_by_key_{};
@@ -294,7 +295,10 @@ class Facts {
   std::uint64_t alarm_count_ = 0;
   std::array<Time, busy_writes> calls_{};  // the operator's last writes and refusals, in turn
   std::size_t call_count_ = 0;
+  WorkerLine line_{};      // the last that was read
   std::string planned_{};  // the job that the operator is busy with
+  // What that key names, once it was asked for; null again when a job comes or goes.
+  JobFacts* planned_job_ = nullptr;
   bool disturbed_ = false, was_disturbed_ = false;
   bool scheduled_ = false, kubelets_ = false, slices_ = false, panicked_ = false;
   Time healed_at_{};

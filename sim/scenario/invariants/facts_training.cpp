@@ -182,13 +182,14 @@ void Facts::take_log(const Record& record, Sight& sight) {
   const std::size_t slash = record.subject.rfind('/');
   if (slash == record.subject.npos) return;
   if (record.kind == RecordKind::container) return take_container(record, slash, sight);
-  sight.line = read_line(record.text);
-  if (sight.line.kind == WorkerLine::Kind::none) return;
+  line_ = read_line(record.text);
+  if (line_.kind == WorkerLine::Kind::none) return;
+  sight.line = &line_;
   sight.pod = pod(std::string_view(record.subject).substr(0, slash));
   sight.job = sight.pod != nullptr ? sight.pod->job : nullptr;
   if (sight.job == nullptr) return;
   JobFacts& job = *sight.job;
-  WorkerLine& line = sight.line;
+  WorkerLine& line = line_;
   if (line.rank < 0) line.rank = sight.pod->rank;
   switch (line.kind) {
     case WorkerLine::Kind::joined:

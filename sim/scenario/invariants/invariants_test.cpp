@@ -206,7 +206,8 @@ TEST(Ring, keeps_the_last_records_only) {
   for (std::uint64_t id = 1; id <= 3000; ++id) {
     record.id = id;
     record.cause = id - 1;
-    record.text = std::to_string(id);
+    const std::string text = std::to_string(id);
+    record.text = text;
     ring.add(Record(record));
   }
   EXPECT_EQ(ring.last(), 3000U);
@@ -224,7 +225,8 @@ TEST(Ring, tells_of_the_object_besides_the_causes) {
     record.id = id;
     record.cause = id == 4 ? 2 : 0;
     record.subject = subjects[id - 1];
-    record.text = std::to_string(id);
+    const std::string text = std::to_string(id);
+    record.text = text;
     ring.add(Record(record));
   }
   EXPECT_EQ(ring.last_of("Pod/default/q"), 2U);

@@ -13,6 +13,7 @@ struct WorkerLine {
   std::int64_t step = 0, steps = 0;
   std::string_view parameters{};  // into the line
 };
+inline constexpr WorkerLine no_line{};
 // Kind::none where it is none of ours.
 WorkerLine read_line(std::string_view text);
 

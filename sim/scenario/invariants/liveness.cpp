@@ -133,7 +133,7 @@ void quiesce_at_zero(const Sight& sight, Verdicts& verdicts) {
 
 void no_refused_writes(const Sight& sight, Verdicts& verdicts) {
   if (sight.job == nullptr || sight.facts.was_disturbed()) return;
-  const std::string& text = sight.record->text;
+  const std::string_view text = sight.record->text;
   if (text.find(" is invalid") == text.npos && text.find(" is forbidden") == text.npos) return;
   // Nobody can make anything there while it goes (kubernetes.md §1.17).
   if (text.find("because it is being terminated") != text.npos) return;

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t causes_max = 12, own_records_max = 6;
 constexpr std::size_t headline_length_max = 220;
+constexpr std::size_t usual_letters =
+    48;  // "default/mnist-worker-0" and "create Pod mnist-worker-0"
 
 // "Pod/default/p" is told of in records of its writes, of "default/p" and of "default/p/c".
 bool is_of(std::string_view object, const Record& record) {
@@ -29,28 +31,66 @@ bool is_of(std::string_view object, const Record& record) {
 void Ring::add(Record&& record) {
   shown_ = nullptr;
   last_ = record.id;
-  if (!record.values.empty()) record.values = {};
-  const std::size_t place = record.id % size_limit, at = place % block_size;
-  std::vector<Record>& block = blocks_[place / block_size];
-  if (block.empty()) block.reserve(block_size);
-  while (block.size() < at) block.emplace_back();  // numbers of records that nobody read
-  if (block.size() == at)
-    block.push_back(std::move(record));
-  else
-    block[at] = std::move(record);
+  const std::size_t place = record.id % size_limit;
+  auto& block = blocks_[place / block_size];
+  if (block == nullptr) block = std::make_unique<std::array<Kept, block_size>>();
+  Kept& kept = (*block)[place % block_size];
+  kept.id = record.id;
+  kept.cause = record.cause;
+  kept.time = record.time;
+  kept.kind = record.kind;
+  kept.actor = record.actor;
+  kept.before = std::move(record.before);
+  kept.after = std::move(record.after);
+  const bool speaks = !record.subject.empty() || !record.rule.empty() || !record.text.empty();
+  kept.words = speaks ? keep_words(record) : 0;
 }
 
-const Record* Ring::find(std::uint64_t id) const {
-  if (shown_ != nullptr && shown_->id == id) return shown_;
-  const std::size_t place = id % size_limit, at = place % block_size;
-  const std::vector<Record>& block = blocks_[place / block_size];
-  return at < block.size() && block[at].id == id ? &block[at] : nullptr;
+std::uint64_t Ring::keep_words(const Record& record) {
+  const std::uint64_t number = ++words_count_;
+  auto& block = words_[number / block_size % words_.size()];
+  if (block == nullptr) {
+    block = std::make_unique<WordsBlock>();
+    block->letters.reserve(block_size * usual_letters);
+  }
+  std::string& letters = block->letters;
+  if (number % block_size == 0) letters.clear();
+  block->words[number % block_size] = {static_cast<std::uint32_t>(letters.size()),
+                                       static_cast<std::uint32_t>(record.subject.size()),
+                                       static_cast<std::uint32_t>(record.text.size()), record.rule};
+  letters.append(record.subject).append(record.text);
+  return number;
+}
+
+std::optional<Record> Ring::find(std::uint64_t id) const {
+  if (shown_ != nullptr && shown_->id == id) return *shown_;
+  // What is older may lie there yet, where numbers were left out, but its words may not.
+  if (last_ - id > size_limit) return std::nullopt;
+  const std::size_t place = id % size_limit;
+  const auto& block = blocks_[place / block_size];
+  if (block == nullptr || (*block)[place % block_size].id != id) return std::nullopt;
+  const Kept& kept = (*block)[place % block_size];
+  Record record{.id = id,
+                .cause = kept.cause,
+                .time = kept.time,
+                .kind = kept.kind,
+                .actor = kept.actor,
+                .before = kept.before,
+                .after = kept.after};
+  if (kept.words == 0) return record;
+  const WordsBlock& said = *words_[kept.words / block_size % words_.size()];
+  const Words& words = said.words[kept.words % block_size];
+  const std::string_view letters = std::string_view(said.letters).substr(words.at);
+  record.subject = letters.substr(0, words.subject_size);
+  record.rule = words.rule;
+  record.text = letters.substr(words.subject_size, words.text_size);
+  return record;
 }
 
 std::uint64_t Ring::last_of(std::string_view object) const {
   for (std::uint64_t at = last_; at != 0 && last_ - at < size_limit; --at) {
-    const Record* record = find(at);
-    if (record != nullptr && is_of(object, *record)) return at;
+    const auto record = find(at);
+    if (record && is_of(object, *record)) return at;
   }
   return last_;
 }
@@ -59,16 +99,16 @@ std::vector<std::string> Ring::chain(std::uint64_t id, std::string_view object) 
   std::set<std::uint64_t> ids;
   std::size_t own = 0;
   for (std::uint64_t at = id; at != 0 && id - at < size_limit && own < own_records_max; --at) {
-    const Record* record = find(at);
-    if (record == nullptr) break;
+    const auto record = find(at);
+    if (!record) break;
     if (!is_of(object, *record)) continue;
     ids.insert(at);
     ++own;
   }
   std::size_t causes = 0;
   for (std::uint64_t at = id; at != 0 && causes < causes_max; ++causes) {
-    const Record* record = find(at);
-    if (record == nullptr) break;
+    const auto record = find(at);
+    if (!record) break;
     ids.insert(at);
     at = record->cause;
   }

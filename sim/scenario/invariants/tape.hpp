@@ -47,8 +47,8 @@ class Tape {
 
   void say(const std::string& pod, const std::string& line);
   using Values = std::vector<std::pair<std::string_view, std::string>>;
-  void write(RecordKind kind, std::string_view actor, std::string subject, std::string text,
-             Values values = {});
+  void write(RecordKind kind, std::string_view actor, const std::string& subject,
+             const std::string& text, Values values = {});
   // The operator's plan for the job took that rule.
   void rule(std::string_view name);
   void kill(const std::string& pod);  // with SIGKILL, by a step
@@ -62,7 +62,7 @@ class Tape {
 
  private:
   void put(ObjectPtr before, ObjectPtr after, std::string_view actor);
-  Record next(RecordKind kind, std::string_view actor, std::string subject);
+  Record next(RecordKind kind, std::string_view actor, TextRef subject);
 
   InvariantWatch watch_;
   Time now_ = virtual_start;

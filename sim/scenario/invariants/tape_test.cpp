@@ -83,20 +83,20 @@ void Tape::miss(const std::string& pod) {
         {{"port", "process"}, {"missed", "9"}});
 }
 
-Record Tape::next(RecordKind kind, std::string_view actor, std::string subject) {
+Record Tape::next(RecordKind kind, std::string_view actor, TextRef subject) {
   Record record;
   record.id = ++id_;
   record.time = now_;
   record.kind = kind;
   record.actor = actor;
-  record.subject = std::move(subject);
+  record.subject = subject;
   return record;
 }
 
-void Tape::write(RecordKind kind, std::string_view actor, std::string subject, std::string text,
-                 Values values) {
-  Record record = next(kind, actor, std::move(subject));
-  record.text = std::move(text);
+void Tape::write(RecordKind kind, std::string_view actor, const std::string& subject,
+                 const std::string& text, Values values) {
+  Record record = next(kind, actor, subject);
+  record.text = text;
   record.values = std::move(values);
   watch_.on_record(record);
   watch_.keep(std::move(record));

@@ -54,8 +54,8 @@ json::value to_json(const Record& record) {
   if (record.cause > 0) object["cause"] = record.cause;
   if (!record.actor.empty()) object["actor"] = record.actor;
   if (!record.rule.empty()) object["rule"] = record.rule;
-  if (!record.subject.empty()) object["subject"] = record.subject;
-  if (!record.text.empty()) object["text"] = record.text;
+  if (!record.subject.empty()) object["subject"] = std::string_view(record.subject);
+  if (!record.text.empty()) object["text"] = std::string_view(record.text);
   for (const auto& [name, value] : record.values) object[name] = value;
   if (record.after != nullptr || record.before != nullptr)
     object["about"] = name_object(record.after ? *record.after : *record.before);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/concat.hpp"
 #include "objects/kinds.hpp"
 #include "objects/pytorchjob.hpp"
 #include "scenario/claims.hpp"
@@ -123,14 +124,14 @@ std::optional<Told> tell(const Record& record) {
       return Told{short_name(*record.before), "gone"};
     case RecordKind::step:
       if (record.text == "done") return std::nullopt;
-      return Told{record.subject, record.text};
+      return Told{std::string(record.subject), std::string(record.text)};
     case RecordKind::fault:
     case RecordKind::image:
-      return Told{record.subject, record.text};
+      return Told{std::string(record.subject), std::string(record.text)};
     case RecordKind::expectation:
-      return Told{"expected", record.subject + ": " + record.text};
+      return Told{"expected", concat({record.subject, ": ", record.text})};
     case RecordKind::invariant:
-      return Told{"invariant " + record.subject, "violated: " + record.text};
+      return Told{concat({"invariant ", record.subject}), concat({"violated: ", record.text})};
     case RecordKind::api_refused:
     case RecordKind::rule:
     case RecordKind::schedule:

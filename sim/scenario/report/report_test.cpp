@@ -19,11 +19,11 @@ ObjectPtr pod(const char* phase) {
   return pod;
 }
 
-Record record(RecordKind kind, std::string subject, std::string text) {
+Record record(RecordKind kind, TextRef subject, TextRef text) {
   Record made;
   made.kind = kind;
-  made.subject = std::move(subject);
-  made.text = std::move(text);
+  made.subject = subject;
+  made.text = text;
   return made;
 }
 

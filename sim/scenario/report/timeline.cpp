@@ -26,7 +26,8 @@ void Timeline::on_record(const Record& record) {
     rows_.push_back({record.id, record.time, std::move(told->subject), std::move(told->text),
                      origin.row, origin.rule});
     origin = {rows_.size(), {}};
-    if (record.kind == RecordKind::fault) faults_[record.subject] = rows_.size();
+    if (record.kind == RecordKind::fault)
+      faults_.insert_or_assign(std::string(record.subject), rows_.size());
   } else if (record.kind == RecordKind::rule) {
     origin.rule = record.rule;
   }

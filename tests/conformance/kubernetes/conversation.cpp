@@ -255,7 +255,7 @@ Fault Conversation::open_watch(const json::object& step) {
   watch_ = std::make_unique<OpenWatch>();
   watch_->watch =
       client_->watch(path->target, *options, [watch = watch_.get()](const api::WatchEvent& event) {
-        Json object = event.object ? encode(*event.object) : Json(json::object());
+        Json object = event.object ? encode(*event.told()) : Json(json::object());
         if (event.type == api::WatchEventType::error) object = api::status_of(event.error);
         watch->events.push_back(
             json::object{{"type", api::to_string(event.type)}, {"object", std::move(object)}});
