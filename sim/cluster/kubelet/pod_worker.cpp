@@ -202,7 +202,7 @@ void PodWorker::probe_changed(ProbeKind kind, const ContainerId& id, ProbeResult
           seen.ready = good && seen.started.value_or(false);
       }
     refresh_readiness(*pod_, status);
-    tell(std::move(status));
+    tell_amended(std::move(status));
   }
   want_pass();
 }
@@ -279,6 +279,22 @@ const SpecFacts& PodWorker::facts() {
   return *facts_;
 }
 
+// What pod_status() makes of the same it makes of its own answer. Conditions of others that the API
+// server shows are those of the status told, where it shows that very list; a phase that it shows
+// counts where the pod has ended by it, its reason and message where the kubelet has none.
+bool PodWorker::status_stays(const PodStatus& told, bool all_stopped,
+                             RestartAll restart_all) const {
+  const PodStatus& server = pod_->status;
+  return shown_->is_whole && shown_->all_stopped == all_stopped &&
+         shown_->restart_all == restart_all && shown_->sandbox_ready == seen_->sandbox_ready() &&
+         shown_->ips.same_as(seen_->ips) && told.observedGeneration == pod_->metadata.generation &&
+         told.conditions.same_as(server.conditions) && told.hostIP == node_->node_ip() &&
+         told.nominatedNodeName == server.nominatedNodeName &&
+         (told.phase == server.phase || (!shown_->had_ended && !is_terminal_phase(server.phase))) &&
+         (!told.reason.empty() || server.reason.empty()) &&
+         (!told.message.empty() || server.message.empty());
+}
+
 PodStatus PodWorker::compute_status(bool all_stopped, RestartAll restart_all) {
   check_deadline();
   const PodStatus* told = writer_.told();
@@ -286,6 +302,8 @@ PodStatus PodWorker::compute_status(bool all_stopped, RestartAll restart_all) {
   const bool containers_stay = only_seen && told != nullptr && shown_ &&
                                shown_->spec.same_as(pod_->spec) &&
                                shown_->containers.same_as(seen_->containers);
+  const bool is_plain = only_seen && !verdict_ && probes_.empty();
+  if (containers_stay && is_plain && status_stays(*told, all_stopped, restart_all)) return *told;
   const StatusInputs inputs{
       StatusSources{*pod_, facts(), *seen_, told != nullptr ? *told : pod_->status, failures_,
                     removed_counts_, containers_stay},
@@ -300,7 +318,14 @@ PodStatus PodWorker::compute_status(bool all_stopped, RestartAll restart_all) {
       },
   };
   if (only_seen)
-    shown_ = Shown{pod_->spec, seen_->containers};
+    shown_ = Shown{.spec = pod_->spec,
+                   .containers = seen_->containers,
+                   .is_whole = is_plain,
+                   .sandbox_ready = seen_->sandbox_ready(),
+                   .all_stopped = all_stopped,
+                   .had_ended = is_terminal_phase(pod_->status.phase),
+                   .restart_all = restart_all,
+                   .ips = seen_->ips};
   else
     shown_.reset();
   return pod_status(inputs);

@@ -171,12 +171,9 @@ void SyncPass::on_sandbox(Result<SandboxStatus> status) {
   // The one condition is told at once, all else with the next look.
   if (const PodStatus* told = worker_.writer_.told()) {
     PodStatus ready = *told;
-    for (PodCondition& condition : ready.conditions.edit()) {
-      if (condition.type_ != "PodReadyToStartContainers" || condition.status == "True") continue;
-      condition.status = "True";
-      condition.lastTransitionTime.reset();
-    }
-    worker_.tell(std::move(ready));
+    ready.conditions =
+        with_ready_sandbox(told->conditions, node_.loop.now(), node_.view.conditions());
+    worker_.tell_amended(std::move(ready));
   }
   start_next();
 }
