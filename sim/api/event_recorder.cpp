@@ -107,14 +107,6 @@ bool is_lost(const Error& error) {
   return error.reason == Reason::unknown || error.reason == Reason::io;
 }
 
-// "<object>.<hex of a number>"
-std::string event_name(const std::string& object, std::uint64_t number) {
-  std::array<char, 16> hex;
-  const auto end = std::to_chars(hex.begin(), hex.end(), number, 16).ptr;
-  const std::string_view digits(hex.data(), static_cast<std::size_t>(end - hex.data()));
-  return concat({object, ".", digits});
-}
-
 // What the patch of a repeated event makes of the Event, whose times have been through JSON.
 std::shared_ptr<Object> recounted(const Event& stored, const Event& event) {
   auto next = std::make_shared<Event>(stored);
@@ -267,6 +259,13 @@ ObjectReference reference_to(const Object& object, std::string field_path) {
   ObjectReference reference;
   refer(reference, object, std::move(field_path));
   return reference;
+}
+
+std::string event_name(const std::string& object, std::uint64_t number) {
+  std::array<char, 16> hex;
+  const auto end = std::to_chars(hex.begin(), hex.end(), number, 16).ptr;
+  const std::string_view digits(hex.data(), static_cast<std::size_t>(end - hex.data()));
+  return concat({object, ".", digits});
 }
 
 EventRecorder::EventRecorder(Loop& loop, ApiClient& client, std::string component, std::string host,

@@ -17,6 +17,9 @@ namespace ddptwin::api {
 // The reference that an Event about this object carries (client-go's reference.GetReference).
 ObjectReference reference_to(const Object& object, std::string field_path = {});
 
+// "<object>.<hex of a number>": the name of an Event about the object of that name.
+std::string event_name(const std::string& object, std::uint64_t number);
+
 struct EventRecorderOptions {
   bool spam_filter = true;  // 25 events an object, one more every 300 s; the others are dropped
 };

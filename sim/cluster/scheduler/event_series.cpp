@@ -1,7 +1,5 @@
 #include "cluster/scheduler/event_series.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <boost/json.hpp>
 
@@ -39,8 +37,8 @@ void EventSeries::event(const Object& regarding, const Words& words, const Objec
   made->involvedObject = api::reference_to(regarding);
   made->metadata.namespace_ =
       regarding.metadata.namespace_.empty() ? "default" : regarding.metadata.namespace_;
-  made->metadata.name =
-      fmt::format("{}.{:x}", regarding.metadata.name, last_name_.since_epoch().count());
+  made->metadata.name = api::event_name(
+      regarding.metadata.name, static_cast<std::uint64_t>(last_name_.since_epoch().count()));
   made->type_ = words.type;
   made->reason = words.reason;
   made->action = std::string(words.action);
