@@ -8,6 +8,20 @@
 
 namespace ddptwin::controller::pytorchjob {
 
+ReplicaLabels::ReplicaLabels(const ObjectMeta& metadata) {
+  const std::string* said = metadata.label(label::replica_type);
+  if (said == nullptr) return;
+  type = *said;
+  index = replica_index(metadata);
+}
+
+const ReplicaLabels& KnownLabels::at(std::size_t place, const ObjectMeta& metadata) {
+  Row& row = rows_[place];
+  if (row.labels.untouched() || !row.labels.same_as(metadata.labels))
+    row = {metadata.labels, ReplicaLabels(metadata)};
+  return row.said;
+}
+
 JobFacts::JobFacts(const PyTorchJob& from)
     : of(from.spec.shared()),
       labels(from.metadata.namespace_,
@@ -38,6 +52,12 @@ bool JobFacts::hold_for(const PyTorchJob& other) const {
   const Cow<PyTorchJobSpec>& spec = other.spec.shared();
   return (of.same_as(spec) || job.spec.shared().same_as(spec)) &&
          job.metadata.uid == other.metadata.uid;
+}
+
+const ReplicaNames* JobFacts::names_of(std::string_view label) const {
+  for (const ReplicaNames& names : types)  // two, mostly
+    if (names.label == label) return &names;
+  return nullptr;
 }
 
 Pass::Types Pass::types(bool worker_first) const {

@@ -32,6 +32,32 @@ struct Settings {
   TypeOrder status_order = TypeOrder::master_first;
 };
 
+// What a pod's or Service's labels say of the replica that it is for.
+struct ReplicaLabels {
+  std::optional<std::string_view> type{};  // a part of the labels
+  std::optional<int> index{};
+
+  ReplicaLabels() = default;
+  explicit ReplicaLabels(const ObjectMeta& metadata);
+};
+
+// What labels said at the last plan, by the place of their object among those of the plan. From one
+// plan to the next most objects have the labels that they had, the same memory.
+class KnownLabels {
+ public:
+  // Forgets all but so many places.
+  void cut(std::size_t size) { rows_.resize(size); }
+  // Precondition: a place that was not cut off.
+  const ReplicaLabels& at(std::size_t place, const ObjectMeta& metadata);
+
+ private:
+  struct Row {
+    Cow<StringMap> labels{};
+    ReplicaLabels said{};
+  };
+  std::vector<Row> rows_{};
+};
+
 // What functions of a job's metadata and spec have answered, so that they need not be asked at each
 // plan. They say the same of the specification and of the defaulted one, which the cache may hold.
 struct JobFacts {
@@ -41,10 +67,14 @@ struct JobFacts {
   api::LabelQuery labels;  // that all of its pods and Services carry
   std::vector<Cow<std::string>> expectation_keys;  // of all types, as they are written
   std::vector<ReplicaNames> types;                 // of the defaulted specification, in its order
+  // For the next plan.
+  mutable KnownLabels pod_labels{}, service_labels{};
 
   explicit JobFacts(const PyTorchJob& job);
   // Whether they are of that job.
   bool hold_for(const PyTorchJob& other) const;
+  // Of the type that labels call so; null: there is none.
+  const ReplicaNames* names_of(std::string_view label) const;
 };
 
 using Pods = boost::container::small_vector<const Pod*, 8>;
@@ -124,22 +154,24 @@ struct Slice {
   const T* one = nullptr;
 };
 
-// A pod or Service, and what its labels say of the replica that it is for.
+// A pod or Service that says which type it is of, as in its labels.
 template <class T>
 struct Labelled {
   const T* object = nullptr;
-  std::string_view type{};  // as in the labels
+  std::string_view type{};
   std::optional<int> index{};
 };
 template <class T>
 using AllLabelled = boost::container::small_vector<Labelled<T>, 8>;
 
 template <class T>
-AllLabelled<T> labelled(const boost::container::small_vector_base<const T*>& objects) {
+AllLabelled<T> labelled(const boost::container::small_vector_base<const T*>& objects,
+                        KnownLabels& known) {
   AllLabelled<T> all;
-  for (const T* object : objects) {
-    const std::string* type = object->metadata.label(label::replica_type);
-    if (type != nullptr) all.push_back({object, *type, replica_index(object->metadata)});
+  known.cut(objects.size());
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    const ReplicaLabels& said = known.at(i, objects[i]->metadata);
+    if (said.type) all.push_back({objects[i], *said.type, said.index});
   }
   return all;
 }
