@@ -213,7 +213,8 @@ class PodRuntime {
   virtual void exec(const ContainerId& id, std::vector<std::string> command, Duration timeout,
                     Done<ExecResult> done) = 0;
 
-  virtual std::optional<ContainerReport> report(const ContainerId& id) const = 0;
+  // Null: there is no such container. It stays until the runtime is asked for anything else.
+  virtual const ContainerReport* report(const ContainerId& id) const = 0;
   // The last lines of what the container printed, at most `bytes` and `lines`.
   virtual std::string log_tail(const ContainerId& id, std::size_t lines,
                                std::size_t bytes) const = 0;

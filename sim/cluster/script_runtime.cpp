@@ -464,10 +464,9 @@ void ScriptRuntime::exec(const ContainerId& id, std::vector<std::string> command
   });
 }
 
-std::optional<ContainerReport> ScriptRuntime::report(const ContainerId& id) const {
+const ContainerReport* ScriptRuntime::report(const ContainerId& id) const {
   const auto at = containers_.find(id);
-  if (at == containers_.end()) return std::nullopt;
-  return at->second->report;
+  return at == containers_.end() ? nullptr : &at->second->report;
 }
 
 std::string ScriptRuntime::log_tail(const ContainerId& id, std::size_t lines,
