@@ -130,8 +130,8 @@ Zone::Key Zone::service_of(const Object& object) {
   if (name == nullptr) return {};
   const std::string& namespace_ = object.metadata.namespace_;
   Key key(namespace_.size() + 1 + name->size(), '/');
-  std::copy(namespace_.begin(), namespace_.end(), key.begin());
-  std::copy(name->begin(), name->end(), key.end() - std::ssize(*name));
+  std::copy_n(namespace_.data(), namespace_.size(), key.data());
+  std::copy_n(name->data(), name->size(), key.data() + namespace_.size() + 1);
   return key;
 }
 

@@ -1,5 +1,8 @@
 #include "cluster/scheduler/cluster_view.hpp"
 
+#include <optional>
+#include <utility>
+
 #include "cluster/kubelet/resources.hpp"
 #include "cluster/scheduler/matching.hpp"
 #include "objects/pod_phase.hpp"
@@ -83,24 +86,35 @@ std::shared_ptr<const PodNeeds> KnownNeeds::of(const Cow<PodSpec>& spec) const {
 PodInfo::PodInfo(PodPtr p, const KnownNeeds& like)
     : pod(std::move(p)), needs(like.of(pod->spec)), priority(pod->spec->priority.value_or(0)) {}
 
-void NodeInfo::add(const std::string& key, PodInfoPtr pod) {
-  for (const auto& [name, amount] : pod->needs->request) requested[name] += amount;
-  score_cpu += pod->needs->score_cpu;
-  score_memory += pod->needs->score_memory;
-  pods.emplace(key, std::move(pod));
+void NodeInfo::add(const std::string& key, const PodInfo& pod) {
+  for (const auto& [name, amount] : pod.needs->request) requested[name] += amount;
+  score_cpu += pod.needs->score_cpu;
+  score_memory += pod.needs->score_memory;
+  pods.emplace(key, pod);
 }
 
 void NodeInfo::remove(const std::string& key) {
   const auto found = pods.find(key);
   if (found == pods.end()) return;
-  const PodNeeds& needs = *found->second->needs;
+  const PodNeeds& needs = *found->second.needs;
   for (const auto& [name, amount] : needs.request) requested[name] -= amount;
   score_cpu -= needs.score_cpu;
   score_memory -= needs.score_memory;
   pods.erase(found);
 }
 
-void ClusterView::declassify(const std::string& name, NodeInfo& node) {
+const std::map<std::string, NodeClass>& ClusterView::classes() const {
+  for (const std::string& name : std::exchange(unclassified_, {}))
+    if (const auto found = nodes_.find(name); found != nodes_.end()) classify(name, found->second);
+  return classes_;
+}
+
+void ClusterView::reclassify(const std::string& name, NodeInfo& node) {
+  if (!node.node || std::exchange(node.unclassified, true)) return;
+  unclassified_.push_back(name);
+}
+
+void ClusterView::declassify(const std::string& name, const NodeInfo& node) const {
   if (!node.node) return;
   const auto found = classes_.find(node.alike);
   if (found == classes_.end()) return;
@@ -108,7 +122,8 @@ void ClusterView::declassify(const std::string& name, NodeInfo& node) {
   if (found->second.empty()) classes_.erase(found);
 }
 
-void ClusterView::classify(const std::string& name, NodeInfo& node) {
+void ClusterView::classify(const std::string& name, const NodeInfo& node) const {
+  node.unclassified = false;
   if (!node.node) return;
   std::string key = class_key(node);
   const auto old = classes_.find(node.alike);
@@ -132,14 +147,16 @@ void ClusterView::classify(const std::string& name, NodeInfo& node) {
 void ClusterView::put_node(std::shared_ptr<const Node> node) {
   const std::string name = node->metadata.name;
   NodeInfo& info = nodes_[name];
+  if (!info.node) ++known_nodes_;
   info.node = std::move(node);
   info.object_alike = key_of_object(*info.node);
-  classify(name, info);
+  reclassify(name, info);
 }
 
 void ClusterView::drop_node(const std::string& name) {
   const auto found = nodes_.find(name);
-  if (found == nodes_.end()) return;
+  if (found == nodes_.end() || !found->second.node) return;
+  --known_nodes_;
   declassify(name, found->second);
   found->second.node = nullptr;
   if (found->second.pods.empty()) nodes_.erase(found);
@@ -147,27 +164,26 @@ void ClusterView::drop_node(const std::string& name) {
 
 void ClusterView::put_pod(const std::string& key, const PodPtr& pod) {
   const std::string& node = pod->spec->nodeName;
-  PodInfoPtr known;
+  std::optional<PodInfo> known;
   if (const auto at = node_of_.find(key); at != node_of_.end()) {
-    PodInfoPtr& placed = nodes_.find(at->second)->second.pods.find(key)->second;
-    known = placed;
+    PodInfo& placed = nodes_.find(at->second)->second.pods.find(key)->second;
     if (at->second == node && !has_ended(*pod)) {
-      auto info = std::make_shared<const PodInfo>(pod, *known);
-      if (info->needs == known->needs || *info->needs == *known->needs) {
+      PodInfo info(pod, placed);
+      if (info.needs == placed.needs || *info.needs == *placed.needs) {
         placed = std::move(info);
         if (!nominated_.empty()) nominated_.erase(key);
         return;
       }
     }
+    known = placed;
   }
   drop_pod(key);
   if (has_ended(*pod) || (node.empty() && pod->status.nominatedNodeName.empty())) return;
-  const auto info =
-      known ? std::make_shared<const PodInfo>(pod, *known) : std::make_shared<const PodInfo>(pod);
+  const PodInfo info = known ? PodInfo(pod, *known) : PodInfo(pod);
   if (!node.empty())
     try_add(node, key, info);
   else
-    nominate(info, pod->status.nominatedNodeName);
+    nominate(std::make_shared<const PodInfo>(info), pod->status.nominatedNodeName);
 }
 
 void ClusterView::drop_pod(const std::string& key) {
@@ -214,12 +230,12 @@ const StringMap* ClusterView::namespace_labels(const std::string& name) const {
   return found != namespaces_.end() ? &found->second : nullptr;
 }
 
-void ClusterView::try_add(const std::string& node, const std::string& key, const PodInfoPtr& pod) {
+void ClusterView::try_add(const std::string& node, const std::string& key, const PodInfo& pod) {
   node_of_.insert_or_assign(key, node);
   NodeInfo& info = nodes_[node];
   info.add(key, pod);
-  if (pod->needs->avoids_others) ++avoiding_;
-  classify(node, info);
+  if (pod.needs->avoids_others) ++avoiding_;
+  reclassify(node, info);
 }
 
 void ClusterView::try_remove(const std::string& node, const std::string& key) {
@@ -229,9 +245,9 @@ void ClusterView::try_remove(const std::string& node, const std::string& key) {
   NodeInfo& info = found->second;
   const auto placed = info.pods.find(key);
   if (placed == info.pods.end()) return;
-  if (placed->second->needs->avoids_others) --avoiding_;
+  if (placed->second.needs->avoids_others) --avoiding_;
   info.remove(key);
-  classify(node, info);
+  reclassify(node, info);
   if (!info.node && info.pods.empty()) nodes_.erase(found);
 }
 

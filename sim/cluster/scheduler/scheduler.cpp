@@ -167,7 +167,7 @@ void Scheduler::bind(const SchedulingQueue::Taken& taken, const std::string& nod
   const Pod& pod = *taken.pod->pod;
   record(pod, node);
   view_.drop_pod(taken.key);
-  view_.try_add(node, taken.key, taken.pod);
+  view_.try_add(node, taken.key, *taken.pod);
   assumed_.insert(taken.key);
   client_.call(api::bind(pod, node), [this, taken, node, alive = std::weak_ptr<int>(alive_)](
                                          const Result<api::Response>& result) {
