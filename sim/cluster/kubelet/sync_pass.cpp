@@ -142,8 +142,9 @@ void SyncPass::kill_some() {
 
 void SyncPass::create_sandbox() {
   Notices notices;
+  const MakePodContext context = [this] { return node_.pod_context(pod_); };
   Result<SandboxOrder> order =
-      sandbox_order(node_.pod_context(pod_), actions_.sandbox_attempt, &notices);
+      sandbox_order(*pod_, node_.options.settings, context, actions_.sandbox_attempt, &notices);
   node_.notices(*pod_, notices);
   if (!order) return on_sandbox(fail(std::move(order).error()));
   node_.runtime.run_sandbox(std::move(*order), guarded([this](Result<SandboxStatus> status) {
