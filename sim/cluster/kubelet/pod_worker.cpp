@@ -44,6 +44,24 @@ bool is_readiness_off(const Pod& pod) {
   return ready.status != said->status || ready.message != said->message;
 }
 
+// Whether each of those containers has the instances that it had.
+bool have_same_instances(const std::vector<Container>& containers,
+                         const Cow<std::vector<ContainerInstance>>& before,
+                         const Cow<std::vector<ContainerInstance>>& now) {
+  if (before.same_as(now)) return true;
+  return std::all_of(containers.begin(), containers.end(), [&](const Container& container) {
+    const auto is_of_it = [&](const ContainerInstance& one) { return one.name == container.name; };
+    auto old = before.begin();
+    for (const ContainerInstance& instance : now) {
+      if (!is_of_it(instance)) continue;
+      old = std::find_if(old, before.end(), is_of_it);
+      if (old == before.end() || !(*old == instance)) return false;
+      ++old;
+    }
+    return std::none_of(old, before.end(), is_of_it);
+  });
+}
+
 bool is_deleted(const Pod& pod) { return pod.metadata.deletionTimestamp.has_value(); }
 
 }  // namespace
@@ -299,14 +317,21 @@ PodStatus PodWorker::compute_status(bool all_stopped, RestartAll restart_all) {
   check_deadline();
   const PodStatus* told = writer_.told();
   const bool only_seen = failures_.empty() && removed_counts_.empty();
-  const bool containers_stay = only_seen && told != nullptr && shown_ &&
-                               shown_->spec.same_as(pod_->spec) &&
-                               shown_->containers.same_as(seen_->containers);
+  const PodSpec& spec = *pod_->spec;
+  const auto stay =
+      [&, comparable = only_seen && told != nullptr && shown_ &&
+                       shown_->spec.same_as(pod_->spec)](const std::vector<Container>& containers) {
+        return comparable && have_same_instances(containers, shown_->containers, seen_->containers);
+      };
+  const bool init_containers_stay = stay(spec.initContainers);
+  const bool containers_stay = stay(spec.containers);
   const bool is_plain = only_seen && !verdict_ && probes_.empty();
-  if (containers_stay && is_plain && status_stays(*told, all_stopped, restart_all)) return *told;
+  if (init_containers_stay && containers_stay && is_plain &&
+      status_stays(*told, all_stopped, restart_all))
+    return *told;
   const StatusInputs inputs{
       StatusSources{*pod_, facts(), *seen_, told != nullptr ? *told : pod_->status, failures_,
-                    removed_counts_, containers_stay},
+                    removed_counts_, init_containers_stay, containers_stay},
       node_->node_ip(),
       all_stopped,
       restart_all,
