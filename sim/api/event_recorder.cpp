@@ -232,7 +232,7 @@ Request creation(const std::shared_ptr<const Event>& event) {
   return request;
 }
 
-void refer(ObjectReference& reference, const Object& object, std::string field_path) {
+void refer(ObjectReference& reference, const Object& object, std::string_view field_path) {
   const KindInfo& kind = object.kind();
   reference.kind = kind.kind;
   reference.namespace_ = object.metadata.namespace_;
@@ -240,7 +240,7 @@ void refer(ObjectReference& reference, const Object& object, std::string field_p
   reference.uid = object.metadata.uid;
   reference.apiVersion = kind.api_version();
   reference.resourceVersion = object.metadata.resourceVersion;
-  reference.fieldPath = std::move(field_path);
+  reference.fieldPath = field_path;
 }
 
 // Whether it is what reference_to() made of an object of that kind: all members, so that one that
@@ -255,9 +255,9 @@ bool refers(const ObjectReference& reference, const Object& object, std::string_
 
 }  // namespace
 
-ObjectReference reference_to(const Object& object, std::string field_path) {
+ObjectReference reference_to(const Object& object, std::string_view field_path) {
   ObjectReference reference;
-  refer(reference, object, std::move(field_path));
+  refer(reference, object, field_path);
   return reference;
 }
 
@@ -280,14 +280,14 @@ EventRecorder::EventRecorder(Loop& loop, ApiClient& client, std::string componen
 EventRecorder::~EventRecorder() = default;
 
 void EventRecorder::event(const Object& involved, std::string_view type, std::string_view reason,
-                          std::string message, std::string field_path) {
+                          std::string message, std::string_view field_path) {
   for (std::size_t i = subjects_.size(); i-- > 0;)  // who comes again does so soon
     if (subjects_[i].kind == &involved.kind() &&
         refers(*subjects_[i].reference, involved, field_path))
       return tell(subjects_[i], type, reason, std::move(message));
   // Filled where it stays.
   Cow<ObjectReference> reference;
-  refer(reference.edit(), involved, std::move(field_path));
+  refer(reference.edit(), involved, field_path);
   tell(new_subject(std::move(reference), &involved.kind()), type, reason, std::move(message));
 }
 
