@@ -33,6 +33,17 @@ void write_amounts(std::string& text, const ResourceList& amounts) {
   text += '\n';
 }
 
+// What is asked for, added to or taken from what is there.
+template <class Change>
+void change_amounts(ResourceList& amounts, const ResourceList& request, const Change& change) {
+  auto at = amounts.begin();
+  for (const auto& [name, amount] : request) {  // both in the order of their names
+    while (at != amounts.end() && at->first < name) ++at;
+    if (at == amounts.end() || at->first != name) at = amounts.emplace_hint(at, name, Quantity());
+    change(at->second, amount);
+  }
+}
+
 std::string key_of_object(const Node& node) {
   std::string text = node.spec.unschedulable ? "u" : "s";
   for (const Taint& taint : node.spec.taints)
@@ -87,7 +98,8 @@ PodInfo::PodInfo(PodPtr p, const KnownNeeds& like)
     : pod(std::move(p)), needs(like.of(pod->spec)), priority(pod->spec->priority.value_or(0)) {}
 
 void NodeInfo::add(const std::string& key, const PodInfo& pod) {
-  for (const auto& [name, amount] : pod.needs->request) requested[name] += amount;
+  change_amounts(requested, pod.needs->request,
+                 [](Quantity& sum, const Quantity& amount) { sum += amount; });
   score_cpu += pod.needs->score_cpu;
   score_memory += pod.needs->score_memory;
   pods.emplace(key, pod);
@@ -97,7 +109,8 @@ void NodeInfo::remove(const std::string& key) {
   const auto found = pods.find(key);
   if (found == pods.end()) return;
   const PodNeeds& needs = *found->second.needs;
-  for (const auto& [name, amount] : needs.request) requested[name] -= amount;
+  change_amounts(requested, needs.request,
+                 [](Quantity& sum, const Quantity& amount) { sum -= amount; });
   score_cpu -= needs.score_cpu;
   score_memory -= needs.score_memory;
   pods.erase(found);

@@ -38,7 +38,8 @@ JobFacts::JobFacts(const PyTorchJob& from)
   }
   job.spec = Verbatim<PyTorchJobSpec>(std::move(*spec));
   const std::string key = key_of(job.metadata);
-  for (const auto& [type, replica] : replica_specs(job))
+  for (const auto& [type, replica] : replica_specs(job)) {
+    specs.push_back(&replica);
     types.push_back(
         {.type = type,
          .label = lower(type),
@@ -46,6 +47,7 @@ JobFacts::JobFacts(const PyTorchJob& from)
          .services_key = expectation_key(key, type, "services"),
          .selector = concat({label::job_name, "=", job.metadata.name, ",", label::operator_name,
                              "=", controller_name, ",", label::replica_type, "=", lower(type)})});
+  }
 }
 
 bool JobFacts::hold_for(const PyTorchJob& other) const {

@@ -67,6 +67,7 @@ struct JobFacts {
   api::LabelQuery labels;  // that all of its pods and Services carry
   std::vector<Cow<std::string>> expectation_keys;  // of all types, as they are written
   std::vector<ReplicaNames> types;                 // of the defaulted specification, in its order
+  std::vector<const ReplicaSpec*> specs;           // of the types: parts of the job's specification
   // For the next plan.
   mutable KnownLabels pod_labels{}, service_labels{};
 
@@ -75,6 +76,10 @@ struct JobFacts {
   bool hold_for(const PyTorchJob& other) const;
   // Of the type that labels call so; null: there is none.
   const ReplicaNames* names_of(std::string_view label) const;
+  // Of one of `types`.
+  const ReplicaSpec& spec_of(const ReplicaNames& names) const {
+    return *specs[static_cast<std::size_t>(&names - types.data())];
+  }
 };
 
 using Pods = boost::container::small_vector<const Pod*, 8>;

@@ -163,7 +163,7 @@ void count(ReplicaStatus& counters, const Pod& pod) {
 
 void reconcile_pods(Pass& pass, const ReplicaNames& names, const AllLabelled<Pod>& pods) {
   const std::string& type = names.type;
-  const ReplicaSpec& spec = *replica_spec(pass.job, type);
+  const ReplicaSpec& spec = pass.seen.facts->spec_of(names);
   const int replicas = spec.replicas.value_or(1);
   if (!pass.status.replicaStatuses) pass.status.replicaStatuses.emplace();
   ReplicaStatus& counters = (*pass.status.replicaStatuses)[type] = ReplicaStatus{};
