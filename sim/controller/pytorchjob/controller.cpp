@@ -156,7 +156,8 @@ Plan PyTorchJobController::plan(const Key& key, const Observed& seen, Time now) 
   });
   seen.cache.each<Service>(of_job.labels,
                            [&](const Service& service) { view.services.push_back(&service); });
-  view.autoscaler = seen.cache.find<HorizontalPodAutoscaler>(parts.namespace_, parts.name);
+  if (is_scaled(*of_job.job.spec))
+    view.autoscaler = seen.cache.find<HorizontalPodAutoscaler>(parts.namespace_, parts.name);
   if (!settings_.gang_scheduler.empty())
     for (const KindInfo* kind : seen.cache.kinds())
       if (is_pod_group(*kind)) view.pod_group_kind = kind;

@@ -12,7 +12,9 @@ namespace ddptwin::controller::pytorchjob {
 
 namespace {
 
-constexpr char lowered(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+constexpr char lowered(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
 
 }  // namespace
 
@@ -58,16 +60,6 @@ OwnerReference owner_of(const PyTorchJob& job) {
 const ReplicaSpecs& replica_specs(const PyTorchJob& job) {
   static const ReplicaSpecs none{};
   return job.spec->pytorchReplicaSpecs ? *job.spec->pytorchReplicaSpecs : none;
-}
-
-std::vector<Cow<std::string>> expectation_keys(const PyTorchJob& job) {
-  std::vector<Cow<std::string>> keys;
-  keys.reserve(2 * replica_specs(job).size());
-  const std::string job_key = key_of(job.metadata);
-  for (const auto& [type, spec] : replica_specs(job))
-    for (const std::string_view what : {"pods", "services"})
-      keys.push_back(expectation_key(job_key, type, what));
-  return keys;
 }
 
 const ReplicaSpec* replica_spec(const PyTorchJob& job, std::string_view type) {

@@ -10,6 +10,7 @@
 
 #include "controller/controller.hpp"
 #include "controller/pytorchjob/conditions.hpp"
+#include "controller/pytorchjob/environment.hpp"
 #include "controller/pytorchjob/init_container.hpp"
 #include "controller/pytorchjob/names.hpp"
 #include "controller/pytorchjob/profile.hpp"
@@ -91,7 +92,7 @@ struct View {
   // They outlive the plan, as the cache does.
   Pods pods{};                                                   // own ones (§4.2 M2), by name
   boost::container::small_vector<const Service*, 8> services{};  // labelled ones, by name
-  std::shared_ptr<const HorizontalPodAutoscaler> autoscaler{};
+  std::shared_ptr<const HorizontalPodAutoscaler> autoscaler{};   // of a job that is_scaled()
   ObjectPtr pod_group{};
   const KindInfo* pod_group_kind = nullptr;  // null: its CRD is not installed
   bool expectations_met = true;
@@ -108,6 +109,8 @@ struct Pass {
   Cow<std::vector<OwnerReference>> owners_made{};  // by owners()
   // By index, of the type that is reconciled: by replica_labels().
   std::vector<Cow<StringMap>> labels_made{};
+  // Of that type, as the pod that was made last has them.
+  std::vector<InjectedVariable> variables_made{};
   // By replica type, once a pod of it is made.
   std::map<std::string, Cow<std::vector<Container>>, std::less<>> init_containers{};
   Plan plan{};
@@ -196,6 +199,9 @@ boost::container::small_vector<Slice<T>, 8> by_index(const AllLabelled<T>& objec
   }
   return slices;
 }
+
+// Whether the job has metrics for an autoscaler. Nobody asks for that of another.
+bool is_scaled(const PyTorchJobSpec& job);
 
 // The parts of a reconcile, in the order of §4.2.
 void reconcile_autoscaler(Pass& pass);

@@ -68,6 +68,7 @@ void converge(Pass& pass) {
   const AllLabelled<Service> services = labelled(pass.seen.services, facts.service_labels);
   for (const ReplicaNames* names : pass.types(pass.seen.pods_worker_first)) {
     pass.labels_made.clear();
+    pass.variables_made.clear();
     reconcile_pods(pass, *names, pods);
     if (pass.over) return;
     reconcile_services(pass, *names, services);
