@@ -320,7 +320,8 @@ void ScriptRuntime::create_container(const SandboxId& sandbox_id, ContainerOrder
   sandbox.containers.push_back(container.get());
   container->report.id = id;
   container->report.created_at = loop_.now();
-  containers_[id] = std::move(container);
+  const std::string_view key = container->report.id;
+  containers_.emplace(key, std::move(container));
   answer<ContainerId>(sandbox.lane, {}, std::move(id), std::move(done));
 }
 

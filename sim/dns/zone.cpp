@@ -103,6 +103,18 @@ const Name& parsed(std::string_view text, Name& storage) {
   return storage;
 }
 
+bool is_named(const EndpointSlice& slice, const Object& object) {
+  return slice.metadata.name == object.metadata.name;
+}
+
+// Where the slice of that name is, or would be.
+template <class Slices>
+auto place_of(Slices& slices, const Object& named) {
+  return std::find_if(slices.begin(), slices.end(), [&](const auto& slice) {
+    return slice->metadata.name >= named.metadata.name;
+  });
+}
+
 }  // namespace
 
 // A question below "<service>.<namespace>.svc.<zone>", its labels in lower case.
@@ -146,8 +158,9 @@ void Zone::drop(const Object& object) {
   Entry& entry = found->second;
   if (as<Service>(object) != nullptr)
     entry.service = nullptr;
-  else
-    entry.slices.erase(object.metadata.name);
+  else if (const auto at = place_of(entry.slices, object);
+           at != entry.slices.end() && is_named(**at, object))
+    entry.slices.erase(at);
   if (!entry.service && entry.slices.empty()) services_.erase(found);
 }
 
@@ -165,8 +178,13 @@ void Zone::put(const ObjectPtr& object) {
   Entry& entry = found->second;
   if (auto service = as<Service>(object))
     entry.service = std::move(service);
-  else if (auto slice = as<EndpointSlice>(object))
-    entry.slices[object->metadata.name] = std::move(slice);
+  else if (auto slice = as<EndpointSlice>(object)) {
+    const auto at = place_of(entry.slices, *slice);
+    if (at != entry.slices.end() && is_named(**at, *slice))
+      *at = std::move(slice);
+    else
+      entry.slices.insert(at, std::move(slice));
+  }
 }
 
 void Zone::change(const ObjectPtr& before, const ObjectPtr& after, Time now) {
@@ -379,7 +397,7 @@ Zone::Found Zone::endpoint_records(const Entry& entry, const ServiceQuestion& as
       add_once(found.additional, record(target, type, *data));
     }
   };
-  for (const auto& [name, slice] : entry.slices)
+  for (const auto& slice : entry.slices)
     for (const Endpoint& endpoint : slice->endpoints) {
       if (!endpoint.conditions.ready.value_or(true)) continue;
       if (slice->ports.empty() && asked.port.empty()) add(endpoint, nullptr);
@@ -400,7 +418,7 @@ std::vector<Name> Zone::names_of_ip(const std::string& ip) const {
   if (!names.empty()) return names;
   for (const auto& [key, entry] : services_) {
     if (!entry.service) continue;
-    for (const auto& [slice_name, slice] : entry.slices)
+    for (const auto& slice : entry.slices)
       for (const Endpoint& endpoint : slice->endpoints) {
         const bool here = std::find(endpoint.addresses.begin(), endpoint.addresses.end(), ip) !=
                           endpoint.addresses.end();

@@ -41,7 +41,8 @@ class Zone {
  private:
   struct Entry {
     std::shared_ptr<const Service> service{};
-    std::map<std::string, std::shared_ptr<const EndpointSlice>> slices{};
+    // By name. One, mostly.
+    boost::container::small_vector<std::shared_ptr<const EndpointSlice>, 1> slices{};
   };
   // What a name within the zone stands for. A name that exists without records is found and empty.
   struct Found {

@@ -101,6 +101,7 @@ void ImagePuller::pulled(Job& job, Time began, Result<ImageStatus> result) {
 }
 
 void ImagePuller::forget(const std::string& pod_uid) {
+  if (back_off_.empty() && last_error_.empty()) return;
   const std::string prefix = pod_uid + "_";
   back_off_.forget(prefix);
   auto at = last_error_.lower_bound(prefix);

@@ -411,7 +411,7 @@ void PodWorker::write_last_status() {
   take(PodEvent::cleaned);
   writer_.finish();
   node_->images.forget(uid());
-  node_->restarts.forget(uid() + "/");
+  if (!node_->restarts.empty()) node_->restarts.forget(uid() + "/");
   end_pass(false, std::nullopt);
   if (removed_) ask_relist();
 }
