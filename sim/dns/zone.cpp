@@ -172,9 +172,8 @@ void Zone::put(const ObjectPtr& object) {
   const Key key = service_of(*object);
   if (key.empty()) return;
   const std::string_view name(key.data(), key.size());
-  auto found = services_.lower_bound(name);
-  if (found == services_.end() || found->first != name)
-    found = services_.emplace_hint(found, name, Entry{});
+  auto found = services_.find(name);
+  if (found == services_.end()) found = services_.emplace(name, Entry{}).first;
   Entry& entry = found->second;
   if (auto service = as<Service>(object))
     entry.service = std::move(service);
@@ -411,24 +410,27 @@ Zone::Found Zone::endpoint_records(const Entry& entry, const ServiceQuestion& as
 
 // A cluster address has its service's name; an endpoint only has one when it has a hostname.
 std::vector<Name> Zone::names_of_ip(const std::string& ip) const {
-  std::vector<Name> names;
+  std::map<std::string_view, std::vector<Name>> by_service;  // the table has no order
   for (const auto& [key, entry] : services_)
     if (entry.service && !is_headless(*entry.service) && entry.service->spec->clusterIP == ip)
-      names.push_back(service_name(*entry.service));
-  if (!names.empty()) return names;
+      by_service[key].push_back(service_name(*entry.service));
+  const bool is_cluster_ip = !by_service.empty();
   for (const auto& [key, entry] : services_) {
-    if (!entry.service) continue;
+    if (is_cluster_ip || !entry.service) continue;
     for (const auto& slice : entry.slices)
       for (const Endpoint& endpoint : slice->endpoints) {
         const bool here = std::find(endpoint.addresses.begin(), endpoint.addresses.end(), ip) !=
                           endpoint.addresses.end();
         if (!here || !endpoint.conditions.ready.value_or(true)) continue;
         if (!endpoint.hostname || endpoint.hostname->empty()) continue;
-        Name name = name_of({*endpoint.hostname}) + service_name(*entry.service);
-        if (std::find(names.begin(), names.end(), name) == names.end())
-          names.push_back(std::move(name));
+        by_service[key].push_back(name_of({*endpoint.hostname}) + service_name(*entry.service));
       }
   }
+  std::vector<Name> names;
+  for (auto& [key, of_service] : by_service)
+    for (Name& name : of_service)
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(std::move(name));
   return names;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text_table.hpp"
 #include "dns/message.hpp"
 #include "objects/discovery_v1.hpp"
 
@@ -78,7 +79,7 @@ class Zone {
   Name domain_;
   Time changed_{};
   std::set<std::string, std::less<>> namespaces_{};
-  std::map<std::string, Entry, std::less<>> services_{};  // by "namespace/name"
+  TextTable<Entry> services_{};  // by "namespace/name"
 };
 
 }  // namespace ddptwin::dns

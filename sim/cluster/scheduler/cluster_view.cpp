@@ -116,31 +116,52 @@ void NodeInfo::remove(const std::string& key) {
   pods.erase(found);
 }
 
+ClusterView::Place ClusterView::place_of(const std::string& node) {
+  const auto [known, is_new] = places_.try_emplace(node, infos_.size());
+  if (!is_new) return known->second;
+  if (unused_.empty()) {
+    infos_.emplace_back();
+  } else {
+    known->second = unused_.back();
+    unused_.pop_back();
+  }
+  infos_[known->second].name = node;
+  return known->second;
+}
+
+void ClusterView::forget_if_empty(Place place) {
+  NodeInfo& info = infos_[place];
+  if (info.node || !info.pods.empty()) return;
+  places_.erase(info.name);
+  info = {};
+  unused_.push_back(place);
+}
+
 const std::map<std::string, NodeClass>& ClusterView::classes() const {
-  for (const std::string& name : std::exchange(unclassified_, {}))
-    if (const auto found = nodes_.find(name); found != nodes_.end()) classify(name, found->second);
+  for (const Place place : std::exchange(unclassified_, {})) classify(infos_[place]);
   return classes_;
 }
 
-void ClusterView::reclassify(const std::string& name, NodeInfo& node) {
-  if (!node.node || std::exchange(node.unclassified, true)) return;
-  unclassified_.push_back(name);
+void ClusterView::reclassify(Place place) {
+  NodeInfo& info = infos_[place];
+  if (!info.node || std::exchange(info.unclassified, true)) return;
+  unclassified_.push_back(place);
 }
 
-void ClusterView::declassify(const std::string& name, const NodeInfo& node) const {
+void ClusterView::declassify(const NodeInfo& node) const {
   if (!node.node) return;
   const auto found = classes_.find(node.alike);
   if (found == classes_.end()) return;
-  found->second.erase(name);
+  found->second.erase(node.name);
   if (found->second.empty()) classes_.erase(found);
 }
 
-void ClusterView::classify(const std::string& name, const NodeInfo& node) const {
+void ClusterView::classify(const NodeInfo& node) const {
   node.unclassified = false;
   if (!node.node) return;
   std::string key = class_key(node);
   const auto old = classes_.find(node.alike);
-  const bool was_there = old != classes_.end() && old->second.contains(name);
+  const bool was_there = old != classes_.end() && old->second.contains(node.name);
   if (was_there && key == node.alike) return;
   node.alike = std::move(key);
   if (was_there && old->second.size() == 1 && !classes_.contains(node.alike)) {
@@ -151,36 +172,40 @@ void ClusterView::classify(const std::string& name, const NodeInfo& node) const 
     return;
   }
   if (was_there) {
-    old->second.erase(name);
+    old->second.erase(node.name);
     if (old->second.empty()) classes_.erase(old);
   }
-  classes_[node.alike].insert(name);
+  classes_[node.alike].insert(node.name);
 }
 
 void ClusterView::put_node(std::shared_ptr<const Node> node) {
-  const std::string name = node->metadata.name;
-  NodeInfo& info = nodes_[name];
+  const Place place = place_of(node->metadata.name);
+  NodeInfo& info = infos_[place];
   if (!info.node) ++known_nodes_;
   info.node = std::move(node);
   info.object_alike = key_of_object(*info.node);
-  reclassify(name, info);
+  reclassify(place);
 }
 
 void ClusterView::drop_node(const std::string& name) {
-  const auto found = nodes_.find(name);
-  if (found == nodes_.end() || !found->second.node) return;
+  const auto found = places_.find(name);
+  if (found == places_.end()) return;
+  const Place place = found->second;
+  NodeInfo& info = infos_[place];
+  if (!info.node) return;
   --known_nodes_;
-  declassify(name, found->second);
-  found->second.node = nullptr;
-  if (found->second.pods.empty()) nodes_.erase(found);
+  declassify(info);
+  info.node = nullptr;
+  forget_if_empty(place);
 }
 
 void ClusterView::put_pod(const std::string& key, const PodPtr& pod) {
   const std::string& node = pod->spec->nodeName;
   std::optional<PodInfo> known;
   if (const auto at = node_of_.find(key); at != node_of_.end()) {
-    PodInfo& placed = nodes_.find(at->second)->second.pods.find(key)->second;
-    if (at->second == node && !has_ended(*pod)) {
+    NodeInfo& there = infos_[at->second];
+    PodInfo& placed = there.pods.find(key)->second;
+    if (there.name == node && !has_ended(*pod)) {
       PodInfo info(pod, placed);
       if (info.needs == placed.needs || *info.needs == *placed.needs) {
         placed = std::move(info);
@@ -202,8 +227,9 @@ void ClusterView::put_pod(const std::string& key, const PodPtr& pod) {
 void ClusterView::drop_pod(const std::string& key) {
   nominated_.erase(key);
   if (const auto found = node_of_.find(key); found != node_of_.end()) {
-    const std::string node = found->second;
-    try_remove(node, key);
+    const Place place = found->second;
+    node_of_.erase(found);
+    remove(key, place);
   }
 }
 
@@ -219,14 +245,14 @@ void ClusterView::put_namespace(const std::string& name, StringMap labels) {
 
 std::vector<const NodeInfo*> ClusterView::nodes() const {
   std::vector<const NodeInfo*> found;
-  for (const auto& [name, node] : nodes_)
-    if (node.node) found.push_back(&node);
+  for (const auto& [name, place] : places_)
+    if (infos_[place].node) found.push_back(&infos_[place]);
   return found;
 }
 
 const NodeInfo* ClusterView::find(const std::string& node) const {
-  const auto found = nodes_.find(node);
-  return found != nodes_.end() && found->second.node ? &found->second : nullptr;
+  const auto found = places_.find(node);
+  return found != places_.end() && infos_[found->second].node ? &infos_[found->second] : nullptr;
 }
 
 std::vector<PodInfoPtr> ClusterView::nominated_to(const std::string& node,
@@ -244,24 +270,26 @@ const StringMap* ClusterView::namespace_labels(const std::string& name) const {
 }
 
 void ClusterView::try_add(const std::string& node, const std::string& key, const PodInfo& pod) {
-  node_of_.insert_or_assign(key, node);
-  NodeInfo& info = nodes_[node];
-  info.add(key, pod);
+  const Place place = place_of(node);
+  node_of_.insert_or_assign(key, place);
+  infos_[place].add(key, pod);
   if (pod.needs->avoids_others) ++avoiding_;
-  reclassify(node, info);
+  reclassify(place);
 }
 
 void ClusterView::try_remove(const std::string& node, const std::string& key) {
   node_of_.erase(key);
-  const auto found = nodes_.find(node);
-  if (found == nodes_.end()) return;
-  NodeInfo& info = found->second;
+  if (const auto found = places_.find(node); found != places_.end()) remove(key, found->second);
+}
+
+void ClusterView::remove(const std::string& key, Place place) {
+  NodeInfo& info = infos_[place];
   const auto placed = info.pods.find(key);
   if (placed == info.pods.end()) return;
   if (placed->second.needs->avoids_others) --avoiding_;
   info.remove(key);
-  reclassify(node, info);
-  if (!info.node && info.pods.empty()) nodes_.erase(found);
+  reclassify(place);
+  forget_if_empty(place);
 }
 
 }  // namespace ddptwin::scheduler

@@ -1,6 +1,7 @@
 // What the scheduler knows of the cluster: its nodes and what is placed on them. A value.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -51,6 +52,7 @@ struct PodInfo {
 using PodInfoPtr = std::shared_ptr<const PodInfo>;
 
 struct NodeInfo {
+  std::string name{};
   std::shared_ptr<const Node> node{};            // null: only pods name it
   std::map<std::string, PodInfo> pods{};         // by key; also those that are terminating
   ResourceList requested{};                      // the sum over pods
@@ -104,20 +106,30 @@ class ClusterView {
   void try_remove(const std::string& node, const std::string& key);
 
  private:
-  // The node may belong to another class from now on.
-  void reclassify(const std::string& name, NodeInfo& node);
-  // Puts the node into the class that it now belongs to.
-  void classify(const std::string& name, const NodeInfo& node) const;
-  void declassify(const std::string& name, const NodeInfo& node) const;
+  // Where a node lies among infos_. Each pod knows that of its node: to look for a name among
+  // thousands is long.
+  using Place = std::size_t;
 
-  std::map<std::string, NodeInfo> nodes_{};
-  std::size_t known_nodes_ = 0;  // with a Node object
+  Place place_of(const std::string& node);  // made where there is none
+  // Where nothing is known of the node any more.
+  void forget_if_empty(Place place);
+  void remove(const std::string& key, Place place);
+  // The node may belong to another class from now on.
+  void reclassify(Place place);
+  // Puts the node into the class that it now belongs to.
+  void classify(const NodeInfo& node) const;
+  void declassify(const NodeInfo& node) const;
+
+  std::deque<NodeInfo> infos_{};
+  std::map<std::string, Place> places_{};  // by name
+  std::vector<Place> unused_{};            // of infos_, by nodes that are gone
+  std::size_t known_nodes_ = 0;            // with a Node object
   // As of when somebody asked last, and the nodes that may have left theirs since: more pods come
   // and go than are asked for.
   mutable std::map<std::string, NodeClass> classes_{};
-  mutable std::vector<std::string> unclassified_{};
-  std::size_t avoiding_ = 0;          // placed pods that avoid others
-  TextTable<std::string> node_of_{};  // by pod key
+  mutable std::vector<Place> unclassified_{};
+  std::size_t avoiding_ = 0;    // placed pods that avoid others
+  TextTable<Place> node_of_{};  // by pod key
   std::map<std::string, std::pair<PodInfoPtr, std::string>> nominated_{};
   std::map<std::string, StringMap> namespaces_{};
 };
