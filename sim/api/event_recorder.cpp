@@ -132,14 +132,6 @@ bool is_lost(const Error& error) {
   return error.reason == Reason::unknown || error.reason == Reason::io;
 }
 
-// "<object>.<hex of a number>"
-std::string event_name(const std::string& object, std::uint64_t number) {
-  std::array<char, 16> hex;
-  const auto end = std::to_chars(hex.begin(), hex.end(), number, 16).ptr;
-  const std::string_view digits(hex.data(), static_cast<std::size_t>(end - hex.data()));
-  return concat({object, ".", digits});
-}
-
 // What the patch of a repeated event makes of the Event, whose times have been through JSON.
 std::shared_ptr<Object> recounted(const Event& stored, const Event& event) {
   auto next = std::make_shared<Event>(stored);
@@ -283,7 +275,7 @@ std::unique_ptr<Asked> repetition(const std::shared_ptr<const Event>& event) {
   return asked;
 }
 
-void refer(ObjectReference& reference, const Object& object, std::string field_path) {
+void refer(ObjectReference& reference, const Object& object, std::string_view field_path) {
   const KindInfo& kind = object.kind();
   reference.kind = kind.kind;
   reference.namespace_ = object.metadata.namespace_;
@@ -291,7 +283,7 @@ void refer(ObjectReference& reference, const Object& object, std::string field_p
   reference.uid = object.metadata.uid;
   reference.apiVersion = kind.api_version();
   reference.resourceVersion = object.metadata.resourceVersion;
-  reference.fieldPath = std::move(field_path);
+  reference.fieldPath = field_path;
 }
 
 // Whether it is what reference_to() made of an object of that kind: all members, so that one that
@@ -307,10 +299,17 @@ bool refers(const ObjectReference& reference, const Object& object, std::string_
 
 }  // namespace
 
-ObjectReference reference_to(const Object& object, std::string field_path) {
+ObjectReference reference_to(const Object& object, std::string_view field_path) {
   ObjectReference reference;
-  refer(reference, object, std::move(field_path));
+  refer(reference, object, field_path);
   return reference;
+}
+
+std::string event_name(const std::string& object, std::uint64_t number) {
+  std::array<char, 16> hex;
+  const auto end = std::to_chars(hex.begin(), hex.end(), number, 16).ptr;
+  const std::string_view digits(hex.data(), static_cast<std::size_t>(end - hex.data()));
+  return concat({object, ".", digits});
 }
 
 EventRecorder::EventRecorder(Loop& loop, ApiClient& client, std::string component, std::string host,
@@ -325,14 +324,14 @@ EventRecorder::EventRecorder(Loop& loop, ApiClient& client, std::string componen
 EventRecorder::~EventRecorder() = default;
 
 void EventRecorder::event(const Object& involved, std::string_view type, std::string_view reason,
-                          std::string message, std::string field_path) {
+                          std::string message, std::string_view field_path) {
   for (std::size_t i = subjects_.size(); i-- > 0;)  // who comes again does so soon
     if (subjects_[i].kind == &involved.kind() &&
         refers(*subjects_[i].reference, involved, field_path))
       return tell(subjects_[i], type, reason, std::move(message));
   // Filled where it stays.
   Cow<ObjectReference> reference;
-  refer(reference.edit(), involved, std::move(field_path));
+  refer(reference.edit(), involved, field_path);
   tell(new_subject(std::move(reference), &involved.kind()), type, reason, std::move(message));
 }
 

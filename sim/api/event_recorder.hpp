@@ -15,7 +15,10 @@
 namespace ddptwin::api {
 
 // The reference that an Event about this object carries (client-go's reference.GetReference).
-ObjectReference reference_to(const Object& object, std::string field_path = {});
+ObjectReference reference_to(const Object& object, std::string_view field_path = {});
+
+// "<object>.<hex of a number>": the name of an Event about the object of that name.
+std::string event_name(const std::string& object, std::uint64_t number);
 
 struct EventRecorderOptions {
   bool spam_filter = true;  // 25 events an object, one more every 300 s; the others are dropped
@@ -38,7 +41,7 @@ class EventRecorder {
 
   // `type` is Normal or Warning; `field_path` names a part: spec.containers{main}.
   void event(const Object& involved, std::string_view type, std::string_view reason,
-             std::string message, std::string field_path = {});
+             std::string message, std::string_view field_path = {});
   // For an object that is not at hand (a kubelet names its Node by name alone).
   void event(ObjectReference involved, std::string_view type, std::string_view reason,
              std::string message);

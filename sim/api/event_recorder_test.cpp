@@ -115,7 +115,7 @@ TEST_F(EventRecorderTest, EventsAboutTheSamePartShareItsReference) {
 TEST_F(EventRecorderTest, OnlyTheLatestReferencesAreKept) {
   recorder_.event(pod_, "Normal", "Pulled", "Container image is present");
   for (const char letter : std::string_view("abcdefghijklmnop"))
-    recorder_.event(pod_, "Normal", "Pulled", "Container image is present", {letter});
+    recorder_.event(pod_, "Normal", "Pulled", "Container image is present", {&letter, 1});
   recorder_.event(pod_, "Normal", "Started", "Container started");
   loop_.drain();
   EXPECT_TRUE(client_.created(17).involvedObject.get() == *client_.created(0).involvedObject);

@@ -81,6 +81,16 @@ bool matches_node(const PodSpec& pod, const Node& node) {
                                          [&](const auto& term) { return matches(term, node); });
 }
 
+const Quantity* next_amount(ResourceList::const_iterator& at, const ResourceList& amounts,
+                            std::string_view name) {
+  for (; at != amounts.end(); ++at) {
+    const int order = at->first.compare(name);
+    if (order == 0) return &at->second;
+    if (order > 0) break;
+  }
+  return nullptr;
+}
+
 std::vector<HostPort> host_ports(const PodSpec& pod) {
   std::vector<HostPort> ports;
   for (const Container& container : pod.initContainers)

@@ -22,6 +22,11 @@ bool matches(const NodeSelectorTerm& term, const Node& node);
 // nodeSelector and required node affinity.
 bool matches_node(const PodSpec& pod, const Node& node);
 
+// Goes on in amounts, from `at`, to that of a name; names are asked for in their order. Null: there
+// is none.
+const Quantity* next_amount(ResourceList::const_iterator& at, const ResourceList& amounts,
+                            std::string_view name);
+
 struct HostPort {
   std::string ip{};  // 0.0.0.0 where the pod names none
   std::string protocol{};

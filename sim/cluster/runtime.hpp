@@ -87,7 +87,8 @@ class SandboxOrder : public SandboxMetadata {
 
   SandboxOrder(SandboxConfig config)  // NOLINT: stands for it
       : SandboxMetadata(config), node_(config.node), config_(std::move(config)) {}
-  // `later` makes the configuration of that sandbox on that node, of values as they are now.
+  // `later` makes the configuration of that sandbox on that node. A runtime asks for it, if at all,
+  // in the call that brings the order.
   SandboxOrder(SandboxMetadata sandbox, std::string node, Later later)
       : SandboxMetadata(std::move(sandbox)), node_(std::move(node)), later_(std::move(later)) {}
 
@@ -127,7 +128,8 @@ class ContainerOrder {
 
   ContainerOrder(ContainerConfig config)  // NOLINT: stands for it
       : name_(config.name), attempt_(config.attempt), config_(std::move(config)) {}
-  // `later` makes the configuration of that name and attempt, of values as they are now.
+  // `later` makes the configuration of that name and attempt. A runtime asks for it, if at all, in
+  // the call that brings the order.
   ContainerOrder(std::string name, std::uint32_t attempt, Later later)
       : name_(std::move(name)), attempt_(attempt), later_(std::move(later)) {}
 
@@ -213,7 +215,8 @@ class PodRuntime {
   virtual void exec(const ContainerId& id, std::vector<std::string> command, Duration timeout,
                     Done<ExecResult> done) = 0;
 
-  virtual std::optional<ContainerReport> report(const ContainerId& id) const = 0;
+  // Null: there is no such container. It stays until the runtime is asked for anything else.
+  virtual const ContainerReport* report(const ContainerId& id) const = 0;
   // The last lines of what the container printed, at most `bytes` and `lines`.
   virtual std::string log_tail(const ContainerId& id, std::size_t lines,
                                std::size_t bytes) const = 0;

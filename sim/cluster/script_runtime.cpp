@@ -8,6 +8,7 @@
 #include <boost/json.hpp>
 
 #include "cluster/kubelet/cri_json.hpp"
+#include "core/concat.hpp"
 #include "core/numbers.hpp"
 
 namespace ddptwin {
@@ -231,11 +232,11 @@ void ScriptRuntime::run_sandbox(SandboxOrder order, Done<SandboxStatus> done) {
   sandbox->script = of_pod;
   sandbox->id = "sandbox-" + std::to_string(++last_sandbox_);
   sandbox->lane = loop_.new_lane();
-  sandbox->name = order.name;
-  sandbox->namespace_ = order.namespace_;
-  sandbox->uid = order.uid;
+  sandbox->name = std::move(order.name);
+  sandbox->namespace_ = std::move(order.namespace_);
+  sandbox->uid = std::move(order.uid);
   sandbox->attempt = order.attempt;
-  sandbox->annotations = order.annotations;
+  sandbox->annotations = std::move(order.annotations);
   if (keep_ == Keep::calls) note_request(*of_pod, "runPodSandbox", std::move(order).config());
   ++last_address_;
   SandboxStatus status{sandbox->id, "10.244." + std::to_string((last_address_ >> 8) & 255) + "." +
@@ -308,10 +309,7 @@ void ScriptRuntime::create_container(const SandboxId& sandbox_id, ContainerOrder
       told(*sandbox.script, sandbox.annotations, "create", {order.name()});
   if (!scripted.empty())
     return answer<ContainerId>(sandbox.lane, {}, fail(scripted_error(scripted)), std::move(done));
-  const std::string attempt = std::to_string(order.attempt());
-  ContainerId id;
-  id.reserve(order.name().size() + attempt.size() + sandbox.uid.size() + 2);
-  id.append(order.name()).append("~").append(attempt).append("~").append(sandbox.uid);
+  ContainerId id = concat({order.name(), "~", std::to_string(order.attempt()), "~", sandbox.uid});
   remove_container(id);  // a kubelet that has begun anew may make the same attempt once more
   auto container = std::make_unique<Container>();
   container->sandbox = &sandbox;
@@ -322,7 +320,8 @@ void ScriptRuntime::create_container(const SandboxId& sandbox_id, ContainerOrder
   sandbox.containers.push_back(container.get());
   container->report.id = id;
   container->report.created_at = loop_.now();
-  containers_[id] = std::move(container);
+  const std::string_view key = container->report.id;
+  containers_.emplace(key, std::move(container));
   answer<ContainerId>(sandbox.lane, {}, std::move(id), std::move(done));
 }
 
@@ -464,10 +463,9 @@ void ScriptRuntime::exec(const ContainerId& id, std::vector<std::string> command
   });
 }
 
-std::optional<ContainerReport> ScriptRuntime::report(const ContainerId& id) const {
+const ContainerReport* ScriptRuntime::report(const ContainerId& id) const {
   const auto at = containers_.find(id);
-  if (at == containers_.end()) return std::nullopt;
-  return at->second->report;
+  return at == containers_.end() ? nullptr : &at->second->report;
 }
 
 std::string ScriptRuntime::log_tail(const ContainerId& id, std::size_t lines,

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "cluster/runtime.hpp"
@@ -73,7 +74,7 @@ class ScriptRuntime : public PodRuntime {
   void remove_container(const ContainerId& id) override;
   void exec(const ContainerId& id, std::vector<std::string> command, Duration timeout,
             Done<ExecResult> done) override;
-  std::optional<ContainerReport> report(const ContainerId& id) const override;
+  const ContainerReport* report(const ContainerId& id) const override;
   std::string log_tail(const ContainerId& id, std::size_t lines, std::size_t bytes) const override;
   void update_volume(const std::string& pod_uid,
                      std::shared_ptr<const VolumeSource> source) override;
@@ -112,7 +113,8 @@ class ScriptRuntime : public PodRuntime {
   TextTable<std::shared_ptr<Script>> scripts_;  // "namespace/pod"
   std::string key_{};                           // for looking up
   TextTable<std::unique_ptr<Sandbox>> sandboxes_;
-  TextTable<std::unique_ptr<Container>> containers_;
+  // By the id that the container's report has.
+  std::unordered_map<std::string_view, std::unique_ptr<Container>, TextHash> containers_;
   std::map<std::string, ImageStatus, std::less<>> images_{};  // that are present
   std::vector<std::function<void(const RuntimeEvent&)>> listeners_{};
   std::uint32_t last_address_ = 0;

@@ -103,6 +103,18 @@ const Name& parsed(std::string_view text, Name& storage) {
   return storage;
 }
 
+bool is_named(const EndpointSlice& slice, const Object& object) {
+  return slice.metadata.name == object.metadata.name;
+}
+
+// Where the slice of that name is, or would be.
+template <class Slices>
+auto place_of(Slices& slices, const Object& named) {
+  return std::find_if(slices.begin(), slices.end(), [&](const auto& slice) {
+    return slice->metadata.name >= named.metadata.name;
+  });
+}
+
 }  // namespace
 
 // A question below "<service>.<namespace>.svc.<zone>", its labels in lower case.
@@ -130,8 +142,8 @@ Zone::Key Zone::service_of(const Object& object) {
   if (name == nullptr) return {};
   const std::string& namespace_ = object.metadata.namespace_;
   Key key(namespace_.size() + 1 + name->size(), '/');
-  std::copy(namespace_.begin(), namespace_.end(), key.begin());
-  std::copy(name->begin(), name->end(), key.end() - std::ssize(*name));
+  std::copy_n(namespace_.data(), namespace_.size(), key.data());
+  std::copy_n(name->data(), name->size(), key.data() + namespace_.size() + 1);
   return key;
 }
 
@@ -146,8 +158,9 @@ void Zone::drop(const Object& object) {
   Entry& entry = found->second;
   if (as<Service>(object) != nullptr)
     entry.service = nullptr;
-  else
-    entry.slices.erase(object.metadata.name);
+  else if (const auto at = place_of(entry.slices, object);
+           at != entry.slices.end() && is_named(**at, object))
+    entry.slices.erase(at);
   if (!entry.service && entry.slices.empty()) services_.erase(found);
 }
 
@@ -159,14 +172,18 @@ void Zone::put(const ObjectPtr& object) {
   const Key key = service_of(*object);
   if (key.empty()) return;
   const std::string_view name(key.data(), key.size());
-  auto found = services_.lower_bound(name);
-  if (found == services_.end() || found->first != name)
-    found = services_.emplace_hint(found, name, Entry{});
+  auto found = services_.find(name);
+  if (found == services_.end()) found = services_.emplace(name, Entry{}).first;
   Entry& entry = found->second;
   if (auto service = as<Service>(object))
     entry.service = std::move(service);
-  else if (auto slice = as<EndpointSlice>(object))
-    entry.slices[object->metadata.name] = std::move(slice);
+  else if (auto slice = as<EndpointSlice>(object)) {
+    const auto at = place_of(entry.slices, *slice);
+    if (at != entry.slices.end() && is_named(**at, *slice))
+      *at = std::move(slice);
+    else
+      entry.slices.insert(at, std::move(slice));
+  }
 }
 
 void Zone::change(const ObjectPtr& before, const ObjectPtr& after, Time now) {
@@ -379,7 +396,7 @@ Zone::Found Zone::endpoint_records(const Entry& entry, const ServiceQuestion& as
       add_once(found.additional, record(target, type, *data));
     }
   };
-  for (const auto& [name, slice] : entry.slices)
+  for (const auto& slice : entry.slices)
     for (const Endpoint& endpoint : slice->endpoints) {
       if (!endpoint.conditions.ready.value_or(true)) continue;
       if (slice->ports.empty() && asked.port.empty()) add(endpoint, nullptr);
@@ -393,24 +410,27 @@ Zone::Found Zone::endpoint_records(const Entry& entry, const ServiceQuestion& as
 
 // A cluster address has its service's name; an endpoint only has one when it has a hostname.
 std::vector<Name> Zone::names_of_ip(const std::string& ip) const {
-  std::vector<Name> names;
+  std::map<std::string_view, std::vector<Name>> by_service;  // the table has no order
   for (const auto& [key, entry] : services_)
     if (entry.service && !is_headless(*entry.service) && entry.service->spec->clusterIP == ip)
-      names.push_back(service_name(*entry.service));
-  if (!names.empty()) return names;
+      by_service[key].push_back(service_name(*entry.service));
+  const bool is_cluster_ip = !by_service.empty();
   for (const auto& [key, entry] : services_) {
-    if (!entry.service) continue;
-    for (const auto& [slice_name, slice] : entry.slices)
+    if (is_cluster_ip || !entry.service) continue;
+    for (const auto& slice : entry.slices)
       for (const Endpoint& endpoint : slice->endpoints) {
         const bool here = std::find(endpoint.addresses.begin(), endpoint.addresses.end(), ip) !=
                           endpoint.addresses.end();
         if (!here || !endpoint.conditions.ready.value_or(true)) continue;
         if (!endpoint.hostname || endpoint.hostname->empty()) continue;
-        Name name = name_of({*endpoint.hostname}) + service_name(*entry.service);
-        if (std::find(names.begin(), names.end(), name) == names.end())
-          names.push_back(std::move(name));
+        by_service[key].push_back(name_of({*endpoint.hostname}) + service_name(*entry.service));
       }
   }
+  std::vector<Name> names;
+  for (auto& [key, of_service] : by_service)
+    for (Name& name : of_service)
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(std::move(name));
   return names;
 }
 

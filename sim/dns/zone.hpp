@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text_table.hpp"
 #include "dns/message.hpp"
 #include "objects/discovery_v1.hpp"
 
@@ -41,7 +42,8 @@ class Zone {
  private:
   struct Entry {
     std::shared_ptr<const Service> service{};
-    std::map<std::string, std::shared_ptr<const EndpointSlice>> slices{};
+    // By name. One, mostly.
+    boost::container::small_vector<std::shared_ptr<const EndpointSlice>, 1> slices{};
   };
   // What a name within the zone stands for. A name that exists without records is found and empty.
   struct Found {
@@ -77,7 +79,7 @@ class Zone {
   Name domain_;
   Time changed_{};
   std::set<std::string, std::less<>> namespaces_{};
-  std::map<std::string, Entry, std::less<>> services_{};  // by "namespace/name"
+  TextTable<Entry> services_{};  // by "namespace/name"
 };
 
 }  // namespace ddptwin::dns

@@ -39,17 +39,18 @@ std::optional<PodVerdict> refuse_for_resources(const PodClaim& pod, const Node& 
   }
   std::optional<PodVerdict> verdict;
   std::size_t rank = 0;
+  auto at = allocatable.begin();
   for (const auto& [name, request] : pod.requests) {
-    const auto room = allocatable.find(name);
+    const Quantity* room = next_amount(at, allocatable, name);
     // A resource that the node has never heard of is left out of account.
-    if (request.zero() || room == allocatable.end()) continue;
+    if (request.zero() || room == nullptr) continue;
     Quantity used;
     for (const PodClaim& other : others)
       if (&other.requests == &pod.requests)  // of one job, mostly
         used += request;
       else if (const auto held = other.requests.find(name); held != other.requests.end())
         used += held->second;
-    const std::int64_t capacity = amount(name, room->second);
+    const std::int64_t capacity = amount(name, *room);
     const std::int64_t taken = amount(name, used);
     const std::int64_t requested = amount(name, request);
     if (taken + requested <= capacity || (verdict && rank_of(name) >= rank)) continue;

@@ -239,6 +239,28 @@ void add_kubelet_conditions(const ConditionInputs& in, PodStatus& status) {
   status.conditions = says_it(known) ? in.before.conditions : in.known(says_it, make);
 }
 
+Cow<std::vector<PodCondition>> with_ready_sandbox(const Cow<std::vector<PodCondition>>& conditions,
+                                                  Time now,
+                                                  Interner<std::vector<PodCondition>>& known) {
+  const PodCondition* old = find_condition(conditions, "PodReadyToStartContainers");
+  if (old == nullptr || old->status == "True") return conditions;
+  PodCondition next = *old;
+  next.status = "True";
+  next.lastTransitionTime = now.floor_seconds();
+  const auto place = static_cast<std::size_t>(old - conditions->data());
+  const auto is_it = [&](const std::vector<PodCondition>& list) {
+    if (list.size() != conditions.size() || list[place] != next) return false;
+    for (std::size_t i = 0; i < list.size(); ++i)
+      if (i != place && list[i] != conditions[i]) return false;
+    return true;
+  };
+  return known(is_it, [&] {
+    std::vector<PodCondition> list = conditions;
+    list[place] = std::move(next);
+    return list;
+  });
+}
+
 void settle_transition_times(Cow<std::vector<PodCondition>>& conditions, Time now) {
   const auto has_time = [](const PodCondition& made) {
     return made.lastTransitionTime.has_value();

@@ -30,6 +30,11 @@ struct ConditionInputs {
 // known says all of that, none is made. Source: spec/kubernetes.md §2.8.
 void add_kubelet_conditions(const ConditionInputs& inputs, PodStatus& status);
 
+// The same once the sandbox is there: PodReadyToStartContainers is true from now on.
+Cow<std::vector<PodCondition>> with_ready_sandbox(const Cow<std::vector<PodCondition>>& conditions,
+                                                  Time now,
+                                                  Interner<std::vector<PodCondition>>& known);
+
 // What has no time of a transition yet changes now.
 void settle_transition_times(Cow<std::vector<PodCondition>>& conditions, Time now);
 

@@ -168,13 +168,13 @@ const Json* security_setting(const PodSpec& spec, const Container& container,
 }
 
 // runAsNonRoot against the user that the container would have; images of the twin run as root.
-Status check_user(const PodContext& context, const Container& container) {
-  const PodSpec& spec = *context.pod->spec;
+Status check_user(const Pod& pod, const Container& container) {
+  const PodSpec& spec = *pod.spec;
   const Json* wanted = security_setting(spec, container, "runAsNonRoot");
   if (wanted == nullptr || !wanted->is_bool() || !wanted->get_bool()) return {};
   const Json* user = security_setting(spec, container, "runAsUser");
   const std::string where =
-      fmt::format("(pod: \"{}\", container: {})", pod_label(*context.pod), container.name);
+      fmt::format("(pod: \"{}\", container: {})", pod_label(pod), container.name);
   if (user == nullptr)
     return fail(Reason::invalid, "container has runAsNonRoot and image will run as root " + where);
   if (user->is_int64() && user->get_int64() == 0)
@@ -204,7 +204,7 @@ Result<ContainerConfig> container_config(
     const PodContext& context, const Container& container, std::uint32_t attempt,
     const ImageStatus& image, const std::vector<std::shared_ptr<const VolumeSource>>& volumes,
     Notices* notices) {
-  TRY_VOID(check_user(context, container));
+  TRY_VOID(check_user(*context.pod, container));
   ContainerConfig out;
   TRY(out.env, environment_values(context, container, notices));
   const Lookup lookup = lookup_in(out.env);
@@ -230,21 +230,21 @@ Result<ContainerConfig> container_config(
 }
 
 Result<ContainerOrder> container_order(
-    PodContext context, const Container& container, std::uint32_t attempt, const ImageStatus& image,
+    const Pod& pod, const MakePodContext& context, const Container& container,
+    std::uint32_t attempt, const ImageStatus& image,
     const std::vector<std::shared_ptr<const VolumeSource>>& volumes, Notices* notices) {
   if (looks_elsewhere(container)) {
     TRY(ContainerConfig config,
-        container_config(context, container, attempt, image, volumes, notices));
+        container_config(context(), container, attempt, image, volumes, notices));
     return ContainerOrder(std::move(config));
   }
-  TRY_VOID(check_user(context, container));
-  TRY_VOID(pod_hostname(*context.pod));
-  return ContainerOrder(
-      container.name, attempt, [context = std::move(context), &container, attempt, image] {
-        Result<ContainerConfig> config = container_config(context, container, attempt, image, {});
-        DDPTWIN_ASSERT(config.has_value());
-        return std::move(*config);
-      });
+  TRY_VOID(check_user(pod, container));
+  TRY_VOID(pod_hostname(pod));
+  return ContainerOrder(container.name, attempt, [&context, &container, attempt, &image] {
+    Result<ContainerConfig> config = container_config(context(), container, attempt, image, {});
+    DDPTWIN_ASSERT(config.has_value());
+    return std::move(*config);
+  });
 }
 
 }  // namespace ddptwin::kubelet

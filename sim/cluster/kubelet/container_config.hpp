@@ -23,9 +23,11 @@ Result<ContainerConfig> container_config(
     const ImageStatus& image, const std::vector<std::shared_ptr<const VolumeSource>>& volumes,
     Notices* notices = nullptr);
 
-// The same for the runtime. What can fail, or gives notice of something, is worked out now.
+// The same for the runtime. What can fail, or gives notice of something, is worked out now. All
+// that it is given outlives the order.
 Result<ContainerOrder> container_order(
-    PodContext context, const Container& container, std::uint32_t attempt, const ImageStatus& image,
+    const Pod& pod, const MakePodContext& context, const Container& container,
+    std::uint32_t attempt, const ImageStatus& image,
     const std::vector<std::shared_ptr<const VolumeSource>>& volumes, Notices* notices);
 
 }  // namespace ddptwin::kubelet

@@ -73,8 +73,9 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
     const ContainerInstance* last = in_.seen->find(in_.container->name);
     attempt_ = last == nullptr ? 0 : last->attempt + 1;
     Notices notices;
-    Result<ContainerOrder> order = container_order(node.pod_context(in_.pod), *in_.container,
-                                                   attempt_, image_, in_.volumes, &notices);
+    const MakePodContext context = [&] { return node.pod_context(in_.pod); };
+    Result<ContainerOrder> order =
+        container_order(*in_.pod, context, *in_.container, attempt_, image_, in_.volumes, &notices);
     node.notices(*in_.pod, notices);
     if (!order) return fail_with(node, "CreateContainerConfigError", order.error().message);
     node.runtime.create_container(in_.sandbox, std::move(*order),

@@ -158,11 +158,6 @@ ContainerStateTerminated unknown_end(std::string message) {
 }
 
 void fill_container_statuses(const StatusSources& in, PodStatus& status) {
-  if (in.containers_stay) {
-    status.initContainerStatuses = in.before.initContainerStatuses;
-    status.containerStatuses = in.before.containerStatuses;
-    return;
-  }
   const auto statuses_of = [&](const std::vector<Container>& containers, bool init,
                                const std::vector<SpecFacts::OfContainer>& facts) {
     std::vector<ContainerStatus> made;
@@ -172,8 +167,14 @@ void fill_container_statuses(const StatusSources& in, PodStatus& status) {
     return made;
   };
   const PodSpec& spec = *in.pod.spec;
-  if (!spec.initContainers.empty())
+  if (in.init_containers_stay)
+    status.initContainerStatuses = in.before.initContainerStatuses;
+  else if (!spec.initContainers.empty())
     status.initContainerStatuses = statuses_of(spec.initContainers, true, in.facts.init_containers);
+  if (in.containers_stay) {
+    status.containerStatuses = in.before.containerStatuses;
+    return;
+  }
   std::vector<ContainerStatus> main = statuses_of(spec.containers, false, in.facts.containers);
   std::sort(main.begin(), main.end(),
             [](const ContainerStatus& a, const ContainerStatus& b) { return a.name < b.name; });

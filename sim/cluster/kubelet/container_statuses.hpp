@@ -30,8 +30,8 @@ struct StatusSources {
   const PodStatus& before;  // what the kubelet said last
   const StartFailures& failures;
   const RemovedCounts& removed;
-  // `before` was made of the same specification and containers, and nothing else.
-  bool containers_stay = false;
+  // Those of `before` were made of the same specification and instances, and nothing else.
+  bool init_containers_stay = false, containers_stay = false;
 };
 
 // Fills containerStatuses (by name) and initContainerStatuses (in the order of the specification),

@@ -5,6 +5,7 @@
 #include "cluster/kubelet/image_names.hpp"
 #include "cluster/kubelet/node_context.hpp"
 #include "cluster/kubelet/sandbox_config.hpp"
+#include "core/concat.hpp"
 
 namespace ddptwin::kubelet {
 namespace {
@@ -58,7 +59,7 @@ void ImagePuller::ensure(const std::shared_ptr<const Pod>& pod, const Container&
                          back_off_.ends(key)));
     }
   }
-  record("Normal", "Pulling", "Pulling image \"" + container.image + "\"");
+  record("Normal", "Pulling", concat({"Pulling image \"", container.image, "\""}));
   queue_.push_back(std::make_shared<Job>(Job{pod, sandbox_attempt, reference, container.image,
                                              loop_.now(), std::move(record), std::move(done)}));
   if (!pulling_) pull_next();
@@ -91,15 +92,16 @@ void ImagePuller::pulled(Job& job, Time began, Result<ImageStatus> result) {
     return job.done(refuse("ErrImagePull", error));
   }
   if (!last_error_.empty()) last_error_.erase(back_off_key(*job.pod, job.image));
-  job.record("Normal", "Pulled",
-             fmt::format("Successfully pulled image \"{}\" in {} ({} including waiting). Image "
-                         "size: {} bytes.",
-                         job.image, format_go_duration(now - began),
-                         format_go_duration(now - job.asked), result->size));
+  job.record(
+      "Normal", "Pulled",
+      concat({"Successfully pulled image \"", job.image, "\" in ", format_go_duration(now - began),
+              " (", format_go_duration(now - job.asked),
+              " including waiting). Image size: ", std::to_string(result->size), " bytes."}));
   job.done(std::move(*result));
 }
 
 void ImagePuller::forget(const std::string& pod_uid) {
+  if (back_off_.empty() && last_error_.empty()) return;
   const std::string prefix = pod_uid + "_";
   back_off_.forget(prefix);
   auto at = last_error_.lower_bound(prefix);

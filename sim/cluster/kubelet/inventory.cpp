@@ -72,8 +72,8 @@ void Inventory::add_container(const std::string& uid, ContainerInstance instance
 void Inventory::refresh(const std::string& uid, const ContainerId& id, std::string_view policy) {
   Cow<PodRuntimeState>* pod = find_pod(uid);
   if (pod == nullptr) return;
-  const std::optional<ContainerReport> report = runtime_.report(id);
-  if (!report) return;
+  const ContainerReport* report = runtime_.report(id);
+  if (report == nullptr) return;
   for (ContainerInstance& instance : pod->edit().containers.edit()) {
     if (instance.id != id) continue;
     instance.stage = stage_of(report->phase);

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 
 #include "core/concat.hpp"
 
 namespace ddptwin::kubelet {
+
+using namespace std::string_view_literals;
 
 std::string_view NodeContext::node_ip() const {
   if (!options.node_ip.empty()) return options.node_ip;
@@ -46,16 +49,16 @@ PodContext NodeContext::pod_context(const std::shared_ptr<const Pod>& pod) const
 
 void NodeContext::event(const Pod& pod, std::string_view type, std::string_view reason,
                         std::string message, const Container* container) const {
-  std::string path;
+  boost::container::small_vector<char, 64> path;  // mostly it is only compared
   if (container != nullptr) {
     const auto& init = pod.spec->initContainers;
     const bool is_init = std::any_of(init.begin(), init.end(),
                                      [&](const Container& c) { return c.name == container->name; });
     const std::string_view list = is_init ? "spec.initContainers{" : "spec.containers{";
-    path.reserve(list.size() + container->name.size() + 1);
-    path.append(list).append(container->name).append(1, '}');
+    for (const std::string_view part : {list, std::string_view(container->name), "}"sv})
+      path.insert(path.end(), part.begin(), part.end());
   }
-  events.event(pod, type, reason, std::move(message), std::move(path));
+  events.event(pod, type, reason, std::move(message), std::string_view(path.data(), path.size()));
 }
 
 void NodeContext::notices(const Pod& pod, const Notices& notices) const {

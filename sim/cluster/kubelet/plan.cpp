@@ -166,6 +166,7 @@ KillOrder condemn(const ContainerInstance& running, ProbeKind because, bool rest
 // Whether an ended container asks for a restart of all.
 bool asks_for_all(const Pod& pod, const PodRuntimeState& state) {
   const auto asks = [&](const Container& container) {
+    if (container.restartPolicyRules.empty()) return false;  // only a rule asks for that
     const ContainerInstance* last = state.find(container.name);
     return last != nullptr && last->stage == ContainerStage::exited &&
            after_exit(*pod.spec, container, last->exit_code) == RestartDecision::restart_all;

@@ -57,6 +57,10 @@ struct PodContext {
       service_account_token{};
 };
 
+// Makes the context of a pod as things are at that moment. What few need is made where it is
+// needed.
+using MakePodContext = std::function<PodContext()>;
+
 // An Event that the kubelet records about the pod beside its result. A Warning all of them.
 struct Notice {
   std::string reason{};

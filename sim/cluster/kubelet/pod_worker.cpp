@@ -44,6 +44,24 @@ bool is_readiness_off(const Pod& pod) {
   return ready.status != said->status || ready.message != said->message;
 }
 
+// Whether each of those containers has the instances that it had.
+bool have_same_instances(const std::vector<Container>& containers,
+                         const Cow<std::vector<ContainerInstance>>& before,
+                         const Cow<std::vector<ContainerInstance>>& now) {
+  if (before.same_as(now)) return true;
+  return std::all_of(containers.begin(), containers.end(), [&](const Container& container) {
+    const auto is_of_it = [&](const ContainerInstance& one) { return one.name == container.name; };
+    auto old = before.begin();
+    for (const ContainerInstance& instance : now) {
+      if (!is_of_it(instance)) continue;
+      old = std::find_if(old, before.end(), is_of_it);
+      if (old == before.end() || !(*old == instance)) return false;
+      ++old;
+    }
+    return std::none_of(old, before.end(), is_of_it);
+  });
+}
+
 bool is_deleted(const Pod& pod) { return pod.metadata.deletionTimestamp.has_value(); }
 
 }  // namespace
@@ -203,7 +221,7 @@ void PodWorker::probe_changed(ProbeKind kind, const ContainerId& id, ProbeResult
           seen.ready = good && seen.started.value_or(false);
       }
     refresh_readiness(*pod_, status);
-    tell(std::move(status));
+    tell_amended(std::move(status));
   }
   want_pass();
 }
@@ -280,16 +298,41 @@ const SpecFacts& PodWorker::facts() {
   return *facts_;
 }
 
+// What pod_status() makes of the same it makes of its own answer. Conditions of others that the API
+// server shows are those of the status told, where it shows that very list; a phase that it shows
+// counts where the pod has ended by it, its reason and message where the kubelet has none.
+bool PodWorker::status_stays(const PodStatus& told, bool all_stopped,
+                             RestartAll restart_all) const {
+  const PodStatus& server = pod_->status;
+  return shown_->is_whole && shown_->all_stopped == all_stopped &&
+         shown_->restart_all == restart_all && shown_->sandbox_ready == seen_->sandbox_ready() &&
+         shown_->ips.same_as(seen_->ips) && told.observedGeneration == pod_->metadata.generation &&
+         told.conditions.same_as(server.conditions) && told.hostIP == node_->node_ip() &&
+         told.nominatedNodeName == server.nominatedNodeName &&
+         (told.phase == server.phase || (!shown_->had_ended && !is_terminal_phase(server.phase))) &&
+         (!told.reason.empty() || server.reason.empty()) &&
+         (!told.message.empty() || server.message.empty());
+}
+
 PodStatus PodWorker::compute_status(bool all_stopped, RestartAll restart_all) {
   check_deadline();
   const PodStatus* told = writer_.told();
   const bool only_seen = failures_.empty() && removed_counts_.empty();
-  const bool containers_stay = only_seen && told != nullptr && shown_ &&
-                               shown_->spec.same_as(pod_->spec) &&
-                               shown_->containers.same_as(seen_->containers);
+  const PodSpec& spec = *pod_->spec;
+  const auto stay =
+      [&, comparable = only_seen && told != nullptr && shown_ &&
+                       shown_->spec.same_as(pod_->spec)](const std::vector<Container>& containers) {
+        return comparable && have_same_instances(containers, shown_->containers, seen_->containers);
+      };
+  const bool init_containers_stay = stay(spec.initContainers);
+  const bool containers_stay = stay(spec.containers);
+  const bool is_plain = only_seen && !verdict_ && probes_.empty();
+  if (init_containers_stay && containers_stay && is_plain &&
+      status_stays(*told, all_stopped, restart_all))
+    return *told;
   const StatusInputs inputs{
       StatusSources{*pod_, facts(), *seen_, told != nullptr ? *told : pod_->status, failures_,
-                    removed_counts_, containers_stay},
+                    removed_counts_, init_containers_stay, containers_stay},
       node_->node_ip(),
       all_stopped,
       restart_all,
@@ -301,7 +344,14 @@ PodStatus PodWorker::compute_status(bool all_stopped, RestartAll restart_all) {
       },
   };
   if (only_seen)
-    shown_ = Shown{pod_->spec, seen_->containers};
+    shown_ = Shown{.spec = pod_->spec,
+                   .containers = seen_->containers,
+                   .is_whole = is_plain,
+                   .sandbox_ready = seen_->sandbox_ready(),
+                   .all_stopped = all_stopped,
+                   .had_ended = is_terminal_phase(pod_->status.phase),
+                   .restart_all = restart_all,
+                   .ips = seen_->ips};
   else
     shown_.reset();
   return pod_status(inputs);
@@ -362,7 +412,7 @@ void PodWorker::write_last_status() {
   take(PodEvent::cleaned);
   writer_.finish();
   node_->images.forget(uid());
-  node_->restarts.forget(uid() + "/");
+  if (!node_->restarts.empty()) node_->restarts.forget(uid() + "/");
   end_pass(false, std::nullopt);
   if (removed_) ask_relist();
 }

@@ -79,7 +79,14 @@ class PodWorker final : public ProbeHost {
   const SpecFacts& facts();
   // What is to be told() next.
   PodStatus compute_status(bool all_stopped, RestartAll restart_all);
+  // Whether that would be what was told last.
+  bool status_stays(const PodStatus& told, bool all_stopped, RestartAll restart_all) const;
   void tell(PodStatus&& status) { writer_.set(*pod_, std::move(status)); }
+  // What was told last, but for what has changed since that status was worked out.
+  void tell_amended(PodStatus&& status) {
+    if (shown_) shown_->is_whole = false;
+    tell(std::move(status));
+  }
   void check_deadline();
   RestartAll restart_all_idle();
 
@@ -105,6 +112,12 @@ class PodWorker final : public ProbeHost {
   struct Shown {
     Cow<PodSpec> spec{};
     Cow<std::vector<ContainerInstance>> containers{};
+    // What else the whole status was worked out of, where it has been told as it was.
+    bool is_whole = false;
+    bool sandbox_ready = false, all_stopped = false;
+    bool had_ended = false;  // by the phase that the API server showed
+    RestartAll restart_all = RestartAll::absent;
+    Cow<std::vector<std::string>> ips{};
   };
   std::optional<Shown> shown_{};
 

@@ -35,6 +35,8 @@ class PodProbes {
   void stop_liveness_and_startup();
   void stop();
 
+  // None is at work: every container counts as started and ready once it runs.
+  bool empty() const { return workers_.empty(); }
   std::optional<ProbeResult> result(ProbeKind kind, const ContainerId& id) const;
   // For the status: whether a running container counts as started and as ready. A readiness probe
   // that has not succeeded is run at once.

@@ -146,13 +146,12 @@ DnsConfig parse_resolv_conf(std::string_view text) {
   return out;
 }
 
-bool has_plain_dns(const PodContext& context) {
+bool has_plain_dns(const Pod& pod, const NodeSettings& settings) {
   constexpr std::size_t length_max = 63;  // of a namespace and of a domain that surely fit
-  const NodeSettings& settings = *context.settings;
-  return !context.pod->spec->dnsConfig && settings.host_resolv_conf.empty() &&
+  return !pod.spec->dnsConfig && settings.host_resolv_conf.empty() &&
          !settings.cluster_dns.empty() && settings.cluster_dns.size() <= max_nameservers &&
          settings.cluster_domain.size() <= length_max &&
-         context.pod->metadata.namespace_.size() <= length_max;
+         pod.metadata.namespace_.size() <= length_max;
 }
 
 DnsConfig dns_config(const PodContext& context, Notices* notices) {

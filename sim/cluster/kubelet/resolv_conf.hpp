@@ -13,6 +13,6 @@ DnsConfig parse_resolv_conf(std::string_view text);
 DnsConfig dns_config(const PodContext& context, Notices* notices = nullptr);
 // Whether nothing of that needs to be noticed, told at a glance: it is the cluster's alone, and
 // short.
-bool has_plain_dns(const PodContext& context);
+bool has_plain_dns(const Pod& pod, const NodeSettings& settings);
 
 }  // namespace ddptwin::kubelet

@@ -33,6 +33,7 @@ struct ContainerInstance {
   std::string message{};
   Time created_at{};
   std::optional<Time> started_at{}, finished_at{};
+  bool operator==(const ContainerInstance&) const = default;
 };
 
 // Both lists have the latest first. One state is mostly the one before but for one of its parts:

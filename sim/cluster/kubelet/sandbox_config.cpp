@@ -193,16 +193,17 @@ Result<SandboxConfig> sandbox_config(const PodContext& context, std::uint32_t at
   return out;
 }
 
-Result<SandboxOrder> sandbox_order(PodContext context, std::uint32_t attempt, Notices* notices) {
-  if (!has_plain_dns(context)) {
-    TRY(SandboxConfig config, sandbox_config(context, attempt, notices));
+Result<SandboxOrder> sandbox_order(const Pod& pod, const NodeSettings& settings,
+                                   const MakePodContext& context, std::uint32_t attempt,
+                                   Notices* notices) {
+  const PodSpec& spec = *pod.spec;
+  if (!has_plain_dns(pod, settings) || spec.setHostnameAsFQDN.value_or(false)) {
+    TRY(SandboxConfig config, sandbox_config(context(), attempt, notices));
     return SandboxOrder(std::move(config));
   }
-  TRY_VOID(kernel_hostname(context));
-  const Cow<PodSpec> spec = context.pod->spec;
-  SandboxMetadata metadata = sandbox_metadata(*context.pod, attempt);
-  return SandboxOrder(std::move(metadata), spec->nodeName, [context = std::move(context), attempt] {
-    Result<SandboxConfig> config = sandbox_config(context, attempt);
+  if (!spec.hostNetwork) TRY_VOID(pod_hostname(pod));
+  return SandboxOrder(sandbox_metadata(pod, attempt), spec.nodeName, [&context, attempt] {
+    Result<SandboxConfig> config = sandbox_config(context(), attempt);
     DDPTWIN_ASSERT(config.has_value());
     return std::move(*config);
   });

@@ -11,8 +11,11 @@ namespace ddptwin::kubelet {
 Result<SandboxConfig> sandbox_config(const PodContext& context, std::uint32_t attempt,
                                      Notices* notices = nullptr);
 
-// The same for the runtime. What can fail, or gives notice of something, is worked out now.
-Result<SandboxOrder> sandbox_order(PodContext context, std::uint32_t attempt, Notices* notices);
+// The same for the runtime. What can fail, or gives notice of something, is worked out now. All
+// that it is given outlives the order.
+Result<SandboxOrder> sandbox_order(const Pod& pod, const NodeSettings& settings,
+                                   const MakePodContext& context, std::uint32_t attempt,
+                                   Notices* notices);
 
 SandboxMetadata sandbox_metadata(const Pod& pod, std::uint32_t attempt);
 

@@ -168,7 +168,7 @@ void StatusWriter::call(api::Request&& request, F then) {
 void StatusWriter::begin() {
   busy_ = true;
   dirty_ = false;
-  call(api::get(Pod::info(), pod_->metadata.namespace_, pod_->metadata.name),
+  call(api::Request{.target = {&Pod::info(), pod_->metadata.namespace_, pod_->metadata.name, {}}},
        [this](const Result<api::Response>& answer) { on_read(answer); });
 }
 

@@ -142,8 +142,9 @@ void SyncPass::kill_some() {
 
 void SyncPass::create_sandbox() {
   Notices notices;
+  const MakePodContext context = [this] { return node_.pod_context(pod_); };
   Result<SandboxOrder> order =
-      sandbox_order(node_.pod_context(pod_), actions_.sandbox_attempt, &notices);
+      sandbox_order(*pod_, node_.options.settings, context, actions_.sandbox_attempt, &notices);
   node_.notices(*pod_, notices);
   if (!order) return on_sandbox(fail(std::move(order).error()));
   node_.runtime.run_sandbox(std::move(*order), guarded([this](Result<SandboxStatus> status) {
@@ -171,12 +172,9 @@ void SyncPass::on_sandbox(Result<SandboxStatus> status) {
   // The one condition is told at once, all else with the next look.
   if (const PodStatus* told = worker_.writer_.told()) {
     PodStatus ready = *told;
-    for (PodCondition& condition : ready.conditions.edit()) {
-      if (condition.type_ != "PodReadyToStartContainers" || condition.status == "True") continue;
-      condition.status = "True";
-      condition.lastTransitionTime.reset();
-    }
-    worker_.tell(std::move(ready));
+    ready.conditions =
+        with_ready_sandbox(told->conditions, node_.loop.now(), node_.view.conditions());
+    worker_.tell_amended(std::move(ready));
   }
   start_next();
 }

@@ -463,10 +463,9 @@ void ModelRuntime::Parts::forget(ModelContainer& container) {
   loop.post(container.pod->lane, [this, number = container.number] { containers[number].reset(); });
 }
 
-std::optional<ContainerReport> ModelRuntime::report(const ContainerId& id) const {
+const ContainerReport* ModelRuntime::report(const ContainerId& id) const {
   const ModelContainer* container = parts_->container(id);
-  if (container == nullptr) return std::nullopt;
-  return container->report;
+  return container == nullptr ? nullptr : &container->report;
 }
 
 std::string ModelRuntime::log_tail(const ContainerId& id, std::size_t lines,

@@ -70,7 +70,7 @@ class ModelRuntime final : public PodRuntime {
   void remove_container(const ContainerId& id) override;
   void exec(const ContainerId& id, std::vector<std::string> command, Duration timeout,
             Done<ExecResult> done) override;
-  std::optional<ContainerReport> report(const ContainerId& id) const override;
+  const ContainerReport* report(const ContainerId& id) const override;
   std::string log_tail(const ContainerId& id, std::size_t lines, std::size_t bytes) const override;
   void update_volume(const std::string& pod_uid,
                      std::shared_ptr<const VolumeSource> source) override;

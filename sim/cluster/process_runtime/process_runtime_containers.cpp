@@ -345,10 +345,9 @@ RuntimeEvent ProcessRuntime::event_of(const Container& container, RuntimeEvent::
   return event;
 }
 
-std::optional<ContainerReport> ProcessRuntime::report(const ContainerId& id) const {
+const ContainerReport* ProcessRuntime::report(const ContainerId& id) const {
   const auto found = containers_.find(id);
-  if (found == containers_.end()) return std::nullopt;
-  return found->second->report;
+  return found == containers_.end() ? nullptr : &found->second->report;
 }
 
 std::string ProcessRuntime::log_tail(const ContainerId& id, std::size_t lines,

@@ -44,9 +44,9 @@ std::map<std::string, int> pods_by_domain(const Constraint& constraint, const Po
     if (!has_all_keys(*node->node, all) || !is_domain(constraint, pod, *node->node)) continue;
     int& count = counts[*label_of(*node->node, constraint.topologyKey)];
     for (const auto& [key, other] : node->pods) {
-      const ObjectMeta& metadata = other->pod->metadata;
+      const ObjectMeta& metadata = other.pod->metadata;
       if (metadata.namespace_ == pod.metadata.namespace_ && !metadata.deletionTimestamp &&
-          matcher.matches(*other->pod))
+          matcher.matches(*other.pod))
         ++count;
     }
   }
@@ -89,7 +89,7 @@ void each_in_topology(const std::string& key, const Node& node, const ClusterVie
   for (const NodeInfo* other : view.nodes()) {
     const std::string* there = label_of(*other->node, key);
     if (there == nullptr || *there != *value) continue;
-    for (const auto& [pod_key, pod] : other->pods) visit(*pod->pod);
+    for (const auto& [pod_key, pod] : other->pods) visit(*pod.pod);
   }
 }
 
@@ -108,7 +108,7 @@ bool is_first_of_its_group(const std::vector<PodAffinityTerm>& terms, const Pod&
     if (label_of(node, term.topologyKey) == nullptr) return false;
   for (const NodeInfo* other : view.nodes())
     for (const auto& [key, placed] : other->pods)
-      if (matches_all(terms, pod, *placed->pod, view)) return false;
+      if (matches_all(terms, pod, *placed.pod, view)) return false;
   return true;
 }
 
@@ -137,11 +137,11 @@ bool has_unwanted_neighbours(const Pod& pod, const Node& node, const ClusterView
 bool is_unwanted(const Pod& pod, const Node& node, const ClusterView& view) {
   for (const NodeInfo* other : view.nodes())
     for (const auto& [key, placed] : other->pods)
-      for (const PodAffinityTerm& term : required_anti_affinity(*placed->pod->spec)) {
+      for (const PodAffinityTerm& term : required_anti_affinity(*placed.pod->spec)) {
         const std::string* here = label_of(node, term.topologyKey);
         const std::string* there = label_of(*other->node, term.topologyKey);
         if (here != nullptr && there != nullptr && *here == *there &&
-            term_matches(term, *placed->pod, pod, view))
+            term_matches(term, *placed.pod, pod, view))
           return true;
       }
   return false;

@@ -1,5 +1,8 @@
 #include "cluster/scheduler/cluster_view.hpp"
 
+#include <optional>
+#include <utility>
+
 #include "cluster/kubelet/resources.hpp"
 #include "cluster/scheduler/matching.hpp"
 #include "objects/pod_phase.hpp"
@@ -28,6 +31,17 @@ void write_amounts(std::string& text, const ResourceList& amounts) {
     text.append(reinterpret_cast<const char*>(&nanos), sizeof nanos);
   }
   text += '\n';
+}
+
+// What is asked for, added to or taken from what is there.
+template <class Change>
+void change_amounts(ResourceList& amounts, const ResourceList& request, const Change& change) {
+  auto at = amounts.begin();
+  for (const auto& [name, amount] : request) {  // both in the order of their names
+    while (at != amounts.end() && at->first < name) ++at;
+    if (at == amounts.end() || at->first != name) at = amounts.emplace_hint(at, name, Quantity());
+    change(at->second, amount);
+  }
 }
 
 std::string key_of_object(const Node& node) {
@@ -83,36 +97,71 @@ std::shared_ptr<const PodNeeds> KnownNeeds::of(const Cow<PodSpec>& spec) const {
 PodInfo::PodInfo(PodPtr p, const KnownNeeds& like)
     : pod(std::move(p)), needs(like.of(pod->spec)), priority(pod->spec->priority.value_or(0)) {}
 
-void NodeInfo::add(const std::string& key, PodInfoPtr pod) {
-  for (const auto& [name, amount] : pod->needs->request) requested[name] += amount;
-  score_cpu += pod->needs->score_cpu;
-  score_memory += pod->needs->score_memory;
-  pods.emplace(key, std::move(pod));
+void NodeInfo::add(const std::string& key, const PodInfo& pod) {
+  change_amounts(requested, pod.needs->request,
+                 [](Quantity& sum, const Quantity& amount) { sum += amount; });
+  score_cpu += pod.needs->score_cpu;
+  score_memory += pod.needs->score_memory;
+  pods.emplace(key, pod);
 }
 
 void NodeInfo::remove(const std::string& key) {
   const auto found = pods.find(key);
   if (found == pods.end()) return;
-  const PodNeeds& needs = *found->second->needs;
-  for (const auto& [name, amount] : needs.request) requested[name] -= amount;
+  const PodNeeds& needs = *found->second.needs;
+  change_amounts(requested, needs.request,
+                 [](Quantity& sum, const Quantity& amount) { sum -= amount; });
   score_cpu -= needs.score_cpu;
   score_memory -= needs.score_memory;
   pods.erase(found);
 }
 
-void ClusterView::declassify(const std::string& name, NodeInfo& node) {
+ClusterView::Place ClusterView::place_of(const std::string& node) {
+  const auto [known, is_new] = places_.try_emplace(node, infos_.size());
+  if (!is_new) return known->second;
+  if (unused_.empty()) {
+    infos_.emplace_back();
+  } else {
+    known->second = unused_.back();
+    unused_.pop_back();
+  }
+  infos_[known->second].name = node;
+  return known->second;
+}
+
+void ClusterView::forget_if_empty(Place place) {
+  NodeInfo& info = infos_[place];
+  if (info.node || !info.pods.empty()) return;
+  places_.erase(info.name);
+  info = {};
+  unused_.push_back(place);
+}
+
+const std::map<std::string, NodeClass>& ClusterView::classes() const {
+  for (const Place place : std::exchange(unclassified_, {})) classify(infos_[place]);
+  return classes_;
+}
+
+void ClusterView::reclassify(Place place) {
+  NodeInfo& info = infos_[place];
+  if (!info.node || std::exchange(info.unclassified, true)) return;
+  unclassified_.push_back(place);
+}
+
+void ClusterView::declassify(const NodeInfo& node) const {
   if (!node.node) return;
   const auto found = classes_.find(node.alike);
   if (found == classes_.end()) return;
-  found->second.erase(name);
+  found->second.erase(node.name);
   if (found->second.empty()) classes_.erase(found);
 }
 
-void ClusterView::classify(const std::string& name, NodeInfo& node) {
+void ClusterView::classify(const NodeInfo& node) const {
+  node.unclassified = false;
   if (!node.node) return;
   std::string key = class_key(node);
   const auto old = classes_.find(node.alike);
-  const bool was_there = old != classes_.end() && old->second.contains(name);
+  const bool was_there = old != classes_.end() && old->second.contains(node.name);
   if (was_there && key == node.alike) return;
   node.alike = std::move(key);
   if (was_there && old->second.size() == 1 && !classes_.contains(node.alike)) {
@@ -123,58 +172,64 @@ void ClusterView::classify(const std::string& name, NodeInfo& node) {
     return;
   }
   if (was_there) {
-    old->second.erase(name);
+    old->second.erase(node.name);
     if (old->second.empty()) classes_.erase(old);
   }
-  classes_[node.alike].insert(name);
+  classes_[node.alike].insert(node.name);
 }
 
 void ClusterView::put_node(std::shared_ptr<const Node> node) {
-  const std::string name = node->metadata.name;
-  NodeInfo& info = nodes_[name];
+  const Place place = place_of(node->metadata.name);
+  NodeInfo& info = infos_[place];
+  if (!info.node) ++known_nodes_;
   info.node = std::move(node);
   info.object_alike = key_of_object(*info.node);
-  classify(name, info);
+  reclassify(place);
 }
 
 void ClusterView::drop_node(const std::string& name) {
-  const auto found = nodes_.find(name);
-  if (found == nodes_.end()) return;
-  declassify(name, found->second);
-  found->second.node = nullptr;
-  if (found->second.pods.empty()) nodes_.erase(found);
+  const auto found = places_.find(name);
+  if (found == places_.end()) return;
+  const Place place = found->second;
+  NodeInfo& info = infos_[place];
+  if (!info.node) return;
+  --known_nodes_;
+  declassify(info);
+  info.node = nullptr;
+  forget_if_empty(place);
 }
 
 void ClusterView::put_pod(const std::string& key, const PodPtr& pod) {
   const std::string& node = pod->spec->nodeName;
-  PodInfoPtr known;
+  std::optional<PodInfo> known;
   if (const auto at = node_of_.find(key); at != node_of_.end()) {
-    PodInfoPtr& placed = nodes_.find(at->second)->second.pods.find(key)->second;
-    known = placed;
-    if (at->second == node && !has_ended(*pod)) {
-      auto info = std::make_shared<const PodInfo>(pod, *known);
-      if (info->needs == known->needs || *info->needs == *known->needs) {
+    NodeInfo& there = infos_[at->second];
+    PodInfo& placed = there.pods.find(key)->second;
+    if (there.name == node && !has_ended(*pod)) {
+      PodInfo info(pod, placed);
+      if (info.needs == placed.needs || *info.needs == *placed.needs) {
         placed = std::move(info);
         if (!nominated_.empty()) nominated_.erase(key);
         return;
       }
     }
+    known = placed;
   }
   drop_pod(key);
   if (has_ended(*pod) || (node.empty() && pod->status.nominatedNodeName.empty())) return;
-  const auto info =
-      known ? std::make_shared<const PodInfo>(pod, *known) : std::make_shared<const PodInfo>(pod);
+  const PodInfo info = known ? PodInfo(pod, *known) : PodInfo(pod);
   if (!node.empty())
     try_add(node, key, info);
   else
-    nominate(info, pod->status.nominatedNodeName);
+    nominate(std::make_shared<const PodInfo>(info), pod->status.nominatedNodeName);
 }
 
 void ClusterView::drop_pod(const std::string& key) {
   nominated_.erase(key);
   if (const auto found = node_of_.find(key); found != node_of_.end()) {
-    const std::string node = found->second;
-    try_remove(node, key);
+    const Place place = found->second;
+    node_of_.erase(found);
+    remove(key, place);
   }
 }
 
@@ -190,14 +245,14 @@ void ClusterView::put_namespace(const std::string& name, StringMap labels) {
 
 std::vector<const NodeInfo*> ClusterView::nodes() const {
   std::vector<const NodeInfo*> found;
-  for (const auto& [name, node] : nodes_)
-    if (node.node) found.push_back(&node);
+  for (const auto& [name, place] : places_)
+    if (infos_[place].node) found.push_back(&infos_[place]);
   return found;
 }
 
 const NodeInfo* ClusterView::find(const std::string& node) const {
-  const auto found = nodes_.find(node);
-  return found != nodes_.end() && found->second.node ? &found->second : nullptr;
+  const auto found = places_.find(node);
+  return found != places_.end() && infos_[found->second].node ? &infos_[found->second] : nullptr;
 }
 
 std::vector<PodInfoPtr> ClusterView::nominated_to(const std::string& node,
@@ -214,25 +269,27 @@ const StringMap* ClusterView::namespace_labels(const std::string& name) const {
   return found != namespaces_.end() ? &found->second : nullptr;
 }
 
-void ClusterView::try_add(const std::string& node, const std::string& key, const PodInfoPtr& pod) {
-  node_of_.insert_or_assign(key, node);
-  NodeInfo& info = nodes_[node];
-  info.add(key, pod);
-  if (pod->needs->avoids_others) ++avoiding_;
-  classify(node, info);
+void ClusterView::try_add(const std::string& node, const std::string& key, const PodInfo& pod) {
+  const Place place = place_of(node);
+  node_of_.insert_or_assign(key, place);
+  infos_[place].add(key, pod);
+  if (pod.needs->avoids_others) ++avoiding_;
+  reclassify(place);
 }
 
 void ClusterView::try_remove(const std::string& node, const std::string& key) {
   node_of_.erase(key);
-  const auto found = nodes_.find(node);
-  if (found == nodes_.end()) return;
-  NodeInfo& info = found->second;
+  if (const auto found = places_.find(node); found != places_.end()) remove(key, found->second);
+}
+
+void ClusterView::remove(const std::string& key, Place place) {
+  NodeInfo& info = infos_[place];
   const auto placed = info.pods.find(key);
   if (placed == info.pods.end()) return;
-  if (placed->second->needs->avoids_others) --avoiding_;
+  if (placed->second.needs->avoids_others) --avoiding_;
   info.remove(key);
-  classify(node, info);
-  if (!info.node && info.pods.empty()) nodes_.erase(found);
+  reclassify(place);
+  forget_if_empty(place);
 }
 
 }  // namespace ddptwin::scheduler

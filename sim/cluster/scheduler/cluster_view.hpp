@@ -1,6 +1,7 @@
 // What the scheduler knows of the cluster: its nodes and what is placed on them. A value.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -51,14 +52,16 @@ struct PodInfo {
 using PodInfoPtr = std::shared_ptr<const PodInfo>;
 
 struct NodeInfo {
+  std::string name{};
   std::shared_ptr<const Node> node{};            // null: only pods name it
-  std::map<std::string, PodInfoPtr> pods{};      // by key; also those that are terminating
+  std::map<std::string, PodInfo> pods{};         // by key; also those that are terminating
   ResourceList requested{};                      // the sum over pods
   std::int64_t score_cpu = 0, score_memory = 0;  // likewise
   std::string object_alike{};                    // what its class owes to the Node object
-  std::string alike{};                           // of its NodeClass
+  mutable std::string alike{};                   // of the NodeClass that it was put into
+  mutable bool unclassified = false;             // it may belong to another
 
-  void add(const std::string& key, PodInfoPtr pod);
+  void add(const std::string& key, const PodInfo& pod);
   void remove(const std::string& key);
 };
 
@@ -86,9 +89,9 @@ class ClusterView {
   // Those promised the node, but for the pod itself.
   std::vector<PodInfoPtr> nominated_to(const std::string& node, const PodInfo& but) const;
   const StringMap* namespace_labels(const std::string& name) const;
-  bool empty() const { return classes_.empty(); }
+  bool empty() const { return known_nodes_ == 0; }
   // All nodes, in classes. Thousands of nodes are a handful of classes.
-  const std::map<std::string, NodeClass>& classes() const { return classes_; }
+  const std::map<std::string, NodeClass>& classes() const;
   // Whether a plain pod need not look at other nodes' pods: nobody is promised a node, nobody
   // avoids others.
   bool is_plain() const { return nominated_.empty() && avoiding_ == 0; }
@@ -96,21 +99,37 @@ class ClusterView {
   bool has_avoiding() const { return avoiding_ > 0; }
 
   // For trying what would be: adds or takes away without the pod's own word for it.
-  void try_add(const std::string& node, const PodInfoPtr& pod) {
-    try_add(node, key_of(pod->pod->metadata), pod);
+  void try_add(const std::string& node, const PodInfo& pod) {
+    try_add(node, key_of(pod.pod->metadata), pod);
   }
-  void try_add(const std::string& node, const std::string& key, const PodInfoPtr& pod);
+  void try_add(const std::string& node, const std::string& key, const PodInfo& pod);
   void try_remove(const std::string& node, const std::string& key);
 
  private:
-  // Puts the node into the class that it now belongs to.
-  void classify(const std::string& name, NodeInfo& node);
-  void declassify(const std::string& name, NodeInfo& node);
+  // Where a node lies among infos_. Each pod knows that of its node: to look for a name among
+  // thousands is long.
+  using Place = std::size_t;
 
-  std::map<std::string, NodeInfo> nodes_{};
-  std::map<std::string, NodeClass> classes_{};
-  std::size_t avoiding_ = 0;          // placed pods that avoid others
-  TextTable<std::string> node_of_{};  // by pod key
+  Place place_of(const std::string& node);  // made where there is none
+  // Where nothing is known of the node any more.
+  void forget_if_empty(Place place);
+  void remove(const std::string& key, Place place);
+  // The node may belong to another class from now on.
+  void reclassify(Place place);
+  // Puts the node into the class that it now belongs to.
+  void classify(const NodeInfo& node) const;
+  void declassify(const NodeInfo& node) const;
+
+  std::deque<NodeInfo> infos_{};
+  std::map<std::string, Place> places_{};  // by name
+  std::vector<Place> unused_{};            // of infos_, by nodes that are gone
+  std::size_t known_nodes_ = 0;            // with a Node object
+  // As of when somebody asked last, and the nodes that may have left theirs since: more pods come
+  // and go than are asked for.
+  mutable std::map<std::string, NodeClass> classes_{};
+  mutable std::vector<Place> unclassified_{};
+  std::size_t avoiding_ = 0;    // placed pods that avoid others
+  TextTable<Place> node_of_{};  // by pod key
   std::map<std::string, std::pair<PodInfoPtr, std::string>> nominated_{};
   std::map<std::string, StringMap> namespaces_{};
 };

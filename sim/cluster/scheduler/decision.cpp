@@ -15,7 +15,7 @@ std::optional<Refusal> refusal_with_nominated(const PodInfo& pod, const NodeInfo
   std::erase_if(before, [&](const PodInfoPtr& other) { return other->priority < pod.priority; });
   if (!before.empty()) {
     ClusterView promised = view;
-    for (const PodInfoPtr& other : before) promised.try_add(name, other);
+    for (const PodInfoPtr& other : before) promised.try_add(name, *other);
     if (auto refusal = refusal_of(pod, *promised.find(name), promised)) return refusal;
   }
   return refusal_of(pod, node, view);

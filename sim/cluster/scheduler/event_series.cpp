@@ -1,7 +1,5 @@
 #include "cluster/scheduler/event_series.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <boost/json.hpp>
 
@@ -9,7 +7,16 @@
 
 namespace ddptwin::scheduler {
 
-void EventSeries::event(const Object& regarding, const Words& words, const Object* related) {
+namespace {
+
+const std::string& namespace_of(const Object& regarding) {
+  static const std::string of_others = "default";
+  return regarding.metadata.namespace_.empty() ? of_others : regarding.metadata.namespace_;
+}
+
+}  // namespace
+
+void EventSeries::event(const Object& regarding, Words words, const Object* related) {
   const Time now = loop_.now();
   forget_old();
   const Age age{now, ++comings_};
@@ -28,31 +35,32 @@ void EventSeries::event(const Object& regarding, const Words& words, const Objec
                                {"lastObservedTime", format_rfc3339_micro(now)}};
     api::Request request;
     request.verb = api::Verb::patch;
-    request.target = known.event;
+    request.target = {&Event::info(),
+                      namespace_of(regarding),
+                      api::event_name(regarding.metadata.name, known.number),
+                      {}};
     request.patch_type = api::PatchType::strategic;
     request.body = RawJson(boost::json::object{{"series", std::move(series)}});
     return client_.call(std::move(request), [](const Result<api::Response>&) {});
   }
   // Names are made from the time; two of one instant differ all the same.
   last_name_ = std::max(now, last_name_ + Duration(1));
+  const auto number = static_cast<std::uint64_t>(last_name_.since_epoch().count());
   auto made = std::make_shared<Event>();
   made->involvedObject = api::reference_to(regarding);
-  made->metadata.namespace_ =
-      regarding.metadata.namespace_.empty() ? "default" : regarding.metadata.namespace_;
-  made->metadata.name =
-      fmt::format("{}.{:x}", regarding.metadata.name, last_name_.since_epoch().count());
+  made->metadata.namespace_ = namespace_of(regarding);
+  made->metadata.name = api::event_name(regarding.metadata.name, number);
   made->type_ = words.type;
   made->reason = words.reason;
   made->action = std::string(words.action);
-  made->message = words.message;
+  made->message = std::move(words.message);
   made->eventTime = MicroTime{now};
   made->reportingComponent = component_;
   made->reportingInstance = component_;
   if (related != nullptr) made->related = api::reference_to(*related);
-  known_.emplace(key,
-                 Known{{&Event::info(), made->metadata.namespace_, made->metadata.name, {}}, age});
+  known_.emplace(key, Known{number, age});
   by_age_.emplace(age, key);
-  client_.call(api::create(made), [](const Result<api::Response>&) {});
+  client_.call(api::create(std::move(made)), [](const Result<api::Response>&) {});
 }
 
 void EventSeries::forget_oldest() {

@@ -28,13 +28,13 @@ class EventSeries {
     std::string_view action{};
     std::string message{};
   };
-  void event(const Object& regarding, const Words& words, const Object* related = nullptr);
+  void event(const Object& regarding, Words words, const Object* related = nullptr);
 
  private:
   // When one came last; of one instant in the order of their coming.
   using Age = std::pair<Time, std::uint64_t>;
   struct Known {
-    api::Target event{};
+    std::uint64_t number = 0;  // of its name
     Age last{};
     int count = 1;
   };

@@ -58,7 +58,7 @@ std::optional<Refusal> refuse_unmatched(const PodInfo& pod, const NodeInfo& node
 std::optional<Refusal> refuse_ports(const PodInfo& pod, const NodeInfo& node, const ClusterView&) {
   if (pod.needs->ports.empty()) return std::nullopt;
   for (const auto& [key, other] : node.pods)
-    if (ports_conflict(pod.needs->ports, other->needs->ports))
+    if (ports_conflict(pod.needs->ports, other.needs->ports))
       return curable("node(s) didn't have free ports for the requested pod ports");
   return std::nullopt;
 }
@@ -66,14 +66,14 @@ std::optional<Refusal> refuse_ports(const PodInfo& pod, const NodeInfo& node, co
 // Every resource that is short is named; "pods" first, then by name.
 std::optional<Refusal> refuse_unfit(const PodInfo& pod, const NodeInfo& node, const ClusterView&) {
   Refusal refusal{.curable = true};
+  const ResourceList& all = node.node->status.allocatable;
+  auto at_all = all.begin(), at_requested = node.requested.begin();
   for (const auto& [name, wanted] : pod.needs->request) {
     if (wanted.zero()) continue;
-    const auto has = node.node->status.allocatable.find(name);
-    const Quantity allocatable =
-        has != node.node->status.allocatable.end() ? has->second : Quantity();
-    const auto used = node.requested.find(name);
+    const Quantity* has = next_amount(at_all, all, name);
+    const Quantity allocatable = has != nullptr ? *has : Quantity();
     Quantity sum = wanted;
-    if (used != node.requested.end()) sum += used->second;
+    if (const Quantity* used = next_amount(at_requested, node.requested, name)) sum += *used;
     if (sum <= allocatable) continue;
     refusal.reasons.push_back(name == "pods" ? "Too many pods" : "Insufficient " + name);
     if (wanted > allocatable) refusal.curable = false;

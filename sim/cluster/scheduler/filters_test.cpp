@@ -375,7 +375,7 @@ TEST(SchedulerDecision, classes_of_nodes_choose_as_a_look_at_all_does) {
       if (best.empty() || random.chance(0.3)) {
         if (i > 0) view.drop_pod(fmt::format("default/p{}", random.below(40)));
       } else {
-        view.try_add(best, std::make_shared<const PodInfo>(asking));
+        view.try_add(best, asking);
       }
     }
   }

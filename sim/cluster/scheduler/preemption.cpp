@@ -15,9 +15,9 @@ constexpr std::string_view no_victims = "No preemption victims found for incomin
 Time start_of(const Pod& pod) { return pod.status.startTime.value_or(Time(Duration::max())); }
 
 // Higher priority first, then who started first.
-bool is_more_important(const PodInfoPtr& a, const PodInfoPtr& b) {
-  return std::tuple(-std::int64_t{a->priority}, start_of(*a->pod), key_of(a->pod->metadata)) <
-         std::tuple(-std::int64_t{b->priority}, start_of(*b->pod), key_of(b->pod->metadata));
+bool is_more_important(const PodInfo& a, const PodInfo& b) {
+  return std::tuple(-std::int64_t{a.priority}, start_of(*a.pod), key_of(a.pod->metadata)) <
+         std::tuple(-std::int64_t{b.priority}, start_of(*b.pod), key_of(b.pod->metadata));
 }
 
 bool is_being_preempted(const Pod& pod) {
@@ -36,23 +36,23 @@ bool waits_for_victims(const PodInfo& pod, const std::vector<NodeRefusal>& refus
     return refused.node == node && !refused.refusal.curable;
   });
   return !lost && std::any_of(node->pods.begin(), node->pods.end(), [&](const auto& placed) {
-    return placed.second->priority < pod.priority && is_being_preempted(*placed.second->pod);
+    return placed.second.priority < pod.priority && is_being_preempted(*placed.second.pod);
   });
 }
 
 struct Candidate {
   std::string node{};
-  std::vector<PodInfoPtr> victims{};
+  std::vector<PodInfo> victims{};
 
   // Smaller is better.
   auto cost() const {
     std::int64_t highest = std::numeric_limits<std::int64_t>::min(), sum = 0;
     Time earliest(Duration::max());
-    for (const PodInfoPtr& victim : victims)
-      highest = std::max<std::int64_t>(highest, victim->priority);
-    for (const PodInfoPtr& victim : victims) {
-      sum += std::int64_t{victim->priority} - std::numeric_limits<std::int32_t>::min();
-      if (victim->priority == highest) earliest = std::min(earliest, start_of(*victim->pod));
+    for (const PodInfo& victim : victims)
+      highest = std::max<std::int64_t>(highest, victim.priority);
+    for (const PodInfo& victim : victims) {
+      sum += std::int64_t{victim.priority} - std::numeric_limits<std::int32_t>::min();
+      if (victim.priority == highest) earliest = std::min(earliest, start_of(*victim.pod));
     }
     return std::tuple(highest, sum, victims.size(), -earliest.since_epoch().count(), node);
   }
@@ -64,22 +64,22 @@ tl::expected<Candidate, std::vector<std::string>> victims_on(const PodInfo& pod,
                                                              const NodeInfo& node,
                                                              const ClusterView& view) {
   Candidate candidate{.node = node.node->metadata.name};
-  std::vector<PodInfoPtr> lower;
+  std::vector<PodInfo> lower;
   for (const auto& [key, placed] : node.pods)
-    if (placed->priority < pod.priority) lower.push_back(placed);
+    if (placed.priority < pod.priority) lower.push_back(placed);
   if (lower.empty()) return tl::make_unexpected(std::vector{std::string(no_victims)});
   ClusterView tried = view;
-  for (const PodInfoPtr& placed : lower)
-    tried.try_remove(candidate.node, key_of(placed->pod->metadata));
+  for (const PodInfo& placed : lower)
+    tried.try_remove(candidate.node, key_of(placed.pod->metadata));
   const auto refusal = [&] {
     return refusal_with_nominated(pod, *tried.find(candidate.node), tried);
   };
   if (auto refused = refusal()) return tl::make_unexpected(std::move(refused->reasons));
   std::sort(lower.begin(), lower.end(), is_more_important);
-  for (const PodInfoPtr& placed : lower) {
+  for (const PodInfo& placed : lower) {
     tried.try_add(candidate.node, placed);
     if (!refusal()) continue;
-    tried.try_remove(candidate.node, key_of(placed->pod->metadata));
+    tried.try_remove(candidate.node, key_of(placed.pod->metadata));
     candidate.victims.push_back(placed);
   }
   return candidate;
@@ -109,7 +109,7 @@ Preemption preempt(const PodInfo& pod, const std::vector<NodeRefusal>& refusals,
   }
   if (!best) return {.text = availability_text(refusals.size(), reasons)};
   Preemption preemption{.node = best->node};
-  for (const PodInfoPtr& victim : best->victims) preemption.victims.push_back(victim->pod);
+  for (const PodInfo& victim : best->victims) preemption.victims.push_back(victim.pod);
   return preemption;
 }
 

@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include "cluster/disruption.hpp"
+#include "core/concat.hpp"
 #include "objects/codec.hpp"
 
 namespace ddptwin {
@@ -146,11 +147,11 @@ void Scheduler::schedule_next() {
     poll_ = loop_.after(lane_, sync_poll, [this] { pump(); });
     return;
   }
-  if (const auto taken = queue_.take()) schedule(*taken);
+  if (auto taken = queue_.take()) schedule(std::move(*taken));
   pump();
 }
 
-void Scheduler::schedule(const SchedulingQueue::Taken& taken) {
+void Scheduler::schedule(SchedulingQueue::Taken&& taken) {
   const Pod& pod = *taken.pod->pod;
   retries_.erase(taken.key);
   if (pod.metadata.deletionTimestamp) {
@@ -160,20 +161,22 @@ void Scheduler::schedule(const SchedulingQueue::Taken& taken) {
   }
   const Decision decision = decide(*taken.pod, view_);
   if (decision.node.empty()) return fail(taken, decision);
-  bind(taken, decision.node);
+  bind(std::move(taken), decision.node);
 }
 
-void Scheduler::bind(const SchedulingQueue::Taken& taken, const std::string& node) {
+void Scheduler::bind(SchedulingQueue::Taken&& taken, const std::string& node) {
   const Pod& pod = *taken.pod->pod;
   record(pod, node);
   view_.drop_pod(taken.key);
-  view_.try_add(node, taken.key, taken.pod);
+  view_.try_add(node, taken.key, *taken.pod);
   assumed_.insert(taken.key);
-  client_.call(api::bind(pod, node), [this, taken, node, alive = std::weak_ptr<int>(alive_)](
-                                         const Result<api::Response>& result) {
-    if (alive.expired()) return;
-    on_bound(taken, node, result ? Status() : tl::make_unexpected(result.error()));
-  });
+  api::Request request = api::bind(pod, node);
+  client_.call(std::move(request),
+               [this, taken = std::move(taken), node,
+                alive = std::weak_ptr<int>(alive_)](const Result<api::Response>& result) {
+                 if (alive.expired()) return;
+                 on_bound(taken, node, result ? Status() : tl::make_unexpected(result.error()));
+               });
 }
 
 void Scheduler::on_bound(const SchedulingQueue::Taken& taken, const std::string& node,
@@ -181,7 +184,7 @@ void Scheduler::on_bound(const SchedulingQueue::Taken& taken, const std::string&
   const Pod& pod = *taken.pod->pod;
   if (result) {
     events_.event(pod, {"Normal", "Scheduled", "Binding",
-                        "Successfully assigned " + taken.key + " to " + node});
+                        concat({"Successfully assigned ", taken.key, " to ", node})});
     return queue_.drop(taken.key);
   }
   // What the cache says of it is true again.

@@ -36,8 +36,8 @@ class Scheduler {
   void happened(const scheduler::ClusterEvent& event);
   void pump();
   void schedule_next();
-  void schedule(const scheduler::SchedulingQueue::Taken& taken);
-  void bind(const scheduler::SchedulingQueue::Taken& taken, const std::string& node);
+  void schedule(scheduler::SchedulingQueue::Taken&& taken);
+  void bind(scheduler::SchedulingQueue::Taken&& taken, const std::string& node);
   void on_bound(const scheduler::SchedulingQueue::Taken& taken, const std::string& node,
                 const Status& result);
   void fail(const scheduler::SchedulingQueue::Taken& taken, const scheduler::Decision& decision);

@@ -23,10 +23,13 @@ std::shared_ptr<HorizontalPodAutoscaler> wanted(Pass& pass) {
 
 }  // namespace
 
+bool is_scaled(const PyTorchJobSpec& job) {
+  return job.elasticPolicy && job.elasticPolicy->metrics.get() != nullptr;
+}
+
 void reconcile_autoscaler(Pass& pass) {
-  const auto& elastic = pass.job.spec->elasticPolicy;
   // Dropped metrics leave the autoscaler where it is (Q26).
-  if (!elastic || elastic->metrics.get() == nullptr) return;
+  if (!is_scaled(*pass.job.spec)) return;
   const auto& current = pass.seen.autoscaler;
   if (!current) {
     if (!is_suspended(pass.job))

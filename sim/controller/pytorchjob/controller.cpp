@@ -11,11 +11,6 @@ constexpr Duration resync_period = std::chrono::hours(10);
 
 bool is_pod_group(const KindInfo& kind) { return kind.kind == "PodGroup"; }
 
-// Kubernetes makes no difference between the two kinds a replica has.
-std::string_view expected_what(const KindInfo& kind) {
-  return &kind == &Pod::info() ? "pods" : "services";
-}
-
 // The job that the object says is its controller; nothing when it is of another kind.
 std::optional<KeyParts> owner_key(const Object& object) {
   const OwnerReference* owner = object.metadata.controller();
@@ -52,7 +47,25 @@ Reaction job_appeared(const PyTorchJob& job, const JobFacts& facts, Time now) {
   return reaction;
 }
 
-Reaction dependent_changed(const Change& change, const Cache& cache, Expectations& expectations) {
+// A replica's pod or Service has come or gone, as its job expected. Kubernetes makes no difference
+// between the two kinds a replica has.
+void lower_expectations(const Change& change, const KeyParts& owner, std::string_view type,
+                        const TextTable<JobFacts>& known, Expectations& expectations) {
+  const bool is_pod = &change.object().kind() == &Pod::info();
+  const auto lower = [&](const std::string& key) {
+    expectations.lower(key, change.after ? 1 : 0, change.after ? 0 : 1);
+  };
+  const Key job = joined_key(owner);
+  const auto facts = known.find(job);
+  const ReplicaNames* names = facts != known.end() ? facts->second.names_of(type) : nullptr;
+  if (names != nullptr)
+    lower(is_pod ? names->pods_key : names->services_key);
+  else
+    lower(expectation_key(job, type, is_pod ? "pods" : "services"));
+}
+
+Reaction dependent_changed(const Change& change, const Cache& cache,
+                           const TextTable<JobFacts>& known, Expectations& expectations) {
   Reaction reaction;
   const Object& object = change.object();
   if (change.before && change.after) {
@@ -72,8 +85,7 @@ Reaction dependent_changed(const Change& change, const Cache& cache, Expectation
   if (type == nullptr || type->empty()) return reaction;
   const auto owner = owner_key(object);
   if (!owner) return reaction;
-  const std::string key = expectation_key(joined_key(*owner), *type, expected_what(object.kind()));
-  expectations.lower(key, change.after ? 1 : 0, change.after ? 0 : 1);
+  lower_expectations(change, *owner, *type, known, expectations);
   reaction.wake.push_back(*owner);
   return reaction;
 }
@@ -119,7 +131,7 @@ Reaction PyTorchJobController::observe(const Change& change, const Cache& cache,
   // going wakes nobody.
   if (&object.kind() == &HorizontalPodAutoscaler::info()) return {};
   if (is_pod_group(object.kind()) && !(change.before && change.after)) return {};
-  return dependent_changed(change, cache, expectations);
+  return dependent_changed(change, cache, known_, expectations);
 }
 
 const JobFacts& PyTorchJobController::facts(const Key& key, const PyTorchJob& job) const {
@@ -144,7 +156,8 @@ Plan PyTorchJobController::plan(const Key& key, const Observed& seen, Time now) 
   });
   seen.cache.each<Service>(of_job.labels,
                            [&](const Service& service) { view.services.push_back(&service); });
-  view.autoscaler = seen.cache.find<HorizontalPodAutoscaler>(parts.namespace_, parts.name);
+  if (is_scaled(*of_job.job.spec))
+    view.autoscaler = seen.cache.find<HorizontalPodAutoscaler>(parts.namespace_, parts.name);
   if (!settings_.gang_scheduler.empty())
     for (const KindInfo* kind : seen.cache.kinds())
       if (is_pod_group(*kind)) view.pod_group_kind = kind;

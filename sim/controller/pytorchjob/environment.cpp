@@ -12,6 +12,7 @@ constexpr std::string_view nproc_given = "nprocPerNode is set (spec/pytorchjob.m
 constexpr std::string_view not_elastic = "the job is not elastic (spec/pytorchjob.md §2.2)";
 constexpr std::string_view elastic_rule = "the job is elastic (spec/pytorchjob.md §2.3)";
 constexpr std::string_view elastic_field = "set in elasticPolicy (spec/pytorchjob.md §2.3)";
+constexpr std::string_view rank_name = "RANK", node_rank_name = "PET_NODE_RANK";
 constexpr std::string_view nil_dereference =
     "runtime error: invalid memory address or nil pointer dereference";
 
@@ -34,9 +35,11 @@ Status add_master(Variables& out, const PyTorchJob& job, int rank) {
   out.push_back({"MASTER_ADDR", address, with_master});
   out.push_back({"PET_MASTER_ADDR", address, with_master});
   out.push_back({"WORLD_SIZE", std::to_string(world_size(job)), with_master});
-  out.push_back({"RANK", std::to_string(rank), with_master});
+  out.push_back({rank_name, std::to_string(rank), with_master});
   return {};
 }
+
+int rank_of(std::string_view type, int index) { return type == master_type ? index : index + 1; }
 
 std::string joined(const std::vector<RDZVConf>& conf) {
   std::string text;
@@ -104,14 +107,14 @@ Result<Variables> environment(const PyTorchJob& job, std::string_view type, int 
   out.push_back({"PYTHONUNBUFFERED", "1", always});
   const bool master = has_master(job);
   const auto& nproc = job.spec->nprocPerNode;
-  const int rank = type == master_type ? index : index + 1;
+  const int rank = rank_of(type, index);
   if (master) {
     TRY_VOID(add_master(out, job, rank));
     if (!profile.nproc_without_master) {
       if (!nproc) return fail(Reason::internal_error, std::string(nil_dereference));
       out.push_back({"PET_NPROC_PER_NODE", *nproc, with_master});
     }
-    out.push_back({"PET_NODE_RANK", std::to_string(rank), with_master});
+    out.push_back({node_rank_name, std::to_string(rank), with_master});
   }
   if (profile.nproc_without_master && nproc)
     out.push_back({"PET_NPROC_PER_NODE", *nproc, nproc_given});
@@ -122,6 +125,12 @@ Result<Variables> environment(const PyTorchJob& job, std::string_view type, int 
   TRY(const Variables elastic, elastic_environment(job));
   out.insert(out.end(), elastic.begin(), elastic.end());
   return out;
+}
+
+void set_rank(Variables& variables, std::string_view type, int index) {
+  for (InjectedVariable& variable : variables)
+    if (variable.name == rank_name || variable.name == node_rank_name)
+      variable.value = std::to_string(rank_of(type, index));
 }
 
 }  // namespace ddptwin::controller::pytorchjob

@@ -29,6 +29,9 @@ std::int64_t world_size(const PyTorchJob& job);
 Result<std::vector<InjectedVariable>> environment(const PyTorchJob& job, std::string_view type,
                                                   int index, const Profile& profile);
 
+// The same of another replica of that type, of which only the rank differs.
+void set_rank(std::vector<InjectedVariable>& variables, std::string_view type, int index);
+
 // §2.3 alone: nothing without an elasticPolicy.
 Result<std::vector<InjectedVariable>> elastic_environment(const PyTorchJob& job);
 

@@ -1,21 +1,37 @@
 #include "controller/pytorchjob/names.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
 
 #include "core/concat.hpp"
 #include "core/numbers.hpp"
 
 namespace ddptwin::controller::pytorchjob {
 
+namespace {
+
+constexpr char lowered(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+}  // namespace
+
 std::string lower(std::string_view text) {
   std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  for (char& c : out) c = lowered(c);
   return out;
 }
 
 std::string replica_name(std::string_view job, std::string_view type, int index) {
-  std::string name = concat({job, "-", lower(type), "-", std::to_string(index)});
+  std::array<char, std::numeric_limits<int>::digits10 + 2> room;  // one more digit, and a sign
+  const auto end = std::to_chars(room.begin(), room.end(), index).ptr;
+  const std::string_view number(room.data(), static_cast<std::size_t>(end - room.data()));
+  std::string name = concat({job, "-", type, "-", number});
+  const auto type_at = name.begin() + static_cast<std::ptrdiff_t>(job.size() + 1);
+  for (auto at = type_at; at != type_at + static_cast<std::ptrdiff_t>(type.size()); ++at)
+    *at = lowered(*at);
   std::replace(name.begin(), name.end(), '/', '-');
   return name;
 }
@@ -44,16 +60,6 @@ OwnerReference owner_of(const PyTorchJob& job) {
 const ReplicaSpecs& replica_specs(const PyTorchJob& job) {
   static const ReplicaSpecs none{};
   return job.spec->pytorchReplicaSpecs ? *job.spec->pytorchReplicaSpecs : none;
-}
-
-std::vector<Cow<std::string>> expectation_keys(const PyTorchJob& job) {
-  std::vector<Cow<std::string>> keys;
-  keys.reserve(2 * replica_specs(job).size());
-  const std::string job_key = key_of(job.metadata);
-  for (const auto& [type, spec] : replica_specs(job))
-    for (const std::string_view what : {"pods", "services"})
-      keys.push_back(expectation_key(job_key, type, what));
-  return keys;
 }
 
 const ReplicaSpec* replica_spec(const PyTorchJob& job, std::string_view type) {

@@ -41,8 +41,6 @@ struct ReplicaNames {
   Cow<std::string> services_key;
   Cow<std::string> selector;  // of the status
 };
-// Of all its types, each with pods and with Services.
-std::vector<Cow<std::string>> expectation_keys(const PyTorchJob& job);
 // The one owner reference of all that a job makes.
 OwnerReference owner_of(const PyTorchJob& job);
 

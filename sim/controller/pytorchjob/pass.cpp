@@ -8,36 +8,63 @@
 
 namespace ddptwin::controller::pytorchjob {
 
+ReplicaLabels::ReplicaLabels(const ObjectMeta& metadata) {
+  const std::string* said = metadata.label(label::replica_type);
+  if (said == nullptr) return;
+  type = *said;
+  index = replica_index(metadata);
+}
+
+const ReplicaLabels& KnownLabels::at(std::size_t place, const ObjectMeta& metadata) {
+  Row& row = rows_[place];
+  if (row.labels.untouched() || !row.labels.same_as(metadata.labels))
+    row = {metadata.labels, ReplicaLabels(metadata)};
+  return row.said;
+}
+
 JobFacts::JobFacts(const PyTorchJob& from)
     : of(from.spec.shared()),
       labels(from.metadata.namespace_,
              StringMap{{std::string(label::operator_name), std::string(controller_name)},
-                       {std::string(label::job_name), from.metadata.name}}),
-      expectation_keys(pytorchjob::expectation_keys(from)) {
+                       {std::string(label::job_name), from.metadata.name}}) {
   job.metadata.name = from.metadata.name;
   job.metadata.namespace_ = from.metadata.namespace_;
   job.metadata.uid = from.metadata.uid;
   auto spec = defaulted(*from.spec);
-  if (!spec) {
+  if (spec)
+    job.spec = Verbatim<PyTorchJobSpec>(std::move(*spec));
+  else
     is_defaulted = fail(std::move(spec.error()));
-    return;
-  }
-  job.spec = Verbatim<PyTorchJobSpec>(std::move(*spec));
   const std::string key = key_of(job.metadata);
-  for (const auto& [type, replica] : replica_specs(job))
-    types.push_back(
-        {.type = type,
-         .label = lower(type),
-         .pods_key = expectation_key(key, type, "pods"),
-         .services_key = expectation_key(key, type, "services"),
-         .selector = concat({label::job_name, "=", job.metadata.name, ",", label::operator_name,
-                             "=", controller_name, ",", label::replica_type, "=", lower(type)})});
+  for (const auto& [type, replica] : replica_specs(job)) {
+    specs.push_back(&replica);
+    ReplicaNames& names = types.emplace_back();
+    names.type = type;
+    names.label = lower(type);
+    names.pods_key = expectation_key(key, names.label, "pods");
+    names.services_key = expectation_key(key, names.label, "services");
+    names.selector = concat({label::job_name, "=", job.metadata.name, ",", label::operator_name,
+                             "=", controller_name, ",", label::replica_type, "=", names.label});
+  }
+  // As its author wrote them: defaulting may have put two under one name.
+  for (const auto& [type, replica] : replica_specs(from))
+    if (const ReplicaNames* names = names_of(lower(type)); names != nullptr)
+      expectation_keys.insert(expectation_keys.end(), {names->pods_key, names->services_key});
+    else
+      for (const std::string_view what : {"pods", "services"})
+        expectation_keys.push_back(expectation_key(key, type, what));
 }
 
 bool JobFacts::hold_for(const PyTorchJob& other) const {
   const Cow<PyTorchJobSpec>& spec = other.spec.shared();
   return (of.same_as(spec) || job.spec.shared().same_as(spec)) &&
          job.metadata.uid == other.metadata.uid;
+}
+
+const ReplicaNames* JobFacts::names_of(std::string_view label) const {
+  for (const ReplicaNames& names : types)  // two, mostly
+    if (names.label == label) return &names;
+  return nullptr;
 }
 
 Pass::Types Pass::types(bool worker_first) const {

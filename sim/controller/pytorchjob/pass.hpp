@@ -10,6 +10,7 @@
 
 #include "controller/controller.hpp"
 #include "controller/pytorchjob/conditions.hpp"
+#include "controller/pytorchjob/environment.hpp"
 #include "controller/pytorchjob/init_container.hpp"
 #include "controller/pytorchjob/names.hpp"
 #include "controller/pytorchjob/profile.hpp"
@@ -32,6 +33,32 @@ struct Settings {
   TypeOrder status_order = TypeOrder::master_first;
 };
 
+// What a pod's or Service's labels say of the replica that it is for.
+struct ReplicaLabels {
+  std::optional<std::string_view> type{};  // a part of the labels
+  std::optional<int> index{};
+
+  ReplicaLabels() = default;
+  explicit ReplicaLabels(const ObjectMeta& metadata);
+};
+
+// What labels said at the last plan, by the place of their object among those of the plan. From one
+// plan to the next most objects have the labels that they had, the same memory.
+class KnownLabels {
+ public:
+  // Forgets all but so many places.
+  void cut(std::size_t size) { rows_.resize(size); }
+  // Precondition: a place that was not cut off.
+  const ReplicaLabels& at(std::size_t place, const ObjectMeta& metadata);
+
+ private:
+  struct Row {
+    Cow<StringMap> labels{};
+    ReplicaLabels said{};
+  };
+  std::vector<Row> rows_{};
+};
+
 // What functions of a job's metadata and spec have answered, so that they need not be asked at each
 // plan. They say the same of the specification and of the defaulted one, which the cache may hold.
 struct JobFacts {
@@ -41,10 +68,19 @@ struct JobFacts {
   api::LabelQuery labels;  // that all of its pods and Services carry
   std::vector<Cow<std::string>> expectation_keys;  // of all types, as they are written
   std::vector<ReplicaNames> types;                 // of the defaulted specification, in its order
+  std::vector<const ReplicaSpec*> specs;           // of the types: parts of the job's specification
+  // For the next plan.
+  mutable KnownLabels pod_labels{}, service_labels{};
 
   explicit JobFacts(const PyTorchJob& job);
   // Whether they are of that job.
   bool hold_for(const PyTorchJob& other) const;
+  // Of the type that labels call so; null: there is none.
+  const ReplicaNames* names_of(std::string_view label) const;
+  // Of one of `types`.
+  const ReplicaSpec& spec_of(const ReplicaNames& names) const {
+    return *specs[static_cast<std::size_t>(&names - types.data())];
+  }
 };
 
 using Pods = boost::container::small_vector<const Pod*, 8>;
@@ -56,7 +92,7 @@ struct View {
   // They outlive the plan, as the cache does.
   Pods pods{};                                                   // own ones (§4.2 M2), by name
   boost::container::small_vector<const Service*, 8> services{};  // labelled ones, by name
-  std::shared_ptr<const HorizontalPodAutoscaler> autoscaler{};
+  std::shared_ptr<const HorizontalPodAutoscaler> autoscaler{};   // of a job that is_scaled()
   ObjectPtr pod_group{};
   const KindInfo* pod_group_kind = nullptr;  // null: its CRD is not installed
   bool expectations_met = true;
@@ -73,6 +109,8 @@ struct Pass {
   Cow<std::vector<OwnerReference>> owners_made{};  // by owners()
   // By index, of the type that is reconciled: by replica_labels().
   std::vector<Cow<StringMap>> labels_made{};
+  // Of that type, as the pod that was made last has them.
+  std::vector<InjectedVariable> variables_made{};
   // By replica type, once a pod of it is made.
   std::map<std::string, Cow<std::vector<Container>>, std::less<>> init_containers{};
   Plan plan{};
@@ -124,22 +162,24 @@ struct Slice {
   const T* one = nullptr;
 };
 
-// A pod or Service, and what its labels say of the replica that it is for.
+// A pod or Service that says which type it is of, as in its labels.
 template <class T>
 struct Labelled {
   const T* object = nullptr;
-  std::string_view type{};  // as in the labels
+  std::string_view type{};
   std::optional<int> index{};
 };
 template <class T>
 using AllLabelled = boost::container::small_vector<Labelled<T>, 8>;
 
 template <class T>
-AllLabelled<T> labelled(const boost::container::small_vector_base<const T*>& objects) {
+AllLabelled<T> labelled(const boost::container::small_vector_base<const T*>& objects,
+                        KnownLabels& known) {
   AllLabelled<T> all;
-  for (const T* object : objects) {
-    const std::string* type = object->metadata.label(label::replica_type);
-    if (type != nullptr) all.push_back({object, *type, replica_index(object->metadata)});
+  known.cut(objects.size());
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    const ReplicaLabels& said = known.at(i, objects[i]->metadata);
+    if (said.type) all.push_back({objects[i], *said.type, said.index});
   }
   return all;
 }
@@ -159,6 +199,9 @@ boost::container::small_vector<Slice<T>, 8> by_index(const AllLabelled<T>& objec
   }
   return slices;
 }
+
+// Whether the job has metrics for an autoscaler. Nobody asks for that of another.
+bool is_scaled(const PyTorchJobSpec& job);
 
 // The parts of a reconcile, in the order of §4.2.
 void reconcile_autoscaler(Pass& pass);

@@ -68,22 +68,25 @@ bool add_init_containers(Pass& pass, PodSpec& spec, std::string_view type) {
 
 // False: the pass is over.
 bool inject(Pass& pass, PodSpec& spec, std::string_view type, int index) {
-  auto variables = environment(pass.job, type, index, pass.profile());
-  if (!variables) {
-    if (variables.error().reason == Reason::internal_error)
-      pass.panic(variables.error().message);
-    else
-      pass.abort(rules::create_missing_pod, variables.error());
-    return false;
+  if (pass.variables_made.empty()) {
+    auto made = environment(pass.job, type, index, pass.profile());
+    if (!made) {
+      if (made.error().reason == Reason::internal_error)
+        pass.panic(made.error().message);
+      else
+        pass.abort(rules::create_missing_pod, made.error());
+      return false;
+    }
+    pass.variables_made = std::move(*made);
+  } else {
+    set_rank(pass.variables_made, type, index);
   }
-  std::vector<Container>& containers = spec.containers.edit();
-  for (Container& container : containers) {
-    const bool is_last = &container == &containers.back();  // it takes the texts over
-    container.env.reserve(container.env.size() + variables->size());
-    for (InjectedVariable& variable : *variables) {
+  for (Container& container : spec.containers.edit()) {
+    container.env.reserve(container.env.size() + pass.variables_made.size());
+    for (const InjectedVariable& variable : pass.variables_made) {
       EnvVar& added = container.env.emplace_back();
       added.name = variable.name;
-      added.value = is_last ? std::move(variable.value) : variable.value;
+      added.value = variable.value;
     }
   }
   return add_init_containers(pass, spec, type);
@@ -163,7 +166,7 @@ void count(ReplicaStatus& counters, const Pod& pod) {
 
 void reconcile_pods(Pass& pass, const ReplicaNames& names, const AllLabelled<Pod>& pods) {
   const std::string& type = names.type;
-  const ReplicaSpec& spec = *replica_spec(pass.job, type);
+  const ReplicaSpec& spec = pass.seen.facts->spec_of(names);
   const int replicas = spec.replicas.value_or(1);
   if (!pass.status.replicaStatuses) pass.status.replicaStatuses.emplace();
   ReplicaStatus& counters = (*pass.status.replicaStatuses)[type] = ReplicaStatus{};

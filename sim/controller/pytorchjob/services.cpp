@@ -43,7 +43,7 @@ void create_service(Pass& pass, const ReplicaNames& names, const ReplicaSpec& sp
 
 void reconcile_services(Pass& pass, const ReplicaNames& names,
                         const AllLabelled<Service>& services) {
-  const ReplicaSpec& spec = *replica_spec(pass.job, names.type);
+  const ReplicaSpec& spec = pass.seen.facts->spec_of(names);
   const int replicas = spec.replicas.value_or(1);
   const auto slices = by_index(services, names.label, replicas);
   for (std::size_t i = 0; i < slices.size(); ++i) {

@@ -61,15 +61,16 @@ void update_status(Pass& pass) {
     pass.status.startTime = pass.now;
     pass.note(rules::started);
   }
+  const bool by_master = has_master(pass.job);
   for (const ReplicaNames* names : pass.types(pass.seen.status_worker_first)) {
     const std::string& type = names->type;
-    const ReplicaSpec& spec = *replica_spec(pass.job, type);
+    const ReplicaSpec& spec = pass.seen.facts->spec_of(*names);
     const int replicas = spec.replicas.value_or(1);
     ReplicaStatus& counters = (*pass.status.replicaStatuses)[type];
     counters.selector = names->selector;
     // Compared with ==: more successes than replicas, during a scale-down, are no success.
     const int open = replicas - counters.succeeded;
-    if (has_master(pass.job)) {
+    if (by_master) {
       if (type == master_type && judge_master(pass, counters, open)) return;
     } else if (type == worker_type) {
       judge_workers(pass, counters, open);

@@ -127,7 +127,7 @@ void FaultInjector::Parts::strike(Active& one, const RunningContainer& container
   if (one.stage == Stage::over || healed) return;
   one.stage = Stage::over;
   // It may have ended at that very moment: then there is nobody to be hit.
-  const auto report = tap->report(container.id);
+  const ContainerReport* report = tap->report(container.id);
   if (!report || report->phase != ContainerPhase::running) return check_healed();
   if (ports.is_alive && !ports.is_alive(container)) return check_healed();
   const Fault& fault = *one.fault;

@@ -83,7 +83,7 @@ void RuntimeTap::start_container(const ContainerId& id, Done<void> done) {
                              done = std::move(done)](Result<void> result) mutable {
     const bool known = !alive.expired() && result && containers_.contains(id);
     // It may have ended already.
-    const auto report = known ? next_.report(id) : std::nullopt;
+    const ContainerReport* report = known ? next_.report(id) : nullptr;
     if (report && report->phase == ContainerPhase::running) {
       running_[id] = containers_[id];
       on_start_(running_[id]);
@@ -107,9 +107,7 @@ void RuntimeTap::exec(const ContainerId& id, std::vector<std::string> command, D
   next_.exec(id, std::move(command), timeout, std::move(done));
 }
 
-std::optional<ContainerReport> RuntimeTap::report(const ContainerId& id) const {
-  return next_.report(id);
-}
+const ContainerReport* RuntimeTap::report(const ContainerId& id) const { return next_.report(id); }
 
 std::string RuntimeTap::log_tail(const ContainerId& id, std::size_t lines,
                                  std::size_t bytes) const {
