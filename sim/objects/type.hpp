@@ -52,7 +52,9 @@ class RawJson {
 
  private:
   struct Part;
-  std::shared_ptr<const Part> part_;
+  static void let_go(cow_detail::Sharers* part);
+  const Part& part() const;
+  cow_detail::SharedPointer<&RawJson::let_go> part_;
 };
 
 // A part of a custom resource as its author wrote it, beside the value it was read into. The API
