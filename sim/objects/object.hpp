@@ -28,7 +28,7 @@ struct ManagedFieldsEntry {
   std::string manager{};
   std::string operation{};  // Apply or Update
   std::string apiVersion{};
-  std::optional<Time> time{};
+  OptionalTime time{};
   std::string fieldsType{};
   RawJson fieldsV1{};
   std::string subresource{};
@@ -44,8 +44,8 @@ struct ObjectMeta {
   std::string uid{};
   std::string resourceVersion{};
   std::int64_t generation = 0;
-  std::optional<Time> creationTimestamp{};
-  std::optional<Time> deletionTimestamp{};
+  OptionalTime creationTimestamp{};
+  OptionalTime deletionTimestamp{};
   std::optional<std::int64_t> deletionGracePeriodSeconds{};
   Cow<StringMap> labels{};
   Cow<StringMap> annotations{};

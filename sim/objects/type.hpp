@@ -238,6 +238,8 @@ template <class T>
 struct IsOptional : std::false_type {};
 template <class T>
 struct IsOptional<std::optional<T>> : std::true_type {};
+template <>
+struct IsOptional<OptionalTime> : std::true_type {};
 template <class T>
 struct IsRare : std::false_type {};
 template <class T>

@@ -11,7 +11,7 @@
 namespace ddptwin::kubelet {
 namespace {
 
-void cut(std::optional<Time>& time) {
+void cut(OptionalTime& time) {
   if (time) time = time->floor_seconds();
 }
 void cut(PodCondition& condition) {
@@ -26,7 +26,7 @@ void cut(ContainerState& state) {
   cut(end.finishedAt);
 }
 
-bool is_cut(const std::optional<Time>& time) { return !time || *time == time->floor_seconds(); }
+bool is_cut(const OptionalTime& time) { return !time || *time == time->floor_seconds(); }
 bool is_cut(const PodCondition& condition) {
   return is_cut(condition.lastProbeTime) && is_cut(condition.lastTransitionTime);
 }
