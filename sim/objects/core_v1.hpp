@@ -9,7 +9,7 @@ namespace ddptwin {
 // The condition of a node, service or namespace.
 struct Condition {
   std::string type_{};
-  std::string status{};                     // True, False, Unknown
+  std::string status{};              // True, False, Unknown
   OptionalTime lastHeartbeatTime{};  // nodes
   OptionalTime lastTransitionTime{};
   std::string reason{};
@@ -21,7 +21,7 @@ struct Condition {
 struct PodCondition {
   std::string type_{};
   std::optional<std::int64_t> observedGeneration{};
-  std::string status{};                 // True, False, Unknown
+  std::string status{};          // True, False, Unknown
   OptionalTime lastProbeTime{};  // null on the wire
   OptionalTime lastTransitionTime{};
   std::string reason{};
@@ -241,7 +241,7 @@ struct ObjectReference {
   std::string kind{};
   std::string namespace_{};
   std::string name{};
-  std::string uid{};
+  SharedText uid{};
   std::string apiVersion{};
   std::string resourceVersion{};
   std::string fieldPath{};

@@ -17,7 +17,7 @@ struct OwnerReference {
   std::string apiVersion{};
   std::string kind{};
   std::string name{};
-  std::string uid{};
+  SharedText uid{};
   std::optional<bool> controller{};
   std::optional<bool> blockOwnerDeletion{};
   static const Type& type();
@@ -41,7 +41,7 @@ struct ObjectMeta {
   Cow<std::string> generateName{};
   std::string namespace_{};
   Cow<std::string> selfLink{};
-  std::string uid{};
+  SharedText uid{};
   std::string resourceVersion{};
   std::int64_t generation = 0;
   OptionalTime creationTimestamp{};

@@ -19,6 +19,7 @@
 #include "core/time.hpp"
 #include "objects/cow.hpp"
 #include "objects/quantity.hpp"
+#include "objects/shared_text.hpp"
 
 namespace ddptwin {
 
@@ -94,7 +95,8 @@ enum class Shape : std::uint8_t {
   int64,
   number,
   string,
-  bytes,  // base64 on the wire
+  shared_text,  // a string on the wire, too
+  bytes,        // base64 on the wire
   time,
   micro_time,
   quantity,
@@ -387,6 +389,8 @@ Type make() {
     return scalar<T>(Shape::number);
   else if constexpr (std::is_same_v<T, std::string>)
     return scalar<T>(Shape::string);
+  else if constexpr (std::is_same_v<T, SharedText>)
+    return scalar<T>(Shape::shared_text);
   else if constexpr (std::is_same_v<T, std::vector<std::uint8_t>>)
     return scalar<T>(Shape::bytes);
   else if constexpr (std::is_same_v<T, Time>)

@@ -298,7 +298,7 @@ ErrorList validate_owners(const std::vector<OwnerReference>& owners) {
   ErrorList out;
   const OwnerReference* controller = nullptr;
   for (const OwnerReference& owner : owners) {
-    const auto empty = [&](std::string_view field, const std::string& value,
+    const auto empty = [&](std::string_view field, std::string_view value,
                            std::string_view detail) {
       if (value.empty()) out.push_back(invalid(fmt::format("{}.{}", path, field), "\"\"", detail));
     };

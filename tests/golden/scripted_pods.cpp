@@ -155,7 +155,7 @@ PodStatus restarted_status(const Pod& pod, Time now, const Ending& ending, bool 
         one.state.waiting = ContainerStateWaiting{
             "CrashLoopBackOff", "back-off 10s restarting failed container=" + one.name +
                                     " pod=" + pod.metadata.name + "_" + pod.metadata.namespace_ +
-                                    "(" + pod.metadata.uid + ")"};
+                                    "(" + pod.metadata.uid.str() + ")"};
       else
         one.state.running = ContainerStateRunning{now};
     }

@@ -220,7 +220,7 @@ void StatusWriter::let_go(const Pod& server) {
     return end_pass(false);
   api::DeleteOptions options;
   options.grace_period_seconds = 0;
-  options.precondition_uid = meta.uid;
+  options.precondition_uid = meta.uid.view();
   call(api::remove(server, options), [this](const Result<api::Response>& answer) {
     if (!answer && answer.error().reason == Reason::not_found) gone_ = true;
     end_pass(!answer && !gone_);
