@@ -232,12 +232,12 @@ TEST(DeletionProperties, WhatIsMeantForAnotherUidIsRefused) {
       if (deed == "deletion" || deed == "eviction") {
         api::DeleteOptions options;
         options.grace_period_seconds = (*any_asking().as("grace")).grace;
-        options.precondition_uid = meant->metadata.uid;
+        options.precondition_uid = meant->metadata.uid.view();
         return deed == "deletion" ? api::remove(*now, options) : api::evict(*now, options);
       }
       const auto type =
           *gen::element(api::PatchType::merge, api::PatchType::strategic).as("kind of patch");
-      boost::json::object body{{"metadata", {{"uid", meant->metadata.uid}}}};
+      boost::json::object body{{"metadata", {{"uid", meant->metadata.uid.view()}}}};
       if (deed == "patch") {
         body["metadata"].as_object()["labels"] = boost::json::object{{"a", "b"}};
         return api::patch(*now, type, body);

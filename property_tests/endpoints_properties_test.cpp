@@ -256,16 +256,17 @@ TEST(EndpointsProperties, NobodyKeepsThemForAServiceThatIsGone) {
         cluster.rest(1min);
         std::set<std::string> owners;
         for (const auto& slice : cluster.all<EndpointSlice>())
-          owners.insert(slice->metadata.ownerReferences->at(0).uid);
+          owners.insert(slice->metadata.ownerReferences->at(0).uid.str());
         std::set<std::string> services;
         for (const std::string& name : names) {
           RC_LOG() << name << "\n";
           const auto service = cluster.find<Service>(name);
-          if (service) services.insert(service->metadata.uid);
+          if (service) services.insert(service->metadata.uid.str());
           RC_ASSERT((cluster.find<Endpoints>(name) != nullptr) == (service != nullptr));
         }
         // That of the API itself is nobody's of ours.
-        if (const auto api = cluster.find<Service>("kubernetes")) owners.erase(api->metadata.uid);
+        if (const auto api = cluster.find<Service>("kubernetes"))
+          owners.erase(api->metadata.uid.str());
         RC_ASSERT(owners == services);
       },
       2);

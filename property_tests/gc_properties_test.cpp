@@ -83,7 +83,7 @@ class Cluster {
       if (object->metadata.namespace_ == namespace_) out.push_back(object);
     return out;
   }
-  bool exists(const std::string& uid) const {
+  bool exists(std::string_view uid) const {
     const auto maps = all(ConfigMap::info(), "default");
     return std::any_of(maps.begin(), maps.end(),
                        [&](const ObjectPtr& one) { return one->metadata.uid == uid; });
@@ -216,12 +216,12 @@ class Family {
     cluster_.make(std::move(map));
   }
   void remove(const Object& object, Propagation propagation) {
-    removed_.insert(object.metadata.uid);
+    removed_.insert(object.metadata.uid.str());
     // The last word counts. Whom it was to leave before is left already, and names it no more.
     if (propagation == Propagation::orphan)
-      orphaning_.insert(object.metadata.uid);
+      orphaning_.insert(object.metadata.uid.str());
     else
-      orphaning_.erase(object.metadata.uid);
+      orphaning_.erase(object.metadata.uid.str());
     api::DeleteOptions options;
     options.propagation = propagation;
     cluster_.remove(object, options);
@@ -252,7 +252,7 @@ class Family {
   void on_record(const Record& record) {
     if (record.before == nullptr || as<ConfigMap>(*record.before) == nullptr) return;
     if (record.after != nullptr && gc::has_finalizer(*record.after, gc::foreground))
-      waiting_.insert(record.after->metadata.uid);
+      waiting_.insert(record.after->metadata.uid.str());
     const Object& before = *record.before;
     const bool gone = record.after == nullptr;
     const bool goes = gone || record.after->metadata.deletionTimestamp;
@@ -266,14 +266,14 @@ class Family {
   // without leaving its dependents. An owner that has waited for its dependents does not stay, even
   // where something else still holds it.
   void on_going(const Object& object) {
-    if (removed_.contains(object.metadata.uid)) return;
+    if (removed_.contains(object.metadata.uid.str())) return;
     bool left_by_one = false;
     for (const OwnerReference& owner : *object.metadata.ownerReferences) {
       const ObjectPtr there = cluster_.find(owner.name);
       const bool is_there = there != nullptr && there->metadata.uid == owner.uid;
-      if (is_there && !waiting_.contains(owner.uid))
+      if (is_there && !waiting_.contains(owner.uid.str()))
         wrong_ = object.metadata.name + " goes, and its owner " + owner.name + " stays";
-      left_by_one = left_by_one || !orphaning_.contains(owner.uid);
+      left_by_one = left_by_one || !orphaning_.contains(owner.uid.str());
     }
     if (!left_by_one) wrong_ = object.metadata.name + " goes, and was to be left an orphan";
   }
@@ -498,7 +498,7 @@ TEST(GarbageProperties, AnOwnerIsWhoTheReferenceSaysInAllItsParts) {
     const ObjectPtr here = cluster.make(map("default", "owner"));
     const ObjectPtr there = cluster.make(map("other", "elsewhere"));
     cluster.rest(*gen::element(0s, 5s).as("rest"));
-    std::set<std::string> wanted{here->metadata.uid};
+    std::set<std::string> wanted{here->metadata.uid.str()};
     const int children = *gen::resize(rc::kNominalSize, gen::inRange(1, 6)).as("children");
     for (int i = 0; i < children; ++i) {
       const auto wrong = static_cast<Wrong>(
@@ -512,13 +512,13 @@ TEST(GarbageProperties, AnOwnerIsWhoTheReferenceSaysInAllItsParts) {
       const auto child = map("default", "child-" + std::to_string(i));
       child->metadata.ownerReferences.edit().push_back(std::move(reference));
       const ObjectPtr made = cluster.make(child);
-      if (wrong == Wrong::nothing) wanted.insert(made->metadata.uid);
+      if (wrong == Wrong::nothing) wanted.insert(made->metadata.uid.str());
       cluster.rest(*gen::element(0s, 1s).as("and rest"));
     }
     cluster.rest(60s);
     std::set<std::string> left;
     for (const ObjectPtr& one : cluster.all(ConfigMap::info(), "default"))
-      left.insert(one->metadata.uid);
+      left.insert(one->metadata.uid.str());
     RC_ASSERT(left == wanted);
   });
 }

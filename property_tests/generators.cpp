@@ -66,6 +66,9 @@ void Filler::fill_scalar(const Type& type, void* value) {
     case Shape::string:
       as_a<std::string>(value) = text();
       return;
+    case Shape::shared_text:
+      as_a<SharedText>(value) = text();
+      return;
     case Shape::bytes:
       as_a<std::vector<std::uint8_t>>(value) = *gen::arbitrary<std::vector<std::uint8_t>>();
       return;

@@ -162,12 +162,8 @@ json::object with_references(json::value references) {
 
 json::object reference_of(const Object& dependent, bool controls) {
   const OwnerReference& owner = dependent.metadata.ownerReferences->front();
-  return {{"apiVersion", owner.apiVersion},
-          {"kind", owner.kind},
-          {"name", owner.name},
-          {"uid", owner.uid},
-          {"controller", controls},
-          {"blockOwnerDeletion", true}};
+  return {{"apiVersion", owner.apiVersion}, {"kind", owner.kind},     {"name", owner.name},
+          {"uid", owner.uid.view()},        {"controller", controls}, {"blockOwnerDeletion", true}};
 }
 
 // Somebody takes it from its job: no reference is left, or one that does not control it, with which
@@ -250,7 +246,7 @@ TEST(JobOwnership, AServiceWithoutItsReferenceIsStillItsJobs) {
         const bool whole = *gen::arbitrary<bool>().as("no reference is left");
         const auto what =
             *gen::element<std::string>("kept", "deleted", "job deleted", "suspended").as("then");
-        const std::string uid = run.services().at(taken)->metadata.uid;
+        const std::string uid = run.services().at(taken)->metadata.uid.str();
         const std::string path = "default/" + taken;
         const int made = run.creations("services", path);
         const auto poke = [&](const char* text) {

@@ -141,7 +141,7 @@ void Life::check_unheard(const NodeRun& node) const {
     if (story_.kind != Kind::lose_sandbox &&
         (story_.kind != Kind::end || story_.codes[i] == Story::runs_on))
       wanted.push_back(containers[i]);
-  RC_ASSERT(node.running_in(before_->metadata.uid) == wanted);
+  RC_ASSERT(node.running_in(before_->metadata.uid.str()) == wanted);
 }
 
 // Who has no object any more has the two seconds that everybody has, who is deleted its grace.
@@ -150,7 +150,7 @@ void Life::check_removal(const NodeRun& node, Time back) const {
   const std::int64_t grace =
       object_goes() ? grace_min : std::max<std::int64_t>(grace_min, story_.grace);
   const Time ends = back + seconds(takes(story_, grace));
-  const auto left = node.running_in(before_->metadata.uid);
+  const auto left = node.running_in(before_->metadata.uid.str());
   RC_LOG() << name_ << " " << seconds_of(node.now() - back) << " s later: " << left.size()
            << " run\n";
   if (node.now() < ends) RC_ASSERT(left.size() == containers.size());
@@ -177,7 +177,7 @@ void Life::check(NodeRun& node, Time back) const {
     return;
   }
   RC_ASSERT(pod->status.phase == "Running");
-  RC_ASSERT(node.running_in(pod->metadata.uid).size() == containers.size());
+  RC_ASSERT(node.running_in(pod->metadata.uid.str()).size() == containers.size());
   for (const std::string& container : containers) {
     const ContainerStatus& status = *status_of(*pod, container);
     RC_ASSERT(status.restartCount == 0);

@@ -76,7 +76,7 @@ TEST(PodEnds, ANamesakeHasALifeOfItsOwn) {
         NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
         node.create(pod);
         node.rest(seconds(*gen::inRange(1, 20).as("the first runs for")));
-        const std::string first = node.pod()->metadata.uid;
+        const std::string first = node.pod()->metadata.uid.str();
         node.remove(0);
         node.rest(std::chrono::milliseconds(*gen::inRange(0, 3'000).as("ms without any")));
         node.create(pod);

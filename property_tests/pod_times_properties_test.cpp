@@ -510,7 +510,7 @@ TEST(PodTimes, AGateIsOpenWhileItIsSaidToBe) {
         auto pod = NodeRun::pod_named("p");
         PodSpec& spec = pod->spec.edit();
         for (const std::string& name : gates)
-          spec.readinessGates.push_back({.conditionType = name});
+          spec.readinessGates.edit().push_back({.conditionType = name});
         spec.containers.edit().push_back(container_named("c0"));
         NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
         node.create(pod);

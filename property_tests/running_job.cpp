@@ -30,7 +30,7 @@ Names expected_names(const JobShape& shape, int workers) {
 
 std::map<std::string, std::string> uids_of(const std::map<std::string, ClusterRun::PodPtr>& pods) {
   std::map<std::string, std::string> uids;
-  for (const auto& [name, pod] : pods) uids[name] = pod->metadata.uid;
+  for (const auto& [name, pod] : pods) uids[name] = pod->metadata.uid.str();
   return uids;
 }
 
@@ -41,7 +41,7 @@ void log_job(const ClusterRun& run) {
   for (const std::string& type : run.conditions(false)) RC_LOG() << " " << type;
   RC_LOG() << "; pods:";
   for (const auto& [name, pod] : run.pods())
-    RC_LOG() << " " << name << " " << pod->status.phase << " " << pod->metadata.uid << ",";
+    RC_LOG() << " " << name << " " << pod->status.phase << " " << pod->metadata.uid.view() << ",";
   RC_LOG() << "\n";
 }
 

@@ -80,7 +80,7 @@ std::shared_ptr<Pod> pod_object(const std::string& name, const PodShape& shape) 
   pod->metadata.labels = StringMap{{"app", shape.app}};
   PodSpec& spec = pod->spec.edit();
   for (const Spread& spread : shape.spreads) {
-    TopologySpreadConstraint& constraint = spec.topologySpreadConstraints.emplace_back();
+    TopologySpreadConstraint& constraint = spec.topologySpreadConstraints.edit().emplace_back();
     constraint.maxSkew = spread.skew_max;
     constraint.topologyKey = spread.key;
     constraint.whenUnsatisfiable = "DoNotSchedule";

@@ -228,7 +228,7 @@ class Pair {
   std::string uid_of(const StoreOp& op) const {
     if (op.uid == Version::none) return {};
     const auto there = store_.find<ConfigMap>("default", op.name);
-    return op.uid == Version::right && there ? there->metadata.uid : "somebody-before";
+    return op.uid == Version::right && there ? there->metadata.uid.str() : "somebody-before";
   }
   api::Request request(const StoreOp& op, const std::string& version) const {
     auto object = std::make_shared<ConfigMap>();

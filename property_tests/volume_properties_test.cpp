@@ -92,7 +92,7 @@ class Worker {
     if (away) RC_ASSERT(world_.stop_kubelet(node));
     if (blow.kind == Kind::kill || blow.kind == Kind::killed_away) kill(*pod);
     if (blow.kind == Kind::sandbox || blow.kind == Kind::lost_away)
-      runtime_.sandbox_dies(runtime_.sandbox_of(pod->metadata.uid));
+      runtime_.sandbox_dies(runtime_.sandbox_of(pod->metadata.uid.str()));
     if (blow.kind == Kind::kubelet) world_.restart_kubelets();
     if (blow.kind == Kind::remade) {
       api::DeleteOptions at_once;

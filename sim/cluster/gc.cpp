@@ -79,7 +79,7 @@ void GarbageCollector::on_object(const api::Informer& informer, const ObjectPtr&
 
 // Owners that were named before and are not now, and the other way round.
 void GarbageCollector::link_owners(const ObjectPtr& before, const ObjectPtr& after) {
-  const std::string& uid = after->metadata.uid;
+  const SharedText& uid = after->metadata.uid;
   if (before != nullptr)
     for (const OwnerReference& owner : *before->metadata.ownerReferences) {
       const OwnerReference* now = reference_to(*after, owner.uid);
@@ -105,7 +105,7 @@ void GarbageCollector::link_owner(const Object& dependent, const OwnerReference&
 
 // An owner that comes after its dependents: do their references mean it?
 void GarbageCollector::check_dependents(const Object& owner) {
-  for (const std::string& uid : dependents_of(owner.metadata.uid)) {
+  for (const SharedText& uid : dependents_of(owner.metadata.uid)) {
     const Node* node = find(uid);
     const OwnerReference* reference =
         node != nullptr ? reference_to(*node->object(), owner.metadata.uid) : nullptr;
@@ -122,8 +122,8 @@ bool GarbageCollector::refers_to(const Object& dependent, const OwnerReference& 
         dependent, "Warning", "OwnerRefInvalidNamespace",
         fmt::format("ownerRef [{}/{}, namespace: {}, name: {}, uid: {}] does not exist in "
                     "namespace \"{}\"",
-                    reference.apiVersion, reference.kind, here, reference.name, reference.uid,
-                    here));
+                    reference.apiVersion, reference.kind, here, reference.name,
+                    reference.uid.view(), here));
     return false;
   }
   return owner.kind().kind == reference.kind &&
@@ -134,7 +134,7 @@ bool GarbageCollector::refers_to(const Object& dependent, const OwnerReference& 
 // Deletion began, with a finalizer that is the collector's to fulfil.
 void GarbageCollector::on_marked(const ObjectPtr& before, const ObjectPtr& after) {
   if (!after->metadata.deletionTimestamp) return;
-  const std::string& uid = after->metadata.uid;
+  const SharedText& uid = after->metadata.uid;
   const bool was = before != nullptr && before->metadata.deletionTimestamp;
   const auto begins = [&](std::string_view finalizer) {
     return gc::has_finalizer(*after, finalizer) && !(was && gc::has_finalizer(*before, finalizer));
@@ -142,12 +142,12 @@ void GarbageCollector::on_marked(const ObjectPtr& before, const ObjectPtr& after
   if (begins(gc::orphan)) enqueue(uid);
   if (!begins(gc::foreground)) return;
   nodes_[uid].deleting_dependents = true;
-  for (const std::string& dependent : dependents_of(uid)) enqueue(dependent);
+  for (const SharedText& dependent : dependents_of(uid)) enqueue(dependent);
   enqueue(uid);
 }
 
 void GarbageCollector::on_gone(const ObjectPtr& object) {
-  const std::string& uid = object->metadata.uid;
+  const SharedText& uid = object->metadata.uid;
   nodes_.erase(uid);
   for (const OwnerReference& owner : *object->metadata.ownerReferences) {
     const auto found = dependents_.find(owner.uid);
@@ -157,18 +157,18 @@ void GarbageCollector::on_gone(const ObjectPtr& object) {
     }
     wake_owner(owner.uid);
   }
-  for (const std::string& dependent : dependents_of(uid)) enqueue(dependent);
+  for (const SharedText& dependent : dependents_of(uid)) enqueue(dependent);
 }
 
-const GarbageCollector::Uids& GarbageCollector::dependents_of(const std::string& uid) const {
+const GarbageCollector::Uids& GarbageCollector::dependents_of(const SharedText& uid) const {
   static const Uids none;
   const auto found = dependents_.find(uid);
   return found != dependents_.end() ? found->second : none;
 }
 
-std::vector<ObjectPtr> GarbageCollector::blocking_dependents(const std::string& uid) const {
+std::vector<ObjectPtr> GarbageCollector::blocking_dependents(const SharedText& uid) const {
   std::vector<ObjectPtr> out;
-  for (const std::string& dependent : dependents_of(uid)) {
+  for (const SharedText& dependent : dependents_of(uid)) {
     const Node* node = find(dependent);
     const OwnerReference* reference =
         node != nullptr ? reference_to(*node->object(), uid) : nullptr;
@@ -178,18 +178,18 @@ std::vector<ObjectPtr> GarbageCollector::blocking_dependents(const std::string& 
   return out;
 }
 
-const GarbageCollector::Node* GarbageCollector::find(const std::string& uid) const {
+const GarbageCollector::Node* GarbageCollector::find(const SharedText& uid) const {
   const auto found = nodes_.find(uid);
   return found != nodes_.end() ? &found->second : nullptr;
 }
 
 // One obstacle less for an owner that waits for its dependents.
-void GarbageCollector::wake_owner(const std::string& uid) {
+void GarbageCollector::wake_owner(const SharedText& uid) {
   const Node* node = find(uid);
   if (node != nullptr && node->deleting_dependents) enqueue(uid);
 }
 
-void GarbageCollector::enqueue(const std::string& uid) {
+void GarbageCollector::enqueue(const SharedText& uid) {
   if (visiting_.contains(uid)) {
     again_.insert(uid);
     return;
@@ -200,13 +200,13 @@ void GarbageCollector::enqueue(const std::string& uid) {
 }
 
 // Twice the last wait, as the workqueue's rate limiter does.
-void GarbageCollector::retry(const std::string& uid) {
+void GarbageCollector::retry(const SharedText& uid) {
   const int failures = std::min(failures_[uid]++, 20);
   const Duration wait = std::min<Duration>(first_retry * (1LL << failures), last_retry);
   retries_[uid] = loop_.after(lane_, wait, [this, uid] { enqueue(uid); });
 }
 
-void GarbageCollector::settled(const std::string& uid) {
+void GarbageCollector::settled(const SharedText& uid) {
   failures_.erase(uid);
   retries_.erase(uid);
 }
@@ -214,7 +214,7 @@ void GarbageCollector::settled(const std::string& uid) {
 void GarbageCollector::work() {
   if (stalled_) return;
   while (!queue_.empty()) {
-    const std::string uid = std::move(queue_.front());
+    const SharedText uid = std::move(queue_.front());
     queue_.pop_front();
     queued_.erase(uid);
     visit(uid);

@@ -9,7 +9,7 @@
 
 #include "api/event_recorder.hpp"
 #include "api/shared_informers.hpp"
-#include "core/text_table.hpp"
+#include "objects/uid_table.hpp"
 
 namespace ddptwin {
 
@@ -43,7 +43,7 @@ class GarbageCollector {
   // One item on its way: what was read, and how its owners stand.
   struct Visit;
   using VisitPtr = std::shared_ptr<Visit>;
-  using Uids = std::set<std::string, std::less<>>;
+  using Uids = std::set<SharedText>;
 
   // gc.cpp: the graph
   void on_object(const api::Informer& informer, const ObjectPtr& before, const ObjectPtr& after);
@@ -53,19 +53,19 @@ class GarbageCollector {
   void check_dependents(const Object& owner);
   bool refers_to(const Object& dependent, const OwnerReference& reference, const Object& owner);
   void on_marked(const ObjectPtr& before, const ObjectPtr& after);
-  const Uids& dependents_of(const std::string& uid) const;
-  std::vector<ObjectPtr> blocking_dependents(const std::string& uid) const;
-  const Node* find(const std::string& uid) const;
-  void wake_owner(const std::string& uid);
+  const Uids& dependents_of(const SharedText& uid) const;
+  std::vector<ObjectPtr> blocking_dependents(const SharedText& uid) const;
+  const Node* find(const SharedText& uid) const;
+  void wake_owner(const SharedText& uid);
 
   // gc.cpp: the queue
-  void enqueue(const std::string& uid);
-  void retry(const std::string& uid);
-  void settled(const std::string& uid);
+  void enqueue(const SharedText& uid);
+  void retry(const SharedText& uid);
+  void settled(const SharedText& uid);
   void work();
 
   // gc_visit.cpp: one item
-  void visit(const std::string& uid);
+  void visit(const SharedText& uid);
   void on_latest(const VisitPtr& visit, Result<api::Response> answer);
   void orphan_dependents(const VisitPtr& visit);
   void orphan_next(const VisitPtr& visit, std::vector<ObjectPtr> rest);
@@ -84,14 +84,14 @@ class GarbageCollector {
   api::ProcessPart part_;
   std::unique_ptr<api::EventRecorder> recorder_{};
   Lane lane_;
-  TextTable<Node> nodes_{};       // by uid
-  TextTable<Uids> dependents_{};  // by the owner's uid
-  boost::container::deque<std::string> queue_{};
-  TextSet queued_{};
-  TextSet visiting_{};
-  TextSet again_{};  // asked for while being visited
-  TextTable<int> failures_{};
-  TextTable<Timer> retries_{};
+  UidTable<Node> nodes_{};
+  UidTable<Uids> dependents_{};  // by the owner's
+  boost::container::deque<SharedText> queue_{};
+  UidSet queued_{};
+  UidSet visiting_{};
+  UidSet again_{};  // asked for while being visited
+  UidTable<int> failures_{};
+  UidTable<Timer> retries_{};
   Timer work_{};
   bool stalled_ = false;
 };

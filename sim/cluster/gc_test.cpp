@@ -164,8 +164,8 @@ TEST(GarbageCollector, AnOwnerElsewhereIsNone) {
   const auto& events = f.store.objects(Event::info());
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(static_cast<const Event&>(*(*events.begin()).object).message,
-            "ownerRef [v1/ConfigMap, namespace: default, name: far, uid: " + far->metadata.uid +
-                "] does not exist in namespace \"default\"");
+            "ownerRef [v1/ConfigMap, namespace: default, name: far, uid: " +
+                far->metadata.uid.str() + "] does not exist in namespace \"default\"");
 }
 
 TEST(GarbageCollector, WhatHappensInAStallIsDoneAfterIt) {

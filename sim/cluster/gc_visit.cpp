@@ -11,9 +11,9 @@ namespace ddptwin {
 namespace json = boost::json;
 
 struct GarbageCollector::Visit {
-  std::string uid;
+  SharedText uid;
   ObjectPtr latest{};
-  std::vector<std::string> solid{}, dangling{}, waiting{};  // uids of owners
+  std::vector<SharedText> solid{}, dangling{}, waiting{};  // uids of owners
 };
 
 namespace {
@@ -27,13 +27,13 @@ Json owners_json(const Object& object, const std::function<bool(OwnerReference&)
 
 // A merge patch of the references, refused when the object has changed since it was read.
 api::Request patch_owners(const Object& object, Json owners) {
-  json::object metadata{{"uid", object.metadata.uid},
+  json::object metadata{{"uid", object.metadata.uid.view()},
                         {"resourceVersion", object.metadata.resourceVersion},
                         {"ownerReferences", std::move(owners)}};
   return api::patch(object, api::PatchType::merge, json::object{{"metadata", std::move(metadata)}});
 }
 
-bool contains(const std::vector<std::string>& uids, const std::string& uid) {
+bool contains(const std::vector<SharedText>& uids, const SharedText& uid) {
   return std::find(uids.begin(), uids.end(), uid) != uids.end();
 }
 
@@ -43,7 +43,7 @@ bool is_deleting_dependents(const Object& object) {
 
 }  // namespace
 
-void GarbageCollector::visit(const std::string& uid) {
+void GarbageCollector::visit(const SharedText& uid) {
   const Node* node = find(uid);
   if (node == nullptr) return settled(uid);
   const ObjectMeta& meta = node->object()->metadata;
@@ -70,7 +70,7 @@ void GarbageCollector::on_latest(const VisitPtr& visit, Result<api::Response> an
 // Every dependent loses its reference, then the owner its finalizer.
 void GarbageCollector::orphan_dependents(const VisitPtr& visit) {
   std::vector<ObjectPtr> dependents;
-  for (const std::string& uid : dependents_of(visit->uid))
+  for (const SharedText& uid : dependents_of(visit->uid))
     if (const Node* node = find(uid)) dependents.push_back(node->object());
   orphan_next(visit, std::move(dependents));
 }
@@ -113,7 +113,7 @@ void GarbageCollector::classify_next(const VisitPtr& visit, std::size_t index) {
              [this, visit, index](Result<api::Response> answer) {
                if (!answer && answer.error().reason != Reason::not_found)
                  return finish(visit, answer);
-               const std::string& uid = visit->latest->metadata.ownerReferences[index].uid;
+               const SharedText& uid = visit->latest->metadata.ownerReferences[index].uid;
                if (!answer || answer->object->metadata.uid != uid)
                  visit->dangling.push_back(uid);
                else if (is_deleting_dependents(*answer->object))
@@ -150,7 +150,7 @@ void GarbageCollector::let_go(const VisitPtr& visit) {
 // stop blocking.
 void GarbageCollector::unblock_then_delete(const VisitPtr& visit) {
   bool circle = false;
-  for (const std::string& uid : dependents_of(visit->uid)) {
+  for (const SharedText& uid : dependents_of(visit->uid)) {
     const Node* node = find(uid);
     circle = circle || (node != nullptr && node->deleting_dependents);
   }
@@ -170,7 +170,7 @@ void GarbageCollector::remove_finalizer(const VisitPtr& visit, std::string_view 
   json::array rest;
   for (const std::string& name : visit->latest->metadata.finalizers)
     if (name != finalizer) rest.emplace_back(name);
-  json::object metadata{{"uid", visit->uid},
+  json::object metadata{{"uid", visit->uid.view()},
                         {"resourceVersion", visit->latest->metadata.resourceVersion},
                         {"finalizers", std::move(rest)}};
   part_.call(api::patch(*visit->latest, api::PatchType::merge,
@@ -181,14 +181,14 @@ void GarbageCollector::remove_finalizer(const VisitPtr& visit, std::string_view 
 void GarbageCollector::remove(const VisitPtr& visit, api::Propagation propagation) {
   api::DeleteOptions options;
   options.propagation = propagation;
-  options.precondition_uid = visit->uid;
+  options.precondition_uid = visit->uid.view();
   part_.call(api::remove(*visit->latest, std::move(options)),
              [this, visit](Result<api::Response> answer) { finish(visit, answer); });
 }
 
 // Gone is as good as done; everything else is tried again.
 void GarbageCollector::finish(const VisitPtr& visit, const Result<api::Response>& answer) {
-  const std::string& uid = visit->uid;
+  const SharedText& uid = visit->uid;
   visiting_.erase(uid);
   const bool again = again_.erase(uid) > 0;
   if (answer || answer.error().reason == Reason::not_found) {

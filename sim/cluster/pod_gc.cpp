@@ -199,7 +199,7 @@ void PodGarbageCollector::mark_and_remove(const ObjectPtr& object, std::string_v
 void PodGarbageCollector::remove(const Object& pod) {
   api::DeleteOptions options;
   options.grace_period_seconds = 0;
-  options.precondition_uid = pod.metadata.uid;
+  options.precondition_uid = pod.metadata.uid.view();
   part_.call(api::remove(pod, std::move(options)), [](const Result<api::Response>&) {});
 }
 

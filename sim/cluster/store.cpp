@@ -168,15 +168,16 @@ Status Store::check_namespace(const Context& context, Object& object) const {
 }
 
 // RFC 4122 version 4: 8-4-4-4-12 hexadecimal digits.
-std::string Store::new_uid() {
+SharedText Store::new_uid() {
   const std::uint64_t a = random_.next(), b = random_.next();
-  std::string uid(36, '-');
+  std::array<char, 36> uid;
+  uid.fill('-');
   write_hex(&uid[0], 8, a >> 32);
   write_hex(&uid[9], 4, (a >> 16) & 0xffff);
   write_hex(&uid[14], 4, 0x4000 | (a & 0xfff));
   write_hex(&uid[19], 4, 0x8000 | ((b >> 48) & 0x3fff));
   write_hex(&uid[24], 12, b & 0xffffffffffff);
-  return uid;
+  return std::string_view(uid.data(), uid.size());
 }
 
 std::string Store::generated_name(std::string_view base) {

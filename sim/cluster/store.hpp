@@ -164,7 +164,7 @@ class Store {
   Answer create(Context& context);
   Status check_namespace(const Context& context, Object& object) const;
   void fill_new(Object& object);
-  std::string new_uid();
+  SharedText new_uid();
   std::string generated_name(std::string_view base);
   // `object`: null of a deletion; `old`: null of a creation.
   Status admit(AdmissionPhase phase, Context& context, api::Verb verb,

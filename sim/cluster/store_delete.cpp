@@ -109,7 +109,7 @@ RawJson success_status(const ObjectPtr& gone) {
     boost::json::object details{{"name", gone->metadata.name}};
     if (!kind.group.empty()) details["group"] = kind.group;
     details["kind"] = kind.plural;
-    details["uid"] = gone->metadata.uid;
+    details["uid"] = gone->metadata.uid.view();
     return Json(boost::json::object{{"kind", "Status"},
                                     {"apiVersion", "v1"},
                                     {"metadata", boost::json::object()},

@@ -55,7 +55,7 @@ Error wrong_uid_error(const KindInfo& kind, const ObjectMeta& stored, std::strin
       fmt::format("StorageError: invalid object, Code: 4, Key: /registry/{}/{}, ResourceVersion: "
                   "0, AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in "
                   "object meta: {}",
-                  kind.plural, key, meant, stored.uid));
+                  kind.plural, key, meant, stored.uid.view()));
 }
 
 Error forbidden_error(const KindInfo& kind, std::string_view name, std::string_view why) {

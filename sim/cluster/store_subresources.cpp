@@ -56,7 +56,7 @@ Json scale_of(const Object& object) {
   const ObjectMeta& meta = object.metadata;
   json::object metadata{{"name", meta.name}};
   if (!meta.namespace_.empty()) metadata["namespace"] = meta.namespace_;
-  metadata["uid"] = meta.uid;
+  metadata["uid"] = meta.uid.view();
   metadata["resourceVersion"] = meta.resourceVersion;
   if (meta.creationTimestamp)
     metadata["creationTimestamp"] = format_rfc3339(*meta.creationTimestamp);

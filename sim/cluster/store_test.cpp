@@ -78,7 +78,7 @@ TEST(Store, AnObjectGetsItsIdentityFromTheServer) {
   sent->metadata.uid = "mine";
   const ObjectPtr made = f.must(api::create(sent));
   EXPECT_EQ(made->metadata.uid.size(), 36u);
-  EXPECT_EQ(made->metadata.uid[14], '4');
+  EXPECT_EQ(made->metadata.uid.view()[14], '4');
   EXPECT_EQ(made->metadata.creationTimestamp, start);
   EXPECT_EQ(made->metadata.resourceVersion, std::to_string(f.store.revision()));
   EXPECT_EQ(f.store.find<ConfigMap>("default", "a"), made);
@@ -523,7 +523,7 @@ TEST(Store, ABindingIsForThePodOfItsUidAlone) {
             "Operation cannot be fulfilled on pods \"p\": StorageError: invalid object, Code: 4, "
             "Key: /registry/pods/default/p, ResourceVersion: 0, AdditionalErrorMsg: Precondition "
             "failed: UID in precondition: " +
-                first->metadata.uid + ", UID in object meta: " + second->metadata.uid);
+                first->metadata.uid.str() + ", UID in object meta: " + second->metadata.uid.str());
   EXPECT_EQ(f.store.find<Pod>("default", "p"), second);
   EXPECT_TRUE(f.call(api::bind(*second, "n1")).has_value());
 }
@@ -550,7 +550,7 @@ TEST(Store, AnEvictionIsOfThePodThatItMeans) {
   EXPECT_EQ(error.reason, Reason::conflict);
   EXPECT_EQ(f.store.find<Pod>("default", "p")->metadata.resourceVersion,
             pod->metadata.resourceVersion);
-  meant.precondition_uid = pod->metadata.uid;
+  meant.precondition_uid = pod->metadata.uid.view();
   meant.precondition_resource_version = "1";
   EXPECT_EQ(f.refused(api::evict(*pod, meant)).reason, Reason::conflict);
   meant.precondition_resource_version = pod->metadata.resourceVersion;

@@ -197,7 +197,7 @@ void TaintEviction::look(const Attempt& attempt) {
 
 void TaintEviction::remove(const Attempt& attempt, const Object& pod) {
   api::DeleteOptions options;
-  options.precondition_uid = attempt.uid;
+  options.precondition_uid = attempt.uid.view();
   part_.call(api::remove(pod, std::move(options)),
              [this, attempt](const Result<api::Response>& answer) {
                if (!answer) failed(attempt, answer.error());

@@ -51,7 +51,7 @@ class TaintEviction {
  private:
   // A pod whose toleration runs, or is over: then it has been evicted, or will be.
   struct Pending {
-    std::string uid{};
+    SharedText uid{};
     std::string node{};
     bool over = false;
     Timer timer{};
@@ -60,7 +60,7 @@ class TaintEviction {
   struct Attempt {
     std::string namespace_{};
     std::string name{};
-    std::string uid{};
+    SharedText uid{};
     int tries = 0;
 
     std::string key() const { return namespace_ + "/" + name; }

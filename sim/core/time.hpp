@@ -37,6 +37,43 @@ class Time {
   Duration since_epoch_{0};
 };
 
+// A std::optional<Time> in the room of a Time: objects have many.
+class OptionalTime {
+ public:
+  using value_type = Time;
+
+  constexpr OptionalTime() = default;
+  constexpr OptionalTime(std::nullopt_t) {}                // NOLINT: absent
+  constexpr OptionalTime(Time time) : time_(time) {}       // NOLINT: stands for it
+  constexpr OptionalTime(const std::optional<Time>& time)  // NOLINT: the same
+      : time_(time.value_or(absent)) {}
+  constexpr operator std::optional<Time>() const {  // NOLINT: the same
+    return has_value() ? std::optional(time_) : std::nullopt;
+  }
+
+  constexpr bool has_value() const { return time_ != absent; }
+  constexpr explicit operator bool() const { return has_value(); }
+  // Precondition: has_value().
+  constexpr const Time& operator*() const { return time_; }
+  constexpr Time& operator*() { return time_; }
+  constexpr const Time* operator->() const { return &time_; }
+  constexpr Time value_or(Time other) const { return has_value() ? time_ : other; }
+  constexpr Time& emplace() { return time_ = Time(); }
+  constexpr void reset() { time_ = absent; }
+
+  // What is absent comes first, as with std::optional.
+  constexpr auto operator<=>(const OptionalTime&) const = default;
+  constexpr bool operator==(const OptionalTime&) const = default;
+  friend constexpr bool operator==(const OptionalTime& a, const std::optional<Time>& b) {
+    return a == OptionalTime(b);
+  }
+  friend constexpr bool operator==(const OptionalTime& a, const Time& b) { return a.time_ == b; }
+
+ private:
+  static constexpr Time absent{Duration::min()};  // long before all that can be written
+  Time time_ = absent;
+};
+
 // RFC 3339 in UTC: whole seconds (metav1.Time), or always six decimals (metav1.MicroTime).
 std::string format_rfc3339(Time time);
 std::string format_rfc3339_micro(Time time);

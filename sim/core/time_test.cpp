@@ -40,6 +40,23 @@ TEST(Time, go_durations_read_and_print) {
     EXPECT_FALSE(parse_go_duration(text)) << text;
 }
 
+TEST(Time, an_optional_time_is_as_an_optional) {
+  const Time at(90s);
+  OptionalTime absent, epoch = Time(), present = at;
+  EXPECT_FALSE(absent.has_value());
+  EXPECT_TRUE(epoch.has_value());
+  EXPECT_EQ(*present, at);
+  EXPECT_EQ(present, at);
+  EXPECT_EQ(absent, std::optional<Time>());
+  EXPECT_NE(absent, std::optional(Time()));
+  EXPECT_EQ(std::optional<Time>(present), std::optional(at));
+  EXPECT_EQ(std::optional<Time>(absent), std::nullopt);
+  EXPECT_LT(absent, epoch);
+  EXPECT_EQ(absent.value_or(at), at);
+  present = std::nullopt;
+  EXPECT_EQ(present, absent);
+}
+
 struct AgeRow {
   Duration age;
   const char* text;

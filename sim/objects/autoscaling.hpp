@@ -22,7 +22,7 @@ struct HorizontalPodAutoscalerSpec {
 };
 struct HorizontalPodAutoscalerStatus {
   std::optional<std::int64_t> observedGeneration{};
-  std::optional<Time> lastScaleTime{};
+  OptionalTime lastScaleTime{};
   std::int32_t currentReplicas = 0;
   std::int32_t desiredReplicas = 0;
   RawJson currentMetrics{};  // null on the wire when absent

@@ -48,6 +48,7 @@ std::string go_name(const Type& type) {
     case Shape::number:
       return "float64";
     case Shape::string:
+    case Shape::shared_text:
       return "string";
     case Shape::bytes:
       return "[]uint8";
@@ -146,6 +147,10 @@ Status decode_scalar(const Type& type, void* to, const Json& value, const FieldP
     case Shape::string:
       if (!value.is_string()) return mismatch(type, value, path);
       ref<std::string>(to) = std::string(value.get_string());
+      return {};
+    case Shape::shared_text:
+      if (!value.is_string()) return mismatch(type, value, path);
+      ref<SharedText>(to) = std::string_view(value.get_string());
       return {};
     case Shape::bytes: {
       if (!value.is_string()) return mismatch(type, value, path);
@@ -331,6 +336,8 @@ bool equal_scalars(const Type& type, const void* a, const void* b) {
       return ref<double>(a) == ref<double>(b);
     case Shape::string:
       return ref<std::string>(a) == ref<std::string>(b);
+    case Shape::shared_text:
+      return ref<SharedText>(a) == ref<SharedText>(b);
     case Shape::bytes:
       return ref<std::vector<std::uint8_t>>(a) == ref<std::vector<std::uint8_t>>(b);
     // The wire keeps whole seconds: what differs below them is no difference.
@@ -438,6 +445,8 @@ Json encode(const Type& type, const void* value) {
       return ref<double>(value);
     case Shape::string:
       return Json(ref<std::string>(value));
+    case Shape::shared_text:
+      return Json(ref<SharedText>(value).view());
     case Shape::bytes:
       return Json(to_base64(ref<std::vector<std::uint8_t>>(value)));
     case Shape::time:

@@ -9,9 +9,9 @@ namespace ddptwin {
 // The condition of a node, service or namespace.
 struct Condition {
   std::string type_{};
-  std::string status{};                     // True, False, Unknown
-  std::optional<Time> lastHeartbeatTime{};  // nodes
-  std::optional<Time> lastTransitionTime{};
+  std::string status{};              // True, False, Unknown
+  OptionalTime lastHeartbeatTime{};  // nodes
+  OptionalTime lastTransitionTime{};
   std::string reason{};
   std::string message{};
   Extra extra{};
@@ -21,9 +21,9 @@ struct Condition {
 struct PodCondition {
   std::string type_{};
   std::optional<std::int64_t> observedGeneration{};
-  std::string status{};                 // True, False, Unknown
-  std::optional<Time> lastProbeTime{};  // null on the wire
-  std::optional<Time> lastTransitionTime{};
+  std::string status{};          // True, False, Unknown
+  OptionalTime lastProbeTime{};  // null on the wire
+  OptionalTime lastTransitionTime{};
   std::string reason{};
   std::string message{};
   Extra extra{};
@@ -39,7 +39,7 @@ struct ContainerStateWaiting {
   static const Type& type();
 };
 struct ContainerStateRunning {
-  std::optional<Time> startedAt{};
+  OptionalTime startedAt{};
   static const Type& type();
 };
 struct ContainerStateTerminated {
@@ -47,8 +47,8 @@ struct ContainerStateTerminated {
   std::int32_t signal = 0;
   std::string reason{};
   std::string message{};
-  std::optional<Time> startedAt{};
-  std::optional<Time> finishedAt{};
+  OptionalTime startedAt{};
+  OptionalTime finishedAt{};
   Cow<std::string> containerID{};
   static const Type& type();
 };
@@ -96,7 +96,7 @@ struct PodStatus {
   Cow<std::vector<IpEntry>> hostIPs{};
   Cow<std::string> podIP{};
   Cow<std::vector<IpEntry>> podIPs{};
-  std::optional<Time> startTime{};
+  OptionalTime startTime{};
   Cow<std::vector<ContainerStatus>> initContainerStatuses{};
   Cow<std::vector<ContainerStatus>> containerStatuses{};
   Cow<std::string> qosClass{};
@@ -149,7 +149,7 @@ struct Taint {
   std::string key{};
   std::string value{};
   std::string effect{};
-  std::optional<Time> timeAdded{};
+  OptionalTime timeAdded{};
   static const Type& type();
 };
 struct NodeSpec {
@@ -241,7 +241,7 @@ struct ObjectReference {
   std::string kind{};
   std::string namespace_{};
   std::string name{};
-  std::string uid{};
+  SharedText uid{};
   std::string apiVersion{};
   std::string resourceVersion{};
   std::string fieldPath{};
@@ -313,8 +313,8 @@ struct Event final : ObjectOf<Event> {
   std::string reason{};
   std::string message{};
   Cow<EventSource> source{};
-  std::optional<Time> firstTimestamp{};
-  std::optional<Time> lastTimestamp{};
+  OptionalTime firstTimestamp{};
+  OptionalTime lastTimestamp{};
   std::int32_t count = 0;
   std::string type_{};  // Normal, Warning
   std::optional<MicroTime> eventTime{};

@@ -2,8 +2,8 @@
 
 #include <concepts>
 #include <cstddef>
+#include <ext/atomicity.h>
 #include <initializer_list>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,15 +25,86 @@ struct ItemOf<T> {
   using Type = typename T::value_type;
 };
 
-// What only this pointer sees: made where there is nothing, copied where others see it too.
+// How many pointers share what this is part of. It counts as std::shared_ptr does: for several
+// threads once there are any.
+class Sharers {
+ public:
+  void add() { __gnu_cxx::__atomic_add_dispatch(&count_, 1); }
+  // Whether the last one has gone.
+  bool drop() { return __gnu_cxx::__exchange_and_add_dispatch(&count_, -1) == 1; }
+  bool only_one() const { return __atomic_load_n(&count_, __ATOMIC_ACQUIRE) == 1; }
+
+ private:
+  _Atomic_word count_ = 1;
+};
+
+// Made for one pointer.
 template <class T>
-T& own(std::shared_ptr<T>& shared) {
-  if (!shared)
-    shared = std::make_shared<T>();
-  else if (shared.use_count() != 1)
-    shared = std::make_shared<T>(*shared);
-  return *shared;
+struct SharedValue : Sharers {
+  template <class... Args>
+  explicit SharedValue(Args&&... args) : value(std::forward<Args>(args)...) {}
+  T value;
+};
+// Of one pointer that goes. Not a part of every destructor: most pointers are null.
+template <class T>
+[[gnu::noinline]] void let_go_of_value(Sharers* shared) {
+  if (shared->drop()) delete static_cast<SharedValue<T>*>(shared);
 }
+
+// A pointer to what begins with a Sharers. One word, where std::shared_ptr takes two and counts
+// weak pointers as well: an object has dozens, most of them null.
+template <void (*let_go)(Sharers*)>
+class SharedPointer {
+ public:
+  SharedPointer() = default;
+  explicit SharedPointer(Sharers* made) : shared_(made) {}
+  SharedPointer(const SharedPointer& other) : shared_(other.shared_) {
+    if (shared_ != nullptr) shared_->add();
+  }
+  SharedPointer(SharedPointer&& other) noexcept : shared_(std::exchange(other.shared_, nullptr)) {}
+  SharedPointer& operator=(const SharedPointer& other) { return *this = SharedPointer(other); }
+  SharedPointer& operator=(SharedPointer&& other) noexcept {
+    SharedPointer before(std::move(*this));
+    shared_ = std::exchange(other.shared_, nullptr);
+    return *this;
+  }
+  ~SharedPointer() {
+    if (shared_ != nullptr) let_go(shared_);
+  }
+
+  Sharers* get() const { return shared_; }
+  bool operator==(const SharedPointer& other) const { return shared_ == other.shared_; }
+  bool operator==(std::nullptr_t) const { return shared_ == nullptr; }
+
+ private:
+  Sharers* shared_ = nullptr;
+};
+
+template <class T>
+class Pointer : public SharedPointer<&let_go_of_value<T>> {
+  using Base = SharedPointer<&let_go_of_value<T>>;
+
+ public:
+  Pointer() = default;
+  template <class... Args>
+  static Pointer make(Args&&... args) {
+    return Pointer(new SharedValue<T>(std::forward<Args>(args)...));
+  }
+  // Precondition: not null.
+  T& operator*() const { return static_cast<SharedValue<T>*>(this->get())->value; }
+  T* operator->() const { return &**this; }
+  // What only this pointer sees: made where there is nothing, copied where others see it too.
+  T& own() {
+    if (*this == nullptr)
+      *this = make();
+    else if (!this->get()->only_one())
+      *this = make(std::as_const(**this));
+    return **this;
+  }
+
+ private:
+  explicit Pointer(SharedValue<T>* made) : Base(made) {}
+};
 
 }  // namespace cow_detail
 
@@ -47,17 +118,18 @@ class Cow {
 
  public:
   Cow() = default;
-  Cow(T value) : shared_(std::make_shared<T>(std::move(value))) {}  // NOLINT: stands for the value
+  Cow(T value)
+      : shared_(cow_detail::Pointer<T>::make(std::move(value))) {}  // NOLINT: stands for the value
   Cow(std::initializer_list<Item> items) requires(!std::is_same_v<Item, cow_detail::NoItem>)
-      : shared_(std::make_shared<T>(items)) {}
-  Cow(const char* text) requires is_text : shared_(std::make_shared<T>(text)) {}
+      : shared_(cow_detail::Pointer<T>::make(items)) {}
+  Cow(const char* text) requires is_text : shared_(cow_detail::Pointer<T>::make(text)) {}
 
-  const T& operator*() const { return shared_ ? *shared_ : nothing(); }
+  const T& operator*() const { return untouched() ? nothing() : *shared_; }
   const T* operator->() const { return &**this; }
   const T& get() const { return **this; }
   operator const T&() const { return **this; }  // NOLINT: stands for the value
   // For changing: a copy of one's own, unless nobody else looks at it.
-  T& edit() { return cow_detail::own(shared_); }
+  T& edit() { return shared_.own(); }
   // The same memory: equal without looking.
   bool same_as(const Cow& other) const { return shared_ == other.shared_; }
   // Never given a value: T{} without looking.
@@ -99,7 +171,7 @@ class Cow {
     static const T value{};
     return value;
   }
-  std::shared_ptr<T> shared_;
+  cow_detail::Pointer<T> shared_;
 };
 
 // An optional part that few have. Its owner pays a pointer for it, where std::optional takes its
@@ -110,26 +182,27 @@ class Rare {
   using value_type = T;
 
   Rare() = default;
-  Rare(std::nullopt_t) {}                                            // NOLINT: absent
-  Rare(T value) : shared_(std::make_shared<T>(std::move(value))) {}  // NOLINT: stands for it
+  Rare(std::nullopt_t) {}  // NOLINT: absent
+  Rare(T value)
+      : shared_(cow_detail::Pointer<T>::make(std::move(value))) {}  // NOLINT: stands for it
 
   bool has_value() const { return shared_ != nullptr; }
   explicit operator bool() const { return has_value(); }
   // Precondition: has_value().
   const T& operator*() const { return *shared_; }
-  const T* operator->() const { return shared_.get(); }
+  const T* operator->() const { return has_value() ? &*shared_ : nullptr; }
   // For changing: a copy of one's own, unless nobody else looks at it; made where there is none.
-  T& edit() { return cow_detail::own(shared_); }
+  T& edit() { return shared_.own(); }
   T& emplace() {
-    shared_ = std::make_shared<T>();
+    shared_ = cow_detail::Pointer<T>::make();
     return *shared_;
   }
-  void reset() { shared_ = nullptr; }
+  void reset() { shared_ = {}; }
   // The same memory, or absent both: equal without looking.
   bool same_as(const Rare& other) const { return shared_ == other.shared_; }
 
  private:
-  std::shared_ptr<T> shared_;
+  cow_detail::Pointer<T> shared_;
 };
 
 // Equal without looking: of what is shared, the same memory.

@@ -5,6 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "objects/codec.hpp"
+#include "objects/core_v1.hpp"
+#include "objects/uid_table.hpp"
+
 namespace ddptwin::cow_test {
 namespace {
 
@@ -66,6 +70,55 @@ TEST(Rare, in_a_copied_list_belongs_to_the_copy) {
   b.edit()[0].part.edit() += "b";
   EXPECT_EQ(*a[0].part, "a");
   EXPECT_EQ(*b[0].part, "ab");
+}
+
+TEST(SharedText, a_copy_is_the_same_memory) {
+  const SharedText text = "a text that is no short one";
+  const SharedText copy = text;
+  EXPECT_EQ(text.view().data(), copy.view().data());
+  EXPECT_EQ(copy, text);
+}
+
+TEST(SharedText, is_compared_as_texts_are) {
+  const SharedText text = "abc", same = std::string("abc"), other = "abd";
+  EXPECT_EQ(text, same);
+  EXPECT_EQ(text, "abc");
+  EXPECT_EQ(std::string("abc"), text);
+  EXPECT_NE(text, other);
+  EXPECT_NE(text, SharedText());
+  EXPECT_LT(text, other);
+  EXPECT_LT(SharedText(), text);
+}
+
+TEST(SharedText, an_empty_text_is_no_memory) {
+  EXPECT_TRUE(SharedText().empty());
+  EXPECT_TRUE(SharedText("").empty());
+  EXPECT_EQ(SharedText(""), SharedText());
+  EXPECT_EQ(SharedText().str(), "");
+}
+
+TEST(SharedText, another_takes_its_place) {
+  SharedText text = "one";
+  const SharedText before = text;
+  text = "two";
+  EXPECT_EQ(before, "one");
+  EXPECT_EQ(text.str(), "two");
+  EXPECT_EQ(text.size(), 3u);
+}
+
+TEST(SharedText, a_table_finds_by_it) {
+  UidTable<int> table;
+  table["a-1"] = 1;
+  EXPECT_EQ(table.at(SharedText("a-1")), 1);
+  EXPECT_FALSE(table.contains("a-2"));
+}
+
+TEST(SharedText, is_a_string_on_the_wire) {
+  ObjectReference reference;
+  reference.uid = "u-1";
+  const Json json = to_json(reference);
+  EXPECT_EQ(json.at("uid").as_string(), "u-1");
+  EXPECT_EQ(to_json(ObjectReference()).as_object().count("uid"), 0u);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ struct OwnerReference {
   std::string apiVersion{};
   std::string kind{};
   std::string name{};
-  std::string uid{};
+  SharedText uid{};
   std::optional<bool> controller{};
   std::optional<bool> blockOwnerDeletion{};
   static const Type& type();
@@ -28,7 +28,7 @@ struct ManagedFieldsEntry {
   std::string manager{};
   std::string operation{};  // Apply or Update
   std::string apiVersion{};
-  std::optional<Time> time{};
+  OptionalTime time{};
   std::string fieldsType{};
   RawJson fieldsV1{};
   std::string subresource{};
@@ -41,11 +41,11 @@ struct ObjectMeta {
   Cow<std::string> generateName{};
   std::string namespace_{};
   Cow<std::string> selfLink{};
-  std::string uid{};
+  SharedText uid{};
   std::string resourceVersion{};
   std::int64_t generation = 0;
-  std::optional<Time> creationTimestamp{};
-  std::optional<Time> deletionTimestamp{};
+  OptionalTime creationTimestamp{};
+  OptionalTime deletionTimestamp{};
   std::optional<std::int64_t> deletionGracePeriodSeconds{};
   Cow<StringMap> labels{};
   Cow<StringMap> annotations{};

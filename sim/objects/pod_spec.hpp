@@ -417,6 +417,8 @@ struct TopologySpreadConstraint {
   static const Type& type();
 };
 
+// What few pods set takes the room of a pointer: each pod has two of these, as it was created and
+// as it was bound.
 struct PodSpec {
   Cow<std::vector<Volume>> volumes{};
   Cow<std::vector<Container>> initContainers{};
@@ -426,7 +428,7 @@ struct PodSpec {
   std::optional<std::int64_t> terminationGracePeriodSeconds{};
   std::optional<std::int64_t> activeDeadlineSeconds{};
   std::string dnsPolicy{};
-  StringMap nodeSelector{};
+  Cow<StringMap> nodeSelector{};
   std::string serviceAccountName{};
   std::string serviceAccount{};
   std::optional<bool> automountServiceAccountToken{};
@@ -436,29 +438,29 @@ struct PodSpec {
   bool hostIPC = false;
   std::optional<bool> shareProcessNamespace{};
   RawJson securityContext{};
-  std::vector<NamedItem> imagePullSecrets{};
+  Cow<std::vector<NamedItem>> imagePullSecrets{};
   std::string hostname{};
   std::string subdomain{};
   Rare<Affinity> affinity{};
   std::string schedulerName{};
   Cow<std::vector<Toleration>> tolerations{};
-  std::vector<HostAlias> hostAliases{};
+  Cow<std::vector<HostAlias>> hostAliases{};
   std::string priorityClassName{};
   std::optional<std::int32_t> priority{};
   Rare<PodDNSConfig> dnsConfig{};
-  std::vector<PodReadinessGate> readinessGates{};
-  std::optional<std::string> runtimeClassName{};
+  Cow<std::vector<PodReadinessGate>> readinessGates{};
+  Rare<std::string> runtimeClassName{};
   std::optional<bool> enableServiceLinks{};
   std::optional<std::string> preemptionPolicy{};
-  ResourceList overhead{};
-  std::vector<TopologySpreadConstraint> topologySpreadConstraints{};
+  Cow<ResourceList> overhead{};
+  Cow<std::vector<TopologySpreadConstraint>> topologySpreadConstraints{};
   std::optional<bool> setHostnameAsFQDN{};
   RawJson os{};
   std::optional<bool> hostUsers{};
-  std::vector<NamedItem> schedulingGates{};
+  Cow<std::vector<NamedItem>> schedulingGates{};
   RawJson resourceClaims{};
   Rare<ResourceRequirements> resources{};
-  std::optional<std::string> hostnameOverride{};
+  Rare<std::string> hostnameOverride{};
   RawJson workloadRef{};
   RawJson schedulingGroup{};
   Extra extra{};

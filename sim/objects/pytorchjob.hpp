@@ -68,8 +68,8 @@ struct JobCondition {
   std::string status{};
   std::string reason{};
   std::string message{};
-  std::optional<Time> lastUpdateTime{};
-  std::optional<Time> lastTransitionTime{};
+  OptionalTime lastUpdateTime{};
+  OptionalTime lastTransitionTime{};
   static const Type& type();
 };
 
@@ -85,9 +85,9 @@ struct ReplicaStatus {
 struct JobStatus {
   Cow<std::vector<JobCondition>> conditions{};
   std::optional<std::map<std::string, ReplicaStatus, std::less<>>> replicaStatuses{};
-  std::optional<Time> startTime{};
-  std::optional<Time> completionTime{};
-  std::optional<Time> lastReconcileTime{};
+  OptionalTime startTime{};
+  OptionalTime completionTime{};
+  OptionalTime lastReconcileTime{};
   static const Type& type();
 
   const JobCondition* condition(std::string_view type) const;

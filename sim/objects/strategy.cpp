@@ -123,7 +123,7 @@ std::string merge_owner_references(ObjectMeta& metadata) {
                                   [&](const OwnerReference& k) { return equal(k, owner); });
     const bool same_uid = std::any_of(kept.begin(), kept.end(),
                                       [&](const OwnerReference& k) { return k.uid == owner.uid; });
-    if (same_uid) doubled += (doubled.empty() ? "" : ", ") + owner.uid;
+    if (same_uid) doubled += (doubled.empty() ? "" : ", ") + owner.uid.str();
     if (!same) kept.push_back(owner);
   }
   if (doubled.empty()) return {};

@@ -101,7 +101,7 @@ constexpr std::array event_fields{
     EventField{"involvedObject.namespace",
                [](const Event& e) { return e.involvedObject->namespace_; }},
     EventField{"involvedObject.name", [](const Event& e) { return e.involvedObject->name; }},
-    EventField{"involvedObject.uid", [](const Event& e) { return e.involvedObject->uid; }},
+    EventField{"involvedObject.uid", [](const Event& e) { return e.involvedObject->uid.str(); }},
     EventField{"involvedObject.apiVersion",
                [](const Event& e) { return e.involvedObject->apiVersion; }},
     EventField{"involvedObject.resourceVersion",

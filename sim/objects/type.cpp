@@ -4,28 +4,36 @@
 
 namespace ddptwin {
 
-struct RawJson::Part {
-  mutable UniqueFunction<Json()> make;  // empty once the value is there
-  mutable Json value;
+struct RawJson::Part : cow_detail::Sharers {
+  explicit Part(Json made) : value(std::move(made)) {}
+  explicit Part(UniqueFunction<Json()> maker) : make(std::move(maker)) {}
+  mutable UniqueFunction<Json()> make{};  // empty once the value is there
+  mutable Json value{};
 };
 
-RawJson::RawJson(Json value) : part_(std::make_shared<const Part>(Part{{}, std::move(value)})) {}
+void RawJson::let_go(cow_detail::Sharers* part) {
+  if (part->drop()) delete static_cast<Part*>(part);
+}
+
+const RawJson::Part& RawJson::part() const { return *static_cast<const Part*>(part_.get()); }
+
+RawJson::RawJson(Json value) : part_(new Part(std::move(value))) {}
 
 RawJson RawJson::later(UniqueFunction<Json()> make) {
   RawJson made;
-  made.part_ = std::make_shared<const Part>(Part{std::move(make), {}});
+  made.part_ = decltype(part_)(new Part(std::move(make)));
   return made;
 }
 
 const Json* RawJson::get() const {
-  if (part_ == nullptr) return nullptr;
-  if (part_->make) part_->value = std::exchange(part_->make, nullptr)();
-  return &part_->value;
+  if (absent()) return nullptr;
+  if (part().make) part().value = std::exchange(part().make, nullptr)();
+  return &part().value;
 }
 
 bool RawJson::operator==(const RawJson& other) const {
   if (part_ == other.part_) return true;
-  return part_ && other.part_ && *get() == *other.get();
+  return !absent() && !other.absent() && *get() == *other.get();
 }
 
 const FieldInfo* Type::find(std::string_view field) const {

@@ -19,6 +19,7 @@
 #include "core/time.hpp"
 #include "objects/cow.hpp"
 #include "objects/quantity.hpp"
+#include "objects/shared_text.hpp"
 
 namespace ddptwin {
 
@@ -52,7 +53,9 @@ class RawJson {
 
  private:
   struct Part;
-  std::shared_ptr<const Part> part_;
+  static void let_go(cow_detail::Sharers* part);
+  const Part& part() const;
+  cow_detail::SharedPointer<&RawJson::let_go> part_;
 };
 
 // A part of a custom resource as its author wrote it, beside the value it was read into. The API
@@ -92,7 +95,8 @@ enum class Shape : std::uint8_t {
   int64,
   number,
   string,
-  bytes,  // base64 on the wire
+  shared_text,  // a string on the wire, too
+  bytes,        // base64 on the wire
   time,
   micro_time,
   quantity,
@@ -236,6 +240,8 @@ template <class T>
 struct IsOptional : std::false_type {};
 template <class T>
 struct IsOptional<std::optional<T>> : std::true_type {};
+template <>
+struct IsOptional<OptionalTime> : std::true_type {};
 template <class T>
 struct IsRare : std::false_type {};
 template <class T>
@@ -383,6 +389,8 @@ Type make() {
     return scalar<T>(Shape::number);
   else if constexpr (std::is_same_v<T, std::string>)
     return scalar<T>(Shape::string);
+  else if constexpr (std::is_same_v<T, SharedText>)
+    return scalar<T>(Shape::shared_text);
   else if constexpr (std::is_same_v<T, std::vector<std::uint8_t>>)
     return scalar<T>(Shape::bytes);
   else if constexpr (std::is_same_v<T, Time>)

@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/container/flat_set.hpp>
+#include <boost/container/small_vector.hpp>
 #include <boost/json.hpp>
-#include <set>
 
 #include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
@@ -13,6 +14,8 @@ namespace ddptwin {
 namespace {
 
 using Names = std::vector<std::string_view>;
+// What was seen before; nearly all lists are of a few.
+using SeenNames = boost::container::small_flat_set<std::string_view, 8>;
 
 void must_be_one_of(ErrorList& out, const FieldPath& path, const std::string& value,
                     std::initializer_list<std::string_view> supported) {
@@ -34,7 +37,7 @@ void must_be_port(ErrorList& out, const FieldPath& path, std::int32_t port) {
 }
 
 void check_ports(ErrorList& out, const std::vector<ContainerPort>& ports, const FieldPath& path) {
-  std::set<std::string_view> names;
+  SeenNames names;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const ContainerPort& port = ports[i];
     const FieldPath here = path.item(i);
@@ -157,9 +160,9 @@ bool has_parent_step(std::string_view path) {
   }
 }
 
-void check_mounts(ErrorList& out, const Container& container,
-                  const std::set<std::string_view>& volumes, const FieldPath& path) {
-  std::set<std::string_view> places;
+void check_mounts(ErrorList& out, const Container& container, const SeenNames& volumes,
+                  const FieldPath& path) {
+  SeenNames places;
   for (std::size_t i = 0; i < container.volumeMounts.size(); ++i) {
     const VolumeMount& mount = container.volumeMounts[i];
     const FieldPath here = path.item(i);
@@ -234,8 +237,8 @@ void check_image(ErrorList& out, const std::string& image, const FieldPath& path
     out.push_back(invalid(path, quoted(image), "must not have leading or trailing whitespace"));
 }
 
-void check_container(ErrorList& out, const Container& container,
-                     const std::set<std::string_view>& volumes, const FieldPath& path) {
+void check_container(ErrorList& out, const Container& container, const SeenNames& volumes,
+                     const FieldPath& path) {
   must_be_named(out, path.field("name"), container.name, &dns_label_problems);
   check_image(out, container.image, path.field("image"));
   must_be_one_of(out, path.field("terminationMessagePolicy"), container.terminationMessagePolicy,
@@ -263,7 +266,7 @@ void check_init_container(ErrorList& out, const Container& container, const Fiel
 }
 
 void check_containers(ErrorList& out, const PodSpec& spec, const FieldPath& path) {
-  std::set<std::string_view> volumes, names;
+  SeenNames volumes, names;
   for (const Volume& volume : spec.volumes) volumes.insert(volume.name);
   if (spec.containers.empty()) out.push_back(required(path.field("containers")));
   const auto check = [&](const Container& container, const FieldPath& here) {
@@ -318,7 +321,7 @@ void check_volume_sources(ErrorList& out, const Volume& volume, const FieldPath&
 }
 
 void check_volumes(ErrorList& out, const std::vector<Volume>& volumes, const FieldPath& path) {
-  std::set<std::string_view> names;
+  SeenNames names;
   for (std::size_t i = 0; i < volumes.size(); ++i) {
     const FieldPath here = path.item(i);
     check_volume_sources(out, volumes[i], here);
@@ -391,7 +394,7 @@ std::vector<std::string> pod_warnings(const Object& object) {
   const auto check = [&](const std::vector<Container>& containers, std::string_view field) {
     for (std::size_t c = 0; c < containers.size(); ++c) {
       if (!has_doubled_name(containers[c].env)) continue;
-      std::set<std::string_view> names;
+      SeenNames names;
       for (std::size_t i = 0; i < containers[c].env.size(); ++i)
         if (!names.insert(containers[c].env[i].name).second)
           out.push_back(

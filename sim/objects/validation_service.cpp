@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/container/flat_set.hpp>
+#include <boost/container/small_vector.hpp>
 #include <boost/json.hpp>
 #include <set>
 
@@ -33,9 +35,10 @@ void must_be_port_name(ErrorList& out, const FieldPath& path, const std::string&
 }
 
 constexpr std::string_view ports_path = "spec.ports";
+constexpr std::size_t ports_room = 4;  // nearly all Services have one or two
+using SeenPortNames = boost::container::small_flat_set<std::string_view, ports_room>;
 
-void check_port(ErrorList& out, const ServiceSpec& spec, std::size_t i,
-                std::set<std::string_view>& names) {
+void check_port(ErrorList& out, const ServiceSpec& spec, std::size_t i, SeenPortNames& names) {
   const ServicePort& port = spec.ports[i];
   const FieldPath ports(ports_path), here = ports.item(i);
   if (spec.ports.size() > 1 && port.name.empty()) out.push_back(required(here.field("name")));
@@ -64,7 +67,7 @@ void check_port(ErrorList& out, const ServiceSpec& spec, std::size_t i,
 
 // The same port and protocol twice.
 void check_doubled_ports(ErrorList& out, const ServiceSpec& spec) {
-  std::set<std::pair<std::string_view, std::int32_t>> seen;
+  boost::container::small_flat_set<std::pair<std::string_view, std::int32_t>, ports_room> seen;
   for (std::size_t i = 0; i < spec.ports.size(); ++i) {
     const ServicePort& port = spec.ports[i];
     if (seen.emplace(port.protocol, port.port).second) continue;
@@ -130,7 +133,7 @@ ErrorList validate_service(const Object& object) {
   ErrorList out;
   if (spec.ports.empty() && spec.clusterIP != "None" && spec.type_ != "ExternalName")
     out.push_back(required("spec.ports"));
-  std::set<std::string_view> names;
+  SeenPortNames names;
   for (std::size_t i = 0; i < spec.ports.size(); ++i) check_port(out, spec, i, names);
   append(out, validate_labels(spec.selector, "spec.selector"));
   if (std::find(affinities.begin(), affinities.end(), spec.sessionAffinity) == affinities.end())

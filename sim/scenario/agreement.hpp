@@ -61,7 +61,7 @@ class CanonicalTrace {
   void log(const Record& record);
 
   std::map<std::string, Named> names_{};
-  std::map<std::string, std::string> numbered_{};  // by uid: "pod/train-worker-0 #1"
+  std::map<SharedText, std::string> numbered_{};   // by uid: "pod/train-worker-0 #1"
   std::map<std::string, Seen> seen_{};             // by that
   std::map<std::string, std::int64_t> steps_{};    // by "namespace/pod/container"
   std::map<std::string, std::string> failures_{};  // likewise

@@ -148,11 +148,11 @@ void Director::on_record(const Record& record) {
   const auto pod = as<Pod>(record.after);
   if (!pod || !recording_.auto_finish_delete || !pod->metadata.deletionTimestamp) return;
   const bool played = !pod->spec->nodeName.empty() && !runtime_;
-  if (!played || deletions_.contains(pod->metadata.uid)) return;
+  if (!played || deletions_.contains(pod->metadata.uid.str())) return;
   const std::string key = key_of(pod->metadata);
-  deletions_[pod->metadata.uid] = loop_.after(
+  deletions_[pod->metadata.uid.str()] = loop_.after(
       lane_, finish_delete_delay,
-      [this, uid = pod->metadata.uid, key] { finish_delete(key, uid, finish_delete_code); });
+      [this, uid = pod->metadata.uid.str(), key] { finish_delete(key, uid, finish_delete_code); });
 }
 
 void Director::finish_delete(const std::string& key, const std::string& uid, std::int32_t code) {
@@ -326,7 +326,7 @@ Status Director::play(const Step& step) {
       json::object body{{"status", symbols_.actual(argument.at("status"))}};
       (void)world_->call(api::patch(*pod, api::PatchType::merge, std::move(body), "status"), actor);
     } else if (step.verb == "finishDelete" && terminating) {
-      finish_delete(key_of(pod->metadata), pod->metadata.uid,
+      finish_delete(key_of(pod->metadata), pod->metadata.uid.str(),
                     static_cast<std::int32_t>(number(argument, "code", finish_delete_code)));
     }
     // The director writes one pod after the other over HTTP: who watches is done with the first

@@ -119,8 +119,8 @@ PodStatus ended_status(const Pod& pod, Time now, const Ending& ending) {
   bool all_over = true, any_failed = false;
   for (ContainerStatus& one : status.containerStatuses.edit()) {
     if (concerns(ending, one) && !one.state.terminated) {
-      const auto started =
-          one.state.running ? one.state.running->startedAt : std::optional<Time>(now);
+      const auto started = one.state.running ? std::optional<Time>(one.state.running->startedAt)
+                                             : std::optional<Time>(now);
       one.state = ContainerState{.terminated = terminated(one, ending, started, now)};
       one.ready = false;
       one.started = false;
@@ -155,7 +155,7 @@ PodStatus restarted_status(const Pod& pod, Time now, const Ending& ending, bool 
         one.state.waiting = ContainerStateWaiting{
             "CrashLoopBackOff", "back-off 10s restarting failed container=" + one.name +
                                     " pod=" + pod.metadata.name + "_" + pod.metadata.namespace_ +
-                                    "(" + pod.metadata.uid + ")"};
+                                    "(" + pod.metadata.uid.str() + ")"};
       else
         one.state.running = ContainerStateRunning{now};
     }

@@ -78,18 +78,18 @@ void Symbols::learn(const Object& object) {
   const std::string& space = object.metadata.namespace_;
   const std::string path =
       (space.empty() || space == namespace_ ? "" : space + "/") + name_of(object);
-  if (!uids_.contains(object.metadata.uid)) {
+  if (!uids_.contains(object.metadata.uid.str())) {
     const int incarnation = ++incarnations_[kind + "/" + path];
-    uids_[object.metadata.uid] =
+    uids_[object.metadata.uid.str()] =
         kind + "/" + path + (incarnation > 1 ? "#" + std::to_string(incarnation) : std::string());
   }
-  const std::string known = uids_[object.metadata.uid];
+  const std::string known = uids_[object.metadata.uid.str()];
   if (const Pod* pod = as<Pod>(object);
       pod != nullptr && !pod->status.podIP.empty() && !pod->spec->hostNetwork) {
     const std::string& ip = pod->status.podIP;
     const auto found = addresses_.find(ip);
     if (found == addresses_.end() || !found->second.starts_with("ip(" + known + ")")) {
-      const int count = ++address_counts_[object.metadata.uid];
+      const int count = ++address_counts_[object.metadata.uid.str()];
       addresses_[ip] =
           "ip(" + known + ")" + (count > 1 ? "~" + std::to_string(count) : std::string());
     }

@@ -67,7 +67,7 @@ std::string_view propagation_of(const VolumeMount& mount) {
 }
 
 std::string pod_dir(const PodContext& context) {
-  return context.settings->root_dir + "/pods/" + context.pod->metadata.uid;
+  return context.settings->root_dir + "/pods/" + context.pod->metadata.uid.str();
 }
 
 Result<RuntimeMount> volume_mount(const PodContext& context, const Container& container,
@@ -134,7 +134,7 @@ RawJson labels_of(const Pod& pod, const Container& container) {
     return Json(boost::json::object{{"io.kubernetes.container.name", part->name},
                                     {"io.kubernetes.pod.name", name},
                                     {"io.kubernetes.pod.namespace", namespace_},
-                                    {"io.kubernetes.pod.uid", uid}});
+                                    {"io.kubernetes.pod.uid", uid.view()}});
   });
 }
 

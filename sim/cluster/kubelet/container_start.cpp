@@ -4,6 +4,7 @@
 
 #include "cluster/kubelet/container_config.hpp"
 #include "cluster/kubelet/container_stop.hpp"
+#include "core/concat.hpp"
 
 namespace ddptwin::kubelet {
 namespace {
@@ -150,8 +151,7 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
 }  // namespace
 
 std::string restart_key(const Pod& pod, std::string_view container) {
-  std::string key = pod.metadata.uid + "/";
-  return key.append(container);
+  return concat({pod.metadata.uid, "/", container});
 }
 
 void start_container(const std::shared_ptr<NodeContext>& node, StartRequest request,

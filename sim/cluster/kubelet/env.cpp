@@ -322,7 +322,8 @@ std::string_view to_string(EnvRule rule) {
 }
 
 std::string pod_label(const Pod& pod) {
-  return fmt::format("{}_{}({})", pod.metadata.name, pod.metadata.namespace_, pod.metadata.uid);
+  return fmt::format("{}_{}({})", pod.metadata.name, pod.metadata.namespace_,
+                     pod.metadata.uid.view());
 }
 
 bool has_cluster_ip(const Service& service) {

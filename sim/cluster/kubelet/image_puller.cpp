@@ -17,7 +17,7 @@ tl::unexpected<ImageFailure> refuse(std::string reason, std::string message,
 }
 
 std::string back_off_key(const Pod& pod, const std::string& image) {
-  return pod.metadata.uid + "_" + image;
+  return concat({pod.metadata.uid, "_", image});
 }
 
 }  // namespace
@@ -100,9 +100,9 @@ void ImagePuller::pulled(Job& job, Time began, Result<ImageStatus> result) {
   job.done(std::move(*result));
 }
 
-void ImagePuller::forget(const std::string& pod_uid) {
+void ImagePuller::forget(std::string_view pod_uid) {
   if (back_off_.empty() && last_error_.empty()) return;
-  const std::string prefix = pod_uid + "_";
+  const std::string prefix = concat({pod_uid, "_"});
   back_off_.forget(prefix);
   auto at = last_error_.lower_bound(prefix);
   while (at != last_error_.end() && at->first.starts_with(prefix)) at = last_error_.erase(at);

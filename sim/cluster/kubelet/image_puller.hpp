@@ -36,7 +36,7 @@ class ImagePuller {
   // The outcome may come inside the call.
   void ensure(const std::shared_ptr<const Pod>& pod, const Container& container,
               std::uint32_t sandbox_attempt, Record record, ImageDone done);
-  void forget(const std::string& pod_uid);
+  void forget(std::string_view pod_uid);
 
  private:
   struct Job {

@@ -30,12 +30,12 @@ constexpr ContainerStage stage_of(ContainerPhase phase) {
 
 }  // namespace
 
-Cow<PodRuntimeState>* Inventory::find_pod(const std::string& uid) const {
+Cow<PodRuntimeState>* Inventory::find_pod(const SharedText& uid) const {
   if (last_ == pods_.end() || last_->first != uid) last_ = pods_.find(uid);
   return last_ == pods_.end() ? nullptr : &last_->second;
 }
 
-void Inventory::add_sandbox(const std::string& uid, SandboxState sandbox) {
+void Inventory::add_sandbox(const SharedText& uid, SandboxState sandbox) {
   PodRuntimeState& pod = pods_[uid].edit();
   pod.ips = {};
   if (!sandbox.ip.empty()) pod.ips.edit().push_back(sandbox.ip);
@@ -44,20 +44,20 @@ void Inventory::add_sandbox(const std::string& uid, SandboxState sandbox) {
   pod.sandboxes.edit().push_back(std::move(sandbox));
 }
 
-void Inventory::sandbox_lost(const std::string& uid) {
+void Inventory::sandbox_lost(const SharedText& uid) {
   Cow<PodRuntimeState>* pod = find_pod(uid);
   if (pod != nullptr && !(*pod)->sandboxes.empty())
     pod->edit().sandboxes.edit().front().ready = false;
 }
 
-void Inventory::refresh_sandbox(const std::string& uid) {
+void Inventory::refresh_sandbox(const SharedText& uid) {
   const Cow<PodRuntimeState>* pod = find_pod(uid);
   if (pod == nullptr || (*pod)->sandboxes.empty()) return;
   const SandboxState& now = (*pod)->sandboxes.front();
   if (now.ready && !runtime_.is_ready(now.id)) sandbox_lost(uid);
 }
 
-void Inventory::add_container(const std::string& uid, ContainerInstance instance) {
+void Inventory::add_container(const SharedText& uid, ContainerInstance instance) {
   std::vector<ContainerInstance>& list = pods_[uid].edit().containers.edit();
   const std::string name = instance.name;
   list.insert(list.begin(), std::move(instance));
@@ -69,7 +69,7 @@ void Inventory::add_container(const std::string& uid, ContainerInstance instance
   }
 }
 
-void Inventory::refresh(const std::string& uid, const ContainerId& id, std::string_view policy) {
+void Inventory::refresh(const SharedText& uid, const ContainerId& id, std::string_view policy) {
   Cow<PodRuntimeState>* pod = find_pod(uid);
   if (pod == nullptr) return;
   const ContainerReport* report = runtime_.report(id);
@@ -87,7 +87,7 @@ void Inventory::refresh(const std::string& uid, const ContainerId& id, std::stri
   }
 }
 
-void Inventory::remove_containers(const std::string& uid) {
+void Inventory::remove_containers(const SharedText& uid) {
   Cow<PodRuntimeState>* pod = find_pod(uid);
   if (pod == nullptr) return;
   for (const ContainerInstance& instance : (*pod)->containers)
@@ -95,7 +95,7 @@ void Inventory::remove_containers(const std::string& uid) {
   pod->edit().containers = {};
 }
 
-void Inventory::remove_pod(const std::string& uid) {
+void Inventory::remove_pod(const SharedText& uid) {
   const auto pod = pods_.find(uid);
   if (pod == pods_.end()) return;
   remove_containers(uid);
@@ -104,13 +104,13 @@ void Inventory::remove_pod(const std::string& uid) {
   pods_.erase(pod);
 }
 
-const Cow<PodRuntimeState>& Inventory::state(const std::string& uid) const {
+const Cow<PodRuntimeState>& Inventory::state(const SharedText& uid) const {
   static const Cow<PodRuntimeState> nothing{};
   const Cow<PodRuntimeState>* pod = find_pod(uid);
   return pod == nullptr ? nothing : *pod;
 }
 
-const ContainerInstance* Inventory::find(const std::string& uid, const ContainerId& id) const {
+const ContainerInstance* Inventory::find(const SharedText& uid, const ContainerId& id) const {
   for (const ContainerInstance& instance : state(uid)->containers)
     if (instance.id == id) return &instance;
   return nullptr;

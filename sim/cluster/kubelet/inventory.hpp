@@ -15,26 +15,26 @@ class Inventory {
  public:
   explicit Inventory(PodRuntime& runtime) : runtime_(runtime) {}
 
-  void add_sandbox(const std::string& uid, SandboxState sandbox);
-  void sandbox_lost(const std::string& uid);
+  void add_sandbox(const SharedText& uid, SandboxState sandbox);
+  void sandbox_lost(const SharedText& uid);
   // Reads anew what the runtime says of the pod's sandbox.
-  void refresh_sandbox(const std::string& uid);
-  void add_container(const std::string& uid, ContainerInstance instance);
+  void refresh_sandbox(const SharedText& uid);
+  void add_container(const SharedText& uid, ContainerInstance instance);
   // Reads anew what the runtime says of a container. `policy`: its terminationMessagePolicy.
-  void refresh(const std::string& uid, const ContainerId& id, std::string_view policy);
+  void refresh(const SharedText& uid, const ContainerId& id, std::string_view policy);
   // Removes all containers of the pod from the runtime, the sandbox stays.
-  void remove_containers(const std::string& uid);
-  void remove_pod(const std::string& uid);
+  void remove_containers(const SharedText& uid);
+  void remove_pod(const SharedText& uid);
 
   // What a look at the runtime shows; empty of an unknown pod. A copy stays as it is.
-  const Cow<PodRuntimeState>& state(const std::string& uid) const;
-  const ContainerInstance* find(const std::string& uid, const ContainerId& id) const;
-  using Pods = std::map<std::string, Cow<PodRuntimeState>, std::less<>>;  // by uid
+  const Cow<PodRuntimeState>& state(const SharedText& uid) const;
+  const ContainerInstance* find(const SharedText& uid, const ContainerId& id) const;
+  using Pods = std::map<SharedText, Cow<PodRuntimeState>>;  // by uid
   const Pods& pods() const { return pods_; }
 
  private:
   // Null: there is none.
-  Cow<PodRuntimeState>* find_pod(const std::string& uid) const;
+  Cow<PodRuntimeState>* find_pod(const SharedText& uid) const;
 
   PodRuntime& runtime_;
   mutable Pods pods_{};

@@ -119,15 +119,15 @@ class Kubelet::Process {
       view_timer_ = machine_.loop.after(machine_.lane, view_poll, [this] { wait_for_pods(); });
       return;
     }
-    std::vector<std::string> orphans;
+    std::vector<SharedText> orphans;
     for (const auto& [uid, state] : machine_.inventory.pods())
       if (!workers_.contains(uid)) orphans.push_back(uid);
-    for (const std::string& uid : orphans) stop_orphan(uid);
+    for (const SharedText& uid : orphans) stop_orphan(uid);
   }
 
   // With the least grace there is: upstream has lost the pod's own with its object, and asks for
   // one second (kubelet_pods.go HandlePodCleanups).
-  void stop_orphan(const std::string& uid) {
+  void stop_orphan(const SharedText& uid) {
     const Cow<PodRuntimeState> state = machine_.inventory.state(uid);
     std::vector<ContainerId> living;
     for (const ContainerInstance& instance : state->containers)
@@ -142,7 +142,7 @@ class Kubelet::Process {
           });
   }
 
-  void stop_orphans_sandbox(const std::string& uid) {
+  void stop_orphans_sandbox(const SharedText& uid) {
     const PodRuntimeState& state = *machine_.inventory.state(uid);
     if (state.sandboxes.empty()) return machine_.inventory.remove_pod(uid);
     machine_.runtime.stop_sandbox(
@@ -205,7 +205,7 @@ class Kubelet::Process {
   }
 
   // The runtime forgets a pod once its object is gone and nothing of it runs.
-  void bury(const std::string& uid) {
+  void bury(const SharedText& uid) {
     const auto at = workers_.find(uid);
     if (at == workers_.end() || !at->second->is_over()) return;
     workers_.erase(at);
@@ -244,7 +244,7 @@ class Kubelet::Process {
   BackOff restarts_;
   Prober prober_;
   std::shared_ptr<NodeContext> node_;
-  std::map<std::string, std::unique_ptr<PodWorker>, std::less<>> workers_{};  // by uid
+  std::map<SharedText, std::unique_ptr<PodWorker>> workers_{};  // by uid
   api::Informer pods_;
   std::vector<std::shared_ptr<const Pod>> listed_{};  // while a list is taken in
   std::shared_ptr<void> listening_{};

@@ -86,7 +86,7 @@ void PodMounts::refresh() {
     if (!source) continue;
     slot->second.source = std::move(*source);
     if (slot->second.source->kind == VolumeSource::Kind::files)
-      node_.runtime.update_volume(pod_()->metadata.uid, slot->second.source);
+      node_.runtime.update_volume(pod_()->metadata.uid.str(), slot->second.source);
   }
 }
 

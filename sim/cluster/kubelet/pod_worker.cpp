@@ -6,6 +6,7 @@
 #include "cluster/kubelet/phase.hpp"
 #include "cluster/kubelet/restart_policy.hpp"
 #include "cluster/kubelet/sync_pass.hpp"
+#include "core/concat.hpp"
 
 namespace ddptwin::kubelet {
 namespace {
@@ -77,10 +78,10 @@ PodWorker::PodWorker(std::shared_ptr<NodeContext> node, std::shared_ptr<const Po
   // What happened while no kubelet was there was told to nobody.
   node_->inventory.refresh_sandbox(uid());
   refresh_containers();
-  node_->view.route(uid(), [this](const RuntimeEvent& event) { runtime_event(event); });
+  node_->view.route(uid().str(), [this](const RuntimeEvent& event) { runtime_event(event); });
 }
 
-PodWorker::~PodWorker() { node_->view.unroute(uid()); }
+PodWorker::~PodWorker() { node_->view.unroute(uid().str()); }
 
 void PodWorker::refresh_containers() {
   const Cow<PodRuntimeState> known = node_->inventory.state(uid());
@@ -412,7 +413,7 @@ void PodWorker::write_last_status() {
   take(PodEvent::cleaned);
   writer_.finish();
   node_->images.forget(uid());
-  if (!node_->restarts.empty()) node_->restarts.forget(uid() + "/");
+  if (!node_->restarts.empty()) node_->restarts.forget(concat({uid(), "/"}));
   end_pass(false, std::nullopt);
   if (removed_) ask_relist();
 }

@@ -67,7 +67,7 @@ class PodWorker final : public ProbeHost {
  private:
   friend class SyncPass;
 
-  const std::string& uid() const { return pod_->metadata.uid; }
+  const SharedText& uid() const { return pod_->metadata.uid; }
   void take(PodEvent event);
   void refresh_containers();
   void remember_addresses(const PodRuntimeState& before);

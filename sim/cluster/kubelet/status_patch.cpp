@@ -52,7 +52,7 @@ void patch_list(const json::array& before, const json::array& after, std::string
 
 }  // namespace
 
-Json status_patch(const std::string& uid, const PodStatus& before, const PodStatus& after) {
+Json status_patch(std::string_view uid, const PodStatus& before, const PodStatus& after) {
   const json::value old_json = to_json(before), new_json = to_json(after);
   const json::object& old_status = old_json.as_object();
   json::object patch = changed_members(old_status, new_json.as_object());

@@ -11,7 +11,7 @@
 namespace ddptwin::kubelet {
 namespace {
 
-void cut(std::optional<Time>& time) {
+void cut(OptionalTime& time) {
   if (time) time = time->floor_seconds();
 }
 void cut(PodCondition& condition) {
@@ -26,7 +26,7 @@ void cut(ContainerState& state) {
   cut(end.finishedAt);
 }
 
-bool is_cut(const std::optional<Time>& time) { return !time || *time == time->floor_seconds(); }
+bool is_cut(const OptionalTime& time) { return !time || *time == time->floor_seconds(); }
 bool is_cut(const PodCondition& condition) {
   return is_cut(condition.lastProbeTime) && is_cut(condition.lastTransitionTime);
 }
@@ -220,7 +220,7 @@ void StatusWriter::let_go(const Pod& server) {
     return end_pass(false);
   api::DeleteOptions options;
   options.grace_period_seconds = 0;
-  options.precondition_uid = meta.uid;
+  options.precondition_uid = meta.uid.view();
   call(api::remove(server, options), [this](const Result<api::Response>& answer) {
     if (!answer && answer.error().reason == Reason::not_found) gone_ = true;
     end_pass(!answer && !gone_);

@@ -243,7 +243,7 @@ Source ephemeral_volume(const PodContext&, const Volume&) {
 
 std::string plugin_path(const PodContext& context, const Volume& volume, std::string_view plugin) {
   return fmt::format("{}/pods/{}/volumes/kubernetes.io~{}/{}", context.settings->root_dir,
-                     context.pod->metadata.uid, plugin, volume.name);
+                     context.pod->metadata.uid.view(), plugin, volume.name);
 }
 
 std::string shared_path(const PodContext& context, const Volume& volume) {

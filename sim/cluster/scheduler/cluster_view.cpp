@@ -69,7 +69,7 @@ std::string class_key(const NodeInfo& info) {
 // pods.
 bool surely_needs(const PodSpec& spec, const PodNeeds& needs, const PodSpec& of) {
   return kubelet::surely_ask_the_same(spec, of) && spec.affinity.same_as(of.affinity) &&
-         spec.overhead.empty() && of.overhead.empty() && spec.nodeSelector == of.nodeSelector &&
+         spec.overhead.empty() && of.overhead.empty() && *spec.nodeSelector == *of.nodeSelector &&
          spec.topologySpreadConstraints.empty() && of.topologySpreadConstraints.empty() &&
          needs.ports.empty() && host_ports(spec).empty();
 }

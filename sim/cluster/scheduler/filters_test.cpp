@@ -257,7 +257,7 @@ TEST(SchedulerFilters, topology_spread) {
   // Without a selector, or with one that is empty, no pod is counted.
   for (const auto& selector : {std::optional<LabelSelector>(), std::optional(LabelSelector{})}) {
     const auto any = with(spread("p"), [&](PodSpec& spec) {
-      spec.topologySpreadConstraints.front().labelSelector = selector;
+      spec.topologySpreadConstraints.edit().front().labelSelector = selector;
     });
     EXPECT_EQ(say(view, any), "fits");
   }

@@ -239,10 +239,11 @@ void Scheduler::evict(const Pod& victim, const Pod& preemptor, const std::string
   client_.call(api::patch(victim, api::PatchType::strategic, std::move(body), "status"),
                [](const Result<api::Response>&) {});
   client_.call(api::remove(victim), [](const Result<api::Response>&) {});
-  events_.event(victim,
-                {"Normal", "Preempted", "Preempting",
-                 fmt::format("Preempted by pod {} on node {}", preemptor.metadata.uid, node)},
-                &preemptor);
+  events_.event(
+      victim,
+      {"Normal", "Preempted", "Preempting",
+       fmt::format("Preempted by pod {} on node {}", preemptor.metadata.uid.view(), node)},
+      &preemptor);
 }
 
 // Written only where it says something new; the time of the change stays while it is about words.

@@ -17,6 +17,7 @@
 #include "objects/core_v1.hpp"
 #include "objects/discovery_v1.hpp"
 #include "objects/pytorchjob.hpp"
+#include "objects/uid_table.hpp"
 #include "scenario/actors.hpp"
 #include "scenario/invariants/lines.hpp"
 
@@ -132,7 +133,7 @@ struct GroupFacts {
 };
 
 struct JobFacts {
-  std::string uid{};
+  SharedText uid{};
   std::string key{};  // "namespace/name"
   std::shared_ptr<const PyTorchJob> last{};
   bool gone = false;
@@ -273,9 +274,9 @@ class Facts {
   JobFacts* owner_of(const ObjectMeta& metadata) const;
   JobFacts* planned_job();
 
-  TextTable<std::unique_ptr<JobFacts>> jobs_{};  // by uid
+  UidTable<std::unique_ptr<JobFacts>> jobs_{};
   TextTable<JobFacts*> jobs_by_key_{};
-  TextTable<std::unique_ptr<PodFacts>> pods_{};  // by uid; those that exist
+  UidTable<std::unique_ptr<PodFacts>> pods_{};  // those that exist
   TextTable<PodFacts*> pods_by_key_{};
   TextTable<JobFacts*> services_by_key_{};
   TextTable<Address> addresses_{};
@@ -285,7 +286,7 @@ class Facts {
   struct Alarm {
     Time at;
     std::uint64_t number;
-    std::string uid;
+    SharedText uid;
     bool at_rest;
     bool operator<(const Alarm& other) const {
       return at != other.at ? other.at < at : other.number < number;

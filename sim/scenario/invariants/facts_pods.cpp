@@ -52,7 +52,7 @@ bool PodFacts::wanted() const { return job == nullptr || type < 0 || index < job
 
 void Facts::take_pod(const Record& record, Sight& sight) {
   const ObjectPtr& told = record.after ? record.after : record.before;
-  const std::string& uid = told->metadata.uid;
+  const SharedText& uid = told->metadata.uid;
   if (record.kind == RecordKind::object_added) {
     auto& entry = pods_[uid];
     entry = std::make_unique<PodFacts>();

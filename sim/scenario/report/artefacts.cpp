@@ -19,7 +19,7 @@ json::object name_object(const Object& object) {
                     {"kind", object.kind().kind},
                     {"name", object.metadata.name}};
   if (!object.metadata.namespace_.empty()) name["namespace"] = object.metadata.namespace_;
-  if (!object.metadata.uid.empty()) name["uid"] = object.metadata.uid;
+  if (!object.metadata.uid.empty()) name["uid"] = object.metadata.uid.view();
   return name;
 }
 
