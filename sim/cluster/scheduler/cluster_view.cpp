@@ -214,8 +214,11 @@ void ClusterView::put_pod(const std::string& key, const PodPtr& pod) {
       }
     }
     known = placed;
+    const Place place = at->second;
+    node_of_.erase(at);
+    remove(key, place);
   }
-  drop_pod(key);
+  if (!nominated_.empty()) nominated_.erase(key);
   if (has_ended(*pod) || (node.empty() && pod->status.nominatedNodeName.empty())) return;
   const PodInfo info = known ? PodInfo(pod, *known) : PodInfo(pod);
   if (!node.empty())

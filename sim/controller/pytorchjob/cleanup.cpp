@@ -55,7 +55,7 @@ bool is_cleaned_up(const Pod& pod, const RunPolicy& policy, const JobStatus& sta
 
 Result<std::optional<Duration>> time_to_expiry(const RunPolicy& policy, const JobStatus& status,
                                                Time now) {
-  if (!is_finished(status) || !policy.ttlSecondsAfterFinished) return std::nullopt;
+  if (!policy.ttlSecondsAfterFinished || !is_finished(status)) return std::nullopt;
   if (!status.completionTime) return fail(no_completion_time());
   const Duration left =
       *status.completionTime + std::chrono::seconds(*policy.ttlSecondsAfterFinished) - now;

@@ -11,21 +11,18 @@ constexpr Duration resync_period = std::chrono::hours(10);
 
 bool is_pod_group(const KindInfo& kind) { return kind.kind == "PodGroup"; }
 
-// The job that the object says is its controller; nothing when it is of another kind.
-std::optional<KeyParts> owner_key(const Object& object) {
+// The reference to the job that the object says is its controller; null when it is of another kind.
+const OwnerReference* job_named_by(const Object& object) {
   const OwnerReference* owner = object.metadata.controller();
-  if (owner == nullptr || owner->kind != "PyTorchJob" ||
-      !owner->apiVersion.starts_with("kubeflow.org/"))
-    return std::nullopt;
-  return KeyParts{object.metadata.namespace_, owner->name};
+  const bool is_job = owner != nullptr && owner->kind == "PyTorchJob" &&
+                      owner->apiVersion.starts_with("kubeflow.org/");
+  return is_job ? owner : nullptr;
 }
 
 // It exists in the cache, with the UID that the reference means.
-bool is_owner_live(const Object& object, const Cache& cache) {
-  const OwnerReference* owner = object.metadata.controller();
-  if (owner == nullptr) return false;
-  const auto job = cache.find<PyTorchJob>(object.metadata.namespace_, owner->name);
-  return job && job->metadata.uid == owner->uid;
+bool is_live(const OwnerReference& owner, const Object& object, const Cache& cache) {
+  const auto job = cache.find<PyTorchJob>(object.metadata.namespace_, owner.name);
+  return job && job->metadata.uid == owner.uid;
 }
 
 // A new job is defaulted and gets its first condition in the cache alone (Q23).
@@ -51,7 +48,7 @@ Reaction job_appeared(const PyTorchJob& job, const JobFacts& facts, Time now) {
 // between the two kinds a replica has.
 void lower_expectations(const Change& change, const KeyParts& owner, std::string_view type,
                         const TextTable<JobFacts>& known, Expectations& expectations) {
-  const bool is_pod = &change.object().kind() == &Pod::info();
+  const bool is_pod = as<Pod>(change.object()) != nullptr;
   const auto lower = [&](const std::string& key) {
     expectations.lower(key, change.after ? 1 : 0, change.after ? 0 : 1);
   };
@@ -72,8 +69,9 @@ Reaction dependent_changed(const Change& change, const Cache& cache,
     if (change.before->metadata.resourceVersion == change.after->metadata.resourceVersion)
       return reaction;
     const auto wake_owner = [&](const Object& one) {
-      if (!is_owner_live(one, cache)) return;
-      if (const auto owner = owner_key(one)) reaction.wake.push_back(*owner);
+      const OwnerReference* owner = job_named_by(one);
+      if (owner != nullptr && is_live(*owner, one, cache))
+        reaction.wake.push_back({one.metadata.namespace_, owner->name});
     };
     // The queue takes a key once.
     if (!change.before->metadata.ownerReferences.same_as(change.after->metadata.ownerReferences))
@@ -83,10 +81,11 @@ Reaction dependent_changed(const Change& change, const Cache& cache,
   }
   const std::string* type = object.metadata.label(label::replica_type);
   if (type == nullptr || type->empty()) return reaction;
-  const auto owner = owner_key(object);
-  if (!owner) return reaction;
-  lower_expectations(change, *owner, *type, known, expectations);
-  reaction.wake.push_back(*owner);
+  const OwnerReference* owner = job_named_by(object);
+  if (owner == nullptr) return reaction;
+  const KeyParts key{object.metadata.namespace_, owner->name};
+  lower_expectations(change, key, *type, known, expectations);
+  reaction.wake.push_back(key);
   return reaction;
 }
 
@@ -120,16 +119,13 @@ std::vector<Watched> PyTorchJobController::watches(const KindRegistry& kinds) co
 Reaction PyTorchJobController::observe(const Change& change, const Cache& cache,
                                        Expectations& expectations, Time now) {
   const Object& object = change.object();
-  if (&object.kind() == &PyTorchJob::info()) {
-    if (!change.before) {
-      const PyTorchJob& job = *as<PyTorchJob>(object);
-      return job_appeared(job, facts(key_of(job.metadata), job), now);
-    }
+  if (const auto* job = as<PyTorchJob>(object)) {
+    if (!change.before) return job_appeared(*job, facts(key_of(job->metadata), *job), now);
     return Reaction::to_wake(parts_of(object));
   }
   // The autoscaler is read, not watched for; a PodGroup has no replica type, so its coming and
   // going wakes nobody.
-  if (&object.kind() == &HorizontalPodAutoscaler::info()) return {};
+  if (as<HorizontalPodAutoscaler>(object) != nullptr) return {};
   if (is_pod_group(object.kind()) && !(change.before && change.after)) return {};
   return dependent_changed(change, cache, known_, expectations);
 }
