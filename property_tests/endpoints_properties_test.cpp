@@ -204,20 +204,29 @@ TEST(EndpointsProperties, TheyGoWithTheirServiceWhoeverWasAway) {
 // --- many things at once, all of them told late ---
 
 struct Deed {
-  enum class Kind : std::uint8_t { make_service, delete_service, crash, start, refuse, rest };
+  enum class Kind : std::uint8_t {
+    make_service,
+    delete_service,
+    change_service,
+    crash,
+    start,
+    refuse,
+    rest
+  };
   Kind kind = Kind::make_service;
   std::string name{};
   std::string process{};
   int ms = 0;
 };
-constexpr const char* deed_names[] = {"make ", "delete ", "crash ", "start ", "refuse ", "rest "};
+constexpr const char* deed_names[] = {"make ",  "delete ", "change ", "crash ",
+                                      "start ", "refuse ", "rest "};
 
 void showValue(const Deed& deed, std::ostream& out) {
   out << deed_names[static_cast<int>(deed.kind)];
   if (deed.kind == Deed::Kind::rest)
     out << deed.ms << " ms";
   else
-    out << (deed.kind <= Deed::Kind::delete_service ? deed.name : deed.process);
+    out << (deed.kind <= Deed::Kind::change_service ? deed.name : deed.process);
 }
 
 rc::Gen<Deed> any_deed() {
@@ -225,6 +234,7 @@ rc::Gen<Deed> any_deed() {
   return gen::build<Deed>(
       gen::set(&Deed::kind, gen::weightedElement<Kind>({{3, Kind::make_service},
                                                         {3, Kind::delete_service},
+                                                        {2, Kind::change_service},
                                                         {1, Kind::crash},
                                                         {2, Kind::start},
                                                         {2, Kind::refuse},
@@ -247,6 +257,12 @@ TEST(EndpointsProperties, NobodyKeepsThemForAServiceThatIsGone) {
           if (deed.kind == Kind::make_service && !service)
             cluster.call(api::create(service_object(deed.name, true)));
           if (deed.kind == Kind::delete_service && service) cluster.call(api::remove(*service));
+          if (deed.kind == Kind::change_service && service) {
+            const auto next = std::static_pointer_cast<Service>(service->clone());
+            bool& all = next->spec.edit().publishNotReadyAddresses;
+            all = !all;
+            cluster.call(api::update(next));
+          }
           if (deed.kind == Kind::crash) cluster.crash(deed.process);
           if (deed.kind == Kind::start) cluster.start(deed.process);
           if (deed.kind == Kind::refuse) cluster.watches.refused.insert(deed.process);
@@ -255,8 +271,11 @@ TEST(EndpointsProperties, NobodyKeepsThemForAServiceThatIsGone) {
         for (const std::string& process : processes) cluster.start(process);
         cluster.rest(1min);
         std::set<std::string> owners;
-        for (const auto& slice : cluster.all<EndpointSlice>())
-          owners.insert(slice->metadata.ownerReferences->at(0).uid.str());
+        for (const auto& slice : cluster.all<EndpointSlice>()) {
+          const bool is_first =
+              owners.insert(slice->metadata.ownerReferences->at(0).uid.str()).second;
+          RC_ASSERT(is_first);
+        }
         std::set<std::string> services;
         for (const std::string& name : names) {
           RC_LOG() << name << "\n";
