@@ -64,10 +64,15 @@ class ProcessPart {
   // `then` gets the answer, unless the part has ended meanwhile.
   template <class Then>
   void call(Request&& request, Then then) {
-    client_.call(std::move(request), [life = std::weak_ptr<int>(life_),
-                                      then = std::move(then)](Result<Response> answer) mutable {
+    client_.call(std::move(request), until_end(std::move(then)));
+  }
+  // What hands an answer to `then`, unless the part has ended meanwhile.
+  template <class Then>
+  auto until_end(Then then) const {
+    return [life = std::weak_ptr<int>(life_),
+            then = std::move(then)](Result<Response>&& answer) mutable {
       if (!life.expired()) then(std::move(answer));
-    });
+    };
   }
 
  private:

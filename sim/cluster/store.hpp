@@ -2,6 +2,7 @@
 // watches (spec/kubernetes.md section 1).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <boost/container/deque.hpp>
 #include <boost/container/small_vector.hpp>

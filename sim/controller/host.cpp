@@ -243,7 +243,9 @@ void ControllerHost::next_step() {
 
 void ControllerHost::read_first() {
   const api::Target& target = run_->step().request->target;
-  ask(api::get(*target.kind, target.namespace_, target.name), &ControllerHost::on_read);
+  ask(std::unique_ptr<api::Asked>(
+          new api::Asked{api::get(*target.kind, target.namespace_, target.name), {}}),
+      &ControllerHost::on_read);
 }
 
 void ControllerHost::on_read(const Result<api::Response>& result) {
@@ -257,20 +259,17 @@ void ControllerHost::on_read(const Result<api::Response>& result) {
 void ControllerHost::call() {
   expect(run_->step(), Expected::When::reset);
   expect(run_->step(), Expected::When::before_call);
-  ask(std::move(*run_->step().request), &ControllerHost::on_answer);
+  ask(std::unique_ptr<api::Asked>(new api::Asked{std::move(*run_->step().request), {}}),
+      &ControllerHost::on_answer);
 }
 
-void ControllerHost::ask(api::Request&& request, OnAnswer on) {
+void ControllerHost::ask(std::unique_ptr<api::Asked> asked, OnAnswer on) {
+  asked->done.emplace(
+      part_.until_end([this, on](const Result<api::Response>& result) { (this->*on)(result); }));
   const Duration wait = throttle_.reserve(loop_.now());
-  if (wait <= Duration::zero()) return send(std::move(request), on);
-  throttled_ = loop_.after(lane_, wait, [this, on, request = std::move(request)]() mutable {
-    send(std::move(request), on);
-  });
-}
-
-void ControllerHost::send(api::Request&& request, OnAnswer on) {
-  part_.call(std::move(request),
-             [this, on](const Result<api::Response>& result) { (this->*on)(result); });
+  if (wait <= Duration::zero()) return client_.post(std::move(asked));
+  throttled_ = loop_.after(
+      lane_, wait, [this, asked = std::move(asked)]() mutable { client_.post(std::move(asked)); });
 }
 
 void ControllerHost::on_answer(const Result<api::Response>& result) {

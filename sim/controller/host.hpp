@@ -79,8 +79,7 @@ class ControllerHost {
   void record(const Step& step);
   using OnAnswer = void (ControllerHost::*)(const Result<api::Response>&);
   // Calls the API under the throttle and hands the answer on, unless the process has ended by then.
-  void ask(api::Request&& request, OnAnswer on);
-  void send(api::Request&& request, OnAnswer on);
+  void ask(std::unique_ptr<api::Asked> asked, OnAnswer on);
 
   Loop& loop_;
   api::ApiClient& client_;

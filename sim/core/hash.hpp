@@ -17,43 +17,47 @@ constexpr std::uint64_t fnv1a(std::string_view text) {
 
 inline constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15ULL;
 
-// What `take(state, word)` makes of the state with one word after the other: the length, then eight
-// bytes at a time; the last ones overlap those before. A text below eight bytes lies in one word
-// with its length, in the byte that is zero in the length of a longer one. Names are short and
-// there are many: the state is handed on by value, and so stays in registers.
+// What `take(state, word)` makes of the state with the words of a text, one after the other. The
+// state is handed on by value, and so stays in registers: names are short and there are many.
+// Of eight bytes and more: eight at a time; the last ones overlap those before.
 template <class State, class Take>
-State fold_words(std::string_view text, State state, const Take& take) {
+State fold_long(std::string_view text, State state, const Take& take) {
   const char* at = text.data();
   std::size_t left = text.size();
   std::uint64_t word = 0;
-  if (left >= 8) {
-    state = take(state, left);
-    for (; left > 8; at += 8, left -= 8) {
-      std::memcpy(&word, at, 8);
-      state = take(state, word);
-    }
-    std::memcpy(&word, at + left - 8, 8);
-    return take(state, word);
+  for (; left > 8; at += 8, left -= 8) {
+    std::memcpy(&word, at, 8);
+    state = take(state, word);
   }
-  if (left >= 4) {
+  std::memcpy(&word, at + left - 8, 8);
+  return take(state, word);
+}
+// Of fewer: one word, with the length in the byte that they leave.
+template <class State, class Take>
+State fold_short(std::string_view text, State state, const Take& take) {
+  const char* at = text.data();
+  const std::size_t size = text.size();
+  std::uint64_t word = 0;
+  if (size >= 4) {
     std::uint32_t first = 0, last = 0;
     std::memcpy(&first, at, 4);
-    std::memcpy(&last, at + left - 4, 4);
-    word = static_cast<std::uint64_t>(last) << (8 * (left - 4)) | first;
+    std::memcpy(&last, at + size - 4, 4);
+    word = static_cast<std::uint64_t>(last) << (8 * (size - 4)) | first;
   } else {
-    for (std::size_t i = 0; i < left; ++i) word = word << 8 | static_cast<unsigned char>(at[i]);
+    for (std::size_t i = 0; i < size; ++i) word = word << 8 | static_cast<unsigned char>(at[i]);
   }
-  return take(state, word | static_cast<std::uint64_t>(left) << 56);
+  return take(state, word | static_cast<std::uint64_t>(size) << 56);
 }
 
-// Cheap, for a table whose keys are compared too: texts may be found that collide.
+// Cheap, for a table whose keys are compared too: texts may be found that collide, and long ones
+// are told apart by their words alone, not by their lengths.
 constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   hash = (hash ^ word) * golden_ratio;
   return hash ^ (hash >> 32);
 }
 inline std::uint64_t mix(std::uint64_t hash, std::string_view text) {
-  return fold_words(text, hash,
-                    [](std::uint64_t so_far, std::uint64_t word) { return mix(so_far, word); });
+  const auto take = [](std::uint64_t so_far, std::uint64_t word) { return mix(so_far, word); };
+  return text.size() >= 8 ? fold_long(text, hash, take) : fold_short(text, hash, take);
 }
 
 // Of the name of an object and its namespace. Names differ in their last letters, the high bytes of
@@ -83,8 +87,10 @@ struct Fingerprint {
   std::uint64_t low = 0, high = golden_ratio;
   bool operator==(const Fingerprint&) const = default;
   void add(std::string_view text) {
-    *this = fold_words(
-        text, *this, [](const Fingerprint& print, std::uint64_t word) { return print.with(word); });
+    const auto take = [](const Fingerprint& print, std::uint64_t word) { return print.with(word); };
+    // The length first: it has no byte above it, as that of a short text has.
+    *this =
+        text.size() >= 8 ? fold_long(text, with(text.size()), take) : fold_short(text, *this, take);
   }
   // What stands for other texts.
   void add(const Fingerprint& other) {
