@@ -113,7 +113,8 @@ class ScriptRuntime : public PodRuntime {
   TextTable<std::shared_ptr<Script>> scripts_;  // "namespace/pod"
   std::string key_{};                           // for looking up
   TextTable<std::unique_ptr<Sandbox>> sandboxes_;
-  // By the id that the container's report has; looked up only, so that its order cannot be seen.
+  // By the id that the container's report has. Who walks it sorts what it finds: its
+  // order cannot be seen.
   std::unordered_map<std::string_view, std::unique_ptr<Container>, TextHash> containers_;
   std::map<std::string, ImageStatus, std::less<>> images_{};  // that are present
   std::vector<std::function<void(const RuntimeEvent&)>> listeners_{};
