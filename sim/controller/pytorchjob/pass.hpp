@@ -175,13 +175,13 @@ using AllLabelled = boost::container::small_vector<Labelled<T>, 8>;
 template <class T>
 AllLabelled<T> labelled(const boost::container::small_vector_base<const T*>& objects,
                         KnownLabels& known) {
-  AllLabelled<T> all;
+  AllLabelled<T> found;
   known.cut(objects.size());
   for (std::size_t i = 0; i < objects.size(); ++i) {
     const ReplicaLabels& said = known.at(i, objects[i]->metadata);
-    if (said.type) all.push_back({objects[i], *said.type, said.index});
+    if (said.type) found.push_back({objects[i], *said.type, said.index});
   }
-  return all;
+  return found;
 }
 
 // Those whose label says that type, by index 0 ... size-1, where size is the greatest index there
