@@ -208,6 +208,7 @@ struct Deed {
     make_service,
     delete_service,
     change_service,
+    replace_service,  // before anybody but the endpoints' controllers has seen that it was gone
     crash,
     start,
     refuse,
@@ -218,15 +219,15 @@ struct Deed {
   std::string process{};
   int ms = 0;
 };
-constexpr const char* deed_names[] = {"make ",  "delete ", "change ", "crash ",
-                                      "start ", "refuse ", "rest "};
+constexpr const char* deed_names[] = {"make ",  "delete ", "change ", "replace ",
+                                      "crash ", "start ",  "refuse ", "rest "};
 
 void showValue(const Deed& deed, std::ostream& out) {
   out << deed_names[static_cast<int>(deed.kind)];
   if (deed.kind == Deed::Kind::rest)
     out << deed.ms << " ms";
   else
-    out << (deed.kind <= Deed::Kind::change_service ? deed.name : deed.process);
+    out << (deed.kind <= Deed::Kind::replace_service ? deed.name : deed.process);
 }
 
 rc::Gen<Deed> any_deed() {
@@ -235,6 +236,7 @@ rc::Gen<Deed> any_deed() {
       gen::set(&Deed::kind, gen::weightedElement<Kind>({{3, Kind::make_service},
                                                         {3, Kind::delete_service},
                                                         {2, Kind::change_service},
+                                                        {1, Kind::replace_service},
                                                         {1, Kind::crash},
                                                         {2, Kind::start},
                                                         {2, Kind::refuse},
@@ -262,6 +264,11 @@ TEST(EndpointsProperties, NobodyKeepsThemForAServiceThatIsGone) {
             bool& all = next->spec.edit().publishNotReadyAddresses;
             all = !all;
             cluster.call(api::update(next));
+          }
+          if (deed.kind == Kind::replace_service && service) {
+            cluster.call(api::remove(*service));
+            cluster.rest(0ms);
+            cluster.call(api::create(service_object(deed.name, true)));
           }
           if (deed.kind == Kind::crash) cluster.crash(deed.process);
           if (deed.kind == Kind::start) cluster.start(deed.process);
