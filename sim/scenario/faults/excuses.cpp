@@ -18,6 +18,7 @@ constexpr std::array excuses{
         FaultKind::api_timeout, "count",
         "and is waited for until the operator comes back to the job, at the latest with its resync "
         "after ten hours (§4.1)"},
+    Excuse{FaultKind::api_timeout, "progress", "as long, where that was all its pods (§4.1)"},
     Excuse{FaultKind::api_timeout, "visible", "as long, without a condition or a Warning (§4.1)"},
     Excuse{FaultKind::api_timeout, "quiesce",
            "a pass that is refused half-way leaves indices that are made and deleted again (Q7)"},
