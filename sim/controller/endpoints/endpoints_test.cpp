@@ -168,6 +168,15 @@ std::vector<std::string> run(Controller& controller, FakeCache& cache,
   return lines;
 }
 
+// A second slice of the same endpoints as the one that is there.
+ObjectPtr put_twin(FakeCache& cache) {
+  const auto twin = cache.list<EndpointSlice>("ns").at(0)->clone();
+  twin->metadata.name = "h-2";
+  twin->metadata.uid = "uid-h-2";
+  cache.put(twin);
+  return twin;
+}
+
 class EndpointControllers : public testing::Test {
  protected:
   EndpointsController endpoints_controller{};
@@ -353,10 +362,7 @@ TEST_F(EndpointControllers, slices_that_overlap_become_one) {
   cache.put(service());
   cache.put(pod("a", {.ip = "1.1.1.1"}));
   run(slice_controller, cache);
-  auto twin = std::static_pointer_cast<EndpointSlice>(cache.list<EndpointSlice>("ns")[0]->clone());
-  twin->metadata.name = "h-2";
-  twin->metadata.uid = "uid-h-2";
-  cache.put(twin);
+  put_twin(cache);
   EXPECT_THAT(run(slice_controller, cache), ElementsAre("delete EndpointSlice h-2"));
 }
 
@@ -384,10 +390,7 @@ TEST_F(EndpointControllers, an_own_removal_not_seen_yet_is_waited_for) {
   FakeCache cache;
   cache.put(service());
   run(slice_controller, cache);
-  auto twin = std::static_pointer_cast<EndpointSlice>(cache.list<EndpointSlice>("ns")[0]->clone());
-  twin->metadata.name = "h-2";
-  twin->metadata.uid = "uid-h-2";
-  cache.put(twin);
+  const ObjectPtr twin = put_twin(cache);
   EXPECT_THAT(run(slice_controller, cache, Watch::late), ElementsAre("delete EndpointSlice h-2"));
   EXPECT_THAT(run(slice_controller, cache), ElementsAre("what it wrote is not seen yet"));
   cache.drop(*twin);
@@ -454,13 +457,9 @@ TEST_F(EndpointControllers, an_own_removal_wakes_nobody) {
   Expectations none;
   cache.put(service());
   run(slice_controller, cache);
-  auto twin = std::static_pointer_cast<EndpointSlice>(cache.list<EndpointSlice>("ns")[0]->clone());
-  twin->metadata.name = "h-2";
-  twin->metadata.uid = "uid-h-2";
-  cache.put(twin);
+  const ObjectPtr twin = put_twin(cache);
   run(slice_controller, cache);
-  const ObjectPtr gone = twin;
-  EXPECT_TRUE(slice_controller.observe({gone, nullptr}, cache, none, Time()).wake.empty());
+  EXPECT_TRUE(slice_controller.observe({twin, nullptr}, cache, none, Time()).wake.empty());
 }
 
 TEST_F(EndpointControllers, services_that_choose_no_pods_are_left_alone) {
