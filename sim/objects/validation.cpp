@@ -36,7 +36,7 @@ bool is(char c, CharClass wanted) {
   return (char_classes[static_cast<unsigned char>(c)] & wanted) != 0;
 }
 bool are(std::string_view text, CharClass wanted) {
-  // All are looked at without a question for each: nearly every text is right.
+  // A class is one bit. All are looked at without a question for each: nearly every text is right.
   unsigned common = wanted;
   for (const char c : text) common &= char_classes[static_cast<unsigned char>(c)];
   return common != 0;
