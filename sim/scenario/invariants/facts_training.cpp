@@ -134,8 +134,11 @@ WorkerLine read_line(std::string_view text) {
   for (const LineRow& row : line_rows) {
     if (!text.starts_with(row.words)) continue;
     row.read(text.substr(row.words.size()), line);
-    break;
+    return line;
   }
+  // An agent's line begins with its level and source.
+  if (text.find("Sending process ") != text.npos && text.find(" closing signal ") != text.npos)
+    line.kind = WorkerLine::Kind::failed;
   return line;
 }
 

@@ -122,6 +122,34 @@ std::vector<Case> cases() {
          tape.wait(2s);
          steps(tape, 3, 5);
        }},
+      // Its agent ends the one that had come: the others' agents have lost theirs.
+      {"rendezvous",
+       [](Tape& tape) {
+         started(tape);
+         steps(tape, 1, 2);
+         joined(tape);
+         tape.say("master-0",
+                  "W0101 00:00:09.0 1 torch/distributed/elastic/multiprocessing/api.py] "
+                  "Sending process 4 closing signal SIGTERM");
+         tape.say("worker-0", "joined rank 1 world_size 2");
+         tape.say("master-0", "joined rank 0 world_size 2");
+         tape.say("worker-0", "joined rank 1 world_size 2");
+         tape.wait(2s);
+         tape.say("master-0", "step 3/9 rank 0 loss 1.0");
+       },
+       [](Tape& tape) {
+         started(tape);
+         steps(tape, 1, 2);
+         tape.say("worker-0", "RuntimeError: Connection closed by peer [10.0.0.1]:4000");
+         tape.say("master-0", "joined rank 0 world_size 2");
+         tape.say("master-0",
+                  "W0101 00:00:09.0 1 torch/distributed/elastic/multiprocessing/api.py] "
+                  "Sending process 4 closing signal SIGTERM");
+         tape.say("worker-0", "joined rank 1 world_size 2");
+         tape.say("master-0", "joined rank 0 world_size 2");
+         tape.wait(2s);
+         steps(tape, 3, 5);
+       }},
       {"rendezvous",
        [](Tape& tape) {
          started(tape);
