@@ -92,8 +92,10 @@ struct Request {
   RawJson body{};  // patch: the patch; create and update: the object as JSON, where it came as such
   PatchType patch_type = PatchType::merge;
   // Of a patch whose author knows more than the patch says: what it makes of this stored object
-  // (never null, of the target's kind), as a new one for the caller; null: apply the patch. A
-  // server may ask it instead of applying `body`, which comes to the same.
+  // (never null, of the target's kind), as a new one; null: apply the patch. A server may ask it
+  // instead of applying `body`, which comes to the same. It may keep that very object, and fill its
+  // metadata and defaults; the author may go on looking at what is neither, so that nothing else
+  // changes it.
   std::function<std::shared_ptr<Object>(const ObjectPtr& stored)> patched{};
   // Its author may look at `object` again, but does not count on its staying as it is: a server in
   // this process may keep and fill that very object.

@@ -167,10 +167,14 @@ class Store {
   void fill_new(Object& object);
   SharedText new_uid();
   std::string generated_name(std::string_view base);
+  // Whether some hook hears of it.
+  static bool hears(AdmissionPhase phase, const Context& context, api::Verb verb) {
+    return (context.rows.heard[static_cast<std::size_t>(phase)] & bit(verb)) != 0;
+  }
   // `object`: null of a deletion; `old`: null of a creation.
   Status admit(AdmissionPhase phase, Context& context, api::Verb verb,
                const std::shared_ptr<Object>& object, const ObjectPtr& old) const {
-    if ((context.rows.heard[static_cast<std::size_t>(phase)] & bit(verb)) == 0) return {};
+    if (!hears(phase, context, verb)) return {};
     return ask_hooks(phase, context, verb, object, old);
   }
   Status ask_hooks(AdmissionPhase phase, Context& context, api::Verb verb,

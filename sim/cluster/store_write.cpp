@@ -190,11 +190,13 @@ Result<Json> Store::patched(Context& context, const Object& old) const {
   return fail(Reason::unsupported_media_type, "415: Unsupported Media Type");
 }
 
-// What the patch makes of the object. Its author may know.
+// What the patch makes of the object. Its author may know, and may go on looking at it: a hook of
+// admission changes a copy.
 Result<std::shared_ptr<Object>> Store::after_patch(Context& context, const ObjectPtr& old) const {
   const api::Request& request = context.request;
   if (request.patched)
-    if (std::shared_ptr<Object> told = request.patched(old)) return told;
+    if (std::shared_ptr<Object> told = request.patched(old))
+      return hears(AdmissionPhase::mutating, context, api::Verb::update) ? told->clone() : told;
   TRY(Json json, patched(context, *old));
   return decode_checked(context, std::move(json), old.get(), true);
 }

@@ -120,6 +120,12 @@ struct Pod final : ObjectOf<Pod> {
   // The same pod with another status.
   Pod(const Pod& other, const PodStatus& now)
       : ObjectOf(other), spec(other.spec), status(now), extra(other.extra) {}
+  // Becomes that pod, but for the status.
+  void take_all_but_status(const Pod& other) {
+    Object::operator=(other);
+    spec = other.spec;
+    extra = other.extra;
+  }
 
   Cow<PodSpec> spec{};
   PodStatus status{};

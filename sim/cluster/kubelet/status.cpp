@@ -136,6 +136,10 @@ std::vector<PodCondition> merge_conditions(const PodStatus& server, const PodSta
   return merged;
 }
 
+bool ends(const PodStatus& server, const PodStatus& own) {
+  return is_terminal_phase(own.phase) && !is_terminal_phase(server.phase);
+}
+
 // Whether the conditions of the kubelet, and the one that it shares, say the same.
 bool say_same(const std::vector<PodCondition>& left, const std::vector<PodCondition>& right) {
   const auto is_told = [](const PodCondition& made) {
@@ -200,11 +204,20 @@ void settle_times(const Pod& pod, const PodStatus& before, PodStatus& status, Ti
   status.observedGeneration = pod.metadata.generation;
 }
 
+bool is_merged(const PodStatus& server, const PodStatus& own, bool may_run) {
+  return !(may_run && ends(server, own)) && !has_others(server.conditions) &&
+         !has_others(own.conditions) &&
+         surely_same(own.nominatedNodeName, server.nominatedNodeName) &&
+         surely_same(own.resourceClaimStatuses, server.resourceClaimStatuses) &&
+         surely_same(own.extendedResourceClaimStatus, server.extendedResourceClaimStatus) &&
+         surely_same(own.extra, server.extra);
+}
+
 void merge_for_write(const PodStatus& server, PodStatus& own, bool may_run) {
-  const bool ends = is_terminal_phase(own.phase) && !is_terminal_phase(server.phase);
+  const bool at_end = ends(server, own);
   if (has_others(server.conditions) || has_others(own.conditions))
-    own.conditions = merge_conditions(server, own, ends && !may_run);
-  if (ends && may_run) {
+    own.conditions = merge_conditions(server, own, at_end && !may_run);
+  if (at_end && may_run) {
     own.phase = server.phase;
     own.reason = server.reason;
     own.message = server.message;

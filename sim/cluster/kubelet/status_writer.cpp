@@ -107,13 +107,13 @@ StatusWriter::StatusWriter(Owner owner, const std::shared_ptr<const Pod>& pod,
 // The wire keeps whole seconds, and upstream's status manager remembers no more: probes count from
 // these times too.
 void StatusWriter::set(const Pod& pod, PodStatus&& status) {
-  const PodStatus& before = told_ ? *told_ : pod.status;
+  const PodStatus& before = told_ ? told_->status : pod.status;
   settle_times(pod, before, status, owner_.loop.now());
   cut(status.startTime);
   cut(status.conditions);
-  const bool conditions_stay = told_ && same(told_->conditions, status.conditions);
+  const bool conditions_stay = told_ && same(before.conditions, status.conditions);
   if (conditions_stay)
-    status.conditions = told_->conditions;
+    status.conditions = before.conditions;
   else
     status.conditions = owner_.conditions(
         [&](const std::vector<PodCondition>& known) {
@@ -122,8 +122,9 @@ void StatusWriter::set(const Pod& pod, PodStatus&& status) {
         [&] { return std::move(status.conditions); });
   cut_and_share(before.initContainerStatuses, status.initContainerStatuses);
   cut_and_share(before.containerStatuses, status.containerStatuses);
-  if (conditions_stay && equal(*told_, status)) return;
-  told_.emplace(std::move(status));
+  if (conditions_stay && equal(before, status)) return;
+  if (!draft_) told_ = draft_ = std::make_shared<Pod>();
+  draft_->status = std::move(status);
   dirty_ = true;
   timer_.cancel();  // a retry that is further away
   schedule(owner_.clocks.status_delay);
@@ -140,9 +141,9 @@ void StatusWriter::finish() {
 // nothing: a newer one is on its way.
 void StatusWriter::compare() {
   put_right_.cancel();
-  if (!told_ || busy_ || timer_.pending() || gone_ || removed_) return;
+  if (!told_ || told_ == pod_ || busy_ || timer_.pending() || gone_ || removed_) return;
   if (is_older(pod_->metadata.resourceVersion, answered_)) return;
-  if (!is_written_over(pod_->status, *told_, may_run_())) return;
+  if (!is_written_over(pod_->status, told_->status, may_run_())) return;
   put_right_ = owner_.loop.at(owner_.lane, owner_.next_tick(owner_.clocks.status_sync),
                               [this] { schedule(Duration::zero()); });
 }
@@ -172,6 +173,24 @@ void StatusWriter::begin() {
        [this](const Result<api::Response>& answer) { on_read(answer); });
 }
 
+// Null: what the API server has says it already.
+std::shared_ptr<Pod> StatusWriter::to_write(const Pod& server) {
+  const PodStatus& there = server.status;
+  const auto is_there = [&](const PodStatus& status) {
+    return same(status.conditions, there.conditions) && equal(status, there);
+  };
+  if (is_merged(there, told_->status, may_run_())) {
+    if (is_there(told_->status)) return nullptr;
+    if (draft_) {
+      draft_->take_all_but_status(server);
+      return std::exchange(draft_, nullptr);
+    }
+  }
+  auto pod = std::make_shared<Pod>(server, told_->status);
+  merge_for_write(there, pod->status, may_run_());
+  return is_there(pod->status) ? nullptr : pod;
+}
+
 void StatusWriter::on_read(const Result<api::Response>& answer) {
   if (!answer) {
     if (answer.error().reason == Reason::not_found) gone_ = true;
@@ -184,10 +203,8 @@ void StatusWriter::on_read(const Result<api::Response>& answer) {
   }
   answered_ = server->metadata.resourceVersion;
   if (!told_) return end_pass(false);
-  const auto pod = std::make_shared<Pod>(*server, *told_);
-  merge_for_write(server->status, pod->status, may_run_());
-  if (same(pod->status.conditions, server->status.conditions) && equal(pod->status, server->status))
-    return let_go(*server);
+  const std::shared_ptr<Pod> pod = to_write(*server);
+  if (!pod) return let_go(*server);
   api::Request request{
       .verb = api::Verb::patch,
       .target = {&Pod::info(), server->metadata.namespace_, server->metadata.name, "status"},

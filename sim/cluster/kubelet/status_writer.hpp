@@ -34,7 +34,7 @@ class StatusWriter {
   StatusWriter(Owner owner, std::shared_ptr<const Pod>&& pod, std::function<bool()>) = delete;
 
   // What was said last; null: nothing yet.
-  const PodStatus* told() const { return told_ ? &*told_ : nullptr; }
+  const PodStatus* told() const { return told_ ? &told_->status : nullptr; }
   void set(const Pod& pod, PodStatus&& status);
   // Nothing of the pod will run again: a deleted object may go once its status is written.
   void finish();
@@ -49,6 +49,7 @@ class StatusWriter {
   void schedule(Duration delay);
   void begin();
   void on_read(const Result<api::Response>& answer);
+  std::shared_ptr<Pod> to_write(const Pod& server);
   void on_written(const Result<api::Response>& answer);
   void let_go(const Pod& server);
   void end_pass(bool retry);
@@ -58,7 +59,10 @@ class StatusWriter {
   Owner owner_;
   const std::shared_ptr<const Pod>& pod_;
   std::function<bool()> may_run_;
-  std::optional<PodStatus> told_{};
+  // What was said last is its status. Once it is written it is the stored pod itself, so that a
+  // status need not be copied to be written, and its echo is known at sight.
+  std::shared_ptr<const Pod> told_{};
+  std::shared_ptr<Pod> draft_{};  // the same pod until then, nothing but a status
   std::string answered_{};  // the newest resourceVersion that the API server has answered with
   bool dirty_ = false, busy_ = false, finished_ = false, gone_ = false, removed_ = false;
   Timer timer_{}, put_right_{};
