@@ -30,9 +30,9 @@ constexpr ContainerStage stage_of(ContainerPhase phase) {
 
 }  // namespace
 
-Cow<PodRuntimeState>* Inventory::find_pod(const SharedText& uid) const {
-  if (last_ == pods_.end() || last_->first != uid) last_ = pods_.find(uid);
-  return last_ == pods_.end() ? nullptr : &last_->second;
+Cow<PodRuntimeState>* Inventory::find_pod(const SharedText& uid) {
+  const auto at = pods_.find(uid);
+  return at == pods_.end() ? nullptr : &at->second;
 }
 
 void Inventory::add_sandbox(const SharedText& uid, SandboxState sandbox) {
@@ -100,14 +100,13 @@ void Inventory::remove_pod(const SharedText& uid) {
   if (pod == pods_.end()) return;
   remove_containers(uid);
   for (const SandboxState& sandbox : pod->second->sandboxes) runtime_.remove_sandbox(sandbox.id);
-  last_ = pods_.end();
   pods_.erase(pod);
 }
 
 const Cow<PodRuntimeState>& Inventory::state(const SharedText& uid) const {
   static const Cow<PodRuntimeState> nothing{};
-  const Cow<PodRuntimeState>* pod = find_pod(uid);
-  return pod == nullptr ? nothing : *pod;
+  const auto at = pods_.find(uid);
+  return at == pods_.end() ? nothing : at->second;
 }
 
 const ContainerInstance* Inventory::find(const SharedText& uid, const ContainerId& id) const {

@@ -1,9 +1,9 @@
 // What the runtime of one node holds, by pod.
 #pragma once
 
-#include <map>
 #include <string>
 
+#include "cluster/kubelet/pod_table.hpp"
 #include "cluster/kubelet/runtime_state.hpp"
 
 namespace ddptwin::kubelet {
@@ -26,20 +26,19 @@ class Inventory {
   void remove_containers(const SharedText& uid);
   void remove_pod(const SharedText& uid);
 
-  // What a look at the runtime shows; empty of an unknown pod. A copy stays as it is.
+  // What a look at the runtime shows; empty of an unknown pod. Until another pod comes or goes; a
+  // copy stays as it is.
   const Cow<PodRuntimeState>& state(const SharedText& uid) const;
   const ContainerInstance* find(const SharedText& uid, const ContainerId& id) const;
-  using Pods = std::map<SharedText, Cow<PodRuntimeState>>;  // by uid
+  using Pods = PodTable<Cow<PodRuntimeState>>;
   const Pods& pods() const { return pods_; }
 
  private:
   // Null: there is none.
-  Cow<PodRuntimeState>* find_pod(const SharedText& uid) const;
+  Cow<PodRuntimeState>* find_pod(const SharedText& uid);
 
   PodRuntime& runtime_;
-  mutable Pods pods_{};
-  // Who is asked for is mostly who was asked for before. It ends with a removal.
-  mutable Pods::iterator last_ = pods_.end();
+  Pods pods_{};
 };
 
 }  // namespace ddptwin::kubelet

@@ -5,6 +5,7 @@
 #include "api/informer.hpp"
 #include "cluster/kubelet/admission.hpp"
 #include "cluster/kubelet/container_stop.hpp"
+#include "cluster/kubelet/pod_table.hpp"
 #include "cluster/kubelet/pod_worker.hpp"
 
 namespace ddptwin::kubelet {
@@ -193,8 +194,8 @@ class Kubelet::Process {
     others.reserve(workers_.size());
     for (const auto& [uid, worker] : workers_)
       if (worker->occupies()) others.push_back(worker->claim());
-    PodWorker& worker =
-        *workers_.emplace(pod->metadata.uid, std::make_unique<PodWorker>(node_, pod)).first->second;
+    auto made = std::make_unique<PodWorker>(node_, pod);
+    PodWorker& worker = *(workers_[pod->metadata.uid] = std::move(made));
     if (worker.was_rejected()) return worker.let_be();
     if (!is_newcomer(*pod)) return worker.admit();
     const std::shared_ptr<const Node> node = machine_.view->node(machine_.options.node_name);
@@ -244,7 +245,7 @@ class Kubelet::Process {
   BackOff restarts_;
   Prober prober_;
   std::shared_ptr<NodeContext> node_;
-  std::map<SharedText, std::unique_ptr<PodWorker>> workers_{};  // by uid
+  PodTable<std::unique_ptr<PodWorker>> workers_{};
   api::Informer pods_;
   std::vector<std::shared_ptr<const Pod>> listed_{};  // while a list is taken in
   std::shared_ptr<void> listening_{};

@@ -12,7 +12,7 @@ namespace ddptwin::kubelet {
 std::optional<PodMounts::Sources> PodMounts::mounted() {
   if (!begun_) {
     begun_ = true;
-    for (const Volume& volume : pod_()->spec->volumes) attempt(volume);
+    for (const Volume& volume : pod_->spec->volumes) attempt(volume);
   }
   return all_sources();
 }
@@ -30,12 +30,12 @@ void PodMounts::give_up() {
 
 void PodMounts::attempt(const Volume& wanted) {
   Slot& slot = slots_[wanted.name];
-  Result<std::shared_ptr<const VolumeSource>> source = volume(node_.pod_context(pod_()), wanted);
+  Result<std::shared_ptr<const VolumeSource>> source = volume(node_.pod_context(pod_), wanted);
   if (source) {
     slot.source = std::move(*source);
     return;
   }
-  node_.event(*pod_(), "Warning", "FailedMount", source.error().message);
+  node_.event(*pod_, "Warning", "FailedMount", source.error().message);
   const KubeletClocks& clocks = node_.options.clocks;
   slot.delay = slot.delay == Duration{0} ? clocks.mount_retry
                                          : std::min(slot.delay * 2, clocks.mount_retry_max);
@@ -47,7 +47,7 @@ void PodMounts::attempt(const Volume& wanted) {
 
 std::optional<PodMounts::Sources> PodMounts::all_sources() const {
   Sources sources;
-  for (const Volume& volume : pod_()->spec->volumes) {
+  for (const Volume& volume : pod_->spec->volumes) {
     const auto slot = slots_.find(volume.name);
     if (slot == slots_.end() || !slot->second.source) return std::nullopt;
     sources.push_back(slot->second.source);
@@ -72,21 +72,21 @@ void PodMounts::time_out() {
       "unmounted volumes=[{}], unattached volumes=[], failed to process volumes=[]: context "
       "deadline exceeded",
       fmt::join(missing, " "));
-  node_.event(*pod_(), "Warning", "FailedMount", "Unable to attach or mount volumes: " + text);
+  node_.event(*pod_, "Warning", "FailedMount", "Unable to attach or mount volumes: " + text);
   Done done = std::exchange(done_, nullptr);
   if (done) done(fail(Reason::timeout, std::move(text)));
 }
 
 void PodMounts::refresh() {
-  const PodContext context = node_.pod_context(pod_());
-  for (const Volume& wanted : pod_()->spec->volumes) {
+  const PodContext context = node_.pod_context(pod_);
+  for (const Volume& wanted : pod_->spec->volumes) {
     const auto slot = slots_.find(wanted.name);
     if (slot == slots_.end() || !slot->second.source) continue;
     Result<std::shared_ptr<const VolumeSource>> source = volume(context, wanted);
     if (!source) continue;
     slot->second.source = std::move(*source);
     if (slot->second.source->kind == VolumeSource::Kind::files)
-      node_.runtime.update_volume(pod_()->metadata.uid.str(), slot->second.source);
+      node_.runtime.update_volume(pod_->metadata.uid.str(), slot->second.source);
   }
 }
 

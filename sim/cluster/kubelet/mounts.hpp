@@ -1,7 +1,6 @@
 // The volumes of one pod: waits until all can be mounted.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,8 +18,9 @@ class PodMounts {
   using Sources = std::vector<std::shared_ptr<const VolumeSource>>;
   using Done = UniqueFunction<void(Result<Sources>)>;
 
-  PodMounts(NodeContext& node, std::function<const std::shared_ptr<const Pod>&()> pod)
-      : node_(node), pod_(std::move(pod)) {}
+  // `pod` is the owner's, which keeps it up to date.
+  PodMounts(NodeContext& node, const std::shared_ptr<const Pod>& pod) : node_(node), pod_(pod) {}
+  PodMounts(NodeContext& node, std::shared_ptr<const Pod>&& pod) = delete;
 
   // What the volumes show; nothing where some are missing. The first call tries to mount them.
   std::optional<Sources> mounted();
@@ -44,11 +44,11 @@ class PodMounts {
   void time_out();
 
   NodeContext& node_;
-  std::function<const std::shared_ptr<const Pod>&()> pod_;
+  const std::shared_ptr<const Pod>& pod_;
+  bool begun_ = false;
   std::map<std::string, Slot, std::less<>> slots_{};
   Done done_{};
   Timer limit_{};
-  bool begun_ = false;
 };
 
 }  // namespace ddptwin::kubelet

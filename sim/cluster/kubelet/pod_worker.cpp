@@ -70,11 +70,12 @@ bool is_deleted(const Pod& pod) { return pod.metadata.deletionTimestamp.has_valu
 PodWorker::PodWorker(std::shared_ptr<NodeContext> node, std::shared_ptr<const Pod> pod)
     : node_(std::move(node)),
       pod_(std::move(pod)),
-      writer_(StatusWriter::Owner{node_->loop, node_->lane, node_->client, node_->options.clocks,
-                                  node_->next_tick, node_->view.conditions()},
-              pod_, [this] { return stage_ < PodStage::ended; }),
+      writer_(
+          StatusWriter::Owner{node_->loop, node_->lane, node_->client, node_->options.clocks,
+                              node_->next_tick, node_->view.conditions()},
+          pod_, [this] { return stage_ < PodStage::ended; }, alive_),
       probes_(node_->loop, node_->lane, node_->prober, *this),
-      mounts_(*node_, [this]() -> const std::shared_ptr<const Pod>& { return pod_; }) {
+      mounts_(*node_, pod_) {
   // What happened while no kubelet was there was told to nobody.
   node_->inventory.refresh_sandbox(uid());
   refresh_containers();
@@ -160,7 +161,7 @@ void PodWorker::pod_removed(std::shared_ptr<const Pod> last) {
 
 void PodWorker::evict(PodVerdict verdict, std::optional<std::int64_t> grace) {
   if (stage_ >= PodStage::ending) return;
-  verdict_ = std::move(verdict);
+  setbacks().verdict = std::move(verdict);
   grace_ = grace;
   take(PodEvent::evicted);
   if (pass_) pass_->hasten();
@@ -236,7 +237,7 @@ void PodWorker::want_pass() {
 
 // The last address stays when the sandbox is lost.
 void PodWorker::remember_addresses(const PodRuntimeState& before) {
-  if (*seen_->ips != *before.ips) seen_.edit().ips = before.ips;
+  if (!seen_->ips.same_as(before.ips) && *seen_->ips != *before.ips) seen_.edit().ips = before.ips;
 }
 
 void PodWorker::run_pass() {
@@ -285,10 +286,11 @@ void PodWorker::check_deadline() {
     deadline_ = node_->loop.at(node_->lane, end, [this] { want_pass(); });
     return;
   }
-  if (verdict_ && verdict_->reason != "DeadlineExceeded") return;
-  verdict_ = PodVerdict{
+  std::optional<PodVerdict>& verdict = setbacks().verdict;
+  if (verdict && verdict->reason != "DeadlineExceeded") return;
+  verdict = PodVerdict{
       "DeadlineExceeded", "Pod was active on the node longer than the specified deadline", {}};
-  node_->event(*pod_, "Normal", verdict_->reason, verdict_->message);
+  node_->event(*pod_, "Normal", verdict->reason, verdict->message);
 }
 
 const SpecFacts& PodWorker::facts() {
@@ -315,10 +317,12 @@ bool PodWorker::status_stays(const PodStatus& told, bool all_stopped,
          (!told.message.empty() || server.message.empty());
 }
 
-PodStatus PodWorker::compute_status(bool all_stopped, RestartAll restart_all) {
+std::optional<PodStatus> PodWorker::compute_status(bool all_stopped, RestartAll restart_all) {
+  static const Setbacks none;
   check_deadline();
+  const Setbacks& met = setbacks_ ? *setbacks_ : none;
   const PodStatus* told = writer_.told();
-  const bool only_seen = failures_.empty() && removed_counts_.empty();
+  const bool only_seen = !setbacks_ || (met.failures.empty() && met.removed_counts.empty());
   const PodSpec& spec = *pod_->spec;
   const auto stay =
       [&, comparable = only_seen && told != nullptr && shown_ &&
@@ -327,17 +331,17 @@ PodStatus PodWorker::compute_status(bool all_stopped, RestartAll restart_all) {
       };
   const bool init_containers_stay = stay(spec.initContainers);
   const bool containers_stay = stay(spec.containers);
-  const bool is_plain = only_seen && !verdict_ && probes_.empty();
+  const bool is_plain = only_seen && !met.verdict && probes_.empty();
   if (init_containers_stay && containers_stay && is_plain &&
       status_stays(*told, all_stopped, restart_all))
-    return *told;
+    return std::nullopt;
   const StatusInputs inputs{
-      StatusSources{*pod_, facts(), *seen_, told != nullptr ? *told : pod_->status, failures_,
-                    removed_counts_, init_containers_stay, containers_stay},
+      StatusSources{*pod_, facts(), *seen_, told != nullptr ? *told : pod_->status, met.failures,
+                    met.removed_counts, init_containers_stay, containers_stay},
       node_->node_ip(),
       all_stopped,
       restart_all,
-      verdict_ ? &*verdict_ : nullptr,
+      met.verdict ? &*met.verdict : nullptr,
       node_->loop.now(),
       node_->view.conditions(),
       [this](const Container& container, const ContainerStatus& status) {
@@ -366,7 +370,7 @@ void PodWorker::sync() {
 
 // All that runs is stopped, whatever the last look saw: a start that was under way is over.
 void PodWorker::end_containers() {
-  tell(compute_status(false, restart_all_idle()));
+  tell_computed(false, restart_all_idle());
   probes_.stop_liveness_and_startup();
   mounts_.give_up();
   deadline_.cancel();
@@ -399,14 +403,15 @@ void PodWorker::on_sandbox_stopped() {
   probes_.stop();
   const Cow<PodRuntimeState> before = std::exchange(seen_, node_->inventory.state(uid()));
   remember_addresses(*before);
-  tell(compute_status(true, restart_all_idle()));
+  tell_computed(true, restart_all_idle());
   take(PodEvent::stopped);
   wanted_ = true;
   end_pass(true, std::nullopt);
 }
 
 void PodWorker::write_last_status() {
-  PodStatus status = compute_status(true, restart_all_idle());
+  std::optional<PodStatus> fresh = compute_status(true, restart_all_idle());
+  PodStatus status = fresh ? std::move(*fresh) : *writer_.told();
   make_final(*pod_, status);
   shown_.reset();
   tell(std::move(status));

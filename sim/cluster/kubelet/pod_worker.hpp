@@ -77,9 +77,13 @@ class PodWorker final : public ProbeHost {
   void end_pass(bool changed, std::optional<Duration> retry);
 
   const SpecFacts& facts();
-  // What is to be told() next.
-  PodStatus compute_status(bool all_stopped, RestartAll restart_all);
-  // Whether that would be what was told last.
+  // What is to be told() next; nothing where that is what was told last.
+  std::optional<PodStatus> compute_status(bool all_stopped, RestartAll restart_all);
+  void tell_computed(bool all_stopped, RestartAll restart_all) {
+    if (std::optional<PodStatus> fresh = compute_status(all_stopped, restart_all))
+      tell(std::move(*fresh));
+  }
+  // Whether a status worked out now would be that one.
   bool status_stays(const PodStatus& told, bool all_stopped, RestartAll restart_all) const;
   void tell(PodStatus&& status) { writer_.set(*pod_, std::move(status)); }
   // What was told last, but for what has changed since that status was worked out.
@@ -96,16 +100,27 @@ class PodWorker final : public ProbeHost {
   void on_sandbox_stopped();
   void write_last_status();
 
+  // What most pods never meet with.
+  struct Setbacks {
+    std::optional<PodVerdict> verdict{};
+    StartFailures failures{};
+    RemovedCounts removed_counts{};
+  };
+  Setbacks& setbacks() {
+    if (!setbacks_) setbacks_ = std::make_unique<Setbacks>();
+    return *setbacks_;
+  }
+
+  // First what every look at the pod reads.
   std::shared_ptr<NodeContext> node_;
   std::shared_ptr<const Pod> pod_;
   PodStage stage_ = PodStage::fresh;
   bool removed_ = false;
-  std::optional<PodVerdict> verdict_{};
-  std::optional<std::int64_t> grace_{};  // of an eviction
-
+  bool wanted_ = false, busy_ = false, relist_asked_ = false;
+  Time fresh_at_{};              // from when on a pass sees what the one before has done
   Cow<PodRuntimeState> seen_{};  // the runtime as of the last look
-  StartFailures failures_{};
-  RemovedCounts removed_counts_{};
+  std::unique_ptr<Setbacks> setbacks_{};
+  std::shared_ptr<SyncPass> pass_{};
   std::shared_ptr<const SpecFacts> facts_{};
   Cow<PodSpec> facts_of_{};
   // What the statuses of containers told last show; nothing where more than that went into them.
@@ -121,16 +136,14 @@ class PodWorker final : public ProbeHost {
   };
   std::optional<Shown> shown_{};
 
-  bool wanted_ = false, busy_ = false, relist_asked_ = false;
-  Time fresh_at_{};  // from when on a pass sees what the one before has done
-  Timer again_{}, deadline_{}, volume_update_{};
-  Time deadline_at_{};
-
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   StatusWriter writer_;
+  Timer again_{};
   PodProbes probes_;
   PodMounts mounts_;
-  std::shared_ptr<SyncPass> pass_{};
-  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+  std::optional<std::int64_t> grace_{};  // of an eviction
+  Timer deadline_{}, volume_update_{};
+  Time deadline_at_{};
 };
 
 }  // namespace ddptwin::kubelet

@@ -46,7 +46,7 @@ struct PodProbes::Worker {
 };
 
 PodProbes::PodProbes(Loop& loop, Lane lane, Prober& prober, ProbeHost& host)
-    : loop_(loop), lane_(lane), prober_(prober), host_(host) {}
+    : lane_(lane), loop_(loop), prober_(prober), host_(host) {}
 
 PodProbes::~PodProbes() = default;
 

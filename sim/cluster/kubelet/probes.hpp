@@ -55,12 +55,12 @@ class PodProbes {
   void answered(Worker& worker, const ContainerId& id, const Result<ProbeAnswer>& answer);
   void set(Worker& worker, ProbeResult result);
 
-  Loop& loop_;
-  Lane lane_;
-  Prober& prober_;
-  ProbeHost& host_;
   std::vector<std::unique_ptr<Worker>> workers_{};
   bool started_ = false;
+  Lane lane_;
+  Loop& loop_;
+  Prober& prober_;
+  ProbeHost& host_;
 };
 
 }  // namespace ddptwin::kubelet

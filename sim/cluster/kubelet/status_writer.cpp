@@ -101,8 +101,8 @@ bool is_older(const std::string& version, const std::string& than) {
 }  // namespace
 
 StatusWriter::StatusWriter(Owner owner, const std::shared_ptr<const Pod>& pod,
-                           std::function<bool()> may_run)
-    : owner_(owner), pod_(pod), may_run_(std::move(may_run)) {}
+                           std::function<bool()> may_run, std::weak_ptr<int> alive)
+    : pod_(pod), alive_(std::move(alive)), owner_(owner), may_run_(std::move(may_run)) {}
 
 // The wire keeps whole seconds, and upstream's status manager remembers no more: probes count from
 // these times too.
@@ -160,10 +160,10 @@ void StatusWriter::schedule(Duration delay) {
 
 template <class F>
 void StatusWriter::call(api::Request&& request, F then) {
-  owner_.client.call(std::move(request), [alive = std::weak_ptr<int>(alive_),
-                                          then](const Result<api::Response>& answer) {
-    if (!alive.expired()) then(answer);
-  });
+  owner_.client.call(std::move(request),
+                     [alive = alive_, then](const Result<api::Response>& answer) {
+                       if (!alive.expired()) then(answer);
+                     });
 }
 
 void StatusWriter::begin() {

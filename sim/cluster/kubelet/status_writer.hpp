@@ -29,9 +29,11 @@ class StatusWriter {
     Interner<std::vector<PodCondition>>& conditions;  // of the statuses of all pods
   };
 
-  // `pod` is the owner's, which keeps it up to date.
-  StatusWriter(Owner owner, const std::shared_ptr<const Pod>& pod, std::function<bool()> may_run);
-  StatusWriter(Owner owner, std::shared_ptr<const Pod>&& pod, std::function<bool()>) = delete;
+  // `pod` is the owner's, which keeps it up to date. `alive` ends with the owner.
+  StatusWriter(Owner owner, const std::shared_ptr<const Pod>& pod, std::function<bool()> may_run,
+               std::weak_ptr<int> alive);
+  StatusWriter(Owner owner, std::shared_ptr<const Pod>&& pod, std::function<bool()>,
+               std::weak_ptr<int>) = delete;
 
   // What was said last; null: nothing yet.
   const PodStatus* told() const { return told_ ? &told_->status : nullptr; }
@@ -56,17 +58,18 @@ class StatusWriter {
   template <class F>
   void call(api::Request&& request, F then);
 
-  Owner owner_;
+  // First what every sight of the pod reads.
   const std::shared_ptr<const Pod>& pod_;
-  std::function<bool()> may_run_;
   // What was said last is its status. Once it is written it is the stored pod itself, so that a
   // status need not be copied to be written, and its echo is known at sight.
   std::shared_ptr<const Pod> told_{};
-  std::shared_ptr<Pod> draft_{};  // the same pod until then, nothing but a status
-  std::string answered_{};  // the newest resourceVersion that the API server has answered with
   bool dirty_ = false, busy_ = false, finished_ = false, gone_ = false, removed_ = false;
   Timer timer_{}, put_right_{};
-  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+  std::shared_ptr<Pod> draft_{};  // the same pod until then, nothing but a status
+  std::weak_ptr<int> alive_;
+  Owner owner_;
+  std::string answered_{};  // the newest resourceVersion that the API server has answered with
+  std::function<bool()> may_run_;
 };
 
 }  // namespace ddptwin::kubelet

@@ -42,11 +42,9 @@ void SyncPass::begin() {
     return worker_.probes_.result(kind, id);
   };
   actions_ = plan_actions(*pod_, *seen_, probes);
-  PodStatus status = worker_.compute_status(
-      false, actions_.restart_all ? RestartAll::under_way : worker_.restart_all_idle());
-  const bool terminal = is_terminal_phase(status.phase);
-  worker_.tell(std::move(status));
-  if (terminal) {
+  worker_.tell_computed(false,
+                        actions_.restart_all ? RestartAll::under_way : worker_.restart_all_idle());
+  if (is_terminal_phase(worker_.told_status()->phase)) {
     worker_.take(PodEvent::completed);
     worker_.wanted_ = true;
     return finish(true);
@@ -101,9 +99,10 @@ void SyncPass::remove_all() {
   for (const auto* list : {&pod_->spec->initContainers, &pod_->spec->containers})
     for (const Container& container : *list)
       if (const ContainerInstance* last = seen_->find(container.name))
-        worker_.removed_counts_[container.name] += static_cast<std::int32_t>(last->attempt) + 1;
+        worker_.setbacks().removed_counts[container.name] +=
+            static_cast<std::int32_t>(last->attempt) + 1;
   node_.inventory.remove_containers(pod_->metadata.uid);
-  worker_.failures_.clear();
+  if (worker_.setbacks_) worker_.setbacks_->failures.clear();
   worker_.wanted_ = true;
   finish(true);
 }
@@ -205,7 +204,7 @@ void SyncPass::start_next() {
 // A plain init container that does not start holds back all that come after it.
 void SyncPass::on_started(const std::string& name, bool gate, StartOutcome outcome) {
   if (!outcome.failure) {
-    worker_.failures_.erase(name);
+    if (worker_.setbacks_) worker_.setbacks_->failures.erase(name);
     changed_ = true;
     return start_next();
   }
@@ -214,7 +213,7 @@ void SyncPass::on_started(const std::string& name, bool gate, StartOutcome outco
     until_ = until_ ? std::min(*until_, *outcome.until) : *outcome.until;
   else
     failed_ = true;
-  worker_.failures_[name] = std::move(*outcome.failure);
+  worker_.setbacks().failures[name] = std::move(*outcome.failure);
   if (gate) return finish(changed_, failed_);
   start_next();
 }
