@@ -142,10 +142,19 @@ struct ScriptRuntime::Container {
   std::uint32_t attempt = 0;
   Sandbox* sandbox = nullptr;
   ContainerReport report{};
-  std::string log{};
-  Timer exit{}, kill{};
-  std::vector<Done<void>> stopping{};
-  std::vector<std::shared_ptr<Command>> commands{};  // that run in it
+  Timer exit{};
+  // What most never have.
+  struct Rest {
+    std::string log{};
+    Timer kill{};
+    std::vector<Done<void>> stopping{};
+    std::vector<std::shared_ptr<Command>> commands{};  // that run in it
+  };
+  std::unique_ptr<Rest> rest{};  // null: nothing of it
+  Rest& make_rest() {
+    if (!rest) rest = std::make_unique<Rest>();
+    return *rest;
+  }
 };
 
 ScriptRuntime::ScriptRuntime(Loop& loop, Keep keep)
@@ -362,7 +371,6 @@ void ScriptRuntime::schedule_exit(Container& container) {
 void ScriptRuntime::end(Container& container, const Ending& ending) {
   if (container.report.phase == ContainerPhase::exited) return;
   container.exit.cancel();
-  container.kill.cancel();
   ContainerReport& report = container.report;
   report.phase = ContainerPhase::exited;
   report.exit_code = ending.code;
@@ -370,13 +378,16 @@ void ScriptRuntime::end(Container& container, const Ending& ending) {
   report.message = ending.message;
   report.finished_at = loop_.now();
   const Lane lane = container.sandbox->lane;
-  for (Done<void>& done : std::exchange(container.stopping, {}))
-    answer<void>(lane, {}, {}, std::move(done));
-  for (const auto& command : std::exchange(container.commands, {})) {
-    command->timer.cancel();
-    if (command->done)
-      answer<ExecResult>(lane, {}, fail(Reason::unknown, "the container has ended", "Unknown"),
-                         std::exchange(command->done, nullptr));
+  if (container.rest) {
+    container.rest->kill.cancel();
+    for (Done<void>& done : std::exchange(container.rest->stopping, {}))
+      answer<void>(lane, {}, {}, std::move(done));
+    for (const auto& command : std::exchange(container.rest->commands, {})) {
+      command->timer.cancel();
+      if (command->done)
+        answer<ExecResult>(lane, {}, fail(Reason::unknown, "the container has ended", "Unknown"),
+                           std::exchange(command->done, nullptr));
+    }
   }
   RuntimeEvent event;
   event.kind = RuntimeEvent::Kind::container_exited;
@@ -398,7 +409,8 @@ void ScriptRuntime::stop_container(const ContainerId& id, std::int64_t grace_per
   });
   if (container.report.phase != ContainerPhase::running)
     return answer<void>(sandbox.lane, {}, {}, std::move(done));
-  container.stopping.push_back(std::move(done));
+  Container::Rest& rest = container.make_rest();
+  rest.stopping.push_back(std::move(done));
   const std::string_view scripted = told(container, "term", {container.name});
   if (scripted.empty()) return end(container, {terminated_code, {}, {}});
   const Duration grace = std::chrono::seconds(grace_period);
@@ -408,7 +420,7 @@ void ScriptRuntime::stop_container(const ContainerId& id, std::int64_t grace_per
     if (wanted.after <= grace) obeyed = wanted;
   }
   Container* target = &container;
-  container.kill = loop_.after(sandbox.lane, obeyed.after, [this, target, code = obeyed.code] {
+  rest.kill = loop_.after(sandbox.lane, obeyed.after, [this, target, code = obeyed.code] {
     end(*target, {code, {}, {}});
   });
 }
@@ -455,8 +467,9 @@ void ScriptRuntime::exec(const ContainerId& id, std::vector<std::string> command
   if (takes == Duration{0})
     return answer<ExecResult>(sandbox.lane, {}, std::move(result), std::move(done));
   // It ends with the container at the latest.
-  std::erase_if(container.commands, [](const auto& ended) { return !ended->done; });
-  const auto& running = container.commands.emplace_back(std::make_shared<Command>());
+  auto& commands = container.make_rest().commands;
+  std::erase_if(commands, [](const auto& ended) { return !ended->done; });
+  const auto& running = commands.emplace_back(std::make_shared<Command>());
   running->done = std::move(done);
   running->timer = loop_.after(sandbox.lane, takes, [command = running, result] {
     if (command->done) std::exchange(command->done, nullptr)(result);
@@ -471,8 +484,8 @@ const ContainerReport* ScriptRuntime::report(const ContainerId& id) const {
 std::string ScriptRuntime::log_tail(const ContainerId& id, std::size_t lines,
                                     std::size_t bytes) const {
   const auto at = containers_.find(id);
-  if (at == containers_.end()) return {};
-  const std::string& log = at->second->log;
+  if (at == containers_.end() || !at->second->rest) return {};
+  const std::string& log = at->second->rest->log;
   std::size_t begin = log.size();
   for (std::size_t i = 0; i < lines && begin > 0; ++i) {
     const auto newline = begin < 2 ? std::string::npos : log.rfind('\n', begin - 2);
@@ -510,7 +523,8 @@ ScriptRuntime::Sandbox* ScriptRuntime::latest_sandbox(const std::string& namespa
 }
 
 void ScriptRuntime::print(Container& container, const std::string& text) {
-  container.log += text;
+  if (text.empty()) return;
+  container.make_rest().log += text;
   std::string_view rest = text;
   while (!rest.empty()) {
     const auto newline = rest.find('\n');

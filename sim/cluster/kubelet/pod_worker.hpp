@@ -24,7 +24,9 @@ class SyncPass;
 // changed its mind, a delay is over. One look (a pass) at a time, each on a state of the runtime
 // that is newer than the pass before. The stages are those of lifecycle.hpp. Source: upstream
 // pod_workers.go and kubelet.go (SyncPod, SyncTerminatingPod, SyncTerminatedPod).
-class PodWorker final : public ProbeHost {
+//
+// It begins with a cache line: among many pods each line of it that is read has left the caches.
+class alignas(64) PodWorker final : public ProbeHost {
  public:
   PodWorker(std::shared_ptr<NodeContext> node, std::shared_ptr<const Pod> pod);
   ~PodWorker() override;
@@ -111,7 +113,8 @@ class PodWorker final : public ProbeHost {
     return *setbacks_;
   }
 
-  // First what every look at the pod reads.
+  // First what every look at the pod reads: a line, what a pass reads beside it, and what the
+  // writer looks at first.
   std::shared_ptr<NodeContext> node_;
   std::shared_ptr<const Pod> pod_;
   PodStage stage_ = PodStage::fresh;
@@ -123,6 +126,9 @@ class PodWorker final : public ProbeHost {
   std::shared_ptr<SyncPass> pass_{};
   std::shared_ptr<const SpecFacts> facts_{};
   Cow<PodSpec> facts_of_{};
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+  StatusWriter writer_;
+
   // What the statuses of containers told last show; nothing where more than that went into them.
   struct Shown {
     Cow<PodSpec> spec{};
@@ -136,8 +142,6 @@ class PodWorker final : public ProbeHost {
   };
   std::optional<Shown> shown_{};
 
-  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
-  StatusWriter writer_;
   Timer again_{};
   PodProbes probes_;
   PodMounts mounts_;

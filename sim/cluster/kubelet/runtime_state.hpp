@@ -20,19 +20,20 @@ struct SandboxState {
 
 enum class ContainerStage : std::uint8_t { created, running, exited };
 
+// First what plans and comparisons read.
 struct ContainerInstance {
   Cow<ContainerId> id{};
-  Cow<std::string> shown_id{};  // as statuses show it
   std::string name{};
-  std::uint32_t attempt = 0;  // the restart count it was created with
-  Cow<std::string> image{};   // as the pod's specification names it
-  Cow<std::string> image_id{};
   ContainerStage stage = ContainerStage::created;
   std::int32_t exit_code = 0;
-  std::string reason{};
-  std::string message{};
+  std::uint32_t attempt = 0;  // the restart count it was created with
   Time created_at{};
   std::optional<Time> started_at{}, finished_at{};
+  Cow<std::string> shown_id{};  // as statuses show it
+  Cow<std::string> image{};     // as the pod's specification names it
+  Cow<std::string> image_id{};
+  std::string reason{};
+  std::string message{};
   bool operator==(const ContainerInstance&) const = default;
 };
 
