@@ -32,6 +32,14 @@ struct Counted {
   std::string_view node{};  // empty: none
 };
 
+// Whether two states count as the same without a look at their specification, which most changes
+// leave alone.
+bool surely_count_the_same(const Pod& before, const Pod& after) {
+  return before.spec.same_as(after.spec) && is_finished(before) == is_finished(after) &&
+         before.metadata.deletionTimestamp.has_value() ==
+             after.metadata.deletionTimestamp.has_value();
+}
+
 bool is_out_of_service(const Node& node) {
   const auto& taints = node.spec.taints;
   return !is_ready(node) && std::any_of(taints.begin(), taints.end(), [](const Taint& taint) {
@@ -78,6 +86,8 @@ void PodGarbageCollector::crash() {
 }
 
 void PodGarbageCollector::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
+  if (before != nullptr && after != nullptr && surely_count_the_same(pod_of(before), pod_of(after)))
+    return;
   const Counted was = before != nullptr ? Counted(pod_of(before)) : Counted();
   const Counted now = after != nullptr ? Counted(pod_of(after)) : Counted();
   if (was == now) return;

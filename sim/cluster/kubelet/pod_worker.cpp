@@ -324,11 +324,11 @@ std::optional<PodStatus> PodWorker::compute_status(bool all_stopped, RestartAll 
   const PodStatus* told = writer_.told();
   const bool only_seen = !setbacks_ || (met.failures.empty() && met.removed_counts.empty());
   const PodSpec& spec = *pod_->spec;
-  const auto stay =
-      [&, comparable = only_seen && told != nullptr && shown_ &&
-                       shown_->spec.same_as(pod_->spec)](const std::vector<Container>& containers) {
-        return comparable && have_same_instances(containers, shown_->containers, seen_->containers);
-      };
+  const bool comparable = told != nullptr && shown_ && shown_->spec.same_as(pod_->spec);
+  const auto stay = [&](const std::vector<Container>& containers) {
+    return comparable && only_seen &&
+           have_same_instances(containers, shown_->containers, seen_->containers);
+  };
   const bool init_containers_stay = stay(spec.initContainers);
   const bool containers_stay = stay(spec.containers);
   const bool is_plain = only_seen && !met.verdict && probes_.empty();
@@ -342,6 +342,7 @@ std::optional<PodStatus> PodWorker::compute_status(bool all_stopped, RestartAll 
       all_stopped,
       restart_all,
       met.verdict ? &*met.verdict : nullptr,
+      comparable && shown_->ips.same_as(seen_->ips) && told->hostIP == node_->node_ip(),
       node_->loop.now(),
       node_->view.conditions(),
       [this](const Container& container, const ContainerStatus& status) {

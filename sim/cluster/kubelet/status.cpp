@@ -29,6 +29,13 @@ Cow<std::string> text_of(std::string_view text, const Cow<std::string>& before) 
 
 void fill_addresses(const StatusInputs& in, PodStatus& status) {
   const PodStatus& before = in.sources.before;
+  if (in.addresses_stay) {
+    status.hostIP = before.hostIP;
+    status.hostIPs = before.hostIPs;
+    status.podIP = before.podIP;
+    status.podIPs = before.podIPs;
+    return;
+  }
   status.hostIP = text_of(in.host_ip, before.hostIP);
   status.hostIPs = entries_of(std::span(&in.host_ip, in.host_ip.empty() ? 0 : 1), before.hostIPs);
   if (in.sources.pod.spec->hostNetwork) status.podIPs = status.hostIPs;

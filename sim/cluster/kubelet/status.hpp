@@ -30,6 +30,8 @@ struct StatusInputs {
   bool all_stopped = false;  // the pod is being ended and nothing of it runs
   RestartAll restart_all = RestartAll::absent;
   const PodVerdict* verdict = nullptr;
+  // What was said last has the addresses that would be made.
+  bool addresses_stay = false;
   Time now{};
   Interner<std::vector<PodCondition>>& conditions;  // of the statuses of all pods
   // Asked for containers that run.

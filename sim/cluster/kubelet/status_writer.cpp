@@ -231,8 +231,8 @@ void StatusWriter::on_written(const Result<api::Response>& answer) {
 // The kubelet's own DELETE ends the grace period. A finalizer may still hold the object.
 void StatusWriter::let_go(const Pod& server) {
   const ObjectMeta& meta = server.metadata;
-  const bool held = meta.deletionGracePeriodSeconds.value_or(-1) == 0;
-  if (!finished_ || dirty_ || !meta.deletionTimestamp || held ||
+  const auto is_held = [&] { return meta.deletionGracePeriodSeconds.value_or(-1) == 0; };
+  if (!finished_ || dirty_ || !meta.deletionTimestamp || is_held() ||
       !is_terminal_phase(server.status.phase))
     return end_pass(false);
   api::DeleteOptions options;

@@ -206,9 +206,15 @@ void ClusterView::put_pod(const std::string& key, const PodPtr& pod) {
     NodeInfo& there = infos_[at->second];
     PodInfo& placed = there.pods.find(key)->second;
     if (there.name == node && !has_ended(*pod)) {
-      PodInfo info(pod, placed);
-      if (info.needs == placed.needs || *info.needs == *placed.needs) {
-        placed = std::move(info);
+      bool stays = placed.pod->spec.same_as(pod->spec);
+      if (stays) {
+        placed.pod = pod;  // all else follows from the specification
+      } else {
+        PodInfo info(pod, placed);
+        stays = info.needs == placed.needs || *info.needs == *placed.needs;
+        if (stays) placed = std::move(info);
+      }
+      if (stays) {
         if (!nominated_.empty()) nominated_.erase(key);
         return;
       }
