@@ -410,6 +410,29 @@ TEST(Store, AdmissionMayChangeAndRefuse) {
   EXPECT_EQ(f.refused(api::remove(*made->object)).message, "it stays");
 }
 
+// Who has told what becomes of the object may look at it again: a hook changes a copy.
+TEST(Store, AdmissionLeavesWhatAnAuthorHasToldOfItsPatch) {
+  Fixture f;
+  f.store.add_admission(
+      AdmissionPhase::mutating,
+      [](const AdmissionRequest& request) -> Result<std::vector<std::string>> {
+        static_cast<ConfigMap&>(*request.object).data.edit()["hooked"] = "yes";
+        return std::vector<std::string>{};
+      },
+      nullptr, api::Verb::update);
+  const auto made = f.call(api::create(Fixture::make_config_map("a")));
+  ASSERT_TRUE(made.has_value());
+  const auto told = std::static_pointer_cast<ConfigMap>(made->object->clone());
+  told->data.edit()["told"] = "yes";
+  api::Request request{.verb = api::Verb::patch,
+                       .target = {&ConfigMap::info(), "default", "a", {}}};
+  request.patched = [told](const ObjectPtr&) { return told; };
+  ASSERT_TRUE(f.call(std::move(request)).has_value());
+  EXPECT_EQ(*f.store.find<ConfigMap>("default", "a")->data,
+            (StringMap{{"hooked", "yes"}, {"told", "yes"}}));
+  EXPECT_EQ(*told->data, (StringMap{{"told", "yes"}}));
+}
+
 TEST(Store, ListsAreOrderedByName) {
   Fixture f;
   for (const char* name : {"c", "a", "b"}) f.config_map(name);
