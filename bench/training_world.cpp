@@ -102,7 +102,7 @@ void TrainingWorld::on_record(const Record& record) {
     restarts_ += static_cast<std::uint64_t>(restarts_of(*pod) -
                                             restarts_of(static_cast<const Pod&>(*record.before)));
     if (doomed_.empty() || pod->status.phase != "Running") return;
-    const auto doomed = doomed_.find(pod->metadata.name);
+    const auto doomed = doomed_.find(pod->metadata.name.str());
     if (doomed == doomed_.end()) return;
     kill_after(doomed->first, doomed->second);
     doomed_.erase(doomed);

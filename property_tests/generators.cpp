@@ -66,6 +66,9 @@ void Filler::fill_scalar(const Type& type, void* value) {
     case Shape::string:
       as_a<std::string>(value) = text();
       return;
+    case Shape::text:
+      as_a<Text>(value) = text();
+      return;
     case Shape::shared_text:
       as_a<SharedText>(value) = text();
       return;

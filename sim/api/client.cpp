@@ -58,11 +58,11 @@ Request update(ObjectPtr object, Subresource subresource) {
       .verb = Verb::update, .target = target_of(*object, subresource), .object = std::move(object)};
 }
 
-Request get(const KindInfo& kind, std::string namespace_, std::string name) {
+Request get(const KindInfo& kind, Text namespace_, Text name) {
   return {.target = {&kind, std::move(namespace_), std::move(name), {}}};
 }
 
-Request list(const KindInfo& kind, std::string namespace_, ListOptions options) {
+Request list(const KindInfo& kind, Text namespace_, ListOptions options) {
   Request request;
   request.verb = Verb::list;
   request.target = {&kind, std::move(namespace_), {}, {}};

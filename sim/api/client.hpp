@@ -46,8 +46,8 @@ class Subresource {
 // has no name but the one in its object.
 struct Target {
   const KindInfo* kind = nullptr;
-  std::string namespace_{};
-  std::string name{};
+  Text namespace_{};
+  Text name{};
   Subresource subresource{};
 };
 
@@ -108,7 +108,7 @@ struct Request {
 };
 
 // Of the target or, where that has none, of the object.
-inline const std::string& name_of(const Request& request) {
+inline const Text& name_of(const Request& request) {
   return request.target.name.empty() && request.object ? request.object->metadata.name
                                                        : request.target.name;
 }
@@ -175,8 +175,8 @@ class ApiClient {
 // Shorthands.
 Request create(ObjectPtr object);
 Request update(ObjectPtr object, Subresource subresource = {});
-Request get(const KindInfo& kind, std::string namespace_, std::string name);
-Request list(const KindInfo& kind, std::string namespace_ = {}, ListOptions options = {});
+Request get(const KindInfo& kind, Text namespace_, Text name);
+Request list(const KindInfo& kind, Text namespace_ = {}, ListOptions options = {});
 Request remove(const Object& object, DeleteOptions options = {});
 // A Binding of a pod to that node.
 Request bind(const Object& pod, std::string_view node);

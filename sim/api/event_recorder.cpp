@@ -305,11 +305,11 @@ ObjectReference reference_to(const Object& object, std::string_view field_path) 
   return reference;
 }
 
-std::string event_name(const std::string& object, std::uint64_t number) {
+Text event_name(std::string_view object, std::uint64_t number) {
   std::array<char, 16> hex;
   const auto end = std::to_chars(hex.begin(), hex.end(), number, 16).ptr;
   const std::string_view digits(hex.data(), static_cast<std::size_t>(end - hex.data()));
-  return concat({object, ".", digits});
+  return Text::of({object, ".", digits});
 }
 
 EventRecorder::EventRecorder(Loop& loop, ApiClient& client, std::string component, std::string host,
@@ -356,11 +356,11 @@ void EventRecorder::tell(const Subject& subject, std::string_view type, std::str
   if (queue_.size() >= max_queued) return;
   if (common_ == nullptr) common_ = std::make_shared<Common>(component_, host_, options_);
   auto made = std::make_shared<Event>();
-  const std::string& space = subject.reference->namespace_;
-  made->metadata.namespace_.append(space.empty() ? std::string_view("default") : space);
+  const Text& space = subject.reference->namespace_;
+  made->metadata.namespace_ = space.empty() ? Text("default") : space;
   made->involvedObject = subject.reference;
-  made->type_.append(type);
-  made->reason.append(reason);
+  made->type_ = type;
+  made->reason = reason;
   made->message = std::move(message);
   made->source = common_->source;
   made->reportingComponent = common_->component;

@@ -18,7 +18,7 @@ namespace ddptwin::api {
 ObjectReference reference_to(const Object& object, std::string_view field_path = {});
 
 // "<object>.<hex of a number>": the name of an Event about the object of that name.
-std::string event_name(const std::string& object, std::uint64_t number);
+Text event_name(std::string_view object, std::uint64_t number);
 
 struct EventRecorderOptions {
   bool spam_filter = true;  // 25 events an object, one more every 300 s; the others are dropped

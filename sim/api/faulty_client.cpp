@@ -80,7 +80,7 @@ bool is_write(const Request& request) {
 }
 
 Error injected_conflict(const Request& request) {
-  const std::string& name = name_of(request);
+  const Text& name = name_of(request);
   const KindInfo* kind = request.target.kind;
   auto details = std::make_shared<ErrorDetails>();
   details->name = name;

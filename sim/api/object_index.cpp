@@ -19,7 +19,7 @@ const StringMap& selector_of(const Object& object) {
 }  // namespace
 
 // As an index takes the values of its keys.
-LabelQuery::LabelQuery(std::string space, Cow<StringMap> labels)
+LabelQuery::LabelQuery(Text space, Cow<StringMap> labels)
     : namespace_(std::move(space)), labels_(std::move(labels)) {
   values_.add(namespace_);
   for (const auto& [key, value] : labels_) {

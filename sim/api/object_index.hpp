@@ -18,14 +18,14 @@ namespace ddptwin::api {
 // for all indices and times.
 class LabelQuery {
  public:
-  LabelQuery(std::string space, Cow<StringMap> labels);
-  const std::string& name_space() const { return namespace_; }
+  LabelQuery(Text space, Cow<StringMap> labels);
+  const Text& name_space() const { return namespace_; }
   const StringMap& labels() const { return labels_; }
   const Fingerprint& keys() const { return keys_; }
   const Fingerprint& values() const { return values_; }
 
  private:
-  std::string namespace_;
+  Text namespace_;
   Cow<StringMap> labels_;
   Fingerprint keys_{}, values_{};
 };

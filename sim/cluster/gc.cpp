@@ -115,9 +115,9 @@ void GarbageCollector::check_dependents(const Object& owner) {
 
 bool GarbageCollector::refers_to(const Object& dependent, const OwnerReference& reference,
                                  const Object& owner) {
-  const std::string& space = owner.metadata.namespace_;
+  const Text& space = owner.metadata.namespace_;
   if (!space.empty() && space != dependent.metadata.namespace_) {
-    const std::string& here = dependent.metadata.namespace_;
+    const Text& here = dependent.metadata.namespace_;
     recorder_->event(
         dependent, "Warning", "OwnerRefInvalidNamespace",
         fmt::format("ownerRef [{}/{}, namespace: {}, name: {}, uid: {}] does not exist in "

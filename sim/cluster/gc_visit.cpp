@@ -105,11 +105,11 @@ void GarbageCollector::classify_next(const VisitPtr& visit, std::size_t index) {
   if (index == owners.size()) return decide(visit);
   const OwnerReference& owner = owners[index];
   const KindInfo* kind = client_.kinds().find(owner.apiVersion, owner.kind);
-  const std::string& space = visit->latest->metadata.namespace_;
+  const Text& space = visit->latest->metadata.namespace_;
   // A kind that nobody serves, or an owner that can not be in any namespace known: ask later.
   if (kind == nullptr || (kind->namespaced && space.empty()))
     return finish(visit, fail(Reason::internal_error, "the owner cannot be looked up"));
-  part_.call(api::get(*kind, kind->namespaced ? space : std::string(), owner.name),
+  part_.call(api::get(*kind, kind->namespaced ? space : Text(), owner.name),
              [this, visit, index](Result<api::Response> answer) {
                if (!answer && answer.error().reason != Reason::not_found)
                  return finish(visit, answer);

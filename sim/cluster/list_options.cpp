@@ -95,8 +95,8 @@ Result<std::uint64_t> version_number(std::string_view text) {
 void set_version(ObjectMeta& metadata, std::uint64_t revision) {
   std::array<char, 20> text{};  // the largest number has as many digits
   const auto end = std::to_chars(text.data(), text.data() + text.size(), revision).ptr;
-  metadata.resourceVersion.clear();
-  metadata.resourceVersion.append(text.data(), static_cast<std::size_t>(end - text.data()));
+  metadata.resourceVersion =
+      std::string_view(text.data(), static_cast<std::size_t>(end - text.data()));
 }
 
 std::string Continuation::token() const {

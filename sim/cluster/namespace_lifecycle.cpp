@@ -89,11 +89,11 @@ void NamespaceLifecycle::crash() {
 
 void NamespaceLifecycle::on_namespace(const ObjectPtr& before, const ObjectPtr& after) {
   if (after == nullptr) {
-    next_.erase(before->metadata.name);
-    failures_.erase(before->metadata.name);
+    next_.erase(before->metadata.name.str());
+    failures_.erase(before->metadata.name.str());
     return;
   }
-  if (after->metadata.deletionTimestamp) schedule(after->metadata.name, first_look);
+  if (after->metadata.deletionTimestamp) schedule(after->metadata.name.str(), first_look);
 }
 
 void NamespaceLifecycle::schedule(const std::string& name, Duration delay) {
@@ -163,7 +163,7 @@ void NamespaceLifecycle::empty_next(const LookPtr& look) {
 
 // What is still there, and how long it may need. Of pods no condition tells.
 void NamespaceLifecycle::count_rest(const LookPtr& look, const KindInfo& kind) {
-  const std::string& space = look->space->metadata.name;
+  const Text& space = look->space->metadata.name;
   part_.call(api::list(kind, space),
              [this, look, &kind, &space](const Result<api::Response>& answer) {
                const bool pods = &kind == &Pod::info();
@@ -221,9 +221,9 @@ void NamespaceLifecycle::conclude(const LookPtr& look) {
   }
   for (const ConditionText& text : fine)
     set_condition(look->space->status.conditions, text, wrong[text.type], loop_.now());
-  look->space->metadata.resourceVersion.clear();
+  look->space->metadata.resourceVersion = {};
   part_.call(api::update(look->space, "status"), [this, look](const Result<api::Response>&) {
-    const std::string& name = look->space->metadata.name;
+    const std::string name = look->space->metadata.name.str();
     if (!look->errors.empty()) return retry(name);
     if (look->estimate > 0) return schedule(name, std::chrono::seconds(look->estimate / 2 + 1));
     finalize(look);
@@ -234,7 +234,8 @@ void NamespaceLifecycle::finalize(const LookPtr& look) {
   auto space = std::static_pointer_cast<Namespace>(look->space->clone());
   std::erase(space->spec.finalizers, finalizer);
   part_.call(api::update(space, "finalize"), [this, look](const Result<api::Response>& answer) {
-    if (!answer && answer.error().reason != Reason::not_found) retry(look->space->metadata.name);
+    if (!answer && answer.error().reason != Reason::not_found)
+      retry(look->space->metadata.name.str());
   });
 }
 

@@ -119,7 +119,7 @@ void PodGarbageCollector::leave_node(const std::string& key, const std::string& 
 
 void PodGarbageCollector::on_node(const ObjectPtr& before, const ObjectPtr& after) {
   if (before == nullptr || after == nullptr)
-    look_for_node((after != nullptr ? after : before)->metadata.name);
+    look_for_node((after != nullptr ? after : before)->metadata.name.str());
   note_service(before, after);
 }
 
@@ -132,9 +132,9 @@ void PodGarbageCollector::look_for_node(const std::string& name) {
 
 void PodGarbageCollector::note_service(const ObjectPtr& before, const ObjectPtr& after) {
   if (after != nullptr && is_out_of_service(static_cast<const Node&>(*after)))
-    out_of_service_.insert(after->metadata.name);
+    out_of_service_.insert(after->metadata.name.str());
   else
-    out_of_service_.erase((after != nullptr ? after : before)->metadata.name);
+    out_of_service_.erase((after != nullptr ? after : before)->metadata.name.str());
 }
 
 void PodGarbageCollector::look() {

@@ -61,7 +61,8 @@ struct RuntimeMount {
 
 // Which sandbox of which pod.
 struct SandboxMetadata {
-  std::string name{}, namespace_{}, uid{};
+  Text name{}, namespace_{};
+  SharedText uid{};
   std::uint32_t attempt = 0;
   Cow<StringMap> annotations{};  // the pod's own; cri_json() adds those of every sandbox
 };

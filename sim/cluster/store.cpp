@@ -26,7 +26,7 @@ constexpr std::size_t generated_base = 58;  // of at most 63 characters
 
 // "delete pods default/a"
 ShortText subject_of(const api::Request& request) {
-  const std::string& space = request.target.namespace_;
+  const Text& space = request.target.namespace_;
   const KindInfo& kind = *request.target.kind;
   return ShortText({api::to_string(request.verb), " ", kind.plural, kind.group.empty() ? "" : ".",
                     kind.group, " ", space, space.empty() ? "" : "/", name_of(request)});
@@ -154,9 +154,9 @@ Store::Answer Store::answer_of(ObjectPtr object, int code) {
 }
 
 Status Store::check_namespace(const Context& context, Object& object) const {
-  const std::string& wanted = context.request.target.namespace_;
+  const Text& wanted = context.request.target.namespace_;
   if (!context.kind.namespaced) {
-    object.metadata.namespace_.clear();
+    object.metadata.namespace_ = {};
     return {};
   }
   if (object.metadata.namespace_.empty()) object.metadata.namespace_ = wanted;
@@ -192,7 +192,7 @@ void Store::fill_new(Object& object) {
   if (meta.name.empty() && !meta.generateName.empty())
     meta.name = generated_name(*meta.generateName);
   meta.uid = new_uid();
-  meta.resourceVersion.clear();
+  meta.resourceVersion = {};
   meta.selfLink = {};
   meta.creationTimestamp = loop_.now().floor_seconds();
   meta.deletionTimestamp.reset();
@@ -222,7 +222,7 @@ Status Store::ask_hooks(AdmissionPhase phase, Context& context, api::Verb verb,
 }
 
 // Most requests are of the namespace that the one before was of.
-const Namespace* Store::find_namespace(const std::string& name) const {
+const Namespace* Store::find_namespace(std::string_view name) const {
   if (last_namespace_ == nullptr || !same_text((*last_namespace_)->metadata.name, name))
     last_namespace_ = table(info_of<Namespace>()).objects.place({}, name);
   return last_namespace_ != nullptr ? static_cast<const Namespace*>(last_namespace_->get())
@@ -230,9 +230,9 @@ const Namespace* Store::find_namespace(const std::string& name) const {
 }
 
 // NamespaceLifecycle admission: nothing new where there is no namespace or where it ends.
-Status Store::check_create_namespace(const Context& context, const std::string& object_name) const {
+Status Store::check_create_namespace(const Context& context, std::string_view object_name) const {
   if (!context.kind.namespaced) return {};
-  const std::string& name = context.request.target.namespace_;
+  const Text& name = context.request.target.namespace_;
   const Namespace* found = find_namespace(name);
   if (found == nullptr) return fail(not_found_error(Namespace::info(), name));
   if (found->status.phase != "Terminating"sv && !found->metadata.deletionTimestamp) return {};
@@ -250,7 +250,7 @@ Status Store::check_create_namespace(const Context& context, const std::string& 
 Store::Answer Store::create(Context& context) {
   TRY(auto object, body_of(context, nullptr));
   TRY_VOID(check_namespace(context, *object));
-  const std::string& version = object->metadata.resourceVersion;
+  const Text& version = object->metadata.resourceVersion;
   if (!version.empty() && version != "0")
     return fail(plain_error("resourceVersion should not be set on objects to be created"));
   return insert(context, std::move(object));

@@ -180,8 +180,8 @@ class Store {
   Status ask_hooks(AdmissionPhase phase, Context& context, api::Verb verb,
                    const std::shared_ptr<Object>& object, const ObjectPtr& old) const;
   const std::vector<Admission>& hooks(AdmissionPhase phase) const;
-  const Namespace* find_namespace(const std::string& name) const;
-  Status check_create_namespace(const Context& context, const std::string& object_name) const;
+  const Namespace* find_namespace(std::string_view name) const;
+  Status check_create_namespace(const Context& context, std::string_view object_name) const;
   // What the target names, or null. absent() then is the answer.
   static ObjectPtr existing(Context& context);
   static tl::unexpected<Error> absent(const Context& context);

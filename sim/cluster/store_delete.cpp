@@ -210,7 +210,7 @@ Store::Answer Store::remove_one(Context& context, ObjectPtr object) {
 // Namespaces have finalizers in their spec, and a phase.
 Store::Answer Store::remove_namespace(Context& context, const ObjectPtr& object) {
   static constexpr std::string_view immortal[] = {"default", "kube-system", "kube-public"};
-  const std::string& name = object->metadata.name;
+  const Text& name = object->metadata.name;
   if (std::find(std::begin(immortal), std::end(immortal), name) != std::end(immortal))
     return fail(forbidden_error(context.kind, name, "this namespace may not be deleted"));
   auto marked = std::static_pointer_cast<Namespace>(object->clone());

@@ -48,8 +48,7 @@ Error modified_error(const KindInfo& kind, std::string_view name) {
 }
 
 Error wrong_uid_error(const KindInfo& kind, const ObjectMeta& stored, std::string_view meant) {
-  const std::string key =
-      stored.namespace_.empty() ? stored.name : stored.namespace_ + "/" + stored.name;
+  const std::string key = key_of(stored);
   return conflict_error(
       kind, stored.name,
       fmt::format("StorageError: invalid object, Code: 4, Key: /registry/{}/{}, ResourceVersion: "

@@ -132,7 +132,7 @@ Store::Answer Store::list_all(const Context& context) const {
 Store::Answer Store::listed(const Context& context, const ObjectFilter& filter,
                             const Page& page) const {
   const api::Request& request = context.request;
-  const std::string& space = request.target.namespace_;
+  const Text& space = request.target.namespace_;
   const Table& rows = context.rows;
   // A page that may be cut short tells of what it did not look at: it needs all of them.
   const std::string* node = &context.kind == &info_of<Pod>() ? filter.node() : nullptr;
@@ -141,7 +141,7 @@ Store::Answer Store::listed(const Context& context, const ObjectFilter& filter,
   const std::vector<ObjectPtr> all =
       of_one_node ? pods_on(rows, *node) : objects_at(rows, space, page.revision);
   const auto key = [&](const ObjectPtr& object) {
-    return space.empty() ? key_of(object->metadata) : object->metadata.name;
+    return space.empty() ? key_of(object->metadata) : object->metadata.name.str();
   };
   auto at = page.start.empty()
                 ? all.begin()

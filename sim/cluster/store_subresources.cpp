@@ -54,10 +54,10 @@ Json scale_of(const Object& object) {
   const ScalePaths& paths = *object.kind().scale;
   const Json whole = encode(object);
   const ObjectMeta& meta = object.metadata;
-  json::object metadata{{"name", meta.name}};
-  if (!meta.namespace_.empty()) metadata["namespace"] = meta.namespace_;
+  json::object metadata{{"name", meta.name.view()}};
+  if (!meta.namespace_.empty()) metadata["namespace"] = meta.namespace_.view();
   metadata["uid"] = meta.uid.view();
-  metadata["resourceVersion"] = meta.resourceVersion;
+  metadata["resourceVersion"] = meta.resourceVersion.view();
   if (meta.creationTimestamp)
     metadata["creationTimestamp"] = format_rfc3339(*meta.creationTimestamp);
   json::object spec, status;
@@ -268,7 +268,7 @@ Store::Answer Store::finalize_namespace(Context& context) {
   const ObjectPtr old = existing(context);
   if (old == nullptr) return absent(context);
   TRY(const auto sent, body_of(context, old.get()));
-  const std::string& version = sent->metadata.resourceVersion;
+  const Text& version = sent->metadata.resourceVersion;
   if (!version.empty() && version != old->metadata.resourceVersion)
     return fail(modified_error(context.kind, old->metadata.name));
   auto changed = std::static_pointer_cast<Namespace>(old->clone());

@@ -293,8 +293,8 @@ bool ObjectFilter::matches_some(const Object& object) const {
     return same_text(static_cast<const Pod&>(object).spec->nodeName,
                      fields_.requirements().front().value);
   return fields_.matches([&](std::string_view field) -> std::string {
-    if (field == "metadata.name") return object.metadata.name;
-    if (field == "metadata.namespace") return object.metadata.namespace_;
+    if (field == "metadata.name") return object.metadata.name.str();
+    if (field == "metadata.namespace") return object.metadata.namespace_.str();
     return object.kind().strategy.field(object, field).value_or(std::string());
   });
 }

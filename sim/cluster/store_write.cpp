@@ -155,7 +155,7 @@ Store::Answer Store::update(Context& context) {
                                          ")");
   if (!object->metadata.uid.empty() && !same_text(object->metadata.uid, old->metadata.uid))
     return fail(wrong_uid_error(context.kind, old->metadata, object->metadata.uid));
-  const std::string& version = object->metadata.resourceVersion;
+  const Text& version = object->metadata.resourceVersion;
   if (context.kind.custom && (version.empty() || version == "0")) {
     // Said of the resource: the storage refuses it, not the validation of the kind.
     KindInfo resource;
@@ -206,7 +206,7 @@ Store::Answer Store::patch(Context& context) {
   if (old == nullptr) return absent(context);
   TRY(std::shared_ptr<Object> object, after_patch(context, old));
   TRY_VOID(check_namespace(context, *object));
-  const std::string& name = context.request.target.name;
+  const Text& name = context.request.target.name;
   if (object->metadata.name.empty())
     return fail(Reason::bad_request,
                 "the name of the object (" + name +
@@ -219,7 +219,7 @@ Store::Answer Store::patch(Context& context) {
 
 Status Store::prepare(Context& context, Object& object, const Object& old) const {
   const Strategy& strategy = context.kind.strategy;
-  const std::string& version = object.metadata.resourceVersion;
+  const Text& version = object.metadata.resourceVersion;
   const bool is_of_old = same_text(version, old.metadata.resourceVersion);
   if (!is_of_old && !version.empty() && version != "0") {
     if (const auto number = go_integer<std::uint64_t>(version); !number)

@@ -83,14 +83,14 @@ void TaintEviction::crash() {
 void TaintEviction::on_node(const ObjectPtr& before, const ObjectPtr& after) {
   if (after == nullptr) {
     // What is pending there stays so, as upstream: the pods are gone first, or go then.
-    tainted_.erase(before->metadata.name);
-    mirrors_.erase(before->metadata.name);
+    tainted_.erase(before->metadata.name.str());
+    mirrors_.erase(before->metadata.name.str());
     return;
   }
   mirror_cordon(static_cast<const Node&>(*after));
   std::vector<Taint> taints = no_execute_taints(after);
   if (before != nullptr && equal(no_execute_taints(before), taints)) return;
-  const std::string& name = after->metadata.name;
+  const std::string name = after->metadata.name.str();
   if (taints.empty()) {
     tainted_.erase(name);
     return cancel_all_on(name);
@@ -115,7 +115,7 @@ void TaintEviction::mirror_cordon(const Node& node) {
         {std::string(taint_unschedulable), {}, "NoSchedule", loop_.now()});
   else
     std::erase_if(changed->spec.taints, is_mirror);
-  part_.call(api::update(changed), [this, name = node.metadata.name](const auto& answer) {
+  part_.call(api::update(changed), [this, name = node.metadata.name.str()](const auto& answer) {
     if (answer || answer.error().reason == Reason::conflict ||
         answer.error().reason == Reason::not_found)
       return;

@@ -58,8 +58,8 @@ class TaintEviction {
   };
   // A pod that is to go now, and how often that has been tried.
   struct Attempt {
-    std::string namespace_{};
-    std::string name{};
+    Text namespace_{};
+    Text name{};
     SharedText uid{};
     int tries = 0;
 

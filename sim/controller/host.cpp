@@ -27,9 +27,8 @@ Duration restart_delay(int panics_before) {
 
 ShortText describe(const api::Request& request) {
   const api::Target& target = request.target;
-  const std::string& given = name_of(request);
-  const std::string& name =
-      given.empty() && request.object ? request.object->metadata.generateName.get() : given;
+  std::string_view name = name_of(request);
+  if (name.empty() && request.object) name = request.object->metadata.generateName.get();
   return ShortText({to_string(request.verb), " ", target.kind->kind, " ", name,
                     target.subresource.empty() ? ""sv : "/"sv, target.subresource});
 }

@@ -134,22 +134,26 @@ Zone::Zone(const ZoneOptions& options) : options_(options) {
 }
 
 Zone::Key Zone::service_of(const Object& object) {
-  const std::string* name = nullptr;
-  if (as<Service>(object) != nullptr)
-    name = &object.metadata.name;
-  else if (as<EndpointSlice>(object) != nullptr)
-    name = object.metadata.label(service_label);
-  if (name == nullptr) return {};
-  const std::string& namespace_ = object.metadata.namespace_;
-  Key key(namespace_.size() + 1 + name->size(), '/');
-  std::copy_n(namespace_.data(), namespace_.size(), key.data());
-  std::copy_n(name->data(), name->size(), key.data() + namespace_.size() + 1);
+  std::string_view name;
+  if (as<Service>(object) != nullptr) {
+    name = object.metadata.name;
+  } else if (as<EndpointSlice>(object) != nullptr) {
+    const auto* label = object.metadata.label(service_label);
+    if (label == nullptr) return {};
+    name = *label;
+  } else {
+    return {};
+  }
+  const std::string_view namespace_ = object.metadata.namespace_;
+  Key key(namespace_.size() + 1 + name.size(), '/');
+  namespace_.copy(key.data(), namespace_.size());
+  name.copy(key.data() + namespace_.size() + 1, name.size());
   return key;
 }
 
 void Zone::drop(const Object& object) {
   if (as<Namespace>(object) != nullptr) {
-    namespaces_.erase(object.metadata.name);
+    namespaces_.erase(object.metadata.name.str());
     return;
   }
   const Key key = service_of(object);
@@ -166,7 +170,7 @@ void Zone::drop(const Object& object) {
 
 void Zone::put(const ObjectPtr& object) {
   if (as<Namespace>(*object) != nullptr) {
-    namespaces_.insert(object->metadata.name);
+    namespaces_.insert(object->metadata.name.str());
     return;
   }
   const Key key = service_of(*object);
@@ -345,7 +349,7 @@ Zone::Found Zone::find_service(const Question& question,
 }
 
 Name Zone::service_name(const Service& service) const {
-  return name_of({service.metadata.name, service.metadata.namespace_, "svc"}) + domain_;
+  return name_of({service.metadata.name.str(), service.metadata.namespace_.str(), "svc"}) + domain_;
 }
 
 // A service with a cluster address exists whether anything stands behind it or not.

@@ -48,6 +48,7 @@ std::string go_name(const Type& type) {
     case Shape::number:
       return "float64";
     case Shape::string:
+    case Shape::text:
     case Shape::shared_text:
       return "string";
     case Shape::bytes:
@@ -147,6 +148,10 @@ Status decode_scalar(const Type& type, void* to, const Json& value, const FieldP
     case Shape::string:
       if (!value.is_string()) return mismatch(type, value, path);
       ref<std::string>(to) = std::string(value.get_string());
+      return {};
+    case Shape::text:
+      if (!value.is_string()) return mismatch(type, value, path);
+      ref<Text>(to) = std::string_view(value.get_string());
       return {};
     case Shape::shared_text:
       if (!value.is_string()) return mismatch(type, value, path);
@@ -336,6 +341,8 @@ bool equal_scalars(const Type& type, const void* a, const void* b) {
       return ref<double>(a) == ref<double>(b);
     case Shape::string:
       return ref<std::string>(a) == ref<std::string>(b);
+    case Shape::text:
+      return ref<Text>(a) == ref<Text>(b);
     case Shape::shared_text:
       return ref<SharedText>(a) == ref<SharedText>(b);
     case Shape::bytes:
@@ -445,6 +452,8 @@ Json encode(const Type& type, const void* value) {
       return ref<double>(value);
     case Shape::string:
       return Json(ref<std::string>(value));
+    case Shape::text:
+      return Json(ref<Text>(value).view());
     case Shape::shared_text:
       return Json(ref<SharedText>(value).view());
     case Shape::bytes:

@@ -244,13 +244,13 @@ struct Service final : ObjectOf<Service> {
 };
 
 struct ObjectReference {
-  std::string kind{};
-  std::string namespace_{};
-  std::string name{};
+  Text kind{};
+  Text namespace_{};
+  Text name{};
   SharedText uid{};
-  std::string apiVersion{};
-  std::string resourceVersion{};
-  std::string fieldPath{};
+  Text apiVersion{};
+  Text resourceVersion{};
+  Text fieldPath{};
   static const Type& type();
   bool operator==(const ObjectReference&) const = default;
 };
@@ -316,13 +316,13 @@ struct EventSource {
 // core/v1 Event (also served as events.k8s.io/v1 in a real cluster).
 struct Event final : ObjectOf<Event> {
   Cow<ObjectReference> involvedObject{};
-  std::string reason{};
-  std::string message{};
+  Text reason{};
+  Text message{};
   Cow<EventSource> source{};
   OptionalTime firstTimestamp{};
   OptionalTime lastTimestamp{};
   std::int32_t count = 0;
-  std::string type_{};  // Normal, Warning
+  Text type_{};  // Normal, Warning
   std::optional<MicroTime> eventTime{};
   RawJson series{};
   Cow<std::string> action{};

@@ -60,7 +60,7 @@ const Type& GenericObject::type() {
 }
 
 std::string key_of(const ObjectMeta& metadata) {
-  const std::string &space = metadata.namespace_, &name = metadata.name;
+  const std::string_view space = metadata.namespace_, name = metadata.name;
   std::string key(space.size() + (space.empty() ? 0 : 1) + name.size(), '/');
   std::copy(space.begin(), space.end(), key.begin());
   std::copy(name.begin(), name.end(), key.end() - static_cast<std::ptrdiff_t>(name.size()));

@@ -14,9 +14,9 @@ struct KindInfo;
 
 // metav1.OwnerReference
 struct OwnerReference {
-  std::string apiVersion{};
-  std::string kind{};
-  std::string name{};
+  Text apiVersion{};
+  Text kind{};
+  Text name{};
   SharedText uid{};
   std::optional<bool> controller{};
   std::optional<bool> blockOwnerDeletion{};
@@ -37,12 +37,12 @@ struct ManagedFieldsEntry {
 
 // metav1.ObjectMeta
 struct ObjectMeta {
-  std::string name{};
+  Text name{};
   Cow<std::string> generateName{};
-  std::string namespace_{};
+  Text namespace_{};
   Cow<std::string> selfLink{};
   SharedText uid{};
-  std::string resourceVersion{};
+  Text resourceVersion{};
   std::int64_t generation = 0;
   OptionalTime creationTimestamp{};
   OptionalTime deletionTimestamp{};

@@ -41,6 +41,7 @@ class Builder {
       case Shape::number:
         return typed("number");
       case Shape::string:
+      case Shape::text:
       case Shape::shared_text:
         return typed("string");
       case Shape::bytes:

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <algorithm>
 #include <compare>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <string>
 #include <string_view>
@@ -13,6 +13,26 @@
 #include "objects/cow.hpp"
 
 namespace ddptwin {
+
+namespace text_detail {
+
+// The characters of a text, which lie behind it, and how many texts share them.
+struct Characters : cow_detail::Sharers {
+  static Characters* make(std::size_t size) {
+    return new (::operator new(sizeof(Characters) + size)) Characters(size);
+  }
+  const char* begin() const { return reinterpret_cast<const char*>(this + 1); }
+  char* begin() { return reinterpret_cast<char*>(this + 1); }
+  const std::uint32_t size;
+
+ private:
+  explicit Characters(std::size_t size_) : size(static_cast<std::uint32_t>(size_)) {}
+};
+inline void let_go(cow_detail::Sharers* shared) {
+  if (shared->drop()) ::operator delete(shared);
+}
+
+}  // namespace text_detail
 
 // A text whose copies are the same memory, in one piece, where a std::string of more than 15
 // characters copies its own. It does not change: another is put in its place. For uids: an object's
@@ -47,23 +67,14 @@ class SharedText {
   }
 
  private:
-  // The characters lie behind it.
-  struct Characters : cow_detail::Sharers {
-    explicit Characters(std::size_t size_) : size(size_) {}
-    const char* begin() const { return reinterpret_cast<const char*>(this + 1); }
-    std::size_t size;
-  };
-  static void let_go(cow_detail::Sharers* shared) {
-    if (shared->drop()) ::operator delete(shared);
-  }
-  using Pointer = cow_detail::SharedPointer<&SharedText::let_go>;
+  using Characters = text_detail::Characters;
+  using Pointer = cow_detail::SharedPointer<&text_detail::let_go>;
   explicit SharedText(Pointer text) : text_(std::move(text)) {}
 
   static Pointer make(std::string_view text) {
     if (text.empty()) return {};
-    void* room = ::operator new(sizeof(Characters) + text.size());
-    auto* made = new (room) Characters(text.size());
-    std::copy(text.begin(), text.end(), reinterpret_cast<char*>(made + 1));
+    Characters* made = Characters::make(text.size());
+    text.copy(made->begin(), text.size());
     return Pointer(made);
   }
 

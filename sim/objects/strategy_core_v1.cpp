@@ -93,28 +93,33 @@ std::optional<std::string> secret_field(const Object& object, std::string_view) 
 
 struct EventField {
   std::string_view path;
-  std::string (*read)(const Event&);
+  std::string_view (*read)(const Event&);
 };
 
 constexpr std::array event_fields{
-    EventField{"involvedObject.kind", [](const Event& e) { return e.involvedObject->kind; }},
+    EventField{"involvedObject.kind",
+               [](const Event& e) -> std::string_view { return e.involvedObject->kind; }},
     EventField{"involvedObject.namespace",
-               [](const Event& e) { return e.involvedObject->namespace_; }},
-    EventField{"involvedObject.name", [](const Event& e) { return e.involvedObject->name; }},
-    EventField{"involvedObject.uid", [](const Event& e) { return e.involvedObject->uid.str(); }},
+               [](const Event& e) -> std::string_view { return e.involvedObject->namespace_; }},
+    EventField{"involvedObject.name",
+               [](const Event& e) -> std::string_view { return e.involvedObject->name; }},
+    EventField{"involvedObject.uid",
+               [](const Event& e) -> std::string_view { return e.involvedObject->uid.view(); }},
     EventField{"involvedObject.apiVersion",
-               [](const Event& e) { return e.involvedObject->apiVersion; }},
-    EventField{"involvedObject.resourceVersion",
-               [](const Event& e) { return e.involvedObject->resourceVersion; }},
+               [](const Event& e) -> std::string_view { return e.involvedObject->apiVersion; }},
+    EventField{
+        "involvedObject.resourceVersion",
+        [](const Event& e) -> std::string_view { return e.involvedObject->resourceVersion; }},
     EventField{"involvedObject.fieldPath",
-               [](const Event& e) { return e.involvedObject->fieldPath; }},
-    EventField{"reason", [](const Event& e) { return e.reason; }},
-    EventField{"reportingComponent", [](const Event& e) { return *e.reportingComponent; }},
+               [](const Event& e) -> std::string_view { return e.involvedObject->fieldPath; }},
+    EventField{"reason", [](const Event& e) -> std::string_view { return e.reason; }},
+    EventField{"reportingComponent",
+               [](const Event& e) -> std::string_view { return *e.reportingComponent; }},
     EventField{"source",
-               [](const Event& e) {
+               [](const Event& e) -> std::string_view {
                  return e.source->component.empty() ? *e.reportingComponent : e.source->component;
                }},
-    EventField{"type", [](const Event& e) { return e.type_; }},
+    EventField{"type", [](const Event& e) -> std::string_view { return e.type_; }},
 };
 
 constexpr auto event_field_names = [] {
@@ -125,7 +130,7 @@ constexpr auto event_field_names = [] {
 
 std::optional<std::string> event_field(const Object& object, std::string_view path) {
   for (const EventField& field : event_fields)
-    if (field.path == path) return field.read(static_cast<const Event&>(object));
+    if (field.path == path) return std::string(field.read(static_cast<const Event&>(object)));
   return std::nullopt;
 }
 

@@ -20,6 +20,7 @@
 #include "objects/cow.hpp"
 #include "objects/quantity.hpp"
 #include "objects/shared_text.hpp"
+#include "objects/text.hpp"
 
 namespace ddptwin {
 
@@ -95,7 +96,8 @@ enum class Shape : std::uint8_t {
   int64,
   number,
   string,
-  shared_text,  // a string on the wire, too
+  text,         // a string on the wire, too
+  shared_text,  // likewise
   bytes,        // base64 on the wire
   time,
   micro_time,
@@ -389,6 +391,8 @@ Type make() {
     return scalar<T>(Shape::number);
   else if constexpr (std::is_same_v<T, std::string>)
     return scalar<T>(Shape::string);
+  else if constexpr (std::is_same_v<T, Text>)
+    return scalar<T>(Shape::text);
   else if constexpr (std::is_same_v<T, SharedText>)
     return scalar<T>(Shape::shared_text);
   else if constexpr (std::is_same_v<T, std::vector<std::uint8_t>>)

@@ -61,7 +61,7 @@ std::shared_ptr<const Pod> placed(const std::shared_ptr<const Pod>& pod, const s
 kubelet::PodContext context_of(const World& world, const std::shared_ptr<const Pod>& pod,
                                int number) {
   kubelet::PodContext context;
-  const std::string space = pod->metadata.namespace_;
+  const std::string space = pod->metadata.namespace_.str();
   // No node is ready, so none is chosen: each pod is told of as on the first.
   const std::vector<NodeOptions>& nodes = world.options().nodes;
   context.pod = placed(pod, nodes.front().name);

@@ -336,7 +336,7 @@ NodeOptions default_node() {
 Expectation job_finishes(const ObjectPtr& object) {
   Expectation expectation;
   State& state = expectation.state;
-  state.of = {&object->kind(), object->metadata.namespace_, object->metadata.name, ""};
+  state.of = {&object->kind(), object->metadata.namespace_.str(), object->metadata.name.str(), ""};
   state.claims.emplace_back(FinishedClaim{});
   state.text = fmt::format("{{of: {}, finished: true}}", state.of.text());
   expectation.text = "eventually " + state.text;

@@ -76,6 +76,8 @@ void add_scalar(Digest& digest, const Type& type, const void* value) {
       return digest.add(std::bit_cast<std::uint64_t>(ref<double>(value)));
     case Shape::string:
       return digest.add(ref<std::string>(value));
+    case Shape::text:
+      return digest.add(ref<Text>(value).view());
     case Shape::shared_text:
       return digest.add(ref<SharedText>(value).view());
     case Shape::bytes: {

@@ -82,11 +82,12 @@ void ClusterView::on_service(const ObjectPtr& before, const ObjectPtr& after) {
   told_services_.clear();
   if (old && has_cluster_ip(*old)) {
     const auto space = addressed_.find(old->metadata.namespace_);
-    space->second.erase(old->metadata.name);
+    space->second.erase(old->metadata.name.str());
     if (space->second.empty()) addressed_.erase(space);
   }
   if (fresh && has_cluster_ip(*fresh))
-    addressed_[fresh->metadata.namespace_].insert_or_assign(fresh->metadata.name, linked(fresh));
+    addressed_[fresh->metadata.namespace_.str()].insert_or_assign(fresh->metadata.name.str(),
+                                                                  linked(fresh));
 }
 
 Cow<std::vector<LinkedService>> ClusterView::services(std::string_view namespace_) {

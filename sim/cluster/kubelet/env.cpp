@@ -168,7 +168,7 @@ struct Keys {             // of one envFrom source
 };
 
 void add_keys(Variables& variables, const Keys& keys, const std::string& prefix,
-              const std::string& namespace_, Notices* notices) {
+              std::string_view namespace_, Notices* notices) {
   std::vector<std::string> invalid;
   for (const auto& [key, value] : keys.values) {
     const std::string name = prefix + key;
@@ -225,8 +225,7 @@ Status add_secret(Variables& variables, const PodContext& context, const EnvFrom
 
 using Value = Result<std::optional<std::string>>;
 
-Value missing_key(const KeySelector& selector, std::string_view kind,
-                  const std::string& namespace_) {
+Value missing_key(const KeySelector& selector, std::string_view kind, std::string_view namespace_) {
   if (selector.optional.value_or(false)) return std::nullopt;
   return fail(Reason::not_found, fmt::format("couldn't find key {} in {} {}/{}", selector.key, kind,
                                              namespace_, selector.name));

@@ -25,8 +25,9 @@ struct FieldRow {
 std::string map_lines(const StringMap& map);
 
 constexpr std::array field_rows{
-    FieldRow{"metadata.name", [](const PodContext& c) { return c.pod->metadata.name; }},
-    FieldRow{"metadata.namespace", [](const PodContext& c) { return c.pod->metadata.namespace_; }},
+    FieldRow{"metadata.name", [](const PodContext& c) { return c.pod->metadata.name.str(); }},
+    FieldRow{"metadata.namespace",
+             [](const PodContext& c) { return c.pod->metadata.namespace_.str(); }},
     FieldRow{"metadata.uid", [](const PodContext& c) { return c.pod->metadata.uid.str(); }},
     FieldRow{"metadata.labels",
              [](const PodContext& c) { return map_lines(*c.pod->metadata.labels); }},

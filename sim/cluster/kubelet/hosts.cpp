@@ -19,7 +19,7 @@ constexpr std::string_view managed_hosts =
 constexpr std::string_view host_network_header =
     "# Kubernetes-managed hosts file (host network).\n";
 
-Result<std::string_view> truncated(const std::string& pod, std::string_view hostname) {
+Result<std::string_view> truncated(std::string_view pod, std::string_view hostname) {
   if (hostname.size() <= max_label) return hostname;
   const std::string_view cut = hostname.substr(0, max_label);
   const std::size_t last = cut.find_last_not_of("-.");
@@ -41,7 +41,7 @@ std::string alias_entries(const PodSpec& spec) {
 
 Result<std::string_view> pod_hostname(const Pod& pod) {
   if (pod.spec->hostnameOverride) return *pod.spec->hostnameOverride;
-  const std::string& name = pod.metadata.name;
+  const Text& name = pod.metadata.name;
   return truncated(name, pod.spec->hostname.empty() ? name : pod.spec->hostname);
 }
 

@@ -17,7 +17,7 @@ constexpr Duration view_poll = 1ms;  // until the first lists are in
 bool shows(const Pod& pod, const Object& object) {
   if (pod.metadata.namespace_ != object.metadata.namespace_) return false;
   const bool secret = object.kind().kind == "Secret";
-  const std::string& name = object.metadata.name;
+  const Text& name = object.metadata.name;
   return std::any_of(pod.spec->volumes.begin(), pod.spec->volumes.end(), [&](const Volume& volume) {
     if (volume.projected) return true;
     return secret ? volume.secret && volume.secret->secretName == name

@@ -29,7 +29,7 @@ Duration NodeContext::stretched(Duration delay) const {
 
 PodContext NodeContext::pod_context(const std::shared_ptr<const Pod>& pod) const {
   PodContext context;
-  const std::string& namespace_ = pod->metadata.namespace_;
+  const Text& namespace_ = pod->metadata.namespace_;
   context.pod = pod;
   context.node = view.node(options.node_name);
   context.node_ip = node_ip();

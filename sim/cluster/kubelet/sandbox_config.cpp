@@ -165,7 +165,7 @@ Json container_security(const PodSpec& spec, const Container& container) {
 
 SandboxMetadata sandbox_metadata(const Pod& pod, std::uint32_t attempt) {
   const ObjectMeta& meta = pod.metadata;
-  return {meta.name, meta.namespace_, meta.uid.str(), attempt, meta.annotations};
+  return {meta.name, meta.namespace_, meta.uid, attempt, meta.annotations};
 }
 
 Result<SandboxConfig> sandbox_config(const PodContext& context, std::uint32_t attempt,

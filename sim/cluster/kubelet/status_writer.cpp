@@ -94,7 +94,7 @@ void cut_and_share(const Cow<std::vector<ContainerStatus>>& before,
 }
 
 // Of one object's versions, which are numbers (KEP-5504).
-bool is_older(const std::string& version, const std::string& than) {
+bool is_older(std::string_view version, std::string_view than) {
   return version.size() != than.size() ? version.size() < than.size() : version < than;
 }
 

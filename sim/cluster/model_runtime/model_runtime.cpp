@@ -210,13 +210,13 @@ void ModelRuntime::run_sandbox(SandboxOrder order, Done<SandboxStatus> done) {
     return parts.answer<SandboxStatus>(parts.lane, std::move(done), fail(address.error()));
   auto made = std::make_unique<ModelPod>();
   ModelPod& pod = *made;
-  pod.id = parts.new_id(config.uid);
+  pod.id = parts.new_id(config.uid.str());
   pod.number = static_cast<std::uint32_t>(parts.pods.size());
   pod.config = std::move(config);
   pod.lane = parts.loop.new_lane();
   pod.address = std::move(*address);
   parts.pod_numbers.emplace(pod.id, pod.number);
-  parts.pods_by_uid.insert_or_assign(pod.config.uid, pod.number);
+  parts.pods_by_uid.insert_or_assign(pod.config.uid.str(), pod.number);
   parts.pods.push_back(std::move(made));
   parts.kernel.network().attach(pod.address);
   pod.timer = parts.loop.after(pod.lane, parts.kernel.model().timing->sandbox,
@@ -269,7 +269,7 @@ void ModelRuntime::remove_sandbox(const SandboxId& id) {
   parts.addresses.give_back(pod->address);
   const auto current = parts.pods_by_uid.find(pod->config.uid);
   if (current != parts.pods_by_uid.end() && current->second == pod->number) {
-    parts.kernel.files().forget_pod(pod->config.uid);
+    parts.kernel.files().forget_pod(pod->config.uid.str());
     parts.pods_by_uid.erase(current);
   }
   parts.pod_numbers.erase(id);
@@ -292,7 +292,7 @@ void ModelRuntime::create_container(const SandboxId& sandbox, ContainerOrder ord
   static const Image none;
   auto made = std::make_unique<ModelContainer>();
   ModelContainer& container = *made;
-  container.id = parts.new_id(pod->config.uid);
+  container.id = parts.new_id(pod->config.uid.str());
   container.number = static_cast<std::uint32_t>(parts.containers.size());
   container.pod = pod;
   container.config = std::move(order).config();

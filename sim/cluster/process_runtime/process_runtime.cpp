@@ -111,7 +111,7 @@ void ProcessRuntime::emit(Lane lane, RuntimeEvent event) {
 
 void ProcessRuntime::run_sandbox(SandboxOrder order, Done<SandboxStatus> done) {
   SandboxConfig config = std::move(order).config();
-  const SandboxId id = new_id(config.uid);
+  const SandboxId id = new_id(config.uid.str());
   const Lane lane = loop_.new_lane();
   Result<std::string> address = addresses_.take(config);
   if (!address)

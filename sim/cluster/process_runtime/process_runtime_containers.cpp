@@ -125,7 +125,7 @@ void ProcessRuntime::create_container(const SandboxId& sandbox, ContainerOrder o
             fail(Reason::not_found,
                  fmt::format("failed to find sandbox id \"{}\": not found", sandbox), "NotFound")));
   }
-  const ContainerId id = new_id(found->second->config.uid + order.name());
+  const ContainerId id = new_id(found->second->config.uid.str() + order.name());
   auto container = std::make_unique<Container>(
       Container{id, sandbox, std::move(order).config(), loop_.new_lane()});
   container->report.id = id;

@@ -179,7 +179,7 @@ void ClusterView::classify(const NodeInfo& node) const {
 }
 
 void ClusterView::put_node(std::shared_ptr<const Node> node) {
-  const Place place = place_of(node->metadata.name);
+  const Place place = place_of(node->metadata.name.str());
   NodeInfo& info = infos_[place];
   if (!info.node) ++known_nodes_;
   info.node = std::move(node);
@@ -264,8 +264,7 @@ const NodeInfo* ClusterView::find(const std::string& node) const {
   return found != places_.end() && infos_[found->second].node ? &infos_[found->second] : nullptr;
 }
 
-std::vector<PodInfoPtr> ClusterView::nominated_to(const std::string& node,
-                                                  const PodInfo& but) const {
+std::vector<PodInfoPtr> ClusterView::nominated_to(std::string_view node, const PodInfo& but) const {
   std::vector<PodInfoPtr> found;
   for (const auto& [key, nominated] : nominated_)
     if (nominated.second == node && nominated.first->pod->metadata.uid != but.pod->metadata.uid)

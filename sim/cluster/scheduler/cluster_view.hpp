@@ -87,7 +87,7 @@ class ClusterView {
   std::vector<const NodeInfo*> nodes() const;
   const NodeInfo* find(const std::string& node) const;
   // Those promised the node, but for the pod itself.
-  std::vector<PodInfoPtr> nominated_to(const std::string& node, const PodInfo& but) const;
+  std::vector<PodInfoPtr> nominated_to(std::string_view node, const PodInfo& but) const;
   const StringMap* namespace_labels(const std::string& name) const;
   bool empty() const { return known_nodes_ == 0; }
   // All nodes, in classes. Thousands of nodes are a handful of classes.

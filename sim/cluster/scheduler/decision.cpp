@@ -10,13 +10,13 @@ namespace ddptwin::scheduler {
 
 std::optional<Refusal> refusal_with_nominated(const PodInfo& pod, const NodeInfo& node,
                                               const ClusterView& view) {
-  const std::string& name = node.node->metadata.name;
+  const Text& name = node.node->metadata.name;
   std::vector<PodInfoPtr> before = view.nominated_to(name, pod);
   std::erase_if(before, [&](const PodInfoPtr& other) { return other->priority < pod.priority; });
   if (!before.empty()) {
     ClusterView promised = view;
-    for (const PodInfoPtr& other : before) promised.try_add(name, *other);
-    if (auto refusal = refusal_of(pod, *promised.find(name), promised)) return refusal;
+    for (const PodInfoPtr& other : before) promised.try_add(name.str(), *other);
+    if (auto refusal = refusal_of(pod, *promised.find(name.str()), promised)) return refusal;
   }
   return refusal_of(pod, node, view);
 }

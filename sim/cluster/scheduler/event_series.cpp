@@ -9,8 +9,8 @@ namespace ddptwin::scheduler {
 
 namespace {
 
-const std::string& namespace_of(const Object& regarding) {
-  static const std::string of_others = "default";
+const Text& namespace_of(const Object& regarding) {
+  static const Text of_others = "default";
   return regarding.metadata.namespace_.empty() ? of_others : regarding.metadata.namespace_;
 }
 

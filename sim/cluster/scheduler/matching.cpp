@@ -9,14 +9,14 @@ const std::vector<PodAffinityTerm> no_terms{};
 
 bool in_namespaces(const PodAffinityTerm& term, const Pod& owner, const Pod& other,
                    const ClusterView& view) {
-  const std::string& namespace_ = other.metadata.namespace_;
+  const Text& namespace_ = other.metadata.namespace_;
   if (term.namespaces.empty() && !term.namespaceSelector)
     return namespace_ == owner.metadata.namespace_;
   if (std::find(term.namespaces.begin(), term.namespaces.end(), namespace_) !=
       term.namespaces.end())
     return true;
   if (!term.namespaceSelector) return false;
-  const StringMap* labels = view.namespace_labels(namespace_);
+  const StringMap* labels = view.namespace_labels(namespace_.str());
   const auto matcher = LabelMatcher::from(*term.namespaceSelector);
   return labels != nullptr && matcher && matcher->matches(*labels);
 }

@@ -63,7 +63,7 @@ struct Candidate {
 tl::expected<Candidate, std::vector<std::string>> victims_on(const PodInfo& pod,
                                                              const NodeInfo& node,
                                                              const ClusterView& view) {
-  Candidate candidate{.node = node.node->metadata.name};
+  Candidate candidate{.node = node.node->metadata.name.str()};
   std::vector<PodInfo> lower;
   for (const auto& [key, placed] : node.pods)
     if (placed.priority < pod.priority) lower.push_back(placed);

@@ -77,14 +77,14 @@ bool Scheduler::synced() const { return namespaces_.synced() && nodes_.synced() 
 
 void Scheduler::on_namespace(const ObjectPtr& before, const ObjectPtr& after) {
   if (after)
-    view_.put_namespace(after->metadata.name, *after->metadata.labels);
+    view_.put_namespace(after->metadata.name.str(), *after->metadata.labels);
   else
-    view_.drop_namespace(before->metadata.name);
+    view_.drop_namespace(before->metadata.name.str());
 }
 
 void Scheduler::on_node(const ObjectPtr& before, const ObjectPtr& after) {
   if (!after) {
-    view_.drop_node(before->metadata.name);
+    view_.drop_node(before->metadata.name.str());
     return happened({.kind = ClusterEvent::Kind::node_removed, .node_before = as<Node>(before)});
   }
   view_.put_node(as<Node>(after));

@@ -14,7 +14,7 @@ std::shared_ptr<HorizontalPodAutoscaler> wanted(Pass& pass) {
   scaler->metadata.name = job.metadata.name;
   scaler->metadata.namespace_ = job.metadata.namespace_;
   scaler->metadata.ownerReferences = pass.owners();
-  scaler->spec.scaleTargetRef = {"PyTorchJob", job.metadata.name, "kubeflow.org/v1"};
+  scaler->spec.scaleTargetRef = {"PyTorchJob", job.metadata.name.str(), "kubeflow.org/v1"};
   scaler->spec.minReplicas = elastic.minReplicas;
   scaler->spec.maxReplicas = elastic.maxReplicas.value_or(0);
   scaler->spec.metrics = elastic.metrics;

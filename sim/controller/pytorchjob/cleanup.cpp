@@ -18,7 +18,7 @@ Error no_completion_time() {
 void delete_pods_and_services(Pass& pass) {
   for (const Pod* pod : pass.seen.pods) {
     if (!is_cleaned_up(*pod, pass.job.spec->runPolicy, pass.status)) continue;
-    const std::string& name = pod->metadata.name;
+    const Text& name = pod->metadata.name;
     pass.add_deletion(rules::clean_up, Pod::info(), name);
     pass.add_deletion(rules::clean_up, Service::info(), name);
   }

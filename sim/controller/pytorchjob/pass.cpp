@@ -26,7 +26,7 @@ JobFacts::JobFacts(const PyTorchJob& from)
     : of(from.spec.shared()),
       labels(from.metadata.namespace_,
              StringMap{{std::string(label::operator_name), std::string(controller_name)},
-                       {std::string(label::job_name), from.metadata.name}}) {
+                       {std::string(label::job_name), from.metadata.name.str()}}) {
   job.metadata.name = from.metadata.name;
   job.metadata.namespace_ = from.metadata.namespace_;
   job.metadata.uid = from.metadata.uid;
@@ -141,7 +141,7 @@ void Pass::write_status() {
   if (!same(status, seen.job->status ? *seen.job->status : none)) add(status_step());
 }
 
-Step& Pass::add_deletion(const Rule& rule, const KindInfo& kind, const std::string& target) {
+Step& Pass::add_deletion(const Rule& rule, const KindInfo& kind, const Text& target) {
   const bool is_pod = &kind == &Pod::info();
   Step& step = add(rule);
   api::Request& request = step.request.emplace();
@@ -163,7 +163,7 @@ void add_replica_labels(const Pass& pass, StringMap& labels, const ReplicaNames&
   const auto set = [&](std::string_view key, std::string value) {
     labels.insert_or_assign(labels.end(), std::string(key), std::move(value));
   };
-  set(label::job_name, pass.name());
+  set(label::job_name, pass.name().str());
   set(label::operator_name, std::string(controller_name));
   set(label::replica_index, std::to_string(index));
   set(label::replica_type, names.label);

@@ -116,7 +116,7 @@ struct Pass {
   Plan plan{};
   bool over = false;  // upstream's pass has returned: nothing more is added
 
-  const std::string& name() const { return job.metadata.name; }
+  const Text& name() const { return job.metadata.name; }
   // The job, as the owner of all that it makes.
   const Cow<std::vector<OwnerReference>>& owners();
   // What all replicas' pods and Services carry. A pod and its Service that are made in one pass
@@ -136,7 +136,7 @@ struct Pass {
   Step& add(const Rule& rule);
   // Reads the target first and deletes it by name, with upstream's events (§4.3 Delete). `what` is
   // Pod or Service.
-  Step& add_deletion(const Rule& rule, const KindInfo& kind, const std::string& name);
+  Step& add_deletion(const Rule& rule, const KindInfo& kind, const Text& name);
   // Upstream returns this error here; the status is not written.
   void abort(const Rule& rule, Error error);
   // A runtime error of upstream's code: a crash, or an error where it recovers (Q12).

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json/value.hpp>
 
+#include "core/concat.hpp"
 #include "scenario/actors.hpp"
 #include "scenario/claims.hpp"
 #include "scenario/faults/fault_yaml.hpp"
@@ -29,8 +30,8 @@ bool is_of(const api::Caller& caller, const std::string& of) {
   return of.empty() ? caller.actor != user : is_named(caller, of);
 }
 
-bool fits_name(const std::string& wanted, const std::string& namespace_, const std::string& name) {
-  return wanted.empty() || wanted == name || wanted == namespace_ + "/" + name;
+bool fits_name(std::string_view wanted, std::string_view namespace_, std::string_view name) {
+  return wanted.empty() || wanted == name || wanted == ShortText({namespace_, "/", name}).view();
 }
 
 // "mnist-master-0" is asked for by itself and as "mnist-master-0.default.svc.cluster.local"; with a
@@ -109,7 +110,7 @@ Status FaultInjector::Parts::start() {
   started = loop.now();
   census = Census();
   for (const ObjectPtr& node : world->objects(Node::info(), ""))
-    census.nodes.insert(node->metadata.name);
+    census.nodes.insert(node->metadata.name.str());
   const auto controllers = world->controllers();
   for (const api::Caller& caller : world->callers())
     if (std::find(controllers.begin(), controllers.end(), caller.instance) != controllers.end())

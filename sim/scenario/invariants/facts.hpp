@@ -146,9 +146,9 @@ struct JobFacts {
   std::array<TypeFacts, 2> types{};  // Master, Worker
   std::vector<PodFacts*> pods{};     // that exist
   // The job's Services that exist, by name, in the order of their names.
-  std::map<std::string, std::shared_ptr<const Service>, std::less<>> services{};
+  std::map<Text, std::shared_ptr<const Service>, std::less<>> services{};
   // What the endpoint controllers made of each, by the Service's name.
-  std::map<std::string, std::vector<std::shared_ptr<const EndpointSlice>>, std::less<>> slices{};
+  std::map<Text, std::vector<std::shared_ptr<const EndpointSlice>>, std::less<>> slices{};
   std::vector<std::int64_t> worlds{};  // every WORLD_SIZE that its specs have meant
 
   Time changed_at{};         // the job, a pod or a Service of it

@@ -17,8 +17,8 @@ namespace json = boost::json;
 json::object name_object(const Object& object) {
   json::object name{{"apiVersion", object.kind().api_version()},
                     {"kind", object.kind().kind},
-                    {"name", object.metadata.name}};
-  if (!object.metadata.namespace_.empty()) name["namespace"] = object.metadata.namespace_;
+                    {"name", object.metadata.name.view()}};
+  if (!object.metadata.namespace_.empty()) name["namespace"] = object.metadata.namespace_.view();
   if (!object.metadata.uid.empty()) name["uid"] = object.metadata.uid.view();
   return name;
 }

@@ -91,7 +91,7 @@ std::optional<Told> tell_added(const Record& record) {
   if (const Event* event = as<Event>(*record.after)) {
     if (event->type_ != "Warning") return std::nullopt;
     const ObjectReference& about = event->involvedObject;
-    std::string kind = about.kind;
+    std::string kind = about.kind.str();
     std::transform(kind.begin(), kind.end(), kind.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return Told{kind + "/" + about.name,
