@@ -259,11 +259,11 @@ void Inn::step() {
       break;
     case Kind::end:
       if (const auto pod = any_pod())
-        node_.exit("c", *gen::element(0, 1), false, pod->metadata.name);
+        node_.exit("c", *gen::element(0, 1), false, pod->metadata.name.str());
       break;
     case Kind::remove:
       if (const auto pod = any_pod()) {
-        const std::string& name = pod->metadata.name;
+        const std::string name = pod->metadata.name.str();
         const bool unseen = std::erase(waiting_, name) > 0;
         // Who is ending is taken away by force: the object goes, and what runs goes on.
         const bool by_force = unseen || pod->metadata.deletionTimestamp;

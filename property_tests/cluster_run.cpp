@@ -107,7 +107,7 @@ void ClusterRun::script(const std::string& pod, const std::string& key, const st
 void ClusterRun::evict(const Pod& pod) { static_cast<void>(world_.call(api::evict(pod), "user")); }
 
 void ClusterRun::lose_sandbox(const Pod& pod) {
-  runtime_.sandbox_dies(pod.metadata.namespace_, pod.metadata.name);
+  runtime_.sandbox_dies(pod.metadata.namespace_.str(), pod.metadata.name.str());
 }
 
 void ClusterRun::exit(const std::string& pod, int code, const std::string& namespace_) {
@@ -135,7 +135,7 @@ std::map<std::string, std::shared_ptr<const T>> ClusterRun::of_job(const JobName
   std::map<std::string, std::shared_ptr<const T>> found;
   for (const ObjectPtr& object : world_.objects(T::info(), name.namespace_)) {
     const std::string* label = object->metadata.label(pj::label::job_name);
-    if (label != nullptr && *label == name.name) found[object->metadata.name] = as<T>(object);
+    if (label != nullptr && *label == name.name) found[object->metadata.name.str()] = as<T>(object);
   }
   return found;
 }

@@ -53,7 +53,7 @@ TEST(CodecProperties, UnknownFieldsAreKeptAndNotedAtEveryLevel) {
 TEST(CodecProperties, ChangingOneFieldIsSeenByEqualAndDiff) {
   holds([](const AnyObject& any) {
     const std::shared_ptr<Object> changed = any.object->clone();
-    changed->metadata.name += "x";
+    changed->metadata.name = changed->metadata.name + "x";
     RC_ASSERT(equal(*any.object, *any.object->clone()));
     RC_ASSERT(!equal(*any.object, *changed));
     const auto differences = diff(*any.object, *changed);

@@ -388,7 +388,7 @@ class HandWork {
   std::map<std::string, std::string> versions() const {
     std::map<std::string, std::string> found;
     for (const auto& slice : cluster_.all<EndpointSlice>())
-      found[slice->metadata.name] = slice->metadata.resourceVersion;
+      found[slice->metadata.name.str()] = slice->metadata.resourceVersion.str();
     for (const auto& endpoints : cluster_.all<Endpoints>())
       found["Endpoints " + endpoints->metadata.name] = endpoints->metadata.resourceVersion;
     return found;
@@ -493,7 +493,7 @@ void HandWork::check() {
               answer_of(addresses));
   }
   for (const auto& slice : cluster_.all<EndpointSlice>()) {
-    if (slices_.contains(slice->metadata.name)) continue;
+    if (slices_.contains(slice->metadata.name.str())) continue;
     const std::string& of = *slice->metadata.label("kubernetes.io/service-name");
     if (of == "kubernetes") continue;
     RC_ASSERT(endpoints_.contains(of));  // a mirror

@@ -216,7 +216,7 @@ void check_endpoints(const EndpointsRun& cluster, const Service& service,
   const bool all = service.spec->publishNotReadyAddresses;
   Lines wanted, found;
   for (const auto& pod : cluster.all<Pod>()) {
-    const PodShape& shape = shapes.at(pod->metadata.name);
+    const PodShape& shape = shapes.at(pod->metadata.name.str());
     if (pod->metadata.deletionTimestamp && !all) continue;
     const std::string text = (shape.ready || all ? "ready " : "not ready ") + pod->metadata.name +
                              " " + *pod->status.podIP + " ";
@@ -225,7 +225,7 @@ void check_endpoints(const EndpointsRun& cluster, const Service& service,
   }
   std::set<std::string> ports, addresses;
   std::size_t ports_count = 0;
-  const auto endpoints = cluster.find<Endpoints>(service.metadata.name);
+  const auto endpoints = cluster.find<Endpoints>(service.metadata.name.str());
   for (const EndpointSubset& subset : endpoints->subsets) {
     std::vector<std::string> here;
     for (const EndpointPort& port : subset.ports)
@@ -274,7 +274,7 @@ class HeldSlices {
     const auto slices = slices_of(cluster, service_name, false);
     if (slices.empty()) return;
     const SlicePtr& slice = slices[static_cast<std::size_t>(one.which) % slices.size()];
-    const std::string& name = slice->metadata.name;
+    const std::string name = slice->metadata.name.str();
     if (one.held) {
       const auto held = std::static_pointer_cast<EndpointSlice>(slice->clone());
       held->metadata.finalizers = {"ddptwin.test/held"};
@@ -300,7 +300,7 @@ class HeldSlices {
   void check(const EndpointsRun& cluster) const {
     std::map<std::string, std::string> found;
     for (const SlicePtr& slice : slices_of(cluster, service_name, true))
-      found[slice->metadata.name] = text_of(*slice);
+      found[slice->metadata.name.str()] = text_of(*slice);
     RC_ASSERT(found == texts_);
   }
 
@@ -324,20 +324,20 @@ void check_slices(const EndpointsRun& cluster, const Service& service,
     return text;
   };
   for (const auto& pod : cluster.all<Pod>()) {
-    const PodShape& shape = shapes.at(pod->metadata.name);
+    const PodShape& shape = shapes.at(pod->metadata.name.str());
     const bool ends = pod->metadata.deletionTimestamp.has_value();
-    wanted.insert(line(pod->metadata.name, pod->status.podIP,
+    wanted.insert(line(pod->metadata.name.str(), pod->status.podIP,
                        (shape.ready && !ends) || service.spec->publishNotReadyAddresses,
                        shape.ready, ends, ports_in(service, shape)));
   }
-  for (const auto& slice : slices_of(cluster, service.metadata.name, false)) {
+  for (const auto& slice : slices_of(cluster, service.metadata.name.str(), false)) {
     const std::string *label = slice->metadata.label("tier"), *of = service.metadata.label("tier");
     RC_ASSERT((label == nullptr ? "" : *label) == (of == nullptr ? "" : *of));
     std::vector<std::string> ports;
     for (const SlicePort& port : slice->ports)
       ports.push_back(port_text(*port.name, *port.protocol, *port.port));
     for (const Endpoint& endpoint : slice->endpoints)
-      found.insert(line((*endpoint.targetRef).name, endpoint.addresses.at(0),
+      found.insert(line((*endpoint.targetRef).name.str(), endpoint.addresses.at(0),
                         *endpoint.conditions.ready, *endpoint.conditions.serving,
                         *endpoint.conditions.terminating, ports));
   }

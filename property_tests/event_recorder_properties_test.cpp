@@ -259,7 +259,7 @@ class Losses final : public api::FaultPort {
 
   api::CallVerdict on_call(const api::Caller&, const api::Request& request) override {
     const auto* event = request.object ? as<Event>(*request.object) : nullptr;
-    if (event == nullptr || left_[event->reason]-- <= 0) return {};
+    if (event == nullptr || left_[event->reason.str()]-- <= 0) return {};
     return {.refuse = api::injected_lost_connection()};
   }
   void on_answer(const api::Caller&, const api::Request&, const Result<api::Response>&) override {}
@@ -296,7 +296,7 @@ TEST(EventRecorderProperties, WhoseWriteIsLostFewerThanTwelveTimesIsThere) {
     }
     base.rest(1000s);
     for (const auto& [key, stored] : base.store.objects(Event::info()))
-      there.insert(as<Event>(stored)->reason);
+      there.insert(as<Event>(stored)->reason.str());
     RC_ASSERT(there == wanted);
   });
 }

@@ -269,7 +269,7 @@ class Family {
     if (removed_.contains(object.metadata.uid.str())) return;
     bool left_by_one = false;
     for (const OwnerReference& owner : *object.metadata.ownerReferences) {
-      const ObjectPtr there = cluster_.find(owner.name);
+      const ObjectPtr there = cluster_.find(owner.name.str());
       const bool is_there = there != nullptr && there->metadata.uid == owner.uid;
       if (is_there && !waiting_.contains(owner.uid.str()))
         wrong_ = object.metadata.name + " goes, and its owner " + owner.name + " stays";

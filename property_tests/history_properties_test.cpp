@@ -81,7 +81,7 @@ struct Entry {
 using State = std::map<std::string, Entry>;  // "namespace/name", which is their order
 
 Entry entry_of(const Object& object) {
-  return {object.metadata.labels->contains("mark"), object.metadata.resourceVersion};
+  return {object.metadata.labels->contains("mark"), object.metadata.resourceVersion.str()};
 }
 State part_of(const State& state, const Scope& scope) {
   State part;

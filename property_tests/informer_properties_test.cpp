@@ -160,7 +160,7 @@ class Watched {
   }
   // Whoever keeps books of what it is told has what the informer holds.
   void on_change(const ObjectPtr& before, const ObjectPtr& after) {
-    const std::string& name = (after ? after : before)->metadata.name;
+    const std::string name = (after ? after : before)->metadata.name.str();
     const auto known = told_.find(name);
     sound_ = sound_ && (before != nullptr) == (known != told_.end());
     if (before && known != told_.end())

@@ -87,10 +87,11 @@ TEST(JobProperties, PodsOfAMasterJobFindTheirMastersService) {
         RC_PRE(!pods.empty());  // v1.7 crashes on some jobs
         RC_ASSERT(static_cast<int>(pods.size()) == 1 + plan.shape.workers);
         std::set<std::string> services, ranks, wanted;
-        for (const ObjectPtr& service : run.services()) services.insert(service->metadata.name);
+        for (const ObjectPtr& service : run.services())
+          services.insert(service->metadata.name.str());
         for (const auto& pod : pods) {
           RC_ASSERT(services.contains(value_in(*pod, "MASTER_ADDR")));
-          RC_ASSERT(services.contains(pod->metadata.name));
+          RC_ASSERT(services.contains(pod->metadata.name.str()));
           RC_ASSERT(pod->status.phase == "Running");
           wanted.insert(std::to_string(wanted.size()));
           ranks.insert(value_in(*pod, "RANK"));

@@ -480,7 +480,7 @@ TEST(KubeletProperties, WhatIsWrittenOverIsPutRightAtTheNextTick) {
           const std::string other = *gen::element<std::string>("DisruptionTarget", "example.com/a");
           said[other] = *gen::element<std::string>("True", "False").as(other);
           write_over(node, {{"conditions", {{{"type", other}, {"status", said[other]}}}}});
-          const std::string version = node.pod()->metadata.resourceVersion;
+          const std::string version = node.pod()->metadata.resourceVersion.str();
           if (away) {
             node.rest(std::chrono::seconds(*gen::inRange(1, 30).as("away for")));
             RC_ASSERT(node.pod()->metadata.resourceVersion == version);
@@ -502,7 +502,7 @@ TEST(KubeletProperties, WhatIsWrittenOverIsPutRightAtTheNextTick) {
             RC_ASSERT(theirs->status == status);
           }
         }
-        const std::string version = node.pod()->metadata.resourceVersion;
+        const std::string version = node.pod()->metadata.resourceVersion.str();
         node.rest(60s);
         RC_ASSERT(node.pod()->metadata.resourceVersion == version);
       },

@@ -162,7 +162,7 @@ class Cluster {
         RC_ASSERT(!(all[i].node == all[j].node && disagree(all[i].wishes, all[j].wishes)));
     for (const auto& pod : run_.pods()) {
       if (!pod->spec->nodeName.empty()) continue;
-      const Wishes& wishes = wishes_.at(pod->metadata.name);
+      const Wishes& wishes = wishes_.at(pod->metadata.name.str());
       if (!flushed && pod->metadata.name != newest_ && is_first(wishes, all)) continue;
       for (const std::string& node : nodes_) {
         RC_LOG() << pod->metadata.name << " on " << node << "\n";
@@ -176,7 +176,7 @@ class Cluster {
     std::vector<Placed> all;
     for (const auto& pod : run_.pods())
       if (!pod->spec->nodeName.empty() && pod->status.phase != "Succeeded")
-        all.push_back({wishes_.at(pod->metadata.name), pod->spec->nodeName});
+        all.push_back({wishes_.at(pod->metadata.name.str()), pod->spec->nodeName});
     return all;
   }
 

@@ -43,7 +43,7 @@ class Pods {
       : collector_(base_.loop, base_.client, base_.informers, {threshold}) {
     base_.trace.add_sink([this](const Record& record) {
       if (record.after == nullptr && record.before != nullptr)
-        if (const auto pod = as<Pod>(record.before)) last_[pod->metadata.name] = pod;
+        if (const auto pod = as<Pod>(record.before)) last_[pod->metadata.name.str()] = pod;
     });
   }
 
@@ -103,14 +103,15 @@ class Pods {
   }
   std::set<std::string> names() const {
     std::set<std::string> out;
-    for (const auto& [key, pod] : base_.store.objects(Pod::info())) out.insert(pod->metadata.name);
+    for (const auto& [key, pod] : base_.store.objects(Pod::info()))
+      out.insert(pod->metadata.name.str());
     return out;
   }
   // By name.
   std::map<std::string, std::string> phases() const {
     std::map<std::string, std::string> out;
     for (const auto& [key, pod] : base_.store.objects(Pod::info()))
-      out[pod->metadata.name] = static_cast<const Pod&>(*pod).status.phase;
+      out[pod->metadata.name.str()] = static_cast<const Pod&>(*pod).status.phase;
     return out;
   }
   // As it was when it went.
@@ -145,7 +146,7 @@ TEST(PodGarbageProperties, OfFinishedPodsBeyondTheThresholdTheOldestGo) {
       else if (fates[i].phase == "Succeeded" || fates[i].phase == "Failed")
         finished.push_back(pod);
       else
-        unfinished.insert(pod->metadata.name);
+        unfinished.insert(pod->metadata.name.str());
     }
     pods.rest(2 * round);
     std::set<std::string> left = pods.names();
@@ -156,8 +157,8 @@ TEST(PodGarbageProperties, OfFinishedPodsBeyondTheThresholdTheOldestGo) {
     // Of those that were made in one second any may go.
     for (std::size_t gone = 0; gone < finished.size(); ++gone)
       for (std::size_t stays = 0; stays < gone; ++stays)
-        if (!left.contains(finished[gone]->metadata.name) &&
-            left.contains(finished[stays]->metadata.name))
+        if (!left.contains(finished[gone]->metadata.name.str()) &&
+            left.contains(finished[stays]->metadata.name.str()))
           RC_ASSERT(finished[gone]->metadata.creationTimestamp ==
                     finished[stays]->metadata.creationTimestamp);
   });
@@ -351,7 +352,7 @@ class Machines {
     if (outage.kind == Kind::taint) turn_taint(machine);
     if (outage.kind == Kind::pod) {
       const std::string name = "p" + std::to_string(made_++);
-      left_.push_back({pods_.make(name, "Running", machine.object->metadata.name), &machine});
+      left_.push_back({pods_.make(name, "Running", machine.object->metadata.name.str()), &machine});
     }
     if (outage.kind == Kind::end && !left_.empty()) {
       Left& pod = left_[outage.which % left_.size()];
@@ -360,7 +361,7 @@ class Machines {
     }
     pods_.rest_with_looks(outage.seconds, [this](int) { look(); });
     std::set<std::string> names;
-    for (const Left& pod : left_) names.insert(pod.pod->metadata.name);
+    for (const Left& pod : left_) names.insert(pod.pod->metadata.name.str());
     RC_ASSERT(pods_.names() == names);
   }
 
@@ -476,7 +477,7 @@ class Waiting {
     }
     pods_.rest_with_looks(one.seconds, [this](int) { look(); });
     std::map<std::string, std::string> phases;
-    for (const Left& pod : left_) phases[pod.object->metadata.name] = pod.phase;
+    for (const Left& pod : left_) phases[pod.object->metadata.name.str()] = pod.phase;
     RC_ASSERT(pods_.phases() == phases);
   }
 

@@ -42,7 +42,7 @@ class Cluster {
   std::vector<std::string> victims() const {
     std::vector<std::string> names;
     for (const auto& pod : run_.pods())
-      if (pod->metadata.deletionTimestamp) names.push_back(pod->metadata.name);
+      if (pod->metadata.deletionTimestamp) names.push_back(pod->metadata.name.str());
     return names;
   }
   // Victims that were asked to end before they were told why.
@@ -58,7 +58,7 @@ class Cluster {
           return one.type_ == "DisruptionTarget" && one.status == "True" &&
                  one.reason == "PreemptionByScheduler";
         }))
-      untold_.push_back(before->metadata.name);
+      untold_.push_back(before->metadata.name.str());
   }
 
   SchedulerRun run_;
@@ -308,9 +308,9 @@ void showValue(const Arrival& one, std::ostream& out) {
 std::map<std::string, std::string> outcome_of(const SchedulerRun& run) {
   std::map<std::string, std::string> found;
   for (const auto& pod : run.pods())
-    found[pod->metadata.name] = (pod->metadata.deletionTimestamp ? "ends on " : "is on ") +
-                                pod->spec->nodeName + ", promised " +
-                                *pod->status.nominatedNodeName;
+    found[pod->metadata.name.str()] = (pod->metadata.deletionTimestamp ? "ends on " : "is on ") +
+                                      pod->spec->nodeName + ", promised " +
+                                      *pod->status.nominatedNodeName;
   return found;
 }
 
@@ -507,7 +507,7 @@ TEST(PreemptionProperties, TheNodeIsTakenThatLosesLeast) {
     RC_ASSERT(candidates.contains(answer.node));
     std::vector<std::string> wanted_victims, victims;
     for (const Held& pod : candidates[answer.node]) wanted_victims.push_back(pod.name);
-    for (const auto& pod : answer.victims) victims.push_back(pod->metadata.name);
+    for (const auto& pod : answer.victims) victims.push_back(pod->metadata.name.str());
     RC_ASSERT(victims == wanted_victims);
   });
 }

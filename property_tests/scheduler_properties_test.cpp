@@ -349,7 +349,7 @@ std::vector<Placed> Cluster::placed(const std::string& but) const {
   for (const auto& pod : run_.pods())
     if (pod->metadata.name != but && !pod->spec->nodeName.empty() &&
         pod->status.phase != "Succeeded")
-      out.push_back({shapes_.at(pod->metadata.name), pod->spec->nodeName});
+      out.push_back({shapes_.at(pod->metadata.name.str()), pod->spec->nodeName});
   return out;
 }
 
@@ -362,8 +362,8 @@ void Cluster::on_record(const Record& record) {
   if (node.empty() || !before->spec->nodeName.empty()) return;
   const auto shape = nodes_.find(node);
   if (shape == nodes_.end()) return;  // deleted while the binding was under way
-  const Amounts used = used_on(node, placed(after->metadata.name));
-  const Amounts wants = needs(shapes_.at(after->metadata.name));
+  const Amounts used = used_on(node, placed(after->metadata.name.str()));
+  const Amounts wants = needs(shapes_.at(after->metadata.name.str()));
   for (std::size_t i = 0; i < used.size(); ++i)
     if (wants[i] > 0 && used[i] + wants[i] > shape->second.has[i])
       overcommitted_.push_back(resources[i] + " of " + node + ": " + describe(record));
@@ -375,7 +375,7 @@ void Cluster::check_nobody_waits_in_vain() {
     if (!pod->spec->nodeName.empty()) continue;
     for (const auto& [name, node] : nodes_) {
       RC_LOG() << "p: " << pod->metadata.name << ", n: " << name << "\n";
-      RC_ASSERT(!fits(shapes_.at(pod->metadata.name), name, node, all));
+      RC_ASSERT(!fits(shapes_.at(pod->metadata.name.str()), name, node, all));
     }
     const auto* condition = pod->status.condition("PodScheduled");
     RC_ASSERT(condition != nullptr && condition->status == "False" &&

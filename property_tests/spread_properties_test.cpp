@@ -302,7 +302,7 @@ void Game::apply(const Change& change) {
   const auto pod = pods.empty() ? nullptr : pods[index % pods.size()];
   const std::string& node = node_of(change);
   const Duration patience = goes_unnoticed(change) ? Duration(6min) : Duration(5s);
-  const std::string name = pod ? pod->metadata.name : std::string();
+  const std::string name = pod ? pod->metadata.name.str() : std::string();
   if (change.kind == Kind::create_pods) create(change);
   if (change.kind == Kind::put_node) put_node(node, change.node);
   if (change.kind == Kind::delete_node) {
@@ -331,7 +331,7 @@ std::vector<Placed> Game::placed(const std::string& but) const {
   std::vector<Placed> out;
   for (const auto& pod : run_.pods())
     if (pod->metadata.name != but && !pod->spec->nodeName.empty())
-      out.push_back({shapes_.at(pod->metadata.name), pod->spec->nodeName,
+      out.push_back({shapes_.at(pod->metadata.name.str()), pod->spec->nodeName,
                      !pod->metadata.deletionTimestamp && pod->status.phase != "Succeeded"});
   return out;
 }
@@ -342,7 +342,7 @@ void Game::on_record(const Record& record) {
   const Pod* after = record.after ? as<Pod>(*record.after) : nullptr;
   if (before == nullptr || after == nullptr) return;
   if (after->spec->nodeName.empty() || !before->spec->nodeName.empty()) return;
-  const std::string& name = after->metadata.name;
+  const std::string name = after->metadata.name.str();
   const auto node = nodes_.find(after->spec->nodeName);
   if (node == nodes_.end() || !may_stand(shapes_.at(name), node->second, nodes_, placed(name)))
     skewed_.push_back(describe(record));
@@ -355,7 +355,7 @@ void Game::check() const {
     if (!pod->spec->nodeName.empty()) continue;
     for (const auto& [name, node] : nodes_) {
       RC_LOG() << pod->metadata.name << " on " << name << "\n";
-      RC_ASSERT(!may_stand(shapes_.at(pod->metadata.name), node, nodes_, all));
+      RC_ASSERT(!may_stand(shapes_.at(pod->metadata.name.str()), node, nodes_, all));
     }
     const auto* condition = pod->status.condition("PodScheduled");
     RC_ASSERT(condition != nullptr && condition->status == "False");

@@ -83,7 +83,7 @@ NaiveObject seen(const ConfigMap& map) {
   const auto value = map.data->find("k");
   return {value != map.data->end() ? value->second : "",
           static_cast<int>(map.metadata.finalizers.size()),
-          map.metadata.deletionTimestamp.has_value(), map.metadata.resourceVersion};
+          map.metadata.deletionTimestamp.has_value(), map.metadata.resourceVersion.str()};
 }
 using Contents = std::map<std::string, NaiveObject>;
 
@@ -162,8 +162,8 @@ class Replay {
       sound_ = false;
       return;
     }
-    const std::string& name = map->metadata.name;
-    const std::uint64_t version = std::stoull(map->metadata.resourceVersion);
+    const std::string name = map->metadata.name.str();
+    const std::uint64_t version = std::stoull(map->metadata.resourceVersion.str());
     const bool known = contents_.contains(name);
     sound_ = sound_ && version > last_ && known == (event.type != api::WatchEventType::added);
     last_ = version;
@@ -210,7 +210,8 @@ class Pair {
   Trace& watched() {
     trace_.add_sink([this](const Record& record) {
       const bool ours = record.after && as<ConfigMap>(*record.after) != nullptr;
-      if (ours) versions_written_.push_back(std::stoull(record.after->metadata.resourceVersion));
+      if (ours)
+        versions_written_.push_back(std::stoull(record.after->metadata.resourceVersion.str()));
     });
     return trace_;
   }

@@ -223,7 +223,7 @@ class Game {
                         "Taint manager: deleting due to NoExecute taint"));
       call(api::update(marked, "status"));
     }
-    NaivePod& naive = pods_[pod->metadata.name] = {};
+    NaivePod& naive = pods_[pod->metadata.name.str()] = {};
     naive.node = one.node;
     naive.tolerations = one.tolerations;
     if (!taints_[one.node].empty()) naive.judge(taints_[one.node], cluster_.loop.now());

@@ -87,7 +87,7 @@ class Watcher {
  private:
   // Who is known changes or goes, who is not comes; who leaves is told as it was when it was there.
   void take(const api::WatchEvent& event) {
-    const std::string& name = event.object->metadata.name;
+    const std::string name = event.object->metadata.name.str();
     sound_ = sound_ && told_.contains(name) == (event.type != api::WatchEventType::added);
     sound_ = sound_ && what_.is(*as<Pod>(*event.object));
     if (event.type == api::WatchEventType::removed)
@@ -201,7 +201,7 @@ TEST(WatchProperties, AnEventGoesAnHourAfterItsLastWrite) {
       std::set<std::string> there, wanted_there;
       const auto listed = cluster.store.call(api::list(ddptwin::Event::info(), "default"), "test");
       RC_ASSERT(listed.has_value());
-      for (const ObjectPtr& object : listed->items) there.insert(object->metadata.name);
+      for (const ObjectPtr& object : listed->items) there.insert(object->metadata.name.str());
       for (const auto& [name, at] : written)
         if (cluster.loop.now() - at < 1h) wanted_there.insert(name);
       RC_ASSERT(there == wanted_there);
@@ -223,7 +223,7 @@ TEST(WatchProperties, ABookmarkComesEachMinute) {
     options.allow_bookmarks = true;
     const auto watch = cluster.client.watch(
         {&Pod::info(), "default", {}, {}}, options, [&](const api::WatchEvent& event) {
-          const std::int64_t version = std::stoll(event.told()->metadata.resourceVersion);
+          const std::int64_t version = std::stoll(event.told()->metadata.resourceVersion.str());
           ordered = ordered && version >= last;
           last = version;
           if (event.type == api::WatchEventType::bookmark) ++marks;

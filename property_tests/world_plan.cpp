@@ -158,9 +158,9 @@ void hit_pod(ClusterRun& run, const WorldEvent& event) {
   if (event.number >= 0) options.grace_period_seconds = event.number;
   switch (event.kind) {
     case Kind::exit:
-      return run.exit(metadata.name, event.number, metadata.namespace_);
+      return run.exit(metadata.name.str(), event.number, metadata.namespace_.str());
     case Kind::hang:
-      return run.script(metadata.name, "term.pytorch", "ignore", metadata.namespace_);
+      return run.script(metadata.name.str(), "term.pytorch", "ignore", metadata.namespace_.str());
     case Kind::delete_pod:
       return run.remove(*pod, options);
     case Kind::evict_pod:

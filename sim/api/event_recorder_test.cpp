@@ -257,7 +257,7 @@ TEST_F(EventRecorderTest, NamesOfOneInstantDiffer) {
   loop_.drain();
   std::set<std::string> names;
   for (std::size_t i = 0; i < client_.requests.size(); ++i)
-    names.insert(client_.created(i).metadata.name);
+    names.insert(client_.created(i).metadata.name.str());
   EXPECT_EQ(names.size(), 10U);
 }
 

@@ -27,7 +27,7 @@ struct Fixture {
     object->metadata.name = name;
     object->metadata.namespace_ = "default";
     object->metadata.labels = std::move(labels);
-    return store.call(api::create(object), "test")->object->metadata.resourceVersion;
+    return store.call(api::create(object), "test")->object->metadata.resourceVersion.str();
   }
   void remove(const std::string& name) {
     const auto object = store.find<ConfigMap>("default", name);
@@ -50,7 +50,7 @@ struct Fixture {
 
 std::vector<std::string> names(const api::Response& page) {
   std::vector<std::string> out;
-  for (const ObjectPtr& item : page.items) out.push_back(item->metadata.name);
+  for (const ObjectPtr& item : page.items) out.push_back(item->metadata.name.str());
   return out;
 }
 

@@ -335,7 +335,7 @@ TEST(Store, AnEventGoesAnHourAfterItsLastWrite) {
   const auto names = [&] {
     std::vector<std::string> found;
     const auto answer = f.call(api::list(Event::info()));
-    for (const ObjectPtr& one : answer->items) found.push_back(one->metadata.name);
+    for (const ObjectPtr& one : answer->items) found.push_back(one->metadata.name.str());
     return found;
   };
   make("left-alone");

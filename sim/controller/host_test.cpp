@@ -68,7 +68,7 @@ class TinyApi final : public api::ApiClient {
       response.object = request.object;
       return response;
     }
-    const std::string& name = name_of(request);
+    const std::string name = name_of(request).str();
     log.push_back(std::string(to_string(request.verb)) + " " + name);
     if (const auto found = refuse.find(name); found != refuse.end())
       return fail(found->second, "no " + name);

@@ -72,6 +72,58 @@ TEST(Rare, in_a_copied_list_belongs_to_the_copy) {
   EXPECT_EQ(*b[0].part, "ab");
 }
 
+TEST(Text, a_copy_of_a_long_one_is_the_same_memory) {
+  const Text text = "a text that is no short one";
+  const Text copy = text;
+  EXPECT_EQ(copy.view().data(), text.view().data());
+  EXPECT_EQ(copy, text);
+}
+
+TEST(Text, is_inside_up_to_fifteen_characters) {
+  for (const std::size_t size : {0U, 1U, 7U, 8U, 15U, 16U, 17U, 40U}) {
+    const std::string wanted(size, 'x');
+    const Text text = wanted;
+    EXPECT_EQ(text.str(), wanted);
+    EXPECT_EQ(text.size(), size);
+    EXPECT_EQ(text.empty(), size == 0);
+    const auto* inside = reinterpret_cast<const char*>(&text);
+    EXPECT_EQ(text.view().data() == inside, size <= 15);
+  }
+}
+
+TEST(Text, is_compared_as_texts_are) {
+  // Of one length, that end alike: their memory is asked.
+  const Text text = "job-12-worker-45", same = std::string("job-12-worker-45"),
+             other = "job-13-worker-45", longer = "job-12-worker-450";
+  EXPECT_EQ(text, same);
+  EXPECT_EQ(text, "job-12-worker-45");
+  EXPECT_NE(text, other);
+  EXPECT_NE(text, longer);
+  EXPECT_NE(text, Text());
+  EXPECT_LT(text, other);
+  EXPECT_LT(text, longer);
+  EXPECT_LT(Text("b"), text);
+  EXPECT_EQ(Text(""), Text());
+}
+
+TEST(Text, another_takes_its_place) {
+  Text text = "a text that is no short one";
+  const Text before = text;
+  text = "short";
+  EXPECT_EQ(before, "a text that is no short one");
+  Text moved = std::move(text);
+  EXPECT_EQ(moved, "short");
+  EXPECT_TRUE(text.empty());  // NOLINT: what was moved from is empty
+  moved = before;
+  EXPECT_EQ(moved, before);
+}
+
+TEST(Text, parts_make_one) {
+  EXPECT_EQ(Text::of({"a", ".", "b"}), "a.b");
+  EXPECT_EQ(Text::of({"job-12-worker-45", ".", "18abc"}), "job-12-worker-45.18abc");
+  EXPECT_EQ("pod/" + Text("a") + "-b", "pod/a-b");
+}
+
 TEST(SharedText, a_copy_is_the_same_memory) {
   const SharedText text = "a text that is no short one";
   const SharedText copy = text;

@@ -75,7 +75,7 @@ class Cluster {
       if (auto service = std::dynamic_pointer_cast<Service>(made->object)) {
         if (service->spec->clusterIP == "<ip>")
           service->spec.edit().clusterIP = "ip(Service/" + service->metadata.name + ")";
-        services_[service->metadata.name] = service;
+        services_[service->metadata.name.str()] = service;
       } else {
         objects_[std::string(key)] = ptr;
       }

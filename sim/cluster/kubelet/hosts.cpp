@@ -41,8 +41,8 @@ std::string alias_entries(const PodSpec& spec) {
 
 Result<std::string_view> pod_hostname(const Pod& pod) {
   if (pod.spec->hostnameOverride) return *pod.spec->hostnameOverride;
-  const Text& name = pod.metadata.name;
-  return truncated(name, pod.spec->hostname.empty() ? name : pod.spec->hostname);
+  const std::string_view name = pod.metadata.name;
+  return truncated(name, pod.spec->hostname.empty() ? name : std::string_view(pod.spec->hostname));
 }
 
 Result<PodNames> pod_names(const PodContext& context) {

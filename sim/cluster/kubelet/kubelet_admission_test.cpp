@@ -28,7 +28,7 @@ TEST_F(KubeletTest, refuses_a_pod_that_finds_no_room_beside_the_others) {
 TEST_F(KubeletTest, a_refused_pod_stays_as_it_is_and_goes_when_deleted) {
   add_pod("p", "nodeSelector: {disk: ssd}, containers: [{name: c, image: busybox}]");
   pass(3s);
-  const std::string before = pod("p")->metadata.resourceVersion;
+  const std::string before = pod("p")->metadata.resourceVersion.str();
   EXPECT_EQ(pod("p")->status.reason, "NodeAffinity");
   kubelet_->restart();
   pass(10s);

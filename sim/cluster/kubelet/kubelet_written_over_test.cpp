@@ -31,7 +31,7 @@ TEST_F(KubeletTest, what_another_wrote_over_is_put_right_at_the_next_tick) {
            R"({"startTime": "2026-01-01T00:00:00Z", "hostIP": null})",
        }) {
     write_over("p", change);
-    const std::string version = pod("p")->metadata.resourceVersion;
+    const std::string version = pod("p")->metadata.resourceVersion.str();
     const Duration tick = loop_.now() - began + 3s;
     pass_until(tick - 1ms);
     EXPECT_EQ(pod("p")->metadata.resourceVersion, version) << change;
@@ -59,7 +59,7 @@ TEST_F(KubeletTest, what_others_say_stays_as_they_say_it) {
                                       "lastTransitionTime": "2026-01-01T00:00:00Z"}]})");
   write_over("p", R"({"conditions": [{"type": "example.com/a", "status": "False"},
                                      {"type": "DisruptionTarget", "$patch": "delete"}]})");
-  const std::string version = pod("p")->metadata.resourceVersion;
+  const std::string version = pod("p")->metadata.resourceVersion.str();
   pass(60s);
   EXPECT_EQ(pod("p")->metadata.resourceVersion, version);
 }
@@ -79,7 +79,7 @@ TEST_F(KubeletTest, what_is_written_over_while_no_kubelet_runs_waits_for_the_nex
   pass_until(5s);
   kubelet_->stop();
   write_over("p", R"({"podIP": null, "conditions": [{"type": "Ready", "status": "False"}]})");
-  const std::string version = pod("p")->metadata.resourceVersion;
+  const std::string version = pod("p")->metadata.resourceVersion.str();
   pass(60s);
   EXPECT_EQ(pod("p")->metadata.resourceVersion, version);
   kubelet_->start();

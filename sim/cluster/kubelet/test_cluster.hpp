@@ -64,8 +64,9 @@ class TestCluster {
     if (const auto service = std::dynamic_pointer_cast<Service>(object))
       services_.push_back(linked(service));
     if (const auto map = std::dynamic_pointer_cast<ConfigMap>(object))
-      config_maps_[meta.name] = map;
-    if (const auto secret = std::dynamic_pointer_cast<Secret>(object)) secrets_[meta.name] = secret;
+      config_maps_[meta.name.str()] = map;
+    if (const auto secret = std::dynamic_pointer_cast<Secret>(object))
+      secrets_[meta.name.str()] = secret;
   }
 
   static std::shared_ptr<const Node> node() {

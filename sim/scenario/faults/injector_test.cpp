@@ -179,7 +179,7 @@ TEST(FaultInjector, pods_of_a_lost_node_are_evicted_and_come_back) {
   run.go(10s);
   std::vector<std::string> there;
   for (const ObjectPtr& object : run.world.objects(Pod::info(), "default"))
-    if (as<Pod>(*object)->spec->nodeName == "n0") there.push_back(object->metadata.name);
+    if (as<Pod>(*object)->spec->nodeName == "n0") there.push_back(object->metadata.name.str());
   ASSERT_FALSE(there.empty());
   const auto node_ready = [&] {
     for (const Condition& c : as<Node>(run.world.find(Node::info(), "", "n0"))->status.conditions)

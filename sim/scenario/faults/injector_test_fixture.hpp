@@ -105,7 +105,7 @@ struct Disturbed {
     if (record.kind == RecordKind::container && record.text == "started")
       starts.push_back(fmt::format("{} {}", at, record.subject));
     if (record.kind == RecordKind::object_added && as<Pod>(record.after) != nullptr)
-      pods_made.push_back(record.after->metadata.name);
+      pods_made.push_back(record.after->metadata.name.str());
     if (record.actor == "training-operator" && as<PyTorchJob>(record.after) != nullptr)
       ++status_writes;
   }
