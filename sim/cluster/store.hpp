@@ -100,14 +100,16 @@ class Store {
     std::unique_ptr<Leases> leases{};
   };
   // One accepted write, kept for watches that resume. `before` null: created; `after` null:
-  // deleted.
+  // deleted. `after` is not held: what was stored is until the next change of that object, which
+  // holds it as its `before` and leaves the history later. So a state is let go once, when it is
+  // cold, and not twice.
   struct Change {
     Change(std::uint64_t at, Table* rows, const ObjectPtr& was, const ObjectPtr& is)
-        : revision(at), table(rows), before(was), after(is) {}
+        : revision(at), table(rows), before(was), after(is.get()) {}
     std::uint64_t revision;
     Table* table;
     ObjectPtr before;
-    ObjectPtr after;
+    const Object* after;
   };
   struct Admission {
     AdmissionHook hook;
@@ -251,6 +253,7 @@ class Store {
   void post_error(const std::shared_ptr<WatchState>& watch, Error error);
   void start_watch(const std::shared_ptr<WatchState>& watch, const api::ListOptions& options,
                    const Table& rows);
+  void replay(const std::shared_ptr<WatchState>& watch, const Table& rows);
   void post_bookmark(const std::shared_ptr<WatchState>& watch, bool ends_initial_events);
   void bookmark_later(const std::shared_ptr<WatchState>& watch);
 

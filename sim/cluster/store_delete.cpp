@@ -242,7 +242,8 @@ void Store::take_out(Table& rows, const ObjectPtr& last, std::string_view actor)
   const KindInfo& kind = *rows.kind;
   if (&kind == &info_of<Pod>()) note_node(rows, last, nullptr);
   if (&kind == &info_of<Namespace>()) last_namespace_ = nullptr;
-  rows.objects.take(last->metadata.namespace_, last->metadata.name);
+  const ObjectPtr taken = rows.objects.take(*last);
+  DDPTWIN_ASSERT(taken == last);  // which the history goes by
   Record record;
   record.kind = RecordKind::object_deleted;
   record.actor = actor;

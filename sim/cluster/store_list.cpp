@@ -68,7 +68,7 @@ std::vector<ObjectPtr> Store::objects_at(const Table& rows, std::string_view nam
   for (auto change = history_.rbegin(); change != history_.rend(); ++change) {
     if (change->revision <= revision) break;
     if (change->table != &rows) continue;
-    const ObjectMeta& meta = (change->before ? change->before : change->after)->metadata;
+    const ObjectMeta& meta = (change->before ? change->before.get() : change->after)->metadata;
     if (!namespace_.empty() && meta.namespace_ != namespace_) continue;
     past[key_of(meta)] = change->before;
   }
@@ -89,6 +89,9 @@ const std::string& node_of(const ObjectPtr& pod) {
 
 // While the pod is kept in `objects`. Both are states of it; null: there is none before or after.
 void Store::note_node(Table& rows, const ObjectPtr& before, const ObjectPtr& after) {
+  if (before != nullptr && after != nullptr &&
+      static_cast<const Pod&>(*before).spec.same_as(static_cast<const Pod&>(*after).spec))
+    return;
   const std::string &from = node_of(before), &to = node_of(after);
   if (from == to) return;
   const ObjectMeta& meta = (after != nullptr ? after : before)->metadata;

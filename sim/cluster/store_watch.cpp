@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
 #include <optional>
+#include <unordered_map>
 
 #include "cluster/list_options.hpp"
 #include "cluster/store.hpp"
@@ -101,16 +102,30 @@ void Store::start_watch(const std::shared_ptr<WatchState>& watch, const api::Lis
       if (watch->filter.matches(*object)) post_event(watch, WatchEventType::added, object);
   } else if (!from_now) {
     watch->after = *version;
-    const auto is_old = [&](const Change& change) { return change.revision <= *version; };
     // Most watches follow a list of the present.
-    auto at = *version < revision_ ? std::partition_point(history_.begin(), history_.end(), is_old)
-                                   : history_.end();
-    for (; at != history_.end(); ++at)
-      if (at->table == &rows) deliver(watch, at->revision, at->before, at->after);
+    if (*version < revision_) replay(watch, rows);
   }
   if (!options.allow_bookmarks) return;
   if (options.send_initial_events.value_or(false)) post_bookmark(watch, true);
   bookmark_later(watch);
+}
+
+// What changed behind the version that the watcher knows.
+void Store::replay(const std::shared_ptr<WatchState>& watch, const Table& rows) {
+  const auto is_old = [&](const Change& change) { return change.revision <= watch->after; };
+  const auto first = std::partition_point(history_.begin(), history_.end(), is_old);
+  // States that later changes took the place of; for looking up.
+  std::unordered_map<const Object*, const ObjectPtr*> replaced;
+  for (auto at = first; at != history_.end(); ++at)
+    if (at->table == &rows && at->before != nullptr)
+      replaced.emplace(at->before.get(), &at->before);
+  const auto held = [&](const Object* state) {
+    if (state == nullptr) return ObjectPtr();
+    const auto found = replaced.find(state);
+    return found != replaced.end() ? *found->second : rows.objects.find(*state);
+  };
+  for (auto at = first; at != history_.end(); ++at)
+    if (at->table == &rows) deliver(watch, at->revision, at->before, held(at->after));
 }
 
 // An object of the kind that says the revision up to which the watcher knows all.

@@ -289,6 +289,7 @@ void Store::commit(Context& context, const ObjectPtr& before,
   set_version(after->metadata, ++revision_);
   if (before != nullptr) after->key_hash = before->key_hash;  // a write names its object as before
   ObjectPtr& stored = context.place != nullptr ? *context.place : rows.objects.place_for(*after);
+  DDPTWIN_ASSERT(stored == before);  // which the history goes by
   stored = after;
   if (&kind == &info_of<Pod>()) note_node(rows, before, stored);
   if (kind.strategy.time_to_live > Duration::zero()) {
