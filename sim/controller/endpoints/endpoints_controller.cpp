@@ -149,8 +149,9 @@ Plan EndpointsController::plan(const Key& key, const Observed& seen, Time) const
     return plan;
   }
   const auto current = seen.cache.find<Endpoints>(parts.namespace_, parts.name);
-  if (!is_selecting(*service)) return plan;
-  const ServiceFacts& facts = known_.of(key, *service);
+  const ServiceFacts* known = known_.of(key, *service);
+  if (known == nullptr) return plan;
+  const ServiceFacts& facts = *known;
   std::vector<EndpointSubset> subsets =
       subsets_of(port_groups(*service, facts.pods, current.get(), seen.cache));
   if (current && same_texts(facts.labels, current->metadata.labels) &&

@@ -38,17 +38,21 @@ bool is_selecting(const Service& service) {
 
 bool is_headless(const Service& service) { return service.spec->clusterIP == "None"; }
 
-const ServiceFacts& KnownServices::of(const Key& key, const Service& service) {
+const ServiceFacts* KnownServices::of(const Key& key, const Service& service) {
   const Cow<StringMap>& labels = service.metadata.labels;
   const auto known = facts_.find(key);
   if (known != facts_.end() && known->second.own_labels.same_as(labels) &&
       known->second.spec.same_as(service.spec))
-    return known->second;
+    return &known->second;
+  if (!is_selecting(service)) {
+    if (known != facts_.end()) facts_.erase(known);
+    return nullptr;
+  }
   ServiceFacts made{.pods = {service.metadata.namespace_, service.spec->selector},
                     .labels = labels_of_(service),
                     .own_labels = labels,
                     .spec = service.spec};
-  return facts_.insert_or_assign(key, std::move(made)).first->second;
+  return &facts_.insert_or_assign(key, std::move(made)).first->second;
 }
 
 bool same_texts(const Cow<StringMap>& a, const Cow<StringMap>& b) {

@@ -31,7 +31,8 @@ class KnownServices {
  public:
   using LabelsOf = StringMap (*)(const Service&);
   explicit KnownServices(LabelsOf labels_of) : labels_of_(labels_of) {}
-  const ServiceFacts& of(const Key& key, const Service& service);
+  // Null where the Service has no endpoints made for it.
+  const ServiceFacts* of(const Key& key, const Service& service);
   void forget(const Key& key) { facts_.erase(key); }
   void clear() { facts_.clear(); }
 

@@ -133,18 +133,19 @@ Reaction EndpointSliceController::observe(const Change& change, const Cache& cac
 Plan EndpointSliceController::plan(const Key& key, const Observed& seen, Time) const {
   const KeyParts parts = split_key(key);
   const auto service = seen.cache.find<Service>(parts.namespace_, parts.name);
-  if (!service || !is_selecting(*service)) {
+  if (!service) {
     known_.forget(key);
-    if (!service) tracker_.forget(key);
+    tracker_.forget(key);
     return {};
   }
-  if (service->metadata.deletionTimestamp) return {};
-  ExistingSlices existing = slices_of(parts, slice_manager, seen.cache);
+  const ServiceFacts* known = known_.of(key, *service);
+  if (known == nullptr || service->metadata.deletionTimestamp) return {};
+  const ServiceFacts& facts = *known;
+  ExistingSlices existing = slices_of(parts, slice_manager, seen.cache, facts.labels);
   if (tracker_.is_ahead_of(key, existing)) return wait_for_own_write();
   const ExistingSlices of_earlier_service = take_unowned(existing, *service);
   static const std::vector<std::string> one_family{"IPv4"};
   const std::vector<std::string>& families = service->spec->ipFamilies;
-  const ServiceFacts& facts = known_.of(key, *service);
   SliceGroups wanted;
   for (const std::string& family : families.empty() ? one_family : families)
     add_groups(wanted, *service, facts.pods, seen.cache, family, KnownEndpoints(existing));

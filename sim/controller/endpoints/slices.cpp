@@ -173,12 +173,14 @@ bool is_managed_by(const Object& slice, std::string_view manager) {
   return label != nullptr && *label == manager;
 }
 
-ExistingSlices slices_of(const KeyParts& service, std::string_view manager, const Cache& cache) {
+ExistingSlices slices_of(const KeyParts& service, std::string_view manager, const Cache& cache,
+                         const Cow<StringMap>& own_labels) {
   ExistingSlices slices;
   cache.each<EndpointSlice>(
       service.namespace_, service_name_label, service.name, [&](const EndpointSlice& slice) {
-        if (is_managed_by(slice, manager) && !slice.metadata.deletionTimestamp)
-          slices.push_back(&slice);
+        const bool managed =
+            slice.metadata.labels.same_as(own_labels) || is_managed_by(slice, manager);
+        if (managed && !slice.metadata.deletionTimestamp) slices.push_back(&slice);
       });
   return slices;
 }

@@ -51,8 +51,10 @@ struct SliceShape {
 
 // By its label.
 bool is_managed_by(const Object& slice, std::string_view manager);
-// The manager's slices of that service, but for those that are being deleted.
-ExistingSlices slices_of(const KeyParts& service, std::string_view manager, const Cache& cache);
+// The manager's slices of that service, but for those that are being deleted. Those that carry
+// `own_labels`, which the manager gives to all that it writes for the service, are told by that.
+ExistingSlices slices_of(const KeyParts& service, std::string_view manager, const Cache& cache,
+                         const Cow<StringMap>& own_labels = {});
 bool same_port(const SlicePort& a, const SlicePort& b);
 // The same ports, in whatever order.
 bool same_ports(const std::vector<SlicePort>& a, const std::vector<SlicePort>& b);
