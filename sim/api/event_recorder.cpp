@@ -286,6 +286,9 @@ void refer(ObjectReference& reference, const Object& object, std::string_view fi
   reference.fieldPath = field_path;
 }
 
+// Differs only where the versions do.
+std::uint64_t version_print(std::string_view resource_version) { return mix(0, resource_version); }
+
 // Whether it is what reference_to() made of an object of that kind: all members, so that one that
 // is added does not compile until it is compared. The version tells nearly all apart.
 bool refers(const ObjectReference& reference, const Object& object, std::string_view at) {
@@ -325,8 +328,11 @@ EventRecorder::~EventRecorder() = default;
 
 void EventRecorder::event(const Object& involved, std::string_view type, std::string_view reason,
                           std::string message, std::string_view field_path) {
+  // The versions of nearly all others are different ones, which is seen without a look at what has
+  // left the cache.
+  const std::uint64_t version = version_print(involved.metadata.resourceVersion);
   for (std::size_t i = subjects_.size(); i-- > 0;)  // who comes again does so soon
-    if (subjects_[i].kind == &involved.kind() &&
+    if (subjects_[i].version == version && subjects_[i].kind == &involved.kind() &&
         refers(*subjects_[i].reference, involved, field_path))
       return tell(subjects_[i], type, reason, std::move(message));
   // Filled where it stays.
@@ -347,8 +353,9 @@ const EventRecorder::Subject& EventRecorder::new_subject(Cow<ObjectReference>&& 
                                                          const KindInfo* kind) {
   const ObjectReference& o = *reference;
   const Fingerprint key = with({}, {o.kind, o.namespace_, o.name, o.uid, o.apiVersion});
+  const std::uint64_t version = version_print(o.resourceVersion);
   if (subjects_.size() >= max_subjects) subjects_.erase(subjects_.begin());
-  return subjects_.emplace_back(Subject{std::move(reference), kind, key});
+  return subjects_.emplace_back(Subject{std::move(reference), kind, key, version});
 }
 
 void EventRecorder::tell(const Subject& subject, std::string_view type, std::string_view reason,

@@ -55,6 +55,7 @@ class EventRecorder {
     Cow<ObjectReference> reference{};
     const KindInfo* kind = nullptr;  // of the object that the reference was made of, if it was
     Fingerprint key{};
+    std::uint64_t version = 0;  // version_print() of the reference's
   };
   // An Event that has no name yet, and the number that is to be in its name.
   struct Draft {

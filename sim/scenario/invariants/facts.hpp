@@ -75,6 +75,7 @@ struct PodFacts {
   int type = -1;            // index into JobFacts::types
   int index = -1;
   bool gone = false;
+  bool counted = false;           // the restarts that its last state tells of
   std::string_view deleted_by{};  // who asked for its deletion
   Time created_at{};
   Time terminating_since{};

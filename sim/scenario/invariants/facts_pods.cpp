@@ -1,5 +1,6 @@
 // What the records of pods tell.
 #include <algorithm>
+#include <utility>
 
 #include "controller/pytorchjob/names.hpp"
 #include "controller/pytorchjob/rules.hpp"
@@ -29,6 +30,11 @@ std::int64_t restarts_in(const PodStatus& status) {
   for (const auto* list : {&status.initContainerStatuses, &status.containerStatuses})
     for (const ContainerStatus& one : *list) sum += one.restartCount;
   return sum;
+}
+
+bool have_same_containers(const PodStatus& a, const PodStatus& b) {
+  return a.initContainerStatuses.same_as(b.initContainerStatuses) &&
+         a.containerStatuses.same_as(b.containerStatuses);
 }
 
 // Its main container ended with a code that is not worth another try (spec/pytorchjob.md §4.3).
@@ -123,8 +129,8 @@ void Facts::change_pod(const Record& record, PodFacts& facts) {
   const Pod& pod = *facts.last;
   if (pod.metadata.deletionTimestamp && !before.metadata.deletionTimestamp)
     take_away(facts, record);
-  if (before.spec->nodeName.empty() && !pod.spec->nodeName.empty() &&
-      record.actor == "kube-scheduler")
+  if (record.actor == "kube-scheduler" && before.spec->nodeName.empty() &&
+      !pod.spec->nodeName.empty())
     scheduled_ = true;
   if (record.actor == "kubelet") kubelets_ = true;
   const bool over = is_terminal_phase(pod.status.phase);
@@ -142,7 +148,11 @@ void Facts::change_pod(const Record& record, PodFacts& facts) {
     progressed(job, record.time);
     if (over && !facts.terminating() && facts.wanted()) stimulate(job, record.time);
   }
-  if (const std::int64_t restarts = restarts_in(pod.status); restarts > facts.restarts) {
+  // What stays the same memory tells of no restart that has not been counted.
+  const bool may_tell =
+      !std::exchange(facts.counted, true) || !have_same_containers(pod.status, before.status);
+  const std::int64_t restarts = may_tell ? restarts_in(pod.status) : facts.restarts;
+  if (restarts > facts.restarts) {
     job.restarts += restarts - facts.restarts;
     facts.restarts = restarts;
     restarted(job, record);
