@@ -2,6 +2,7 @@
 #include "controller/pytorchjob/cleanup.hpp"
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 
 #include "controller/pytorchjob/pass.hpp"
 
@@ -16,8 +17,11 @@ Error no_completion_time() {
 
 // Driven by the pods: a service without its pod stays (Q15).
 void delete_pods_and_services(Pass& pass) {
-  for (const Pod* pod : pass.seen.pods) {
-    if (!is_cleaned_up(*pod, pass.job.spec->runPolicy, pass.status)) continue;
+  boost::container::small_vector<const Pod*, 16> cleaned_up;
+  for (const Pod* pod : pass.seen.pods)
+    if (is_cleaned_up(*pod, pass.job.spec->runPolicy, pass.status)) cleaned_up.push_back(pod);
+  pass.expect_steps(2 * cleaned_up.size());
+  for (const Pod* pod : cleaned_up) {
     const Text& name = pod->metadata.name;
     pass.add_deletion(rules::clean_up, Pod::info(), name);
     pass.add_deletion(rules::clean_up, Service::info(), name);

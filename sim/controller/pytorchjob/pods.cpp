@@ -171,6 +171,10 @@ void reconcile_pods(Pass& pass, const ReplicaNames& names, const AllLabelled<Pod
   if (!pass.status.replicaStatuses) pass.status.replicaStatuses.emplace();
   ReplicaStatus& counters = (*pass.status.replicaStatuses)[type] = ReplicaStatus{};
   const auto slices = by_index(pods, names.label, replicas);
+  const auto is_missing = [](const auto& slice) { return slice.size == 0; };
+  // Where a pod is missing its Service is, too, as a job begins.
+  pass.expect_steps(
+      2 * static_cast<std::size_t>(std::count_if(slices.begin(), slices.end(), is_missing)));
   for (std::size_t i = 0; i < slices.size() && !pass.over; ++i) {
     const int index = static_cast<int>(i);
     if (slices[i].size == 0) {
