@@ -2,8 +2,8 @@
 #pragma once
 
 #include <boost/container/deque.hpp>
+#include <boost/container/flat_set.hpp>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -43,7 +43,8 @@ class GarbageCollector {
   // One item on its way: what was read, and how its owners stand.
   struct Visit;
   using VisitPtr = std::shared_ptr<Visit>;
-  using Uids = std::set<SharedText>;
+  // In one piece: nearly all that have dependents have a few, or come and go with them.
+  using Uids = boost::container::flat_set<SharedText>;
 
   // gc.cpp: the graph
   void on_object(const api::Informer& informer, const ObjectPtr& before, const ObjectPtr& after);
