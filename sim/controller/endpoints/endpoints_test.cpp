@@ -411,6 +411,25 @@ TEST_F(EndpointControllers, slices_of_an_earlier_service_are_not_used_again) {
                           "delete EndpointSlice h-1"));
 }
 
+// Also where its labels and its specification are those of the earlier one, the same memory.
+TEST_F(EndpointControllers, a_slice_names_the_service_that_is_there_as_its_owner) {
+  FakeCache cache;
+  Expectations none;
+  const auto first = service();
+  cache.put(first);
+  run(slice_controller, cache);
+  const ObjectPtr collected = cache.list<EndpointSlice>("ns").at(0);
+  cache.drop(*collected);
+  slice_controller.observe({collected, nullptr}, cache, none, Time());
+  auto again = std::make_shared<Service>(*first);
+  again->metadata.uid = "another";
+  cache.put(again);
+  run(slice_controller, cache);
+  const auto slices = cache.list<EndpointSlice>("ns");
+  ASSERT_EQ(slices.size(), 1U);
+  EXPECT_EQ(slices[0]->metadata.ownerReferences->at(0).uid, "another");
+}
+
 // Else each write is followed by a plan that finds nothing to do.
 TEST_F(EndpointControllers, only_what_others_do_to_a_slice_wakes_its_controller) {
   FakeCache cache;

@@ -42,7 +42,7 @@ const ServiceFacts* KnownServices::of(const Key& key, const Service& service) {
   const Cow<StringMap>& labels = service.metadata.labels;
   const auto known = facts_.find(key);
   if (known != facts_.end() && known->second.own_labels.same_as(labels) &&
-      known->second.spec.same_as(service.spec))
+      known->second.spec.same_as(service.spec) && known->second.uid == service.metadata.uid)
     return &known->second;
   if (!is_selecting(service)) {
     if (known != facts_.end()) facts_.erase(known);
@@ -50,8 +50,11 @@ const ServiceFacts* KnownServices::of(const Key& key, const Service& service) {
   }
   ServiceFacts made{.pods = {service.metadata.namespace_, service.spec->selector},
                     .labels = labels_of_(service),
+                    .owners = {},
                     .own_labels = labels,
-                    .spec = service.spec};
+                    .spec = service.spec,
+                    .uid = service.metadata.uid};
+  if (owners_of_ != nullptr) made.owners = owners_of_(service);
   return &facts_.insert_or_assign(key, std::move(made)).first->second;
 }
 

@@ -21,16 +21,20 @@ bool is_headless(const Service& service);
 struct ServiceFacts {
   api::LabelQuery pods;   // that it chooses
   Cow<StringMap> labels;  // of what one controller writes: the same memory in all of it
+  Cow<std::vector<OwnerReference>> owners;  // likewise, where the Service owns that
   Cow<StringMap> own_labels;
   Cow<ServiceSpec> spec;
+  SharedText uid;
 };
 
 // What one controller has worked out of Services, so that it need not be at each plan. It holds as
-// long as a Service's labels and specification stay the same memory.
+// long as it is the same Service, whose labels and specification stay the same memory.
 class KnownServices {
  public:
   using LabelsOf = StringMap (*)(const Service&);
-  explicit KnownServices(LabelsOf labels_of) : labels_of_(labels_of) {}
+  using OwnersOf = std::vector<OwnerReference> (*)(const Object&);
+  explicit KnownServices(LabelsOf labels_of, OwnersOf owners_of = nullptr)
+      : labels_of_(labels_of), owners_of_(owners_of) {}
   // Null where the Service has no endpoints made for it.
   const ServiceFacts* of(const Key& key, const Service& service);
   void forget(const Key& key) { facts_.erase(key); }
@@ -38,6 +42,7 @@ class KnownServices {
 
  private:
   LabelsOf labels_of_;
+  OwnersOf owners_of_;  // null: the Service does not own what the controller writes
   TextTable<ServiceFacts> facts_{};
 };
 

@@ -79,6 +79,7 @@ SliceShape shape_of(const Endpoints& endpoints) {
   labels.set(service_name_label, endpoints.metadata.name);
   for (const std::string_view name : annotations_not_copied) annotations.drop(name);
   return {.owner = endpoints,
+          .owners = owners_of(endpoints),
           .labels = labels.made(),
           .annotations = annotations.made(),
           .endpoints_max = EndpointSliceMirroringController::endpoints_per_slice_max};

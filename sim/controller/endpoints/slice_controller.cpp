@@ -63,17 +63,19 @@ std::vector<SlicePort> ports_of(const Pod& pod, const Service& service) {
 
 // The garbage collector takes those of an earlier Service of that name, which the controller is not
 // told: they are not used again.
-bool is_owned_by(const EndpointSlice& slice, const Service& service) {
+bool is_owned_by(const EndpointSlice& slice, const Service& service, const ServiceFacts& facts) {
+  if (slice.metadata.ownerReferences.same_as(facts.owners)) return true;
   const std::vector<OwnerReference>& owners = *slice.metadata.ownerReferences;
   return std::any_of(owners.begin(), owners.end(), [&](const OwnerReference& owner) {
     return owner.uid == service.metadata.uid && owner.kind == "Service" && owner.apiVersion == "v1";
   });
 }
 
-ExistingSlices take_unowned(ExistingSlices& slices, const Service& service) {
+ExistingSlices take_unowned(ExistingSlices& slices, const Service& service,
+                            const ServiceFacts& facts) {
   const auto owned_end = std::stable_partition(
       slices.begin(), slices.end(),
-      [&](const EndpointSlice* slice) { return is_owned_by(*slice, service); });
+      [&](const EndpointSlice* slice) { return is_owned_by(*slice, service, facts); });
   ExistingSlices unowned(owned_end, slices.end());
   slices.erase(owned_end, slices.end());
   return unowned;
@@ -143,14 +145,16 @@ Plan EndpointSliceController::plan(const Key& key, const Observed& seen, Time) c
   const ServiceFacts& facts = *known;
   ExistingSlices existing = slices_of(parts, slice_manager, seen.cache, facts.labels);
   if (tracker_.is_ahead_of(key, existing)) return wait_for_own_write();
-  const ExistingSlices of_earlier_service = take_unowned(existing, *service);
+  const ExistingSlices of_earlier_service = take_unowned(existing, *service, facts);
   static const std::vector<std::string> one_family{"IPv4"};
   const std::vector<std::string>& families = service->spec->ipFamilies;
   SliceGroups wanted;
   for (const std::string& family : families.empty() ? one_family : families)
     add_groups(wanted, *service, facts.pods, seen.cache, family, KnownEndpoints(existing));
-  const SliceShape shape{
-      .owner = *service, .labels = facts.labels, .endpoints_max = endpoints_per_slice_max};
+  const SliceShape shape{.owner = *service,
+                         .owners = facts.owners,
+                         .labels = facts.labels,
+                         .endpoints_max = endpoints_per_slice_max};
   Plan plan{.about = service,
             .steps = reconcile_slices(shape, std::move(wanted), std::move(existing), seen.cache)};
   for (Step& step : delete_slices(of_earlier_service, seen.cache))

@@ -34,7 +34,7 @@ class EndpointSliceController final : public Controller {
  private:
   static StringMap labels_of(const Service& service);
 
-  mutable endpoints::KnownServices known_{&labels_of};
+  mutable endpoints::KnownServices known_{&labels_of, &endpoints::owners_of};
   mutable endpoints::SliceTracker tracker_{};
 };
 

@@ -118,15 +118,6 @@ bool is_as_wanted(const Draft& draft, const SliceShape& shape) {
          same_texts(shape.annotations, old.metadata.annotations);
 }
 
-OwnerReference reference_to_owner(const Object& owner) {
-  return {.apiVersion = owner.kind().api_version(),
-          .kind = owner.kind().kind,
-          .name = owner.metadata.name,
-          .uid = owner.metadata.uid,
-          .controller = true,
-          .blockOwnerDeletion = true};
-}
-
 // Takes over the endpoints that were made.
 std::shared_ptr<EndpointSlice> written(const Draft& draft, const SliceShape& shape) {
   const auto slice = std::make_shared<EndpointSlice>();
@@ -136,7 +127,7 @@ std::shared_ptr<EndpointSlice> written(const Draft& draft, const SliceShape& sha
   } else {
     slice->metadata.generateName = shape.owner.metadata.name + "-";
     slice->metadata.namespace_ = shape.owner.metadata.namespace_;
-    slice->metadata.ownerReferences = std::vector{reference_to_owner(shape.owner)};
+    slice->metadata.ownerReferences = shape.owners;
   }
   slice->metadata.labels = shape.labels;
   slice->metadata.annotations = shape.annotations;
@@ -166,6 +157,15 @@ const Endpoint& KnownEndpoints::of(const Pod& pod) {
     at_ = 0;
   }
   return none;
+}
+
+std::vector<OwnerReference> owners_of(const Object& owner) {
+  return {{.apiVersion = owner.kind().api_version(),
+           .kind = owner.kind().kind,
+           .name = owner.metadata.name,
+           .uid = owner.metadata.uid,
+           .controller = true,
+           .blockOwnerDeletion = true}};
 }
 
 bool is_managed_by(const Object& slice, std::string_view manager) {

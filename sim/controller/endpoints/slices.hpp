@@ -44,11 +44,14 @@ using SliceGroups = boost::container::small_vector<SliceGroup, 1>;
 // What every slice of one service or Endpoints has. The owner outlives it.
 struct SliceShape {
   const Object& owner;  // the service or the Endpoints; names are made from its own
+  Cow<std::vector<OwnerReference>> owners{};  // that one
   Cow<StringMap> labels{};
   Cow<StringMap> annotations{};
   std::size_t endpoints_max = 100;
 };
 
+// As slices name who owns them.
+std::vector<OwnerReference> owners_of(const Object& owner);
 // By its label.
 bool is_managed_by(const Object& slice, std::string_view manager);
 // The manager's slices of that service, but for those that are being deleted. Those that carry
