@@ -59,16 +59,17 @@ struct ContainerState {
   static const Type& type();
 };
 
+// First what changes: the others stay while a container runs. (Fields go out in type()'s order.)
 struct ContainerStatus {
-  std::string name{};
   ContainerState state{};
   Cow<ContainerState> lastState{};
-  bool ready = false;
   std::int32_t restartCount = 0;
+  bool ready = false;
+  std::optional<bool> started{};
+  Cow<std::string> containerID{};
+  std::string name{};
   Cow<std::string> image{};
   Cow<std::string> imageID{};
-  Cow<std::string> containerID{};
-  std::optional<bool> started{};
   Cow<ResourceList> allocatedResources{};
   Rare<ResourceRequirements> resources{};
   RawJson volumeMounts{};
@@ -84,28 +85,30 @@ struct IpEntry {  // PodIP, HostIP
   static const Type& type();
 };
 
-// Its versions, and the copies that a kubelet keeps of it, share its texts.
+// Its versions, and the copies that a kubelet keeps of it, share its texts. First, in one line of
+// the caches, what changes, and what is looked at to know a pod's state. (Fields go out in type()'s
+// order.)
 struct PodStatus {
-  std::optional<std::int64_t> observedGeneration{};
   std::string phase{};
   Cow<std::vector<PodCondition>> conditions{};
+  Cow<std::vector<ContainerStatus>> containerStatuses{};
+  Cow<std::vector<ContainerStatus>> initContainerStatuses{};
+  OptionalTime startTime{};
+  std::optional<std::int64_t> observedGeneration{};
   Cow<std::string> message{};
   Cow<std::string> reason{};
-  Cow<std::string> nominatedNodeName{};
-  Cow<std::string> hostIP{};
-  Cow<std::vector<IpEntry>> hostIPs{};
   Cow<std::string> podIP{};
   Cow<std::vector<IpEntry>> podIPs{};
-  OptionalTime startTime{};
-  Cow<std::vector<ContainerStatus>> initContainerStatuses{};
-  Cow<std::vector<ContainerStatus>> containerStatuses{};
+  Cow<std::string> hostIP{};
+  Cow<std::vector<IpEntry>> hostIPs{};
+  Cow<std::string> nominatedNodeName{};
   Cow<std::string> qosClass{};
+  Cow<ResourceList> allocatedResources{};
+  Rare<ResourceRequirements> resources{};
   RawJson ephemeralContainerStatuses{};
   Cow<std::string> resize{};
   RawJson resourceClaimStatuses{};
   RawJson extendedResourceClaimStatus{};
-  Cow<ResourceList> allocatedResources{};
-  Rare<ResourceRequirements> resources{};
   Extra extra{};
   static const Type& type();
 

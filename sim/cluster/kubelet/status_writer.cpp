@@ -71,13 +71,12 @@ bool surely_same(const ContainerState& a, const ContainerState& b) {
                                                 : a.running.has_value() == b.running.has_value();
   return run_alike && surely_same(a.waiting, b.waiting) && surely_same(a.terminated, b.terminated);
 }
-// All members, so that one that is added does not compile until it is compared; first those that
-// change.
+// All members, so that one that is added does not compile until it is compared.
 bool surely_same(const ContainerStatus& left, const ContainerStatus& right) {
   const auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16] = left;
   const auto& [b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12, b13, b14, b15, b16] = right;
-  return surely_same(a2, b2) && surely_same(a3, b3) && surely_same(a4, b4) && surely_same(a5, b5) &&
-         surely_same(a1, b1) && surely_same(a6, b6) && surely_same(a7, b7) && surely_same(a8, b8) &&
+  return surely_same(a1, b1) && surely_same(a2, b2) && surely_same(a3, b3) && surely_same(a4, b4) &&
+         surely_same(a5, b5) && surely_same(a6, b6) && surely_same(a7, b7) && surely_same(a8, b8) &&
          surely_same(a9, b9) && surely_same(a10, b10) && surely_same(a11, b11) &&
          surely_same(a12, b12) && surely_same(a13, b13) && surely_same(a14, b14) &&
          surely_same(a15, b15) && surely_same(a16, b16);
