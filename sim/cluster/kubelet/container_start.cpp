@@ -91,11 +91,9 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
     id_ = Cow(std::move(*id));
     ContainerInstance instance;
     instance.id = id_;
-    instance.shown_id = "containerd://" + *id_;
+    instance.shown = ShownContainer{"containerd://" + *id_, in_.container->image, image_.ref};
     instance.name = in_.container->name;
     instance.attempt = attempt_;
-    instance.image = in_.container->image;
-    instance.image_id = image_.ref;
     instance.created_at = node.loop.now();
     node.inventory.add_container(in_.pod->metadata.uid, std::move(instance));
     event(node, "Normal", "Created", "Container created");

@@ -27,7 +27,7 @@ ContainerState state_of(const ContainerInstance& instance) {
       end.message = instance.message;
       end.startedAt = instance.started_at.value_or(Time{});
       end.finishedAt = instance.finished_at;
-      end.containerID = instance.shown_id;
+      end.containerID = instance.shown->id;
       break;
     }
   }
@@ -85,7 +85,7 @@ bool tells_end(const ContainerState& told, const ContainerInstance& instance) {
   if (instance.stage != ContainerStage::exited || !told.terminated) return false;
   const ContainerStateTerminated& end = *told.terminated;
   return end.containerID->ends_with(*instance.id) && end.exitCode == instance.exit_code &&
-         end.reason == instance.reason && end.message == instance.message;
+         end.reason == instance.reason && end.message == *instance.message;
 }
 
 void fill_seen(const StatusSources& in, const Container& container,
@@ -93,9 +93,9 @@ void fill_seen(const StatusSources& in, const Container& container,
                const ContainerStatus* old, ContainerStatus& status) {
   status.name = container.name;
   status.restartCount = static_cast<std::int32_t>(latest.attempt);
-  status.image = latest.image;
-  status.imageID = latest.image_id;
-  status.containerID = latest.shown_id;
+  status.image = latest.shown->image;
+  status.imageID = latest.shown->image_id;
+  status.containerID = latest.shown->id;
   status.state = old != nullptr && tells_end(old->state, latest) ? old->state : state_of(latest);
   if (latest.stage != ContainerStage::created) fill_resources(facts, status);
   int instances = 0;

@@ -10,14 +10,39 @@
 namespace ddptwin::kubelet {
 
 using namespace std::string_view_literals;
+namespace {
 
-std::string_view NodeContext::node_ip() const {
-  if (!options.node_ip.empty()) return options.node_ip;
-  const std::shared_ptr<const Node> node = view.node(options.node_name);
-  if (!node) return {};
+// Mostly it is a container of that very specification, and is known by where it lies.
+bool is_init_container(const PodSpec& spec, const Container& container) {
+  const auto lies_in = [&](const std::vector<Container>& list) {
+    return std::any_of(list.begin(), list.end(),
+                       [&](const Container& one) { return &one == &container; });
+  };
+  if (lies_in(spec.containers)) return false;
+  const std::vector<Container>& init = spec.initContainers;
+  return lies_in(init) || std::any_of(init.begin(), init.end(), [&](const Container& one) {
+           return one.name == container.name;
+         });
+}
+
+std::string_view internal_ip(const Node* node) {
+  if (node == nullptr) return {};
   for (const NodeAddress& address : node->status.addresses)
     if (address.type_ == "InternalIP") return address.address;
   return {};
+}
+
+}  // namespace
+
+const HostAddresses& NodeContext::host_of(const std::shared_ptr<const Node>& node) {
+  if (node && node == known_node) return known_host;
+  known_node = node;
+  const std::string_view ip =
+      !options.node_ip.empty() ? std::string_view(options.node_ip) : internal_ip(node.get());
+  if (known_host.ip == ip) return known_host;
+  known_host = {};
+  if (!ip.empty()) known_host = {std::string(ip), {IpEntry{std::string(ip)}}};
+  return known_host;
 }
 
 Duration NodeContext::stretched(Duration delay) const {
@@ -27,12 +52,12 @@ Duration NodeContext::stretched(Duration delay) const {
   return Duration(static_cast<std::int64_t>(static_cast<double>(delay.count()) * factor));
 }
 
-PodContext NodeContext::pod_context(const std::shared_ptr<const Pod>& pod) const {
+PodContext NodeContext::pod_context(const std::shared_ptr<const Pod>& pod) {
   PodContext context;
   const Text& namespace_ = pod->metadata.namespace_;
   context.pod = pod;
   context.node = view.node(options.node_name);
-  context.node_ip = node_ip();
+  context.node_ip = *host_of(context.node).ip;
   context.pod_ips = inventory.state(pod->metadata.uid)->ips;
   context.services = view.services(namespace_);
   // The context holds on to the pod.
@@ -51,10 +76,8 @@ void NodeContext::event(const Pod& pod, std::string_view type, std::string_view 
                         std::string message, const Container* container) const {
   boost::container::small_vector<char, 64> path;  // mostly it is only compared
   if (container != nullptr) {
-    const auto& init = pod.spec->initContainers;
-    const bool is_init = std::any_of(init.begin(), init.end(),
-                                     [&](const Container& c) { return c.name == container->name; });
-    const std::string_view list = is_init ? "spec.initContainers{" : "spec.containers{";
+    const std::string_view list =
+        is_init_container(*pod.spec, *container) ? "spec.initContainers{" : "spec.containers{";
     for (const std::string_view part : {list, std::string_view(container->name), "}"sv})
       path.insert(path.end(), part.begin(), part.end());
   }

@@ -14,6 +14,7 @@
 #include "cluster/kubelet/options.hpp"
 #include "cluster/kubelet/pod_context.hpp"
 #include "cluster/kubelet/prober.hpp"
+#include "cluster/kubelet/status.hpp"
 #include "core/trace.hpp"
 
 namespace ddptwin::kubelet {
@@ -38,15 +39,20 @@ struct NodeContext {
   // The next tick of a clock of that period, which runs since the process began.
   std::function<Time(Duration period)> next_tick;
 
-  std::string_view node_ip() const;  // until the Node changes
+  const HostAddresses& host() { return host_of(view.node(options.node_name)); }
   // When to try again after a delay: stretched, and with jitter where the options ask for some.
   Duration stretched(Duration delay) const;
-  PodContext pod_context(const std::shared_ptr<const Pod>& pod) const;
+  PodContext pod_context(const std::shared_ptr<const Pod>& pod);
   // About the pod, or with a container about that part of it.
   void event(const Pod& pod, std::string_view type, std::string_view reason, std::string message,
              const Container* container = nullptr) const;
   void notices(const Pod& pod, const Notices& notices) const;
   void record(const Pod& pod, const std::string& container, std::string_view text) const;
+
+  const HostAddresses& host_of(const std::shared_ptr<const Node>& node);
+  // What has been found last, and of which state of the Node.
+  HostAddresses known_host{};
+  std::shared_ptr<const Node> known_node{};
 };
 
 // A runtime's error as gRPC clients print it.

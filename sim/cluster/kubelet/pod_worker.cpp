@@ -310,7 +310,7 @@ bool PodWorker::status_stays(const PodStatus& told, bool all_stopped,
   return shown_->is_whole && shown_->all_stopped == all_stopped &&
          shown_->restart_all == restart_all && shown_->sandbox_ready == seen_->sandbox_ready() &&
          shown_->ips.same_as(seen_->ips) && told.observedGeneration == pod_->metadata.generation &&
-         told.conditions.same_as(server.conditions) && told.hostIP == node_->node_ip() &&
+         told.conditions.same_as(server.conditions) && told.hostIP == node_->host().ip &&
          told.nominatedNodeName == server.nominatedNodeName &&
          (told.phase == server.phase || (!shown_->had_ended && !is_terminal_phase(server.phase))) &&
          (!told.reason.empty() || server.reason.empty()) &&
@@ -335,14 +335,15 @@ std::optional<PodStatus> PodWorker::compute_status(bool all_stopped, RestartAll 
   if (init_containers_stay && containers_stay && is_plain &&
       status_stays(*told, all_stopped, restart_all))
     return std::nullopt;
+  const HostAddresses& host = node_->host();
   const StatusInputs inputs{
       StatusSources{*pod_, facts(), *seen_, told != nullptr ? *told : pod_->status, met.failures,
                     met.removed_counts, init_containers_stay, containers_stay},
-      node_->node_ip(),
+      host,
       all_stopped,
       restart_all,
       met.verdict ? &*met.verdict : nullptr,
-      comparable && shown_->ips.same_as(seen_->ips) && told->hostIP == node_->node_ip(),
+      comparable && shown_->ips.same_as(seen_->ips) && told->hostIP == host.ip,
       node_->loop.now(),
       node_->view.conditions(),
       [this](const Container& container, const ContainerStatus& status) {
@@ -412,10 +413,13 @@ void PodWorker::on_sandbox_stopped() {
 
 void PodWorker::write_last_status() {
   std::optional<PodStatus> fresh = compute_status(true, restart_all_idle());
-  PodStatus status = fresh ? std::move(*fresh) : *writer_.told();
-  make_final(*pod_, status);
+  // A status that stays is of this generation: to tell it again would tell nothing.
+  if (fresh || !is_final(*pod_, *writer_.told())) {
+    PodStatus status = fresh ? std::move(*fresh) : *writer_.told();
+    make_final(*pod_, status);
+    tell(std::move(status));
+  }
   shown_.reset();
-  tell(std::move(status));
   take(PodEvent::cleaned);
   writer_.finish();
   node_->images.forget(uid());

@@ -20,7 +20,18 @@ struct SandboxState {
 
 enum class ContainerStage : std::uint8_t { created, running, exited };
 
-// First what plans and comparisons read.
+// As statuses show a container for as long as it is there.
+struct ShownContainer {
+  Cow<std::string> id{};
+  Cow<std::string> image{};  // as the pod's specification names it
+  Cow<std::string> image_id{};
+  bool operator==(const ShownContainer&) const = default;
+};
+inline bool operator==(const Cow<ShownContainer>& left, const Cow<ShownContainer>& right) {
+  return left.same_as(right) || *left == *right;
+}
+
+// First what plans and comparisons read. Lists of them are copied with each change.
 struct ContainerInstance {
   Cow<ContainerId> id{};
   std::string name{};
@@ -29,11 +40,9 @@ struct ContainerInstance {
   std::uint32_t attempt = 0;  // the restart count it was created with
   Time created_at{};
   std::optional<Time> started_at{}, finished_at{};
-  Cow<std::string> shown_id{};  // as statuses show it
-  Cow<std::string> image{};     // as the pod's specification names it
-  Cow<std::string> image_id{};
+  Cow<ShownContainer> shown{};
   std::string reason{};
-  std::string message{};
+  Cow<std::string> message{};
   bool operator==(const ContainerInstance&) const = default;
 };
 

@@ -36,8 +36,10 @@ void fill_addresses(const StatusInputs& in, PodStatus& status) {
     status.podIPs = before.podIPs;
     return;
   }
-  status.hostIP = text_of(in.host_ip, before.hostIP);
-  status.hostIPs = entries_of(std::span(&in.host_ip, in.host_ip.empty() ? 0 : 1), before.hostIPs);
+  status.hostIP = before.hostIP == in.host.ip ? before.hostIP : in.host.ip;
+  const IpEntries &old = before.hostIPs, &now = in.host.list;
+  const auto agree = [](const IpEntry& a, const IpEntry& b) { return a.ip == b.ip; };
+  status.hostIPs = std::equal(old.begin(), old.end(), now.begin(), now.end(), agree) ? old : now;
   if (in.sources.pod.spec->hostNetwork) status.podIPs = status.hostIPs;
   if (status.podIPs.empty())
     status.podIPs = entries_of(std::span(in.sources.state.ips.get()), before.podIPs);
@@ -202,6 +204,17 @@ void make_final(const Pod& pod, PodStatus& status) {
   for (std::size_t i = 0; i < begun(status.initContainerStatuses); ++i)
     end_as_unknown(status.initContainerStatuses, i);
   if (!is_terminal_phase(status.phase)) status.phase = "Failed";
+}
+
+bool is_final(const Pod& pod, const PodStatus& status) {
+  const auto has_ended = [](const ContainerStatus& one) { return bool(one.state.terminated); };
+  const std::vector<ContainerStatus>&main = status.containerStatuses,
+        &init = status.initContainerStatuses;
+  return is_terminal_phase(status.phase) &&
+         (!has_initialized(*pod.spec, status) ||
+          std::all_of(main.begin(), main.end(), has_ended)) &&
+         std::all_of(init.begin(), init.begin() + static_cast<std::ptrdiff_t>(begun(init)),
+                     has_ended);
 }
 
 void settle_times(const Pod& pod, const PodStatus& before, PodStatus& status, Time now) {

@@ -24,9 +24,15 @@ struct Readiness {
   bool ready = false;
 };
 
+// Of the node. Its pods share them.
+struct HostAddresses {
+  Cow<std::string> ip{};
+  Cow<std::vector<IpEntry>> list{};  // that one, where there is one
+};
+
 struct StatusInputs {
   StatusSources sources;
-  std::string_view host_ip{};
+  const HostAddresses& host;
   bool all_stopped = false;  // the pod is being ended and nothing of it runs
   RestartAll restart_all = RestartAll::absent;
   const PodVerdict* verdict = nullptr;
@@ -48,6 +54,8 @@ PodStatus rejected_status(const Pod& pod, const PodVerdict& verdict);
 // Once nothing of the pod can run any more: what never started counts as lost, the phase is
 // terminal.
 void make_final(const Pod& pod, PodStatus& status);
+// Whether that would change nothing.
+bool is_final(const Pod& pod, const PodStatus& status);
 
 // Before the status is kept: times, start time and generation. `before`: what was said last, from
 // which pod_status() has made it.
