@@ -208,8 +208,8 @@ void make_final(const Pod& pod, PodStatus& status) {
 
 bool is_final(const Pod& pod, const PodStatus& status) {
   const auto has_ended = [](const ContainerStatus& one) { return bool(one.state.terminated); };
-  const std::vector<ContainerStatus>&main = status.containerStatuses,
-        &init = status.initContainerStatuses;
+  const std::vector<ContainerStatus>& main = status.containerStatuses;
+  const std::vector<ContainerStatus>& init = status.initContainerStatuses;
   return is_terminal_phase(status.phase) &&
          (!has_initialized(*pod.spec, status) ||
           std::all_of(main.begin(), main.end(), has_ended)) &&
