@@ -134,7 +134,7 @@ template <class T>
 std::map<std::string, std::shared_ptr<const T>> ClusterRun::of_job(const JobName& name) const {
   std::map<std::string, std::shared_ptr<const T>> found;
   for (const ObjectPtr& object : world_.objects(T::info(), name.namespace_)) {
-    const std::string* label = object->metadata.label(pj::label::job_name);
+    const Text* label = object->metadata.label(pj::label::job_name);
     if (label != nullptr && *label == name.name) found[object->metadata.name.str()] = as<T>(object);
   }
   return found;

@@ -494,7 +494,7 @@ void HandWork::check() {
   }
   for (const auto& slice : cluster_.all<EndpointSlice>()) {
     if (slices_.contains(slice->metadata.name.str())) continue;
-    const std::string& of = *slice->metadata.label("kubernetes.io/service-name");
+    const Text& of = *slice->metadata.label("kubernetes.io/service-name");
     if (of == "kubernetes") continue;
     RC_ASSERT(endpoints_.contains(of));  // a mirror
     for (const auto& endpoints : cluster_.all<Endpoints>())

@@ -331,7 +331,7 @@ void check_slices(const EndpointsRun& cluster, const Service& service,
                        shape.ready, ends, ports_in(service, shape)));
   }
   for (const auto& slice : slices_of(cluster, service.metadata.name.str(), false)) {
-    const std::string *label = slice->metadata.label("tier"), *of = service.metadata.label("tier");
+    const Text *label = slice->metadata.label("tier"), *of = service.metadata.label("tier");
     RC_ASSERT((label == nullptr ? "" : *label) == (of == nullptr ? "" : *of));
     std::vector<std::string> ports;
     for (const SlicePort& port : slice->ports)

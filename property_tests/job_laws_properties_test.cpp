@@ -14,7 +14,7 @@ namespace {
 void check_roles(const ClusterRun& run, const JobShape& shape, const Profile& profile) {
   Names leaders;
   for (const auto& [name, pod] : run.pods())
-    if (const std::string* role = pod->metadata.label("training.kubeflow.org/job-role")) {
+    if (const Text* role = pod->metadata.label("training.kubeflow.org/job-role")) {
       RC_ASSERT(*role == "master");
       leaders.insert(name);
     }

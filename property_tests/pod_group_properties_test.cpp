@@ -287,7 +287,7 @@ TEST(PodGroupProperties, PodsAreMadeOnceTheirGroupIsAdmittedAndNameTheirSchedule
         RC_ASSERT(*meta.annotations ==
                   (StringMap{{"scheduling.k8s.io/group-name", "j"},
                              {"volcano.sh/task-spec", is_master ? "master" : "worker"}}));
-      const std::string* label = meta.label("scheduling.x-k8s.io/pod-group");
+      const Text* label = meta.label("scheduling.x-k8s.io/pod-group");
       RC_ASSERT((label != nullptr) == !gang.volcano());
       if (label != nullptr) RC_ASSERT(*label == "j");
     }

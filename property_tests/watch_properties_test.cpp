@@ -46,7 +46,7 @@ struct Wanted {
   const char* fields;
   bool (*is)(const Pod& pod);
 };
-const std::string* app_of(const Pod& pod) { return pod.metadata.label("app"); }
+const Text* app_of(const Pod& pod) { return pod.metadata.label("app"); }
 bool is_on(const Pod& pod, std::string_view node) { return pod.spec->nodeName == node; }
 constexpr Wanted wanted[] = {
     {"", "", [](const Pod&) { return true; }},

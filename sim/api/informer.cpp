@@ -137,14 +137,14 @@ ObjectPtr Informer::keep(const ObjectPtr& object, ObjectPtr& place) {
   return before;
 }
 
-const LabelIndex& Informer::new_index(std::vector<std::string> keys) const {
+const LabelIndex& Informer::new_index(std::vector<Text> keys) const {
   LabelIndex& index = by_labels_.emplace_back(std::move(keys));
   for (const auto& [key, object] : objects_) index.put(object);
   return index;
 }
 
 const LabelIndex& Informer::new_index(const StringMap& labels) const {
-  std::vector<std::string> keys;
+  std::vector<Text> keys;
   for (const auto& [key, value] : labels) keys.push_back(key);
   return new_index(std::move(keys));
 }

@@ -62,7 +62,7 @@ class Informer {
   void drop(const Object& named);  // what is named as this one
   // `place` is where the object of that name is kept. What was there before, or null.
   ObjectPtr keep(const ObjectPtr& object, ObjectPtr& place);
-  const LabelIndex& new_index(std::vector<std::string> keys) const;
+  const LabelIndex& new_index(std::vector<Text> keys) const;
   const LabelIndex& new_index(const StringMap& labels) const;
   void notify(const ObjectPtr& before, const ObjectPtr& after);
 

@@ -28,9 +28,9 @@ LabelQuery::LabelQuery(Text space, Cow<StringMap> labels)
   }
 }
 
-LabelIndex::LabelIndex(std::vector<std::string> keys, Labels labels)
+LabelIndex::LabelIndex(std::vector<Text> keys, Labels labels)
     : keys_(std::move(keys)), labels_(labels) {
-  for (const std::string& key : keys_) print_of_keys_.add(key);
+  for (const Text& key : keys_) print_of_keys_.add(key);
 }
 
 std::optional<Fingerprint> LabelIndex::project(std::string_view namespace_,
@@ -39,8 +39,8 @@ std::optional<Fingerprint> LabelIndex::project(std::string_view namespace_,
   print.add(namespace_);
   // Both are in order: one walk through the labels, whose lengths tell most of them apart.
   auto at = labels.begin();
-  for (const std::string& key : keys_) {
-    while (at != labels.end() && !same_text(at->first, key)) ++at;
+  for (const Text& key : keys_) {
+    while (at != labels.end() && at->first != key) ++at;
     if (at == labels.end()) return std::nullopt;
     print.add(at->second);
     ++at;
@@ -110,7 +110,7 @@ LabelIndex::Places LabelIndex::find(std::string_view namespace_, std::string_vie
 LabelIndex* SelectorIndex::table_of(const StringMap& selector) {
   for (LabelIndex& table : by_keys_)
     if (std::equal(table.keys().begin(), table.keys().end(), selector.begin(), selector.end(),
-                   [](const std::string& key, const auto& entry) { return key == entry.first; }))
+                   [](const Text& key, const auto& entry) { return key == entry.first; }))
       return &table;
   return nullptr;
 }
@@ -120,7 +120,7 @@ void SelectorIndex::put(const ObjectPtr& place) {
   const StringMap& selector = selector_of(*place);
   LabelIndex* table = table_of(selector);
   if (table == nullptr) {
-    std::vector<std::string> keys;
+    std::vector<Text> keys;
     for (const auto& [key, value] : selector) keys.push_back(key);
     table = &by_keys_.emplace_back(std::move(keys), &selector_of);
   }

@@ -39,7 +39,7 @@ class LabelIndex {
 
   // `keys` are in order. `labels` says which of the object's maps is meant; its labels, unless
   // something else is given.
-  explicit LabelIndex(std::vector<std::string> keys, Labels labels = &labels_of);
+  explicit LabelIndex(std::vector<Text> keys, Labels labels = &labels_of);
 
   void put(const ObjectPtr& place);
   void put(ObjectPtr&&) = delete;  // a place stays
@@ -53,7 +53,7 @@ class LabelIndex {
   std::optional<Places> find_exactly(const LabelQuery& query) const;
   // Of an index of one key.
   Places find(std::string_view namespace_, std::string_view value) const;
-  const std::vector<std::string>& keys() const { return keys_; }
+  const std::vector<Text>& keys() const { return keys_; }
 
  private:
   static const StringMap& labels_of(const Object& object) { return *object.metadata.labels; }
@@ -61,7 +61,7 @@ class LabelIndex {
   std::optional<Fingerprint> project(std::string_view namespace_, const StringMap& labels) const;
   Places at(const Fingerprint& values) const;
 
-  std::vector<std::string> keys_;
+  std::vector<Text> keys_;
   Fingerprint print_of_keys_{};
   Labels labels_;
   // Most values are those of one object.

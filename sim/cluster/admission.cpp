@@ -179,8 +179,7 @@ void copy_topology_labels(const Store& store, Pod& pod) {
   const auto node = store.find<Node>({}, pod.spec->nodeName);
   if (node == nullptr) return;
   for (const char* key : {"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
-    if (const std::string* value = node->metadata.label(key))
-      pod.metadata.labels.edit()[key] = *value;
+    if (const Text* value = node->metadata.label(key)) pod.metadata.labels.edit()[key] = *value;
 }
 
 void add_default_admission(Store& store) {

@@ -80,7 +80,7 @@ bool matches(const NodeSelectorTerm& term, const Node& node) {
 
 bool matches_node(const PodSpec& pod, const Node& node) {
   for (const auto& [key, value] : pod.nodeSelector) {
-    const std::string* label = node.metadata.label(key);
+    const Text* label = node.metadata.label(key);
     if (label == nullptr || *label != value) return false;
   }
   const auto* terms = required_terms(pod);

@@ -20,7 +20,7 @@ void Cache::each(const KindInfo& kind, const api::LabelQuery& query, const Visit
 void Cache::each(const KindInfo& kind, std::string_view namespace_, std::string_view label,
                  std::string_view value, const Visitor& visitor) const {
   for (const ObjectPtr& object : list(kind, namespace_)) {
-    const std::string* own = object->metadata.label(label);
+    const Text* own = object->metadata.label(label);
     if (own != nullptr && *own == value) visitor(object);
   }
 }

@@ -298,7 +298,7 @@ Json encode_map(const Type& type, const void* value) {
     const Type& element;
     json::object out;
   } context{type.element(), {}};
-  type.each(value, &context, [](void* c, const std::string& key, const void* v) {
+  type.each(value, &context, [](void* c, std::string_view key, const void* v) {
     auto& at = *static_cast<Context*>(c);
     at.out.emplace(key, encode(at.element, v));
   });

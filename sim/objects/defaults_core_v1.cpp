@@ -46,8 +46,10 @@ void default_service(Service& service) {
 
 void default_secret(Secret& secret) {
   if (secret.type_.empty()) secret.type_ = "Opaque";
-  for (const auto& [key, text] : secret.stringData)
-    secret.data[key] = std::vector<std::uint8_t>(text.begin(), text.end());
+  for (const auto& [key, value] : secret.stringData) {
+    const std::string_view text = value;
+    secret.data[key.str()] = std::vector<std::uint8_t>(text.begin(), text.end());
+  }
   secret.stringData.clear();
 }
 

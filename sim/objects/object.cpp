@@ -40,7 +40,7 @@ const OwnerReference* ObjectMeta::controller() const {
   return nullptr;
 }
 
-const std::string* ObjectMeta::label(std::string_view key) const {
+const Text* ObjectMeta::label(std::string_view key) const {
   // A few, which begin alike: most differ in their lengths, so that a walk compares less than a
   // search.
   for (const auto& [known, value] : *labels)

@@ -57,7 +57,7 @@ struct ObjectMeta {
 
   // The owner with controller=true, or null (metav1.GetControllerOf).
   const OwnerReference* controller() const;
-  const std::string* label(std::string_view key) const;
+  const Text* label(std::string_view key) const;
 };
 
 // The base of every stored object. Immutable once stored: change a clone.

@@ -167,7 +167,7 @@ class LabelParser {
   Lexer lexer_;
 };
 
-bool contains(const std::vector<std::string>& values, const std::string& value) {
+bool contains(const std::vector<std::string>& values, std::string_view value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
@@ -227,7 +227,8 @@ Result<LabelMatcher> LabelMatcher::from(const LabelSelector& selector) {
 
 LabelMatcher LabelMatcher::from(const StringMap& labels) {
   LabelMatcher out;
-  for (const auto& [key, value] : labels) out.requirements_.push_back({key, Operator::in, {value}});
+  for (const auto& [key, value] : labels)
+    out.requirements_.push_back({key.str(), Operator::in, {value.str()}});
   return out;
 }
 

@@ -19,7 +19,7 @@ void create_namespace(Object& object) {
   space.spec.finalizers = {"kubernetes"};
   space.status = NamespaceStatus{};
   space.status.phase = "Active";
-  const std::string* label = space.metadata.label(name_label);
+  const Text* label = space.metadata.label(name_label);
   if (label == nullptr || *label != space.metadata.name)
     space.metadata.labels.edit()[std::string(name_label)] = space.metadata.name;
 }

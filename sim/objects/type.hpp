@@ -88,7 +88,7 @@ class Verbatim {
 using Extra = RawJson;
 
 // Ordered by key, in one piece of memory: each object has some, mostly of a few entries.
-using StringMap = boost::container::flat_map<std::string, std::string, std::less<>>;
+using StringMap = boost::container::flat_map<Text, Text, std::less<>>;
 
 enum class Shape : std::uint8_t {
   boolean,
@@ -156,7 +156,7 @@ struct Type {
 
   // map: in key order
   void (*each)(const void*, void* context,
-               void (*visit)(void* context, const std::string& key, const void* value)) = nullptr;
+               void (*visit)(void* context, std::string_view key, const void* value)) = nullptr;
   void* (*insert)(void*, std::string_view key) = nullptr;
   // Whether keys and values are equal; `element_equal` judges two values.
   bool (*equal)(const void*, const void*,
@@ -298,11 +298,11 @@ Type map() {
   t.element = &type_of<typename T::mapped_type>;
   t.empty = [](const void* p) { return static_cast<const T*>(p)->empty(); };
   t.size = [](const void* p) { return static_cast<const T*>(p)->size(); };
-  t.each = [](const void* p, void* context, void (*visit)(void*, const std::string&, const void*)) {
+  t.each = [](const void* p, void* context, void (*visit)(void*, std::string_view, const void*)) {
     for (const auto& [key, value] : *static_cast<const T*>(p)) visit(context, key, &value);
   };
   t.insert = [](void* p, std::string_view key) -> void* {
-    return &static_cast<T*>(p)->try_emplace(std::string(key)).first->second;
+    return &static_cast<T*>(p)->try_emplace(typename T::key_type(key)).first->second;
   };
   t.equal = [](const void* p, const void* q,
                bool (*element_equal)(const Type&, const void*, const void*)) {

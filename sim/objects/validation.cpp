@@ -284,7 +284,7 @@ ErrorList validate_annotations(const StringMap& annotations, const FieldPath& pa
   for (const auto& [key, value] : annotations) {
     size += key.size() + value.size();
     if (is_qualified_name(key, prefix)) continue;
-    std::string lower = key;
+    std::string lower = key.str();
     std::transform(lower.begin(), lower.end(), lower.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
     for (const std::string& problem : qualified_name_problems(lower))

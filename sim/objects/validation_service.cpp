@@ -184,7 +184,7 @@ ErrorList validate_config_map(const Object& object) {
   std::set<std::string> keys, binary_keys;
   std::size_t size = 0;
   for (const auto& [key, value] : *map.data) {
-    keys.insert(key);
+    keys.insert(key.str());
     size += value.size();
     if (map.binaryData.contains(key))
       out.push_back(invalid(fmt::format("data[{}]", key), quoted(key),

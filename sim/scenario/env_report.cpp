@@ -29,8 +29,8 @@ using Injected = std::map<std::string, std::string, std::less<>>;
 Injected injected_by_job(const World& world, const Pod& pod) {
   Injected injected;
   const OwnerReference* owner = pod.metadata.controller();
-  const std::string* type = pod.metadata.label("training.kubeflow.org/replica-type");
-  const std::string* index = pod.metadata.label("training.kubeflow.org/replica-index");
+  const Text* type = pod.metadata.label("training.kubeflow.org/replica-type");
+  const Text* index = pod.metadata.label("training.kubeflow.org/replica-index");
   if (owner == nullptr || type == nullptr || index == nullptr) return injected;
   const auto job =
       as<PyTorchJob>(world.find(PyTorchJob::info(), pod.metadata.namespace_, owner->name));
@@ -41,7 +41,7 @@ Injected injected_by_job(const World& world, const Pod& pod) {
   copy->spec = std::move(*spec);
   const auto number = whole_number<int>(*index);
   if (!number || type->empty()) return injected;
-  std::string replica = *type;
+  std::string replica = type->str();
   replica.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(replica.front())));
   const auto variables =
       pytorchjob::environment(*copy, replica, *number, *world.options().training_operator);

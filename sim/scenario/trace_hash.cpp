@@ -114,7 +114,7 @@ void add_map(Digest& digest, const Type& type, const void* value) {
     Digest& digest;
     const Type& element;
   } context{digest, type.element()};
-  type.each(value, &context, [](void* c, const std::string& key, const void* element) {
+  type.each(value, &context, [](void* c, std::string_view key, const void* element) {
     auto& at = *static_cast<Context*>(c);
     at.digest.add(key);
     add_value(at.digest, at.element, element);

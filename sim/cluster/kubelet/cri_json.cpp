@@ -21,7 +21,7 @@ void put(JsonObject& to, std::string_view key, const std::vector<std::string>& l
 }
 void put(JsonObject& to, std::string_view key, const StringMap& map) {
   JsonObject out;
-  for (const auto& [name, value] : map) out[name] = value;
+  for (const auto& [name, value] : map) out[name.view()] = value.view();
   to[key] = std::move(out);
 }
 void put(JsonObject& to, std::string_view key, const RawJson& json) {

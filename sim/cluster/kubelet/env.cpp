@@ -240,7 +240,7 @@ Value config_map_value(const PodContext& context, const KeySelector& selector) {
   const auto value = found->data->find(selector.key);
   if (value == found->data->end())
     return missing_key(selector, "ConfigMap", context.pod->metadata.namespace_);
-  return value->second;
+  return value->second.str();
 }
 
 Value secret_value(const PodContext& context, const KeySelector& selector) {

@@ -61,7 +61,7 @@ std::optional<std::pair<std::string_view, std::string_view>> subscript(std::stri
 
 std::string entry_of(const StringMap& map, std::string_view key) {
   const auto found = map.find(key);
-  return found == map.end() ? "" : found->second;
+  return found == map.end() ? std::string() : found->second.str();
 }
 
 // ---- resources

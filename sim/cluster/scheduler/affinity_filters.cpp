@@ -42,7 +42,7 @@ std::map<std::string, int> pods_by_domain(const Constraint& constraint, const Po
   std::map<std::string, int> counts;
   for (const NodeInfo* node : view.nodes()) {
     if (!has_all_keys(*node->node, all) || !is_domain(constraint, pod, *node->node)) continue;
-    int& count = counts[*label_of(*node->node, constraint.topologyKey)];
+    int& count = counts[label_of(*node->node, constraint.topologyKey)->str()];
     for (const auto& [key, other] : node->pods) {
       const ObjectMeta& metadata = other.pod->metadata;
       if (metadata.namespace_ == pod.metadata.namespace_ && !metadata.deletionTimestamp &&
@@ -59,7 +59,7 @@ bool is_skewed(const Constraint& constraint, const PodInfo& pod, const Node& nod
   int least = counts.empty() ? 0 : counts.begin()->second;
   for (const auto& [domain, count] : counts) least = std::min(least, count);
   if (std::ssize(counts) < constraint.minDomains.value_or(1)) least = 0;
-  const auto here = counts.find(*label_of(node, constraint.topologyKey));
+  const auto here = counts.find(label_of(node, constraint.topologyKey)->str());
   const bool itself = SpreadMatcher(constraint, *pod.pod).matches(*pod.pod);
   const int count = (here != counts.end() ? here->second : 0) + (itself ? 1 : 0);
   return count - least > constraint.maxSkew;
@@ -75,7 +75,7 @@ bool domains_changed(const Node& before, const Node& after,
                      const std::vector<Constraint>& constraints) {
   return !equal(before.spec.taints, after.spec.taints) ||
          std::any_of(constraints.begin(), constraints.end(), [&](const Constraint& constraint) {
-           const std::string* old = label_of(before, constraint.topologyKey);
+           const Text* old = label_of(before, constraint.topologyKey);
            return old == nullptr || *old != *label_of(after, constraint.topologyKey);
          });
 }
@@ -84,10 +84,10 @@ bool domains_changed(const Node& before, const Node& after,
 template <class Visit>
 void each_in_topology(const std::string& key, const Node& node, const ClusterView& view,
                       Visit visit) {
-  const std::string* value = label_of(node, key);
+  const Text* value = label_of(node, key);
   if (value == nullptr) return;
   for (const NodeInfo* other : view.nodes()) {
-    const std::string* there = label_of(*other->node, key);
+    const Text* there = label_of(*other->node, key);
     if (there == nullptr || *there != *value) continue;
     for (const auto& [pod_key, pod] : other->pods) visit(*pod.pod);
   }
@@ -138,8 +138,8 @@ bool is_unwanted(const Pod& pod, const Node& node, const ClusterView& view) {
   for (const NodeInfo* other : view.nodes())
     for (const auto& [key, placed] : other->pods)
       for (const PodAffinityTerm& term : required_anti_affinity(*placed.pod->spec)) {
-        const std::string* here = label_of(node, term.topologyKey);
-        const std::string* there = label_of(*other->node, term.topologyKey);
+        const Text* here = label_of(node, term.topologyKey);
+        const Text* there = label_of(*other->node, term.topologyKey);
         if (here != nullptr && there != nullptr && *here == *there &&
             term_matches(term, *placed.pod, pod, view))
           return true;

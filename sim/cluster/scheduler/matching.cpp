@@ -38,9 +38,7 @@ bool tolerates_cordon(const PodSpec& pod) {
   return tolerates(pod, {.key = std::string(taint_unschedulable), .effect = "NoSchedule"});
 }
 
-const std::string* label_of(const Node& node, std::string_view key) {
-  return node.metadata.label(key);
-}
+const Text* label_of(const Node& node, std::string_view key) { return node.metadata.label(key); }
 
 std::optional<std::vector<std::string>> named_nodes(const PodSpec& pod) {
   const auto* terms = required_terms(pod);
@@ -81,8 +79,8 @@ SpreadMatcher::SpreadMatcher(const TopologySpreadConstraint& constraint, const P
   if (!constraint.labelSelector) return;
   LabelSelector selector = *constraint.labelSelector;
   for (const std::string& key : constraint.matchLabelKeys)
-    if (const std::string* value = pod.metadata.label(key))
-      selector.matchExpressions.push_back({key, "In", {*value}});
+    if (const Text* value = pod.metadata.label(key))
+      selector.matchExpressions.push_back({key, "In", {value->str()}});
   auto matcher = LabelMatcher::from(selector);
   if (matcher && !matcher->empty()) matcher_ = std::move(*matcher);
 }

@@ -35,6 +35,6 @@ class SpreadMatcher {
   std::optional<LabelMatcher> matcher_{};
 };
 
-const std::string* label_of(const Node& node, std::string_view key);
+const Text* label_of(const Node& node, std::string_view key);
 
 }  // namespace ddptwin::scheduler

@@ -1,7 +1,6 @@
 #include "controller/endpoints/amended.hpp"
 
 #include <algorithm>
-#include <string>
 
 namespace ddptwin::controller::endpoints {
 
@@ -12,11 +11,11 @@ StringMap Amended::made() const {
             [](const Change& a, const Change& b) { return a.key < b.key; });
   StringMap map;
   map.reserve(from_.size() + changes.size());
-  const auto add = [&](std::string_view key, std::string_view value) {
+  const auto add = [&](const Text& key, const Text& value) {
     map.emplace_hint(map.end(), key, value);
   };
   auto change = changes.begin();
-  const auto add_changes_before = [&](const std::string* key) {
+  const auto add_changes_before = [&](const Text* key) {
     for (; change != changes.end() && (key == nullptr || change->key < *key); ++change)
       if (change->value) add(change->key, *change->value);
   };

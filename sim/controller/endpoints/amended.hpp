@@ -3,7 +3,7 @@
 
 #include <boost/container/static_vector.hpp>
 #include <optional>
-#include <string_view>
+#include <utility>
 
 #include "objects/type.hpp"
 
@@ -11,19 +11,19 @@ namespace ddptwin::controller::endpoints {
 
 class Amended {
  public:
-  // Both the map and the texts given below outlive it.
+  // The map outlives it.
   explicit Amended(const StringMap& from) : from_(from) {}
 
   // At most three entries, each once.
-  void set(std::string_view key, std::string_view value) { changes_.push_back({key, value}); }
-  void drop(std::string_view key) { changes_.push_back({key, std::nullopt}); }
+  void set(Text key, Text value) { changes_.push_back({std::move(key), std::move(value)}); }
+  void drop(Text key) { changes_.push_back({std::move(key), std::nullopt}); }
 
   StringMap made() const;
 
  private:
   struct Change {
-    std::string_view key;
-    std::optional<std::string_view> value;
+    Text key;
+    std::optional<Text> value;
   };
 
   const StringMap& from_;

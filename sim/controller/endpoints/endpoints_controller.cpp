@@ -11,8 +11,8 @@ namespace {
 
 using namespace endpoints;
 
-constexpr std::string_view managed_by = "endpoints.kubernetes.io/managed-by";
-constexpr std::string_view endpoints_manager = "endpoint-controller";
+const Text managed_by = "endpoints.kubernetes.io/managed-by";
+const Text endpoints_manager = "endpoint-controller";
 
 // The pod's address in what there is, so that what both have in common is the same memory; null
 // where there is none. Addresses that this controller has written lie in the order of their IPs.

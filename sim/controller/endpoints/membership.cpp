@@ -121,8 +121,7 @@ Rare<std::string> text_like(std::string_view text, const Rare<std::string>& know
   return made;
 }
 
-Amended endpoint_labels(const Service& service, std::string_view managed_by_key,
-                        std::string_view manager) {
+Amended endpoint_labels(const Service& service, const Text& managed_by_key, const Text& manager) {
   Amended labels(service.metadata.labels);
   labels.set(managed_by_key, manager);
   if (is_headless(service))

@@ -63,16 +63,15 @@ Rare<ObjectReference> reference_to(const Pod& pod, const Rare<ObjectReference>& 
 Rare<std::string> text_like(std::string_view text, const Rare<std::string>& known);
 
 // Labels of a service's endpoints: its own, who manages them, and whether it is headless.
-Amended endpoint_labels(const Service& service, std::string_view managed_by_key,
-                        std::string_view manager);
+Amended endpoint_labels(const Service& service, const Text& managed_by_key, const Text& manager);
 
 // The services whose endpoints a change of a pod concerns: those that choose it, and those that did
 // before. None where nothing changed that endpoints show.
 Reaction services_of(const Change& pod_change, const Cache& cache);
 
-constexpr std::string_view headless_label = "service.kubernetes.io/headless";
-constexpr std::string_view service_name_label = "kubernetes.io/service-name";
-constexpr std::string_view slice_manager_label = "endpointslice.kubernetes.io/managed-by";
+inline const Text headless_label = "service.kubernetes.io/headless";
+inline const Text service_name_label = "kubernetes.io/service-name";
+inline const Text slice_manager_label = "endpointslice.kubernetes.io/managed-by";
 // Of Endpoints that are a lock and nothing else.
 constexpr std::string_view leader_annotation = "control-plane.alpha.kubernetes.io/leader";
 

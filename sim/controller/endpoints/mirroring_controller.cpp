@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 2> annotations_not_copied{
     "kubectl.kubernetes.io/last-applied-configuration"};
 
 bool may_be_mirrored(const Endpoints& endpoints) {
-  const std::string* skip = endpoints.metadata.label(skip_label);
+  const Text* skip = endpoints.metadata.label(skip_label);
   return (skip == nullptr || *skip != "true") &&
          !endpoints.metadata.annotations->contains(leader_annotation);
 }

@@ -11,7 +11,7 @@ namespace {
 
 using namespace endpoints;
 
-constexpr std::string_view slice_manager = "endpointslice-controller.k8s.io";
+const Text slice_manager = "endpointslice-controller.k8s.io";
 // Upstream's endpointSliceChangeMinSyncDelay.
 constexpr Duration slice_change_delay = 1s;
 constexpr std::string_view zone_label = "topology.kubernetes.io/zone";
@@ -46,7 +46,7 @@ void fill(Endpoint& endpoint, const Pod& pod, const Service& service, const Cach
   if (pod.spec->nodeName.empty()) return;
   endpoint.nodeName = text_like(pod.spec->nodeName, known.nodeName);
   if (const auto node = cache.find<Node>("", pod.spec->nodeName))
-    if (const std::string* zone = node->metadata.label(zone_label))
+    if (const Text* zone = node->metadata.label(zone_label))
       endpoint.zone = text_like(*zone, known.zone);
 }
 

@@ -13,7 +13,7 @@ bool is_same(const Object& a, const Object& b) {
 }
 
 KeyParts key_of_slice(const Object& slice) {
-  const std::string* owner = slice.metadata.label(service_name_label);
+  const Text* owner = slice.metadata.label(service_name_label);
   return {slice.metadata.namespace_, owner != nullptr ? std::string_view(*owner) : ""};
 }
 

@@ -169,7 +169,7 @@ std::vector<OwnerReference> owners_of(const Object& owner) {
 }
 
 bool is_managed_by(const Object& slice, std::string_view manager) {
-  const std::string* label = slice.metadata.label(slice_manager_label);
+  const Text* label = slice.metadata.label(slice_manager_label);
   return label != nullptr && *label == manager;
 }
 

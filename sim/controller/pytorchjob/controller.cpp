@@ -79,7 +79,7 @@ Reaction dependent_changed(const Change& change, const Cache& cache,
     wake_owner(*change.after);
     return reaction;
   }
-  const std::string* type = object.metadata.label(label::replica_type);
+  const Text* type = object.metadata.label(label::replica_type);
   if (type == nullptr || type->empty()) return reaction;
   const OwnerReference* owner = job_named_by(object);
   if (owner == nullptr) return reaction;

@@ -37,7 +37,7 @@ std::string replica_name(std::string_view job, std::string_view type, int index)
 }
 
 std::optional<int> replica_index(const ObjectMeta& metadata) {
-  const std::string* text = metadata.label(label::replica_index);
+  const Text* text = metadata.label(label::replica_index);
   if (text == nullptr) return std::nullopt;
   const auto index = go_integer<int>(*text);
   return index && *index >= 0 ? std::optional(*index) : std::nullopt;

@@ -9,7 +9,7 @@
 namespace ddptwin::controller::pytorchjob {
 
 ReplicaLabels::ReplicaLabels(const ObjectMeta& metadata) {
-  const std::string* said = metadata.label(label::replica_type);
+  const Text* said = metadata.label(label::replica_type);
   if (said == nullptr) return;
   type = *said;
   index = replica_index(metadata);
@@ -24,9 +24,8 @@ const ReplicaLabels& KnownLabels::at(std::size_t place, const ObjectMeta& metada
 
 JobFacts::JobFacts(const PyTorchJob& from)
     : of(from.spec.shared()),
-      labels(from.metadata.namespace_,
-             StringMap{{std::string(label::operator_name), std::string(controller_name)},
-                       {std::string(label::job_name), from.metadata.name.str()}}) {
+      labels(from.metadata.namespace_, StringMap{{label::operator_name, controller_name},
+                                                 {label::job_name, from.metadata.name}}) {
   job.metadata.name = from.metadata.name;
   job.metadata.namespace_ = from.metadata.namespace_;
   job.metadata.uid = from.metadata.uid;
@@ -160,13 +159,17 @@ Step& Pass::add_deletion(const Rule& rule, const KindInfo& kind, const Text& tar
 void add_replica_labels(const Pass& pass, StringMap& labels, const ReplicaNames& names, int index) {
   labels.reserve(labels.size() + 5);  // one more says that it is the master
   // In the order of the keys: each comes last, unless the template has labels of its own.
-  const auto set = [&](std::string_view key, std::string value) {
-    labels.insert_or_assign(labels.end(), std::string(key), std::move(value));
+  const auto set = [&](const Text& key, Text value) {
+    labels.insert_or_assign(labels.end(), key, std::move(value));
   };
-  set(label::job_name, pass.name().str());
-  set(label::operator_name, std::string(controller_name));
-  set(label::replica_index, std::to_string(index));
-  set(label::replica_type, names.label);
+  // All pods share them.
+  static const Text job_name_key(label::job_name), operator_key(label::operator_name),
+      index_key(label::replica_index), type_key(label::replica_type),
+      operator_value(controller_name);
+  set(job_name_key, pass.name());
+  set(operator_key, operator_value);
+  set(index_key, std::to_string(index));
+  set(type_key, names.label);
 }
 
 bool is_active(const Pod& pod) {
@@ -174,7 +177,7 @@ bool is_active(const Pod& pod) {
 }
 
 bool is_of_type(const ObjectMeta& metadata, std::string_view type) {
-  const std::string* value = metadata.label(label::replica_type);
+  const Text* value = metadata.label(label::replica_type);
   return value != nullptr && *value == lower(type);
 }
 

@@ -25,8 +25,7 @@ Cow<StringMap> labels_of(Pass& pass, const Cow<StringMap>& of_template, const Re
     labels = pass.replica_labels(names, index);
   else
     add_replica_labels(pass, labels.edit(), names, index);
-  if (is_master_role(pass, names.type, index))
-    labels.edit()[std::string(label::job_role)] = "master";
+  if (is_master_role(pass, names.type, index)) labels.edit()[label::job_role] = "master";
   return labels;
 }
 

@@ -103,7 +103,7 @@ void services_have_pods(const Sight& sight, Verdicts& verdicts) {
 void endpoints(const Sight& sight, Verdicts& verdicts) {
   if (sight.job == nullptr || sight.record->after == nullptr) return;
   const auto& slice = static_cast<const EndpointSlice&>(*sight.record->after);
-  const std::string* service = slice.metadata.label("kubernetes.io/service-name");
+  const Text* service = slice.metadata.label("kubernetes.io/service-name");
   for (const Endpoint& endpoint : slice.endpoints) {
     if (!endpoint.targetRef || endpoint.targetRef->name == *service) continue;
     verdicts.violated(name_of(slice), fmt::format("the Service {} leads to the pod {}", *service,

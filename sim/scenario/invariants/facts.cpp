@@ -385,7 +385,7 @@ void Facts::take_service(const Record& record, Sight& sight) {
   } else {
     services_by_key_[key] = &job;
     job.services[service->metadata.name] = service;
-    const std::string* type = service->metadata.label(pj::label::replica_type);
+    const Text* type = service->metadata.label(pj::label::replica_type);
     const auto index = pj::replica_index(service->metadata);
     if (type != nullptr && index && *index >= 0) {
       auto& replicas = job.types[*type == "master" ? 0 : 1].replicas;
@@ -399,7 +399,7 @@ void Facts::take_service(const Record& record, Sight& sight) {
 void Facts::take_slice(const Record& record, Sight& sight) {
   slices_ = true;
   const auto slice = as<EndpointSlice>(record.after ? record.after : record.before);
-  const std::string* service = slice->metadata.label("kubernetes.io/service-name");
+  const Text* service = slice->metadata.label("kubernetes.io/service-name");
   if (service == nullptr) return;
   const ShortText key({slice->metadata.namespace_, "/", *service});
   sight.job = job_of_service(key.view());

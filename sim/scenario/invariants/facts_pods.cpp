@@ -92,7 +92,7 @@ void Facts::add_pod(const Record& record, PodFacts& facts) {
   if (facts.job == nullptr) return;
   JobFacts& job = *facts.job;
   job.pods.push_back(&facts);
-  const std::string* type = pod.metadata.label(pj::label::replica_type);
+  const Text* type = pod.metadata.label(pj::label::replica_type);
   const auto index = pj::replica_index(pod.metadata);
   if (type == nullptr || !index || *index < 0) return;
   facts.type = *type == "master" ? 0 : *type == "worker" ? 1 : -1;

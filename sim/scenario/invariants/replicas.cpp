@@ -127,7 +127,7 @@ void creation_order(const Sight& sight, Verdicts& verdicts) {
   if (record.kind != RecordKind::object_added || record.actor != operator_actor) return;
   if (sight.job == nullptr) return;
   const ObjectMeta& metadata = record.after->metadata;
-  const std::string* label = metadata.label(controller::pytorchjob::label::replica_type);
+  const Text* label = metadata.label(controller::pytorchjob::label::replica_type);
   const auto index = controller::pytorchjob::replica_index(metadata);
   if (label == nullptr || !index || *index < 0) return;
   const TypeFacts& type = sight.job->types[*label == "master" ? 0 : 1];

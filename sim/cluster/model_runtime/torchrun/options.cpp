@@ -242,7 +242,7 @@ Checked<std::vector<std::string>> worker_command(const Arguments& arguments,
           "time.");
   } else {
     const auto python = environment.find("PYTHON_EXEC");
-    out = {python == environment.end() ? "python3" : python->second, "-u"};
+    out = {python == environment.end() ? "python3" : python->second.str(), "-u"};
     if (module && arguments["run_path"] != "1") out.emplace_back("-m");
   }
   out.push_back(arguments.script);
@@ -270,7 +270,7 @@ Checked<void> check_streams(const std::string& text) {
 // What is longer than this is for ever.
 constexpr double seconds_max = 1e9;
 
-Duration seconds_from(const std::string& text) {
+Duration seconds_from(std::string_view text) {
   const double seconds = std::clamp(python_float(text).value_or(0), -seconds_max, seconds_max);
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
