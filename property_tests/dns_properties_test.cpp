@@ -496,7 +496,7 @@ void HandWork::check() {
     if (slices_.contains(slice->metadata.name.str())) continue;
     const Text& of = *slice->metadata.label("kubernetes.io/service-name");
     if (of == "kubernetes") continue;
-    RC_ASSERT(endpoints_.contains(of));  // a mirror
+    RC_ASSERT(endpoints_.contains(of.str()));  // a mirror
     for (const auto& endpoints : cluster_.all<Endpoints>())
       if (endpoints->metadata.name == of)
         RC_ASSERT(*slice->metadata.label("shape") == *endpoints->metadata.label("shape"));

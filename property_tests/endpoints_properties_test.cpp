@@ -32,7 +32,7 @@ std::set<std::string> services_with(const EndpointsRun& cluster, const std::stri
   std::set<std::string> services;
   for (const auto& slice : cluster.all<EndpointSlice>())
     if (*slice->metadata.label("endpointslice.kubernetes.io/managed-by") == manager)
-      services.insert(*slice->metadata.label("kubernetes.io/service-name"));
+      services.insert(slice->metadata.label("kubernetes.io/service-name")->str());
   return services;
 }
 

@@ -67,8 +67,9 @@ std::string text_of(const Term& term) {
 bool holds_naively(const Term& term, const StringMap& labels) {
   const auto found = labels.find(term.key);
   const bool there = found != labels.end();
-  const bool listed = there && term.values.contains(found->second);
-  const bool number = there && !found->second.empty() && std::isdigit(found->second.front()) != 0;
+  const std::string value = there ? found->second.str() : "";
+  const bool listed = there && term.values.contains(value);
+  const bool number = there && !value.empty() && std::isdigit(value.front()) != 0;
   switch (term.op) {
     case Operator::exists:
       return there;
@@ -79,9 +80,9 @@ bool holds_naively(const Term& term, const StringMap& labels) {
     case Operator::not_in:
       return !listed;
     case Operator::greater:
-      return number && std::stoi(found->second) > std::stoi(*term.values.begin());
+      return number && std::stoi(value) > std::stoi(*term.values.begin());
     case Operator::less:
-      return number && std::stoi(found->second) < std::stoi(*term.values.begin());
+      return number && std::stoi(value) < std::stoi(*term.values.begin());
   }
   return false;
 }

@@ -277,7 +277,7 @@ void Game::put_node(const std::string& name, const NodeShape& shape) {
     return run_.add_node({.name = name, .labels = labels_of(shape), .taints = taints_of(shape)});
   json::object labels{{"colour", nullptr}};
   for (const std::string& key : keys) labels[key] = nullptr;
-  for (const auto& [key, value] : labels_of(shape)) labels[key] = value;
+  for (const auto& [key, value] : labels_of(shape)) labels[key.view()] = value.view();
   json::array taints;
   for (const Taint& taint : taints_of(shape))
     taints.push_back({{"key", taint.key}, {"value", taint.value}, {"effect", taint.effect}});

@@ -81,7 +81,7 @@ struct NaiveObject {
 // What of an object the model speaks of.
 NaiveObject seen(const ConfigMap& map) {
   const auto value = map.data->find("k");
-  return {value != map.data->end() ? value->second : "",
+  return {value != map.data->end() ? value->second.str() : "",
           static_cast<int>(map.metadata.finalizers.size()),
           map.metadata.deletionTimestamp.has_value(), map.metadata.resourceVersion.str()};
 }

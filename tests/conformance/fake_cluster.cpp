@@ -52,7 +52,7 @@ FakeCluster::FakeCluster(controller::pytorchjob::Settings settings)
   add_pod_groups(kinds_);
 }
 
-ObjectPtr FakeCluster::stored(const KindInfo& kind, const std::string& name) const {
+ObjectPtr FakeCluster::stored(const KindInfo& kind, std::string_view name) const {
   const auto found = stored_.find(key(kind, name));
   return found != stored_.end() ? found->second : nullptr;
 }
@@ -108,11 +108,11 @@ void FakeCluster::put(std::shared_ptr<Object> object) {
   changed(before, object);
 }
 
-void FakeCluster::drop(const KindInfo& kind, const std::string& name) {
+void FakeCluster::drop(const KindInfo& kind, std::string_view name) {
   if (const ObjectPtr before = stored(kind, name)) changed(before, nullptr);
 }
 
-void FakeCluster::request_deletion(const KindInfo& kind, const std::string& name) {
+void FakeCluster::request_deletion(const KindInfo& kind, std::string_view name) {
   const auto pod = as<Pod>(stored(kind, name));
   if (!pod || pod->status.phase != "Running") return drop(kind, name);
   auto ending = std::make_shared<Pod>(*pod);

@@ -21,10 +21,10 @@ class FakeCluster final : public controller::Cache {
 
   // What the outside world does. Each is seen by the controller at once.
   void put(std::shared_ptr<Object> object);  // creates it or replaces it
-  void drop(const KindInfo& kind, const std::string& name);
+  void drop(const KindInfo& kind, std::string_view name);
   // The user's deletion: a pod that runs gets a deletionTimestamp, whatever else there is goes.
-  void request_deletion(const KindInfo& kind, const std::string& name);
-  ObjectPtr stored(const KindInfo& kind, const std::string& name) const;
+  void request_deletion(const KindInfo& kind, std::string_view name);
+  ObjectPtr stored(const KindInfo& kind, std::string_view name) const;
   std::vector<ObjectPtr> all(const KindInfo& kind) const;
   void restart_controller();
 

@@ -143,7 +143,8 @@ void Director::on_record(const Record& record) {
     step_events_.push_back(record.after);
     const Event& event = static_cast<const Event&>(*record.after);
     ++told_[fmt::format("{}/{} {}", event.involvedObject->kind,
-                        symbols_.symbolic(event.involvedObject->name), event.source->component)];
+                        symbols_.symbolic(event.involvedObject->name.str()),
+                        event.source->component)];
   }
   const auto pod = as<Pod>(record.after);
   if (!pod || !recording_.auto_finish_delete || !pod->metadata.deletionTimestamp) return;
@@ -429,9 +430,9 @@ std::optional<Difference> Director::compare_events(const Step& step) const {
   for (const ObjectPtr& object : step_events_) {
     const Event& e = static_cast<const Event&>(*object);
     std::string regarding =
-        e.involvedObject->kind + "/" + symbols_.symbolic(e.involvedObject->name);
+        e.involvedObject->kind + "/" + symbols_.symbolic(e.involvedObject->name.str());
     if (!e.involvedObject->fieldPath.empty()) regarding += " " + e.involvedObject->fieldPath;
-    actual.push_back({e.type_, e.reason, symbols_.symbolic(e.message), regarding,
+    actual.push_back({e.type_.str(), e.reason.str(), symbols_.symbolic(e.message.str()), regarding,
                       e.source->component.empty() ? *e.reportingComponent : e.source->component});
   }
   const auto same = [](const Text& want, const Text& have) {

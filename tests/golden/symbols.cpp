@@ -71,11 +71,11 @@ Json map_strings(const Json& value, const F& f) {
 
 void Symbols::learn(const Object& object) {
   const std::string& kind = object.kind().kind;
-  const std::string& name = object.metadata.name;
+  const std::string name = object.metadata.name.str();
   std::string prefix = object.metadata.generateName->substr(0, prefix_length_max);
   if (!prefix.empty() && name.starts_with(prefix) && !names_.contains(name))
     names_[name] = symbolic(prefix) + "~" + std::to_string(++generated_[kind + "/" + prefix]);
-  const std::string& space = object.metadata.namespace_;
+  const std::string space = object.metadata.namespace_.str();
   const std::string path =
       (space.empty() || space == namespace_ ? "" : space + "/") + name_of(object);
   if (!uids_.contains(object.metadata.uid.str())) {
@@ -101,7 +101,7 @@ void Symbols::learn(const Object& object) {
 }
 
 std::string Symbols::name_of(const Object& object) const {
-  std::string name = object.metadata.name;
+  std::string name = object.metadata.name.str();
   for (const auto& [generated, symbol] : names_) replace_name(name, generated, symbol);
   return name;
 }
@@ -111,7 +111,7 @@ std::string Symbols::key_of(const Object& object) const {
   const KindInfo& kind = object.kind();
   const std::string version =
       kind.kind == "HorizontalPodAutoscaler" ? "autoscaling/v1" : kind.api_version();
-  const std::string& space = object.metadata.namespace_;
+  const std::string space = object.metadata.namespace_.str();
   return version + "/" + kind.kind + "/" +
          (space.empty() || space == namespace_ ? "" : space + "/") + name_of(object);
 }
