@@ -114,7 +114,7 @@ void Store::start_watch(const std::shared_ptr<WatchState>& watch, const api::Lis
 void Store::replay(const std::shared_ptr<WatchState>& watch, const Table& rows) {
   const auto is_old = [&](const Change& change) { return change.revision <= watch->after; };
   const auto first = std::partition_point(history_.begin(), history_.end(), is_old);
-  // States that later changes took the place of; for looking up.
+  // States that later changes took the place of. Only looked up in, so its order cannot be seen.
   std::unordered_map<const Object*, const ObjectPtr*> replaced;
   for (auto at = first; at != history_.end(); ++at)
     if (at->table == &rows && at->before != nullptr)
