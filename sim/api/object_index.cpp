@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/same_text.hpp"
 #include "objects/core_v1.hpp"
 
 namespace ddptwin::api {

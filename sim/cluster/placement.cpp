@@ -12,35 +12,29 @@ namespace {
 
 struct Operator {
   std::string_view name;
-  bool (*holds)(std::optional<std::string_view> value, const std::vector<std::string>& values);
+  bool (*holds)(const Text* value, const std::vector<std::string>& values);
 };
 
-bool is_in(std::optional<std::string_view> value, const std::vector<std::string>& values) {
-  return value && std::find(values.begin(), values.end(), *value) != values.end();
+bool is_in(const Text* value, const std::vector<std::string>& values) {
+  return value != nullptr && std::find(values.begin(), values.end(), *value) != values.end();
 }
 template <class Compare>
-bool compare(std::optional<std::string_view> value, const std::vector<std::string>& values,
-             Compare holds) {
-  if (!value || values.size() != 1) return false;
+bool compare(const Text* value, const std::vector<std::string>& values, Compare holds) {
+  if (value == nullptr || values.size() != 1) return false;
   const auto left = go_integer<std::int64_t>(*value), right = go_integer<std::int64_t>(values[0]);
   return left && right && holds(*left, *right);
 }
 
 constexpr std::array operators{
     Operator{"In", is_in},
-    Operator{"NotIn", [](auto v, auto& values) { return !is_in(v, values); }},
-    Operator{"Exists", [](auto v, auto&) { return v.has_value(); }},
-    Operator{"DoesNotExist", [](auto v, auto&) { return !v.has_value(); }},
-    Operator{"Gt", [](auto v, auto& values) { return compare(v, values, std::greater<>()); }},
-    Operator{"Lt", [](auto v, auto& values) { return compare(v, values, std::less<>()); }},
+    Operator{"NotIn", [](auto* v, auto& values) { return !is_in(v, values); }},
+    Operator{"Exists", [](auto* v, auto&) { return v != nullptr; }},
+    Operator{"DoesNotExist", [](auto* v, auto&) { return v == nullptr; }},
+    Operator{"Gt", [](auto* v, auto& values) { return compare(v, values, std::greater<>()); }},
+    Operator{"Lt", [](auto* v, auto& values) { return compare(v, values, std::less<>()); }},
 };
 
-template <class Label>
-std::optional<std::string_view> text_of(const Label* label) {
-  return label != nullptr ? std::optional<std::string_view>(*label) : std::nullopt;
-}
-
-bool holds(const LabelSelectorRequirement& requirement, std::optional<std::string_view> value) {
+bool holds(const LabelSelectorRequirement& requirement, const Text* value) {
   for (const Operator& op : operators)
     if (op.name == requirement.operator_) return op.holds(value, requirement.values);
   return false;
@@ -70,11 +64,10 @@ const std::vector<NodeSelectorTerm>* required_terms(const PodSpec& pod) {
 
 bool matches(const NodeSelectorTerm& term, const Node& node) {
   if (term.matchExpressions.empty() && term.matchFields.empty()) return false;
-  return std::all_of(
-             term.matchExpressions.begin(), term.matchExpressions.end(),
-             [&](const auto& r) { return holds(r, text_of(node.metadata.label(r.key))); }) &&
+  return std::all_of(term.matchExpressions.begin(), term.matchExpressions.end(),
+                     [&](const auto& r) { return holds(r, node.metadata.label(r.key)); }) &&
          std::all_of(term.matchFields.begin(), term.matchFields.end(), [&](const auto& r) {
-           return r.key == "metadata.name" && holds(r, node.metadata.name);
+           return r.key == "metadata.name" && holds(r, &node.metadata.name);
          });
 }
 
