@@ -40,6 +40,24 @@ void resumed_at(Tape& tape, int step) {
   joined(tape);
 }
 
+constexpr const char* closing_signal =
+    "W0101 00:00:09.0 1 torch/distributed/elastic/multiprocessing/api.py] "
+    "Sending process 4 closing signal SIGTERM";
+
+// torchrun's agents stay: of a first new group one rank alone has come, and ends with that line;
+// then both come.
+void comes_alone_first(Tape& tape, const char* end) {
+  started(tape);
+  steps(tape, 1, 2);
+  tape.say("worker-0", "RuntimeError: Connection closed by peer [10.0.0.1]:4000");
+  tape.say("master-0", "joined rank 0 world_size 2");
+  tape.say("master-0", end);
+  tape.say("worker-0", "joined rank 1 world_size 2");
+  tape.say("master-0", "joined rank 0 world_size 2");
+  tape.wait(2s);
+  steps(tape, 3, 5);
+}
+
 }  // namespace
 
 std::vector<Case> cases() {
@@ -101,7 +119,6 @@ std::vector<Case> cases() {
          tape.wait(2s);
          steps(tape, 6, 8);
        }},
-      // torchrun's agents stay: of a first group one rank alone had come.
       {"rendezvous",
        [](Tape& tape) {
          started(tape);
@@ -112,15 +129,7 @@ std::vector<Case> cases() {
          tape.say("worker-0", "step 3/9 rank 1 loss 1.0");
        },
        [](Tape& tape) {
-         started(tape);
-         steps(tape, 1, 2);
-         tape.say("worker-0", "RuntimeError: Connection closed by peer [10.0.0.1]:4000");
-         tape.say("master-0", "joined rank 0 world_size 2");
-         tape.say("master-0", "torch.distributed.DistStoreError: wait timeout after 60000ms");
-         tape.say("worker-0", "joined rank 1 world_size 2");
-         tape.say("master-0", "joined rank 0 world_size 2");
-         tape.wait(2s);
-         steps(tape, 3, 5);
+         comes_alone_first(tape, "torch.distributed.DistStoreError: wait timeout after 60000ms");
        }},
       // Its agent ends the one that had come: the others' agents have lost theirs.
       {"rendezvous",
@@ -128,28 +137,14 @@ std::vector<Case> cases() {
          started(tape);
          steps(tape, 1, 2);
          joined(tape);
-         tape.say("master-0",
-                  "W0101 00:00:09.0 1 torch/distributed/elastic/multiprocessing/api.py] "
-                  "Sending process 4 closing signal SIGTERM");
+         tape.say("master-0", closing_signal);
          tape.say("worker-0", "joined rank 1 world_size 2");
          tape.say("master-0", "joined rank 0 world_size 2");
          tape.say("worker-0", "joined rank 1 world_size 2");
          tape.wait(2s);
          tape.say("master-0", "step 3/9 rank 0 loss 1.0");
        },
-       [](Tape& tape) {
-         started(tape);
-         steps(tape, 1, 2);
-         tape.say("worker-0", "RuntimeError: Connection closed by peer [10.0.0.1]:4000");
-         tape.say("master-0", "joined rank 0 world_size 2");
-         tape.say("master-0",
-                  "W0101 00:00:09.0 1 torch/distributed/elastic/multiprocessing/api.py] "
-                  "Sending process 4 closing signal SIGTERM");
-         tape.say("worker-0", "joined rank 1 world_size 2");
-         tape.say("master-0", "joined rank 0 world_size 2");
-         tape.wait(2s);
-         steps(tape, 3, 5);
-       }},
+       [](Tape& tape) { comes_alone_first(tape, closing_signal); }},
       {"rendezvous",
        [](Tape& tape) {
          started(tape);
