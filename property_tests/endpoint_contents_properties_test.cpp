@@ -337,7 +337,7 @@ void check_slices(const EndpointsRun& cluster, const Service& service,
     for (const SlicePort& port : slice->ports)
       ports.push_back(port_text(*port.name, *port.protocol, *port.port));
     for (const Endpoint& endpoint : slice->endpoints)
-      found.insert(line((*endpoint.targetRef).name.str(), endpoint.addresses.at(0),
+      found.insert(line((*endpoint.targetRef).name.str(), endpoint.addresses.at(0).str(),
                         *endpoint.conditions.ready, *endpoint.conditions.serving,
                         *endpoint.conditions.terminating, ports));
   }
@@ -475,7 +475,7 @@ void check_mirrors(const EndpointsRun& cluster, const ByHand& shape) {
     RC_ASSERT(*slice->metadata.labels == labels);
     RC_ASSERT(*slice->metadata.annotations == annotations);
     for (const Endpoint& endpoint : slice->endpoints)
-      found.insert(line(endpoint.addresses.at(0), *endpoint.conditions.ready,
+      found.insert(line(endpoint.addresses.at(0).str(), *endpoint.conditions.ready,
                         endpoint.hostname ? *endpoint.hostname : "", *slice->ports.at(0).port));
   }
   RC_ASSERT(found == wanted);

@@ -12,7 +12,9 @@ bool name_before(const ObjectPtr* place, std::string_view name) {
 }
 
 const StringMap& selector_of(const Object& object) {
-  return static_cast<const Service&>(object).spec->selector;
+  static const StringMap none{};
+  const ServiceSpec& spec = *static_cast<const Service&>(object).spec;
+  return spec.type_ == "ExternalName" ? none : *spec.selector;
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ namespace ddptwin::api {
 // for all indices and times.
 class LabelQuery {
  public:
+  LabelQuery() = default;  // asks for nothing
   LabelQuery(Text space, Cow<StringMap> labels);
   const Text& name_space() const { return namespace_; }
   const StringMap& labels() const { return labels_; }
@@ -25,8 +26,8 @@ class LabelQuery {
   const Fingerprint& values() const { return values_; }
 
  private:
-  Text namespace_;
-  Cow<StringMap> labels_;
+  Text namespace_{};
+  Cow<StringMap> labels_{};
   Fingerprint keys_{}, values_{};
 };
 
@@ -70,7 +71,8 @@ class LabelIndex {
   std::unordered_map<Fingerprint, List> places_{};
 };
 
-// Services by their selectors. Those that ask for the same keys share a table by the values.
+// Services by their selectors, for who makes their endpoints: an ExternalName's selects nothing.
+// Those that ask for the same keys share a table by the values.
 class SelectorIndex {
  public:
   void put(const ObjectPtr& place);

@@ -30,7 +30,9 @@ void Cache::each_selecting(std::string_view namespace_, const Cow<StringMap>& la
   for (const ObjectPtr& object : list(Service::info(), namespace_)) {
     const auto& service = static_cast<const Service&>(*object);
     const StringMap& selector = service.spec->selector;
-    if (!selector.empty() && LabelMatcher::from(selector).matches(labels)) visitor(service);
+    if (service.spec->type_ != "ExternalName" && !selector.empty() &&
+        LabelMatcher::from(selector).matches(labels))
+      visitor(service);
   }
 }
 

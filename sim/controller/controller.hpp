@@ -13,6 +13,7 @@
 #include "api/client.hpp"
 #include "api/object_index.hpp"
 #include "controller/expectations.hpp"
+#include "controller/key_table.hpp"
 #include "controller/work_queue.hpp"
 #include "core/random.hpp"
 #include "objects/core_v1.hpp"
@@ -128,7 +129,8 @@ class Cache {
   // The same of one label.
   virtual void each(const KindInfo& kind, std::string_view namespace_, std::string_view label,
                     std::string_view value, const Visitor& visitor) const;
-  // The Services of the namespace whose selector these labels satisfy, in the order of their names.
+  // The Services of the namespace that have endpoints made for them and whose selector these labels
+  // satisfy, in the order of their names.
   using ServiceVisitor = std::function<void(const Service&)>;
   virtual void each_selecting(std::string_view namespace_, const Cow<StringMap>& labels,
                               const ServiceVisitor& visitor) const;
@@ -198,9 +200,5 @@ class Controller {
   // The controller crashed: what it kept in memory is lost.
   virtual void reset() {}
 };
-
-inline KeyParts parts_of(const Object& object) {
-  return {object.metadata.namespace_, object.metadata.name, object.key_hash};
-}
 
 }  // namespace ddptwin::controller

@@ -30,21 +30,10 @@ bool is_joined_of(std::string_view key, const KeyParts& parts);
 
 // Keys are looked up by their parts too, without being joined.
 struct KeyHash {
-  using is_transparent = void;
   std::size_t operator()(const KeyParts& key) const {
     return key.hash != 0 ? key.hash : hash_of_names(key.namespace_, key.name);
   }
-  std::size_t operator()(const Key& key) const { return operator()(split_key(key)); }
 };
-struct SameKey {
-  using is_transparent = void;
-  bool operator()(const Key& a, const Key& b) const { return a == b; }
-  bool operator()(const KeyParts& a, const Key& b) const { return is_joined_of(b, a); }
-  bool operator()(const Key& a, const KeyParts& b) const { return is_joined_of(a, b); }
-};
-// Its order cannot be seen, as a TextTable's.
-template <class T>
-using KeyTable = std::unordered_map<Key, T, KeyHash, SameKey>;
 
 // Tokens that come back at a steady rate: golang.org/x/time/rate as client-go uses it.
 class TokenBucket {

@@ -50,7 +50,8 @@ inline std::shared_ptr<EndpointSlice> slice(const std::string& service_name,
   object->addressType = "IPv4";
   object->endpoints = std::move(endpoints);
   for (const Port& port : ports)
-    object->ports.push_back({.name = port.name, .protocol = port.protocol, .port = port.number});
+    object->ports.edit().push_back(
+        {.name = port.name, .protocol = port.protocol, .port = port.number});
   return object;
 }
 

@@ -386,7 +386,8 @@ Zone::Found Zone::endpoint_records(const Entry& entry, const ServiceQuestion& as
   Found found;
   const Question& question = asked.question;
   const auto add = [&](const Endpoint& endpoint, const SlicePort* port) {
-    for (const std::string& ip : endpoint.addresses) {
+    for (const Text& address : endpoint.addresses) {
+      const std::string ip = address.str();
       const auto data = address_data(ip);
       const std::string label = endpoint_label(endpoint, ip);
       if (!data || (!asked.endpoint.empty() && asked.endpoint != lower(label))) continue;

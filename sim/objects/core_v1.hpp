@@ -265,10 +265,11 @@ struct Binding final : ObjectOf<Binding> {
   static const Type& type();
 };
 
+// One line of a cache, of which nothing but the reference lies elsewhere.
 struct EndpointAddress {
-  std::string ip{};
-  std::string hostname{};
-  Rare<std::string> nodeName{};
+  Text ip{};
+  Text hostname{};
+  std::optional<Text> nodeName{};
   Rare<ObjectReference> targetRef{};
   static const Type& type();
 };
@@ -277,12 +278,13 @@ struct EndpointPort {
   std::int32_t port = 0;
   std::string protocol{};
   std::optional<std::string> appProtocol{};
+  bool operator==(const EndpointPort&) const = default;
   static const Type& type();
 };
 struct EndpointSubset {
   std::vector<EndpointAddress> addresses{};
   std::vector<EndpointAddress> notReadyAddresses{};
-  std::vector<EndpointPort> ports{};
+  Cow<std::vector<EndpointPort>> ports{};  // of most Endpoints the same
   static const Type& type();
 };
 struct Endpoints final : ObjectOf<Endpoints> {

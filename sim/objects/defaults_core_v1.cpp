@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "objects/defaults.hpp"
@@ -54,9 +55,11 @@ void default_secret(Secret& secret) {
 }
 
 void default_endpoints(Endpoints& endpoints) {
+  const auto lacks_protocol = [](const EndpointPort& port) { return port.protocol.empty(); };
   for (EndpointSubset& subset : endpoints.subsets)
-    for (EndpointPort& port : subset.ports)
-      if (port.protocol.empty()) port.protocol = "TCP";
+    if (std::any_of(subset.ports.begin(), subset.ports.end(), lacks_protocol))
+      for (EndpointPort& port : subset.ports.edit())
+        if (lacks_protocol(port)) port.protocol = "TCP";
 }
 
 void default_node(Node& node) {

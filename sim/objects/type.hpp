@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <boost/container/flat_map.hpp>
+#include <boost/container/small_vector.hpp>
 #include <boost/json/fwd.hpp>
 #include <cstdint>
 #include <functional>
@@ -232,6 +233,8 @@ template <class T>
 struct IsVector : std::false_type {};
 template <class T>
 struct IsVector<std::vector<T>> : std::true_type {};
+template <class T, std::size_t n>
+struct IsVector<boost::container::small_vector<T, n>> : std::true_type {};
 template <class T>
 struct IsMap : std::false_type {};
 template <class T>

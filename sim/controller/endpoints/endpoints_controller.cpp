@@ -11,6 +11,8 @@ namespace {
 
 using namespace endpoints;
 
+using EndpointsFacts = ServiceFacts<EndpointPort>;
+
 const Text managed_by = "endpoints.kubernetes.io/managed-by";
 const Text endpoints_manager = "endpoint-controller";
 
@@ -18,10 +20,10 @@ const Text endpoints_manager = "endpoint-controller";
 // where there is none. Addresses that this controller has written lie in the order of their IPs.
 const EndpointAddress* known_address(const Endpoints* endpoints, const Pod& pod) {
   if (endpoints == nullptr) return nullptr;
-  const auto comes_before = [](const EndpointAddress& address, const std::string& ip) {
+  const auto comes_before = [](const EndpointAddress& address, std::string_view ip) {
     return address.ip < ip;
   };
-  const std::string& ip = pod.status.podIP;
+  const std::string_view ip = *pod.status.podIP;
   for (const EndpointSubset& subset : endpoints->subsets)
     for (const auto* list : {&subset.addresses, &subset.notReadyAddresses}) {
       const auto at = std::lower_bound(list->begin(), list->end(), ip, comes_before);
@@ -30,53 +32,45 @@ const EndpointAddress* known_address(const Endpoints* endpoints, const Pod& pod)
   return nullptr;
 }
 
-EndpointAddress address_of(const Pod& pod, const Service& service, const EndpointAddress* before) {
-  static const EndpointAddress none{};
-  const EndpointAddress& known = before != nullptr ? *before : none;
-  EndpointAddress address{.ip = *pod.status.podIP,
-                          .hostname = std::string(hostname_in(pod, service))};
-  if (!pod.spec->nodeName.empty()) address.nodeName = text_like(pod.spec->nodeName, known.nodeName);
-  address.targetRef = endpoints::reference_to(pod, known.targetRef);
+EndpointAddress address_of(const Pod& pod, const Service& service, const EndpointAddress* known) {
+  EndpointAddress address{.ip = *pod.status.podIP, .hostname = hostname_in(pod, service)};
+  if (!pod.spec->nodeName.empty()) address.nodeName = pod.spec->nodeName;
+  address.targetRef =
+      endpoints::reference_to(pod, known != nullptr ? known->targetRef : Rare<ObjectReference>());
   return address;
 }
 
-// A port and the addresses behind it.
+// Ports and the addresses behind them.
 struct PortGroup {
-  std::optional<EndpointPort> port{};
+  Cow<std::vector<EndpointPort>> ports{};
   std::vector<EndpointAddress> ready{};
   std::vector<EndpointAddress> not_ready{};
 };
 
 using PortGroups = boost::container::small_vector<PortGroup, 1>;
 
-void add_member(PortGroups& groups, const std::optional<EndpointPort>& port,
-                const EndpointAddress& address, bool ready) {
-  const auto same = [&](const PortGroup& group) {
-    return group.port.has_value() == port.has_value() && (!port || equal(*group.port, *port));
-  };
-  auto group = std::find_if(groups.begin(), groups.end(), same);
-  if (group == groups.end()) group = groups.insert(groups.end(), PortGroup{port, {}, {}});
-  (ready ? group->ready : group->not_ready).push_back(address);
+void add_member(PortGroups& groups, const Cow<std::vector<EndpointPort>>& ports,
+                EndpointAddress address, bool ready) {
+  auto group = std::find_if(groups.begin(), groups.end(), [&](const PortGroup& one) {
+    return one.ports.same_as(ports) || *one.ports == *ports;
+  });
+  if (group == groups.end()) group = groups.insert(groups.end(), PortGroup{ports, {}, {}});
+  (ready ? group->ready : group->not_ready).push_back(std::move(address));
 }
 
-PortGroups port_groups(const Service& service, const api::LabelQuery& pods, const Endpoints* known,
-                       const Cache& cache) {
-  const bool all_count = service.spec->publishNotReadyAddresses;
+// Each port by itself, unless all pods have the same ones.
+PortGroups port_groups(const EndpointsFacts& facts, const Endpoints* known, const Cache& cache) {
+  const bool all_count = facts.publishes_not_ready;
   const auto terminating = all_count ? Terminating::kept : Terminating::left_out;
   PortGroups groups;
-  cache.each<Pod>(pods, [&](const Pod& pod) {
+  cache.each<Pod>(facts.pods, [&](const Pod& pod) {
     if (!is_member(pod, terminating)) return;
-    const EndpointAddress address = address_of(pod, service, known_address(known, pod));
+    EndpointAddress address = address_of(pod, *facts.of, known_address(known, pod));
     const bool ready = all_count || is_ready(pod);
-    if (service.spec->ports.empty()) add_member(groups, std::nullopt, address, ready);
-    for (const ServicePort& port : service.spec->ports)
+    if (facts.ports) return add_member(groups, *facts.ports, std::move(address), ready);
+    for (const ServicePort& port : facts.of->spec->ports)
       if (const auto number = port_in_pod(port, pod))
-        add_member(groups,
-                   EndpointPort{.name = port.name,
-                                .port = *number,
-                                .protocol = port.protocol,
-                                .appProtocol = port.appProtocol},
-                   address, ready);
+        add_member(groups, std::vector{shown_port<EndpointPort>(port, *number)}, address, ready);
   });
   return groups;
 }
@@ -97,10 +91,13 @@ std::vector<EndpointSubset> subsets_of(PortGroups&& groups) {
     auto subset = std::find_if(subsets.begin(), subsets.end(), [&](const EndpointSubset& s) {
       return equal(s.addresses, group.ready) && equal(s.notReadyAddresses, group.not_ready);
     });
-    if (subset == subsets.end())
-      subset =
-          subsets.insert(subsets.end(), {std::move(group.ready), std::move(group.not_ready), {}});
-    if (group.port) subset->ports.push_back(std::move(*group.port));
+    if (subset == subsets.end()) {
+      subsets.push_back(
+          {std::move(group.ready), std::move(group.not_ready), std::move(group.ports)});
+    } else {
+      std::vector<EndpointPort>& ports = subset->ports.edit();
+      ports.insert(ports.end(), group.ports.begin(), group.ports.end());
+    }
   }
   return subsets;
 }
@@ -144,16 +141,14 @@ Plan EndpointsController::plan(const Key& key, const Observed& seen, Time) const
   // Whether the cache knows them or not: they may have been made a moment ago.
   Plan plan;
   if (!service) {
-    known_.forget(key);
+    known_.erase(parts);
     plan.steps.push_back(delete_step(parts));
     return plan;
   }
   const auto current = seen.cache.find<Endpoints>(parts.namespace_, parts.name);
-  const ServiceFacts* known = known_.of(key, *service);
-  if (known == nullptr) return plan;
-  const ServiceFacts& facts = *known;
-  std::vector<EndpointSubset> subsets =
-      subsets_of(port_groups(*service, facts.pods, current.get(), seen.cache));
+  EndpointsFacts& facts = known_.of(*service);
+  if (!reader_.read(service, facts)) return plan;
+  std::vector<EndpointSubset> subsets = subsets_of(port_groups(facts, current.get(), seen.cache));
   if (current && same_texts(facts.labels, current->metadata.labels) &&
       equal(current->subsets, subsets))
     return plan;

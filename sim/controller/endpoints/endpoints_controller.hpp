@@ -22,7 +22,8 @@ class EndpointsController final : public Controller {
  private:
   static StringMap labels_of(const Service& service);
 
-  mutable endpoints::KnownServices known_{&labels_of};
+  mutable endpoints::ServiceReader<EndpointPort> reader_{&labels_of};
+  mutable KeyTable<endpoints::ServiceFacts<EndpointPort>> known_{};
 };
 
 }  // namespace ddptwin::controller

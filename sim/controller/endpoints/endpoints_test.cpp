@@ -103,14 +103,15 @@ std::string text_of(const Endpoint& endpoint) {
   const auto flag = [](const std::optional<bool>& value, const char* name) {
     return !value ? std::string() : fmt::format(" {}{}", *value ? "" : "!", name);
   };
-  return fmt::format(
-      "{}{}{}{}{}", endpoint.addresses.at(0), endpoint.hostname ? " " + *endpoint.hostname : "",
-      flag(endpoint.conditions.ready, "ready"), flag(endpoint.conditions.serving, "serving"),
-      flag(endpoint.conditions.terminating, "terminating"));
+  return fmt::format("{}{}{}{}{}", endpoint.addresses.at(0).view(),
+                     endpoint.hostname ? " " + *endpoint.hostname : "",
+                     flag(endpoint.conditions.ready, "ready"),
+                     flag(endpoint.conditions.serving, "serving"),
+                     flag(endpoint.conditions.terminating, "terminating"));
 }
 
 std::string text_of(const EndpointAddress& address) {
-  return address.ip + (address.hostname.empty() ? "" : " " + address.hostname);
+  return address.ip.str() + (address.hostname.empty() ? "" : " " + address.hostname.str());
 }
 
 std::string body_of(const Object& object) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
 #include <iterator>
-#include <tuple>
 
 #include "objects/codec.hpp"
 #include "objects/pod_phase.hpp"
@@ -21,13 +20,13 @@ bool same_readiness(const Pod& a, const Pod& b) {
 bool is_relevant(const Change& change) {
   if (!change.before || !change.after) return true;
   const Pod *before = as<Pod>(*change.before), *after = as<Pod>(*change.after);
-  const auto named = [](const Pod& pod) {
-    return std::tie(pod.spec->hostname, pod.spec->subdomain);
+  const auto same_name = [](const Cow<PodSpec>& a, const Cow<PodSpec>& b) {
+    return a.same_as(b) || (a->hostname == b->hostname && a->subdomain == b->subdomain);
   };
   return before->metadata.deletionTimestamp || after->metadata.deletionTimestamp ||
          !same_readiness(*before, *after) || !equal(before->status.podIPs, after->status.podIPs) ||
          !same_texts(before->metadata.labels, after->metadata.labels) ||
-         named(*before) != named(*after);
+         !same_name(before->spec, after->spec);
 }
 
 }  // namespace
@@ -38,25 +37,44 @@ bool is_selecting(const Service& service) {
 
 bool is_headless(const Service& service) { return service.spec->clusterIP == "None"; }
 
-const ServiceFacts* KnownServices::of(const Key& key, const Service& service) {
-  const Cow<StringMap>& labels = service.metadata.labels;
-  const auto known = facts_.find(key);
-  if (known != facts_.end() && known->second.own_labels.same_as(labels) &&
-      known->second.spec.same_as(service.spec) && known->second.uid == service.metadata.uid)
-    return &known->second;
-  if (!is_selecting(service)) {
-    if (known != facts_.end()) facts_.erase(known);
-    return nullptr;
+template <class Port>
+bool ServiceReader<Port>::read(const std::shared_ptr<const Service>& service,
+                               ServiceFacts<Port>& facts) {
+  if (facts.of == service) return true;
+  const Service& now = *service;
+  if (facts.of && facts.of->metadata.labels.same_as(now.metadata.labels) &&
+      facts.of->spec.same_as(now.spec) && facts.of->metadata.uid == now.metadata.uid) {
+    facts.of = service;
+    return true;
   }
-  ServiceFacts made{.pods = {service.metadata.namespace_, service.spec->selector},
-                    .labels = labels_of_(service),
-                    .owners = {},
-                    .own_labels = labels,
-                    .spec = service.spec,
-                    .uid = service.metadata.uid};
-  if (owners_of_ != nullptr) made.owners = owners_of_(service);
-  return &facts_.insert_or_assign(key, std::move(made)).first->second;
+  facts = {};
+  if (!is_selecting(now)) return false;
+  static const std::vector<std::string> one_family{"IPv4"};
+  const std::vector<std::string>& families = now.spec->ipFamilies;
+  facts.of = service;
+  facts.publishes_not_ready = now.spec->publishNotReadyAddresses;
+  facts.ports = ports_of(*now.spec);
+  facts.families = families_(families.empty() ? one_family : families);
+  facts.labels = labels_of_(now);
+  if (owners_of_ != nullptr) facts.owners = owners_of_(now);
+  facts.pods = {now.metadata.namespace_, now.spec->selector};
+  return true;
 }
+
+template <class Port>
+std::optional<Cow<std::vector<Port>>> ServiceReader<Port>::ports_of(const ServiceSpec& spec) {
+  std::vector<Port> ports;
+  ports.reserve(spec.ports.size());
+  for (const ServicePort& port : spec.ports)
+    if (const auto number = port_in_all(port))
+      ports.push_back(shown_port<Port>(port, *number));
+    else
+      return std::nullopt;
+  return ports_(std::move(ports));
+}
+
+template class ServiceReader<SlicePort>;
+template class ServiceReader<EndpointPort>;
 
 bool same_texts(const Cow<StringMap>& a, const Cow<StringMap>& b) {
   return a.same_as(b) || *a == *b;
@@ -73,10 +91,14 @@ bool is_ready(const Pod& pod) {
   return ready != nullptr && ready->status == "True";
 }
 
-std::optional<std::int32_t> port_in_pod(const ServicePort& port, const Pod& pod) {
+std::optional<std::int32_t> port_in_all(const ServicePort& port) {
   if (!port.targetPort) return port.port;
-  if (!port.targetPort->is_text)
-    return port.targetPort->number != 0 ? port.targetPort->number : port.port;
+  if (port.targetPort->is_text) return std::nullopt;
+  return port.targetPort->number != 0 ? port.targetPort->number : port.port;
+}
+
+std::optional<std::int32_t> port_in_pod(const ServicePort& port, const Pod& pod) {
+  if (const auto number = port_in_all(port)) return number;
   const auto named = [&](const Container& container) -> std::optional<std::int32_t> {
     for (const ContainerPort& candidate : container.ports)
       if (candidate.name == port.targetPort->text && candidate.protocol == port.protocol)
@@ -151,8 +173,7 @@ Reaction services_of(const Change& pod_change, const Cache& cache) {
         [](const Service* a, const Service* b) { return a->metadata.name < b->metadata.name; });
     services = std::move(all);
   }
-  for (const Service* service : services)
-    if (is_selecting(*service)) reaction.wake.push_back(parts_of(*service));
+  for (const Service* service : services) reaction.wake.push_back(parts_of(*service));
   return reaction;
 }
 

@@ -9,6 +9,7 @@
 #include "controller/controller.hpp"
 #include "controller/endpoints/amended.hpp"
 #include "objects/discovery_v1.hpp"
+#include "objects/interner.hpp"
 
 namespace ddptwin::controller::endpoints {
 
@@ -17,33 +18,52 @@ namespace ddptwin::controller::endpoints {
 bool is_selecting(const Service& service);
 bool is_headless(const Service& service);
 
-// What a Service that has endpoints made for it says of them.
+// A port of a Service as endpoints show it, with its number in a pod.
+template <class Port>
+Port shown_port(const ServicePort& port, std::int32_t number) {
+  Port shown;
+  shown.name = port.name;
+  shown.protocol = port.protocol;
+  shown.port = number;
+  shown.appProtocol = port.appProtocol;
+  return shown;
+}
+
+// What a Service that has endpoints made for it says of them, as one controller writes them. It
+// holds as long as it is the same Service, whose labels and specification stay the same memory.
+template <class Port>
 struct ServiceFacts {
-  api::LabelQuery pods;   // that it chooses
-  Cow<StringMap> labels;  // of what one controller writes: the same memory in all of it
-  Cow<std::vector<OwnerReference>> owners;  // likewise, where the Service owns that
-  Cow<StringMap> own_labels;
-  Cow<ServiceSpec> spec;
-  SharedText uid;
+  std::shared_ptr<const Service> of{};  // null: nothing is known
+  bool publishes_not_ready = false;
+  // The same for all its pods; absent where a pod's containers say what number a port has.
+  std::optional<Cow<std::vector<Port>>> ports{};
+  Cow<std::vector<std::string>> families{};
+  // The same memory in all that is written.
+  Cow<StringMap> labels{};
+  Cow<std::vector<OwnerReference>> owners{};  // where the Service owns that
+  api::LabelQuery pods{};                     // that it chooses
 };
 
-// What one controller has worked out of Services, so that it need not be at each plan. It holds as
-// long as it is the same Service, whose labels and specification stay the same memory.
-class KnownServices {
+// Works out for one controller what Services say, so that it need not be at each plan.
+template <class Port>
+class ServiceReader {
  public:
   using LabelsOf = StringMap (*)(const Service&);
   using OwnersOf = std::vector<OwnerReference> (*)(const Object&);
-  explicit KnownServices(LabelsOf labels_of, OwnersOf owners_of = nullptr)
+  explicit ServiceReader(LabelsOf labels_of, OwnersOf owners_of = nullptr)
       : labels_of_(labels_of), owners_of_(owners_of) {}
-  // Null where the Service has no endpoints made for it.
-  const ServiceFacts* of(const Key& key, const Service& service);
-  void forget(const Key& key) { facts_.erase(key); }
-  void clear() { facts_.clear(); }
+  // Brings what is known of the Service up to date; false, and nothing is known, where it has no
+  // endpoints made for it.
+  bool read(const std::shared_ptr<const Service>& service, ServiceFacts<Port>& facts);
 
  private:
+  std::optional<Cow<std::vector<Port>>> ports_of(const ServiceSpec& spec);
+
   LabelsOf labels_of_;
   OwnersOf owners_of_;  // null: the Service does not own what the controller writes
-  TextTable<ServiceFacts> facts_{};
+  // Most Services say the same.
+  Interner<std::vector<Port>> ports_{8};
+  Interner<std::vector<std::string>> families_{4};
 };
 
 // What an update leaves alone is the same memory, mostly.
@@ -54,7 +74,9 @@ enum class Terminating : std::uint8_t { left_out, kept };
 bool is_member(const Pod& pod, Terminating terminating);
 bool is_ready(const Pod& pod);
 
-// The number behind a service's port in this pod; nothing when no container has the named port.
+// The number behind a service's port in each pod; nothing when it is that of a named port.
+std::optional<std::int32_t> port_in_all(const ServicePort& port);
+// That in this pod; nothing when no container has the named port.
 std::optional<std::int32_t> port_in_pod(const ServicePort& port, const Pod& pod);
 // The pod's hostname, where the service is its subdomain; else empty.
 std::string_view hostname_in(const Pod& pod, const Service& service);

@@ -34,7 +34,7 @@ std::shared_ptr<const Endpoints> mirrored(const KeyParts& key, const Cache& cach
   return endpoints != nullptr && may_be_mirrored(*endpoints) ? endpoints : nullptr;
 }
 
-std::vector<SlicePort> ports_of(const EndpointSubset& subset) {
+Cow<std::vector<SlicePort>> ports_of(const EndpointSubset& subset) {
   std::vector<SlicePort> ports;
   for (const EndpointPort& port : subset.ports)
     ports.push_back({.name = port.name,
@@ -46,16 +46,16 @@ std::vector<SlicePort> ports_of(const EndpointSubset& subset) {
 
 Endpoint endpoint_of(const EndpointAddress& address, bool ready) {
   Endpoint endpoint{.addresses = {address.ip}, .conditions = {.ready = ready}};
-  if (!address.hostname.empty()) endpoint.hostname = address.hostname;
+  if (!address.hostname.empty()) endpoint.hostname = address.hostname.str();
   endpoint.targetRef = address.targetRef;
   endpoint.nodeName = address.nodeName;
   return endpoint;
 }
 
-void add(SliceGroups& groups, const EndpointSubset& subset, const EndpointAddress& address,
-         bool ready) {
-  const std::string_view family = address.ip.find(':') != std::string::npos ? "IPv6" : "IPv4";
-  const auto ports = ports_of(subset);
+void add(SliceGroups& groups, const Cow<std::vector<SlicePort>>& ports,
+         const EndpointAddress& address, bool ready) {
+  const bool is_v6 = address.ip.view().find(':') != std::string_view::npos;
+  const std::string_view family = is_v6 ? "IPv6" : "IPv4";
   auto group = std::find_if(groups.begin(), groups.end(), [&](const SliceGroup& g) {
     return g.address_type == family && same_ports(g.ports, ports);
   });
@@ -66,9 +66,10 @@ void add(SliceGroups& groups, const EndpointSubset& subset, const EndpointAddres
 SliceGroups groups_of(const Endpoints& endpoints) {
   SliceGroups groups;
   for (const EndpointSubset& subset : endpoints.subsets) {
-    for (const EndpointAddress& address : subset.addresses) add(groups, subset, address, true);
+    const Cow<std::vector<SlicePort>> ports = ports_of(subset);
+    for (const EndpointAddress& address : subset.addresses) add(groups, ports, address, true);
     for (const EndpointAddress& address : subset.notReadyAddresses)
-      add(groups, subset, address, false);
+      add(groups, ports, address, false);
   }
   return groups;
 }
@@ -95,7 +96,8 @@ Reaction EndpointSliceMirroringController::observe(const Change& change, const C
                                                    Expectations&, Time) {
   const Object& object = change.object();
   if (as<EndpointSlice>(object) == nullptr) return Reaction::to_wake(parts_of(object));
-  return on_slice(change, mirror_manager, tracker_);
+  return on_slice(change, mirror_manager,
+                  [this](const KeyParts& key) { return written_.find(key); });
 }
 
 Plan EndpointSliceMirroringController::plan(const Key& key, const Observed& seen, Time) const {
@@ -103,10 +105,11 @@ Plan EndpointSliceMirroringController::plan(const Key& key, const Observed& seen
   const auto endpoints = mirrored(parts, seen.cache);
   ExistingSlices mirrors = slices_of(parts, mirror_manager, seen.cache);
   if (endpoints == nullptr) {
-    tracker_.forget(key);
+    written_.erase(parts);
     return {.steps = delete_slices(mirrors, seen.cache)};
   }
-  if (tracker_.is_ahead_of(key, mirrors)) return wait_for_own_write();
+  const endpoints::SliceTracker* tracker = written_.find(parts);
+  if (tracker != nullptr && tracker->is_ahead_of(mirrors)) return wait_for_own_write();
   return {.about = endpoints,
           .steps = reconcile_slices(shape_of(*endpoints), groups_of(*endpoints), std::move(mirrors),
                                     seen.cache)};

@@ -23,12 +23,12 @@ class EndpointSliceMirroringController final : public Controller {
                    Time now) override;
   Plan plan(const Key& key, const Observed& seen, Time now) const override;
   void accepted(const Key& key, const Step& step, const api::Response& answer) override {
-    tracker_.accepted(key, step, answer);
+    written_.of(split_key(key)).accepted(step, answer);
   }
-  void reset() override { tracker_.clear(); }
+  void reset() override { written_.clear(); }
 
  private:
-  mutable endpoints::SliceTracker tracker_{};
+  mutable KeyTable<endpoints::SliceTracker> written_{};
 };
 
 }  // namespace ddptwin::controller

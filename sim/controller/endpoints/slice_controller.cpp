@@ -16,90 +16,87 @@ const Text slice_manager = "endpointslice-controller.k8s.io";
 constexpr Duration slice_change_delay = 1s;
 constexpr std::string_view zone_label = "topology.kubernetes.io/zone";
 
-bool is_of_family(const std::string& ip, std::string_view address_type) {
-  const bool v6 = ip.find(':') != std::string::npos;
+using SliceFacts = ServiceFacts<SlicePort>;
+
+bool is_of_family(std::string_view ip, std::string_view address_type) {
+  const bool v6 = ip.find(':') != std::string_view::npos;
   return v6 == (address_type == "IPv6");
 }
 
-std::vector<std::string> addresses_of(const Pod& pod, std::string_view address_type) {
-  std::vector<std::string> addresses;
-  addresses.reserve(1);
+auto addresses_of(const Pod& pod, std::string_view address_type) {
+  decltype(Endpoint::addresses) addresses;
   for (const IpEntry& entry : pod.status.podIPs)
     if (is_of_family(entry.ip, address_type)) addresses.push_back(entry.ip);
-  if (pod.status.podIPs.empty() && is_of_family(pod.status.podIP, address_type))
-    addresses.push_back(pod.status.podIP);
+  if (pod.status.podIPs.empty() && is_of_family(*pod.status.podIP, address_type))
+    addresses.push_back(*pod.status.podIP);
   return addresses;
 }
 
 // All but its addresses. What `known` says too is the same memory.
-void fill(Endpoint& endpoint, const Pod& pod, const Service& service, const Cache& cache,
+void fill(Endpoint& endpoint, const Pod& pod, const SliceFacts& facts, const Cache& cache,
           const Endpoint& known) {
   const bool serving = is_ready(pod);
   const bool terminating = pod.metadata.deletionTimestamp.has_value();
-  endpoint.conditions = {
-      .ready = service.spec->publishNotReadyAddresses || (serving && !terminating),
-      .serving = serving,
-      .terminating = terminating};
-  if (const std::string_view hostname = hostname_in(pod, service); !hostname.empty())
+  endpoint.conditions = {.ready = facts.publishes_not_ready || (serving && !terminating),
+                         .serving = serving,
+                         .terminating = terminating};
+  if (const std::string_view hostname = hostname_in(pod, *facts.of); !hostname.empty())
     endpoint.hostname = text_like(hostname, known.hostname);
   endpoint.targetRef = endpoints::reference_to(pod, known.targetRef);
   if (pod.spec->nodeName.empty()) return;
-  endpoint.nodeName = text_like(pod.spec->nodeName, known.nodeName);
+  endpoint.nodeName = pod.spec->nodeName;
   if (const auto node = cache.find<Node>("", pod.spec->nodeName))
     if (const Text* zone = node->metadata.label(zone_label))
       endpoint.zone = text_like(*zone, known.zone);
 }
 
-std::vector<SlicePort> ports_of(const Pod& pod, const Service& service) {
+Cow<std::vector<SlicePort>> ports_of(const Pod& pod, const SliceFacts& facts) {
+  if (facts.ports) return *facts.ports;
   std::vector<SlicePort> ports;
-  for (const ServicePort& port : service.spec->ports)
+  for (const ServicePort& port : facts.of->spec->ports)
     if (const auto number = port_in_pod(port, pod))
-      ports.push_back({.name = port.name,
-                       .protocol = port.protocol,
-                       .port = *number,
-                       .appProtocol = port.appProtocol});
+      ports.push_back(shown_port<SlicePort>(port, *number));
   return ports;
 }
 
 // The garbage collector takes those of an earlier Service of that name, which the controller is not
 // told: they are not used again.
-bool is_owned_by(const EndpointSlice& slice, const Service& service, const ServiceFacts& facts) {
+bool is_owned_by(const EndpointSlice& slice, const SliceFacts& facts) {
   if (slice.metadata.ownerReferences.same_as(facts.owners)) return true;
   const std::vector<OwnerReference>& owners = *slice.metadata.ownerReferences;
   return std::any_of(owners.begin(), owners.end(), [&](const OwnerReference& owner) {
-    return owner.uid == service.metadata.uid && owner.kind == "Service" && owner.apiVersion == "v1";
+    return owner.uid == facts.of->metadata.uid && owner.kind == "Service" &&
+           owner.apiVersion == "v1";
   });
 }
 
-ExistingSlices take_unowned(ExistingSlices& slices, const Service& service,
-                            const ServiceFacts& facts) {
-  const auto owned_end = std::stable_partition(
-      slices.begin(), slices.end(),
-      [&](const EndpointSlice* slice) { return is_owned_by(*slice, service, facts); });
+ExistingSlices take_unowned(ExistingSlices& slices, const SliceFacts& facts) {
+  const auto owned_end =
+      std::stable_partition(slices.begin(), slices.end(),
+                            [&](const EndpointSlice* slice) { return is_owned_by(*slice, facts); });
   ExistingSlices unowned(owned_end, slices.end());
   slices.erase(owned_end, slices.end());
   return unowned;
 }
 
 // Those of one family, behind those that are there.
-void add_groups(SliceGroups& groups, const Service& service, const api::LabelQuery& pods,
-                const Cache& cache, std::string_view address_type, KnownEndpoints known_endpoints) {
+void add_groups(SliceGroups& groups, const SliceFacts& facts, const Cache& cache,
+                std::string_view address_type, KnownEndpoints known_endpoints) {
   const auto first = static_cast<std::ptrdiff_t>(groups.size());
-  cache.each<Pod>(pods, [&](const Pod& pod) {
+  cache.each<Pod>(facts.pods, [&](const Pod& pod) {
     if (!is_member(pod, Terminating::kept)) return;
-    std::vector<std::string> addresses = addresses_of(pod, address_type);
+    auto addresses = addresses_of(pod, address_type);
     if (addresses.empty()) return;
-    std::vector<SlicePort> ports = ports_of(pod, service);
+    Cow<std::vector<SlicePort>> ports = ports_of(pod, facts);
     const auto known =
         std::find_if(groups.begin() + first, groups.end(), [&](const SliceGroup& group) {
-          return std::equal(group.ports.begin(), group.ports.end(), ports.begin(), ports.end(),
-                            same_port);
+          return group.ports.same_as(ports) || *group.ports == *ports;
         });
     SliceGroup& group = known != groups.end()
                             ? *known
                             : groups.emplace_back(SliceGroup{address_type, std::move(ports), {}});
     Endpoint& endpoint = group.endpoints.emplace_back(Endpoint{.addresses = std::move(addresses)});
-    fill(endpoint, pod, service, cache, known_endpoints.of(pod));
+    fill(endpoint, pod, facts, cache, known_endpoints.of(pod));
   });
   // Kept for the next endpoint, and so that the service can be seen to have none.
   if (static_cast<std::ptrdiff_t>(groups.size()) == first) groups.push_back({address_type, {}, {}});
@@ -126,7 +123,10 @@ Reaction EndpointSliceController::observe(const Change& change, const Cache& cac
   if (as<Pod>(object) != nullptr) return services_of(change, cache);
   if (as<Node>(object) != nullptr) return {};
   if (as<Service>(object) != nullptr) return Reaction::to_wake(parts_of(object));
-  Reaction reaction = on_slice(change, slice_manager, tracker_);
+  Reaction reaction = on_slice(change, slice_manager, [this](const KeyParts& key) {
+    Known* known = known_.find(key);
+    return known != nullptr ? &known->written : nullptr;
+  });
   reaction.wake_after = slice_change_delay;
   return reaction;
 }
@@ -136,21 +136,18 @@ Plan EndpointSliceController::plan(const Key& key, const Observed& seen, Time) c
   const KeyParts parts = split_key(key);
   const auto service = seen.cache.find<Service>(parts.namespace_, parts.name);
   if (!service) {
-    known_.forget(key);
-    tracker_.forget(key);
+    known_.erase(parts);
     return {};
   }
-  const ServiceFacts* known = known_.of(key, *service);
-  if (known == nullptr || service->metadata.deletionTimestamp) return {};
-  const ServiceFacts& facts = *known;
+  Known& known = known_.of(*service);
+  if (!reader_.read(service, known.facts) || service->metadata.deletionTimestamp) return {};
+  const SliceFacts& facts = known.facts;
   ExistingSlices existing = slices_of(parts, slice_manager, seen.cache, facts.labels);
-  if (tracker_.is_ahead_of(key, existing)) return wait_for_own_write();
-  const ExistingSlices of_earlier_service = take_unowned(existing, *service, facts);
-  static const std::vector<std::string> one_family{"IPv4"};
-  const std::vector<std::string>& families = service->spec->ipFamilies;
+  if (known.written.is_ahead_of(existing)) return wait_for_own_write();
+  const ExistingSlices of_earlier_service = take_unowned(existing, facts);
   SliceGroups wanted;
-  for (const std::string& family : families.empty() ? one_family : families)
-    add_groups(wanted, *service, facts.pods, seen.cache, family, KnownEndpoints(existing));
+  for (const std::string& family : facts.families)
+    add_groups(wanted, facts, seen.cache, family, KnownEndpoints(existing));
   const SliceShape shape{.owner = *service,
                          .owners = facts.owners,
                          .labels = facts.labels,

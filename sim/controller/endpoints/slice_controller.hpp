@@ -24,18 +24,21 @@ class EndpointSliceController final : public Controller {
                    Time now) override;
   Plan plan(const Key& key, const Observed& seen, Time now) const override;
   void accepted(const Key& key, const Step& step, const api::Response& answer) override {
-    tracker_.accepted(key, step, answer);
+    known_.of(split_key(key)).written.accepted(step, answer);
   }
-  void reset() override {
-    known_.clear();
-    tracker_.clear();
-  }
+  void reset() override { known_.clear(); }
 
  private:
+  // Of one key.
+  struct Known {
+    endpoints::ServiceFacts<SlicePort> facts{};
+    endpoints::SliceTracker written{};
+  };
+
   static StringMap labels_of(const Service& service);
 
-  mutable endpoints::KnownServices known_{&labels_of, &endpoints::owners_of};
-  mutable endpoints::SliceTracker tracker_{};
+  mutable endpoints::ServiceReader<SlicePort> reader_{&labels_of, &endpoints::owners_of};
+  mutable KeyTable<Known> known_{};
 };
 
 }  // namespace ddptwin::controller

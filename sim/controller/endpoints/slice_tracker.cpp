@@ -19,44 +19,34 @@ KeyParts key_of_slice(const Object& slice) {
 
 }  // namespace
 
-std::size_t SliceTracker::index_of(const OfKey& written, const Object& slice) {
-  const auto found = std::find_if(written.begin(), written.end(),
+std::size_t SliceTracker::index_of(const Object& slice) const {
+  const auto found = std::find_if(written_.begin(), written_.end(),
                                   [&](const Written& one) { return is_same(*one.slice, slice); });
-  return static_cast<std::size_t>(found - written.begin());
+  return static_cast<std::size_t>(found - written_.begin());
 }
 
-void SliceTracker::accepted(const Key& key, const Step& step, const api::Response& answer) {
+void SliceTracker::accepted(const Step& step, const api::Response& answer) {
   const bool removes = step.removes != nullptr;
   const ObjectPtr& slice = removes ? step.removes : answer.object;
-  OfKey& written = written_[key];
-  const std::size_t at = index_of(written, *slice);
-  if (at == written.size()) written.emplace_back();
-  written[at] = {slice, removes ? removed : slice->metadata.generation};
+  const std::size_t at = index_of(*slice);
+  if (at == written_.size()) written_.emplace_back();
+  written_[at] = {slice, removes ? removed : slice->metadata.generation};
 }
 
-bool SliceTracker::is_news(const KeyParts& key, const Object& slice) const {
-  const auto found = written_.find(key);
-  if (found == written_.end()) return true;
-  const OfKey& written = found->second;
-  const std::size_t at = index_of(written, slice);
-  return at == written.size() || slice.metadata.generation > written[at].generation;
+bool SliceTracker::is_news(const Object& slice) const {
+  const std::size_t at = index_of(slice);
+  return at == written_.size() || slice.metadata.generation > written_[at].generation;
 }
 
-bool SliceTracker::end_is_news(const KeyParts& key, const Object& slice) {
-  const auto found = written_.find(key);
-  if (found == written_.end()) return false;
-  OfKey& written = found->second;
-  const std::size_t at = index_of(written, slice);
-  if (at == written.size()) return false;
-  const bool unexpected = written[at].generation != removed;
-  written.erase(written.begin() + static_cast<std::ptrdiff_t>(at));
-  if (written.empty()) written_.erase(found);
+bool SliceTracker::end_is_news(const Object& slice) {
+  const std::size_t at = index_of(slice);
+  if (at == written_.size()) return false;
+  const bool unexpected = written_[at].generation != removed;
+  written_.erase(written_.begin() + static_cast<std::ptrdiff_t>(at));
   return unexpected;
 }
 
-bool SliceTracker::is_ahead_of(const Key& key, const ExistingSlices& shown) const {
-  const auto found = written_.find(key);
-  if (found == written_.end()) return false;
+bool SliceTracker::is_ahead_of(const ExistingSlices& shown) const {
   const auto is_unseen = [&](const Written& written) {
     const auto seen = std::find_if(shown.begin(), shown.end(), [&](const EndpointSlice* slice) {
       return is_same(*slice, *written.slice);
@@ -64,10 +54,10 @@ bool SliceTracker::is_ahead_of(const Key& key, const ExistingSlices& shown) cons
     if (written.generation == removed) return seen != shown.end();
     return seen == shown.end() || (*seen)->metadata.generation < written.generation;
   };
-  return std::any_of(found->second.begin(), found->second.end(), is_unseen);
+  return std::any_of(written_.begin(), written_.end(), is_unseen);
 }
 
-Reaction on_slice(const Change& change, std::string_view manager, SliceTracker& tracker) {
+Reaction on_slice(const Change& change, std::string_view manager, const TrackerOf& tracker_of) {
   const Object& slice = change.object();
   const KeyParts key = key_of_slice(slice);
   const bool managed = is_managed_by(slice, manager);
@@ -76,7 +66,8 @@ Reaction on_slice(const Change& change, std::string_view manager, SliceTracker& 
     if (!woken.name.empty()) reaction.wake.push_back(woken);
   };
   if (!change.after) {
-    if (managed && tracker.end_is_news(key, slice)) wake(key);
+    SliceTracker* tracker = managed ? tracker_of(key) : nullptr;
+    if (tracker != nullptr && tracker->end_is_news(slice)) wake(key);
     return reaction;
   }
   if (change.before && !same_texts(change.before->metadata.labels, slice.metadata.labels)) {
@@ -92,7 +83,9 @@ Reaction on_slice(const Change& change, std::string_view manager, SliceTracker& 
       return reaction;
     }
   }
-  if (managed && tracker.is_news(key, slice)) wake(key);
+  if (!managed) return reaction;
+  const SliceTracker* tracker = tracker_of(key);
+  if (tracker == nullptr || tracker->is_news(slice)) wake(key);
   return reaction;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string_view>
-#include <tuple>
 
 #include "controller/endpoints/membership.hpp"
 #include "controller/endpoints/rules.hpp"
@@ -14,7 +13,7 @@ namespace {
 struct Draft {
   const EndpointSlice* old = nullptr;
   const SliceGroup* group = nullptr;
-  const std::vector<SlicePort>* ports = nullptr;  // the group's, in the order of the old slice
+  const Cow<std::vector<SlicePort>>* ports = nullptr;  // the group's, in the order of the old slice
   // One of the old slice where it stays as it is, else one of the group.
   struct Place {
     const Endpoint* known = nullptr;
@@ -26,12 +25,6 @@ using Drafts = boost::container::small_vector<Draft, 1>;
 
 // Those of a group that have no place yet.
 using Left = boost::container::small_vector<Endpoint*, 4>;
-
-// All members: one that is added does not compile until it is compared.
-auto all_of(const SlicePort& slice_port) {
-  const auto& [name, protocol, port, app_protocol] = slice_port;
-  return std::tie(name, protocol, port, app_protocol);
-}
 
 bool same_reference(const Rare<ObjectReference>& a, const Rare<ObjectReference>& b) {
   return a.same_as(b) || (a && b && *a == *b);
@@ -46,8 +39,8 @@ bool same_endpoint(const Endpoint& a, const Endpoint& b) {
   return addresses == b.addresses && ready == b.conditions.ready &&
          serving == b.conditions.serving && terminating == b.conditions.terminating &&
          same_text(hostname, b.hostname) && same_reference(target, b.targetRef) &&
-         *topology == *b.deprecatedTopology && same_text(node, b.nodeName) &&
-         same_text(zone, b.zone) && hints == b.hints;
+         *topology == *b.deprecatedTopology && node == b.nodeName && same_text(zone, b.zone) &&
+         hints == b.hints;
 }
 
 // The same pod at the same address: its conditions may have changed.
@@ -185,10 +178,9 @@ ExistingSlices slices_of(const KeyParts& service, std::string_view manager, cons
   return slices;
 }
 
-bool same_port(const SlicePort& a, const SlicePort& b) { return all_of(a) == all_of(b); }
-
-bool same_ports(const std::vector<SlicePort>& a, const std::vector<SlicePort>& b) {
-  return a.size() == b.size() && std::is_permutation(a.begin(), a.end(), b.begin(), same_port);
+bool same_ports(const Cow<std::vector<SlicePort>>& a, const Cow<std::vector<SlicePort>>& b) {
+  return a.same_as(b) ||
+         (a.size() == b.size() && std::is_permutation(a.begin(), a.end(), b.begin()));
 }
 
 std::vector<Step> reconcile_slices(const SliceShape& shape, SliceGroups&& wanted,

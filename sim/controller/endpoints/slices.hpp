@@ -34,7 +34,7 @@ class KnownEndpoints {
 // The endpoints that share a family and a list of ports.
 struct SliceGroup {
   std::string_view address_type{};  // of its Service or Endpoints, or a literal
-  std::vector<SlicePort> ports{};
+  Cow<std::vector<SlicePort>> ports{};
   std::vector<Endpoint> endpoints{};
 };
 
@@ -58,9 +58,8 @@ bool is_managed_by(const Object& slice, std::string_view manager);
 // `own_labels`, which the manager gives to all that it writes for the service, are told by that.
 ExistingSlices slices_of(const KeyParts& service, std::string_view manager, const Cache& cache,
                          const Cow<StringMap>& own_labels = {});
-bool same_port(const SlicePort& a, const SlicePort& b);
 // The same ports, in whatever order.
-bool same_ports(const std::vector<SlicePort>& a, const std::vector<SlicePort>& b);
+bool same_ports(const Cow<std::vector<SlicePort>>& a, const Cow<std::vector<SlicePort>>& b);
 
 // Endpoints stay in the slice that they are in; new ones go where there is room. A slice that would
 // be deleted is used again where one would be made.

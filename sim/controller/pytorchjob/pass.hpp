@@ -132,8 +132,8 @@ struct Pass {
   // With a note when it changed something and `rule` is given.
   void condition(NewCondition next, const Rule* rule = nullptr);
   void add(Step step) { plan.steps.push_back(std::move(step)); }
-  // So many more will come, or nearly: a step is big to move, and a large job has hundreds.
-  void expect_steps(std::size_t count) { plan.steps.reserve(plan.steps.size() + count); }
+  // So many more will come, and then a few: a step is big to move, and a large job has hundreds.
+  void expect_steps(std::size_t count) { plan.steps.reserve(plan.steps.size() + count + 16); }
   // A new one, to be filled: a step is big to move.
   Step& add(const Rule& rule);
   // Reads the target first and deletes it by name, with upstream's events (§4.3 Delete). `what` is

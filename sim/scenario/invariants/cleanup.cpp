@@ -126,7 +126,7 @@ void endpoints_are_true(const Sight& sight, Verdicts& verdicts) {
         for (const Endpoint& endpoint : slice->endpoints)
           if (endpoint.conditions.ready.value_or(true) && !endpoint.addresses.empty() &&
               (told.empty() || told == ip))
-            told = endpoint.addresses.front();
+            told = endpoint.addresses.front().str();
     if (told == ip) continue;
     verdicts.violated(name_of(*service),
                       fmt::format("{} should lead to {} and leads to {}", name_of(*service),
