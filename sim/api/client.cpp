@@ -15,12 +15,8 @@ Target target_of(const Object& object, Subresource subresource = {}) {
 
 }  // namespace
 
-Subresource::Subresource(std::string_view name) {
-  static constexpr std::array<std::string_view, 6> served{"",        "status",   "scale",
-                                                          "binding", "eviction", "finalize"};
-  const auto* const known = std::find(served.begin(), served.end(), name);
-  name_ = known != served.end() ? *known : "unknown";
-}
+Subresource::Subresource(std::string_view name)
+    : name_(std::find(names.begin(), names.end() - 1, name)) {}
 
 std::string_view to_string(Verb verb) {
   static constexpr std::array<std::string_view, 7> names{

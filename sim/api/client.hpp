@@ -2,6 +2,7 @@
 // the store in this process, and HTTP to any API server (design.md section 4).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,13 +34,17 @@ class Subresource {
   Subresource(std::string_view name);                                     // NOLINT: stands for it
   Subresource(const char* name) : Subresource(std::string_view(name)) {}  // NOLINT
   Subresource(const std::string& name) : Subresource(std::string_view(name)) {}  // NOLINT
-  operator std::string_view() const { return name_; }                            // NOLINT
-  bool empty() const { return name_.empty(); }
-  std::size_t size() const { return name_.size(); }
-  bool operator==(std::string_view name) const { return name_ == name; }
+  operator std::string_view() const { return *name_; }                           // NOLINT
+  bool empty() const { return name_->empty(); }
+  std::size_t size() const { return name_->size(); }
+  bool operator==(std::string_view name) const { return *name_ == name; }
 
  private:
-  std::string_view name_{};  // a literal
+  // The first is the object itself; the last stands for all that nobody serves.
+  static constexpr std::array<std::string_view, 7> names{
+      "", "status", "scale", "binding", "eviction", "finalize", "unknown"};
+
+  const std::string_view* name_ = &names.front();
 };
 
 // What a request is about. An empty namespace with list or watch means all namespaces; a create
@@ -87,21 +92,21 @@ struct WriteOptions {
 // Options are shared parts: most requests have none, and requests are handed on by value.
 struct Request {
   Verb verb = Verb::get;
+  PatchType patch_type = PatchType::merge;
+  // Its author may look at `object` again, but does not count on its staying as it is: a server in
+  // this process may keep and fill that very object.
+  bool gives_object = false;
+  bool force = false;  // of an apply patch
+  bool dry_run = false;
   Target target{};
   ObjectPtr object{};  // create, update; create on a subresource: a Binding (an Eviction is a body)
   RawJson body{};  // patch: the patch; create and update: the object as JSON, where it came as such
-  PatchType patch_type = PatchType::merge;
   // Of a patch whose author knows more than the patch says: what it makes of this stored object
   // (never null, of the target's kind), as a new one; null: apply the patch. A server may ask it
   // instead of applying `body`, which comes to the same. It may keep that very object, and fill its
   // metadata and defaults; the author may go on looking at what is neither, so that nothing else
   // changes it.
   std::function<std::shared_ptr<Object>(const ObjectPtr& stored)> patched{};
-  // Its author may look at `object` again, but does not count on its staying as it is: a server in
-  // this process may keep and fill that very object.
-  bool gives_object = false;
-  bool force = false;  // of an apply patch
-  bool dry_run = false;
   Cow<ListOptions> list{};  // of get: its resource_version
   Cow<DeleteOptions> remove{};
   Cow<WriteOptions> write{};

@@ -261,8 +261,8 @@ std::unique_ptr<Asked> creation(const std::shared_ptr<const Event>& event) {
 std::unique_ptr<Asked> repetition(const std::shared_ptr<const Event>& event) {
   std::unique_ptr<Asked> asked(
       new Asked{{.verb = Verb::patch,
-                 .target = {&Event::info(), event->metadata.namespace_, event->metadata.name, {}},
-                 .patch_type = PatchType::strategic},
+                 .patch_type = PatchType::strategic,
+                 .target = {&Event::info(), event->metadata.namespace_, event->metadata.name, {}}},
                 {}});
   asked->request.body = RawJson::later([event] {
     return Json(boost::json::object{{"count", event->count},

@@ -26,14 +26,17 @@ struct Rule {
   std::string_view source;  // "spec/pytorchjob.md §4.3"
 };
 
-// A Kubernetes Event about the plan's object. Type and reason are literals.
+// A Kubernetes Event about the plan's object. Type, reason and lead are literals. It tells the lead
+// and the message: "Created pod: " and the pod's name, which nobody has to put together before.
 struct EventText {
   std::string_view type{};  // Normal or Warning
   std::string_view reason{};
-  std::string message{};
+  Text message{};
+  std::string_view lead{};
 };
 
-// A Warning about a refused call, whose error is appended to the message. Literals.
+// A Warning about a refused call, whose error is appended to the message. Literals; rules of their
+// controllers, which live for ever.
 struct RefusalText {
   std::string_view reason{};
   std::string_view message{};
@@ -53,23 +56,23 @@ struct Expected {
 };
 
 // One API call, or an event, or merely the fact that a rule was taken. The host does one a loop
-// step, in order.
+// step, in order. A large job's plan has hundreds, so what they say lies in them or lives for ever.
 struct Step {
   const Rule* rule = nullptr;
-  std::string text{};  // for the trace, where the request does not say it
+  Text text{};  // for the trace, where the request does not say it
   std::optional<api::Request> request{};
+  boost::container::small_vector<Expected, 1> expected{};
+  std::optional<EventText> event{};  // after the call was accepted; at once without a call
+  const RefusalText* refused = nullptr;
   // Read the target first, past the cache; when it is gone or being deleted the call and its events
   // are left out and the plan goes on.
   bool only_if_alive = false;
-  std::vector<Expected> expected{};
-  std::optional<EventText> event{};  // after the call was accepted; at once without a call
-  std::optional<RefusalText> refused{};
   // The refusal after which the plan goes on as if the call had been accepted (`refused` is still
   // told, `event` is not).
   std::optional<Reason> tolerated{};
   // What is done instead of the rest when the call is refused. Absent: the rest is dropped and the
   // key is queued again with back-off.
-  std::optional<std::vector<Step>> instead{};
+  Rare<std::vector<Step>> instead{};
   // What the call removes, where Controller::accepted() has to know it.
   ObjectPtr removes{};
 };

@@ -234,7 +234,7 @@ void ControllerHost::next_step() {
       expect(step, Expected::When::before_call);
       expect(step, Expected::When::after_call);
     }
-    if (step.event) tell(step.event->type, step.event->reason, std::move(step.event->message));
+    tell(step.event);
     ++run_->at;
   }
   finish();
@@ -280,15 +280,15 @@ void ControllerHost::on_answer(const Result<api::Response>& result) {
 void ControllerHost::accepted() {
   Step& step = run_->step();
   expect(step, Expected::When::after_call);
-  if (step.event) tell(step.event->type, step.event->reason, std::move(step.event->message));
+  tell(step.event);
   ++run_->at;
   next_step();
 }
 
 void ControllerHost::refused(const Error& error) {
   const Step& step = run_->step();
-  if (const auto& refused = step.refused)
-    tell("Warning", refused->reason, std::string(refused->message) + error.message);
+  if (step.refused != nullptr)
+    tell("Warning", step.refused->reason, concat({step.refused->message, error.message}));
   if (step.tolerated == error.reason) {
     expect(step, Expected::When::after_call);
     ++run_->at;
@@ -343,6 +343,10 @@ void ControllerHost::expect(const Step& step, Expected::When when) {
   }
 }
 
+void ControllerHost::tell(const std::optional<EventText>& event) {
+  if (event) tell(event->type, event->reason, concat({event->lead, event->message}));
+}
+
 void ControllerHost::tell(std::string_view type, std::string_view reason, std::string message) {
   if (run_->plan.about) recorder_->event(*run_->plan.about, type, reason, std::move(message));
 }
@@ -357,7 +361,7 @@ void ControllerHost::record(const Step& step) {
                 .actor = controller_.name(),
                 .subject = run_->key(),
                 .rule = step.rule->name,
-                .text = step.text};
+                .text = step.text.view()};
   if (!step.request || !step.text.empty()) {
     trace_.write(std::move(record));
     return;

@@ -75,6 +75,7 @@ class ControllerHost {
   void retry();
   void panic(const std::string& text);
   void expect(const Step& step, Expected::When when);
+  void tell(const std::optional<EventText>& event);
   void tell(std::string_view type, std::string_view reason, std::string message);
   void record(const Step& step);
   using OnAnswer = void (ControllerHost::*)(const Result<api::Response>&);

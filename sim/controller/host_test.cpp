@@ -86,6 +86,8 @@ class TinyApi final : public api::ApiClient {
   int revision_ = 0;
 };
 
+constexpr RefusalText not_made{"NotMade", "because "};
+
 Step create_step(const std::string& name) {
   auto object = std::make_shared<ConfigMap>();
   object->metadata.name = name;
@@ -94,7 +96,7 @@ Step create_step(const std::string& name) {
               .request = api::create(object),
               .expected = {{.when = Expected::When::before_call, .key = name, .adds = 1}},
               .event = EventText{"Normal", "Made", name},
-              .refused = RefusalText{"NotMade", "because "}};
+              .refused = &not_made};
 }
 
 // Plans what the test says, for whatever ConfigMap appears.
@@ -250,8 +252,8 @@ Step delete_step(const std::string& name) {
   object.metadata.namespace_ = "ns";
   return Step{.rule = &test_rule,
               .request = api::remove(object),
-              .only_if_alive = true,
-              .event = EventText{"Normal", "Deleted", name}};
+              .event = EventText{"Normal", "Deleted", name},
+              .only_if_alive = true};
 }
 
 TEST_F(HostTest, deletes_only_what_is_still_alive) {

@@ -206,8 +206,8 @@ void StatusWriter::on_read(const Result<api::Response>& answer) {
   if (!pod) return let_go(*server);
   api::Request request{
       .verb = api::Verb::patch,
-      .target = {&Pod::info(), server->metadata.namespace_, server->metadata.name, "status"},
-      .patch_type = api::PatchType::strategic};
+      .patch_type = api::PatchType::strategic,
+      .target = {&Pod::info(), server->metadata.namespace_, server->metadata.name, "status"}};
   request.body = RawJson::later(
       [server, pod] { return status_patch(server->metadata.uid, server->status, pod->status); });
   request.patched = [server, pod](const ObjectPtr& stored) -> std::shared_ptr<Object> {

@@ -157,8 +157,8 @@ Plan EndpointsController::plan(const Key& key, const Observed& seen, Time) const
     wanted->metadata = current->metadata;
     wanted->extra = current->extra;
   } else {
-    wanted->metadata.namespace_ = parts.namespace_;
-    wanted->metadata.name = parts.name;
+    wanted->metadata.namespace_ = service->metadata.namespace_;
+    wanted->metadata.name = service->metadata.name;
   }
   wanted->metadata.labels = facts.labels;
   wanted->subsets = std::move(subsets);

@@ -11,6 +11,8 @@ namespace ddptwin::controller::pytorchjob {
 using namespace std::string_view_literals;
 namespace {
 
+constexpr RefusalText job_not_deleted{"FailedDeletePod", "Error deleting: "};
+
 Error no_completion_time() {
   return Error{.reason = Reason::unknown, .message = "job completion time is nil, cannot cleanup"};
 }
@@ -39,8 +41,8 @@ void delete_expired_job(Pass& pass) {
   if (pass.now < expiry) return;
   pass.add(Step{.rule = &rules::ttl_is_over,
                 .request = api::remove(*pass.seen.job),
-                .event = EventText{normal, "SuccessfulDeletePod", "Deleted job: " + pass.name()},
-                .refused = RefusalText{"FailedDeletePod", "Error deleting: "}});
+                .event = EventText{normal, "SuccessfulDeletePod", pass.name(), "Deleted job: "},
+                .refused = &job_not_deleted});
 }
 
 void clear_active(Pass& pass) {

@@ -7,6 +7,12 @@
 #include "objects/pod_phase.hpp"
 
 namespace ddptwin::controller::pytorchjob {
+namespace {
+
+constexpr RefusalText pod_not_deleted{"FailedDeletePod", "Error deleting: "};
+constexpr RefusalText service_not_deleted{"FailedDeleteService", "Error deleting: "};
+
+}  // namespace
 
 ReplicaLabels::ReplicaLabels(const ObjectMeta& metadata) {
   const Text* said = metadata.label(label::replica_type);
@@ -78,12 +84,15 @@ const Cow<std::vector<OwnerReference>>& Pass::owners() {
   return owners_made;
 }
 
-const Cow<StringMap>& Pass::replica_labels(const ReplicaNames& names, int index) {
+const Pass::Replica& Pass::replica(const ReplicaNames& names, int index) {
   const auto place = static_cast<std::size_t>(index);
-  if (place >= labels_made.size()) labels_made.resize(place + 1);
-  Cow<StringMap>& labels = labels_made[place];
-  if (labels.empty()) add_replica_labels(*this, labels.edit(), names, index);
-  return labels;
+  if (place >= replicas_made.size()) replicas_made.resize(place + 1);
+  Replica& made = replicas_made[place];
+  if (made.name.empty()) {
+    made.name = replica_name(name(), names.label, index);
+    add_replica_labels(*this, made.labels.edit(), names, index);
+  }
+  return made;
 }
 
 Step& Pass::add(const Rule& rule) {
@@ -92,13 +101,13 @@ Step& Pass::add(const Rule& rule) {
   return step;
 }
 
-void Pass::note(const Rule& rule, std::string text) { add(rule).text = std::move(text); }
+void Pass::note(const Rule& rule, std::string_view text) { add(rule).text = text; }
 
 void Pass::event(const Rule& rule, std::string_view type, std::string_view reason,
-                 std::string message) {
+                 const std::string& message) {
   Step& step = add(rule);
-  step.text = concat({reason, ": ", message});
-  step.event = EventText{type, reason, std::move(message)};
+  step.text = Text::of({reason, ": ", message});
+  step.event = EventText{type, reason, message};
 }
 
 void Pass::condition(NewCondition next, const Rule* rule) {
@@ -149,10 +158,9 @@ Step& Pass::add_deletion(const Rule& rule, const KindInfo& kind, const Text& tar
   request.target.namespace_ = job.metadata.namespace_;
   request.target.name = target;
   step.only_if_alive = true;
-  step.event = EventText{normal, is_pod ? "SuccessfulDeletePod" : "SuccessfulDeleteService",
-                         concat({is_pod ? "Deleted pod: " : "Deleted service: ", target})};
-  step.refused =
-      RefusalText{is_pod ? "FailedDeletePod" : "FailedDeleteService", "Error deleting: "};
+  step.event = EventText{normal, is_pod ? "SuccessfulDeletePod" : "SuccessfulDeleteService", target,
+                         is_pod ? "Deleted pod: " : "Deleted service: "};
+  step.refused = is_pod ? &pod_not_deleted : &service_not_deleted;
   return step;
 }
 

@@ -107,8 +107,13 @@ struct Pass {
   const PyTorchJob& job;  // of the facts: name, namespace, UID, defaulted specification
   JobStatus status;       // computed whole, written once
   Cow<std::vector<OwnerReference>> owners_made{};  // by owners()
-  // By index, of the type that is reconciled: by replica_labels().
-  std::vector<Cow<StringMap>> labels_made{};
+  // What a pod of a replica and its Service have in common: those that are made in one pass share
+  // it.
+  struct Replica {
+    Text name{};
+    Cow<StringMap> labels{};
+  };
+  std::vector<Replica> replicas_made{};  // by index, of the type that is reconciled: by replica()
   // Of that type, as the pod that was made last has them.
   std::vector<InjectedVariable> variables_made{};
   // By replica type, once a pod of it is made.
@@ -119,16 +124,15 @@ struct Pass {
   const Text& name() const { return job.metadata.name; }
   // The job, as the owner of all that it makes.
   const Cow<std::vector<OwnerReference>>& owners();
-  // What all replicas' pods and Services carry. A pod and its Service that are made in one pass
-  // share them.
-  const Cow<StringMap>& replica_labels(const ReplicaNames& names, int index);
+  const Replica& replica(const ReplicaNames& names, int index);
   using Types = boost::container::small_vector<const ReplicaNames*, 2>;
   Types types(bool worker_first) const;
   const Profile& profile() const { return settings.profile; }
 
   // A rule was taken that asks for no call.
-  void note(const Rule& rule, std::string text = {});
-  void event(const Rule& rule, std::string_view type, std::string_view reason, std::string message);
+  void note(const Rule& rule, std::string_view text = {});
+  void event(const Rule& rule, std::string_view type, std::string_view reason,
+             const std::string& message);
   // With a note when it changed something and `rule` is given.
   void condition(NewCondition next, const Rule* rule = nullptr);
   void add(Step step) { plan.steps.push_back(std::move(step)); }
@@ -151,7 +155,7 @@ struct Pass {
 inline constexpr std::string_view normal = "Normal";
 inline constexpr std::string_view warning = "Warning";
 
-// What replica_labels() says, to labels of a template.
+// What all replicas' pods and Services carry, to labels of a template.
 void add_replica_labels(const Pass& pass, StringMap& labels, const ReplicaNames& names, int index);
 
 bool is_active(const Pod& pod);  // not terminal and not being deleted

@@ -67,7 +67,7 @@ void converge(Pass& pass) {
   const AllLabelled<Pod> pods = labelled(pass.seen.pods, facts.pod_labels);
   const AllLabelled<Service> services = labelled(pass.seen.services, facts.service_labels);
   for (const ReplicaNames* names : pass.types(pass.seen.pods_worker_first)) {
-    pass.labels_made.clear();
+    pass.replicas_made.clear();
     pass.variables_made.clear();
     reconcile_pods(pass, *names, pods);
     if (pass.over) return;

@@ -15,6 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr RefusalText group_not_deleted{"FailedDeletePodGroup", "Error deleting: "};
 constexpr std::string_view volcano = "volcano";
 constexpr std::string_view volcano_api = "scheduling.volcano.sh/v1beta1";
 constexpr std::string_view scheduler_plugins_api = "scheduling.x-k8s.io/v1alpha1";
@@ -184,10 +185,10 @@ void delete_pod_group(Pass& pass) {
   Step step{
       .rule = &rules::delete_pod_group,
       .text = "delete PodGroup",
-      .event = EventText{normal, "SuccessfulDeletePodGroup", "Deleted PodGroup: " + pass.name()}};
+      .event = EventText{normal, "SuccessfulDeletePodGroup", pass.name(), "Deleted PodGroup: "}};
   if (pass.seen.pod_group) {
     step.request = api::remove(*pass.seen.pod_group);
-    step.refused = RefusalText{"FailedDeletePodGroup", "Error deleting: "};
+    step.refused = &group_not_deleted;
   }
   pass.add(std::move(step));
 }

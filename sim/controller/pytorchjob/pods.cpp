@@ -11,6 +11,7 @@ namespace ddptwin::controller::pytorchjob {
 using namespace std::string_view_literals;
 namespace {
 
+constexpr RefusalText pod_not_created{"FailedCreatePod", "Error creating: "};
 constexpr int no_exit_code = 0xbeef;  // upstream's "no status yet", retryable by its size
 
 bool is_master_role(const Pass& pass, std::string_view type, int index) {
@@ -22,7 +23,7 @@ Cow<StringMap> labels_of(Pass& pass, const Cow<StringMap>& of_template, const Re
                          int index) {
   Cow<StringMap> labels = of_template;
   if (labels.empty())
-    labels = pass.replica_labels(names, index);
+    labels = pass.replica(names, index).labels;
   else
     add_replica_labels(pass, labels.edit(), names, index);
   if (is_master_role(pass, names.type, index)) labels.edit()[label::job_role] = "master";
@@ -34,7 +35,7 @@ std::shared_ptr<Pod> pod_from_template(Pass& pass, const ReplicaSpec& spec,
                                        const ReplicaNames& names, int index) {
   auto pod = std::make_shared<Pod>();
   const ObjectMeta& from = spec.template_.metadata;
-  pod->metadata.name = replica_name(pass.name(), names.label, index);
+  pod->metadata.name = pass.replica(names, index).name;
   pod->metadata.namespace_ = pass.job.metadata.namespace_;
   pod->metadata.labels = labels_of(pass, from.labels, names, index);
   pod->metadata.annotations = from.annotations;
@@ -104,10 +105,10 @@ void create_pod(Pass& pass, const ReplicaNames& names, const ReplicaSpec& spec, 
   pod_spec.restartPolicy = pod_restart_policy(spec.restartPolicy);
   decorate_for_gang(pass, *pod, names.type);
   Step& step = pass.add(rules::create_missing_pod);
-  step.event = EventText{normal, "SuccessfulCreatePod", "Created pod: " + pod->metadata.name};
+  step.event = EventText{normal, "SuccessfulCreatePod", pod->metadata.name, "Created pod: "};
   step.request = api::create(std::move(pod));
   step.expected.push_back({.key = names.pods_key, .adds = 1});
-  step.refused = RefusalText{"FailedCreatePod", "Error creating: "};
+  step.refused = &pod_not_created;
   step.tolerated = Reason::timeout;
 }
 
@@ -119,7 +120,8 @@ void delete_pod(Pass& pass, const Rule& rule, const ReplicaNames& names, const P
 int exit_code_of(Pass& pass, const Pod& pod) {
   int code = no_exit_code;
   for (const ContainerStatus& status : pod.status.containerStatuses) {
-    if (status.name != container_name || !status.state.terminated) continue;
+    // Most go on: that is seen without a look at their names.
+    if (!status.state.terminated || status.name != container_name) continue;
     code = status.state.terminated->exitCode;
     pass.event(rules::report_exit_code, normal, "ExitedWithCode",
                "Pod: " + pod.metadata.namespace_ + "." + pod.metadata.name + " exited with code " +

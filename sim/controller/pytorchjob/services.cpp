@@ -6,6 +6,8 @@
 namespace ddptwin::controller::pytorchjob {
 namespace {
 
+constexpr RefusalText service_not_created{"FailedCreateService", "Error creating: "};
+
 // Every port of the container `pytorch` once a name. Upstream draws their order anew at each try;
 // here it is the names'.
 std::vector<ServicePort> ports_of(const ReplicaSpec& spec) {
@@ -21,8 +23,8 @@ std::vector<ServicePort> ports_of(const ReplicaSpec& spec) {
 void create_service(Pass& pass, const ReplicaNames& names, const ReplicaSpec& spec, int index) {
   auto service = std::make_shared<Service>();
   // The Service carries what it asks for.
-  const Cow<StringMap>& labels = pass.replica_labels(names, index);
-  service->metadata.name = replica_name(pass.name(), names.label, index);
+  const auto& [name, labels] = pass.replica(names, index);
+  service->metadata.name = name;
   service->metadata.namespace_ = pass.job.metadata.namespace_;
   service->metadata.labels = labels;
   service->metadata.ownerReferences = pass.owners();
@@ -31,11 +33,10 @@ void create_service(Pass& pass, const ReplicaNames& names, const ReplicaSpec& sp
   to.selector = labels;
   to.ports = ports_of(spec);
   Step& step = pass.add(rules::create_missing_service);
-  step.event =
-      EventText{normal, "SuccessfulCreateService", "Created service: " + service->metadata.name};
+  step.event = EventText{normal, "SuccessfulCreateService", name, "Created service: "};
   step.request = api::create(std::move(service));
   step.expected.push_back({.key = names.services_key, .adds = 1});
-  step.refused = RefusalText{"FailedCreateService", "Error creating: "};
+  step.refused = &service_not_created;
   step.tolerated = Reason::timeout;
 }
 
