@@ -142,7 +142,7 @@ std::vector<std::string> run(Controller& controller, FakeCache& cache,
   int made = 0;
   for (const Step& step : plan.steps) {
     if (!step.request) {
-      lines.push_back(step.text);
+      lines.push_back(step.text.str());
       continue;
     }
     const api::Request& request = *step.request;
