@@ -45,8 +45,15 @@ const HostAddresses& NodeContext::host_of(const std::shared_ptr<const Node>& nod
   return known_host;
 }
 
+void NodeContext::relist() {
+  if (relist_timer.pending()) return;
+  relist_timer = loop.at(lane, next_tick(clocks.relist), [this] {
+    relist_timer = {};  // so that who asks next need not look for it in the loop
+    look();
+  });
+}
+
 Duration NodeContext::stretched(Duration delay) const {
-  const KubeletClocks& clocks = options.clocks;
   double factor = clocks.retry_stretch;
   if (clocks.retry_jitter > 0) factor += random.uniform() * clocks.retry_jitter;
   return Duration(static_cast<std::int64_t>(static_cast<double>(delay.count()) * factor));

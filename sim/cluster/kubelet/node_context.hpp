@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "api/event_recorder.hpp"
 #include "cluster/kubelet/back_off.hpp"
@@ -19,26 +20,39 @@
 
 namespace ddptwin::kubelet {
 
-struct NodeContext {
+// First what is read each time that something happens to a pod: a node is as cold by then as the
+// pod itself.
+struct NodeParts {
   Loop& loop;
+  const KubeletClocks& clocks;
   Lane lane;
+  Time began;  // of the process
+  Timer relist_timer{};
+  Inventory& inventory;
   api::ApiClient& client;
-  Trace& trace;
   PodRuntime& runtime;
   ClusterView& view;
-  const KubeletOptions& options;
-  Inventory& inventory;
   api::EventRecorder& events;
+  Trace& trace;
+  const KubeletOptions& options;
   ImagePuller& images;
   BackOff& restarts;
   Prober& prober;
   Random& random;
-  // Asks for a look at the runtime at the next tick, after which the workers that wait for one are
-  // told.
-  std::function<void()> relist;
-  // The next tick of a clock of that period, which runs since the process began.
-  std::function<Time(Duration period)> next_tick;
+  // Looks at the runtime, after which the workers that wait for that are told.
+  std::function<void()> look;
+};
 
+struct NodeContext : std::enable_shared_from_this<NodeContext>, NodeParts {
+  explicit NodeContext(NodeParts&& parts) : NodeParts(std::move(parts)) {}
+
+  // Asks for a look at the runtime at the next tick. Who asks meanwhile has asked for that one.
+  void relist();
+  // The next tick of a clock of that period, which runs since the process began.
+  Time next_tick(Duration period) const {
+    const Duration since = loop.now() - began;
+    return began + (since / period + 1) * period;
+  }
   const HostAddresses& host() { return host_of(view.node(options.node_name)); }
   // When to try again after a delay: stretched, and with jitter where the options ask for some.
   Duration stretched(Duration delay) const;
