@@ -88,10 +88,11 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
 
   void on_created(NodeContext& node, Result<ContainerId> id) {
     if (!id) return fail_with(node, "CreateContainerError", id.error().message);
-    id_ = Cow(std::move(*id));
+    id_ = std::move(*id);
     ContainerInstance instance;
     instance.id = id_;
-    instance.shown = ShownContainer{"containerd://" + *id_, in_.container->image, image_.ref};
+    instance.shown =
+        ShownContainer{concat({"containerd://", id_}), in_.container->image, image_.ref};
     instance.name = in_.container->name;
     instance.attempt = attempt_;
     instance.created_at = node.loop.now();
@@ -103,7 +104,7 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
   }
 
   void on_started(const std::shared_ptr<NodeContext>& node, const Result<void>& result) {
-    node->inventory.refresh(in_.pod->metadata.uid, id_, in_.container->terminationMessagePolicy);
+    node->inventory.refresh(in_.pod->metadata.uid, id_, *in_.container);
     if (!result) return fail_with(*node, "RunContainerError", result.error().message);
     event(*node, "Normal", "Started", "Container started");
     node->record(*in_.pod, in_.container->name, "started");
@@ -127,7 +128,7 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
     if (answer) return done_(StartOutcome{});
     event(*node, "Warning", "FailedPostStartHook", "PostStartHook failed");
     StopRequest stop;
-    stop.id = *id_;
+    stop.id = id_;
     stop.name = in_.container->name;
     stop.message = "FailedPostStartHook";
     stop_containers(
@@ -142,7 +143,7 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
   UniqueFunction<void(StartOutcome)> done_;
   ImageStatus image_{};
   std::uint32_t attempt_ = 0;
-  Cow<ContainerId> id_{};
+  ContainerId id_{};
   Timer timer_{};
 };
 

@@ -143,7 +143,7 @@ class Kubelet::Process {
     const Cow<PodRuntimeState> state = machine_.inventory.state(uid);
     std::vector<ContainerId> living;
     for (const ContainerInstance& instance : state->containers)
-      if (instance.stage != ContainerStage::exited) living.push_back(*instance.id);
+      if (instance.stage != ContainerStage::exited) living.push_back(instance.id);
     if (living.empty()) return stop_orphans_sandbox(uid);
     const auto left = std::make_shared<std::size_t>(living.size());
     for (const ContainerId& id : living)

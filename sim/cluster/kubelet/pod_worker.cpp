@@ -47,8 +47,8 @@ bool is_readiness_off(const Pod& pod) {
 
 // Whether each of those containers has the instances that it had.
 bool have_same_instances(const std::vector<Container>& containers,
-                         const Cow<std::vector<ContainerInstance>>& before,
-                         const Cow<std::vector<ContainerInstance>>& now) {
+                         const Cow<ContainerInstances>& before,
+                         const Cow<ContainerInstances>& now) {
   if (before.same_as(now)) return true;
   return std::all_of(containers.begin(), containers.end(), [&](const Container& container) {
     const auto is_of_it = [&](const ContainerInstance& one) { return one.name == container.name; };
@@ -72,16 +72,16 @@ PodWorker::PodWorker(NodeContext& node, std::shared_ptr<const Pod> pod)
   // What happened while no kubelet was there was told to nobody.
   node_.inventory.refresh_sandbox(uid());
   refresh_containers();
-  node_.view.route(uid().str(), [this](const RuntimeEvent& event) { runtime_event(event); });
+  node_.view.route(uid(), [this](const RuntimeEvent& event) { runtime_event(event); });
 }
 
-PodWorker::~PodWorker() { node_.view.unroute(uid().str()); }
+PodWorker::~PodWorker() { node_.view.unroute(uid()); }
 
 void PodWorker::refresh_containers() {
   const Cow<PodRuntimeState> known = node_.inventory.state(uid());
   for (const ContainerInstance& instance : known->containers)
     if (const Container* container = find_container(*pod_->spec, instance.name))
-      node_.inventory.refresh(uid(), instance.id, container->terminationMessagePolicy);
+      node_.inventory.refresh(uid(), instance.id, *container);
 }
 
 void PodWorker::take(PodEvent event) {
@@ -175,7 +175,7 @@ void PodWorker::runtime_event(const RuntimeEvent& event) {
     node_.inventory.sandbox_lost(uid());
     refresh_containers();
   } else if (const Container* container = find_container(*pod_->spec, event.container_name)) {
-    node_.inventory.refresh(uid(), event.container, container->terminationMessagePolicy);
+    node_.inventory.refresh(uid(), event.container, *container);
     node_.record(*pod_, event.container_name, "exited");
   }
   ask_relist();
@@ -207,7 +207,7 @@ void PodWorker::probe_changed(ProbeKind kind, const ContainerId& id, ProbeResult
     PodStatus status = *told;
     for (auto* list : {&status.initContainerStatuses, &status.containerStatuses})
       for (ContainerStatus& seen : list->edit()) {
-        if (*seen.containerID != "containerd://" + id) continue;
+        if (*seen.containerID != concat({"containerd://", id})) continue;
         const bool good = result == ProbeResult::success && seen.state.running;
         if (kind == ProbeKind::startup)
           seen.started = good;
@@ -395,7 +395,7 @@ void PodWorker::end_containers() {
   for (const ContainerInstance& instance : node_.inventory.state(uid())->containers) {
     if (instance.stage != ContainerStage::running) continue;
     StopRequest& request = requests.emplace_back();
-    request.id = *instance.id;
+    request.id = instance.id;
     request.name = instance.name;
     if (setbacks_) request.grace = setbacks_->grace;
   }

@@ -130,7 +130,7 @@ class PodWorker final : public PodHost {
   // What the statuses of containers told last show; nothing where more than that went into them.
   struct Shown {
     Cow<PodSpec> spec{};
-    Cow<std::vector<ContainerInstance>> containers{};
+    Cow<ContainerInstances> containers{};
     // What else the whole status was worked out of, where it has been told as it was.
     bool is_whole = false;
     bool sandbox_ready = false, all_stopped = false;

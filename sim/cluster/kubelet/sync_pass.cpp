@@ -17,7 +17,7 @@ std::vector<StopRequest> stop_running(const PodRuntimeState& state) {
   for (const ContainerInstance& instance : state.containers) {
     if (instance.stage != ContainerStage::running) continue;
     StopRequest& request = requests.emplace_back();
-    request.id = *instance.id;
+    request.id = instance.id;
     request.name = instance.name;
   }
   return requests;
