@@ -9,7 +9,7 @@
 namespace ddptwin::kubelet {
 namespace {
 
-class StartJob : public std::enable_shared_from_this<StartJob> {
+class StartJob final : public ImageWaiter, public std::enable_shared_from_this<StartJob> {
  public:
   StartJob(const std::shared_ptr<NodeContext>& node, StartRequest request,
            UniqueFunction<void(StartOutcome)> done)
@@ -18,21 +18,20 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
   void begin() {
     const std::shared_ptr<NodeContext> node = node_.lock();
     if (waits(*node)) return;
-    node->images.ensure(
-        in_.pod, *in_.container, in_.sandbox_attempt,
-        [self = shared_from_this()](std::string_view type, std::string_view reason,
-                                    std::string message) {
-          if (const auto live = self->node_.lock()) self->event(*live, type, reason, message);
-        },
-        [self = shared_from_this()](ImageOutcome outcome) {
-          if (const auto live = self->node_.lock()) self->on_image(*live, std::move(outcome));
-        });
+    node->images.ensure(in_.pod, *in_.container, in_.sandbox_attempt, shared_from_this());
+  }
+
+  void record(std::string_view type, std::string_view reason, std::string message) override {
+    if (const auto live = node_.lock()) event(*live, type, reason, std::move(message));
+  }
+  void image_done(ImageOutcome outcome) override {
+    if (const auto live = node_.lock()) on_image(*live, std::move(outcome));
   }
 
  private:
   void event(const NodeContext& node, std::string_view type, std::string_view reason,
              std::string message) const {
-    node.event(*in_.pod, type, reason, std::move(message), in_.container);
+    node.event(*in_.pod, type, reason, std::move(message), *in_.container, in_.init);
   }
 
   void fail_with(const NodeContext& node, std::string reason, std::string message) {

@@ -60,6 +60,9 @@ struct NodeContext : std::enable_shared_from_this<NodeContext>, NodeParts {
   // About the pod, or with a container about that part of it.
   void event(const Pod& pod, std::string_view type, std::string_view reason, std::string message,
              const Container* container = nullptr) const;
+  // About a container of which it is known to which of the specification's lists it belongs.
+  void event(const Pod& pod, std::string_view type, std::string_view reason, std::string message,
+             const Container& container, bool init) const;
   void notices(const Pod& pod, const Notices& notices) const;
   void record(const Pod& pod, const std::string& container, std::string_view text) const;
 

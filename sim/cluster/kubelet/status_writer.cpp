@@ -119,6 +119,7 @@ void StatusWriter::set(const Pod& pod, PodStatus&& status) {
   cut_and_share(before.initContainerStatuses, status.initContainerStatuses);
   cut_and_share(before.containerStatuses, status.containerStatuses);
   if (conditions_stay && equal(before, status)) return;
+  is_news_ = !is_draft_ && told_ && told_ == written_;
   if (!is_draft_) told_ = std::make_shared<Pod>();
   is_draft_ = true;
   told_->status = std::move(status);
@@ -183,14 +184,20 @@ void StatusWriter::begin() {
 
 // Null: what the API server has says it already.
 std::shared_ptr<Pod> StatusWriter::to_write(const Pod& server) {
-  const PodStatus& there = server.status;
+  // Mostly the API server has what was written last, which then need not be looked at.
+  const bool is_written = &server == written_.get();
+  if (is_written && told_ == written_) return nullptr;
+  const PodStatus &there = server.status, &told = told_->status;
   const auto is_there = [&](const PodStatus& status) {
     return same(status.conditions, there.conditions) && equal(status, there);
   };
-  if (is_merged(there, told_->status, host_.may_run())) {
-    if (is_there(told_->status)) return nullptr;
+  const bool is_own = says_only_own(told);
+  const bool is_known = is_written && is_news_ && !is_terminal_phase(told.phase);
+  if (is_known ? is_own : is_merged(there, told, host_.may_run())) {
+    if (!is_known && is_there(told)) return nullptr;
     if (std::exchange(is_draft_, false)) {
       told_->take_all_but_status(server);
+      written_ = is_own ? told_ : nullptr;
       return told_;
     }
   }

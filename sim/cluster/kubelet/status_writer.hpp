@@ -46,11 +46,14 @@ class StatusWriter {
   // known at sight.
   std::shared_ptr<Pod> told_{};
   bool is_draft_ = false;  // not yet: nothing but a status, which may change
+  bool is_news_ = false;   // it differs from what was written last
   bool dirty_ = false, busy_ = false, finished_ = false, gone_ = false, removed_ = false;
   // One that has fired is dropped at once: who asks for it later need not look for it in the loop.
   Timer timer_{}, put_right_{};
-  Text answered_{};  // the newest resourceVersion that the API server has answered with
   PodHost& host_;
+  Text answered_{};  // the newest resourceVersion that the API server has answered with
+  // What was written last, where that says nothing but what is the kubelet's to say.
+  std::shared_ptr<const Pod> written_{};
 };
 
 }  // namespace ddptwin::kubelet

@@ -26,7 +26,8 @@ std::vector<StopRequest> stop_running(const PodRuntimeState& state) {
 }  // namespace
 
 SyncPass::SyncPass(PodWorker& worker, PodActions actions)
-    : worker_(worker),
+    : alive_(worker.weak_from_this()),
+      worker_(worker),
       node_(worker.node_),
       seen_(worker.seen_),
       actions_(std::move(actions)),
@@ -35,9 +36,8 @@ SyncPass::SyncPass(PodWorker& worker, PodActions actions)
 // The callback, unless the worker has ended by then.
 template <class F>
 auto SyncPass::guarded(F then) {
-  return [self = shared_from_this(), alive = worker_.weak_from_this(),
-          then = std::move(then)](auto&&... answer) mutable {
-    if (!alive.expired()) then(std::forward<decltype(answer)>(answer)...);
+  return [self = shared_from_this(), then = std::move(then)](auto&&... answer) mutable {
+    if (!self->alive_.expired()) then(std::forward<decltype(answer)>(answer)...);
   };
 }
 
@@ -180,6 +180,7 @@ void SyncPass::start_next() {
   ++next_;
   StartRequest request;
   request.pod = pod_;
+  request.init = init;
   request.container = &(init ? pod_->spec->initContainers : pod_->spec->containers)[place];
   request.seen = seen_;
   const SandboxState& sandbox = node_.inventory.state(pod_->metadata.uid)->sandboxes.front();

@@ -36,6 +36,7 @@ class SyncPass : public std::enable_shared_from_this<SyncPass> {
   void on_started(const std::string& name, bool gate, StartOutcome outcome);
   void finish(bool changed, bool failed = false);
 
+  std::weak_ptr<PodHost> alive_;  // the worker, for what comes back later
   PodWorker& worker_;
   NodeContext& node_;
   Cow<PodRuntimeState> seen_;
