@@ -68,7 +68,7 @@ bool is_deleted(const Pod& pod) { return pod.metadata.deletionTimestamp.has_valu
 }  // namespace
 
 PodWorker::PodWorker(NodeContext& node, std::shared_ptr<const Pod> pod)
-    : PodHost(node, std::move(pod)), writer_(*this), probes_(*this), mounts_(*this) {
+    : PodHost(node, std::move(pod)), writer_(*this), mounts_(*this) {
   // What happened while no kubelet was there was told to nobody.
   node_.inventory.refresh_sandbox(uid());
   refresh_containers();
@@ -307,12 +307,12 @@ const SpecFacts& PodWorker::facts() {
 bool PodWorker::status_stays(const PodStatus& told, bool all_stopped,
                              RestartAll restart_all) const {
   const PodStatus& server = pod_->status;
-  return shown_->is_whole && shown_->all_stopped == all_stopped &&
-         shown_->restart_all == restart_all && shown_->sandbox_ready == seen_->sandbox_ready() &&
-         shown_->ips.same_as(seen_->ips) && told.observedGeneration == pod_->metadata.generation &&
+  return shown_.is_whole && shown_.all_stopped == all_stopped &&
+         shown_.restart_all == restart_all && shown_.sandbox_ready == seen_->sandbox_ready() &&
+         shown_.ips.same_as(seen_->ips) && told.observedGeneration == pod_->metadata.generation &&
          told.conditions.same_as(server.conditions) && told.hostIP == node_.host().ip &&
          told.nominatedNodeName == server.nominatedNodeName &&
-         (told.phase == server.phase || (!shown_->had_ended && !is_terminal_phase(server.phase))) &&
+         (told.phase == server.phase || (!shown_.had_ended && !is_terminal_phase(server.phase))) &&
          (!told.reason.empty() || server.reason.empty()) &&
          (!told.message.empty() || server.message.empty());
 }
@@ -324,14 +324,14 @@ std::optional<PodStatus> PodWorker::compute_status(bool all_stopped, RestartAll 
   const PodStatus* told = writer_.told();
   const bool only_seen = !setbacks_ || (met.failures.empty() && met.removed_counts.empty());
   const PodSpec& spec = *pod_->spec;
-  const bool comparable = told != nullptr && shown_ && shown_->spec.same_as(pod_->spec);
+  const bool comparable = told != nullptr && shown_.is_known && shown_.spec.same_as(pod_->spec);
   const auto stay = [&](const std::vector<Container>& containers) {
     return comparable && only_seen &&
-           have_same_instances(containers, shown_->containers, seen_->containers);
+           have_same_instances(containers, shown_.containers, seen_->containers);
   };
   const bool init_containers_stay = stay(spec.initContainers);
   const bool containers_stay = stay(spec.containers);
-  const bool is_plain = only_seen && !met.verdict && probes_.empty();
+  const bool is_plain = only_seen && !met.verdict && !(probes() && !probes()->empty());
   if (init_containers_stay && containers_stay && is_plain &&
       status_stays(*told, all_stopped, restart_all))
     return std::nullopt;
@@ -343,33 +343,40 @@ std::optional<PodStatus> PodWorker::compute_status(bool all_stopped, RestartAll 
       all_stopped,
       restart_all,
       met.verdict ? &*met.verdict : nullptr,
-      comparable && shown_->ips.same_as(seen_->ips) && told->hostIP == host.ip,
+      comparable && shown_.ips.same_as(seen_->ips) && told->hostIP == host.ip,
       node_.loop.now(),
       node_.view.conditions(),
       [this](const Container& container, const ContainerStatus& status) {
-        return probes_.readiness(container, status);
+        return probes() ? probes()->readiness(container, status) : Readiness{true, true};
       },
   };
   if (only_seen)
-    shown_ = Shown{.spec = pod_->spec,
-                   .containers = seen_->containers,
+    shown_ = Shown{.is_known = true,
                    .is_whole = is_plain,
                    .sandbox_ready = seen_->sandbox_ready(),
                    .all_stopped = all_stopped,
                    .had_ended = is_terminal_phase(pod_->status.phase),
                    .restart_all = restart_all,
+                   .spec = pod_->spec,
+                   .containers = seen_->containers,
                    .ips = seen_->ips};
   else
-    shown_.reset();
+    shown_ = {};
   return pod_status(inputs);
+}
+
+void PodWorker::start_probes() {
+  if (!facts().has_probes || probes()) return;
+  setbacks().probes = std::make_unique<PodProbes>(*this);
+  probes()->start();
 }
 
 // Status first, then what is to be done. Where that is nothing the look is over.
 void PodWorker::sync() {
-  const ProbeLookup probes = [this](ProbeKind kind, const ContainerId& id) {
-    return probes_.result(kind, id);
+  const ProbeLookup lookup = [this](ProbeKind kind, const ContainerId& id) {
+    return probes() ? probes()->result(kind, id) : std::nullopt;
   };
-  PodActions actions = plan_actions(*pod_, *seen_, probes);
+  PodActions actions = plan_actions(*pod_, *seen_, lookup);
   tell_computed(false, actions.restart_all ? RestartAll::under_way : restart_all_idle());
   if (is_terminal_phase(told_status()->phase)) {
     take(PodEvent::completed);
@@ -377,7 +384,7 @@ void PodWorker::sync() {
     return end_pass(true, std::nullopt);
   }
   if (actions.empty() && mounts_.mounted()) {
-    probes_.start();
+    start_probes();
     return end_pass(false, std::nullopt);
   }
   pass_ = std::make_shared<SyncPass>(*this, std::move(actions));
@@ -388,7 +395,7 @@ void PodWorker::sync() {
 // All that runs is stopped, whatever the last look saw: a start that was under way is over.
 void PodWorker::end_containers() {
   tell_computed(false, restart_all_idle());
-  probes_.stop_liveness_and_startup();
+  if (probes()) probes()->stop_liveness_and_startup();
   mounts_.give_up();
   if (setbacks_) setbacks_->deadline.cancel();
   std::vector<StopRequest> requests;
@@ -417,7 +424,7 @@ void PodWorker::on_containers_ended() {
 }
 
 void PodWorker::on_sandbox_stopped() {
-  probes_.stop();
+  if (probes()) probes()->stop();
   const Cow<PodRuntimeState> before = std::exchange(seen_, node_.inventory.state(uid()));
   remember_addresses(*before);
   tell_computed(true, restart_all_idle());
@@ -434,7 +441,7 @@ void PodWorker::write_last_status() {
     make_final(*pod_, status);
     tell(std::move(status));
   }
-  shown_.reset();
+  shown_ = {};
   take(PodEvent::cleaned);
   writer_.finish();
   node_.images.forget(uid());

@@ -92,7 +92,7 @@ class PodWorker final : public PodHost {
   void tell(PodStatus&& status) { writer_.set(*pod_, std::move(status)); }
   // What was told last, but for what has changed since that status was worked out.
   void tell_amended(PodStatus&& status) {
-    if (shown_) shown_->is_whole = false;
+    shown_.is_whole = false;
     tell(std::move(status));
   }
   void check_deadline();
@@ -104,7 +104,7 @@ class PodWorker final : public PodHost {
   void on_sandbox_stopped();
   void write_last_status();
 
-  // What most pods never meet with.
+  // What most pods have nothing of.
   struct Setbacks {
     std::optional<PodVerdict> verdict{};
     StartFailures failures{};
@@ -112,11 +112,14 @@ class PodWorker final : public PodHost {
     std::optional<std::int64_t> grace{};  // of an eviction
     Timer deadline{}, volume_update{};
     Time deadline_at{};
+    std::unique_ptr<PodProbes> probes{};  // null: it has none, or they have not begun
   };
   Setbacks& setbacks() {
     if (!setbacks_) setbacks_ = std::make_unique<Setbacks>();
     return *setbacks_;
   }
+  PodProbes* probes() const { return setbacks_ ? setbacks_->probes.get() : nullptr; }
+  void start_probes();
 
   PodStage stage_ = PodStage::fresh;
   bool removed_ = false;
@@ -125,25 +128,25 @@ class PodWorker final : public PodHost {
   Time fresh_at_{};              // from when on a pass sees what the one before has done
   Timer again_{};                // dropped when it fires
   StatusWriter writer_;
-  std::unique_ptr<Setbacks> setbacks_{};
 
-  // What the statuses of containers told last show; nothing where more than that went into them.
+  // What the statuses of containers told last show, where no more than that went into them.
   struct Shown {
-    Cow<PodSpec> spec{};
-    Cow<ContainerInstances> containers{};
+    bool is_known = false;
     // What else the whole status was worked out of, where it has been told as it was.
     bool is_whole = false;
     bool sandbox_ready = false, all_stopped = false;
     bool had_ended = false;  // by the phase that the API server showed
     RestartAll restart_all = RestartAll::absent;
+    Cow<PodSpec> spec{};
+    Cow<ContainerInstances> containers{};
     Cow<std::vector<std::string>> ips{};
   };
-  std::optional<Shown> shown_{};
-
+  Shown shown_{};
   std::shared_ptr<const SpecFacts> facts_{};
   Cow<PodSpec> facts_of_{};
+  std::unique_ptr<Setbacks> setbacks_{};
+
   std::shared_ptr<SyncPass> pass_{};
-  PodProbes probes_;
   PodMounts mounts_;
 };
 

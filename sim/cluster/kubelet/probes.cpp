@@ -51,8 +51,6 @@ PodProbes::PodProbes(PodHost& host) : host_(host) {}
 PodProbes::~PodProbes() = default;
 
 void PodProbes::start() {
-  if (started_) return;
-  started_ = true;
   const PodSpec& spec = *host_.pod()->spec;
   for (const auto* list : {&spec.initContainers, &spec.containers})
     for (const Container& container : *list) {

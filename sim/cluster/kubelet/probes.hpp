@@ -21,7 +21,7 @@ class PodProbes {
   explicit PodProbes(PodHost& host);
   ~PodProbes();
 
-  void start();  // once; later calls do nothing
+  void start();  // once
   void stop_liveness_and_startup();
   void stop();
 
@@ -46,7 +46,6 @@ class PodProbes {
   void set(Worker& worker, ProbeResult result);
 
   std::vector<std::unique_ptr<Worker>> workers_{};
-  bool started_ = false;
   PodHost& host_;
 };
 

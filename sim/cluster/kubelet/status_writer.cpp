@@ -7,6 +7,7 @@
 #include "cluster/kubelet/phase.hpp"
 #include "cluster/kubelet/status.hpp"
 #include "cluster/kubelet/status_patch.hpp"
+#include "core/numbers.hpp"
 #include "objects/codec.hpp"
 
 namespace ddptwin::kubelet {
@@ -94,8 +95,9 @@ void cut_and_share(const Cow<std::vector<ContainerStatus>>& before,
 }
 
 // Of one object's versions, which are numbers (KEP-5504).
-bool is_older(std::string_view version, std::string_view than) {
-  return version.size() != than.size() ? version.size() < than.size() : version < than;
+std::uint64_t version_of(const Pod& pod) {
+  std::string_view text = pod.metadata.resourceVersion;
+  return take_number<std::uint64_t>(text).value_or(0);
 }
 
 }  // namespace
@@ -143,7 +145,7 @@ void StatusWriter::compare() {
   put_right_.cancel();
   const std::shared_ptr<const Pod>& pod = host_.pod();
   if (!told_ || told_ == pod || busy_ || timer_.pending() || gone_ || removed_) return;
-  if (is_older(pod->metadata.resourceVersion, answered_)) return;
+  if (version_of(*pod) < answered_) return;
   if (!is_written_over(pod->status, told_->status, host_.may_run())) return;
   const NodeContext& node = host_.node();
   put_right_ = node.loop.at(node.lane, node.next_tick(node.clocks.status_sync), [this] {
@@ -216,7 +218,7 @@ void StatusWriter::on_read(const Result<api::Response>& answer) {
     gone_ = true;
     return end_pass(false);
   }
-  answered_ = server->metadata.resourceVersion;
+  answered_ = version_of(*server);
   if (!told_) return end_pass(false);
   const std::shared_ptr<Pod> pod = to_write(*server);
   if (!pod) return let_go(*server);
@@ -239,7 +241,7 @@ void StatusWriter::on_written(const Result<api::Response>& answer) {
   }
   const std::shared_ptr<const Pod> server = as<Pod>(answer->object);
   if (!server) return end_pass(false);
-  answered_ = server->metadata.resourceVersion;
+  answered_ = version_of(*server);
   let_go(*server);
 }
 

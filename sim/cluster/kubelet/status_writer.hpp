@@ -51,7 +51,7 @@ class StatusWriter {
   // One that has fired is dropped at once: who asks for it later need not look for it in the loop.
   Timer timer_{}, put_right_{};
   PodHost& host_;
-  Text answered_{};  // the newest resourceVersion that the API server has answered with
+  std::uint64_t answered_ = 0;  // the newest resourceVersion that the API server has answered with
   // What was written last, where that says nothing but what is the kubelet's to say.
   std::shared_ptr<const Pod> written_{};
 };

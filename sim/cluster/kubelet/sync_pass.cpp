@@ -63,7 +63,7 @@ void SyncPass::hasten() {
 
 void SyncPass::with_volumes(PodMounts::Sources sources) {
   volumes_ = std::move(sources);
-  worker_.probes_.start();
+  worker_.start_probes();
   act();
 }
 
