@@ -60,7 +60,7 @@ void Inventory::refresh_sandbox(const SharedText& uid) {
 }
 
 void Inventory::add_container(const SharedText& uid, ContainerInstance instance) {
-  ContainerInstances& list = pods_[uid].edit().containers.edit();
+  ContainerInstances& list = pods_[uid].edit().containers;
   const Text name = instance.name;
   list.insert(list.begin(), std::move(instance));
   std::size_t seen = 0;
@@ -76,7 +76,7 @@ void Inventory::refresh(const SharedText& uid, const ContainerId& id, const Cont
   if (pod == nullptr) return;
   const ContainerReport* report = runtime_.report(id);
   if (report == nullptr) return;
-  for (ContainerInstance& instance : pod->edit().containers.edit()) {
+  for (ContainerInstance& instance : pod->edit().containers) {
     if (instance.id != id) continue;
     instance.stage = stage_of(report->phase);
     instance.started_at = report->started_at;
@@ -95,7 +95,7 @@ void Inventory::remove_containers(const SharedText& uid) {
   if (pod == nullptr) return;
   for (const ContainerInstance& instance : (*pod)->containers)
     runtime_.remove_container(instance.id);
-  pod->edit().containers = {};
+  pod->edit().containers.clear();
 }
 
 void Inventory::remove_pod(const SharedText& uid) {

@@ -21,12 +21,11 @@ bool same_state(const Cow<PodRuntimeState>& left, const Cow<PodRuntimeState>& ri
   const auto same_container = [](const ContainerInstance& x, const ContainerInstance& y) {
     return x.id == y.id && x.stage == y.stage && x.created_at == y.created_at;
   };
-  return (a.sandboxes.same_as(b.sandboxes) ||
+  return std::equal(a.containers.begin(), a.containers.end(), b.containers.begin(),
+                    b.containers.end(), same_container) &&
+         (a.sandboxes.same_as(b.sandboxes) ||
           std::equal(a.sandboxes.begin(), a.sandboxes.end(), b.sandboxes.begin(), b.sandboxes.end(),
-                     same_sandbox)) &&
-         (a.containers.same_as(b.containers) ||
-          std::equal(a.containers.begin(), a.containers.end(), b.containers.begin(),
-                     b.containers.end(), same_container));
+                     same_sandbox));
 }
 
 bool same(const Cow<StringMap>& left, const Cow<StringMap>& right) {
@@ -47,19 +46,19 @@ bool is_readiness_off(const Pod& pod) {
 
 // Whether each of those containers has the instances that it had.
 bool have_same_instances(const std::vector<Container>& containers,
-                         const Cow<ContainerInstances>& before,
-                         const Cow<ContainerInstances>& now) {
+                         const Cow<PodRuntimeState>& before, const Cow<PodRuntimeState>& now) {
   if (before.same_as(now)) return true;
+  const ContainerInstances &were = before->containers, &are = now->containers;
   return std::all_of(containers.begin(), containers.end(), [&](const Container& container) {
     const auto is_of_it = [&](const ContainerInstance& one) { return one.name == container.name; };
-    auto old = before.begin();
-    for (const ContainerInstance& instance : now) {
+    auto old = were.begin();
+    for (const ContainerInstance& instance : are) {
       if (!is_of_it(instance)) continue;
-      old = std::find_if(old, before.end(), is_of_it);
-      if (old == before.end() || !(*old == instance)) return false;
+      old = std::find_if(old, were.end(), is_of_it);
+      if (old == were.end() || !(*old == instance)) return false;
       ++old;
     }
-    return std::none_of(old, before.end(), is_of_it);
+    return std::none_of(old, were.end(), is_of_it);
   });
 }
 
@@ -309,7 +308,7 @@ bool PodWorker::status_stays(const PodStatus& told, bool all_stopped,
   const PodStatus& server = pod_->status;
   return shown_.is_whole && shown_.all_stopped == all_stopped &&
          shown_.restart_all == restart_all && shown_.sandbox_ready == seen_->sandbox_ready() &&
-         shown_.ips.same_as(seen_->ips) && told.observedGeneration == pod_->metadata.generation &&
+         has_same_addresses() && told.observedGeneration == pod_->metadata.generation &&
          told.conditions.same_as(server.conditions) && told.hostIP == node_.host().ip &&
          told.nominatedNodeName == server.nominatedNodeName &&
          (told.phase == server.phase || (!shown_.had_ended && !is_terminal_phase(server.phase))) &&
@@ -326,8 +325,7 @@ std::optional<PodStatus> PodWorker::compute_status(bool all_stopped, RestartAll 
   const PodSpec& spec = *pod_->spec;
   const bool comparable = told != nullptr && shown_.is_known && shown_.spec.same_as(pod_->spec);
   const auto stay = [&](const std::vector<Container>& containers) {
-    return comparable && only_seen &&
-           have_same_instances(containers, shown_.containers, seen_->containers);
+    return comparable && only_seen && have_same_instances(containers, shown_.state, seen_);
   };
   const bool init_containers_stay = stay(spec.initContainers);
   const bool containers_stay = stay(spec.containers);
@@ -343,7 +341,7 @@ std::optional<PodStatus> PodWorker::compute_status(bool all_stopped, RestartAll 
       all_stopped,
       restart_all,
       met.verdict ? &*met.verdict : nullptr,
-      comparable && shown_.ips.same_as(seen_->ips) && told->hostIP == host.ip,
+      comparable && has_same_addresses() && told->hostIP == host.ip,
       node_.loop.now(),
       node_.view.conditions(),
       [this](const Container& container, const ContainerStatus& status) {
@@ -358,8 +356,7 @@ std::optional<PodStatus> PodWorker::compute_status(bool all_stopped, RestartAll 
                    .had_ended = is_terminal_phase(pod_->status.phase),
                    .restart_all = restart_all,
                    .spec = pod_->spec,
-                   .containers = seen_->containers,
-                   .ips = seen_->ips};
+                   .state = seen_};
   else
     shown_ = {};
   return pod_status(inputs);

@@ -89,6 +89,10 @@ class PodWorker final : public PodHost {
   }
   // Whether a status worked out now would be that one.
   bool status_stays(const PodStatus& told, bool all_stopped, RestartAll restart_all) const;
+  // Whether what was told last shows the addresses of the last look.
+  bool has_same_addresses() const {
+    return shown_.state.same_as(seen_) || shown_.state->ips.same_as(seen_->ips);
+  }
   void tell(PodStatus&& status) { writer_.set(*pod_, std::move(status)); }
   // What was told last, but for what has changed since that status was worked out.
   void tell_amended(PodStatus&& status) {
@@ -138,8 +142,7 @@ class PodWorker final : public PodHost {
     bool had_ended = false;  // by the phase that the API server showed
     RestartAll restart_all = RestartAll::absent;
     Cow<PodSpec> spec{};
-    Cow<ContainerInstances> containers{};
-    Cow<std::vector<std::string>> ips{};
+    Cow<PodRuntimeState> state{};
   };
   Shown shown_{};
   std::shared_ptr<const SpecFacts> facts_{};

@@ -32,7 +32,7 @@ inline bool operator==(const Cow<ShownContainer>& left, const Cow<ShownContainer
   return left.same_as(right) || *left == *right;
 }
 
-// First what plans and comparisons read. Lists of them are copied with each change.
+// First what plans and comparisons read. All of a pod are copied with each change of one.
 struct ContainerInstance {
   ContainerId id{};
   Text name{};
@@ -46,14 +46,14 @@ struct ContainerInstance {
   Text reason{};
   bool operator==(const ContainerInstance&) const = default;
 };
-// A pod has a handful, in one piece with what counts who shares them.
+// A pod has a handful, in one piece with the rest of its state.
 using ContainerInstances = boost::container::small_vector<ContainerInstance, 2>;
 
-// Both lists have the latest first. One state is mostly the one before but for one of its parts:
-// the others are then the same memory.
+// Both lists have the latest first. One state is mostly the one before but for a container: the
+// sandbox and its addresses are then the same memory.
 struct PodRuntimeState {
   Cow<std::vector<SandboxState>> sandboxes{};
-  Cow<ContainerInstances> containers{};
+  ContainerInstances containers{};
   // Kept when the sandbox is lost, as the kubelet's cache keeps them.
   Cow<std::vector<std::string>> ips{};
 
