@@ -20,9 +20,10 @@
 
 namespace ddptwin {
 
-// Identifies a pod's sandbox or a container within one runtime; never used twice.
+// Identifies a pod's sandbox or a container within one runtime; never used twice. All that name a
+// container share the text of its id.
 using SandboxId = std::string;
-using ContainerId = std::string;
+using ContainerId = SharedText;
 
 struct DnsConfig {
   std::vector<std::string> servers{};
@@ -161,10 +162,10 @@ struct ContainerReport {
   ContainerId id{};
   ContainerPhase phase = ContainerPhase::created;
   std::int32_t exit_code = 0;
-  std::string reason{};   // Completed, Error, OOMKilled, StartError, ContainerCannotRun
-  std::string message{};  // of a failed start
-  std::optional<Time> created_at{}, started_at{}, finished_at{};
-  std::string termination_log{};  // what it wrote there
+  Text reason{};  // Completed, Error, OOMKilled, StartError, ContainerCannotRun
+  OptionalTime created_at{}, started_at{}, finished_at{};
+  Cow<std::string> message{};          // of a failed start
+  Cow<std::string> termination_log{};  // what it wrote there
 };
 
 struct ExecResult {
@@ -176,7 +177,7 @@ struct ExecResult {
 struct RuntimeEvent {
   enum class Kind : std::uint8_t { container_exited, sandbox_died, log_line };
   Kind kind = Kind::container_exited;
-  std::string pod_uid{};
+  SharedText pod_uid{};
   ContainerId container{};
   std::string container_name{};
   std::string line{};  // log_line, without its end

@@ -95,6 +95,13 @@ bool spells(std::string_view key, std::string_view what,
   return key.empty();
 }
 
+Fingerprint print_of(std::string_view namespace_, std::string_view pod) {
+  Fingerprint print;
+  print.add(namespace_);
+  print.add(pod);
+  return print;
+}
+
 ImageStatus image_status(std::string_view reference) {
   ImageStatus status;
   status.ref =
@@ -109,20 +116,6 @@ struct ScriptRuntime::Script {
   std::map<std::string, std::string, std::less<>> overrules{};
   std::vector<std::string> calls{};
   std::vector<std::function<Json()>> requests{};  // written down when somebody asks
-  SandboxId latest{};
-  std::size_t sandboxes = 0;  // that are there
-};
-
-struct ScriptRuntime::Sandbox {
-  std::shared_ptr<Script> script{};
-  // Of its configuration.
-  std::string name{}, namespace_{}, uid{};
-  std::uint32_t attempt = 0;
-  Cow<StringMap> annotations{};  // the script among them
-  SandboxId id{};
-  Lane lane{};
-  bool ready = true;
-  std::vector<Container*> containers{};  // that were made in it and not removed
 };
 
 struct ScriptRuntime::Ending {
@@ -136,45 +129,30 @@ struct ScriptRuntime::Command {
   Timer timer{};
 };
 
-struct ScriptRuntime::Container {
-  // Of its configuration.
-  std::string name{};
-  std::uint32_t attempt = 0;
-  Sandbox* sandbox = nullptr;
-  ContainerReport report{};
-  Timer exit{};
-  // What most never have.
-  struct Rest {
-    std::string log{};
-    Timer kill{};
-    std::vector<Done<void>> stopping{};
-    std::vector<std::shared_ptr<Command>> commands{};  // that run in it
-  };
-  std::unique_ptr<Rest> rest{};  // null: nothing of it
-  Rest& make_rest() {
-    if (!rest) rest = std::make_unique<Rest>();
-    return *rest;
-  }
-};
-
 ScriptRuntime::ScriptRuntime(Loop& loop, Keep keep)
     : loop_(loop), keep_(keep), lane_(loop.new_lane()) {}
 ScriptRuntime::~ScriptRuntime() = default;
 
-std::shared_ptr<ScriptRuntime::Script> ScriptRuntime::script(std::string_view namespace_,
-                                                             std::string_view pod) {
-  key_.assign(namespace_).append("/").append(pod);
-  std::shared_ptr<Script>& found = scripts_[key_];
-  if (!found) found = std::make_shared<Script>();
-  return found;
+ScriptRuntime::Script& ScriptRuntime::script(std::string_view namespace_, std::string_view pod) {
+  std::unique_ptr<Script>& found = scripts_[concat({namespace_, "/", pod})];
+  if (!found) found = std::make_unique<Script>();
+  return *found;
+}
+
+const ScriptRuntime::Script* ScriptRuntime::find_script(std::string_view namespace_,
+                                                        std::string_view pod) const {
+  if (scripts_.empty()) return nullptr;
+  const auto at = scripts_.find(ShortText({namespace_, "/", pod}).view());
+  return at == scripts_.end() ? nullptr : at->second.get();
 }
 
 // Of the key "what.of.of"; empty where nobody says anything.
-std::string_view ScriptRuntime::told(const Script& of_pod, const StringMap& annotations,
-                                     std::string_view what,
-                                     std::initializer_list<std::string_view> of) {
-  for (const auto& [key, value] : of_pod.overrules)
-    if (spells(key, what, of)) return value;
+std::string_view ScriptRuntime::told(std::string_view namespace_, std::string_view pod,
+                                     const StringMap& annotations, std::string_view what,
+                                     std::initializer_list<std::string_view> of) const {
+  if (const Script* of_pod = find_script(namespace_, pod))
+    for (const auto& [key, value] : of_pod->overrules)
+      if (spells(key, what, of)) return value;
   for (const auto& [key, value] : annotations)
     if (key.size() > script_prefix.size() &&
         spells(std::string_view(key).substr(script_prefix.size()), what, of) &&
@@ -183,28 +161,38 @@ std::string_view ScriptRuntime::told(const Script& of_pod, const StringMap& anno
   return {};
 }
 
-std::string_view ScriptRuntime::told(const Container& container, std::string_view what,
-                                     std::initializer_list<std::string_view> of) {
-  return told(*container.sandbox->script, container.sandbox->annotations, what, of);
+std::string_view ScriptRuntime::told(const Sandbox& sandbox, std::string_view what,
+                                     std::initializer_list<std::string_view> of) const {
+  return told(sandbox.namespace_, sandbox.name, sandbox.annotations, what, of);
 }
 
-template <class Text>
-void ScriptRuntime::note(Script& of_pod, const Text& text) {
+template <class Words>
+void ScriptRuntime::note(std::string_view namespace_, std::string_view pod, const Words& text) {
   if (keep_ == Keep::nothing) return;
+  std::vector<std::string>& calls = script(namespace_, pod).calls;
   std::string call = text();
-  if (of_pod.calls.empty() || of_pod.calls.back() != call) of_pod.calls.push_back(std::move(call));
+  if (calls.empty() || calls.back() != call) calls.push_back(std::move(call));
+}
+
+template <class Words>
+void ScriptRuntime::note(const Sandbox& sandbox, const Words& text) {
+  note(sandbox.namespace_, sandbox.name, text);
 }
 
 template <class Config>
-void ScriptRuntime::note_request(Script& of_pod, std::string_view call, Config&& config) {
-  if (keep_ == Keep::nothing) return;
-  of_pod.requests.push_back([call, config = std::forward<Config>(config)] {
-    return Json(json::object{{call, kubelet::cri_json(config)}});
-  });
+void ScriptRuntime::note_request(const Sandbox& sandbox, std::string_view call, Config&& config) {
+  script(sandbox.namespace_, sandbox.name)
+      .requests.push_back([call, config = std::forward<Config>(config)] {
+        return Json(json::object{{call, kubelet::cri_json(config)}});
+      });
 }
 
 template <class T>
 void ScriptRuntime::answer(Lane lane, Duration delay, Result<T> result, Done<T> done) {
+  // Most answers are no errors, and those take less room while they wait.
+  if constexpr (std::is_void_v<T>)
+    if (result && delay == Duration{0})
+      return loop_.post(lane, [done = std::move(done)]() mutable { done({}); });
   auto give = [result = std::move(result), done = std::move(done)]() mutable {
     done(std::move(result));
   };
@@ -231,37 +219,35 @@ void ScriptRuntime::listen(std::function<void(const RuntimeEvent&)> listener) {
 }
 
 void ScriptRuntime::run_sandbox(SandboxOrder order, Done<SandboxStatus> done) {
-  const std::shared_ptr<Script> of_pod = script(order.namespace_, order.name);
-  note(*of_pod, [&] { return fmt::format("RunPodSandbox attempt {}", order.attempt); });
-  const std::string_view scripted = told(*of_pod, order.annotations, "sandbox");
+  note(order.namespace_, order.name,
+       [&] { return fmt::format("RunPodSandbox attempt {}", order.attempt); });
+  const std::string_view scripted =
+      told(order.namespace_, order.name, order.annotations, "sandbox");
   const std::optional<Duration> delay = parse_delay(scripted);
   if (!scripted.empty() && !delay)
     return answer<SandboxStatus>(lane_, {}, fail(scripted_error(scripted)), std::move(done));
-  auto sandbox = std::make_unique<Sandbox>();
-  sandbox->script = of_pod;
-  sandbox->id = "sandbox-" + std::to_string(++last_sandbox_);
-  sandbox->lane = loop_.new_lane();
-  sandbox->name = std::move(order.name);
-  sandbox->namespace_ = std::move(order.namespace_);
-  sandbox->uid = std::move(order.uid);
-  sandbox->attempt = order.attempt;
-  sandbox->annotations = std::move(order.annotations);
-  if (keep_ == Keep::calls) note_request(*of_pod, "runPodSandbox", std::move(order).config());
   ++last_address_;
-  SandboxStatus status{sandbox->id, "10.244." + std::to_string((last_address_ >> 8) & 255) + "." +
-                                        std::to_string(last_address_ & 255)};
-  of_pod->latest = sandbox->id;
-  ++of_pod->sandboxes;
-  const Lane lane = sandbox->lane;
-  sandboxes_[status.id] = std::move(sandbox);
-  answer<SandboxStatus>(lane, delay.value_or(Duration{0}), std::move(status), std::move(done));
+  SandboxStatus status{"sandbox-" + std::to_string(++last_sandbox_),
+                       "10.244." + std::to_string((last_address_ >> 8) & 255) + "." +
+                           std::to_string(last_address_ & 255)};
+  Sandbox& sandbox = sandboxes_[status.id];
+  sandbox.lane = loop_.new_lane();
+  sandbox.name = std::move(order.name);
+  sandbox.namespace_ = std::move(order.namespace_);
+  sandbox.uid = std::move(order.uid);
+  sandbox.attempt = order.attempt;
+  sandbox.annotations = std::move(order.annotations);
+  latest_[print_of(sandbox.namespace_, sandbox.name)] = &sandbox;
+  if (keep_ == Keep::calls) note_request(sandbox, "runPodSandbox", std::move(order).config());
+  answer<SandboxStatus>(sandbox.lane, delay.value_or(Duration{0}), std::move(status),
+                        std::move(done));
 }
 
 void ScriptRuntime::stop_sandbox(const SandboxId& id, Done<void> done) {
   const auto at = sandboxes_.find(id);
   if (at == sandboxes_.end()) return answer<void>(lane_, {}, {}, std::move(done));
-  Sandbox& sandbox = *at->second;
-  note(*sandbox.script, [&] { return fmt::format("StopPodSandbox attempt {}", sandbox.attempt); });
+  Sandbox& sandbox = at->second;
+  note(sandbox, [&] { return fmt::format("StopPodSandbox attempt {}", sandbox.attempt); });
   sandbox.ready = false;
   for (Container* container : running(sandbox)) end(*container, {killed_code, {}, {}});
   answer<void>(sandbox.lane, {}, {}, std::move(done));
@@ -269,18 +255,16 @@ void ScriptRuntime::stop_sandbox(const SandboxId& id, Done<void> done) {
 
 bool ScriptRuntime::is_ready(const SandboxId& id) const {
   const auto at = sandboxes_.find(id);
-  return at != sandboxes_.end() && at->second->ready;
+  return at != sandboxes_.end() && at->second.ready;
 }
 
 void ScriptRuntime::remove_sandbox(const SandboxId& id) {
   const auto at = sandboxes_.find(id);
   if (at == sandboxes_.end()) return;
-  for (const Container* container : std::exchange(at->second->containers, {}))
+  for (const Container* container : at->second.containers)
     containers_.erase(containers_.find(container->report.id));
-  const Sandbox& sandbox = *at->second;
-  const bool last = --sandbox.script->sandboxes == 0;
-  if (last && keep_ == Keep::nothing && sandbox.script->overrules.empty())
-    scripts_.erase(sandbox.namespace_ + "/" + sandbox.name);
+  const auto latest = latest_.find(print_of(at->second.namespace_, at->second.name));
+  if (latest != latest_.end() && latest->second == &at->second) latest_.erase(latest);
   sandboxes_.erase(at);
 }
 
@@ -293,9 +277,9 @@ std::optional<ImageStatus> ScriptRuntime::image(const std::string& reference) {
 
 void ScriptRuntime::pull_image(const std::string& reference, const SandboxMetadata& sandbox,
                                Done<ImageStatus> done) {
-  const std::shared_ptr<Script> of_pod = script(sandbox.namespace_, sandbox.name);
-  note(*of_pod, [&] { return "PullImage " + reference; });
-  const std::string_view scripted = told(*of_pod, sandbox.annotations, "pull");
+  note(sandbox.namespace_, sandbox.name, [&] { return "PullImage " + reference; });
+  const std::string_view scripted =
+      told(sandbox.namespace_, sandbox.name, sandbox.annotations, "pull");
   const std::optional<Duration> delay = parse_delay(scripted);
   if (!scripted.empty() && !delay)
     return answer<ImageStatus>(lane_, {}, fail(scripted_error(scripted)), std::move(done));
@@ -311,26 +295,23 @@ void ScriptRuntime::create_container(const SandboxId& sandbox_id, ContainerOrder
     return answer<ContainerId>(
         lane_, {}, fail(Reason::not_found, "sandbox " + sandbox_id + " not found", "NotFound"),
         std::move(done));
-  Sandbox& sandbox = *at->second;
-  note(*sandbox.script,
+  Sandbox& sandbox = at->second;
+  note(sandbox,
        [&] { return fmt::format("CreateContainer {} attempt {}", order.name(), order.attempt()); });
-  const std::string_view scripted =
-      told(*sandbox.script, sandbox.annotations, "create", {order.name()});
+  const std::string_view scripted = told(sandbox, "create", {order.name()});
   if (!scripted.empty())
     return answer<ContainerId>(sandbox.lane, {}, fail(scripted_error(scripted)), std::move(done));
-  ContainerId id = concat({order.name(), "~", std::to_string(order.attempt()), "~", sandbox.uid});
+  ContainerId id =
+      ShortText({order.name(), "~", std::to_string(order.attempt()), "~", sandbox.uid}).view();
   remove_container(id);  // a kubelet that has begun anew may make the same attempt once more
-  auto container = std::make_unique<Container>();
-  container->sandbox = &sandbox;
-  container->name = order.name();
-  container->attempt = order.attempt();
-  if (keep_ == Keep::calls)
-    note_request(*sandbox.script, "createContainer", std::move(order).config());
-  sandbox.containers.push_back(container.get());
-  container->report.id = id;
-  container->report.created_at = loop_.now();
-  const std::string_view key = container->report.id;
-  containers_.emplace(key, std::move(container));
+  Container& container = containers_[id];
+  container.sandbox = &sandbox;
+  container.name = order.name();
+  container.attempt = order.attempt();
+  container.report.id = id;
+  container.report.created_at = loop_.now();
+  sandbox.containers.push_back(&container);
+  if (keep_ == Keep::calls) note_request(sandbox, "createContainer", std::move(order).config());
   answer<ContainerId>(sandbox.lane, {}, std::move(id), std::move(done));
 }
 
@@ -339,12 +320,12 @@ void ScriptRuntime::start_container(const ContainerId& id, Done<void> done) {
   if (at == containers_.end())
     return answer<void>(lane_, {}, fail(Reason::not_found, "container not found", "NotFound"),
                         std::move(done));
-  Container& container = *at->second;
+  Container& container = at->second;
   const Sandbox& sandbox = *container.sandbox;
-  note(*sandbox.script, [&] {
-    return fmt::format("StartContainer {} attempt {}", container.name, container.attempt);
+  note(sandbox, [&] {
+    return fmt::format("StartContainer {} attempt {}", container.name.view(), container.attempt);
   });
-  const std::string_view scripted = told(container, "start", {container.name});
+  const std::string_view scripted = told(sandbox, "start", {container.name});
   if (!scripted.empty()) {
     Error error = scripted_error(scripted);
     container.report.started_at = Time{};
@@ -358,7 +339,7 @@ void ScriptRuntime::start_container(const ContainerId& id, Done<void> done) {
 }
 
 void ScriptRuntime::schedule_exit(Container& container) {
-  const std::string_view scripted = told(container, "exit", {container.name});
+  const std::string_view scripted = told(*container.sandbox, "exit", {container.name});
   const std::string_view entry = entry_for(scripted, container.attempt);
   if (entry.empty() || entry == "run") return;
   const CodeAfter exit = parse_code_after(entry);
@@ -374,8 +355,11 @@ void ScriptRuntime::end(Container& container, const Ending& ending) {
   ContainerReport& report = container.report;
   report.phase = ContainerPhase::exited;
   report.exit_code = ending.code;
-  report.reason = !ending.reason.empty() ? ending.reason : ending.code == 0 ? "Completed" : "Error";
-  report.message = ending.message;
+  if (!ending.reason.empty())
+    report.reason = ending.reason;
+  else
+    report.reason = ending.code == 0 ? "Completed" : "Error";
+  if (!ending.message.empty()) report.message = ending.message;
   report.finished_at = loop_.now();
   const Lane lane = container.sandbox->lane;
   if (container.rest) {
@@ -401,17 +385,17 @@ void ScriptRuntime::stop_container(const ContainerId& id, std::int64_t grace_per
                                    Done<void> done) {
   const auto at = containers_.find(id);
   if (at == containers_.end()) return answer<void>(lane_, {}, {}, std::move(done));
-  Container& container = *at->second;
+  Container& container = at->second;
   const Sandbox& sandbox = *container.sandbox;
-  note(*sandbox.script, [&] {
-    return fmt::format("StopContainer {} attempt {} timeout {}", container.name, container.attempt,
-                       grace_period);
+  note(sandbox, [&] {
+    return fmt::format("StopContainer {} attempt {} timeout {}", container.name.view(),
+                       container.attempt, grace_period);
   });
   if (container.report.phase != ContainerPhase::running)
     return answer<void>(sandbox.lane, {}, {}, std::move(done));
   Container::Rest& rest = container.make_rest();
   rest.stopping.push_back(std::move(done));
-  const std::string_view scripted = told(container, "term", {container.name});
+  const std::string_view scripted = told(sandbox, "term", {container.name});
   if (scripted.empty()) return end(container, {terminated_code, {}, {}});
   const Duration grace = std::chrono::seconds(grace_period);
   CodeAfter obeyed{killed_code, grace};
@@ -428,25 +412,26 @@ void ScriptRuntime::stop_container(const ContainerId& id, std::int64_t grace_per
 void ScriptRuntime::remove_container(const ContainerId& id) {
   const auto at = containers_.find(id);
   if (at == containers_.end()) return;
-  std::erase(at->second->sandbox->containers, at->second.get());
+  auto& containers = at->second.sandbox->containers;
+  containers.erase(std::find(containers.begin(), containers.end(), &at->second));
   containers_.erase(at);
 }
 
 void ScriptRuntime::exec(const ContainerId& id, std::vector<std::string> command, Duration timeout,
                          Done<ExecResult> done) {
   const auto at = containers_.find(id);
-  if (at == containers_.end() || at->second->report.phase != ContainerPhase::running)
+  if (at == containers_.end() || at->second.report.phase != ContainerPhase::running)
     return answer<ExecResult>(lane_, {},
                               fail(Reason::not_found, "container is not running", "NotFound"),
                               std::move(done));
-  Container& container = *at->second;
+  Container& container = at->second;
   const Sandbox& sandbox = *container.sandbox;
-  note(*sandbox.script, [&] {
-    return fmt::format("ExecSync {} \"{}\" timeout {}", container.name, fmt::join(command, " "),
-                       format_go_duration(timeout));
+  note(sandbox, [&] {
+    return fmt::format("ExecSync {} \"{}\" timeout {}", container.name.view(),
+                       fmt::join(command, " "), format_go_duration(timeout));
   });
   const std::string word = command.empty() ? std::string() : command.front();
-  const std::string_view scripted = told(container, "exec", {container.name, word});
+  const std::string_view scripted = told(sandbox, "exec", {container.name, word});
   ExecResult result{0, "ok", false};
   Duration takes{0};
   if (scripted == "timeout") {
@@ -478,14 +463,14 @@ void ScriptRuntime::exec(const ContainerId& id, std::vector<std::string> command
 
 const ContainerReport* ScriptRuntime::report(const ContainerId& id) const {
   const auto at = containers_.find(id);
-  return at == containers_.end() ? nullptr : &at->second->report;
+  return at == containers_.end() ? nullptr : &at->second.report;
 }
 
 std::string ScriptRuntime::log_tail(const ContainerId& id, std::size_t lines,
                                     std::size_t bytes) const {
   const auto at = containers_.find(id);
-  if (at == containers_.end() || !at->second->rest) return {};
-  const std::string& log = at->second->rest->log;
+  if (at == containers_.end() || !at->second.rest) return {};
+  const std::string& log = at->second.rest->log;
   std::size_t begin = log.size();
   for (std::size_t i = 0; i < lines && begin > 0; ++i) {
     const auto newline = begin < 2 ? std::string::npos : log.rfind('\n', begin - 2);
@@ -499,8 +484,8 @@ void ScriptRuntime::update_volume(const std::string&, std::shared_ptr<const Volu
 std::vector<std::string> ScriptRuntime::running_in(std::string_view pod_uid) const {
   std::vector<std::string> names;
   for (const auto& [id, container] : containers_)
-    if (container->sandbox->uid == pod_uid && container->report.phase == ContainerPhase::running)
-      names.push_back(container->name);
+    if (container.sandbox->uid == pod_uid && container.report.phase == ContainerPhase::running)
+      names.push_back(container.name.str());
   std::sort(names.begin(), names.end());  // the table has no order
   return names;
 }
@@ -514,12 +499,10 @@ std::vector<ScriptRuntime::Container*> ScriptRuntime::running(const Sandbox& san
   return found;
 }
 
-ScriptRuntime::Sandbox* ScriptRuntime::latest_sandbox(const std::string& namespace_,
-                                                      const std::string& pod) {
-  const auto known = scripts_.find(namespace_ + "/" + pod);
-  if (known == scripts_.end()) return nullptr;
-  const auto at = sandboxes_.find(known->second->latest);
-  return at == sandboxes_.end() ? nullptr : at->second.get();
+ScriptRuntime::Sandbox* ScriptRuntime::latest_sandbox(std::string_view namespace_,
+                                                      std::string_view pod) const {
+  const auto at = latest_.find(print_of(namespace_, pod));
+  return at == latest_.end() ? nullptr : at->second;
 }
 
 void ScriptRuntime::print(Container& container, const std::string& text) {
@@ -556,7 +539,7 @@ void ScriptRuntime::container_exit(const std::string& namespace_, const std::str
 
 void ScriptRuntime::set(const std::string& namespace_, const std::string& pod,
                         const std::string& key, const std::string& value) {
-  script(namespace_, pod)->overrules[key] = value;
+  script(namespace_, pod).overrules[key] = value;
 }
 
 void ScriptRuntime::sandbox_dies(const std::string& namespace_, const std::string& pod) {
@@ -572,15 +555,14 @@ void ScriptRuntime::sandbox_dies(const std::string& namespace_, const std::strin
 
 std::vector<std::string> ScriptRuntime::calls(const std::string& namespace_,
                                               const std::string& pod) const {
-  const auto at = scripts_.find(namespace_ + "/" + pod);
-  return at == scripts_.end() ? std::vector<std::string>{} : at->second->calls;
+  const Script* of_pod = find_script(namespace_, pod);
+  return of_pod == nullptr ? std::vector<std::string>{} : of_pod->calls;
 }
 
 Json ScriptRuntime::requests(const std::string& namespace_, const std::string& pod) const {
-  const auto at = scripts_.find(namespace_ + "/" + pod);
   json::array requests;
-  if (at != scripts_.end())
-    for (const auto& request : at->second->requests) requests.push_back(request());
+  if (const Script* of_pod = find_script(namespace_, pod))
+    for (const auto& request : of_pod->requests) requests.push_back(request());
   return requests;
 }
 

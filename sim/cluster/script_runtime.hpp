@@ -2,6 +2,7 @@
 // kubelet, for replaying them, and for worlds in which only the pods' lives matter.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -82,40 +83,74 @@ class ScriptRuntime : public PodRuntime {
 
  private:
   struct Script;  // of a pod's name: overrules, calls, requests
-  struct Sandbox;
   struct Command;
-  struct Container;
   struct Ending;
+  struct Container;
+  struct Sandbox {
+    // Of its configuration.
+    Text name{}, namespace_{};
+    SharedText uid{};
+    Cow<StringMap> annotations{};  // the script among them
+    std::uint32_t attempt = 0;
+    Lane lane{};
+    bool ready = true;
+    // That were made in it and not removed.
+    boost::container::small_vector<Container*, 2> containers{};
+  };
+  // First what is read when it starts and ends.
+  struct Container {
+    // Of its configuration.
+    Text name{};
+    std::uint32_t attempt = 0;
+    Sandbox* sandbox = nullptr;
+    Timer exit{};
+    ContainerReport report{};
+    // What most never have.
+    struct Rest {
+      std::string log{};
+      Timer kill{};
+      std::vector<Done<void>> stopping{};
+      std::vector<std::shared_ptr<Command>> commands{};  // that run in it
+    };
+    std::unique_ptr<Rest> rest{};  // null: nothing of it
+    Rest& make_rest() {
+      if (!rest) rest = std::make_unique<Rest>();
+      return *rest;
+    }
+  };
 
-  std::shared_ptr<Script> script(std::string_view namespace_, std::string_view pod);
-  static std::string_view told(const Script& script, const StringMap& annotations,
-                               std::string_view what,
-                               std::initializer_list<std::string_view> of = {});
-  static std::string_view told(const Container& container, std::string_view what,
-                               std::initializer_list<std::string_view> of);
-  template <class Text>
-  void note(Script& script, const Text& text);
+  Script& script(std::string_view namespace_, std::string_view pod);
+  // Null: there is none, as of most pods. Then their annotations say all.
+  const Script* find_script(std::string_view namespace_, std::string_view pod) const;
+  std::string_view told(std::string_view namespace_, std::string_view pod,
+                        const StringMap& annotations, std::string_view what,
+                        std::initializer_list<std::string_view> of = {}) const;
+  std::string_view told(const Sandbox& sandbox, std::string_view what,
+                        std::initializer_list<std::string_view> of) const;
+  template <class Words>
+  void note(std::string_view namespace_, std::string_view pod, const Words& text);
+  template <class Words>
+  void note(const Sandbox& sandbox, const Words& text);
   template <class Config>
-  void note_request(Script& script, std::string_view call, Config&& config);
+  void note_request(const Sandbox& sandbox, std::string_view call, Config&& config);
   void end(Container& container, const Ending& ending);
   void schedule_exit(Container& container);
   void print(Container& container, const std::string& text);
   void send(RuntimeEvent event, Lane lane);
   void tell(const RuntimeEvent& event) const;
-  Sandbox* latest_sandbox(const std::string& namespace_, const std::string& pod);
+  Sandbox* latest_sandbox(std::string_view namespace_, std::string_view pod) const;
   std::vector<Container*> running(const Sandbox& sandbox);
   template <class T>
   void answer(Lane lane, Duration delay, Result<T> result, Done<T> done);
 
   Loop& loop_;
   const Keep keep_;
-  Lane lane_;                                   // of what concerns no container
-  TextTable<std::shared_ptr<Script>> scripts_;  // "namespace/pod"
-  std::string key_{};                           // for looking up
-  TextTable<std::unique_ptr<Sandbox>> sandboxes_;
-  // By the id that the container's report has. Who walks it sorts what it finds: its
-  // order cannot be seen.
-  std::unordered_map<std::string_view, std::unique_ptr<Container>, TextHash> containers_;
+  Lane lane_;                                           // of what concerns no container
+  TextTable<std::unique_ptr<Script>> scripts_;          // "namespace/pod"
+  TextTable<Sandbox> sandboxes_{};                      // by id
+  std::unordered_map<Fingerprint, Sandbox*> latest_{};  // by its pod's namespace and name
+  // By id. Who walks it sorts what it finds: its order cannot be seen.
+  std::unordered_map<ContainerId, Container, TextHash, std::equal_to<>> containers_{};
   std::map<std::string, ImageStatus, std::less<>> images_{};  // that are present
   std::vector<std::function<void(const RuntimeEvent&)>> listeners_{};
   std::uint32_t last_address_ = 0;

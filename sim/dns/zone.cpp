@@ -133,22 +133,25 @@ Zone::Zone(const ZoneOptions& options) : options_(options) {
   domain_ = parsed(options_.domain, storage).lower();
 }
 
-Zone::Key Zone::service_of(const Object& object) {
+Zone::Key Zone::key_of_service(std::string_view namespace_, std::string_view name) {
+  Key key;
+  key.add(namespace_);
+  key.add(name);
+  return key;
+}
+
+std::optional<Zone::Key> Zone::service_of(const Object& object) {
   std::string_view name;
   if (as<Service>(object) != nullptr) {
     name = object.metadata.name;
   } else if (as<EndpointSlice>(object) != nullptr) {
     const auto* label = object.metadata.label(service_label);
-    if (label == nullptr) return {};
+    if (label == nullptr) return std::nullopt;
     name = *label;
   } else {
-    return {};
+    return std::nullopt;
   }
-  const std::string_view namespace_ = object.metadata.namespace_;
-  Key key(namespace_.size() + 1 + name.size(), '/');
-  namespace_.copy(key.data(), namespace_.size());
-  name.copy(key.data() + namespace_.size() + 1, name.size());
-  return key;
+  return key_of_service(object.metadata.namespace_, name);
 }
 
 void Zone::drop(const Object& object) {
@@ -156,8 +159,9 @@ void Zone::drop(const Object& object) {
     namespaces_.erase(object.metadata.name.str());
     return;
   }
-  const Key key = service_of(object);
-  const auto found = services_.find(std::string_view(key.data(), key.size()));
+  const std::optional<Key> key = service_of(object);
+  if (!key) return;
+  const auto found = services_.find(*key);
   if (found == services_.end()) return;
   Entry& entry = found->second;
   if (as<Service>(object) != nullptr)
@@ -173,12 +177,9 @@ void Zone::put(const ObjectPtr& object) {
     namespaces_.insert(object->metadata.name.str());
     return;
   }
-  const Key key = service_of(*object);
-  if (key.empty()) return;
-  const std::string_view name(key.data(), key.size());
-  auto found = services_.find(name);
-  if (found == services_.end()) found = services_.emplace(name, Entry{}).first;
-  Entry& entry = found->second;
+  const std::optional<Key> key = service_of(*object);
+  if (!key) return;
+  Entry& entry = services_[*key];
   if (auto service = as<Service>(object))
     entry.service = std::move(service);
   else if (auto slice = as<EndpointSlice>(object)) {
@@ -327,7 +328,7 @@ Zone::Found Zone::find_service(const Question& question,
   const std::string& namespace_ = labels.back();
   if (labels.size() == 1) return {.exists = namespaces_.contains(namespace_)};
   if (labels.size() > 4) return {};
-  const auto found = services_.find(namespace_ + "/" + labels[labels.size() - 2]);
+  const auto found = services_.find(key_of_service(namespace_, labels[labels.size() - 2]));
   if (found == services_.end() || !found->second.service) return {};
   const Entry& entry = found->second;
   ServiceQuestion asked{question};
@@ -415,10 +416,10 @@ Zone::Found Zone::endpoint_records(const Entry& entry, const ServiceQuestion& as
 
 // A cluster address has its service's name; an endpoint only has one when it has a hostname.
 std::vector<Name> Zone::names_of_ip(const std::string& ip) const {
-  std::map<std::string_view, std::vector<Name>> by_service;  // the table has no order
+  std::map<std::string, std::vector<Name>> by_service;  // the table has no order
   for (const auto& [key, entry] : services_)
     if (entry.service && !is_headless(*entry.service) && entry.service->spec->clusterIP == ip)
-      by_service[key].push_back(service_name(*entry.service));
+      by_service[key_of(entry.service->metadata)].push_back(service_name(*entry.service));
   const bool is_cluster_ip = !by_service.empty();
   for (const auto& [key, entry] : services_) {
     if (is_cluster_ip || !entry.service) continue;
@@ -428,7 +429,8 @@ std::vector<Name> Zone::names_of_ip(const std::string& ip) const {
                           endpoint.addresses.end();
         if (!here || !endpoint.conditions.ready.value_or(true)) continue;
         if (!endpoint.hostname || endpoint.hostname->empty()) continue;
-        by_service[key].push_back(name_of({*endpoint.hostname}) + service_name(*entry.service));
+        by_service[key_of(entry.service->metadata)].push_back(name_of({*endpoint.hostname}) +
+                                                              service_name(*entry.service));
       }
   }
   std::vector<Name> names;

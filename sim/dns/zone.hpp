@@ -53,10 +53,12 @@ class Zone {
   };
   struct ServiceQuestion;
 
-  // "namespace/name" in place: one is made for each change, and mostly only looked up.
-  using Key = boost::container::small_vector<char, 96>;
-  // The key of the Service that the object is or stands behind; empty: none.
-  static Key service_of(const Object& object);
+  // Of a namespace and a name. A table of them has no text in it that each change would have to
+  // look at.
+  using Key = Fingerprint;
+  static Key key_of_service(std::string_view namespace_, std::string_view name);
+  // The key of the Service that the object is or stands behind; nothing: none.
+  static std::optional<Key> service_of(const Object& object);
   void drop(const Object& object);
   void put(const ObjectPtr& object);
 
@@ -79,7 +81,8 @@ class Zone {
   Name domain_;
   Time changed_{};
   std::set<std::string, std::less<>> namespaces_{};
-  TextTable<Entry> services_{};  // by "namespace/name"
+  // Who walks it sorts what it finds: its order cannot be seen.
+  std::unordered_map<Key, Entry> services_{};
 };
 
 }  // namespace ddptwin::dns

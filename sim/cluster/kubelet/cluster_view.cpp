@@ -59,7 +59,7 @@ std::shared_ptr<void> ClusterView::listen(Listener listener) {
   return std::shared_ptr<void>(static_cast<void*>(this), forget);
 }
 
-void ClusterView::route(const std::string& pod_uid, EventSink sink) {
+void ClusterView::route(const SharedText& pod_uid, EventSink sink) {
   sinks_[pod_uid] = std::move(sink);
 }
 

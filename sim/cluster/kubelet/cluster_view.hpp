@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "api/informer.hpp"
@@ -40,8 +41,8 @@ class ClusterView {
   std::shared_ptr<void> listen(Listener listener);
 
   using EventSink = std::function<void(const RuntimeEvent&)>;
-  void route(const std::string& pod_uid, EventSink sink);
-  void unroute(const std::string& pod_uid) { sinks_.erase(pod_uid); }
+  void route(const SharedText& pod_uid, EventSink sink);
+  void unroute(const SharedText& pod_uid) { sinks_.erase(pod_uid); }
 
   // Pods that start together have the same conditions, whatever their nodes.
   Interner<std::vector<PodCondition>>& conditions() { return conditions_; }
@@ -62,7 +63,8 @@ class ClusterView {
   std::map<std::string, Cow<std::vector<LinkedService>>, std::less<>> told_services_{};
   std::map<std::uint64_t, Listener> listeners_{};
   std::uint64_t last_listener_ = 0;
-  TextTable<EventSink> sinks_{};
+  // By the pod's uid, for looking up: nobody walks it.
+  std::unordered_map<SharedText, EventSink, TextHash, std::equal_to<>> sinks_{};
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   bool started_ = false;
   static constexpr std::size_t stages_of_a_start = 16;  // guessed: of pods of two seconds

@@ -9,7 +9,7 @@
 namespace ddptwin::kubelet {
 namespace {
 
-class StartJob : public std::enable_shared_from_this<StartJob> {
+class StartJob final : public ImageWaiter, public std::enable_shared_from_this<StartJob> {
  public:
   StartJob(const std::shared_ptr<NodeContext>& node, StartRequest request,
            UniqueFunction<void(StartOutcome)> done)
@@ -18,21 +18,20 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
   void begin() {
     const std::shared_ptr<NodeContext> node = node_.lock();
     if (waits(*node)) return;
-    node->images.ensure(
-        in_.pod, *in_.container, in_.sandbox_attempt,
-        [self = shared_from_this()](std::string_view type, std::string_view reason,
-                                    std::string message) {
-          if (const auto live = self->node_.lock()) self->event(*live, type, reason, message);
-        },
-        [self = shared_from_this()](ImageOutcome outcome) {
-          if (const auto live = self->node_.lock()) self->on_image(*live, std::move(outcome));
-        });
+    node->images.ensure(in_.pod, *in_.container, in_.sandbox_attempt, shared_from_this());
+  }
+
+  void record(std::string_view type, std::string_view reason, std::string message) override {
+    if (const auto live = node_.lock()) event(*live, type, reason, std::move(message));
+  }
+  void image_done(ImageOutcome outcome) override {
+    if (const auto live = node_.lock()) on_image(*live, std::move(outcome));
   }
 
  private:
   void event(const NodeContext& node, std::string_view type, std::string_view reason,
              std::string message) const {
-    node.event(*in_.pod, type, reason, std::move(message), in_.container);
+    node.event(*in_.pod, type, reason, std::move(message), *in_.container, in_.init);
   }
 
   void fail_with(const NodeContext& node, std::string reason, std::string message) {
@@ -88,10 +87,11 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
 
   void on_created(NodeContext& node, Result<ContainerId> id) {
     if (!id) return fail_with(node, "CreateContainerError", id.error().message);
-    id_ = Cow(std::move(*id));
+    id_ = std::move(*id);
     ContainerInstance instance;
     instance.id = id_;
-    instance.shown = ShownContainer{"containerd://" + *id_, in_.container->image, image_.ref};
+    instance.shown =
+        ShownContainer{concat({"containerd://", id_}), in_.container->image, image_.ref};
     instance.name = in_.container->name;
     instance.attempt = attempt_;
     instance.created_at = node.loop.now();
@@ -103,7 +103,7 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
   }
 
   void on_started(const std::shared_ptr<NodeContext>& node, const Result<void>& result) {
-    node->inventory.refresh(in_.pod->metadata.uid, id_, in_.container->terminationMessagePolicy);
+    node->inventory.refresh(in_.pod->metadata.uid, id_, *in_.container);
     if (!result) return fail_with(*node, "RunContainerError", result.error().message);
     event(*node, "Normal", "Started", "Container started");
     node->record(*in_.pod, in_.container->name, "started");
@@ -127,7 +127,7 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
     if (answer) return done_(StartOutcome{});
     event(*node, "Warning", "FailedPostStartHook", "PostStartHook failed");
     StopRequest stop;
-    stop.id = *id_;
+    stop.id = id_;
     stop.name = in_.container->name;
     stop.message = "FailedPostStartHook";
     stop_containers(
@@ -142,7 +142,7 @@ class StartJob : public std::enable_shared_from_this<StartJob> {
   UniqueFunction<void(StartOutcome)> done_;
   ImageStatus image_{};
   std::uint32_t attempt_ = 0;
-  Cow<ContainerId> id_{};
+  ContainerId id_{};
   Timer timer_{};
 };
 

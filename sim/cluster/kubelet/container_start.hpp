@@ -13,6 +13,7 @@ namespace ddptwin::kubelet {
 struct StartRequest {
   std::shared_ptr<const Pod> pod{};
   const Container* container = nullptr;  // a part of the pod
+  bool init = false;                     // one of its initContainers
   Cow<PodRuntimeState> seen{};           // what this look at the pod saw
   SandboxId sandbox{};
   std::uint32_t sandbox_attempt = 0;

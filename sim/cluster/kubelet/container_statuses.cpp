@@ -84,7 +84,7 @@ ContainerState removed_end() {
 bool tells_end(const ContainerState& told, const ContainerInstance& instance) {
   if (instance.stage != ContainerStage::exited || !told.terminated) return false;
   const ContainerStateTerminated& end = *told.terminated;
-  return end.containerID->ends_with(*instance.id) && end.exitCode == instance.exit_code &&
+  return end.containerID->ends_with(instance.id) && end.exitCode == instance.exit_code &&
          end.reason == instance.reason && end.message == *instance.message;
 }
 

@@ -157,8 +157,7 @@ class StopJob : public std::enable_shared_from_this<StopJob> {
     if (!node) return;
     Item& item = items_[index];
     item.ended = true;
-    node->inventory.refresh(pod_->metadata.uid, item.request.id,
-                            item.container->terminationMessagePolicy);
+    node->inventory.refresh(pod_->metadata.uid, item.request.id, *item.container);
     for (std::size_t i = 0; i < items_.size(); ++i)
       if (items_[i].waiting && is_turn(items_[i])) turn_came(i);
     if (--left_ == 0) done_();

@@ -23,13 +23,14 @@ std::string back_off_key(const Pod& pod, const std::string& image) {
 }  // namespace
 
 void ImagePuller::ensure(const std::shared_ptr<const Pod>& pod, const Container& container,
-                         std::uint32_t sandbox_attempt, Record record, ImageDone done) {
+                         std::uint32_t sandbox_attempt,
+                         const std::shared_ptr<ImageWaiter>& waiter) {
   auto known = references_.find(container.image);
   if (known == references_.end()) {
     Result<std::string> made = with_default_tag(container.image);
     if (!made) {
-      record("Warning", "InspectFailed", made.error().message);
-      return done(refuse("InvalidImageName", made.error().message));
+      waiter->record("Warning", "InspectFailed", made.error().message);
+      return waiter->image_done(refuse("InvalidImageName", made.error().message));
     }
     known = references_.emplace(container.image, std::move(*made)).first;
   }
@@ -37,31 +38,32 @@ void ImagePuller::ensure(const std::shared_ptr<const Pod>& pod, const Container&
   const std::optional<ImageStatus> present = runtime_.image(reference);
   const std::string& policy = container.imagePullPolicy;
   if (present && (policy == "Never" || policy == "IfNotPresent")) {
-    record("Normal", "Pulled",
-           fmt::format(
-               "Container image \"{}\" already present on machine and can be accessed by the pod",
-               container.image));
-    return done(*present);
+    waiter->record(
+        "Normal", "Pulled",
+        fmt::format(
+            "Container image \"{}\" already present on machine and can be accessed by the pod",
+            container.image));
+    return waiter->image_done(*present);
   }
   if (policy == "Never") {
     std::string text = fmt::format(
         "Container image \"{}\" is not present with pull policy of Never", container.image);
-    record("Warning", "ErrImageNeverPull", text);
-    return done(refuse("ErrImageNeverPull", std::move(text)));
+    waiter->record("Warning", "ErrImageNeverPull", text);
+    return waiter->image_done(refuse("ErrImageNeverPull", std::move(text)));
   }
   if (!back_off_.empty()) {
     const std::string key = back_off_key(*pod, container.image);
     if (back_off_.waits(key, loop_.now())) {
       const std::string text = fmt::format("Back-off pulling image \"{}\"", container.image);
-      record("Normal", "BackOff", text);
-      return done(refuse("ImagePullBackOff",
-                         fmt::format("{}: ErrImagePull: {}", text, last_error_[key]),
-                         back_off_.ends(key)));
+      waiter->record("Normal", "BackOff", text);
+      return waiter->image_done(refuse("ImagePullBackOff",
+                                       fmt::format("{}: ErrImagePull: {}", text, last_error_[key]),
+                                       back_off_.ends(key)));
     }
   }
-  record("Normal", "Pulling", concat({"Pulling image \"", container.image, "\""}));
-  queue_.push_back(std::make_shared<Job>(Job{pod, sandbox_attempt, reference, container.image,
-                                             loop_.now(), std::move(record), std::move(done)}));
+  waiter->record("Normal", "Pulling", concat({"Pulling image \"", container.image, "\""}));
+  queue_.push_back(std::make_shared<Job>(
+      Job{pod, waiter, reference, container.image, loop_.now(), sandbox_attempt}));
   if (!pulling_) pull_next();
 }
 
@@ -84,20 +86,20 @@ void ImagePuller::pulled(Job& job, Time began, Result<ImageStatus> result) {
   const Time now = loop_.now();
   if (!result) {
     const std::string error = rpc_text(result.error());
-    job.record("Warning", "Failed",
-               fmt::format("Failed to pull image \"{}\": {}", job.image, error));
+    job.waiter->record("Warning", "Failed",
+                       fmt::format("Failed to pull image \"{}\": {}", job.image, error));
     const std::string key = back_off_key(*job.pod, job.image);
     back_off_.next(key, now, now);
     last_error_[key] = error;
-    return job.done(refuse("ErrImagePull", error));
+    return job.waiter->image_done(refuse("ErrImagePull", error));
   }
   if (!last_error_.empty()) last_error_.erase(back_off_key(*job.pod, job.image));
-  job.record(
+  job.waiter->record(
       "Normal", "Pulled",
       concat({"Successfully pulled image \"", job.image, "\" in ", format_go_duration(now - began),
               " (", format_go_duration(now - job.asked),
               " including waiting). Image size: ", std::to_string(result->size), " bytes."}));
-  job.done(std::move(*result));
+  job.waiter->image_done(std::move(*result));
 }
 
 void ImagePuller::forget(std::string_view pod_uid) {

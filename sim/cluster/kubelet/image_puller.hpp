@@ -21,32 +21,35 @@ struct ImageFailure {
 };
 using ImageOutcome = tl::expected<ImageStatus, ImageFailure>;
 
+// Who asks for the image of a container.
+class ImageWaiter {
+ public:
+  virtual ~ImageWaiter() = default;
+  // An event about the container.
+  virtual void record(std::string_view type, std::string_view reason, std::string message) = 0;
+  virtual void image_done(ImageOutcome outcome) = 0;
+};
+
 // Image policies, one pull at a time for the whole node, and the back-off of failing pulls. Source:
 // upstream pkg/kubelet/images, spec/kubernetes.md §2.3.
 class ImagePuller {
  public:
-  // Records an event about the container: type, reason, message.
-  using Record =
-      UniqueFunction<void(std::string_view type, std::string_view reason, std::string message)>;
-  using ImageDone = UniqueFunction<void(ImageOutcome)>;
-
   ImagePuller(Loop& loop, PodRuntime& runtime, Duration back_off, Duration back_off_max)
       : loop_(loop), runtime_(runtime), back_off_(back_off, back_off_max) {}
 
   // The outcome may come inside the call.
   void ensure(const std::shared_ptr<const Pod>& pod, const Container& container,
-              std::uint32_t sandbox_attempt, Record record, ImageDone done);
+              std::uint32_t sandbox_attempt, const std::shared_ptr<ImageWaiter>& waiter);
   void forget(std::string_view pod_uid);
 
  private:
   struct Job {
     std::shared_ptr<const Pod> pod{};
-    std::uint32_t sandbox_attempt = 0;
-    std::string reference{};
-    const std::string& image;  // as the pod names it, of which it is a part
+    std::shared_ptr<ImageWaiter> waiter{};
+    const std::string& reference;  // one of references_
+    const std::string& image;      // as the pod names it, of which it is a part
     Time asked{};
-    Record record{};
-    ImageDone done{};
+    std::uint32_t sandbox_attempt = 0;
   };
 
   void pull_next();
@@ -54,7 +57,8 @@ class ImagePuller {
 
   Loop& loop_;
   PodRuntime& runtime_;
-  TextTable<std::string> references_{};  // with a tag, of each image that was ever asked for
+  // With a tag, of each image that was ever asked for. None goes.
+  TextTable<std::string> references_{};
   BackOff back_off_;
   std::map<std::string, std::string, std::less<>> last_error_{};  // by back-off key
   std::deque<std::shared_ptr<Job>> queue_{};

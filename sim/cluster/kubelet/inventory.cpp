@@ -8,12 +8,14 @@ constexpr std::size_t message_bytes_max = 4096;
 constexpr std::size_t log_lines_max = 80, log_bytes_max = 2048;
 
 // What the container left behind, by its terminationMessagePolicy (spec/kubernetes.md §2.3).
-std::string last_words(const PodRuntime& runtime, const ContainerReport& report,
-                       std::string_view policy) {
-  std::string text = report.termination_log.substr(0, message_bytes_max);
-  if (text.empty() && policy == "FallbackToLogsOnError" && report.exit_code != 0)
-    text = runtime.log_tail(report.id, log_lines_max, log_bytes_max);
-  return text.empty() ? report.message : text;
+Cow<std::string> last_words(const PodRuntime& runtime, const ContainerReport& report,
+                            const Container& container) {
+  if (!report.termination_log.empty()) return report.termination_log->substr(0, message_bytes_max);
+  if (report.exit_code != 0 && container.terminationMessagePolicy == "FallbackToLogsOnError") {
+    std::string text = runtime.log_tail(report.id, log_lines_max, log_bytes_max);
+    if (!text.empty()) return text;
+  }
+  return report.message;
 }
 
 constexpr ContainerStage stage_of(ContainerPhase phase) {
@@ -58,8 +60,8 @@ void Inventory::refresh_sandbox(const SharedText& uid) {
 }
 
 void Inventory::add_container(const SharedText& uid, ContainerInstance instance) {
-  std::vector<ContainerInstance>& list = pods_[uid].edit().containers.edit();
-  const std::string name = instance.name;
+  ContainerInstances& list = pods_[uid].edit().containers;
+  const Text name = instance.name;
   list.insert(list.begin(), std::move(instance));
   std::size_t seen = 0;
   for (auto at = list.begin(); at != list.end();) {
@@ -69,12 +71,12 @@ void Inventory::add_container(const SharedText& uid, ContainerInstance instance)
   }
 }
 
-void Inventory::refresh(const SharedText& uid, const ContainerId& id, std::string_view policy) {
+void Inventory::refresh(const SharedText& uid, const ContainerId& id, const Container& container) {
   Cow<PodRuntimeState>* pod = find_pod(uid);
   if (pod == nullptr) return;
   const ContainerReport* report = runtime_.report(id);
   if (report == nullptr) return;
-  for (ContainerInstance& instance : pod->edit().containers.edit()) {
+  for (ContainerInstance& instance : pod->edit().containers) {
     if (instance.id != id) continue;
     instance.stage = stage_of(report->phase);
     instance.started_at = report->started_at;
@@ -82,8 +84,8 @@ void Inventory::refresh(const SharedText& uid, const ContainerId& id, std::strin
     if (instance.stage != ContainerStage::exited) return;
     instance.exit_code = report->exit_code;
     instance.reason = report->reason;
-    std::string words = last_words(runtime_, *report, policy);
-    if (*instance.message != words) instance.message = std::move(words);
+    Cow<std::string> words = last_words(runtime_, *report, container);
+    if (instance.message != words) instance.message = std::move(words);
     return;
   }
 }
@@ -93,7 +95,7 @@ void Inventory::remove_containers(const SharedText& uid) {
   if (pod == nullptr) return;
   for (const ContainerInstance& instance : (*pod)->containers)
     runtime_.remove_container(instance.id);
-  pod->edit().containers = {};
+  pod->edit().containers.clear();
 }
 
 void Inventory::remove_pod(const SharedText& uid) {
@@ -108,12 +110,6 @@ const Cow<PodRuntimeState>& Inventory::state(const SharedText& uid) const {
   static const Cow<PodRuntimeState> nothing{};
   const auto at = pods_.find(uid);
   return at == pods_.end() ? nothing : at->second;
-}
-
-const ContainerInstance* Inventory::find(const SharedText& uid, const ContainerId& id) const {
-  for (const ContainerInstance& instance : state(uid)->containers)
-    if (instance.id == id) return &instance;
-  return nullptr;
 }
 
 }  // namespace ddptwin::kubelet

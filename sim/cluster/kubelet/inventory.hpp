@@ -20,8 +20,8 @@ class Inventory {
   // Reads anew what the runtime says of the pod's sandbox.
   void refresh_sandbox(const SharedText& uid);
   void add_container(const SharedText& uid, ContainerInstance instance);
-  // Reads anew what the runtime says of a container. `policy`: its terminationMessagePolicy.
-  void refresh(const SharedText& uid, const ContainerId& id, std::string_view policy);
+  // Reads anew what the runtime says of a container. `container`: its specification.
+  void refresh(const SharedText& uid, const ContainerId& id, const Container& container);
   // Removes all containers of the pod from the runtime, the sandbox stays.
   void remove_containers(const SharedText& uid);
   void remove_pod(const SharedText& uid);
@@ -29,7 +29,6 @@ class Inventory {
   // What a look at the runtime shows; empty of an unknown pod. Until another pod comes or goes; a
   // copy stays as it is.
   const Cow<PodRuntimeState>& state(const SharedText& uid) const;
-  const ContainerInstance* find(const SharedText& uid, const ContainerId& id) const;
   using Pods = PodTable<Cow<PodRuntimeState>>;
   const Pods& pods() const { return pods_; }
 

@@ -60,17 +60,27 @@ class Kubelet::Process {
  public:
   explicit Process(Machine& machine)
       : machine_(machine),
-        began_(machine.loop.now()),
         random_(machine.options.random),
         events_(machine.loop, machine.client, "kubelet", machine.options.node_name),
-        images_(machine.loop, machine.runtime, machine.options.clocks.back_off,
-                machine.options.clocks.back_off_max),
-        restarts_(machine.options.clocks.back_off, machine.options.clocks.back_off_max),
+        images_(machine.loop, machine.runtime, clocks().back_off, clocks().back_off_max),
+        restarts_(clocks().back_off, clocks().back_off_max),
         prober_(machine.loop, machine.lane, machine.runtime, machine.options.connect),
-        node_(std::make_shared<NodeContext>(NodeContext{
-            machine.loop, machine.lane, machine.client, machine.trace, machine.runtime,
-            *machine.view, machine.options, machine.inventory, events_, images_, restarts_, prober_,
-            random_, [this] { relist(); }, [this](Duration period) { return next_tick(period); }})),
+        node_(std::make_shared<NodeContext>(NodeParts{.loop = machine.loop,
+                                                      .clocks = clocks(),
+                                                      .lane = machine.lane,
+                                                      .began = machine.loop.now(),
+                                                      .inventory = machine.inventory,
+                                                      .client = machine.client,
+                                                      .runtime = machine.runtime,
+                                                      .view = *machine.view,
+                                                      .events = events_,
+                                                      .trace = machine.trace,
+                                                      .options = machine.options,
+                                                      .images = images_,
+                                                      .restarts = restarts_,
+                                                      .prober = prober_,
+                                                      .random = random_,
+                                                      .look = [this] { run_relist(); }})),
         pods_(machine.loop, machine.client, pods_target(machine), pods_options(machine)) {
     machine.view->start();
     listening_ = machine.view->listen([this](const Object& object) { on_view(object); });
@@ -91,6 +101,7 @@ class Kubelet::Process {
   std::size_t pod_count() const { return workers_.size(); }
 
  private:
+  const KubeletClocks& clocks() const { return machine_.options.clocks; }
   static api::Target pods_target(const Machine& machine) {
     api::Target target;
     target.kind = machine.client.kinds().find("v1", "Pod");
@@ -132,7 +143,7 @@ class Kubelet::Process {
     const Cow<PodRuntimeState> state = machine_.inventory.state(uid);
     std::vector<ContainerId> living;
     for (const ContainerInstance& instance : state->containers)
-      if (instance.stage != ContainerStage::exited) living.push_back(*instance.id);
+      if (instance.stage != ContainerStage::exited) living.push_back(instance.id);
     if (living.empty()) return stop_orphans_sandbox(uid);
     const auto left = std::make_shared<std::size_t>(living.size());
     for (const ContainerId& id : living)
@@ -194,7 +205,7 @@ class Kubelet::Process {
     others.reserve(workers_.size());
     for (const auto& [uid, worker] : workers_)
       if (worker->occupies()) others.push_back(worker->claim());
-    auto made = std::make_unique<PodWorker>(node_, pod);
+    auto made = std::make_shared<PodWorker>(*node_, pod);
     PodWorker& worker = *(workers_[pod->metadata.uid] = std::move(made));
     if (worker.was_rejected()) return worker.let_be();
     if (!is_newcomer(*pod)) return worker.admit();
@@ -213,17 +224,6 @@ class Kubelet::Process {
     machine_.inventory.remove_pod(uid);
   }
 
-  Time next_tick(Duration period) const {
-    const Duration since = machine_.loop.now() - began_;
-    return began_ + (since / period + 1) * period;
-  }
-
-  void relist() {
-    if (relist_timer_.pending()) return;
-    relist_timer_ = machine_.loop.at(machine_.lane, next_tick(machine_.options.clocks.relist),
-                                     [this] { run_relist(); });
-  }
-
   // What asks for a look meanwhile waits for the next tick.
   void run_relist() {
     std::vector<PodWorker*> waiting;
@@ -232,24 +232,24 @@ class Kubelet::Process {
       if (worker->take_relist()) waiting.push_back(worker.get());
     for (PodWorker* worker : waiting) {
       worker->relisted();
+      if (!worker->is_over()) continue;
       const std::shared_ptr<const Pod> pod = worker->pod();
-      if (worker->is_over()) bury(pod->metadata.uid);
+      bury(pod->metadata.uid);
     }
   }
 
   Machine& machine_;
-  const Time began_;
   Random random_;
   api::EventRecorder events_;
   ImagePuller images_;
   BackOff restarts_;
   Prober prober_;
   std::shared_ptr<NodeContext> node_;
-  PodTable<std::unique_ptr<PodWorker>> workers_{};
+  PodTable<std::shared_ptr<PodWorker>> workers_{};
   api::Informer pods_;
   std::vector<std::shared_ptr<const Pod>> listed_{};  // while a list is taken in
   std::shared_ptr<void> listening_{};
-  Timer relist_timer_{}, view_timer_{};
+  Timer view_timer_{};
 };
 
 Kubelet::Kubelet(Loop& loop, api::ApiClient& client, Trace& trace, PodRuntime& runtime,

@@ -10,36 +10,42 @@
 namespace ddptwin::kubelet {
 
 std::optional<PodMounts::Sources> PodMounts::mounted() {
-  if (!begun_) {
-    begun_ = true;
-    for (const Volume& volume : pod_->spec->volumes) attempt(volume);
+  const std::vector<Volume>& volumes = host_.pod()->spec->volumes;
+  if (volumes.empty()) return Sources();
+  if (!work_) {
+    work_ = std::make_unique<Work>();
+    for (const Volume& volume : volumes) attempt(volume);
   }
   return all_sources();
 }
 
 void PodMounts::wait(Done done) {
-  done_ = std::move(done);
-  limit_ = node_.loop.after(node_.lane, node_.options.clocks.mount_timeout, [this] { time_out(); });
+  const NodeContext& node = host_.node();
+  work_->done = std::move(done);
+  work_->limit = node.loop.after(node.lane, node.clocks.mount_timeout, [this] { time_out(); });
 }
 
 void PodMounts::give_up() {
-  done_ = nullptr;
-  limit_.cancel();
-  for (auto& [name, slot] : slots_) slot.timer.cancel();
+  if (!work_) return;
+  work_->done = nullptr;
+  work_->limit.cancel();
+  for (auto& [name, slot] : work_->slots) slot.timer.cancel();
 }
 
 void PodMounts::attempt(const Volume& wanted) {
-  Slot& slot = slots_[wanted.name];
-  Result<std::shared_ptr<const VolumeSource>> source = volume(node_.pod_context(pod_), wanted);
+  NodeContext& node = host_.node();
+  const std::shared_ptr<const Pod>& pod = host_.pod();
+  Slot& slot = work_->slots[wanted.name];
+  Result<std::shared_ptr<const VolumeSource>> source = volume(node.pod_context(pod), wanted);
   if (source) {
     slot.source = std::move(*source);
     return;
   }
-  node_.event(*pod_, "Warning", "FailedMount", source.error().message);
-  const KubeletClocks& clocks = node_.options.clocks;
+  node.event(*pod, "Warning", "FailedMount", source.error().message);
+  const KubeletClocks& clocks = node.clocks;
   slot.delay = slot.delay == Duration{0} ? clocks.mount_retry
                                          : std::min(slot.delay * 2, clocks.mount_retry_max);
-  slot.timer = node_.loop.after(node_.lane, slot.delay, [this, wanted] {
+  slot.timer = node.loop.after(node.lane, slot.delay, [this, wanted] {
     attempt(wanted);
     settle();
   });
@@ -47,46 +53,50 @@ void PodMounts::attempt(const Volume& wanted) {
 
 std::optional<PodMounts::Sources> PodMounts::all_sources() const {
   Sources sources;
-  for (const Volume& volume : pod_->spec->volumes) {
-    const auto slot = slots_.find(volume.name);
-    if (slot == slots_.end() || !slot->second.source) return std::nullopt;
+  for (const Volume& volume : host_.pod()->spec->volumes) {
+    const auto slot = work_->slots.find(volume.name);
+    if (slot == work_->slots.end() || !slot->second.source) return std::nullopt;
     sources.push_back(slot->second.source);
   }
   return sources;
 }
 
 void PodMounts::settle() {
-  if (!done_) return;
+  if (!work_->done) return;
   std::optional<Sources> all = all_sources();
   if (!all) return;
-  limit_.cancel();
-  Done done = std::exchange(done_, nullptr);
+  work_->limit.cancel();
+  Done done = std::exchange(work_->done, nullptr);
   done(std::move(*all));
 }
 
 void PodMounts::time_out() {
   std::vector<std::string_view> missing;
-  for (const auto& [name, slot] : slots_)
+  for (const auto& [name, slot] : work_->slots)
     if (!slot.source) missing.push_back(name);
   std::string text = fmt::format(
       "unmounted volumes=[{}], unattached volumes=[], failed to process volumes=[]: context "
       "deadline exceeded",
       fmt::join(missing, " "));
-  node_.event(*pod_, "Warning", "FailedMount", "Unable to attach or mount volumes: " + text);
-  Done done = std::exchange(done_, nullptr);
+  host_.node().event(*host_.pod(), "Warning", "FailedMount",
+                     "Unable to attach or mount volumes: " + text);
+  Done done = std::exchange(work_->done, nullptr);
   if (done) done(fail(Reason::timeout, std::move(text)));
 }
 
 void PodMounts::refresh() {
-  const PodContext context = node_.pod_context(pod_);
-  for (const Volume& wanted : pod_->spec->volumes) {
-    const auto slot = slots_.find(wanted.name);
-    if (slot == slots_.end() || !slot->second.source) continue;
+  if (!work_) return;
+  NodeContext& node = host_.node();
+  const std::shared_ptr<const Pod>& pod = host_.pod();
+  const PodContext context = node.pod_context(pod);
+  for (const Volume& wanted : pod->spec->volumes) {
+    const auto slot = work_->slots.find(wanted.name);
+    if (slot == work_->slots.end() || !slot->second.source) continue;
     Result<std::shared_ptr<const VolumeSource>> source = volume(context, wanted);
     if (!source) continue;
     slot->second.source = std::move(*source);
     if (slot->second.source->kind == VolumeSource::Kind::files)
-      node_.runtime.update_volume(pod_->metadata.uid.str(), slot->second.source);
+      node.runtime.update_volume(pod->metadata.uid.str(), slot->second.source);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cluster/kubelet/node_context.hpp"
+#include "cluster/kubelet/pod_host.hpp"
 
 namespace ddptwin::kubelet {
 
@@ -18,13 +19,11 @@ class PodMounts {
   using Sources = std::vector<std::shared_ptr<const VolumeSource>>;
   using Done = UniqueFunction<void(Result<Sources>)>;
 
-  // `pod` is the owner's, which keeps it up to date.
-  PodMounts(NodeContext& node, const std::shared_ptr<const Pod>& pod) : node_(node), pod_(pod) {}
-  PodMounts(NodeContext& node, std::shared_ptr<const Pod>&& pod) = delete;
+  explicit PodMounts(PodHost& host) : host_(host) {}
 
   // What the volumes show; nothing where some are missing. The first call tries to mount them.
   std::optional<Sources> mounted();
-  // Until none is missing; one waiter at a time.
+  // Until none is missing; one waiter at a time. Precondition: mounted() has said that some are.
   void wait(Done done);
   // Ends the wait without an answer.
   void give_up();
@@ -43,12 +42,14 @@ class PodMounts {
   void settle();
   void time_out();
 
-  NodeContext& node_;
-  const std::shared_ptr<const Pod>& pod_;
-  bool begun_ = false;
-  std::map<std::string, Slot, std::less<>> slots_{};
-  Done done_{};
-  Timer limit_{};
+  PodHost& host_;
+  // Of a pod that has volumes, from the first try to mount them.
+  struct Work {
+    std::map<std::string, Slot, std::less<>> slots{};
+    Done done{};
+    Timer limit{};
+  };
+  std::unique_ptr<Work> work_{};
 };
 
 }  // namespace ddptwin::kubelet

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/container/small_vector.hpp>
 
 #include "core/concat.hpp"
 
@@ -45,8 +44,15 @@ const HostAddresses& NodeContext::host_of(const std::shared_ptr<const Node>& nod
   return known_host;
 }
 
+void NodeContext::relist() {
+  if (relist_timer.pending()) return;
+  relist_timer = loop.at(lane, next_tick(clocks.relist), [this] {
+    relist_timer = {};  // so that who asks next need not look for it in the loop
+    look();
+  });
+}
+
 Duration NodeContext::stretched(Duration delay) const {
-  const KubeletClocks& clocks = options.clocks;
   double factor = clocks.retry_stretch;
   if (clocks.retry_jitter > 0) factor += random.uniform() * clocks.retry_jitter;
   return Duration(static_cast<std::int64_t>(static_cast<double>(delay.count()) * factor));
@@ -74,14 +80,17 @@ PodContext NodeContext::pod_context(const std::shared_ptr<const Pod>& pod) {
 
 void NodeContext::event(const Pod& pod, std::string_view type, std::string_view reason,
                         std::string message, const Container* container) const {
-  boost::container::small_vector<char, 64> path;  // mostly it is only compared
-  if (container != nullptr) {
-    const std::string_view list =
-        is_init_container(*pod.spec, *container) ? "spec.initContainers{" : "spec.containers{";
-    for (const std::string_view part : {list, std::string_view(container->name), "}"sv})
-      path.insert(path.end(), part.begin(), part.end());
-  }
-  events.event(pod, type, reason, std::move(message), std::string_view(path.data(), path.size()));
+  if (container != nullptr)
+    return event(pod, type, reason, std::move(message), *container,
+                 is_init_container(*pod.spec, *container));
+  events.event(pod, type, reason, std::move(message));
+}
+
+void NodeContext::event(const Pod& pod, std::string_view type, std::string_view reason,
+                        std::string message, const Container& container, bool init) const {
+  const ShortText path({init ? "spec.initContainers{"sv : "spec.containers{"sv, container.name,
+                        "}"});  // mostly it is only compared
+  events.event(pod, type, reason, std::move(message), path.view());
 }
 
 void NodeContext::notices(const Pod& pod, const Notices& notices) const {

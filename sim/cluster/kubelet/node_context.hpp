@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "api/event_recorder.hpp"
 #include "cluster/kubelet/back_off.hpp"
@@ -19,26 +20,39 @@
 
 namespace ddptwin::kubelet {
 
-struct NodeContext {
+// First what is read each time that something happens to a pod: a node is as cold by then as the
+// pod itself.
+struct NodeParts {
   Loop& loop;
+  const KubeletClocks& clocks;
   Lane lane;
+  Time began;  // of the process
+  Timer relist_timer{};
+  Inventory& inventory;
   api::ApiClient& client;
-  Trace& trace;
   PodRuntime& runtime;
   ClusterView& view;
-  const KubeletOptions& options;
-  Inventory& inventory;
   api::EventRecorder& events;
+  Trace& trace;
+  const KubeletOptions& options;
   ImagePuller& images;
   BackOff& restarts;
   Prober& prober;
   Random& random;
-  // Asks for a look at the runtime at the next tick, after which the workers that wait for one are
-  // told.
-  std::function<void()> relist;
-  // The next tick of a clock of that period, which runs since the process began.
-  std::function<Time(Duration period)> next_tick;
+  // Looks at the runtime, after which the workers that wait for that are told.
+  std::function<void()> look;
+};
 
+struct NodeContext : std::enable_shared_from_this<NodeContext>, NodeParts {
+  explicit NodeContext(NodeParts&& parts) : NodeParts(std::move(parts)) {}
+
+  // Asks for a look at the runtime at the next tick. Who asks meanwhile has asked for that one.
+  void relist();
+  // The next tick of a clock of that period, which runs since the process began.
+  Time next_tick(Duration period) const {
+    const Duration since = loop.now() - began;
+    return began + (since / period + 1) * period;
+  }
   const HostAddresses& host() { return host_of(view.node(options.node_name)); }
   // When to try again after a delay: stretched, and with jitter where the options ask for some.
   Duration stretched(Duration delay) const;
@@ -46,6 +60,9 @@ struct NodeContext {
   // About the pod, or with a container about that part of it.
   void event(const Pod& pod, std::string_view type, std::string_view reason, std::string message,
              const Container* container = nullptr) const;
+  // About a container of which it is known to which of the specification's lists it belongs.
+  void event(const Pod& pod, std::string_view type, std::string_view reason, std::string message,
+             const Container& container, bool init) const;
   void notices(const Pod& pod, const Notices& notices) const;
   void record(const Pod& pod, const std::string& container, std::string_view text) const;
 

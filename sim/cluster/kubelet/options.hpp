@@ -38,7 +38,7 @@ struct KubeletOptions {
   std::string node_name{};
   std::string node_ip{};  // empty: the Node's InternalIP
   Cow<NodeSettings> settings{};
-  KubeletClocks clocks{};
+  Cow<KubeletClocks> clocks{};  // of all nodes of a world
   Random random{0};
   // For TCP probes; absent: they succeed.
   TcpConnect connect{};

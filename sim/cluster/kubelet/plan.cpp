@@ -135,9 +135,9 @@ class InitPlan {
 
   void replace(std::size_t index, const ContainerInstance& last, ProbeKind because) {
     const std::string_view probe = because == ProbeKind::startup ? "startup" : "liveness";
-    actions_.kills.push_back(
-        KillOrder{*last.id, last.name,
-                  fmt::format("Init container {} failed {} probe", last.name, probe), because});
+    actions_.kills.push_back(KillOrder{
+        last.id, last.name.str(),
+        fmt::format("Init container {} failed {} probe", last.name.view(), probe), because});
     start(index);
   }
 
@@ -157,8 +157,8 @@ std::optional<ProbeKind> condemned_by(const ProbeLookup& probes, const Container
 
 KillOrder condemn(const ContainerInstance& running, ProbeKind because, bool restarts) {
   const std::string_view probe = because == ProbeKind::liveness ? "liveness" : "startup";
-  return KillOrder{*running.id, running.name,
-                   fmt::format("Container {} failed {} probe{}", running.name, probe,
+  return KillOrder{running.id, running.name.str(),
+                   fmt::format("Container {} failed {} probe{}", running.name.view(), probe,
                                restarts ? ", will be restarted" : ""),
                    because};
 }

@@ -33,6 +33,12 @@ struct PodActions {
   std::vector<std::size_t> init_starts{};
   std::vector<std::size_t> starts{};
   bool restart_all = false;  // a rule asks for a restart of all containers in place
+
+  // Nothing is to be done.
+  bool empty() const {
+    return !kill_pod && !create_sandbox && !restart_all && kills.empty() && init_starts.empty() &&
+           starts.empty();
+  }
 };
 
 // Source: upstream computePodActions, spec/kubernetes.md §2.4, §2.6, §2.7.

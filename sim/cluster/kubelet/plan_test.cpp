@@ -41,7 +41,7 @@ struct Scene {
     made.stage = stage;
     made.exit_code = code;
     made.created_at = at(1);
-    std::vector<ContainerInstance>& list = state.containers.edit();
+    ContainerInstances& list = state.containers;
     list.insert(list.begin(), std::move(made));
     return *this;
   }

@@ -21,12 +21,11 @@ bool same_state(const Cow<PodRuntimeState>& left, const Cow<PodRuntimeState>& ri
   const auto same_container = [](const ContainerInstance& x, const ContainerInstance& y) {
     return x.id == y.id && x.stage == y.stage && x.created_at == y.created_at;
   };
-  return (a.sandboxes.same_as(b.sandboxes) ||
+  return std::equal(a.containers.begin(), a.containers.end(), b.containers.begin(),
+                    b.containers.end(), same_container) &&
+         (a.sandboxes.same_as(b.sandboxes) ||
           std::equal(a.sandboxes.begin(), a.sandboxes.end(), b.sandboxes.begin(), b.sandboxes.end(),
-                     same_sandbox)) &&
-         (a.containers.same_as(b.containers) ||
-          std::equal(a.containers.begin(), a.containers.end(), b.containers.begin(),
-                     b.containers.end(), same_container));
+                     same_sandbox));
 }
 
 bool same(const Cow<StringMap>& left, const Cow<StringMap>& right) {
@@ -47,19 +46,19 @@ bool is_readiness_off(const Pod& pod) {
 
 // Whether each of those containers has the instances that it had.
 bool have_same_instances(const std::vector<Container>& containers,
-                         const Cow<std::vector<ContainerInstance>>& before,
-                         const Cow<std::vector<ContainerInstance>>& now) {
+                         const Cow<PodRuntimeState>& before, const Cow<PodRuntimeState>& now) {
   if (before.same_as(now)) return true;
+  const ContainerInstances &were = before->containers, &are = now->containers;
   return std::all_of(containers.begin(), containers.end(), [&](const Container& container) {
     const auto is_of_it = [&](const ContainerInstance& one) { return one.name == container.name; };
-    auto old = before.begin();
-    for (const ContainerInstance& instance : now) {
+    auto old = were.begin();
+    for (const ContainerInstance& instance : are) {
       if (!is_of_it(instance)) continue;
-      old = std::find_if(old, before.end(), is_of_it);
-      if (old == before.end() || !(*old == instance)) return false;
+      old = std::find_if(old, were.end(), is_of_it);
+      if (old == were.end() || !(*old == instance)) return false;
       ++old;
     }
-    return std::none_of(old, before.end(), is_of_it);
+    return std::none_of(old, were.end(), is_of_it);
   });
 }
 
@@ -67,46 +66,38 @@ bool is_deleted(const Pod& pod) { return pod.metadata.deletionTimestamp.has_valu
 
 }  // namespace
 
-PodWorker::PodWorker(std::shared_ptr<NodeContext> node, std::shared_ptr<const Pod> pod)
-    : node_(std::move(node)),
-      pod_(std::move(pod)),
-      writer_(
-          StatusWriter::Owner{node_->loop, node_->lane, node_->client, node_->options.clocks,
-                              node_->next_tick, node_->view.conditions()},
-          pod_, [this] { return stage_ < PodStage::ended; }, alive_),
-      probes_(node_->loop, node_->lane, node_->prober, *this),
-      mounts_(*node_, pod_) {
+PodWorker::PodWorker(NodeContext& node, std::shared_ptr<const Pod> pod)
+    : PodHost(node, std::move(pod)), writer_(*this), mounts_(*this) {
   // What happened while no kubelet was there was told to nobody.
-  node_->inventory.refresh_sandbox(uid());
+  node_.inventory.refresh_sandbox(uid());
   refresh_containers();
-  node_->view.route(uid().str(), [this](const RuntimeEvent& event) { runtime_event(event); });
+  node_.view.route(uid(), [this](const RuntimeEvent& event) { runtime_event(event); });
 }
 
-PodWorker::~PodWorker() { node_->view.unroute(uid().str()); }
+PodWorker::~PodWorker() { node_.view.unroute(uid()); }
 
 void PodWorker::refresh_containers() {
-  const Cow<PodRuntimeState> known = node_->inventory.state(uid());
+  const Cow<PodRuntimeState> known = node_.inventory.state(uid());
   for (const ContainerInstance& instance : known->containers)
     if (const Container* container = find_container(*pod_->spec, instance.name))
-      node_->inventory.refresh(uid(), instance.id, container->terminationMessagePolicy);
+      node_.inventory.refresh(uid(), instance.id, *container);
 }
 
 void PodWorker::take(PodEvent event) {
   const PodTransition* row = find_transition(stage_, event);
   DDPTWIN_ASSERT(row != nullptr);
-  if (row->to != stage_) node_->record(*pod_, {}, row->reason);
+  if (row->to != stage_) node_.record(*pod_, {}, row->reason);
   stage_ = row->to;
 }
 
 void PodWorker::admit() {
   const bool complete = is_terminal_phase(pod_->status.phase);
   take(is_deleted(*pod_) ? PodEvent::deleted : complete ? PodEvent::completed : PodEvent::admitted);
-  again_ =
-      node_->loop.after(node_->lane, node_->options.clocks.first_look, [this] { want_pass(); });
+  look_again_after(node_.clocks.first_look);
 }
 
 void PodWorker::reject(PodVerdict verdict) {
-  node_->event(*pod_, "Warning", verdict.reason, verdict.message);
+  node_.event(*pod_, "Warning", verdict.reason, verdict.message);
   tell(rejected_status(*pod_, verdict));
   take(PodEvent::rejected);
   writer_.finish();
@@ -114,14 +105,14 @@ void PodWorker::reject(PodVerdict verdict) {
 
 bool PodWorker::was_rejected() const {
   return is_terminal_phase(pod_->status.phase) && pod_->status.containerStatuses.empty() &&
-         node_->inventory.state(uid())->sandboxes.empty();
+         node_.inventory.state(uid())->sandboxes.empty();
 }
 
 bool PodWorker::occupies() const {
   if (removed_ || stage_ >= PodStage::ended) return false;
   if (!is_terminal_phase(pod_->status.phase)) return true;
   // To a process that has just begun a pod that is long over comes as one that is to be ended.
-  const PodRuntimeState& state = *node_->inventory.state(uid());
+  const PodRuntimeState& state = *node_.inventory.state(uid());
   return state.any_running() || state.sandbox_ready();
 }
 
@@ -154,7 +145,7 @@ void PodWorker::pod_removed(std::shared_ptr<const Pod> last) {
   writer_.compare_no_more();
   take(PodEvent::removed);
   if (stage_ == PodStage::finished) return;
-  if (!grace_ && !is_deleted(*pod_)) grace_ = 0;
+  if (!is_deleted(*pod_) && !(setbacks_ && setbacks_->grace)) setbacks().grace = 0;
   if (pass_) pass_->hasten();
   want_pass();
 }
@@ -162,7 +153,7 @@ void PodWorker::pod_removed(std::shared_ptr<const Pod> last) {
 void PodWorker::evict(PodVerdict verdict, std::optional<std::int64_t> grace) {
   if (stage_ >= PodStage::ending) return;
   setbacks().verdict = std::move(verdict);
-  grace_ = grace;
+  setbacks().grace = grace;
   take(PodEvent::evicted);
   if (pass_) pass_->hasten();
   want_pass();
@@ -176,37 +167,37 @@ void PodWorker::runtime_event(const RuntimeEvent& event) {
     const std::string subject = key_of(pod_->metadata) + "/" + event.container_name;
     record.subject = subject;
     record.text = event.line;
-    node_->trace.write(std::move(record));
+    node_.trace.write(std::move(record));
     return;
   }
   if (event.kind == RuntimeEvent::Kind::sandbox_died) {
-    node_->inventory.sandbox_lost(uid());
+    node_.inventory.sandbox_lost(uid());
     refresh_containers();
   } else if (const Container* container = find_container(*pod_->spec, event.container_name)) {
-    node_->inventory.refresh(uid(), event.container, container->terminationMessagePolicy);
-    node_->record(*pod_, event.container_name, "exited");
+    node_.inventory.refresh(uid(), event.container, *container);
+    node_.record(*pod_, event.container_name, "exited");
   }
   ask_relist();
 }
 
 void PodWorker::ask_relist() {
   relist_asked_ = true;
-  node_->relist();
+  node_.relist();
 }
 
 void PodWorker::relisted() {
-  if (!same_state(seen_, node_->inventory.state(uid()))) wanted_ = true;
+  if (!same_state(seen_, node_.inventory.state(uid()))) wanted_ = true;
   if (wanted_) want_pass();
 }
 
 void PodWorker::volumes_changed() {
-  if (stage_ != PodStage::active || volume_update_.pending()) return;
-  volume_update_ = node_->loop.after(node_->lane, node_->options.clocks.volume_update,
-                                     [this] { mounts_.refresh(); });
+  if (stage_ != PodStage::active || setbacks().volume_update.pending()) return;
+  setbacks().volume_update =
+      node_.loop.after(node_.lane, node_.clocks.volume_update, [this] { mounts_.refresh(); });
 }
 
 void PodWorker::probe_failed(const Container& container, std::string message) {
-  node_->event(*pod_, "Warning", "Unhealthy", std::move(message), &container);
+  node_.event(*pod_, "Warning", "Unhealthy", std::move(message), &container);
 }
 
 void PodWorker::probe_changed(ProbeKind kind, const ContainerId& id, ProbeResult result) {
@@ -215,7 +206,7 @@ void PodWorker::probe_changed(ProbeKind kind, const ContainerId& id, ProbeResult
     PodStatus status = *told;
     for (auto* list : {&status.initContainerStatuses, &status.containerStatuses})
       for (ContainerStatus& seen : list->edit()) {
-        if (*seen.containerID != "containerd://" + id) continue;
+        if (*seen.containerID != concat({"containerd://", id})) continue;
         const bool good = result == ProbeResult::success && seen.state.running;
         if (kind == ProbeKind::startup)
           seen.started = good;
@@ -231,7 +222,7 @@ void PodWorker::probe_changed(ProbeKind kind, const ContainerId& id, ProbeResult
 void PodWorker::want_pass() {
   wanted_ = true;
   if (busy_ || stage_ == PodStage::finished || stage_ == PodStage::fresh) return;
-  if (node_->loop.now() < fresh_at_) return ask_relist();
+  if (node_.loop.now() < fresh_at_) return ask_relist();
   run_pass();
 }
 
@@ -244,7 +235,7 @@ void PodWorker::run_pass() {
   wanted_ = false;
   busy_ = true;
   again_.cancel();
-  const Cow<PodRuntimeState> before = std::exchange(seen_, node_->inventory.state(uid()));
+  const Cow<PodRuntimeState> before = std::exchange(seen_, node_.inventory.state(uid()));
   if (!seen_->sandbox_ready()) remember_addresses(*before);
   switch (stage_) {
     case PodStage::active:
@@ -263,9 +254,16 @@ void PodWorker::run_pass() {
 void PodWorker::end_pass(bool changed, std::optional<Duration> retry) {
   busy_ = false;
   pass_.reset();
-  fresh_at_ = node_->next_tick(node_->options.clocks.relist);
+  fresh_at_ = node_.next_tick(node_.clocks.relist);
   if (changed || wanted_) ask_relist();
-  if (retry) again_ = node_->loop.after(node_->lane, *retry, [this] { want_pass(); });
+  if (retry) look_again_after(*retry);
+}
+
+void PodWorker::look_again_after(Duration delay) {
+  again_ = node_.loop.after(node_.lane, delay, [this] {
+    again_ = {};  // so that who cancels it need not look for it in the loop
+    want_pass();
+  });
 }
 
 RestartAll PodWorker::restart_all_idle() {
@@ -277,25 +275,26 @@ void PodWorker::check_deadline() {
   const PodStatus* told = writer_.told();
   const std::optional<Time> since =
       told != nullptr && told->startTime ? told->startTime : pod_->status.startTime;
-  const Time now = node_->loop.now();
+  const Time now = node_.loop.now();
   const Time end = since.value_or(now.floor_seconds()) +
                    std::chrono::seconds(*pod_->spec->activeDeadlineSeconds);
   if (now < end) {
-    if (deadline_.pending() && deadline_at_ == end) return;
-    deadline_at_ = end;  // the specification's deadline may be brought forward
-    deadline_ = node_->loop.at(node_->lane, end, [this] { want_pass(); });
+    Setbacks& own = setbacks();
+    if (own.deadline.pending() && own.deadline_at == end) return;
+    own.deadline_at = end;  // the specification's deadline may be brought forward
+    own.deadline = node_.loop.at(node_.lane, end, [this] { want_pass(); });
     return;
   }
   std::optional<PodVerdict>& verdict = setbacks().verdict;
   if (verdict && verdict->reason != "DeadlineExceeded") return;
   verdict = PodVerdict{
       "DeadlineExceeded", "Pod was active on the node longer than the specified deadline", {}};
-  node_->event(*pod_, "Normal", verdict->reason, verdict->message);
+  node_.event(*pod_, "Normal", verdict->reason, verdict->message);
 }
 
 const SpecFacts& PodWorker::facts() {
   if (!facts_ || !facts_of_.same_as(pod_->spec)) {
-    facts_ = node_->view.facts().of(pod_->spec);
+    facts_ = node_.view.facts().of(pod_->spec);
     facts_of_ = pod_->spec;
   }
   return *facts_;
@@ -307,12 +306,12 @@ const SpecFacts& PodWorker::facts() {
 bool PodWorker::status_stays(const PodStatus& told, bool all_stopped,
                              RestartAll restart_all) const {
   const PodStatus& server = pod_->status;
-  return shown_->is_whole && shown_->all_stopped == all_stopped &&
-         shown_->restart_all == restart_all && shown_->sandbox_ready == seen_->sandbox_ready() &&
-         shown_->ips.same_as(seen_->ips) && told.observedGeneration == pod_->metadata.generation &&
-         told.conditions.same_as(server.conditions) && told.hostIP == node_->host().ip &&
+  return shown_.is_whole && shown_.all_stopped == all_stopped &&
+         shown_.restart_all == restart_all && shown_.sandbox_ready == seen_->sandbox_ready() &&
+         has_same_addresses() && told.observedGeneration == pod_->metadata.generation &&
+         told.conditions.same_as(server.conditions) && told.hostIP == node_.host().ip &&
          told.nominatedNodeName == server.nominatedNodeName &&
-         (told.phase == server.phase || (!shown_->had_ended && !is_terminal_phase(server.phase))) &&
+         (told.phase == server.phase || (!shown_.had_ended && !is_terminal_phase(server.phase))) &&
          (!told.reason.empty() || server.reason.empty()) &&
          (!told.message.empty() || server.message.empty());
 }
@@ -324,18 +323,17 @@ std::optional<PodStatus> PodWorker::compute_status(bool all_stopped, RestartAll 
   const PodStatus* told = writer_.told();
   const bool only_seen = !setbacks_ || (met.failures.empty() && met.removed_counts.empty());
   const PodSpec& spec = *pod_->spec;
-  const bool comparable = told != nullptr && shown_ && shown_->spec.same_as(pod_->spec);
+  const bool comparable = told != nullptr && shown_.is_known && shown_.spec.same_as(pod_->spec);
   const auto stay = [&](const std::vector<Container>& containers) {
-    return comparable && only_seen &&
-           have_same_instances(containers, shown_->containers, seen_->containers);
+    return comparable && only_seen && have_same_instances(containers, shown_.state, seen_);
   };
   const bool init_containers_stay = stay(spec.initContainers);
   const bool containers_stay = stay(spec.containers);
-  const bool is_plain = only_seen && !met.verdict && probes_.empty();
+  const bool is_plain = only_seen && !met.verdict && !(probes() && !probes()->empty());
   if (init_containers_stay && containers_stay && is_plain &&
       status_stays(*told, all_stopped, restart_all))
     return std::nullopt;
-  const HostAddresses& host = node_->host();
+  const HostAddresses& host = node_.host();
   const StatusInputs inputs{
       StatusSources{*pod_, facts(), *seen_, told != nullptr ? *told : pod_->status, met.failures,
                     met.removed_counts, init_containers_stay, containers_stay},
@@ -343,29 +341,50 @@ std::optional<PodStatus> PodWorker::compute_status(bool all_stopped, RestartAll 
       all_stopped,
       restart_all,
       met.verdict ? &*met.verdict : nullptr,
-      comparable && shown_->ips.same_as(seen_->ips) && told->hostIP == host.ip,
-      node_->loop.now(),
-      node_->view.conditions(),
+      comparable && has_same_addresses() && told->hostIP == host.ip,
+      node_.loop.now(),
+      node_.view.conditions(),
       [this](const Container& container, const ContainerStatus& status) {
-        return probes_.readiness(container, status);
+        return probes() ? probes()->readiness(container, status) : Readiness{true, true};
       },
   };
   if (only_seen)
-    shown_ = Shown{.spec = pod_->spec,
-                   .containers = seen_->containers,
+    shown_ = Shown{.is_known = true,
                    .is_whole = is_plain,
                    .sandbox_ready = seen_->sandbox_ready(),
                    .all_stopped = all_stopped,
                    .had_ended = is_terminal_phase(pod_->status.phase),
                    .restart_all = restart_all,
-                   .ips = seen_->ips};
+                   .spec = pod_->spec,
+                   .state = seen_};
   else
-    shown_.reset();
+    shown_ = {};
   return pod_status(inputs);
 }
 
+void PodWorker::start_probes() {
+  if (!facts().has_probes || probes()) return;
+  setbacks().probes = std::make_unique<PodProbes>(*this);
+  probes()->start();
+}
+
+// Status first, then what is to be done. Where that is nothing the look is over.
 void PodWorker::sync() {
-  pass_ = std::make_shared<SyncPass>(*this);
+  const ProbeLookup lookup = [this](ProbeKind kind, const ContainerId& id) {
+    return probes() ? probes()->result(kind, id) : std::nullopt;
+  };
+  PodActions actions = plan_actions(*pod_, *seen_, lookup);
+  tell_computed(false, actions.restart_all ? RestartAll::under_way : restart_all_idle());
+  if (is_terminal_phase(told_status()->phase)) {
+    take(PodEvent::completed);
+    wanted_ = true;
+    return end_pass(true, std::nullopt);
+  }
+  if (actions.empty() && mounts_.mounted()) {
+    start_probes();
+    return end_pass(false, std::nullopt);
+  }
+  pass_ = std::make_shared<SyncPass>(*this, std::move(actions));
   const std::shared_ptr<SyncPass> pass = pass_;  // it may end inside the call
   pass->begin();
 }
@@ -373,37 +392,37 @@ void PodWorker::sync() {
 // All that runs is stopped, whatever the last look saw: a start that was under way is over.
 void PodWorker::end_containers() {
   tell_computed(false, restart_all_idle());
-  probes_.stop_liveness_and_startup();
+  if (probes()) probes()->stop_liveness_and_startup();
   mounts_.give_up();
-  deadline_.cancel();
+  if (setbacks_) setbacks_->deadline.cancel();
   std::vector<StopRequest> requests;
-  for (const ContainerInstance& instance : node_->inventory.state(uid())->containers) {
+  for (const ContainerInstance& instance : node_.inventory.state(uid())->containers) {
     if (instance.stage != ContainerStage::running) continue;
     StopRequest& request = requests.emplace_back();
-    request.id = *instance.id;
+    request.id = instance.id;
     request.name = instance.name;
-    request.grace = grace_;
+    if (setbacks_) request.grace = setbacks_->grace;
   }
-  stop_containers(node_, pod_, std::move(requests), true,
-                  [this, alive = std::weak_ptr<int>(alive_)] {
+  stop_containers(node_.shared_from_this(), pod_, std::move(requests), true,
+                  [this, alive = weak_from_this()] {
                     if (!alive.expired()) on_containers_ended();
                   });
 }
 
 void PodWorker::on_containers_ended() {
-  const PodRuntimeState& state = *node_->inventory.state(uid());
+  const PodRuntimeState& state = *node_.inventory.state(uid());
   if (state.sandboxes.empty()) return on_sandbox_stopped();
-  node_->runtime.stop_sandbox(state.sandboxes.front().id,
-                              [this, alive = std::weak_ptr<int>(alive_)](Result<void>) {
-                                if (alive.expired()) return;
-                                node_->inventory.sandbox_lost(uid());
-                                on_sandbox_stopped();
-                              });
+  node_.runtime.stop_sandbox(state.sandboxes.front().id,
+                             [this, alive = weak_from_this()](Result<void>) {
+                               if (alive.expired()) return;
+                               node_.inventory.sandbox_lost(uid());
+                               on_sandbox_stopped();
+                             });
 }
 
 void PodWorker::on_sandbox_stopped() {
-  probes_.stop();
-  const Cow<PodRuntimeState> before = std::exchange(seen_, node_->inventory.state(uid()));
+  if (probes()) probes()->stop();
+  const Cow<PodRuntimeState> before = std::exchange(seen_, node_.inventory.state(uid()));
   remember_addresses(*before);
   tell_computed(true, restart_all_idle());
   take(PodEvent::stopped);
@@ -419,11 +438,11 @@ void PodWorker::write_last_status() {
     make_final(*pod_, status);
     tell(std::move(status));
   }
-  shown_.reset();
+  shown_ = {};
   take(PodEvent::cleaned);
   writer_.finish();
-  node_->images.forget(uid());
-  if (!node_->restarts.empty()) node_->restarts.forget(concat({uid(), "/"}));
+  node_.images.forget(uid());
+  if (!node_.restarts.empty()) node_.restarts.forget(concat({uid(), "/"}));
   end_pass(false, std::nullopt);
   if (removed_) ask_relist();
 }

@@ -25,10 +25,11 @@ class SyncPass;
 // that is newer than the pass before. The stages are those of lifecycle.hpp. Source: upstream
 // pod_workers.go and kubelet.go (SyncPod, SyncTerminatingPod, SyncTerminatedPod).
 //
-// It begins with a cache line: among many pods each line of it that is read has left the caches.
-class alignas(64) PodWorker final : public ProbeHost {
+// Its first lines are what is read each time: among many pods each line of it has left the caches
+// by then.
+class PodWorker final : public PodHost {
  public:
-  PodWorker(std::shared_ptr<NodeContext> node, std::shared_ptr<const Pod> pod);
+  PodWorker(NodeContext& node, std::shared_ptr<const Pod> pod);
   ~PodWorker() override;
 
   // The first decision about the pod. A pod whose phase is terminal, or that is being deleted, is
@@ -61,8 +62,8 @@ class alignas(64) PodWorker final : public ProbeHost {
   // For as long as its pod stays as it is.
   PodClaim claim() { return {*pod_->spec, facts().resources->requests}; }
 
-  const std::shared_ptr<const Pod>& pod() const override { return pod_; }
   const PodStatus* told_status() const override { return writer_.told(); }
+  bool may_run() const override { return stage_ < PodStage::ended; }
   void probe_failed(const Container& container, std::string message) override;
   void probe_changed(ProbeKind kind, const ContainerId& id, ProbeResult result) override;
 
@@ -77,6 +78,7 @@ class alignas(64) PodWorker final : public ProbeHost {
   void want_pass();
   void run_pass();
   void end_pass(bool changed, std::optional<Duration> retry);
+  void look_again_after(Duration delay);
 
   const SpecFacts& facts();
   // What is to be told() next; nothing where that is what was told last.
@@ -87,10 +89,14 @@ class alignas(64) PodWorker final : public ProbeHost {
   }
   // Whether a status worked out now would be that one.
   bool status_stays(const PodStatus& told, bool all_stopped, RestartAll restart_all) const;
+  // Whether what was told last shows the addresses of the last look.
+  bool has_same_addresses() const {
+    return shown_.state.same_as(seen_) || shown_.state->ips.same_as(seen_->ips);
+  }
   void tell(PodStatus&& status) { writer_.set(*pod_, std::move(status)); }
   // What was told last, but for what has changed since that status was worked out.
   void tell_amended(PodStatus&& status) {
-    if (shown_) shown_->is_whole = false;
+    shown_.is_whole = false;
     tell(std::move(status));
   }
   void check_deadline();
@@ -102,52 +108,49 @@ class alignas(64) PodWorker final : public ProbeHost {
   void on_sandbox_stopped();
   void write_last_status();
 
-  // What most pods never meet with.
+  // What most pods have nothing of.
   struct Setbacks {
     std::optional<PodVerdict> verdict{};
     StartFailures failures{};
     RemovedCounts removed_counts{};
+    std::optional<std::int64_t> grace{};  // of an eviction
+    Timer deadline{}, volume_update{};
+    Time deadline_at{};
+    std::unique_ptr<PodProbes> probes{};  // null: it has none, or they have not begun
   };
   Setbacks& setbacks() {
     if (!setbacks_) setbacks_ = std::make_unique<Setbacks>();
     return *setbacks_;
   }
+  PodProbes* probes() const { return setbacks_ ? setbacks_->probes.get() : nullptr; }
+  void start_probes();
 
-  // First what every look at the pod reads: a line, what a pass reads beside it, and what the
-  // writer looks at first.
-  std::shared_ptr<NodeContext> node_;
-  std::shared_ptr<const Pod> pod_;
   PodStage stage_ = PodStage::fresh;
   bool removed_ = false;
   bool wanted_ = false, busy_ = false, relist_asked_ = false;
-  Time fresh_at_{};              // from when on a pass sees what the one before has done
   Cow<PodRuntimeState> seen_{};  // the runtime as of the last look
-  std::unique_ptr<Setbacks> setbacks_{};
-  std::shared_ptr<SyncPass> pass_{};
-  std::shared_ptr<const SpecFacts> facts_{};
-  Cow<PodSpec> facts_of_{};
-  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+  Time fresh_at_{};              // from when on a pass sees what the one before has done
+  Timer again_{};                // dropped when it fires
   StatusWriter writer_;
 
-  // What the statuses of containers told last show; nothing where more than that went into them.
+  // What the statuses of containers told last show, where no more than that went into them.
   struct Shown {
-    Cow<PodSpec> spec{};
-    Cow<std::vector<ContainerInstance>> containers{};
+    bool is_known = false;
     // What else the whole status was worked out of, where it has been told as it was.
     bool is_whole = false;
     bool sandbox_ready = false, all_stopped = false;
     bool had_ended = false;  // by the phase that the API server showed
     RestartAll restart_all = RestartAll::absent;
-    Cow<std::vector<std::string>> ips{};
+    Cow<PodSpec> spec{};
+    Cow<PodRuntimeState> state{};
   };
-  std::optional<Shown> shown_{};
+  Shown shown_{};
+  std::shared_ptr<const SpecFacts> facts_{};
+  Cow<PodSpec> facts_of_{};
+  std::unique_ptr<Setbacks> setbacks_{};
 
-  Timer again_{};
-  PodProbes probes_;
+  std::shared_ptr<SyncPass> pass_{};
   PodMounts mounts_;
-  std::optional<std::int64_t> grace_{};  // of an eviction
-  Timer deadline_{}, volume_update_{};
-  Time deadline_at_{};
 };
 
 }  // namespace ddptwin::kubelet

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cluster/kubelet/node_context.hpp"
 #include "cluster/kubelet/phase.hpp"
 
 namespace ddptwin::kubelet {
@@ -45,14 +46,11 @@ struct PodProbes::Worker {
   std::shared_ptr<int> alive = std::make_shared<int>(0);  // answers hold it weakly
 };
 
-PodProbes::PodProbes(Loop& loop, Lane lane, Prober& prober, ProbeHost& host)
-    : lane_(lane), loop_(loop), prober_(prober), host_(host) {}
+PodProbes::PodProbes(PodHost& host) : host_(host) {}
 
 PodProbes::~PodProbes() = default;
 
 void PodProbes::start() {
-  if (started_) return;
-  started_ = true;
   const PodSpec& spec = *host_.pod()->spec;
   for (const auto* list : {&spec.initContainers, &spec.containers})
     for (const Container& container : *list) {
@@ -101,9 +99,10 @@ Readiness PodProbes::readiness(const Container& container, const ContainerStatus
   if (Worker* ready = find(ProbeKind::readiness, container.name)) {
     found.ready = ready->id == id && ready->value == ProbeResult::success;
     if (found.started && !found.ready)
-      loop_.post(lane_, [this, ready, alive = std::weak_ptr<int>(ready->alive)] {
-        if (!alive.expired()) look(*ready);
-      });
+      host_.node().loop.post(host_.node().lane,
+                             [this, ready, alive = std::weak_ptr<int>(ready->alive)] {
+                               if (!alive.expired()) look(*ready);
+                             });
   }
   return found;
 }
@@ -111,7 +110,8 @@ Readiness PodProbes::readiness(const Container& container, const ContainerStatus
 void PodProbes::schedule(Worker& worker, Duration delay) {
   if (worker.stopped) return;
   Worker* target = &worker;
-  worker.timer = loop_.after(lane_, delay, [this, target] { tick(*target); });
+  worker.timer =
+      host_.node().loop.after(host_.node().lane, delay, [this, target] { tick(*target); });
 }
 
 // A container that the probe has not met before is taken over with the first value of its kind.
@@ -147,7 +147,8 @@ void PodProbes::look(Worker& worker) {
   if (worker.on_hold) return;
   if (!running) return set(worker, ProbeResult::failure);
   const Time since = running->startedAt.value_or(Time{});
-  if (loop_.now() - since < std::chrono::seconds(worker.probe.initialDelaySeconds)) return;
+  if (host_.node().loop.now() - since < std::chrono::seconds(worker.probe.initialDelaySeconds))
+    return;
   if (started != (worker.kind == ProbeKind::startup)) run(worker);
 }
 
@@ -155,13 +156,13 @@ void PodProbes::run(Worker& worker) {
   worker.in_flight = true;
   const PodStatus* told = host_.told_status();
   const ProbeSubject subject{*host_.pod(), worker.container, worker.id, told->podIP};
-  prober_.probe(subject, worker.probe,
-                [this, target = &worker, alive = std::weak_ptr<int>(worker.alive),
-                 id = worker.id](Result<ProbeAnswer> answer) {
-                  if (alive.expired()) return;
-                  target->in_flight = false;
-                  answered(*target, id, answer);
-                });
+  host_.node().prober.probe(subject, worker.probe,
+                            [this, target = &worker, alive = std::weak_ptr<int>(worker.alive),
+                             id = worker.id](Result<ProbeAnswer> answer) {
+                              if (alive.expired()) return;
+                              target->in_flight = false;
+                              answered(*target, id, answer);
+                            });
 }
 
 void PodProbes::answered(Worker& worker, const ContainerId& id, const Result<ProbeAnswer>& answer) {

@@ -7,31 +7,21 @@
 #include <string>
 #include <vector>
 
-#include "cluster/kubelet/plan.hpp"
+#include "cluster/kubelet/pod_host.hpp"
 #include "cluster/kubelet/prober.hpp"
 #include "cluster/kubelet/status.hpp"
 
 namespace ddptwin::kubelet {
-
-// What the probes need of the pod's worker.
-class ProbeHost {
- public:
-  virtual ~ProbeHost() = default;
-  virtual const std::shared_ptr<const Pod>& pod() const = 0;
-  virtual const PodStatus* told_status() const = 0;  // as the kubelet has it; null: none yet
-  virtual void probe_failed(const Container& container, std::string message) = 0;
-  virtual void probe_changed(ProbeKind kind, const ContainerId& id, ProbeResult result) = 0;
-};
 
 // A worker for each probe of the specification, as upstream's prober: its ticks count from start(),
 // a startup probe holds the others back, a result changes after the threshold. No timer runs for
 // containers without probes. Source: spec/kubernetes.md §2.7.
 class PodProbes {
  public:
-  PodProbes(Loop& loop, Lane lane, Prober& prober, ProbeHost& host);
+  explicit PodProbes(PodHost& host);
   ~PodProbes();
 
-  void start();  // once; later calls do nothing
+  void start();  // once
   void stop_liveness_and_startup();
   void stop();
 
@@ -56,11 +46,7 @@ class PodProbes {
   void set(Worker& worker, ProbeResult result);
 
   std::vector<std::unique_ptr<Worker>> workers_{};
-  bool started_ = false;
-  Lane lane_;
-  Loop& loop_;
-  Prober& prober_;
-  ProbeHost& host_;
+  PodHost& host_;
 };
 
 }  // namespace ddptwin::kubelet

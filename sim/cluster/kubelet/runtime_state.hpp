@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,26 +32,28 @@ inline bool operator==(const Cow<ShownContainer>& left, const Cow<ShownContainer
   return left.same_as(right) || *left == *right;
 }
 
-// First what plans and comparisons read. Lists of them are copied with each change.
+// First what plans and comparisons read. All of a pod are copied with each change of one.
 struct ContainerInstance {
-  Cow<ContainerId> id{};
-  std::string name{};
+  ContainerId id{};
+  Text name{};
   ContainerStage stage = ContainerStage::created;
   std::int32_t exit_code = 0;
   std::uint32_t attempt = 0;  // the restart count it was created with
   Time created_at{};
-  std::optional<Time> started_at{}, finished_at{};
+  OptionalTime started_at{}, finished_at{};
   Cow<ShownContainer> shown{};
-  std::string reason{};
   Cow<std::string> message{};
+  Text reason{};
   bool operator==(const ContainerInstance&) const = default;
 };
+// A pod has a handful, in one piece with the rest of its state.
+using ContainerInstances = boost::container::small_vector<ContainerInstance, 2>;
 
-// Both lists have the latest first. One state is mostly the one before but for one of its parts:
-// the others are then the same memory.
+// Both lists have the latest first. One state is mostly the one before but for a container: the
+// sandbox and its addresses are then the same memory.
 struct PodRuntimeState {
   Cow<std::vector<SandboxState>> sandboxes{};
-  Cow<std::vector<ContainerInstance>> containers{};
+  ContainerInstances containers{};
   // Kept when the sandbox is lost, as the kubelet's cache keeps them.
   Cow<std::vector<std::string>> ips{};
 

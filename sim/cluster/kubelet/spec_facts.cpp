@@ -32,11 +32,20 @@ std::vector<SpecFacts::OfContainer> facts_of(const std::vector<Container>& conta
   return facts;
 }
 
+bool is_probed(const Container& container) {
+  return container.startupProbe || container.readinessProbe || container.livenessProbe;
+}
+
+bool any_probed(const PodSpec& spec) {
+  return std::any_of(spec.containers.begin(), spec.containers.end(), is_probed) ||
+         std::any_of(spec.initContainers.begin(), spec.initContainers.end(), is_probed);
+}
+
 // Whether no container has what facts show beside the amounts of resources.
 bool is_plain(const PodSpec& spec) {
   const auto plain = [](const Container& container) {
     return container.volumeMounts.empty() && container.restartPolicyRules.empty() &&
-           container.resources.claims.absent();
+           container.resources.claims.absent() && !is_probed(container);
   };
   return std::all_of(spec.containers.begin(), spec.containers.end(), plain) &&
          std::all_of(spec.initContainers.begin(), spec.initContainers.end(), plain);
@@ -47,6 +56,7 @@ bool is_plain(const PodSpec& spec) {
 SpecFacts::SpecFacts(const PodSpec& spec)
     : qos_class(std::string(to_string(kubelet::qos_class(spec)))),
       restart_all_rule(has_restart_all_rule(spec)),
+      has_probes(any_probed(spec)),
       init_containers(facts_of(spec.initContainers)),
       containers(facts_of(spec.containers)) {
   resources.emplace().requests = pod_requests(spec);

@@ -21,6 +21,7 @@ struct SpecFacts {
 
   Cow<std::string> qos_class;
   bool restart_all_rule = false;           // some container has a rule RestartAllContainers
+  bool has_probes = false;                 // some container has one
   Rare<ResourceRequirements> resources{};  // of the pod as a whole
   // In the order of the specification.
   std::vector<OfContainer> init_containers{};

@@ -233,6 +233,11 @@ bool is_merged(const PodStatus& server, const PodStatus& own, bool may_run) {
          surely_same(own.extra, server.extra);
 }
 
+bool says_only_own(const PodStatus& own) {
+  static const PodStatus nothing;
+  return is_merged(nothing, own, false);
+}
+
 void merge_for_write(const PodStatus& server, PodStatus& own, bool may_run) {
   const bool at_end = ends(server, own);
   if (has_others(server.conditions) || has_others(own.conditions))

@@ -65,7 +65,10 @@ void settle_times(const Pod& pod, const PodStatus& before, PodStatus& status, Ti
 // has them, first; a terminal phase not while containers may run.
 void merge_for_write(const PodStatus& server, PodStatus& own, bool may_run);
 
-// Whether that would change nothing.
+// Whether it says nothing but what is the kubelet's to say.
+bool says_only_own(const PodStatus& own);
+
+// Whether merge_for_write() would change nothing.
 bool is_merged(const PodStatus& server, const PodStatus& own, bool may_run);
 
 // Whether somebody else has changed what is the kubelet's, and a write would change it back. Of its

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "cluster/kubelet/node_context.hpp"
 #include "cluster/kubelet/phase.hpp"
 #include "cluster/kubelet/status.hpp"
 #include "cluster/kubelet/status_patch.hpp"
+#include "core/numbers.hpp"
 #include "objects/codec.hpp"
 
 namespace ddptwin::kubelet {
@@ -93,28 +95,25 @@ void cut_and_share(const Cow<std::vector<ContainerStatus>>& before,
 }
 
 // Of one object's versions, which are numbers (KEP-5504).
-bool is_older(std::string_view version, std::string_view than) {
-  return version.size() != than.size() ? version.size() < than.size() : version < than;
+std::uint64_t version_of(const Pod& pod) {
+  std::string_view text = pod.metadata.resourceVersion;
+  return take_number<std::uint64_t>(text).value_or(0);
 }
 
 }  // namespace
-
-StatusWriter::StatusWriter(Owner owner, const std::shared_ptr<const Pod>& pod,
-                           std::function<bool()> may_run, std::weak_ptr<int> alive)
-    : pod_(pod), alive_(std::move(alive)), owner_(owner), may_run_(std::move(may_run)) {}
 
 // The wire keeps whole seconds, and upstream's status manager remembers no more: probes count from
 // these times too.
 void StatusWriter::set(const Pod& pod, PodStatus&& status) {
   const PodStatus& before = told_ ? told_->status : pod.status;
-  settle_times(pod, before, status, owner_.loop.now());
+  settle_times(pod, before, status, host_.node().loop.now());
   cut(status.startTime);
   cut(status.conditions);
   const bool conditions_stay = told_ && same(before.conditions, status.conditions);
   if (conditions_stay)
     status.conditions = before.conditions;
   else
-    status.conditions = owner_.conditions(
+    status.conditions = host_.node().view.conditions()(
         [&](const std::vector<PodCondition>& known) {
           return &known == &*status.conditions || same(known, *status.conditions);
         },
@@ -122,29 +121,37 @@ void StatusWriter::set(const Pod& pod, PodStatus&& status) {
   cut_and_share(before.initContainerStatuses, status.initContainerStatuses);
   cut_and_share(before.containerStatuses, status.containerStatuses);
   if (conditions_stay && equal(before, status)) return;
-  if (!draft_) told_ = draft_ = std::make_shared<Pod>();
-  draft_->status = std::move(status);
+  is_news_ = !is_draft_ && told_ && told_ == written_;
+  if (!is_draft_) told_ = std::make_shared<Pod>();
+  is_draft_ = true;
+  told_->status = std::move(status);
   dirty_ = true;
   timer_.cancel();  // a retry that is further away
-  schedule(owner_.clocks.status_delay);
+  schedule(host_.node().clocks.status_delay);
 }
 
 void StatusWriter::finish() {
   finished_ = true;
   dirty_ = true;
   timer_.cancel();
-  schedule(owner_.clocks.status_delay);
+  schedule(host_.node().clocks.status_delay);
 }
+
+void StatusWriter::poke() { schedule(host_.node().clocks.status_delay); }
 
 // A write that is under way compares when it has ended. A pod from before the last answer says
 // nothing: a newer one is on its way.
 void StatusWriter::compare() {
   put_right_.cancel();
-  if (!told_ || told_ == pod_ || busy_ || timer_.pending() || gone_ || removed_) return;
-  if (is_older(pod_->metadata.resourceVersion, answered_)) return;
-  if (!is_written_over(pod_->status, told_->status, may_run_())) return;
-  put_right_ = owner_.loop.at(owner_.lane, owner_.next_tick(owner_.clocks.status_sync),
-                              [this] { schedule(Duration::zero()); });
+  const std::shared_ptr<const Pod>& pod = host_.pod();
+  if (!told_ || told_ == pod || busy_ || timer_.pending() || gone_ || removed_) return;
+  if (version_of(*pod) < answered_) return;
+  if (!is_written_over(pod->status, told_->status, host_.may_run())) return;
+  const NodeContext& node = host_.node();
+  put_right_ = node.loop.at(node.lane, node.next_tick(node.clocks.status_sync), [this] {
+    put_right_ = {};
+    schedule(Duration::zero());
+  });
 }
 
 void StatusWriter::compare_no_more() {
@@ -154,39 +161,50 @@ void StatusWriter::compare_no_more() {
 
 void StatusWriter::schedule(Duration delay) {
   if (busy_ || gone_ || timer_.pending()) return;
-  timer_ = owner_.loop.after(owner_.lane, delay, [this] { begin(); });
+  const NodeContext& node = host_.node();
+  timer_ = node.loop.after(node.lane, delay, [this] {
+    timer_ = {};
+    begin();
+  });
 }
 
 template <class F>
 void StatusWriter::call(api::Request&& request, F then) {
-  owner_.client.call(std::move(request),
-                     [alive = alive_, then](const Result<api::Response>& answer) {
-                       if (!alive.expired()) then(answer);
-                     });
+  host_.node().client.call(std::move(request), [alive = host_.weak_from_this(),
+                                                then](const Result<api::Response>& answer) {
+    if (!alive.expired()) then(answer);
+  });
 }
 
 void StatusWriter::begin() {
   busy_ = true;
   dirty_ = false;
-  call(api::Request{.target = {&Pod::info(), pod_->metadata.namespace_, pod_->metadata.name, {}}},
+  const ObjectMeta& meta = host_.pod()->metadata;
+  call(api::Request{.target = {&Pod::info(), meta.namespace_, meta.name, {}}},
        [this](const Result<api::Response>& answer) { on_read(answer); });
 }
 
 // Null: what the API server has says it already.
 std::shared_ptr<Pod> StatusWriter::to_write(const Pod& server) {
-  const PodStatus& there = server.status;
+  // Mostly the API server has what was written last, which then need not be looked at.
+  const bool is_written = &server == written_.get();
+  if (is_written && told_ == written_) return nullptr;
+  const PodStatus &there = server.status, &told = told_->status;
   const auto is_there = [&](const PodStatus& status) {
     return same(status.conditions, there.conditions) && equal(status, there);
   };
-  if (is_merged(there, told_->status, may_run_())) {
-    if (is_there(told_->status)) return nullptr;
-    if (draft_) {
-      draft_->take_all_but_status(server);
-      return std::exchange(draft_, nullptr);
+  const bool is_own = says_only_own(told);
+  const bool is_known = is_written && is_news_ && !is_terminal_phase(told.phase);
+  if (is_known ? is_own : is_merged(there, told, host_.may_run())) {
+    if (!is_known && is_there(told)) return nullptr;
+    if (std::exchange(is_draft_, false)) {
+      told_->take_all_but_status(server);
+      written_ = is_own ? told_ : nullptr;
+      return told_;
     }
   }
   auto pod = std::make_shared<Pod>(server, told_->status);
-  merge_for_write(there, pod->status, may_run_());
+  merge_for_write(there, pod->status, host_.may_run());
   return is_there(pod->status) ? nullptr : pod;
 }
 
@@ -196,11 +214,11 @@ void StatusWriter::on_read(const Result<api::Response>& answer) {
     return end_pass(!gone_);
   }
   const std::shared_ptr<const Pod> server = as<Pod>(answer->object);
-  if (!server || server->metadata.uid != pod_->metadata.uid) {
+  if (!server || server->metadata.uid != host_.pod()->metadata.uid) {
     gone_ = true;
     return end_pass(false);
   }
-  answered_ = server->metadata.resourceVersion;
+  answered_ = version_of(*server);
   if (!told_) return end_pass(false);
   const std::shared_ptr<Pod> pod = to_write(*server);
   if (!pod) return let_go(*server);
@@ -223,7 +241,7 @@ void StatusWriter::on_written(const Result<api::Response>& answer) {
   }
   const std::shared_ptr<const Pod> server = as<Pod>(answer->object);
   if (!server) return end_pass(false);
-  answered_ = server->metadata.resourceVersion;
+  answered_ = version_of(*server);
   let_go(*server);
 }
 
@@ -244,11 +262,12 @@ void StatusWriter::let_go(const Pod& server) {
 }
 
 void StatusWriter::end_pass(bool retry) {
+  const NodeContext& node = host_.node();
   busy_ = false;
   if (dirty_)
-    schedule(owner_.clocks.status_delay);
+    schedule(node.clocks.status_delay);
   else if (retry)
-    schedule(owner_.next_tick(owner_.clocks.status_sync) - owner_.loop.now());
+    schedule(node.next_tick(node.clocks.status_sync) - node.loop.now());
   compare();
 }
 

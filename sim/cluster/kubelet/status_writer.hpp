@@ -1,16 +1,12 @@
 // Brings the status of one pod to the API server, and lets the object go at its end.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "api/client.hpp"
-#include "cluster/kubelet/options.hpp"
+#include "cluster/kubelet/pod_host.hpp"
+#include "core/loop.hpp"
 #include "objects/core_v1.hpp"
-#include "objects/interner.hpp"
 
 namespace ddptwin::kubelet {
 
@@ -20,20 +16,7 @@ namespace ddptwin::kubelet {
 // spec/kubernetes.md §2.1, §2.5; upstream status_manager.go (syncBatch, needsReconcile).
 class StatusWriter {
  public:
-  struct Owner {
-    Loop& loop;
-    Lane lane;
-    api::ApiClient& client;
-    const KubeletClocks& clocks;
-    const std::function<Time(Duration period)>& next_tick;
-    Interner<std::vector<PodCondition>>& conditions;  // of the statuses of all pods
-  };
-
-  // `pod` is the owner's, which keeps it up to date. `alive` ends with the owner.
-  StatusWriter(Owner owner, const std::shared_ptr<const Pod>& pod, std::function<bool()> may_run,
-               std::weak_ptr<int> alive);
-  StatusWriter(Owner owner, std::shared_ptr<const Pod>&& pod, std::function<bool()>,
-               std::weak_ptr<int>) = delete;
+  explicit StatusWriter(PodHost& host) : host_(host) {}
 
   // What was said last; null: nothing yet.
   const PodStatus* told() const { return told_ ? &told_->status : nullptr; }
@@ -41,7 +24,7 @@ class StatusWriter {
   // Nothing of the pod will run again: a deleted object may go once its status is written.
   void finish();
   // Looks at the object anew, where something may be left to do.
-  void poke() { schedule(owner_.clocks.status_delay); }
+  void poke();
   // The pod was seen anew: what somebody else has written over is put right at the next tick.
   void compare();
   // The object is gone.
@@ -58,18 +41,19 @@ class StatusWriter {
   template <class F>
   void call(api::Request&& request, F then);
 
-  // First what every sight of the pod reads.
-  const std::shared_ptr<const Pod>& pod_;
-  // What was said last is its status. Once it is written it is the stored pod itself, so that a
-  // status need not be copied to be written, and its echo is known at sight.
-  std::shared_ptr<const Pod> told_{};
+  // First what every sight of the pod reads. What was said last is its status. Once it is written
+  // it is the stored pod itself, so that a status need not be copied to be written, and its echo is
+  // known at sight.
+  std::shared_ptr<Pod> told_{};
+  bool is_draft_ = false;  // not yet: nothing but a status, which may change
+  bool is_news_ = false;   // it differs from what was written last
   bool dirty_ = false, busy_ = false, finished_ = false, gone_ = false, removed_ = false;
+  // One that has fired is dropped at once: who asks for it later need not look for it in the loop.
   Timer timer_{}, put_right_{};
-  std::shared_ptr<Pod> draft_{};  // the same pod until then, nothing but a status
-  std::weak_ptr<int> alive_;
-  Owner owner_;
-  std::string answered_{};  // the newest resourceVersion that the API server has answered with
-  std::function<bool()> may_run_;
+  PodHost& host_;
+  std::uint64_t answered_ = 0;  // the newest resourceVersion that the API server has answered with
+  // What was written last, where that says nothing but what is the kubelet's to say.
+  std::shared_ptr<const Pod> written_{};
 };
 
 }  // namespace ddptwin::kubelet

@@ -17,7 +17,7 @@ std::vector<StopRequest> stop_running(const PodRuntimeState& state) {
   for (const ContainerInstance& instance : state.containers) {
     if (instance.stage != ContainerStage::running) continue;
     StopRequest& request = requests.emplace_back();
-    request.id = *instance.id;
+    request.id = instance.id;
     request.name = instance.name;
   }
   return requests;
@@ -25,30 +25,23 @@ std::vector<StopRequest> stop_running(const PodRuntimeState& state) {
 
 }  // namespace
 
-SyncPass::SyncPass(PodWorker& worker)
-    : worker_(worker), node_(*worker.node_), seen_(worker.seen_), pod_(worker.pod_) {}
+SyncPass::SyncPass(PodWorker& worker, PodActions actions)
+    : alive_(worker.weak_from_this()),
+      worker_(worker),
+      node_(worker.node_),
+      seen_(worker.seen_),
+      actions_(std::move(actions)),
+      pod_(worker.pod_) {}
 
 // The callback, unless the worker has ended by then.
 template <class F>
 auto SyncPass::guarded(F then) {
-  return [self = shared_from_this(), alive = std::weak_ptr<int>(worker_.alive_),
-          then = std::move(then)](auto&&... answer) mutable {
-    if (!alive.expired()) then(std::forward<decltype(answer)>(answer)...);
+  return [self = shared_from_this(), then = std::move(then)](auto&&... answer) mutable {
+    if (!self->alive_.expired()) then(std::forward<decltype(answer)>(answer)...);
   };
 }
 
 void SyncPass::begin() {
-  const ProbeLookup probes = [this](ProbeKind kind, const ContainerId& id) {
-    return worker_.probes_.result(kind, id);
-  };
-  actions_ = plan_actions(*pod_, *seen_, probes);
-  worker_.tell_computed(false,
-                        actions_.restart_all ? RestartAll::under_way : worker_.restart_all_idle());
-  if (is_terminal_phase(worker_.told_status()->phase)) {
-    worker_.take(PodEvent::completed);
-    worker_.wanted_ = true;
-    return finish(true);
-  }
   if (actions_.restart_all) return restart_all();
   if (std::optional<PodMounts::Sources> sources = worker_.mounts_.mounted())
     return with_volumes(std::move(*sources));
@@ -70,7 +63,7 @@ void SyncPass::hasten() {
 
 void SyncPass::with_volumes(PodMounts::Sources sources) {
   volumes_ = std::move(sources);
-  worker_.probes_.start();
+  worker_.start_probes();
   act();
 }
 
@@ -90,7 +83,7 @@ void SyncPass::restart_all() {
     request.message = "killing";
     request.grace = restart_all_grace;
   }
-  stop_containers(worker_.node_, pod_, std::move(requests), false,
+  stop_containers(node_.shared_from_this(), pod_, std::move(requests), false,
                   guarded([this] { remove_all(); }));
 }
 
@@ -109,8 +102,8 @@ void SyncPass::remove_all() {
 
 void SyncPass::kill_pod() {
   changed_ = true;
-  stop_containers(worker_.node_, pod_, stop_running(*node_.inventory.state(pod_->metadata.uid)),
-                  true, guarded([this] {
+  stop_containers(node_.shared_from_this(), pod_,
+                  stop_running(*node_.inventory.state(pod_->metadata.uid)), true, guarded([this] {
                     node_.runtime.stop_sandbox(seen_->sandboxes.front().id,
                                                guarded([this](Result<void>) {
                                                  node_.inventory.sandbox_lost(pod_->metadata.uid);
@@ -135,7 +128,7 @@ void SyncPass::kill_some() {
     changed_ = true;
   }
   if (requests.empty()) return start_next();
-  stop_containers(worker_.node_, pod_, std::move(requests), false,
+  stop_containers(node_.shared_from_this(), pod_, std::move(requests), false,
                   guarded([this] { start_next(); }));
 }
 
@@ -187,6 +180,7 @@ void SyncPass::start_next() {
   ++next_;
   StartRequest request;
   request.pod = pod_;
+  request.init = init;
   request.container = &(init ? pod_->spec->initContainers : pod_->spec->containers)[place];
   request.seen = seen_;
   const SandboxState& sandbox = node_.inventory.state(pod_->metadata.uid)->sandboxes.front();
@@ -195,7 +189,7 @@ void SyncPass::start_next() {
   request.volumes = volumes_;
   const Container& container = *request.container;  // pod_ holds it
   start_container(
-      worker_.node_, std::move(request),
+      node_.shared_from_this(), std::move(request),
       guarded([this, &container, gate = init && !is_sidecar(container)](StartOutcome outcome) {
         on_started(container.name, gate, std::move(outcome));
       }));
@@ -219,7 +213,7 @@ void SyncPass::on_started(const std::string& name, bool gate, StartOutcome outco
 }
 
 void SyncPass::finish(bool changed, bool failed) {
-  const KubeletClocks& clocks = node_.options.clocks;
+  const KubeletClocks& clocks = node_.clocks;
   std::optional<Duration> retry;
   if (failed) retry = clocks.sync_retry;
   if (until_) {

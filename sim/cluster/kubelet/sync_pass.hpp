@@ -8,12 +8,12 @@
 
 namespace ddptwin::kubelet {
 
-// Status, volumes, then what plan_actions() decided: kills, sandbox, init containers, containers,
-// one after the other. The worker owns it; its answers come to nothing once the worker is gone.
+// Volumes, then what plan_actions() decided: kills, sandbox, init containers, containers, one after
+// the other. The worker owns it; its answers come to nothing once the worker is gone.
 // Source: upstream SyncPod of kubelet.go and kuberuntime_manager.go.
 class SyncPass : public std::enable_shared_from_this<SyncPass> {
  public:
-  explicit SyncPass(PodWorker& worker);
+  SyncPass(PodWorker& worker, PodActions actions);
 
   void begin();
   // The pod is to end: what waits for volumes waits no longer.
@@ -36,6 +36,7 @@ class SyncPass : public std::enable_shared_from_this<SyncPass> {
   void on_started(const std::string& name, bool gate, StartOutcome outcome);
   void finish(bool changed, bool failed = false);
 
+  std::weak_ptr<PodHost> alive_;  // the worker, for what comes back later
   PodWorker& worker_;
   NodeContext& node_;
   Cow<PodRuntimeState> seen_;

@@ -111,7 +111,7 @@ ModelPod* ModelRuntime::Parts::pod(const SandboxId& id) const {
 }
 
 ModelContainer* ModelRuntime::Parts::container(const ContainerId& id) const {
-  const auto found = container_numbers.find(id);
+  const auto found = container_numbers.find(id.view());
   return found == container_numbers.end() ? nullptr : containers[found->second].get();
 }
 
@@ -307,7 +307,7 @@ void ModelRuntime::create_container(const SandboxId& sandbox, ContainerOrder ord
   container.image = known == nullptr ? &none : &known->image;
   if (known != nullptr && known->workload) container.workload = &*known->workload;
   pod->containers.push_back(&container);
-  parts.container_numbers.emplace(container.id, container.number);
+  parts.container_numbers.emplace(container.id.str(), container.number);
   parts.containers.push_back(std::move(made));
   parts.answer<ContainerId>(pod->lane, std::move(done), container.id);
 }
@@ -458,7 +458,7 @@ void ModelRuntime::Parts::forget(ModelContainer& container) {
   container.start.cancel();
   std::erase(container.pod->containers, &container);
   kernel.files().forget_container(container);
-  container_numbers.erase(container.id);
+  container_numbers.erase(container.id.str());
   // Its ended processes may still be on the stack, or wait to be buried on this lane.
   loop.post(container.pod->lane, [this, number = container.number] { containers[number].reset(); });
 }

@@ -87,8 +87,9 @@ Error image_not_found(const std::string& canonical) {
 }
 
 Error no_such_container(const ContainerId& id) {
-  return Error{Reason::not_found, "NotFound",
-               fmt::format("an error occurred when try to find container \"{}\": not found", id)};
+  return Error{
+      Reason::not_found, "NotFound",
+      fmt::format("an error occurred when try to find container \"{}\": not found", id.view())};
 }
 
 void start_failed(ContainerReport& report, std::string message, Time now) {

@@ -92,7 +92,8 @@ std::vector<Mount> ProcessRuntime::mounts_of(Container& container) {
   for (const char* name : {"resolv.conf", "hostname"}) {
     mounts.push_back({Mount::Kind::volume, own_volume, name, std::string("/etc/") + name, false});
   }
-  sandbox::WriteVolume own{container.sandbox, "container." + container.id, false, 0, false, {}};
+  sandbox::WriteVolume own{
+      container.sandbox, "container." + container.id.str(), false, 0, false, {}};
   for (const RuntimeMount& mount : container.config.mounts) {
     if (mount.container_path == container.config.termination_log) continue;
     Mount made{Mount::Kind::volume, "", mount.sub_path, mount.container_path, mount.readonly};
@@ -238,7 +239,7 @@ void ProcessRuntime::stop_container(const ContainerId& id, std::int64_t grace_pe
   container.stops.push_back(std::move(done));
   container.cause = loop_.context();
   const auto send = [this, id](int number) {
-    supervisor_->call(Operation::signal_container, sandbox::SignalContainer{id, number}, {},
+    supervisor_->call(Operation::signal_container, sandbox::SignalContainer{id.str(), number}, {},
                       [](const Reply&) {});
   };
   if (grace_period <= 0) return send(SIGKILL);
@@ -251,7 +252,7 @@ void ProcessRuntime::signal_container(const ContainerId& id, int number, Done<vo
   if (const auto found = containers_.find(id); found != containers_.end())
     found->second->cause = loop_.context();
   supervisor_->call(
-      Operation::signal_container, sandbox::SignalContainer{id, number}, {},
+      Operation::signal_container, sandbox::SignalContainer{id.str(), number}, {},
       [this, done = std::move(done)](const Reply& reply) mutable {
         answer(loop_, lane_, std::move(done),
                reply.outcome == Outcome::ok ? Result<void>() : Result<void>(fail(error_of(reply))));
@@ -365,7 +366,7 @@ void ProcessRuntime::exec(const ContainerId& id, std::vector<std::string> comman
     return answer(loop_, lane_, std::move(done), Result<ExecResult>(fail(no_such_container(id))));
   }
   const sandbox::StartContainer start = start_request(*found->second);
-  const std::string name = new_id(id);
+  const std::string name = new_id(id.str());
   auto running = std::make_unique<Command>(Command{found->second->lane});
   Command& state = *running;
   state.done = std::move(done);
@@ -385,7 +386,7 @@ void ProcessRuntime::exec(const ContainerId& id, std::vector<std::string> comman
   }
   const int out = state.pipe->write_end();
   supervisor_->call(
-      Operation::exec, sandbox::Exec{id, name, std::move(command), start.env, start.cwd},
+      Operation::exec, sandbox::Exec{id.str(), name, std::move(command), start.env, start.cwd},
       {out, out}, [this, name](const Reply& reply) {
         const auto refused = commands_.find(name);
         if (reply.outcome == Outcome::ok || refused == commands_.end()) return;
