@@ -9,7 +9,6 @@
 
 #include "core/concat.hpp"
 #include "core/hash.hpp"
-#include "core/same_text.hpp"
 
 namespace ddptwin::api {
 namespace {
@@ -21,30 +20,25 @@ constexpr Duration similar_interval = 600s;
 constexpr double spam_burst = 25;
 constexpr double spam_refill_per_second = 1.0 / 300;
 constexpr std::size_t max_queued = 1000;
-constexpr std::size_t max_subjects = 16;  // two containers of each pod of a node with 8 GPUs
 constexpr int max_tries = 12;
 constexpr Duration retry_delay = 10s;
 constexpr std::string_view combined = "(combined from similar events): ";
 
 // A map that forgets the key used least recently once there are more than max_keys. Its values lie
-// in one piece of memory, linked in the order of their use and by their keys: most recorders know a
-// few keys.
+// in one piece of memory, linked by their keys: most recorders know a few. When each was used is
+// written into it alone; an order is made once something has to go.
 template <class Value>
 class Recent {
  public:
   // The key's value, and whether it is a new one, to be filled. Values of other keys may move.
   std::pair<Value&, bool> at(const Fingerprint& key) {
     if (const std::uint32_t known = place_of(key); known != none) {
-      if (known != latest_) {
-        unlink(known);
-        link_latest(known);
-      }
+      items_[known].used = ++uses_;
       return {items_[known].value, false};
     }
     auto place = static_cast<std::uint32_t>(items_.size());
     if (place == max_keys) {
-      place = oldest_;
-      unlink(place);
+      place = take_oldest();
       take_out_of_chain(place);
       items_[place].value = Value{};
     } else {
@@ -52,8 +46,8 @@ class Recent {
       items_.emplace_back();
     }
     items_[place].key = key;
+    items_[place].used = ++uses_;
     put_into_chain(place);
-    link_latest(place);
     return {items_[place].value, true};
   }
 
@@ -62,9 +56,13 @@ class Recent {
   static constexpr std::size_t first_items = 16;
   struct Item {
     Fingerprint key{};
+    std::uint64_t used = 0;  // the number of its last use
     Value value{};
-    std::uint32_t older = none, newer = none;
     std::uint32_t next = none;  // in its chain
+  };
+  struct Use {
+    std::uint64_t number;
+    std::uint32_t place;
   };
 
   std::uint32_t place_of(const Fingerprint& key) const {
@@ -90,42 +88,52 @@ class Recent {
     for (std::uint32_t at = 0; at < items_.size(); ++at) put_into_chain(at);
   }
 
-  void unlink(std::uint32_t at) {
-    const Item& item = items_[at];
-    (item.older != none ? items_[item.older].newer : oldest_) = item.newer;
-    (item.newer != none ? items_[item.newer].older : latest_) = item.older;
-  }
-  void link_latest(std::uint32_t at) {
-    items_[at].older = latest_;
-    items_[at].newer = none;
-    (latest_ != none ? items_[latest_].newer : oldest_) = at;
-    latest_ = at;
+  // What has not been used since the order was made comes before all that has.
+  std::uint32_t take_oldest() {
+    for (;;) {
+      while (!by_use_.empty()) {
+        const Use last = by_use_.back();
+        by_use_.pop_back();
+        if (items_[last.place].used == last.number) return last.place;
+      }
+      for (std::uint32_t at = 0; at < items_.size(); ++at) by_use_.push_back({items_[at].used, at});
+      std::sort(by_use_.begin(), by_use_.end(),
+                [](const Use& a, const Use& b) { return a.number > b.number; });
+    }
   }
 
   std::vector<Item> items_{};
-  std::uint32_t oldest_ = none, latest_ = none;
+  std::uint64_t uses_ = 0;
   // The first item of each chain of those whose keys end alike; a power of two, as many as there is
   // room for items.
   boost::container::small_vector<std::uint32_t, first_items> chains_{};
+  std::vector<Use> by_use_{};  // as it was when the last had to go, the oldest last
+};
+
+// Texts that differ, by their fingerprints. Most are one.
+class Different {
+ public:
+  void add(const Fingerprint& text) {
+    if (first_ == Fingerprint()) first_ = text;
+    if (first_ == text) return;
+    if (others_ == nullptr) others_ = std::make_unique<std::vector<Fingerprint>>();
+    if (std::find(others_->begin(), others_->end(), text) == others_->end())
+      others_->push_back(text);
+  }
+  // Precondition: there are two at least.
+  void drop_last() { others_->pop_back(); }
+  // Precondition: there is one.
+  std::size_t size() const { return others_ == nullptr ? 1 : 1 + others_->size(); }
+
+ private:
+  Fingerprint first_{};  // that of no text: none so far
+  std::unique_ptr<std::vector<Fingerprint>> others_{};
 };
 
 Fingerprint with(Fingerprint print, std::initializer_list<std::string_view> parts) {
   for (const std::string_view part : parts) print.add(part);
   return print;
 }
-
-// By what a recorder's events are told apart, which have their source in common: each key is the
-// beginning of the next.
-struct Keys {
-  Keys(const Fingerprint& subject, const Event& e)
-      : spam(subject), similar(with(spam, {e.type_, e.reason})) {
-    message.add(e.message);
-    same = with(similar, {e.involvedObject->fieldPath});
-    same.add(message);
-  }
-  Fingerprint spam, similar, same;
-  Fingerprint message{};  // alone
-};
 
 // A write whose answer never came may be tried again; an answer of the API server is final.
 bool is_lost(const Error& error) {
@@ -144,6 +152,13 @@ std::shared_ptr<Object> recounted(const Event& stored, const Event& event) {
 
 }  // namespace
 
+EventRecorder::Keys::Keys(const Fingerprint& subject, const Event& e)
+    : spam(subject), similar(with(spam, {e.type_, e.reason})) {
+  message.add(e.message);
+  same = with(similar, {e.involvedObject->fieldPath});
+  same.add(message);
+}
+
 // EventCorrelator of client-go: aggregate, count, filter, in this order.
 class EventRecorder::Correlator {
  public:
@@ -153,21 +168,20 @@ class EventRecorder::Correlator {
   // event of that name exists and is to be patched.
   template <class NewNumber>
   bool correlate(Draft& draft, Time now, const NewNumber& new_number) {
-    const Keys keys(draft.subject, *draft.event);
-    observe(draft, aggregate(draft, keys, now, new_number));
-    return accept(keys.spam, now);
+    observe(draft, aggregate(draft, now, new_number));
+    return accept(draft.keys.spam, now);
   }
 
  private:
   struct Similar {
-    boost::container::small_vector<Fingerprint, 2> messages{};  // that differ
+    Different messages{};
     Time last{};
   };
   // What has been written of equal events.
   struct Written {
-    std::int32_t count = 0;
-    std::optional<Time> first{};
+    OptionalTime first{};
     std::uint64_t number = 0;  // of its name
+    std::int32_t count = 0;
   };
   struct Bucket {
     double tokens = spam_burst;
@@ -175,18 +189,17 @@ class EventRecorder::Correlator {
   };
 
   template <class NewNumber>
-  Fingerprint aggregate(Draft& draft, const Keys& keys, Time now, const NewNumber& new_number) {
-    Event& event = *draft.event;
+  Fingerprint aggregate(Draft& draft, Time now, const NewNumber& new_number) {
+    const Keys& keys = draft.keys;
     const Fingerprint& key = keys.similar;
     const auto [similar, is_new] = similar_.at(key);
     if (!is_new && now - similar.last > similar_interval) similar = Similar{};
-    auto& messages = similar.messages;
-    if (std::find(messages.begin(), messages.end(), keys.message) == messages.end())
-      messages.push_back(keys.message);
+    similar.messages.add(keys.message);
     similar.last = now;
-    if (messages.size() < max_similar) return keys.same;
-    messages.pop_back();  // client-go's PopAny: whichever
+    if (similar.messages.size() < max_similar) return keys.same;
+    similar.messages.drop_last();  // client-go's PopAny: whichever
     draft.number = new_number();
+    Event& event = *draft.event;
     event.message = std::string(combined) + event.message;
     event.firstTimestamp = now;
     event.lastTimestamp = now;
@@ -197,7 +210,7 @@ class EventRecorder::Correlator {
     Event& event = *draft.event;
     const auto [written, is_new] = written_.at(key);
     if (is_new) {
-      written = {event.count, event.firstTimestamp, draft.number};
+      written = {event.firstTimestamp, draft.number, event.count};
       return;
     }
     draft.number = written.number;
@@ -287,7 +300,9 @@ void refer(ObjectReference& reference, const Object& object, std::string_view fi
 }
 
 // Differs only where the versions do.
-std::uint64_t version_print(std::string_view resource_version) { return mix(0, resource_version); }
+std::uint32_t version_print(std::string_view resource_version) {
+  return static_cast<std::uint32_t>(mix(0, resource_version));
+}
 
 // Whether it is what reference_to() made of an object of that kind: all members, so that one that
 // is added does not compile until it is compared. The version tells nearly all apart.
@@ -295,9 +310,8 @@ bool refers(const ObjectReference& reference, const Object& object, std::string_
   [[maybe_unused]] const auto& [kind, namespace_, name, uid, api_version, version, field_path] =
       reference;
   const ObjectMeta& meta = object.metadata;
-  return same_text(version, meta.resourceVersion) && same_text(uid, meta.uid) &&
-         same_text(field_path, at) && same_text(name, meta.name) &&
-         same_text(namespace_, meta.namespace_);
+  return version == meta.resourceVersion && uid == meta.uid && field_path == at &&
+         name == meta.name && namespace_ == meta.namespace_;
 }
 
 }  // namespace
@@ -330,9 +344,9 @@ void EventRecorder::event(const Object& involved, std::string_view type, std::st
                           std::string message, std::string_view field_path) {
   // The versions of nearly all others are different ones, which is seen without a look at what has
   // left the cache.
-  const std::uint64_t version = version_print(involved.metadata.resourceVersion);
-  for (std::size_t i = subjects_.size(); i-- > 0;)  // who comes again does so soon
-    if (subjects_[i].version == version && subjects_[i].kind == &involved.kind() &&
+  const std::uint32_t version = version_print(involved.metadata.resourceVersion);
+  for (std::size_t i = 0; i < subjects_.size(); ++i)
+    if (versions_[i] == version && subjects_[i].kind == &involved.kind() &&
         refers(*subjects_[i].reference, involved, field_path))
       return tell(subjects_[i], type, reason, std::move(message));
   // Filled where it stays.
@@ -343,9 +357,8 @@ void EventRecorder::event(const Object& involved, std::string_view type, std::st
 
 void EventRecorder::event(ObjectReference involved, std::string_view type, std::string_view reason,
                           std::string message) {
-  for (std::size_t i = subjects_.size(); i-- > 0;)
-    if (*subjects_[i].reference == involved)
-      return tell(subjects_[i], type, reason, std::move(message));
+  for (const Subject& subject : subjects_)
+    if (*subject.reference == involved) return tell(subject, type, reason, std::move(message));
   tell(new_subject(std::move(involved), nullptr), type, reason, std::move(message));
 }
 
@@ -353,9 +366,11 @@ const EventRecorder::Subject& EventRecorder::new_subject(Cow<ObjectReference>&& 
                                                          const KindInfo* kind) {
   const ObjectReference& o = *reference;
   const Fingerprint key = with({}, {o.kind, o.namespace_, o.name, o.uid, o.apiVersion});
-  const std::uint64_t version = version_print(o.resourceVersion);
-  if (subjects_.size() >= max_subjects) subjects_.erase(subjects_.begin());
-  return subjects_.emplace_back(Subject{std::move(reference), kind, key, version});
+  const std::uint32_t place = next_subject_;
+  next_subject_ = (place + 1) % max_subjects;
+  if (place == subjects_.size()) subjects_.emplace_back();
+  versions_[place] = version_print(o.resourceVersion);
+  return subjects_[place] = Subject{std::move(reference), kind, key};
 }
 
 void EventRecorder::tell(const Subject& subject, std::string_view type, std::string_view reason,
@@ -375,7 +390,8 @@ void EventRecorder::tell(const Subject& subject, std::string_view type, std::str
   made->firstTimestamp = loop_.now();
   made->lastTimestamp = loop_.now();
   made->count = 1;
-  Draft draft{std::move(made), subject.key, next_number()};
+  const Keys keys(subject.key, *made);
+  Draft draft{std::move(made), keys, next_number()};
   if (writing_)
     queue_.push_back(std::move(draft));
   else

@@ -2,7 +2,9 @@
 // (spec/kubernetes.md §1.18, spec/pytorchjob.md §5.4).
 #pragma once
 
+#include <array>
 #include <boost/container/deque.hpp>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -55,13 +57,21 @@ class EventRecorder {
     Cow<ObjectReference> reference{};
     const KindInfo* kind = nullptr;  // of the object that the reference was made of, if it was
     Fingerprint key{};
-    std::uint64_t version = 0;  // version_print() of the reference's
   };
-  // An Event that has no name yet, and the number that is to be in its name.
+  static constexpr std::uint32_t max_subjects = 16;  // two containers of each of a node's 8 pods
+  // By what a recorder's events are told apart, which have their source in common: each key is the
+  // beginning of the next.
+  struct Keys {
+    Keys(const Fingerprint& subject, const Event& event);
+    Fingerprint spam, similar, same;
+    Fingerprint message{};  // alone
+  };
+  // An Event that has no name yet, and the number that is to be in its name. It may wait for others
+  // to be written: its keys are made while its texts are at hand.
   struct Draft {
-    std::shared_ptr<Event> event{};
-    Fingerprint subject{};
-    std::uint64_t number = 0;
+    std::shared_ptr<Event> event;
+    Keys keys;
+    std::uint64_t number;
   };
 
   const Subject& new_subject(Cow<ObjectReference>&& reference, const KindInfo* kind);
@@ -86,7 +96,11 @@ class EventRecorder {
   boost::container::deque<Draft> queue_{};  // before correlation, while another is written
   // An object's Events come close together, and in a cluster of many pods their references would
   // take as much room as all else of them.
-  std::vector<Subject> subjects_{};  // the oldest first
+  std::vector<Subject> subjects_{};
+  // version_print() of each one's reference, in one line of a cache: nearly all are told apart by
+  // it.
+  std::array<std::uint32_t, max_subjects> versions_{};
+  std::uint32_t next_subject_ = 0;  // whose place the next one takes
   Time last_name_{};
   int tries_ = 0;
   bool writing_ = false;

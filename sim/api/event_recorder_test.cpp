@@ -98,6 +98,34 @@ TEST_F(EventRecorderTest, WritesAllFieldsOfAnEvent) {
   EXPECT_EQ(e.lastTimestamp, start);
 }
 
+// As many keys as client-go's caches have, 4096 of each sort.
+TEST_F(EventRecorderTest, ForgetsTheKeyUsedLeastRecently) {
+  const auto about = [this](std::size_t pod) {
+    pod_.metadata.name = "p-" + std::to_string(pod);
+    pod_.metadata.uid = "u-" + std::to_string(pod);
+    recorder_.event(pod_, "Normal", "Started", "Container started");
+    loop_.drain();
+  };
+  for (std::size_t pod = 0; pod < 4096; ++pod) about(pod);
+  about(0);
+  EXPECT_EQ(client_.count_of(Verb::patch), 1);
+  about(4096);  // in the place of pod 1
+  about(0);
+  about(2);
+  EXPECT_EQ(client_.count_of(Verb::patch), 3);
+  about(1);  // in the place of pod 3
+  EXPECT_EQ(client_.count_of(Verb::patch), 3);
+  about(4);
+  EXPECT_EQ(client_.count_of(Verb::patch), 4);
+  about(3);  // in the place of pod 5
+  for (std::size_t pod = 6; pod <= 4096; ++pod) about(pod);
+  for (std::size_t pod = 0; pod < 5; ++pod) about(pod);
+  EXPECT_EQ(client_.count_of(Verb::patch), 4 + 4091 + 5);
+  EXPECT_EQ(client_.count_of(Verb::create), 4096 + 3);
+  about(5);
+  EXPECT_EQ(client_.count_of(Verb::create), 4096 + 4);
+}
+
 TEST_F(EventRecorderTest, EventsAboutTheSamePartShareItsReference) {
   recorder_.event(pod_, "Normal", "Created", "Container created", "spec.containers{c}");
   recorder_.event(pod_, "Normal", "Started", "Container started", "spec.containers{c}");

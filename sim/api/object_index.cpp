@@ -53,29 +53,47 @@ void LabelIndex::put(const ObjectPtr& place) {
   const ObjectMeta& meta = place->metadata;
   const auto values = project(meta.namespace_, labels_(*place));
   if (!values) return;
-  List& list = places_[*values];
-  const auto at = std::lower_bound(list.begin(), list.end(), meta.name, name_before);
-  if (at != list.end() && (**at)->metadata.name == meta.name)
-    *at = &place;
-  else
-    list.insert(at, &place);
+  places_[*values].put(place);
 }
 
 void LabelIndex::drop(const Object& object) {
   const ObjectMeta& meta = object.metadata;
   const auto values = project(meta.namespace_, labels_(object));
   if (!values) return;
-  const auto found = places_.find(*values);
-  if (found == places_.end()) return;
-  List& list = found->second;
-  const auto at = std::lower_bound(list.begin(), list.end(), meta.name, name_before);
-  if (at != list.end() && (**at)->metadata.name == meta.name) list.erase(at);
-  if (list.empty()) places_.erase(found);
+  List* list = places_.find(*values);
+  if (list == nullptr) return;
+  list->drop(meta.name);
+  if (list->places().empty()) places_.erase(*values);
+}
+
+void LabelIndex::List::put(const ObjectPtr& place) {
+  const Text& name = place->metadata.name;
+  if (several_ == nullptr) {
+    if (one_ == nullptr || (*one_)->metadata.name == name) {
+      one_ = &place;
+      return;
+    }
+    several_ = std::make_unique<std::vector<const ObjectPtr*>>(1, one_);
+  }
+  const auto at = std::lower_bound(several_->begin(), several_->end(), name, name_before);
+  if (at != several_->end() && (**at)->metadata.name == name)
+    *at = &place;
+  else
+    several_->insert(at, &place);
+}
+
+void LabelIndex::List::drop(std::string_view name) {
+  if (several_ == nullptr) {
+    if (one_ != nullptr && (*one_)->metadata.name == name) one_ = nullptr;
+    return;
+  }
+  const auto at = std::lower_bound(several_->begin(), several_->end(), name, name_before);
+  if (at != several_->end() && (**at)->metadata.name == name) several_->erase(at);
 }
 
 LabelIndex::Places LabelIndex::at(const Fingerprint& values) const {
-  const auto found = places_.find(values);
-  return found != places_.end() ? Places(found->second) : Places();
+  const List* list = places_.find(values);
+  return list != nullptr ? list->places() : Places();
 }
 
 LabelIndex::Places LabelIndex::find(std::string_view namespace_, const StringMap& labels) const {

@@ -2,14 +2,14 @@
 #pragma once
 
 #include <boost/container/small_vector.hpp>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include "core/hash.hpp"
+#include "core/print_table.hpp"
 #include "objects/object_map.hpp"
 
 namespace ddptwin::api {
@@ -65,10 +65,21 @@ class LabelIndex {
   std::vector<Text> keys_;
   Fingerprint print_of_keys_{};
   Labels labels_;
-  // Most values are those of one object.
-  using List = boost::container::small_vector<const ObjectPtr*, 1>;
-  // Looked up by value; its order cannot be seen.
-  std::unordered_map<Fingerprint, List> places_{};
+  // In the order of their names. Most values are those of one object.
+  class List {
+   public:
+    Places places() const {
+      if (several_ != nullptr) return *several_;
+      return {&one_, one_ != nullptr ? std::size_t{1} : 0};
+    }
+    void put(const ObjectPtr& place);
+    void drop(std::string_view name);
+
+   private:
+    const ObjectPtr* one_ = nullptr;
+    std::unique_ptr<std::vector<const ObjectPtr*>> several_{};  // once there have been two
+  };
+  PrintTable<List> places_{};
 };
 
 // Services by their selectors, for who makes their endpoints: an ExternalName's selects nothing.

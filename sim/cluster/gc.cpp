@@ -40,7 +40,6 @@ void GarbageCollector::crash() {
   part_.end();
   recorder_.reset();
   nodes_.clear();
-  dependents_.clear();
   queue_.clear();
   queued_.clear();
   visiting_.clear();
@@ -69,7 +68,7 @@ void GarbageCollector::stall(bool stalled) {
 void GarbageCollector::on_object(const api::Informer& informer, const ObjectPtr& before,
                                  const ObjectPtr& after) {
   // What follows comes to the same place.
-  if (before == nullptr) nodes_[after->metadata.uid].place = &informer.objects().find(*after);
+  if (before == nullptr) node_of(after->metadata.uid).place = &informer.objects().find(*after);
   if (before == nullptr ||
       !before->metadata.ownerReferences.same_as(after->metadata.ownerReferences))
     link_owners(before, after);
@@ -83,7 +82,7 @@ void GarbageCollector::link_owners(const ObjectPtr& before, const ObjectPtr& aft
   if (before != nullptr)
     for (const OwnerReference& owner : *before->metadata.ownerReferences) {
       const OwnerReference* now = reference_to(*after, owner.uid);
-      if (now == nullptr) dependents_[owner.uid].erase(uid);
+      if (now == nullptr) node_of(owner.uid).own().dependents.erase(uid);
       const bool unblocked = owner.blockOwnerDeletion.value_or(false) &&
                              (now == nullptr || !now->blockOwnerDeletion.value_or(false));
       if (now == nullptr || unblocked) wake_owner(owner.uid);
@@ -93,14 +92,14 @@ void GarbageCollector::link_owners(const ObjectPtr& before, const ObjectPtr& aft
 }
 
 void GarbageCollector::link_owner(const Object& dependent, const OwnerReference& owner) {
-  dependents_[owner.uid].insert(dependent.metadata.uid);
-  const Node* node = find(owner.uid);
+  Node& node = node_of(owner.uid);
+  node.own().dependents.insert(dependent.metadata.uid);
   // An owner that nobody has seen, or that is not what the reference says: to be asked for.
-  if (node == nullptr || !refers_to(dependent, owner, *node->object())) {
+  if (node.place == nullptr || !refers_to(dependent, owner, *node.object())) {
     enqueue(dependent.metadata.uid);
     return;
   }
-  if (node->deleting_dependents) enqueue(dependent.metadata.uid);
+  if (node.deleting_dependents()) enqueue(dependent.metadata.uid);
 }
 
 // An owner that comes after its dependents: do their references mean it?
@@ -141,29 +140,40 @@ void GarbageCollector::on_marked(const ObjectPtr& before, const ObjectPtr& after
   };
   if (begins(gc::orphan)) enqueue(uid);
   if (!begins(gc::foreground)) return;
-  nodes_[uid].deleting_dependents = true;
+  node_of(uid).own().is_deleting_them = true;
   for (const SharedText& dependent : dependents_of(uid)) enqueue(dependent);
   enqueue(uid);
 }
 
 void GarbageCollector::on_gone(const ObjectPtr& object) {
   const SharedText& uid = object->metadata.uid;
-  nodes_.erase(uid);
+  const Fingerprint print = Fingerprint::of(uid);
+  if (Node* node = nodes_.find(print); node != nullptr) {
+    node->place = nullptr;
+    if (!node->has_dependents())
+      nodes_.erase(print);
+    else
+      node->own().is_deleting_them = false;
+  }
   for (const OwnerReference& owner : *object->metadata.ownerReferences) {
-    const auto found = dependents_.find(owner.uid);
-    if (found != dependents_.end()) {
-      found->second.erase(uid);
-      if (found->second.empty()) dependents_.erase(found);
-    }
-    wake_owner(owner.uid);
+    const Fingerprint print_of_owner = Fingerprint::of(owner.uid);
+    Node* node = nodes_.find(print_of_owner);
+    if (node == nullptr) continue;
+    if (node->has_dependents()) node->ownership->dependents.erase(uid);
+    if (node->deleting_dependents()) enqueue(owner.uid);
+    if (node->place == nullptr && !node->has_dependents()) nodes_.erase(print_of_owner);
   }
   for (const SharedText& dependent : dependents_of(uid)) enqueue(dependent);
 }
 
+GarbageCollector::Node& GarbageCollector::node_of(const SharedText& uid) {
+  return nodes_[Fingerprint::of(uid)];
+}
+
 const GarbageCollector::Uids& GarbageCollector::dependents_of(const SharedText& uid) const {
   static const Uids none;
-  const auto found = dependents_.find(uid);
-  return found != dependents_.end() ? found->second : none;
+  const Node* node = nodes_.find(Fingerprint::of(uid));
+  return node != nullptr && node->has_dependents() ? node->ownership->dependents : none;
 }
 
 std::vector<ObjectPtr> GarbageCollector::blocking_dependents(const SharedText& uid) const {
@@ -179,14 +189,14 @@ std::vector<ObjectPtr> GarbageCollector::blocking_dependents(const SharedText& u
 }
 
 const GarbageCollector::Node* GarbageCollector::find(const SharedText& uid) const {
-  const auto found = nodes_.find(uid);
-  return found != nodes_.end() ? &found->second : nullptr;
+  const Node* node = nodes_.find(Fingerprint::of(uid));
+  return node != nullptr && node->place != nullptr ? node : nullptr;
 }
 
 // One obstacle less for an owner that waits for its dependents.
 void GarbageCollector::wake_owner(const SharedText& uid) {
   const Node* node = find(uid);
-  if (node != nullptr && node->deleting_dependents) enqueue(uid);
+  if (node != nullptr && node->deleting_dependents()) enqueue(uid);
 }
 
 void GarbageCollector::enqueue(const SharedText& uid) {

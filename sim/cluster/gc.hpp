@@ -9,6 +9,7 @@
 
 #include "api/event_recorder.hpp"
 #include "api/shared_informers.hpp"
+#include "core/print_table.hpp"
 #include "objects/uid_table.hpp"
 
 namespace ddptwin {
@@ -35,16 +36,26 @@ class GarbageCollector {
   void stall(bool stalled);
 
  private:
-  struct Node {
-    const ObjectPtr* place = nullptr;  // where its informer keeps it, until on_gone()
-    const ObjectPtr& object() const { return *place; }
-    bool deleting_dependents = false;  // foreground deletion was seen; it is never taken back
-  };
   // One item on its way: what was read, and how its owners stand.
   struct Visit;
   using VisitPtr = std::shared_ptr<Visit>;
   // In one piece: nearly all that have dependents have a few, or come and go with them.
   using Uids = boost::container::flat_set<SharedText>;
+  struct Ownership {
+    Uids dependents{};
+    bool is_deleting_them = false;  // foreground deletion was seen; it is never taken back
+  };
+  struct Node {
+    const ObjectPtr* place = nullptr;        // where its informer keeps it; null: not seen, or gone
+    std::unique_ptr<Ownership> ownership{};  // null: of nothing; three in four nodes have none
+    const ObjectPtr& object() const { return *place; }
+    bool deleting_dependents() const { return ownership != nullptr && ownership->is_deleting_them; }
+    Ownership& own() {
+      if (ownership == nullptr) ownership = std::make_unique<Ownership>();
+      return *ownership;
+    }
+    bool has_dependents() const { return ownership != nullptr && !ownership->dependents.empty(); }
+  };
 
   // gc.cpp: the graph
   void on_object(const api::Informer& informer, const ObjectPtr& before, const ObjectPtr& after);
@@ -56,7 +67,8 @@ class GarbageCollector {
   void on_marked(const ObjectPtr& before, const ObjectPtr& after);
   const Uids& dependents_of(const SharedText& uid) const;
   std::vector<ObjectPtr> blocking_dependents(const SharedText& uid) const;
-  const Node* find(const SharedText& uid) const;
+  Node& node_of(const SharedText& uid);           // made where there is none
+  const Node* find(const SharedText& uid) const;  // of what is there
   void wake_owner(const SharedText& uid);
 
   // gc.cpp: the queue
@@ -85,8 +97,7 @@ class GarbageCollector {
   api::ProcessPart part_;
   std::unique_ptr<api::EventRecorder> recorder_{};
   Lane lane_;
-  UidTable<Node> nodes_{};
-  UidTable<Uids> dependents_{};  // by the owner's
+  PrintTable<Node> nodes_{};  // by uid; of owners that nobody has seen too
   boost::container::deque<SharedText> queue_{};
   UidSet queued_{};
   UidSet visiting_{};

@@ -48,7 +48,7 @@ void GarbageCollector::visit(const SharedText& uid) {
   if (node == nullptr) return settled(uid);
   const ObjectMeta& meta = node->object()->metadata;
   const bool orphans = meta.deletionTimestamp && gc::has_finalizer(*node->object(), gc::orphan);
-  if (meta.deletionTimestamp && !node->deleting_dependents && !orphans) return settled(uid);
+  if (meta.deletionTimestamp && !node->deleting_dependents() && !orphans) return settled(uid);
   visiting_.insert(uid);
   auto item = std::make_shared<Visit>(Visit{uid});
   part_.call(api::get(node->object()->kind(), meta.namespace_, meta.name),
@@ -62,7 +62,7 @@ void GarbageCollector::on_latest(const VisitPtr& visit, Result<api::Response> an
   if (latest.metadata.deletionTimestamp && gc::has_finalizer(latest, gc::orphan))
     return orphan_dependents(visit);
   const Node* node = find(visit->uid);
-  if (node != nullptr && node->deleting_dependents) return wait_for_blocking(visit);
+  if (node != nullptr && node->deleting_dependents()) return wait_for_blocking(visit);
   if (latest.metadata.ownerReferences->empty()) return finish(visit, answer);
   classify_next(visit, 0);
 }
@@ -94,7 +94,7 @@ void GarbageCollector::wait_for_blocking(const VisitPtr& visit) {
   if (blocking.empty()) return remove_finalizer(visit, gc::foreground);
   for (const ObjectPtr& dependent : blocking) {
     const Node* node = find(dependent->metadata.uid);
-    if (node != nullptr && !node->deleting_dependents) enqueue(dependent->metadata.uid);
+    if (node != nullptr && !node->deleting_dependents()) enqueue(dependent->metadata.uid);
   }
   finish(visit, api::Response());
 }
@@ -152,7 +152,7 @@ void GarbageCollector::unblock_then_delete(const VisitPtr& visit) {
   bool circle = false;
   for (const SharedText& uid : dependents_of(visit->uid)) {
     const Node* node = find(uid);
-    circle = circle || (node != nullptr && node->deleting_dependents);
+    circle = circle || (node != nullptr && node->deleting_dependents());
   }
   if (!circle) return remove(visit, api::Propagation::foreground);
   Json owners = owners_json(*visit->latest, [](OwnerReference& owner) {

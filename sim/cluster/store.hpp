@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "cluster/admission.hpp"
+#include "core/print_table.hpp"
 #include "core/random.hpp"
-#include "core/text_table.hpp"
 #include "core/trace.hpp"
 #include "objects/object_map.hpp"
 #include "objects/schema.hpp"
@@ -80,7 +80,19 @@ class Store {
  private:
   struct WatchState;
   class WatchHandle;
-  using Watches = boost::container::small_vector<std::shared_ptr<WatchState>, 4>;
+  // One word, for each event that is posted holds one.
+  static void let_go_of_watch(cow_detail::Sharers* watch);
+  class WatchPtr : public cow_detail::SharedPointer<&Store::let_go_of_watch> {
+   public:
+    static WatchPtr make();
+    static WatchPtr of(WatchState& watch);
+    WatchState& operator*() const;
+    WatchState* operator->() const { return &**this; }
+
+   private:
+    using SharedPointer::SharedPointer;
+  };
+  using Watches = boost::container::small_vector<WatchPtr, 4>;
   using Leases = std::deque<std::pair<Time, ObjectPtr>>;
   struct Table {
     std::shared_ptr<const KindInfo> kind{};  // keeps the row alive, whose address is the key
@@ -88,11 +100,11 @@ class Store {
     // In the order of their beginning. Those that ask for one node's pods are apart: there may be
     // thousands of them, and each change concerns two at most.
     Watches watches{};
-    // By node.
-    TextTable<Watches> node_watches{};
+    // By node, most of them one kubelet's.
+    PrintTable<boost::container::small_vector<WatchPtr, 1>> node_watches{};
     // Of pods, by node: where `objects` keeps them. A kubelet that starts lists its own, and a node
     // has few of them.
-    TextTable<std::vector<const ObjectPtr*>> pods_of_node{};
+    PrintTable<std::vector<const ObjectPtr*>> pods_of_node{};
     std::shared_ptr<const Schema> schema{};  // of a custom kind
     std::array<std::uint32_t, 2> heard{};    // by phase: verbs that a hook of admission hears of
     // Of a kind whose objects go by themselves: each state written, and when it goes. Null before
@@ -246,16 +258,15 @@ class Store {
                const ObjectPtr& after);
   void publish_beside_nodes(Table& table, std::uint64_t revision, const ObjectPtr& before,
                             const ObjectPtr& after);
-  void deliver(const std::shared_ptr<WatchState>& watch, std::uint64_t revision,
-               const ObjectPtr& before, const ObjectPtr& after);
-  void post_event(const std::shared_ptr<WatchState>& watch, api::WatchEventType type,
-                  const ObjectPtr& object, std::uint64_t removed_at = 0);
-  void post_error(const std::shared_ptr<WatchState>& watch, Error error);
-  void start_watch(const std::shared_ptr<WatchState>& watch, const api::ListOptions& options,
-                   const Table& rows);
-  void replay(const std::shared_ptr<WatchState>& watch, const Table& rows);
-  void post_bookmark(const std::shared_ptr<WatchState>& watch, bool ends_initial_events);
-  void bookmark_later(const std::shared_ptr<WatchState>& watch);
+  void deliver(const WatchPtr& watch, std::uint64_t revision, const ObjectPtr& before,
+               const ObjectPtr& after);
+  void post_event(const WatchPtr& watch, api::WatchEventType type, const ObjectPtr& object,
+                  std::uint64_t removed_at = 0);
+  void post_error(const WatchPtr& watch, Error error);
+  void start_watch(const WatchPtr& watch, const api::ListOptions& options, const Table& rows);
+  void replay(const WatchPtr& watch, const Table& rows);
+  void post_bookmark(const WatchPtr& watch, bool ends_initial_events);
+  void bookmark_later(const WatchPtr& watch);
 
   Loop& loop_;
   Random random_;

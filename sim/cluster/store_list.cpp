@@ -96,18 +96,19 @@ void Store::note_node(Table& rows, const ObjectPtr& before, const ObjectPtr& aft
   if (from == to) return;
   const ObjectMeta& meta = (after != nullptr ? after : before)->metadata;
   const ObjectPtr* place = rows.objects.place(meta.namespace_, meta.name);
-  if (const auto left = rows.pods_of_node.find(from); left != rows.pods_of_node.end()) {
-    std::erase(left->second, place);
-    if (left->second.empty()) rows.pods_of_node.erase(left);
+  const auto print = [](std::string_view node) { return Fingerprint::of(node); };
+  if (auto* left = rows.pods_of_node.find(print(from)); left != nullptr) {
+    std::erase(*left, place);
+    if (left->empty()) rows.pods_of_node.erase(print(from));
   }
-  if (!to.empty()) rows.pods_of_node[to].push_back(place);
+  if (!to.empty()) rows.pods_of_node[print(to)].push_back(place);
 }
 
 // In the order of their keys, as everything is listed.
 std::vector<ObjectPtr> Store::pods_on(const Table& rows, const std::string& node) {
   std::map<std::string, ObjectPtr> found;
-  if (const auto at = rows.pods_of_node.find(node); at != rows.pods_of_node.end())
-    for (const ObjectPtr* place : at->second) found.emplace(key_of((*place)->metadata), *place);
+  if (const auto* places = rows.pods_of_node.find(Fingerprint::of(node)); places != nullptr)
+    for (const ObjectPtr* place : *places) found.emplace(key_of((*place)->metadata), *place);
   std::vector<ObjectPtr> pods;
   for (auto& [key, pod] : found) pods.push_back(std::move(pod));
   return pods;

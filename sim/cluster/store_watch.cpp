@@ -18,21 +18,35 @@ namespace ddptwin {
 using namespace std::string_view_literals;
 using api::WatchEventType;
 
-struct Store::WatchState {
+// What each change and each event looks at comes first.
+struct Store::WatchState : cow_detail::Sharers {
   Lane lane{};
-  ObjectFilter filter{};
-  api::WatchSink sink{};
-  std::uint64_t after = 0;  // changes up to here are known to the watcher
   bool open = true;
+  std::uint64_t after = 0;   // changes up to here are known to the watcher
   std::uint64_t number = 0;  // in the order of their beginning
+  api::WatchSink sink{};
+  ObjectFilter filter{};
   std::shared_ptr<const KindInfo> kind{};
   Timer next_bookmark{};
 };
 
+void Store::let_go_of_watch(cow_detail::Sharers* watch) {
+  if (watch->drop()) delete static_cast<WatchState*>(watch);
+}
+
+Store::WatchPtr Store::WatchPtr::make() { return WatchPtr(new WatchState); }
+
+Store::WatchPtr Store::WatchPtr::of(WatchState& watch) {
+  watch.add();
+  return WatchPtr(&watch);
+}
+
+Store::WatchState& Store::WatchPtr::operator*() const { return static_cast<WatchState&>(*get()); }
+
 // Closes the stream; the table lets go of closed ones at its next change.
 class Store::WatchHandle final : public api::Watch {
  public:
-  explicit WatchHandle(std::shared_ptr<WatchState> state) : state_(std::move(state)) {}
+  explicit WatchHandle(WatchPtr state) : state_(std::move(state)) {}
   ~WatchHandle() override {
     state_->open = false;
     state_->sink = nullptr;
@@ -42,12 +56,21 @@ class Store::WatchHandle final : public api::Watch {
   WatchHandle& operator=(const WatchHandle&) = delete;
 
  private:
-  std::shared_ptr<WatchState> state_;
+  WatchPtr state_;
 };
 
 namespace {
 
 constexpr Duration bookmark_interval = 1min;
+
+// What an event says beside its object, in one word.
+struct Said {
+  Said(std::uint64_t removed_at_, WatchEventType type_)
+      : removed_at(removed_at_ & ((1ULL << 56U) - 1)), type(type_) {}
+  std::uint64_t removed_at : 56;
+  WatchEventType type : 8;
+};
+static_assert(sizeof(Said) == sizeof(std::uint64_t));
 
 Error expired(std::uint64_t asked, std::uint64_t oldest) {
   return {Reason::expired,
@@ -62,7 +85,7 @@ Error expired(std::uint64_t asked, std::uint64_t oldest) {
 std::unique_ptr<api::Watch> Store::watch(const api::Target& target, const api::ListOptions& options,
                                          api::WatchSink sink) {
   DDPTWIN_ASSERT(target.kind != nullptr);
-  auto state = std::make_shared<WatchState>();
+  const WatchPtr state = WatchPtr::make();
   state->lane = loop_.new_lane();
   state->sink = std::move(sink);
   state->after = revision_;
@@ -77,20 +100,22 @@ std::unique_ptr<api::Watch> Store::watch(const api::Target& target, const api::L
   }
   if (!allowed) {
     post_error(state, std::move(allowed.error()));
-    return std::make_unique<WatchHandle>(std::move(state));
+    return std::make_unique<WatchHandle>(state);
   }
   Table& rows = table(*target.kind);
   drop_expired(rows);
   state->kind = rows.kind;
   const std::string* node = target.kind == &info_of<Pod>() ? state->filter.node() : nullptr;
-  (node != nullptr ? rows.node_watches[*node] : rows.watches).push_back(state);
+  if (node != nullptr)
+    rows.node_watches[Fingerprint::of(*node)].push_back(state);
+  else
+    rows.watches.push_back(state);
   start_watch(state, options, rows);
-  return std::make_unique<WatchHandle>(std::move(state));
+  return std::make_unique<WatchHandle>(state);
 }
 
 // The past that the watcher asked for; the watch is closed where there is none.
-void Store::start_watch(const std::shared_ptr<WatchState>& watch, const api::ListOptions& options,
-                        const Table& rows) {
+void Store::start_watch(const WatchPtr& watch, const api::ListOptions& options, const Table& rows) {
   const std::string& from = options.resource_version;
   auto version = version_number(from);
   if (!version) return post_error(watch, std::move(version.error()));
@@ -111,7 +136,7 @@ void Store::start_watch(const std::shared_ptr<WatchState>& watch, const api::Lis
 }
 
 // What changed behind the version that the watcher knows.
-void Store::replay(const std::shared_ptr<WatchState>& watch, const Table& rows) {
+void Store::replay(const WatchPtr& watch, const Table& rows) {
   const auto is_old = [&](const Change& change) { return change.revision <= watch->after; };
   const auto first = std::partition_point(history_.begin(), history_.end(), is_old);
   // States that later changes took the place of. Only looked up in, so its order cannot be seen.
@@ -129,7 +154,7 @@ void Store::replay(const std::shared_ptr<WatchState>& watch, const Table& rows) 
 }
 
 // An object of the kind that says the revision up to which the watcher knows all.
-void Store::post_bookmark(const std::shared_ptr<WatchState>& watch, bool ends_initial_events) {
+void Store::post_bookmark(const WatchPtr& watch, bool ends_initial_events) {
   std::shared_ptr<Object> mark = kinds_.make(*watch->kind);
   set_version(mark->metadata, revision_);
   if (ends_initial_events)
@@ -137,14 +162,14 @@ void Store::post_bookmark(const std::shared_ptr<WatchState>& watch, bool ends_in
   post_event(watch, WatchEventType::bookmark, mark);
 }
 
-void Store::bookmark_later(const std::shared_ptr<WatchState>& watch) {
-  watch->next_bookmark =
-      loop_.after(watch->lane, bookmark_interval, [this, weak = std::weak_ptr(watch)] {
-        const auto state = weak.lock();
-        if (state == nullptr || !state->open) return;
-        post_bookmark(state, false);
-        bookmark_later(state);
-      });
+void Store::bookmark_later(const WatchPtr& watch) {
+  // The timer is a part of what it looks at.
+  watch->next_bookmark = loop_.after(watch->lane, bookmark_interval, [this, state = &*watch] {
+    if (!state->open) return;
+    const WatchPtr again = WatchPtr::of(*state);
+    post_bookmark(again, false);
+    bookmark_later(again);
+  });
 }
 
 namespace {
@@ -162,17 +187,17 @@ void drop_closed(Watches& watches) {
 void Store::publish_beside_nodes(Table& rows, std::uint64_t revision, const ObjectPtr& before,
                                  const ObjectPtr& after) {
   // Two nodes at most, of one kubelet each.
-  boost::container::small_vector<const std::shared_ptr<WatchState>*, 4> of_nodes;
+  boost::container::small_vector<const WatchPtr*, 4> of_nodes;
   const std::string* last = nullptr;
   for (const ObjectPtr* object : {&before, &after}) {
     if (*object == nullptr) continue;
     const std::string& node = static_cast<const Pod&>(**object).spec->nodeName;
     if (last != nullptr && same_text(*last, node)) continue;
     last = &node;
-    const auto found = rows.node_watches.find(node);
-    if (found == rows.node_watches.end()) continue;
-    drop_closed(found->second);
-    for (const auto& watch : found->second) of_nodes.push_back(&watch);
+    auto* watches = rows.node_watches.find(Fingerprint::of(node));
+    if (watches == nullptr) continue;
+    drop_closed(*watches);
+    for (const auto& watch : *watches) of_nodes.push_back(&watch);
   }
   const auto by_number = [](const auto* a, const auto* b) { return (*a)->number < (*b)->number; };
   std::sort(of_nodes.begin(), of_nodes.end(), by_number);
@@ -206,8 +231,8 @@ void Store::publish(Table& rows, std::uint64_t revision, const ObjectPtr& before
 }
 
 // An update that brings an object into a selector is its beginning, one that takes it out its end.
-void Store::deliver(const std::shared_ptr<WatchState>& watch, std::uint64_t revision,
-                    const ObjectPtr& before, const ObjectPtr& after) {
+void Store::deliver(const WatchPtr& watch, std::uint64_t revision, const ObjectPtr& before,
+                    const ObjectPtr& after) {
   if (revision <= watch->after || !watch->open) return;
   const ObjectFilter& filter = watch->filter;
   const bool is = after != nullptr && filter.matches(*after);
@@ -219,17 +244,18 @@ void Store::deliver(const std::shared_ptr<WatchState>& watch, std::uint64_t revi
     post_event(watch, WatchEventType::removed, before, revision);
 }
 
-void Store::post_event(const std::shared_ptr<WatchState>& watch, WatchEventType type,
-                       const ObjectPtr& object, std::uint64_t removed_at) {
+void Store::post_event(const WatchPtr& watch, WatchEventType type, const ObjectPtr& object,
+                       std::uint64_t removed_at) {
   // Captures of `watch` and `object` alone would be as const as the parameters, and copied where
   // they are moved.
-  loop_.post(watch->lane, [watch = watch, object = object, removed_at, type]() mutable {
+  loop_.post(watch->lane, [watch = watch, object = object,
+                           said = Said(removed_at, type)]() mutable {
     if (!watch->open) return;
-    watch->sink({.type = type, .object = std::move(object), .removed_at = removed_at});
+    watch->sink({.type = said.type, .object = std::move(object), .removed_at = said.removed_at});
   });
 }
 
-void Store::post_error(const std::shared_ptr<WatchState>& watch, Error error) {
+void Store::post_error(const WatchPtr& watch, Error error) {
   // No more events are accepted, those already posted still come.
   watch->after = std::numeric_limits<std::uint64_t>::max();
   loop_.post(watch->lane, [watch = watch, error = std::move(error)] {
@@ -256,8 +282,9 @@ void Store::expire_watches(const KindInfo* kind) {
   });
   for (Table* rows : tables) {
     Watches all = std::exchange(rows->watches, {});
-    for (auto& [node, watches] : std::exchange(rows->node_watches, {}))
+    std::exchange(rows->node_watches, {}).each([&all](const auto& watches) {
       all.insert(all.end(), watches.begin(), watches.end());
+    });
     // A table has no order.
     std::sort(all.begin(), all.end(),
               [](const auto& a, const auto& b) { return a->number < b->number; });

@@ -7,16 +7,14 @@
 
 namespace ddptwin {
 
-template <class Signature>
+template <class Signature, std::size_t inline_size = 48>
 class UniqueFunction;
 
 // A callable that is moved, never copied, and so may own what cannot be copied
-// (std::move_only_function comes with C++23). Small callables live inside it. Calling an empty one
-// is undefined.
-template <class R, class... Args>
-class UniqueFunction<R(Args...)> {
-  static constexpr std::size_t inline_size = 48;
-
+// (std::move_only_function comes with C++23). Callables of up to inline_size bytes live inside it.
+// Calling an empty one is undefined.
+template <class R, class... Args, std::size_t inline_size>
+class UniqueFunction<R(Args...), inline_size> {
  public:
   UniqueFunction() = default;
   UniqueFunction(std::nullptr_t) {}  // NOLINT: as std::function
@@ -101,6 +99,8 @@ class UniqueFunction<R(Args...)> {
   alignas(void*) std::byte buffer_[inline_size];
 };
 
-using Callback = UniqueFunction<void()>;
+// What a loop calls. Thousands wait at once, each in a line of a cache (VirtualLoop): what is
+// posted often has no more to say than an object, who wants it and a number.
+using Callback = UniqueFunction<void(), 32>;
 
 }  // namespace ddptwin

@@ -92,6 +92,11 @@ struct Fingerprint {
     *this =
         text.size() >= 8 ? fold_long(text, with(text.size()), take) : fold_short(text, *this, take);
   }
+  static Fingerprint of(std::string_view text) {
+    Fingerprint print;
+    print.add(text);
+    return print;
+  }
   // What stands for other texts.
   void add(const Fingerprint& other) {
     for (const std::uint64_t word : {other.low, other.high}) *this = with(word);

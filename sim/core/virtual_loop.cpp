@@ -18,7 +18,7 @@ VirtualLoop::VirtualLoop(Random random, Time start, Order order)
 VirtualLoop::~VirtualLoop() {
   // What a callback owns may post or cancel while it dies; it must find the loop whole.
   for (std::uint32_t i = 0; i < slots_; ++i) {
-    slot(i).timer = 0;
+    slot(i).end_timer();
     slot(i).callback = nullptr;
   }
 }
@@ -27,16 +27,15 @@ void VirtualLoop::add_block() {
   DDPTWIN_ASSERT(slots_ <= slot_mask);
   Slot* block = blocks_.emplace_back(std::make_unique<Slot[]>(slots_a_block)).get();
   for (std::uint32_t i = slots_a_block; i-- > 0;) {
-    block[i].index = (slots_ + i) & slot_mask;
-    block[i].next = free_;
-    free_ = &block[i];
+    block[i].id = slots_ + i;
+    give_back(block[i]);
   }
   slots_ += slots_a_block;
 }
 
 inline VirtualLoop::Slot& VirtualLoop::take_slot(Lane lane) {
-  if (free_ == nullptr) add_block();
-  Slot& taken = *free_;
+  if (free_ == no_slot) add_block();
+  Slot& taken = slot(free_);
   free_ = taken.next;
   taken.context = context();
   taken.lane = lane;
@@ -46,14 +45,13 @@ inline VirtualLoop::Slot& VirtualLoop::take_slot(Lane lane) {
 inline void VirtualLoop::free_slot(Slot& slot) {
   // The callback may own what posts as it dies: it dies while the slot is still taken.
   slot.callback = nullptr;
-  slot.next = free_;
-  free_ = &slot;
+  give_back(slot);
 }
 
 inline void VirtualLoop::push_ready(Slot& slot) {
   ++ready_count_;
   if (order_ == Order::fifo)
-    ready_in_order_.append(slot);
+    append(ready_in_order_, slot);
   else
     push_to_lane(slot);
 }
@@ -62,7 +60,7 @@ void VirtualLoop::push_to_lane(Slot& slot) {
   const auto lane = static_cast<std::uint32_t>(slot.lane);
   if (lane >= lanes_.size()) lanes_.resize(std::max<std::size_t>(lane + 1, lanes_.size() * 2));
   if (lanes_[lane].head == nullptr) ready_lanes_.push_back(lane);
-  lanes_[lane].append(slot);
+  append(lanes_[lane], slot);
 }
 
 Callback& VirtualLoop::posted(Lane lane) {
@@ -74,8 +72,9 @@ Callback& VirtualLoop::posted(Lane lane) {
 Timer VirtualLoop::at(Lane lane, Time time, Callback callback) {
   Slot& taken = take_slot(lane);
   taken.callback.emplace(std::move(callback));
-  const std::uint64_t id = (++last_timer_ << slot_bits) | taken.index;
-  taken.timer = id;
+  const std::uint64_t id = (++last_timer_ << slot_bits) | taken.index();
+  taken.id = id;
+  taken.next = in_no_queue;
   due_.push_back(Due{std::max(time, now_), id});
   sift_up(due_.size() - 1);
   return Timer(*this, id);
@@ -83,7 +82,7 @@ Timer VirtualLoop::at(Lane lane, Time time, Callback callback) {
 
 VirtualLoop::Slot* VirtualLoop::waiting(std::uint64_t timer) const {
   Slot& found = slot(static_cast<std::uint32_t>(timer & slot_mask));
-  return found.timer == timer ? &found : nullptr;
+  return found.id == timer ? &found : nullptr;
 }
 
 bool VirtualLoop::is_pending(std::uint64_t timer) const { return waiting(timer) != nullptr; }
@@ -91,8 +90,8 @@ bool VirtualLoop::is_pending(std::uint64_t timer) const { return waiting(timer) 
 void VirtualLoop::cancel(std::uint64_t timer) {
   Slot* found = waiting(timer);
   if (found == nullptr) return;
-  found->timer = 0;
-  if (found->due) {
+  found->end_timer();
+  if (found->next != in_no_queue) {
     // Released, and not begun: its place in the lane stays, and nothing happens there.
     found->callback = nullptr;
     return;
@@ -143,10 +142,10 @@ void VirtualLoop::pop_due() {
 // Precondition: something is ready.
 inline VirtualLoop::Slot& VirtualLoop::next_ready() {
   --ready_count_;
-  if (order_ == Order::fifo) return ready_in_order_.pop();
+  if (order_ == Order::fifo) return pop(ready_in_order_);
   const auto choice = static_cast<std::size_t>(random_.below(ready_lanes_.size()));
   Queue& lane = lanes_[ready_lanes_[choice]];
-  Slot& first = lane.pop();
+  Slot& first = pop(lane);
   if (lane.head == nullptr) {
     ready_lanes_[choice] = ready_lanes_.back();
     ready_lanes_.pop_back();
@@ -158,8 +157,7 @@ inline bool VirtualLoop::run_ready() {
   if (ready_count_ == 0) return false;
   Slot& work = next_ready();
   ++steps_;
-  work.timer = 0;
-  work.due = 0;
+  work.end_timer();
   set_context(work.context);
   if (work.callback) work.callback();
   free_slot(work);
@@ -183,12 +181,16 @@ std::optional<Time> VirtualLoop::next_timer() const {
   return next;
 }
 
+// What is not due is not looked at, be it cancelled or not.
 void VirtualLoop::release_due() {
-  for (drop_cancelled(); !due_.empty() && due_.front().time <= now_; drop_cancelled()) {
-    Slot& released = *waiting(due_.front().id);
+  while (!due_.empty() && due_.front().time <= now_) {
+    Slot* released = waiting(due_.front().id);
     pop_due();
-    released.due = 1;
-    push_ready(released);
+    if (released == nullptr) {
+      --cancelled_;
+      continue;
+    }
+    push_ready(*released);
   }
 }
 

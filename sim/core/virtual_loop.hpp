@@ -41,29 +41,25 @@ class VirtualLoop final : public Loop {
  private:
   static constexpr unsigned slot_bits = 24;
   static constexpr std::uint32_t slot_mask = (1U << slot_bits) - 1;
-  // Where a callback waits, ready or for its time. Slots stay where they are and are used again.
-  struct Slot {
+  static constexpr std::uint32_t no_slot = 0xffffffff, in_no_queue = 0xfffffffe;
+  // Where a callback waits, ready or for its time, in one line of a cache. Slots stay where they
+  // are and are used again.
+  struct alignas(64) Slot {
     Callback callback{};
     std::uint64_t context = 0;
-    std::uint64_t timer = 0;  // the timer's id, until it begins; 0: no timer, or a cancelled one
-    Slot* next = nullptr;     // in its queue, or of the free ones
+    // Its index, and above it the number of the timer, until that begins; 0 there: no timer, or a
+    // cancelled one.
+    std::uint64_t id = 0;
     Lane lane{};
-    std::uint32_t index : slot_bits = 0;
-    std::uint32_t due : 1 = 0;  // a timer that is ready: it can still be cancelled
+    std::uint32_t next = no_slot;  // in its queue, or of the free ones; in_no_queue: not yet due
+
+    std::uint32_t index() const { return static_cast<std::uint32_t>(id & slot_mask); }
+    void end_timer() { id &= slot_mask; }
   };
+  static_assert(sizeof(Slot) == 64);
   struct Queue {
     Slot* head = nullptr;
     Slot* tail = nullptr;
-    void append(Slot& slot) {
-      slot.next = nullptr;
-      (head == nullptr ? head : tail->next) = &slot;
-      tail = &slot;
-    }
-    Slot& pop() {
-      Slot& first = *head;
-      head = first.next;
-      return first;
-    }
   };
   // The low bits of a timer's id are its slot, the others count: of two timers the one made first
   // has the smaller id.
@@ -82,7 +78,25 @@ class VirtualLoop final : public Loop {
   Slot& slot(std::uint32_t index) const {
     return blocks_[index / slots_a_block][index % slots_a_block];
   }
+  Slot* next_of(const Slot& one) const { return one.next == no_slot ? nullptr : &slot(one.next); }
+  static void append(Queue& queue, Slot& last) {
+    last.next = no_slot;
+    if (queue.head == nullptr)
+      queue.head = &last;
+    else
+      queue.tail->next = last.index();
+    queue.tail = &last;
+  }
+  Slot& pop(Queue& queue) const {
+    Slot& first = *queue.head;
+    queue.head = next_of(first);
+    return first;
+  }
   Slot& take_slot(Lane lane);
+  void give_back(Slot& slot) {
+    slot.next = free_;
+    free_ = slot.index();
+  }
   void free_slot(Slot& slot);
   void add_block();
   Slot* waiting(std::uint64_t timer) const;
@@ -103,7 +117,7 @@ class VirtualLoop final : public Loop {
   Order order_;
   std::vector<std::unique_ptr<Slot[]>> blocks_{};
   std::uint32_t slots_ = 0;
-  Slot* free_ = nullptr;
+  std::uint32_t free_ = no_slot;              // the first of those that nothing waits in
   std::vector<Queue> lanes_{};                // fair: by lane number
   std::vector<std::uint32_t> ready_lanes_{};  // fair: lanes with work, each once
   Queue ready_in_order_{};                    // fifo

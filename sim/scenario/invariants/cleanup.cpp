@@ -95,7 +95,7 @@ void services_have_pods(const Sight& sight, Verdicts& verdicts) {
           return pod->last->metadata.name == name;
         }))
       continue;
-    verdicts.violated(job.text(), fmt::format("{} has no pod any more", name_of(*service)));
+    verdicts.violated(job.text(), fmt::format("{} has no pod any more", name_of(*service.last)));
     return;
   }
 }
@@ -115,21 +115,20 @@ void endpoints_are_true(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
   if (job.gone || !sight.facts.slices()) return;
   for (const auto& [name, service] : job.services) {
-    const PodFacts* pod = sight.facts.pod(key_of(service->metadata));
+    const PodFacts* pod = sight.facts.pod(key_of(service.last->metadata));
     if (pod != nullptr && (pod->terminating() || pod->last->spec->hostNetwork)) continue;
     const std::string ip = pod != nullptr && pod->is("Running") && is_ready(*pod->last)
                                ? *pod->last->status.podIP
                                : std::string();
     std::string told;
-    if (const auto slices = job.slices.find(name); slices != job.slices.end())
-      for (const auto& slice : slices->second)
-        for (const Endpoint& endpoint : slice->endpoints)
-          if (endpoint.conditions.ready.value_or(true) && !endpoint.addresses.empty() &&
-              (told.empty() || told == ip))
-            told = endpoint.addresses.front().str();
+    for (const auto& slice : service.slices)
+      for (const Endpoint& endpoint : slice->endpoints)
+        if (endpoint.conditions.ready.value_or(true) && !endpoint.addresses.empty() &&
+            (told.empty() || told == ip))
+          told = endpoint.addresses.front().str();
     if (told == ip) continue;
-    verdicts.violated(name_of(*service),
-                      fmt::format("{} should lead to {} and leads to {}", name_of(*service),
+    verdicts.violated(name_of(*service.last),
+                      fmt::format("{} should lead to {} and leads to {}", name_of(*service.last),
                                   ip.empty() ? "nothing" : ip, told.empty() ? "nothing" : told));
     return;
   }
@@ -153,13 +152,14 @@ void names(const Sight& sight, Verdicts& verdicts) {
     rest.remove_prefix(std::min(comma + 2, rest.size()));
     if (ip.empty() || ip.front() < '0' || ip.front() > '9') continue;  // NXDOMAIN, NODATA
     const auto* owner = sight.facts.address(ip);
-    const bool current = owner != nullptr && owner->pod == key &&
+    const bool current = owner != nullptr && owner->pod() == key &&
                          (!owner->until || sight.now <= *owner->until + name_lifetime);
     if (!current)
-      verdicts.violated("Service/" + key, fmt::format("{} was answered with {}, which {}", name, ip,
-                                                      owner == nullptr    ? "no pod has"
-                                                      : owner->pod == key ? "its pod has no longer"
-                                                                          : "is of " + owner->pod));
+      verdicts.violated("Service/" + key,
+                        fmt::format("{} was answered with {}, which {}", name, ip,
+                                    owner == nullptr      ? "no pod has"
+                                    : owner->pod() == key ? "its pod has no longer"
+                                                          : "is of " + owner->pod()));
   }
 }
 

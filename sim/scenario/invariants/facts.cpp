@@ -92,6 +92,11 @@ Topic topic_of(const Record& record) {
   }
 }
 
+Fingerprint print_of_key(const ObjectMeta& meta) {
+  const std::string_view slash = meta.namespace_.empty() ? "" : "/";
+  return Fingerprint::of(ShortText({meta.namespace_, slash, meta.name}).view());
+}
+
 std::string_view type_name(int type) { return type == 0 ? pj::master_type : pj::worker_type; }
 
 bool JobFacts::live() const {
@@ -128,18 +133,21 @@ JobFacts* Facts::planned_job() {
 }
 
 PodFacts* Facts::pod(std::string_view key) const {
-  const auto found = pods_by_key_.find(key);
-  return found == pods_by_key_.end() ? nullptr : found->second;
+  PodFacts* const* found = pods_by_key_.find(Fingerprint::of(key));
+  return found == nullptr ? nullptr : *found;
 }
 
 JobFacts* Facts::job_of_service(std::string_view key) const {
-  const auto found = services_by_key_.find(key);
-  return found == services_by_key_.end() ? nullptr : found->second;
+  const OfJob* found = services_by_key_.find(Fingerprint::of(key));
+  return found == nullptr ? nullptr : found->job;
 }
 
 const Facts::Address* Facts::address(std::string_view ip) const {
-  const auto found = addresses_.find(ip);
-  return found == addresses_.end() ? nullptr : &found->second;
+  return addresses_.find(Fingerprint::of(ip));
+}
+
+std::string Facts::Address::pod() const {
+  return concat({namespace_, namespace_.empty() ? "" : "/", name});
 }
 
 JobFacts* Facts::owner_of(const ObjectMeta& metadata) const {
@@ -168,9 +176,9 @@ Sight Facts::take(const Record& record, Topic topic) {
       const auto& event = static_cast<const Event&>(record.after ? *record.after : *record.before);
       const ObjectReference& about = event.involvedObject;
       const auto found = jobs_.find(about.uid);
-      const auto pod = pods_.find(about.uid);
+      const auto* pod = pods_.find(Fingerprint::of(about.uid));
       JobFacts* job = found != jobs_.end() ? found->second.get()
-                      : pod != pods_.end() ? pod->second->job
+                      : pod != nullptr     ? (*pod)->job
                                            : nullptr;
       if (job != nullptr) job->warned = record.id;
       sight.job = job;
@@ -365,7 +373,7 @@ std::optional<Facts::Due> Facts::next_due(Time now) {
 // It stays until the next one that goes, for the judges of its record.
 void Facts::forget_job(JobFacts& job) {
   for (const auto& [name, service] : job.services)
-    services_by_key_.erase(key_of(service->metadata));
+    services_by_key_.erase(print_of_key(service.last->metadata));
   auto entry = jobs_.extract(job.uid);
   gone_job_ = std::move(entry.mapped());
 }
@@ -377,14 +385,14 @@ void Facts::take_service(const Record& record, Sight& sight) {
   sight.job = owner_of(service->metadata);
   if (sight.job == nullptr) return;
   JobFacts& job = *sight.job;
-  const std::string key = key_of(service->metadata);
+  const Fingerprint key = print_of_key(service->metadata);
   if (record.kind == RecordKind::object_deleted) {
     job.services.erase(service->metadata.name);
-    job.slices.erase(service->metadata.name);
     services_by_key_.erase(key);
   } else {
-    services_by_key_[key] = &job;
-    job.services[service->metadata.name] = service;
+    ServiceFacts& facts = job.services[service->metadata.name];
+    facts.last = service;
+    services_by_key_[key] = {&job, &facts};
     const Text* type = service->metadata.label(pj::label::replica_type);
     const auto index = pj::replica_index(service->metadata);
     if (type != nullptr && index && *index >= 0) {
@@ -402,12 +410,15 @@ void Facts::take_slice(const Record& record, Sight& sight) {
   const Text* service = slice->metadata.label("kubernetes.io/service-name");
   if (service == nullptr) return;
   const ShortText key({slice->metadata.namespace_, "/", *service});
-  sight.job = job_of_service(key.view());
-  if (sight.job == nullptr) return;
+  const OfJob* of = services_by_key_.find(Fingerprint::of(key.view()));
+  if (of == nullptr) return;
+  sight.job = of->job;
   // A controller that is slow to see its own may make several.
-  auto& slices = sight.job->slices[*service];
-  std::erase_if(slices,
-                [&slice](const auto& one) { return one->metadata.name == slice->metadata.name; });
+  auto& slices = of->service->slices;
+  const auto is_it = [&slice](const auto& one) {
+    return one->metadata.name == slice->metadata.name;
+  };
+  slices.erase(std::remove_if(slices.begin(), slices.end(), is_it), slices.end());
   if (record.kind != RecordKind::object_deleted) slices.push_back(slice);
 }
 

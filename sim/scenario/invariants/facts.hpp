@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <boost/container/small_vector.hpp>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/print_table.hpp"
 #include "core/text_table.hpp"
 #include "core/trace.hpp"
 #include "objects/core_v1.hpp"
@@ -69,28 +71,31 @@ struct RankFacts {
   std::int64_t checkpoint = -1;  // the newest that was complete when it joined
 };
 
+// What each record of a pod reads comes first.
 struct PodFacts {
   std::shared_ptr<const Pod> last{};
   JobFacts* job = nullptr;  // null: no PyTorchJob made it
   int type = -1;            // index into JobFacts::types
   int index = -1;
   bool gone = false;
-  bool counted = false;           // the restarts that its last state tells of
-  std::string_view deleted_by{};  // who asked for its deletion
-  Time created_at{};
-  Time terminating_since{};
-  std::int64_t restarts = 0;                // of all its containers
-  std::int64_t world_size = -1, rank = -1;  // of the environment its containers are given
+  bool counted = false;       // the restarts that its last state tells of
+  bool killed = false;        // one of its containers was
+  std::int64_t restarts = 0;  // of all its containers
+  // What its last state tells of them.
+  std::int64_t init_restarts = 0, own_restarts = 0;
   // Its containers, by the kubelet's own records.
   struct ContainerFacts {
-    std::string name{};
+    Text name{};
     int starts = 0;
     bool running = false;
     int killed_start =
         0;  // the start that was ended with SIGKILL; 0: none, or it has been reported
   };
   std::vector<ContainerFacts> containers{};
-  bool killed = false;  // one of them was
+  std::string_view deleted_by{};  // who asked for its deletion
+  Time created_at{};
+  Time terminating_since{};
+  std::int64_t world_size = -1, rank = -1;  // of the environment its containers are given
   std::vector<RankFacts> ranks{};
 
   ContainerFacts& container(std::string_view name);
@@ -133,6 +138,13 @@ struct GroupFacts {
   Time lag_since{};
 };
 
+// A Service of a job.
+struct ServiceFacts {
+  std::shared_ptr<const Service> last{};
+  // What the endpoint controllers made of it.
+  boost::container::small_vector<std::shared_ptr<const EndpointSlice>, 1> slices{};
+};
+
 struct JobFacts {
   SharedText uid{};
   std::string key{};  // "namespace/name"
@@ -147,9 +159,7 @@ struct JobFacts {
   std::array<TypeFacts, 2> types{};  // Master, Worker
   std::vector<PodFacts*> pods{};     // that exist
   // The job's Services that exist, by name, in the order of their names.
-  std::map<Text, std::shared_ptr<const Service>, std::less<>> services{};
-  // What the endpoint controllers made of each, by the Service's name.
-  std::map<Text, std::vector<std::shared_ptr<const EndpointSlice>>, std::less<>> slices{};
+  std::map<Text, ServiceFacts, std::less<>> services{};
   std::vector<std::int64_t> worlds{};  // every WORLD_SIZE that its specs have meant
 
   Time changed_at{};         // the job, a pod or a Service of it
@@ -197,6 +207,8 @@ struct JobFacts {
   std::string text() const { return "PyTorchJob/" + key; }
 };
 std::string_view type_name(int type);  // "Master", "Worker"
+// That of "namespace/name".
+Fingerprint print_of_key(const ObjectMeta& meta);
 // The processes in a pod are no more.
 void end_ranks(PodFacts& pod);
 // How many starts of the container the pod's status tells of.
@@ -243,10 +255,14 @@ class Facts {
   JobFacts* job(std::string_view key) const;
   PodFacts* pod(std::string_view key) const;  // that exists
   JobFacts* job_of_service(std::string_view key) const;
-  // The name that an address last belonged to, "namespace/pod", and when it stopped; empty: none.
+  // The pod that an address last belonged to, and when it stopped.
   struct Address {
-    std::string pod{};
-    std::optional<Time> until{};
+    Text namespace_{}, name{};
+    OptionalTime until{};
+    std::string pod() const;  // "namespace/name"
+    bool is_of(const ObjectMeta& pod) const {
+      return name == pod.name && namespace_ == pod.namespace_;
+    }
   };
   const Address* address(std::string_view ip) const;
 
@@ -277,10 +293,14 @@ class Facts {
 
   UidTable<std::unique_ptr<JobFacts>> jobs_{};
   TextTable<JobFacts*> jobs_by_key_{};
-  UidTable<std::unique_ptr<PodFacts>> pods_{};  // those that exist
-  TextTable<PodFacts*> pods_by_key_{};
-  TextTable<JobFacts*> services_by_key_{};
-  TextTable<Address> addresses_{};
+  PrintTable<std::unique_ptr<PodFacts>> pods_{};  // those that exist, by uid
+  PrintTable<PodFacts*> pods_by_key_{};
+  struct OfJob {
+    JobFacts* job = nullptr;
+    ServiceFacts* service = nullptr;  // one of the job's
+  };
+  PrintTable<OfJob> services_by_key_{};
+  PrintTable<Address> addresses_{};
   std::unique_ptr<PodFacts> gone_pod_{};  // the last that went, for the judges of its record
   std::unique_ptr<JobFacts> gone_job_{};
 

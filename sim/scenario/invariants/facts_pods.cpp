@@ -25,16 +25,10 @@ std::int64_t number_of(const Container& container, std::string_view variable) {
   return number;
 }
 
-std::int64_t restarts_in(const PodStatus& status) {
+std::int64_t restarts_in(const std::vector<ContainerStatus>& statuses) {
   std::int64_t sum = 0;
-  for (const auto* list : {&status.initContainerStatuses, &status.containerStatuses})
-    for (const ContainerStatus& one : *list) sum += one.restartCount;
+  for (const ContainerStatus& one : statuses) sum += one.restartCount;
   return sum;
-}
-
-bool have_same_containers(const PodStatus& a, const PodStatus& b) {
-  return a.initContainerStatuses.same_as(b.initContainerStatuses) &&
-         a.containerStatuses.same_as(b.containerStatuses);
 }
 
 // Its main container ended with a code that is not worth another try (spec/pytorchjob.md §4.3).
@@ -50,7 +44,7 @@ bool failed_for_good(const Pod& pod) {
 PodFacts::ContainerFacts& PodFacts::container(std::string_view name) {
   for (ContainerFacts& one : containers)
     if (one.name == name) return one;
-  containers.push_back({std::string(name), 0, false, 0});
+  containers.push_back({name, 0, false, 0});
   return containers.back();
 }
 
@@ -60,16 +54,16 @@ void Facts::take_pod(const Record& record, Sight& sight) {
   const ObjectPtr& told = record.after ? record.after : record.before;
   const SharedText& uid = told->metadata.uid;
   if (record.kind == RecordKind::object_added) {
-    auto& entry = pods_[uid];
+    auto& entry = pods_[Fingerprint::of(uid)];
     entry = std::make_unique<PodFacts>();
     entry->last = as<Pod>(told);
     entry->created_at = record.time;
     add_pod(record, *entry);
     sight.pod = entry.get();
   } else {
-    const auto found = pods_.find(uid);
-    if (found == pods_.end()) return;
-    sight.pod = found->second.get();
+    const auto* found = pods_.find(Fingerprint::of(uid));
+    if (found == nullptr) return;
+    sight.pod = found->get();
     if (record.kind == RecordKind::object_modified) change_pod(record, *sight.pod);
   }
   PodFacts& facts = *sight.pod;
@@ -78,7 +72,9 @@ void Facts::take_pod(const Record& record, Sight& sight) {
     if (facts.deleted_by.empty()) take_away(facts, record);
     forget_pod(facts);
     facts.last = as<Pod>(told);
-    gone_pod_ = std::move(pods_.extract(uid).mapped());
+    const Fingerprint print = Fingerprint::of(uid);
+    gone_pod_ = std::move(*pods_.find(print));
+    pods_.erase(print);
   }
   if (facts.job == nullptr) return;
   changed(*facts.job, record.time, record.actor);
@@ -87,7 +83,7 @@ void Facts::take_pod(const Record& record, Sight& sight) {
 
 void Facts::add_pod(const Record& record, PodFacts& facts) {
   const Pod& pod = *facts.last;
-  pods_by_key_[key_of(pod.metadata)] = &facts;
+  pods_by_key_[print_of_key(pod.metadata)] = &facts;
   facts.job = owner_of(pod.metadata);
   if (facts.job == nullptr) return;
   JobFacts& job = *facts.job;
@@ -134,14 +130,15 @@ void Facts::change_pod(const Record& record, PodFacts& facts) {
     scheduled_ = true;
   if (record.actor == "kubelet") kubelets_ = true;
   const bool over = is_terminal_phase(pod.status.phase);
+  const auto note_address = [&](std::string_view ip, OptionalTime until) {
+    if (!ip.empty())
+      addresses_[Fingerprint::of(ip)] = {pod.metadata.namespace_, pod.metadata.name, until};
+  };
   if (pod.status.podIP != before.status.podIP) {
-    if (!before.status.podIP.empty())
-      addresses_[before.status.podIP] = {key_of(pod.metadata), record.time};
-    if (!pod.status.podIP.empty())
-      addresses_[pod.status.podIP] = {key_of(pod.metadata), std::nullopt};
+    note_address(*before.status.podIP, record.time);
+    note_address(*pod.status.podIP, std::nullopt);
   }
-  if (over && !is_terminal_phase(before.status.phase) && !pod.status.podIP.empty())
-    addresses_[pod.status.podIP] = {key_of(pod.metadata), record.time};
+  if (over && !is_terminal_phase(before.status.phase)) note_address(*pod.status.podIP, record.time);
   if (facts.job == nullptr) return;
   JobFacts& job = *facts.job;
   if (pod.status.phase != before.status.phase) {
@@ -149,9 +146,13 @@ void Facts::change_pod(const Record& record, PodFacts& facts) {
     if (over && !facts.terminating() && facts.wanted()) stimulate(job, record.time);
   }
   // What stays the same memory tells of no restart that has not been counted.
-  const bool may_tell =
-      !std::exchange(facts.counted, true) || !have_same_containers(pod.status, before.status);
-  const std::int64_t restarts = may_tell ? restarts_in(pod.status) : facts.restarts;
+  const bool first = !std::exchange(facts.counted, true);
+  const auto count = [first](const auto& list, const auto& list_before, std::int64_t& told) {
+    if (first || !list.same_as(list_before)) told = restarts_in(list);
+  };
+  count(pod.status.initContainerStatuses, before.status.initContainerStatuses, facts.init_restarts);
+  count(pod.status.containerStatuses, before.status.containerStatuses, facts.own_restarts);
+  const std::int64_t restarts = facts.init_restarts + facts.own_restarts;
   if (restarts > facts.restarts) {
     job.restarts += restarts - facts.restarts;
     facts.restarts = restarts;
@@ -186,13 +187,14 @@ void Facts::take_away(PodFacts& facts, const Record& record) {
 
 void Facts::forget_pod(PodFacts& facts) {
   facts.gone = true;
-  const std::string key = key_of(facts.last->metadata);
-  const auto named = pods_by_key_.find(key);
-  if (named != pods_by_key_.end() && named->second == &facts) pods_by_key_.erase(named);
+  const ObjectMeta& meta = facts.last->metadata;
+  const Fingerprint key = print_of_key(meta);
+  if (PodFacts** named = pods_by_key_.find(key); named != nullptr && *named == &facts)
+    pods_by_key_.erase(key);
   if (const std::string& ip = *facts.last->status.podIP; !ip.empty()) {
-    const auto address = addresses_.find(ip);
-    if (address != addresses_.end() && address->second.pod == key && !address->second.until)
-      address->second.until = facts.last->metadata.deletionTimestamp;
+    Address* address = addresses_.find(Fingerprint::of(ip));
+    if (address != nullptr && address->is_of(meta) && !address->until)
+      address->until = meta.deletionTimestamp;
   }
   if (facts.job == nullptr) return;
   JobFacts& job = *facts.job;
