@@ -189,15 +189,17 @@ std::string Store::generated_name(std::string_view base) {
 
 void Store::fill_new(Object& object) {
   ObjectMeta& meta = object.metadata;
-  if (meta.name.empty() && !meta.generateName.empty())
-    meta.name = generated_name(*meta.generateName);
+  if (meta.name.empty() && !meta.rare->generateName.empty())
+    meta.name = generated_name(meta.rare->generateName);
   meta.uid = new_uid();
   meta.resourceVersion = {};
-  meta.selfLink = {};
   meta.creationTimestamp = loop_.now().floor_seconds();
   meta.deletionTimestamp.reset();
   meta.deletionGracePeriodSeconds.reset();
-  if (!meta.managedFields->empty()) meta.managedFields = {};
+  if (!meta.rare->selfLink.empty() || !meta.rare->managedFields.empty()) {
+    meta.rare.edit().selfLink = {};
+    meta.rare.edit().managedFields = {};
+  }
   if (tracks_generation(object.kind())) meta.generation = 1;
 }
 

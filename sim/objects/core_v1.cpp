@@ -268,10 +268,11 @@ const Type& EventSource::type() {
 const Type& Event::type() {
   using S = Event;
   static const Type t = structure<S>(
-      "v1.Event", {F(metadata), F(involvedObject, .always = true), F(reason), F(message), F(source),
-                   F(firstTimestamp), F(lastTimestamp), F(count), F(type_),
-                   F(eventTime, .always = true), F(series), F(action), F(related),
-                   F(reportingComponent, .always = true), F(reportingInstance, .always = true)});
+      "v1.Event", {F(metadata), F(involvedObject, .always = true), F(reason), F(message),
+                   PART(rare, source), F(firstTimestamp), F(lastTimestamp), F(count), F(type_),
+                   PART(rare, eventTime, .always = true), PART(rare, series), PART(rare, action),
+                   PART(rare, related), PART(rare, reportingComponent, .always = true),
+                   PART(rare, reportingInstance, .always = true)});
   return t;
 }
 const Type& ServiceAccount::type() {

@@ -312,27 +312,32 @@ struct Secret final : ObjectOf<Secret> {
 };
 
 struct EventSource {
-  std::string component{};
-  std::string host{};
+  Text component{};
+  Text host{};
   static const Type& type();
 };
 // core/v1 Event (also served as events.k8s.io/v1 in a real cluster).
 struct Event final : ObjectOf<Event> {
+  // Who reported it, the same memory in all Events of one reporter, and what the newer form adds.
+  struct RarePart {
+    EventSource source{};
+    std::optional<MicroTime> eventTime{};
+    RawJson series{};
+    Text action{};
+    Rare<ObjectReference> related{};
+    Text reportingComponent{};
+    Text reportingInstance{};
+    Extra extra{};
+  };
+
   Cow<ObjectReference> involvedObject{};
   Text reason{};
   Text message{};
-  Cow<EventSource> source{};
   OptionalTime firstTimestamp{};
   OptionalTime lastTimestamp{};
   std::int32_t count = 0;
   Text type_{};  // Normal, Warning
-  std::optional<MicroTime> eventTime{};
-  RawJson series{};
-  Cow<std::string> action{};
-  Rare<ObjectReference> related{};
-  Cow<std::string> reportingComponent{};
-  Cow<std::string> reportingInstance{};
-  Extra extra{};
+  Cow<RarePart> rare{};
   static const KindInfo& info();
   static const Type& type();
 };

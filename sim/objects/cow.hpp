@@ -117,6 +117,8 @@ class Cow {
   static constexpr bool is_text = std::is_same_v<T, std::string>;
 
  public:
+  using Shared = T;
+
   Cow() = default;
   Cow(T value)
       : shared_(cow_detail::Pointer<T>::make(std::move(value))) {}  // NOLINT: stands for the value

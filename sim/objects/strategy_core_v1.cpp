@@ -114,10 +114,11 @@ constexpr std::array event_fields{
                [](const Event& e) -> std::string_view { return e.involvedObject->fieldPath; }},
     EventField{"reason", [](const Event& e) -> std::string_view { return e.reason; }},
     EventField{"reportingComponent",
-               [](const Event& e) -> std::string_view { return *e.reportingComponent; }},
+               [](const Event& e) -> std::string_view { return e.rare->reportingComponent; }},
     EventField{"source",
                [](const Event& e) -> std::string_view {
-                 return e.source->component.empty() ? *e.reportingComponent : e.source->component;
+                 const Text& source = e.rare->source.component;
+                 return source.empty() ? e.rare->reportingComponent : source;
                }},
     EventField{"type", [](const Event& e) -> std::string_view { return e.type_; }},
 };

@@ -21,9 +21,10 @@ constexpr std::string_view cut_off =
 
 // "pod/train-worker-0", "endpointslice.discovery.k8s.io/train-*".
 std::string name_of(const Object& object) {
-  if (object.metadata.generateName.empty()) return short_name(object);
+  const Text& prefix = object.metadata.rare->generateName;
+  if (prefix.empty()) return short_name(object);
   std::string name = short_name(object);
-  name.resize(name.size() - (object.metadata.name.size() - object.metadata.generateName.size()));
+  name.resize(name.size() - (object.metadata.name.size() - prefix.size()));
   return name + "*";
 }
 

@@ -72,7 +72,7 @@ Json map_strings(const Json& value, const F& f) {
 void Symbols::learn(const Object& object) {
   const std::string& kind = object.kind().kind;
   const std::string name = object.metadata.name.str();
-  std::string prefix = object.metadata.generateName->substr(0, prefix_length_max);
+  std::string prefix = object.metadata.rare->generateName.str().substr(0, prefix_length_max);
   if (!prefix.empty() && name.starts_with(prefix) && !names_.contains(name))
     names_[name] = symbolic(prefix) + "~" + std::to_string(++generated_[kind + "/" + prefix]);
   const std::string space = object.metadata.namespace_.str();

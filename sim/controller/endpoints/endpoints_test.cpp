@@ -154,10 +154,12 @@ std::vector<std::string> run(Controller& controller, FakeCache& cache,
             *cache.find(*request.target.kind, request.target.namespace_, request.target.name));
     } else {
       auto object = request.object->clone();
-      line += " " + object->metadata.name + *object->metadata.generateName + body_of(*object);
+      line += " " + object->metadata.name + object->metadata.rare->generateName.str() +
+              body_of(*object);
       if (object->metadata.name.empty())
-        object->metadata.name = fmt::format("{}{}", *object->metadata.generateName, ++made);
-      object->metadata.generateName = {};
+        object->metadata.name =
+            fmt::format("{}{}", object->metadata.rare->generateName.view(), ++made);
+      object->metadata.rare.edit().generateName = {};
       if (object->metadata.uid.empty()) object->metadata.uid = "uid-" + object->metadata.name;
       ++object->metadata.generation;
       controller.accepted("ns/h", step, {.object = object});
