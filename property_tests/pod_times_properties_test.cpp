@@ -484,13 +484,13 @@ TEST(PodTimes, ADeadlineCountsFromThePodsStart) {
           RC_ASSERT(left->status.phase == "Succeeded");
         } else if (!ends || runs > last + 4) {
           RC_ASSERT(left->status.phase == "Failed");
-          RC_ASSERT(left->status.reason == "DeadlineExceeded");
+          RC_ASSERT(left->status.rest->reason == "DeadlineExceeded");
           // A kubelet that begins anew has nothing else to say.
           node.restart_kubelet();
           node.rest(30s);
           RC_ASSERT(node.pod()->status.phase == "Failed");
-          RC_ASSERT(node.pod()->status.reason == "DeadlineExceeded");
-          RC_ASSERT(node.pod()->status.message == left->status.message);
+          RC_ASSERT(node.pod()->status.rest->reason == "DeadlineExceeded");
+          RC_ASSERT(node.pod()->status.rest->message == left->status.rest->message);
           RC_ASSERT(*run.ended >= bound + seconds(last) - 1s);
           RC_ASSERT(*run.ended <= bound + seconds(last) + slack);
         }

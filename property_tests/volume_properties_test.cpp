@@ -139,7 +139,7 @@ class Worker {
     VolumeMount mount;
     mount.name = "v";
     mount.mountPath = "/v";
-    container.volumeMounts.push_back(mount);
+    container.volumeMounts.edit().push_back(mount);
     spec.containers.edit().push_back(container);
     RC_ASSERT(world_.call(api::create(std::move(pod)), "user").has_value());
   }

@@ -229,13 +229,13 @@ struct EventRecorder::Common {
   Common(const std::string& component_, const std::string& host_, Options options)
       : name_offset(static_cast<std::int64_t>(fnv1a(component_ + "\n" + host_) % 1000)),
         correlator(options.spam_filter) {
-    Event::RarePart& said = reporter.edit();
+    Event::Rest& said = reporter.edit();
     said.source = {component_, host_};
     said.reportingComponent = said.source.component;
     said.reportingInstance = said.source.host;
   }
 
-  Cow<Event::RarePart> reporter;
+  Cow<Event::Rest> reporter;
   Duration name_offset;
   Correlator correlator;
 };
@@ -370,7 +370,7 @@ void EventRecorder::tell(const Subject& subject, std::string_view type, std::str
   made->type_ = type;
   made->reason = reason;
   made->message = std::move(message);
-  made->rare = common_->reporter;
+  made->rest = common_->reporter;
   made->firstTimestamp = loop_.now();
   made->lastTimestamp = loop_.now();
   made->count = 1;

@@ -189,16 +189,16 @@ std::string Store::generated_name(std::string_view base) {
 
 void Store::fill_new(Object& object) {
   ObjectMeta& meta = object.metadata;
-  if (meta.name.empty() && !meta.rare->generateName.empty())
-    meta.name = generated_name(meta.rare->generateName);
+  if (meta.name.empty() && !meta.rest->generateName.empty())
+    meta.name = generated_name(meta.rest->generateName);
   meta.uid = new_uid();
   meta.resourceVersion = {};
   meta.creationTimestamp = loop_.now().floor_seconds();
   meta.deletionTimestamp.reset();
   meta.deletionGracePeriodSeconds.reset();
-  if (!meta.rare->selfLink.empty() || !meta.rare->managedFields.empty()) {
-    meta.rare.edit().selfLink = {};
-    meta.rare.edit().managedFields = {};
+  if (!meta.rest->selfLink.empty() || !meta.rest->managedFields.empty()) {
+    meta.rest.edit().selfLink = {};
+    meta.rest.edit().managedFields = {};
   }
   if (tracks_generation(object.kind())) meta.generation = 1;
 }

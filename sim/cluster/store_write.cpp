@@ -52,7 +52,7 @@ void keep_all_but_status(Object& object, const Object& old) {
   // All members, so that one that is added does not compile until it is kept or not; what was sent
   // of the version and the uid is compared later.
   auto& [name, namespace_, uid, version, generation, created, deleted, grace, labels, annotations,
-         owners, finalizers, rare] = object.metadata;
+         owners, finalizers, rest] = object.metadata;
   const ObjectMeta& kept = old.metadata;
   if (!same_text(name, kept.name)) name = kept.name;
   if (!same_text(namespace_, kept.namespace_)) namespace_ = kept.namespace_;
@@ -61,7 +61,7 @@ void keep_all_but_status(Object& object, const Object& old) {
   deleted = kept.deletionTimestamp;
   grace = kept.deletionGracePeriodSeconds;
   owners = kept.ownerReferences;
-  rare = kept.rare;
+  rest = kept.rest;
   if (old.kind().custom) {
     labels = kept.labels;
     annotations = kept.annotations;
@@ -123,7 +123,7 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
     Error error = already_exists_error(kind, meta.name);
     if (there->metadata.deletionTimestamp)
       error.message = "object is being deleted: " + error.message;
-    if (!meta.rare->generateName.empty()) {
+    if (!meta.rest->generateName.empty()) {
       auto details = std::make_shared<ErrorDetails>(*error.details);
       details->retry_after_seconds = 1;
       error.details = std::move(details);

@@ -216,4 +216,10 @@ bool surely_same(const T& a, const T& b) {
     return a == b;
 }
 
+// Changes a member of what is shared, unless it says so already.
+template <class T, class Member>
+void set(Cow<T>& shared, Member T::*member, std::type_identity_t<Member> value) {
+  if (!surely_same((*shared).*member, value)) shared.edit().*member = std::move(value);
+}
+
 }  // namespace ddptwin

@@ -77,7 +77,9 @@ void default_container(Container& container) {
   fill(container.terminationMessagePolicy, "File");
   if (container.imagePullPolicy.empty())
     container.imagePullPolicy = default_pull_policy(container.image);
-  for (ContainerPort& port : container.ports) fill(port.protocol, "TCP");
+  const auto is_told = [](const ContainerPort& port) { return !port.protocol.empty(); };
+  if (!std::all_of(container.ports.begin(), container.ports.end(), is_told))
+    for (ContainerPort& port : container.ports.edit()) fill(port.protocol, "TCP");
   for (EnvVar& variable : container.env) default_env(variable);
   for (Rare<Probe>* probe :
        {&container.livenessProbe, &container.readinessProbe, &container.startupProbe})
@@ -223,7 +225,8 @@ void default_pod_spec(PodSpec& spec) {
     for (Volume& volume : spec.volumes.edit()) default_volume(volume);
   if (spec.hostNetwork)
     for_each_container(spec, [](Container& container) {
-      for (ContainerPort& port : container.ports) fill(port.hostPort, port.containerPort);
+      if (!container.ports.empty())
+        for (ContainerPort& port : container.ports.edit()) fill(port.hostPort, port.containerPort);
     });
 }
 

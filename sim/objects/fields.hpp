@@ -1,6 +1,6 @@
 // The row macro of the structure tables. For the .cpp files of this folder only: `using S =
 // PodSpec;` names the structure, then F(hostname) or F(containers, .merge = Merge::merge,
-// .merge_key = "name"), and PART(rare, generateName) of what lies in its part `rare`.
+// .merge_key = "name"), and PART(rest, generateName) of what lies in its part `rest`.
 #pragma once
 
 #include "objects/type.hpp"

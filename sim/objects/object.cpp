@@ -27,12 +27,12 @@ const Type& ObjectMeta::type() {
   using S = ObjectMeta;
   static const Type type =
       structure<S>("v1.ObjectMeta",
-                   {F(name), PART(rare, generateName), F(namespace_), PART(rare, selfLink), F(uid),
+                   {F(name), PART(rest, generateName), F(namespace_), PART(rest, selfLink), F(uid),
                     F(resourceVersion), F(generation), F(creationTimestamp), F(deletionTimestamp),
                     F(deletionGracePeriodSeconds), F(labels), F(annotations),
                     F(ownerReferences, .merge = Merge::merge, .merge_key = "uid"),
                     F(finalizers, .merge = Merge::merge, .set = true),
-                    PART(rare, managedFields, .atomic = true)});
+                    PART(rest, managedFields, .atomic = true)});
   return type;
 }
 

@@ -38,7 +38,7 @@ struct ManagedFieldsEntry {
 // metav1.ObjectMeta
 struct ObjectMeta {
   // What few objects have.
-  struct RarePart {
+  struct Rest {
     Text generateName{};
     Text selfLink{};
     Cow<std::vector<ManagedFieldsEntry>> managedFields{};
@@ -57,7 +57,7 @@ struct ObjectMeta {
   Cow<StringMap> annotations{};
   Cow<std::vector<OwnerReference>> ownerReferences{};
   Cow<std::vector<std::string>> finalizers{};
-  Cow<RarePart> rare{};
+  Cow<Rest> rest{};
   static const Type& type();
 
   // The owner with controller=true, or null (metav1.GetControllerOf).

@@ -50,8 +50,8 @@ struct EnvVarSource {
 };
 
 struct EnvVar {
-  std::string name{};
-  std::string value{};
+  Text name{};
+  Text value{};
   Rare<EnvVarSource> valueFrom{};
   static const Type& type();
 };
@@ -168,28 +168,29 @@ struct ContainerRestartRule {
   static const Type& type();
 };
 
+// Of its lists, a controller adds to env alone: all pods of a template share the others.
 struct Container {
   std::string name{};
   std::string image{};
-  std::vector<std::string> command{};
-  std::vector<std::string> args{};
-  std::string workingDir{};
-  std::vector<ContainerPort> ports{};
-  std::vector<EnvFromSource> envFrom{};
+  Cow<std::vector<std::string>> command{};
+  Cow<std::vector<std::string>> args{};
+  Text workingDir{};
+  Cow<std::vector<ContainerPort>> ports{};
+  Cow<std::vector<EnvFromSource>> envFrom{};
   std::vector<EnvVar> env{};
   ResourceRequirements resources{};
   RawJson resizePolicy{};
   std::optional<std::string> restartPolicy{};
-  std::vector<ContainerRestartRule> restartPolicyRules{};
-  std::vector<VolumeMount> volumeMounts{};
+  Cow<std::vector<ContainerRestartRule>> restartPolicyRules{};
+  Cow<std::vector<VolumeMount>> volumeMounts{};
   RawJson volumeDevices{};
   Rare<Probe> livenessProbe{};
   Rare<Probe> readinessProbe{};
   Rare<Probe> startupProbe{};
   Rare<Lifecycle> lifecycle{};
-  std::string terminationMessagePath{};
-  std::string terminationMessagePolicy{};
-  std::string imagePullPolicy{};
+  Text terminationMessagePath{};
+  Text terminationMessagePolicy{};
+  Text imagePullPolicy{};
   RawJson securityContext{};
   bool stdin_ = false;
   bool stdinOnce = false;

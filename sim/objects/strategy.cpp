@@ -100,7 +100,7 @@ bool same_content(const Object& a, const Object& b) {
     if (field.name != "resourceVersion" && field.name != "managedFields" &&
         !equal(field.type(), field.read(&a.metadata), field.read(&b.metadata)))
       return false;
-  return a.metadata.rare->extra == b.metadata.rare->extra;
+  return a.metadata.rest->extra == b.metadata.rest->extra;
 }
 
 void keep_system_metadata(ObjectMeta& updated, const ObjectMeta& old) {
@@ -109,7 +109,7 @@ void keep_system_metadata(ObjectMeta& updated, const ObjectMeta& old) {
   if (!updated.deletionTimestamp) updated.deletionTimestamp = old.deletionTimestamp;
   updated.deletionGracePeriodSeconds = old.deletionGracePeriodSeconds;
   updated.generation = old.generation;
-  if (!updated.rare->selfLink.empty()) updated.rare.edit().selfLink = {};
+  if (!updated.rest->selfLink.empty()) updated.rest.edit().selfLink = {};
 }
 
 std::string merge_owner_references(ObjectMeta& metadata) {

@@ -37,7 +37,7 @@ void create_pod(Object& object) {
   auto& pod = static_cast<Pod&>(object);
   pod.status = PodStatus{};
   pod.status.phase = "Pending";
-  pod.status.qosClass = qos_class(*pod.spec);
+  pod.status.rest.edit().qosClass = qos_class(*pod.spec);
   if (pod.spec->schedulingGates.empty()) return;
   PodCondition gated;
   gated.type_ = "PodScheduled";
@@ -114,11 +114,11 @@ constexpr std::array event_fields{
                [](const Event& e) -> std::string_view { return e.involvedObject->fieldPath; }},
     EventField{"reason", [](const Event& e) -> std::string_view { return e.reason; }},
     EventField{"reportingComponent",
-               [](const Event& e) -> std::string_view { return e.rare->reportingComponent; }},
+               [](const Event& e) -> std::string_view { return e.rest->reportingComponent; }},
     EventField{"source",
                [](const Event& e) -> std::string_view {
-                 const Text& source = e.rare->source.component;
-                 return source.empty() ? e.rare->reportingComponent : source;
+                 const Text& source = e.rest->source.component;
+                 return source.empty() ? e.rest->reportingComponent : source;
                }},
     EventField{"type", [](const Event& e) -> std::string_view { return e.type_; }},
 };
@@ -156,11 +156,11 @@ constexpr std::array pod_fields{
              [](const Pod& pod) { return pod.spec->serviceAccountName; }},
     PodField{"spec.hostNetwork",
              [](const Pod& pod) { return std::string(pod.spec->hostNetwork ? "true" : "false"); }},
-    PodField{"status.phase", [](const Pod& pod) { return pod.status.phase; }},
-    PodField{"status.podIP", [](const Pod& pod) { return *pod.status.podIP; }},
-    PodField{"status.podIPs", [](const Pod& pod) { return *pod.status.podIP; }},
+    PodField{"status.phase", [](const Pod& pod) { return pod.status.phase.str(); }},
+    PodField{"status.podIP", [](const Pod& pod) { return pod.status.rest->podIP.str(); }},
+    PodField{"status.podIPs", [](const Pod& pod) { return pod.status.rest->podIP.str(); }},
     PodField{"status.nominatedNodeName",
-             [](const Pod& pod) { return *pod.status.nominatedNodeName; }},
+             [](const Pod& pod) { return pod.status.rest->nominatedNodeName.str(); }},
 };
 
 constexpr auto pod_field_names = [] {

@@ -220,7 +220,7 @@ FieldInfo field_of_part(std::string_view name, FieldOptions options = {}) {
       [](void* s) -> void* { return &((static_cast<S*>(s)->*Part).edit().*M); }, options};
 }
 
-// The table of a structure. Where S, or its part `rare`, has a member `extra`, fields it does not
+// The table of a structure. Where S, or its part `rest`, has a member `extra`, fields it does not
 // name are kept there.
 template <class S>
 Type structure(std::string_view name, std::vector<FieldInfo> fields) {
@@ -237,11 +237,11 @@ Type structure(std::string_view name, std::vector<FieldInfo> fields) {
   if constexpr (requires(S & s) { s.extra; }) {
     t.read_extra = [](const void* p) -> const Extra* { return &static_cast<const S*>(p)->extra; };
     t.extra = [](void* p) -> Extra* { return &static_cast<S*>(p)->extra; };
-  } else if constexpr (requires(S & s) { s.rare->extra; }) {
+  } else if constexpr (requires(S & s) { s.rest->extra; }) {
     t.read_extra = [](const void* p) -> const Extra* {
-      return &static_cast<const S*>(p)->rare->extra;
+      return &static_cast<const S*>(p)->rest->extra;
     };
-    t.extra = [](void* p) -> Extra* { return &static_cast<S*>(p)->rare.edit().extra; };
+    t.extra = [](void* p) -> Extra* { return &static_cast<S*>(p)->rest.edit().extra; };
   }
   return t;
 }

@@ -371,7 +371,7 @@ ErrorList validate_metadata(const Object& object, NameRule name_rule) {
   const NameRule rule = name_rule != nullptr ? name_rule : &dns_subdomain_problems;
   const ObjectMeta& meta = object.metadata;
   ErrorList out;
-  if (const Text& prefix = meta.rare->generateName; !prefix.empty()) {
+  if (const Text& prefix = meta.rest->generateName; !prefix.empty()) {
     // The prefix is judged as if a name were made of it.
     std::string_view base = prefix;
     if (base.ends_with("-")) base.remove_suffix(1);

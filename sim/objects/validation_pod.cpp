@@ -17,13 +17,13 @@ using Names = std::vector<std::string_view>;
 // What was seen before; nearly all lists are of a few.
 using SeenNames = boost::container::small_flat_set<std::string_view, 8>;
 
-void must_be_one_of(ErrorList& out, const FieldPath& path, const std::string& value,
+void must_be_one_of(ErrorList& out, const FieldPath& path, std::string_view value,
                     std::initializer_list<std::string_view> supported) {
   if (std::find(supported.begin(), supported.end(), value) == supported.end())
     out.push_back(value.empty() ? required(path) : not_supported(path, quoted(value), supported));
 }
 
-void must_be_named(ErrorList& out, const FieldPath& path, const std::string& name, NameRule rule) {
+void must_be_named(ErrorList& out, const FieldPath& path, std::string_view name, NameRule rule) {
   if (name.empty()) {
     out.push_back(required(path));
     return;

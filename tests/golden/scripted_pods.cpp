@@ -83,10 +83,10 @@ PodStatus running_status(const Pod& pod, Time now, const std::string& ip, bool r
   PodStatus status = pod.status;
   status.phase = "Running";
   status.conditions = conditions(pod, now, {.ready = ready});
-  status.hostIP = std::string(host_ip);
-  status.podIP = ip;
-  status.podIPs = {IpEntry{ip}};
-  status.startTime = now;
+  status.rest.edit().hostIP = std::string(host_ip);
+  status.rest.edit().podIP = ip;
+  status.rest.edit().podIPs = {IpEntry{ip}};
+  status.rest.edit().startTime = now;
   status.initContainerStatuses = init_statuses(pod, now);
   status.containerStatuses = {};
   for (const Container& container : pod.spec->containers) {
@@ -103,8 +103,8 @@ PodStatus creating_status(const Pod& pod, Time now) {
   PodStatus status = pod.status;
   status.phase = "Pending";
   status.conditions = conditions(pod, now, {.sandbox = false, .ready = false});
-  status.hostIP = std::string(host_ip);
-  status.startTime = now;
+  status.rest.edit().hostIP = std::string(host_ip);
+  status.rest.edit().startTime = now;
   status.containerStatuses = {};
   for (const Container& container : pod.spec->containers) {
     ContainerStatus one = fresh(container);

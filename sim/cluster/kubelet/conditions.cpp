@@ -30,7 +30,7 @@ struct Judgement {
 struct Row {
   std::string_view type{};  // a literal
   const Judgement* judgement = nullptr;
-  std::optional<std::int64_t> generation{};
+  OptionalInt64 generation{};
   std::optional<Time> since{};
 };
 

@@ -82,8 +82,8 @@ void Inventory::refresh(const SharedText& uid, const ContainerId& id, std::strin
     if (instance.stage != ContainerStage::exited) return;
     instance.exit_code = report->exit_code;
     instance.reason = report->reason;
-    std::string words = last_words(runtime_, *report, policy);
-    if (*instance.message != words) instance.message = std::move(words);
+    const std::string words = last_words(runtime_, *report, policy);
+    if (instance.message != words) instance.message = words;
     return;
   }
 }

@@ -53,7 +53,7 @@ void EventSeries::event(const Object& regarding, Words words, const Object* rela
   made->type_ = words.type;
   made->reason = words.reason;
   made->message = std::move(words.message);
-  Event::RarePart& form = made->rare.edit();
+  Event::Rest& form = made->rest.edit();
   form.eventTime = MicroTime{now};
   form.action = words.action;
   form.reportingComponent = component_;

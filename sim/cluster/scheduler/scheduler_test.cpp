@@ -240,7 +240,7 @@ TEST_F(SchedulerTest, pushes_a_lesser_pod_aside) {
               ElementsAre("high FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu.",
                           "low Preempted: Preempted by pod " + find("high")->metadata.uid.str() +
                               " on node n"));
-  EXPECT_EQ(find("high")->status.nominatedNodeName, "n");
+  EXPECT_EQ(find("high")->status.rest->nominatedNodeName, "n");
   EXPECT_TRUE(find("low")->metadata.deletionTimestamp);
   EXPECT_EQ(find("low")->status.condition("DisruptionTarget")->reason, "PreemptionByScheduler");
   // The room is promised.

@@ -91,8 +91,8 @@ std::shared_ptr<Pod> pod(const std::string& name, const PodShape& shape) {
     spec.containers.edit()[0].ports = {
         {.name = "ddp", .containerPort = shape.named_port, .protocol = "TCP"}};
   object->status.phase = shape.phase;
-  object->status.podIP = shape.ip;
-  if (!shape.ip.empty()) object->status.podIPs = {{shape.ip}};
+  object->status.rest.edit().podIP = shape.ip;
+  if (!shape.ip.empty()) object->status.rest.edit().podIPs = {{shape.ip}};
   PodCondition& ready = object->status.conditions.edit().emplace_back();
   ready.type_ = "Ready";
   ready.status = shape.ready ? "True" : "False";
@@ -110,7 +110,7 @@ std::string text_of(const Endpoint& endpoint) {
 }
 
 std::string text_of(const EndpointAddress& address) {
-  return address.ip + (address.hostname.empty() ? "" : " " + address.hostname);
+  return address.ip.str() + (address.hostname.empty() ? "" : " " + address.hostname);
 }
 
 std::string body_of(const Object& object) {
@@ -154,12 +154,12 @@ std::vector<std::string> run(Controller& controller, FakeCache& cache,
             *cache.find(*request.target.kind, request.target.namespace_, request.target.name));
     } else {
       auto object = request.object->clone();
-      line += " " + object->metadata.name + object->metadata.rare->generateName.str() +
+      line += " " + object->metadata.name + object->metadata.rest->generateName.str() +
               body_of(*object);
       if (object->metadata.name.empty())
         object->metadata.name =
-            fmt::format("{}{}", object->metadata.rare->generateName.view(), ++made);
-      object->metadata.rare.edit().generateName = {};
+            fmt::format("{}{}", object->metadata.rest->generateName.view(), ++made);
+      object->metadata.rest.edit().generateName = {};
       if (object->metadata.uid.empty()) object->metadata.uid = "uid-" + object->metadata.name;
       ++object->metadata.generation;
       controller.accepted("ns/h", step, {.object = object});

@@ -25,7 +25,8 @@ bool is_relevant(const Change& change) {
     return std::tie(pod.spec->hostname, pod.spec->subdomain);
   };
   return before->metadata.deletionTimestamp || after->metadata.deletionTimestamp ||
-         !same_readiness(*before, *after) || !equal(before->status.podIPs, after->status.podIPs) ||
+         !same_readiness(*before, *after) ||
+         !equal(before->status.rest->podIPs, after->status.rest->podIPs) ||
          !same_texts(before->metadata.labels, after->metadata.labels) ||
          named(*before) != named(*after);
 }
@@ -64,7 +65,7 @@ bool same_texts(const Cow<StringMap>& a, const Cow<StringMap>& b) {
 
 bool is_member(const Pod& pod, Terminating terminating) {
   if (is_terminal_phase(pod.status.phase)) return false;
-  if (pod.status.podIP.empty() && pod.status.podIPs.empty()) return false;
+  if (pod.status.rest->podIP.empty() && pod.status.rest->podIPs.empty()) return false;
   return terminating == Terminating::kept || !pod.metadata.deletionTimestamp;
 }
 

@@ -45,8 +45,8 @@ std::vector<SlicePort> ports_of(const EndpointSubset& subset) {
 }
 
 Endpoint endpoint_of(const EndpointAddress& address, bool ready) {
-  Endpoint endpoint{.addresses = {address.ip}, .conditions = {.ready = ready}};
-  if (!address.hostname.empty()) endpoint.hostname = address.hostname;
+  Endpoint endpoint{.addresses = {address.ip.str()}, .conditions = {.ready = ready}};
+  if (!address.hostname.empty()) endpoint.hostname = address.hostname.str();
   endpoint.targetRef = address.targetRef;
   endpoint.nodeName = address.nodeName;
   return endpoint;
@@ -54,7 +54,8 @@ Endpoint endpoint_of(const EndpointAddress& address, bool ready) {
 
 void add(SliceGroups& groups, const EndpointSubset& subset, const EndpointAddress& address,
          bool ready) {
-  const std::string_view family = address.ip.find(':') != std::string::npos ? "IPv6" : "IPv4";
+  const std::string_view family =
+      address.ip.view().find(':') != std::string_view::npos ? "IPv6" : "IPv4";
   const auto ports = ports_of(subset);
   auto group = std::find_if(groups.begin(), groups.end(), [&](const SliceGroup& g) {
     return g.address_type == family && same_ports(g.ports, ports);

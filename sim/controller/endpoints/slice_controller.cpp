@@ -16,18 +16,18 @@ const Text slice_manager = "endpointslice-controller.k8s.io";
 constexpr Duration slice_change_delay = 1s;
 constexpr std::string_view zone_label = "topology.kubernetes.io/zone";
 
-bool is_of_family(const std::string& ip, std::string_view address_type) {
-  const bool v6 = ip.find(':') != std::string::npos;
+bool is_of_family(std::string_view ip, std::string_view address_type) {
+  const bool v6 = ip.find(':') != std::string_view::npos;
   return v6 == (address_type == "IPv6");
 }
 
 std::vector<std::string> addresses_of(const Pod& pod, std::string_view address_type) {
   std::vector<std::string> addresses;
   addresses.reserve(1);
-  for (const IpEntry& entry : pod.status.podIPs)
-    if (is_of_family(entry.ip, address_type)) addresses.push_back(entry.ip);
-  if (pod.status.podIPs.empty() && is_of_family(pod.status.podIP, address_type))
-    addresses.push_back(pod.status.podIP);
+  for (const IpEntry& entry : pod.status.rest->podIPs)
+    if (is_of_family(entry.ip, address_type)) addresses.push_back(entry.ip.str());
+  if (pod.status.rest->podIPs.empty() && is_of_family(pod.status.rest->podIP, address_type))
+    addresses.push_back(pod.status.rest->podIP.str());
   return addresses;
 }
 

@@ -134,14 +134,14 @@ void Facts::change_pod(const Record& record, PodFacts& facts) {
     scheduled_ = true;
   if (record.actor == "kubelet") kubelets_ = true;
   const bool over = is_terminal_phase(pod.status.phase);
-  if (pod.status.podIP != before.status.podIP) {
-    if (!before.status.podIP.empty())
-      addresses_[before.status.podIP] = {key_of(pod.metadata), record.time};
-    if (!pod.status.podIP.empty())
-      addresses_[pod.status.podIP] = {key_of(pod.metadata), std::nullopt};
+  if (pod.status.rest->podIP != before.status.rest->podIP) {
+    if (!before.status.rest->podIP.empty())
+      addresses_[before.status.rest->podIP.str()] = {key_of(pod.metadata), record.time};
+    if (!pod.status.rest->podIP.empty())
+      addresses_[pod.status.rest->podIP.str()] = {key_of(pod.metadata), std::nullopt};
   }
-  if (over && !is_terminal_phase(before.status.phase) && !pod.status.podIP.empty())
-    addresses_[pod.status.podIP] = {key_of(pod.metadata), record.time};
+  if (over && !is_terminal_phase(before.status.phase) && !pod.status.rest->podIP.empty())
+    addresses_[pod.status.rest->podIP.str()] = {key_of(pod.metadata), record.time};
   if (facts.job == nullptr) return;
   JobFacts& job = *facts.job;
   if (pod.status.phase != before.status.phase) {
@@ -189,7 +189,7 @@ void Facts::forget_pod(PodFacts& facts) {
   const std::string key = key_of(facts.last->metadata);
   const auto named = pods_by_key_.find(key);
   if (named != pods_by_key_.end() && named->second == &facts) pods_by_key_.erase(named);
-  if (const std::string& ip = *facts.last->status.podIP; !ip.empty()) {
+  if (const Text& ip = facts.last->status.rest->podIP; !ip.empty()) {
     const auto address = addresses_.find(ip);
     if (address != addresses_.end() && address->second.pod == key && !address->second.until)
       address->second.until = facts.last->metadata.deletionTimestamp;
