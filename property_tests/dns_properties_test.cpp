@@ -31,8 +31,8 @@ bool stands_behind(const Pod& pod, const Service& service) {
 }
 
 std::string label_of(const Pod& pod, const Service& service) {
-  if (!pod.spec->hostname.empty() && pod.spec->subdomain == service.metadata.name)
-    return pod.spec->hostname;
+  if (!pod.spec->rest->hostname.empty() && pod.spec->rest->subdomain == service.metadata.name)
+    return pod.spec->rest->hostname;
   std::string dashed = pod.status.rest->podIP.str();
   std::replace(dashed.begin(), dashed.end(), '.', '-');
   return dashed;

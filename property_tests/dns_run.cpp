@@ -147,9 +147,9 @@ void DnsRun::create_pod(const DnsChange& change) {
       StringMap{{"app", service_names[static_cast<std::size_t>(change.shape % 2)]}};
   PodSpec& spec = pod->spec.edit();
   spec.nodeName = only_node;
-  if (change.shape % 3 != 0) spec.hostname = "h" + std::to_string(change.shape % 3);
+  if (change.shape % 3 != 0) spec.rest.edit().hostname = "h" + std::to_string(change.shape % 3);
   if (change.shape % 4 != 0)
-    spec.subdomain = service_names[static_cast<std::size_t>(change.shape / 4 % 2)];
+    spec.rest.edit().subdomain = service_names[static_cast<std::size_t>(change.shape / 4 % 2)];
   Container container;
   container.name = "c";
   container.image = "busybox";

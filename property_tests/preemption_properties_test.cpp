@@ -29,7 +29,7 @@ class Cluster {
   // Of a priority class; "": of none, and of the lowest priority.
   void create(const std::string& name, int gpus, std::string priority_class) {
     const auto pod = pod_asking(name, {{gpu, Quantity::of(gpus)}});
-    pod->spec.edit().priorityClassName = std::move(priority_class);
+    pod->spec.edit().rest.edit().priorityClassName = std::move(priority_class);
     run_.call(api::create(pod));
     rest();
   }
@@ -140,7 +140,7 @@ TEST(PreemptionProperties, OnlyItsOwnVictimsKeepAPreemptorWaiting) {
         const auto create = [&](const std::string& name, int count, std::string_view priority,
                                 const std::string& node = {}) {
           const auto pod = pod_asking(name, {{gpu, Quantity::of(count)}});
-          pod->spec.edit().priorityClassName = std::string(priority);
+          pod->spec.edit().rest.edit().priorityClassName = std::string(priority);
           pod->spec.edit().nodeName = node;
           run.call(api::create(pod));
           run.rest(2s);
@@ -247,7 +247,7 @@ TEST(PreemptionProperties, WhoHasLostItsPromisedNodeLooksElsewhere) {
         }
         const auto preemptor = pod_asking("high", {{gpu, Quantity::of(wanted)}});
         PodSpec& spec = preemptor->spec.edit();
-        spec.priorityClassName = std::string(high);
+        spec.rest.edit().priorityClassName = std::string(high);
         if (tolerates) spec.tolerations = {{"ddptwin.test/t", "Exists", {}, {}, std::nullopt}};
         if (selects) spec.nodeSelector = {{"zone", "a"}};
         run.call(api::create(preemptor));
@@ -346,7 +346,7 @@ TEST(PreemptionProperties, HowFastTheyComeOneAfterTheOtherChangesNothing) {
           run->rest(2s);
           const auto create = [run](const std::string& name, int wants, const std::string& of) {
             const auto pod = pod_asking(name, {{gpu, Quantity::of(wants)}});
-            pod->spec.edit().priorityClassName = of;
+            pod->spec.edit().rest.edit().priorityClassName = of;
             run->call(api::create(pod));
           };
           for (int i = 0; i < low; ++i) {

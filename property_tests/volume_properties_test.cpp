@@ -146,7 +146,7 @@ class Worker {
 
   void kill(const Pod& pod) {
     if (pod.status.containerStatuses.empty()) return;
-    const std::string& id = pod.status.containerStatuses.front().containerID;
+    const std::string id = pod.status.containerStatuses.front().rest->containerID.str();
     runtime_.signal_container(id.substr(id.rfind('/') + 1), SIGKILL, [](const Result<void>&) {});
   }
 

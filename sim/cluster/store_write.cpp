@@ -79,13 +79,18 @@ void Store::warn_of_doubled_owners(Context& context, Object& object) {
 }
 
 // Defaults. A controller gives all workers of a job the same init containers, to wait for the
-// master with: what becomes of them is kept once, too, where the same becomes of them.
+// master with: what becomes of them is kept once, too, where the same becomes of them. What becomes
+// of the rest follows from it alone.
 void Store::fill_in(const KindInfo& kind, Object& object) {
   if (kind.strategy.defaults == nullptr) return;
   if (&kind != &info_of<Pod>()) return kind.strategy.defaults(object);
   Pod& pod = static_cast<Pod&>(object);
   const Cow<std::vector<Container>> asked = pod.spec->initContainers;
+  const Cow<PodSpec::Rest> asked_rest = pod.spec->rest;
+  if (!rest_made_.untouched() && asked_rest.same_as(rest_asked_)) pod.spec.edit().rest = rest_made_;
   kind.strategy.defaults(object);
+  rest_asked_ = asked_rest;
+  rest_made_ = pod.spec->rest;
   if (asked.empty()) return;
   const auto& made = pod.spec->initContainers;
   if (asked.same_as(init_asked_) &&

@@ -163,6 +163,18 @@ void default_volume(Volume& volume) {
   }
 }
 
+// What is there already is not made one's own: it is as many pods share it.
+void default_rest(Cow<PodSpec::Rest>& rest) {
+  using Rest = PodSpec::Rest;
+  static const RawJson empty_object{json::object()};
+  if (rest->dnsPolicy.empty()) rest.edit().dnsPolicy = "ClusterFirst";
+  if (rest->schedulerName.empty()) rest.edit().schedulerName = "default-scheduler";
+  if (rest->securityContext.absent()) rest.edit().securityContext = empty_object;
+  // Two spellings of one field; the older one is only an echo.
+  if (rest->serviceAccountName.empty()) set(rest, &Rest::serviceAccountName, rest->serviceAccount);
+  set(rest, &Rest::serviceAccount, rest->serviceAccountName);
+}
+
 // A limit without a request is the request too.
 void copy_limits(ResourceRequirements& resources) {
   if (resources.requests.empty()) resources.requests = resources.limits;
@@ -212,14 +224,8 @@ std::string default_pull_policy(std::string_view image) {
 
 void default_pod_spec(PodSpec& spec) {
   fill(spec.restartPolicy, "Always");
-  fill(spec.dnsPolicy, "ClusterFirst");
   fill(spec.terminationGracePeriodSeconds, std::int64_t{30});
-  fill(spec.schedulerName, "default-scheduler");
-  static const RawJson empty_object{json::object()};
-  if (spec.securityContext.absent()) spec.securityContext = empty_object;
-  // Two spellings of one field; the older one is only an echo.
-  if (spec.serviceAccountName.empty()) spec.serviceAccountName = spec.serviceAccount;
-  spec.serviceAccount = spec.serviceAccountName;
+  default_rest(spec.rest);
   for_each_container(spec, &default_container);
   if (!spec.volumes.empty())
     for (Volume& volume : spec.volumes.edit()) default_volume(volume);

@@ -418,53 +418,58 @@ struct TopologySpreadConstraint {
   static const Type& type();
 };
 
-// What few pods set takes the room of a pointer: each pod has two of these, as it was created and
-// as it was bound.
+// What few pods set takes the room of a pointer, and what a pod gets from its template alone lies
+// apart: each pod has two of these, as it was created and as it was bound.
 struct PodSpec {
+  // The same for all pods of a template: they share it.
+  struct Rest {
+    RawJson ephemeralContainers{};
+    std::string dnsPolicy{};
+    std::string serviceAccountName{};
+    std::string serviceAccount{};
+    std::optional<bool> automountServiceAccountToken{};
+    bool hostPID = false;
+    bool hostIPC = false;
+    std::optional<bool> shareProcessNamespace{};
+    RawJson securityContext{};
+    Cow<std::vector<NamedItem>> imagePullSecrets{};
+    std::string hostname{};
+    std::string subdomain{};
+    std::string schedulerName{};
+    Cow<std::vector<HostAlias>> hostAliases{};
+    std::string priorityClassName{};
+    Rare<PodDNSConfig> dnsConfig{};
+    Cow<std::vector<PodReadinessGate>> readinessGates{};
+    Rare<std::string> runtimeClassName{};
+    std::optional<bool> setHostnameAsFQDN{};
+    RawJson os{};
+    std::optional<bool> hostUsers{};
+    RawJson resourceClaims{};
+    Rare<std::string> hostnameOverride{};
+    RawJson workloadRef{};
+    RawJson schedulingGroup{};
+    Extra extra{};
+  };
+
   Cow<std::vector<Volume>> volumes{};
   Cow<std::vector<Container>> initContainers{};
   Cow<std::vector<Container>> containers{};
-  RawJson ephemeralContainers{};
   std::string restartPolicy{};
   std::optional<std::int64_t> terminationGracePeriodSeconds{};
   std::optional<std::int64_t> activeDeadlineSeconds{};
-  std::string dnsPolicy{};
   Cow<StringMap> nodeSelector{};
-  std::string serviceAccountName{};
-  std::string serviceAccount{};
-  std::optional<bool> automountServiceAccountToken{};
   std::string nodeName{};
   bool hostNetwork = false;
-  bool hostPID = false;
-  bool hostIPC = false;
-  std::optional<bool> shareProcessNamespace{};
-  RawJson securityContext{};
-  Cow<std::vector<NamedItem>> imagePullSecrets{};
-  std::string hostname{};
-  std::string subdomain{};
   Rare<Affinity> affinity{};
-  std::string schedulerName{};
   Cow<std::vector<Toleration>> tolerations{};
-  Cow<std::vector<HostAlias>> hostAliases{};
-  std::string priorityClassName{};
   std::optional<std::int32_t> priority{};
-  Rare<PodDNSConfig> dnsConfig{};
-  Cow<std::vector<PodReadinessGate>> readinessGates{};
-  Rare<std::string> runtimeClassName{};
   std::optional<bool> enableServiceLinks{};
   std::optional<std::string> preemptionPolicy{};
   Cow<ResourceList> overhead{};
   Cow<std::vector<TopologySpreadConstraint>> topologySpreadConstraints{};
-  std::optional<bool> setHostnameAsFQDN{};
-  RawJson os{};
-  std::optional<bool> hostUsers{};
   Cow<std::vector<NamedItem>> schedulingGates{};
-  RawJson resourceClaims{};
   Rare<ResourceRequirements> resources{};
-  Rare<std::string> hostnameOverride{};
-  RawJson workloadRef{};
-  RawJson schedulingGroup{};
-  Extra extra{};
+  Cow<Rest> rest{};
   static const Type& type();
 
   const Container* container(std::string_view name) const;

@@ -151,9 +151,9 @@ struct PodField {
 constexpr std::array pod_fields{
     PodField{"spec.nodeName", [](const Pod& pod) { return pod.spec->nodeName; }},
     PodField{"spec.restartPolicy", [](const Pod& pod) { return pod.spec->restartPolicy; }},
-    PodField{"spec.schedulerName", [](const Pod& pod) { return pod.spec->schedulerName; }},
+    PodField{"spec.schedulerName", [](const Pod& pod) { return pod.spec->rest->schedulerName; }},
     PodField{"spec.serviceAccountName",
-             [](const Pod& pod) { return pod.spec->serviceAccountName; }},
+             [](const Pod& pod) { return pod.spec->rest->serviceAccountName; }},
     PodField{"spec.hostNetwork",
              [](const Pod& pod) { return std::string(pod.spec->hostNetwork ? "true" : "false"); }},
     PodField{"status.phase", [](const Pod& pod) { return pod.status.phase.str(); }},

@@ -37,8 +37,8 @@ std::vector<PodCondition> conditions(const Pod& pod, Time now, const Readiness& 
 ContainerStatus fresh(const Container& container) {
   ContainerStatus status;
   status.name = container.name;
-  status.image = container.image;
-  status.containerID = "twin://" + container.name;
+  status.rest.edit().image = container.image;
+  status.rest.edit().containerID = "twin://" + container.name;
   status.started = false;
   return status;
 }
@@ -68,13 +68,13 @@ ContainerStateTerminated terminated(const ContainerStatus& before, const Ending&
                                     std::optional<Time> started, Time now) {
   return {.exitCode = ending.code,
           .signal = ending.signal,
-          .reason = !ending.reason.empty() ? ending.reason
+          .reason = !ending.reason.empty() ? std::string_view(ending.reason)
                     : ending.code == 0     ? "Completed"
                                            : "Error",
           .message = ending.message,
           .startedAt = started,
           .finishedAt = now,
-          .containerID = before.containerID};
+          .containerID = before.rest->containerID};
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ void Symbols::learn(const Object& object) {
   const std::string known = uids_[object.metadata.uid.str()];
   if (const Pod* pod = as<Pod>(object);
       pod != nullptr && !pod->status.rest->podIP.empty() && !pod->spec->hostNetwork) {
-    const Text& ip = pod->status.rest->podIP;
+    const std::string ip = pod->status.rest->podIP.str();
     const auto found = addresses_.find(ip);
     if (found == addresses_.end() || !found->second.starts_with("ip(" + known + ")")) {
       const int count = ++address_counts_[object.metadata.uid.str()];

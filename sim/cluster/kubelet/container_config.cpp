@@ -161,7 +161,7 @@ RawJson annotations_of(const Pod& pod, const Container& container, std::uint32_t
 
 const Json* security_setting(const PodSpec& spec, const Container& container,
                              std::string_view key) {
-  for (const RawJson* raw : {&container.securityContext, &spec.securityContext})
+  for (const RawJson* raw : {&container.securityContext, &spec.rest->securityContext})
     if (const Json* json = raw->get(); json != nullptr && json->is_object())
       if (const Json* value = json->get_object().if_contains(key)) return value;
   return nullptr;

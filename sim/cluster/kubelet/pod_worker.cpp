@@ -36,7 +36,7 @@ bool same(const Cow<StringMap>& left, const Cow<StringMap>& right) {
 // Of a pod with gates: whether its Ready is not what its containers and gates say, whoever has said
 // otherwise of which (upstream NeedToReconcilePodReadiness).
 bool is_readiness_off(const Pod& pod) {
-  if (pod.spec->readinessGates.empty()) return false;
+  if (pod.spec->rest->readinessGates.empty()) return false;
   const PodCondition* said = pod.status.condition("Ready");
   if (said == nullptr) return false;
   PodStatus right = pod.status;

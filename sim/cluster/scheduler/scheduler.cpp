@@ -25,7 +25,7 @@ bool is_placed(const Pod& pod) { return !pod.spec->nodeName.empty(); }
 
 // Waits for this scheduler to act.
 bool is_waiting(const Pod& pod) {
-  return !is_placed(pod) && !has_ended(pod) && pod.spec->schedulerName == Scheduler::name &&
+  return !is_placed(pod) && !has_ended(pod) && pod.spec->rest->schedulerName == Scheduler::name &&
          pod.spec->schedulingGates.empty();
 }
 

@@ -84,8 +84,8 @@ std::shared_ptr<Pod> pod(const std::string& name, const PodShape& shape) {
   if (shape.terminating) object->metadata.deletionTimestamp = Time(1s);
   PodSpec& spec = object->spec.edit();
   spec.nodeName = "node-0";
-  spec.hostname = shape.hostname;
-  spec.subdomain = shape.subdomain;
+  spec.rest.edit().hostname = shape.hostname;
+  spec.rest.edit().subdomain = shape.subdomain;
   spec.containers = {{.name = "c"}};
   if (shape.named_port != 0)
     spec.containers.edit()[0].ports = {

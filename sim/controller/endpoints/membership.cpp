@@ -22,7 +22,7 @@ bool is_relevant(const Change& change) {
   if (!change.before || !change.after) return true;
   const Pod *before = as<Pod>(*change.before), *after = as<Pod>(*change.after);
   const auto named = [](const Pod& pod) {
-    return std::tie(pod.spec->hostname, pod.spec->subdomain);
+    return std::tie(pod.spec->rest->hostname, pod.spec->rest->subdomain);
   };
   return before->metadata.deletionTimestamp || after->metadata.deletionTimestamp ||
          !same_readiness(*before, *after) ||
@@ -93,8 +93,8 @@ std::optional<std::int32_t> port_in_pod(const ServicePort& port, const Pod& pod)
 }
 
 std::string_view hostname_in(const Pod& pod, const Service& service) {
-  if (pod.spec->subdomain != service.metadata.name) return {};
-  return pod.spec->hostname;
+  if (pod.spec->rest->subdomain != service.metadata.name) return {};
+  return pod.spec->rest->hostname;
 }
 
 Rare<ObjectReference> reference_to(const Pod& pod, const Rare<ObjectReference>& known) {
