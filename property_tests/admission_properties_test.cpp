@@ -299,13 +299,13 @@ void Inn::check() {
     if (!pod || std::count(waiting_.begin(), waiting_.end(), name) > 0) continue;
     const PodStatus& status = pod->status;
     if (one.judged) {
-      RC_ASSERT(status.reason == "");
-      RC_ASSERT(status.startTime.has_value());
+      RC_ASSERT(status.rest->reason == "");
+      RC_ASSERT(status.rest->startTime.has_value());
       continue;
     }
     RC_ASSERT(status.phase == "Failed");
-    RC_ASSERT(one.refused.contains(*status.reason));
-    RC_ASSERT(status.message == one.refused.at(*status.reason));
+    RC_ASSERT(one.refused.contains(status.rest->reason.str()));
+    RC_ASSERT(status.rest->message == one.refused.at(status.rest->reason.str()));
     RC_ASSERT(status.containerStatuses.empty());
   }
 }

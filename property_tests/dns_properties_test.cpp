@@ -21,7 +21,7 @@ const std::vector<std::string> service_names{"s0", "s1"}, namespaces{"default", 
 
 bool stands_behind(const Pod& pod, const Service& service) {
   const auto app = pod.metadata.labels->find("app");
-  if (pod.metadata.namespace_ != service.metadata.namespace_ || pod.status.podIP.empty() ||
+  if (pod.metadata.namespace_ != service.metadata.namespace_ || pod.status.rest->podIP.empty() ||
       pod.status.phase == "Succeeded" || service.spec->selector.empty() ||
       app->second != service.spec->selector.at("app"))
     return false;
@@ -31,9 +31,9 @@ bool stands_behind(const Pod& pod, const Service& service) {
 }
 
 std::string label_of(const Pod& pod, const Service& service) {
-  if (!pod.spec->hostname.empty() && pod.spec->subdomain == service.metadata.name)
-    return pod.spec->hostname;
-  std::string dashed = pod.status.podIP;
+  if (!pod.spec->rest->hostname.empty() && pod.spec->rest->subdomain == service.metadata.name)
+    return pod.spec->rest->hostname;
+  std::string dashed = pod.status.rest->podIP.str();
   std::replace(dashed.begin(), dashed.end(), '.', '-');
   return dashed;
 }
@@ -60,8 +60,8 @@ void check_headless(DnsRun& cluster, const Service& service, const Pods& behind)
   std::multiset<std::string> addresses;
   std::map<std::string, std::multiset<std::string>> by_label;
   for (const auto& pod : behind) {
-    addresses.insert(pod->status.podIP);
-    by_label[label_of(*pod, service)].insert(pod->status.podIP);
+    addresses.insert(pod->status.rest->podIP.str());
+    by_label[label_of(*pod, service)].insert(pod->status.rest->podIP.str());
   }
   RC_ASSERT(cluster.ask(name, RecordType::a) == answer_of(addresses));
   const DnsSeen nothing{addresses.empty() ? dns::Rcode::nx_domain : dns::Rcode::no_error, {}};

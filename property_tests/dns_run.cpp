@@ -147,9 +147,9 @@ void DnsRun::create_pod(const DnsChange& change) {
       StringMap{{"app", service_names[static_cast<std::size_t>(change.shape % 2)]}};
   PodSpec& spec = pod->spec.edit();
   spec.nodeName = only_node;
-  if (change.shape % 3 != 0) spec.hostname = "h" + std::to_string(change.shape % 3);
+  if (change.shape % 3 != 0) spec.rest.edit().hostname = "h" + std::to_string(change.shape % 3);
   if (change.shape % 4 != 0)
-    spec.subdomain = service_names[static_cast<std::size_t>(change.shape / 4 % 2)];
+    spec.rest.edit().subdomain = service_names[static_cast<std::size_t>(change.shape / 4 % 2)];
   Container container;
   container.name = "c";
   container.image = "busybox";
@@ -164,7 +164,7 @@ void DnsRun::write_status(const DnsChange& change) {
   using Kind = DnsChange::Kind;
   const auto known = pod(change);
   if (!known) return;
-  const bool started = !known->status.podIP.empty();
+  const bool started = !known->status.rest->podIP.empty();
   const auto* condition = known->status.condition("Ready");
   const bool ready = condition != nullptr && condition->status == "True";
   const bool over = known->status.phase == "Succeeded";
@@ -175,8 +175,8 @@ void DnsRun::write_status(const DnsChange& change) {
   auto next = std::static_pointer_cast<Pod>(known->clone());
   next->status.phase = change.kind == Kind::end_pod ? "Succeeded" : "Running";
   if (!started) {
-    next->status.podIP = "10.244.0." + std::to_string(++last_address_ % 250);
-    next->status.podIPs = {{*next->status.podIP}};
+    next->status.rest.edit().podIP = "10.244.0." + std::to_string(++last_address_ % 250);
+    next->status.rest.edit().podIPs = {{next->status.rest->podIP.str()}};
   }
   PodCondition now;
   now.type_ = "Ready";

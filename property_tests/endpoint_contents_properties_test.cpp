@@ -151,8 +151,8 @@ std::vector<ServicePort> service_ports(const std::vector<PortShape>& shapes) {
 void write_ready(EndpointsRun& cluster, const Pod& pod, const std::string& address, bool ready) {
   const auto next = std::static_pointer_cast<Pod>(pod.clone());
   next->status.phase = "Running";
-  next->status.podIP = address;
-  next->status.podIPs = {{address}};
+  next->status.rest.edit().podIP = address;
+  next->status.rest.edit().podIPs = {{address}};
   PodCondition condition;
   condition.type_ = "Ready";
   condition.status = ready ? "True" : "False";
@@ -172,7 +172,7 @@ void put_pod(EndpointsRun& cluster, const std::string& name, const PodShape& sha
   pod->metadata.labels = StringMap{{"app", service_name}};
   Container container{.name = "c", .image = "busybox"};
   for (const auto& [port, number] : shape.ports)
-    container.ports.push_back({.name = port, .containerPort = number, .protocol = "TCP"});
+    container.ports.edit().push_back({.name = port, .containerPort = number, .protocol = "TCP"});
   if (shape.holder != Holder::container) {
     Container other{.name = "i", .image = "busybox"};
     std::swap(other.ports, container.ports);
@@ -219,7 +219,7 @@ void check_endpoints(const EndpointsRun& cluster, const Service& service,
     const PodShape& shape = shapes.at(pod->metadata.name.str());
     if (pod->metadata.deletionTimestamp && !all) continue;
     const std::string text = (shape.ready || all ? "ready " : "not ready ") + pod->metadata.name +
-                             " " + *pod->status.podIP + " ";
+                             " " + pod->status.rest->podIP.str() + " ";
     for (const std::string& port : ports_in(service, shape)) wanted.insert(text + port);
     if (service.spec->ports.empty()) wanted.insert(text);
   }
@@ -326,7 +326,7 @@ void check_slices(const EndpointsRun& cluster, const Service& service,
   for (const auto& pod : cluster.all<Pod>()) {
     const PodShape& shape = shapes.at(pod->metadata.name.str());
     const bool ends = pod->metadata.deletionTimestamp.has_value();
-    wanted.insert(line(pod->metadata.name.str(), pod->status.podIP,
+    wanted.insert(line(pod->metadata.name.str(), pod->status.rest->podIP,
                        (shape.ready && !ends) || service.spec->publishNotReadyAddresses,
                        shape.ready, ends, ports_in(service, shape)));
   }
@@ -366,7 +366,7 @@ TEST(EndpointContents, TheyTellEachPodsPortsAndWhetherItIsReady) {
           if (one.kind == Kind::turn_ready && pod) {
             bool& ready = shapes[one.name].ready;
             ready = !ready;
-            write_ready(cluster, *pod, pod->status.podIP, ready);
+            write_ready(cluster, *pod, pod->status.rest->podIP, ready);
           }
           if (one.kind == Kind::let_pod_end && pod) cluster.call(api::remove(*pod));
           if (one.kind == Kind::put_ports) next->spec.edit().ports = service_ports(one.ports);

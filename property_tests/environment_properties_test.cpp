@@ -41,7 +41,7 @@ bool crashes(const PyTorchJob& job, const pj::Profile& profile) {
 std::map<std::string, std::string> seen_by_process(const Container& container,
                                                    const Variables& injected) {
   std::map<std::string, std::string> out;
-  for (const EnvVar& variable : container.env) out[variable.name] = variable.value;
+  for (const EnvVar& variable : container.env) out[variable.name.str()] = variable.value.str();
   for (const auto& variable : injected) out[std::string(variable.name)] = variable.value;
   return out;
 }

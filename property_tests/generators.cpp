@@ -165,7 +165,7 @@ ReplicaSpec replica_of(const JobShape& shape, int replicas, int port) {
   for (const std::string& name : shape.env)
     container.env.push_back({.name = name, .value = "user"});
   if (port != 0)
-    container.ports.push_back({.name = std::string(pj::port_name), .containerPort = port});
+    container.ports.edit().push_back({.name = std::string(pj::port_name), .containerPort = port});
   replica.template_.spec.edit().containers.edit().push_back(std::move(container));
   return replica;
 }

@@ -263,9 +263,9 @@ TEST(JobLaws, AServiceHasThePortsOfTheTrainingContainer) {
         RC_PRE(run.create(shape, {}, [&](PyTorchJob& job) {
           for (auto& [type, replica] : *job.spec.edit().pytorchReplicaSpecs) {
             auto& containers = replica.template_.spec.edit().containers.edit();
-            containers.front().ports.clear();
+            containers.front().ports = {};
             for (const auto& [name, number] : wanted)
-              containers.front().ports.push_back({.name = name, .containerPort = number});
+              containers.front().ports.edit().push_back({.name = name, .containerPort = number});
             Container beside;
             beside.name = "beside";
             beside.image = "busybox";

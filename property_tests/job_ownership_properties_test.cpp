@@ -17,7 +17,7 @@ void check_addresses(ClusterRun& run, const JobName& name, const JobShape& shape
   RC_ASSERT(static_cast<int>(pods.size()) == (shape.master ? 1 : 0) + shape.workers);
   for (const auto& [service_name, service] : services) {
     const auto& pod = pods.at(service_name);
-    RC_ASSERT(run.resolve(service_name, name.namespace_) == Names{*pod->status.podIP});
+    RC_ASSERT(run.resolve(service_name, name.namespace_) == Names{pod->status.rest->podIP.str()});
     const bool is_master = service_name == name.name + "-master-0";
     const int port = written_or_default(is_master ? shape.port : shape.worker_port);
     const auto& ports = service->spec->ports;
@@ -31,7 +31,7 @@ void check_addresses(ClusterRun& run, const JobName& name, const JobShape& shape
     RC_ASSERT(port == std::to_string(written_or_default(shape.port)));
     const std::string master = variable(*pod, "MASTER_ADDR");
     RC_ASSERT(run.resolve(master, name.namespace_) ==
-              Names{*pods.at(name.name + "-master-0")->status.podIP});
+              Names{pods.at(name.name + "-master-0")->status.rest->podIP.str()});
     RC_ASSERT((variable(*pod, "RANK") == "0") == (pod_name == name.name + "-master-0"));
   }
 }
@@ -256,7 +256,8 @@ TEST(JobOwnership, AServiceWithoutItsReferenceIsStillItsJobs) {
         release(run, *run.services().at(taken), whole);
         RC_ASSERT(run.creations("services", path) == made);
         RC_ASSERT(names_of(run.services()) == all);
-        RC_ASSERT(run.resolve(taken, "default") == Names{*run.pods().at(taken)->status.podIP});
+        RC_ASSERT(run.resolve(taken, "default") ==
+                  Names{run.pods().at(taken)->status.rest->podIP.str()});
         RC_ASSERT(run.conditions(true) == (Names{"Created", "Running"}));
         if (what == "kept") {
           poke("1");

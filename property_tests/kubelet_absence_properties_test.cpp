@@ -182,7 +182,7 @@ void Life::check(NodeRun& node, Time back) const {
     const ContainerStatus& status = *status_of(*pod, container);
     RC_ASSERT(status.restartCount == 0);
     if (story_.kind == Kind::nothing)
-      RC_ASSERT(status.containerID == status_of(*before_, container)->containerID);
+      RC_ASSERT(status.rest->containerID == status_of(*before_, container)->rest->containerID);
   }
 }
 

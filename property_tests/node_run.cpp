@@ -29,7 +29,7 @@ std::vector<ContainerStatus> statuses_of(const Pod& pod) {
   return all;
 }
 
-int order_of(const std::string& phase) {
+int order_of(std::string_view phase) {
   return phase == "Running" ? 1 : phase == "Pending" ? 0 : 2;
 }
 
@@ -211,7 +211,7 @@ void NodeRun::on_container(const Record& record) {
 }
 
 void NodeRun::on_status(const Record& record, const Pod& before, const Pod& after) {
-  const std::string &old = before.status.phase, &phase = after.status.phase;
+  const Text &old = before.status.phase, &phase = after.status.phase;
   require(!is_over(before) || phase == old, record, "a phase that is over stays");
   if (!sandboxes_lost_ && !old.empty())
     require(order_of(old) <= order_of(phase), record, "a phase does not go back");

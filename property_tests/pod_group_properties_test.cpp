@@ -281,7 +281,7 @@ TEST(PodGroupProperties, PodsAreMadeOnceTheirGroupIsAdmittedAndNameTheirSchedule
     const std::string scheduler = gang.volcano() ? "volcano" : "mine";
     for (const auto& pod : pods) {
       const ObjectMeta& meta = pod->metadata;
-      RC_ASSERT(pod->spec->schedulerName == (named.empty() ? scheduler : named));
+      RC_ASSERT(pod->spec->rest->schedulerName == (named.empty() ? scheduler : named));
       const bool is_master = meta.name == "j-master-0";
       if (gang.volcano())
         RC_ASSERT(*meta.annotations ==

@@ -484,13 +484,13 @@ TEST(PodTimes, ADeadlineCountsFromThePodsStart) {
           RC_ASSERT(left->status.phase == "Succeeded");
         } else if (!ends || runs > last + 4) {
           RC_ASSERT(left->status.phase == "Failed");
-          RC_ASSERT(left->status.reason == "DeadlineExceeded");
+          RC_ASSERT(left->status.rest->reason == "DeadlineExceeded");
           // A kubelet that begins anew has nothing else to say.
           node.restart_kubelet();
           node.rest(30s);
           RC_ASSERT(node.pod()->status.phase == "Failed");
-          RC_ASSERT(node.pod()->status.reason == "DeadlineExceeded");
-          RC_ASSERT(node.pod()->status.message == left->status.message);
+          RC_ASSERT(node.pod()->status.rest->reason == "DeadlineExceeded");
+          RC_ASSERT(node.pod()->status.rest->message == left->status.rest->message);
           RC_ASSERT(*run.ended >= bound + seconds(last) - 1s);
           RC_ASSERT(*run.ended <= bound + seconds(last) + slack);
         }
@@ -510,7 +510,7 @@ TEST(PodTimes, AGateIsOpenWhileItIsSaidToBe) {
         auto pod = NodeRun::pod_named("p");
         PodSpec& spec = pod->spec.edit();
         for (const std::string& name : gates)
-          spec.readinessGates.edit().push_back({.conditionType = name});
+          spec.rest.edit().readinessGates.edit().push_back({.conditionType = name});
         spec.containers.edit().push_back(container_named("c0"));
         NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
         node.create(pod);
@@ -555,7 +555,7 @@ TEST(PodTimes, AnImagesIdentifierNamesItsRepository) {
         NodeRun node(*gen::inRange<std::uint64_t>(1, 1000).as("seed"));
         node.create(pod);
         node.rest(10s);
-        const std::string id = *status_of(*node.pod(), "c0")->imageID;
+        const std::string id = status_of(*node.pod(), "c0")->rest->imageID.str();
         RC_ASSERT(id.substr(0, id.find('@')) == repository);
       },
       4);

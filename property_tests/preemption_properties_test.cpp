@@ -29,7 +29,7 @@ class Cluster {
   // Of a priority class; "": of none, and of the lowest priority.
   void create(const std::string& name, int gpus, std::string priority_class) {
     const auto pod = pod_asking(name, {{gpu, Quantity::of(gpus)}});
-    pod->spec.edit().priorityClassName = std::move(priority_class);
+    pod->spec.edit().rest.edit().priorityClassName = std::move(priority_class);
     run_.call(api::create(pod));
     rest();
   }
@@ -75,7 +75,7 @@ TEST(PreemptionProperties, RoomIsKeptForWhomItWasMade) {
         for (int i = 0; i < gpus; ++i) cluster.create("low-" + std::to_string(i), 1, "");
         cluster.create("high", wanted, std::string(high));
         RC_ASSERT(cluster.victims().size() == static_cast<std::size_t>(wanted));
-        RC_ASSERT(cluster.find("high")->status.nominatedNodeName == "n");
+        RC_ASSERT(cluster.find("high")->status.rest->nominatedNodeName == "n");
         for (int i = 0; i < rivals; ++i)
           cluster.create("rival-" + std::to_string(i), 1, std::string(high));
         // Each rival has victims of its own, as far as there are any left.
@@ -111,14 +111,14 @@ TEST(PreemptionProperties, APromiseThatCannotBeKeptIsTakenBack) {
         Cluster cluster(*gen::inRange<std::uint64_t>(1, 1000).as("seed"), gpus);
         for (int i = 0; i < gpus; ++i) cluster.create("low-" + std::to_string(i), 1, "");
         cluster.create("high", wanted, std::string(high));
-        RC_ASSERT(cluster.find("high")->status.nominatedNodeName == "n");
+        RC_ASSERT(cluster.find("high")->status.rest->nominatedNodeName == "n");
         cluster.create("highest", taken, std::string(highest));
         for (int i = 0; i < gpus; ++i) cluster.end("low-" + std::to_string(i));
         for (int i = taken; i < gpus; ++i) cluster.create("late-" + std::to_string(i), 1, "");
         cluster.rest(5min);
         RC_ASSERT(cluster.is_placed("highest"));
         RC_ASSERT(!cluster.is_placed("high"));
-        RC_ASSERT(cluster.find("high")->status.nominatedNodeName.empty());
+        RC_ASSERT(cluster.find("high")->status.rest->nominatedNodeName.empty());
         for (int i = taken; i < gpus; ++i)
           RC_ASSERT(cluster.is_placed("late-" + std::to_string(i)));
       },
@@ -140,14 +140,14 @@ TEST(PreemptionProperties, OnlyItsOwnVictimsKeepAPreemptorWaiting) {
         const auto create = [&](const std::string& name, int count, std::string_view priority,
                                 const std::string& node = {}) {
           const auto pod = pod_asking(name, {{gpu, Quantity::of(count)}});
-          pod->spec.edit().priorityClassName = std::string(priority);
+          pod->spec.edit().rest.edit().priorityClassName = std::string(priority);
           pod->spec.edit().nodeName = node;
           run.call(api::create(pod));
           run.rest(2s);
         };
         for (int i = 0; i < 2 * gpus; ++i) create("low-" + std::to_string(i), 1, "");
         create("high", wanted, high);
-        const std::string promised = run.pod("high")->status.nominatedNodeName;
+        const std::string promised = run.pod("high")->status.rest->nominatedNodeName.str();
         RC_ASSERT(!promised.empty());
         const auto ending = [&] {
           std::vector<std::shared_ptr<const Pod>> found;
@@ -247,12 +247,12 @@ TEST(PreemptionProperties, WhoHasLostItsPromisedNodeLooksElsewhere) {
         }
         const auto preemptor = pod_asking("high", {{gpu, Quantity::of(wanted)}});
         PodSpec& spec = preemptor->spec.edit();
-        spec.priorityClassName = std::string(high);
+        spec.rest.edit().priorityClassName = std::string(high);
         if (tolerates) spec.tolerations = {{"ddptwin.test/t", "Exists", {}, {}, std::nullopt}};
         if (selects) spec.nodeSelector = {{"zone", "a"}};
         run.call(api::create(preemptor));
         run.rest(2s);
-        const std::string promised = run.pod("high")->status.nominatedNodeName;
+        const std::string promised = run.pod("high")->status.rest->nominatedNodeName.str();
         RC_ASSERT(!promised.empty());
         const auto victims_on = [&run](bool there, const std::string& node) {
           std::vector<std::shared_ptr<const Pod>> found;
@@ -280,7 +280,7 @@ TEST(PreemptionProperties, WhoHasLostItsPromisedNodeLooksElsewhere) {
         }
         // Nothing of it wakes whom the resources alone had refused: it is tried after five minutes.
         run.rest(6min);
-        const std::string now = run.pod("high")->status.nominatedNodeName;
+        const std::string now = run.pod("high")->status.rest->nominatedNodeName.str();
         RC_LOG() << "promised " << promised << ", now " << now << "\n";
         const bool lost = of_promised && deed.loses(tolerates, selects);
         RC_ASSERT((now != promised) == lost);
@@ -310,7 +310,7 @@ std::map<std::string, std::string> outcome_of(const SchedulerRun& run) {
   for (const auto& pod : run.pods())
     found[pod->metadata.name.str()] = (pod->metadata.deletionTimestamp ? "ends on " : "is on ") +
                                       pod->spec->nodeName + ", promised " +
-                                      *pod->status.nominatedNodeName;
+                                      pod->status.rest->nominatedNodeName.str();
   return found;
 }
 
@@ -346,7 +346,7 @@ TEST(PreemptionProperties, HowFastTheyComeOneAfterTheOtherChangesNothing) {
           run->rest(2s);
           const auto create = [run](const std::string& name, int wants, const std::string& of) {
             const auto pod = pod_asking(name, {{gpu, Quantity::of(wants)}});
-            pod->spec.edit().priorityClassName = of;
+            pod->spec.edit().rest.edit().priorityClassName = of;
             run->call(api::create(pod));
           };
           for (int i = 0; i < low; ++i) {
@@ -484,7 +484,7 @@ TEST(PreemptionProperties, TheNodeIsTakenThatLosesLeast) {
             with_priority(pod_asking(pod.name, {{gpu, Quantity::of(pod.gpus)}}), pod.priority);
         object->spec.edit().nodeName = name;
         if (pod.started != not_started)
-          object->status.startTime = Time(std::chrono::seconds(pod.started));
+          object->status.rest.edit().startTime = Time(std::chrono::seconds(pod.started));
         view.put_pod(object);
       }
       fits = fits || wanted <= room;

@@ -244,13 +244,13 @@ TEST(ResolverProperties, APodAsksWhomItsPolicySays) {
     auto pod = std::make_shared<Pod>();
     pod->metadata.namespace_ = "team";
     PodSpec& spec = pod->spec.edit();
-    spec.dnsPolicy = policy;
+    spec.rest.edit().dnsPolicy = policy;
     spec.hostNetwork = host_network;
     if (own) {
       PodDNSConfig config;
       config.nameservers = {"9.9.9.9"};
       config.searches = {"own.example"};
-      spec.dnsConfig = config;
+      spec.rest.edit().dnsConfig = config;
     }
     kubelet::PodContext context;
     context.pod = pod;

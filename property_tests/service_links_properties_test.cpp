@@ -52,7 +52,7 @@ std::shared_ptr<Pod> pod_of_all(const std::string& name) {
     if (container.name == "from") {
       EnvFromSource from;
       from.configMapRef.emplace().name = "m";
-      container.envFrom.push_back(from);
+      container.envFrom.edit().push_back(from);
     } else {
       for (const auto& [variable, value] : own.at(container.name)) {
         EnvVar env;

@@ -366,7 +366,7 @@ api::Request request_of(const LateWrite& write, const Object& read, int value) {
                                    {"status", json::object{{"message", std::to_string(value)}}}},
                       "status");
   auto changed = std::static_pointer_cast<Pod>(read.clone());
-  changed->status.message = std::to_string(value);
+  changed->status.rest.edit().message = std::to_string(value);
   return api::update(changed, "status");
 }
 

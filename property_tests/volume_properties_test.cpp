@@ -139,14 +139,14 @@ class Worker {
     VolumeMount mount;
     mount.name = "v";
     mount.mountPath = "/v";
-    container.volumeMounts.push_back(mount);
+    container.volumeMounts.edit().push_back(mount);
     spec.containers.edit().push_back(container);
     RC_ASSERT(world_.call(api::create(std::move(pod)), "user").has_value());
   }
 
   void kill(const Pod& pod) {
     if (pod.status.containerStatuses.empty()) return;
-    const std::string& id = pod.status.containerStatuses.front().containerID;
+    const std::string id = pod.status.containerStatuses.front().rest->containerID.str();
     runtime_.signal_container(id.substr(id.rfind('/') + 1), SIGKILL, [](const Result<void>&) {});
   }
 

@@ -240,14 +240,15 @@ class EventRecorder::Correlator {
 // What its Events have in common, the same memory in all of them, and what it remembers of them.
 struct EventRecorder::Common {
   Common(const std::string& component_, const std::string& host_, Options options)
-      : source(EventSource{component_, host_}),
-        component(component_),
-        host(host_),
-        name_offset(static_cast<std::int64_t>(fnv1a(component_ + "\n" + host_) % 1000)),
-        correlator(options.spam_filter) {}
+      : name_offset(static_cast<std::int64_t>(fnv1a(component_ + "\n" + host_) % 1000)),
+        correlator(options.spam_filter) {
+    Event::Rest& said = reporter.edit();
+    said.source = {component_, host_};
+    said.reportingComponent = said.source.component;
+    said.reportingInstance = said.source.host;
+  }
 
-  Cow<EventSource> source;
-  Cow<std::string> component, host;
+  Cow<Event::Rest> reporter;
   Duration name_offset;
   Correlator correlator;
 };
@@ -384,9 +385,7 @@ void EventRecorder::tell(const Subject& subject, std::string_view type, std::str
   made->type_ = type;
   made->reason = reason;
   made->message = std::move(message);
-  made->source = common_->source;
-  made->reportingComponent = common_->component;
-  made->reportingInstance = common_->host;
+  made->rest = common_->reporter;
   made->firstTimestamp = loop_.now();
   made->lastTimestamp = loop_.now();
   made->count = 1;

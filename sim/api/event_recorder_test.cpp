@@ -89,10 +89,10 @@ TEST_F(EventRecorderTest, WritesAllFieldsOfAnEvent) {
   EXPECT_EQ(e.type_, "Normal");
   EXPECT_EQ(e.reason, "Started");
   EXPECT_EQ(e.message, "Container started");
-  EXPECT_EQ(e.source->component, "kubelet");
-  EXPECT_EQ(e.source->host, "node-0");
-  EXPECT_EQ(*e.reportingComponent, "kubelet");
-  EXPECT_EQ(*e.reportingInstance, "node-0");
+  EXPECT_EQ(e.rest->source.component, "kubelet");
+  EXPECT_EQ(e.rest->source.host, "node-0");
+  EXPECT_EQ(e.rest->reportingComponent, "kubelet");
+  EXPECT_EQ(e.rest->reportingInstance, "node-0");
   EXPECT_EQ(e.count, 1);
   EXPECT_EQ(e.firstTimestamp, start);
   EXPECT_EQ(e.lastTimestamp, start);
@@ -135,7 +135,7 @@ TEST_F(EventRecorderTest, EventsAboutTheSamePartShareItsReference) {
   loop_.drain();
   const Event &first = client_.created(0), &second = client_.created(1);
   EXPECT_TRUE(second.involvedObject.same_as(first.involvedObject));
-  EXPECT_TRUE(second.source.same_as(first.source));
+  EXPECT_TRUE(second.rest.same_as(first.rest));
   EXPECT_EQ(client_.created(2).involvedObject->fieldPath, "spec.containers{d}");
   EXPECT_EQ(client_.created(3).involvedObject->resourceVersion, "8");
 }

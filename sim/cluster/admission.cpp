@@ -84,14 +84,15 @@ std::string default_priority_class(const Store& store) {
 Result<Warnings> set_priority(const Store& store, const AdmissionRequest& request) {
   auto& pod = static_cast<Pod&>(*request.object);
   PodSpec& spec = pod.spec.edit();
-  if (spec.priorityClassName.empty()) spec.priorityClassName = default_priority_class(store);
+  if (spec.rest->priorityClassName.empty())
+    set(spec.rest, &PodSpec::Rest::priorityClassName, default_priority_class(store));
   PriorityOf priority;
-  if (!spec.priorityClassName.empty()) {
-    const auto found = find_priority_class(store, spec.priorityClassName);
+  if (!spec.rest->priorityClassName.empty()) {
+    const auto found = find_priority_class(store, spec.rest->priorityClassName);
     if (!found)
       return fail(forbidden_error(
           request.kind, pod.metadata.name,
-          fmt::format("no PriorityClass with name {} was found", spec.priorityClassName)));
+          fmt::format("no PriorityClass with name {} was found", spec.rest->priorityClassName)));
     priority = *found;
   }
   if (spec.priority && *spec.priority != priority.value)

@@ -152,7 +152,7 @@ struct SandboxStatus {
 };
 
 struct ImageStatus {
-  Cow<std::string> ref{};  // what ContainerStatus.imageID shows
+  SharedText ref{};  // what ContainerStatus.imageID shows
   std::int64_t size = 0;
 };
 

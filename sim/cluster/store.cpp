@@ -189,15 +189,17 @@ std::string Store::generated_name(std::string_view base) {
 
 void Store::fill_new(Object& object) {
   ObjectMeta& meta = object.metadata;
-  if (meta.name.empty() && !meta.generateName.empty())
-    meta.name = generated_name(*meta.generateName);
+  if (meta.name.empty() && !meta.rest->generateName.empty())
+    meta.name = generated_name(meta.rest->generateName);
   meta.uid = new_uid();
   meta.resourceVersion = {};
-  meta.selfLink = {};
   meta.creationTimestamp = loop_.now().floor_seconds();
   meta.deletionTimestamp.reset();
   meta.deletionGracePeriodSeconds.reset();
-  if (!meta.managedFields->empty()) meta.managedFields = {};
+  if (!meta.rest->selfLink.empty() || !meta.rest->managedFields.empty()) {
+    meta.rest.edit().selfLink = {};
+    meta.rest.edit().managedFields = {};
+  }
   if (tracks_generation(object.kind())) meta.generation = 1;
 }
 

@@ -282,6 +282,7 @@ class Store {
       history_{};
   // Of the pod made last: what it was asked with, and what defaults made of it.
   Cow<std::vector<Container>> init_asked_{}, init_made_{};
+  Cow<PodSpec::Rest> rest_asked_{}, rest_made_{};
   // One for each group and kind; and by their rows, of which a definition may bring another, in an
   // order that nothing depends on.
   mutable std::vector<std::unique_ptr<Table>> tables_{};

@@ -219,9 +219,9 @@ Store::Answer Store::bind(Context& context) {
   if (at->status != "True") at->lastTransitionTime = loop_.now().floor_seconds();
   at->status = "True";
   at->observedGeneration.reset();
-  at->reason.clear();
-  at->message.clear();
-  bound->status.nominatedNodeName = {};
+  at->reason = {};
+  at->message = {};
+  set(bound->status.rest, &PodStatus::Rest::nominatedNodeName, {});
   if (!request.dry_run) commit(context, old, bound);
   Answer answer;
   answer->code = 201;

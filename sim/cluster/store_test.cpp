@@ -88,7 +88,7 @@ TEST(Store, TheSameSeedMakesTheSameNames) {
   const auto name = [] {
     Fixture f;
     auto object = std::make_shared<ConfigMap>();
-    object->metadata.generateName = "job-";
+    object->metadata.rest.edit().generateName = "job-";
     object->metadata.namespace_ = "default";
     return f.must(api::create(object))->metadata.name;
   };

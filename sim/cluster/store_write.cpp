@@ -51,20 +51,17 @@ const Type& table_type(const KindInfo& kind) {
 void keep_all_but_status(Object& object, const Object& old) {
   // All members, so that one that is added does not compile until it is kept or not; what was sent
   // of the version and the uid is compared later.
-  auto& [name, generate_name, namespace_, self_link, uid, version, generation, created, deleted,
-         grace, labels, annotations, owners, finalizers, managed, extra] = object.metadata;
+  auto& [name, namespace_, uid, version, generation, created, deleted, grace, labels, annotations,
+         owners, finalizers, rest] = object.metadata;
   const ObjectMeta& kept = old.metadata;
   if (!same_text(name, kept.name)) name = kept.name;
-  generate_name = kept.generateName;
   if (!same_text(namespace_, kept.namespace_)) namespace_ = kept.namespace_;
-  self_link = kept.selfLink;
   generation = kept.generation;
   created = kept.creationTimestamp;
   deleted = kept.deletionTimestamp;
   grace = kept.deletionGracePeriodSeconds;
   owners = kept.ownerReferences;
-  managed = kept.managedFields;
-  extra = kept.extra;
+  rest = kept.rest;
   if (old.kind().custom) {
     labels = kept.labels;
     annotations = kept.annotations;
@@ -82,13 +79,18 @@ void Store::warn_of_doubled_owners(Context& context, Object& object) {
 }
 
 // Defaults. A controller gives all workers of a job the same init containers, to wait for the
-// master with: what becomes of them is kept once, too, where the same becomes of them.
+// master with: what becomes of them is kept once, too, where the same becomes of them. What becomes
+// of the rest follows from it alone.
 void Store::fill_in(const KindInfo& kind, Object& object) {
   if (kind.strategy.defaults == nullptr) return;
   if (&kind != &info_of<Pod>()) return kind.strategy.defaults(object);
   Pod& pod = static_cast<Pod&>(object);
   const Cow<std::vector<Container>> asked = pod.spec->initContainers;
+  const Cow<PodSpec::Rest> asked_rest = pod.spec->rest;
+  if (!rest_made_.untouched() && asked_rest.same_as(rest_asked_)) pod.spec.edit().rest = rest_made_;
   kind.strategy.defaults(object);
+  rest_asked_ = asked_rest;
+  rest_made_ = pod.spec->rest;
   if (asked.empty()) return;
   const auto& made = pod.spec->initContainers;
   if (asked.same_as(init_asked_) &&
@@ -126,7 +128,7 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
     Error error = already_exists_error(kind, meta.name);
     if (there->metadata.deletionTimestamp)
       error.message = "object is being deleted: " + error.message;
-    if (!meta.generateName.empty()) {
+    if (!meta.rest->generateName.empty()) {
       auto details = std::make_shared<ErrorDetails>(*error.details);
       details->retry_after_seconds = 1;
       error.details = std::move(details);

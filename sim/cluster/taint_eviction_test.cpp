@@ -116,7 +116,7 @@ struct Fixture {
       const auto& event = static_cast<const Event&>(*object);
       EXPECT_EQ(event.type_, "Normal");
       EXPECT_EQ(event.reason, "TaintManagerEviction");
-      EXPECT_EQ(event.source->component, "taint-eviction-controller");
+      EXPECT_EQ(event.rest->source.component, "taint-eviction-controller");
       all.push_back(
           fmt::format("{} x{}: {}", event.involvedObject->name, event.count, event.message));
     }

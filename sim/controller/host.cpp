@@ -28,7 +28,7 @@ Duration restart_delay(int panics_before) {
 ShortText describe(const api::Request& request) {
   const api::Target& target = request.target;
   std::string_view name = name_of(request);
-  if (name.empty() && request.object) name = request.object->metadata.generateName.get();
+  if (name.empty() && request.object) name = request.object->metadata.rest->generateName;
   return ShortText({to_string(request.verb), " ", target.kind->kind, " ", name,
                     target.subresource.empty() ? ""sv : "/"sv, target.subresource});
 }

@@ -324,8 +324,8 @@ void encode_fields(const Type& type, const void* value, json::object& out) {
       out.emplace(f.name, null ? Json(nullptr) : encode(t, member));
     }
   }
-  if (type.extra != nullptr)
-    if (const Json* extra = type.extra(const_cast<void*>(value))->get(); extra != nullptr)
+  if (type.read_extra != nullptr)
+    if (const Json* extra = type.read_extra(value)->get(); extra != nullptr)
       for (const auto& member : extra->get_object()) out.emplace(member.key(), member.value());
 }
 
@@ -516,8 +516,7 @@ bool equal(const Type& type, const void* a, const void* b) {
       if (type.same != nullptr && type.same(a, b)) return true;
       for (const FieldInfo& f : type.fields)
         if (!equal_members(f.type(), f.read(a), f.read(b))) return false;
-      return type.extra == nullptr ||
-             *type.extra(const_cast<void*>(a)) == *type.extra(const_cast<void*>(b));
+      return type.read_extra == nullptr || *type.read_extra(a) == *type.read_extra(b);
     default:
       return equal_scalars(type, a, b);
   }

@@ -47,10 +47,12 @@ const Type& ContainerStatus::type() {
   static const Type t = structure<S>(
       "v1.ContainerStatus",
       {F(name, .always = true), F(state), F(lastState), F(ready, .always = true),
-       F(restartCount, .always = true), F(image, .always = true), F(imageID, .always = true),
-       F(containerID), F(started), F(allocatedResources), F(resources),
-       F(volumeMounts, .merge = Merge::merge, .merge_key = "mountPath"), F(user),
-       F(allocatedResourcesStatus, .merge = Merge::merge, .merge_key = "name"), F(stopSignal)});
+       F(restartCount, .always = true), PART(rest, image, .always = true),
+       PART(rest, imageID, .always = true), PART(rest, containerID), F(started),
+       PART(rest, allocatedResources), PART(rest, resources),
+       PART(rest, volumeMounts, .merge = Merge::merge, .merge_key = "mountPath"), PART(rest, user),
+       PART(rest, allocatedResourcesStatus, .merge = Merge::merge, .merge_key = "name"),
+       PART(rest, stopSignal)});
   return t;
 }
 const Type& IpEntry::type() {
@@ -65,40 +67,33 @@ const Type& PodStatus::type() {
       {F(observedGeneration),
        F(phase),
        F(conditions, .merge = Merge::merge, .merge_key = "type"),
-       F(message),
-       F(reason),
-       F(nominatedNodeName),
-       F(hostIP),
-       F(hostIPs, .merge = Merge::merge, .merge_key = "ip"),
-       F(podIP),
-       F(podIPs, .merge = Merge::merge, .merge_key = "ip"),
-       F(startTime),
+       PART(rest, message),
+       PART(rest, reason),
+       PART(rest, nominatedNodeName),
+       PART(rest, hostIP),
+       PART(rest, hostIPs, .merge = Merge::merge, .merge_key = "ip"),
+       PART(rest, podIP),
+       PART(rest, podIPs, .merge = Merge::merge, .merge_key = "ip"),
+       PART(rest, startTime),
        F(initContainerStatuses),
        F(containerStatuses),
-       F(qosClass),
-       F(ephemeralContainerStatuses),
-       F(resize),
-       F(resourceClaimStatuses, .merge = Merge::merge_retain_keys, .merge_key = "name"),
-       F(extendedResourceClaimStatus),
-       F(allocatedResources),
-       F(resources)});
+       PART(rest, qosClass),
+       PART(rest, ephemeralContainerStatuses),
+       PART(rest, resize),
+       PART(rest, resourceClaimStatuses, .merge = Merge::merge_retain_keys, .merge_key = "name"),
+       PART(rest, extendedResourceClaimStatus),
+       PART(rest, allocatedResources),
+       PART(rest, resources)});
   return t;
 }
 
 // All members, so that one that is added does not compile until it is compared; first the lists
 // that change.
 bool PodStatus::same_as(const PodStatus& other) const {
-  const auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-               a20, a21] = *this;
-  const auto& [b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12, b13, b14, b15, b16, b17, b18, b19,
-               b20, b21] = other;
+  const auto& [a1, a2, a3, a4, a5, a6] = *this;
+  const auto& [b1, b2, b3, b4, b5, b6] = other;
   return surely_same(a2, b2) && surely_same(a3, b3) && surely_same(a4, b4) && surely_same(a1, b1) &&
-         surely_same(a5, b5) && surely_same(a6, b6) && surely_same(a7, b7) && surely_same(a8, b8) &&
-         surely_same(a9, b9) && surely_same(a10, b10) && surely_same(a11, b11) &&
-         surely_same(a12, b12) && surely_same(a13, b13) && surely_same(a14, b14) &&
-         surely_same(a15, b15) && surely_same(a16, b16) && surely_same(a17, b17) &&
-         surely_same(a18, b18) && surely_same(a19, b19) && surely_same(a20, b20) &&
-         surely_same(a21, b21);
+         surely_same(a5, b5) && surely_same(a6, b6);
 }
 
 const PodCondition* PodStatus::condition(std::string_view wanted) const {
@@ -268,10 +263,11 @@ const Type& EventSource::type() {
 const Type& Event::type() {
   using S = Event;
   static const Type t = structure<S>(
-      "v1.Event", {F(metadata), F(involvedObject, .always = true), F(reason), F(message), F(source),
-                   F(firstTimestamp), F(lastTimestamp), F(count), F(type_),
-                   F(eventTime, .always = true), F(series), F(action), F(related),
-                   F(reportingComponent, .always = true), F(reportingInstance, .always = true)});
+      "v1.Event", {F(metadata), F(involvedObject, .always = true), F(reason), F(message),
+                   PART(rest, source), F(firstTimestamp), F(lastTimestamp), F(count), F(type_),
+                   PART(rest, eventTime, .always = true), PART(rest, series), PART(rest, action),
+                   PART(rest, related), PART(rest, reportingComponent, .always = true),
+                   PART(rest, reportingInstance, .always = true)});
   return t;
 }
 const Type& ServiceAccount::type() {

@@ -19,13 +19,13 @@ struct Condition {
 };
 
 struct PodCondition {
-  std::string type_{};
-  std::optional<std::int64_t> observedGeneration{};
-  std::string status{};          // True, False, Unknown
+  Text type_{};
+  OptionalInt64 observedGeneration{};
+  Text status{};                 // True, False, Unknown
   OptionalTime lastProbeTime{};  // null on the wire
   OptionalTime lastTransitionTime{};
-  std::string reason{};
-  std::string message{};
+  Text reason{};
+  Text message{};
   Extra extra{};
   static const Type& type();
   bool operator==(const PodCondition&) const = default;
@@ -34,8 +34,8 @@ struct PodCondition {
 };
 
 struct ContainerStateWaiting {
-  std::string reason{};
-  std::string message{};
+  Text reason{};
+  Text message{};
   static const Type& type();
 };
 struct ContainerStateRunning {
@@ -45,11 +45,11 @@ struct ContainerStateRunning {
 struct ContainerStateTerminated {
   std::int32_t exitCode = 0;
   std::int32_t signal = 0;
-  std::string reason{};
-  std::string message{};
+  Text reason{};
+  Text message{};
   OptionalTime startedAt{};
   OptionalTime finishedAt{};
-  Cow<std::string> containerID{};
+  SharedText containerID{};
   static const Type& type();
 };
 struct ContainerState {
@@ -59,57 +59,67 @@ struct ContainerState {
   static const Type& type();
 };
 
-// First what changes: the others stay while a container runs. (Fields go out in type()'s order.)
+// (Fields go out in type()'s order.)
 struct ContainerStatus {
+  // What stays while a container runs: the statuses that tell of it share it.
+  struct Rest {
+    SharedText containerID{};
+    SharedText image{};
+    SharedText imageID{};
+    Cow<ResourceList> allocatedResources{};
+    Rare<ResourceRequirements> resources{};
+    RawJson volumeMounts{};
+    RawJson user{};
+    RawJson allocatedResourcesStatus{};
+    Rare<std::string> stopSignal{};
+    Extra extra{};
+  };
+
   ContainerState state{};
   Cow<ContainerState> lastState{};
   std::int32_t restartCount = 0;
   bool ready = false;
   std::optional<bool> started{};
-  Cow<std::string> containerID{};
-  std::string name{};
-  Cow<std::string> image{};
-  Cow<std::string> imageID{};
-  Cow<ResourceList> allocatedResources{};
-  Rare<ResourceRequirements> resources{};
-  RawJson volumeMounts{};
-  RawJson user{};
-  RawJson allocatedResourcesStatus{};
-  Rare<std::string> stopSignal{};
-  Extra extra{};
+  Text name{};
+  Cow<Rest> rest{};
   static const Type& type();
 };
 
 struct IpEntry {  // PodIP, HostIP
-  std::string ip{};
+  Text ip{};
   static const Type& type();
 };
 
-// Its versions, and the copies that a kubelet keeps of it, share its texts. First, in one line of
-// the caches, what changes, and what is looked at to know a pod's state. (Fields go out in type()'s
-// order.)
+// In one line of the caches: what changes, and what is looked at to know a pod's state. (Fields go
+// out in type()'s order.)
 struct PodStatus {
-  std::string phase{};
+  // What stays while a pod runs, or what few have: its versions, and the copies that a kubelet
+  // keeps of them, share it.
+  struct Rest {
+    Text podIP{};
+    Cow<std::vector<IpEntry>> podIPs{};
+    Text hostIP{};
+    Cow<std::vector<IpEntry>> hostIPs{};
+    OptionalTime startTime{};
+    Text qosClass{};
+    Cow<ResourceList> allocatedResources{};
+    Rare<ResourceRequirements> resources{};
+    SharedText reason{};
+    SharedText message{};
+    SharedText nominatedNodeName{};
+    SharedText resize{};
+    RawJson ephemeralContainerStatuses{};
+    RawJson resourceClaimStatuses{};
+    RawJson extendedResourceClaimStatus{};
+    Extra extra{};
+  };
+
+  Text phase{};
   Cow<std::vector<PodCondition>> conditions{};
   Cow<std::vector<ContainerStatus>> containerStatuses{};
   Cow<std::vector<ContainerStatus>> initContainerStatuses{};
-  OptionalTime startTime{};
-  std::optional<std::int64_t> observedGeneration{};
-  Cow<std::string> message{};
-  Cow<std::string> reason{};
-  Cow<std::string> podIP{};
-  Cow<std::vector<IpEntry>> podIPs{};
-  Cow<std::string> hostIP{};
-  Cow<std::vector<IpEntry>> hostIPs{};
-  Cow<std::string> nominatedNodeName{};
-  Cow<std::string> qosClass{};
-  Cow<ResourceList> allocatedResources{};
-  Rare<ResourceRequirements> resources{};
-  RawJson ephemeralContainerStatuses{};
-  Cow<std::string> resize{};
-  RawJson resourceClaimStatuses{};
-  RawJson extendedResourceClaimStatus{};
-  Extra extra{};
+  OptionalInt64 observedGeneration{};
+  Cow<Rest> rest{};
   static const Type& type();
 
   // Surely equal: what is shared is the same memory. Statuses are compared before and after each
@@ -314,27 +324,32 @@ struct Secret final : ObjectOf<Secret> {
 };
 
 struct EventSource {
-  std::string component{};
-  std::string host{};
+  Text component{};
+  Text host{};
   static const Type& type();
 };
 // core/v1 Event (also served as events.k8s.io/v1 in a real cluster).
 struct Event final : ObjectOf<Event> {
+  // Who reported it, the same memory in all Events of one reporter, and what the newer form adds.
+  struct Rest {
+    EventSource source{};
+    std::optional<MicroTime> eventTime{};
+    RawJson series{};
+    Text action{};
+    Rare<ObjectReference> related{};
+    Text reportingComponent{};
+    Text reportingInstance{};
+    Extra extra{};
+  };
+
   Cow<ObjectReference> involvedObject{};
   Text reason{};
   Text message{};
-  Cow<EventSource> source{};
   OptionalTime firstTimestamp{};
   OptionalTime lastTimestamp{};
   std::int32_t count = 0;
   Text type_{};  // Normal, Warning
-  std::optional<MicroTime> eventTime{};
-  RawJson series{};
-  Cow<std::string> action{};
-  Rare<ObjectReference> related{};
-  Cow<std::string> reportingComponent{};
-  Cow<std::string> reportingInstance{};
-  Extra extra{};
+  Cow<Rest> rest{};
   static const KindInfo& info();
   static const Type& type();
 };

@@ -117,6 +117,8 @@ class Cow {
   static constexpr bool is_text = std::is_same_v<T, std::string>;
 
  public:
+  using Shared = T;
+
   Cow() = default;
   Cow(T value)
       : shared_(cow_detail::Pointer<T>::make(std::move(value))) {}  // NOLINT: stands for the value
@@ -212,6 +214,12 @@ bool surely_same(const T& a, const T& b) {
     return a.same_as(b);
   else
     return a == b;
+}
+
+// Changes a member of what is shared, unless it says so already.
+template <class T, class Member>
+void set(Cow<T>& shared, Member T::*member, std::type_identity_t<Member> value) {
+  if (!surely_same((*shared).*member, value)) shared.edit().*member = std::move(value);
 }
 
 }  // namespace ddptwin

@@ -77,7 +77,9 @@ void default_container(Container& container) {
   fill(container.terminationMessagePolicy, "File");
   if (container.imagePullPolicy.empty())
     container.imagePullPolicy = default_pull_policy(container.image);
-  for (ContainerPort& port : container.ports) fill(port.protocol, "TCP");
+  const auto is_told = [](const ContainerPort& port) { return !port.protocol.empty(); };
+  if (!std::all_of(container.ports.begin(), container.ports.end(), is_told))
+    for (ContainerPort& port : container.ports.edit()) fill(port.protocol, "TCP");
   for (EnvVar& variable : container.env) default_env(variable);
   for (Rare<Probe>* probe :
        {&container.livenessProbe, &container.readinessProbe, &container.startupProbe})
@@ -161,6 +163,18 @@ void default_volume(Volume& volume) {
   }
 }
 
+// What is there already is not made one's own: it is as many pods share it.
+void default_rest(Cow<PodSpec::Rest>& rest) {
+  using Rest = PodSpec::Rest;
+  static const RawJson empty_object{json::object()};
+  if (rest->dnsPolicy.empty()) rest.edit().dnsPolicy = "ClusterFirst";
+  if (rest->schedulerName.empty()) rest.edit().schedulerName = "default-scheduler";
+  if (rest->securityContext.absent()) rest.edit().securityContext = empty_object;
+  // Two spellings of one field; the older one is only an echo.
+  if (rest->serviceAccountName.empty()) set(rest, &Rest::serviceAccountName, rest->serviceAccount);
+  set(rest, &Rest::serviceAccount, rest->serviceAccountName);
+}
+
 // A limit without a request is the request too.
 void copy_limits(ResourceRequirements& resources) {
   if (resources.requests.empty()) resources.requests = resources.limits;
@@ -210,20 +224,15 @@ std::string default_pull_policy(std::string_view image) {
 
 void default_pod_spec(PodSpec& spec) {
   fill(spec.restartPolicy, "Always");
-  fill(spec.dnsPolicy, "ClusterFirst");
   fill(spec.terminationGracePeriodSeconds, std::int64_t{30});
-  fill(spec.schedulerName, "default-scheduler");
-  static const RawJson empty_object{json::object()};
-  if (spec.securityContext.absent()) spec.securityContext = empty_object;
-  // Two spellings of one field; the older one is only an echo.
-  if (spec.serviceAccountName.empty()) spec.serviceAccountName = spec.serviceAccount;
-  spec.serviceAccount = spec.serviceAccountName;
+  default_rest(spec.rest);
   for_each_container(spec, &default_container);
   if (!spec.volumes.empty())
     for (Volume& volume : spec.volumes.edit()) default_volume(volume);
   if (spec.hostNetwork)
     for_each_container(spec, [](Container& container) {
-      for (ContainerPort& port : container.ports) fill(port.hostPort, port.containerPort);
+      if (!container.ports.empty())
+        for (ContainerPort& port : container.ports.edit()) fill(port.hostPort, port.containerPort);
     });
 }
 

@@ -25,12 +25,14 @@ const Type& ManagedFieldsEntry::type() {
 
 const Type& ObjectMeta::type() {
   using S = ObjectMeta;
-  static const Type type = structure<S>(
-      "v1.ObjectMeta",
-      {F(name), F(generateName), F(namespace_), F(selfLink), F(uid), F(resourceVersion),
-       F(generation), F(creationTimestamp), F(deletionTimestamp), F(deletionGracePeriodSeconds),
-       F(labels), F(annotations), F(ownerReferences, .merge = Merge::merge, .merge_key = "uid"),
-       F(finalizers, .merge = Merge::merge, .set = true), F(managedFields, .atomic = true)});
+  static const Type type =
+      structure<S>("v1.ObjectMeta",
+                   {F(name), PART(rest, generateName), F(namespace_), PART(rest, selfLink), F(uid),
+                    F(resourceVersion), F(generation), F(creationTimestamp), F(deletionTimestamp),
+                    F(deletionGracePeriodSeconds), F(labels), F(annotations),
+                    F(ownerReferences, .merge = Merge::merge, .merge_key = "uid"),
+                    F(finalizers, .merge = Merge::merge, .set = true),
+                    PART(rest, managedFields, .atomic = true)});
   return type;
 }
 
@@ -53,6 +55,9 @@ const Type& GenericObject::type() {
   static const Type type = [] {
     Type t{Shape::structure, "unstructured.Unstructured"};
     t.fields = {field<GenericObject, &GenericObject::metadata>("metadata")};
+    t.read_extra = [](const void* p) -> const Extra* {
+      return &static_cast<const GenericObject*>(p)->extra;
+    };
     t.extra = [](void* p) -> Extra* { return &static_cast<GenericObject*>(p)->extra; };
     return t;
   }();

@@ -37,22 +37,27 @@ struct ManagedFieldsEntry {
 
 // metav1.ObjectMeta
 struct ObjectMeta {
+  // What few objects have.
+  struct Rest {
+    Text generateName{};
+    Text selfLink{};
+    Cow<std::vector<ManagedFieldsEntry>> managedFields{};
+    Extra extra{};
+  };
+
   Text name{};
-  Cow<std::string> generateName{};
   Text namespace_{};
-  Cow<std::string> selfLink{};
   SharedText uid{};
   Text resourceVersion{};
   std::int64_t generation = 0;
   OptionalTime creationTimestamp{};
   OptionalTime deletionTimestamp{};
-  std::optional<std::int64_t> deletionGracePeriodSeconds{};
+  OptionalInt64 deletionGracePeriodSeconds{};
   Cow<StringMap> labels{};
   Cow<StringMap> annotations{};
   Cow<std::vector<OwnerReference>> ownerReferences{};
   Cow<std::vector<std::string>> finalizers{};
-  Cow<std::vector<ManagedFieldsEntry>> managedFields{};
-  Extra extra{};
+  Cow<Rest> rest{};
   static const Type& type();
 
   // The owner with controller=true, or null (metav1.GetControllerOf).
@@ -62,10 +67,10 @@ struct ObjectMeta {
 
 // The base of every stored object. Immutable once stored: change a clone.
 struct Object {
-  ObjectMeta metadata{};
   // What ObjectMap finds it by, worked out once: a stored object lies in a map of each who watches
-  // its kind. 0: not yet; a copy may get another name.
+  // its kind. 0: not yet; a copy may get another name. Beside the name, which is looked at next.
   mutable std::uint32_t key_hash = 0;
+  ObjectMeta metadata{};
 
   virtual ~Object() = default;
   virtual const KindInfo& kind() const = 0;

@@ -50,8 +50,8 @@ struct EnvVarSource {
 };
 
 struct EnvVar {
-  std::string name{};
-  std::string value{};
+  Text name{};
+  Text value{};
   Rare<EnvVarSource> valueFrom{};
   static const Type& type();
 };
@@ -168,28 +168,29 @@ struct ContainerRestartRule {
   static const Type& type();
 };
 
+// Of its lists, a controller adds to env alone: all pods of a template share the others.
 struct Container {
   std::string name{};
   std::string image{};
-  std::vector<std::string> command{};
-  std::vector<std::string> args{};
-  std::string workingDir{};
-  std::vector<ContainerPort> ports{};
-  std::vector<EnvFromSource> envFrom{};
+  Cow<std::vector<std::string>> command{};
+  Cow<std::vector<std::string>> args{};
+  Text workingDir{};
+  Cow<std::vector<ContainerPort>> ports{};
+  Cow<std::vector<EnvFromSource>> envFrom{};
   std::vector<EnvVar> env{};
   ResourceRequirements resources{};
   RawJson resizePolicy{};
   std::optional<std::string> restartPolicy{};
-  std::vector<ContainerRestartRule> restartPolicyRules{};
-  std::vector<VolumeMount> volumeMounts{};
+  Cow<std::vector<ContainerRestartRule>> restartPolicyRules{};
+  Cow<std::vector<VolumeMount>> volumeMounts{};
   RawJson volumeDevices{};
   Rare<Probe> livenessProbe{};
   Rare<Probe> readinessProbe{};
   Rare<Probe> startupProbe{};
   Rare<Lifecycle> lifecycle{};
-  std::string terminationMessagePath{};
-  std::string terminationMessagePolicy{};
-  std::string imagePullPolicy{};
+  Text terminationMessagePath{};
+  Text terminationMessagePolicy{};
+  Text imagePullPolicy{};
   RawJson securityContext{};
   bool stdin_ = false;
   bool stdinOnce = false;
@@ -417,53 +418,58 @@ struct TopologySpreadConstraint {
   static const Type& type();
 };
 
-// What few pods set takes the room of a pointer: each pod has two of these, as it was created and
-// as it was bound.
+// What few pods set takes the room of a pointer, and what a pod gets from its template alone lies
+// apart: each pod has two of these, as it was created and as it was bound.
 struct PodSpec {
+  // The same for all pods of a template: they share it.
+  struct Rest {
+    RawJson ephemeralContainers{};
+    std::string dnsPolicy{};
+    std::string serviceAccountName{};
+    std::string serviceAccount{};
+    std::optional<bool> automountServiceAccountToken{};
+    bool hostPID = false;
+    bool hostIPC = false;
+    std::optional<bool> shareProcessNamespace{};
+    RawJson securityContext{};
+    Cow<std::vector<NamedItem>> imagePullSecrets{};
+    std::string hostname{};
+    std::string subdomain{};
+    std::string schedulerName{};
+    Cow<std::vector<HostAlias>> hostAliases{};
+    std::string priorityClassName{};
+    Rare<PodDNSConfig> dnsConfig{};
+    Cow<std::vector<PodReadinessGate>> readinessGates{};
+    Rare<std::string> runtimeClassName{};
+    std::optional<bool> setHostnameAsFQDN{};
+    RawJson os{};
+    std::optional<bool> hostUsers{};
+    RawJson resourceClaims{};
+    Rare<std::string> hostnameOverride{};
+    RawJson workloadRef{};
+    RawJson schedulingGroup{};
+    Extra extra{};
+  };
+
   Cow<std::vector<Volume>> volumes{};
   Cow<std::vector<Container>> initContainers{};
   Cow<std::vector<Container>> containers{};
-  RawJson ephemeralContainers{};
   std::string restartPolicy{};
   std::optional<std::int64_t> terminationGracePeriodSeconds{};
   std::optional<std::int64_t> activeDeadlineSeconds{};
-  std::string dnsPolicy{};
   Cow<StringMap> nodeSelector{};
-  std::string serviceAccountName{};
-  std::string serviceAccount{};
-  std::optional<bool> automountServiceAccountToken{};
   std::string nodeName{};
   bool hostNetwork = false;
-  bool hostPID = false;
-  bool hostIPC = false;
-  std::optional<bool> shareProcessNamespace{};
-  RawJson securityContext{};
-  Cow<std::vector<NamedItem>> imagePullSecrets{};
-  std::string hostname{};
-  std::string subdomain{};
   Rare<Affinity> affinity{};
-  std::string schedulerName{};
   Cow<std::vector<Toleration>> tolerations{};
-  Cow<std::vector<HostAlias>> hostAliases{};
-  std::string priorityClassName{};
   std::optional<std::int32_t> priority{};
-  Rare<PodDNSConfig> dnsConfig{};
-  Cow<std::vector<PodReadinessGate>> readinessGates{};
-  Rare<std::string> runtimeClassName{};
   std::optional<bool> enableServiceLinks{};
   std::optional<std::string> preemptionPolicy{};
   Cow<ResourceList> overhead{};
   Cow<std::vector<TopologySpreadConstraint>> topologySpreadConstraints{};
-  std::optional<bool> setHostnameAsFQDN{};
-  RawJson os{};
-  std::optional<bool> hostUsers{};
   Cow<std::vector<NamedItem>> schedulingGates{};
-  RawJson resourceClaims{};
   Rare<ResourceRequirements> resources{};
-  Rare<std::string> hostnameOverride{};
-  RawJson workloadRef{};
-  RawJson schedulingGroup{};
-  Extra extra{};
+  Cow<Rest> rest{};
   static const Type& type();
 
   const Container* container(std::string_view name) const;

@@ -69,7 +69,7 @@ void copy_spec(Object& to, const Object& from) {
   for (const FieldInfo& field : type.fields)
     if (!is_beside_spec(field))
       field.type().assign(field.member(to.body()), field.read(from.body()));
-  if (type.extra != nullptr) *type.extra(to.body()) = *type.extra(const_cast<void*>(from.body()));
+  if (type.extra != nullptr) *type.extra(to.body()) = *type.read_extra(from.body());
 }
 
 bool same_spec(const Object& a, const Object& b) {
@@ -78,8 +78,7 @@ bool same_spec(const Object& a, const Object& b) {
   for (const FieldInfo& field : type.fields)
     if (!is_beside_spec(field) && !equal(field.type(), field.read(a.body()), field.read(b.body())))
       return false;
-  return type.extra == nullptr ||
-         *type.extra(const_cast<void*>(a.body())) == *type.extra(const_cast<void*>(b.body()));
+  return type.read_extra == nullptr || *type.read_extra(a.body()) == *type.read_extra(b.body());
 }
 
 bool same_content(const Object& a, const Object& b) {
@@ -101,7 +100,7 @@ bool same_content(const Object& a, const Object& b) {
     if (field.name != "resourceVersion" && field.name != "managedFields" &&
         !equal(field.type(), field.read(&a.metadata), field.read(&b.metadata)))
       return false;
-  return a.metadata.extra == b.metadata.extra;
+  return a.metadata.rest->extra == b.metadata.rest->extra;
 }
 
 void keep_system_metadata(ObjectMeta& updated, const ObjectMeta& old) {
@@ -110,7 +109,7 @@ void keep_system_metadata(ObjectMeta& updated, const ObjectMeta& old) {
   if (!updated.deletionTimestamp) updated.deletionTimestamp = old.deletionTimestamp;
   updated.deletionGracePeriodSeconds = old.deletionGracePeriodSeconds;
   updated.generation = old.generation;
-  updated.selfLink = {};
+  if (!updated.rest->selfLink.empty()) updated.rest.edit().selfLink = {};
 }
 
 std::string merge_owner_references(ObjectMeta& metadata) {

@@ -37,7 +37,7 @@ void create_pod(Object& object) {
   auto& pod = static_cast<Pod&>(object);
   pod.status = PodStatus{};
   pod.status.phase = "Pending";
-  pod.status.qosClass = qos_class(*pod.spec);
+  pod.status.rest.edit().qosClass = qos_class(*pod.spec);
   if (pod.spec->schedulingGates.empty()) return;
   PodCondition gated;
   gated.type_ = "PodScheduled";
@@ -114,10 +114,11 @@ constexpr std::array event_fields{
                [](const Event& e) -> std::string_view { return e.involvedObject->fieldPath; }},
     EventField{"reason", [](const Event& e) -> std::string_view { return e.reason; }},
     EventField{"reportingComponent",
-               [](const Event& e) -> std::string_view { return *e.reportingComponent; }},
+               [](const Event& e) -> std::string_view { return e.rest->reportingComponent; }},
     EventField{"source",
                [](const Event& e) -> std::string_view {
-                 return e.source->component.empty() ? *e.reportingComponent : e.source->component;
+                 const Text& source = e.rest->source.component;
+                 return source.empty() ? e.rest->reportingComponent : source;
                }},
     EventField{"type", [](const Event& e) -> std::string_view { return e.type_; }},
 };
@@ -150,16 +151,16 @@ struct PodField {
 constexpr std::array pod_fields{
     PodField{"spec.nodeName", [](const Pod& pod) { return pod.spec->nodeName; }},
     PodField{"spec.restartPolicy", [](const Pod& pod) { return pod.spec->restartPolicy; }},
-    PodField{"spec.schedulerName", [](const Pod& pod) { return pod.spec->schedulerName; }},
+    PodField{"spec.schedulerName", [](const Pod& pod) { return pod.spec->rest->schedulerName; }},
     PodField{"spec.serviceAccountName",
-             [](const Pod& pod) { return pod.spec->serviceAccountName; }},
+             [](const Pod& pod) { return pod.spec->rest->serviceAccountName; }},
     PodField{"spec.hostNetwork",
              [](const Pod& pod) { return std::string(pod.spec->hostNetwork ? "true" : "false"); }},
-    PodField{"status.phase", [](const Pod& pod) { return pod.status.phase; }},
-    PodField{"status.podIP", [](const Pod& pod) { return *pod.status.podIP; }},
-    PodField{"status.podIPs", [](const Pod& pod) { return *pod.status.podIP; }},
+    PodField{"status.phase", [](const Pod& pod) { return pod.status.phase.str(); }},
+    PodField{"status.podIP", [](const Pod& pod) { return pod.status.rest->podIP.str(); }},
+    PodField{"status.podIPs", [](const Pod& pod) { return pod.status.rest->podIP.str(); }},
     PodField{"status.nominatedNodeName",
-             [](const Pod& pod) { return *pod.status.nominatedNodeName; }},
+             [](const Pod& pod) { return pod.status.rest->nominatedNodeName.str(); }},
 };
 
 constexpr auto pod_field_names = [] {

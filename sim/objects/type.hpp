@@ -19,6 +19,7 @@
 #include "core/callback.hpp"
 #include "core/time.hpp"
 #include "objects/cow.hpp"
+#include "objects/optional_int64.hpp"
 #include "objects/quantity.hpp"
 #include "objects/shared_text.hpp"
 #include "objects/text.hpp"
@@ -133,10 +134,9 @@ struct FieldOptions {
 struct FieldInfo {
   std::string_view name;  // as on the wire
   TypeRef type;
-  void* (*member)(void* structure);
+  const void* (*read)(const void* structure);
+  void* (*member)(void* structure);  // to be written
   FieldOptions options;
-
-  const void* read(const void* structure) const { return member(const_cast<void*>(structure)); }
 };
 
 // One C++ type. The operations work on an untyped address of that type.
@@ -175,7 +175,8 @@ struct Type {
 
   // structure
   std::vector<FieldInfo> fields = {};
-  Extra* (*extra)(void*) = nullptr;
+  const Extra* (*read_extra)(const void*) = nullptr;
+  Extra* (*extra)(void*) = nullptr;  // to be written
 
   const FieldInfo* find(
       std::string_view field) const;  // embedded structures' fields are not found here
@@ -206,10 +207,22 @@ template <class S, auto M>
 FieldInfo field(std::string_view name, FieldOptions options = {}) {
   using Value = typename type_detail::MemberOf<M>::Value;
   return FieldInfo{type_detail::wire_name(name), &type_of<Value>,
+                   [](const void* s) -> const void* { return &(static_cast<const S*>(s)->*M); },
                    [](void* s) -> void* { return &(static_cast<S*>(s)->*M); }, options};
 }
 
-// The table of a structure. Where S has a member `extra`, fields it does not name are kept there.
+// The same of a member that lies in one of S's shared parts, a Cow. The wire knows no such parts.
+template <class S, auto Part, auto M>
+FieldInfo field_of_part(std::string_view name, FieldOptions options = {}) {
+  using Value = typename type_detail::MemberOf<M>::Value;
+  return FieldInfo{
+      type_detail::wire_name(name), &type_of<Value>,
+      [](const void* s) -> const void* { return &((static_cast<const S*>(s)->*Part).get().*M); },
+      [](void* s) -> void* { return &((static_cast<S*>(s)->*Part).edit().*M); }, options};
+}
+
+// The table of a structure. Where S, or its part `rest`, has a member `extra`, fields it does not
+// name are kept there.
 template <class S>
 Type structure(std::string_view name, std::vector<FieldInfo> fields) {
   Type t{Shape::structure, name};
@@ -222,8 +235,15 @@ Type structure(std::string_view name, std::vector<FieldInfo> fields) {
     t.same = [](const void* a, const void* b) {
       return static_cast<const S*>(a)->same_as(*static_cast<const S*>(b));
     };
-  if constexpr (requires(S & s) { s.extra; })
+  if constexpr (requires(S & s) { s.extra; }) {
+    t.read_extra = [](const void* p) -> const Extra* { return &static_cast<const S*>(p)->extra; };
     t.extra = [](void* p) -> Extra* { return &static_cast<S*>(p)->extra; };
+  } else if constexpr (requires(S & s) { s.rest->extra; }) {
+    t.read_extra = [](const void* p) -> const Extra* {
+      return &static_cast<const S*>(p)->rest->extra;
+    };
+    t.extra = [](void* p) -> Extra* { return &static_cast<S*>(p)->rest.edit().extra; };
+  }
   return t;
 }
 
@@ -247,6 +267,8 @@ template <class T>
 struct IsOptional<std::optional<T>> : std::true_type {};
 template <>
 struct IsOptional<OptionalTime> : std::true_type {};
+template <>
+struct IsOptional<OptionalInt64> : std::true_type {};
 template <class T>
 struct IsRare : std::false_type {};
 template <class T>

@@ -371,12 +371,12 @@ ErrorList validate_metadata(const Object& object, NameRule name_rule) {
   const NameRule rule = name_rule != nullptr ? name_rule : &dns_subdomain_problems;
   const ObjectMeta& meta = object.metadata;
   ErrorList out;
-  if (!meta.generateName.empty()) {
+  if (const Text& prefix = meta.rest->generateName; !prefix.empty()) {
     // The prefix is judged as if a name were made of it.
-    std::string_view base = *meta.generateName;
+    std::string_view base = prefix;
     if (base.ends_with("-")) base.remove_suffix(1);
     for (const std::string& problem : rule(base))
-      out.push_back(invalid("metadata.generateName", quoted(*meta.generateName), problem));
+      out.push_back(invalid("metadata.generateName", quoted(prefix), problem));
   }
   if (meta.name.empty())
     out.push_back(required("metadata.name", "name or generateName is required"));

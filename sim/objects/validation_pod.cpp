@@ -17,13 +17,13 @@ using Names = std::vector<std::string_view>;
 // What was seen before; nearly all lists are of a few.
 using SeenNames = boost::container::small_flat_set<std::string_view, 8>;
 
-void must_be_one_of(ErrorList& out, const FieldPath& path, const std::string& value,
+void must_be_one_of(ErrorList& out, const FieldPath& path, std::string_view value,
                     std::initializer_list<std::string_view> supported) {
   if (std::find(supported.begin(), supported.end(), value) == supported.end())
     out.push_back(value.empty() ? required(path) : not_supported(path, quoted(value), supported));
 }
 
-void must_be_named(ErrorList& out, const FieldPath& path, const std::string& name, NameRule rule) {
+void must_be_named(ErrorList& out, const FieldPath& path, std::string_view name, NameRule rule) {
   if (name.empty()) {
     out.push_back(required(path));
     return;
@@ -339,10 +339,10 @@ ErrorList validate_pod_spec(const PodSpec& spec, const FieldPath& path) {
   check_containers(out, spec, path);
   must_be_one_of(out, path.field("restartPolicy"), spec.restartPolicy,
                  {"Always", "OnFailure", "Never"});
-  must_be_one_of(out, path.field("dnsPolicy"), spec.dnsPolicy,
+  must_be_one_of(out, path.field("dnsPolicy"), spec.rest->dnsPolicy,
                  {"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"});
   append(out, validate_labels(spec.nodeSelector, path.field("nodeSelector")));
-  for (const auto& [field, name] : {std::pair{"serviceAccountName", &spec.serviceAccountName},
+  for (const auto& [field, name] : {std::pair{"serviceAccountName", &spec.rest->serviceAccountName},
                                     std::pair{"nodeName", &spec.nodeName}})
     if (!name->empty())
       for (const std::string& problem : dns_subdomain_problems(*name))
@@ -353,7 +353,7 @@ ErrorList validate_pod_spec(const PodSpec& spec, const FieldPath& path) {
                           std::to_string(*spec.activeDeadlineSeconds),
                           "must be between 1 and 2147483647, inclusive"));
   for (const auto& [field, name] :
-       {std::pair{"hostname", &spec.hostname}, std::pair{"subdomain", &spec.subdomain}})
+       {std::pair{"hostname", &spec.rest->hostname}, std::pair{"subdomain", &spec.rest->subdomain}})
     if (!name->empty())
       for (const std::string& problem : dns_label_problems(*name))
         out.push_back(invalid(path.field(field), quoted(*name), problem));
@@ -363,7 +363,7 @@ ErrorList validate_pod_spec(const PodSpec& spec, const FieldPath& path) {
 ErrorList validate_pod(const Object& object) {
   const PodSpec& spec = *static_cast<const Pod&>(object).spec;
   ErrorList out = validate_pod_spec(spec, "spec");
-  if (spec.ephemeralContainers.get() != nullptr)
+  if (spec.rest->ephemeralContainers.get() != nullptr)
     out.push_back(forbidden("spec.ephemeralContainers", "cannot be set on create"));
   return out;
 }

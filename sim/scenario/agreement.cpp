@@ -21,9 +21,10 @@ constexpr std::string_view cut_off =
 
 // "pod/train-worker-0", "endpointslice.discovery.k8s.io/train-*".
 std::string name_of(const Object& object) {
-  if (object.metadata.generateName.empty()) return short_name(object);
+  const Text& prefix = object.metadata.rest->generateName;
+  if (prefix.empty()) return short_name(object);
   std::string name = short_name(object);
-  name.resize(name.size() - (object.metadata.name.size() - object.metadata.generateName.size()));
+  name.resize(name.size() - (object.metadata.name.size() - prefix.size()));
   return name + "*";
 }
 
@@ -132,22 +133,23 @@ void CanonicalTrace::condition(Seen& seen, const std::string& list, const std::s
 }
 
 void CanonicalTrace::pod(Seen& seen, const Pod& pod) {
-  if (const std::string& phase = pod.status.phase;
+  if (const std::string phase = pod.status.phase.str();
       !phase.empty() && (seen.phases.empty() || seen.phases.back() != phase))
     seen.phases.push_back(phase);
   for (const PodCondition& one : pod.status.conditions)
-    condition(seen, one.type_, one.type_, one.status, one.reason);
+    condition(seen, one.type_.str(), one.type_.str(), one.status.str(), one.reason.str());
   containers(seen, pod.status.initContainerStatuses);
   containers(seen, pod.status.containerStatuses);
 }
 
 void CanonicalTrace::containers(Seen& seen, const std::vector<ContainerStatus>& statuses) {
   for (const ContainerStatus& status : statuses) {
-    seen.restarts[status.name] = status.restartCount;
+    seen.restarts[status.name.str()] = status.restartCount;
     // The last state first: it is the older one.
     for (const ContainerState* state : {&*status.lastState, &status.state}) {
-      if (!state->terminated || !seen.ended.insert(state->terminated->containerID).second) continue;
-      seen.exits[status.name].push_back(
+      if (!state->terminated || !seen.ended.insert(state->terminated->containerID.str()).second)
+        continue;
+      seen.exits[status.name.str()].push_back(
           fmt::format("{} {}", state->terminated->exitCode, state->terminated->reason));
     }
   }

@@ -166,7 +166,7 @@ void Engine::act(const Kill& action) {
     const std::string signal = std::to_string(action.signal);
     write(RecordKind::fault, subject, "signal " + signal,
           {{"port", "process"}, {"signal", signal}});
-    signal_(id_of(*status->containerID), action.signal,
+    signal_(id_of(status->rest->containerID), action.signal,
             [this, alive, subject, signal](Result<void> result) {
               if (alive.expired()) return;
               // The status may tell of a container that is gone.

@@ -59,7 +59,7 @@ Result<Manifest> parse_object(const YamlNode& node, std::shared_ptr<const YamlDo
   auto decoded = decode_object(context.kinds, node.value());
   if (!decoded) return api_error_at(node.document(), node.path(), node.value(), decoded.error());
   ObjectMeta& metadata = decoded->object->metadata;
-  if (metadata.name.empty() && metadata.generateName.empty())
+  if (metadata.name.empty() && metadata.rest->generateName.empty())
     return node.fail_at("metadata", "an object needs metadata.name or metadata.generateName");
   if (decoded->object->kind().namespaced && metadata.namespace_.empty())
     metadata.namespace_ = context.namespace_;

@@ -152,7 +152,7 @@ LabelMatcher matcher_of(const Selection& of) {
 }
 
 std::string pod_summary(const Pod& pod) {
-  std::string out = pod.status.phase.empty() ? "no phase yet" : pod.status.phase;
+  std::string out = pod.status.phase.empty() ? "no phase yet" : pod.status.phase.str();
   if (const std::int64_t restarts = restarts_of(pod, ""); restarts > 0)
     out += fmt::format(", {} restart{}", restarts, restarts == 1 ? "" : "s");
   for (const ContainerStatus& status : pod.status.containerStatuses) {

@@ -134,7 +134,7 @@ void add_structure(Digest& digest, const Type& type, const void* value) {
     digest.add(i);
     add_value(digest, member_type, member);
   }
-  if (type.extra != nullptr) add_raw(digest, *type.extra(const_cast<void*>(value)));
+  if (type.read_extra != nullptr) add_raw(digest, *type.read_extra(value));
   digest.add(Mark::end);
 }
 

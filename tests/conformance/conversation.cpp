@@ -244,7 +244,7 @@ void cmd_pod(Talk& talk, const Words& words, const std::string&) {
     pod->status.conditions.edit().push_back(scheduled);
   } else if (!given.contains("nostatus") &&
              (pod->status.phase != "Pending" || given.contains("restarts"))) {
-    pod->status.containerStatuses.edit().push_back(status_of("pytorch", pod->status.phase, given));
+    pod->status.containerStatuses.edit().push_back(status_of("pytorch", pod->status.phase.str(), given));
   }
   talk.cluster.put(pod);
 }
@@ -347,7 +347,7 @@ void cmd_env(Talk& talk, const Words& words, const std::string&) {
   if (!pod) return talk.answer.push_back("no such pod");
   for (const Container& container : pod->spec->containers) {
     std::string line = container.name + ":";
-    for (const EnvVar& variable : container.env) line += " " + variable.name + "=" + variable.value;
+    for (const EnvVar& variable : container.env) line += " " + variable.name.str() + "=" + variable.value;
     talk.answer.push_back(line);
   }
 }
@@ -367,8 +367,9 @@ void cmd_show(Talk& talk, const Words& words, const std::string&) {
   for (const Container& container : spec.containers)
     talk.answer.push_back("container " + container.name + " " + container.image + " ports " +
                           json::serialize(to_json(container.ports)));
-  talk.answer.push_back("restartPolicy " + spec.restartPolicy +
-                        (spec.schedulerName.empty() ? "" : " scheduler " + spec.schedulerName));
+  talk.answer.push_back(
+      "restartPolicy " + spec.restartPolicy +
+      (spec.rest->schedulerName.empty() ? "" : " scheduler " + spec.rest->schedulerName));
 }
 
 void cmd_service(Talk& talk, const Words& words, const std::string&) {

@@ -200,7 +200,7 @@ void c44(Row& row) {
   PyTorchJobSpec spec = spec_of(1, 1);
   row.that(!pj::has_foreign_scheduler(job_of(spec), "gang"), "none");
   const auto set = [&](const char* type, const char* name) {
-    (*spec.pytorchReplicaSpecs)[type].template_.spec.edit().schedulerName = name;
+    (*spec.pytorchReplicaSpecs)[type].template_.spec.edit().rest.edit().schedulerName = name;
   };
   set("Master", "other");
   row.that(pj::has_foreign_scheduler(job_of(spec), "gang"), "one");

@@ -144,7 +144,7 @@ void Director::on_record(const Record& record) {
     const Event& event = static_cast<const Event&>(*record.after);
     ++told_[fmt::format("{}/{} {}", event.involvedObject->kind,
                         symbols_.symbolic(event.involvedObject->name.str()),
-                        event.source->component)];
+                        event.rest->source.component)];
   }
   const auto pod = as<Pod>(record.after);
   if (!pod || !recording_.auto_finish_delete || !pod->metadata.deletionTimestamp) return;
@@ -433,7 +433,8 @@ std::optional<Difference> Director::compare_events(const Step& step) const {
         e.involvedObject->kind + "/" + symbols_.symbolic(e.involvedObject->name.str());
     if (!e.involvedObject->fieldPath.empty()) regarding += " " + e.involvedObject->fieldPath;
     actual.push_back({e.type_.str(), e.reason.str(), symbols_.symbolic(e.message.str()), regarding,
-                      e.source->component.empty() ? *e.reportingComponent : e.source->component});
+                      e.rest->source.component.empty() ? e.rest->reportingComponent.str()
+                                                       : e.rest->source.component.str()});
   }
   const auto same = [](const Text& want, const Text& have) {
     for (std::size_t i = 0; i < want.size(); ++i)

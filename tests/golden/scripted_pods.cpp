@@ -37,8 +37,8 @@ std::vector<PodCondition> conditions(const Pod& pod, Time now, const Readiness& 
 ContainerStatus fresh(const Container& container) {
   ContainerStatus status;
   status.name = container.name;
-  status.image = container.image;
-  status.containerID = "twin://" + container.name;
+  status.rest.edit().image = container.image;
+  status.rest.edit().containerID = "twin://" + container.name;
   status.started = false;
   return status;
 }
@@ -68,13 +68,13 @@ ContainerStateTerminated terminated(const ContainerStatus& before, const Ending&
                                     std::optional<Time> started, Time now) {
   return {.exitCode = ending.code,
           .signal = ending.signal,
-          .reason = !ending.reason.empty() ? ending.reason
+          .reason = !ending.reason.empty() ? std::string_view(ending.reason)
                     : ending.code == 0     ? "Completed"
                                            : "Error",
           .message = ending.message,
           .startedAt = started,
           .finishedAt = now,
-          .containerID = before.containerID};
+          .containerID = before.rest->containerID};
 }
 
 }  // namespace
@@ -83,10 +83,10 @@ PodStatus running_status(const Pod& pod, Time now, const std::string& ip, bool r
   PodStatus status = pod.status;
   status.phase = "Running";
   status.conditions = conditions(pod, now, {.ready = ready});
-  status.hostIP = std::string(host_ip);
-  status.podIP = ip;
-  status.podIPs = {IpEntry{ip}};
-  status.startTime = now;
+  status.rest.edit().hostIP = std::string(host_ip);
+  status.rest.edit().podIP = ip;
+  status.rest.edit().podIPs = {IpEntry{ip}};
+  status.rest.edit().startTime = now;
   status.initContainerStatuses = init_statuses(pod, now);
   status.containerStatuses = {};
   for (const Container& container : pod.spec->containers) {
@@ -103,8 +103,8 @@ PodStatus creating_status(const Pod& pod, Time now) {
   PodStatus status = pod.status;
   status.phase = "Pending";
   status.conditions = conditions(pod, now, {.sandbox = false, .ready = false});
-  status.hostIP = std::string(host_ip);
-  status.startTime = now;
+  status.rest.edit().hostIP = std::string(host_ip);
+  status.rest.edit().startTime = now;
   status.containerStatuses = {};
   for (const Container& container : pod.spec->containers) {
     ContainerStatus one = fresh(container);

@@ -72,7 +72,7 @@ Json map_strings(const Json& value, const F& f) {
 void Symbols::learn(const Object& object) {
   const std::string& kind = object.kind().kind;
   const std::string name = object.metadata.name.str();
-  std::string prefix = object.metadata.generateName->substr(0, prefix_length_max);
+  std::string prefix = object.metadata.rest->generateName.str().substr(0, prefix_length_max);
   if (!prefix.empty() && name.starts_with(prefix) && !names_.contains(name))
     names_[name] = symbolic(prefix) + "~" + std::to_string(++generated_[kind + "/" + prefix]);
   const std::string space = object.metadata.namespace_.str();
@@ -85,8 +85,8 @@ void Symbols::learn(const Object& object) {
   }
   const std::string known = uids_[object.metadata.uid.str()];
   if (const Pod* pod = as<Pod>(object);
-      pod != nullptr && !pod->status.podIP.empty() && !pod->spec->hostNetwork) {
-    const std::string& ip = pod->status.podIP;
+      pod != nullptr && !pod->status.rest->podIP.empty() && !pod->spec->hostNetwork) {
+    const std::string ip = pod->status.rest->podIP.str();
     const auto found = addresses_.find(ip);
     if (found == addresses_.end() || !found->second.starts_with("ip(" + known + ")")) {
       const int count = ++address_counts_[object.metadata.uid.str()];

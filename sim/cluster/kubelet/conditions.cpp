@@ -30,7 +30,7 @@ struct Judgement {
 struct Row {
   std::string_view type{};  // a literal
   const Judgement* judgement = nullptr;
-  std::optional<std::int64_t> generation{};
+  OptionalInt64 generation{};
   std::optional<Time> since{};
 };
 
@@ -136,7 +136,7 @@ std::string gate_message(const PodReadinessGate& gate, const PodStatus& status) 
 // Of a pod whose containers are ready.
 Judgement gates_open(const Pod& pod, const PodStatus& status) {
   std::string message;
-  for (const PodReadinessGate& gate : pod.spec->readinessGates) {
+  for (const PodReadinessGate& gate : pod.spec->rest->readinessGates) {
     const std::string text = gate_message(gate, status);
     if (!text.empty()) message += (message.empty() ? "" : ", ") + text;
   }

@@ -148,8 +148,8 @@ RawJson annotations_of(const Pod& pod, const Container& container, std::uint32_t
       out["io.kubernetes.container.preStopHandler"] =
           boost::json::serialize(to_json(*part->lifecycle->preStop));
     out["io.kubernetes.container.restartCount"] = std::to_string(attempt);
-    out["io.kubernetes.container.terminationMessagePath"] = part->terminationMessagePath;
-    out["io.kubernetes.container.terminationMessagePolicy"] = part->terminationMessagePolicy;
+    out["io.kubernetes.container.terminationMessagePath"] = part->terminationMessagePath.view();
+    out["io.kubernetes.container.terminationMessagePolicy"] = part->terminationMessagePolicy.view();
     if (deletion_grace)
       out["io.kubernetes.pod.deletionGracePeriod"] = std::to_string(*deletion_grace);
     if (spec->terminationGracePeriodSeconds)
@@ -161,7 +161,7 @@ RawJson annotations_of(const Pod& pod, const Container& container, std::uint32_t
 
 const Json* security_setting(const PodSpec& spec, const Container& container,
                              std::string_view key) {
-  for (const RawJson* raw : {&container.securityContext, &spec.securityContext})
+  for (const RawJson* raw : {&container.securityContext, &spec.rest->securityContext})
     if (const Json* json = raw->get(); json != nullptr && json->is_object())
       if (const Json* value = json->get_object().if_contains(key)) return value;
   return nullptr;

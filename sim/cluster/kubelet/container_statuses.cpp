@@ -34,10 +34,26 @@ ContainerState state_of(const ContainerInstance& instance) {
   return state;
 }
 
-// What each container asks for, shown once it has been started.
-void fill_resources(const SpecFacts::OfContainer& facts, ContainerStatus& status) {
-  status.resources = facts.resources;
-  status.allocatedResources = facts.resources->requests;
+// What stays while the container is that one: the same memory where it was told before. What each
+// asks for is shown once it has been started.
+Cow<ContainerStatus::Rest> rest_of(const ShownContainer& shown, bool was_started,
+                                   const SpecFacts::OfContainer& facts,
+                                   const ContainerStatus* old) {
+  using Rest = ContainerStatus::Rest;
+  Cow<Rest> rest = old != nullptr ? old->rest : Cow<Rest>();
+  set(rest, &Rest::containerID, shown.id);
+  set(rest, &Rest::image, shown.image);
+  set(rest, &Rest::imageID, shown.image_id);
+  set(rest, &Rest::resources, was_started ? facts.resources : Rare<ResourceRequirements>());
+  set(rest, &Rest::allocatedResources,
+      was_started ? facts.resources->requests : Cow<ResourceList>());
+  if (!rest->user.absent() || !rest->allocatedResourcesStatus.absent() ||
+      rest->stopSignal.has_value() || !rest->extra.absent()) {  // nothing that a kubelet says
+    Rest& own = rest.edit();
+    own.user = own.allocatedResourcesStatus = own.extra = {};
+    own.stopSignal.reset();
+  }
+  return rest;
 }
 
 // The statuses are made where they stay: one is long to move.
@@ -48,7 +64,7 @@ void fill_waiting(const StatusSources& in, const Container& container, const Con
     return;
   }
   status.name = container.name;
-  status.image = container.image;
+  status.rest.edit().image = container.image;
   const std::string_view reason =
       in.pod.spec->initContainers.empty() ? "ContainerCreating" : "PodInitializing";
   if (old != nullptr && old->state.waiting && old->state.waiting->reason == reason &&
@@ -84,8 +100,8 @@ ContainerState removed_end() {
 bool tells_end(const ContainerState& told, const ContainerInstance& instance) {
   if (instance.stage != ContainerStage::exited || !told.terminated) return false;
   const ContainerStateTerminated& end = *told.terminated;
-  return end.containerID->ends_with(instance.id) && end.exitCode == instance.exit_code &&
-         end.reason == instance.reason && end.message == *instance.message;
+  return end.containerID.view().ends_with(instance.id) && end.exitCode == instance.exit_code &&
+         end.reason == instance.reason && end.message == instance.message;
 }
 
 void fill_seen(const StatusSources& in, const Container& container,
@@ -93,11 +109,8 @@ void fill_seen(const StatusSources& in, const Container& container,
                const ContainerStatus* old, ContainerStatus& status) {
   status.name = container.name;
   status.restartCount = static_cast<std::int32_t>(latest.attempt);
-  status.image = latest.shown->image;
-  status.imageID = latest.shown->image_id;
-  status.containerID = latest.shown->id;
+  status.rest = rest_of(*latest.shown, latest.stage != ContainerStage::created, facts, old);
   status.state = old != nullptr && tells_end(old->state, latest) ? old->state : state_of(latest);
-  if (latest.stage != ContainerStage::created) fill_resources(facts, status);
   int instances = 0;
   for (const ContainerInstance& instance : in.state.containers) {
     if (instance.name != container.name || ++instances != 2) continue;
@@ -144,7 +157,7 @@ void fill_status(const StatusSources& in, const Container& container,
     }
   }
   show_failure(in, container, init, status);
-  status.volumeMounts = facts.volume_mounts;
+  set(status.rest, &ContainerStatus::Rest::volumeMounts, facts.volume_mounts);
 }
 
 }  // namespace

@@ -260,7 +260,7 @@ Status set_sourced(Variables& variables, const PodContext& context, const Contai
                    const EnvVar& variable) {
   const EnvVarSource& source = *variable.valueFrom;
   const auto set = [&](std::optional<std::string> value, EnvRule rule, const auto& from) {
-    if (value) variables.set(variable.name, std::move(*value), rule, from);
+    if (value) variables.set(variable.name.str(), std::move(*value), rule, from);
     return Status{};
   };
   if (const auto& field = source.fieldRef) {
@@ -305,7 +305,7 @@ Status put_together(Variables& variables, const PodContext& context, const Conta
       TRY_VOID(set_sourced(variables, context, container, variable));
       continue;
     }
-    variables.set(variable.name, expand(variable.value, lookup), EnvRule::value,
+    variables.set(variable.name.str(), expand(variable.value, lookup), EnvRule::value,
                   [i] { return fmt::format("env[{}]", i); });
   }
   return {};

@@ -35,7 +35,7 @@ constexpr std::array field_rows{
              [](const PodContext& c) { return map_lines(*c.pod->metadata.annotations); }},
     FieldRow{"spec.nodeName", [](const PodContext& c) { return c.pod->spec->nodeName; }},
     FieldRow{"spec.serviceAccountName",
-             [](const PodContext& c) { return c.pod->spec->serviceAccountName; }},
+             [](const PodContext& c) { return c.pod->spec->rest->serviceAccountName; }},
     FieldRow{"status.hostIP", [](const PodContext& c) { return c.node_ip; }},
     FieldRow{"status.hostIPs", [](const PodContext& c) { return c.node_ip; }},
     FieldRow{"status.podIP",

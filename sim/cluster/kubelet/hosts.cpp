@@ -30,9 +30,9 @@ Result<std::string_view> truncated(std::string_view pod, std::string_view hostna
 }
 
 std::string alias_entries(const PodSpec& spec) {
-  if (spec.hostAliases.empty()) return "";
+  if (spec.rest->hostAliases.empty()) return "";
   std::string out = "\n# Entries added by HostAliases.\n";
-  for (const HostAlias& alias : spec.hostAliases)
+  for (const HostAlias& alias : spec.rest->hostAliases)
     out += fmt::format("{}\t{}\n", alias.ip, fmt::join(alias.hostnames, "\t"));
   return out;
 }
@@ -40,19 +40,20 @@ std::string alias_entries(const PodSpec& spec) {
 }  // namespace
 
 Result<std::string_view> pod_hostname(const Pod& pod) {
-  if (pod.spec->hostnameOverride) return *pod.spec->hostnameOverride;
+  if (pod.spec->rest->hostnameOverride) return *pod.spec->rest->hostnameOverride;
   const std::string_view name = pod.metadata.name;
-  return truncated(name, pod.spec->hostname.empty() ? name : std::string_view(pod.spec->hostname));
+  return truncated(
+      name, pod.spec->rest->hostname.empty() ? name : std::string_view(pod.spec->rest->hostname));
 }
 
 Result<PodNames> pod_names(const PodContext& context) {
   const PodSpec& spec = *context.pod->spec;
   const ObjectMeta& meta = context.pod->metadata;
   TRY(const std::string_view hostname, pod_hostname(*context.pod));
-  if (spec.hostnameOverride) return PodNames{std::string(hostname), ""};
+  if (spec.rest->hostnameOverride) return PodNames{std::string(hostname), ""};
   std::string domain;
-  if (!spec.subdomain.empty())
-    domain = fmt::format("{}.{}.svc.{}", spec.subdomain, meta.namespace_,
+  if (!spec.rest->subdomain.empty())
+    domain = fmt::format("{}.{}.svc.{}", spec.rest->subdomain, meta.namespace_,
                          context.settings->cluster_domain);
   return PodNames{std::string(hostname), std::move(domain)};
 }
@@ -61,7 +62,7 @@ Result<std::string> kernel_hostname(const PodContext& context) {
   const PodSpec& spec = *context.pod->spec;
   if (spec.hostNetwork) return spec.nodeName;
   TRY(const PodNames names, pod_names(context));
-  if (names.domain.empty() || !spec.setHostnameAsFQDN.value_or(false)) return names.hostname;
+  if (names.domain.empty() || !spec.rest->setHostnameAsFQDN.value_or(false)) return names.hostname;
   std::string name = names.hostname + "." + names.domain;
   if (name.size() > max_kernel_name)
     return fail(

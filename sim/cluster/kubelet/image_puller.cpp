@@ -36,7 +36,7 @@ void ImagePuller::ensure(const std::shared_ptr<const Pod>& pod, const Container&
   }
   const std::string& reference = known->second;
   const std::optional<ImageStatus> present = runtime_.image(reference);
-  const std::string& policy = container.imagePullPolicy;
+  const Text& policy = container.imagePullPolicy;
   if (present && (policy == "Never" || policy == "IfNotPresent")) {
     waiter->record(
         "Normal", "Pulled",

@@ -84,7 +84,7 @@ void Inventory::refresh(const SharedText& uid, const ContainerId& id, const Cont
     if (instance.stage != ContainerStage::exited) return;
     instance.exit_code = report->exit_code;
     instance.reason = report->reason;
-    Cow<std::string> words = last_words(runtime_, *report, container);
+    Text words = last_words(runtime_, *report, container);
     if (instance.message != words) instance.message = std::move(words);
     return;
   }

@@ -27,7 +27,7 @@ bool shows(const Pod& pod, const Object& object) {
 
 // Whom no kubelet has admitted yet and nobody has told to end.
 bool is_newcomer(const Pod& pod) {
-  const bool admitted = !pod.status.phase.empty() && pod.status.startTime;
+  const bool admitted = !pod.status.phase.empty() && pod.status.rest->startTime;
   return !admitted && !pod.metadata.deletionTimestamp;
 }
 

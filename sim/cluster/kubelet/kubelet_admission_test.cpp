@@ -19,8 +19,8 @@ TEST_F(KubeletTest, refuses_a_pod_that_finds_no_room_beside_the_others) {
   pass(3s);
   EXPECT_EQ(pod("a")->status.phase, "Running");
   EXPECT_EQ(pod("b")->status.phase, "Failed");
-  EXPECT_EQ(pod("b")->status.reason, "OutOfcpu");
-  EXPECT_EQ(pod("b")->status.message,
+  EXPECT_EQ(pod("b")->status.rest->reason, "OutOfcpu");
+  EXPECT_EQ(pod("b")->status.rest->message,
             "Pod was rejected: Node didn't have enough resource: cpu, requested: 3000, used: 3000, "
             "capacity: 4000");
 }
@@ -29,7 +29,7 @@ TEST_F(KubeletTest, a_refused_pod_stays_as_it_is_and_goes_when_deleted) {
   add_pod("p", "nodeSelector: {disk: ssd}, containers: [{name: c, image: busybox}]");
   pass(3s);
   const std::string before = pod("p")->metadata.resourceVersion.str();
-  EXPECT_EQ(pod("p")->status.reason, "NodeAffinity");
+  EXPECT_EQ(pod("p")->status.rest->reason, "NodeAffinity");
   kubelet_->restart();
   pass(10s);
   EXPECT_EQ(pod("p")->metadata.resourceVersion, before);
@@ -60,8 +60,8 @@ TEST_F(KubeletTest, who_came_while_no_kubelet_was_there_is_asked_after_those_who
   pass(3s);
   EXPECT_EQ(pod("d")->status.phase, "Running");
   EXPECT_EQ(pod("c")->status.phase, "Running");
-  EXPECT_EQ(pod("a")->status.reason, "OutOfcpu");
-  EXPECT_EQ(pod("b")->status.reason, "OutOfcpu");
+  EXPECT_EQ(pod("a")->status.rest->reason, "OutOfcpu");
+  EXPECT_EQ(pod("b")->status.rest->reason, "OutOfcpu");
 }
 
 // Upstream isPodStatusCacheTerminal: to a new process too.
@@ -84,7 +84,7 @@ TEST_F(KubeletTest, a_pod_whose_object_was_taken_away_holds_no_room) {
   pass(2s);
   add_pod("b", asking("3"));
   pass(2s);
-  EXPECT_EQ(pod("b")->status.reason, "OutOfcpu");
+  EXPECT_EQ(pod("b")->status.rest->reason, "OutOfcpu");
   api::DeleteOptions at_once;
   at_once.grace_period_seconds = 0;
   ASSERT_TRUE(store_.call(api::remove(*pod("a"), at_once), "test"));
@@ -105,8 +105,8 @@ TEST_F(KubeletTest, a_sidecar_has_its_host_port_as_long_as_its_pod) {
   add_pod("d", "containers: [{name: c, image: busybox}], initContainers: [{name: once, " + port);
   pass(3s);
   EXPECT_EQ(pod("a")->status.phase, "Running");
-  EXPECT_EQ(pod("b")->status.reason, "NodePorts");
-  EXPECT_EQ(pod("d")->status.reason, "");  // what only initialises is not asked
+  EXPECT_EQ(pod("b")->status.rest->reason, "NodePorts");
+  EXPECT_EQ(pod("d")->status.rest->reason, "");  // what only initialises is not asked
 }
 
 }  // namespace

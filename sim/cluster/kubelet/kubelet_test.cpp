@@ -15,7 +15,7 @@ TEST_F(KubeletTest, runs_a_pod_and_reports_its_end) {
   add_pod("p", one, "{rig/exit.c: 0 after 5}");
   pass(3s);
   EXPECT_EQ(pod("p")->status.phase, "Running");
-  EXPECT_EQ(pod("p")->status.hostIP, "192.168.0.1");
+  EXPECT_EQ(pod("p")->status.rest->hostIP, "192.168.0.1");
   pass(5s);
   EXPECT_EQ(pod("p")->status.phase, "Succeeded");
 }
@@ -68,7 +68,7 @@ TEST_F(KubeletTest, a_deadline_that_is_brought_forward_holds) {
   EXPECT_EQ(pod("p")->status.phase, "Running");
   pass(5s);
   EXPECT_EQ(pod("p")->status.phase, "Failed");
-  EXPECT_EQ(pod("p")->status.reason, "DeadlineExceeded");
+  EXPECT_EQ(pod("p")->status.rest->reason, "DeadlineExceeded");
 }
 
 // Upstream HandlePodReconcile: a status that another wrote wakes the pod for its gates alone.
@@ -108,13 +108,13 @@ TEST_F(KubeletTest, why_a_pod_was_evicted_is_known_to_the_next_process) {
   ASSERT_TRUE(
       kubelet_->evict("default", "p", {"Evicted", "The node was low on resource: memory."}));
   pass(40s);
-  ASSERT_EQ(pod("p")->status.reason, "Evicted");
+  ASSERT_EQ(pod("p")->status.rest->reason, "Evicted");
   kubelet_->stop();
   kubelet_->start();
   pass(30s);
   EXPECT_EQ(pod("p")->status.phase, "Failed");
-  EXPECT_EQ(pod("p")->status.reason, "Evicted");
-  EXPECT_EQ(pod("p")->status.message, "The node was low on resource: memory.");
+  EXPECT_EQ(pod("p")->status.rest->reason, "Evicted");
+  EXPECT_EQ(pod("p")->status.rest->message, "The node was low on resource: memory.");
 }
 
 TEST_F(KubeletTest, a_deleted_pod_goes_when_its_containers_have_ended) {
@@ -139,8 +139,8 @@ TEST_F(KubeletTest, an_eviction_says_why) {
   pass(5s);
   const PodStatus& status = pod("p")->status;
   EXPECT_EQ(status.phase, "Failed");
-  EXPECT_EQ(status.reason, "Evicted");
-  EXPECT_EQ(status.message, "The node was low on resource: memory. ");
+  EXPECT_EQ(status.rest->reason, "Evicted");
+  EXPECT_EQ(status.rest->message, "The node was low on resource: memory. ");
   ASSERT_NE(status.condition("DisruptionTarget"), nullptr);
   EXPECT_EQ(status.condition("DisruptionTarget")->reason, "TerminationByKubelet");
 }

@@ -85,7 +85,7 @@ TEST_F(KubeletTest, what_is_written_over_while_no_kubelet_runs_waits_for_the_nex
   kubelet_->start();
   pass(3s);
   EXPECT_EQ(pod("p")->status.condition("Ready")->status, "True");
-  EXPECT_FALSE(pod("p")->status.podIP.empty());
+  EXPECT_FALSE(pod("p")->status.rest->podIP.empty());
 }
 
 // The kubelet's patch has not what came between its look and the patch; it may see so before it has
@@ -94,7 +94,7 @@ TEST_F(KubeletTest, what_is_written_over_in_the_midst_of_a_write_is_put_right) {
   add_pod("p", std::string("readinessGates: [{conditionType: example.com/a}], ") + one);
   pass_until(4s);
   ASSERT_EQ(pod("p")->status.phase, "Running");
-  const std::string address = pod("p")->status.podIP;
+  const std::string address = pod("p")->status.rest->podIP.str();
   for (const Duration late : {0ms, 5ms}) {
     between_.answers_late = late;
     between_.before_patch = [this] { write_over("p", R"({"phase": "Pending", "podIP": null})"); };
@@ -108,7 +108,7 @@ TEST_F(KubeletTest, what_is_written_over_in_the_midst_of_a_write_is_put_right) {
     EXPECT_EQ(pod("p")->status.phase, "Pending");
     pass(6s);
     EXPECT_EQ(pod("p")->status.phase, "Running");
-    EXPECT_EQ(pod("p")->status.podIP, address);
+    EXPECT_EQ(pod("p")->status.rest->podIP, address);
   }
 }
 

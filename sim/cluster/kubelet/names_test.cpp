@@ -160,7 +160,7 @@ TEST(Dns, TheSearchListKeepsToItsLimits) {
     const TestCluster cluster(pod_yaml("", "dnsPolicy: None"));
     PodContext context = cluster.context();
     auto pod = std::make_shared<Pod>(*context.pod);
-    pod->spec.edit().dnsConfig = PodDNSConfig{{}, row.searches, {}};
+    pod->spec.edit().rest.edit().dnsConfig = PodDNSConfig{{}, row.searches, {}};
     context.pod = pod;
     Notices notices;
     EXPECT_EQ(dns_config(context, &notices).searches.size(), row.kept) << row.what;

@@ -40,7 +40,7 @@ const HostAddresses& NodeContext::host_of(const std::shared_ptr<const Node>& nod
       !options.node_ip.empty() ? std::string_view(options.node_ip) : internal_ip(node.get());
   if (known_host.ip == ip) return known_host;
   known_host = {};
-  if (!ip.empty()) known_host = {std::string(ip), {IpEntry{std::string(ip)}}};
+  if (!ip.empty()) known_host = {ip, {IpEntry{ip}}};
   return known_host;
 }
 
@@ -63,7 +63,7 @@ PodContext NodeContext::pod_context(const std::shared_ptr<const Pod>& pod) {
   const Text& namespace_ = pod->metadata.namespace_;
   context.pod = pod;
   context.node = view.node(options.node_name);
-  context.node_ip = *host_of(context.node).ip;
+  context.node_ip = host_of(context.node).ip.str();
   context.pod_ips = inventory.state(pod->metadata.uid)->ips;
   context.services = view.services(namespace_);
   // The context holds on to the pod.

@@ -88,7 +88,7 @@ TEST(Phase, a_matching_rule_keeps_a_never_pod_running) {
   spec.restartPolicy = "Never";
   add(spec.containers.edit(), status.containerStatuses.edit(), "42");
   EXPECT_EQ(pod_phase(spec, status, false), "Failed");
-  ContainerRestartRule& rule = spec.containers.edit()[0].restartPolicyRules.emplace_back();
+  ContainerRestartRule& rule = spec.containers.edit()[0].restartPolicyRules.edit().emplace_back();
   rule.action = "Restart";
   rule.exitCodes = ExitCodesRule{"In", {42}};
   EXPECT_EQ(pod_phase(spec, status, false), "Running");

@@ -161,7 +161,7 @@ TEST(Plan, a_rule_may_restart_all_containers) {
   ContainerRestartRule rule;
   rule.action = "RestartAllContainers";
   rule.exitCodes = ExitCodesRule{"In", {88}};
-  scene.pod.spec.edit().containers.edit()[0].restartPolicyRules.push_back(rule);
+  scene.pod.spec.edit().containers.edit()[0].restartPolicyRules.edit().push_back(rule);
   EXPECT_TRUE(scene.plan().restart_all);
 }
 

@@ -35,7 +35,7 @@ bool same(const Cow<StringMap>& left, const Cow<StringMap>& right) {
 // Of a pod with gates: whether its Ready is not what its containers and gates say, whoever has said
 // otherwise of which (upstream NeedToReconcilePodReadiness).
 bool is_readiness_off(const Pod& pod) {
-  if (pod.spec->readinessGates.empty()) return false;
+  if (pod.spec->rest->readinessGates.empty()) return false;
   const PodCondition* said = pod.status.condition("Ready");
   if (said == nullptr) return false;
   PodStatus right = pod.status;
@@ -206,7 +206,7 @@ void PodWorker::probe_changed(ProbeKind kind, const ContainerId& id, ProbeResult
     PodStatus status = *told;
     for (auto* list : {&status.initContainerStatuses, &status.containerStatuses})
       for (ContainerStatus& seen : list->edit()) {
-        if (*seen.containerID != concat({"containerd://", id})) continue;
+        if (seen.rest->containerID != concat({"containerd://", id})) continue;
         const bool good = result == ProbeResult::success && seen.state.running;
         if (kind == ProbeKind::startup)
           seen.started = good;
@@ -274,7 +274,7 @@ void PodWorker::check_deadline() {
   if (!pod_->spec->activeDeadlineSeconds || stage_ > PodStage::ending) return;
   const PodStatus* told = writer_.told();
   const std::optional<Time> since =
-      told != nullptr && told->startTime ? told->startTime : pod_->status.startTime;
+      told != nullptr && told->rest->startTime ? told->rest->startTime : pod_->status.rest->startTime;
   const Time now = node_.loop.now();
   const Time end = since.value_or(now.floor_seconds()) +
                    std::chrono::seconds(*pod_->spec->activeDeadlineSeconds);
@@ -309,11 +309,11 @@ bool PodWorker::status_stays(const PodStatus& told, bool all_stopped,
   return shown_.is_whole && shown_.all_stopped == all_stopped &&
          shown_.restart_all == restart_all && shown_.sandbox_ready == seen_->sandbox_ready() &&
          has_same_addresses() && told.observedGeneration == pod_->metadata.generation &&
-         told.conditions.same_as(server.conditions) && told.hostIP == node_.host().ip &&
-         told.nominatedNodeName == server.nominatedNodeName &&
+         told.conditions.same_as(server.conditions) && told.rest->hostIP == node_.host().ip &&
+         told.rest->nominatedNodeName == server.rest->nominatedNodeName &&
          (told.phase == server.phase || (!shown_.had_ended && !is_terminal_phase(server.phase))) &&
-         (!told.reason.empty() || server.reason.empty()) &&
-         (!told.message.empty() || server.message.empty());
+         (!told.rest->reason.empty() || server.rest->reason.empty()) &&
+         (!told.rest->message.empty() || server.rest->message.empty());
 }
 
 std::optional<PodStatus> PodWorker::compute_status(bool all_stopped, RestartAll restart_all) {
@@ -341,7 +341,7 @@ std::optional<PodStatus> PodWorker::compute_status(bool all_stopped, RestartAll 
       all_stopped,
       restart_all,
       met.verdict ? &*met.verdict : nullptr,
-      comparable && has_same_addresses() && told->hostIP == host.ip,
+      comparable && has_same_addresses() && told->rest->hostIP == host.ip,
       node_.loop.now(),
       node_.view.conditions(),
       [this](const Container& container, const ContainerStatus& status) {

@@ -25,7 +25,7 @@ constexpr const KindRow& row(ProbeKind kind) { return kind_rows[static_cast<std:
 constexpr std::string_view id_scheme = "containerd://";
 
 std::string_view id_of(const ContainerStatus& status) {
-  const std::string_view id = *status.containerID;
+  const std::string_view id = status.rest->containerID;
   return id.starts_with(id_scheme) ? id.substr(id_scheme.size()) : id;
 }
 
@@ -155,7 +155,8 @@ void PodProbes::look(Worker& worker) {
 void PodProbes::run(Worker& worker) {
   worker.in_flight = true;
   const PodStatus* told = host_.told_status();
-  const ProbeSubject subject{*host_.pod(), worker.container, worker.id, told->podIP};
+  const std::string pod_ip = told->rest->podIP.str();
+  const ProbeSubject subject{*host_.pod(), worker.container, worker.id, pod_ip};
   host_.node().prober.probe(subject, worker.probe,
                             [this, target = &worker, alive = std::weak_ptr<int>(worker.alive),
                              id = worker.id](Result<ProbeAnswer> answer) {

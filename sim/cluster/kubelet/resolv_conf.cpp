@@ -31,7 +31,8 @@ constexpr std::array policies{
 // An unknown policy is taken for ClusterFirst, as upstream does.
 Base base_of(const PodSpec& spec) {
   for (const PolicyRow& row : policies)
-    if (row.policy == spec.dnsPolicy) return spec.hostNetwork ? row.host_network : row.pod_network;
+    if (row.policy == spec.rest->dnsPolicy)
+      return spec.hostNetwork ? row.host_network : row.pod_network;
   return Base::cluster;
 }
 
@@ -148,7 +149,7 @@ DnsConfig parse_resolv_conf(std::string_view text) {
 
 bool has_plain_dns(const Pod& pod, const NodeSettings& settings) {
   constexpr std::size_t length_max = 63;  // of a namespace and of a domain that surely fit
-  return !pod.spec->dnsConfig && settings.host_resolv_conf.empty() &&
+  return !pod.spec->rest->dnsConfig && settings.host_resolv_conf.empty() &&
          !settings.cluster_dns.empty() && settings.cluster_dns.size() <= max_nameservers &&
          settings.cluster_domain.size() <= length_max &&
          pod.metadata.namespace_.size() <= length_max;
@@ -167,10 +168,10 @@ DnsConfig dns_config(const PodContext& context, Notices* notices) {
                        "create Pod using \"ClusterFirst\" policy. Falling back to \"Default\" "
                        "policy.",
                        pod_label(*context.pod)));
-  if (spec.dnsConfig) {
-    append(config.servers, spec.dnsConfig->nameservers);
-    append(config.searches, spec.dnsConfig->searches);
-    config.options = merged_options(config.options, spec.dnsConfig->options);
+  if (spec.rest->dnsConfig) {
+    append(config.servers, spec.rest->dnsConfig->nameservers);
+    append(config.searches, spec.rest->dnsConfig->searches);
+    config.options = merged_options(config.options, spec.rest->dnsConfig->options);
   }
   fit_nameservers(config, notices);
   fit_searches(config, notices);

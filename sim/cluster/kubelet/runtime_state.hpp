@@ -23,9 +23,9 @@ enum class ContainerStage : std::uint8_t { created, running, exited };
 
 // As statuses show a container for as long as it is there.
 struct ShownContainer {
-  Cow<std::string> id{};
-  Cow<std::string> image{};  // as the pod's specification names it
-  Cow<std::string> image_id{};
+  SharedText id{};
+  SharedText image{};  // as the pod's specification names it
+  SharedText image_id{};
   bool operator==(const ShownContainer&) const = default;
 };
 inline bool operator==(const Cow<ShownContainer>& left, const Cow<ShownContainer>& right) {
@@ -42,7 +42,7 @@ struct ContainerInstance {
   Time created_at{};
   OptionalTime started_at{}, finished_at{};
   Cow<ShownContainer> shown{};
-  Cow<std::string> message{};
+  Text message{};
   Text reason{};
   bool operator==(const ContainerInstance&) const = default;
 };

@@ -28,20 +28,20 @@ bool flag(const JsonObject* object, std::string_view key) {
 // The container's own setting, or the pod's.
 const Json* setting(const PodSpec& spec, const Container& container, std::string_view key) {
   if (const Json* own = member(object_of(container.securityContext), key)) return own;
-  return member(object_of(spec.securityContext), key);
+  return member(object_of(spec.rest->securityContext), key);
 }
 
 JsonObject namespace_options(const PodSpec& spec) {
   JsonObject out;
   if (spec.hostNetwork) out["network"] = "NODE";
   // POD, the shared namespace, is protobuf's zero and left out.
-  if (spec.hostPID)
+  if (spec.rest->hostPID)
     out["pid"] = "NODE";
-  else if (!spec.shareProcessNamespace.value_or(false))
+  else if (!spec.rest->shareProcessNamespace.value_or(false))
     out["pid"] = "CONTAINER";
-  if (spec.hostIPC) out["ipc"] = "NODE";
+  if (spec.rest->hostIPC) out["ipc"] = "NODE";
   JsonObject users;
-  if (spec.hostUsers.value_or(true)) users["mode"] = "NODE";
+  if (spec.rest->hostUsers.value_or(true)) users["mode"] = "NODE";
   out["usernsOptions"] = std::move(users);
   return out;
 }
@@ -73,7 +73,7 @@ void copy_if_list(JsonObject& to, std::string_view name, const Json* list) {
 }
 
 boost::json::array supplemental_groups(const PodSpec& spec) {
-  const JsonObject* context = object_of(spec.securityContext);
+  const JsonObject* context = object_of(spec.rest->securityContext);
   boost::json::array out;
   if (const Json* group = member(context, "fsGroup"); group != nullptr && group->is_int64())
     out.emplace_back(std::to_string(group->get_int64()));
@@ -108,7 +108,7 @@ Json sandbox_linux(const PodSpec& spec) {
   out["overhead"] = *overhead_resources(spec).get();
   out["resources"] = *sandbox_resources(spec).get();
   out["securityContext"] = sandbox_security(spec);
-  if (const Json* list = member(object_of(spec.securityContext), "sysctls");
+  if (const Json* list = member(object_of(spec.rest->securityContext), "sysctls");
       list != nullptr && list->is_array()) {
     JsonObject sysctls;
     for (const Json& row : list->get_array())
@@ -123,7 +123,7 @@ Json sandbox_linux(const PodSpec& spec) {
 }  // namespace
 
 Json sandbox_security(const PodSpec& spec) {
-  const JsonObject* context = object_of(spec.securityContext);
+  const JsonObject* context = object_of(spec.rest->securityContext);
   JsonObject out;
   out["namespaceOptions"] = namespace_options(spec);
   out["seccomp"] = seccomp(member(context, "seccompProfile"), "RuntimeDefault");
@@ -197,7 +197,7 @@ Result<SandboxOrder> sandbox_order(const Pod& pod, const NodeSettings& settings,
                                    const MakePodContext& context, std::uint32_t attempt,
                                    Notices* notices) {
   const PodSpec& spec = *pod.spec;
-  if (!has_plain_dns(pod, settings) || spec.setHostnameAsFQDN.value_or(false)) {
+  if (!has_plain_dns(pod, settings) || spec.rest->setHostnameAsFQDN.value_or(false)) {
     TRY(SandboxConfig config, sandbox_config(context(), attempt, notices));
     return SandboxOrder(std::move(config));
   }

@@ -54,7 +54,7 @@ bool is_plain(const PodSpec& spec) {
 }  // namespace
 
 SpecFacts::SpecFacts(const PodSpec& spec)
-    : qos_class(std::string(to_string(kubelet::qos_class(spec)))),
+    : qos_class(to_string(kubelet::qos_class(spec))),
       restart_all_rule(has_restart_all_rule(spec)),
       has_probes(any_probed(spec)),
       init_containers(facts_of(spec.initContainers)),

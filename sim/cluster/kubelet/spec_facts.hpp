@@ -19,7 +19,7 @@ struct SpecFacts {
     Rare<ResourceRequirements> resources{};
   };
 
-  Cow<std::string> qos_class;
+  Text qos_class;
   bool restart_all_rule = false;           // some container has a rule RestartAllContainers
   bool has_probes = false;                 // some container has one
   Rare<ResourceRequirements> resources{};  // of the pod as a whole

@@ -19,31 +19,37 @@ IpEntries entries_of(std::span<const Text> ips, const IpEntries& before) {
   const auto is_of = [](const IpEntry& entry, const Text& ip) { return entry.ip == ip; };
   if (std::equal(before.begin(), before.end(), ips.begin(), ips.end(), is_of)) return before;
   std::vector<IpEntry> entries;
-  for (const Text& ip : ips) entries.push_back(IpEntry{std::string(ip)});
+  for (const Text& ip : ips) entries.push_back(IpEntry{ip});
   return entries;
 }
 
-Cow<std::string> text_of(std::string_view text, const Cow<std::string>& before) {
-  return before == text ? before : Cow(std::string(text));
+// `rest` has what there was.
+void fill_addresses(const StatusInputs& in, Cow<PodStatus::Rest>& rest) {
+  if (in.addresses_stay) return;
+  const IpEntries &old = rest->hostIPs, &now = in.host.list;
+  const auto agree = [](const IpEntry& a, const IpEntry& b) { return a.ip == b.ip; };
+  const bool host_stays = std::equal(old.begin(), old.end(), now.begin(), now.end(), agree);
+  set(rest, &PodStatus::Rest::hostIP, in.host.ip);
+  if (!host_stays) rest.edit().hostIPs = now;
+  IpEntries pod_ips;
+  if (in.sources.pod.spec->hostNetwork) pod_ips = rest->hostIPs;
+  if (pod_ips.empty()) pod_ips = entries_of(std::span(in.sources.state.ips.get()), rest->podIPs);
+  set(rest, &PodStatus::Rest::podIP, pod_ips.empty() ? Text() : pod_ips.front().ip);
+  set(rest, &PodStatus::Rest::podIPs, pod_ips);
 }
 
-void fill_addresses(const StatusInputs& in, PodStatus& status) {
-  const PodStatus& before = in.sources.before;
-  if (in.addresses_stay) {
-    status.hostIP = before.hostIP;
-    status.hostIPs = before.hostIPs;
-    status.podIP = before.podIP;
-    status.podIPs = before.podIPs;
-    return;
-  }
-  status.hostIP = before.hostIP == in.host.ip ? before.hostIP : in.host.ip;
-  const IpEntries &old = before.hostIPs, &now = in.host.list;
-  const auto agree = [](const IpEntry& a, const IpEntry& b) { return a.ip == b.ip; };
-  status.hostIPs = std::equal(old.begin(), old.end(), now.begin(), now.end(), agree) ? old : now;
-  if (in.sources.pod.spec->hostNetwork) status.podIPs = status.hostIPs;
-  if (status.podIPs.empty())
-    status.podIPs = entries_of(std::span(in.sources.state.ips.get()), before.podIPs);
-  if (!status.podIPs.empty()) status.podIP = text_of(status.podIPs.front().ip, before.podIP);
+// What there was, without what a kubelet does not say.
+Cow<PodStatus::Rest> rest_of(const PodStatus& before) {
+  Cow<PodStatus::Rest> rest = before.rest;
+  const bool is_own = rest->resize.empty() && rest->ephemeralContainerStatuses.absent() &&
+                      rest->resourceClaimStatuses.absent() &&
+                      rest->extendedResourceClaimStatus.absent() && rest->extra.absent();
+  if (is_own) return rest;
+  PodStatus::Rest& own = rest.edit();
+  own.resize = {};
+  own.ephemeralContainerStatuses = own.resourceClaimStatuses = {};
+  own.extendedResourceClaimStatus = own.extra = {};
+  return rest;
 }
 
 void fill_readiness(const StatusInputs& in, PodStatus& status) {
@@ -78,15 +84,18 @@ void fill_phase(const StatusInputs& in, PodStatus& status) {
         status.phase = known->phase;
         break;
       }
+  SharedText reason, message;
   if (status.phase == before.phase) {
-    status.reason = before.reason.empty() ? server.reason : before.reason;
-    status.message = before.message.empty() ? server.message : before.message;
+    reason = (before.rest->reason.empty() ? server : before).rest->reason;
+    message = (before.rest->message.empty() ? server : before).rest->message;
   }
   if (in.verdict != nullptr) {
     status.phase = "Failed";
-    status.reason = in.verdict->reason;
-    status.message = in.verdict->message;
+    reason = in.verdict->reason;
+    message = in.verdict->message;
   }
+  set(status.rest, &PodStatus::Rest::reason, std::move(reason));
+  set(status.rest, &PodStatus::Rest::message, std::move(message));
   if (is_terminal_phase(server.phase)) status.phase = server.phase;
 }
 
@@ -145,6 +154,13 @@ std::vector<PodCondition> merge_conditions(const PodStatus& server, const PodSta
   return merged;
 }
 
+// What is never the kubelet's to write.
+bool have_same_of_others(const PodStatus::Rest& a, const PodStatus::Rest& b) {
+  return a.nominatedNodeName == b.nominatedNodeName &&
+         a.resourceClaimStatuses == b.resourceClaimStatuses &&
+         a.extendedResourceClaimStatus == b.extendedResourceClaimStatus && a.extra == b.extra;
+}
+
 bool ends(const PodStatus& server, const PodStatus& own) {
   return is_terminal_phase(own.phase) && !is_terminal_phase(server.phase);
 }
@@ -176,11 +192,13 @@ void end_as_unknown(Cow<std::vector<ContainerStatus>>& statuses, std::size_t pla
 PodStatus pod_status(const StatusInputs& in) {
   const Pod& pod = in.sources.pod;
   PodStatus status;
-  status.qosClass = in.sources.facts.qos_class;
-  status.nominatedNodeName = pod.status.nominatedNodeName;
-  fill_addresses(in, status);
-  status.resources = in.sources.facts.resources;
-  status.allocatedResources = in.sources.facts.resources->requests;
+  using Rest = PodStatus::Rest;
+  status.rest = rest_of(in.sources.before);
+  set(status.rest, &Rest::qosClass, in.sources.facts.qos_class);
+  set(status.rest, &Rest::nominatedNodeName, pod.status.rest->nominatedNodeName);
+  set(status.rest, &Rest::resources, in.sources.facts.resources);
+  set(status.rest, &Rest::allocatedResources, in.sources.facts.resources->requests);
+  fill_addresses(in, status.rest);
   fill_container_statuses(in.sources, status);
   fill_readiness(in, status);
   fill_phase(in, status);
@@ -190,10 +208,11 @@ PodStatus pod_status(const StatusInputs& in) {
 
 PodStatus rejected_status(const Pod& pod, const PodVerdict& verdict) {
   PodStatus status;
-  status.qosClass = std::string(to_string(qos_class(*pod.spec)));
   status.phase = "Failed";
-  status.reason = verdict.reason;
-  status.message = "Pod was rejected: " + verdict.message;
+  PodStatus::Rest& rest = status.rest.edit();
+  rest.qosClass = to_string(qos_class(*pod.spec));
+  rest.reason = verdict.reason;
+  rest.message = "Pod was rejected: " + verdict.message;
   return status;
 }
 
@@ -219,18 +238,16 @@ bool is_final(const Pod& pod, const PodStatus& status) {
 
 void settle_times(const Pod& pod, const PodStatus& before, PodStatus& status, Time now) {
   settle_transition_times(status.conditions, now);
-  status.startTime = before.startTime ? before.startTime : pod.status.startTime;
-  if (!status.startTime) status.startTime = now.floor_seconds();
+  OptionalTime started =
+      before.rest->startTime ? before.rest->startTime : pod.status.rest->startTime;
+  if (!started) started = now;
+  set(status.rest, &PodStatus::Rest::startTime, started->floor_seconds());
   status.observedGeneration = pod.metadata.generation;
 }
 
 bool is_merged(const PodStatus& server, const PodStatus& own, bool may_run) {
   return !(may_run && ends(server, own)) && !has_others(server.conditions) &&
-         !has_others(own.conditions) &&
-         surely_same(own.nominatedNodeName, server.nominatedNodeName) &&
-         surely_same(own.resourceClaimStatuses, server.resourceClaimStatuses) &&
-         surely_same(own.extendedResourceClaimStatus, server.extendedResourceClaimStatus) &&
-         surely_same(own.extra, server.extra);
+         !has_others(own.conditions) && have_same_of_others(*server.rest, *own.rest);
 }
 
 bool says_only_own(const PodStatus& own) {
@@ -244,14 +261,16 @@ void merge_for_write(const PodStatus& server, PodStatus& own, bool may_run) {
     own.conditions = merge_conditions(server, own, at_end && !may_run);
   if (at_end && may_run) {
     own.phase = server.phase;
-    own.reason = server.reason;
-    own.message = server.message;
+    set(own.rest, &PodStatus::Rest::reason, server.rest->reason);
+    set(own.rest, &PodStatus::Rest::message, server.rest->message);
   }
   // Never the kubelet's to write.
-  own.nominatedNodeName = server.nominatedNodeName;
-  own.resourceClaimStatuses = server.resourceClaimStatuses;
-  own.extendedResourceClaimStatus = server.extendedResourceClaimStatus;
-  own.extra = server.extra;
+  if (have_same_of_others(*server.rest, *own.rest)) return;
+  PodStatus::Rest& rest = own.rest.edit();
+  rest.nominatedNodeName = server.rest->nominatedNodeName;
+  rest.resourceClaimStatuses = server.rest->resourceClaimStatuses;
+  rest.extendedResourceClaimStatus = server.rest->extendedResourceClaimStatus;
+  rest.extra = server.rest->extra;
 }
 
 bool is_written_over(const PodStatus& server, const PodStatus& own, bool may_run) {

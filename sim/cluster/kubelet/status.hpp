@@ -26,7 +26,7 @@ struct Readiness {
 
 // Of the node. Its pods share them.
 struct HostAddresses {
-  Cow<std::string> ip{};
+  Text ip{};
   Cow<std::vector<IpEntry>> list{};  // that one, where there is one
 };
 

@@ -225,12 +225,12 @@ void ClusterView::put_pod(const std::string& key, const PodPtr& pod) {
     remove(key, place);
   }
   if (!nominated_.empty()) nominated_.erase(key);
-  if (has_ended(*pod) || (node.empty() && pod->status.nominatedNodeName.empty())) return;
+  if (has_ended(*pod) || (node.empty() && pod->status.rest->nominatedNodeName.empty())) return;
   const PodInfo info = known ? PodInfo(pod, *known) : PodInfo(pod);
   if (!node.empty())
     try_add(node, key, info);
   else
-    nominate(std::make_shared<const PodInfo>(info), pod->status.nominatedNodeName);
+    nominate(std::make_shared<const PodInfo>(info), pod->status.rest->nominatedNodeName.str());
 }
 
 void ClusterView::drop_pod(const std::string& key) {

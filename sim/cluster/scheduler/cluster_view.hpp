@@ -69,8 +69,8 @@ struct NodeInfo {
 using NodeClass = std::set<std::string>;  // names
 
 // Pods count from the moment they are placed until they have ended or are gone. A pod that has been
-// promised a node (status.nominatedNodeName) is kept apart: it counts there for pods of its own
-// priority and below (spec/kubernetes.md §3.1).
+// promised a node (status.rest->nominatedNodeName) is kept apart: it counts there for pods of its
+// own priority and below (spec/kubernetes.md §3.1).
 class ClusterView {
  public:
   void put_node(std::shared_ptr<const Node> node);

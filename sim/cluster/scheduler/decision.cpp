@@ -43,7 +43,7 @@ std::string best_of_classes(const PodInfo& pod, const ClusterView& view) {
 
 Decision decide(const PodInfo& pod, const ClusterView& view) {
   Decision decision;
-  const std::string& nominated = pod.pod->status.nominatedNodeName;
+  const std::string nominated = pod.pod->status.rest->nominatedNodeName.str();
   if (const NodeInfo* node = view.find(nominated); node != nullptr)
     if (!refusal_with_nominated(pod, *node, view)) return {.node = nominated};
   if (pod.needs->plain && view.is_plain()) {

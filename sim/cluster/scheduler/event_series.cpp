@@ -52,12 +52,13 @@ void EventSeries::event(const Object& regarding, Words words, const Object* rela
   made->metadata.name = api::event_name(regarding.metadata.name, number);
   made->type_ = words.type;
   made->reason = words.reason;
-  made->action = std::string(words.action);
   made->message = std::move(words.message);
-  made->eventTime = MicroTime{now};
-  made->reportingComponent = component_;
-  made->reportingInstance = component_;
-  if (related != nullptr) made->related = api::reference_to(*related);
+  Event::Rest& form = made->rest.edit();
+  form.eventTime = MicroTime{now};
+  form.action = words.action;
+  form.reportingComponent = component_;
+  form.reportingInstance = component_;
+  if (related != nullptr) form.related = api::reference_to(*related);
   known_.emplace(key, Known{number, age});
   by_age_.emplace(age, key);
   client_.call(api::create(std::move(made)), [](const Result<api::Response>&) {});

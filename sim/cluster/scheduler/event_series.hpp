@@ -48,7 +48,7 @@ class EventSeries {
   std::map<Age, Fingerprint> by_age_{};
   std::uint64_t comings_ = 0;
   Time last_name_{};
-  const Cow<std::string> component_ = "default-scheduler";
+  const Text component_ = "default-scheduler";
 };
 
 }  // namespace ddptwin::scheduler

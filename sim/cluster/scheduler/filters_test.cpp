@@ -396,7 +396,7 @@ struct PreemptionTest : testing::Test {
   void place(const std::string& node, const std::string& name, const std::string& cpu,
              std::int32_t priority, int started) {
     auto object = placed(pod(name, {{"cpu", cpu}}, priority), node);
-    object->status.startTime = Time(std::chrono::seconds(started));
+    object->status.rest.edit().startTime = Time(std::chrono::seconds(started));
     view.put_pod(object);
   }
 };
@@ -447,7 +447,7 @@ TEST_F(PreemptionTest, waits_for_those_already_pushed_aside) {
   leaving->status.conditions = {condition};
   view.put_pod(leaving);
   auto waiting = pod("p", {{"cpu", "2"}}, 10);
-  waiting->status.nominatedNodeName = "n";
+  waiting->status.rest.edit().nominatedNodeName = "n";
   EXPECT_EQ(preempting(waiting), "not eligible due to a terminating pod on the nominated node.");
 }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view not_helpful = "Preemption is not helpful for scheduling";
 constexpr std::string_view no_victims = "No preemption victims found for incoming pod";
 
-Time start_of(const Pod& pod) { return pod.status.startTime.value_or(Time(Duration::max())); }
+Time start_of(const Pod& pod) { return pod.status.rest->startTime.value_or(Time(Duration::max())); }
 
 // Higher priority first, then who started first.
 bool is_more_important(const PodInfo& a, const PodInfo& b) {
@@ -30,7 +30,7 @@ bool is_being_preempted(const Pod& pod) {
 // Its earlier victims are still ending on the node it was promised.
 bool waits_for_victims(const PodInfo& pod, const std::vector<NodeRefusal>& refusals,
                        const ClusterView& view) {
-  const NodeInfo* node = view.find(pod.pod->status.nominatedNodeName);
+  const NodeInfo* node = view.find(pod.pod->status.rest->nominatedNodeName.str());
   if (node == nullptr) return false;
   const bool lost = std::any_of(refusals.begin(), refusals.end(), [&](const NodeRefusal& refused) {
     return refused.node == node && !refused.refusal.curable;

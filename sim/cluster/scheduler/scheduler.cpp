@@ -25,7 +25,7 @@ bool is_placed(const Pod& pod) { return !pod.spec->nodeName.empty(); }
 
 // Waits for this scheduler to act.
 bool is_waiting(const Pod& pod) {
-  return !is_placed(pod) && !has_ended(pod) && pod.spec->schedulerName == Scheduler::name &&
+  return !is_placed(pod) && !has_ended(pod) && pod.spec->rest->schedulerName == Scheduler::name &&
          pod.spec->schedulingGates.empty();
 }
 
@@ -41,7 +41,7 @@ Duration error_delay(int attempts) {
 // patch in which order it wants the list.
 json::object with_condition(const Pod& pod, const PodCondition& condition) {
   json::array order;
-  const auto add = [&](const std::string& type) { order.push_back(json::object{{"type", type}}); };
+  const auto add = [&](std::string_view type) { order.push_back(json::object{{"type", type}}); };
   for (const PodCondition& known : pod.status.conditions) add(known.type_);
   if (pod.status.condition(condition.type_) == nullptr) add(condition.type_);
   return {{"$setElementOrder/conditions", std::move(order)},
@@ -263,7 +263,7 @@ void Scheduler::write_condition(const Pod& pod, std::string_view reason, const s
     condition.message = message;
     status = with_condition(pod, condition);
   }
-  if (nominated && *nominated != pod.status.nominatedNodeName)
+  if (nominated && *nominated != pod.status.rest->nominatedNodeName)
     status.emplace("nominatedNodeName", nominated->empty() ? Json() : Json(*nominated));
   if (status.empty()) return;
   client_.call(api::patch(pod, api::PatchType::strategic,

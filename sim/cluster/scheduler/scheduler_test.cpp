@@ -93,7 +93,7 @@ class SchedulerTest : public testing::Test {
 std::shared_ptr<Pod> important(std::shared_ptr<Pod> pod) {
   PodSpec& spec = pod->spec.edit();
   spec.priority.reset();
-  spec.priorityClassName = "system-cluster-critical";
+  spec.rest.edit().priorityClassName = "system-cluster-critical";
   return pod;
 }
 
@@ -219,7 +219,7 @@ TEST_F(SchedulerTest, two_pods_do_not_take_the_same_room) {
 TEST_F(SchedulerTest, leaves_alone_what_is_not_its_own) {
   add(node("n"));
   auto foreign = pod("foreign");
-  foreign->spec.edit().schedulerName = "volcano";
+  foreign->spec.edit().rest.edit().schedulerName = "volcano";
   auto gated = pod("gated");
   gated->spec.edit().schedulingGates = {{"example.com/wait"}};
   auto preset = pod("preset", {{"cpu", "99"}});
@@ -240,7 +240,7 @@ TEST_F(SchedulerTest, pushes_a_lesser_pod_aside) {
               ElementsAre("high FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu.",
                           "low Preempted: Preempted by pod " + find("high")->metadata.uid.str() +
                               " on node n"));
-  EXPECT_EQ(find("high")->status.nominatedNodeName, "n");
+  EXPECT_EQ(find("high")->status.rest->nominatedNodeName, "n");
   EXPECT_TRUE(find("low")->metadata.deletionTimestamp);
   EXPECT_EQ(find("low")->status.condition("DisruptionTarget")->reason, "PreemptionByScheduler");
   // The room is promised.

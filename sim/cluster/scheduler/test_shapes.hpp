@@ -33,7 +33,7 @@ inline std::shared_ptr<Pod> pod(const std::string& name,
   object->metadata.namespace_ = "default";
   object->metadata.name = name;
   PodSpec& spec = object->spec.edit();
-  spec.schedulerName = "default-scheduler";
+  spec.rest.edit().schedulerName = "default-scheduler";
   spec.restartPolicy = "Always";
   spec.terminationGracePeriodSeconds = 30;
   spec.priority = priority;

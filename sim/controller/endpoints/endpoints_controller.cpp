@@ -20,10 +20,10 @@ const Text endpoints_manager = "endpoint-controller";
 // where there is none. Addresses that this controller has written lie in the order of their IPs.
 const EndpointAddress* known_address(const Endpoints* endpoints, const Pod& pod) {
   if (endpoints == nullptr) return nullptr;
-  const auto comes_before = [](const EndpointAddress& address, std::string_view ip) {
+  const auto comes_before = [](const EndpointAddress& address, const Text& ip) {
     return address.ip < ip;
   };
-  const std::string_view ip = *pod.status.podIP;
+  const Text& ip = pod.status.rest->podIP;
   for (const EndpointSubset& subset : endpoints->subsets)
     for (const auto* list : {&subset.addresses, &subset.notReadyAddresses}) {
       const auto at = std::lower_bound(list->begin(), list->end(), ip, comes_before);
@@ -33,7 +33,7 @@ const EndpointAddress* known_address(const Endpoints* endpoints, const Pod& pod)
 }
 
 EndpointAddress address_of(const Pod& pod, const Service& service, const EndpointAddress* known) {
-  EndpointAddress address{.ip = *pod.status.podIP, .hostname = hostname_in(pod, service)};
+  EndpointAddress address{.ip = pod.status.rest->podIP, .hostname = hostname_in(pod, service)};
   if (!pod.spec->nodeName.empty()) address.nodeName = pod.spec->nodeName;
   address.targetRef =
       endpoints::reference_to(pod, known != nullptr ? known->targetRef : Rare<ObjectReference>());

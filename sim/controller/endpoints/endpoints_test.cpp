@@ -84,15 +84,15 @@ std::shared_ptr<Pod> pod(const std::string& name, const PodShape& shape) {
   if (shape.terminating) object->metadata.deletionTimestamp = Time(1s);
   PodSpec& spec = object->spec.edit();
   spec.nodeName = "node-0";
-  spec.hostname = shape.hostname;
-  spec.subdomain = shape.subdomain;
+  spec.rest.edit().hostname = shape.hostname;
+  spec.rest.edit().subdomain = shape.subdomain;
   spec.containers = {{.name = "c"}};
   if (shape.named_port != 0)
     spec.containers.edit()[0].ports = {
         {.name = "ddp", .containerPort = shape.named_port, .protocol = "TCP"}};
   object->status.phase = shape.phase;
-  object->status.podIP = shape.ip;
-  if (!shape.ip.empty()) object->status.podIPs = {{shape.ip}};
+  object->status.rest.edit().podIP = shape.ip;
+  if (!shape.ip.empty()) object->status.rest.edit().podIPs = {{shape.ip}};
   PodCondition& ready = object->status.conditions.edit().emplace_back();
   ready.type_ = "Ready";
   ready.status = shape.ready ? "True" : "False";
@@ -155,10 +155,12 @@ std::vector<std::string> run(Controller& controller, FakeCache& cache,
             *cache.find(*request.target.kind, request.target.namespace_, request.target.name));
     } else {
       auto object = request.object->clone();
-      line += " " + object->metadata.name + *object->metadata.generateName + body_of(*object);
+      line += " " + object->metadata.name + object->metadata.rest->generateName.str() +
+              body_of(*object);
       if (object->metadata.name.empty())
-        object->metadata.name = fmt::format("{}{}", *object->metadata.generateName, ++made);
-      object->metadata.generateName = {};
+        object->metadata.name =
+            fmt::format("{}{}", object->metadata.rest->generateName.view(), ++made);
+      object->metadata.rest.edit().generateName = {};
       if (object->metadata.uid.empty()) object->metadata.uid = "uid-" + object->metadata.name;
       ++object->metadata.generation;
       controller.accepted("ns/h", step, {.object = object});

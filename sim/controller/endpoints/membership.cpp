@@ -21,10 +21,11 @@ bool is_relevant(const Change& change) {
   if (!change.before || !change.after) return true;
   const Pod *before = as<Pod>(*change.before), *after = as<Pod>(*change.after);
   const auto same_name = [](const Cow<PodSpec>& a, const Cow<PodSpec>& b) {
-    return a.same_as(b) || (a->hostname == b->hostname && a->subdomain == b->subdomain);
+    return a.same_as(b) || (a->rest->hostname == b->rest->hostname && a->rest->subdomain == b->rest->subdomain);
   };
   return before->metadata.deletionTimestamp || after->metadata.deletionTimestamp ||
-         !same_readiness(*before, *after) || !equal(before->status.podIPs, after->status.podIPs) ||
+         !same_readiness(*before, *after) ||
+         !equal(before->status.rest->podIPs, after->status.rest->podIPs) ||
          !same_texts(before->metadata.labels, after->metadata.labels) ||
          !same_name(before->spec, after->spec);
 }
@@ -82,7 +83,7 @@ bool same_texts(const Cow<StringMap>& a, const Cow<StringMap>& b) {
 
 bool is_member(const Pod& pod, Terminating terminating) {
   if (is_terminal_phase(pod.status.phase)) return false;
-  if (pod.status.podIP.empty() && pod.status.podIPs.empty()) return false;
+  if (pod.status.rest->podIP.empty() && pod.status.rest->podIPs.empty()) return false;
   return terminating == Terminating::kept || !pod.metadata.deletionTimestamp;
 }
 
@@ -114,8 +115,8 @@ std::optional<std::int32_t> port_in_pod(const ServicePort& port, const Pod& pod)
 }
 
 std::string_view hostname_in(const Pod& pod, const Service& service) {
-  if (pod.spec->subdomain != service.metadata.name) return {};
-  return pod.spec->hostname;
+  if (pod.spec->rest->subdomain != service.metadata.name) return {};
+  return pod.spec->rest->hostname;
 }
 
 Rare<ObjectReference> reference_to(const Pod& pod, const Rare<ObjectReference>& known) {

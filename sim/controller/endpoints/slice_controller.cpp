@@ -25,10 +25,10 @@ bool is_of_family(std::string_view ip, std::string_view address_type) {
 
 auto addresses_of(const Pod& pod, std::string_view address_type) {
   decltype(Endpoint::addresses) addresses;
-  for (const IpEntry& entry : pod.status.podIPs)
+  for (const IpEntry& entry : pod.status.rest->podIPs)
     if (is_of_family(entry.ip, address_type)) addresses.push_back(entry.ip);
-  if (pod.status.podIPs.empty() && is_of_family(*pod.status.podIP, address_type))
-    addresses.push_back(*pod.status.podIP);
+  if (pod.status.rest->podIPs.empty() && is_of_family(pod.status.rest->podIP, address_type))
+    addresses.push_back(pod.status.rest->podIP);
   return addresses;
 }
 

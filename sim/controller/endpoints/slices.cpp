@@ -118,7 +118,7 @@ std::shared_ptr<EndpointSlice> written(const Draft& draft, const SliceShape& sha
     slice->metadata = draft.old->metadata;
     slice->extra = draft.old->extra;
   } else {
-    slice->metadata.generateName = shape.owner.metadata.name + "-";
+    slice->metadata.rest.edit().generateName = Text::of({shape.owner.metadata.name, "-"});
     slice->metadata.namespace_ = shape.owner.metadata.namespace_;
     slice->metadata.ownerReferences = shape.owners;
   }

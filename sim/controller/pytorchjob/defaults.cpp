@@ -38,7 +38,7 @@ Status default_replica(ReplicaSpec& spec) {
   if (has_job_port(*at)) return {};
   const auto index = at - containers.begin();
   std::vector<Container>& changed = spec.template_.spec.edit().containers.edit();
-  changed[static_cast<std::size_t>(index)].ports.push_back(
+  changed[static_cast<std::size_t>(index)].ports.edit().push_back(
       ContainerPort{.name = std::string(port_name), .containerPort = default_port});
   return {};
 }

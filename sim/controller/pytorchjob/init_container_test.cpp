@@ -22,7 +22,7 @@ TEST(InitContainer, is_upstreams_default_word_for_word) {
   EXPECT_EQ(container.name, "init-pytorch");
   EXPECT_EQ(container.image, "alpine:3.10");
   EXPECT_EQ(container.imagePullPolicy, "IfNotPresent");
-  EXPECT_EQ(container.command,
+  EXPECT_EQ(*container.command,
             (std::vector<std::string>{
                 "sh", "-c",
                 "err=1;for i in $(seq 100); do if nslookup j-master-0; then err=0 && break; fi;"

@@ -112,7 +112,7 @@ Step waiting_step(const Pass& pass) {
 
 bool has_foreign_scheduler(const PyTorchJob& job, std::string_view gang) {
   for (const auto& [type, spec] : replica_specs(job)) {
-    const std::string& named = spec.template_.spec->schedulerName;
+    const std::string& named = spec.template_.spec->rest->schedulerName;
     if (!named.empty() && named != gang) return true;
   }
   return false;
@@ -167,7 +167,8 @@ void decorate_for_gang(Pass& pass, Pod& pod, std::string_view type) {
                "Another scheduler is specified when gang-scheduling is enabled and it will not be "
                "overwritten");
   PodSpec& spec = pod.spec.edit();
-  if (spec.schedulerName.empty()) spec.schedulerName = scheduler_name(pass.settings);
+  if (spec.rest->schedulerName.empty())
+    spec.rest.edit().schedulerName = scheduler_name(pass.settings);
   if (is_volcano(pass.settings)) {
     StringMap& annotations = pod.metadata.annotations.edit();
     annotations["scheduling.k8s.io/group-name"] = pass.name();

@@ -44,9 +44,9 @@ bool is_asked(const std::string& wanted, std::string name) {
 
 bool gives_address(const Record& record) {
   const Pod* pod = record.after != nullptr ? as<Pod>(*record.after) : nullptr;
-  if (pod == nullptr || pod->status.podIP.empty()) return false;
+  if (pod == nullptr || pod->status.rest->podIP.empty()) return false;
   return record.before == nullptr ||
-         static_cast<const Pod&>(*record.before).status.podIP != pod->status.podIP;
+         static_cast<const Pod&>(*record.before).status.rest->podIP != pod->status.rest->podIP;
 }
 
 }  // namespace

@@ -159,8 +159,8 @@ std::vector<std::string> FaultInjector::Parts::addresses_of(std::string_view pod
   const std::string_view name = slash == pod.npos ? pod : pod.substr(slash + 1);
   for (const ObjectPtr& object :
        world->objects(Pod::info(), slash == pod.npos ? "" : pod.substr(0, slash)))
-    if (object->metadata.name == name && !as<Pod>(*object)->status.podIP.empty())
-      found.push_back(as<Pod>(*object)->status.podIP);
+    if (object->metadata.name == name && !as<Pod>(*object)->status.rest->podIP.empty())
+      found.push_back(as<Pod>(*object)->status.rest->podIP.str());
   return found;
 }
 

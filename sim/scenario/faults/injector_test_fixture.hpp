@@ -120,7 +120,7 @@ struct Disturbed {
     EXPECT_TRUE(world.call(api::update(pod), "user"));
   }
   std::string ip(const std::string& pod) {
-    return as<Pod>(world.find(Pod::info(), "default", pod))->status.podIP;
+    return as<Pod>(world.find(Pod::info(), "default", pod))->status.rest->podIP;
   }
   std::shared_ptr<const Node> node(const std::string& name) {
     return as<Node>(world.find(Node::info(), "", name));

@@ -26,7 +26,7 @@ std::shared_ptr<T> copy_of(const ObjectPtr& object) {
 NodeOutage::NodeOutage(World& world, Lane lane, std::string node)
     : world_(world), lane_(lane), node_(std::move(node)) {
   for (const auto& pod : pods())
-    if (!pod->status.podIP.empty()) addresses_.push_back(pod->status.podIP);
+    if (!pod->status.rest->podIP.empty()) addresses_.push_back(pod->status.rest->podIP.str());
   unknown_ = world_.loop().after(lane_, until_unknown, [this] { unknown(); });
 }
 

@@ -118,7 +118,7 @@ void endpoints_are_true(const Sight& sight, Verdicts& verdicts) {
     const PodFacts* pod = sight.facts.pod(key_of(service.last->metadata));
     if (pod != nullptr && (pod->terminating() || pod->last->spec->hostNetwork)) continue;
     const std::string ip = pod != nullptr && pod->is("Running") && is_ready(*pod->last)
-                               ? *pod->last->status.podIP
+                               ? pod->last->status.rest->podIP.str()
                                : std::string();
     std::string told;
     for (const auto& slice : service.slices)

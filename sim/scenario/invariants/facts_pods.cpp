@@ -134,11 +134,11 @@ void Facts::change_pod(const Record& record, PodFacts& facts) {
     if (!ip.empty())
       addresses_[Fingerprint::of(ip)] = {pod.metadata.namespace_, pod.metadata.name, until};
   };
-  if (pod.status.podIP != before.status.podIP) {
-    note_address(*before.status.podIP, record.time);
-    note_address(*pod.status.podIP, std::nullopt);
+  if (pod.status.rest->podIP != before.status.rest->podIP) {
+    note_address(before.status.rest->podIP, record.time);
+    note_address(pod.status.rest->podIP, std::nullopt);
   }
-  if (over && !is_terminal_phase(before.status.phase)) note_address(*pod.status.podIP, record.time);
+  if (over && !is_terminal_phase(before.status.phase)) note_address(pod.status.rest->podIP, record.time);
   if (facts.job == nullptr) return;
   JobFacts& job = *facts.job;
   if (pod.status.phase != before.status.phase) {
@@ -191,7 +191,7 @@ void Facts::forget_pod(PodFacts& facts) {
   const Fingerprint key = print_of_key(meta);
   if (PodFacts** named = pods_by_key_.find(key); named != nullptr && *named == &facts)
     pods_by_key_.erase(key);
-  if (const std::string& ip = *facts.last->status.podIP; !ip.empty()) {
+  if (const Text& ip = facts.last->status.rest->podIP; !ip.empty()) {
     Address* address = addresses_.find(Fingerprint::of(ip));
     if (address != nullptr && address->is_of(meta) && !address->until)
       address->until = meta.deletionTimestamp;

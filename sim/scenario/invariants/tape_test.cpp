@@ -240,7 +240,7 @@ void Tape::exit(const std::string& name, int code) {
 void Tape::run(const std::string& name, const std::string& ip) {
   edit_pod(name, [&](Pod& pod) {
     pod.status.phase = "Running";
-    pod.status.podIP = ip;
+    pod.status.rest.edit().podIP = ip;
     PodCondition ready;
     ready.type_ = "Ready";
     ready.status = "True";

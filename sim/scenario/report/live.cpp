@@ -61,7 +61,7 @@ std::string LiveView::line_of(const Object& object) const {
   if (pod == nullptr) return fmt::format("{:<34} {}", short_name(object), summary_of(object));
   const std::string phase = pod->metadata.deletionTimestamp ? "Terminating"
                             : pod->status.phase.empty()     ? "-"
-                                                            : pod->status.phase;
+                                                            : pod->status.phase.str();
   return fmt::format("  {:<32} {:<11} {:>2} restarts  {}", pod->metadata.name, phase,
                      restarts_of(*pod, ""), last_line(observer_, *pod));
 }

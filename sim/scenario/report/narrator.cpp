@@ -22,7 +22,9 @@ bool is_told(const Object& object) {
          std::find(cluster.begin(), cluster.end(), kind) == cluster.end();
 }
 
-void add(std::string& text, const std::string& part) { text += (text.empty() ? "" : "; ") + part; }
+void add(std::string& text, std::string_view part) {
+  text.append(text.empty() ? "" : "; ").append(part);
+}
 
 const ContainerStatus* status_before(const Pod& before, const ContainerStatus& now) {
   for (const ContainerStatus* status : statuses_of(before, now.name)) return status;
@@ -31,12 +33,12 @@ const ContainerStatus* status_before(const Pod& before, const ContainerStatus& n
 
 void tell_container(const ContainerStatus& now, const ContainerStatus* was, std::string& text) {
   const auto reason_of = [](const ContainerState& state) {
-    return state.waiting ? state.waiting->reason : std::string();
+    return state.waiting ? state.waiting->reason : Text();
   };
-  const std::string reason = reason_of(now.state);
+  const Text reason = reason_of(now.state);
   const bool dull = reason.empty() || reason == "ContainerCreating" || reason == "PodInitializing";
   if (!dull && (was == nullptr || reason_of(was->state) != reason)) {
-    const std::string& message = now.state.waiting->message;
+    const Text& message = now.state.waiting->message;
     add(text,
         fmt::format("{} waits: {}{}{}", now.name, reason, message.empty() ? "" : ": ", message));
   }
