@@ -8,14 +8,14 @@ constexpr std::size_t message_bytes_max = 4096;
 constexpr std::size_t log_lines_max = 80, log_bytes_max = 2048;
 
 // What the container left behind, by its terminationMessagePolicy (spec/kubernetes.md §2.3).
-Cow<std::string> last_words(const PodRuntime& runtime, const ContainerReport& report,
-                            const Container& container) {
+Text last_words(const PodRuntime& runtime, const ContainerReport& report,
+                const Container& container) {
   if (!report.termination_log.empty()) return report.termination_log->substr(0, message_bytes_max);
   if (report.exit_code != 0 && container.terminationMessagePolicy == "FallbackToLogsOnError") {
     std::string text = runtime.log_tail(report.id, log_lines_max, log_bytes_max);
     if (!text.empty()) return text;
   }
-  return report.message;
+  return *report.message;
 }
 
 constexpr ContainerStage stage_of(ContainerPhase phase) {
