@@ -39,6 +39,7 @@ ObjectPtr WatchEvent::told() const {
   if (removed_at == 0) return object;
   const std::shared_ptr<Object> last = object->clone();
   last->key_hash = object->key_hash;  // another state of the same name
+  last->likely_slot = object->likely_slot;
   last->metadata.resourceVersion = std::to_string(removed_at);
   return last;
 }

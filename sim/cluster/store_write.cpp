@@ -289,7 +289,10 @@ void Store::commit(Context& context, const ObjectPtr& before,
   Table& rows = context.rows;
   const KindInfo& kind = context.kind;
   set_version(after->metadata, ++revision_);
-  if (before != nullptr) after->key_hash = before->key_hash;  // a write names its object as before
+  if (before != nullptr) {  // a write names its object as before
+    after->key_hash = before->key_hash;
+    after->likely_slot = before->likely_slot;
+  }
   ObjectPtr& stored = context.place != nullptr ? *context.place : rows.objects.place_for(*after);
   DDPTWIN_ASSERT(stored == before);  // which the history goes by
   stored = after;

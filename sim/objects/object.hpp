@@ -70,6 +70,11 @@ struct Object {
   // What ObjectMap finds it by, worked out once: a stored object lies in a map of each who watches
   // its kind. 0: not yet; a copy may get another name. Beside the name, which is looked at next.
   mutable std::uint32_t key_hash = 0;
+  // The slot of the first ObjectMap that kept it, which is the store's. Those who watch see the
+  // same objects come and go, and keep most of them in the same slot: ObjectMap looks there first,
+  // and goes by the name.
+  mutable std::uint32_t likely_slot = no_slot;
+  static constexpr std::uint32_t no_slot = 0xffffffff;
   ObjectMeta metadata{};
 
   virtual ~Object() = default;
@@ -85,6 +90,7 @@ struct Object {
   Object& operator=(const Object& other) {
     metadata = other.metadata;
     key_hash = 0;
+    likely_slot = no_slot;
     return *this;
   }
 };

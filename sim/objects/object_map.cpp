@@ -52,6 +52,14 @@ void ObjectMap::Iterator::skip_gone() {
   while (at_ < map_->order_.size() && map_->slot(map_->order_[at_]) == nullptr) ++at_;
 }
 
+ObjectPtr* ObjectMap::guess(const Object& named) const {
+  if (named.likely_slot >= slots_) return nullptr;
+  ObjectPtr& there = slot(named.likely_slot);
+  const bool is_it = there != nullptr && there->metadata.name == named.metadata.name &&
+                     there->metadata.namespace_ == named.metadata.namespace_;
+  return is_it ? &there : nullptr;
+}
+
 std::size_t ObjectMap::locate(std::uint32_t hash, std::string_view namespace_,
                               std::string_view name) const {
   const std::size_t mask = cells_.size() - 1;
@@ -88,12 +96,14 @@ std::uint32_t ObjectMap::free_slot() {
 }
 
 ObjectPtr& ObjectMap::place_for(const Object& object) {
+  if (ObjectPtr* there = guess(object); there != nullptr) return *there;
   if ((size_ + 1) * 4 > cells_.size() * 3) grow();
   const ObjectMeta& meta = object.metadata;
   const std::uint32_t hash = hash_of(object);
   Cell& cell = cells_[locate(hash, meta.namespace_, meta.name)];
   if (cell.slot == empty_cell) {
     cell = {hash, free_slot()};
+    if (object.likely_slot == Object::no_slot) object.likely_slot = cell.slot;
     if (has_order_) new_.push_back(cell.slot);
     ++size_;
   }
@@ -165,6 +175,7 @@ ObjectPtr* ObjectMap::place(std::string_view namespace_, std::string_view name) 
 
 const ObjectPtr& ObjectMap::find(const Object& named) const {
   if (size_ == 0) return nothing;
+  if (const ObjectPtr* there = guess(named); there != nullptr) return *there;
   const ObjectMeta& meta = named.metadata;
   const Cell& cell = cells_[locate(hash_of(named), meta.namespace_, meta.name)];
   return cell.slot != empty_cell ? slot(cell.slot) : nothing;

@@ -85,6 +85,8 @@ class ObjectMap {
     return index < slots_a_block ? first_[index]
                                  : blocks_[index / slots_a_block - 1][index % slots_a_block];
   }
+  // Where it is if that is its likely slot, or null.
+  ObjectPtr* guess(const Object& named) const;
   std::size_t locate(std::uint32_t hash, std::string_view namespace_, std::string_view name) const;
   ObjectPtr take(std::uint32_t hash, std::string_view namespace_, std::string_view name);
   void grow();

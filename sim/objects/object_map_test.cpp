@@ -45,6 +45,29 @@ TEST(ObjectMap, tells_what_was_there) {
   EXPECT_TRUE(map.empty());
 }
 
+// The slot of one map is a guess in another.
+TEST(ObjectMap, finds_by_name_what_another_map_keeps_elsewhere) {
+  ObjectMap first, second;
+  const ObjectPtr x = config_map("a", "x"), y = config_map("a", "y"), z = config_map("a", "z");
+  for (const ObjectPtr& object : {x, y, z}) first.put(object);
+  EXPECT_EQ(second.find(*x), nullptr);
+  for (const ObjectPtr& object : {z, x}) second.put(object);
+  EXPECT_EQ(second.find(*x), x);
+  EXPECT_EQ(second.find(*y), nullptr);
+  EXPECT_EQ(second.find(*z), z);
+  EXPECT_EQ(second.put(y), nullptr);
+  EXPECT_EQ(second.size(), 3U);
+  // Another takes the place of one that went.
+  EXPECT_EQ(first.take(*x), x);
+  const ObjectPtr w = config_map("a", "w");
+  first.put(w);
+  EXPECT_EQ(first.find(*x), nullptr);
+  EXPECT_EQ(first.find(*w), w);
+  EXPECT_EQ(first.put(x), nullptr);
+  EXPECT_EQ(first.find(*x), x);
+  EXPECT_EQ(first.size(), 4U);
+}
+
 TEST(ObjectMap, a_name_without_namespace_is_no_name_in_one) {
   ObjectMap map;
   map.put(config_map("", "x"));
