@@ -3,13 +3,15 @@
 #pragma once
 
 #include <boost/container/small_vector.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "core/text_table.hpp"
+#include "core/hash.hpp"
 #include "dns/message.hpp"
 #include "objects/discovery_v1.hpp"
 
@@ -82,7 +84,7 @@ class Zone {
   Time changed_{};
   std::set<std::string, std::less<>> namespaces_{};
   // Who walks it sorts what it finds: its order cannot be seen.
-  std::unordered_map<Key, Entry> services_{};
+  boost::unordered_flat_map<Key, Entry, std::hash<Key>> services_{};
 };
 
 }  // namespace ddptwin::dns

@@ -50,7 +50,7 @@ class TestPods {
     runtime_.add_image("plain", Image());
     runtime_.listen([this](const RuntimeEvent& event) {
       if (event.kind == RuntimeEvent::Kind::log_line)
-        lines_.push_back({now(), event.pod_uid, event.line, event.standard_error});
+        lines_.push_back({now(), event.pod_uid.str(), event.line, event.standard_error});
       if (event.kind == RuntimeEvent::Kind::container_exited) ends_[event.container] = now();
     });
   }

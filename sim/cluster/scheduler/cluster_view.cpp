@@ -74,6 +74,12 @@ bool surely_needs(const PodSpec& spec, const PodNeeds& needs, const PodSpec& of)
          needs.ports.empty() && host_ports(spec).empty();
 }
 
+Fingerprint print_of_key(std::string_view key) {
+  Fingerprint print;
+  print.add(key);
+  return print;
+}
+
 }  // namespace
 
 bool has_ended(const Pod& pod) { return is_terminal_phase(pod.status.phase); }
@@ -95,7 +101,10 @@ std::shared_ptr<const PodNeeds> KnownNeeds::of(const Cow<PodSpec>& spec) const {
 }
 
 PodInfo::PodInfo(PodPtr p, const KnownNeeds& like)
-    : pod(std::move(p)), needs(like.of(pod->spec)), priority(pod->spec->priority.value_or(0)) {}
+    : pod(std::move(p)),
+      spec(&*pod->spec),
+      needs(like.of(pod->spec)),
+      priority(pod->spec->priority.value_or(0)) {}
 
 void NodeInfo::add(const std::string& key, const PodInfo& pod) {
   change_amounts(requested, pod.needs->request,
@@ -202,11 +211,11 @@ void ClusterView::drop_node(const std::string& name) {
 void ClusterView::put_pod(const std::string& key, const PodPtr& pod) {
   const std::string& node = pod->spec->nodeName;
   std::optional<PodInfo> known;
-  if (const auto at = node_of_.find(key); at != node_of_.end()) {
+  if (const auto at = node_of_.find(print_of_key(key)); at != node_of_.end()) {
     NodeInfo& there = infos_[at->second];
     PodInfo& placed = there.pods.find(key)->second;
     if (there.name == node && !has_ended(*pod)) {
-      bool stays = placed.pod->spec.same_as(pod->spec);
+      bool stays = placed.spec == &*pod->spec;
       if (stays) {
         placed.pod = pod;  // all else follows from the specification
       } else {
@@ -235,7 +244,7 @@ void ClusterView::put_pod(const std::string& key, const PodPtr& pod) {
 
 void ClusterView::drop_pod(const std::string& key) {
   nominated_.erase(key);
-  if (const auto found = node_of_.find(key); found != node_of_.end()) {
+  if (const auto found = node_of_.find(print_of_key(key)); found != node_of_.end()) {
     const Place place = found->second;
     node_of_.erase(found);
     remove(key, place);
@@ -279,14 +288,14 @@ const StringMap* ClusterView::namespace_labels(const std::string& name) const {
 
 void ClusterView::try_add(const std::string& node, const std::string& key, const PodInfo& pod) {
   const Place place = place_of(node);
-  node_of_.insert_or_assign(key, place);
+  node_of_.insert_or_assign(print_of_key(key), place);
   infos_[place].add(key, pod);
   if (pod.needs->avoids_others) ++avoiding_;
   reclassify(place);
 }
 
 void ClusterView::try_remove(const std::string& node, const std::string& key) {
-  node_of_.erase(key);
+  node_of_.erase(print_of_key(key));
   if (const auto found = places_.find(node); found != places_.end()) remove(key, found->second);
 }
 

@@ -1,6 +1,7 @@
 // What the scheduler knows of the cluster: its nodes and what is placed on them. A value.
 #pragma once
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <deque>
 #include <map>
 #include <memory>
@@ -9,7 +10,7 @@
 #include <vector>
 
 #include "cluster/placement.hpp"
-#include "core/text_table.hpp"
+#include "core/hash.hpp"
 #include "objects/core_v1.hpp"
 
 namespace ddptwin::scheduler {
@@ -46,6 +47,7 @@ struct PodInfo {
   KnownNeeds known_needs() const { return {pod->spec, needs}; }
 
   PodPtr pod;
+  const PodSpec* spec;  // that of the pod: another version that has the same is known at sight
   std::shared_ptr<const PodNeeds> needs;
   std::int32_t priority = 0;
 };
@@ -128,8 +130,9 @@ class ClusterView {
   // and go than are asked for.
   mutable std::map<std::string, NodeClass> classes_{};
   mutable std::vector<Place> unclassified_{};
-  std::size_t avoiding_ = 0;    // placed pods that avoid others
-  TextTable<Place> node_of_{};  // by pod key
+  std::size_t avoiding_ = 0;  // placed pods that avoid others
+  // By pod key. Looked up with each change: flat, for a node by itself would be one more line.
+  boost::unordered_flat_map<Fingerprint, Place, std::hash<Fingerprint>> node_of_{};
   std::map<std::string, std::pair<PodInfoPtr, std::string>> nominated_{};
   std::map<std::string, StringMap> namespaces_{};
 };
