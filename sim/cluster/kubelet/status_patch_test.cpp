@@ -24,7 +24,7 @@ TEST(StatusPatch, equal_statuses_change_nothing) {
 TEST(StatusPatch, names_only_what_differs_and_the_order_of_conditions) {
   PodStatus before;
   before.phase = "Pending";
-  before.hostIP = "10.0.0.1";
+  before.rest.edit().hostIP = "10.0.0.1";
   before.conditions = {condition("Ready", "False"), condition("PodScheduled", "True")};
   PodStatus after = before;
   after.phase = "Running";
@@ -41,10 +41,10 @@ TEST(StatusPatch, names_only_what_differs_and_the_order_of_conditions) {
 
 TEST(StatusPatch, an_address_that_is_gone_is_deleted) {
   PodStatus before, after;
-  before.podIP = "10.1.0.1";
-  before.podIPs = {IpEntry{"10.1.0.1"}};
-  after.podIP = "10.1.0.2";
-  after.podIPs = {IpEntry{"10.1.0.2"}};
+  before.rest.edit().podIP = "10.1.0.1";
+  before.rest.edit().podIPs = {IpEntry{"10.1.0.1"}};
+  after.rest.edit().podIP = "10.1.0.2";
+  after.rest.edit().podIPs = {IpEntry{"10.1.0.2"}};
   const Json patch = status_patch("u", before, after);
   EXPECT_EQ(patch.at("status"), boost::json::parse(R"({
     "podIP": "10.1.0.2",

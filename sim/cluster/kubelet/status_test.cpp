@@ -26,7 +26,7 @@ TEST(Status, what_counts_as_merged_is_changed_by_no_merge) {
           for (const char* nominated : {"", "node-0"})
             for (const bool may_run : {false, true}) {
               PodStatus server = status_of(there, server_condition);
-              if (*nominated != 0) server.nominatedNodeName = nominated;
+              if (*nominated != 0) server.rest.edit().nominatedNodeName = nominated;
               const PodStatus own = status_of(here, own_condition);
               PodStatus written = own;
               merge_for_write(server, written, may_run);

@@ -272,7 +272,7 @@ TEST_F(SchedulerTest, an_equal_event_becomes_a_series) {
   EXPECT_EQ(events().size(), 1U);
   std::vector<std::string> series;
   for (const auto& [key, object] : store.objects(Event::info()))
-    if (const Json* value = as<Event>(object)->series.get())
+    if (const Json* value = as<Event>(object)->rest->series.get())
       series.push_back(std::to_string(value->at("count").to_number<int>()));
   EXPECT_THAT(series, ElementsAre("2"));
 }

@@ -43,7 +43,7 @@ TEST(InitContainer, comes_from_the_operators_template_where_there_is_one) {
   ASSERT_TRUE(made);
   ASSERT_EQ(made->size(), 2u);
   EXPECT_EQ(made->front().image, "busybox:1");
-  EXPECT_EQ(made->front().args, (std::vector<std::string>{"j-master-0", "7"}));
+  EXPECT_EQ(*made->front().args, (std::vector<std::string>{"j-master-0", "7"}));
 }
 
 TEST(InitContainer, a_template_that_is_no_list_of_containers_is_refused) {
