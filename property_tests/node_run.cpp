@@ -29,9 +29,7 @@ std::vector<ContainerStatus> statuses_of(const Pod& pod) {
   return all;
 }
 
-int order_of(std::string_view phase) {
-  return phase == "Running" ? 1 : phase == "Pending" ? 0 : 2;
-}
+int order_of(std::string_view phase) { return phase == "Running" ? 1 : phase == "Pending" ? 0 : 2; }
 
 }  // namespace
 

@@ -244,7 +244,8 @@ void cmd_pod(Talk& talk, const Words& words, const std::string&) {
     pod->status.conditions.edit().push_back(scheduled);
   } else if (!given.contains("nostatus") &&
              (pod->status.phase != "Pending" || given.contains("restarts"))) {
-    pod->status.containerStatuses.edit().push_back(status_of("pytorch", pod->status.phase.str(), given));
+    pod->status.containerStatuses.edit().push_back(
+        status_of("pytorch", pod->status.phase.str(), given));
   }
   talk.cluster.put(pod);
 }
@@ -347,7 +348,8 @@ void cmd_env(Talk& talk, const Words& words, const std::string&) {
   if (!pod) return talk.answer.push_back("no such pod");
   for (const Container& container : pod->spec->containers) {
     std::string line = container.name + ":";
-    for (const EnvVar& variable : container.env) line += " " + variable.name.str() + "=" + variable.value;
+    for (const EnvVar& variable : container.env)
+      line += " " + variable.name.str() + "=" + variable.value;
     talk.answer.push_back(line);
   }
 }

@@ -273,8 +273,9 @@ RestartAll PodWorker::restart_all_idle() {
 void PodWorker::check_deadline() {
   if (!pod_->spec->activeDeadlineSeconds || stage_ > PodStage::ending) return;
   const PodStatus* told = writer_.told();
-  const std::optional<Time> since =
-      told != nullptr && told->rest->startTime ? told->rest->startTime : pod_->status.rest->startTime;
+  const std::optional<Time> since = told != nullptr && told->rest->startTime
+                                        ? told->rest->startTime
+                                        : pod_->status.rest->startTime;
   const Time now = node_.loop.now();
   const Time end = since.value_or(now.floor_seconds()) +
                    std::chrono::seconds(*pod_->spec->activeDeadlineSeconds);

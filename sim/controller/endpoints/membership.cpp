@@ -21,7 +21,8 @@ bool is_relevant(const Change& change) {
   if (!change.before || !change.after) return true;
   const Pod *before = as<Pod>(*change.before), *after = as<Pod>(*change.after);
   const auto same_name = [](const Cow<PodSpec>& a, const Cow<PodSpec>& b) {
-    return a.same_as(b) || (a->rest->hostname == b->rest->hostname && a->rest->subdomain == b->rest->subdomain);
+    return a.same_as(b) || a->rest.same_as(b->rest) ||
+           (a->rest->hostname == b->rest->hostname && a->rest->subdomain == b->rest->subdomain);
   };
   return before->metadata.deletionTimestamp || after->metadata.deletionTimestamp ||
          !same_readiness(*before, *after) ||

@@ -138,7 +138,8 @@ void Facts::change_pod(const Record& record, PodFacts& facts) {
     note_address(before.status.rest->podIP, record.time);
     note_address(pod.status.rest->podIP, std::nullopt);
   }
-  if (over && !is_terminal_phase(before.status.phase)) note_address(pod.status.rest->podIP, record.time);
+  if (over && !is_terminal_phase(before.status.phase))
+    note_address(pod.status.rest->podIP, record.time);
   if (facts.job == nullptr) return;
   JobFacts& job = *facts.job;
   if (pod.status.phase != before.status.phase) {
