@@ -21,7 +21,7 @@ std::string describe_event(std::string_view type, std::string_view reason,
 }
 
 std::string describe(const controller::EventText& event) {
-  return describe_event(event.type, event.reason, event.message);
+  return describe_event(event.type, event.reason, std::string(event.lead) + event.message);
 }
 
 // "create pod j-master-0", "write status".
