@@ -319,8 +319,9 @@ void encode_fields(const Type& type, const void* value, json::object& out) {
       encode_fields(f.type(), member, out);
     } else if (!omitted(f, member)) {
       const Type& t = f.type();
-      const bool null = t.empty != nullptr && t.empty(member) &&
-                        (t.shape == Shape::list || t.shape == Shape::map);
+      const bool shared = t.shape == Shape::pointer && !t.may_be_absent;
+      const Shape shape = shared ? t.element().shape : t.shape;
+      const bool null = (shape == Shape::list || shape == Shape::map) && t.empty(member);
       out.emplace(f.name, null ? Json(nullptr) : encode(t, member));
     }
   }
