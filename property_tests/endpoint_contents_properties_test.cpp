@@ -326,7 +326,7 @@ void check_slices(const EndpointsRun& cluster, const Service& service,
   for (const auto& pod : cluster.all<Pod>()) {
     const PodShape& shape = shapes.at(pod->metadata.name.str());
     const bool ends = pod->metadata.deletionTimestamp.has_value();
-    wanted.insert(line(pod->metadata.name.str(), pod->status.rest->podIP,
+    wanted.insert(line(pod->metadata.name.str(), pod->status.rest->podIP.str(),
                        (shape.ready && !ends) || service.spec->publishNotReadyAddresses,
                        shape.ready, ends, ports_in(service, shape)));
   }
@@ -366,7 +366,7 @@ TEST(EndpointContents, TheyTellEachPodsPortsAndWhetherItIsReady) {
           if (one.kind == Kind::turn_ready && pod) {
             bool& ready = shapes[one.name].ready;
             ready = !ready;
-            write_ready(cluster, *pod, pod->status.rest->podIP, ready);
+            write_ready(cluster, *pod, pod->status.rest->podIP.str(), ready);
           }
           if (one.kind == Kind::let_pod_end && pod) cluster.call(api::remove(*pod));
           if (one.kind == Kind::put_ports) next->spec.edit().ports = service_ports(one.ports);

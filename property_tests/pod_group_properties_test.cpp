@@ -78,7 +78,7 @@ std::shared_ptr<PyTorchJob> job_of(const Wish& wish, const std::string& schedule
   PyTorchJobSpec& spec = job->spec.edit();
   for (auto& [type, replica] : *spec.pytorchReplicaSpecs) {
     PodSpec& pod = replica.template_.spec.edit();
-    pod.schedulerName = scheduler;
+    pod.rest.edit().schedulerName = scheduler;
     pod.containers = {
         container_of("pytorch", type == pj::master_type ? wish.of_master : wish.of_worker),
         container_of("sidecar", wish.of_sidecar)};

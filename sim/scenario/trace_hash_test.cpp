@@ -83,7 +83,8 @@ INSTANTIATE_TEST_SUITE_P(
                }},
         Change{"unknown_field",
                [](Record& record) {
-                 pod_of(record)->spec.edit().extra = RawJson(boost::json::parse(R"({"x": 1})"));
+                 pod_of(record)->spec.edit().rest.edit().extra =
+                     RawJson(boost::json::parse(R"({"x": 1})"));
                }},
         Change{"no_object", [](Record& record) { record.after = nullptr; }}),
     [](const auto& row) { return std::string(row.param.name); });

@@ -111,7 +111,7 @@ struct Disturbed {
   }
   std::string phase(const std::string& pod) {
     const auto found = as<Pod>(world.find(Pod::info(), "default", pod));
-    return found ? found->status.phase : "none";
+    return found ? found->status.phase.str() : "none";
   }
   template <class Edit>
   void edit_pod(const std::string& name, Edit edit) {
@@ -120,7 +120,7 @@ struct Disturbed {
     EXPECT_TRUE(world.call(api::update(pod), "user"));
   }
   std::string ip(const std::string& pod) {
-    return as<Pod>(world.find(Pod::info(), "default", pod))->status.rest->podIP;
+    return as<Pod>(world.find(Pod::info(), "default", pod))->status.rest->podIP.str();
   }
   std::shared_ptr<const Node> node(const std::string& name) {
     return as<Node>(world.find(Node::info(), "", name));
