@@ -145,10 +145,11 @@ class ScriptRuntime : public PodRuntime {
 
   Loop& loop_;
   const Keep keep_;
-  Lane lane_;                                           // of what concerns no container
-  TextTable<std::unique_ptr<Script>> scripts_;          // "namespace/pod"
-  TextTable<Sandbox> sandboxes_{};                      // by id
-  std::unordered_map<Fingerprint, Sandbox*> latest_{};  // by its pod's namespace and name
+  Lane lane_;                                   // of what concerns no container
+  TextTable<std::unique_ptr<Script>> scripts_;  // "namespace/pod"
+  TextTable<Sandbox> sandboxes_{};              // by id
+  // By their pods' namespace and name. Nobody walks it: its order cannot be seen.
+  std::unordered_map<Fingerprint, Sandbox*> latest_{};
   // By id. Who walks it sorts what it finds: its order cannot be seen.
   std::unordered_map<ContainerId, Container, TextHash, std::equal_to<>> containers_{};
   std::map<std::string, ImageStatus, std::less<>> images_{};  // that are present

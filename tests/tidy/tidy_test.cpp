@@ -163,7 +163,7 @@ TEST(Tidy, unordered_containers_say_that_their_order_cannot_be_seen) {
       continue;
     for (std::size_t i = 0; i < file.lines.size(); ++i) {
       const std::string code = without_comment(file.lines[i]);
-      if (code.find("std::unordered_") == std::string::npos) continue;
+      if (code.find("::unordered_") == std::string::npos) continue;
       bool said = false;
       for (std::size_t j = i >= 3 ? i - 3 : 0; j <= i; ++j)
         said |= file.lines[j].find("order cannot be seen") != std::string::npos;

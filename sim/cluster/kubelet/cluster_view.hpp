@@ -63,7 +63,7 @@ class ClusterView {
   std::map<std::string, Cow<std::vector<LinkedService>>, std::less<>> told_services_{};
   std::map<std::uint64_t, Listener> listeners_{};
   std::uint64_t last_listener_ = 0;
-  // By the pod's uid, for looking up: nobody walks it.
+  // By the pod's uid. Nobody walks it: its order cannot be seen.
   std::unordered_map<SharedText, EventSink, TextHash, std::equal_to<>> sinks_{};
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   bool started_ = false;

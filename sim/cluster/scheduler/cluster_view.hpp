@@ -132,6 +132,7 @@ class ClusterView {
   mutable std::vector<Place> unclassified_{};
   std::size_t avoiding_ = 0;  // placed pods that avoid others
   // By pod key. Looked up with each change: flat, for a node by itself would be one more line.
+  // Nobody walks it: its order cannot be seen.
   boost::unordered_flat_map<Fingerprint, Place, std::hash<Fingerprint>> node_of_{};
   std::map<std::string, std::pair<PodInfoPtr, std::string>> nominated_{};
   std::map<std::string, StringMap> namespaces_{};
