@@ -15,8 +15,7 @@ inline KeyParts parts_of(const Object& object) {
 }
 
 // What a controller remembers of its keys. A key's names are the same memory as those of the object
-// that it is of, so that looking it up for that object compares no characters. Looked up only: its
-// order cannot be seen.
+// that it is of, so that looking it up for that object compares no characters.
 template <class T>
 class KeyTable {
  public:
@@ -62,6 +61,7 @@ class KeyTable {
     return (*rows_.insert(RowPtr(new Row{KeyHash()(key), namespace_, name})).first)->value;
   }
 
+  // Looked up only: its order cannot be seen.
   boost::unordered_flat_set<RowPtr, Hash, Same> rows_{};
 };
 
