@@ -26,11 +26,12 @@ struct Rule {
   std::string_view source;  // "spec/pytorchjob.md §4.3"
 };
 
-// A Kubernetes Event about the plan's object. Type, reason and lead are literals. It tells the lead
-// and the message: "Created pod: " and the pod's name, which nobody has to put together before.
+// A Kubernetes Event about the plan's object. Type and lead are literals; the reason may be a
+// pod's, which can be gone when its step's turn comes. It tells the lead and the message: "Created
+// pod: " and the pod's name, which nobody has to put together before.
 struct EventText {
   std::string_view type{};  // Normal or Warning
-  std::string_view reason{};
+  Text reason{};
   Text message{};
   std::string_view lead{};
 };

@@ -9,6 +9,7 @@
 namespace ddptwin::controller::pytorchjob {
 namespace {
 
+const Text pod_deleted = "SuccessfulDeletePod", service_deleted = "SuccessfulDeleteService";
 constexpr RefusalText pod_not_deleted{"FailedDeletePod", "Error deleting: "};
 constexpr RefusalText service_not_deleted{"FailedDeleteService", "Error deleting: "};
 
@@ -103,11 +104,10 @@ Step& Pass::add(const Rule& rule) {
 
 void Pass::note(const Rule& rule, std::string_view text) { add(rule).text = text; }
 
-void Pass::event(const Rule& rule, std::string_view type, std::string_view reason,
-                 const std::string& message) {
+void Pass::event(const Rule& rule, std::string_view type, Text reason, const std::string& message) {
   Step& step = add(rule);
   step.text = Text::of({reason, ": ", message});
-  step.event = EventText{type, reason, message};
+  step.event = EventText{type, std::move(reason), message};
 }
 
 void Pass::condition(NewCondition next, const Rule* rule) {
@@ -158,7 +158,7 @@ Step& Pass::add_deletion(const Rule& rule, const KindInfo& kind, const Text& tar
   request.target.namespace_ = job.metadata.namespace_;
   request.target.name = target;
   step.only_if_alive = true;
-  step.event = EventText{normal, is_pod ? "SuccessfulDeletePod" : "SuccessfulDeleteService", target,
+  step.event = EventText{normal, is_pod ? pod_deleted : service_deleted, target,
                          is_pod ? "Deleted pod: " : "Deleted service: "};
   step.refused = is_pod ? &pod_not_deleted : &service_not_deleted;
   return step;

@@ -89,7 +89,7 @@ using Pods = boost::container::small_vector<const Pod*, 8>;
 struct View {
   std::shared_ptr<const PyTorchJob> job{};  // as cached; null: gone
   const JobFacts* facts = nullptr;          // must be given where there is a job; outlive the plan
-  // They outlive the plan, as the cache does.
+  // They outlive the making of the plan, as the cache does, and may be gone before its steps.
   Pods pods{};                                                   // own ones (§4.2 M2), by name
   boost::container::small_vector<const Service*, 8> services{};  // labelled ones, by name
   std::shared_ptr<const HorizontalPodAutoscaler> autoscaler{};   // of a job that is_scaled()
@@ -131,8 +131,7 @@ struct Pass {
 
   // A rule was taken that asks for no call.
   void note(const Rule& rule, std::string_view text = {});
-  void event(const Rule& rule, std::string_view type, std::string_view reason,
-             const std::string& message);
+  void event(const Rule& rule, std::string_view type, Text reason, const std::string& message);
   // With a note when it changed something and `rule` is given.
   void condition(NewCondition next, const Rule* rule = nullptr);
   void add(Step step) { plan.steps.push_back(std::move(step)); }

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace ddptwin::controller::pytorchjob::plan_test {
 namespace {
 
@@ -52,6 +54,29 @@ TEST(Plan, what_all_of_a_job_have_is_the_same_memory) {
   EXPECT_TRUE(pods[0]->spec->initContainers.empty());
   ASSERT_EQ(pods[1]->spec->initContainers.size(), 1U);
   EXPECT_TRUE(pods[2]->spec->initContainers.same_as(pods[1]->spec->initContainers));
+}
+
+// An event is told when the calls before it have been answered: the pod may be another by then.
+TEST(Plan, an_event_tells_a_pods_reason_when_the_pod_is_gone) {
+  const auto job = master_and_two_workers();
+  const JobFacts facts(*job);
+  auto pod = std::make_shared<Pod>(*made<Pod>(plan({.job = job, .facts = &facts}, {}, Time()))[0]);
+  pod->status.phase = "Running";
+  ContainerStatus status{.name = "pytorch"};
+  ContainerStateTerminated& end = status.state.terminated.emplace();
+  end.exitCode = 137;
+  end.reason = "OOMKilled";
+  pod->status.containerStatuses = {status};
+  View view{.job = job, .facts = &facts};
+  view.pods.push_back(pod.get());
+  const Plan pass = plan(view, {}, Time());
+  pod.reset();
+  const auto of_the_pod = [](const Step& step) {
+    return step.event && step.event->type == "Warning";
+  };
+  const auto step = std::find_if(pass.steps.begin(), pass.steps.end(), of_the_pod);
+  ASSERT_NE(step, pass.steps.end());
+  EXPECT_EQ(step->event->reason, "OOMKilled");
 }
 
 }  // namespace

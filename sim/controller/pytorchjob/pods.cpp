@@ -11,6 +11,7 @@ namespace ddptwin::controller::pytorchjob {
 using namespace std::string_view_literals;
 namespace {
 
+const Text pod_created = "SuccessfulCreatePod";
 constexpr RefusalText pod_not_created{"FailedCreatePod", "Error creating: "};
 constexpr int no_exit_code = 0xbeef;  // upstream's "no status yet", retryable by its size
 
@@ -105,7 +106,7 @@ void create_pod(Pass& pass, const ReplicaNames& names, const ReplicaSpec& spec, 
   pod_spec.restartPolicy = pod_restart_policy(spec.restartPolicy);
   decorate_for_gang(pass, *pod, names.type);
   Step& step = pass.add(rules::create_missing_pod);
-  step.event = EventText{normal, "SuccessfulCreatePod", pod->metadata.name, "Created pod: "};
+  step.event = EventText{normal, pod_created, pod->metadata.name, "Created pod: "};
   step.request = api::create(std::move(pod));
   step.expected.push_back({.key = names.pods_key, .adds = 1});
   step.refused = &pod_not_created;

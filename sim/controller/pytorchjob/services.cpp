@@ -6,6 +6,7 @@
 namespace ddptwin::controller::pytorchjob {
 namespace {
 
+const Text service_created = "SuccessfulCreateService";
 constexpr RefusalText service_not_created{"FailedCreateService", "Error creating: "};
 
 // Every port of the container `pytorch` once a name. Upstream draws their order anew at each try;
@@ -33,7 +34,7 @@ void create_service(Pass& pass, const ReplicaNames& names, const ReplicaSpec& sp
   to.selector = labels;
   to.ports = ports_of(spec);
   Step& step = pass.add(rules::create_missing_service);
-  step.event = EventText{normal, "SuccessfulCreateService", name, "Created service: "};
+  step.event = EventText{normal, service_created, name, "Created service: "};
   step.request = api::create(std::move(service));
   step.expected.push_back({.key = names.services_key, .adds = 1});
   step.refused = &service_not_created;
