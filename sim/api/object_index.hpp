@@ -68,6 +68,7 @@ class LabelIndex {
   // In the order of their names. Most values are those of one object.
   class List {
    public:
+    // Until any list of the index changes.
     Places places() const {
       if (several_ != nullptr) return *several_;
       return {&one_, one_ != nullptr ? std::size_t{1} : 0};

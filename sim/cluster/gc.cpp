@@ -82,7 +82,7 @@ void GarbageCollector::link_owners(const ObjectPtr& before, const ObjectPtr& aft
   if (before != nullptr)
     for (const OwnerReference& owner : *before->metadata.ownerReferences) {
       const OwnerReference* now = reference_to(*after, owner.uid);
-      if (now == nullptr) node_of(owner.uid).own().dependents.erase(uid);
+      if (now == nullptr) drop_dependent(owner.uid, uid);
       const bool unblocked = owner.blockOwnerDeletion.value_or(false) &&
                              (now == nullptr || !now->blockOwnerDeletion.value_or(false));
       if (now == nullptr || unblocked) wake_owner(owner.uid);
@@ -92,7 +92,7 @@ void GarbageCollector::link_owners(const ObjectPtr& before, const ObjectPtr& aft
 }
 
 void GarbageCollector::link_owner(const Object& dependent, const OwnerReference& owner) {
-  Node& node = node_of(owner.uid);
+  Node& node = node_of(owner.uid);  // stays there: nothing below makes or drops one
   node.own().dependents.insert(dependent.metadata.uid);
   // An owner that nobody has seen, or that is not what the reference says: to be asked for.
   if (node.place == nullptr || !refers_to(dependent, owner, *node.object())) {
@@ -156,14 +156,19 @@ void GarbageCollector::on_gone(const ObjectPtr& object) {
       node->own().is_deleting_them = false;
   }
   for (const OwnerReference& owner : *object->metadata.ownerReferences) {
-    const Fingerprint print_of_owner = Fingerprint::of(owner.uid);
-    Node* node = nodes_.find(print_of_owner);
-    if (node == nullptr) continue;
-    if (node->has_dependents()) node->ownership->dependents.erase(uid);
-    if (node->deleting_dependents()) enqueue(owner.uid);
-    if (node->place == nullptr && !node->has_dependents()) nodes_.erase(print_of_owner);
+    drop_dependent(owner.uid, uid);
+    wake_owner(owner.uid);
   }
   for (const SharedText& dependent : dependents_of(uid)) enqueue(dependent);
+}
+
+// An owner that nobody has seen is known for its dependents alone.
+void GarbageCollector::drop_dependent(const SharedText& owner, const SharedText& uid) {
+  const Fingerprint print = Fingerprint::of(owner);
+  Node* node = nodes_.find(print);
+  if (node == nullptr || !node->has_dependents()) return;
+  node->ownership->dependents.erase(uid);
+  if (node->place == nullptr && !node->has_dependents()) nodes_.erase(print);
 }
 
 GarbageCollector::Node& GarbageCollector::node_of(const SharedText& uid) {

@@ -62,6 +62,7 @@ class GarbageCollector {
   void on_gone(const ObjectPtr& object);
   void link_owners(const ObjectPtr& before, const ObjectPtr& after);
   void link_owner(const Object& dependent, const OwnerReference& owner);
+  void drop_dependent(const SharedText& owner, const SharedText& uid);
   void check_dependents(const Object& owner);
   bool refers_to(const Object& dependent, const OwnerReference& reference, const Object& owner);
   void on_marked(const ObjectPtr& before, const ObjectPtr& after);

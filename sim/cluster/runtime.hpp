@@ -20,8 +20,10 @@
 
 namespace ddptwin {
 
-// Identifies a pod's sandbox or a container within one runtime; never used twice. All that name a
-// container share the text of its id.
+// Identifies a pod's sandbox or a container within one runtime; used once (that of a
+// container that ScriptRuntime makes is used again where a kubelet that has begun anew repeats the
+// same attempt, which takes the place of the first). All that name a container share the text of
+// its id.
 using SandboxId = std::string;
 using ContainerId = SharedText;
 

@@ -95,13 +95,6 @@ bool spells(std::string_view key, std::string_view what,
   return key.empty();
 }
 
-Fingerprint print_of(std::string_view namespace_, std::string_view pod) {
-  Fingerprint print;
-  print.add(namespace_);
-  print.add(pod);
-  return print;
-}
-
 ImageStatus image_status(std::string_view reference) {
   ImageStatus status;
   status.ref =
@@ -237,7 +230,7 @@ void ScriptRuntime::run_sandbox(SandboxOrder order, Done<SandboxStatus> done) {
   sandbox.uid = std::move(order.uid);
   sandbox.attempt = order.attempt;
   sandbox.annotations = std::move(order.annotations);
-  latest_[print_of(sandbox.namespace_, sandbox.name)] = &sandbox;
+  latest_[Fingerprint::of(sandbox.namespace_, sandbox.name)] = &sandbox;
   if (keep_ == Keep::calls) note_request(sandbox, "runPodSandbox", std::move(order).config());
   answer<SandboxStatus>(sandbox.lane, delay.value_or(Duration{0}), std::move(status),
                         std::move(done));
@@ -263,7 +256,7 @@ void ScriptRuntime::remove_sandbox(const SandboxId& id) {
   if (at == sandboxes_.end()) return;
   for (const Container* container : at->second.containers)
     containers_.erase(containers_.find(container->report.id));
-  const auto latest = latest_.find(print_of(at->second.namespace_, at->second.name));
+  const auto latest = latest_.find(Fingerprint::of(at->second.namespace_, at->second.name));
   if (latest != latest_.end() && latest->second == &at->second) latest_.erase(latest);
   sandboxes_.erase(at);
 }
@@ -413,7 +406,9 @@ void ScriptRuntime::remove_container(const ContainerId& id) {
   const auto at = containers_.find(id);
   if (at == containers_.end()) return;
   auto& containers = at->second.sandbox->containers;
-  containers.erase(std::find(containers.begin(), containers.end(), &at->second));
+  const auto listed = std::find(containers.begin(), containers.end(), &at->second);
+  DDPTWIN_ASSERT(listed != containers.end());
+  containers.erase(listed);
   containers_.erase(at);
 }
 
@@ -501,7 +496,7 @@ std::vector<ScriptRuntime::Container*> ScriptRuntime::running(const Sandbox& san
 
 ScriptRuntime::Sandbox* ScriptRuntime::latest_sandbox(std::string_view namespace_,
                                                       std::string_view pod) const {
-  const auto at = latest_.find(print_of(namespace_, pod));
+  const auto at = latest_.find(Fingerprint::of(namespace_, pod));
   return at == latest_.end() ? nullptr : at->second;
 }
 

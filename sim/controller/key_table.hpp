@@ -14,8 +14,8 @@ inline KeyParts parts_of(const Object& object) {
   return {object.metadata.namespace_, object.metadata.name, object.key_hash};
 }
 
-// What a controller remembers of its keys. A key's names are the same memory as those of the object
-// that it is of, so that looking it up for that object compares no characters.
+// What a controller remembers of its keys. Names of a row that an object has brought are the same
+// memory as the object's, so that looking it up for that object compares no characters.
 template <class T>
 class KeyTable {
  public:

@@ -28,7 +28,7 @@ KeyParts split_key(std::string_view key);
 Key joined_key(const KeyParts& parts);
 bool is_joined_of(std::string_view key, const KeyParts& parts);
 
-// Keys are looked up by their parts too, without being joined.
+// Of an object that knows it, or of its names: the two agree.
 struct KeyHash {
   std::size_t operator()(const KeyParts& key) const {
     return key.hash != 0 ? key.hash : hash_of_names(key.namespace_, key.name);

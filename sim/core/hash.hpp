@@ -97,6 +97,12 @@ struct Fingerprint {
     print.add(text);
     return print;
   }
+  // Of a name within its namespace.
+  static Fingerprint of(std::string_view namespace_, std::string_view name) {
+    Fingerprint print = of(namespace_);
+    print.add(name);
+    return print;
+  }
   // What stands for other texts.
   void add(const Fingerprint& other) {
     for (const std::uint64_t word : {other.low, other.high}) *this = with(word);

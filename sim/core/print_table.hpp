@@ -16,6 +16,15 @@ namespace ddptwin {
 template <class T>
 class PrintTable {
  public:
+  PrintTable() = default;
+  PrintTable(PrintTable&& other) noexcept
+      : cells_(std::move(other.cells_)), size_(std::exchange(other.size_, 0)) {}
+  PrintTable& operator=(PrintTable&& other) noexcept {
+    cells_ = std::exchange(other.cells_, {});
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
+
   // Null where there is none. It stays there until another comes or goes.
   T* find(const Fingerprint& key) { return const_cast<T*>(std::as_const(*this).find(key)); }
   const T* find(const Fingerprint& key) const {

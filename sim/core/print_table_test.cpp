@@ -32,6 +32,19 @@ TEST(PrintTable, keeps_what_is_put_until_it_is_erased) {
   EXPECT_EQ(table.find(print_of(2)), nullptr);
 }
 
+TEST(PrintTable, is_empty_once_it_has_been_moved) {
+  PrintTable<std::string> table;
+  table[print_of(1)] = "one";
+  PrintTable<std::string> other = std::move(table);
+  EXPECT_EQ(*other.find(print_of(1)), "one");
+  table.erase(print_of(1));  // NOLINT: what is left is a table
+  EXPECT_EQ(table.find(print_of(1)), nullptr);
+  table[print_of(2)] = "two";
+  other = std::move(table);
+  EXPECT_EQ(other.find(print_of(1)), nullptr);
+  EXPECT_EQ(*other.find(print_of(2)), "two");
+}
+
 TEST(PrintTable, agrees_with_a_map_whatever_comes_and_goes) {
   Random random(7);
   PrintTable<std::unique_ptr<std::uint64_t>> table;

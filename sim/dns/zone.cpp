@@ -134,10 +134,7 @@ Zone::Zone(const ZoneOptions& options) : options_(options) {
 }
 
 Zone::Key Zone::key_of_service(std::string_view namespace_, std::string_view name) {
-  Key key;
-  key.add(namespace_);
-  key.add(name);
-  return key;
+  return Key::of(namespace_, name);
 }
 
 std::optional<Zone::Key> Zone::service_of(const Object& object) {

@@ -12,14 +12,14 @@
 namespace ddptwin::kubelet {
 namespace {
 
-// The list or text that there was, where it says the same.
+// The list that there was, where it says the same.
 using IpEntries = Cow<std::vector<IpEntry>>;
-template <class Text>
-IpEntries entries_of(std::span<const Text> ips, const IpEntries& before) {
-  const auto is_of = [](const IpEntry& entry, const Text& ip) { return entry.ip == ip; };
+template <class Ip>
+IpEntries entries_of(std::span<const Ip> ips, const IpEntries& before) {
+  const auto is_of = [](const IpEntry& entry, const Ip& ip) { return entry.ip == ip; };
   if (std::equal(before.begin(), before.end(), ips.begin(), ips.end(), is_of)) return before;
   std::vector<IpEntry> entries;
-  for (const Text& ip : ips) entries.push_back(IpEntry{ip});
+  for (const Ip& ip : ips) entries.push_back(IpEntry{ip});
   return entries;
 }
 

@@ -41,12 +41,12 @@ class StatusWriter {
   template <class F>
   void call(api::Request&& request, F then);
 
-  // First what every sight of the pod reads. What was said last is its status. Once it is written
-  // it is the stored pod itself, so that a status need not be copied to be written, and its echo is
-  // known at sight.
+  // First what every sight of the pod reads. What was said last is its status. What is
+  // written is mostly this pod itself, with all else that the API server has, and it is then the
+  // stored one: a status need not be copied to be written, and its echo is known at sight.
   std::shared_ptr<Pod> told_{};
   bool is_draft_ = false;  // not yet: nothing but a status, which may change
-  bool is_news_ = false;   // it differs from what was written last
+  bool is_news_ = false;   // known to differ from what was written last
   bool dirty_ = false, busy_ = false, finished_ = false, gone_ = false, removed_ = false;
   // One that has fired is dropped at once: who asks for it later need not look for it in the loop.
   Timer timer_{}, put_right_{};

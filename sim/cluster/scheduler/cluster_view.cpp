@@ -74,12 +74,6 @@ bool surely_needs(const PodSpec& spec, const PodNeeds& needs, const PodSpec& of)
          needs.ports.empty() && host_ports(spec).empty();
 }
 
-Fingerprint print_of_key(std::string_view key) {
-  Fingerprint print;
-  print.add(key);
-  return print;
-}
-
 }  // namespace
 
 bool has_ended(const Pod& pod) { return is_terminal_phase(pod.status.phase); }
@@ -211,7 +205,7 @@ void ClusterView::drop_node(const std::string& name) {
 void ClusterView::put_pod(const std::string& key, const PodPtr& pod) {
   const std::string& node = pod->spec->nodeName;
   std::optional<PodInfo> known;
-  if (const auto at = node_of_.find(print_of_key(key)); at != node_of_.end()) {
+  if (const auto at = node_of_.find(Fingerprint::of(key)); at != node_of_.end()) {
     NodeInfo& there = infos_[at->second];
     PodInfo& placed = there.pods.find(key)->second;
     if (there.name == node && !has_ended(*pod)) {
@@ -244,7 +238,7 @@ void ClusterView::put_pod(const std::string& key, const PodPtr& pod) {
 
 void ClusterView::drop_pod(const std::string& key) {
   nominated_.erase(key);
-  if (const auto found = node_of_.find(print_of_key(key)); found != node_of_.end()) {
+  if (const auto found = node_of_.find(Fingerprint::of(key)); found != node_of_.end()) {
     const Place place = found->second;
     node_of_.erase(found);
     remove(key, place);
@@ -288,14 +282,14 @@ const StringMap* ClusterView::namespace_labels(const std::string& name) const {
 
 void ClusterView::try_add(const std::string& node, const std::string& key, const PodInfo& pod) {
   const Place place = place_of(node);
-  node_of_.insert_or_assign(print_of_key(key), place);
+  node_of_.insert_or_assign(Fingerprint::of(key), place);
   infos_[place].add(key, pod);
   if (pod.needs->avoids_others) ++avoiding_;
   reclassify(place);
 }
 
 void ClusterView::try_remove(const std::string& node, const std::string& key) {
-  node_of_.erase(print_of_key(key));
+  node_of_.erase(Fingerprint::of(key));
   if (const auto found = places_.find(node); found != places_.end()) remove(key, found->second);
 }
 

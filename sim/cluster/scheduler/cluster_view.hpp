@@ -47,7 +47,7 @@ struct PodInfo {
   KnownNeeds known_needs() const { return {pod->spec, needs}; }
 
   PodPtr pod;
-  const PodSpec* spec;  // that of the pod: another version that has the same is known at sight
+  const PodSpec* spec;  // of `pod`, always: another version that has the same is known at sight
   std::shared_ptr<const PodNeeds> needs;
   std::int32_t priority = 0;
 };
@@ -71,7 +71,7 @@ struct NodeInfo {
 using NodeClass = std::set<std::string>;  // names
 
 // Pods count from the moment they are placed until they have ended or are gone. A pod that has been
-// promised a node (status.rest->nominatedNodeName) is kept apart: it counts there for pods of its
+// promised a node (status.nominatedNodeName) is kept apart: it counts there for pods of its
 // own priority and below (spec/kubernetes.md §3.1).
 class ClusterView {
  public:
