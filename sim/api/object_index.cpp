@@ -12,12 +12,16 @@ bool name_before(const ObjectPtr* place, std::string_view name) {
 }
 
 const StringMap& selector_of(const Object& object) {
-  static const StringMap none{};
-  const ServiceSpec& spec = *static_cast<const Service&>(object).spec;
-  return spec.type_ == "ExternalName" ? none : *spec.selector;
+  return endpoint_selector(static_cast<const Service&>(object));
 }
 
 }  // namespace
+
+const StringMap& endpoint_selector(const Service& service) {
+  static const StringMap none{};
+  const ServiceSpec& spec = *service.spec;
+  return spec.type_ == "ExternalName" ? none : *spec.selector;
+}
 
 // As an index takes the values of its keys.
 LabelQuery::LabelQuery(Text space, Cow<StringMap> labels)

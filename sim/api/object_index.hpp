@@ -12,6 +12,10 @@
 #include "core/print_table.hpp"
 #include "objects/object_map.hpp"
 
+namespace ddptwin {
+struct Service;
+}
+
 namespace ddptwin::api {
 
 // Labels that objects of a namespace are asked for: what stands for their values is worked out once
@@ -83,8 +87,11 @@ class LabelIndex {
   PrintTable<List> places_{};
 };
 
-// Services by their selectors, for who makes their endpoints: an ExternalName's selects nothing.
-// Those that ask for the same keys share a table by the values.
+// The labels of the pods that a Service has endpoints made for; an ExternalName's selector selects
+// nothing.
+const StringMap& endpoint_selector(const Service& service);
+
+// Services by these. Those that ask for the same keys share a table by the values.
 class SelectorIndex {
  public:
   void put(const ObjectPtr& place);

@@ -29,10 +29,8 @@ void Cache::each_selecting(std::string_view namespace_, const Cow<StringMap>& la
                            const ServiceVisitor& visitor) const {
   for (const ObjectPtr& object : list(Service::info(), namespace_)) {
     const auto& service = static_cast<const Service&>(*object);
-    const StringMap& selector = service.spec->selector;
-    if (service.spec->type_ != "ExternalName" && !selector.empty() &&
-        LabelMatcher::from(selector).matches(labels))
-      visitor(service);
+    const StringMap& selector = api::endpoint_selector(service);
+    if (!selector.empty() && LabelMatcher::from(selector).matches(labels)) visitor(service);
   }
 }
 

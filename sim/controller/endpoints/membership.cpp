@@ -33,9 +33,7 @@ bool is_relevant(const Change& change) {
 
 }  // namespace
 
-bool is_selecting(const Service& service) {
-  return service.spec->type_ != "ExternalName" && !service.spec->selector.empty();
-}
+bool is_selecting(const Service& service) { return !api::endpoint_selector(service).empty(); }
 
 bool is_headless(const Service& service) { return service.spec->clusterIP == "None"; }
 
