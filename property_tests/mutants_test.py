@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What tools/mutants makes of its rows: which are malformed, where a text is found, what is put there."""
+"""Of tools/mutants: which rows are malformed, where a text is found and what is put there, who is asked."""
+import argparse
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -150,6 +151,65 @@ class Rows(unittest.TestCase):
                               ("sim/cluster/model_runtime/shell/words.cpp", "ddptwin_model_runtime_test"),
                               ("sim/dns/zone.cpp", "ddptwin_dns_test"), ("tools/run_command.cpp", None)]:
             self.assertEqual(mutants.unit_tests_of(path), program)
+
+
+PASSES = "echo '[ RUN      ] Law.holds'"
+FAILS = "echo '[ RUN      ] Law.breaks'; echo '[  FAILED  ] Law.breaks (1 ms)'; exit 1"
+DIFFERS = "echo 'evicted-never  DIFFERS at 7'; exit 1"
+
+
+class Judging(unittest.TestCase):
+    """Test programs that do nothing but say how they end, in a tree of one file."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        options = argparse.Namespace(folder=folder.name, jobs=1, ask=mutants.KINDS, filter="", keep_going=False)
+        self.place = mutants.Workplace(options)
+        self.place.build = lambda _: (0, "")
+        self.source = self.place.tree / "sim/dns/zone.cpp"
+        self.source.parent.mkdir(parents=True)
+        self.source.write_text(CODE)
+        self.mutant = mutants.Mutant({None: 1, **ROW, "in": "sim/dns/zone.cpp"}, "First*")
+
+    def judge(self, property_test, recordings, unit_test):
+        (self.place.folder / "bin").mkdir(parents=True, exist_ok=True)
+        for name, deed in [(mutants.PROPERTIES, property_test), (mutants.RECORDINGS, recordings),
+                           ("ddptwin_dns_test", unit_test)]:
+            program = self.place.folder / "bin" / name
+            # Whoever is asked sees the bug.
+            program.write_text(f"#!/bin/sh\ngrep -q 'return a;' {self.source} || exit 7\n{deed}\n")
+            program.chmod(0o755)
+        finders = mutants.judge_one(self.place, self.mutant)[0]
+        self.assertEqual(self.source.read_text(), CODE)
+        return finders
+
+    def test_the_first_kind_that_finds_it_is_named(self):
+        for programs, finders in [((FAILS, "exit 8", "exit 8"), ["property: Law.breaks"]),
+                                  ((PASSES, DIFFERS, "exit 8"), ["recording: evicted-never"]),
+                                  ((PASSES, "exit 0", FAILS), ["unit: Law.breaks"]),
+                                  ((PASSES, "exit 0", f"{PASSES}; exit 134"), ["unit: Law.holds ends the program"]),
+                                  ((PASSES, "exit 0", PASSES), [])]:
+            with self.subTest(finders):
+                self.assertEqual(self.judge(*programs), finders)
+
+    def test_all_who_find_it_are_named_where_that_is_asked(self):
+        self.place.options.keep_going = True
+        self.assertEqual(self.judge(PASSES, DIFFERS, FAILS), ["recording: evicted-never", "unit: Law.breaks"])
+
+    def test_the_property_tests_of_its_file_are_asked_first(self):
+        told = self.place.tree / "told"
+        self.judge(f"echo $2 >>{told}; {PASSES}", "exit 0", PASSES)
+        self.assertEqual(told.read_text(), "--gtest_filter=First*\n--gtest_filter=*-First*\n")
+
+    def test_only_those_are_asked_who_are_meant(self):
+        self.place.options.ask = ["unit"]
+        self.assertEqual(self.judge("exit 8", "exit 8", PASSES), [])
+        self.assertEqual(mutants.programs_of([self.mutant], ["unit"]), ["ddptwin_dns_test"])
+
+    def test_what_does_not_build_is_nobodys_find(self):
+        self.place.build = lambda _: (1, "error: no such name")
+        self.assertIsNone(self.judge(FAILS, DIFFERS, FAILS))
 
 
 if __name__ == "__main__":
