@@ -156,7 +156,7 @@ void Kernel::end(ProcessId id, const ExitStatus& status) {
   }
   hooks_.process_ended(id, status);
   if (state.pid != 1) return;
-  if (!container.begun.empty()) log(container, {std::exchange(container.begun, {}), false});
+  container.begun.finish([&](std::string line) { log(container, {std::move(line), false}); });
   const std::vector<ProcessId> others = container.processes;
   for (const ProcessId other : others) end(other, {0, SIGKILL});
   hooks_.ended(container, status);

@@ -87,15 +87,13 @@ void Process::emit(const Spawn::Stream& stream, bool standard_error, std::string
     standard_error = sink->standard_error;
   }
   ModelContainer& container = *state_->container;
-  if (!standard_error) text.insert(0, std::exchange(container.begun, {}));
-  std::string_view rest = text;
-  for (std::size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
-    state_->kernel->log(container, {std::string(rest.substr(0, end)), standard_error});
-    rest.remove_prefix(end + 1);
-  }
-  if (rest.empty()) return;
-  if (standard_error) return state_->kernel->log(container, {std::string(rest), true});
-  container.begun = rest;
+  const auto take = [&](std::string line) {
+    state_->kernel->log(container, {std::move(line), standard_error});
+  };
+  if (!standard_error) return container.begun.add(text, take);
+  LineCutter whole;  // what stands on stderr is told at once
+  whole.add(text, take);
+  whole.finish(take);
 }
 
 void Process::print(std::string line) { emit(state_->output, false, std::move(line += '\n')); }

@@ -16,6 +16,7 @@
 #include "cluster/model_runtime/workload.hpp"
 #include "cluster/process_runtime/image.hpp"
 #include "cluster/runtime.hpp"
+#include "core/line_cutter.hpp"
 
 namespace ddptwin::model {
 
@@ -62,7 +63,7 @@ struct ModelContainer {
   const Workload* workload = nullptr;
   LogLines log{};
   std::vector<PrintedLine> untold{};   // lines whose events are still to be sent
-  std::string begun{};                 // of a line on stdout that has no end yet
+  LineCutter begun{};                  // of a line on stdout that has no end yet
   std::vector<ProcessId> processes{};  // pid - 1 is the index; 0 once it has ended
   int alive = 0;                       // of its processes
   std::uint64_t memory = 0;

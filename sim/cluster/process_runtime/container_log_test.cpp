@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/process_runtime/output_pipe.hpp"
 #include "cluster/process_runtime/pod_addresses.hpp"
 #include "cluster/runtime.hpp"
 
@@ -25,21 +24,6 @@ TEST(ContainerLog, it_keeps_the_newest) {
   EXPECT_LE(tail.size(), ContainerLog::bytes_max);
   EXPECT_EQ(tail.back(), '\n');
   EXPECT_EQ(tail[tail.size() - 2], '9');
-}
-
-TEST(LineCutter, lines_are_put_together_from_parts_and_cut_when_too_long) {
-  std::vector<std::string> lines;
-  const auto take = [&](std::string line) { lines.push_back(std::move(line)); };
-  sandbox::LineCutter cutter;
-  cutter.add("on", take);
-  cutter.add("e\n\ntwo\nth", take);
-  EXPECT_EQ(lines, (std::vector<std::string>{"one", "", "two"}));
-  cutter.finish(take);
-  EXPECT_EQ(lines.back(), "th");
-  cutter.add(std::string(sandbox::LineCutter::line_max + 5, 'x'), take);
-  EXPECT_EQ(lines.back().size(), sandbox::LineCutter::line_max);
-  cutter.finish(take);
-  EXPECT_EQ(lines.back(), "xxxxx");
 }
 
 TEST(PodAddresses, a_pod_on_the_host_network_has_its_nodes_address) {

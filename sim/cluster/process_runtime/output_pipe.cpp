@@ -10,28 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/utf8.hpp"
-
 namespace ddptwin::sandbox {
-
-void LineCutter::add(std::string_view bytes, const std::function<void(std::string)>& line) {
-  while (!bytes.empty()) {
-    const std::size_t end = bytes.find('\n');
-    partial_.append(bytes.substr(0, end));
-    while (partial_.size() > line_max) {
-      const std::string part(utf8_head(partial_, line_max));
-      line(part);
-      partial_.erase(0, part.size());
-    }
-    if (end == std::string_view::npos) return;
-    line(std::exchange(partial_, {}));
-    bytes.remove_prefix(end + 1);
-  }
-}
-
-void LineCutter::finish(const std::function<void(std::string)>& line) {
-  if (!partial_.empty()) line(std::exchange(partial_, {}));
-}
 
 struct OutputPipe::Reader {
   Reader(RealLoop& real, OutputPipe& pipe, int fd, OnBytes on_bytes, OnEnd on_end)

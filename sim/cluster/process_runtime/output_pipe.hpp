@@ -12,20 +12,6 @@
 
 namespace ddptwin::sandbox {
 
-// Cuts a stream of bytes into lines. A line longer than the limit is given out in parts, as
-// container runtimes do.
-class LineCutter {
- public:
-  static constexpr std::size_t line_max = 16 * 1024;
-
-  void add(std::string_view bytes, const std::function<void(std::string)>& line);
-  // The rest, where the last line has no end.
-  void finish(const std::function<void(std::string)>& line);
-
- private:
-  std::string partial_;
-};
-
 // The reading end of a pipe. Its end closes it; callbacks come inside RealLoop::enter and not after
 // that.
 class OutputPipe {

@@ -52,6 +52,15 @@ sandbox::WriteVolume volume_request(const SandboxId& sandbox, const std::string&
   return request;
 }
 
+// The last drawing of a bar that stands still is what people want to see of it.
+template <class Output, class Take>
+void await_bar(Loop& loop, Lane lane, Output& output, const Take& take) {
+  output.bar_patience.cancel();
+  if (!output.lines.holds_bar()) return;
+  output.bar_patience =
+      loop.after(lane, bar_patience, [&output, take] { output.lines.give_bar(take); });
+}
+
 }  // namespace
 
 // --- volumes ---
@@ -170,13 +179,17 @@ Status ProcessRuntime::open_output(Container& container) {
     const auto take = [this, &container, standard_error](const std::string& text) {
       line(container, standard_error, text);
     };
-    TRY(output.pipe,
-        sandbox::OutputPipe::make(
-            loop_, [&output, take](std::string_view bytes) { output.lines.add(bytes, take); },
-            [this, &container, &output, take] {
-              output.lines.finish(take);
-              container_over(container);
-            }));
+    TRY(output.pipe, sandbox::OutputPipe::make(
+                         loop_,
+                         [this, lane = container.lane, &output, take](std::string_view bytes) {
+                           output.lines.add(bytes, take);
+                           await_bar(loop_, lane, output, take);
+                         },
+                         [this, &container, &output, take] {
+                           output.bar_patience.cancel();
+                           output.lines.finish(take);
+                           container_over(container);
+                         }));
     return {};
   };
   TRY_VOID(open(container.out, false));
@@ -304,6 +317,7 @@ void ProcessRuntime::container_exited(Container& container, const Reply& event) 
 void ProcessRuntime::give_up_output(Container& container, bool standard_error) {
   Container::Output& output = standard_error ? container.err : container.out;
   output.pipe.reset();
+  output.bar_patience.cancel();
   output.lines.finish([&](const std::string& bytes) { line(container, standard_error, bytes); });
 }
 

@@ -11,6 +11,7 @@
 #include "cluster/process_runtime/container_log.hpp"
 #include "cluster/process_runtime/container_rules.hpp"
 #include "cluster/process_runtime/process_runtime.hpp"
+#include "core/line_cutter.hpp"
 
 namespace ddptwin {
 
@@ -34,7 +35,8 @@ struct ProcessRuntime::Container {
   ContainerLog log{};
   struct Output {
     std::unique_ptr<sandbox::OutputPipe> pipe{};
-    sandbox::LineCutter lines{};
+    LineCutter lines{};
+    Timer bar_patience{};
   };
   Output out{}, err{};
   bool exited = false;  // its report is made; it is over when its output has been read too
@@ -67,6 +69,8 @@ struct ProcessRuntime::Dial {
 
 // Processes of a pod that outlive the container (shared PID namespace) may hold its output open.
 inline constexpr Duration output_patience = 200ms;
+// Bars are drawn ten times a second, or once for each step of a training.
+inline constexpr Duration bar_patience = 1s;
 
 // The volume of the files that the runtime itself gives a pod (resolv.conf, hostname).
 inline const std::string own_volume = "runtime.ddptwin";
