@@ -13,7 +13,7 @@ namespace {
 struct EnvArguments {
   std::vector<std::string> files{};
   std::string python{};
-  bool json = false;
+  bool json = false, show_secrets = false;
 };
 
 int print_environment(const EnvArguments& arguments) {
@@ -22,7 +22,7 @@ int print_environment(const EnvArguments& arguments) {
   const auto scenarios = read_scenarios(arguments.files);
   if (!scenarios) return exit_of(scenarios.error());
   for (const scenario::Scenario& one : *scenarios) {
-    const auto explained = scenario::explain_environment(one, *python);
+    const auto explained = scenario::explain_environment(one, *python, arguments.show_secrets);
     if (arguments.json)
       std::cout << boost::json::serialize(scenario::environment_json(explained)) << '\n';
     else
@@ -42,6 +42,8 @@ Command add_env(CLI::App& app) {
   command.add_flag("--json", arguments->json, "Print JSON");
   command.add_option("--python", arguments->python,
                      "A virtual environment whose python3 every image has");
+  command.add_flag("--show-secrets", arguments->show_secrets,
+                   "Print values that come from Secrets as they are; else they are masked");
   command.footer("Examples:\n  ddptwin env job.yaml\n  ddptwin env job.yaml --json");
   return {&command, [arguments] { return print_environment(*arguments); }};
 }

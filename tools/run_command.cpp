@@ -27,7 +27,7 @@ struct RunArguments {
   std::vector<std::string> files{};
   std::string out{}, junit{}, python{}, mode{}, torch{};
   std::optional<std::uint64_t> seed{};
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, history = false, show_secrets = false;
 };
 
 // One scenario in one mode.
@@ -86,6 +86,24 @@ Status write_junit(const std::string& path, const std::vector<scenario::RunResul
   return {};
 }
 
+// Below --out: of each of several scenarios, of each of two modes.
+std::string run_folder(const RunArguments& arguments, const std::string& name, Mode mode) {
+  std::string folder = name;
+  if (arguments.mode == "both")
+    folder += std::string(name.empty() ? "" : "/") + std::string(to_string(mode));
+  return folder;
+}
+
+// The last thing before the runs: what earlier ones left is removed.
+Status open_out(const RunArguments& arguments, std::vector<PlannedRun>& runs) {
+  if (arguments.out.empty()) return {};
+  std::vector<std::string> folders;
+  for (const PlannedRun& one : runs) folders.push_back(one.options.artefacts.run);
+  TRY(const auto folder, scenario::OutFolder::open(arguments.out, folders));
+  for (PlannedRun& one : runs) one.options.artefacts.folder = folder;
+  return {};
+}
+
 Result<std::vector<PlannedRun>> plan(const RunArguments& arguments,
                                      const std::vector<Scenario>& scenarios) {
   std::vector<PlannedRun> runs;
@@ -97,10 +115,9 @@ Result<std::vector<PlannedRun>> plan(const RunArguments& arguments,
       options.seed = arguments.seed.value_or(one.seed.value_or(1));
       options.torch = arguments.torch;
       options.python = arguments.python;
-      options.out = arguments.out;
-      if (!options.out.empty() && scenarios.size() > 1) options.out += "/" + one.name;
-      if (!options.out.empty() && arguments.mode == "both")
-        options.out += "/" + std::string(to_string(mode));
+      options.artefacts.run = run_folder(arguments, scenarios.size() > 1 ? one.name : "", mode);
+      options.artefacts.history = arguments.history;
+      options.artefacts.show_secrets = arguments.show_secrets;
       options.quiet = arguments.quiet;
       options.columns = columns_of(arguments.json ? STDERR_FILENO : STDOUT_FILENO);
       runs.push_back({&one, std::move(options)});
@@ -141,7 +158,7 @@ int run(RunArguments arguments) {
   arguments.python = std::move(*python);
   const auto scenarios = read_scenarios(arguments.files);
   if (!scenarios) return exit_of(scenarios.error());
-  const auto runs = plan(arguments, *scenarios);
+  auto runs = plan(arguments, *scenarios);
   if (!runs) return exit_of(runs.error());
   if (!arguments.out.empty() && scenarios->size() > 1)
     if (const auto fine = check_folders(*scenarios); !fine) return exit_of(fine.error());
@@ -149,6 +166,7 @@ int run(RunArguments arguments) {
   if (!arguments.junit.empty())
     if (const auto writable = write_junit(arguments.junit, {}); !writable)
       return exit_of({Reason::bad_input, "--junit", writable.error().message});
+  if (const auto opened = open_out(arguments, *runs); !opened) return exit_of(opened.error());
   return run_all(arguments, *runs);
 }
 
@@ -159,8 +177,16 @@ Command add_run(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("run", "Run scenarios or plain Kubernetes manifests");
   command.add_option("FILE", arguments->files, "Scenarios or manifests; - is standard input")
       ->required();
-  command.add_option("--out", arguments->out,
-                     "Keep the artefacts in this folder: trace.jsonl, logs/, result.json");
+  CLI::Option* const out =
+      command.add_option("--out", arguments->out,
+                         "Keep the artefacts in this folder: trace.jsonl, logs/, objects/, "
+                         "result.json. What an earlier run left there is removed");
+  command
+      .add_flag("--history", arguments->history,
+                "Keep every version of each object too, in history/ below --out")
+      ->needs(out);
+  command.add_flag("--show-secrets", arguments->show_secrets,
+                   "Keep the values of Secrets as they are; else they are masked");
   command.add_option("--junit", arguments->junit, "Write the verdicts as JUnit XML to this file");
   command.add_flag("--json", arguments->json,
                    "Print each result as one line of JSON; text for people goes to stderr");
@@ -190,7 +216,7 @@ Command add_run(CLI::App& app) {
       "  ddptwin run scenarios/pytorchjob/*.yaml --quiet --junit report.xml\n"
       "\n"
       "Exit status: 0 all held; 1 an expectation or invariant failed; 2 bad input;\n"
-      "3 this machine cannot; 130 interrupted.");
+      "3 this machine cannot; 130 interrupted (SIGINT, SIGTERM, SIGHUP).");
   return {&command, [arguments] { return run(*arguments); }};
 }
 

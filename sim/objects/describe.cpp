@@ -1,6 +1,8 @@
 #include "objects/describe.hpp"
 
+#include <algorithm>
 #include <boost/json.hpp>
+#include <cctype>
 
 #include "objects/codec.hpp"
 
@@ -28,6 +30,15 @@ std::string changes(const Object& before, const Object& after) {
 }
 
 }  // namespace
+
+std::string object_name(std::string_view kind, std::string_view namespace_, std::string_view name) {
+  std::string out(kind);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  out += '/';
+  if (!namespace_.empty() && namespace_ != "default") out.append(namespace_).append("/");
+  return out.append(name);
+}
 
 std::string name_with_kind(const Object& object) {
   return object.kind().kind + "/" + key_of(object.metadata);

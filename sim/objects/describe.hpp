@@ -6,6 +6,9 @@
 
 namespace ddptwin {
 
+// What ddptwin calls an object wherever it speaks of one: the kind in small letters, the namespace
+// where it is not `default`: "pod/mnist-worker-0", "pod/team/mnist-worker-0", "node/n1".
+std::string object_name(std::string_view kind, std::string_view namespace_, std::string_view name);
 // "Pod/default/mnist-worker-0"; "Node/n1" of a cluster-scoped object.
 std::string name_with_kind(const Object& object);
 // What a record is about: its object, or its subject.

@@ -11,9 +11,12 @@
 #include "controller/pytorchjob/defaults.hpp"
 #include "controller/pytorchjob/environment.hpp"
 #include "core/numbers.hpp"
+#include "core/printable.hpp"
 #include "core/virtual_loop.hpp"
 #include "objects/codec.hpp"
 #include "scenario/images.hpp"
+#include "scenario/names.hpp"
+#include "scenario/report/secrets.hpp"
 #include "scenario/virtual_run.hpp"
 
 namespace ddptwin::scenario {
@@ -83,15 +86,45 @@ kubelet::PodContext context_of(const World& world, const std::shared_ptr<const P
   return context;
 }
 
+bool is_secret(const kubelet::EnvVariable& variable) {
+  return variable.origin.rule == kubelet::EnvRule::secret_key ||
+         variable.origin.rule == kubelet::EnvRule::env_from_secret;
+}
+
+bool takes_others(const Container& container, std::string_view name) {
+  return std::any_of(container.env.begin(), container.env.end(), [&](const EnvVar& written) {
+    return written.name == name && std::string_view(written.value).find("$(") != std::string::npos;
+  });
+}
+
+// Values of Secrets become numbers; $(NAME) of others is written by the manifest's author, who may
+// have named a secret one.
+void mask_secrets(const Container& container, std::vector<kubelet::EnvVariable>& variables,
+                  SecretMask& mask) {
+  std::vector<std::string> secrets;
+  for (kubelet::EnvVariable& variable : variables) {
+    if (!is_secret(variable)) continue;
+    secrets.push_back(variable.value);
+    variable.value = mask.value(variable.value);
+  }
+  // A long one may hold a short one.
+  std::sort(secrets.begin(), secrets.end(),
+            [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  for (kubelet::EnvVariable& variable : variables)
+    if (variable.origin.rule == kubelet::EnvRule::value && takes_others(container, variable.name))
+      variable.value = mask.within(std::move(variable.value), secrets);
+}
+
 ExplainedContainer explain(const kubelet::PodContext& context, const Container& container,
                            bool init, const Injected& injected,
-                           const std::vector<NamedImage>& images) {
-  ExplainedContainer explained{key_of(context.pod->metadata), container.name, init, {}, {}};
-  const auto variables = kubelet::environment(context, container);
+                           const std::vector<NamedImage>& images, SecretMask& mask) {
+  ExplainedContainer explained{short_name(*context.pod), container.name, init, {}, {}};
+  auto variables = kubelet::environment(context, container);
   if (!variables) {
     explained.error = variables.error().message;
     return explained;
   }
+  mask_secrets(container, *variables, mask);
   // The pod's own variables replace the image's and the runtime's HOSTNAME.
   std::map<std::string, ExplainedVariable> by_name;
   if (const NamedImage* named = description_of(images, container.image); named && !named->missing) {
@@ -139,7 +172,8 @@ void apply(World& world, const std::vector<Manifest>& manifests) {
 // By pod, kind and place of the container: what a later pod of that name gets replaces it.
 using ByPlace = std::map<std::tuple<std::string, bool, std::size_t>, ExplainedContainer>;
 
-void explain_pods(const World& world, const std::vector<NamedImage>& images, ByPlace& to) {
+void explain_pods(const World& world, const std::vector<NamedImage>& images, SecretMask& mask,
+                  ByPlace& to) {
   int number = 1;
   for (const ObjectPtr& object : world.objects(Pod::info(), "")) {
     const auto pod = as<Pod>(object);
@@ -149,7 +183,7 @@ void explain_pods(const World& world, const std::vector<NamedImage>& images, ByP
       const auto& containers = init ? pod->spec->initContainers : pod->spec->containers;
       for (std::size_t i = 0; i < containers.size(); ++i)
         to[{key_of(pod->metadata), !init, i}] =
-            explain(context, containers[i], init, injected, images);
+            explain(context, containers[i], init, injected, images, mask);
     }
   }
 }
@@ -157,16 +191,17 @@ void explain_pods(const World& world, const std::vector<NamedImage>& images, ByP
 }  // namespace
 
 std::vector<ExplainedContainer> explain_environment(const Scenario& scenario,
-                                                    const std::string& python) {
+                                                    const std::string& python, bool show_secrets) {
   VirtualLoop loop(Random(1), virtual_start);
   World world(loop, virtual_options(scenario), nullptr);
   world.start();
   if (scenario.namespace_ != "default") world.add_namespace(scenario.namespace_);
   const auto images = images_of(scenario, python);
+  SecretMask mask(show_secrets);
   ByPlace explained;
   const auto settle = [&] {
     loop.run_until(loop.now() + settle_time);
-    explain_pods(world, images, explained);
+    explain_pods(world, images, mask, explained);
   };
   apply(world, scenario.manifests);
   settle();
@@ -184,15 +219,15 @@ std::vector<ExplainedContainer> explain_environment(const Scenario& scenario,
 std::string environment_text(const std::vector<ExplainedContainer>& containers) {
   std::string out;
   for (const ExplainedContainer& container : containers) {
-    out += fmt::format("{}pod {} {}container {}\n", out.empty() ? "" : "\n", container.pod,
+    out += fmt::format("{}{} {}container {}\n", out.empty() ? "" : "\n", container.pod,
                        container.init ? "init " : "", container.container);
     if (!container.error.empty()) out += fmt::format("  cannot be made: {}\n", container.error);
     std::size_t width = 0;
     for (const ExplainedVariable& variable : container.variables)
-      width = std::max(width, variable.name.size() + variable.value.size() + 1);
+      width = std::max(width, variable.name.size() + printable(variable.value).size() + 1);
     width = std::min<std::size_t>(width, 60);
     for (const ExplainedVariable& variable : container.variables)
-      out += fmt::format("  {:<{}}  # {}\n", variable.name + "=" + variable.value, width,
+      out += fmt::format("  {:<{}}  # {}\n", variable.name + "=" + printable(variable.value), width,
                          variable.rule);
   }
   return out;

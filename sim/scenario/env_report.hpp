@@ -15,7 +15,7 @@ struct ExplainedVariable {
   std::string rule{};  // "manifest: env[0]", "pytorchjob: rank of the replica", "image: ENV"
 };
 struct ExplainedContainer {
-  std::string pod{};  // "namespace/name"
+  std::string pod{};  // "pod/mnist-worker-0": names.hpp
   std::string container{};
   bool init = false;
   std::vector<ExplainedVariable> variables{};  // in the order of their names
@@ -23,9 +23,10 @@ struct ExplainedContainer {
 };
 
 // Of the pods that the manifests lead to, and those that the objects of `apply` steps do. `python`:
-// a virtual environment for every image, or empty.
+// a virtual environment for every image, or empty. Without `show_secrets` what comes from a Secret
+// is masked, also where another variable's $(NAME) takes it in.
 std::vector<ExplainedContainer> explain_environment(const Scenario& scenario,
-                                                    const std::string& python);
+                                                    const std::string& python, bool show_secrets);
 
 std::string environment_text(const std::vector<ExplainedContainer>& containers);
 boost::json::value environment_json(const std::vector<ExplainedContainer>& containers);

@@ -10,6 +10,7 @@
 #include "objects/codec.hpp"
 #include "objects/selector.hpp"
 #include "scenario/claims.hpp"
+#include "scenario/names.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -280,8 +281,7 @@ std::string Observer::describe(const Selection& of) const {
         ++more;
         continue;
       }
-      parts.push_back(
-          fmt::format("{}/{}: {}", of.kind->singular, seen.last->metadata.name, state_of(seen)));
+      parts.push_back(fmt::format("{}: {}", short_name(*seen.last), state_of(seen)));
     }
   if (parts.empty()) return fmt::format("there never was a {}", of.text());
   return fmt::format("{}{}", fmt::join(parts, "; "),

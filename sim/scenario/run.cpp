@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
-#include <csignal>
 #include <optional>
 
 #include "core/real_loop.hpp"
 #include "objects/codec.hpp"
 #include "scenario/cluster_options.hpp"
+#include "scenario/end_signals.hpp"
 #include "scenario/real_cluster.hpp"
 #include "scenario/report/reports.hpp"
 #include "scenario/virtual_run.hpp"
@@ -61,7 +60,7 @@ class RealRun {
   Reports& reports_;
   asio::io_context io_{1};
   RealLoop loop_{io_};
-  asio::signal_set signals_{io_, SIGINT, SIGTERM};
+  EndSignals signals_{io_, [this] { loop_.enter([this] { on_signal(); }); }};
   std::unique_ptr<RealCluster> cluster_{};
   std::unique_ptr<api::ApiClient> client_{};
   std::unique_ptr<Engine> engine_{};
@@ -71,9 +70,6 @@ class RealRun {
 };
 
 Result<RunResult> RealRun::go() {
-  signals_.async_wait([this](const boost::system::error_code& error, int) {
-    if (!error) loop_.enter([this] { on_signal(); });
-  });
   const auto images = images_of(scenario_, options_.python);
   TRY(cluster_, RealCluster::make(loop_, cluster_options(scenario_, options_.seed), images,
                                   uses_worker(scenario_, images)));
@@ -103,8 +99,8 @@ Result<RunResult> RealRun::go() {
   result.seed = options_.seed;
   result.python = options_.python;
   result.interrupted = interrupted_;
-  result.artefacts = options_.out;
-  TRY_VOID(reports_.finish(engine_->observer(), result));
+  result.artefacts = options_.artefacts.path();
+  TRY_VOID(reports_.finish(result));
   return result;
 }
 
@@ -126,7 +122,7 @@ void RealRun::draw_again() {
 }
 
 void RealRun::on_signal() {
-  interrupted_ = true;
+  if (std::exchange(interrupted_, true) || engine_ == nullptr) return;
   if (engine_->over()) return io_.stop();  // it was settling
   engine_->finish();
 }
@@ -153,9 +149,18 @@ Result<RunResult> run_in_virtual_time(const Scenario& scenario, const RunOptions
     reports.attach(trace, run.engine().observer(), scenario.name, run.loop().now());
     if (options.watch) trace.add_sink(while_settling(run.engine(), options));
   }));
-  TRY(RunResult result, run.finish());
-  result.artefacts = options.out;
-  TRY_VOID(reports.finish(run.engine().observer(), result));
+  asio::io_context io;
+  bool interrupted = false;
+  const EndSignals signals(io, [&] { interrupted = true; });
+  std::uint64_t asked = 0;
+  TRY(RunResult result, run.finish([&] {
+    constexpr std::uint64_t period = 256;  // callbacks of the run
+    if (++asked % period == 0) io.poll();
+    return interrupted;
+  }));
+  result.interrupted = interrupted;
+  result.artefacts = options.artefacts.path();
+  TRY_VOID(reports.finish(result));
   return result;
 }
 
@@ -165,7 +170,9 @@ Result<RunResult> run_scenario(const Scenario& scenario, const RunOptions& optio
                                std::ostream& text) {
   // What happens in virtual time is over before anybody could watch it: plain lines tell it.
   const int columns = options.mode == Mode::real ? options.columns : 0;
-  TRY(const auto reports, Reports::open({options.out, options.quiet, columns}, text));
+  ReportOptions shown{options.artefacts, options.quiet, columns};
+  shown.artefacts.at_once = options.mode == Mode::real;
+  TRY(const auto reports, Reports::open(shown, text));
   if (options.mode == Mode::virtual_) return run_in_virtual_time(scenario, options, *reports);
   RealRun run(scenario, options, *reports);
   return run.go();

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/trace.hpp"
-#include "scenario/report/result.hpp"
+#include "scenario/report/artefacts.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ddptwin::scenario {
@@ -16,15 +16,15 @@ struct RunOptions {
   std::uint64_t seed = 1;
   std::string torch{};   // virtual: the profile of the modelled workers; empty: the scenario's
   std::string python{};  // a virtual environment for every image; empty: none
-  std::string out{};     // the folder for artefacts; empty: none are kept
-  bool quiet = false;    // no live view and no timeline
-  int columns = 0;       // of the terminal that `text` is; 0: it is none
-  Duration settle{};     // how long the cluster goes on at least once all is decided
+  ArtefactOptions artefacts{};
+  bool quiet = false;   // no live view and no timeline
+  int columns = 0;      // of the terminal that `text` is; 0: it is none
+  Duration settle{};    // how long the cluster goes on at least once all is decided
   Trace::Sink watch{};  // hears of every record since the scenario's time began, to the end of that
 };
 
-// Text for people goes to `text`. SIGINT and SIGTERM end a run in real time cleanly: the result is
-// then `interrupted`. Errors: unsupported_machine, io, bad_input (the folder), internal_error (a
+// Text for people goes to `text`. What EndSignals hears of ends a run cleanly: the result is then
+// `interrupted`. Errors: unsupported_machine, io, bad_input (the folder), internal_error (a
 // run in virtual time that is stuck).
 Result<RunResult> run_scenario(const Scenario& scenario, const RunOptions& options,
                                std::ostream& text);

@@ -219,7 +219,7 @@ bool VirtualRun::advance() {
   return true;
 }
 
-void VirtualRun::come_to_rest() {
+void VirtualRun::come_to_rest(const std::function<bool()>& stop) {
   Parts& parts = *parts_;
   const Time until = parts.loop.now() + (parts.broken ? progress_within + std::chrono::seconds(2)
                                                       : rest_judged_within);
@@ -228,8 +228,8 @@ void VirtualRun::come_to_rest() {
     const auto next = parts.loop.next_timer();
     return next && *next <= until;
   };
-  while (goes_on() && advance()) {
-  }
+  while (goes_on() && advance())
+    if (stop && stop()) return;
   if (stuck()) return;
   // Each at its moment, so that the trace tells it then.
   for (auto at = parts.engine.next_alarm(); at && *at < until; at = parts.engine.next_alarm()) {
@@ -240,10 +240,14 @@ void VirtualRun::come_to_rest() {
   parts.engine.pass();
 }
 
-Result<RunResult> VirtualRun::finish() {
+Result<RunResult> VirtualRun::finish(const std::function<bool()>& stop) {
   while (step()) {
+    if (stop && stop()) {
+      parts_->engine.finish();
+      return result();
+    }
   }
-  if (parts_->engine.over()) come_to_rest();
+  if (parts_->engine.over()) come_to_rest(stop);
   if (stuck())
     return fail(Reason::internal_error,
                 "the run is stuck: there is no end of things to do at one instant, after " +

@@ -52,8 +52,9 @@ class VirtualRun {
   bool step();
   // Steps until it is over, and goes on until what must come true in the end has had its time:
   // invariants about rest, and after faults about progress, are judged then (invariants.hpp). The
-  // error of a run that is stuck: callbacks without end at one instant.
-  Result<RunResult> finish();
+  // error of a run that is stuck: callbacks without end at one instant. `stop` is asked before each
+  // callback: true ends the run as things are.
+  Result<RunResult> finish(const std::function<bool()>& stop = {});
   // As things are.
   RunResult result() const;
 
@@ -64,7 +65,7 @@ class VirtualRun {
  private:
   struct Parts;
   bool advance();
-  void come_to_rest();
+  void come_to_rest(const std::function<bool()>& stop);
   std::vector<RunResult::Judged> judged_faults() const;
   std::string why_never(const Fault& fault) const;
 

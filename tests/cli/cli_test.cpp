@@ -127,8 +127,8 @@ TEST(CliTest, env_sees_apply_steps_and_the_runtime) {
   const Said said = ddptwin("env later.yaml", testing::TempDir());
   fs::remove(file);
   EXPECT_EQ(said.status, 0) << said.err;
-  for (const char* part : {"pod default/late container c", "HOSTNAME=late",
-                           "# runtime: the pod's hostname", "HOME=/root"})
+  for (const char* part :
+       {"pod/late container c", "HOSTNAME=late", "# runtime: the pod's hostname", "HOME=/root"})
     EXPECT_NE(said.out.find(part), std::string::npos) << part << "\n" << said.out;
 }
 
@@ -144,7 +144,7 @@ TEST(CliTest, env_is_that_of_the_first_node) {
   const Said said = ddptwin("env placed.yaml", testing::TempDir());
   fs::remove(file);
   EXPECT_EQ(said.status, 0) << said.err;
-  const std::size_t own = said.out.find("pod default/own");
+  const std::size_t own = said.out.find("pod/own");
   ASSERT_NE(own, std::string::npos) << said.out;
   const std::string of_host = said.out.substr(0, own), of_own = said.out.substr(own);
   for (const char* part : {"HOSTNAME=node-0 ", "# runtime: the node's name (hostNetwork)",
@@ -169,7 +169,7 @@ TEST(CliTest, env_takes_name_and_address_from_one_node) {
   const Said said = ddptwin("env nodes.yaml", testing::TempDir());
   fs::remove(file);
   EXPECT_EQ(said.status, 0) << said.err;
-  const std::size_t told = said.out.find("pod default/told");
+  const std::size_t told = said.out.find("pod/told");
   ASSERT_NE(told, std::string::npos) << said.out;
   for (const char* part : {"HOSTNAME=b ", "IP=192.168.0.1 "})
     EXPECT_NE(said.out.substr(0, told).find(part), std::string::npos) << part << "\n" << said.out;

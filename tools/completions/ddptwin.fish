@@ -8,6 +8,8 @@ complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a list -d
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -l version -d 'Print the version'
 complete -c ddptwin -l help -d 'Print help'
 complete -c ddptwin -n '__fish_seen_subcommand_from run' -l out -r -a '(__fish_complete_directories)' -d 'Keep the artefacts in this folder'
+complete -c ddptwin -n '__fish_seen_subcommand_from run' -l history -d 'Keep every version of each object'
+complete -c ddptwin -n '__fish_seen_subcommand_from run env' -l show-secrets -d 'Do not mask the values of Secrets'
 complete -c ddptwin -n '__fish_seen_subcommand_from run' -l junit -r -F -d 'Write the verdicts as JUnit XML'
 complete -c ddptwin -n '__fish_seen_subcommand_from run env' -l json -d 'Print JSON'
 complete -c ddptwin -n '__fish_seen_subcommand_from run agree' -l seed -x -d 'What chance begins with'

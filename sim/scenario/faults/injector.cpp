@@ -11,6 +11,7 @@
 #include "scenario/faults/fault_yaml.hpp"
 #include "scenario/faults/injector_parts.hpp"
 #include "scenario/fields.hpp"
+#include "scenario/names.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -407,10 +408,11 @@ api::CallVerdict FaultInjector::on_call(const api::Caller& caller, const api::Re
     if (!parts.hits(one) || decided) continue;
     decided = true;
     const Fault& fault = *one.fault;
-    parts.record(
-        one,
-        fmt::format("{} {} {} {}", caller.instance.empty() ? caller.actor : caller.instance,
-                    api::to_string(request.verb), request.target.kind->kind, name_of(request)));
+    parts.record(one,
+                 fmt::format("{} {} {}", caller.instance.empty() ? caller.actor : caller.instance,
+                             api::to_string(request.verb),
+                             object_name(request.target.kind->kind, request.target.namespace_,
+                                         name_of(request))));
     switch (fault.kind) {
       case FaultKind::api_conflict:
         verdict.refuse = api::injected_conflict(request);
@@ -463,9 +465,8 @@ api::EventVerdict FaultInjector::on_event(const api::Caller& caller, const KindI
     if (!parts.hits(one) || decided) continue;
     decided = true;
     const Fault& fault = *one.fault;
-    parts.record(one,
-                 fmt::format("{} {} {}", caller.instance.empty() ? caller.actor : caller.instance,
-                             kind.kind, key_of(event.object->metadata)));
+    parts.record(one, fmt::format("{} {}", caller.instance.empty() ? caller.actor : caller.instance,
+                                  short_name(*event.object)));
     if (fault.kind == FaultKind::watch_delay)
       verdict.delay = parts.bounded(fault.delay.value_or(watch_delay_default));
     else

@@ -36,7 +36,7 @@ TEST(FaultInjector, the_second_pod_is_refused_and_made_again) {
       plan_of("[{api: error, of: training-operator, verb: create, kind: Pod, nth: 2, code: 503}]"));
   run.go(30s);
   EXPECT_THAT(run.faults,
-              ElementsAre(HasSubstr("pytorchjob-controller create Pod j-worker-0: {api: error"),
+              ElementsAre(HasSubstr("pytorchjob-controller create pod/j-worker-0: {api: error"),
                           HasSubstr("all: healed")));
   EXPECT_THAT(run.pods_made, SizeIs(3));
   EXPECT_EQ(run.condition("Running"), "True");
@@ -170,7 +170,7 @@ TEST(FaultInjector, a_state_starts_a_fault) {
               "pod/j-worker-1, phase: Running}}]"));
   run.go(60s);
   ASSERT_THAT(run.faults, SizeIs(2));
-  EXPECT_THAT(run.faults[0], HasSubstr("update PyTorchJob j"));
+  EXPECT_THAT(run.faults[0], HasSubstr("update pytorchjob/j"));
   EXPECT_EQ(run.condition("Running"), "True");
 }
 

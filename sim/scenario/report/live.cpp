@@ -4,6 +4,7 @@
 
 #include <ostream>
 
+#include "core/printable.hpp"
 #include "objects/kinds.hpp"
 #include "objects/pytorchjob.hpp"
 #include "scenario/claims.hpp"
@@ -14,13 +15,6 @@ namespace {
 
 constexpr int pods_shown_max = 30;
 
-// Control characters of a container's output must not reach the terminal.
-std::string printable(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-  return out;
-}
-
 std::string last_line(const Observer& observer, const Pod& pod) {
   const std::string beginning = key_of(pod.metadata) + "/";
   std::string line;
@@ -28,7 +22,7 @@ std::string last_line(const Observer& observer, const Pod& pod) {
        log != observer.logs().end() && log->first.starts_with(beginning); ++log) {
     if (!log->second.lines.empty()) line = log->second.lines.back();
   }
-  return printable(line);
+  return printable_line(line);
 }
 
 // Cut to so many characters, never within one.
@@ -49,7 +43,8 @@ std::string cut(std::string text, int columns) {
 void PlainLines::on_record(const Record& record) {
   const std::string time = elapsed(record.time - start_);
   if (record.kind == RecordKind::log) {
-    out_ << fmt::format("{:>9}  {} | {}\n", time, record.subject, printable(record.text));
+    out_ << fmt::format("{:>9}  {} | {}\n", time, subject_name(record),
+                        printable_line(record.text));
   } else if (const auto told = tell(record)) {
     out_ << fmt::format("{:>9}  {} {}\n", time, told->subject, told->text);
   }
@@ -58,7 +53,8 @@ void PlainLines::on_record(const Record& record) {
 
 std::string LiveView::line_of(const Object& object) const {
   const Pod* pod = as<Pod>(object);
-  if (pod == nullptr) return fmt::format("{:<34} {}", short_name(object), summary_of(object));
+  if (pod == nullptr)
+    return fmt::format("{:<34} {}", short_name(object), printable(summary_of(object)));
   const std::string phase = pod->metadata.deletionTimestamp ? "Terminating"
                             : pod->status.phase.empty()     ? "-"
                                                             : pod->status.phase.str();

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/concat.hpp"
+#include "core/printable.hpp"
 #include "objects/kinds.hpp"
 #include "objects/pytorchjob.hpp"
 #include "scenario/claims.hpp"
@@ -92,11 +93,7 @@ std::optional<Told> tell_change(const Record& record) {
 std::optional<Told> tell_added(const Record& record) {
   if (const Event* event = as<Event>(*record.after)) {
     if (event->type_ != "Warning") return std::nullopt;
-    const ObjectReference& about = event->involvedObject;
-    std::string kind = about.kind.str();
-    std::transform(kind.begin(), kind.end(), kind.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return Told{kind + "/" + about.name,
+    return Told{short_name(event->involvedObject),
                 fmt::format("warning {}: {}", event->reason, event->message)};
   }
   if (!is_told(*record.after)) return std::nullopt;
@@ -105,17 +102,11 @@ std::optional<Told> tell_added(const Record& record) {
 
 }  // namespace
 
-std::string short_name(const Object& object) {
-  const KindInfo& kind = object.kind();
-  const ObjectMeta& metadata = object.metadata;
-  const bool elsewhere = !metadata.namespace_.empty() && metadata.namespace_ != "default";
-  return fmt::format("{}/{}", kind.singular.empty() ? kind.kind : kind.singular,
-                     elsewhere ? key_of(metadata) : metadata.name);
-}
-
 std::string elapsed(Duration time) { return fmt::format("{:.3f}s", seconds_of(time)); }
 
-std::optional<Told> tell(const Record& record) {
+namespace {
+
+std::optional<Told> meaning_of(const Record& record) {
   switch (record.kind) {
     case RecordKind::object_added:
       return tell_added(record);
@@ -129,7 +120,7 @@ std::optional<Told> tell(const Record& record) {
       return Told{std::string(record.subject), std::string(record.text)};
     case RecordKind::fault:
     case RecordKind::image:
-      return Told{std::string(record.subject), std::string(record.text)};
+      return Told{subject_name(record), std::string(record.text)};
     case RecordKind::expectation:
       return Told{"expected", concat({record.subject, ": ", record.text})};
     case RecordKind::invariant:
@@ -144,6 +135,14 @@ std::optional<Told> tell(const Record& record) {
       return std::nullopt;
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Told> tell(const Record& record) {
+  auto told = meaning_of(record);
+  if (told) *told = {printable(told->subject), printable(told->text)};
+  return told;
 }
 
 }  // namespace ddptwin::scenario

@@ -5,9 +5,11 @@
 #include <string>
 
 #include "core/trace.hpp"
+#include "scenario/names.hpp"
 
 namespace ddptwin::scenario {
 
+// Both printable: one row, whatever an event or a program says.
 struct Told {
   std::string subject{};  // "pod/mnist-worker-0", "step shot"
   std::string text{};     // "Running", "created"
@@ -15,9 +17,6 @@ struct Told {
 
 // Nothing where the record is a detail: most changes of objects, log lines, rules, DNS answers.
 std::optional<Told> tell(const Record& record);
-
-// "pod/mnist-worker-0"; the namespace only where it is not default.
-std::string short_name(const Object& object);
 
 // Seconds since the start: "1.250s".
 std::string elapsed(Duration time);

@@ -42,7 +42,9 @@ TEST(Timeline, each_row_names_the_row_and_the_rule_that_led_to_it) {
   added.after = pod("Pending");
   trace.write(std::move(added));
   loop.set_context(0);
-  trace.write(record(RecordKind::fault, "default/p/c", "signal 9"));
+  Record kill = record(RecordKind::fault, "default/p/c", "signal 9");
+  kill.values.emplace_back("port", "process");
+  trace.write(std::move(kill));
   loop.set_context(0);
   trace.write(record(RecordKind::container, "default/p/c", "exited"));
   Record failed;
@@ -61,7 +63,7 @@ TEST(Timeline, each_row_names_the_row_and_the_rule_that_led_to_it) {
   EXPECT_EQ(out.str(),
             "   1    0.000s  step 1 apply\n"
             "   2    0.000s  pod/p created  <- 1 create_missing_pod\n"
-            "   3    0.000s  default/p/c signal 9\n"
+            "   3    0.000s  pod/p/c signal 9\n"
             "   4    0.000s  pod/p Failed  <- 3\n"
             "   5    0.000s  pod/p Running  <- 4\n");
 }

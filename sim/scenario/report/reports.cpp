@@ -1,15 +1,13 @@
 #include "scenario/report/reports.hpp"
 
-#include <fmt/format.h>
-
 #include <ostream>
 
 namespace ddptwin::scenario {
 
 Result<std::unique_ptr<Reports>> Reports::open(const ReportOptions& options, std::ostream& text) {
   std::unique_ptr<Reports> reports(new Reports(options, text));
-  if (!options.out.empty()) {
-    TRY(reports->artefacts_, Artefacts::open(options.out));
+  if (options.artefacts.folder != nullptr) {
+    TRY(reports->artefacts_, Artefacts::open(options.artefacts));
   }
   return reports;
 }
@@ -33,7 +31,7 @@ void Reports::draw(Time now) {
   if (view_) view_->draw(now);
 }
 
-Status Reports::finish(const Observer& observer, const RunResult& result) {
+Status Reports::finish(const RunResult& result) {
   draw(result.ended_at);
   if (!options_.quiet) {
     text_ << "\nTimeline (<- names the row that led to it, and the controller's rule)\n";
@@ -41,10 +39,14 @@ Status Reports::finish(const Observer& observer, const RunResult& result) {
     text_ << "\nVerdicts\n";
   }
   print_verdicts(text_, result);
-  if (!options_.out.empty())
-    text_ << fmt::format("artefacts: {0}/trace.jsonl, {0}/logs/, {0}/result.json\n", options_.out);
+  Status written;
+  if (artefacts_) {
+    written = artefacts_->finish(result);
+    if (const std::string there = artefacts_->text(); !there.empty())
+      text_ << "artefacts: " << there << '\n';
+  }
   text_.flush();
-  return artefacts_ ? artefacts_->finish(observer, result) : Status();
+  return written;
 }
 
 }  // namespace ddptwin::scenario

@@ -12,14 +12,14 @@
 namespace ddptwin::scenario {
 
 struct ReportOptions {
-  std::string out{};   // the folder for artefacts; empty: none are kept
+  ArtefactOptions artefacts{};
   bool quiet = false;  // no live view and no timeline
   int columns = 0;     // of the terminal that shows a live view; 0: plain lines instead
 };
 
 class Reports {
  public:
-  // All outlive the reports. Errors: bad_input (the folder).
+  // All outlive the reports. Errors: io (the artefacts).
   static Result<std::unique_ptr<Reports>> open(const ReportOptions& options, std::ostream& text);
 
   // Before the cluster starts: the artefacts hold everything.
@@ -30,8 +30,8 @@ class Reports {
   bool live() const { return view_.has_value(); }
   void draw(Time now);
 
-  // Prints timeline and verdicts, and closes the artefacts. Errors: io.
-  Status finish(const Observer& observer, const RunResult& result);
+  // Prints timeline and verdicts, closes the artefacts, and says which there are. Errors: io.
+  Status finish(const RunResult& result);
 
  private:
   Reports(const ReportOptions& options, std::ostream& text) : options_(options), text_(text) {}

@@ -48,8 +48,8 @@ std::vector<PodEnd> pods_of(const Observer& observer) {
   std::vector<PodEnd> pods;
   for (const auto& [key, seen] : observer.objects(Pod::info())) {
     const Pod& pod = *as<Pod>(*seen.last);
-    pods.push_back(
-        {key, state_of(seen), restarts_of(pod, ""), exit_codes_of(pod, ""), seen.created});
+    pods.push_back({pod_name(key), state_of(seen), restarts_of(pod, ""), exit_codes_of(pod, ""),
+                    seen.created});
   }
   return pods;
 }

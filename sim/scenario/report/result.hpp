@@ -13,7 +13,7 @@ namespace ddptwin::scenario {
 
 // A pod as the run left it.
 struct PodEnd {
-  std::string name{};  // "namespace/name"
+  std::string name{};  // "pod/mnist-worker-0": names.hpp
   std::string state{};
   std::int64_t restarts = 0;
   std::vector<std::int64_t> exit_codes{};

@@ -1,0 +1,84 @@
+#include "scenario/names.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "objects/kinds.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+// Whose records are about keys ("namespace/name") of which kind.
+struct KeyRow {
+  std::string_view actor, kind;
+};
+constexpr std::array<KeyRow, 4> key_rows{{{"pytorchjob-controller", "pytorchjob"},
+                                          {"endpoint-controller", "service"},
+                                          {"endpoint-slice-controller", "service"},
+                                          {"endpoint-slice-mirroring-controller", "endpoints"}}};
+
+std::string key_name(std::string_view kind, std::string_view key) {
+  const std::size_t slash = key.find('/');
+  if (slash == key.npos) return object_name(kind, "", key);
+  return object_name(kind, key.substr(0, slash), key.substr(slash + 1));
+}
+
+std::string name_of_key(const Record& record) {
+  const auto row = std::find_if(key_rows.begin(), key_rows.end(),
+                                [&](const KeyRow& one) { return one.actor == record.actor; });
+  if (row == key_rows.end() || record.subject.empty()) return std::string(record.subject);
+  return key_name(row->kind, record.subject);
+}
+
+// "update pytorchjobs.kubeflow.org default/mnist": "update pytorchjob/mnist".
+std::string name_of_call(std::string_view subject) {
+  static const KindRegistry kinds;
+  const std::size_t verb = subject.find(' '), key = subject.rfind(' ');
+  if (verb == subject.npos || key <= verb) return std::string(subject);
+  const std::string_view resource = subject.substr(verb + 1, key - verb - 1);
+  for (const KindInfo* kind : kinds.all())
+    if (kind->resource() == resource)
+      return fmt::format("{} {}", subject.substr(0, verb),
+                         key_name(kind->kind, subject.substr(key + 1)));
+  return std::string(subject);
+}
+
+bool is_of_process(const Record& record) {
+  return std::any_of(record.values.begin(), record.values.end(), [](const auto& value) {
+    return value.first == "port" && value.second == "process";
+  });
+}
+
+}  // namespace
+
+std::string short_name(const Object& object) {
+  return object_name(object.kind().kind, object.metadata.namespace_, object.metadata.name);
+}
+
+std::string short_name(const ObjectReference& reference) {
+  return object_name(reference.kind, reference.namespace_, reference.name);
+}
+
+std::string pod_name(std::string_view key) { return key_name("pod", key); }
+
+std::string subject_name(const Record& record) {
+  switch (record.kind) {
+    case RecordKind::schedule:
+    case RecordKind::container:
+    case RecordKind::log:
+      return pod_name(record.subject);
+    case RecordKind::rule:
+    case RecordKind::note:
+      return name_of_key(record);
+    case RecordKind::api_refused:
+      return name_of_call(record.subject);
+    case RecordKind::fault:
+      return is_of_process(record) ? pod_name(record.subject) : std::string(record.subject);
+    default:
+      return std::string(record.subject);
+  }
+}
+
+}  // namespace ddptwin::scenario
