@@ -23,13 +23,24 @@ std::string changes(const Object& before, const Object& after) {
   for (const Difference& d : diff(before, after)) {
     if (d.path == "metadata.resourceVersion" || d.path.starts_with("metadata.managedFields"))
       continue;
-    text += (text.empty() ? "" : "; ") + d.path + " " + short_text(d.before) + " -> " +
-            short_text(d.after);
+    text += (text.empty() ? "" : "; ") + d.path + " ";
+    text +=
+        is_secret(after, d.path) ? "<masked>" : short_text(d.before) + " -> " + short_text(d.after);
   }
   return text;
 }
 
 }  // namespace
+
+bool is_secret(const Object& object, std::string_view path) {
+  if (object.kind().kind != "Secret" || !object.kind().group.empty()) return false;
+  const auto is_in = [path](std::string_view field) {
+    return path.starts_with(field) &&
+           (path.size() == field.size() || path[field.size()] == '.' || path[field.size()] == '[');
+  };
+  return is_in("data") || is_in("stringData") || path == "metadata.annotations" ||
+         path.find("kubectl.kubernetes.io/last-applied-configuration") != path.npos;
+}
 
 std::string object_name(std::string_view kind, std::string_view namespace_, std::string_view name) {
   std::string out(kind);

@@ -11,9 +11,13 @@ namespace ddptwin {
 std::string object_name(std::string_view kind, std::string_view namespace_, std::string_view name);
 // "Pod/default/mnist-worker-0"; "Node/n1" of a cluster-scoped object.
 std::string name_with_kind(const Object& object);
+// Whether what stands at this path (of diff()) of the object is for nobody's eyes: values of
+// Secrets, and what kubectl keeps of them in an annotation.
+bool is_secret(const Object& object, std::string_view path);
 // What a record is about: its object, or its subject.
 std::string subject_of(const Record& record);
-// "2026-01-01T00:00:05Z kubelet objectModified Pod/default/p: status.phase Pending -> Running".
+// Without secrets: "2026-01-01T00:00:05Z kubelet objectModified Pod/default/p: status.phase Pending
+// -> Running".
 std::string describe(const Record& record);
 
 }  // namespace ddptwin

@@ -45,10 +45,15 @@ std::string name_of_call(std::string_view subject) {
   return std::string(subject);
 }
 
-bool is_of_process(const Record& record) {
-  return std::any_of(record.values.begin(), record.values.end(), [](const auto& value) {
-    return value.first == "port" && value.second == "process";
-  });
+// What a fault acts on, by its port: a pod or its container, a node; else it has said it itself.
+std::string name_of_target(const Record& record) {
+  const std::string_view subject = record.subject;
+  for (const auto& [name, value] : record.values) {
+    if (name != "port" || subject == value) continue;
+    if (value == "process" || value == "link") return pod_name(subject);
+    if (value == "node" || value == "kubelet") return object_name("node", "", subject);
+  }
+  return std::string(subject);
 }
 
 }  // namespace
@@ -75,7 +80,7 @@ std::string subject_name(const Record& record) {
     case RecordKind::api_refused:
       return name_of_call(record.subject);
     case RecordKind::fault:
-      return is_of_process(record) ? pod_name(record.subject) : std::string(record.subject);
+      return name_of_target(record);
     default:
       return std::string(record.subject);
   }

@@ -103,6 +103,20 @@ TEST_F(ArtefactsOfRun, env_masks_what_comes_from_a_secret) {
   EXPECT_THAT(shown.out, HasSubstr("S_token=two\\nlines "));
 }
 
+TEST_F(ArtefactsOfRun, each_drawing_of_a_bar_is_a_line_in_virtual_time_too) {
+  put("bar.yaml",
+      "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nmetadata: {name: bar}\n"
+      "spec: {images: [{name: busybox}], expect: [{eventually: {of: pod/bar, step: 7}}, "
+      "{eventually: {of: pod/bar, log: '^ 50%.#$'}}, {eventually: {of: pod/bar, phase: "
+      "Succeeded}}]}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: bar}\n"
+      "spec: {restartPolicy: Never, containers: [{name: c, image: busybox, command: [/bin/sh, -c, "
+      "\"printf '\\\\r 50%%|#\\\\r100%%|##\\\\n'; printf 'step 7/10\\\\rstep "
+      "8/10\\\\r\\\\n'\"]}]}\n");
+  const Said said = say("run bar.yaml --mode virtual --out out");
+  EXPECT_EQ(said.status, 0) << said.out << said.err;
+  EXPECT_EQ(read("out/logs/default_bar_c.log"), " 50%|#\n100%|##\nstep 7/10\nstep 8/10\n");
+}
+
 TEST_F(ArtefactsOfRun, a_history_is_kept_in_a_folder) {
   put("job.yaml", job);
   const Said said = say("run job.yaml --history");

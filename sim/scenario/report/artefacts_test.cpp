@@ -189,6 +189,14 @@ TEST(SecretMask, what_kubectl_keeps_of_a_secret_and_what_others_take_in_is_maske
   EXPECT_EQ(mask.within("db://me:hunter2@db", {"hunter2"}), "db://me:<masked 1, 7 bytes>@db");
 }
 
+TEST(Describe, a_record_in_words_tells_no_secret) {
+  Record record;
+  record.kind = RecordKind::object_modified;
+  record.before = secret(hunter);
+  record.after = secret(another, "2");
+  EXPECT_THAT(describe(record), testing::EndsWith(": data.pass <masked>"));
+}
+
 TEST(ObjectYaml, is_read_back_as_it_was) {
   const auto value = boost::json::parse(R"({
     "metadata": {"name": "p", "labels": {}, "annotations": {"a.b/c": "yes", "n": "12"}},
@@ -224,6 +232,18 @@ TEST(Names, one_object_has_one_name) {
   EXPECT_EQ(named(RecordKind::api_refused, "update pytorchjobs.kubeflow.org team/j", "user"),
             "update pytorchjob/team/j");
   EXPECT_EQ(named(RecordKind::api_refused, "create nodes node-0", "user"), "create node/node-0");
+  const auto struck = [](std::string_view port, TextRef subject) {
+    Record record;
+    record.kind = RecordKind::fault;
+    record.subject = subject;
+    record.values.emplace_back("port", port);
+    return subject_name(record);
+  };
+  EXPECT_EQ(struck("process", "team/p/c"), "pod/team/p/c");
+  EXPECT_EQ(struck("link", "p"), "pod/p");
+  EXPECT_EQ(struck("link", "link"), "link");  // all of them
+  EXPECT_EQ(struck("kubelet", "node-0"), "node/node-0");
+  EXPECT_EQ(struck("dns", "p.default"), "p.default");
   EXPECT_EQ(named(RecordKind::dns, "mnist-master-0.default", "dns"), "mnist-master-0.default");
 }
 

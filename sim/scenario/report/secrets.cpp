@@ -7,6 +7,7 @@
 
 #include "objects/base64.hpp"
 #include "objects/core_v1.hpp"
+#include "objects/describe.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -73,23 +74,17 @@ Json SecretMask::object(const Object& object) {
   return whole;
 }
 
+// Of the annotations as a whole only the one that kubectl keeps.
 void SecretMask::mask_change(const std::string& path, Json& value) {
-  if (path.find(applied) != path.npos) return mask(value, false);
-  if (path == "metadata.annotations") {
-    if (Json* text = field_within(value, applied)) mask(*text, false);
-    return;
-  }
-  for (const SecretField& field : secret_fields) {
-    const bool inside = path.size() > field.name.size() && path.starts_with(field.name) &&
-                        (path[field.name.size()] == '.' || path[field.name.size()] == '[');
-    if (path == field.name || inside) mask(value, field.encoded);
-  }
+  Json* const kept = path == "metadata.annotations" ? field_within(value, applied) : &value;
+  if (kept != nullptr) mask(*kept, path.starts_with("data"));
 }
 
 std::vector<Difference> SecretMask::changes(const Object& before, const Object& after) {
   std::vector<Difference> changes = diff(before, after);
   if (show_ || as<Secret>(after) == nullptr) return changes;
   for (Difference& change : changes) {
+    if (!is_secret(after, change.path)) continue;
     mask_change(change.path, change.before);
     mask_change(change.path, change.after);
   }
