@@ -270,6 +270,76 @@ TEST(Tidy, every_rule_is_named_in_its_controllers_readme) {
   }
 }
 
+// ---- the law book ------------------------------------------------------------------------------
+
+// The numbers of a page's headings: 2, 2.3.
+std::set<std::string> sections_of(const fs::path& page) {
+  static const std::regex heading(R"(^#+ ([0-9]+(\.[0-9]+)*)\.? )");
+  std::set<std::string> sections;
+  std::ifstream in(page);
+  for (std::string line; std::getline(in, line);) {
+    std::smatch match;
+    if (std::regex_search(line, match, heading)) sections.insert(match[1]);
+  }
+  return sections;
+}
+
+// §4.3.1 is the first point of the list in §4.3.
+bool has_section(const std::set<std::string>& sections, const std::string& number) {
+  if (sections.contains(number)) return true;
+  const bool is_point = std::count(number.begin(), number.end(), '.') == 2;
+  return is_point && sections.contains(number.substr(0, number.rfind('.')));
+}
+
+// Each "spec/page.md §1, §2.3" of a text: the page, and the sections that follow it at once, on the
+// next line of a comment too.
+std::vector<std::pair<std::string, std::vector<std::string>>> citations_in(
+    const std::string& text) {
+  static const std::regex page(R"(\bspec/([a-z0-9-]+\.md)((?:[\s/#*,()]|and|to|§[0-9.]+)*))");
+  static const std::regex section(R"(§([0-9]+(\.[0-9]+)*))");
+  std::vector<std::pair<std::string, std::vector<std::string>>> found;
+  for (std::sregex_iterator match(text.begin(), text.end(), page), end; match != end; ++match) {
+    const std::string tail = (*match)[2];
+    std::vector<std::string> sections;
+    for (std::sregex_iterator one(tail.begin(), tail.end(), section); one != end; ++one)
+      sections.push_back((*one)[1]);
+    found.emplace_back((*match)[1], std::move(sections));
+  }
+  return found;
+}
+
+TEST(Tidy, what_is_cited_of_the_law_book_is_in_it) {
+  std::map<std::string, std::set<std::string>> pages;
+  for (const auto& entry : fs::directory_iterator(root / "docs/spec"))
+    pages[entry.path().filename().string()] = sections_of(entry.path());
+  const std::set<std::string> read{".cpp", ".hpp", ".md", ".py", ".yaml", ".txt", ".sh"};
+  std::size_t cited = 0;
+  for (const char* top :
+       {"sim", "tests", "tools", "docs", "scenarios", "property_tests", "bench", "fuzz"})
+    for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
+      const fs::path& path = entry.path();
+      if (!read.contains(path.extension().string()) || path.parent_path() == root / "docs/spec" ||
+          path.filename() == "tidy_test.cpp")
+        continue;
+      for (const auto& [page, sections] : citations_in(content_of(path))) {
+        ++cited;
+        EXPECT_TRUE(pages.contains(page))
+            << fs::relative(path, root) << " cites spec/" << page << ", which is nowhere";
+        for (const std::string& number : sections)
+          EXPECT_TRUE(has_section(pages[page], number))
+              << fs::relative(path, root) << " cites spec/" << page << " §" << number;
+      }
+    }
+  EXPECT_GE(cited, 100U);
+}
+
+TEST(Tidy, every_page_of_the_law_book_is_named_in_its_readme) {
+  const std::string readme = content_of(root / "docs/spec/README.md");
+  for (const auto& entry : fs::directory_iterator(root / "docs/spec"))
+    if (const std::string name = entry.path().filename().string(); name != "README.md")
+      EXPECT_NE(readme.find(name), std::string::npos) << name;
+}
+
 TEST(Tidy, a_clone_is_whole_by_itself) {
   for (const char* top :
        {"sim", "tests", "tools", "cmake", "bench", "scenarios", "property_tests"}) {
