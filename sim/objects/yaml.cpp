@@ -252,9 +252,9 @@ void Builder::attach_member(Open& map, Built built) {
   }
   const auto index = static_cast<std::size_t>(existing - members.begin());
   if (map.merged.erase(key) == 0) {
-    const YamlPosition first = document_.positions[children[index]].here;
-    throw Refused{map.key_at,
-                  fmt::format("the key \"{}\" is given twice (first on line {})", key, first.line)};
+    RepeatedKey repeated{key, map.key_at, document_.positions[children[index]].here};
+    if (!limits_.last_key_holds) throw Refused{map.key_at, text_of(repeated)};
+    document_.repeated.push_back(std::move(repeated));
   }
   children[index] = built.node;
   existing->value() = std::move(built.value);
@@ -394,13 +394,18 @@ std::optional<std::size_t> take_index(const json::array& array, std::string_view
 
 }  // namespace
 
+std::string text_of(const RepeatedKey& repeated) {
+  return fmt::format("the key \"{}\" is given twice (first on line {})", repeated.key,
+                     repeated.first.line);
+}
+
 std::string number_text(const json::value& number) {
   if (number.is_int64()) return std::to_string(number.as_int64());
   if (number.is_uint64()) return std::to_string(number.as_uint64());
   return fmt::format("{}", number.as_double());
 }
 
-std::uint32_t YamlDocument::node_at(std::string_view path) const {
+std::pair<const json::value*, std::uint32_t> YamlDocument::find(std::string_view path) const {
   const json::value* here = &value;
   std::uint32_t node = root;
   while (!path.empty()) {
@@ -414,15 +419,17 @@ std::uint32_t YamlDocument::node_at(std::string_view path) const {
                : &here->as_array()[*step];
     node = positions[node].children[*step];
   }
-  return node;
+  return {here, node};
 }
 
 YamlPosition YamlDocument::position(std::string_view path) const {
-  return positions[node_at(path)].here;
+  return positions[find(path).second].here;
 }
 
+const json::value& YamlDocument::value_at(std::string_view path) const { return *find(path).first; }
+
 std::string YamlDocument::number_at(std::string_view path, const json::value& number) const {
-  const auto odd = odd_numbers.find(node_at(path));
+  const auto odd = odd_numbers.find(find(path).second);
   return odd == odd_numbers.end() ? number_text(number) : odd->second;
 }
 

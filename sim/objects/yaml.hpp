@@ -39,6 +39,14 @@ class YamlPositions {
   std::vector<Node> nodes_{};
 };
 
+// A key that a map has twice.
+struct RepeatedKey {
+  std::string key{};
+  YamlPosition at{};     // of the one that holds, the last
+  YamlPosition first{};  // of the one before it
+};
+std::string text_of(const RepeatedKey& repeated);
+
 struct YamlDocument {
   boost::json::value value{};
   std::string file{};  // as the caller named it
@@ -46,6 +54,7 @@ struct YamlDocument {
   std::uint32_t root = 0;
   // As they were written, by their nodes: numbers whose shortest text is another (1.10, 1e3, 0x1f).
   std::map<std::uint32_t, std::string> odd_numbers{};
+  std::vector<RepeatedKey> repeated{};  // where the last one holds: YamlLimits::last_key_holds
 
   // Of the field at a path such as "spec.containers[0].image": its key, or the list's element;
   // where the path leads nowhere, of the last part that exists. Keys with dots are found both as
@@ -54,11 +63,13 @@ struct YamlDocument {
   // "file:line:column path", or without the path where it is empty: Error::where of any later
   // stage.
   std::string where(std::string_view path) const;
+  // The value at a path, or the last part of it that exists.
+  const boost::json::value& value_at(std::string_view path) const;
   // The number at a path as its author wrote it.
   std::string number_at(std::string_view path, const boost::json::value& number) const;
 
  private:
-  std::uint32_t node_at(std::string_view path) const;
+  std::pair<const boost::json::value*, std::uint32_t> find(std::string_view path) const;
 };
 
 // The shortest text of a number: "1.13", "5".
@@ -72,6 +83,8 @@ struct YamlLimits {
   std::size_t alias_bytes = 1024 * 1024;
   // Whether a plain y or n is a boolean, as kubectl reads it; the Python tools read a letter.
   bool letters_are_booleans = true;
+  // Of a key that is given twice: taken and noted, as kubectl takes it. Refused otherwise.
+  bool last_key_holds = false;
 };
 
 // Every document of the stream that is not empty, read as Kubernetes' tools read YAML: see

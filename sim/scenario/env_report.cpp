@@ -16,6 +16,7 @@
 #include "objects/codec.hpp"
 #include "scenario/images.hpp"
 #include "scenario/names.hpp"
+#include "scenario/namespaces.hpp"
 #include "scenario/report/secrets.hpp"
 #include "scenario/virtual_run.hpp"
 
@@ -195,7 +196,7 @@ std::vector<ExplainedContainer> explain_environment(const Scenario& scenario,
   VirtualLoop loop(Random(1), virtual_start);
   World world(loop, virtual_options(scenario), nullptr);
   world.start();
-  if (scenario.namespace_ != "default") world.add_namespace(scenario.namespace_);
+  (void)add_namespaces(world, scenario);  // preflight() has said what is wrong with one
   const auto images = images_of(scenario, python);
   SecretMask mask(show_secrets);
   ByPlace explained;

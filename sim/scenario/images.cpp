@@ -7,6 +7,7 @@
 #include <boost/json/value.hpp>
 
 #include "objects/image_reference.hpp"
+#include "scenario/member_at.hpp"
 #include "scenario/outlook.hpp"
 #include "scenario/without_effect.hpp"
 
@@ -35,25 +36,13 @@ std::vector<std::string> texts_of(const json::value* list) {
   return texts;
 }
 
-// The members in turn; null: there is no such place.
-const json::value* value_at(const json::value& value,
-                            std::initializer_list<std::string_view> path) {
-  const json::value* at = &value;
-  for (const std::string_view key : path) {
-    const auto* object = at->if_object();
-    at = object == nullptr ? nullptr : object->if_contains(key);
-    if (at == nullptr) return nullptr;
-  }
-  return at;
-}
-
 std::vector<ExecUse> execs_of(const YamlDocument& document, const json::value& container,
                               const std::string& path) {
   std::vector<ExecUse> execs;
   const auto add = [&](std::initializer_list<std::string_view> place) {
-    const json::value* handler = value_at(container, place);
+    const json::value* handler = member_at(container, place);
     const json::value* command =
-        handler == nullptr ? nullptr : value_at(*handler, {"exec", "command"});
+        handler == nullptr ? nullptr : member_at(*handler, {"exec", "command"});
     if (command == nullptr) return;
     const std::string where = fmt::format("{}.{}.exec.command", path, fmt::join(place, "."));
     execs.push_back({document.where(where), texts_of(command)});
@@ -72,8 +61,8 @@ VariableUses variables_of(const YamlDocument& document, const json::object& cont
   const json::value* list = container.if_contains("env");
   if (list == nullptr || !list->is_array()) return found;
   for (std::size_t i = 0; i < list->as_array().size(); ++i) {
-    const json::value* name = value_at(list->as_array()[i], {"name"});
-    const json::value* value = value_at(list->as_array()[i], {"value"});
+    const json::value* name = member_at(list->as_array()[i], {"name"});
+    const json::value* value = member_at(list->as_array()[i], {"value"});
     if (name == nullptr || !name->is_string()) continue;
     const std::string key(name->as_string());
     found[key] = value != nullptr && value->is_string()
@@ -88,10 +77,10 @@ VariableUses variables_of(const YamlDocument& document, const json::object& cont
 // (spec/pytorchjob.md §2.3): of that only what no model can do is of use here.
 VariableUses added_variables(const Manifest& manifest) {
   const json::value* elastic = manifest.object->kind().kind == "PyTorchJob"
-                                   ? value_at(*manifest.value, {"spec", "elasticPolicy"})
+                                   ? member_at(*manifest.value, {"spec", "elasticPolicy"})
                                    : nullptr;
   if (elastic == nullptr || !elastic->is_object()) return {};
-  const json::value* backend = value_at(*elastic, {"rdzvBackend"});
+  const json::value* backend = member_at(*elastic, {"rdzvBackend"});
   const std::string path =
       (manifest.base.empty() ? "" : manifest.base + ".") + "spec.elasticPolicy.rdzvBackend";
   return {{"PET_RDZV_BACKEND",
@@ -207,15 +196,21 @@ std::vector<NamedImage> images_of(const Scenario& scenario, const std::string& p
   return images;
 }
 
+void write_note(Trace& trace, std::string_view actor, const std::string& subject,
+                const std::string& text) {
+  Record record;
+  record.kind = RecordKind::image;
+  record.actor = actor;
+  record.subject = subject;
+  record.text = text;
+  trace.write(std::move(record));
+}
+
 void write_notes(Trace& trace, const std::vector<NamedImage>& images, const Scenario& scenario,
                  Mode mode) {
+  for (const ManifestNote& note : scenario.notes) write_note(trace, "user", note.object, note.text);
   const auto write = [&trace](const std::string& subject, const std::string& text) {
-    Record record;
-    record.kind = RecordKind::image;
-    record.actor = "kubelet";
-    record.subject = subject;
-    record.text = text;
-    trace.write(std::move(record));
+    write_note(trace, "kubelet", subject, text);
   };
   for (const NamedImage& image : images)
     for (const std::string& note : image.notes) write("image " + image.name, note);

@@ -49,9 +49,14 @@ void describe_plain_images(Scenario& scenario);
 // environment for every one of them, or empty.
 std::vector<NamedImage> images_of(const Scenario& scenario, const std::string& python);
 
-// A record for each part of a Dockerfile and of a manifest that has no effect in that mode, and in
-// virtual time for each start script of a described image: which of its commands are what the
-// description is of, and which are done at once.
+// A record of a part of an image or of a manifest that a run takes otherwise than it is written.
+// `actor` is a literal.
+void write_note(Trace& trace, std::string_view actor, const std::string& subject,
+                const std::string& text);
+
+// A record for each of the scenario's own notes, for each part of a Dockerfile and of a manifest
+// that has no effect in that mode, and in virtual time for each start script of a described image:
+// which of its commands are what the description is of, and which are done at once.
 void write_notes(Trace& trace, const std::vector<NamedImage>& images, const Scenario& scenario,
                  Mode mode);
 

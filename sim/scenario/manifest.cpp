@@ -4,6 +4,9 @@
 
 #include "objects/codec.hpp"
 #include "scenario/absent_kinds.hpp"
+#include "scenario/cures.hpp"
+#include "scenario/documents.hpp"
+#include "scenario/member_at.hpp"
 #include "scenario/scenario_parser.hpp"
 
 namespace ddptwin::scenario {
@@ -21,21 +24,35 @@ std::string path_in(std::string_view message, const Json& object) {
   return {};
 }
 
-// An API error names its place by a field path: in the causes, in `where`, or in its words.
-std::string field_of(const Error& error, const Json& object) {
-  if (error.details && !error.details->causes.empty()) return error.details->causes.front().field;
-  return error.where.empty() ? path_in(error.message, object) : error.where;
+// The member of metadata that a message begins with: "resourceVersion should not be set ...".
+std::string metadata_in(std::string_view message, const Json& object) {
+  const std::string word(message.substr(0, message.find(' ')));
+  return member_at(object, {"metadata", word}) == nullptr ? std::string() : "metadata." + word;
 }
 
-// The API of the twin would say what a real one says of a kind that nobody has.
-Status check_not_absent(const YamlNode& node) {
-  const YamlNode kind_node = *node.member("kind");
-  TRY(const std::string api_version, node.member("apiVersion")->as_text());
-  TRY(const std::string kind, kind_node.as_text());
-  const AbsentKind* absent = find_absent_kind(api_version, kind);
-  if (absent == nullptr) return {};
-  return kind_node.fail(fmt::format("the twin has no kind {} of {}, which real clusters have: {}",
-                                    kind, api_version, absent->instead));
+// An API error names its place by a field path: in the causes, in `where`, or in its words.
+std::string field_of(const Error& error, const Json& object) {
+  if (error.details)
+    for (const ErrorCause& cause : error.details->causes)
+      if (cause.field != "<nil>") return cause.field;  // so the API calls no field at all
+  if (!error.where.empty()) return error.where;
+  std::string path = path_in(error.message, object);
+  return path.empty() ? metadata_in(error.message, object) : path;
+}
+
+std::string with_cure(const std::string& message, const std::string& cure) {
+  return cure.empty() ? message : fmt::format("{}: {}", message, cure);
+}
+
+// One that kubectl apply does not take: it would make another one each time.
+Status check_name_given(const YamlNode& node, const ObjectMeta& metadata) {
+  if (!metadata.name.empty()) return {};
+  const Text& prefix = metadata.rest->generateName;
+  if (prefix.empty()) return node.fail_at("metadata", "an object needs metadata.name");
+  return node.fail_at("metadata.generateName",
+                      fmt::format("from {}: cannot use generate name with apply: give it a "
+                                  "metadata.name (kubectl create would make one up)",
+                                  prefix));
 }
 
 }  // namespace
@@ -44,38 +61,64 @@ tl::unexpected<Error> api_error_at(const YamlDocument& document, const std::stri
                                    const Json& object, const Error& error) {
   const std::string field = field_of(error, object);
   const std::string path = base.empty() || field.empty() ? base + field : base + "." + field;
-  return fail(Reason::bad_input, error.message, document.where(path));
+  return fail(Reason::bad_input, with_cure(error.message, cure_of_refusal(error, document, path)),
+              document.where(path));
 }
 
-Result<Manifest> parse_object(const YamlNode& node, std::shared_ptr<const YamlDocument> document,
-                              const ParseContext& context) {
+Status check_is_object(const YamlNode& node) {
   if (!node.value().is_object()) return node.must_be("a Kubernetes object");
   for (const std::string_view field : {"apiVersion", "kind"}) {
     const auto member = node.member(field);
     if (!member) return node.fail(fmt::format("the field {} is missing", field));
     TRY_VOID(member->as_text());
   }
-  TRY_VOID(check_not_absent(node));
-  auto decoded = decode_object(context.kinds, node.value());
-  if (!decoded) return api_error_at(node.document(), node.path(), node.value(), decoded.error());
+  return {};
+}
+
+Status decode_manifest(Manifest& manifest, const ParseContext& context) {
+  const YamlDocument& document = *manifest.document;
+  auto decoded = decode_object(context.kinds, *manifest.value);
+  if (!decoded && decoded.error().reason == Reason::not_found)
+    decoded.error().message =
+        with_cure(decoded.error().message, cure_of_kind(context.kinds, *manifest.value));
+  if (!decoded) return api_error_at(document, manifest.base, *manifest.value, decoded.error());
   ObjectMeta& metadata = decoded->object->metadata;
-  if (metadata.name.empty() && metadata.rest->generateName.empty())
-    return node.fail_at("metadata", "an object needs metadata.name or metadata.generateName");
+  TRY_VOID(check_name_given(YamlNode(document, *manifest.value, manifest.base), metadata));
   if (decoded->object->kind().namespaced && metadata.namespace_.empty())
     metadata.namespace_ = context.namespace_;
-  return Manifest{std::move(document), &node.value(), node.path(), std::move(decoded->object)};
+  manifest.object = std::move(decoded->object);
+  return {};
+}
+
+Result<Manifest> parse_object(const YamlNode& node, std::shared_ptr<const YamlDocument> document,
+                              const ParseContext& context) {
+  TRY_VOID(check_is_object(node));
+  const std::string kind = text_at(node.value(), {"kind"});
+  if (const auto absent =
+          absent_kind(context.kinds, text_at(node.value(), {"apiVersion"}), kind, node.value()))
+    return node.member("kind")->fail(refusal_of(*absent));
+  Manifest manifest{document, {document, &node.value()}, node.path(), nullptr};
+  TRY_VOID(decode_manifest(manifest, context));
+  return manifest;
+}
+
+Result<Documents> parse_documents(const std::string& text, const std::string& path) {
+  auto parsed = parse_yaml(text, path, {.last_key_holds = true});
+  if (!parsed) {
+    Error error = std::move(parsed).error();
+    error.message = with_cure(error.message, cure_of_syntax(error, text));
+    return fail(std::move(error));
+  }
+  Documents documents;
+  for (YamlDocument& document : *parsed)
+    documents.push_back(std::make_shared<const YamlDocument>(std::move(document)));
+  return documents;
 }
 
 Result<std::vector<Manifest>> read_manifests(const std::string& path, const ParseContext& context) {
   TRY(const std::string text, context.read_file(path));
-  TRY(auto documents, parse_yaml(text, path));
-  std::vector<Manifest> manifests;
-  for (YamlDocument& document : documents) {
-    const auto shared = std::make_shared<const YamlDocument>(std::move(document));
-    TRY(Manifest manifest, parse_object(YamlNode(*shared, shared->value, ""), shared, context));
-    manifests.push_back(std::move(manifest));
-  }
-  return manifests;
+  TRY(const Documents documents, parse_documents(text, path));
+  return take_objects(documents, context);
 }
 
 std::string beside(const ParseContext& context, const std::string& path) {

@@ -8,9 +8,12 @@
 #include "cluster/model_runtime/commands.hpp"
 #include "controller/pytorchjob/profile.hpp"
 #include "core/virtual_loop.hpp"
+#include "scenario/cures.hpp"
 #include "scenario/images.hpp"
+#include "scenario/namespaces.hpp"
 #include "scenario/outlook.hpp"
 #include "scenario/scenario_parser.hpp"
+#include "scenario/set_aside.hpp"
 #include "scenario/virtual_run.hpp"
 
 namespace ddptwin::scenario {
@@ -26,7 +29,18 @@ api::Request create_request(const Manifest& manifest) {
   return request;
 }
 
-Status try_objects(World& world, const std::vector<Manifest>& manifests) {
+// The way out of a namespace that is not there when the object comes.
+std::string cure_of(const Scenario& scenario, std::string_view name) {
+  if (const std::string where = where_made(scenario, name); !where.empty())
+    return fmt::format("the document that makes it, {}, comes later: put it before this one",
+                       where);
+  return fmt::format(
+      "put a document before this one that makes it: {{apiVersion: v1, kind: "
+      "Namespace, metadata: {{name: {}}}}}",
+      name);
+}
+
+Status try_objects(World& world, const Scenario& scenario, const std::vector<Manifest>& manifests) {
   for (const Manifest& manifest : manifests) {
     const auto created = world.call(create_request(manifest), "kubectl");
     // Changing what another step made is no error: apply does both.
@@ -35,10 +49,7 @@ Status try_objects(World& world, const std::vector<Manifest>& manifests) {
     // All that a creation can miss is its namespace; the API names no field, and no way out.
     if (error.reason == Reason::not_found && error.where.empty()) {
       error.where = "metadata.namespace";
-      error.message += fmt::format(
-          ": put a document before this one that makes it: {{apiVersion: v1, kind: Namespace, "
-          "metadata: {{name: {}}}}}",
-          manifest.object->metadata.namespace_);
+      error.message += ": " + cure_of(scenario, manifest.object->metadata.namespace_);
     }
     return api_error_at(*manifest.document, manifest.base, *manifest.value, error);
   }
@@ -93,6 +104,10 @@ Status check_namespaces(const World& world, const Scenario& scenario) {
 
 Status check_images(const Scenario& scenario) {
   for (const ImageUse& use : image_uses(scenario)) {
+    // A cluster would take it and wait for ever (InvalidImageName).
+    if (const std::string cure = cure_of_template(use.image); !cure.empty())
+      return fail(Reason::bad_input, fmt::format("\"{}\" is no image's name: {}", use.image, cure),
+                  use.where);
     if (is_described(scenario, use.image)) continue;
     return fail(Reason::bad_input,
                 fmt::format("the image \"{}\" has no description: say under spec.images of the "
@@ -110,17 +125,18 @@ Status preflight(const Scenario& scenario) {
   WorldOptions options;
   options.training_operator = *controller::pytorchjob::find_profile(scenario.training_operator);
   World world(loop, std::move(options), nullptr);
-  if (scenario.namespace_ != "default") TRY_VOID(world.add_namespace(scenario.namespace_));
+  TRY_VOID(check_set_aside(scenario));
+  TRY_VOID(add_namespaces(world, scenario));
   for (NodeOptions node : scenario.nodes) {
     node.kubelet = false;  // nothing is started here
     if (const auto made = world.add_node(node); !made)
       return fail(Reason::bad_input, made.error().message,
                   fmt::format("{}: node {}", scenario.file, node.name));
   }
-  TRY_VOID(try_objects(world, scenario.manifests));
+  TRY_VOID(try_objects(world, scenario, scenario.manifests));
   for (const Step& step : scenario.steps) {
     if (const Apply* apply = std::get_if<Apply>(&step.action); apply != nullptr && !step.refused)
-      TRY_VOID(try_objects(world, apply->manifests));
+      TRY_VOID(try_objects(world, scenario, apply->manifests));
   }
   TRY_VOID(check_namespaces(world, scenario));
   return check_images(scenario);
@@ -128,18 +144,19 @@ Status preflight(const Scenario& scenario) {
 
 Status check_modelled(const Scenario& scenario) {
   const auto images = images_of(scenario, "");
+  const std::string way_out(scenario.plain ? write_a_scenario : std::string_view());
   for (const ImageUse& use : image_uses(scenario)) {
     const NamedImage* named = description_of(images, use.image);
     if (named == nullptr || named->missing) continue;  // preflight() has said so; it never runs
     const auto modelled = outlook_of(*named, use);
     if (!modelled) {
       const auto variable = use.variables.find(modelled.error().where);
-      return fail(Reason::bad_input, modelled.error().message,
+      return fail(Reason::bad_input, modelled.error().message + way_out,
                   variable == use.variables.end() ? use.where : variable->second.where);
     }
     for (const ExecUse& exec : use.execs) {
       const Status runs = model::can_model_exec(exec.command, named->image);
-      if (!runs) return fail(Reason::bad_input, runs.error().text(), exec.where);
+      if (!runs) return fail(Reason::bad_input, runs.error().text() + way_out, exec.where);
     }
   }
   return {};

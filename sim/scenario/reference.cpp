@@ -21,6 +21,12 @@ what the images are on this machine, what is done then, and what must come of it
 Scenario runs on a default cluster, and every job in it must come to an end. Paths are beside the
 file that names them. Durations are written `500ms`, `2s`, `1m30s`, or as a number of seconds.
 
+Kubernetes documents are taken as `kubectl apply` takes them, and the first lines of a run tell
+what is taken otherwise than it is written: a `List` is its items; of a key that is given twice the
+last one holds (a Scenario has each once); of an object as a server showed it (`kubectl get -o
+yaml`) what only servers write is not applied, and what its controller makes anew is left to it; a
+namespace that no document makes is there (`namespaces: strict` refuses). `generateName` is refused.
+
 ```yaml
 # A worker is killed in the middle of training; the file's first comment tells the incident.
 apiVersion: ddptwin.dev/v1alpha1
@@ -62,14 +68,19 @@ std::string kinds_text() {
   };
   std::string out =
       "\n## The kinds of objects\n\n"
-      "A manifest of a kind that real clusters have and the twin has not is refused; what to do "
-      "stands beside it.\nEvery claim of a pod is a folder: all pods of a namespace that name the "
+      "A document of a kind that real clusters have and the twin has not is set aside with a note "
+      "of what holds without\nit; one that has pods (\"runs\" below; of custom resources what has "
+      "containers, an image, or is called ...Job) is\nrefused where nothing else of the run has "
+      "any. Custom resources of others are set aside too. What an object that\nstays names by kind "
+      "and name is not set aside.\nEvery claim of a pod is a folder: all pods of a namespace that "
+      "name the "
       "claim share it as long as the run\nlasts, whatever its size, class and access modes.\n\n"
       "| kind | version | in the twin |\n|---|---|---|\n";
   for (const KindInfo* kind : KindRegistry().all())
     out += row_of_kind(kind->kind, kind->api_version(), "yes");
   for (const AbsentKind& one : absent_kinds())
-    out += row_of_kind(one.kind, one.api_version, fmt::format("no: {}", one.instead));
+    out += row_of_kind(one.kind, one.api_version,
+                       fmt::format("no{}: {}", one.runs ? ", runs" : "", one.instead));
   return out;
 }
 

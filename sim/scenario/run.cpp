@@ -8,6 +8,7 @@
 #include "objects/codec.hpp"
 #include "scenario/cluster_options.hpp"
 #include "scenario/end_signals.hpp"
+#include "scenario/namespaces.hpp"
 #include "scenario/real_cluster.hpp"
 #include "scenario/report/reports.hpp"
 #include "scenario/virtual_run.hpp"
@@ -110,7 +111,7 @@ Status RealRun::start(const std::vector<NamedImage>& images) {
   reports_.attach(world.trace(), engine_->observer(), scenario_.name, loop_.now());
   if (options_.watch) world.trace().add_sink(while_settling(*engine_, options_));
   if (reports_.live()) draw_again();
-  if (scenario_.namespace_ != "default") TRY_VOID(world.add_namespace(scenario_.namespace_));
+  TRY_VOID(add_namespaces(world, scenario_));
   write_notes(world.trace(), images, scenario_, Mode::real);
   engine_->start();
   return {};

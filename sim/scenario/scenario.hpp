@@ -16,6 +16,7 @@
 #include "objects/yaml.hpp"
 #include "scenario/faults/fault.hpp"
 #include "scenario/invariants.hpp"
+#include "scenario/manifest_notes.hpp"
 #include "scenario/world.hpp"
 
 namespace ddptwin::scenario {
@@ -91,8 +92,9 @@ struct State {
 // One object to be applied, and where it was written: a whole document, or a part of one.
 struct Manifest {
   std::shared_ptr<const YamlDocument> document{};
-  const boost::json::value* value = nullptr;  // within the document
-  std::string base{};                         // the value's path in it
+  // Within the document, or what is left of it where a server had written into it (exported.hpp).
+  std::shared_ptr<const boost::json::value> value{};
+  std::string base{};  // the value's path in the document
   ObjectPtr object{};
 };
 
@@ -179,6 +181,9 @@ struct Scenario {
   ControlPlaneFlags flags{};
   std::vector<NamedImage> images{};
   std::vector<Manifest> manifests{};  // applied at the start, in their order
+  std::vector<ManifestNote> notes{};
+  std::vector<SetAside> set_aside{};
+  bool strict_namespaces = false;  // those that no document makes are not there
   std::vector<Step> steps{};
   std::vector<Expectation> expectations{};
   InvariantPolicy invariants{};

@@ -10,6 +10,7 @@
 #include "objects/image_reference.hpp"
 #include "objects/pytorchjob.hpp"
 #include "objects/validation.hpp"
+#include "scenario/documents.hpp"
 #include "scenario/faults/fault_parser.hpp"
 #include "scenario/invariants.hpp"
 #include "scenario/virtual_run.hpp"
@@ -183,6 +184,15 @@ constexpr std::array spec_fields{
     SpecField{"namespace", "text", "of objects that name none; default: default",
               [](const YamlNode&, Scenario& to, const ParseContext& context) -> Status {
                 to.namespace_ = context.namespace_;
+                return {};
+              }},
+    SpecField{"namespaces", "strict or made",
+              "strict: an object in a namespace that no document makes is refused, as an API does; "
+              "default, made: such a namespace is there from the start, with a note",
+              [](const YamlNode& node, Scenario& to, const ParseContext&) -> Status {
+                TRY(const std::string text, node.as_text());
+                if (text != "strict" && text != "made") return node.must_be("strict or made");
+                to.strict_namespaces = text == "strict";
                 return {};
               }},
     SpecField{"images", "a list of images", "what the images of the manifests are on this machine",
@@ -386,9 +396,18 @@ Status check_healing(const YamlNode& node, const FaultPlan& plan) {
   return {};
 }
 
+// What is written for the twin alone has nobody who would take the last one.
+Status check_no_key_twice(const YamlDocument& document) {
+  if (document.repeated.empty()) return {};
+  const RepeatedKey& key = document.repeated.front();
+  return fail(Reason::bad_input, text_of(key),
+              fmt::format("{}:{}:{}", document.file, key.at.line, key.at.column));
+}
+
 Status read_scenario(const YamlDocument& document, Scenario& scenario, ParseContext& context) {
   const YamlNode node(document, document.value, "");
   TRY_VOID(check_is_scenario(node));
+  TRY_VOID(check_no_key_twice(document));
   // First, because objects and selections depend on it.
   if (const auto spec = node.member("spec")) {
     if (const auto member = spec->member("namespace")) {
@@ -408,33 +427,33 @@ std::string_view to_string(Mode mode) { return mode == Mode::real ? "real" : "vi
 Result<Scenario> parse_scenario(const std::string& file, const KindRegistry& kinds,
                                 const ReadFile& read_file) {
   TRY(const std::string text, read_file(file));
-  TRY(auto documents, parse_yaml(text, file));
+  TRY(const Documents documents, parse_documents(text, file));
   Scenario scenario;
+  Side side;
   scenario.file = file;
   scenario.name = file_name(file);
   scenario.incident = first_comment(text);
   scenario.plain = true;
-  ParseContext context{kinds, read_file, file.substr(0, file.rfind('/') + 1), "default", nullptr};
-  std::vector<std::shared_ptr<const YamlDocument>> objects;
-  for (YamlDocument& parsed : documents) {
-    auto document = std::make_shared<const YamlDocument>(std::move(parsed));
+  ParseContext context{kinds,     read_file, file.substr(0, file.rfind('/') + 1),
+                       "default", nullptr,   &side};
+  Documents objects;
+  for (const auto& document : documents) {
     if (!is_scenario(*document)) {
-      objects.push_back(std::move(document));
+      objects.push_back(document);
       continue;
     }
     if (!scenario.plain)
       return fail(Reason::bad_input, "a file has one Scenario; this is its second",
                   document->where(""));
     scenario.plain = false;
-    context.document = std::move(document);
+    context.document = document;
     TRY_VOID(read_scenario(*context.document, scenario, context));
   }
-  for (const auto& document : objects) {
-    TRY(Manifest manifest,
-        parse_object(YamlNode(*document, document->value, ""), document, context));
-    scenario.manifests.push_back(std::move(manifest));
-  }
-  if (scenario.manifests.empty() && scenario.steps.empty())
+  TRY(auto beside_it, take_objects(objects, context));
+  std::move(beside_it.begin(), beside_it.end(), std::back_inserter(scenario.manifests));
+  scenario.notes = std::move(side.notes);
+  scenario.set_aside = std::move(side.set_aside);
+  if (scenario.manifests.empty() && scenario.steps.empty() && scenario.set_aside.empty())
     return fail(Reason::bad_input, "there is nothing to run: no object and no step", file);
   add_defaults(scenario);
   TRY_VOID(check_faults(scenario));
@@ -450,6 +469,8 @@ Scenario merge_plain(std::vector<Scenario> scenarios) {
     std::move(next.manifests.begin(), next.manifests.end(), std::back_inserter(merged.manifests));
     std::move(next.expectations.begin(), next.expectations.end(),
               std::back_inserter(merged.expectations));
+    std::move(next.notes.begin(), next.notes.end(), std::back_inserter(merged.notes));
+    std::move(next.set_aside.begin(), next.set_aside.end(), std::back_inserter(merged.set_aside));
   }
   return merged;
 }

@@ -15,6 +15,12 @@ namespace ddptwin::scenario {
 // that names them.
 using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 
+// What is said of the manifests of a run beside its objects.
+struct Side {
+  std::vector<ManifestNote> notes{};
+  std::vector<SetAside> set_aside{};
+};
+
 // What parsing a part needs to know of the whole.
 struct ParseContext {
   const KindRegistry& kinds;
@@ -22,6 +28,7 @@ struct ParseContext {
   std::string folder;                              // of the scenario's file, with its "/"; or empty
   std::string namespace_ = "default";              // of objects and selections that name none
   std::shared_ptr<const YamlDocument> document{};  // the Scenario's own
+  Side* side = nullptr;                            // filled while files are read
 };
 
 // One file: its Scenario document, if there is one, and the objects beside it. Without a Scenario
@@ -43,14 +50,19 @@ Result<Step> parse_step(const YamlNode& node, const ParseContext& context);
 Result<Expectation> parse_expectation(const YamlNode& node, const ParseContext& context);
 Result<NamedImage> parse_image(const YamlNode& node, const ParseContext& context);
 Result<model::Workload> parse_model(const YamlNode& node, const ParseContext& context);
-// One object, decoded but not yet judged by the API (preflight.hpp does that). `node` is all of the
-// document or a part of it.
+// One object that a scenario holds itself, decoded but not yet judged by the API (preflight.hpp
+// does that).
 Result<Manifest> parse_object(const YamlNode& node, std::shared_ptr<const YamlDocument> document,
                               const ParseContext& context);
+// That there is an object, of a kind.
+Status check_is_object(const YamlNode& node);
+// Its `object`, from its value.
+Status decode_manifest(Manifest& manifest, const ParseContext& context);
 // An error of the API or of decoding, placed where the document has the field that it names. `base`
 // is the object's own path in the document, `object` what was read there.
 tl::unexpected<Error> api_error_at(const YamlDocument& document, const std::string& base,
                                    const Json& object, const Error& error);
+// The objects of a file (documents.hpp).
 Result<std::vector<Manifest>> read_manifests(const std::string& path, const ParseContext& context);
 
 // The path of a file that a scenario names.

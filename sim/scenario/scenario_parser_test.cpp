@@ -331,7 +331,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "  steps:\n  - apply: {object: {apiVersion: v1, kind: Pod, metadata: "
                 "{name: 5}}}\n",
                 "s.yaml:9:60 spec.steps[0].apply.object.metadata.name: json: cannot unmarshal "
-                "number into Go struct field ObjectMeta.metadata.name of type string"}),
+                "number into Go struct field ObjectMeta.metadata.name of type string: write it "
+                "in quotes: \"5\""}),
     [](const auto& row) { return std::string(row.param.name); });
 
 TEST(ScenarioParser, numbers_are_the_texts_that_were_written) {

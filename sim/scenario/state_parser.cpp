@@ -8,21 +8,25 @@
 #include "objects/core_v1.hpp"
 #include "objects/pytorchjob.hpp"
 #include "objects/selector.hpp"
+#include "scenario/absent_kinds.hpp"
 #include "scenario/scenario_parser.hpp"
 
 namespace ddptwin::scenario {
 namespace {
 
+// Letters of either case alike.
+bool same_letters(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) ==
+           std::tolower(static_cast<unsigned char>(y));
+  });
+}
+
 // A kind by any of its names: Pod, pods, po.
 const KindInfo* find_kind(const KindRegistry& kinds, std::string_view name) {
-  const auto same = [](std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-      return std::tolower(static_cast<unsigned char>(x)) ==
-             std::tolower(static_cast<unsigned char>(y));
-    });
-  };
   for (const KindInfo* kind : kinds.all()) {
-    if (same(kind->kind, name) || same(kind->plural, name) || same(kind->singular, name))
+    if (same_letters(kind->kind, name) || same_letters(kind->plural, name) ||
+        same_letters(kind->singular, name))
       return kind;
     if (std::find(kind->short_names.begin(), kind->short_names.end(), name) !=
         kind->short_names.end())
@@ -34,6 +38,10 @@ const KindInfo* find_kind(const KindRegistry& kinds, std::string_view name) {
 Result<const KindInfo*> parse_kind(const YamlNode& node, std::string_view name,
                                    const ParseContext& context) {
   if (const KindInfo* kind = find_kind(context.kinds, name)) return kind;
+  // What a scenario looks at cannot be set aside.
+  for (const AbsentKind& absent : absent_kinds())
+    if (same_letters(absent.kind, name) || same_letters(fmt::format("{}s", absent.kind), name))
+      return node.fail(refusal_of(absent));
   std::vector<std::string_view> known;
   for (const KindInfo* kind : context.kinds.all()) known.push_back(kind->kind);
   return node.fail(fmt::format("unknown kind \"{}\"{}", name, suggestion(name, known)));

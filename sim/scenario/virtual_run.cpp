@@ -9,6 +9,7 @@
 #include "scenario/cluster_options.hpp"
 #include "scenario/faults/fault_yaml.hpp"
 #include "scenario/images.hpp"
+#include "scenario/namespaces.hpp"
 #include "scenario/trace_hash.hpp"
 
 namespace ddptwin::scenario {
@@ -197,8 +198,7 @@ Status VirtualRun::start(const std::function<void()>& ready) {
   }
   TRY_VOID(parts.world.start());
   if (ready) ready();
-  if (parts.scenario.namespace_ != "default")
-    TRY_VOID(parts.world.add_namespace(parts.scenario.namespace_));
+  TRY_VOID(add_namespaces(parts.world, parts.scenario));
   write_notes(parts.world.trace(), images, parts.scenario, Mode::virtual_);
   if (parts.injector) TRY_VOID(parts.injector->start());
   parts.engine.start();
