@@ -9,6 +9,7 @@
 
 #include "scenario/files.hpp"
 #include "scenario/images.hpp"
+#include "scenario/missing.hpp"
 #include "scenario/preflight.hpp"
 #include "scenario/scenario_parser.hpp"
 
@@ -47,7 +48,11 @@ Result<std::vector<scenario::Scenario>> read_scenarios(const std::vector<std::st
     scenarios.push_back(scenario::merge_plain(std::move(plain)));
     scenario::describe_plain_images(scenarios.back());
   }
-  for (const scenario::Scenario& one : scenarios) TRY_VOID(scenario::preflight(one));
+  for (scenario::Scenario& one : scenarios) {
+    TRY_VOID(scenario::preflight(one));
+    const auto missing = scenario::missing_of(one);
+    one.notes.insert(one.notes.end(), missing.begin(), missing.end());
+  }
   return scenarios;
 }
 
