@@ -1,26 +1,64 @@
 // The command line: reads arguments, hands them to sim/scenario, and turns what comes of it into an
 // exit status.
+#include <fmt/format.h>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
+#include <string_view>
+#include <vector>
 
 #include "commands.hpp"
+#include "scenario/fields.hpp"
 
 namespace ddptwin {
 namespace {
 
+// A word that looks like a file of a user who forgot what to do with it.
+bool looks_like_a_file(const std::string& word) {
+  return word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".json") ||
+         std::filesystem::exists(word);
+}
+
+// The subcommand that was chosen, or the program itself.
+const CLI::App& innermost(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : *chosen.front();
+}
+
+// What may have been meant by a word that nobody expects; empty: nobody knows.
+std::string meant_by(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  if (word.starts_with('-')) {
+    for (const CLI::Option* option : innermost(app).get_options({}))
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  } else {
+    if (app.get_subcommands().empty() && looks_like_a_file(word))
+      return "did you mean: ddptwin run " + word;
+    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  // " (did you mean run?)"; all options would be too many to name.
+  const std::string told = scenario::suggestion(word, known);
+  if (word.starts_with('-') && !scenario::is_near(word, known)) return {};
+  return told.substr(2, told.size() - 3);
+}
+
 // CLI11 misses the file before it looks at what it does not know; a misspelt option is the cause.
 int usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError)) {
-    const auto unknown = app.remaining(true);
-    if (!unknown.empty())
-      return app.exit(CLI::ExtrasError(app.get_name(), unknown)) == 0 ? Exit::held
-                                                                      : Exit::bad_input;
-  }
-  // Help and version are "errors" of status 0 to CLI11.
-  return app.exit(error) == 0 ? Exit::held : Exit::bad_input;
+  const auto unknown = app.remaining(true);
+  const bool misses = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError);
+  const bool extras = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  if (unknown.empty() || !(misses || extras))
+    // Help and version are "errors" of status 0 to CLI11.
+    return app.exit(error) == 0 ? Exit::held : Exit::bad_input;
+  const std::string meant = meant_by(app, unknown.front());
+  app.exit(CLI::ExtrasError(app.get_name(), unknown), std::cout, std::cerr);
+  if (!meant.empty()) std::cerr << meant << '\n';
+  return Exit::bad_input;
 }
 
 int main_of(int argc, char** argv) {

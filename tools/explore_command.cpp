@@ -186,13 +186,17 @@ Status tell_finding(const Subject& subject, const Explored& explored, Finding fi
     TRY_VOID(write_finding(subject, explored, finding, arguments.out, path));
   }
   std::cout << fmt::format("\n{}\n", first_line(words_of(finding.failure)));
+  const std::size_t left = finding.plan.faults.size();
   if (finding.run == 0)
     std::cout << "  without any fault\n";
+  else if (left == 0)
+    std::cout << fmt::format(
+        "  in {}, first in run {}; no fault is needed: seed {} alone does it\n",
+        runs_text(finding.runs_failed), finding.run, finding.world_seed);
   else
     std::cout << fmt::format("  in {}, first in run {}; {} of its {} faults do it{}\n",
-                             runs_text(finding.runs_failed), finding.run,
-                             finding.plan.faults.size(), finding.faults_before,
-                             finding.minimal ? ", and nothing smaller" : "");
+                             runs_text(finding.runs_failed), finding.run, left,
+                             finding.faults_before, finding.minimal ? ", and nothing smaller" : "");
   for (const scenario::Fault& fault : finding.plan.faults)
     std::cout << "  - " << to_yaml(fault) << '\n';
   std::cout << fmt::format("  {}ddptwin run {} --mode virtual --seed {}{}\n",

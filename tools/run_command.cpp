@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -78,7 +79,11 @@ int columns_of(int descriptor) {
   return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : usual;
 }
 
+// Its folder is made where there is none, as that of --out is.
 Status write_junit(const std::string& path, const std::vector<scenario::RunResult>& results) {
+  std::error_code error;
+  if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty())
+    std::filesystem::create_directories(folder, error);
   std::ofstream stream(path);
   scenario::print_junit(stream, results);
   stream.flush();

@@ -48,7 +48,33 @@ TEST(BadInputTest, a_missing_file_and_a_folder_are_refused) {
   EXPECT_EQ(said.err, "ddptwin: no_such.yaml: no such file\n");
   said = ddptwin("run .", folder.string());
   EXPECT_EQ(said.status, 2);
-  EXPECT_EQ(said.err, "ddptwin: .: is a folder, not a file\n");
+  EXPECT_EQ(said.err, "ddptwin: .: is a folder, not a file: name the files in it\n");
+}
+
+// The reason is the system's own: nobody looks for a file that is there.
+TEST(BadInputTest, what_cannot_be_read_says_why) {
+  const fs::path dir = fs::path(testing::TempDir()) / "unreadable";
+  fs::remove_all(dir);
+  fs::create_directories(dir);
+  fs::create_symlink("b.yaml", dir / "a.yaml");
+  fs::create_symlink("a.yaml", dir / "b.yaml");
+  fs::create_symlink("nowhere", dir / "dangling.yaml");
+  std::ofstream(dir / "file").flush();
+  const auto says = [&dir](const std::string& file, const std::string& redirected = {}) {
+    const Said said = shell("{ " DDPTWIN_BINARY_DIR "/bin/ddptwin run " + file + redirected + "; }",
+                            dir.string());
+    EXPECT_EQ(said.status, 2) << file;
+    EXPECT_EQ(said.out, "") << file;
+    return said.err;
+  };
+  EXPECT_EQ(says("a.yaml"), "ddptwin: a.yaml: cannot be read: Too many levels of symbolic links\n");
+  EXPECT_EQ(says("dangling.yaml"), "ddptwin: dangling.yaml: no such file\n");
+  EXPECT_EQ(says("file/job.yaml"), "ddptwin: file/job.yaml: no such file\n");
+  EXPECT_EQ(says("/proc/self/mem"),
+            "ddptwin: /proc/self/mem: cannot be read: Input/output error\n");
+  EXPECT_EQ(says("-", " < ."), "ddptwin: standard input: cannot be read: Is a directory\n");
+  EXPECT_EQ(says("-", " <&-"), "ddptwin: standard input: cannot be read: Bad file descriptor\n");
+  fs::remove_all(dir);
 }
 
 TEST(BadInputTest, one_bad_file_keeps_the_good_ones_from_running) {

@@ -28,7 +28,10 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"help_agree", "agree --help", 0}, Row{"help_explore", "explore --help", 0},
         Row{"no_command", "", 2}, Row{"unknown_command", "fly", 2},
         Row{"run_without_file", "run", 2}, Row{"unknown_option", "run --fast x.yaml", 2},
-        Row{"bad_seed", "run --seed many x.yaml", 2}, Row{"bad_mode", "run --mode warp x.yaml", 2},
+        Row{"misspelt_command", "rnu job.yaml", 2},
+        Row{"misspelt_option", "run --sed 7 job.yaml", 2},
+        Row{"file_without_command", "job.yaml", 2}, Row{"bad_seed", "run --seed many x.yaml", 2},
+        Row{"bad_mode", "run --mode warp x.yaml", 2},
         Row{"negative_seed", "run --seed -1 x.yaml", 2},
         Row{"seed_too_large", "run --seed 100000000000000000000 x.yaml", 2},
         Row{"agree_negative_seed", "agree --seed -1 x.yaml", 2},
@@ -61,10 +64,21 @@ TEST(CliTest, list_names_scenarios_with_their_incident) {
 
 TEST(CliTest, a_report_that_cannot_be_written_is_found_before_anything_runs) {
   const Said said =
-      ddptwin("run demo.yaml --junit /nonexistent/report.xml", source / "scenarios/pytorchjob");
+      ddptwin("run demo.yaml --junit /proc/none/report.xml", source / "scenarios/pytorchjob");
   EXPECT_EQ(said.status, 2);
   EXPECT_EQ(said.out, "");
-  EXPECT_EQ(said.err, "ddptwin: --junit: /nonexistent/report.xml: cannot be written\n");
+  EXPECT_EQ(said.err, "ddptwin: --junit: /proc/none/report.xml: cannot be written\n");
+}
+
+TEST(CliTest, the_folder_of_a_report_is_made) {
+  const fs::path dir = fs::path(testing::TempDir()) / "reports";
+  fs::remove_all(dir);
+  const Said said = ddptwin("run permanent-exit-code.yaml --mode virtual --quiet --junit " +
+                                (dir / "a/b/report.xml").string(),
+                            source / "scenarios/pytorchjob");
+  EXPECT_EQ(said.status, 0) << said.err;
+  EXPECT_NE(read_file(dir / "a/b/report.xml").find("<testsuite"), std::string::npos);
+  fs::remove_all(dir);
 }
 
 TEST(CliTest, two_scenarios_of_one_name_do_not_share_a_folder) {
@@ -115,6 +129,11 @@ TEST(CliTest, what_only_a_process_can_run_is_refused_in_virtual_time) {
   EXPECT_EQ(said.out, "");
   EXPECT_NE(said.err.find("script.yaml:4:"), std::string::npos) << said.err;
   EXPECT_NE(said.err.find("images[].model"), std::string::npos) << said.err;
+  // The way out that is named is one.
+  EXPECT_NE(said.err.find("write a Scenario beside it (ddptwin list --reference shows how)"),
+            std::string::npos)
+      << said.err;
+  EXPECT_EQ(ddptwin("list --reference", DDPTWIN_TEST_DIR).status, 0);
 }
 
 // Objects of `apply` steps are explained too; the runtime's own variables are named with their

@@ -104,6 +104,12 @@ std::optional<Told> tell_added(const Record& record) {
 
 std::string elapsed(Duration time) { return fmt::format("{:.3f}s", seconds_of(time)); }
 
+std::string lasted(Duration time) {
+  constexpr Duration long_time = std::chrono::minutes(10);
+  if (time < long_time) return elapsed(time);
+  return format_go_duration(std::chrono::round<std::chrono::milliseconds>(time));
+}
+
 namespace {
 
 std::optional<Told> meaning_of(const Record& record) {

@@ -20,5 +20,7 @@ std::optional<Told> tell(const Record& record);
 
 // Seconds since the start: "1.250s".
 std::string elapsed(Duration time);
+// The same where it is short, 17h7m3s where it is long: for a reader of one line.
+std::string lasted(Duration time);
 
 }  // namespace ddptwin::scenario

@@ -165,5 +165,14 @@ TEST(Result, an_interrupted_run_has_not_passed) {
   EXPECT_FALSE(result.passed());
 }
 
+TEST(Narrator, a_long_time_is_told_in_hours) {
+  using namespace std::chrono_literals;
+  EXPECT_EQ(lasted(2715ms), "2.715s");
+  EXPECT_EQ(lasted(599999ms), "599.999s");
+  EXPECT_EQ(lasted(10min), "10m0s");
+  EXPECT_EQ(lasted(61623s), "17h7m3s");
+  EXPECT_EQ(lasted(61623s + 4567890ns), "17h7m3.005s");
+}
+
 }  // namespace
 }  // namespace ddptwin::scenario::report_test

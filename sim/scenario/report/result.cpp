@@ -100,7 +100,7 @@ std::string indented(std::string_view text) {
 void print_judged(std::ostream& out, std::string_view what, const std::vector<Judged>& judged) {
   for (const Judged& one : judged) {
     out << fmt::format("  {:<6}  {} {}", to_string(one.verdict), what, one.name);
-    if (one.at > Duration::zero()) out << fmt::format(" ({})", elapsed(one.at));
+    if (one.at > Duration::zero()) out << fmt::format(" ({})", lasted(one.at));
     out << '\n';
     if (!one.detail.empty()) out << fmt::format("          {}\n", indented(one.detail));
     if (!one.where.empty() && one.verdict != Verdict::held)
@@ -227,7 +227,7 @@ void print_verdicts(std::ostream& out, const RunResult& result) {
                                    : result.passed()  ? "PASSED"
                                                       : "FAILED";
   out << fmt::format("{} {} in {}{}{}\n", verdict, result.name,
-                     elapsed(result.ended_at - result.started_at),
+                     lasted(result.ended_at - result.started_at),
                      result.mode == Mode::virtual_ ? " of virtual time" : "",
                      result.timed_out ? " (timeout)" : "");
   if (result.trace_hash)
