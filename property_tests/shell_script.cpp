@@ -194,6 +194,27 @@ class Writer {
                  matching(),
                  reading() + "; echo \"${PIPESTATUS[*]}\" $?",
                  "(exit 3) | grep no | cat; echo ${PIPESTATUS[*]}; echo ${PIPESTATUS[*]}",
+                 input(),
+                 "IFS=, read -r x y <<< \"a,b,$x\"; echo \"<$x|$y>\"",
+                 "read -ra a <<< \"$x 1 2\"; echo \"${#a[@]} ${a[0]}\"",
+                 "mapfile -t a < <(seq 2; echo \"$x\"); echo \"${a[@]}\"",
+                 "{ echo p; echo q; } > >(cat > s); wait; sleep 0.05; cat s",
+                 "a=(k); a[1]=$x; echo \"${a[@]}\"",
+                 "a=(k l); a[i=1]+=m; echo \"${a[@]}\" $i",
+                 "((v = 3, i = v ** 2)); echo $i $((-2 ** 2)) $((2 ** 3 ** 2))",
+                 "[[ i+1 -eq 2 || $x < b ]] && echo less",
+                 "printf '%s|' $'a\\tb\\x41\\101' $\"q\"; echo",
+                 "declare y=$x; echo \"<$y>\"",
+                 "f() { declare w=in; local -r z=1; declare -g y=out; }; f; echo \"<$w$z$y>\"",
+                 "(readonly y=1; export y=2 || echo $? $y) 2>/dev/null",
+                 "(readonly y=1; y=2; echo no) 2>/dev/null",
+                 "type -t cd echo if no-such-program",
+                 "let i=4 x=i-4 || echo zero $x; printf -v y '%s-' a b; echo $y",
+                 "{ (sleep 0.3; exit 3) & (exit 4) & wait -n; echo $?; wait -n; echo $?; wait -n; "
+                 "echo $?; }",
+                 "[[ -v x ]] && echo set",
+                 "for y in {1..3} a{b,\"$x\"}c {3..1..2} {a..c}{x,} {,q}; do echo \"<$y>\"; done",
+                 "{ echo o; echo e >&2; } |& cat",
                  "p=x",
                  "p=nobody",
                  "p=i",
@@ -292,6 +313,16 @@ class Writer {
          "trap 'echo bye $?' EXIT",
          "trap 'false; echo ever' EXIT",
          document(),
+         input(),
+         input(),
+         separators(),
+         "x=$(mktemp -d) && [ -d \"$x\" ] && : > \"$x/f\"; x=made",
+         "(readonly v=1; v=2; echo no) 2>/dev/null",
+         "command -v cd no-such-program > /dev/null || echo none",
+         "f() { echo own; }; command f 2>/dev/null; command echo plain",
+         "[ a = b -o \"$x\" = \"$x\" ] && [ ! a = b -a -n a ] && echo joined",
+         "[ ! \\( a = b -o -z a \\) ] && echo closed",
+         "HOME=/h; echo ~ ~/x \"~\" a~; y=~/b:~; echo $y; unset HOME",
          "eval 'x=e; echo $x'",
          "eval \"echo $(echo q) '$$x'\" | wc -l",
          "eval " + pick({"", "false", "'false; echo in'", "'(exit 3)'", "break", "'return 2'"}) +
@@ -345,6 +376,41 @@ class Writer {
     return "{ cat " + pick({"<<E", "<<'E'", "<<-E", "> r <<E", "<<\\E", "<<E 2>/dev/null"}) +
            pick({"", " | tr a-z A-Z", " && echo then"}) + "\n" + text + (text.empty() ? "" : "\n") +
            "E\n}";
+  }
+
+  // Something that reads lines, and where they come from.
+  static std::string input() {
+    const std::string body = pick(
+        {"while read -r x y; do echo \"<$x|$y>\"; done", "{ read x; read y z; echo \"$x,$y,$z\"; }",
+         "{ read -r x; cat; }", "while IFS=: read x y z; do echo \"$x/$y/$z\"; done",
+         "f() { while read x; do echo \"$x\"; done; }; f", "{ read x || echo end; echo \"$x\"; }",
+         "{ IFS= read -r x; echo \"<$x>\"; }", "(read x; echo \"$x\"; read x; echo $? \"$x\")",
+         "while read x && [ \"$x\" != b ]; do echo $x; done",
+         "{ IFS=', ' read x y; echo \"$x;$y\"; }"});
+    const std::string text = pick({"a b  c\nb\n", " p:q::r: \n", "x\\\\y z\\\n w\n", "", "\n\nu",
+                                   "1, 2,,3 ,\n4", "b:\n:\nc : d\n"});
+    std::string quoted;
+    for (const char c : text) quoted += c == '\n' ? std::string("\\n") : std::string(1, c);
+    const bool defines = body.starts_with("f()");
+    const std::string reader = defines ? "f" : body;
+    const std::string before = defines ? body.substr(0, body.rfind(';')) + "; " : "";
+    switch (below(3)) {
+      case 0:
+        return "{ " + before + "printf '" + quoted + "' | " + reader + "; }";
+      case 1:
+        return "{ " + before + "printf '" + quoted + "' > r; " + reader + " < r; }";
+      default:
+        return "{ " + before + reader + " <<'E'\n" + text +
+               (text.ends_with('\n') || text.empty() ? "" : "\n") + "E\n}";
+    }
+  }
+
+  // What IFS makes of words.
+  static std::string separators() {
+    return "{ IFS='" + pick({":", ", ", "", "x", " :"}) + "'; y='" +
+           pick({"a:b::c", ":a, b,,c ", " a : b", "xax", "a b", ""}) +
+           "'; for w in $y \"$y\" ${n:-p:q r}; do echo \"<$w>\"; done; set -- $y; echo $#; echo "
+           "\"$*\" $*; unset IFS; }";
   }
 
   static std::string files() {

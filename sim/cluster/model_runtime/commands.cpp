@@ -12,6 +12,7 @@
 #include "cluster/model_runtime/programs/text.hpp"
 #include "cluster/model_runtime/rank.hpp"
 #include "cluster/model_runtime/shell/shell.hpp"
+#include "cluster/model_runtime/state.hpp"
 #include "cluster/model_runtime/torchrun/torchrun.hpp"
 #include "cluster/process_runtime/start_error.hpp"
 
@@ -36,6 +37,8 @@ constexpr std::array rows{
     Row{"sleep", [](const Argv& argv) { return make_sleep(argv); }},
     Row{"echo", [](const Argv& argv) { return make_echo(argv); }},
     Row{"nslookup", [](const Argv& argv) { return make_nslookup(argv); }},
+    Row{"nvidia-smi", [](const Argv& argv) { return make_nvidia_smi(argv); },
+        &unknown_of_nvidia_smi},
     Row{"getent", [](const Argv& argv) { return make_getent(argv); }, &unknown_of_getent},
     Row{"nc", [](const Argv& argv) { return make_nc(argv); }, &unknown_of_nc},
     Row{"test", [](const Argv& argv) { return make_test(argv); }, &unknown_test},
@@ -187,7 +190,8 @@ bool names_torchrun(const std::string& script) {
 
 // A file that the image adds, or one that hosts usually have: it would be found.
 bool exists(const std::string& name, const Image& image) {
-  if (is_one_of(known_to_exist, base_name(name))) return true;
+  if (is_one_of(known_to_exist, base_name(name)) || base_name(name).starts_with("python3."))
+    return true;
   if (name.find('/') != name.npos) return true;
   return std::any_of(image.copies.begin(), image.copies.end(),
                      [&](const ImageCopy& copy) { return base_name(copy.to) == name; });
@@ -239,6 +243,17 @@ Likeness likeness_of(const std::vector<std::string>& argv) {
   return Likeness::any;
 }
 
+bool has_program(const std::string& name, const Process& process) {
+  // A runtime brings it with the devices.
+  if (base_name(name) == "nvidia-smi") return granted_gpus(process) > 0;
+  const auto made = make_program({name}, {process.state().container->image, nullptr, true});
+  return made || made.error().reason != Reason::not_found;
+}
+
+std::string path_of_program(const std::string& name) {
+  return name.find('/') == name.npos ? "/usr/bin/" + name : name;
+}
+
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& argv,
@@ -284,12 +299,15 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
     const bool prepares = is_one_of(preparing, base_name(unwrapped(argv).front())) ||
                           likeness_of(argv) < context.training;
     // Nobody knows what it prints.
-    const bool is_gone_by =
-        context.taker == Taker::script || (context.taker == Taker::pipe && prepares);
-    const bool known = is_one_of(known_to_exist, name) && !is_one_of(launchers, name);
+    const bool exists_anywhere = is_one_of(known_to_exist, name);
+    const bool is_gone_by = context.taker == Taker::script ||
+                            (context.taker == Taker::document && exists_anywhere) ||
+                            (context.taker == Taker::pipe && prepares);
+    const bool known = exists_anywhere && !is_one_of(launchers, name);
     if (is_gone_by || (known && !prepares)) return fail(only_a_process(argv));
     if (prepares) {
-      if (context.outlook != nullptr) context.outlook->at_once.push_back(quoted(argv));
+      if (context.outlook != nullptr && context.taker != Taker::document)
+        context.outlook->at_once.push_back(quoted(argv));
       return make_exit(0);
     }
   }

@@ -27,9 +27,10 @@ Likeness likeness_of(const std::vector<std::string>& argv);
 
 // Who takes what a command of a script prints.
 enum class Taker : std::uint8_t {
-  nobody,  // or a file
-  pipe,    // a program that goes by it
-  script,  // $( )
+  nobody,    // or a file
+  document,  // a $( ) of one, << or <<<, in which `NAME` may be prose
+  pipe,      // a program that goes by it
+  script,    // $( )
 };
 
 // What is known of a container before it runs, and what its commands would need.
@@ -68,5 +69,10 @@ Status can_model_exec(const std::vector<std::string>& argv, const Image& image);
 
 // The file's name of a path: "python3" of "/usr/bin/python3".
 std::string base_name(const std::string& path);
+
+// Whether a command of that name would be found where the process is, modelled or not.
+bool has_program(const std::string& name, const Process& process);
+// Where; one with a slash is where it says.
+std::string path_of_program(const std::string& name);
 
 }  // namespace ddptwin::model

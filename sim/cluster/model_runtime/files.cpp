@@ -70,6 +70,7 @@ Files::Place Files::find(const ModelContainer& container, std::string_view path)
         mount != nullptr ||  // the kubelet makes the termination log
         std::find(base_folders.begin(), base_folders.end(), folder) != base_folders.end() ||
         (container.image != nullptr && folder == container.image->workdir) ||
+        folder == container.config.working_dir ||  // which a runtime makes
         known(folder_of(place.key));
     return place;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <utility>
 
 #include "cluster/model_runtime/training.hpp"
 #include "cluster/process_runtime/container_rules.hpp"
@@ -38,7 +39,8 @@ Kernel::Kernel(Loop& loop, Random random, Model model, Lookup lookup, bool step_
   processes_.emplace_back();  // 0 is no process
 }
 
-Kernel::~Kernel() = default;
+// What they hold may ask for others of them: there are none then.
+Kernel::~Kernel() { const auto last = std::exchange(processes_, {}); }
 
 ProcessId Kernel::make(ModelContainer& container, Start start) {
   const auto id = static_cast<ProcessId>(processes_.size());
@@ -56,6 +58,7 @@ ProcessId Kernel::make(ModelContainer& container, Start start) {
   state->new_session = start.new_session;
   state->output = std::move(start.output);
   state->error_output = std::move(start.error_output);
+  state->input = std::move(start.input);
   const Process* parent = find(start.parent);
   state->folder = parent != nullptr                      ? parent->working_directory()
                   : container.config.working_dir.empty() ? container.image->workdir

@@ -33,6 +33,7 @@ class Kernel {
     ProcessId parent = 0;
     bool new_session = false;
     Spawn::Stream output{}, error_output{};
+    std::shared_ptr<Input> input{};
   };
   // A process that does nothing until begin().
   ProcessId make(ModelContainer& container, Start start);

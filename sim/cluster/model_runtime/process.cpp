@@ -71,6 +71,15 @@ Lane Process::lane() const { return state_->container->pod->lane; }
 Time Process::now() const { return state_->kernel->loop().now(); }
 Random& Process::random() { return state_->random; }
 bool Process::prints_steps() const { return state_->kernel->step_lines(); }
+const std::shared_ptr<Input>& Process::input() const { return state_->input; }
+
+void Process::when_input_changes(Callback callback) {
+  const auto shared = std::make_shared<Callback>(std::move(callback));
+  state_->input->when_it_changes([&kernel = *state_->kernel, id = id(), shared] {
+    if (Process* process = kernel.find(id); process != nullptr)
+      process->after(Duration::zero(), std::move(*shared));
+  });
+}
 
 void Process::emit(const Spawn::Stream& stream, bool standard_error, std::string text) {
   if (!state_->alive || !stream.shown) return;
@@ -83,6 +92,7 @@ void Process::emit(const Spawn::Stream& stream, bool standard_error, std::string
     for (const std::string& file : sink->files)
       static_cast<void>(append_file(file, text));  // that it can be was asked when it was opened
     if (sink->to == Sink::To::text) *sink->text += text;
+    if (sink->to == Sink::To::pipe) sink->pipe->write(text);
     if (sink->to != Sink::To::log) return;
     standard_error = sink->standard_error;
   }
@@ -133,10 +143,12 @@ Result<ProcessId> Process::spawn(Spawn spawn) {
   }
   if (spawn.output.sink == nullptr) spawn.output.sink = state_->output.sink;
   if (spawn.error_output.sink == nullptr) spawn.error_output.sink = state_->error_output.sink;
+  if (spawn.input == nullptr) spawn.input = state_->input;
   Kernel& kernel = *state_->kernel;
-  const ProcessId child = kernel.make(
-      container, {std::move(spawn.argv), std::move(spawn.env), std::move(spawn.program), state_->id,
-                  spawn.new_session, std::move(spawn.output), std::move(spawn.error_output)});
+  const ProcessId child =
+      kernel.make(container, {std::move(spawn.argv), std::move(spawn.env), std::move(spawn.program),
+                              state_->id, spawn.new_session, std::move(spawn.output),
+                              std::move(spawn.error_output), std::move(spawn.input)});
   kernel.work(*kernel.find(child), model().timing->program_start,
               [&kernel, child] { kernel.begin(child); });
   return child;
@@ -154,6 +166,28 @@ bool Process::signal_pid(int pid, int number) {
   if (guarded) return true;
   if (number != 0) return state_->kernel->signal(id, number);
   return state_->kernel->find(id) != nullptr;
+}
+
+// A session has one group here: nobody but who begins one leaves it.
+void Process::signal_group(int number) {
+  Kernel& kernel = *state_->kernel;
+  const auto leader_of = [&kernel](const Process* process) {
+    while (!process->state().new_session) {
+      const Process* parent = kernel.find(process->state().parent);
+      if (parent == nullptr) break;
+      process = parent;
+    }
+    return process->state().new_session ? process->id() : ProcessId{0};
+  };
+  const ProcessId own = leader_of(this), self = id();
+  std::vector<ProcessId> group;
+  for (const ProcessId one : state_->container->processes) {
+    const Process* process = kernel.find(one);
+    if (process != nullptr && one != self && leader_of(process) == own) group.push_back(one);
+  }
+  group.push_back(self);
+  for (const ProcessId one : group)
+    if (number != 0 && kernel.find(one) != nullptr) kernel.signal(one, number);
 }
 
 bool Process::is_alive(ProcessId child) const { return state_->kernel->find(child) != nullptr; }

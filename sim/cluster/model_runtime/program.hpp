@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/model_runtime/input.hpp"
 #include "cluster/model_runtime/profile.hpp"
 #include "cluster/model_runtime/timers.hpp"
 #include "core/loop.hpp"
@@ -63,11 +64,12 @@ class Program {
 
 // Where what a process prints goes.
 struct Sink {
-  enum class To : std::uint8_t { log, nothing, text };
+  enum class To : std::uint8_t { log, nothing, text, pipe };
   To to = To::log;
-  bool standard_error = false;          // log: as which of the container's streams
-  std::shared_ptr<std::string> text{};  // text: what somebody reads, $( ), a pipe or an exec
-  std::vector<std::string> files{};     // appended to besides, absolute paths
+  bool standard_error = false;               // log: as which of the container's streams
+  std::shared_ptr<std::string> text{};       // text: what somebody reads, $( ), a pipe or an exec
+  std::vector<std::string> files{};          // appended to besides, absolute paths
+  std::shared_ptr<const Input::End> pipe{};  // pipe: somebody reads it while it is written
 };
 
 struct Spawn {
@@ -84,6 +86,7 @@ struct Spawn {
   Stream output{};
   Stream error_output{};
   std::unique_ptr<Program> program{};  // null: the one that argv names
+  std::shared_ptr<Input> input{};      // null: its parent's
 };
 
 // The profile and constants that a runtime was made with.
@@ -136,6 +139,10 @@ class Process final : public Timers {
   void write(std::string_view text);
   // False: nobody reads the lines of steps in this run, so they need not be made.
   bool prints_steps() const;
+  // Null: there is nothing to read, as from /dev/null.
+  const std::shared_ptr<Input>& input() const;
+  // Called once what it reads has changed; not after its end. There has to be some.
+  void when_input_changes(Callback callback);
 
   // The process ends; nothing of its program is called after ended().
   void exit(int code);
@@ -161,6 +168,8 @@ class Process final : public Timers {
   bool kill(ProcessId child, int number);
   // kill(2): by its number within the container. 0 as `number` only asks.
   bool signal_pid(int pid, int number);
+  // All of its process group, itself the last (kill(2) with 0).
+  void signal_group(int number);
   bool is_alive(ProcessId child) const;
   int pid_of(ProcessId child) const;  // as pid(); 0: no such child
 

@@ -209,7 +209,10 @@ INSTANTIATE_TEST_SUITE_P(
         StartScript{"python3 prep.py && env -u PYTHONPATH torchrun t.py", 1},
         StartScript{"python3 prep.py; conda run -n base --cwd /app torchrun t.py", 1},
         StartScript{"nice -n 5 timeout -k 9 60 python3 prep.py; torchrun t.py", 1},
-        StartScript{"nvidia-smi | tee /tmp/gpus; torchrun t.py", 1}));
+        StartScript{"nvidia-smi | tee /tmp/gpus; torchrun t.py", 1},
+        StartScript{"echo y | python3 train.py 2>&1 | while read -r l; do echo \"$l\"; done", 1},
+        StartScript{"exec > >(tee /tmp/log) 2>&1; torchrun t.py", 1},
+        StartScript{"while read -r v; do export \"$v\"; done < /etc/env; torchrun t.py", 1}));
 
 TEST_P(DescribedScript, trains_by_what_looks_most_like_it) {
   TestPods pods;
@@ -222,6 +225,85 @@ TEST_P(DescribedScript, trains_by_what_looks_most_like_it) {
       "pod-0", "script", {},
       {{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"MASTER_ADDR", "localhost"}, {"MASTER_PORT", "29500"}});
   config.command = {"bash", "-c", GetParam().script};
+  pods.start("pod-0", config);
+  EXPECT_EQ(pods.exit_code("pod-0"), 0) << pods.all_lines();
+  const std::string all = pods.all_lines();
+  int joined = 0;
+  for (std::size_t at = all.find("joined rank"); at != all.npos;
+       at = all.find("joined rank", at + 1))
+    ++joined;
+  EXPECT_EQ(joined, GetParam().trainings) << all;
+}
+
+// What the Kubeflow SDKs make of a function: it is written to a file, packages are installed, then
+// python or torchrun runs the file (training-operator 1.7 to 1.9, trainer 2).
+struct Wrapped {
+  std::string name;
+  std::string install;
+  std::string end;
+  int trainings = 1;
+};
+std::string sdk_script(const Wrapped& wrapped) {
+  return wrapped.install +
+         "\nprogram_path=$(mktemp -d)\nread -r -d '' SCRIPT << EOM\n\ndef train(parameters):\n"
+         "    \"\"\"Trains with `DistributedSampler`, at lr=$1.\"\"\"\n"
+         "    import os\n    print(f\"rank {os.environ['RANK']}\\n\", 100 % 7)\n\n"
+         "train({'lr': 0.01})\n\nEOM\n" +
+         wrapped.end;
+}
+std::string sdk_install(const std::string& python) {
+  return "\nif ! [ -x \"$(command -v pip)\" ]; then\n    " + python + " -m ensurepip || " + python +
+         " -m ensurepip --user || apt-get install python-pip\nfi\n\n"
+         "PIP_DISABLE_PIP_VERSION_CHECK=1 " +
+         python +
+         " -m pip install --quiet         --no-warn-script-location --index-url "
+         "https://pypi.org/simple torchvision\n";
+}
+const std::string sdk_write = "printf \"%s\" \"$SCRIPT\" > \"$program_path/ephemeral_script.py\"\n";
+class SdkScript : public testing::TestWithParam<Wrapped> {};
+INSTANTIATE_TEST_SUITE_P(
+    Described, SdkScript,
+    testing::Values(
+        Wrapped{"v1_7", "",
+                "printf \"%s\" \"$SCRIPT\" > $program_path/ephemeral_script.py\npython3 -u "
+                "$program_path/ephemeral_script.py"},
+        Wrapped{"v1_8_with_packages", sdk_install("python3"),
+                sdk_write + "python3 -u \"$program_path/ephemeral_script.py\""},
+        Wrapped{"v1_9", sdk_install("python"),
+                sdk_write + "torchrun --nproc-per-node 2 \"$program_path/ephemeral_script.py\"", 2},
+        Wrapped{"v1_9_of_one", "", sdk_write + "python -u \"$program_path/ephemeral_script.py\""},
+        Wrapped{"v2", "", "printf \"%s\" \"$SCRIPT\" > \"main.py\"\ntorchrun \"main.py\""},
+        Wrapped{
+            "v2_with_packages",
+            "PACKAGES=\"torch numpy\"\nPIP_OPTS=\"--index-url https://pypi.org/simple\"\n"
+            "LOG_FILE=\"pip_install.log\"\nrm -f \"$LOG_FILE\"\n\n"
+            "if PIP_DISABLE_PIP_VERSION_CHECK=1 python -m pip install --quiet \\\n"
+            "    --no-warn-script-location $PIP_OPTS --user $PACKAGES >\"$LOG_FILE\" 2>&1; then\n"
+            "    echo \"Successfully installed Python packages: $PACKAGES\"\nelse\n"
+            "    echo \"ERROR: Failed to install Python packages: $PACKAGES\" >&2\n"
+            "    cat \"$LOG_FILE\" >&2\n    exit 1\nfi\n",
+            "printf \"%s\" \"$SCRIPT\" > \"main.py\"\npython \"main.py\""},
+        Wrapped{"v2_with_packages_in_arrays",
+                "PACKAGES=(torch numpy)\nPIP_OPTS=(--index-url https://pypi.org/simple)\n"
+                "python -m pip install \"${PIP_OPTS[@]}\" --user \"${PACKAGES[@]}\" > log 2>&1 || "
+                "exit 1",
+                "printf \"%s\" \"$SCRIPT\" > \"main.py\"\ntorchrun \"main.py\""}),
+    [](const auto& one) { return one.param.name; });
+
+TEST_P(SdkScript, trains) {
+  const std::string script = sdk_script(GetParam());
+  TestPods pods;
+  Workload workload;
+  workload.steps = 2;
+  pods.runtime().add_image("script", Image(), workload);
+  const auto outlook = can_model({"bash", "-c", script}, Image(), &workload);
+  ASSERT_TRUE(outlook) << outlook.error().message;
+  EXPECT_EQ(outlook->trains.size(), 1U);
+  pods.pod("pod-0");
+  ContainerConfig config = pods.config(
+      "pod-0", "script", {},
+      {{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"MASTER_ADDR", "localhost"}, {"MASTER_PORT", "29500"}});
+  config.command = {"bash", "-c", script};
   pods.start("pod-0", config);
   EXPECT_EQ(pods.exit_code("pod-0"), 0) << pods.all_lines();
   const std::string all = pods.all_lines();

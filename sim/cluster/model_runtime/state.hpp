@@ -102,6 +102,7 @@ struct Process::State {
   std::uint64_t memory = 0;
   Random random{0};
   Spawn::Stream output{}, error_output{};
+  std::shared_ptr<Input> input{};
   std::string folder{};  // its working directory
 };
 

@@ -15,13 +15,39 @@ class TextProcess final : public Program {
   TextProcess(const TextProgram& program, Strings argv)
       : program_(program), argv_(std::move(argv)) {}
   void start(Process& process) override {
-    TextResult result = program_.run(process, argv_, "");
+    const bool reads = process.input() != nullptr && program_.reads(argv_);
+    if (!reads) return finish(process, "");
+    if (argv_.front().ends_with("tee")) return copy(process);
+    if (process.input()->is_open())
+      return process.when_input_changes([this, &process] { start(process); });
+    finish(process, process.input()->take());
+  }
+
+ private:
+  // What tee reads is seen at once.
+  void copy(Process& process) {
+    TextResult said;
+    const Strings files = open_for_tee(process, argv_, said);
+    for (std::string& line : said.errors) process.print_error(std::move(line));
+    copy(process, files, said.code);
+  }
+
+  void copy(Process& process, const Strings& files, int code) {
+    const std::string text = process.input()->take();
+    for (const std::string& file : files)
+      (void)process.append_file(file, text);  // it has been opened
+    process.write(text);
+    if (!process.input()->is_open()) return process.exit(code);
+    process.when_input_changes([this, &process, files, code] { copy(process, files, code); });
+  }
+
+  void finish(Process& process, const std::string& input) {
+    TextResult result = program_.run(process, argv_, input);
     for (std::string& line : result.errors) process.print_error(std::move(line));
     process.write(result.output);
     process.exit(result.code);
   }
 
- private:
   const TextProgram& program_;
   Strings argv_;
 };
@@ -42,6 +68,12 @@ std::string TextProgram::unknown(const Strings& argv) const {
   if (!computed && known_ != nullptr && !known_(arguments))
     return fmt::format("`{}`", fmt::join(argv, " "));
   return {};
+}
+
+bool TextProgram::reads(const Strings& argv) const {
+  const Strings operands = text::arguments_of(argv, flags_, valued_).operands;
+  return reads_ && (operands.size() <= first_file_ ||
+                    std::find(operands.begin(), operands.end(), "-") != operands.end());
 }
 
 TextResult TextProgram::run(Process& process, const Strings& argv, const std::string& input) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 
 #include "cluster/model_runtime/programs/text_arguments.hpp"
 #include "core/numbers.hpp"
@@ -226,7 +227,7 @@ TextResult sort(Process& process, const Arguments& arguments, const std::string&
 constexpr std::string_view tee_flags = "ai";
 constexpr std::array filter_rows{
     TextProgram{"cat", "", "", true, &cat},
-    TextProgram{"tee", tee_flags, "", true, &tee},
+    TextProgram{"tee", tee_flags, "", true, &tee, nullptr, SIZE_MAX},
     TextProgram{"wc", "lwc", "", true, &wc,
                 [](const Arguments& arguments) {
                   return arguments.options.size() == 1 && arguments.operands.size() < 2;
@@ -242,7 +243,7 @@ constexpr std::array filter_rows{
                          arguments.operands.size() < 2;
                 }},
     TextProgram{"cut", "s", "dfc", true, &cut, &cut_is_known},
-    TextProgram{"tr", "ds", "", true, &tr, &tr_is_known},
+    TextProgram{"tr", "ds", "", true, &tr, &tr_is_known, SIZE_MAX},
     TextProgram{"sort", "nru", "", true, &sort}};
 
 }  // namespace

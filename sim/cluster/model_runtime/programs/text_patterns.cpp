@@ -222,9 +222,10 @@ bool awk_is_known(const Arguments& arguments) {
          printed_fields(arguments.operands.front()).has_value();
 }
 
-constexpr std::array pattern_rows{TextProgram{"grep", "qvciEoFx", "", true, &grep, &grep_is_known},
-                                  TextProgram{"sed", "Er", "", true, &sed, &sed_is_known},
-                                  TextProgram{"awk", "", "F", true, &awk, &awk_is_known}};
+constexpr std::array pattern_rows{
+    TextProgram{"grep", "qvciEoFx", "", true, &grep, &grep_is_known, 1},
+    TextProgram{"sed", "Er", "", true, &sed, &sed_is_known, 1},
+    TextProgram{"awk", "", "F", true, &awk, &awk_is_known, 1}};
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <ctime>
 
+#include "cluster/model_runtime/commands.hpp"
 #include "cluster/model_runtime/programs/text_arguments.hpp"
 #include "core/numbers.hpp"
 
@@ -157,6 +158,53 @@ TextResult rm(Process& process, const Arguments& arguments, const std::string&) 
   return result;
 }
 
+// mktemp(1): the Xs at a template's end are drawn.
+TextResult mktemp(Process& process, const Arguments& arguments, const std::string&) {
+  const bool folder = arguments.has('d');
+  const std::string tmpdir(process.env("TMPDIR"));
+  const std::string base = arguments.value('p', tmpdir.empty() ? "/tmp" : tmpdir);
+  std::string path = arguments.operands.empty() ? "tmp.XXXXXXXXXX" : arguments.operands.front();
+  const bool in_base = arguments.operands.empty() || arguments.has('t') || arguments.has('p');
+  if (in_base) path = base + "/" + path;
+  const std::size_t last = path.find_last_not_of('X');
+  const std::size_t first = last == path.npos ? 0 : last + 1;
+  constexpr std::size_t least = 3;
+  if (path.size() - first < least)
+    return {
+        "", {fmt::format("mktemp: too few X's in template '{}'", arguments.operands.front())}, 1};
+  constexpr std::string_view letters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  do {
+    for (std::size_t i = first; i < path.size(); ++i)
+      path[i] = letters[process.random().below(letters.size())];
+  } while (process.file_exists(path) || process.has_folder(path));
+  const std::string above = path.substr(0, std::max<std::size_t>(1, path.rfind('/')));
+  const Status made = !folder ? process.write_file(path, "")
+                      : process.may_have_folder(path.find('/') == path.npos ? "." : above)
+                          ? process.make_folder(path)
+                          : fail(Error{Reason::io, "", "", nullptr, ENOENT, {}});
+  if (made) return {path + "\n", {}, 0};
+  std::fill(path.begin() + static_cast<std::ptrdiff_t>(first), path.end(), 'X');
+  const bool missing = made.error().code == ENOENT;
+  return {"",
+          {fmt::format("mktemp: failed to create {} via template '{}': {}",
+                       folder ? "directory" : "file", path,
+                       missing ? "No such file or directory" : "Read-only file system")},
+          1};
+}
+
+TextResult which(Process& process, const Arguments& arguments, const std::string&) {
+  TextResult result;
+  for (const std::string& name : arguments.operands) {
+    if (has_program(name, process)) {
+      result.output += path_of_program(name) + "\n";
+    } else {
+      result.code = 1;
+    }
+  }
+  return result;
+}
+
 constexpr std::size_t any = SIZE_MAX;
 
 constexpr std::array source_rows{
@@ -169,6 +217,8 @@ constexpr std::array source_rows{
     TextProgram{"printenv", "", "", false, &printenv, &has_operands<0, 1>},
     TextProgram{"env", "", "", false, &printenv, &has_operands<0, 0>},
     TextProgram{"mkdir", "p", "", false, &mkdir, &has_operands<1, any>},
+    TextProgram{"mktemp", "dqt", "p", false, &mktemp, &has_operands<0, 1>},
+    TextProgram{"which", "a", "", false, &which, &has_operands<1, any>},
     TextProgram{"touch", "", "", false, &touch, &has_operands<1, any>},
     TextProgram{"rm", "rf", "", false, &rm, &has_operands<1, any>}};
 

@@ -80,6 +80,7 @@ constexpr std::array operators{
     Operator{"+", 8, &add, true},
     Operator{"-", 8, &subtract, true},
     Operator{"*", 9, &multiply, true},
+    Operator{"**", 10, nullptr},  // Arithmetic::power()
     Operator{"/", 9, nullptr, true},
     Operator{"%", 9, nullptr, true},
 };
@@ -94,7 +95,7 @@ class Arithmetic {
     skip_blanks();
     // bash takes nothing for 0, dash says what it misses.
     if (text_.empty() && variables_.dialect() == Dialect::bash) return 0;
-    TRY(const Number value, assignment());
+    TRY(const Number value, all());
     if (!text_.empty()) return fail(syntax());
     return value;
   }
@@ -128,26 +129,69 @@ class Arithmetic {
     return found != nullptr && found->level == level ? found : nullptr;
   }
 
+  // bash's comma: the last counts.
+  Result<Number> all() {
+    TRY(Number value, assignment());
+    for (skip_blanks(); is_bash() && text_.starts_with(','); skip_blanks()) {
+      text_.remove_prefix(1);
+      TRY(value, assignment());
+    }
+    return value;
+  }
+
+  bool is_bash() const { return variables_.dialect() == Dialect::bash; }
+
+  // A variable, or bash's element of an array.
+  struct Place {
+    std::string name;
+    std::optional<Number> index{};
+  };
+  Result<Place> take_place() {
+    Place place{std::string(take_name())};
+    if (place.name.empty() || !is_bash() || !text_.starts_with('[')) return place;
+    text_.remove_prefix(1);
+    TRY(place.index, all());
+    if (!text_.starts_with(']')) return fail(syntax());
+    text_.remove_prefix(1);
+    return place;
+  }
+
+  // Without a look at what is in its [ ]. False: there is none.
+  bool skip_place() {
+    if (take_name().empty()) return false;
+    if (!is_bash() || !text_.starts_with('[')) return true;
+    int open = 0;
+    for (std::size_t at = 0; at < text_.size(); ++at) {
+      open += text_[at] == '[' ? 1 : text_[at] == ']' ? -1 : 0;
+      if (open > 0) continue;
+      text_.remove_prefix(at + 1);
+      return true;
+    }
+    return false;
+  }
+
   // NAME = ..., NAME += ... and their kin, of the right first.
   Result<Number> assignment() {
     skip_blanks();
     const std::string_view before = text_;
-    const std::string name(take_name());
+    const bool named = skip_place();
     skip_blanks();
     const Operator* with = next_operator();
     if (with != nullptr && !with->assigns) with = nullptr;
     const std::string_view behind = text_.substr(with == nullptr ? 0 : with->text.size());
-    if (name.empty() || !behind.starts_with('=') || behind.starts_with("==")) {
+    if (!named || !behind.starts_with('=') || behind.starts_with("==")) {
       text_ = before;
       return choice();
     }
+    text_ = before;
+    TRY(const Place place, take_place());
     text_ = behind.substr(1);
     TRY(Number value, assignment());
     if (with != nullptr) {
-      TRY(const Number old, value_of(name));
+      TRY(const Number old, value_of(place));
       TRY(value, applied(*with, old, value));
     }
-    set(name, value);
+    TRY_VOID(set(place, value));
     return value;
   }
 
@@ -169,8 +213,11 @@ class Arithmetic {
     return condition != 0 ? first : second;
   }
 
-  void set(const std::string& name, Number value) {
-    if (skipped_ == 0) variables_.set(name, std::to_string(value));
+  Status set(const Place& place, Number value) {
+    if (skipped_ > 0) return {};
+    if (place.index) return variables_.set_element(place.name, *place.index, std::to_string(value));
+    variables_.set(place.name, std::to_string(value));
+    return {};
   }
 
   Result<Number> applied(const Operator& by, Number left, Number right) const {
@@ -182,7 +229,7 @@ class Arithmetic {
   }
 
   Result<Number> binary(int level) {
-    if (level == levels) return unary();
+    if (level == levels) return power();
     TRY(Number left, binary(level + 1));
     while (const Operator* found = operator_of(level)) {
       text_.remove_prefix(found->text.size());
@@ -196,6 +243,23 @@ class Arithmetic {
     return left;
   }
 
+  // bash's **, of the right first.
+  Result<Number> power() {
+    TRY(const Number base, unary());
+    skip_blanks();
+    if (!is_bash() || !text_.starts_with("**")) return base;
+    text_.remove_prefix(2);
+    TRY(const Number exponent, power());
+    if (exponent < 0 && skipped_ > 0) return 0;
+    if (exponent < 0) return fail(arithmetic_error("exponent less than 0"));
+    Number value = 1, factor = base;
+    for (Number left = exponent; left > 0; left /= 2) {
+      if (left % 2 == 1) value = multiply(value, factor);
+      factor = multiply(factor, factor);
+    }
+    return value;
+  }
+
   Result<Number> unary() {
     skip_blanks();
     if (text_.empty()) return fail(syntax());
@@ -203,7 +267,8 @@ class Arithmetic {
     if (variables_.dialect() == Dialect::bash && counts()) {
       text_.remove_prefix(2);
       skip_blanks();
-      return counted(std::string(take_name()), c, true);
+      TRY(const Place place, take_place());
+      return counted(place, c, true);
     }
     if (c == '-' || c == '+' || c == '!' || c == '~') {
       text_.remove_prefix(1);
@@ -213,7 +278,7 @@ class Arithmetic {
     }
     if (c == '(') {
       text_.remove_prefix(1);
-      TRY(const Number value, assignment());
+      TRY(const Number value, all());
       skip_blanks();
       if (!text_.starts_with(')')) return fail(syntax());
       text_.remove_prefix(1);
@@ -225,23 +290,23 @@ class Arithmetic {
   bool counts() const { return text_.starts_with("++") || text_.starts_with("--"); }
 
   // bash's ++ and --.
-  Result<Number> counted(const std::string& name, char by, bool before) {
-    if (name.empty()) return fail(syntax());
-    TRY(const Number old, value_of(name));
+  Result<Number> counted(const Place& place, char by, bool before) {
+    if (place.name.empty()) return fail(syntax());
+    TRY(const Number old, value_of(place));
     const Number now = by == '+' ? add(old, 1) : subtract(old, 1);
-    set(name, now);
+    TRY_VOID(set(place, now));
     return before ? now : old;
   }
 
   // A number or NAME.
   Result<Number> operand() {
-    const std::string name(take_name());
-    if (!name.empty()) {
+    TRY(const Place place, take_place());
+    if (!place.name.empty()) {
       skip_blanks();
-      if (variables_.dialect() != Dialect::bash || !counts()) return value_of(name);
+      if (!is_bash() || !counts()) return value_of(place);
       const char by = text_.front();
       text_.remove_prefix(2);
-      return counted(name, by, false);
+      return counted(place, by, false);
     }
     const auto end = std::find_if_not(text_.begin(), text_.end(), is_name);
     const std::string number(text_.begin(), end);
@@ -267,8 +332,17 @@ class Arithmetic {
   }
 
   // What is not set counts as 0, and to bash a value is an expression.
-  Result<Number> value_of(const std::string& name) const {
-    const std::optional<std::string> value = variables_.value(name);
+  Result<Number> value_of(const Place& place) const {
+    const std::string& name = place.name;
+    std::optional<std::string> value;
+    if (place.index) {
+      const auto elements = variables_.elements(name).value_or(std::vector<std::string>());
+      const auto size = static_cast<Number>(elements.size());
+      const Number at = *place.index < 0 ? *place.index + size : *place.index;
+      if (at >= 0 && at < size) value = elements[static_cast<std::size_t>(at)];
+    } else {
+      value = variables_.value(name);
+    }
     const bool is_bash = variables_.dialect() == Dialect::bash;
     if (!value && variables_.unset_is_an_error() && skipped_ == 0)
       return fail(Error{Reason::invalid,
@@ -302,10 +376,11 @@ bool are_beside_names(std::string_view expression) {
   for (const std::string_view twice : {"++", "--"}) {
     for (std::size_t at = expression.find(twice); at != expression.npos;
          at = expression.find(twice, at + 2)) {
-      const bool before = at > 0 && is_name(expression[at - 1]);
+      const bool element = at > 0 && expression[at - 1] == ']';
+      const bool before = element || (at > 0 && is_name(expression[at - 1]));
       const bool after = at + 2 < expression.size() && is_name(expression[at + 2]);
       std::size_t first = before ? at - 1 : at + 2;
-      while (before && first > 0 && is_name(expression[first - 1])) --first;
+      while (before && !element && first > 0 && is_name(expression[first - 1])) --first;
       const char next = at + 2 < expression.size() ? expression[at + 2] : ' ';
       if (before == after || is_digit(expression[first]) || next == '+' || next == '-')
         return false;
@@ -323,10 +398,11 @@ bool is_known_arithmetic(std::string_view expression, Dialect dialect) {
   };
   const bool plain = std::all_of(expression.begin(), expression.end(), [](char c) {
     return is_name(c) ||
-           std::string_view(" \t\n()+-*/%<>=!&|^~?:#").find(c) != std::string_view::npos;
+           std::string_view(" \t\n()+-*/%<>=!&|^~?:#,[]").find(c) != std::string_view::npos;
   });
-  if (!plain || expression.size() > written_max || has("**")) return false;
-  if (dialect == Dialect::dash && has("#")) return false;
+  if (!plain || expression.size() > written_max) return false;
+  const bool of_bash = has("#") || has("**") || has(",") || has("[");
+  if (dialect == Dialect::dash && of_bash) return false;
   return dialect == Dialect::bash ? are_beside_names(expression) : !has("++") && !has("--");
 }
 

@@ -8,6 +8,8 @@
 #include <csignal>
 
 #include "cluster/model_runtime/programs/small.hpp"
+#include "cluster/model_runtime/shell/arithmetic.hpp"
+#include "cluster/model_runtime/shell/fields.hpp"
 #include "cluster/model_runtime/shell/formats.hpp"
 #include "cluster/model_runtime/shell/interpreter.hpp"
 #include "core/numbers.hpp"
@@ -18,12 +20,12 @@ namespace {
 using Strings = std::vector<std::string>;
 
 // A shell does these itself too, and nobody here.
-constexpr std::array<std::string_view, 17> not_modelled{
-    "alias", "bg",       "builtin", "declare", "fg",   "getopts", "hash", "jobs",   "let",
-    "read",  "readonly", "shopt",   "times",   "type", "typeset", "time", "mapfile"};
+constexpr std::array<std::string_view, 6> not_modelled{"bg",   "fg",    "getopts",
+                                                       "hash", "times", "time"};
 
 std::string unknown_command(const Strings& argv) {
-  return argv.size() == 3 && argv[1] == "-v" ? "" : "command without -v";
+  if (argv.size() < 2 || !argv[1].starts_with('-')) return {};
+  return argv[1] == "-v" || argv[1] == "-V" ? "" : "command with " + argv[1];
 }
 
 std::string unknown_trap(const Strings& argv) {
@@ -36,8 +38,13 @@ std::string unknown_trap(const Strings& argv) {
   return {};
 }
 
+std::string unknown_jobs(const Strings& argv) {
+  return argv.size() == 2 && (argv[1] == "-p" || argv[1] == "-pr") ? "" : "jobs without -p";
+}
+
 std::string unknown_wait(const Strings& argv) {
-  return argv.size() > 1 && argv[1].starts_with('-') ? "wait with " + argv[1] : "";
+  const bool one = argv.size() == 2 && argv[1] == "-n";
+  return argv.size() > 1 && argv[1].starts_with('-') && !one ? "wait with " + argv[1] : "";
 }
 
 std::string unknown_unset(const Strings& argv) {
@@ -47,17 +54,44 @@ std::string unknown_unset(const Strings& argv) {
   return element ? "unset of an element of an array" : "";
 }
 
+// bash's options that are modelled: what has no effect here too.
+std::string unknown_declaration(const Strings& argv) {
+  for (std::size_t i = 1; i < argv.size() && argv[i].size() > 1 && argv[i].starts_with('-'); ++i) {
+    const std::size_t at = argv[i].find_first_not_of("-agnrxI");
+    if (at != std::string::npos) return fmt::format("{} with -{}", argv.front(), argv[i][at]);
+    if (argv[i].find('n') != std::string::npos && argv.front() != "export")
+      return argv.front() + " with -n";
+  }
+  return argv.size() == 1 && argv.front() != "local" ? argv.front() + " without a name" : "";
+}
+
+std::string unknown_type(const Strings& argv) {
+  const bool option = argv.size() > 1 && argv[1].starts_with('-');
+  const bool known = !option || argv[1] == "-t" || argv[1] == "-p" || argv[1] == "-P";
+  return known ? "" : "type with " + argv[1];
+}
+
+std::string unknown_mapfile(const Strings& argv) {
+  for (std::size_t i = 1; i < argv.size(); ++i)
+    if (argv[i].starts_with('-') && argv[i] != "-t") return "mapfile with " + argv[i];
+  return argv.size() > 3 ? "mapfile of two" : "";
+}
+
+std::string unknown_shopt(const Strings& argv) {
+  return argv.size() > 2 && (argv[1] == "-s" || argv[1] == "-u") ? "" : "shopt without -s or -u";
+}
+
 std::string unknown_kill(const Strings& argv) {
   const bool known = argv.size() > 1 && argv[1] != "-l" && !argv.back().starts_with('%') &&
                      (argv.size() < 3 || !argv.back().starts_with('-'));
-  const bool of_group = argv.back() == "0";
-  return known && !of_group ? "" : fmt::format("`{}`", fmt::join(argv, " "));
+  return known ? "" : fmt::format("`{}`", fmt::join(argv, " "));
 }
 
 std::string unknown_printf(const Strings& argv) {
   const std::size_t format = argv.size() > 1 && argv[1] == "--" ? 2 : 1;
   if (argv.size() <= format || argv[format] == "$") return {};
-  if (argv[1] == "-v") return "printf with -v";
+  if (argv[1] == "-v" && (argv.size() < 4 || argv[3] == "$")) return {};
+  if (argv[1] == "-v") return unknown_printf({"printf", argv[3]});
   const auto text = printf_text({argv[format]}, Dialect::dash);
   return text ? "" : text.error().message;
 }
@@ -79,28 +113,40 @@ const BuiltIns::Row* BuiltIns::row(std::string_view name, Dialect dialect) {
   using Kind = Row::Kind;
   static constexpr std::array rows{
       Row{":", &I::succeed, Kind::special},
+      Row{"alias", &I::succeed},
+      Row{"builtin", &I::succeed, Kind::of_bash},  // without a command
       Row{"[", &I::test, Kind::plain, &unknown_test},
       Row{"[[", &I::test, Kind::of_bash, &unknown_test},
       Row{"break", &I::break_or_continue, Kind::special},
       Row{"cd", &I::change_folder},
       Row{"command", &I::look_for, Kind::plain, &unknown_command},
+      Row{"declare", &I::declare, Kind::of_bash, &unknown_declaration},
       Row{"continue", &I::break_or_continue, Kind::special},
       Row{"echo", &I::echo},
       Row{"eval", &I::succeed, Kind::special},  // Interpreter::evaluate
       Row{"exec", &I::succeed, Kind::special},  // without a command
       Row{"exit", &I::exit_or_return, Kind::special},
-      Row{"export", &I::export_variables, Kind::special},
+      Row{"export", &I::declare, Kind::special, &unknown_declaration},
       Row{"false", &I::fail_once},
+      Row{"jobs", &I::list_jobs, Kind::plain, &unknown_jobs},
       Row{"kill", &I::kill, Kind::plain, &unknown_kill},
-      Row{"local", &I::local, Kind::special},
+      Row{"let", &I::let, Kind::of_bash},
+      Row{"local", &I::declare, Kind::special, &unknown_declaration},
+      Row{"mapfile", &I::read_lines, Kind::of_bash, &unknown_mapfile},
       Row{"printf", &I::print_formatted, Kind::plain, &unknown_printf},
       Row{"pwd", &I::print_folder},
+      Row{"read", &I::read, Kind::plain, &unknown_read},
+      Row{"readarray", &I::read_lines, Kind::of_bash, &unknown_mapfile},
+      Row{"readonly", &I::declare, Kind::special, &unknown_declaration},
       Row{"return", &I::exit_or_return, Kind::special},
       Row{"set", &I::set, Kind::special},
       Row{"shift", &I::shift, Kind::special},
+      Row{"shopt", &I::succeed, Kind::of_bash, &unknown_shopt},
       Row{"test", &I::test, Kind::plain, &unknown_test},
       Row{"trap", &I::trap, Kind::special, &unknown_trap},
       Row{"true", &I::succeed},
+      Row{"type", &I::tell_kinds, Kind::plain, &unknown_type},
+      Row{"typeset", &I::declare, Kind::of_bash, &unknown_declaration},
       Row{"ulimit", &I::succeed},
       Row{"umask", &I::succeed},
       Row{"unset", &I::unset, Kind::special, &unknown_unset},
@@ -194,14 +240,39 @@ void Interpreter::echo(const Strings& words, const Done& done) {
 }
 
 void Interpreter::print_formatted(const Strings& words, const Done& done) {
-  const auto text = printf_text({words.begin() + 1, words.end()}, scope_.dialect);
+  const bool keeps = is_bash() && words.size() > 3 && words[1] == "-v";
+  const auto text = printf_text({words.begin() + (keeps ? 3 : 1), words.end()}, scope_.dialect);
   if (!text) return cannot_run(words[0], unknown(text.error().message), done);
-  process_.write(*text);
+  if (keeps) {
+    variables_.set(words[2], *text);
+  } else {
+    process_.write(*text);
+  }
   done(0);
 }
 
+// In bash's [[ ]] numbers are expressions, and -v asks for a variable.
 void Interpreter::test(const Strings& words, const Done& done) {
-  done(test_status(process_, words, scope_.name, is_bash()));
+  Strings operands = words;
+  std::size_t first = 1;
+  while (first < operands.size() && operands[first] == "!") ++first;
+  const std::size_t size = operands.size() - (words[0] == "test" ? 0 : 1) - first;
+  if (is_bash() && size == 2 && operands[first] == "-v") {
+    const bool negated = first % 2 == 0;
+    return done(variables_.value(operands[first + 1]).has_value() != negated ? 0 : 1);
+  }
+  if (words[0] == "[[" && size == 3 && compares_numbers(operands[first + 1])) {
+    for (const std::size_t at : {first, first + 2}) {
+      const auto value = arithmetic(operands[at], variables_);
+      if (!value && value.error().code != 1) return give_up(value.error());
+      if (!value) {
+        complain("[[: " + value.error().message);
+        return done(1);
+      }
+      operands[at] = std::to_string(*value);
+    }
+  }
+  done(test_status(process_, operands, scope_.name, is_bash()));
 }
 
 void Interpreter::change_folder(const Strings& words, const Done& done) {
@@ -248,39 +319,23 @@ void Interpreter::shift(const Strings& words, const Done& done) {
 void Interpreter::unset(const Strings& words, const Done& done) {
   const bool functions = words.size() > 1 && words[1] == "-f";
   for (std::size_t i = 1; i < words.size(); ++i) {
-    if (functions)
+    if (functions) {
       scope_.functions.erase(words[i]);
-    else
+    } else if (variables_.is_readonly(words[i])) {
+      if (!is_bash()) return give_up("unset: " + variables_.why_readonly(words[i]));
+      complain(fmt::format("unset: {}: cannot unset: readonly variable", words[i]));
+      return done(1);
+    } else {
       variables_.unset(words[i]);
+    }
   }
-  done(0);
-}
-
-void Interpreter::export_variables(const Strings& words, const Done& done) {
-  for (std::size_t i = 1; i < words.size(); ++i) variables_.export_variable(words[i]);
-  done(0);
-}
-
-void Interpreter::local(const Strings& words, const Done& done) {
-  if (scope_.calls == 0) return misused(words, "not in a function", done);
-  for (std::size_t i = 1; i < words.size(); ++i) variables_.local(words[i], !is_bash());
-  done(0);
-}
-
-// command -v NAME: whether there is such a command, and where.
-void Interpreter::look_for(const Strings& words, const Done& done) {
-  const std::string& name = words[2];
-  const bool own =
-      BuiltIns::row(name, scope_.dialect) != nullptr || scope_.functions.contains(name);
-  const auto program = make_program({name}, {context_.image, nullptr, true});
-  if (!own && !program && program.error().reason == Reason::not_found)
-    return done(is_bash() ? 1 : not_found_code);
-  process_.print(own || name.find('/') != name.npos ? name : "/usr/bin/" + name);
   done(0);
 }
 
 // trap ACTION SIGNAL...; - for what is done without one, nothing to ignore it.
 void Interpreter::trap(const Strings& words, const Done& done) {
+  // What is written out has more; of `trap $X` nothing may be left.
+  if (words.size() < 3) return done(words.size() == 1 ? 0 : misused_code);
   const std::size_t first = words[1] == "--" ? 2 : 1;
   const std::string& text = words[first];
   const Node* action = nullptr;
@@ -308,12 +363,29 @@ void Interpreter::trap(const Strings& words, const Done& done) {
 
 void Interpreter::wait(const Strings& words, const Done& done) {
   if (words.size() == 1) return wait_for_all(done);
+  if (words[1] == "-n" && is_bash()) return wait_for_any(done);
   wait_for(words, 1, done);
 }
 
 void Interpreter::wait_for_all(const Done& done) {
   if (jobs_.all_ended(is_bash())) return done(0);
   until_a_job_ends([this, done] { wait_for_all(done); }, done);
+}
+
+// jobs -p. A shell that is forked for it, kill $(jobs -p), knows those of the one it comes from.
+void Interpreter::list_jobs(const Strings&, const Done& done) {
+  std::vector<int> all = jobs_.running();
+  if (forked_ && all.empty()) all = scope_.jobs;
+  for (const int pid : all) process_.print(std::to_string(pid));
+  done(0);
+}
+
+// bash's -n: the next that ends, or has ended and has not been asked for.
+void Interpreter::wait_for_any(const Done& done) {
+  const auto seen = jobs_.next();
+  if (seen.state == Jobs::State::running)
+    return until_a_job_ends([this, done] { wait_for_any(done); }, done);
+  done(seen.state == Jobs::State::none ? not_found_code : seen.status);
 }
 
 // One after the other; the status is the last one's.
@@ -340,6 +412,10 @@ void Interpreter::until_a_job_ends(Then then, const Done& interrupted) {
 }
 
 void Interpreter::kill(const Strings& words, const Done& done) {
+  if (words.size() < 2) {
+    complain("kill: usage: kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l");
+    return done(misused_code);
+  }
   const bool long_names = is_bash();
   std::size_t first = 1;
   std::optional<int> number = SIGTERM;
@@ -355,6 +431,10 @@ void Interpreter::kill(const Strings& words, const Done& done) {
   for (std::size_t i = first; i < words.size(); ++i) {
     const std::optional<int> pid = whole_number<int>(words[i]);
     if (!pid || *pid < 0) return misused(words, "Illegal number: " + words[i], done);
+    if (*pid == 0) {
+      process_.signal_group(*number);
+      continue;
+    }
     if (process_.signal_pid(*pid, *number)) continue;
     complain("kill: No such process");
     status = 1;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cluster/model_runtime/shell/arithmetic.hpp"
 #include "cluster/model_runtime/shell/builtins.hpp"
 #include "cluster/model_runtime/shell/interpreter.hpp"
 #include "cluster/model_runtime/shell/shell.hpp"
@@ -41,27 +42,43 @@ void Interpreter::assign(const Node& node, std::size_t index, bool stays, Then t
   const Assignment& one = node.assignments[index];
   std::vector<const Piece*> outputs;
   outputs_in(one.value.pieces, &variables_, outputs);
+  if (one.index) outputs_in(one.index->pieces, &variables_, outputs);
   if (one.elements)
     for (const Word& element : *one.elements) outputs_in(element.pieces, &variables_, outputs);
   with_outputs(std::move(outputs), 0, [this, &node, &one, index, stays, then] {
-    if (one.elements) {
-      auto added = expand(*one.elements, variables_);
-      if (!added) return give_up(added.error());
-      Strings all = one.appends ? variables_.elements(one.name).value_or(Strings()) : Strings();
-      all.insert(all.end(), added->begin(), added->end());
-      variables_.set_elements(one.name, std::move(all));
-      return assign(node, index + 1, stays, then);
-    }
-    auto text = expand_value(one.value, variables_);
-    if (!text) return give_up(text.error());
-    if (one.appends) text->insert(0, variables_.value(one.name).value_or(""));
-    if (stays) {
-      variables_.set(one.name, std::move(*text));
-    } else {
-      variables_.export_locally(one.name, std::move(*text));
-    }
+    if (variables_.is_readonly(one.name)) return give_up(variables_.why_readonly(one.name));
+    if (const Status made = assign(one, stays); !made) return give_up(made.error());
     assign(node, index + 1, stays, then);
   });
+}
+
+Status Interpreter::assign(const Assignment& one, bool stays) {
+  if (one.elements) {
+    TRY(const Strings added, expand(*one.elements, variables_));
+    Strings all = one.appends ? variables_.elements(one.name).value_or(Strings()) : Strings();
+    all.insert(all.end(), added.begin(), added.end());
+    variables_.set_elements(one.name, std::move(all));
+    return {};
+  }
+  std::optional<std::int64_t> at;
+  if (one.index) {
+    TRY(const std::string expression, expand_value(*one.index, variables_));
+    TRY(at, arithmetic(expression, variables_));
+  }
+  TRY(std::string text, expand_value(one.value, variables_));
+  if (at) {
+    const Strings all = variables_.elements(one.name).value_or(Strings());
+    const auto where = static_cast<std::size_t>(*at);
+    if (one.appends && *at >= 0 && where < all.size()) text.insert(0, all[where]);
+    return variables_.set_element(one.name, *at, std::move(text));
+  }
+  if (one.appends) text.insert(0, variables_.value(one.name).value_or(""));
+  if (stays) {
+    variables_.set(one.name, std::move(text));
+  } else {
+    variables_.export_locally(one.name, std::move(text));
+  }
+  return {};
 }
 
 void Interpreter::execute(const Node& node, Strings words, Place place, Done done) {
@@ -71,8 +88,15 @@ void Interpreter::execute(const Node& node, Strings words, Place place, Done don
     words.erase(words.begin());
     done = [this](int status) { process_.exit(status); };
   }
+  // `command NAME` is no function.
+  bool by_name = true;
+  while (!replaces && words.size() > 1 && !words[1].starts_with('-') &&
+         (words.front() == "command" || (words.front() == "builtin" && is_bash()))) {
+    words.erase(words.begin());
+    by_name = false;
+  }
   if (const auto found = scope_.functions.find(words.front());
-      found != scope_.functions.end() && !replaces)
+      found != scope_.functions.end() && !replaces && by_name)
     return call(*found->second, std::move(words), place, std::move(done));
   if (words.front() == "eval") return evaluate(words, place, done);
   if (words.front() == ".") return source(std::move(words), place, done);
@@ -199,13 +223,12 @@ void Interpreter::child(Strings argv, Environment env, Result<std::unique_ptr<Pr
                         Done done) {
   const std::string name = argv.front();
   if (!program) return cannot_run(name, program.error(), done);
-  auto [output, error_output] = streams_of(process_);
+  Streams streams = streams_of(process_);
   const Result<ProcessId> child =
-      process_.spawn({std::move(argv), std::move(env), false, std::move(output),
-                      std::move(error_output), std::move(*program)});
+      process_.spawn({std::move(argv), std::move(env), false, std::move(streams.output),
+                      std::move(streams.error_output), std::move(*program)});
   if (!child) return cannot_run(name, child.error(), done);
-  waits_for_ = *child;
-  waiting_ = std::move(done);
+  waiting_[*child] = std::move(done);
 }
 
 void Interpreter::cannot_run(const std::string& name, const Error& error, const Done& done) {

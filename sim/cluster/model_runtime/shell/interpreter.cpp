@@ -23,7 +23,7 @@ bool ends_bash(int signal) { return signal == SIGHUP || signal == SIGINT || sign
 Interpreter::Interpreter(Process& process, Scope scope, CommandContext context)
     : process_(process),
       scope_(std::move(scope)),
-      variables_(scope_, process.state().env),
+      variables_(scope_, process),
       context_(context),
       forked_(scope_.pid != 0),
       own_streams_(streams_of(process)) {
@@ -33,8 +33,10 @@ Interpreter::Interpreter(Process& process, Scope scope, CommandContext context)
 void Interpreter::start(const Node& node, bool tested) {
   if (!forked_) {
     scope_.pid = process_.pid();
+    scope_.begun = process_.now();
     if (process_.working_directory().empty()) process_.change_directory("/");
     variables_.set("PWD", process_.working_directory());
+    variables_.unset("IFS");  // nobody's but a shell's own
   }
   root_ = &node;
   // dash puts nothing in the place of the shell that a container begins with: a signal to process 1
@@ -48,9 +50,10 @@ bool Interpreter::signal(int number) {
   if (!come && is_bash() && ends_bash(number) && traps_.has_last()) {
     ends_by_ = number;
     // It waits for nobody then; what it does itself is done first.
-    const bool waits = waits_for_ != 0 || interrupted_;
-    waits_for_ = 0;
-    waiting_ = interrupted_ = nullptr;
+    const bool waits = !waiting_.empty() || reading_ || interrupted_;
+    waiting_.clear();
+    reading_ = nullptr;
+    interrupted_ = nullptr;
     job_ended_ = nullptr;
     if (waits) finish(0, nullptr);
     return true;
@@ -60,11 +63,13 @@ bool Interpreter::signal(int number) {
 }
 
 bool Interpreter::child_exited(ProcessId child, const ExitStatus& status) {
-  if (child == waits_for_) {
-    waits_for_ = 0;
-    std::exchange(waiting_, nullptr)(status.shown());
+  if (const auto found = waiting_.find(child); found != waiting_.end()) {
+    const Done done = std::move(found->second);
+    waiting_.erase(found);
+    done(status.shown());
     return true;
   }
+  if (beside_.erase(child) > 0) return true;
   if (!jobs_.ended(child, status.shown())) return false;
   if (job_ended_) std::exchange(job_ended_, nullptr)();
   return true;
@@ -89,11 +94,13 @@ void Interpreter::go_on(const Node& node, Place place, Done done) {
   with_outputs(std::move(outputs), 0, [this, &node, place, done] {
     const Streams before = streams_of(process_);
     const auto name = node.words.empty() ? std::nullopt : node.words.front().literal();
-    if (!redirected(node)) {
+    if (const Status made = redirect_all(node); !made) {
       set_streams(process_, before);
+      complain(made.error().message);
       // POSIX, "Consequences of Shell Errors"; bash goes on.
       if (name && is_special(*name) && !is_bash()) return leave(misused_code);
-      return ended(place, done)(error_code());
+      const bool own_code = is_bash() && made.error().code != 0;
+      return alone(ended(place, done))(own_code ? made.error().code : error_code());
     }
     // `exec` alone keeps what it says.
     const bool stays = node.words.size() == 1 && name == "exec";
@@ -106,9 +113,17 @@ void Interpreter::go_on(const Node& node, Place place, Done done) {
   });
 }
 
+// One after the other, until one cannot be done.
+Status Interpreter::redirect_all(const Node& node) {
+  for (const Redirection& one : node.redirections)
+    TRY_VOID(one.target == Redirection::Target::command ? begin_command(one)
+                                                        : redirect(process_, one, variables_));
+  return {};
+}
+
 // False: a file cannot be opened, which has been said.
 bool Interpreter::redirected(const Node& node) {
-  const Status done = redirect(process_, node.redirections, variables_);
+  const Status done = redirect_all(node);
   if (!done) complain(done.error().message);
   return static_cast<bool>(done);
 }
@@ -164,10 +179,9 @@ void Interpreter::perform(const Node& node, Place place, Done done) {
         count(node, 0, place, left_by(done));
       });
     case Node::Kind::pipe:
-      return node.of_document ? document(node, ended(place, std::move(done)))
-                              : pipe(node, place, ended(place, std::move(done)));
+      return pipe(node, place, ended(place, std::move(done)));
     case Node::Kind::subshell:
-      return forked(scope_, node.children[0], place.tested, std::nullopt,
+      return forked(scope_, node.children[0], place.tested, {},
                     alone(ended(place, std::move(done))));
     case Node::Kind::background:
       return background(node.children[0], std::move(done));
@@ -254,7 +268,10 @@ void Interpreter::give_up(const std::string& message, int code_of_bash) {
 
 // Of a word that cannot be expanded.
 void Interpreter::give_up(const Error& error) {
-  give_up(error.message, forked_ || scope_.exits_on_error ? 1 : error.code);
+  const int code = error.code != 0 ? error.code : not_modelled_code;
+  give_up(error.message, code == not_modelled_code          ? code
+                         : forked_ || scope_.exits_on_error ? 1
+                                                            : code);
 }
 
 void Interpreter::list(const Node& node, std::size_t index, Place place, Done done) {

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,8 @@
 namespace ddptwin::model::shell {
 
 constexpr int not_found_code = 127, not_modelled_code = 126, misused_code = 2;
+
+struct ReadOrder;
 
 class Interpreter {
  public:
@@ -48,6 +52,12 @@ class Interpreter {
   };
   enum class Leave : std::uint8_t { no, break_, continue_, return_ };
   struct Pipe;
+  struct Outlet;
+  // The streams of a forked shell that are not this one's.
+  struct Forked {
+    std::optional<Spawn::Stream> output{};
+    std::shared_ptr<Input> input{};
+  };
   friend struct BuiltIns;
 
   // The tree: interpreter.cpp.
@@ -75,6 +85,7 @@ class Interpreter {
   void give_up(const Error& error);
   void give_up(const std::string& message, int code_of_bash = 1);
   bool is_bash() const { return scope_.dialect == Dialect::bash; }
+  Status redirect_all(const Node& node);
   bool redirected(const Node& node);
   // Of the shell's own errors.
   int error_code() const { return is_bash() ? 1 : misused_code; }
@@ -82,6 +93,7 @@ class Interpreter {
   // Commands: commands.cpp.
   void command(const Node& node, Place place, Done done);
   void assign(const Node& node, std::size_t index, bool stays, Then then);
+  Status assign(const Assignment& one, bool stays);
   void execute(const Node& node, Strings words, Place place, Done done);
   void call(const Node& body, Strings words, Place place, Done done);
   Result<const Node*> take_script(const std::string& text);
@@ -106,29 +118,43 @@ class Interpreter {
   void set(const Strings& words, const Done& done);
   void shift(const Strings& words, const Done& done);
   void unset(const Strings& words, const Done& done);
-  void export_variables(const Strings& words, const Done& done);
-  void local(const Strings& words, const Done& done);
+  void declare(const Strings& words, const Done& done);
+  bool refuses(const std::string& name, const std::string& who);
   void look_for(const Strings& words, const Done& done);
+  void tell_kinds(const Strings& words, const Done& done);
+  std::string_view kind_of(const std::string& name) const;
+  void let(const Strings& words, const Done& done);
+  void read(const Strings& words, const Done& done);
+  void read_line(const ReadOrder& order, const Done& done);
+  void take_line(const ReadOrder& order, int status, const Done& done);
+  void read_lines(const Strings& words, const Done& done);
+  void until_there_is_more(std::optional<Duration> patience, Then then, Then late);
   void trap(const Strings& words, const Done& done);
+  void list_jobs(const Strings& words, const Done& done);
   void wait(const Strings& words, const Done& done);
   void wait_for_all(const Done& done);
+  void wait_for_any(const Done& done);
   void wait_for(const Strings& words, std::size_t index, const Done& done);
   void until_a_job_ends(Then then, const Done& interrupted);
   void kill(const Strings& words, const Done& done);
 
   // Other processes: processes.cpp.
-  ProcessId fork(Scope scope, const Node& node, bool tested, std::optional<Spawn::Stream> output);
-  void forked(Scope scope, const Node& node, bool tested, std::optional<Spawn::Stream> output,
-              Done done);
+  ProcessId fork(Scope scope, const Node& node, bool tested, Forked streams);
+  void forked(Scope scope, const Node& node, bool tested, Forked streams, Done done);
   void background(const Node& node, const Done& done);
   std::vector<const Piece*> outputs_of(const std::vector<Word>& words) const;
   void add_outputs_of(const std::vector<Redirection>& redirections,
                       std::vector<const Piece*>& all) const;
   void with_outputs(std::vector<const Piece*> pieces, std::size_t index, Then then);
   void pipe(const Node& node, Place place, Done done);
-  void document(const Node& node, Done done);
-  void begin(const Node& node, bool tested, const std::shared_ptr<Pipe>& pipe);
-  void read(const Node& node, const std::shared_ptr<Pipe>& pipe);
+  static const Node* tee_of(const Redirection& redirection);
+  Status begin_command(const Redirection& redirection);
+  Outlet outlet_of(const Node& node, std::size_t index, const std::shared_ptr<Pipe>& pipe);
+  void begin(const Node& node, std::size_t index, std::shared_ptr<Input> input, bool tested,
+             const std::shared_ptr<Pipe>& pipe);
+  void work_out(const Node& node, std::size_t index, std::string input, bool tested,
+                const std::shared_ptr<Pipe>& pipe);
+  void end_of_one(const std::shared_ptr<Pipe>& pipe);
   int status_of(const Pipe& pipe) const;
 
   Process& process_;
@@ -146,8 +172,9 @@ class Interpreter {
   int nested_ = 0;         // commands since the last that began anew
   int output_status_ = 0;  // of the last $( )
 
-  ProcessId waits_for_ = 0;
-  Done waiting_{};
+  std::map<ProcessId, Done> waiting_{};  // for children, what comes then
+  std::set<ProcessId> beside_{};         // children that nobody waits for
+  Then reading_{};                       // what comes when there is more to read
   Jobs jobs_{};
   Then job_ended_{};
   Done interrupted_{};  // of a wait

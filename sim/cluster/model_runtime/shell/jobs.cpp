@@ -56,6 +56,22 @@ Jobs::Seen Jobs::ask(int pid) {
   return {State::ended, *job->status};
 }
 
+std::vector<int> Jobs::running() const {
+  std::vector<int> pids;
+  for (const Job& one : jobs_)
+    if (!one.status) pids.push_back(one.pid);
+  return pids;
+}
+
+Jobs::Seen Jobs::next() {
+  const auto job = std::find_if(jobs_.begin(), jobs_.end(),
+                                [](const Job& one) { return one.status && !one.told; });
+  if (job == jobs_.end()) return {any_runs() ? State::running : State::none, 0};
+  const Seen seen{State::ended, *job->status};
+  jobs_.erase(job);
+  return seen;
+}
+
 bool Traps::any() const {
   return std::any_of(actions_.begin(), actions_.end(),
                      [](const auto& one) { return one.second != nullptr; });

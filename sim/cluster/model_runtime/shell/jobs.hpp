@@ -27,6 +27,9 @@ class Jobs {
     int status;
   };
   Seen ask(int pid);
+  std::vector<int> running() const;  // their numbers
+  // Of the first that has ended and was not asked for, which is forgotten then.
+  Seen next();
 
  private:
   struct Job {

@@ -1,7 +1,7 @@
 // What a shell starts besides itself: ( ), $( ), & and pipes.
 #include <fmt/format.h>
 
-#include <tuple>
+#include <algorithm>
 #include <utility>
 
 #include "cluster/model_runtime/programs/text.hpp"
@@ -19,32 +19,35 @@ Spawn::Stream into(const std::shared_ptr<std::string>& text) {
 
 }  // namespace
 
-// A shell of its own for that part of the script; without `output` its stdout is this shell's.
-ProcessId Interpreter::fork(Scope scope, const Node& node, bool tested,
-                            std::optional<Spawn::Stream> output) {
+// A shell of its own for that part of the script, whose streams are this one's but for those
+// given.
+ProcessId Interpreter::fork(Scope scope, const Node& node, bool tested, Forked streams) {
   if (is_bash()) scope.loops = 0;
+  scope.jobs = jobs_.running();
   Spawn spawn;
   spawn.argv = process_.argv();
   spawn.env = process_.environment();
-  std::tie(spawn.output, spawn.error_output) = streams_of(process_);
-  if (output) spawn.output = std::move(*output);
+  Streams own = streams_of(process_);
+  spawn.output = streams.output ? std::move(*streams.output) : std::move(own.output);
+  spawn.error_output = std::move(own.error_output);
+  spawn.input = std::move(streams.input);
   spawn.program = make_run(std::move(scope), node, context_, tested);
   const Result<ProcessId> child = process_.spawn(std::move(spawn));
   return child ? *child : ProcessId{0};
 }
 
-void Interpreter::forked(Scope scope, const Node& node, bool tested,
-                         std::optional<Spawn::Stream> output, Done done) {
-  const ProcessId child = fork(std::move(scope), node, tested, std::move(output));
+void Interpreter::forked(Scope scope, const Node& node, bool tested, Forked streams, Done done) {
+  const ProcessId child = fork(std::move(scope), node, tested, std::move(streams));
   if (child == 0) return give_up("Cannot fork");
-  waits_for_ = child;
-  waiting_ = std::move(done);
+  waiting_[child] = std::move(done);
 }
 
 void Interpreter::background(const Node& node, const Done& done) {
   // A ( ) is a process already.
   const bool is_one = node.kind == Node::Kind::subshell && node.redirections.empty();
-  const ProcessId child = fork(scope_, is_one ? node.children[0] : node, false, std::nullopt);
+  // It reads nothing of the shell's (POSIX, 2.9.3).
+  const ProcessId child = fork(scope_, is_one ? node.children[0] : node, false,
+                               {std::nullopt, std::make_shared<Input>("")});
   if (child == 0) return give_up("Cannot fork");
   scope_.last_job = process_.pid_of(child);
   jobs_.add(child, scope_.last_job, !is_bash());
@@ -59,7 +62,13 @@ std::vector<const Piece*> Interpreter::outputs_of(const std::vector<Word>& words
 
 void Interpreter::add_outputs_of(const std::vector<Redirection>& redirections,
                                  std::vector<const Piece*>& all) const {
-  for (const Redirection& one : redirections) outputs_in(one.file.pieces, &variables_, all);
+  for (const Redirection& one : redirections) {
+    if (one.target != Redirection::Target::command) {
+      outputs_in(one.file.pieces, &variables_, all);
+    } else if (const Node* tee = tee_of(one)) {
+      for (const Word& word : tee->words) outputs_in(word.pieces, &variables_, all);
+    }
+  }
 }
 
 // Runs what stands in each $( ), then goes on.
@@ -69,7 +78,7 @@ void Interpreter::with_outputs(std::vector<const Piece*> pieces, std::size_t ind
   const Piece* piece = pieces[index];
   Scope scope = scope_;
   if (is_bash()) scope.exits_on_error = false;
-  forked(std::move(scope), *piece->script, false, into(text),
+  forked(std::move(scope), *piece->script, false, {into(text), nullptr},
          [this, text, piece, pieces = std::move(pieces), index, then](int status) {
            while (text->ends_with('\n')) text->pop_back();
            variables_.set_output(*piece, *text, status);
@@ -78,82 +87,147 @@ void Interpreter::with_outputs(std::vector<const Piece*> pieces, std::size_t ind
          });
 }
 
-// A pipeline's first command runs by itself. What tee copies is seen at once; what others read they
-// read when it has ended.
+// Of > >(tee FILE...) the tee, whose copies are then made at once; null: it is another command.
+const Node* Interpreter::tee_of(const Redirection& redirection) {
+  const Node& script = *redirection.file.pieces.front().script;
+  if (redirection.of_input || script.children.size() != 1) return nullptr;
+  const Node& command = script.children.front();
+  const auto name = command.words.empty() ? std::nullopt : command.words.front().literal();
+  const bool plain = command.kind == Node::Kind::command && command.assignments.empty() &&
+                     command.redirections.empty();
+  return plain && name && base_name(*name) == "tee" ? &command : nullptr;
+}
+
+// > >(COMMAND) and < <(COMMAND): it runs beside the shell, which waits for neither.
+Status Interpreter::begin_command(const Redirection& redirection) {
+  Streams streams = streams_of(process_);
+  Spawn::Stream output;
+  if (const Node* tee = tee_of(redirection)) {
+    TRY(const Strings words, expand(tee->words, variables_));
+    TextResult said;
+    const Strings files = open_for_tee(process_, words, said);
+    for (std::string& line : said.errors) process_.print_error(std::move(line));
+    output = copied_to(streams.output, files);
+  } else {
+    PipeEnds pipe = make_pipe();
+    const Node& script = *redirection.file.pieces.front().script;
+    Forked ends;
+    if (redirection.of_input) {
+      ends.output = std::move(pipe.output);
+      streams.input = std::move(pipe.input);
+    } else {
+      ends.input = std::move(pipe.input);
+      output = std::move(pipe.output);
+    }
+    Scope scope = scope_;
+    const ProcessId child = fork(std::move(scope), script, false, std::move(ends));
+    if (child == 0) return fail(Reason::invalid, "Cannot fork");
+    beside_.insert(child);
+  }
+  if (redirection.of_output) streams.output = output;
+  if (redirection.of_error) streams.error_output = output;
+  set_streams(process_, streams);
+  return {};
+}
+
+// What tee copies is seen at once. What other programs of text read they read when it has ended, so
+// the shell itself works it out; the rest of a pipeline's commands run beside each other, each in a
+// shell of its own.
 struct Interpreter::Pipe {
-  std::vector<Strings> readers{};
-  std::vector<int> codes{};  // of all commands, from the left
-  std::size_t next = 0;      // of the readers
-  std::shared_ptr<std::string> text = std::make_shared<std::string>();
+  std::vector<Strings> readers{};  // words of each command; empty: it has a shell of its own
+  std::vector<int> codes{};        // of all commands, from the left
+  int running = 0;
   Done done{};
 };
+
+namespace {
+
+// One that reads text and nothing else, so that the shell can do it.
+bool is_text_program(const Node& node, const Scope& scope) {
+  const auto name = node.words.empty() ? std::nullopt : node.words.front().literal();
+  if (node.kind != Node::Kind::command || !node.assignments.empty() || !name) return false;
+  const TextProgram* program = TextProgram::find(base_name(*name));
+  const bool reads_else =
+      std::any_of(node.redirections.begin(), node.redirections.end(), [](const Redirection& one) {
+        return one.of_input || one.target == Redirection::Target::command;
+      });
+  return program != nullptr && program->reads() && !reads_else && !scope.functions.contains(*name);
+}
+
+bool is_plain_tee(const std::vector<std::string>& words, const Node& node) {
+  return !words.empty() && base_name(words.front()) == "tee" && node.redirections.empty();
+}
+
+}  // namespace
 
 void Interpreter::pipe(const Node& node, Place place, Done done) {
   std::vector<const Piece*> outputs;
   for (std::size_t i = 1; i < node.children.size(); ++i) {
+    if (!is_text_program(node.children[i], scope_)) continue;
     for (const Word& word : node.children[i].words) outputs_in(word.pieces, &variables_, outputs);
     add_outputs_of(node.children[i].redirections, outputs);
   }
   with_outputs(std::move(outputs), 0, [this, &node, place, done] {
     auto pipe = std::make_shared<Pipe>();
+    pipe->readers.resize(node.children.size());
+    pipe->codes.resize(node.children.size());
     for (std::size_t i = 1; i < node.children.size(); ++i) {
+      if (!is_text_program(node.children[i], scope_)) continue;
       auto words = expand(node.children[i].words, variables_);
       if (!words) return give_up(words.error());
-      pipe->readers.push_back(std::move(*words));
+      pipe->readers[i] = std::move(*words);
     }
     pipe->done = done;
-    begin(node, place.tested, pipe);
+    begin(node, 0, nullptr, place.tested, pipe);
   });
 }
 
-// What is read is worked out by the shell itself; where that fails, the command does.
-void Interpreter::document(const Node& node, Done done) {
-  const Node& reader = node.children[1];
-  std::vector<const Piece*> outputs = outputs_of(reader.words);
-  add_outputs_of(reader.redirections, outputs);
-  for (const Word& word : node.words) outputs_in(word.pieces, &variables_, outputs);
-  with_outputs(std::move(outputs), 0, [this, &node, &reader, done] {
-    auto words = expand(reader.words, variables_);
-    if (!words) return give_up(words.error());
-    auto text = expand_value(node.words.front(), variables_);
-    if (!text) {
-      complain(text.error().message);
-      const int code = is_bash() ? text.error().code : misused_code;
-      keep_statuses({code});
-      return done(code);
-    }
-    auto pipe = std::make_shared<Pipe>();
-    pipe->readers.push_back(std::move(*words));
-    *pipe->text = std::move(*text);
-    pipe->done = done;
-    read(node, pipe);
-  });
-}
+// Where what one of its commands prints goes, and who reads that; `next` is behind the last then.
+struct Interpreter::Outlet {
+  Spawn::Stream output{};
+  std::size_t next = 0;
+  std::shared_ptr<std::string> text{};  // of one that the shell works out
+  std::shared_ptr<Input> input{};       // of one with a shell of its own
+};
 
-void Interpreter::begin(const Node& node, bool tested, const std::shared_ptr<Pipe>& pipe) {
-  Spawn::Stream output = process_.state().output;
+Interpreter::Outlet Interpreter::outlet_of(const Node& node, std::size_t index,
+                                           const std::shared_ptr<Pipe>& pipe) {
+  Outlet made{process_.state().output, index + 1};
   std::vector<std::string> files;
-  std::vector<int> codes;
-  for (; pipe->next < pipe->readers.size(); ++pipe->next) {
-    const Strings& reader = pipe->readers[pipe->next];
-    const Node& command = node.children[pipe->next + 1];
-    if (base_name(reader.front()) != "tee" || !command.redirections.empty()) break;
+  for (; made.next < node.children.size(); ++made.next) {
+    if (!is_plain_tee(pipe->readers[made.next], node.children[made.next])) break;
     TextResult said;
-    const Strings opened = open_for_tee(process_, reader, said);
+    const Strings opened = open_for_tee(process_, pipe->readers[made.next], said);
     for (std::string& line : said.errors) process_.print_error(std::move(line));
     files.insert(files.end(), opened.begin(), opened.end());
-    codes.push_back(said.code);
+    pipe->codes[made.next] = said.code;
   }
-  if (pipe->next < pipe->readers.size()) output = into(pipe->text);
-  Sink sink = output.sink == nullptr ? Sink() : *output.sink;
-  sink.files.insert(sink.files.end(), files.begin(), files.end());
-  output.sink = std::make_shared<const Sink>(std::move(sink));
-  forked(scope_, node.children[0], tested, std::move(output),
-         [this, &node, pipe, codes](int status) {
-           pipe->codes.push_back(status);
-           pipe->codes.insert(pipe->codes.end(), codes.begin(), codes.end());
-           read(node, pipe);
+  if (made.next < node.children.size()) {
+    if (!pipe->readers[made.next].empty()) {
+      made.text = std::make_shared<std::string>();
+      made.output = into(made.text);
+    } else {
+      PipeEnds ends = make_pipe();
+      made.input = std::move(ends.input);
+      made.output = std::move(ends.output);
+    }
+  }
+  made.output = copied_to(std::move(made.output), files);
+  return made;
+}
+
+// From that command on, which has a shell of its own.
+void Interpreter::begin(const Node& node, std::size_t index, std::shared_ptr<Input> input,
+                        bool tested, const std::shared_ptr<Pipe>& pipe) {
+  Outlet outlet = outlet_of(node, index, pipe);
+  ++pipe->running;
+  forked(scope_, node.children[index], tested, {std::move(outlet.output), std::move(input)},
+         [this, &node, index, tested, pipe, next = outlet.next, text = outlet.text](int status) {
+           pipe->codes[index] = status;
+           if (text != nullptr) work_out(node, next, *text, tested, pipe);
+           end_of_one(pipe);
          });
+  if (outlet.input != nullptr) begin(node, outlet.next, std::move(outlet.input), tested, pipe);
 }
 
 int Interpreter::status_of(const Pipe& pipe) const {
@@ -164,30 +238,37 @@ int Interpreter::status_of(const Pipe& pipe) const {
   return code;
 }
 
-void Interpreter::read(const Node& node, const std::shared_ptr<Pipe>& pipe) {
-  if (pipe->next >= pipe->readers.size()) {
-    keep_statuses(pipe->codes);
-    return pipe->done(status_of(*pipe));
-  }
-  process_.work(process_.model().timing->program_start, [this, &node, pipe] {
-    const Strings& argv = pipe->readers[pipe->next];
-    const Node& command = node.children[++pipe->next];
-    const std::string input = std::exchange(*pipe->text, {});
-    const Streams before = streams_of(process_);
-    if (pipe->next < pipe->readers.size()) process_.state().output = into(pipe->text);
-    if (!redirected(command)) {
-      pipe->codes.push_back(error_code());
-    } else if (const TextProgram* program = TextProgram::find(base_name(argv.front()))) {
-      TextResult result = program->run(process_, argv, input);
-      for (std::string& line : result.errors) process_.print_error(std::move(line));
-      process_.write(result.output);
-      pipe->codes.push_back(result.code);
-    } else {
-      cannot_run(argv.front(), unknown("|"), [&](int code) { pipe->codes.push_back(code); });
-    }
-    set_streams(process_, before);
-    read(node, pipe);
-  });
+void Interpreter::end_of_one(const std::shared_ptr<Pipe>& pipe) {
+  if (--pipe->running > 0) return;
+  keep_statuses(pipe->codes);
+  pipe->done(status_of(*pipe));
+}
+
+void Interpreter::work_out(const Node& node, std::size_t index, std::string input, bool tested,
+                           const std::shared_ptr<Pipe>& pipe) {
+  ++pipe->running;
+  process_.work(process_.model().timing->program_start,
+                [this, &node, index, tested, pipe, input = std::move(input)] {
+                  const Streams before = streams_of(process_);
+                  const Node& command = node.children[index];
+                  Outlet outlet = outlet_of(node, index, pipe);
+                  process_.state().output = std::move(outlet.output);
+                  if (!redirected(command)) {
+                    pipe->codes[index] = error_code();
+                  } else if (const TextProgram* program =
+                                 TextProgram::find(base_name(pipe->readers[index].front()))) {
+                    TextResult result = program->run(process_, pipe->readers[index], input);
+                    for (std::string& line : result.errors) process_.print_error(std::move(line));
+                    process_.write(result.output);
+                    pipe->codes[index] = result.code;
+                  }
+                  set_streams(process_, before);
+                  if (outlet.text != nullptr)
+                    work_out(node, outlet.next, *outlet.text, tested, pipe);
+                  if (outlet.input != nullptr)
+                    begin(node, outlet.next, std::move(outlet.input), tested, pipe);
+                  end_of_one(pipe);
+                });
 }
 
 }  // namespace ddptwin::model::shell

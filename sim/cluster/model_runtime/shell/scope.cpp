@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
+#include "cluster/model_runtime/state.hpp"
 #include "core/numbers.hpp"
 
 namespace ddptwin::model::shell {
@@ -53,6 +55,24 @@ Status set_options(Scope& scope, const std::vector<std::string>& words, bool arg
   return {};
 }
 
+ScopeVariables::ScopeVariables(Scope& scope, Process& process)
+    : scope_(scope), process_(process), environment_(process.state().env) {}
+
+// bash's own (bash(1), Shell Variables), of which a script may make others.
+std::optional<std::string> ScopeVariables::made_up(std::string_view name) const {
+  const auto seconds = [](Duration time) {
+    return std::to_string(std::chrono::floor<std::chrono::seconds>(time).count());
+  };
+  constexpr std::uint64_t random_max = 32767;
+  if (scope_.dialect != Dialect::bash) return std::nullopt;
+  if (name == "RANDOM") return std::to_string(process_.random().below(random_max + 1));
+  if (name == "SECONDS") return seconds(process_.now() - scope_.begun);
+  if (name == "EPOCHSECONDS") return seconds(process_.now().since_epoch());
+  if (name == "UID" || name == "EUID") return "0";
+  if (name == "BASHPID") return std::to_string(process_.pid());
+  return std::nullopt;
+}
+
 std::optional<std::string> ScopeVariables::value(std::string_view name) const {
   if (name == "?") return std::to_string(scope_.status);
   if (name == "$") return std::to_string(scope_.pid);
@@ -66,7 +86,7 @@ std::optional<std::string> ScopeVariables::value(std::string_view name) const {
     return array->second.empty() ? std::nullopt : std::optional(array->second.front());
   if (const std::string* own = find(scope_.own, name)) return *own;
   if (const std::string* exported = find(environment_, name)) return *exported;
-  return std::nullopt;
+  return made_up(name);
 }
 
 void ScopeVariables::set(const std::string& name, std::string value) {
@@ -105,6 +125,24 @@ void ScopeVariables::set_elements(const std::string& name, std::vector<std::stri
   scope_.arrays.insert_or_assign(name, std::move(elements));
 }
 
+// Elements are counted from the first: none is left out between two.
+Status ScopeVariables::set_element(const std::string& name, std::int64_t index, std::string value) {
+  std::vector<std::string> all = elements(name).value_or(std::vector<std::string>());
+  const auto size = static_cast<std::int64_t>(all.size());
+  if (index < 0) index += size;
+  if (index < 0) return fail(Reason::invalid, fmt::format("{}: bad array subscript", name));
+  if (index > size) return fail(unknown("an array with elements left out"));
+  if (index == size) all.emplace_back();
+  all[static_cast<std::size_t>(index)] = std::move(value);
+  set_elements(name, std::move(all));
+  return {};
+}
+
+std::string ScopeVariables::why_readonly(const std::string& name) const {
+  return fmt::format("{}: {}", name,
+                     scope_.dialect == Dialect::bash ? "readonly variable" : "is read only");
+}
+
 bool ScopeVariables::is_exported(const std::string& name) const {
   return find(environment_, name) != nullptr || scope_.exported.contains(name);
 }
@@ -125,6 +163,14 @@ void ScopeVariables::unset(const std::string& name) {
   scope_.exported.erase(name);
 }
 
+void ScopeVariables::unexport(const std::string& name) {
+  const std::optional<std::string> now = value(name);
+  if (!is_exported(name)) return;
+  erase(environment_, name);
+  scope_.exported.erase(name);
+  if (now) put(scope_.own, name, *now);
+}
+
 void ScopeVariables::export_variable(const std::string& text) {
   const std::size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
@@ -139,14 +185,16 @@ void ScopeVariables::remember(const std::string& name) {
   const auto array = scope_.arrays.find(name);
   locals_.back().push_back(
       {name, value(name), is_exported(name),
-       array == scope_.arrays.end() ? std::nullopt : std::optional(array->second)});
+       array == scope_.arrays.end() ? std::nullopt : std::optional(array->second),
+       is_readonly(name)});
 }
 
 void ScopeVariables::end_locals() {
   const std::vector<Before> before = std::move(locals_.back());
   locals_.pop_back();
   for (auto one = before.rbegin(); one != before.rend(); ++one) {
-    const auto& [name, value, exported, elements] = *one;
+    const auto& [name, value, exported, elements, readonly] = *one;
+    if (!readonly) scope_.readonly.erase(name);
     scope_.arrays.erase(name);
     if (elements) {
       set_elements(name, *elements);

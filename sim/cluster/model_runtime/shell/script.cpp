@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace ddptwin::model::shell {
 namespace {
@@ -179,9 +180,13 @@ class Parser {
     const bool named = now().kind == Kind::word && now().keyword;
     if (!compound && named && tokens_[at_ + 1].kind == Kind::open) return function();
     TRY(Node node, simple_or_compound());
-    if (compound) node.redirections = tokens_[at_ - 1].redirections;
-    if (compound && tokens_[at_ - 1].input) return fail(unknown("<< behind more than a command"));
+    take_redirections(node);
     return node;
+  }
+
+  void take_redirections(Node& node) {
+    for (; now().kind == Kind::redirection; ++at_)
+      node.redirections.push_back(*tokens_[at_].redirection);
   }
 
   // bash's `function NAME`, with or without ( ).
@@ -252,13 +257,8 @@ class Parser {
     ++at_;
     TRY(Node all, any_bracket());
     TRY_VOID(expect("]]"));
-    --at_;
-    if (all.kind == Node::Kind::command || all.kind == Node::Kind::expression) {
-      all.redirections = tokens_[at_++].redirections;
-      return all;
-    }
+    if (all.kind == Node::Kind::command || all.kind == Node::Kind::expression) return all;
     Node node{Node::Kind::if_};
-    node.redirections = tokens_[at_++].redirections;
     node.children.push_back(std::move(all));
     node.children.push_back(plain_command("true"));
     node.children.push_back(plain_command("false"));
@@ -431,58 +431,52 @@ class Parser {
     return node;
   }
 
+  // What stands before a command's name, the name, and what it is given.
   Result<Node> command() {
     Node node;
     std::vector<Node> arrays;  // of a `local`, set when it has made them
-    std::optional<Word> input;
-    for (; now().kind == Kind::word; ++at_) {
-      const auto& behind = now().redirections;
-      node.redirections.insert(node.redirections.end(), behind.begin(), behind.end());
-      if (now().input && input) return fail(unknown("more than one << of a command"));
-      if (now().input) input = now().input;
-      if (node.words.empty() && assignment(now().word, node)) {
-        node.assignments.back().elements = now().elements;
+    for (take_redirections(node); now().kind == Kind::word; take_redirections(node)) {
+      const Token& token = tokens_[at_++];
+      if (node.words.empty() && assignment(token.word, node)) {
+        node.assignments.back().elements = token.elements;
         continue;
       }
       const auto first = node.words.empty() ? std::nullopt : node.words.front().literal();
       Node of_array;
-      if (now().elements) {
-        if (first != "local" || !assignment(now().word, of_array) ||
+      if (token.elements) {
+        if (!declares(first) || !assignment(token.word, of_array) ||
             of_array.assignments.front().appends)
           return fail(unknown("NAME=( ) behind a command's name"));
-        of_array.assignments.front().elements = now().elements;
+        of_array.assignments.front().elements = token.elements;
         node.words.push_back(plain_command(of_array.assignments.front().name).words.front());
         arrays.push_back(std::move(of_array));
         continue;
       }
-      node.words.push_back(now().word);
+      node.words.push_back(token.word);
     }
-    if (node.words.empty() && node.assignments.empty()) return fail(unknown(name_of(now())));
+    if (node.words.empty() && node.assignments.empty() && node.redirections.empty())
+      return fail(unknown(name_of(now())));
     TRY_VOID(check(node));
-    if (input) return reading(std::move(node), std::move(*input));
     if (arrays.empty()) return node;
+    // What is never to change again has to have its elements by then.
+    const bool first = std::any_of(node.words.begin(), node.words.end(), [](const Word& word) {
+      const auto text = word.literal().value_or("");
+      return text == "readonly" || (text.starts_with('-') && text.find('r') != text.npos);
+    });
+    if (first && node.words.front().literal() == "local")
+      return fail(unknown("local -r of an array"));
     Node all{Node::Kind::list};
-    all.children.push_back(std::move(node));
+    if (!first) all.children.push_back(node);
     for (Node& array : arrays) all.children.push_back(std::move(array));
+    if (first) all.children.push_back(std::move(node));
     return all;
   }
 
-  // Nothing of it is split, and what is many is one.
-  static void join(Word& word) {
-    for (Piece& piece : word.pieces) {
-      piece.quoted = true;
-      if (piece.kind == Piece::Kind::variable && piece.text == "@") piece.text = "*";
-      if (piece.elements == Piece::Elements::each) piece.elements = Piece::Elements::joined;
-    }
-  }
-
-  // What a command reads comes to it as from a pipe.
-  static Node reading(Node reader, Word text) {
-    join(text);
-    Node node = both(Node::Kind::pipe, plain_command(":"), std::move(reader));
-    node.words.push_back(std::move(text));
-    node.of_document = true;
-    return node;
+  // Commands behind whose names assignments may stand.
+  static bool declares(const std::optional<std::string>& name) {
+    constexpr std::array<std::string_view, 5> names{"declare", "export", "local", "readonly",
+                                                    "typeset"};
+    return name && std::find(names.begin(), names.end(), *name) != names.end();
   }
 
   Status check(Node& node) const {
@@ -490,30 +484,62 @@ class Parser {
     Node declared;
     const auto first = node.words.empty() ? std::nullopt : node.words.front().literal();
     for (Word& word : node.words) {
-      if ((first != "export" && first != "local") || !assignment(word, declared)) continue;
-      join(word);
+      if (declares(first) && assignment(word, declared)) join(word);
     }
-    for (const Node* all : {&node, &declared})
-      for (const Assignment& one : all->assignments)
-        if (one.name == "IFS") return fail(unknown("IFS"));
     for (const Assignment& one : node.assignments)
-      if (one.elements && !node.words.empty()) return fail(unknown("an array before a command"));
-    if (dialect_ == Dialect::bash && !node.words.empty() && is_of_element(node.words.front()))
-      return fail(unknown("an assignment to an element of an array"));
+      if ((one.elements || one.index) && !node.words.empty())
+        return fail(unknown("an array before a command"));
+    if (dialect_ == Dialect::bash && !node.words.empty() && begins_element(node.words.front()))
+      return fail(unknown("an assignment to an element of an array with blanks in its [ ]"));
     return {};
   }
 
-  // NAME[...]=
-  static bool is_of_element(const Word& word) {
+  // NAME[
+  static bool begins_element(const Word& word) {
     if (word.pieces.empty() || word.pieces.front().quoted) return false;
     const std::string& text = word.pieces.front().text;
     const std::size_t bracket = text.find('[');
-    const auto assigns = [](const Piece& piece) {
-      return piece.kind == Piece::Kind::literal && (piece.text.find("]=") != piece.text.npos ||
-                                                    piece.text.find("]+=") != piece.text.npos);
-    };
-    return bracket != text.npos && is_variable_name(std::string_view(text).substr(0, bracket)) &&
-           std::any_of(word.pieces.begin(), word.pieces.end(), assigns);
+    return word.pieces.front().kind == Piece::Kind::literal && bracket != text.npos &&
+           text.find(']') == text.npos && word.pieces.size() == 1 &&
+           is_variable_name(std::string_view(text).substr(0, bracket));
+  }
+
+  // NAME[INDEX]=VALUE and NAME[INDEX]+=VALUE.
+  static std::optional<Assignment> of_element(const Word& word) {
+    if (word.pieces.empty() || word.pieces.front().quoted ||
+        word.pieces.front().kind != Piece::Kind::literal)
+      return std::nullopt;
+    const std::string& text = word.pieces.front().text;
+    const std::size_t bracket = text.find('[');
+    if (bracket == text.npos || !is_variable_name(std::string_view(text).substr(0, bracket)))
+      return std::nullopt;
+    Assignment made{text.substr(0, bracket)};
+    made.index.emplace();
+    std::size_t from = bracket + 1;
+    for (std::size_t i = 0; i < word.pieces.size(); ++i, from = 0) {
+      const Piece& piece = word.pieces[i];
+      const bool written = piece.kind == Piece::Kind::literal && !piece.quoted;
+      const std::size_t end = written ? piece.text.find(']', from) : std::string::npos;
+      Piece part = piece;
+      if (end == std::string::npos) {
+        if (from > 0) part.text.erase(0, from);
+        made.index->pieces.push_back(std::move(part));
+        continue;
+      }
+      std::string_view behind = std::string_view(piece.text).substr(end + 1);
+      made.appends = behind.starts_with("+=");
+      if (!made.appends && !behind.starts_with('=')) return std::nullopt;
+      behind.remove_prefix(made.appends ? 2 : 1);
+      Piece value = piece;
+      value.text = std::string(behind);
+      part.text = piece.text.substr(from, end - from);
+      made.index->pieces.push_back(std::move(part));
+      made.value.pieces.push_back(std::move(value));
+      made.value.pieces.insert(made.value.pieces.end(), word.pieces.begin() + i + 1,
+                               word.pieces.end());
+      return made;
+    }
+    return std::nullopt;
   }
 
   bool assignment(const Word& word, Node& node) const {
@@ -522,13 +548,17 @@ class Parser {
       return false;
     const std::string& text = word.pieces.front().text;
     const std::size_t equals = text.find('=');
+    if (auto element = dialect_ == Dialect::bash ? of_element(word) : std::nullopt) {
+      node.assignments.push_back(std::move(*element));
+      return true;
+    }
     if (equals == text.npos || equals == 0) return false;
     const bool appends = dialect_ == Dialect::bash && text[equals - 1] == '+';
     const std::size_t size = equals - (appends ? 1 : 0);
     if (!is_variable_name(std::string_view(text).substr(0, size))) return false;
     Word value = word;
     value.pieces.front().text = text.substr(equals + 1);
-    node.assignments.push_back({text.substr(0, size), std::move(value), std::nullopt, appends});
+    node.assignments.push_back({text.substr(0, size), std::move(value), {}, {}, appends});
     return true;
   }
 

@@ -1,7 +1,7 @@
 // The part of the shell's language that containers' `sh -c` lines are written in, as a tree:
-// sequences, { }, ( ), && and ||, !, if, case, while, until, for, functions, pipes into programs
-// that read (programs/text.hpp), &, assignments, words with quotes and expansions
-// (words.hpp), redirections of output, here-documents. The rest is refused by name.
+// sequences, { }, ( ), && and ||, !, if, case, while, until, for, functions, pipes, &, assignments,
+// words with quotes and expansions (words.hpp), redirections, here-documents. The rest is refused
+// by name.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,7 @@ struct Assignment {
   std::string name;
   Word value{};
   std::optional<std::vector<Word>> elements{};  // bash's NAME=(...)
+  std::optional<Word> index{};                  // bash's NAME[index]=
   bool appends = false;                         // bash's NAME+=
 };
 
@@ -51,15 +52,13 @@ struct Node {
   std::vector<Assignment> assignments{};  // command
   // command; for_: what it goes over; case_: what it is asked of; expression, which is bash's
   // [[ TEXT =~ EXPRESSION ]]: these two; arithmetic, which is bash's (( )): its value; counted,
-  // which is bash's for ((;;)): its three; pipe of a document: that
+  // which is bash's for ((;;)): its three
   std::vector<Word> words{};
   std::vector<Redirection> redirections{};
   std::string variable{};       // for_; function: its name
   bool over_arguments = false;  // for_ without `in`
   bool never_in_place = false;  // bash does not let its last command take the shell's place: an &
                                 // joins it to what stands before it, or, of an && or ||, anything
-  bool of_document = false;     // pipe: what is read stands in the script, <<; its
-                                // first command is none
   std::vector<std::vector<Word>> patterns{};  // case_: of each child
   // list: all; and_, or_: two; not_, subshell, background, function: one; if_: condition, then,
   // perhaps else; case_: what each pattern leads to; until, while_: condition, body; for_, counted:

@@ -65,33 +65,38 @@ class Check {
   }
 
   Status look_at(const Node& node) {
-    if (node.kind == Node::Kind::pipe) {
-      TRY_VOID(readers(node));
-      const bool kept = std::all_of(node.children.begin() + 1, node.children.end(), is_tee);
-      TRY_VOID(taken_by(kept ? Taker::nobody : Taker::pipe,
-                        [&] { return look_at(node.children.front()); }));
+    for (auto child = node.children.begin(); child != node.children.end(); ++child) {
+      const bool kept = node.kind != Node::Kind::pipe ||
+                        std::all_of(std::next(child), node.children.end(), is_tee);
+      TRY_VOID(taken_by(kept ? Taker::nobody : Taker::pipe, [&] { return look_at(*child); }));
     }
-    const std::size_t seen = node.kind == Node::Kind::pipe ? 1 : 0;
-    for (std::size_t i = seen; i < node.children.size(); ++i) TRY_VOID(look_at(node.children[i]));
     TRY_VOID(words(node.words));
     for (const auto& patterns : node.patterns) TRY_VOID(words(patterns));
     for (const shell::Assignment& one : node.assignments) {
       TRY_VOID(words({one.value}));
+      if (one.index) TRY_VOID(words({*one.index}));
       if (one.elements) TRY_VOID(words(*one.elements));
     }
-    for (const shell::Redirection& one : node.redirections) TRY_VOID(words({one.file}));
+    for (const shell::Redirection& one : node.redirections) TRY_VOID(redirection(one));
     if (node.kind != Node::Kind::command || node.words.empty()) return {};
     return command(node);
   }
 
-  Status words(const std::vector<Word>& words) {
+  Status redirection(const shell::Redirection& one) {
+    if (one.target == shell::Redirection::Target::text) return words({one.file}, Taker::document);
+    if (one.target != shell::Redirection::Target::command) return words({one.file});
+    const Node& script = *one.file.pieces.front().script;
+    return taken_by(one.of_input ? Taker::script : Taker::nobody, [&] { return look_at(script); });
+  }
+
+  Status words(const std::vector<Word>& words, Taker taker = Taker::script) {
     std::vector<const shell::Piece*> outputs;
     for (const Word& word : words) {
       TRY_VOID(variables(word.pieces));
       shell::outputs_in(word.pieces, nullptr, outputs);
     }
     for (const shell::Piece* piece : outputs)
-      TRY_VOID(taken_by(Taker::script, [&] { return look_at(*piece->script); }));
+      TRY_VOID(taken_by(taker, [&] { return look_at(*piece->script); }));
     return {};
   }
 
@@ -134,28 +139,14 @@ class Check {
 
   Status variable(const std::string& name) const {
     constexpr std::array<std::string_view, 2> of_all{"LINENO", "PPID"};
-    constexpr std::array<std::string_view, 13> of_bash{
-        "RANDOM",       "SECONDS",       "BASHPID",  "UID",         "EUID",
-        "BASH_SOURCE",  "BASH_VERSION",  "FUNCNAME", "BASH_LINENO", "BASH_VERSINFO",
-        "EPOCHSECONDS", "EPOCHREALTIME", "SRANDOM"};
+    constexpr std::array<std::string_view, 7> of_bash{
+        "BASH_SOURCE",   "BASH_VERSION",  "FUNCNAME", "BASH_LINENO",
+        "BASH_VERSINFO", "EPOCHREALTIME", "SRANDOM"};
     const auto is_in = [&name](const auto& names) {
       return std::find(names.begin(), names.end(), name) != names.end();
     };
     const bool made_up = is_in(of_all) || (dialect_ == shell::Dialect::bash && is_in(of_bash));
     return made_up ? fail(shell::unknown("$" + name)) : Status();
-  }
-
-  // Whatever else read a pipe would have to be a process.
-  static Status readers(const Node& node) {
-    for (std::size_t i = 1; i < node.children.size(); ++i) {
-      const Node& reader = node.children[i];
-      const auto name = reader.words.empty() ? std::nullopt : reader.words.front().literal();
-      const TextProgram* program = name ? TextProgram::find(base_name(*name)) : nullptr;
-      const std::string mark = node.of_document ? "<<" : "|";
-      if (program == nullptr || !program->reads() || !reader.assignments.empty())
-        return fail(shell::unknown(name ? mark + " into " + *name : mark));
-    }
-    return {};
   }
 
   static bool is_tee(const Node& node) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cluster/model_runtime/shell/braces.hpp"
 #include "cluster/model_runtime/shell/word_lexer.hpp"
 
 namespace ddptwin::model::shell {
@@ -67,12 +68,25 @@ class Lexer : public WordLexer {
       return {};
     }
     if (in_brackets_ && is_behind("=~")) return word();
-    if (text_.starts_with("<<")) return input();
+    if (in_brackets_ && (text_.front() == '<' || text_.front() == '>')) {
+      Token token{Kind::word};
+      literal(token.word, text_.front(), true);
+      text_.remove_prefix(1);
+      tokens_.push_back(std::move(token));
+      return {};
+    }
     TRY(const bool redirects, redirection());
     if (redirects) return {};
     if (text_.starts_with("((") && dialect_ == Dialect::bash) {
       if (is_behind("for")) return counted_loop();
       if (begins_command()) return arithmetic_command();
+    }
+    if (text_.starts_with("|&") && dialect_ == Dialect::bash) {
+      TRY_VOID(
+          redirect({.of_output = false, .of_error = true, .target = Redirection::Target::output}));
+      text_.remove_prefix(2);
+      tokens_.push_back({Kind::pipe});
+      return {};
     }
     for (const Mark& one : marks) {
       if (!text_.starts_with(one.text)) continue;
@@ -88,6 +102,7 @@ class Lexer : public WordLexer {
   bool begins_command() const {
     if (tokens_.empty()) return true;
     const Token& last = tokens_.back();
+    if (last.kind == Kind::redirection) return false;
     if (last.kind != Kind::word) return true;
     constexpr std::array<std::string_view, 9> before{"if",    "then", "else", "elif", "while",
                                                      "until", "do",   "!",    "{"};
@@ -128,16 +143,20 @@ class Lexer : public WordLexer {
   }
 
   struct HereDocument {
-    std::size_t token = 0;  // whose input it is
+    std::size_t token = 0;  // the redirection
     std::string end{};
     bool without_tabs = false, quoted = false;  // <<-; its end has quotes
   };
 
+  Status redirect(Redirection made) {
+    Token token{Kind::redirection};
+    token.redirection = std::move(made);
+    tokens_.push_back(std::move(token));
+    return {};
+  }
+
   // <<END, whose text stands behind this line, or bash's <<<TEXT.
-  Status input() {
-    if (tokens_.empty() || tokens_.back().kind != Kind::word)
-      return fail(unknown("<< without a command of its own before it"));
-    if (tokens_.back().input) return fail(unknown("more than one << of a command"));
+  Status document() {
     const bool text_follows = text_.starts_with("<<<");
     if (text_follows && dialect_ == Dialect::dash) return fail(unknown("<<<"));
     const bool without_tabs = text_.starts_with("<<-");
@@ -145,21 +164,20 @@ class Lexer : public WordLexer {
     text_.remove_prefix(std::min(text_.find_first_not_of(" \t"), text_.size()));
     if (text_.empty() || ends_word(text_.front())) return fail(unknown("<< without a word"));
     const std::string_view begin = text_;
-    Word word;
-    TRY_VOID(pieces(word));
+    Redirection made{.of_input = true, .of_output = false, .target = Redirection::Target::text};
+    TRY_VOID(pieces(made.file));
     if (text_follows) {
-      for (Piece& piece : word.pieces) piece.quoted = true;
-      literal(word, '\n', true);
-      tokens_.back().input = std::move(word);
-      return {};
+      for (Piece& piece : made.file.pieces) piece.quoted = true;
+      literal(made.file, '\n', true);
+      join(made.file);
+      return redirect(std::move(made));
     }
-    const auto end = word.literal();
+    const auto end = made.file.literal();
     if (!end) return fail(unknown("<< with $ in its end"));
     const std::string_view written = begin.substr(0, begin.size() - text_.size());
-    tokens_.back().input = Word();
     here_documents_.push_back(
-        {tokens_.size() - 1, *end, without_tabs, written.find_first_of("'\"\\") != written.npos});
-    return {};
+        {tokens_.size(), *end, without_tabs, written.find_first_of("'\"\\") != written.npos});
+    return redirect(std::move(made));
   }
 
   std::string next_line() {
@@ -193,48 +211,79 @@ class Lexer : public WordLexer {
     if (!document.quoted) {
       TRY(word, WordLexer(text, dialect_, depth_).document());
     }
-    tokens_[document.token].input = std::move(word);
+    join(word);
+    tokens_[document.token].redirection->file = std::move(word);
     return {};
+  }
+
+  // Which of the three streams stands before a redirection: 0, 1, 2, or & for two of them; ' ':
+  // none.
+  char stream_before() const {
+    if (text_.size() < 2 || (text_[1] != '>' && text_[1] != '<')) return ' ';
+    const char stream = text_.front();
+    const bool known =
+        text_[1] == '>' ? stream == '1' || stream == '2' || stream == '&' : stream == '0';
+    return known ? stream : ' ';
   }
 
   Result<bool> redirection() {
     std::string_view rest = text_;
-    const char stream = rest.front();
-    if (is_digit(stream) && stream > '2' && rest.size() > 1 && (rest[1] == '>' || rest[1] == '<'))
+    const char stream = stream_before();
+    if (stream == ' ' && is_digit(rest.front()) && rest.size() > 1 &&
+        (rest[1] == '>' || rest[1] == '<'))
       return fail(unknown(rest.substr(0, 2)));
-    const bool numbered =
-        rest.size() > 1 && (stream == '1' || stream == '2' || stream == '&') && rest[1] == '>';
-    if (numbered && stream == '&' && dialect_ == Dialect::dash)
+    if (stream == '&' && dialect_ == Dialect::dash)
       return fail(unknown("&>, which `sh` takes for & and a >"));
-    if (numbered) rest.remove_prefix(1);
+    if (stream != ' ') rest.remove_prefix(1);
     if (!rest.starts_with('>') && !rest.starts_with('<')) return false;
-    const bool input = rest.front() == '<';
-    Redirection made;
-    made.appends = rest.starts_with(">>");
-    rest.remove_prefix(made.appends || rest.starts_with(">|") ? 2 : 1);
-    rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
-    made.of_error = numbered && stream != '1';
-    made.of_output = !numbered || stream != '2';
-    const Kind last = tokens_.empty() ? Kind::line_end : tokens_.back().kind;
-    if (last != Kind::word && last != Kind::close && last != Kind::arithmetic)
-      return fail(unknown("a redirection before its command"));
-    if (input) {
-      constexpr std::string_view null = "/dev/null";
-      if (!rest.starts_with(null)) return fail(unknown("<"));
-      text_ = rest.substr(null.size());
+    if (rest.starts_with("<<")) {
+      text_ = rest;
+      TRY_VOID(document());
       return true;
     }
-    using Target = Redirection::Target;
-    if (rest.starts_with("&1") || rest.starts_with("&2")) {
-      made.target = rest[1] == '1' ? Target::output : Target::error;
-      text_ = rest.substr(2);
-    } else {
-      text_ = rest;
-      if (text_.empty() || ends_word(text_.front())) return fail(unknown(">"));
-      TRY_VOID(pieces(made.file));
+    if (rest.starts_with("<(") || rest.starts_with(">(")) return fail(unknown(rest.substr(0, 2)));
+    Redirection made;
+    made.of_input = rest.starts_with('<');
+    made.appends = rest.starts_with(">>");
+    rest.remove_prefix(made.appends || rest.starts_with(">|") || rest.starts_with("<>") ? 2 : 1);
+    made.of_error = !made.of_input && stream != ' ' && stream != '1';
+    made.of_output = !made.of_input && stream != '2';
+    // bash's >& without a number.
+    if (dialect_ == Dialect::bash && stream == ' ' && rest.starts_with('&') && rest.size() > 1 &&
+        !is_digit(rest[1]) && rest[1] != '-' && !made.of_input) {
+      made.of_error = true;
+      rest.remove_prefix(1);
     }
-    tokens_.back().redirections.push_back(std::move(made));
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+    text_ = rest;
+    TRY_VOID(target(made));
+    TRY_VOID(redirect(std::move(made)));
     return true;
+  }
+
+  // Behind the > or <.
+  Status target(Redirection& made) {
+    using Target = Redirection::Target;
+    struct Copy {
+      std::string_view text;
+      Target target;
+    };
+    constexpr std::array copies{Copy{"&1", Target::output}, Copy{"&2", Target::error},
+                                Copy{"&-", Target::nothing}};
+    for (const Copy& one : copies) {
+      if (!text_.starts_with(one.text) || (made.of_input && one.target != Target::nothing))
+        continue;
+      made.target = one.target;
+      text_.remove_prefix(one.text.size());
+      return {};
+    }
+    if (dialect_ == Dialect::bash && text_.starts_with(made.of_input ? "<(" : ">(")) {
+      made.target = Target::command;
+      text_.remove_prefix(1);
+      return output(made.file, true);
+    }
+    if (text_.empty() || ends_word(text_.front())) return fail(unknown(made.of_input ? "<" : ">"));
+    return pieces(made.file);
   }
 
   Status word() {
@@ -245,17 +294,33 @@ class Lexer : public WordLexer {
       return {};
     }
     const std::string_view begin = text_;
+    const bool begins = begins_command();
     TRY_VOID(pieces(token.word));
     const std::string_view whole = begin.substr(0, begin.size() - text_.size());
-    if (whole.starts_with('~')) return fail(unknown("~"));
     token.keyword = whole.find_first_of("'\"\\$`") == whole.npos;
-    if (dialect_ == Dialect::bash && whole == "[[" && begins_command()) in_brackets_ = true;
+    if (dialect_ == Dialect::bash && whole == "[[" && begins) in_brackets_ = true;
     if (whole == "]]") in_brackets_ = false;
     if (dialect_ == Dialect::bash && text_.starts_with('(') && is_array(whole)) {
       TRY(token.elements, elements());
     }
-    tokens_.push_back(std::move(token));
+    const bool assigns = is_assignment(whole) && (begins || assigning_);
+    assigning_ = assigns;
+    if (dialect_ == Dialect::dash || in_brackets_ || assigns) {
+      tokens_.push_back(std::move(token));
+      return {};
+    }
+    TRY(std::vector<Word> words, with_braces(token.word));
+    token.keyword = token.keyword && words.size() == 1;
+    for (Word& one : words) {
+      token.word = std::move(one);
+      tokens_.push_back(token);
+    }
     return {};
+  }
+
+  // NAME=..., whose value has no braces.
+  static bool is_assignment(std::string_view word) {
+    return word.find('=') != word.npos && is_variable_name(word.substr(0, word.find('=')));
   }
 
   // NAME= and NAME+=, behind which a ( makes an array.
@@ -276,18 +341,21 @@ class Lexer : public WordLexer {
       if (c == ')') return all;
       if (c == '\n') continue;
       const std::string_view begin = text_;
-      TRY_VOID(pieces(all.emplace_back()));
+      Word word;
+      TRY_VOID(pieces(word));
+      TRY(std::vector<Word> words, with_braces(word));
+      all.insert(all.end(), words.begin(), words.end());
       const std::string_view whole = begin.substr(0, begin.size() - text_.size());
       if (whole.empty()) return fail(unknown("( ) with more than words"));
       if (whole.starts_with('[') && whole.find("]=") != whole.npos)
         return fail(unknown("[ ]= in an array"));
-      if (whole.starts_with('~')) return fail(unknown("~"));
     }
   }
 
   std::vector<Token> tokens_{};
   std::vector<HereDocument> here_documents_{};  // begun on this line
   bool in_brackets_ = false;                    // bash's [[ ]]
+  bool assigning_ = false;                      // the last word stands before a command
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-// The tokens of a shell's script: words with their pieces, operators, and the redirections behind
-// them.
+// The tokens of a shell's script: words with their pieces, operators and redirections.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +12,21 @@
 
 namespace ddptwin::model::shell {
 
-// [N]>FILE, [N]>>FILE, &>FILE and [N]>&N.
+// [N]>FILE, [N]>>FILE, &>FILE, [N]>&N and [N]>&-; <FILE, <<END and bash's <<<TEXT; bash's
+// > >(COMMAND) and < <(COMMAND).
 struct Redirection {
-  enum class Target : std::uint8_t { nothing, output, error, file };
+  enum class Target : std::uint8_t { nothing, output, error, file, text, command };
+  bool of_input = false;  // and of neither of the other two
   bool of_output = true, of_error = false;
   Target target = Target::file;
   bool appends = false;
-  Word file{};
+  Word file{};  // text: what is read; command: a piece with its script
 };
 
 struct Token {
   enum class Kind : std::uint8_t {
     word,
+    redirection,
     arithmetic,  // bash's (( )), whose value is the word
     counted,     // bash's for ((;;)) without its `for`: three words
     line_end,
@@ -41,8 +43,7 @@ struct Token {
   Kind kind = Kind::end;
   Word word{};
   bool keyword = false;  // unquoted letters only, so it may be one
-  std::vector<Redirection> redirections{};
-  std::optional<Word> input{};  // behind it, <<END or bash's <<<
+  std::optional<Redirection> redirection{};
   // bash's NAME=(...), and the word is NAME=; the words of `counted`
   std::optional<std::vector<Word>> elements{};
 };

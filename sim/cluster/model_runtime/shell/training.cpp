@@ -143,7 +143,12 @@ class Labels {
 std::vector<std::string> command_of(const Node& node) {
   std::vector<std::string> argv;
   for (const Word& word : node.words) argv.push_back(known_of(word));
-  if (!argv.empty() && argv.front() == "exec") argv.erase(argv.begin());
+  const auto only_hands_on = [](const std::string& name) {
+    return name == "exec" || name == "command" || name == "builtin";
+  };
+  while (argv.size() > 1 && only_hands_on(argv.front()) && !argv[1].starts_with('-'))
+    argv.erase(argv.begin());
+  if (argv.size() == 1 && argv.front() == "exec") argv.clear();
   if (!argv.empty()) unwrap(argv);
   return argv;
 }

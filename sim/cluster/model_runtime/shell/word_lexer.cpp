@@ -1,17 +1,45 @@
 #include "cluster/model_runtime/shell/word_lexer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "cluster/model_runtime/shell/arithmetic.hpp"
 #include "cluster/model_runtime/shell/script.hpp"
+#include "core/numbers.hpp"
 
 namespace ddptwin::model::shell {
 namespace {
 
 constexpr int depth_max = 20;  // of $( ), `...`, ${ }, [ ] and (( )) within each other
+
+// What a backslash in $'...' stands for; `text` is behind it then. Nothing: it is not known.
+std::optional<std::string> dollar_escape(std::string_view& text) {
+  constexpr std::string_view letters = "abeEfnrtv\\'\"?", codes = "\a\b\x1b\x1b\f\n\r\t\v\\'\"?";
+  const char c = text[1];
+  text.remove_prefix(2);
+  if (const std::size_t at = letters.find(c); at != letters.npos) return std::string(1, codes[at]);
+  const bool octal = c >= '0' && c <= '7';
+  if (octal || c == 'x') {
+    const int base = octal ? 8 : 16;
+    std::size_t size = octal ? 1 : 0;
+    std::string digits(octal ? 1 : 0, c);
+    for (; size < (octal ? 3U : 2U) && !text.empty(); ++size) {
+      if (!whole_number_in(base, text.substr(0, 1))) break;
+      digits += text.front();
+      text.remove_prefix(1);
+    }
+    if (digits.empty()) return "\\x";
+    return std::string(1, static_cast<char>(whole_number_in(base, digits).value_or(0)));
+  }
+  if (c == 'u' || c == 'U' || c == 'c') return std::nullopt;
+  return std::string("\\") + c;
+}
 
 }  // namespace
 
@@ -26,6 +54,7 @@ Status WordLexer::pieces(Word& word) {
 
 Status WordLexer::piece(Word& word, bool quoted) {
   const char c = text_.front();
+  if (c == '~' && !quoted && begins_path(word)) return home(word);
   if (c == '`') return backquoted(word, quoted);
   if (c == '$') return expansion(word, quoted);
   if (c == '\'' && !quoted) {
@@ -48,6 +77,52 @@ Status WordLexer::piece(Word& word, bool quoted) {
   const bool escaped = c == '\\' && text_.size() > 1 && escapes;
   literal(word, escaped ? text_[1] : c, quoted || escaped);
   text_.remove_prefix(escaped ? 2 : 1);
+  return {};
+}
+
+// Where ~ is a home (POSIX, 2.6.1): at a word's beginning, and in an assignment behind = and :.
+bool WordLexer::begins_path(const Word& word) {
+  if (word.pieces.empty()) return true;
+  const Piece& first = word.pieces.front();
+  const Piece& last = word.pieces.back();
+  const std::size_t equals = first.text.find('=');
+  const auto written = [](const Piece& piece) {
+    return piece.kind == Piece::Kind::literal && !piece.quoted;
+  };
+  return written(first) && written(last) && equals != first.text.npos &&
+         is_variable_name(std::string_view(first.text).substr(0, equals)) &&
+         (last.text.ends_with(':') || (&last == &first && last.text.size() == equals + 1));
+}
+
+Status WordLexer::home(Word& word) {
+  text_.remove_prefix(1);
+  if (!text_.empty() && !ends_word(text_.front()) && text_.front() != '/' && text_.front() != ':') {
+    const std::size_t size = text_.find_first_of("/ \t\n;&|<>()");
+    return fail(unknown(fmt::format("~{}", text_.substr(0, size))));
+  }
+  Piece made{"HOME", Piece::Kind::variable, true, "-", {}, {}};
+  made.word.push_back(literal_piece("/root", true));
+  word.pieces.push_back(std::move(made));
+  return {};
+}
+
+// bash's $'...' (bash(1), QUOTING).
+Status WordLexer::escaped_quote(Word& word) {
+  text_.remove_prefix(1);
+  std::string text;
+  while (!text_.empty() && text_.front() != '\'') {
+    if (text_.front() != '\\' || text_.size() == 1) {
+      text += text_.front();
+      text_.remove_prefix(1);
+      continue;
+    }
+    const auto made = dollar_escape(text_);
+    if (!made) return fail(unknown("$'\\" + std::string(text_.substr(1, 1)) + "'"));
+    text += *made;
+  }
+  if (text_.empty()) return fail(unknown("a quote without its end"));
+  text_.remove_prefix(1);
+  word.pieces.push_back(literal_piece(text, true));
   return {};
 }
 
@@ -78,7 +153,9 @@ Status WordLexer::expansion(Word& word, bool quoted) {
   text_.remove_prefix(1);
   if (text_.starts_with("((")) return arithmetic(word, quoted);
   if (text_.starts_with('(')) return output(word, quoted);
-  if (text_.starts_with('\'') && !quoted) return fail(unknown("$'"));
+  const bool is_bash = dialect_ == Dialect::bash;
+  if (text_.starts_with('\'') && !quoted && is_bash) return escaped_quote(word);
+  if (text_.starts_with('"') && !quoted && is_bash) return {};  // of which there is no translation
   if (text_.starts_with('{')) {
     text_.remove_prefix(1);
     return braces(word, quoted);
@@ -138,9 +215,11 @@ Status WordLexer::backquoted(Word& word, bool quoted) {
   }
   if (at >= text_.size()) return fail(unknown("` without its end"));
   text_.remove_prefix(at + 1);
-  TRY(std::vector<Token> tokens, tokens_of(script, dialect_, depth_));
+  auto tokens = tokens_of(script, dialect_, depth_);
   --depth_;
-  return add_output(word, quoted, std::move(tokens));
+  const Status added = tokens ? add_output(word, quoted, std::move(*tokens)) : fail(tokens.error());
+  // In a document it is mostly prose, of which a shell says that it is no command, and goes on.
+  return in_document_ ? Status() : added;
 }
 
 Status WordLexer::braces(Word& word, bool quoted) {
@@ -259,8 +338,7 @@ Status WordLexer::number(Word& word, bool quoted, std::string_view end) {
   }
   --depth_;
   if (!text_.starts_with(end) || !is_known(expression))
-    return fail(
-        unknown("(( )) with more than numbers, names and the operators of C without the comma"));
+    return fail(unknown("(( )) with more than numbers, names and the operators of C"));
   word.pieces.push_back(
       {"", Piece::Kind::arithmetic, quoted, "", std::move(expression.pieces), {}});
   return {};
@@ -293,6 +371,7 @@ bool WordLexer::is_known(const Word& expression) const {
 }
 
 Result<Word> WordLexer::document() {
+  in_document_ = true;
   Word word{{literal_piece("", true)}};
   while (!text_.empty()) {
     const bool itself = text_.starts_with("\\\"") || text_.starts_with("\\}");

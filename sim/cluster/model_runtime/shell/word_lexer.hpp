@@ -34,12 +34,15 @@ class WordLexer {
   Status number(Word& word, bool quoted, std::string_view end);
   // What stands behind bash's =~: it ends at a blank outside of its ( ).
   Status regular_expression(Word& word);
+  // What stands in ( ), at its (: the script of a piece.
+  Status output(Word& word, bool quoted);
 
   std::string_view text_;
   Dialect dialect_;
   int depth_;
 
  private:
+  bool in_document_ = false;
   // A quoted part, an expansion, or a character.
   Status piece(Word& word, bool quoted);
   Status double_quoted(Word& word);
@@ -48,7 +51,9 @@ class WordLexer {
   std::size_t name_size(bool in_braces) const;
   Status deeper();
   Status add_output(Word& word, bool quoted, std::vector<Token> tokens);
-  Status output(Word& word, bool quoted);
+  static bool begins_path(const Word& word);
+  Status home(Word& word);
+  Status escaped_quote(Word& word);
   Status backquoted(Word& word, bool quoted);
   Status braces(Word& word, bool quoted);
   // [@], [*] or [N] behind an array's name.

@@ -119,7 +119,8 @@ constexpr std::string_view pattern_marks = "*?[\\";
 
 class Expansion {
  public:
-  explicit Expansion(Variables& variables) : variables_(variables) {}
+  explicit Expansion(Variables& variables)
+      : variables_(variables), separators_(variables.value("IFS").value_or(" \t\n")) {}
 
   // The text of all pieces together. `marks`: what means something in a pattern, where quoted text
   // is taken literally.
@@ -137,7 +138,7 @@ class Expansion {
 
   Status word(const Word& word) {
     text_.clear();
-    any_ = false;
+    any_ = behind_blanks_ = false;
     // "$@" without arguments is no word at all.
     const bool alone = word.pieces.size() == 2 && is_list(word.pieces[1]) &&
                        word.pieces[0].quoted && word.pieces[0].text.empty();
@@ -196,12 +197,17 @@ class Expansion {
       for (const Piece& part : piece.word) TRY_VOID(add(part, true));
       return {};
     }
-    if (is_list(piece) && !found.otherwise) {
+    const bool split =
+        !piece.quoted && has_many(piece) && piece.operation != "length" && !asks_for_value(piece);
+    if ((is_list(piece) || split) && !found.otherwise) {
       TRY(const std::vector<std::string> all, list_of(piece));
       for (std::size_t i = 0; i < all.size(); ++i) {
-        if (i > 0) end_word();
-        text_ += all[i];
-        any_ = true;
+        if (i > 0 && split && separates_by_mark()) {
+          TRY_VOID(add_text(separators_.substr(0, 1), false, false));
+        } else if (i > 0) {
+          end_word();
+        }
+        TRY_VOID(add_text(all[i], piece.quoted, piece.quoted));
       }
       return {};
     }
@@ -214,17 +220,40 @@ class Expansion {
     if (whole) {
       text_ += value;
       any_ = any_ || counts || !value.empty();
+      if (any_) behind_blanks_ = false;
       return {};
     }
     for (const char c : value) {
-      if (is_blank(c)) {
-        end_word();
-      } else {
+      if (separators_.find(c) == separators_.npos) {
         text_ += c;
         any_ = true;
+        behind_blanks_ = false;
+      } else if (is_blank(c)) {
+        behind_blanks_ = behind_blanks_ || any_;
+        end_word();
+      } else {
+        // One that is no blank ends a word even where there is none, but not twice.
+        if (!any_ && !behind_blanks_) all_.emplace_back();
+        end_word();
+        behind_blanks_ = false;
       }
     }
     return {};
+  }
+
+  // To bash what is many and not quoted is joined and split then, which shows where no blank does.
+  bool separates_by_mark() const {
+    return is_bash() && !separators_.empty() && !is_blank(separators_.front());
+  }
+
+  static bool asks_for_value(const Piece& piece) {
+    return piece.operation.ends_with('?') || piece.operation.ends_with('=');
+  }
+
+  // Many as one: $* by the first separator.
+  std::string joined(const Piece& piece, const std::vector<std::string>& all) const {
+    const bool by_separator = piece.text == "*" || piece.elements == Piece::Elements::joined;
+    return fmt::format("{}", fmt::join(all, by_separator ? separators_.substr(0, 1) : " "));
   }
 
   Result<std::string> value_of(const Piece& piece) {
@@ -257,7 +286,7 @@ class Expansion {
     if (has_many(piece)) {
       const auto all = elements_of(piece);
       if (!all || (all->empty() && piece.elements != Piece::Elements::one)) return std::nullopt;
-      return fmt::format("{}", fmt::join(*all, " "));
+      return joined(piece, *all);
     }
     if (piece.indirect) {
       TRY(const std::string name, pointed_to(piece));
@@ -340,10 +369,9 @@ class Expansion {
     if (otherwise) return text_of(piece.word);
     if (operation == "length" && has_many(piece))
       return std::to_string(elements_of(piece).value_or(std::vector<std::string>()).size());
-    if (has_many(piece) && operation != "?" && operation != ":?" && operation != "=" &&
-        operation != ":=") {
+    if (has_many(piece) && !asks_for_value(piece)) {
       TRY(const std::vector<std::string> all, list_of(piece));
-      return fmt::format("{}", fmt::join(all, " "));
+      return joined(piece, all);
     }
     if (operation.size() == 2 && operation.starts_with(':')) operation.remove_prefix(1);
     if (operation == "-" || operation == "+") return missing ? std::string() : *value;
@@ -375,6 +403,8 @@ class Expansion {
   std::vector<std::string> all_{};
   std::string text_{};
   bool any_ = false;
+  std::string separators_;      // IFS
+  bool behind_blanks_ = false;  // which have ended a word
 };
 
 }  // namespace
@@ -397,6 +427,14 @@ std::optional<std::string> Word::literal() const {
     text += piece.text;
   }
   return text;
+}
+
+void join(Word& word) {
+  for (Piece& piece : word.pieces) {
+    piece.quoted = true;
+    if (piece.kind == Piece::Kind::variable && piece.text == "@") piece.text = "*";
+    if (piece.elements == Piece::Elements::each) piece.elements = Piece::Elements::joined;
+  }
 }
 
 std::string_view operation_at(std::string_view text, Dialect dialect) {

@@ -39,6 +39,9 @@ struct Word {
   std::optional<std::string> literal() const;
 };
 
+// Nothing of it is split then, and what is many is one.
+void join(Word& word);
+
 bool is_digit(char c);
 bool is_blank(char c);  // or a line's end
 bool is_name(char c);   // it may stand in a variable's name
@@ -56,6 +59,7 @@ class Variables {
   // Nothing: it is not set.
   virtual std::optional<std::string> value(std::string_view name) const = 0;
   virtual void set(const std::string& name, std::string value) = 0;
+  virtual Status set_element(const std::string& name, std::int64_t index, std::string value) = 0;
   // Of an array; the one value of any other variable. Nothing: it is not set.
   virtual std::optional<std::vector<std::string>> elements(const std::string& name) const = 0;
   virtual const std::vector<std::string>& arguments() const = 0;  // $1, $2, ...

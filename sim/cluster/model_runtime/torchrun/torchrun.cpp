@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cluster/model_runtime/programs/small.hpp"
 #include "cluster/model_runtime/torchrun/messages.hpp"
 #include "cluster/model_runtime/torchrun/workers.hpp"
 
@@ -26,13 +27,6 @@ std::string random_name(Random& random) {
 std::string random_digits(Random& random) {
   std::string out = std::to_string(random.next());
   return out + std::to_string(random.next());
-}
-
-// What a GPU plugin tells a container: one entry a device.
-int gpus_of(const model::Process& process) {
-  const std::string_view devices = process.env("NVIDIA_VISIBLE_DEVICES");
-  if (devices.empty() || devices == "all" || devices == "void" || devices == "none") return 0;
-  return static_cast<int>(std::count(devices.begin(), devices.end(), ',')) + 1;
 }
 
 StringMap as_map(const model::Environment& environment) {
@@ -119,7 +113,8 @@ void Torchrun::start(model::Process& process) {
 
 void Torchrun::begin(model::Process& process) {
   const Profile& profile = profile_of(*process.model().torch);
-  const Hardware hardware{process.cpus(), gpus_of(process), random_digits(process.random())};
+  const Hardware hardware{process.cpus(), model::granted_gpus(process),
+                          random_digits(process.random())};
   auto options = read_options(profile, launch_.program, launch_.arguments,
                               as_map(process.environment()), hardware);
   if (!options) {
