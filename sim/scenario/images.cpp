@@ -215,7 +215,7 @@ void write_notes(Trace& trace, const std::vector<NamedImage>& images, const Scen
     record.actor = "kubelet";
     record.subject = subject;
     record.text = text;
-    trace.write(std::move(record));
+    trace.write_alone(std::move(record));
   };
   for (const NamedImage& image : images)
     for (const std::string& note : image.notes) write("image " + image.name, note);
