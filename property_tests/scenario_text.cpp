@@ -1,5 +1,6 @@
 #include "scenario_text.hpp"
 
+#include "cause_judge.hpp"
 #include "scenario/expect.hpp"
 #include "scenario/scenario_parser.hpp"
 
@@ -17,12 +18,18 @@ scenario::RunResult result_of(const std::string& source, const scenario::Virtual
   const auto parsed = scenario::parse_scenario(
       "training.yaml", kinds, [&](const std::string&) -> Result<std::string> { return source; });
   if (!parsed) RC_FAIL(parsed.error().text());
-  const auto result = run_virtually(*parsed, options);
+  CauseJudge causes;  // outlives the run
+  scenario::VirtualRun run(*parsed, options);
+  run.world().trace().add_sink([&](const Record& record) { causes.on_record(record); });
+  const auto started = run.start();
+  if (!started) RC_FAIL(started.error().text());
+  const auto result = run.finish();
   if (!result) RC_FAIL(result.error().text());
   for (const auto* judged : {&result->expectations, &result->invariants})
     for (const auto& one : *judged)
       RC_LOG() << one.name << ": " << scenario::to_string(one.verdict) << " " << one.detail << "\n";
   for (const auto& one : result->invariants) RC_ASSERT(one.verdict != scenario::Verdict::failed);
+  if (!causes.wrong().empty()) RC_FAIL(causes.wrong());
   return *result;
 }
 

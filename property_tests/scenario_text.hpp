@@ -15,7 +15,8 @@ inline constexpr int scenario_cost = 5;
 // Every such word of it; there is one at least.
 std::string filled_in(std::string source, std::string_view word, const std::string& value);
 
-// The case fails where the text is no scenario, or an invariant does not hold.
+// The case fails where the text is no scenario, an invariant does not hold, or the cause of a
+// record about a pod has nothing to do with it.
 scenario::RunResult result_of(const std::string& source, const scenario::VirtualOptions& options);
 
 }  // namespace ddptwin::property

@@ -390,7 +390,7 @@ void EventRecorder::tell(const Subject& subject, std::string_view type, std::str
   made->lastTimestamp = loop_.now();
   made->count = 1;
   const Keys keys(subject.key, *made);
-  Draft draft{std::move(made), keys, next_number()};
+  Draft draft{std::move(made), keys, next_number(), loop_.context()};
   if (writing_)
     queue_.push_back(std::move(draft));
   else
@@ -410,6 +410,7 @@ void EventRecorder::correlate(Draft&& draft) {
   writing_ = true;
   tries_ = 0;
   draft.event->metadata.name = event_name(draft.event->involvedObject->name, draft.number);
+  const ContextScope of_this_event(loop_, draft.context);
   send(std::move(draft.event));
 }
 

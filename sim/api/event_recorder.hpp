@@ -72,6 +72,7 @@ class EventRecorder {
     std::shared_ptr<Event> event;
     Keys keys;
     std::uint64_t number;
+    std::uint64_t context;  // that it was told under
   };
 
   const Subject& new_subject(Cow<ObjectReference>&& reference, const KindInfo* kind);

@@ -29,7 +29,7 @@ class FaultyWatch final : public Watch {
     // Nothing overtakes what is before it.
     Time due = loop_.now() + verdict.delay;
     if (!waiting_.empty()) due = std::max(due, waiting_.back().due);
-    waiting_.push_back({event, due});
+    waiting_.push_back({event, due, loop_.context()});
     if (waiting_.size() == 1) deliver_next();
   }
 
@@ -37,9 +37,11 @@ class FaultyWatch final : public Watch {
   struct Waiting {
     WatchEvent event;
     Time due;
+    std::uint64_t context;
   };
 
   void deliver_next() {
+    const ContextScope of_this_event(loop_, waiting_.front().context);
     timer_ = loop_.at(lane_, waiting_.front().due, [this] {
       const WatchEvent event = std::move(waiting_.front().event);
       waiting_.pop_front();

@@ -117,7 +117,10 @@ void Informer::drop(const Object& named) {
 }
 
 void Informer::notify(const ObjectPtr& before, const ObjectPtr& after) {
-  for (const InformerHandler& handler : handlers_) handler(before, after);
+  for (const InformerHandler& handler : handlers_) {
+    const ContextScope of_this_change(loop_);
+    handler(before, after);
+  }
 }
 
 void Informer::replace_cached(ObjectPtr object) { keep(object, objects_.place_for(*object)); }

@@ -59,8 +59,10 @@ void ProcessPart::tell_of_old(const Heard& heard) {
   std::vector<ObjectPtr> all;
   for (const auto& [key, object] : heard.informer->objects()) all.push_back(object);
   told_of_old_ = true;
-  for (const ObjectPtr& object : all)
+  for (const ObjectPtr& object : all) {
+    const ContextScope of_this_object(informers_.loop_);
     if (running()) heard.handler(nullptr, object);
+  }
   told_of_old_ = false;
 }
 

@@ -206,10 +206,11 @@ void GarbageCollector::wake_owner(const SharedText& uid) {
 
 void GarbageCollector::enqueue(const SharedText& uid) {
   if (visiting_.contains(uid)) {
-    again_.insert(uid);
+    again_[uid] = loop_.context();
     return;
   }
-  if (!queued_.insert(uid).second) return;
+  const auto [queued, is_new] = queued_.insert_or_assign(uid, loop_.context());
+  if (!is_new) return;
   queue_.push_back(uid);
   if (!work_.pending()) work_ = loop_.after(lane_, look_after, [this] { work(); });
 }
@@ -231,7 +232,9 @@ void GarbageCollector::work() {
   while (!queue_.empty()) {
     const SharedText uid = std::move(queue_.front());
     queue_.pop_front();
-    queued_.erase(uid);
+    const auto queued = queued_.find(uid);
+    const ContextScope of_this_one(loop_, queued->second);
+    queued_.erase(queued);
     visit(uid);
   }
 }

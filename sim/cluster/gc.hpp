@@ -100,9 +100,10 @@ class GarbageCollector {
   Lane lane_;
   PrintTable<Node> nodes_{};  // by uid; of owners that nobody has seen too
   boost::container::deque<SharedText> queue_{};
-  UidSet queued_{};
+  // With the context under which each was asked for last.
+  UidTable<std::uint64_t> queued_{};
   UidSet visiting_{};
-  UidSet again_{};  // asked for while being visited
+  UidTable<std::uint64_t> again_{};  // asked for while being visited
   UidTable<int> failures_{};
   UidTable<Timer> retries_{};
   Timer work_{};

@@ -190,11 +190,15 @@ void GarbageCollector::remove(const VisitPtr& visit, api::Propagation propagatio
 void GarbageCollector::finish(const VisitPtr& visit, const Result<api::Response>& answer) {
   const SharedText& uid = visit->uid;
   visiting_.erase(uid);
-  const bool again = again_.erase(uid) > 0;
+  const auto asked = again_.find(uid);
+  const std::optional<std::uint64_t> again =
+      asked != again_.end() ? std::optional(asked->second) : std::nullopt;
+  if (again) again_.erase(asked);
   if (answer || answer.error().reason == Reason::not_found) {
     settled(uid);
-    if (again) enqueue(uid);
-    return;
+    if (!again) return;
+    const ContextScope of_who_asked(loop_, *again);
+    return enqueue(uid);
   }
   retry(uid);
 }

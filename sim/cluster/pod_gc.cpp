@@ -93,7 +93,7 @@ void PodGarbageCollector::on_pod(const ObjectPtr& before, const ObjectPtr& after
   if (was == now) return;
   const std::string key = key_of((after != nullptr ? after : before)->metadata);
   const auto count = [&](Keys& keys, bool before_, bool after_) {
-    if (after_ && !before_) keys.insert(key);
+    if (after_ && !before_) keys.emplace(key, loop_.context());
     if (before_ && !after_) keys.erase(key);
   };
   count(finished_, was.finished, now.finished);
@@ -105,7 +105,7 @@ void PodGarbageCollector::on_pod(const ObjectPtr& before, const ObjectPtr& after
 
 void PodGarbageCollector::come_to_node(const std::string& key, const std::string& node) {
   Keys& there = on_node_[node];
-  there.insert(key);
+  there.emplace(key, loop_.context());
   if (there.size() == 1) look_for_node(node);
 }
 
@@ -125,14 +125,14 @@ void PodGarbageCollector::on_node(const ObjectPtr& before, const ObjectPtr& afte
 
 void PodGarbageCollector::look_for_node(const std::string& name) {
   if (nodes_.find({}, name) == nullptr && on_node_.contains(name))
-    lost_nodes_.insert(name);
+    lost_nodes_.emplace(name, loop_.context());
   else
     lost_nodes_.erase(name);
 }
 
 void PodGarbageCollector::note_service(const ObjectPtr& before, const ObjectPtr& after) {
   if (after != nullptr && is_out_of_service(static_cast<const Node&>(*after)))
-    out_of_service_.insert(after->metadata.name.str());
+    out_of_service_.insert_or_assign(after->metadata.name.str(), loop_.context());
   else
     out_of_service_.erase((after != nullptr ? after : before)->metadata.name.str());
 }
@@ -150,46 +150,57 @@ void PodGarbageCollector::look() {
 void PodGarbageCollector::collect_finished() {
   if (options_.finished_threshold == 0 || finished_.size() <= options_.finished_threshold) return;
   std::vector<ObjectPtr> finished;
-  for (const std::string& key : finished_) finished.push_back(pods_.find(key));
+  for (const auto& [key, since] : finished_) finished.push_back(pods_.find(key));
   std::stable_sort(finished.begin(), finished.end(), is_older);
   finished.resize(finished.size() - options_.finished_threshold);
-  for (const ObjectPtr& pod : finished) remove(*pod);
+  for (const ObjectPtr& pod : finished) {
+    const ContextScope of_its_end(loop_, finished_.find(key_of(pod->metadata))->second);
+    remove(*pod);
+  }
 }
 
 // The oldest first.
 void PodGarbageCollector::collect_terminating() {
   std::vector<ObjectPtr> found;
-  for (const std::string& node : out_of_service_) {
+  for (const auto& [node, since] : out_of_service_) {
     const auto there = on_node_.find(node);
     if (there == on_node_.end()) continue;
-    for (const std::string& key : there->second)
+    for (const auto& [key, placed] : there->second)
       if (const ObjectPtr& pod = pods_.find(key); pod->metadata.deletionTimestamp)
         found.push_back(pod);
   }
   std::stable_sort(found.begin(), found.end(), is_older);
-  for (const ObjectPtr& pod : found) mark_and_remove(pod, {}, {});
+  for (const ObjectPtr& pod : found) {
+    const ContextScope of_its_node(loop_, out_of_service_.find(pod_of(pod).spec->nodeName)->second);
+    mark_and_remove(pod, {}, {});
+  }
 }
 
 void PodGarbageCollector::collect_orphaned() {
-  Keys over;
+  std::set<std::string> over;
   for (const auto& [node, until] : quarantined_)
     if (until <= loop_.now()) over.insert(node);
   for (const std::string& node : over) quarantined_.erase(node);
   // Also those whose time is over now: that is how a name comes to be remembered.
-  for (const std::string& node : lost_nodes_)
+  for (const auto& [node, since] : lost_nodes_)
     quarantined_.try_emplace(node, loop_.now() + node_quarantine);
   Keys orphans;
   for (const std::string& node : over) {
-    if (!lost_nodes_.contains(node)) continue;
-    const Keys& there = on_node_.at(node);
-    orphans.insert(there.begin(), there.end());
+    const auto lost = lost_nodes_.find(node);
+    if (lost == lost_nodes_.end()) continue;
+    for (const auto& [key, placed] : on_node_.at(node)) orphans.emplace(key, lost->second);
   }
-  for (const std::string& key : orphans)
+  for (const auto& [key, since] : orphans) {
+    const ContextScope of_its_node(loop_, since);
     mark_and_remove(pods_.find(key), "DeletionByPodGC", "PodGC: node no longer exists");
+  }
 }
 
 void PodGarbageCollector::collect_unscheduled() {
-  for (const std::string& key : ending_unplaced_) mark_and_remove(pods_.find(key), {}, {});
+  for (const auto& [key, since] : ending_unplaced_) {
+    const ContextScope of_its_end(loop_, since);
+    mark_and_remove(pods_.find(key), {}, {});
+  }
 }
 
 // A pod that did not finish by itself becomes Failed first; a reason makes it a disruption.

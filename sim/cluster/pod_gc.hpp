@@ -56,12 +56,14 @@ class PodGarbageCollector {
   api::ProcessPart part_;
   api::Informer& pods_;
   api::Informer& nodes_;
-  using Keys = std::set<std::string>;
+  // In the order of their names, each with the context in which it came to be so: a look is taken
+  // by the clock, and removes for what was seen before.
+  using Keys = std::map<std::string, std::uint64_t, std::less<>>;
   Keys finished_{};
   Keys ending_unplaced_{};
   TextTable<Keys> on_node_{};
-  std::set<std::string> out_of_service_{};                  // nodes
-  std::set<std::string> lost_nodes_{};                      // that have pods and no object
+  Keys out_of_service_{};                                   // nodes
+  Keys lost_nodes_{};                                       // that have pods and no object
   std::map<std::string, Time, std::less<>> quarantined_{};  // until when, by a node's name
   Timer next_{};
 };

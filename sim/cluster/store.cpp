@@ -55,6 +55,7 @@ Store::Store(Loop& loop, Random random, Trace& trace, KindRegistry& kinds, Optio
   for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
     auto object = std::make_shared<Namespace>();
     object->metadata.name = name;
+    const ContextScope of_this_namespace(loop_);
     const auto made = call(api::create(std::move(object)), "kube-apiserver");
     DDPTWIN_ASSERT(made.has_value());
   }
@@ -120,6 +121,7 @@ Store::Answer Store::carry_out(const api::Request& request, std::string_view act
     const std::string text = answer.error().text();
     record.subject = subject.view();
     record.text = text;
+    record.values.emplace_back("reason", to_string(answer.error().reason));
     trace_.write(std::move(record));
     return answer;
   }

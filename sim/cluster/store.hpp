@@ -116,9 +116,11 @@ class Store {
   // holds it as its `before` and leaves the history later. So a state is let go once, when it is
   // cold, and not twice.
   struct Change {
-    Change(std::uint64_t at, Table* rows, const ObjectPtr& was, const ObjectPtr& is)
-        : revision(at), table(rows), before(was), after(is.get()) {}
+    Change(std::uint64_t at, std::uint64_t record_, Table* rows, const ObjectPtr& was,
+           const ObjectPtr& is)
+        : revision(at), record(record_), table(rows), before(was), after(is.get()) {}
     std::uint64_t revision;
+    std::uint64_t record;  // of the trace: what a watch that hears of it later goes on from
     Table* table;
     ObjectPtr before;
     const Object* after;

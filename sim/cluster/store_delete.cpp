@@ -167,6 +167,7 @@ Store::Answer Store::remove_collection(Context& context) {
     if (request.list->limit > 0 &&
         static_cast<std::int64_t>(response.items.size()) == request.list->limit)
       break;
+    const ContextScope of_this_object(loop_);
     TRY_VOID(remove_one(context, object));
     response.items.push_back(std::move(object));
   }
@@ -253,12 +254,13 @@ void Store::take_out(Table& rows, const ObjectPtr& last, std::string_view actor)
 }
 
 // Whoever asks for the kind finds what a server with leases has. No timer runs for them: a world in
-// which nothing happens any more stands still.
+// which nothing happens any more stands still. It is the clock's doing, and not of who asks.
 void Store::end_leases(Table& rows) {
   auto& leases = *rows.leases;
   while (!leases.empty() && leases.front().first <= loop_.now()) {
     const ObjectPtr last = std::move(leases.front().second);
     leases.pop_front();
+    const ContextScope of_nothing(loop_, 0);
     if (rows.objects.find(last->metadata.namespace_, last->metadata.name) == last)
       take_out(rows, last, "etcd");
   }

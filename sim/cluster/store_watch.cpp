@@ -149,8 +149,11 @@ void Store::replay(const WatchPtr& watch, const Table& rows) {
     const auto found = replaced.find(state);
     return found != replaced.end() ? *found->second : rows.objects.find(*state);
   };
-  for (auto at = first; at != history_.end(); ++at)
-    if (at->table == &rows) deliver(watch, at->revision, at->before, held(at->after));
+  for (auto at = first; at != history_.end(); ++at) {
+    if (at->table != &rows) continue;
+    const ContextScope of_this_change(loop_, at->record);
+    deliver(watch, at->revision, at->before, held(at->after));
+  }
 }
 
 // An object of the kind that says the revision up to which the watcher knows all.
@@ -223,7 +226,7 @@ void Store::publish(Table& rows, std::uint64_t revision, const ObjectPtr& before
     }
     if (!all_open) drop_closed(rows.watches);
   }
-  history_.emplace_back(revision, &rows, before, after);
+  history_.emplace_back(revision, loop_.context(), &rows, before, after);
   while (history_.size() > options_.history) {
     compacted_ = history_.front().revision;
     history_.pop_front();

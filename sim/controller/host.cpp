@@ -189,6 +189,7 @@ void ControllerHost::on_change(Source& source, const Change& change) {
 void ControllerHost::resync(Source& source) {
   for (const ObjectPtr& object : source.objects()) {
     if (!running()) return;  // a change may make the process crash
+    const ContextScope of_this_object(loop_);
     on_change(source, {object, object});
   }
   resync_later(source);
@@ -219,15 +220,22 @@ void ControllerHost::take_next() {
   }
   WorkQueue::Entry& entry = *queue_.take();
   const Observed seen{*cache_, expectations_, random_.split(++plans_)};
-  run_.emplace(Run{entry, controller_.plan(entry.key(), seen, loop_.now())});
+  // Who woke the queue did so for its first key alone.
+  loop_.set_context(entry.context());
+  run_.emplace(Run{entry, controller_.plan(entry.key(), seen, loop_.now()), entry.context(),
+                   entry.context()});
   next_step();
 }
 
 // Goes through the steps that need no call, and stops at one that does: its answer comes back here.
+// Each follows from its rule, and that from what the plan was made for: what one step wrote is no
+// cause of the next.
 void ControllerHost::next_step() {
   while (run_->at < run_->plan.steps.size()) {
     Step& step = run_->step();
+    loop_.set_context(step.rule != nullptr ? run_->cause : run_->taken);
     record(step);
+    run_->taken = loop_.context();
     if (step.request) return step.only_if_alive ? read_first() : call();
     if (!step.expected.empty()) {
       expect(step, Expected::When::reset);
@@ -301,6 +309,7 @@ void ControllerHost::refused(const Error& error) {
     std::vector<Step> instead = *step.instead;
     run_->plan.steps = std::move(instead);
     run_->at = 0;
+    run_->cause = run_->taken = loop_.context();  // the refusal
     return next_step();
   }
   run_->plan.steps.clear();

@@ -52,6 +52,8 @@ class ControllerHost {
   struct Run {
     WorkQueue::Entry& entry;
     Plan plan;
+    std::uint64_t cause = 0;  // of the plan
+    std::uint64_t taken = 0;  // the rule in hand
     std::size_t at = 0;
     const Key& key() const { return entry.key(); }
     const Step& step() const { return plan.steps[at]; }

@@ -78,6 +78,7 @@ WorkQueue::Entry& WorkQueue::unused_entry() {
 void WorkQueue::add(const KeyParts& key) {
   Entry& entry = entry_for(key);
   if (entry.is_at_rest()) --at_rest_;
+  entry.context_ = loop_.context();
   if (std::exchange(entry.dirty_, true)) return;
   if (!entry.in_hand_) push(entry);
 }

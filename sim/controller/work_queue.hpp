@@ -60,7 +60,8 @@ struct RateLimits {
 
 // Work waiting for one controller. A key is in at most one of: queued, in hand; a key added while
 // in hand is remembered and queued again by done(), so no change is ever lost and no key is planned
-// twice at once. Source: client-go workqueue with DefaultControllerRateLimiter
+// twice at once. A key has the context of its newest addition: the change that made the state which
+// it is planned on. Source: client-go workqueue with DefaultControllerRateLimiter
 // (spec/pytorchjob.md §4.1).
 class WorkQueue {
  public:
@@ -68,12 +69,15 @@ class WorkQueue {
   class Entry {
    public:
     const Key& key() const { return key_; }
+    // Under which it was added last, where that is asked when it is taken.
+    std::uint64_t context() const { return context_; }
 
    private:
     friend class WorkQueue;
     bool is_at_rest() const { return !dirty_ && !in_hand_; }
     Key key_{};
     std::size_t hash_ = 0;
+    std::uint64_t context_ = 0;
     bool dirty_ = false;  // to be planned: queued, or added again while in hand
     bool in_hand_ = false;
   };

@@ -39,6 +39,31 @@ TEST_F(WorkQueueTest, a_key_added_while_in_hand_is_queued_again_by_done) {
   EXPECT_EQ(queue.take()->key(), "k");
 }
 
+// Of the state that a key is planned on its newest change is the cause.
+TEST_F(WorkQueueTest, a_key_has_the_context_of_its_newest_addition) {
+  for (const std::uint64_t context : {7, 8}) {
+    const ContextScope of_a_change(loop, context);
+    queue.add("a");
+    queue.add("b");
+  }
+  {
+    const ContextScope of_a_change(loop, 9);
+    queue.add("b");
+  }
+  WorkQueue::Entry& a = *queue.take();
+  EXPECT_EQ(a.context(), 8U);
+  EXPECT_EQ(queue.take()->context(), 9U);
+  {
+    const ContextScope of_a_change(loop, 10);
+    queue.add_after("a", 1s);
+  }
+  while (queue.empty()) {
+    if (!loop.step()) break;
+    if (loop.now() >= Time() + 1s) queue.done(a);
+  }
+  EXPECT_EQ(queue.take()->context(), 10U);
+}
+
 TEST_F(WorkQueueTest, keys_come_out_in_the_order_of_their_adding) {
   queue.add("b");
   queue.add("a");

@@ -74,4 +74,24 @@ class Loop {
   std::uint64_t context_ = 0;
 };
 
+// Until its end something is done under another context, or under the one there is; then the
+// context is as it was, whatever was written meanwhile. Who does several things in one callback
+// does each in a scope of its own: none is then the cause of the next. Who keeps what others have
+// asked for keeps with each the context that it was asked under, the newest where it was asked for
+// again, and does it under that (docs/decisions/0003-causes-travel-with-the-loop.md).
+class ContextScope {
+ public:
+  explicit ContextScope(Loop& loop) : loop_(loop), outer_(loop.context()) {}
+  ContextScope(Loop& loop, std::uint64_t context) : ContextScope(loop) {
+    loop.set_context(context);
+  }
+  ~ContextScope() { loop_.set_context(outer_); }
+  ContextScope(const ContextScope&) = delete;
+  ContextScope& operator=(const ContextScope&) = delete;
+
+ private:
+  Loop& loop_;
+  std::uint64_t outer_;
+};
+
 }  // namespace ddptwin

@@ -4,11 +4,18 @@
 
 namespace ddptwin {
 
+namespace {
+
+constexpr std::size_t unheard_max = 16;  // more than a cluster begins with
+
+}  // namespace
+
 std::string_view to_string(RecordKind kind) {
-  static constexpr std::array<std::string_view, 15> names{
-      "objectAdded", "objectModified", "objectDeleted", "apiRefused", "rule",
-      "schedule",    "container",      "log",           "image",      "dns",
-      "fault",       "step",           "expectation",   "invariant",  "note"};
+  static constexpr std::array<std::string_view, 16> names{
+      "objectAdded", "objectModified", "objectDeleted", "apiRefused",  "rule",
+      "schedule",    "container",      "log",           "image",       "dns",
+      "connection",  "fault",          "step",          "expectation", "invariant",
+      "note"};
   static_assert(names.size() == static_cast<std::size_t>(RecordKind::note) + 1);
   return names[static_cast<std::size_t>(kind)];
 }
@@ -36,7 +43,12 @@ std::uint64_t Trace::write(Record&& record) {
   const std::uint64_t id = skip();
   for (const Listener& listener : listeners_)
     if ((listener.kinds & bit(record.kind)) != 0) listener.sink(record);
-  if (keeper_) keeper_(std::move(record));
+  if (keeper_)
+    keeper_(std::move(record));
+  else if (listeners_.empty() && unheard_.size() < unheard_max) {
+    record.subject = record.text = {};
+    unheard_.push_back(std::move(record));
+  }
   return id;
 }
 

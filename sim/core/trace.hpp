@@ -28,6 +28,7 @@ enum class RecordKind : std::uint8_t {
   log,          // a line a container printed: subject "namespace/pod/container", text the line
   image,        // a part of an image or of a manifest has no effect
   dns,          // a question answered: subject the name, text the answer
+  connection,   // one failed, by a fault or its peer: subject "pod -> pod", text how
   fault,        // a fault acted
   step,         // a scenario step began or ended
   expectation,  // a verdict
@@ -73,6 +74,11 @@ class Trace {
   // Numbers and times the record, names its cause from the loop's context, hands it to every sink
   // in their order, and makes it the cause of what follows in this callback.
   std::uint64_t write(Record&& record);
+  // The same of what is no cause of what follows.
+  std::uint64_t write_alone(Record&& record) {
+    const ContextScope of_this_record(loop_);
+    return write(std::move(record));
+  }
   // Whether some sink reads records of that kind. Where none does, who would write one may call
   // skip() instead and not make it: the numbers and causes of all others stay the same.
   bool wants(RecordKind kind) const { return (wanted_ & bit(kind)) != 0; }
@@ -84,6 +90,9 @@ class Trace {
   // Who keeps records: each becomes its own once every sink has read it. There is one at most.
   void set_keeper(Keeper keeper) { keeper_ = std::move(keeper); }
   std::uint64_t last() const { return last_; }
+  // The first few that were written before there was anybody to hear of them: what a cluster begins
+  // with. Without their texts, which were their author's.
+  const std::vector<Record>& unheard() const { return unheard_; }
 
  private:
   static std::uint32_t bit(RecordKind kind) { return 1U << static_cast<unsigned>(kind); }
@@ -94,6 +103,7 @@ class Trace {
 
   Loop& loop_;
   std::vector<Listener> listeners_{};
+  std::vector<Record> unheard_{};
   Keeper keeper_{};
   std::uint32_t wanted_ = 0;
   std::uint64_t last_ = 0;

@@ -161,6 +161,7 @@ inline bool VirtualLoop::run_ready() {
   set_context(work.context);
   if (work.callback) work.callback();
   free_slot(work);
+  set_context(0);  // what comes in from outside next has no cause in here
   return true;
 }
 

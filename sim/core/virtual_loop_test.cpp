@@ -142,6 +142,39 @@ TEST(Trace, a_record_is_the_cause_of_what_its_callback_posts) {
   EXPECT_EQ(causes, (std::vector<std::uint64_t>{0, 0, 1}));
 }
 
+TEST(Trace, what_is_done_in_a_scope_is_no_cause_of_what_comes_after_it) {
+  VirtualLoop loop(Random(1), start);
+  Trace trace(loop);
+  std::vector<std::uint64_t> causes;
+  trace.add_sink([&](const Record& record) { causes.push_back(record.cause); });
+  loop.post(loop.new_lane(), [&] {
+    trace.write({.text = "what both follow from"});
+    for (int i = 0; i < 2; ++i) {
+      const ContextScope of_this_one(loop);
+      trace.write({});
+      trace.write({.text = "what follows from it"});
+    }
+    const ContextScope kept(loop, 3);
+    trace.write({.text = "what was asked for then"});
+  });
+  loop.run_until(start);
+  EXPECT_EQ(causes, (std::vector<std::uint64_t>{0, 1, 2, 1, 4, 3}));
+  EXPECT_EQ(loop.context(), 0U);  // what comes in from outside has none
+}
+
+TEST(Trace, what_nobody_could_hear_is_kept_for_who_comes_first) {
+  VirtualLoop loop(Random(1), start);
+  Trace trace(loop);
+  for (int i = 0; i < 100; ++i) trace.write({.text = std::string_view("its author's")});
+  ASSERT_LT(trace.unheard().size(), 100U);  // of a world that nobody listens to not all
+  EXPECT_EQ(trace.unheard().front().id, 1U);
+  EXPECT_EQ(trace.unheard().front().text, "");
+  const std::size_t before = trace.unheard().size();
+  trace.add_sink([](const Record&) {});
+  trace.write({});
+  EXPECT_EQ(trace.unheard().size(), before);
+}
+
 TEST(Random, a_stream_depends_on_its_name_and_not_on_draws) {
   Random root(9);
   const std::uint64_t before = root.split("scheduler").next();

@@ -70,9 +70,10 @@ void Engine::on_record(const Record& record) {
     return;
   }
   // Judged at once: the next record may end the state. What is decided is written by check().
-  const auto now_decided = expectations_.judge(loop_.now(), record.id);
+  const auto now_decided = expectations_.judge(loop_.now());
   decided_.insert(decided_.end(), now_decided.begin(), now_decided.end());
-  if (const State* state = awaited()) state_seen_ = state_seen_ || observer_.holds(*state);
+  if (const State* state = awaited(); state != nullptr && !state_seen_ && observer_.holds(*state))
+    state_is_so(*state);
   wake();
 }
 
@@ -91,12 +92,13 @@ void Engine::tell_late() {
   });
 }
 
+// It is posted by whatever record came first: each verdict and step has a cause of its own.
 void Engine::check() {
   awake_ = false;
   if (stage_ == Stage::over) return;
   report_violations();
   report(std::exchange(decided_, {}));
-  report(expectations_.judge(loop_.now(), trace_.last()));
+  report(expectations_.judge(loop_.now()));
   look_at_state();
   set_bound_timer();
   const bool done = index_ == all_steps_.size();
@@ -123,7 +125,7 @@ void Engine::finish() {
   ended_at_ = loop_.now();
   pass();
   report(std::exchange(decided_, {}));
-  report(expectations_.finish(ended_at_, trace_.last()));
+  report(expectations_.finish(ended_at_));
   on_over_();
 }
 
@@ -156,6 +158,7 @@ void Engine::begin_step() {
 void Engine::enter(Stage stage) {
   stage_ = stage;
   state_seen_ = false;
+  step_cause_ = loop_.context();  // where it waits for nothing but the clock
 }
 
 void Engine::delay_over() {
@@ -178,6 +181,8 @@ void Engine::set_step_timer() {
       detail += ": " + observer_.describe(state->of);
     else if (kill != nullptr)
       detail += ": " + observer_.describe(kill->of);
+    const ContextScope of_its_state(loop_,
+                                    state != nullptr ? observer_.latest(*state) : step_cause_);
     end_step(fail(Reason::timeout, std::move(detail)));
   });
 }
@@ -192,11 +197,24 @@ const State* Engine::awaited() const {
   return nullptr;
 }
 
+void Engine::state_is_so(const State& state) {
+  state_seen_ = true;
+  step_cause_ = observer_.latest(state);
+}
+
 void Engine::look_at_state() {
   if (stage_ != Stage::when && stage_ != Stage::until) return;
   const State* state = awaited();
-  if (state != nullptr && !state_seen_ && !observer_.holds(*state)) return;
+  if (state != nullptr && !state_seen_) {
+    if (!observer_.holds(*state)) return;
+    state_is_so(*state);
+  }
   state_seen_ = true;  // of this stage; a kill may still wait for its container
+  const ContextScope of_this_step(loop_, step_cause_);
+  take_step_further();
+}
+
+void Engine::take_step_further() {
   if (stage_ == Stage::when) {
     if (!waits_for_container()) act();
     return;
@@ -209,6 +227,7 @@ void Engine::act() {
   StepResult& result = steps_[index_];
   result.began_at = loop_.now();
   write(RecordKind::step, step_name(), all_steps_[index_].text);
+  step_record_ = loop_.context();
   std::visit([this](const auto& action) { act(action); }, all_steps_[index_].action);
 }
 
@@ -237,13 +256,17 @@ void Engine::report(const std::vector<const ExpectationResult*>& decided) {
   for (const ExpectationResult* result : decided) {
     std::string text(to_string(result->verdict));
     if (!result->detail.empty()) text += ": " + result->detail;
+    const ContextScope of_this_verdict(loop_, result->record);
     write(RecordKind::expectation, result->expectation->name, std::move(text));
   }
 }
 
 void Engine::report_violations() {
   while (violations_reported_ < invariants_.violations().size()) {
-    const Violation& violation = invariants_.violations()[violations_reported_++];
+    invariants_.tell(violations_reported_, loop_.now());
+    // A copy: to tell of it may show another.
+    const Violation violation = invariants_.violations()[violations_reported_++];
+    const ContextScope of_this_violation(loop_, violation.cause);
     write(RecordKind::invariant, std::string(violation.invariant), violation.text);
   }
 }

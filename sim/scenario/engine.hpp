@@ -67,6 +67,8 @@ class Engine {
   void act();
   void end_step(Status status);
   void look_at_state();
+  void take_step_further();
+  void state_is_so(const State& state);
   const State* awaited() const;
   bool waits_for_container() const;
   void report(const std::vector<const ExpectationResult*>& decided);
@@ -106,8 +108,10 @@ class Engine {
   Stage stage_ = Stage::idle;
   std::size_t to_do_ = 0;  // calls of the action that have not been answered
   std::size_t violations_reported_ = 0;
-  bool awake_ = false;       // a check is posted
-  bool state_seen_ = false;  // what the step in hand waits for was so since the stage began
+  bool awake_ = false;             // a check is posted
+  bool state_seen_ = false;        // what the step in hand waits for was so since the stage began
+  std::uint64_t step_cause_ = 0;   // what decided that
+  std::uint64_t step_record_ = 0;  // of the beginning of the step in hand
   std::vector<const ExpectationResult*> decided_{};  // judged, not yet written
   bool timed_out_ = false;
   Time started_at_{}, ended_at_{};

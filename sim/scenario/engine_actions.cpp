@@ -95,6 +95,7 @@ void Engine::apply_next(std::size_t index) {
   if (index == action.manifests.size()) return acted({});
   const ObjectPtr object = action.manifests[index].object;
   const std::weak_ptr<int> alive = alive_;
+  const ContextScope of_this_object(loop_, step_record_);  // and not of the one before
   client_.call(api::create(object), [this, alive, object, index](Result<api::Response> result) {
     if (alive.expired() || stage_ != Stage::acting) return;
     if (result) return apply_next(index + 1);
@@ -162,6 +163,7 @@ void Engine::act(const Kill& action) {
   to_do_ = targets.size();
   const std::weak_ptr<int> alive = alive_;
   for (const auto& [pod, status] : targets) {
+    const ContextScope of_this_kill(loop_, step_record_);
     const std::string subject = fmt::format("{}/{}", key_of(pod->metadata), status->name);
     const std::string signal = std::to_string(action.signal);
     write(RecordKind::fault, subject, "signal " + signal,

@@ -113,26 +113,17 @@ void Expectations::tell_of_nothing(ExpectationResult& result) const {
   result.detail = fmt::format("it says nothing: {}", observer_.describe(state.of));
 }
 
-std::vector<const ExpectationResult*> Expectations::judge_all(Time now, std::uint64_t record,
-                                                              bool over) {
+std::vector<const ExpectationResult*> Expectations::judge_all(Time now, bool over) {
   std::vector<const ExpectationResult*> decided;
   for (std::size_t i = 0; i < results_.size(); ++i) {
     if (results_[i].verdict != Verdict::open) continue;
     judge_one(i, now, over);
     if (results_[i].verdict == Verdict::open) continue;
     results_[i].decided_at = now;
-    results_[i].record = record;
+    results_[i].record = observer_.latest(results_[i].expectation->state);
     decided.push_back(&results_[i]);
   }
   return decided;
-}
-
-std::vector<const ExpectationResult*> Expectations::judge(Time now, std::uint64_t record) {
-  return judge_all(now, record, false);
-}
-
-std::vector<const ExpectationResult*> Expectations::finish(Time now, std::uint64_t record) {
-  return judge_all(now, record, true);
 }
 
 // `always` and `never` without a bound last as long as the others need.

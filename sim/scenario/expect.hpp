@@ -17,7 +17,7 @@ struct ExpectationResult {
   const Expectation* expectation = nullptr;
   Verdict verdict = Verdict::open;
   std::optional<Time> decided_at{};
-  std::uint64_t record = 0;  // the trace's last when it was decided
+  std::uint64_t record = 0;  // that decided it: the last about its objects; 0: there was none
   std::string detail{};      // why it failed
 };
 
@@ -31,9 +31,9 @@ class Expectations {
   // A step has ended: the clock of those since it starts.
   void step_ended(const std::string& name, Time now);
   // Judges what can be judged now; gives the results that were decided by it.
-  std::vector<const ExpectationResult*> judge(Time now, std::uint64_t record);
+  std::vector<const ExpectationResult*> judge(Time now) { return judge_all(now, false); }
   // The run is over: `finally`, and whatever is still open.
-  std::vector<const ExpectationResult*> finish(Time now, std::uint64_t record);
+  std::vector<const ExpectationResult*> finish(Time now) { return judge_all(now, true); }
 
   // Whether the run has to go on for one of them.
   bool waiting() const;
@@ -51,7 +51,7 @@ class Expectations {
   void judge_one(std::size_t index, Time now, bool over);
   bool look(std::size_t index);
   std::optional<Time> bound(std::size_t index) const;
-  std::vector<const ExpectationResult*> judge_all(Time now, std::uint64_t record, bool over);
+  std::vector<const ExpectationResult*> judge_all(Time now, bool over);
 
   const Observer& observer_;
   std::vector<ExpectationResult> results_{};

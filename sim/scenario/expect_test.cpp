@@ -25,7 +25,7 @@ class Watched {
     record.before = last_;
     record.after = last_ = pod;
     observer_.on_record(record);
-    judged_->judge(Time() + at, 1);
+    judged_->judge(Time() + at);
   }
   void terminating(Duration at) {
     auto pod = std::make_shared<Pod>(*as<Pod>(last_));
@@ -35,7 +35,7 @@ class Watched {
     record.before = last_;
     record.after = last_ = pod;
     observer_.on_record(record);
-    judged_->judge(Time() + at, 1);
+    judged_->judge(Time() + at);
   }
   void gone(Duration at) {
     Record record;
@@ -43,7 +43,7 @@ class Watched {
     record.before = last_;
     last_ = nullptr;
     observer_.on_record(record);
-    judged_->judge(Time() + at, 1);
+    judged_->judge(Time() + at);
   }
   void log(Duration at, const char* line) {
     Record record;
@@ -51,10 +51,10 @@ class Watched {
     record.subject = "default/p/c";
     record.text = line;
     observer_.on_record(record);
-    judged_->judge(Time() + at, 1);
+    judged_->judge(Time() + at);
   }
-  void judge(Duration at) { judged_->judge(Time() + at, 1); }
-  void finish(Duration at) { judged_->finish(Time() + at, 1); }
+  void judge(Duration at) { judged_->judge(Time() + at); }
+  void finish(Duration at) { judged_->finish(Time() + at); }
   Expectations& judged() { return *judged_; }
   Verdict verdict() const { return judged_->results().front().verdict; }
   const std::string& detail() const { return judged_->results().front().detail; }

@@ -203,7 +203,7 @@ void write_note(Trace& trace, std::string_view actor, const std::string& subject
   record.actor = actor;
   record.subject = subject;
   record.text = text;
-  trace.write(std::move(record));
+  trace.write_alone(std::move(record));
 }
 
 void write_notes(Trace& trace, const std::vector<NamedImage>& images, const Scenario& scenario,

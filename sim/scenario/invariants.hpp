@@ -64,6 +64,7 @@ std::string explain(const InvariantRow& row);
 struct Violation {
   std::string_view invariant{};
   std::uint64_t record = 0;  // after which it was seen
+  std::uint64_t cause = 0;   // the last about it; 0: none
   Time time{};
   std::string object{};  // "PyTorchJob/default/mnist"
   std::string text{};    // what is wrong
@@ -110,6 +111,8 @@ class InvariantWatch {
   // Time has passed without a record, or the run is over: judges what has come to rest by now.
   void pass(Time now);
 
+  // That violation is told now: this is its time from then on, everywhere.
+  void tell(std::size_t index, Time now) { violations_[index].time = now; }
   // The first violation of each, in the order of their happening; expected ones too.
   const std::vector<Violation>& violations() const { return violations_; }
   const Violation* violation(std::string_view name) const;

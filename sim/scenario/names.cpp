@@ -56,6 +56,15 @@ std::string name_of_target(const Record& record) {
   return std::string(subject);
 }
 
+// Of "default/a -> default/b" both.
+std::string name_of_connection(std::string_view subject) {
+  constexpr std::string_view arrow = " -> ";
+  const std::size_t at = subject.find(arrow);
+  if (at == subject.npos) return std::string(subject);
+  return pod_name(subject.substr(0, at)) + std::string(arrow) +
+         pod_name(subject.substr(at + arrow.size()));
+}
+
 }  // namespace
 
 std::string short_name(const Object& object) {
@@ -74,6 +83,8 @@ std::string subject_name(const Record& record) {
     case RecordKind::container:
     case RecordKind::log:
       return pod_name(record.subject);
+    case RecordKind::connection:
+      return name_of_connection(record.subject);
     case RecordKind::rule:
     case RecordKind::note:
       return name_of_key(record);

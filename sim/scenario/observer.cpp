@@ -53,6 +53,23 @@ bool is_true(const boost::json::value& object, std::string_view type) {
 constexpr std::array<std::string_view, 4> end_conditions{"Succeeded", "Failed", "Complete",
                                                          "Completed"};
 
+bool asks_for_logs(const State& state) {
+  return std::any_of(state.claims.begin(), state.claims.end(), [](const Claim& claim) {
+    return std::holds_alternative<LogClaim>(claim) || std::holds_alternative<StepClaim>(claim);
+  });
+}
+
+bool asks_for_events(const State& state) {
+  return std::any_of(state.claims.begin(), state.claims.end(),
+                     [](const Claim& claim) { return std::holds_alternative<EventClaim>(claim); });
+}
+
+bool is_about(const Event& event, const Object& object) {
+  const ObjectReference& about = event.involvedObject;
+  return about.kind == object.kind().kind && about.name == object.metadata.name &&
+         about.namespace_ == object.metadata.namespace_;
+}
+
 // Judges one claim about one object.
 struct ClaimJudge {
   const Observer& observer;
@@ -123,10 +140,7 @@ struct ClaimJudge {
   bool operator()(const EventClaim& claim) const {
     for (const auto& [key, event] : observer.objects(Event::info())) {
       const auto* told = as<Event>(*event.last);
-      const ObjectReference& about = told->involvedObject;
-      if (told->reason == claim.reason && about.kind == object().kind().kind &&
-          about.name == object().metadata.name && about.namespace_ == object().metadata.namespace_)
-        return true;
+      if (told->reason == claim.reason && is_about(*told, object())) return true;
     }
     return false;
   }
@@ -134,10 +148,10 @@ struct ClaimJudge {
 
 // Claims about what once happened look at objects that are gone, too.
 bool looks_back(const State& state) {
-  return std::any_of(state.claims.begin(), state.claims.end(), [](const Claim& claim) {
-    return std::holds_alternative<LogClaim>(claim) || std::holds_alternative<StepClaim>(claim) ||
-           std::holds_alternative<CreatedClaim>(claim) || std::holds_alternative<EventClaim>(claim);
-  });
+  return asks_for_logs(state) || asks_for_events(state) ||
+         std::any_of(state.claims.begin(), state.claims.end(), [](const Claim& claim) {
+           return std::holds_alternative<CreatedClaim>(claim);
+         });
 }
 
 bool is_selected(const SeenObject& seen, const Selection& of, const LabelMatcher& labels) {
@@ -195,6 +209,7 @@ void Observer::on_record(const Record& record) {
   if (record.kind == RecordKind::log) {
     SeenLog& log = logs_[std::string(record.subject)];
     log.lines.emplace_back(record.text);
+    log.record = record.id;
     if (const StepLine found = step_of(record.text); found.step > 0) {
       log.step = found.step;
       log.steps = found.total;
@@ -210,6 +225,7 @@ void Observer::on_record(const Record& record) {
   SeenObject& seen = objects_[resource][key_of(object->metadata)];
   seen.last = object;
   seen.gone = removed;
+  seen.record = record.id;
   if (added) ++seen.created;
   ++changes_[resource];
 }
@@ -244,6 +260,24 @@ bool Observer::holds(const State& state) const {
       ++count;
   }
   return state.count.holds(count);
+}
+
+std::uint64_t Observer::latest(const State& state) const {
+  const LabelMatcher labels = matcher_of(state.of);
+  std::uint64_t last = 0;
+  for (const auto& [key, seen] : objects(*state.of.kind)) {
+    if (!is_selected(seen, state.of, labels)) continue;
+    last = std::max(last, seen.record);
+    const std::string beginning = key + "/";
+    if (asks_for_logs(state))
+      for (auto log = logs_.lower_bound(beginning);
+           log != logs_.end() && log->first.starts_with(beginning); ++log)
+        last = std::max(last, log->second.record);
+    if (!asks_for_events(state)) continue;
+    for (const auto& [name, event] : objects(Event::info()))
+      if (is_about(*as<Event>(*event.last), *seen.last)) last = std::max(last, event.record);
+  }
+  return last;
 }
 
 std::uint64_t Observer::stamp(const State& state) const {

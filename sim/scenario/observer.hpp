@@ -15,14 +15,16 @@ namespace ddptwin::scenario {
 struct SeenObject {
   ObjectPtr last{};
   bool gone = false;
-  int created = 0;  // how many objects of this name there have been
+  int created = 0;           // how many objects of this name there have been
+  std::uint64_t record = 0;  // the last about it
 };
 
 // What one container printed.
 struct SeenLog {
   std::vector<std::string> lines{};
-  std::int64_t step = 0;   // the last "step N" it printed
-  std::int64_t steps = 0;  // the N of "step n/N", 0: it said none
+  std::int64_t step = 0;     // the last "step N" it printed
+  std::int64_t steps = 0;    // the N of "step n/N", 0: it said none
+  std::uint64_t record = 0;  // of the last line
   // How far each pattern has been searched for, so that a line is searched once.
   struct Search {
     std::size_t next = 0;
@@ -40,6 +42,9 @@ class Observer {
   std::string describe(const Selection& of) const;
   // Whether there ever was anything of it.
   bool ever(const Selection& of) const;
+  // The last record about what the state is about: its objects, and where it asks for them their
+  // lines and Events. What decided the state's value, if that is looked at after each; 0: none.
+  std::uint64_t latest(const State& state) const;
   // A number that changes whenever the state's value could.
   std::uint64_t stamp(const State& state) const;
 

@@ -94,6 +94,13 @@ struct VirtualRun::Parts {
                          UniqueFunction<void(model::DnsAnswer)> done) {
       ask(question, std::move(done));
     };
+    made.connection_broke = [this](const ModelRuntime::Options::BrokenConnection& one) {
+      const std::string subject = fmt::format("{} -> {}", one.from, one.to);
+      world.trace().write({.kind = RecordKind::connection,
+                           .actor = "network",
+                           .subject = subject,
+                           .text = one.how});
+    };
     return made;
   }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <thread>
 
 #include "scenario/scenario_parser.hpp"
@@ -60,6 +62,143 @@ std::string with_faults(const std::string& faults) {
   return "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n  "
          "faults:\n" +
          faults + "---\n" + job("--steps, '3'");
+}
+
+// The trace of a run as lists to ask: what was written, and what led to it.
+struct Traced {
+  struct Row {
+    std::uint64_t cause = 0;
+    Time time{};
+    RecordKind kind{};
+    std::string subject{}, text{}, about{};
+  };
+  explicit Traced(VirtualRun& run) {
+    run.world().trace().add_sink([this](const Record& record) {
+      Row& row = rows[record.id];
+      row = {record.cause,
+             record.time,
+             record.kind,
+             std::string(record.subject),
+             std::string(record.text),
+             {}};
+      const Object* object = record.after ? record.after.get() : record.before.get();
+      if (object != nullptr) row.about = object->kind().kind + "/" + object->metadata.name.str();
+    });
+  }
+  const Row& cause_of(const Row& row) const {
+    static const Row none;
+    const auto found = rows.find(row.cause);
+    return found == rows.end() ? none : found->second;
+  }
+  // The first of that kind whose subject or text begins like that.
+  const Row& first(RecordKind kind, std::string_view beginning) const {
+    static const Row none;
+    for (const auto& [id, row] : rows)
+      if (row.kind == kind &&
+          (row.subject.starts_with(beginning) || row.text.starts_with(beginning)))
+        return row;
+    ADD_FAILURE() << "no " << to_string(kind) << " " << beginning;
+    return none;
+  }
+  std::map<std::uint64_t, Row> rows{};
+};
+
+TEST(VirtualRunTest, a_verdict_follows_from_what_decided_it) {
+  const Scenario one = parse(
+      "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n  expect:\n"
+      "  - {name: works, eventually: {of: pytorchjob/train, condition: Running}, within: 1m}\n"
+      "  - {name: says, eventually: {of: pod/train-worker-0, log: finished rank 1}, within: 1m}\n"
+      "  - {name: hopes, eventually: {of: pod/train-master-0, restarts: 1}, within: 50s}\n"
+      "  - {name: never, eventually: {of: pod/nobody, restarts: 1}, within: 50s}\n---\n" +
+      job("--steps, '3', --step-time, 1s"));
+  VirtualRun run(one, {.seed = 3});
+  const Traced trace(run);
+  ASSERT_TRUE(run.start());
+  ASSERT_TRUE(run.finish());
+  const auto decided_by = [&](const char* name) {
+    return trace.cause_of(trace.first(RecordKind::expectation, name));
+  };
+  EXPECT_EQ(decided_by("works").about, "PyTorchJob/train");
+  EXPECT_EQ(decided_by("says").text.substr(0, 15), "finished rank 1");
+  EXPECT_EQ(decided_by("hopes").about, "Pod/train-master-0");
+  EXPECT_EQ(trace.first(RecordKind::expectation, "never").cause, 0U);
+}
+
+TEST(VirtualRunTest, what_a_step_applies_follows_from_the_step_alone) {
+  const Scenario one =
+      parse(job("--steps, '3'") + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n");
+  VirtualRun run(one, {.seed = 3});
+  const Traced trace(run);
+  ASSERT_TRUE(run.start());
+  ASSERT_TRUE(run.finish());
+  int found = 0;
+  for (const auto& [id, row] : trace.rows) {
+    if (row.kind != RecordKind::object_added) continue;
+    if (row.about != "PyTorchJob/train" && row.about != "ConfigMap/c") continue;
+    EXPECT_EQ(trace.cause_of(row).kind, RecordKind::step) << row.about;
+    ++found;
+  }
+  EXPECT_EQ(found, 2);
+}
+
+// A rank that a link's fault keeps from its peer, and the end that this leads to.
+TEST(VirtualRunTest, a_connection_that_a_fault_breaks_is_the_cause_of_what_it_leads_to) {
+  for (const char* fault : {"reset", "drop"}) {
+    std::string text = with_faults(std::string("  - {link: ") + fault +
+                                   ", of: train-worker-0, to: train-master-0, step: 3}\n");
+    text.replace(text.find("'3'"), 3, "'200'");
+    text.replace(text.find("'3'"), 3, "'200'");
+    for (std::size_t at = text.find("'200'"); at != text.npos; at = text.find("'200'", at + 5))
+      text.insert(at + 5, ", --step-time, 1s, --timeout, 30s");
+    Scenario one = parse(text);
+    one.timeout = 10min;
+    VirtualRun run(one, {.seed = 3});
+    const Traced trace(run);
+    ASSERT_TRUE(run.start());
+    ASSERT_TRUE(run.finish());
+    const Traced::Row& broken = trace.first(RecordKind::connection, "default/train-");
+    EXPECT_EQ(trace.cause_of(broken).kind, RecordKind::fault) << fault;
+    const std::string pod = broken.subject.substr(0, broken.subject.find(' '));
+    const auto& rows = trace.rows;
+    const auto exit = std::find_if(rows.begin(), rows.end(), [&](const auto& row) {
+      return row.second.text == "exited" && row.second.subject.starts_with(pod);
+    });
+    ASSERT_NE(exit, rows.end()) << pod;
+    EXPECT_EQ(trace.cause_of(exit->second).subject, broken.subject) << fault;
+  }
+}
+
+// The end of a rank reaches its peers through their connections.
+TEST(VirtualRunTest, the_end_of_a_peer_is_the_cause_of_a_lost_connection) {
+  std::string text = with_faults("  - {process: kill, of: train-master-0, step: 3}\n");
+  text.replace(text.find("'3'"), 3, "'9', --step-time, 1s");
+  text.replace(text.find("'3'"), 3, "'9', --step-time, 1s");
+  const Scenario one = parse(text);
+  VirtualRun run(one, {.seed = 3});
+  const Traced trace(run);
+  ASSERT_TRUE(run.start());
+  ASSERT_TRUE(run.finish());
+  const Traced::Row& lost =
+      trace.first(RecordKind::connection, "default/train-worker-0 -> default/train-master-0");
+  const Traced::Row& cause = trace.cause_of(lost);
+  EXPECT_TRUE(cause.subject.starts_with("default/train-master-0")) << cause.subject;
+}
+
+TEST(VirtualRunTest, a_violation_has_one_time) {
+  const Scenario one = parse(
+      "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n"
+      "  steps:\n  - wait: 1s\n    when: {of: pytorchjob/train, condition: Succeeded}\n"
+      "  - patch: {of: pytorchjob/train, subresource: status, type: merge,\n"
+      "            patch: {status: {conditions: []}}}\n---\n" +
+      job("--steps, '3'"));
+  VirtualRun run(one, {.seed = 3});
+  const Traced trace(run);
+  ASSERT_TRUE(run.start());
+  ASSERT_TRUE(run.finish());
+  ASSERT_FALSE(run.engine().violations().empty());
+  for (const Violation& violation : run.engine().violations())
+    EXPECT_EQ(trace.first(RecordKind::invariant, violation.invariant).time, violation.time)
+        << violation.invariant;
 }
 
 TEST(VirtualRunTest, a_fault_of_nobody_is_refused_before_the_run) {

@@ -385,7 +385,10 @@ World::~World() = default;
 
 Status World::start() {
   parts_->started = true;
-  (void)call(api::create(api_service()), "ddptwin");
+  {
+    const ContextScope of_this_service(parts_->loop);
+    (void)call(api::create(api_service()), "ddptwin");
+  }
   parts_->zone_feed->start();
   for (auto& hosted : parts_->controllers) hosted.host->start();
   parts_->each_manager_part([](auto& part) { part.start(); });
@@ -431,11 +434,13 @@ std::vector<ObjectPtr> World::objects(const KindInfo& kind, std::string_view nam
 Status World::add_namespace(const std::string& name) {
   auto object = std::make_shared<Namespace>();
   object->metadata.name = name;
+  const ContextScope of_this_namespace(parts_->loop);
   TRY_VOID(call(api::create(std::move(object)), "ddptwin"));
   return {};
 }
 
 Status World::add_node(const NodeOptions& node) {
+  const ContextScope of_this_node(parts_->loop);  // its kubelet begins because of it
   auto object = node_object(node, parts_->loop.now());
   TRY(const auto made, call(api::create(object), "ddptwin"));
   // A node is made with the taint not-ready, which goes when it is Ready.

@@ -46,7 +46,11 @@ class StopJob : public std::enable_shared_from_this<StopJob> {
     }
     left_ = items_.size();
     if (left_ == 0) return done_();
-    for (std::size_t i = 0; i < items_.size(); ++i) begin(i);
+    const std::shared_ptr<NodeContext> node = node_.lock();
+    for (std::size_t i = 0; node && i < items_.size(); ++i) {
+      const ContextScope of_this_container(node->loop);
+      begin(i);
+    }
   }
 
  private:
@@ -158,8 +162,10 @@ class StopJob : public std::enable_shared_from_this<StopJob> {
     Item& item = items_[index];
     item.ended = true;
     node->inventory.refresh(pod_->metadata.uid, item.request.id, *item.container);
-    for (std::size_t i = 0; i < items_.size(); ++i)
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      const ContextScope of_this_container(node->loop);
       if (items_[i].waiting && is_turn(items_[i])) turn_came(i);
+    }
     if (--left_ == 0) done_();
   }
 

@@ -63,7 +63,7 @@ void ImagePuller::ensure(const std::shared_ptr<const Pod>& pod, const Container&
   }
   waiter->record("Normal", "Pulling", concat({"Pulling image \"", container.image, "\""}));
   queue_.push_back(std::make_shared<Job>(
-      Job{pod, waiter, reference, container.image, loop_.now(), sandbox_attempt}));
+      Job{pod, waiter, reference, container.image, loop_.now(), sandbox_attempt, loop_.context()}));
   if (!pulling_) pull_next();
 }
 
@@ -72,6 +72,7 @@ void ImagePuller::pull_next() {
   pulling_ = true;
   const std::shared_ptr<Job> job = std::move(queue_.front());
   queue_.pop_front();
+  const ContextScope of_who_asked(loop_, job->context);
   runtime_.pull_image(job->reference, sandbox_metadata(*job->pod, job->sandbox_attempt),
                       [this, job, began = loop_.now(),
                        alive = std::weak_ptr<int>(alive_)](Result<ImageStatus> result) {

@@ -50,6 +50,7 @@ class ImagePuller {
     const std::string& image;      // as the pod names it, of which it is a part
     Time asked{};
     std::uint32_t sandbox_attempt = 0;
+    std::uint64_t context = 0;  // that it was asked for under
   };
 
   void pull_next();

@@ -165,8 +165,10 @@ class Kubelet::Process {
   }
 
   void on_view(const Object& object) {
-    for (const auto& [uid, worker] : workers_)
+    for (const auto& [uid, worker] : workers_) {
+      const ContextScope of_this_pod(machine_.loop);
       if (shows(*worker->pod(), object)) worker->volumes_changed();
+    }
   }
 
   void on_pod(const ObjectPtr& before, const ObjectPtr& after) {
@@ -197,7 +199,10 @@ class Kubelet::Process {
     std::stable_sort(newcomers, pods.end(), [](const auto& a, const auto& b) {
       return a->metadata.creationTimestamp < b->metadata.creationTimestamp;
     });
-    for (const auto& pod : pods) add(pod);
+    for (const auto& pod : pods) {
+      const ContextScope of_this_pod(machine_.loop);
+      add(pod);
+    }
   }
 
   void add(const std::shared_ptr<const Pod>& pod) {
@@ -231,6 +236,7 @@ class Kubelet::Process {
     for (const auto& [uid, worker] : workers_)
       if (worker->take_relist()) waiting.push_back(worker.get());
     for (PodWorker* worker : waiting) {
+      const ContextScope of_this_pod(machine_.loop, worker->relist_context());
       worker->relisted();
       if (!worker->is_over()) continue;
       const std::shared_ptr<const Pod> pod = worker->pod();

@@ -182,12 +182,12 @@ void PodWorker::runtime_event(const RuntimeEvent& event) {
 
 void PodWorker::ask_relist() {
   relist_asked_ = true;
+  relist_context_ = node_.loop.context();
   node_.relist();
 }
 
 void PodWorker::relisted() {
-  if (!same_state(seen_, node_.inventory.state(uid()))) wanted_ = true;
-  if (wanted_) want_pass();
+  if (wanted_ || !same_state(seen_, node_.inventory.state(uid()))) want_pass();
 }
 
 void PodWorker::volumes_changed() {
@@ -200,7 +200,17 @@ void PodWorker::probe_failed(const Container& container, std::string message) {
   node_.event(*pod_, "Warning", "Unhealthy", std::move(message), &container);
 }
 
+// The pass that follows ends it, and follows from this.
+void PodWorker::tell_of_kill(ProbeKind kind, const ContainerId& id) const {
+  for (const ContainerInstance& one : node_.inventory.state(uid())->containers)
+    if (one.id == id && one.stage == ContainerStage::running)
+      node_.record(*pod_, one.name.str(),
+                   kind == ProbeKind::startup ? "failed its startup probe, is to be ended"
+                                              : "failed its liveness probe, is to be ended");
+}
+
 void PodWorker::probe_changed(ProbeKind kind, const ContainerId& id, ProbeResult result) {
+  if (kind != ProbeKind::readiness && result == ProbeResult::failure) tell_of_kill(kind, id);
   const PodStatus* told = writer_.told();
   if (told != nullptr && kind != ProbeKind::liveness) {
     PodStatus status = *told;
@@ -221,6 +231,7 @@ void PodWorker::probe_changed(ProbeKind kind, const ContainerId& id, ProbeResult
 
 void PodWorker::want_pass() {
   wanted_ = true;
+  wanted_context_ = node_.loop.context();
   if (busy_ || stage_ == PodStage::finished || stage_ == PodStage::fresh) return;
   if (node_.loop.now() < fresh_at_) return ask_relist();
   run_pass();
@@ -255,7 +266,11 @@ void PodWorker::end_pass(bool changed, std::optional<Duration> retry) {
   busy_ = false;
   pass_.reset();
   fresh_at_ = node_.next_tick(node_.clocks.relist);
-  if (changed || wanted_) ask_relist();
+  if (changed) ask_relist();
+  if (wanted_) {  // meanwhile, and not by what this pass has done
+    const ContextScope of_who_wants_it(node_.loop, wanted_context_);
+    ask_relist();
+  }
   if (retry) look_again_after(*retry);
 }
 
@@ -379,6 +394,7 @@ void PodWorker::sync() {
   if (is_terminal_phase(told_status()->phase)) {
     take(PodEvent::completed);
     wanted_ = true;
+    wanted_context_ = node_.loop.context();
     return end_pass(true, std::nullopt);
   }
   if (actions.empty() && mounts_.mounted()) {
@@ -428,6 +444,7 @@ void PodWorker::on_sandbox_stopped() {
   tell_computed(true, restart_all_idle());
   take(PodEvent::stopped);
   wanted_ = true;
+  wanted_context_ = node_.loop.context();
   end_pass(true, std::nullopt);
 }
 

@@ -45,8 +45,9 @@ class PodWorker final : public PodHost {
   // The kubelet ends the pod itself; `grace` in seconds, absent: the pod's own.
   void evict(PodVerdict verdict, std::optional<std::int64_t> grace);
   void runtime_event(const RuntimeEvent& event);
-  // Whether it has asked for a look at the runtime since the last call.
+  // Whether it has asked for a look at the runtime since the last call, and the context in which.
   bool take_relist() { return std::exchange(relist_asked_, false); }
+  std::uint64_t relist_context() const { return relist_context_; }
   // The runtime has been looked at.
   void relisted();
   // A ConfigMap or Secret that its volumes show has changed.
@@ -99,6 +100,7 @@ class PodWorker final : public PodHost {
     shown_.is_whole = false;
     tell(std::move(status));
   }
+  void tell_of_kill(ProbeKind kind, const ContainerId& id) const;
   void check_deadline();
   RestartAll restart_all_idle();
 
@@ -128,9 +130,10 @@ class PodWorker final : public PodHost {
   PodStage stage_ = PodStage::fresh;
   bool removed_ = false;
   bool wanted_ = false, busy_ = false, relist_asked_ = false;
-  Cow<PodRuntimeState> seen_{};  // the runtime as of the last look
-  Time fresh_at_{};              // from when on a pass sees what the one before has done
-  Timer again_{};                // dropped when it fires
+  std::uint64_t relist_context_ = 0, wanted_context_ = 0;  // of the newest of each
+  Cow<PodRuntimeState> seen_{};                            // the runtime as of the last look
+  Time fresh_at_{};  // from when on a pass sees what the one before has done
+  Timer again_{};    // dropped when it fires
   StatusWriter writer_;
 
   // What the statuses of containers told last show, where no more than that went into them.

@@ -122,6 +122,7 @@ void StatusWriter::set(const Pod& pod, PodStatus&& status) {
   is_draft_ = true;
   told_->status = std::move(status);
   dirty_ = true;
+  context_ = host_.node().loop.context();
   timer_.cancel();  // a retry that is further away
   schedule(host_.node().clocks.status_delay);
 }
@@ -129,6 +130,7 @@ void StatusWriter::set(const Pod& pod, PodStatus&& status) {
 void StatusWriter::finish() {
   finished_ = true;
   dirty_ = true;
+  context_ = host_.node().loop.context();
   timer_.cancel();
   schedule(host_.node().clocks.status_delay);
 }
@@ -260,9 +262,10 @@ void StatusWriter::let_go(const Pod& server) {
 void StatusWriter::end_pass(bool retry) {
   const NodeContext& node = host_.node();
   busy_ = false;
-  if (dirty_)
+  if (dirty_) {  // by what came meanwhile, not by what was written
+    const ContextScope of_the_news(node.loop, context_);
     schedule(node.clocks.status_delay);
-  else if (retry)
+  } else if (retry)
     schedule(node.next_tick(node.clocks.status_sync) - node.loop.now());
   compare();
 }

@@ -51,6 +51,7 @@ class StatusWriter {
   // One that has fired is dropped at once: who asks for it later need not look for it in the loop.
   Timer timer_{}, put_right_{};
   PodHost& host_;
+  std::uint64_t context_ = 0;   // in which something was to be written last
   std::uint64_t answered_ = 0;  // the newest resourceVersion that the API server has answered with
   // What was written last, where that says nothing but what is the kubelet's to say.
   std::shared_ptr<const Pod> written_{};

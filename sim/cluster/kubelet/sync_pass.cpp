@@ -97,6 +97,7 @@ void SyncPass::remove_all() {
   node_.inventory.remove_containers(pod_->metadata.uid);
   if (worker_.setbacks_) worker_.setbacks_->failures.clear();
   worker_.wanted_ = true;
+  worker_.wanted_context_ = node_.loop.context();
   finish(true);
 }
 

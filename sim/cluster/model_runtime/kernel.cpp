@@ -37,10 +37,15 @@ Kernel::Kernel(Loop& loop, Random random, Model model, Lookup lookup, bool step_
       network_(loop, model.timing->round_trip, model.torch->no_host),
       trainings_(std::make_unique<Trainings>(loop, network_, model)) {
   processes_.emplace_back();  // 0 is no process
+  container_of_.push_back(0);
 }
 
-// What they hold may ask for others of them: there are none then.
-Kernel::~Kernel() { const auto last = std::exchange(processes_, {}); }
+// What ends with it is told to nobody. What processes hold may ask for others of them: there are none
+// then.
+Kernel::~Kernel() {
+  hooks_.connection_broke = nullptr;
+  const auto last = std::exchange(processes_, {});
+}
 
 ProcessId Kernel::make(ModelContainer& container, Start start) {
   const auto id = static_cast<ProcessId>(processes_.size());
@@ -68,17 +73,40 @@ ProcessId Kernel::make(ModelContainer& container, Start start) {
                       .split((std::uint64_t{container.config.attempt} << 32U) |
                              static_cast<std::uint32_t>(state->pid));
   processes_.push_back(std::make_unique<Process>(std::move(state)));
+  container_of_.push_back(container.number);
+  if (last_.size() <= container.number) last_.resize(container.number + 1);
   return id;
 }
 
 void Kernel::begin(ProcessId id) {
   Process& process = *processes_[id];
+  if (process.pid() == 1) hit(*process.state().container);
   process.state().program->start(process);
 }
 
 Process* Kernel::find(ProcessId id) const {
   if (id >= processes_.size() || processes_[id] == nullptr) return nullptr;
   return processes_[id]->state().alive ? processes_[id].get() : nullptr;
+}
+
+void Kernel::hit(ModelContainer& container) {
+  container.began = loop_.context();
+  container.broken = container.broken_by = 0;
+  if (container.number < last_.size()) told(container);
+}
+
+void Kernel::broke(const Process& process, const std::string& address, ProcessId peer,
+                   std::string_view how) {
+  ModelContainer& container = *process.state().container;
+  const std::string& own = container.pod->address;
+  if (address == own) return;  // within the pod nothing but the pod itself is the cause
+  const std::uint64_t cause =
+      peer != 0 ? last_[container_of_[peer]] : network_.cause_between(own, address);
+  if (cause == 0 || cause == container.broken_by) return;
+  const ContextScope of_its_cause(loop_, cause);
+  if (hooks_.connection_broke) hooks_.connection_broke(container, address, how);
+  container.broken = loop_.context();
+  container.broken_by = cause;
 }
 
 bool Kernel::signal(ProcessId id, int number) {
@@ -143,6 +171,7 @@ void Kernel::end(ProcessId id, const ExitStatus& status) {
   if (process == nullptr) return;
   Process::State& state = process->state();
   ModelContainer& container = *state.container;
+  const ContextScope of_this_container(loop_, container.context());
   state.alive = false;
   state.waits.clear();
   state.lookups.clear();
@@ -168,7 +197,9 @@ void Kernel::end(ProcessId id, const ExitStatus& status) {
 void Kernel::log(ModelContainer& container, PrintedLine line) {
   container.log.add(line.text);
   container.untold.push_back(std::move(line));
-  if (container.untold.size() == 1) hooks_.printed(container);
+  if (container.untold.size() > 1) return;
+  const ContextScope of_this_container(loop_, container.context());
+  hooks_.printed(container);
 }
 
 TimerId Kernel::after(Process& process, Duration delay, Callback callback) {
@@ -208,6 +239,7 @@ void Kernel::fire(ProcessId id, TimerId timer) {
   if (found == waits.end() || found->due > loop_.now()) return;
   Callback callback = std::move(found->callback);
   waits.erase(found);
+  loop_.set_context(process->state().container->context());
   callback();
 }
 

@@ -20,6 +20,9 @@ class Kernel {
     std::function<void(ModelContainer&, const ExitStatus&)> ended{};  // process 1 has
     std::function<void(ModelContainer&)> printed{};  // the first line since its lines were taken
     std::function<void(ProcessId, const ExitStatus&)> process_ended{};
+    // In the context of the cause: from now on it acts in the one that is left.
+    std::function<void(const ModelContainer&, const std::string& address, std::string_view how)>
+        connection_broke{};
   };
 
   Kernel(Loop& loop, Random random, Model model, Lookup lookup, bool step_lines, Hooks hooks);
@@ -46,6 +49,13 @@ class Kernel {
   void log(ModelContainer& container, PrintedLine line);
   // Null: it has ended.
   Process* find(ProcessId id) const;
+  // Somebody from outside has done something to the container.
+  void hit(ModelContainer& container);
+  // Something has been told of it, in the context there is.
+  void told(const ModelContainer& container) { last_[container.number] = loop_.context(); }
+  // See Process.
+  void broke(const Process& process, const std::string& address, ProcessId peer,
+             std::string_view how);
 
   Loop& loop() { return loop_; }
   const Model& model() const { return model_; }
@@ -78,6 +88,10 @@ class Kernel {
   Files files_;
   std::unique_ptr<Trainings> trainings_;
   std::vector<std::unique_ptr<Process>> processes_;  // by id; null once forgotten
+  // What stays of those that are forgotten: whose each process was, by its id, and the context of
+  // the last that was told of each container, by its number.
+  std::vector<std::uint32_t> container_of_;
+  std::vector<std::uint64_t> last_;
 };
 
 }  // namespace ddptwin::model

@@ -218,6 +218,7 @@ Attendee::Next Attendee::dial(Mesh::Entry& peer, int rank) {
   const bool listens =
       process_.is_alive(peer.process) && (peer.attendee != nullptr || torch.keeps_listening);
   if (!listens || fault.reset || network.link(peer.ip, process_.ip()).reset) {
+    process_.connection_broke(peer.ip, listens ? 0 : peer.process, "is refused");
     finish(fail(pair_refused(torch, peer.ip, peer.port)));
     return Next::failed;
   }
@@ -245,7 +246,9 @@ bool Attendee::needs_store() const {
 
 void Attendee::gave_up(int rank, bool key) {
   const TorchProfile& torch = *process_.model().torch;
+  if (key) process_.connection_broke(place_.store_ip, 0, "brought nothing in time");
   if (key) return finish(fail(key_missing(torch, place_.timeout, address_key(rank))));
+  process_.connection_broke(peer_ip_, 0, "is not answered");
   finish(fail(pair_timed_out(torch, peer_ip_, peer_port_)));
 }
 

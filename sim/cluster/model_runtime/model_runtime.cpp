@@ -60,9 +60,13 @@ struct ModelRuntime::Parts {
   void printed(const ModelContainer& container);
   void tell_lines(std::uint32_t number);
   void process_ended(ProcessId id, const ExitStatus& status);
-  void kill(const ModelContainer& container);
+  void kill(ModelContainer& container);
   void kill_all(ModelPod& pod);
   void forget(ModelContainer& container);
+  static std::string name_of(const ModelPod& pod) {
+    return fmt::format("{}/{}", pod.config.namespace_, pod.config.name);
+  }
+  std::string name_at(const std::string& address) const;
   void tell(const RuntimeEvent& event) const {
     if (listener) listener(event);
   }
@@ -88,18 +92,25 @@ struct ModelRuntime::Parts {
   TextTable<std::uint32_t> pod_numbers{}, container_numbers{};  // by id
   std::map<std::string, std::uint32_t, std::less<>> pods_by_uid{};
   std::map<ProcessId, std::unique_ptr<Command>> commands{};
+  std::map<std::string, std::string, std::less<>> names{};  // of who had each address last
+  std::function<void(const Options::BrokenConnection&)> connection_broke;
   Kernel kernel;  // last: its processes end first
 };
 
 ModelRuntime::Parts::Parts(Loop& l, Random random, Options options)
     : loop(l),
       lane(l.new_lane()),
+      connection_broke(std::move(options.connection_broke)),
       kernel(
           l, random.split("model_runtime"), options.model, std::move(options.lookup),
           options.step_lines,
           {.ended = [this](ModelContainer& c, const ExitStatus& s) { ended(c, s); },
            .printed = [this](ModelContainer& c) { printed(c); },
-           .process_ended = [this](ProcessId id, const ExitStatus& s) { process_ended(id, s); }}) {}
+           .process_ended = [this](ProcessId id, const ExitStatus& s) { process_ended(id, s); },
+           .connection_broke =
+               [this](const ModelContainer& c, const std::string& address, std::string_view how) {
+                 if (connection_broke) connection_broke({name_of(*c.pod), name_at(address), how});
+               }}) {}
 
 ModelRuntime::ModelRuntime(Loop& loop, Random random, Options options)
     : parts_(std::make_unique<Parts>(loop, random, std::move(options))) {}
@@ -113,6 +124,11 @@ ModelPod* ModelRuntime::Parts::pod(const SandboxId& id) const {
 ModelContainer* ModelRuntime::Parts::container(const ContainerId& id) const {
   const auto found = container_numbers.find(id.view());
   return found == container_numbers.end() ? nullptr : containers[found->second].get();
+}
+
+std::string ModelRuntime::Parts::name_at(const std::string& address) const {
+  const auto found = names.find(address);
+  return found == names.end() ? address : found->second;
 }
 
 KnownImage* ModelRuntime::Parts::known(const std::string& reference) {
@@ -218,20 +234,23 @@ void ModelRuntime::run_sandbox(SandboxOrder order, Done<SandboxStatus> done) {
   parts.pod_numbers.emplace(pod.id, pod.number);
   parts.pods_by_uid.insert_or_assign(pod.config.uid.str(), pod.number);
   parts.pods.push_back(std::move(made));
+  parts.names.insert_or_assign(pod.address, parts.name_of(pod));
   parts.kernel.network().attach(pod.address);
   pod.timer = parts.loop.after(pod.lane, parts.kernel.model().timing->sandbox,
                                [status = SandboxStatus{pod.id, pod.address},
                                 done = std::move(done)]() mutable { done(std::move(status)); });
 }
 
-void ModelRuntime::Parts::kill(const ModelContainer& container) {
-  if (!container.processes.empty()) kernel.signal(container.processes.front(), SIGKILL);
+void ModelRuntime::Parts::kill(ModelContainer& container) {
+  if (container.processes.empty()) return;
+  kernel.hit(container);
+  kernel.signal(container.processes.front(), SIGKILL);
 }
 
 void ModelRuntime::Parts::kill_all(ModelPod& pod) {
   pod.stopping = true;
   const std::vector<ModelContainer*> inside = pod.containers;
-  for (const ModelContainer* one : inside) kill(*one);
+  for (ModelContainer* one : inside) kill(*one);
   // The node answers when its pods are gone.
   if (!pod.config.host_network) kernel.network().detach(pod.address);
 }
@@ -377,6 +396,7 @@ void ModelRuntime::Parts::over(std::uint32_t number) {
   for (Done<void>& done : std::exchange(container.stops, {}))
     answer<void>(container.pod->lane, std::move(done), {});
   tell(event_of(container, RuntimeEvent::Kind::container_exited));
+  kernel.told(container);
   if (containers[number] != nullptr && container.removed) forget(container);
 }
 
@@ -391,7 +411,9 @@ void ModelRuntime::Parts::tell_lines(std::uint32_t number) {
   for (model::PrintedLine& line : std::exchange(container->untold, {})) {
     event.line = std::move(line.text);
     event.standard_error = line.standard_error;
+    const ContextScope of_this_line(loop);
     tell(event);
+    kernel.told(*container);
   }
 }
 
@@ -402,6 +424,7 @@ void ModelRuntime::stop_container(const ContainerId& id, std::int64_t grace_peri
   if (container == nullptr || container->report.phase != ContainerPhase::running)
     return parts.answer<void>(parts.lane, std::move(done), {});
   container->stops.push_back(std::move(done));
+  parts.kernel.hit(*container);
   const ProcessId process = container->processes.front();
   if (grace_period > 0) {
     const int number = stop_signal_number(container->config.stop_signal);
@@ -422,6 +445,7 @@ void ModelRuntime::signal_container(const ContainerId& id, int number, Done<void
   if (container == nullptr || container->report.phase != ContainerPhase::running)
     return parts.answer<void>(parts.lane, std::move(done),
                               fail(Reason::not_found, "no such container", "NotFound"));
+  parts.kernel.hit(*container);
   parts.kernel.signal(container->processes.front(), number);
   parts.answer<void>(container->pod->lane, std::move(done), {});
 }
@@ -439,6 +463,7 @@ void ModelRuntime::exit_container(const ContainerId& id, int code, Done<void> do
   if (container == nullptr || container->report.phase != ContainerPhase::running)
     return parts.answer<void>(parts.lane, std::move(done),
                               fail(Reason::not_found, "no such container", "NotFound"));
+  parts.kernel.hit(*container);
   parts.kernel.end(container->processes.front(), {code & 0xff});
   parts.answer<void>(container->pod->lane, std::move(done), {});
 }

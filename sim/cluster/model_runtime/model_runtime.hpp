@@ -25,6 +25,14 @@ class ModelRuntime final : public PodRuntime {
     model::Model model{};    // which PyTorch, which machine
     model::Lookup lookup{};  // null: no name has an address but those of /etc/hosts
     bool step_lines = true;  // false: steps and checkpoints print nothing, for speed
+    // A connection of a pod failed and it is known why: called in the context of that, and what
+    // the pod's container does goes on in the context that is left. Pods by "namespace/name", one
+    // that is no more by its address.
+    struct BrokenConnection {
+      std::string from{}, to{};
+      std::string_view how{};  // "is refused", "was closed"
+    };
+    std::function<void(const BrokenConnection&)> connection_broke{};
   };
 
   ModelRuntime(Loop& loop, Random random, Options options);

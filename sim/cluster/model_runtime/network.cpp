@@ -77,7 +77,7 @@ void Network::set_link(const std::string& one, const std::string& other, const L
     links_.erase({one, other});
     links_.erase({other, one});
   } else {
-    links_[{one, other}] = fault;
+    install(links_[{one, other}], fault);
   }
   changed();
 }
@@ -86,8 +86,28 @@ void Network::set_host(const std::string& address, const LinkFault& fault) {
   if (fault.none())
     isolated_.erase(address);
   else
-    isolated_[address] = fault;
+    install(isolated_[address], fault);
   changed();
+}
+
+// What another fault leaves behind as it ends is of whom it was of.
+void Network::install(Installed& known, const LinkFault& fault) {
+  const bool is_more =
+      (fault.drop && !known.drop) || (fault.reset && !known.reset) || fault.delay > known.delay;
+  const std::uint64_t cause = is_more ? loop_.context() : known.cause;
+  known = {fault, cause};
+}
+
+std::uint64_t Network::cause_between(const std::string& one, const std::string& other) const {
+  if (!any_fault() || one == other) return 0;
+  std::uint64_t newest = 0;
+  for (const auto& pair : {std::pair(one, other), std::pair(other, one)})
+    if (const auto found = links_.find(pair); found != links_.end())
+      newest = std::max(newest, found->second.cause);
+  for (const std::string& end : {one, other})
+    if (const auto found = isolated_.find(end); found != isolated_.end())
+      newest = std::max(newest, found->second.cause);
+  return newest;
 }
 
 LinkFault Network::link(const std::string& one, const std::string& other) const {

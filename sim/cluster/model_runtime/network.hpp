@@ -68,6 +68,8 @@ class Network {
   void set_host(const std::string& address, const LinkFault& fault);
   // Of both directions together; `reset` says whether `other` is told of it.
   LinkFault link(const std::string& one, const std::string& other) const;
+  // The loop's context in which what is wrong between them was installed; 0: nothing is.
+  std::uint64_t cause_between(const std::string& one, const std::string& other) const;
   bool any_fault() const { return !links_.empty() || !isolated_.empty(); }
   // Called after every change of a fault; the returned number ends it.
   std::uint64_t watch_links(std::function<void()> changed);
@@ -107,8 +109,13 @@ class Network {
   Duration no_host_;
   std::set<std::string, std::less<>> hosts_;
   std::map<std::pair<std::string, std::uint16_t>, Listener> listeners_;
-  std::map<std::pair<std::string, std::string>, LinkFault> links_;  // as they were installed
-  std::map<std::string, LinkFault, std::less<>> isolated_;
+  // As it was installed, and in which context.
+  struct Installed : LinkFault {
+    std::uint64_t cause = 0;
+  };
+  void install(Installed& known, const LinkFault& fault);
+  std::map<std::pair<std::string, std::string>, Installed> links_;
+  std::map<std::string, Installed, std::less<>> isolated_;
   std::map<std::uint64_t, std::function<void()>> watches_;
   std::map<std::uint64_t, std::unique_ptr<Attempt>> attempts_;
   std::uint64_t last_id_ = 0;

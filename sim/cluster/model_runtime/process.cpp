@@ -228,6 +228,7 @@ bool Process::remove_folder(std::string_view path) {
 
 void Process::lookup(std::string name, UniqueFunction<void(const Resolved&)> done) {
   Kernel& kernel = *state_->kernel;
+  const ContextScope of_this_container(kernel.loop(), state_->container->context());
   const ModelPod& pod = *state_->container->pod;
   const ResolverFiles files{hosts_of(*state_->container), &pod.config.dns, pod.address};
   state_->lookups.push_back(
@@ -250,14 +251,32 @@ void Process::connect(const std::string& address, std::uint16_t port, Duration p
                       UniqueFunction<void(Connect)> done) {
   Kernel& kernel = *state_->kernel;
   network().connect(ip(), address, port, patience, lane(),
-                    [&kernel, id = id(), done = std::move(done)](Connect outcome) mutable {
+                    [&kernel, id = id(), address, done = std::move(done)](Connect outcome) mutable {
                       Process* process = kernel.find(id);
                       if (process == nullptr) return;
+                      process->connected(address, outcome);
                       if (!process->is_stopped()) return done(outcome);
                       process->after(Duration::zero(), [outcome, done = std::move(done)]() mutable {
                         done(outcome);
                       });
                     });
+}
+
+// Of a refusal the link is the cause only where it refuses.
+void Process::connected(const std::string& address, Connect outcome) const {
+  ModelContainer& container = *state_->container;
+  const Network& net = state_->kernel->network();
+  if (outcome == Connect::accepted) container.broken = container.broken_by = 0;
+  if (outcome == Connect::timed_out) connection_broke(address, 0, "is not answered");
+  if (outcome == Connect::refused &&
+      (net.link(ip(), address).reset || net.link(address, ip()).reset))
+    connection_broke(address, 0, "is refused");
+  state_->kernel->loop().set_context(container.context());
+}
+
+void Process::connection_broke(const std::string& address, ProcessId peer,
+                               std::string_view how) const {
+  state_->kernel->broke(*this, address, peer, how);
 }
 
 }  // namespace ddptwin::model

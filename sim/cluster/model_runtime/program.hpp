@@ -195,11 +195,16 @@ class Process final : public Timers {
   // its end (network.hpp).
   void connect(const std::string& address, std::uint16_t port, Duration patience,
                UniqueFunction<void(Connect)> done);
+  // For the trace: a connection to that address failed, because that process ended or stands still,
+  // or, where that is 0, by a fault of the link, if there is one. What the container does from then
+  // on, until a connection is made again, is told to follow from it.
+  void connection_broke(const std::string& address, ProcessId peer, std::string_view how) const;
 
   State& state() { return *state_; }
   const State& state() const { return *state_; }
 
  private:
+  void connected(const std::string& address, Connect outcome) const;
   void emit(const Spawn::Stream& stream, bool standard_error, std::string text);
 
   std::unique_ptr<State> state_;

@@ -223,8 +223,9 @@ void Rank::meet() {
   StoreServer* store = client_->server();
   if (store == nullptr) return fail_with(store_closed(torch()), 1);
   client_->on_lost([this] {
-    if (training_ == 0 && attendee_ && attendee_->needs_store())
-      fail_with(store_closed(torch()), 1);
+    if (training_ != 0 || !attendee_ || !attendee_->needs_store()) return;
+    client_->tell_of_the_end();
+    fail_with(store_closed(torch()), 1);
   });
   const bool has_attempts = place_.uses_agent_store && torch().attempt_keys;
   const std::string prefix =

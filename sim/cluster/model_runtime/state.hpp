@@ -66,6 +66,11 @@ struct ModelContainer {
   LineCutter begun{};                  // of a line on stdout that has no end yet
   std::vector<ProcessId> processes{};  // pid - 1 is the index; 0 once it has ended
   int alive = 0;                       // of its processes
+  // The loop's context that it acts in, whoever's message or clock has woken it: where it began or
+  // was hit last, or that of a connection which failed since.
+  std::uint64_t began = 0, broken = 0;
+  std::uint64_t broken_by = 0;  // the context of that failure's cause
+  std::uint64_t context() const { return broken != 0 ? broken : began; }
   std::uint64_t memory = 0;
   Timer start{};  // from start_container to the first process
   Timer grace{};

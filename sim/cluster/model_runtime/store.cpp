@@ -179,6 +179,7 @@ void StoreClient::greet() {
   if (server == nullptr) return;  // §3.3: it waits for the first answer for ever
   server_ = server;
   server_ip_ = ip;
+  server_process_ = server->host().id();
   server->clients_.push_back(this);
   auto hello = std::make_unique<Operation>();
   hello->run = [](StoreServer& at, const Operation&) -> std::optional<std::string> {
@@ -229,8 +230,10 @@ void StoreClient::arrive(std::uint32_t id) {
   Operation& operation = *found->second;
   operation.timer = 0;
   const bool stalled = is_stalled();
-  if (server_ == nullptr && !stalled)
+  if (server_ == nullptr && !stalled) {
+    tell_of_the_end();
     return finish(id, fail(store_broken_pipe(*process_.model().torch)));
+  }
   std::optional<std::string> answer;
   if (!stalled) answer = operation.run(*server_, operation);
   if (answer) {
@@ -255,6 +258,7 @@ void StoreClient::too_late(std::uint32_t id) {
     late.limit = process_.after(stalled_poll, [this, id] { too_late(id); });
     return;
   }
+  process_.connection_broke(server_ip_, 0, "brought nothing in time");
   finish(id, fail(key_missing(*process_.model().torch, timeout_,
                               fmt::format("{}", fmt::join(late.keys, ", ")))));
 }
@@ -292,9 +296,14 @@ void StoreClient::hear_of_the_end() {
   heard_ = true;
   process_.after(process_.network().round_trip(process_.ip(), server_ip_), [this] {
     Callback lost = std::exchange(on_lost_, nullptr);
+    if (!operations_.empty()) tell_of_the_end();
     fail_all(store_closed(*process_.model().torch));  // may end this client
     if (lost) lost();
   });
+}
+
+void StoreClient::tell_of_the_end() const {
+  process_.connection_broke(server_ip_, server_process_, "was closed");
 }
 
 // Whoever is told may end this client.

@@ -94,6 +94,8 @@ class StoreClient {
   // The server that it is connected to, for what runs beside its keys (mesh.hpp); null: none.
   StoreServer* server() { return server_; }
   const std::string& server_ip() const { return server_ip_; }
+  // For the trace: what fails now does because the server's process has ended.
+  void tell_of_the_end() const;
 
  private:
   friend class StoreServer;
@@ -127,6 +129,7 @@ class StoreClient {
   Duration timeout_;
   StoreServer* server_ = nullptr;
   std::string server_ip_{};
+  ProcessId server_process_ = 0;
   bool heard_ = false;       // that the server has ended
   std::uint64_t watch_ = 0;  // of the links, while nothing is heard of the end
   Callback on_lost_{};

@@ -1,6 +1,7 @@
 #include "cluster/model_runtime/training.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace ddptwin::model {
 namespace {
@@ -321,6 +322,26 @@ std::optional<Training::Due> Training::loss_of(int rank) {
   return first;
 }
 
+// Whose doing it is, as far as somebody did something: the neighbour's that the loss names, else
+// anybody's whom it is waited for.
+void Training::tell_why(int rank, const Loss& loss) const {
+  constexpr std::array<std::string_view, 6> how{
+      "was closed", "was reset", "brought nothing in time", "was given up", "", ""};
+  const Member& own = members_[static_cast<std::size_t>(rank)];
+  const Process& process = own.trainee->process();
+  const auto is_named = [&](const Member& peer) {
+    return peer.seat.ip == loss.peer_ip && peer.seat.port == loss.peer_port;
+  };
+  for (const bool named : {true, false})
+    for (const Member& peer : members_) {
+      if (&peer == &own || is_named(peer) != named) continue;
+      const bool is_still = peer.closed_at || peer.is_stopped;
+      if (!is_still && network_.cause_between(own.seat.ip, peer.seat.ip) == 0) continue;
+      return process.connection_broke(peer.seat.ip, is_still ? peer.seat.process : 0,
+                                      how[static_cast<std::size_t>(loss.kind)]);
+    }
+}
+
 void Training::check_losses() {
   const Time now = loop_.now();
   std::vector<std::pair<int, Loss>> due;
@@ -334,6 +355,7 @@ void Training::check_losses() {
     Trainee& trainee = *one.trainee;
     one.phase = Phase::idle;
     // A timeout closes all pairs at once (§3.2).
+    tell_why(rank, loss);
     if (loss.kind == Loss::Kind::timed_out) close(rank);
     trainee.lost(loss);
   }

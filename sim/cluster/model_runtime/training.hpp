@@ -115,6 +115,7 @@ class Training {
   void plan_completion();
   void finish_step(int rank);
   void check_losses();
+  void tell_why(int rank, const Loss& loss) const;
   std::optional<Due> loss_of(int rank);
   static void consider(std::optional<Due>& first, Time time, Loss loss);
   static Loss loss_by(const Member& peer, Loss::Kind kind);

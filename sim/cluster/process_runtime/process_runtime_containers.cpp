@@ -202,6 +202,7 @@ void ProcessRuntime::start_container(const ContainerId& id, Done<void> done) {
     return answer(loop_, lane_, std::move(done), Result<void>(fail(no_such_container(id))));
   }
   Container& container = *found->second;
+  container.cause = loop_.context();
   if (container.refusal) {
     start_failed(container, container.refusal->message);
     return answer(loop_, container.lane, std::move(done), Result<void>(fail(*container.refusal)));
@@ -347,6 +348,7 @@ void ProcessRuntime::line(Container& container, bool standard_error, const std::
   RuntimeEvent event = event_of(container, RuntimeEvent::Kind::log_line);
   event.line = std::move(text);
   event.standard_error = standard_error;
+  const ContextScope of_this_container(loop_, container.cause);
   emit(container.lane, std::move(event));
 }
 
@@ -381,7 +383,7 @@ void ProcessRuntime::exec(const ContainerId& id, std::vector<std::string> comman
   }
   const sandbox::StartContainer start = start_request(*found->second);
   const std::string name = new_id(id.str());
-  auto running = std::make_unique<Command>(Command{found->second->lane});
+  auto running = std::make_unique<Command>(Command{found->second->lane, loop_.context()});
   Command& state = *running;
   state.done = std::move(done);
   Result<std::unique_ptr<sandbox::OutputPipe>> pipe = sandbox::OutputPipe::make(
@@ -423,6 +425,7 @@ void ProcessRuntime::command_over(const std::string& name) {
   command.last_wait = loop_.after(command.lane, patience, [this, name] {
     const auto over = commands_.find(name);
     Command& last = *over->second;
+    loop_.set_context(last.cause);
     ExecResult result{exit_code_of(*last.status), valid_utf8(last.output), last.timed_out};
     answer(loop_, last.lane, std::move(last.done), Result<ExecResult>(std::move(result)));
     commands_.erase(over);

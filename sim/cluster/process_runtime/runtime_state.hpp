@@ -44,13 +44,14 @@ struct ProcessRuntime::Container {
   Timer output_patience{};
   Timer grace{};
   std::vector<Done<void>> stops{};  // wait for its end
-  // Of who last sent it a signal (Loop::context), which its end is put down to; 0: it ended by
-  // itself.
+  // In which it was started or sent a signal last (Loop::context): what it prints and its end are
+  // put down to that, as nothing else is known of what goes on in it.
   std::uint64_t cause = 0;
 };
 
 struct ProcessRuntime::Command {
   Lane lane;
+  std::uint64_t cause = 0;  // of the call
   std::string output{};
   std::unique_ptr<sandbox::OutputPipe> pipe{};
   std::optional<int> status{};

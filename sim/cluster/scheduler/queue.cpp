@@ -20,7 +20,10 @@ void SchedulingQueue::set_state(Entries::iterator at, State state) {
   if (entry.state == State::ready) ready_.erase(turn_of(entry));
   if (entry.state == State::waiting) waiting_.erase(at->first);
   entry.state = state;
-  if (state == State::ready) ready_.emplace(turn_of(entry), at);
+  if (state == State::ready) {
+    entry.context = loop_.context();
+    ready_.emplace(turn_of(entry), at);
+  }
   if (state == State::waiting) waiting_.emplace(at->first, at);
 }
 
@@ -55,7 +58,8 @@ std::optional<SchedulingQueue::Taken> SchedulingQueue::take() {
   if (ready_.empty()) return std::nullopt;
   const Entries::iterator best = ready_.begin()->second;
   set_state(best, State::taken);
-  return Taken{best->first, best->second.pod, ++best->second.attempts};
+  Entry& entry = best->second;
+  return Taken{best->first, entry.pod, ++entry.attempts, entry.context};
 }
 
 void SchedulingQueue::wait(const std::string& key, std::set<std::string_view> refused_by) {

@@ -16,8 +16,12 @@ namespace ddptwin::scheduler {
 // last tried. Trying an unschedulable pod again costs no back-off where the queue is otherwise
 // empty, which here is nearly always (SchedulerPopFromBackoffQ); after a failed call to the API
 // the caller delays it. Source: spec/kubernetes.md §3.1, §3.2.
+//
+// Each keeps the context under which it came to be tried last: what it is tried for.
 class SchedulingQueue {
  public:
+  explicit SchedulingQueue(const Loop& loop) : loop_(loop) {}
+
   // New, or known and changed. A change wakes it only where a filter that refused it thinks so.
   void put(const PodPtr& pod, const ClusterView& view);
   void drop(const std::string& key);
@@ -25,7 +29,8 @@ class SchedulingQueue {
   struct Taken {
     std::string key;
     PodInfoPtr pod;
-    int attempts;  // this one included
+    int attempts;           // this one included
+    std::uint64_t context;  // that it came to be tried under
   };
   // The next to be tried; it stays known, neither waiting nor to be tried, until put back.
   std::optional<Taken> take();
@@ -46,6 +51,7 @@ class SchedulingQueue {
     PodInfoPtr pod;
     State state = State::ready;
     std::uint64_t since = 0;  // order, not time
+    std::uint64_t context = 0;
     int attempts = 0;
     std::set<std::string_view> refused_by{};
   };
@@ -58,6 +64,7 @@ class SchedulingQueue {
   static bool may_help(const Entry& entry, const ClusterEvent& event, const ClusterView& view);
   void set_state(Entries::iterator at, State state);
 
+  const Loop& loop_;
   Entries entries_{};
   std::map<Turn, Entries::iterator> ready_{};
   std::map<std::string_view, Entries::iterator> waiting_{};  // by the key of the entry

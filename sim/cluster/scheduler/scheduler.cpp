@@ -18,6 +18,7 @@ namespace json = boost::json;
 constexpr Duration sync_poll = std::chrono::milliseconds(100);  // WaitForCacheSync
 constexpr Duration error_delay_first = std::chrono::seconds(1);
 constexpr Duration error_delay_max = std::chrono::seconds(10);
+constexpr std::string_view preempts = "preempts ";
 constexpr std::string_view preempted_message =
     "default-scheduler: preempting to accommodate a higher priority pod";
 
@@ -60,6 +61,7 @@ Scheduler::Scheduler(Loop& loop, api::ApiClient& client, Trace& trace)
       namespaces_(loop, client, {.kind = &Namespace::info()}),
       nodes_(loop, client, {.kind = &Node::info()}),
       pods_(loop, client, {.kind = &Pod::info()}),
+      queue_(loop),
       events_(loop, client),
       alive_(std::make_shared<int>(0)) {
   namespaces_.add_handler([this](const auto& b, const auto& a) { on_namespace(b, a); });
@@ -152,6 +154,7 @@ void Scheduler::schedule_next() {
 }
 
 void Scheduler::schedule(SchedulingQueue::Taken&& taken) {
+  const ContextScope of_this_pod(loop_, taken.context);
   const Pod& pod = *taken.pod->pod;
   retries_.erase(taken.key);
   if (pod.metadata.deletionTimestamp) {
@@ -233,6 +236,8 @@ void Scheduler::fail(const SchedulingQueue::Taken& taken, const Decision& decisi
 // The victim keeps its own grace; it is marked first, so that its owner can tell why it went.
 void Scheduler::evict(const Pod& victim, const Pod& preemptor, const std::string& node) {
   if (victim.metadata.deletionTimestamp) return;
+  const ContextScope of_this_victim(loop_);
+  record(preemptor, concat({preempts, name_of(victim), " on ", node}));
   const PodCondition disruption =
       disruption_of(victim, loop_.now(), preempted_reason, preempted_message);
   json::object body{{"status", with_condition(victim, disruption)}};

@@ -53,7 +53,7 @@ class Scheduler {
   Lane lane_;
   api::Informer namespaces_, nodes_, pods_;
   scheduler::ClusterView view_{};
-  scheduler::SchedulingQueue queue_{};
+  scheduler::SchedulingQueue queue_;
   scheduler::EventSeries events_;
   std::string key_{};                       // of the pod that on_pod() is told of
   std::set<std::string> assumed_{};         // keys of pods bound here, not yet seen placed

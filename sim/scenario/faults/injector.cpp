@@ -118,8 +118,10 @@ Status FaultInjector::Parts::start() {
       census.controllers.emplace(caller.instance, caller.actor);
   TRY_VOID(check_names());
   running = true;
+  const ContextScope of_the_plan(loop, 0);
   if (plan.heal) heal_timer = loop.after(lane, *plan.heal, [this] { heal(); });
   for (Active& one : actives) {
+    const ContextScope of_this_fault(loop);
     if (!one.fault->at) {
       one.stage = Stage::expecting;
       look(one);
@@ -191,14 +193,17 @@ void FaultInjector::Parts::on_record(const Record& record) {
   for (Active& one : actives) {
     if (one.stage != Stage::expecting || !is_due(one)) continue;
     one.stage = Stage::ready;
+    one.since = record.id;
     any = true;
   }
   if (!any || look_posted) return;
   look_posted = true;
   loop.post(lane, [this] {
     look_posted = false;
-    for (Active& one : actives)
+    for (Active& one : actives) {
+      const ContextScope of_this_fault(loop, one.since);
       if (one.stage == Stage::ready) arm(one);
+    }
   });
 }
 
@@ -206,6 +211,7 @@ void FaultInjector::Parts::heal() {
   if (!running || healed) return;
   heal_timer.cancel();
   for (Active& one : actives) {
+    const ContextScope of_this_fault(loop, one.record);
     if (one.stage == Stage::acting) end(one);
     one.timer.cancel();
     one.stage = Stage::over;  // for those behind it, this one no longer goes on
@@ -265,6 +271,7 @@ void FaultInjector::Parts::on_start(const RunningContainer& container) {
       std::none_of(pod->spec->initContainers.begin(), pod->spec->initContainers.end(), is_init))
     ++census.starts[{container.namespace_ + "/" + container.pod, container.name}];
   for (Active& one : actives) {
+    const ContextScope of_this_fault(loop);
     if (one.stage != Stage::armed || one.row->counts != Occurrence::start) continue;
     if (!is_meant(one, container) || ++one.seen != one.fault->nth.value_or(1)) continue;
     if (one.fault->step) {
@@ -360,6 +367,7 @@ void FaultInjector::Parts::record(Active& one, const std::string& subject) {
   if (one.fault->kind == FaultKind::process_kill)
     record.values.emplace_back("signal", std::to_string(signal_of(*one.fault)));
   write(std::move(record), subject, to_yaml(*one.fault));
+  one.record = loop.context();
 }
 
 // ---- the ports ---------------------------------------------------------------------------------
@@ -445,6 +453,7 @@ void FaultInjector::on_answer(const api::Caller& caller, const api::Request& req
   ++parts.census.writes[process];
   for (Parts::Active& one : parts.actives) {
     if (one.stage != Parts::Stage::armed || !is_writer(*one.row, process, parts.census)) continue;
+    const ContextScope of_this_fault(parts.loop);
     const bool fits = one.fault->of.empty() || is_named(caller, one.fault->of);
     // Its author has not heard of the answer: between these two nothing else happens.
     if (fits && ++one.seen == one.fault->nth.value_or(1)) parts.trigger(one);

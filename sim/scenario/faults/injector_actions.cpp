@@ -46,6 +46,7 @@ void FaultInjector::Parts::trigger(Active& one) {
 
 void FaultInjector::Parts::finish(Active& one) {
   if (one.stage != Stage::acting) return;
+  const ContextScope of_this_fault(loop, one.record);
   end(one);
   one.stage = one.lingers > loop.now() ? Stage::fading : Stage::over;
   if (one.stage == Stage::fading) return linger(one, Duration::zero());
@@ -105,7 +106,10 @@ void FaultInjector::Parts::end(Active& one) {
         world->start_scheduler();
       return;
     case FaultKind::kubelet_restart:
-      for (const std::string& node : nodes_of(one)) start_kubelet(one, node);
+      for (const std::string& node : nodes_of(one)) {
+        const ContextScope of_this_node(loop);
+        start_kubelet(one, node);
+      }
       return;
     case FaultKind::node_cordon:
       cordon(of, another(one, [&of](const Active& other) {

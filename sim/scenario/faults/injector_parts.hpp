@@ -28,11 +28,13 @@ struct FaultInjector::Parts {
     const FaultRow* row = nullptr;
     std::size_t index = 0;
     Stage stage = Stage::idle;
-    std::int64_t seen = 0;    // occurrences since it was armed
-    ContainerId container{};  // of the start that nth means, until `step` has come
-    Timer timer{};            // until `at`, then until the end
-    Time lingers{};           // when the last thing that it made late or silent has come
-    int second = 0;           // the process that it began
+    std::int64_t seen = 0;     // occurrences since it was armed
+    ContainerId container{};   // of the start that nth means, until `step` has come
+    Timer timer{};             // until `at`, then until the end
+    std::uint64_t since = 0;   // the record that made it ready
+    std::uint64_t record = 0;  // its own last one
+    Time lingers{};            // when the last thing that it made late or silent has come
+    int second = 0;            // the process that it began
     // Whose network it changes, and how.
     model::LinkFault link{};
     std::set<std::string, std::less<>> addresses{};

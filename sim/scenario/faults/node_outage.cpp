@@ -67,6 +67,7 @@ void NodeOutage::taint_the_silent(bool evict) const {
     const bool silent = std::any_of(taints.begin(), taints.end(),
                                     [](const Taint& taint) { return taint.key == unreachable; });
     if (!silent || evicts == evict) continue;
+    const ContextScope of_this_node(world_.loop());
     auto changed = copy_of<Node>(object);
     std::erase_if(changed->spec.taints, [](const Taint& taint) {
       return taint.key == unreachable && taint.effect == "NoExecute";
@@ -107,6 +108,7 @@ void NodeOutage::mark_node() {
 void NodeOutage::mark_pods() {
   for (const auto& pod : pods()) {
     if (is_terminal_phase(pod->status.phase)) continue;
+    const ContextScope of_this_pod(world_.loop());
     auto unready = copy_of<Pod>(pod);
     bool changed = false;
     for (PodCondition& condition : unready->status.conditions.edit()) {

@@ -169,6 +169,7 @@ void InvariantWatch::violated(const Sight& sight, const InvariantRow& row, std::
   one.text = std::move(text);
   // What is judged at rest has no record of its own: another object's may have been the last.
   const std::uint64_t from = sight.record != nullptr ? one.record : ring_->last_of(one.object);
+  one.cause = from;
   one.chain = ring_->chain(from, one.object);
   violations_.push_back(std::move(one));
 }

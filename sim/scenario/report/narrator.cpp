@@ -8,6 +8,7 @@
 #include "core/concat.hpp"
 #include "core/printable.hpp"
 #include "objects/kinds.hpp"
+#include "objects/node_state.hpp"
 #include "objects/pytorchjob.hpp"
 #include "scenario/claims.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 // Kinds whose coming and going is told.
 bool is_told(const Object& object) {
   constexpr std::array<std::string_view, 2> untold{"Event", "EndpointSlice"};
-  constexpr std::array<std::string_view, 3> cluster{"Namespace", "Node", "Endpoints"};
+  constexpr std::array<std::string_view, 2> cluster{"Namespace", "Endpoints"};
   const std::string_view kind = object.kind().kind;
   return std::find(untold.begin(), untold.end(), kind) == untold.end() &&
          std::find(cluster.begin(), cluster.end(), kind) == cluster.end();
@@ -59,6 +60,12 @@ std::string tell_pod(const Pod& before, const Pod& now) {
   if (before.status.phase != now.status.phase) add(text, now.status.phase);
   for (const ContainerStatus* status : statuses_of(now, ""))
     tell_container(*status, status_before(before, *status), text);
+  if (const auto* disrupted = now.status.condition("DisruptionTarget");
+      disrupted != nullptr && disrupted->status == "True") {
+    const auto* was = before.status.condition("DisruptionTarget");
+    if (was == nullptr || was->status != "True" || was->reason != disrupted->reason)
+      add(text, concat({"disrupted: ", disrupted->reason, ": ", disrupted->message}));
+  }
   if (!before.metadata.deletionTimestamp && now.metadata.deletionTimestamp) add(text, "is to end");
   if (const auto* placed = now.status.condition("PodScheduled");
       placed != nullptr && placed->status == "False") {
@@ -66,6 +73,29 @@ std::string tell_pod(const Pod& before, const Pod& now) {
     if (was == nullptr || was->message != placed->message)
       add(text, "not placed: " + placed->message);
   }
+  return text;
+}
+
+bool is_new(const std::vector<Taint>& before, const Taint& taint) {
+  return std::none_of(before.begin(), before.end(), [&](const Taint& known) {
+    return known.key == taint.key && known.effect == taint.effect && known.value == taint.value;
+  });
+}
+
+std::string taint_text(const Taint& taint) {
+  return concat({taint.key, taint.value.empty() ? "" : "=", taint.value, ":", taint.effect});
+}
+
+// What takes pods away from it, or keeps them off.
+std::string tell_node(const Node& before, const Node& now) {
+  std::string text;
+  if (before.spec.unschedulable != now.spec.unschedulable)
+    add(text, now.spec.unschedulable ? "cordoned" : "uncordoned");
+  for (const Taint& taint : now.spec.taints)
+    if (is_new(before.spec.taints, taint)) add(text, "tainted " + taint_text(taint));
+  for (const Taint& taint : before.spec.taints)
+    if (is_new(now.spec.taints, taint)) add(text, "no longer tainted " + taint_text(taint));
+  if (is_ready(before) != is_ready(now)) add(text, is_ready(now) ? "Ready" : "not Ready");
   return text;
 }
 
@@ -86,6 +116,8 @@ std::optional<Told> tell_change(const Record& record) {
   if (const Pod* pod = as<Pod>(*record.after)) text = tell_pod(*as<Pod>(*record.before), *pod);
   if (const PyTorchJob* job = as<PyTorchJob>(*record.after))
     text = tell_job(*as<PyTorchJob>(*record.before), *job);
+  if (const Node* node = as<Node>(*record.after))
+    text = tell_node(*as<Node>(*record.before), *node);
   if (text.empty()) return std::nullopt;
   return Told{short_name(*record.after), std::move(text)};
 }
@@ -98,6 +130,23 @@ std::optional<Told> tell_added(const Record& record) {
   }
   if (!is_told(*record.after)) return std::nullopt;
   return Told{short_name(*record.after), "created"};
+}
+
+// What the author of the call comes to by itself, anew or not, is a detail.
+std::optional<Told> tell_refusal(const Record& record) {
+  constexpr std::array dull{Reason::conflict, Reason::not_found, Reason::already_exists};
+  for (const auto& [name, value] : record.values)
+    if (name == "reason" && std::any_of(dull.begin(), dull.end(),
+                                        [&](Reason reason) { return to_string(reason) == value; }))
+      return std::nullopt;
+  return Told{std::string(record.actor),
+              concat({"is refused to ", subject_name(record), ": ", record.text})};
+}
+
+// Of the many records of these kinds, those that others suffer from.
+std::optional<Told> tell_if(bool matters, const Record& record) {
+  if (!matters) return std::nullopt;
+  return Told{subject_name(record), std::string(record.text)};
 }
 
 }  // namespace
@@ -125,6 +174,7 @@ std::optional<Told> meaning_of(const Record& record) {
       if (record.text == "done") return std::nullopt;
       return Told{std::string(record.subject), std::string(record.text)};
     case RecordKind::fault:
+    case RecordKind::connection:
     case RecordKind::image:
       return Told{subject_name(record), std::string(record.text)};
     case RecordKind::expectation:
@@ -132,9 +182,12 @@ std::optional<Told> meaning_of(const Record& record) {
     case RecordKind::invariant:
       return Told{concat({"invariant ", record.subject}), concat({"violated: ", record.text})};
     case RecordKind::api_refused:
-    case RecordKind::rule:
+      return tell_refusal(record);
     case RecordKind::schedule:
+      return tell_if(record.text.starts_with("preempts "), record);
     case RecordKind::container:
+      return tell_if(record.text.starts_with("failed its "), record);
+    case RecordKind::rule:
     case RecordKind::log:
     case RecordKind::dns:
     case RecordKind::note:

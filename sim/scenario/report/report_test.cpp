@@ -68,6 +68,65 @@ TEST(Timeline, each_row_names_the_row_and_the_rule_that_led_to_it) {
             "   5    0.000s  pod/p Running  <- 4\n");
 }
 
+// What others suffer from is told, and what its author comes to by itself is not.
+TEST(Narrator, what_takes_pods_away_is_told) {
+  const auto told = [](const Record& one) {
+    const auto said = tell(one);
+    return said ? said->subject + " " + said->text : std::string();
+  };
+  EXPECT_EQ(told(record(RecordKind::schedule, "default/p", "node-0")), "");
+  EXPECT_EQ(told(record(RecordKind::schedule, "default/p", "preempts default/low on node-0")),
+            "pod/p preempts default/low on node-0");
+  EXPECT_EQ(told(record(RecordKind::container, "team/p/c", "started")), "");
+  EXPECT_EQ(told(record(RecordKind::container, "team/p/c", "failed its liveness probe")),
+            "pod/team/p/c failed its liveness probe");
+  EXPECT_EQ(told(record(RecordKind::connection, "default/a -> default/b", "is refused")),
+            "pod/a -> pod/b is refused");
+  for (const char* reason : {"Conflict", "NotFound", "Forbidden"}) {
+    Record refused = record(RecordKind::api_refused, "create pods team/p", "no");
+    refused.actor = "user";
+    refused.values.emplace_back("reason", reason);
+    EXPECT_EQ(told(refused), std::string_view(reason) == "Forbidden"
+                                 ? "user is refused to create pod/team/p: no"
+                                 : "");
+  }
+}
+
+TEST(Narrator, a_node_that_pods_are_kept_off_or_taken_from_is_told) {
+  auto before = std::make_shared<Node>(), now = std::make_shared<Node>();
+  before->metadata.name = now->metadata.name = "n";
+  Condition ready;
+  ready.type_ = "Ready";
+  ready.status = "True";
+  before->status.conditions.edit().push_back(ready);
+  now->spec.unschedulable = true;
+  now->spec.taints.push_back({"key", "value", "NoExecute", {}});
+  Record changed;
+  changed.kind = RecordKind::object_modified;
+  changed.before = before;
+  changed.after = now;
+  EXPECT_EQ(tell(changed)->text, "cordoned; tainted key=value:NoExecute; not Ready");
+  std::swap(changed.before, changed.after);
+  EXPECT_EQ(tell(changed)->text, "uncordoned; no longer tainted key=value:NoExecute; Ready");
+  changed.before = changed.after;
+  EXPECT_FALSE(tell(changed));
+}
+
+TEST(Narrator, a_disrupted_pod_says_by_what) {
+  auto now = std::static_pointer_cast<Pod>(pod("Running")->clone());
+  PodCondition disrupted;
+  disrupted.type_ = "DisruptionTarget";
+  disrupted.status = "True";
+  disrupted.reason = "PreemptionByScheduler";
+  disrupted.message = "for another";
+  now->status.conditions.edit().push_back(disrupted);
+  Record changed;
+  changed.kind = RecordKind::object_modified;
+  changed.before = pod("Running");
+  changed.after = now;
+  EXPECT_EQ(tell(changed)->text, "disrupted: PreemptionByScheduler: for another");
+}
+
 RunResult failed_result() {
   RunResult result;
   result.name = "a<b";

@@ -13,7 +13,9 @@ Result<std::unique_ptr<Reports>> Reports::open(const ReportOptions& options, std
 }
 
 void Reports::attach(Trace& trace) {
-  if (artefacts_) trace.add_sink([this](const Record& record) { artefacts_->on_record(record); });
+  if (!artefacts_) return;
+  for (const Record& record : trace.unheard()) artefacts_->on_record(record);
+  trace.add_sink([this](const Record& record) { artefacts_->on_record(record); });
 }
 
 void Reports::attach(Trace& trace, const Observer& observer, const std::string& title, Time now) {
