@@ -47,6 +47,7 @@ class Engine {
   // Every invariant that is watched, and whether it is as the scenario wants it.
   std::vector<InvariantWatch::Judged> invariants() const { return invariants_.judged(); }
   std::optional<Time> next_alarm() const { return invariants_.next_alarm(); }
+  std::optional<Time> standstill_at() const { return invariants_.standstill_at(); }
   std::optional<Time> judged_next() const { return invariants_.judged_next(); }
   Time started_at() const { return started_at_; }
   Time ended_at() const { return ended_at_; }

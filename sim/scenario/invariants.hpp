@@ -11,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -26,7 +27,8 @@ struct Sight;
 class Facts;
 class Verdicts;
 class Ring;
-using Judge = void (*)(const Sight& sight, Verdicts& verdicts);
+// Returns whether there was anything to judge.
+using Judge = bool (*)(const Sight& sight, Verdicts& verdicts);
 }  // namespace invariants
 
 // How long nothing of a job may change before it counts as at rest. While the operator is busy with
@@ -35,10 +37,18 @@ inline constexpr Duration rest_time = std::chrono::seconds(20);
 // The same after something was broken and healed: longer than any back-off that grew meanwhile
 // (1000 s of a work queue, spec/pytorchjob.md §4.1).
 inline constexpr Duration rest_time_after_faults = std::chrono::minutes(20);
-// Within this a job that is neither at its end nor training must have come forward, since the last
-// thing that happened to it and since faults stopped. Longer than PyTorch's longest default timeout
-// (30 minutes of a collective) with a restart and its back-off behind it.
+// Within this a job must have come further in which somebody is missing, is stopped or cannot
+// start, since it last did, since somebody outside did something to it and since faults stopped.
+// Longer than PyTorch's longest default timeout (30 minutes of a collective) with a restart and its
+// back-off behind it.
 inline constexpr Duration progress_within = std::chrono::minutes(45);
+// The same where everybody is there and runs, a node fetches an image, an init container prepares
+// something, or a container crashes again and again while its peers wait for the one that they had
+// (2 h 30 min, as modelled workers do): a step, a checkpoint, a data set or an image
+// of tens of gigabytes may take hours and nobody says a word. Three times the longest step so far,
+// where that is more. Shorter than a night, so that what stands still over night is told. A
+// scenario may give one bound for both (invariants.progressWithin).
+inline constexpr Duration silence_within = std::chrono::hours(4);
 
 struct InvariantRow {
   std::string_view name;         // "terminal"
@@ -80,6 +90,7 @@ struct InvariantPolicy {
   Reasons off{};                              // not watched
   Reasons violated{};                         // must be violated: its violation is the pass
   std::set<std::string, std::less<>> also{};  // strict ones that are watched
+  std::optional<Duration> progress_within{};  // for `progress`, in place of its two bounds
   bool watches(const InvariantRow& row) const;
 };
 // Without those that upstream's own bugs break: for random runs of the faithful controllers.
@@ -121,8 +132,8 @@ class InvariantWatch {
 
   struct Judged {
     const InvariantRow* row = nullptr;
-    bool held = true;                      // as the policy wants it
-    bool asked = false;                    // its moment came: otherwise `held` says nothing
+    bool held = true;    // as the policy wants it
+    bool asked = false;  // it had something to judge: otherwise `held` says nothing
     const Violation* violation = nullptr;  // points into violations()
     std::string_view expected{};           // why it must be violated; empty: it must hold
   };
@@ -130,6 +141,9 @@ class InvariantWatch {
   std::vector<Judged> judged() const;
   // When something is judged next without a record, as far as is known.
   std::optional<Time> next_alarm() const;
+  // When the last job that has not ended will have stood still for too long, as things are now;
+  // nothing: all have ended.
+  std::optional<Time> standstill_at() const;
   // Where a violation that has to be is judged at a later moment only, and none has come yet: the
   // next moment.
   std::optional<Time> judged_next() const;
@@ -144,8 +158,7 @@ class InvariantWatch {
   void pass_due(Time now);
 
   std::shared_ptr<const WatchedInvariants> watched_;
-  std::uint32_t asked_topics_ = 0;  // of which there was a record
-  bool asked_at_rest_ = false, asked_when_due_ = false;
+  std::vector<char> asked_;  // by the places of the rows
   std::unique_ptr<invariants::Facts> facts_;
   std::unique_ptr<invariants::Ring> ring_;
   std::vector<Violation> violations_{};

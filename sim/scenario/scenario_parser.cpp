@@ -79,6 +79,15 @@ constexpr std::array invariant_fields{
                    [](const YamlNode& node, Scenario& to, const ParseContext& context) {
                      return read_named(node, to.invariants.violated, context);
                    }},
+    InvariantField{"progressWithin", "a duration",
+                   "within this a job must come further, or `progress` is violated; default: 45m "
+                   "where somebody is missing or stopped, 4h where all of it runs",
+                   [](const YamlNode& node, Scenario& to, const ParseContext&) -> Status {
+                     TRY(const Duration bound, node.as_duration());
+                     if (bound == Duration::zero()) return node.must_be("longer than nothing");
+                     to.invariants.progress_within = bound;
+                     return {};
+                   }},
     InvariantField{"also", "a list of invariants",
                    "strict ones that are watched too; upstream breaks them in everyday runs",
                    [](const YamlNode& list, Scenario& to, const ParseContext&) -> Status {

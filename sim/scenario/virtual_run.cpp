@@ -228,8 +228,11 @@ bool VirtualRun::advance() {
 
 void VirtualRun::come_to_rest(const std::function<bool()>& stop) {
   Parts& parts = *parts_;
-  const Time until = parts.loop.now() + (parts.broken ? progress_within + std::chrono::seconds(2)
-                                                      : rest_judged_within);
+  constexpr Duration slack = std::chrono::seconds(2);
+  Time until = parts.loop.now() + (parts.broken ? progress_within + slack : rest_judged_within);
+  // Nobody waits here: what has not ended may have all the time that it may stand still.
+  const auto standstill = parts.broken ? parts.engine.standstill_at() : std::nullopt;
+  if (standstill) until = std::max(until, std::min(*standstill, until + silence_within) + slack);
   const auto goes_on = [&] {
     if (!parts.loop.idle()) return true;
     const auto next = parts.loop.next_timer();

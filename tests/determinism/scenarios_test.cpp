@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "scenario/files.hpp"
@@ -81,6 +82,49 @@ TEST(VirtualScenarioTest, scenarios_of_pytorchjob_run_in_both_modes) {
     ASSERT_TRUE(one) << one.error().text();
     EXPECT_EQ(one->modes.size(), 2U) << file;
   }
+}
+
+// Invariants that no scenario of the library gives anything to judge, in the order of the table: a
+// judge that nothing ever asks holds in every run, and says nothing. Stories (*_test.cpp beside the
+// judges) and random runs ask them.
+const std::vector<std::string>& never_asked() {
+  static const std::vector<std::string> names{
+      "frozen",                      // nobody touches a job that has Failed
+      "world-agrees-after-scaling",  // none is scaled
+      "type-removed",                // or loses a replica type
+      "disruptions",                 // the evicted pods' jobs succeed
+      "backoff-limit-in-place",      // no job with a backoffLimit comes to rest before its end
+      "suspended",                   // none is suspended for as long as the time of rest
+      "suspend-is-reached",
+      "suspend-with-ttl",
+      "ttl",  // none has a TTL
+      "ttl-after-all",
+      "quiesce-at-zero",        // or a replica type of zero
+      "no-refused-writes",      // what is refused is refused by the webhook, or only a conflict
+      "no-leak",                // what is to go has gone when a job is at rest
+      "visible-without-types",  // every job has a replica type
+  };
+  return names;
+}
+
+TEST(VirtualScenarioTest, each_invariant_has_something_to_judge_in_some_scenario) {
+  const KindRegistry kinds;
+  std::set<std::string_view> asked;
+  for (const std::string& file : files()) {
+    auto one = scenario::parse_scenario((folder / file).string(), kinds, &scenario::read_text_file);
+    ASSERT_TRUE(one) << one.error().text();
+    for (const auto& row : scenario::invariant_rows())
+      if (row.strict) one->invariants.also.emplace(row.name);
+    scenario::VirtualRun run(*one, {.seed = one->seed.value_or(1)});
+    ASSERT_TRUE(run.start());
+    ASSERT_TRUE(run.finish());
+    for (const auto& judged : run.engine().invariants())
+      if (judged.asked) asked.insert(judged.row->name);
+  }
+  std::vector<std::string> never;
+  for (const auto& row : scenario::invariant_rows())
+    if (!asked.contains(row.name)) never.emplace_back(row.name);
+  EXPECT_EQ(never, never_asked());
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ std::string wait_script(const std::string& master, int max_tries) {
 
 Container default_container(const std::string& master, const InitContainerFlags& flags) {
   Container container;
-  container.name = "init-pytorch";
+  container.name = init_container_name;
   container.image = flags.image;
   container.imagePullPolicy = "IfNotPresent";
   container.command = {"sh", "-c", wait_script(master, flags.max_tries)};

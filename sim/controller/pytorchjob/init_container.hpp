@@ -3,12 +3,15 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
 #include "objects/pytorchjob.hpp"
 
 namespace ddptwin::controller::pytorchjob {
+
+inline constexpr std::string_view init_container_name = "init-pytorch";
 
 // The operator's flags --pytorch-init-container-image, --pytorch-init-container-max-tries and
 // --pytorch-init-container-template-file.

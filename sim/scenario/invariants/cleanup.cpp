@@ -9,8 +9,6 @@
 namespace ddptwin::scenario::invariants {
 namespace {
 
-constexpr Duration name_lifetime = std::chrono::seconds(30);  // a name may point back so long
-
 // "None" where the job does not say.
 std::string_view policy_of(const JobFacts& job) {
   const auto& policy = job.last->spec->runPolicy.cleanPodPolicy;
@@ -22,86 +20,108 @@ bool is_ready(const Pod& pod) {
   return ready != nullptr && ready->status == "True";
 }
 
-void judge_suspend(const Sight& sight, Verdicts& verdicts) {
+// Why an address is not the one of the pod of that name, which may share it with others; empty: it
+// is, or was until a moment ago.
+std::string wrong_holder(const Sight& sight, std::string_view ip, std::string_view key) {
+  const auto* all = sight.facts.holders(ip);
+  if (all == nullptr || all->empty()) return "no pod has";
+  bool had = false;
+  for (const auto& one : *all) {
+    if (one.pod() != key) continue;
+    if (!one.until || sight.now <= *one.until + name_lifetime) return {};
+    had = true;
+  }
+  return had ? "its pod has no longer" : "is of " + all->back().pod();
+}
+
+bool judge_suspend(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  if (!job.live() || job.finished() || !job.suspended() || sight.facts.panicked()) return;
+  if (!job.live() || job.finished() || !job.suspended() || sight.facts.panicked()) return false;
   if (!job.last->status || !job.last->status->is_true("Suspended"))
     verdicts.violated(job.text(),
                       fmt::format("{} is to be suspended, and never says Suspended", job.text()));
+  return true;
 }
 
 }  // namespace
 
-void clean_up(const Sight& sight, Verdicts& verdicts) {
+bool clean_up(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  if (!job.live() || !job.finished() || job.blocked() || sight.facts.panicked()) return;
+  if (!job.live() || !job.finished() || job.blocked() || sight.facts.panicked()) return false;
   const std::string_view policy = policy_of(job);
-  if (policy == "None") return;
+  if (policy == "None") return false;
   for (const PodFacts* pod : job.pods) {
     const bool ended = is_terminal_phase(pod->last->status.phase);
     if (pod->terminating() || (ended && policy == "Running")) continue;
     verdicts.violated(
         job.text(), fmt::format("{} has finished with cleanPodPolicy {}, and {} is still there, {}",
                                 job.text(), policy, name_of(*pod->last), pod->last->status.phase));
-    return;
+    return true;
   }
+  return true;
 }
 
-void pods_kept(const Sight& sight, Verdicts& verdicts) {
+bool pods_kept(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  if (!became(sight, "Failed") || policy_of(job) != "None") return;
+  if (!became(sight, "Failed") || policy_of(job) != "None") return false;
   constexpr Duration same_pass = std::chrono::seconds(1);
-  if (job.taken_pod.empty() || job.taken_at + same_pass < sight.now) return;
+  if (job.taken_pod.empty() || job.taken_at + same_pass < sight.now) return true;
   verdicts.violated(job.text(),
                     fmt::format("{} is Failed with cleanPodPolicy None, and {} was deleted for it",
                                 job.text(), job.taken_pod));
+  return true;
 }
 
-void finished_pods_stop(const Sight& sight, Verdicts& verdicts) {
+bool finished_pods_stop(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  if (!job.live() || !job.finished()) return;
+  if (!job.live() || !job.finished()) return false;
   for (const PodFacts* pod : job.pods) {
     if (!pod->is("Running") || pod->terminating()) continue;
     verdicts.violated(job.text(), fmt::format("{} has finished, and {} still runs", job.text(),
                                               name_of(*pod->last)));
-    return;
+    return true;
   }
+  return true;
 }
 
-void suspended(const Sight& sight, Verdicts& verdicts) {
+bool suspended(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  if (!job.live() || job.finished() || !job.suspended() || sight.facts.panicked()) return;
+  if (!job.live() || job.finished() || !job.suspended() || sight.facts.panicked()) return false;
   for (const PodFacts* pod : job.pods) {
     if (pod->terminating()) continue;
     verdicts.violated(job.text(), fmt::format("{} is to be suspended, and {} is not being deleted",
                                               job.text(), name_of(*pod->last)));
-    return;
+    return true;
   }
+  return true;
 }
 
-void suspend_is_reached(const Sight& sight, Verdicts& verdicts) {
-  if (!sight.job->last->spec->runPolicy.ttlSecondsAfterFinished) judge_suspend(sight, verdicts);
+bool suspend_is_reached(const Sight& sight, Verdicts& verdicts) {
+  const auto& ttl = sight.job->last->spec->runPolicy.ttlSecondsAfterFinished;
+  return !ttl && judge_suspend(sight, verdicts);
 }
 
-void suspend_with_ttl(const Sight& sight, Verdicts& verdicts) {
-  if (sight.job->last->spec->runPolicy.ttlSecondsAfterFinished) judge_suspend(sight, verdicts);
+bool suspend_with_ttl(const Sight& sight, Verdicts& verdicts) {
+  const auto& ttl = sight.job->last->spec->runPolicy.ttlSecondsAfterFinished;
+  return ttl.has_value() && judge_suspend(sight, verdicts);
 }
 
-void services_have_pods(const Sight& sight, Verdicts& verdicts) {
+bool services_have_pods(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  if (!job.live()) return;
+  if (!job.live() || job.services.empty()) return false;
   for (const auto& [name, service] : job.services) {
     if (std::any_of(job.pods.begin(), job.pods.end(), [&name = name](const PodFacts* pod) {
           return pod->last->metadata.name == name;
         }))
       continue;
     verdicts.violated(job.text(), fmt::format("{} has no pod any more", name_of(*service.last)));
-    return;
+    return true;
   }
+  return true;
 }
 
-void endpoints(const Sight& sight, Verdicts& verdicts) {
-  if (sight.job == nullptr || sight.record->after == nullptr) return;
+bool endpoints(const Sight& sight, Verdicts& verdicts) {
+  if (sight.job == nullptr || sight.record->after == nullptr) return false;
   const auto& slice = static_cast<const EndpointSlice&>(*sight.record->after);
   const Text* service = slice.metadata.label("kubernetes.io/service-name");
   for (const Endpoint& endpoint : slice.endpoints) {
@@ -109,58 +129,63 @@ void endpoints(const Sight& sight, Verdicts& verdicts) {
     verdicts.violated(name_of(slice), fmt::format("the Service {} leads to the pod {}", *service,
                                                   endpoint.targetRef->name));
   }
+  return true;
 }
 
-void endpoints_are_true(const Sight& sight, Verdicts& verdicts) {
+bool endpoints_are_true(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  if (job.gone || !sight.facts.slices()) return;
+  if (job.gone || !sight.facts.slices() || job.services.empty()) return false;
   for (const auto& [name, service] : job.services) {
     const PodFacts* pod = sight.facts.pod(key_of(service.last->metadata));
-    if (pod != nullptr && (pod->terminating() || pod->last->spec->hostNetwork)) continue;
+    if (pod != nullptr && pod->terminating()) continue;
     const std::string ip = pod != nullptr && pod->is("Running") && is_ready(*pod->last)
                                ? pod->last->status.rest->podIP.str()
                                : std::string();
     std::string told;
+    bool older = false;  // it leads to the address of the pod before, which shared it
     for (const auto& slice : service.slices)
       for (const Endpoint& endpoint : slice->endpoints)
         if (endpoint.conditions.ready.value_or(true) && !endpoint.addresses.empty() &&
-            (told.empty() || told == ip))
+            (told.empty() || told == ip)) {
           told = endpoint.addresses.front().str();
-    if (told == ip) continue;
+          older = told == ip && pod != nullptr && endpoint.targetRef &&
+                  !endpoint.targetRef->uid.empty() &&
+                  endpoint.targetRef->uid != pod->last->metadata.uid;
+        }
+    if (told == ip && !older) continue;
+    if (older) told = "an older pod of that name";
     verdicts.violated(name_of(*service.last),
                       fmt::format("{} should lead to {} and leads to {}", name_of(*service.last),
                                   ip.empty() ? "nothing" : ip, told.empty() ? "nothing" : told));
-    return;
+    return true;
   }
+  return true;
 }
 
-void names(const Sight& sight, Verdicts& verdicts) {
-  if (sight.facts.recovers(sight.now)) return;
+bool names(const Sight& sight, Verdicts& verdicts) {
+  if (sight.facts.recovers(sight.now)) return false;
   const Record& record = *sight.record;
   std::string_view name = record.subject;
-  if (!name.ends_with(" A")) return;
+  if (!name.ends_with(" A")) return false;
   // "mnist-worker-0.default.svc.cluster.local. A"
   const std::size_t dot = name.find('.'), end = name.find('.', dot + 1);
-  if (dot == name.npos || end == name.npos || !name.substr(end).starts_with(".svc.")) return;
+  if (dot == name.npos || end == name.npos || !name.substr(end).starts_with(".svc.")) return false;
   std::string key(name.substr(dot + 1, end - dot - 1));
   key += '/';
   key += name.substr(0, dot);
-  if (sight.facts.job_of_service(key) == nullptr) return;
+  if (sight.facts.job_of_service(key) == nullptr) return false;
+  bool told = false;
   for (std::string_view rest = record.text; !rest.empty();) {
     const std::size_t comma = std::min(rest.find(", "), rest.size());
     const std::string_view ip = rest.substr(0, comma);
     rest.remove_prefix(std::min(comma + 2, rest.size()));
     if (ip.empty() || ip.front() < '0' || ip.front() > '9') continue;  // NXDOMAIN, NODATA
-    const auto* owner = sight.facts.address(ip);
-    const bool current = owner != nullptr && owner->pod() == key &&
-                         (!owner->until || sight.now <= *owner->until + name_lifetime);
-    if (!current)
+    told = true;
+    if (const std::string wrong = wrong_holder(sight, ip, key); !wrong.empty())
       verdicts.violated("Service/" + key,
-                        fmt::format("{} was answered with {}, which {}", name, ip,
-                                    owner == nullptr      ? "no pod has"
-                                    : owner->pod() == key ? "its pod has no longer"
-                                                          : "is of " + owner->pod()));
+                        fmt::format("{} was answered with {}, which {}", name, ip, wrong));
   }
+  return told;
 }
 
 }  // namespace ddptwin::scenario::invariants

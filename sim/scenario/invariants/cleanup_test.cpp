@@ -24,6 +24,13 @@ void finished(Tape& tape, const std::string& policy) {
   tape.finish("Succeeded");
 }
 
+void without_workers(Tape& tape) {
+  tape.change("user", [](PyTorchJob& job) {
+    job.spec.edit().pytorchReplicaSpecs->erase("Worker");
+    ++job.metadata.generation;
+  });
+}
+
 void served(Tape& tape) {
   tape.job(1, 0);
   tape.pod("master-0");
@@ -65,6 +72,20 @@ std::vector<Case> cases() {
        },
        [](Tape& tape) {
          finished(tape, "");
+         tape.come_to_rest();
+       }},
+      // Of a replica type that is no longer in the spec, too.
+      {"clean-up",
+       [](Tape& tape) {
+         finished(tape, "All");
+         tape.remove("master-0", operator_actor);
+         without_workers(tape);
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         finished(tape, "All");
+         without_workers(tape);
+         for (const std::string pod : {"master-0", "worker-0"}) tape.remove(pod, operator_actor);
          tape.come_to_rest();
        }},
       {"pods-kept",
@@ -204,6 +225,25 @@ std::vector<Case> cases() {
          tape.write(RecordKind::fault, "faults", "dns", "{dns: wrong, of: 'process: '}",
                     {{"port", "dns"}});
          tape.write(RecordKind::dns, "dns", master_name, "10.9.9.9");
+       }},
+      // Pods on the host's network share their node's address; one that has gone for long does not.
+      {"names",
+       [](Tape& tape) {
+         served(tape);
+         tape.pod("worker-0");
+         tape.run("worker-0", "10.0.0.1");
+         tape.exit("master-0", 1);
+         tape.wait(31s);
+         tape.write(RecordKind::dns, "dns", master_name, "10.0.0.1");
+       },
+       [](Tape& tape) {
+         served(tape);
+         tape.pod("worker-0");
+         tape.run("worker-0", "10.0.0.1");
+         tape.write(RecordKind::dns, "dns", master_name, "10.0.0.1");
+         tape.exit("worker-0", 1);
+         tape.wait(31s);
+         tape.write(RecordKind::dns, "dns", master_name, "10.0.0.1");
        }},
       // What an EndpointSlice's controller could not write it may try again late.
       {"names",

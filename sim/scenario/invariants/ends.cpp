@@ -22,14 +22,15 @@ bool same(const JobCondition& a, const JobCondition& b) {
          a.message == b.message && a.lastTransitionTime == b.lastTransitionTime;
 }
 
-void settle_suspicion(const Sight& sight, Verdicts& verdicts) {
+bool settle_suspicion(const Sight& sight, Verdicts& verdicts) {
   JobFacts& job = *sight.job;
-  if (job.late_record == 0) return;
+  if (job.late_record == 0) return job.finished();
   verdicts.violated(job.text(),
                     fmt::format("{} was made by record {}, after {} had finished by "
                                 "record {}, and not from a stale cache",
                                 job.late_pod, job.late_record, job.text(), job.finished_record));
   job.late_record = 0;
+  return true;
 }
 
 // Whether a pod of that restart policy, as far as any was seen to fail, fails the job.
@@ -71,15 +72,15 @@ bool became(const Sight& sight, std::string_view condition) {
   return !before.status || !before.status->is_true(condition);
 }
 
-void terminal(const Sight& sight, Verdicts& verdicts) {
-  if (!is_change(sight)) return;
+bool terminal(const Sight& sight, Verdicts& verdicts) {
+  if (!is_change(sight)) return false;
   const Record& record = *sight.record;
   if (const Pod* before = as<Pod>(*record.before)) {
     const Pod& now = static_cast<const Pod&>(*record.after);
     if (is_terminal_phase(before->status.phase) && before->status.phase != now.status.phase)
       verdicts.violated(name_of(now), fmt::format("{} was {} and became {}", name_of(now),
                                                   before->status.phase, now.status.phase));
-    return;
+    return is_terminal_phase(before->status.phase);
   }
   const auto& before = static_cast<const PyTorchJob&>(*record.before);
   const auto& now = static_cast<const PyTorchJob&>(*record.after);
@@ -87,53 +88,55 @@ void terminal(const Sight& sight, Verdicts& verdicts) {
   if (!was.empty() && was != is)
     verdicts.violated(name_of(now), fmt::format("{} was {} and is {}", name_of(now), was,
                                                 is.empty() ? "no longer finished" : is));
+  return !was.empty();
 }
 
-void no_new_pods(const Sight& sight, Verdicts& verdicts) {
+bool no_new_pods(const Sight& sight, Verdicts& verdicts) {
   JobFacts* job = sight.job;
-  if (job == nullptr) return;
+  if (job == nullptr) return false;
   if (sight.record == nullptr) return settle_suspicion(sight, verdicts);  // at rest
   const Record& record = *sight.record;
   switch (record.kind) {
     case RecordKind::object_added:
-      if (!job->finished() || sight.pod == nullptr) return;
-      if (record.actor != operator_actor) return;
+      if (!job->finished() || sight.pod == nullptr || record.actor != operator_actor) return false;
       // The pass after the one that ends the job may begin before the watch has told of the end. It
       // writes no status that could be refused where it has nothing new to say.
-      if (record.time == job->finished_at) return;
+      if (record.time == job->finished_at) return false;
       job->late_record = record.id;
       job->late_pod = name_of(*record.after);
-      return;
+      return true;
     case RecordKind::object_modified:
       // A status that was accepted was written from the finished job.
-      if (record.actor == operator_actor && sight.pod == nullptr) settle_suspicion(sight, verdicts);
-      return;
+      return record.actor == operator_actor && sight.pod == nullptr &&
+             settle_suspicion(sight, verdicts);
     case RecordKind::api_refused:
       if (record.subject.starts_with("update pytorchjobs")) job->late_record = 0;
-      return;
+      return false;
     default:
-      return;
+      return false;
   }
 }
 
-void frozen(const Sight& sight, Verdicts& verdicts) {
-  if (!is_change(sight)) return;
+bool frozen(const Sight& sight, Verdicts& verdicts) {
+  if (!is_change(sight)) return false;
   const auto& before = static_cast<const PyTorchJob&>(*sight.record->before).status;
   const auto& now = static_cast<const PyTorchJob&>(*sight.record->after).status;
-  if (!before || !before->is_true("Failed")) return;
+  if (!before || !before->is_true("Failed")) return false;
   if (now && std::equal(before->conditions.begin(), before->conditions.end(),
                         now->conditions.begin(), now->conditions.end(), &same))
-    return;
+    return true;
   verdicts.violated(sight.job->text(),
                     fmt::format("{} had Failed, and its conditions changed", sight.job->text()));
+  return true;
 }
 
-void one_end(const Sight& sight, Verdicts& verdicts) {
-  if (sight.record->after == nullptr) return;
+bool one_end(const Sight& sight, Verdicts& verdicts) {
+  if (sight.record->after == nullptr) return false;
   const auto& status = sight.job->last->status;
   if (status && status->is_true("Succeeded") && status->is_true("Failed"))
     verdicts.violated(sight.job->text(),
                       fmt::format("{} is Succeeded and Failed at once", sight.job->text()));
+  return sight.job->finished();
 }
 
 bool limit_reached(const JobFacts& job, Time now) {
@@ -152,63 +155,69 @@ bool limit_reached(const JobFacts& job, Time now) {
          now >= *status->startTime + std::chrono::seconds(*policy.activeDeadlineSeconds);
 }
 
-void failed_for_a_reason(const Sight& sight, Verdicts& verdicts) {
-  if (!became(sight, "Failed")) return;
+bool failed_for_a_reason(const Sight& sight, Verdicts& verdicts) {
+  if (!became(sight, "Failed")) return false;
   const JobFacts& job = *sight.job;
-  if (failure_is_final(job) || limit_reached(job, sight.now)) return;
+  if (failure_is_final(job) || limit_reached(job, sight.now)) return true;
   verdicts.violated(
       job.text(),
       fmt::format("{} is Failed, and no pod of policy Never failed, none of policy ExitCode failed "
                   "with a permanent code, backoffLimit and activeDeadlineSeconds were not reached",
                   job.text()));
+  return true;
 }
 
-void restarting_for_a_reason(const Sight& sight, Verdicts& verdicts) {
-  if (!is_change(sight) || !became(sight, "Restarting")) return;
+bool restarting_for_a_reason(const Sight& sight, Verdicts& verdicts) {
+  if (!is_change(sight) || !became(sight, "Restarting")) return false;
   for (const TypeFacts& type : sight.job->types)
     for (const ReplicaFacts& replica : type.replicas)
-      if (replica.failed) return;
+      if (replica.failed) return true;
   verdicts.violated(sight.job->text(),
                     fmt::format("{} is Restarting, and no pod of its own has failed or was taken "
                                 "away while it ran",
                                 sight.job->text()));
+  return true;
 }
 
-void succeeded_for_a_reason(const Sight& sight, Verdicts& verdicts) {
-  if (!became(sight, "Succeeded")) return;
+bool succeeded_for_a_reason(const Sight& sight, Verdicts& verdicts) {
+  if (!became(sight, "Succeeded")) return false;
   const JobFacts& job = *sight.job;
   const int type = job.has_master() ? 0 : 1;
   const TypeFacts& facts = job.types[static_cast<std::size_t>(type)];
   const auto succeeded = std::count_if(facts.replicas.begin(), facts.replicas.end(),
                                        [](const ReplicaFacts& one) { return one.succeeded; });
   const bool elastic = type == 1 && job.last->spec->elasticPolicy.has_value();
-  if (succeeded >= facts.wanted_min || (elastic && succeeded > 0)) return;
+  if (succeeded >= facts.wanted_min || (elastic && succeeded > 0)) return true;
   verdicts.violated(job.text(),
                     fmt::format("{} is Succeeded, and {} of {} {} pods succeeded", job.text(),
                                 succeeded, facts.wanted_min, type_name(type)));
+  return true;
 }
 
-void trained_to_the_end(const Sight& sight, Verdicts& verdicts) {
-  if (!became(sight, "Succeeded")) return;
+bool trained_to_the_end(const Sight& sight, Verdicts& verdicts) {
+  if (!became(sight, "Succeeded")) return false;
   const JobFacts& job = *sight.job;
   if (job.steps > 0 && !job.trained)
     verdicts.violated(job.text(), fmt::format("{} is Succeeded after step {} of {}", job.text(),
                                               job.step_max, job.steps));
+  return job.steps > 0;
 }
 
-void completion_time_set(const Sight& sight, Verdicts& verdicts) {
-  if (!became(sight, "Succeeded") && !became(sight, "Failed")) return;
+bool completion_time_set(const Sight& sight, Verdicts& verdicts) {
+  if (!became(sight, "Succeeded") && !became(sight, "Failed")) return false;
   if (!sight.job->last->status->completionTime)
     verdicts.violated(sight.job->text(),
                       fmt::format("{} has finished and has no completionTime", sight.job->text()));
+  return true;
 }
 
-void restarting_after_end(const Sight& sight, Verdicts& verdicts) {
-  if (sight.record->after == nullptr) return;
+bool restarting_after_end(const Sight& sight, Verdicts& verdicts) {
+  if (sight.record->after == nullptr) return false;
   const auto& status = sight.job->last->status;
   if (sight.job->finished() && status && status->is_true("Restarting"))
     verdicts.violated(sight.job->text(),
                       fmt::format("{} has finished and is still Restarting", sight.job->text()));
+  return sight.job->finished();
 }
 
 }  // namespace ddptwin::scenario::invariants

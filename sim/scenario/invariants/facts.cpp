@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
+#include <utility>
 
 #include "controller/pytorchjob/environment.hpp"
 #include "controller/pytorchjob/names.hpp"
 #include "controller/pytorchjob/rules.hpp"
 #include "core/concat.hpp"
+#include "core/numbers.hpp"
 #include "objects/discovery_v1.hpp"
 #include "scenario/invariants.hpp"
+#include "scenario/invariants/standstill.hpp"
 
 namespace ddptwin::scenario::invariants {
 
@@ -55,18 +59,6 @@ std::string_view value_of(const Record& record, std::string_view key) {
   return {};
 }
 
-bool same_conditions(const PyTorchJob& a, const PyTorchJob& b) {
-  const auto of = [](const PyTorchJob& job) {
-    return job.status ? &job.status->conditions : nullptr;
-  };
-  const auto *one = of(a), *other = of(b);
-  if (one == nullptr || other == nullptr) return one == other;
-  return std::equal(one->begin(), one->end(), other->begin(), other->end(),
-                    [](const JobCondition& c, const JobCondition& d) {
-                      return c.type_ == d.type_ && c.status == d.status;
-                    });
-}
-
 }  // namespace
 
 Topic topic_of(const Record& record) {
@@ -100,9 +92,12 @@ Fingerprint print_of_key(const ObjectMeta& meta) {
 std::string_view type_name(int type) { return type == 0 ? pj::master_type : pj::worker_type; }
 
 bool JobFacts::live() const {
-  return handled && !invalid && !gone && !last->metadata.deletionTimestamp &&
-         last->spec->runPolicy.managedBy.value_or("kubeflow.org/training-operator") ==
-             "kubeflow.org/training-operator";
+  return handled && !invalid && !gone && !last->metadata.deletionTimestamp && !is_of_others();
+}
+
+bool JobFacts::is_of_others() const {
+  return last->spec->runPolicy.managedBy.value_or("kubeflow.org/training-operator") !=
+         "kubeflow.org/training-operator";
 }
 
 int JobFacts::wanted(int type) const {
@@ -142,11 +137,11 @@ JobFacts* Facts::job_of_service(std::string_view key) const {
   return found == nullptr ? nullptr : found->job;
 }
 
-const Facts::Address* Facts::address(std::string_view ip) const {
+const Facts::Holders* Facts::holders(std::string_view ip) const {
   return addresses_.find(Fingerprint::of(ip));
 }
 
-std::string Facts::Address::pod() const {
+std::string Facts::Holder::pod() const {
   return concat({namespace_, namespace_.empty() ? "" : "/", name});
 }
 
@@ -182,6 +177,17 @@ Sight Facts::take(const Record& record, Topic topic) {
                                            : nullptr;
       if (job != nullptr) job->warned = record.id;
       sight.job = job;
+      if (record.after == nullptr) break;
+      const auto kept = as<Event>(record.after);
+      // Which volumes are missing is no news where an earlier one has told why.
+      const bool sums_up =
+          std::string_view(kept->message).starts_with("Unable to attach or mount volumes");
+      if (pod != nullptr && sums_up && (*pod)->warning != nullptr) break;
+      if (pod != nullptr)
+        (*pod)->warning = kept;
+      else if (job != nullptr)
+        job->warning = kept;
+      note_event(event);
       break;
     }
     case Topic::refused:
@@ -214,7 +220,8 @@ Sight Facts::take(const Record& record, Topic topic) {
     case Topic::dns:
       break;
     case Topic::other:
-      if (record.kind == RecordKind::schedule) scheduled_ = true;
+      if (record.kind == RecordKind::object_added || record.kind == RecordKind::object_modified)
+        note_event(static_cast<const Event&>(*record.after));
       if (record.kind == RecordKind::note && record.text.starts_with("panic: ")) panicked_ = true;
       break;
   }
@@ -230,13 +237,13 @@ void Facts::take_job(const Record& record, Sight& sight) {
     entry = std::make_unique<JobFacts>();
     entry->uid = now->metadata.uid;
     entry->key = key_of(now->metadata);
-    entry->stimulus_at = entry->progress_at = record.time;
+    entry->stimulus_at = entry->pushed_at = entry->progress_at = entry->step_at = record.time;
     jobs_by_key_[entry->key] = entry.get();
     planned_job_ = nullptr;
   }
   JobFacts& job = *entry;
   sight.job = &job;
-  const bool moved = !job.last || !same_conditions(*job.last, *now);
+  const bool is_new = !job.last;
   const auto start = [](const PyTorchJob& one) {
     return one.status ? one.status->startTime : std::nullopt;
   };
@@ -260,12 +267,15 @@ void Facts::take_job(const Record& record, Sight& sight) {
   }
   const auto& status = now->status;
   // What a change of the spec makes overdue at once the operator still has to hear of.
-  const auto fires = [&](Time due) { alarm(job, std::max(due, record.time) + due_slack, false); };
+  const auto fires = [&](Time due) {
+    alarm(job, std::max(due, record.time) + due_slack, AlarmKind::due);
+  };
   bool ended = false;
   if (!job.finished() && status && (status->is_true("Succeeded") || status->is_true("Failed"))) {
     job.finished_at = record.time;
     job.finished_record = record.id;
     ended = true;
+    progressed(job, record.time, Advance::pod);
   }
   const auto& ttl = now->spec->runPolicy.ttlSecondsAfterFinished;
   if ((ended || (respecified && job.finished())) && ttl)
@@ -278,7 +288,7 @@ void Facts::take_job(const Record& record, Sight& sight) {
     job.refusals = 0;
   }
   changed(job, record.time, record.actor);
-  if (moved || respecified) progressed(job, record.time);
+  if (respecified) new_round(job, record.time, is_new ? Advance::applied : Advance::spec);
   if (record.kind != RecordKind::object_deleted) return;
   job.gone = true;
   planned_job_ = nullptr;
@@ -292,19 +302,60 @@ void Facts::changed(JobFacts& job, Time now, std::string_view actor) {
   job.changed_at = now;
   if (actor == operator_actor)
     job.writes = job.scales_down() ? 0 : job.writes + 1;
-  else if (!is_component(actor))
+  else if (!is_component(actor)) {
     stimulate(job, now);
+    job.pushed_at = now;
+  }
   if (job.queued_rest) return;
   job.queued_rest = true;
-  alarm(job, now + rest_of(job), true);
+  alarm(job, now + rest_of(job), AlarmKind::rest);
 }
 
-void Facts::progressed(JobFacts& job, Time now) {
+void Facts::progressed(JobFacts& job, Time now, Advance how) {
   job.progress_at = now;
+  job.progress = how;
+  job.attempts = 0;
+  if (moved_.uid != job.uid) {
+    moved_before_ = std::exchange(moved_, {job.uid, now});
+  } else {
+    moved_.at = now;
+  }
   if (job.queued_progress) return;
   job.queued_progress = true;
-  alarm(job, now + progress_within, false);
+  alarm(job, now + bound_of_progress(), AlarmKind::progress);
 }
+
+// It came further than ever, or has to come somewhere else: what went before is of no matter.
+void Facts::new_round(JobFacts& job, Time now, Advance how) {
+  job.returns = false;
+  job.repeated_max = 0;
+  if (how == Advance::spec) ++job.way;
+  progressed(job, now, how);
+}
+
+// A process has ended: what it takes to be there again counts once.
+void Facts::turn_back(JobFacts& job) {
+  if (job.returns) return;
+  job.returns = true;
+  ++job.way;
+}
+
+Facts::Others Facts::others(const JobFacts& job) const {
+  const Moved& moved = moved_.uid == job.uid ? moved_before_ : moved_;
+  const auto found = jobs_.find(moved.uid);
+  return {moved.at, found != jobs_.end() && !found->second->gone && !found->second->finished()};
+}
+
+std::optional<Time> Facts::standstill_at() const {
+  std::optional<Time> last;
+  // Whichever is asked first: the latest is one.
+  for (const auto& [uid, job] : jobs_)
+    if (can_stand_still(*job, *this))
+      last = std::max(last, std::optional(stands_still_at(*job, *this)));
+  return last;
+}
+
+Duration Facts::bound_of_progress() const { return progress_within_.value_or(progress_within); }
 
 void Facts::stimulate(JobFacts& job, Time now) {
   job.stimulus_at = now;
@@ -319,8 +370,8 @@ Duration Facts::rest_of(const JobFacts& job) const {
   return was_disturbed_ || job.blocked() ? rest_time_after_faults : rest_time;
 }
 
-void Facts::alarm(JobFacts& job, Time at, bool at_rest) {
-  alarms_.push({at, ++alarm_count_, job.uid, at_rest});
+void Facts::alarm(JobFacts& job, Time at, AlarmKind kind) {
+  alarms_.push({at, ++alarm_count_, job.uid, kind});
 }
 
 void Facts::note_call(const Record& record, Topic topic) {
@@ -344,26 +395,26 @@ std::optional<Facts::Due> Facts::next_due(Time now) {
     if (found == jobs_.end()) continue;
     JobFacts& job = *found->second;
     if (operator_busy(due.at)) {
-      alarm(job, due.at + rest_time, due.at_rest);
+      alarm(job, due.at + rest_time, due.kind);
       continue;
     }
-    if (due.at_rest) {
+    if (due.kind == AlarmKind::rest) {
       const Time quiet = std::max(job.changed_at, healed_at_) + rest_of(job);
       if (disturbed_ || quiet > due.at) {
-        alarm(job, std::max(quiet, due.at + rest_time), true);
+        alarm(job, std::max(quiet, due.at + rest_time), AlarmKind::rest);
         continue;
       }
       job.queued_rest = false;
       return Due{&job, due.at, true};
     }
-    if (job.queued_progress && !job.finished() && !job.gone &&
-        due.at >= job.progress_at + progress_within) {
-      const Time late = std::max({job.progress_at, job.stimulus_at, healed_at_}) + progress_within;
-      if (disturbed_ || late > due.at) {
-        alarm(job, std::max(late, due.at + rest_time), false);
-        continue;
-      }
-      job.queued_progress = false;
+    if (due.kind == AlarmKind::progress) {
+      job.queued_progress = !job.finished() && !job.gone;
+      if (!job.queued_progress) continue;
+      // It is looked at again in any case: who it waits for may change meanwhile.
+      const Time late = stands_still_at(job, *this), next = due.at + bound_of_progress();
+      const bool is_late = !disturbed_ && late <= due.at;
+      alarm(job, is_late || disturbed_ ? next : std::min(late, next), AlarmKind::progress);
+      if (!is_late) continue;
     }
     return Due{&job, due.at, false};
   }
@@ -448,8 +499,13 @@ void Facts::take_fault(const Record& record, Sight& sight) {
   if (hit == nullptr) return;
   sight.pod = hit;
   sight.job = hit->job;
-  if (hit->job != nullptr) stimulate(*hit->job, record.time);
-  if ((!kill && !missed) || slash == record.subject.npos) return;
+  if (hit->job != nullptr) {
+    stimulate(*hit->job, record.time);
+    hit->job->pushed_at = record.time;
+  }
+  if (slash == record.subject.npos) return;
+  note_signal(*hit, subject.substr(slash + 1), record);
+  if (!kill && !missed) return;
   // A process that has ended already is not killed, whatever its pod's status says by then.
   const std::string_view name = subject.substr(slash + 1);
   PodFacts::ContainerFacts& container = hit->container(name);
@@ -459,6 +515,22 @@ void Facts::take_fault(const Record& record, Sight& sight) {
   container.killed_start = missed ? 0 : container.starts;
   if (missed) return;
   hit->killed = true;
+}
+
+// Who is stopped can do nothing, and looks as if it ran.
+void Facts::note_signal(PodFacts& pod, std::string_view container, const Record& record) {
+  const auto number = [&record](std::string_view key) {
+    return whole_number<int>(value_of(record, key)).value_or(0);
+  };
+  const int sent = number("signal"), missed = number("missed");
+  const auto stops = [](int signal) { return signal == SIGSTOP || signal == SIGTSTP; };
+  PodFacts::ContainerFacts& facts = pod.container(container);
+  if (stops(sent)) {
+    facts.stopped_by = sent;
+    facts.stopped_at = record.time;
+  } else if (sent == SIGCONT || stops(missed)) {
+    facts.stopped_by = 0;
+  }
 }
 
 }  // namespace ddptwin::scenario::invariants

@@ -54,6 +54,9 @@ inline constexpr std::string_view controller_actor = "pytorchjob-controller";
 struct JobFacts;
 class Facts;
 
+inline constexpr Duration name_lifetime =
+    std::chrono::seconds(30);  // a name may point back so long
+
 // With 5 ms, doubling, the try after so many refusals comes within the time of rest.
 inline constexpr int refusals_many = 10;
 
@@ -61,6 +64,18 @@ inline constexpr int refusals_many = 10;
 // client's throttle (20 calls a second, spec/pytorchjob.md §4.1): that it has not come to one of
 // them says nothing yet.
 inline constexpr std::size_t busy_writes = 100;
+
+// What last brought a job further.
+enum class Advance : std::uint8_t { applied, spec, pod, line, step, repeated_step, checkpoint };
+
+// A pod that somebody else than its own processes ended, and who.
+struct Disruption {
+  Text pod{}, node{};
+  SharedText uid{};
+  Text reason{}, message{};
+  std::string preemptor{};  // "Pod/default/urgent", of a preempted one
+  std::string text() const;
+};
 
 // One rank's training as its own lines tell it (sim/workers/README.md, "Output").
 struct RankFacts {
@@ -72,6 +87,7 @@ struct RankFacts {
 };
 
 // What each record of a pod reads comes first.
+struct ReplicaFacts;
 struct PodFacts {
   std::shared_ptr<const Pod> last{};
   JobFacts* job = nullptr;  // null: no PyTorchJob made it
@@ -80,6 +96,8 @@ struct PodFacts {
   bool gone = false;
   bool counted = false;       // the restarts that its last state tells of
   bool killed = false;        // one of its containers was
+  bool pulls = false;         // its node fetches an image for it
+  bool disrupted = false;     // see Disruption
   std::int64_t restarts = 0;  // of all its containers
   // What its last state tells of them.
   std::int64_t init_restarts = 0, own_restarts = 0;
@@ -89,16 +107,25 @@ struct PodFacts {
     int starts = 0;
     bool running = false;
     int killed_start =
-        0;  // the start that was ended with SIGKILL; 0: none, or it has been reported
+        0;               // the start that was ended with SIGKILL; 0: none, or it has been reported
+    int stopped_by = 0;  // the signal that it was stopped with, and not let go on since
+    Time stopped_at{};
+    int lines = 0;            // that it has printed since its start, as far as they were new
+    std::string last_line{};  // while the job has told of no step
   };
   std::vector<ContainerFacts> containers{};
-  std::string_view deleted_by{};  // who asked for its deletion
+  std::string_view deleted_by{};           // who asked for its deletion
+  std::shared_ptr<const Event> warning{};  // the last about it
   Time created_at{};
   Time terminating_since{};
   std::int64_t world_size = -1, rank = -1;  // of the environment its containers are given
   std::vector<RankFacts> ranks{};
+  std::uint64_t generation = 0;  // of the group that its last ranks were of
 
+  // What it fails of now comes from a disruption of a peer (FM-005): it is no failure of its own.
+  bool follows_disruption(Time now) const;
   ContainerFacts& container(std::string_view name);
+  ReplicaFacts& replica() const;  // of a pod that has a type
   bool terminating() const { return last->metadata.deletionTimestamp.has_value(); }
   bool is(std::string_view phase) const { return last->status.phase == phase; }
   bool wanted() const;  // its index is one of the job's spec, or it is nobody's
@@ -109,12 +136,19 @@ struct ReplicaFacts {
   std::vector<PodFacts*> pods{};  // that exist, the newest last
   int created = 0;                // how many there have been
   bool service_created = false;
-  bool failed = false;        // one of them failed, or was deleted while it ran
-  bool permanent = false;     // one of them failed with a code that is not worth another try
-  bool succeeded = false;     // one of them succeeded
-  bool last_failed = false;   // the last that is gone had failed, and the operator took it away
-  bool after_failed = false;  // the newest stands where a failed one stood
-  bool gone_failed = false;   // the last that is gone had failed
+  bool failed = false;         // one of them failed, or was deleted while it ran
+  bool permanent = false;      // one of them failed with a code that is not worth another try
+  bool own_permanent = false;  // so, by no disruption
+  bool succeeded = false;      // one of them succeeded
+  bool last_failed = false;    // the last that is gone had failed, and the operator took it away;
+                               // what was disrupted has not failed
+  bool after_failed = false;   // the newest stands where a failed one stood
+  bool gone_failed = false;    // the last that is gone had failed
+  // The furthest that its pods have come on that way, and the most lines of one start.
+  std::uint64_t way = 0;
+  int stage = 0, lines = 0;
+  std::vector<Fingerprint> lines_seen{};  // the last that differ, in a ring
+  std::size_t lines_count = 0;
 };
 
 struct TypeFacts {
@@ -162,17 +196,33 @@ struct JobFacts {
   std::map<Text, ServiceFacts, std::less<>> services{};
   std::vector<std::int64_t> worlds{};  // every WORLD_SIZE that its specs have meant
 
-  Time changed_at{};         // the job, a pod or a Service of it
-  Time progress_at{};        // a step, a phase, a condition
-  Time stimulus_at{};        // something happened that was not the operator's own doing
-  std::int64_t writes = 0;   // of the operator, since then and since it scaled down
-  int refusals = 0;          // of the operator's calls for it, in a row
-  std::uint64_t warned = 0;  // the last Warning about it, or 0
+  Time changed_at{};  // the job, a pod or a Service of it
+  // It came further then (spec/failure-modes.md §2, INV-PROGRESS). What it had reached before
+  // counts on one way back only, until a step is done that nobody had done.
+  Time progress_at{};
+  Advance progress = Advance::applied;
+  bool returns = false;           // a process has ended since then: it is on that way
+  std::uint64_t way = 0;          // the number of that way
+  std::int64_t repeated_max = 0;  // the furthest of the steps that were done again on it
+  int attempts = 0;               // restarts and pods made anew since it came further
+  Duration pause_max{};           // the longest between two steps that were new
+  Time step_at{};                 // the last that was new
+  Time pushed_at{};               // somebody outside of the cluster did something to it
+  Time stimulus_at{};             // something happened that was not the operator's own doing
+  std::int64_t writes = 0;        // of the operator, since then and since it scaled down
+  int refusals = 0;               // of the operator's calls for it, in a row
+  std::uint64_t warned = 0;       // the last Warning about it or a pod of it, or 0
+  std::shared_ptr<const Event> warning{};  // the last about the job itself
+  std::vector<Disruption> disruptions{};   // of its pods, the last ones
+  std::int64_t disruption_count = 0;
+  Time disrupted_at{};
+  std::uint64_t disrupted_generation = 0;  // the group that lost a member by it; 0: none is known
   bool queued_rest = false, queued_progress = false;
 
   std::uint64_t restart_record = 0;       // the last that counts against the budget
   std::int64_t replaced = 0;              // pods made anew after one that had failed
-  std::int64_t restarts = 0;              // of containers, in all pods there have been
+  std::int64_t restarts = 0;              // of containers, in all pods there have been, but for:
+  std::int64_t followed = 0;              // those of peers of a pod that was disrupted
   std::int64_t running_restarts_max = 0;  // the most that Running pods showed at once
   std::optional<Time> budget_spent_at{};
 
@@ -197,6 +247,9 @@ struct JobFacts {
   bool blocked() const { return refusals > refusals_many; }
   // The operator of this cluster answers for it, and it is not being deleted.
   bool live() const;
+  // spec.runPolicy.managedBy names another controller.
+  bool is_of_others() const;
+  std::string disruptions_in_words() const;  // of the last ones
   bool suspended() const { return last->spec->runPolicy.suspend.value_or(false); }
   const ReplicaSpec* spec_of(int type) const { return types[static_cast<std::size_t>(type)].spec; }
   int wanted(int type) const;  // replicas; 0 where the type is not in the spec
@@ -236,6 +289,17 @@ class Facts {
     Time at;
     bool at_rest;
   };
+  // Of `progress`, where the scenario has one of its own.
+  void set_progress_within(std::optional<Duration> bound) { progress_within_ = bound; }
+  std::optional<Duration> progress_within_of_policy() const { return progress_within_; }
+  // When another job than this last came further, and whether that one is still to end.
+  struct Others {
+    Time moved_at{};
+    bool unfinished = false;
+  };
+  Others others(const JobFacts& job) const;
+  // When the last of the unfinished jobs will have stood still for too long, as things are now.
+  std::optional<Time> standstill_at() const;
   // When something is to be looked at next, as far as is known.
   std::optional<Time> next_alarm() const;
   bool is_due(Time now) const { return !alarms_.empty() && alarms_.top().at <= now; }
@@ -247,24 +311,21 @@ class Facts {
   Time healed_at() const { return healed_at_; }
   // So it is, or it may be that what failed meanwhile has not been tried again.
   bool recovers(Time now) const;
-  // Something else than pods played by hand: kubelets, a scheduler.
-  bool scheduled() const { return scheduled_; }
-  bool kubelets() const { return kubelets_; }
   bool slices() const { return slices_; }  // somebody makes EndpointSlices
   bool panicked() const { return panicked_; }
   JobFacts* job(std::string_view key) const;
   PodFacts* pod(std::string_view key) const;  // that exists
   JobFacts* job_of_service(std::string_view key) const;
-  // The pod that an address last belonged to, and when it stopped.
-  struct Address {
+  // A pod that an address belongs to, or belonged to. Those of the host's network share their
+  // node's.
+  struct Holder {
     Text namespace_{}, name{};
+    SharedText uid{};
     OptionalTime until{};
     std::string pod() const;  // "namespace/name"
-    bool is_of(const ObjectMeta& pod) const {
-      return name == pod.name && namespace_ == pod.namespace_;
-    }
   };
-  const Address* address(std::string_view ip) const;
+  using Holders = boost::container::small_vector<Holder, 1>;
+  const Holders* holders(std::string_view ip) const;  // the newest last; null: none
 
  private:
   void take_job(const Record& record, Sight& sight);
@@ -280,14 +341,26 @@ class Facts {
   void take_log(const Record& record, Sight& sight);
   void take_container(const Record& record, std::size_t slash, Sight& sight);
   void take_fault(const Record& record, Sight& sight);
+  static void note_signal(PodFacts& pod, std::string_view container, const Record& record);
   void note_call(const Record& record, Topic topic);
   bool operator_busy(Time now) const;
   void changed(JobFacts& job, Time now, std::string_view actor);
-  void progressed(JobFacts& job, Time now);
+  void progressed(JobFacts& job, Time now, Advance how);
+  void new_round(JobFacts& job, Time now, Advance how);
+  void note_stage(PodFacts& pod, Time now);
+  static void turn_back(JobFacts& job);
+  void note_line(PodFacts& pod, std::string_view container, const Record& record);
+  void note_step(JobFacts& job, const WorkerLine& line, Time now);
+  static void note_disruption(PodFacts& pod, Time now);
+  void note_event(const Event& event);
+  void hold_address(const Pod& pod, std::string_view ip, Time now);
+  void leave_address(const Pod& pod, std::string_view ip, OptionalTime until);
   void restarted(JobFacts& job, const Record& record);
   void stimulate(JobFacts& job, Time now);
-  void alarm(JobFacts& job, Time at, bool at_rest);
+  enum class AlarmKind : std::uint8_t { rest, due, progress };
+  void alarm(JobFacts& job, Time at, AlarmKind kind);
   Duration rest_of(const JobFacts& job) const;
+  Duration bound_of_progress() const;  // the shortest
   JobFacts* owner_of(const ObjectMeta& metadata) const;
   JobFacts* planned_job();
 
@@ -300,7 +373,7 @@ class Facts {
     ServiceFacts* service = nullptr;  // one of the job's
   };
   PrintTable<OfJob> services_by_key_{};
-  PrintTable<Address> addresses_{};
+  PrintTable<Holders> addresses_{};
   std::unique_ptr<PodFacts> gone_pod_{};  // the last that went, for the judges of its record
   std::unique_ptr<JobFacts> gone_job_{};
 
@@ -308,7 +381,7 @@ class Facts {
     Time at;
     std::uint64_t number;
     SharedText uid;
-    bool at_rest;
+    AlarmKind kind;
     bool operator<(const Alarm& other) const {
       return at != other.at ? other.at < at : other.number < number;
     }
@@ -322,7 +395,14 @@ class Facts {
   // What that key names, once it was asked for; null again when a job comes or goes.
   JobFacts* planned_job_ = nullptr;
   bool disturbed_ = false, was_disturbed_ = false;
-  bool scheduled_ = false, kubelets_ = false, slices_ = false, panicked_ = false;
+  bool slices_ = false, panicked_ = false;
+  std::optional<Duration> progress_within_{};
+  // The last job that came further, and the last before it of another.
+  struct Moved {
+    SharedText uid{};
+    Time at{};
+  };
+  Moved moved_{}, moved_before_{};
   Time healed_at_{};
 };
 

@@ -48,6 +48,10 @@ PodFacts::ContainerFacts& PodFacts::container(std::string_view name) {
   return containers.back();
 }
 
+ReplicaFacts& PodFacts::replica() const {
+  return job->types[static_cast<std::size_t>(type)].replicas[static_cast<std::size_t>(index)];
+}
+
 bool PodFacts::wanted() const { return job == nullptr || type < 0 || index < job->wanted(type); }
 
 void Facts::take_pod(const Record& record, Sight& sight) {
@@ -78,7 +82,6 @@ void Facts::take_pod(const Record& record, Sight& sight) {
   }
   if (facts.job == nullptr) return;
   changed(*facts.job, record.time, record.actor);
-  if (record.kind != RecordKind::object_modified) progressed(*facts.job, record.time);
 }
 
 void Facts::add_pod(const Record& record, PodFacts& facts) {
@@ -110,6 +113,41 @@ void Facts::add_pod(const Record& record, PodFacts& facts) {
   }
   replica.last_failed = false;
   replica.after_failed = replica.gone_failed;
+  if (replica.created > 1) ++job.attempts;
+  note_stage(facts, record.time);
+}
+
+namespace {
+
+int has_begun(const ContainerStatus& one) {
+  return one.state.running || one.state.terminated || one.lastState->terminated ? 1 : 0;
+}
+
+// How far it has come: placed, each container begun, running, well ended.
+int stage_of(const Pod& pod) {
+  const PodStatus& status = pod.status;
+  int stage = 1 + (pod.spec->nodeName.empty() ? 0 : 1);
+  for (const ContainerStatus& one : status.initContainerStatuses)
+    stage += one.state.terminated && one.state.terminated->exitCode == 0 ? 2 : has_begun(one);
+  for (const ContainerStatus& one : status.containerStatuses) stage += has_begun(one);
+  if (status.phase == "Running"sv) ++stage;
+  if (status.phase == "Succeeded"sv) stage += 2;
+  return stage;
+}
+
+}  // namespace
+
+void Facts::note_stage(PodFacts& pod, Time now) {
+  if (pod.type < 0) return;
+  ReplicaFacts& replica = pod.replica();
+  if (replica.way != pod.job->way) {
+    replica.way = pod.job->way;
+    replica.stage = replica.lines = 0;
+  }
+  const int stage = stage_of(*pod.last);
+  if (stage <= replica.stage) return;
+  replica.stage = stage;
+  progressed(*pod.job, now, Advance::pod);
 }
 
 void Facts::restarted(JobFacts& job, const Record& record) {
@@ -125,27 +163,18 @@ void Facts::change_pod(const Record& record, PodFacts& facts) {
   const Pod& pod = *facts.last;
   if (pod.metadata.deletionTimestamp && !before.metadata.deletionTimestamp)
     take_away(facts, record);
-  if (record.actor == "kube-scheduler" && before.spec->nodeName.empty() &&
-      !pod.spec->nodeName.empty())
-    scheduled_ = true;
-  if (record.actor == "kubelet") kubelets_ = true;
   const bool over = is_terminal_phase(pod.status.phase);
-  const auto note_address = [&](std::string_view ip, OptionalTime until) {
-    if (!ip.empty())
-      addresses_[Fingerprint::of(ip)] = {pod.metadata.namespace_, pod.metadata.name, until};
-  };
+  const bool ends = over && !is_terminal_phase(before.status.phase);
   if (pod.status.rest->podIP != before.status.rest->podIP) {
-    note_address(before.status.rest->podIP, record.time);
-    note_address(pod.status.rest->podIP, std::nullopt);
+    leave_address(pod, before.status.rest->podIP, record.time);
+    hold_address(pod, pod.status.rest->podIP, record.time);
   }
-  if (over && !is_terminal_phase(before.status.phase))
-    note_address(pod.status.rest->podIP, record.time);
+  if (ends) leave_address(pod, pod.status.rest->podIP, record.time);
   if (facts.job == nullptr) return;
   JobFacts& job = *facts.job;
-  if (pod.status.phase != before.status.phase) {
-    progressed(job, record.time);
-    if (over && !facts.terminating() && facts.wanted()) stimulate(job, record.time);
-  }
+  if (ends && !facts.terminating() && facts.wanted()) stimulate(job, record.time);
+  if (ends) note_disruption(facts, record.time);
+  note_stage(facts, record.time);
   // What stays the same memory tells of no restart that has not been counted.
   const bool first = !std::exchange(facts.counted, true);
   const auto count = [first](const auto& list, const auto& list_before, std::int64_t& told) {
@@ -155,31 +184,54 @@ void Facts::change_pod(const Record& record, PodFacts& facts) {
   count(pod.status.containerStatuses, before.status.containerStatuses, facts.own_restarts);
   const std::int64_t restarts = facts.init_restarts + facts.own_restarts;
   if (restarts > facts.restarts) {
-    job.restarts += restarts - facts.restarts;
+    (facts.follows_disruption(record.time) ? job.followed : job.restarts) +=
+        restarts - facts.restarts;
+    job.attempts += static_cast<int>(restarts - facts.restarts);
     facts.restarts = restarts;
     restarted(job, record);
   }
-  if (job.restarts > 0) {
+  if (job.restarts + job.followed > 0) {
     std::int64_t running = 0;
     for (const PodFacts* one : job.pods) running += one->is("Running") ? one->restarts : 0;
     job.running_restarts_max = std::max(job.running_restarts_max, running);
   }
   if (facts.type < 0) return;
-  ReplicaFacts& replica = job.types[static_cast<std::size_t>(facts.type)]
-                              .replicas[static_cast<std::size_t>(facts.index)];
+  ReplicaFacts& replica = facts.replica();
   if (pod.status.phase == "Succeeded"sv) replica.succeeded = true;
   if (pod.status.phase == "Failed"sv) {
+    const bool permanent = failed_for_good(pod);
     replica.failed = true;
-    replica.permanent = replica.permanent || failed_for_good(pod);
+    replica.permanent = replica.permanent || permanent;
+    replica.own_permanent = replica.own_permanent || (permanent && !facts.disrupted &&
+                                                      !facts.follows_disruption(record.time));
   }
   if (facts.terminating() &&
       (pod.status.phase == "Running"sv || before.status.phase == "Running"sv))
     replica.failed = true;
 }
 
+// Only who held it within the time that a name may still tell of it is remembered.
+void Facts::hold_address(const Pod& pod, std::string_view ip, Time now) {
+  if (ip.empty()) return;
+  Holders& all = addresses_[Fingerprint::of(ip)];
+  const auto is_past = [now](const Holder& one) {
+    return one.until && *one.until + name_lifetime < now;
+  };
+  all.erase(std::remove_if(all.begin(), all.end(), is_past), all.end());
+  all.push_back({pod.metadata.namespace_, pod.metadata.name, pod.metadata.uid, std::nullopt});
+}
+
+void Facts::leave_address(const Pod& pod, std::string_view ip, OptionalTime until) {
+  Holders* all = ip.empty() ? nullptr : addresses_.find(Fingerprint::of(ip));
+  if (all == nullptr) return;
+  for (Holder& one : *all)
+    if (one.uid == pod.metadata.uid && !one.until) one.until = until;
+}
+
 void Facts::take_away(PodFacts& facts, const Record& record) {
   facts.deleted_by = record.actor;
   facts.terminating_since = record.time;
+  note_disruption(facts, record.time);
   if (facts.job == nullptr || facts.type < 0 || record.actor != operator_actor) return;
   if (facts.is("Failed") || facts.index >= facts.job->wanted(facts.type)) return;
   facts.job->taken_pod = facts.last->metadata.name;
@@ -192,21 +244,18 @@ void Facts::forget_pod(PodFacts& facts) {
   const Fingerprint key = print_of_key(meta);
   if (PodFacts** named = pods_by_key_.find(key); named != nullptr && *named == &facts)
     pods_by_key_.erase(key);
-  if (const Text& ip = facts.last->status.rest->podIP; !ip.empty()) {
-    Address* address = addresses_.find(Fingerprint::of(ip));
-    if (address != nullptr && address->is_of(meta) && !address->until)
-      address->until = meta.deletionTimestamp;
-  }
+  leave_address(*facts.last, facts.last->status.rest->podIP, meta.deletionTimestamp);
   if (facts.job == nullptr) return;
   JobFacts& job = *facts.job;
   end_ranks(facts);
+  turn_back(job);
   std::erase(job.pods, &facts);
   if (facts.type >= 0) {
-    ReplicaFacts& replica = job.types[static_cast<std::size_t>(facts.type)]
-                                .replicas[static_cast<std::size_t>(facts.index)];
+    ReplicaFacts& replica = facts.replica();
     std::erase(replica.pods, &facts);
     replica.gone_failed = facts.is("Failed");
-    replica.last_failed = facts.is("Failed") && facts.deleted_by == operator_actor;
+    replica.last_failed = facts.is("Failed") && facts.deleted_by == operator_actor &&
+                          !facts.disrupted && !facts.follows_disruption(facts.terminating_since);
   }
   if (!job.gone || !job.pods.empty()) return;
   forget_job(job);

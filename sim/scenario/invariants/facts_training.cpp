@@ -2,14 +2,18 @@
 // model count (sim/workers/README.md, "Output"): a script of the user's may print anything.
 #include <algorithm>
 
+#include "controller/pytorchjob/names.hpp"
 #include "core/numbers.hpp"
 #include "scenario/invariants/facts.hpp"
 #include "scenario/invariants/lines.hpp"
+#include "scenario/invariants/standstill.hpp"
 
 namespace ddptwin::scenario::invariants {
 
 using namespace std::string_view_literals;
 namespace {
+
+namespace pj = controller::pytorchjob;
 
 // Takes `words` off the front of the line.
 bool skip(std::string_view& line, std::string_view words) {
@@ -154,6 +158,7 @@ int starts_told(const PodStatus& status, std::string_view container) {
 
 void end_ranks(PodFacts& pod) {
   if (pod.job != nullptr) break_group(pod);
+  if (!pod.ranks.empty()) pod.generation = pod.ranks.front().generation;
   pod.ranks.clear();
 }
 
@@ -167,6 +172,7 @@ void Facts::take_container(const Record& record, std::size_t slash, Sight& sight
   sight.job = pod_of->job;
   PodFacts::ContainerFacts& facts = pod_of->container(container);
   facts.running = !exited;
+  facts.stopped_by = facts.lines = 0;
   if (!exited) {
     // A kubelet that went down in the middle of a start has left no record of it.
     facts.starts = std::max(facts.starts, starts_told(pod_of->last->status, container)) + 1;
@@ -177,8 +183,50 @@ void Facts::take_container(const Record& record, std::size_t slash, Sight& sight
   const auto& own = pod_of->last->spec->containers;
   const bool main = std::any_of(
       own.begin(), own.end(), [container](const Container& one) { return one.name == container; });
+  if (main && pod_of->job != nullptr) turn_back(*pod_of->job);
   if (main && pod_of->job != nullptr && !pod_of->terminating() && pod_of->wanted())
     stimulate(*pod_of->job, record.time);
+}
+
+void Facts::note_step(JobFacts& job, const WorkerLine& line, Time now) {
+  job.steps = line.steps;
+  job.trained = job.trained || line.step >= line.steps;
+  if (line.step > job.step_max) {
+    if (!job.returns && job.step_max > 0)
+      job.pause_max = std::max(job.pause_max, now - job.step_at);
+    job.step_max = line.step;
+    job.step_at = now;
+    return new_round(job, now, Advance::step);
+  }
+  if (!job.returns || line.step <= job.repeated_max) return;
+  job.repeated_max = line.step;
+  progressed(job, now, Advance::repeated_step);
+}
+
+// Of a job that tells of no steps: its main containers' lines, as far as they say something new. A
+// start that says as much as others before it brings nobody further when it is one of many.
+void Facts::note_line(PodFacts& pod, std::string_view container, const Record& record) {
+  constexpr std::size_t remembered = 64;
+  PodFacts::ContainerFacts& facts = pod.container(container);
+  facts.last_line = record.text;
+  if (pod.type < 0 || container != pj::container_name) return;
+  ReplicaFacts& replica = pod.replica();
+  const Fingerprint print = Fingerprint::of(record.text);
+  auto& seen = replica.lines_seen;
+  if (std::find(seen.begin(), seen.end(), print) != seen.end()) return;
+  if (seen.size() < remembered)
+    seen.push_back(print);
+  else
+    seen[replica.lines_count % remembered] = print;
+  ++replica.lines_count;
+  if (++facts.lines > replica.lines) {
+    replica.lines = facts.lines;
+    return progressed(*pod.job, record.time, Advance::line);
+  }
+  const int attempts = pod.job->attempts;
+  if (attempts >= attempts_many) return;
+  progressed(*pod.job, record.time, Advance::line);
+  pod.job->attempts = attempts;
 }
 
 void Facts::take_log(const Record& record, Sight& sight) {
@@ -186,9 +234,12 @@ void Facts::take_log(const Record& record, Sight& sight) {
   if (slash == record.subject.npos) return;
   if (record.kind == RecordKind::container) return take_container(record, slash, sight);
   line_ = read_line(record.text);
+  PodFacts* printed = pod(std::string_view(record.subject).substr(0, slash));
+  if (printed != nullptr && printed->job != nullptr && printed->job->steps == 0)
+    note_line(*printed, std::string_view(record.subject).substr(slash + 1), record);
   if (line_.kind == WorkerLine::Kind::none) return;
   sight.line = &line_;
-  sight.pod = pod(std::string_view(record.subject).substr(0, slash));
+  sight.pod = printed;
   sight.job = sight.pod != nullptr ? sight.pod->job : nullptr;
   if (sight.job == nullptr) return;
   JobFacts& job = *sight.job;
@@ -202,15 +253,14 @@ void Facts::take_log(const Record& record, Sight& sight) {
       sight.rank = &rank_of(*sight.pod, line.rank);
       step(job, *sight.rank, line, record.time);
       sight.step_before = job.step_max;
-      job.step_max = std::max(job.step_max, line.step);
-      job.steps = line.steps;
-      job.trained = job.trained || line.step >= line.steps;
-      progressed(job, record.time);
+      note_step(job, line, record.time);
       break;
     case WorkerLine::Kind::checkpoint:
+      if (line.step > job.checkpoint) progressed(job, record.time, Advance::checkpoint);
       job.checkpoint = std::max(job.checkpoint, line.step);
       break;
     case WorkerLine::Kind::finished:
+      if (!job.trained) progressed(job, record.time, Advance::line);
       job.trained = true;
       job.step_max = std::max(job.step_max, line.steps);
       if (job.parameters_world == job.group.world && job.parameters_steps == line.steps) break;

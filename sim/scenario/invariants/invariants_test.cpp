@@ -114,37 +114,87 @@ TEST(Invariants, an_expected_violation_is_the_pass_and_its_absence_a_failure) {
   EXPECT_EQ(found->expected, "a bug of upstream");
 }
 
-TEST(Invariants, what_is_judged_at_rest_is_asked_once_a_job_has_come_to_rest) {
+bool asked(const InvariantWatch& watch, std::string_view name) {
+  const auto judged = watch.judged();
+  return std::find_if(judged.begin(), judged.end(),
+                      [name](const auto& one) { return one.row->name == name; })
+      ->asked;
+}
+
+TEST(Invariants, what_has_something_to_judge_is_asked_at_its_moment) {
   InvariantPolicy policy;
-  policy.violated["no-leak"] = "for the test";
-  InvariantWatch watch(policy);
-  const auto asked = [&watch](std::string_view name) {
-    const auto judged = watch.judged();
-    return std::find_if(judged.begin(), judged.end(),
-                        [name](const auto& one) { return one.row->name == name; })
-        ->asked;
-  };
-  EXPECT_FALSE(asked("one-state"));
-  Record record;
-  record.id = 1;
-  record.kind = RecordKind::object_added;
-  auto job = std::make_shared<PyTorchJob>();
-  job->metadata.uid = "u";
-  record.after = job;
-  watch.on_record(record);
-  watch.keep(Record(record));
-  EXPECT_TRUE(asked("one-state"));
-  EXPECT_FALSE(asked("names"));  // no question to the DNS
-  watch.pass(record.time + rest_time - Duration(1));
-  EXPECT_FALSE(asked("no-leak"));
-  EXPECT_EQ(watch.judged_next(), record.time + rest_time);
-  watch.pass(record.time + rest_time);
-  EXPECT_TRUE(asked("no-leak"));
+  policy.violated["count"] = "for the test";
+  Tape tape(policy);
+  const InvariantWatch& watch = tape.watch();
+  EXPECT_FALSE(asked(watch, "one-state"));
+  tape.job(1, 0);
+  tape.condition("Created");
+  EXPECT_TRUE(asked(watch, "one-state"));
+  EXPECT_FALSE(asked(watch, "names"));      // no question to the DNS
+  EXPECT_FALSE(asked(watch, "exit-code"));  // nobody is killed
+  EXPECT_FALSE(asked(watch, "count"));
+  const auto next = watch.judged_next();
+  ASSERT_TRUE(next);
+  tape.come_to_rest();
+  EXPECT_TRUE(asked(watch, "count"));
+  EXPECT_FALSE(asked(watch, "no-leak"));  // nothing is to go
+  EXPECT_FALSE(asked(watch, "ttl"));      // nor has the job a TTL
   EXPECT_EQ(watch.judged_next(), std::nullopt);
-  EXPECT_FALSE(asked("progress"));
-  watch.pass(record.time + progress_within);
-  EXPECT_TRUE(asked("progress"));
-  EXPECT_EQ(watch.judged_next(), std::nullopt);
+  EXPECT_FALSE(asked(watch, "progress"));
+  tape.wait(progress_within);
+  tape.come_to_rest();
+  EXPECT_TRUE(asked(watch, "progress"));
+}
+
+TEST(Invariants, what_came_in_time_has_been_judged) {
+  Tape tape;
+  tape.job(1, 0, [](PyTorchJob& job) { job.spec.edit().runPolicy.ttlSecondsAfterFinished = 60; });
+  tape.pod("master-0");
+  tape.finish("Succeeded");
+  EXPECT_TRUE(asked(tape.watch(), "progress"));
+  EXPECT_FALSE(asked(tape.watch(), "ttl"));
+  tape.remove_job();
+  EXPECT_TRUE(asked(tape.watch(), "ttl"));
+}
+
+struct Refusal {
+  const char *call, *text, *whose;
+};
+constexpr Refusal refusals[] = {
+    {"create pods default/j-worker-0",
+     "Pod \"j-worker-0\" is invalid: spec.containers[0].image: Required value",
+     "the manifest's template makes no valid pod: "},
+    {"create pods default/j-worker-0",
+     "Pod \"j-worker-0\" is invalid: spec.initContainers[0].image: Required value",
+     "the operator asks for what is not allowed: "},
+    {"create pods default/j-worker-0",
+     "pods \"j-worker-0\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, "
+     "limited: pods=1",
+     "the namespace's ResourceQuota stands against the job: "},
+    {"create pods default/j-worker-0",
+     "pods \"j-worker-0\" is forbidden: error looking up service account default/trainer: "
+     "serviceaccount \"trainer\" not found",
+     "the manifest names a ServiceAccount that nobody makes: "},
+    {"create services default/j-worker-0",
+     "Service \"j-worker-0\" is invalid: spec.ports[0].name: Required value",
+     "the ports of the manifest's template make no valid Service: "},
+    {"create services default/j-worker-0",
+     "Service \"j-worker-0\" is invalid: metadata.name: Invalid value",
+     "the job's name makes names that are not allowed: "},
+    {"update pytorchjobs/status default/j", "PyTorchJob \"j\" is invalid: status: no",
+     "the operator asks for what is not allowed: "},
+};
+
+TEST(Invariants, a_refused_call_is_put_down_to_whose_fault_it_is) {
+  for (const Refusal& one : refusals) {
+    Tape tape;
+    tape.job(1, 1);
+    tape.write(RecordKind::api_refused, operator_actor, one.call, one.text);
+    const Violation* violation = tape.watch().violation("no-refused-writes");
+    ASSERT_NE(violation, nullptr) << one.text;
+    EXPECT_EQ(violation->text, std::string(one.whose) + "the operator's call was refused: " +
+                                   one.call + ": " + one.text);
+  }
 }
 
 TEST(Invariants, strict_ones_are_watched_on_demand) {
@@ -177,9 +227,9 @@ TEST(Invariants, an_explanation_says_when_and_who_breaks_it) {
 }
 
 TEST(Invariants, an_explanation_tells_the_time_of_what_falls_due) {
-  EXPECT_THAT(
-      explain(*find_invariant("ttl")),
-      testing::HasSubstr("judged      30s after the job's ttlSecondsAfterFinished are over"));
+  EXPECT_THAT(explain(*find_invariant("ttl")),
+              testing::HasSubstr("judged      after every record about jobs; 30s after the job's "
+                                 "ttlSecondsAfterFinished are over"));
 }
 
 TEST(Invariants, a_violation_tells_what_led_to_it) {

@@ -32,17 +32,58 @@ bool is_new_pod(const Sight& sight) {
          sight.pod->type >= 0 && sight.record->actor == operator_actor;
 }
 
-void judge_world(const Sight& sight, Verdicts& verdicts) {
+bool judge_world(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  if (!job.live() || job.finished() || job.suspended() || !job.has_master()) return;
-  if (job.last->spec->elasticPolicy) return;  // PET_NNODES tells torchrun a range
+  if (!job.live() || job.finished() || job.suspended() || !job.has_master()) return false;
+  if (job.last->spec->elasticPolicy) return false;  // PET_NNODES tells torchrun a range
   for (const PodFacts* pod : job.pods) {
     if (pod->terminating() || has_ended(*pod) || pod->world_size == job.worlds.back()) continue;
     verdicts.violated(job.text(),
                       fmt::format("{} has WORLD_SIZE {}, and the job has {} processes",
                                   name_of(*pod->last), pod->world_size, job.worlds.back()));
-    return;
+    return true;
   }
+  return true;
+}
+
+// Of a replica type that the spec no longer has: a pod, or a Service, or the status says of some
+// that they run.
+std::string remains_of(const JobFacts& job, int type) {
+  for (const PodFacts* pod : job.pods)
+    if (pod->type == type && !pod->terminating()) return name_of(*pod->last);
+  const std::string label = controller::pytorchjob::lower(type_name(type));
+  for (const auto& [name, service] : job.services) {
+    const Text* of = service.last->metadata.label(controller::pytorchjob::label::replica_type);
+    if (of != nullptr && *of == label) return name_of(*service.last);
+  }
+  const auto& status = job.last->status;
+  if (!status || !status->replicaStatuses) return {};
+  const auto found = status->replicaStatuses->find(type_name(type));
+  const bool counts = found != status->replicaStatuses->end() && found->second.active > 0;
+  return counts ? fmt::format("the status of {} active ones", found->second.active) : std::string();
+}
+
+// Its policies and limits explain its end without any disruption.
+bool failed_by_itself(const JobFacts& job, Time now) {
+  for (int type = 0; type < 2; ++type) {
+    const ReplicaSpec* spec = job.spec_of(type);
+    if (spec == nullptr) continue;
+    for (const ReplicaFacts& one : job.types[static_cast<std::size_t>(type)].replicas) {
+      // Policy Never asks for no second try, whatever ended the first.
+      if (spec->restartPolicy == "Never" && one.failed) return true;
+      if (spec->restartPolicy == "ExitCode" && one.own_permanent) return true;
+    }
+  }
+  const RunPolicy& policy = job.last->spec->runPolicy;
+  const auto& status = job.last->status;
+  if (policy.activeDeadlineSeconds && status && status->startTime &&
+      now >= *status->startTime + std::chrono::seconds(*policy.activeDeadlineSeconds))
+    return true;
+  if (!policy.backoffLimit) return false;
+  std::int64_t failures = job.replaced + job.restarts;
+  for (const PodFacts* pod : job.pods)
+    failures += pod->is("Failed") && !pod->disrupted && !pod->follows_disruption(now) ? 1 : 0;
+  return *policy.backoffLimit < 0 || failures >= std::max(*policy.backoffLimit, 1);
 }
 
 constexpr std::int32_t killed_code = 137;
@@ -68,22 +109,24 @@ bool deletion_asked(const Record& record, std::string_view actor) {
   return record.after == nullptr || record.after->metadata.deletionTimestamp.has_value();
 }
 
-void no_duplicates(const Sight& sight, Verdicts& verdicts) {
-  if (sight.pod == nullptr) return;
+bool no_duplicates(const Sight& sight, Verdicts& verdicts) {
+  if (sight.pod == nullptr) return false;
   const ReplicaFacts* replica = replica_of(*sight.pod);
-  if (replica == nullptr || replica->pods.size() < 2) return;
+  if (replica == nullptr) return false;
+  if (replica->pods.size() < 2) return true;
   const auto live = std::count_if(replica->pods.begin(), replica->pods.end(),
                                   [](const PodFacts* pod) { return !has_ended(*pod); });
   if (live > 1)
     verdicts.violated(sight.job->text(),
                       fmt::format("{} has {} live pods for {} {}", sight.job->text(), live,
                                   type_name(sight.pod->type), sight.pod->index));
+  return true;
 }
 
-void environment(const Sight& sight, Verdicts& verdicts) {
-  if (!is_new_pod(sight) || !sight.job->has_master()) return;
+bool environment(const Sight& sight, Verdicts& verdicts) {
+  if (!is_new_pod(sight) || !sight.job->has_master()) return false;
   const JobFacts& job = *sight.job;
-  if (job.types[0].wanted_min < 1) return;  // there was a time without a Master
+  if (job.types[0].wanted_min < 1) return false;  // there was a time without a Master
   const PodFacts& pod = *sight.pod;
   const std::int64_t rank = pod.type == 0 ? pod.index : pod.index + 1;
   if (pod.rank != rank)
@@ -101,10 +144,11 @@ void environment(const Sight& sight, Verdicts& verdicts) {
     verdicts.violated(name_of(*pod.last),
                       fmt::format("{} has MASTER_ADDR {}, which is not {}", name_of(*pod.last),
                                   variable(*pod.last, "MASTER_ADDR"), master));
+  return true;
 }
 
-void distinct_ranks(const Sight& sight, Verdicts& verdicts) {
-  if (!is_new_pod(sight) || !sight.job->has_master() || sight.pod->rank < 0) return;
+bool distinct_ranks(const Sight& sight, Verdicts& verdicts) {
+  if (!is_new_pod(sight) || !sight.job->has_master() || sight.pod->rank < 0) return false;
   for (const PodFacts* other : sight.job->pods) {
     if (other == sight.pod || other->terminating() || has_ended(*other)) continue;
     if (other->rank == sight.pod->rank)
@@ -112,24 +156,25 @@ void distinct_ranks(const Sight& sight, Verdicts& verdicts) {
                         fmt::format("{} and {} both have RANK {}", name_of(*sight.pod->last),
                                     name_of(*other->last), other->rank));
   }
+  return true;
 }
 
-void world_agrees(const Sight& sight, Verdicts& verdicts) {
-  if (sight.job->worlds.size() == 1) judge_world(sight, verdicts);
+bool world_agrees(const Sight& sight, Verdicts& verdicts) {
+  return sight.job->worlds.size() == 1 && judge_world(sight, verdicts);
 }
 
-void world_agrees_after_scaling(const Sight& sight, Verdicts& verdicts) {
-  if (sight.job->worlds.size() > 1) judge_world(sight, verdicts);
+bool world_agrees_after_scaling(const Sight& sight, Verdicts& verdicts) {
+  return sight.job->worlds.size() > 1 && judge_world(sight, verdicts);
 }
 
-void creation_order(const Sight& sight, Verdicts& verdicts) {
+bool creation_order(const Sight& sight, Verdicts& verdicts) {
   const Record& record = *sight.record;
-  if (record.kind != RecordKind::object_added || record.actor != operator_actor) return;
-  if (sight.job == nullptr) return;
+  if (record.kind != RecordKind::object_added || record.actor != operator_actor) return false;
+  if (sight.job == nullptr) return false;
   const ObjectMeta& metadata = record.after->metadata;
   const Text* label = metadata.label(controller::pytorchjob::label::replica_type);
   const auto index = controller::pytorchjob::replica_index(metadata);
-  if (label == nullptr || !index || *index < 0) return;
+  if (label == nullptr || !index || *index < 0) return false;
   const TypeFacts& type = sight.job->types[*label == "master" ? 0 : 1];
   // A pod comes after those of lower indices, a Service after all pods of its type.
   const bool service = sight.pod == nullptr;
@@ -138,20 +183,21 @@ void creation_order(const Sight& sight, Verdicts& verdicts) {
     if (i < type.replicas.size() && type.replicas[i].created > 0) continue;
     verdicts.violated(name_of(*record.after), fmt::format("{} was made before the pod of {} {}",
                                                           name_of(*record.after), *label, i));
-    return;
+    return true;
   }
+  return true;
 }
 
-void count(const Sight& sight, Verdicts& verdicts) {
+bool count(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  if (!job.live() || job.finished() || job.suspended() || job.blocked()) return;
-  if (sight.facts.panicked()) return;
+  if (!job.live() || job.finished() || job.suspended() || job.blocked()) return false;
+  if (sight.facts.panicked()) return false;
   const bool leaving = std::any_of(job.pods.begin(), job.pods.end(),
                                    [](const PodFacts* pod) { return pod->terminating(); });
   const bool refused = job.pods.empty() && job.warned > 0;  // "visible" judges it
-  if (leaving || refused) return;
+  if (leaving || refused) return false;
   for (int type = 0; type < 2; ++type) {
-    if (job.spec_of(type) == nullptr) continue;
+    if (job.spec_of(type) == nullptr) continue;  // "type-removed" judges what is left of it
     const auto& replicas = job.types[static_cast<std::size_t>(type)].replicas;
     const auto wanted = static_cast<std::size_t>(std::max(job.wanted(type), 0));
     for (std::size_t i = 0; i < std::max(wanted, replicas.size()); ++i) {
@@ -159,51 +205,90 @@ void count(const Sight& sight, Verdicts& verdicts) {
       if (pods == (i < wanted ? 1U : 0U)) continue;
       verdicts.violated(job.text(), fmt::format("{} wants {} {} and has {} pods of index {}",
                                                 job.text(), wanted, type_name(type), pods, i));
-      return;
+      return true;
     }
   }
+  return true;
 }
 
-void owned(const Sight& sight, Verdicts& verdicts) {
-  if (!deletion_asked(*sight.record, operator_actor) || sight.job != nullptr) return;
+bool type_removed(const Sight& sight, Verdicts& verdicts) {
+  const JobFacts& job = *sight.job;
+  if (!job.live() || job.finished() || job.suspended() || sight.facts.panicked()) return false;
+  bool any = false;
+  for (int type = 0; type < 2; ++type) {
+    const TypeFacts& facts = job.types[static_cast<std::size_t>(type)];
+    if (facts.spec != nullptr || facts.wanted_max < 1) continue;
+    any = true;
+    std::string left = remains_of(job, type);
+    if (!left.empty())
+      verdicts.violated(job.text(), fmt::format("{} has no {} in its spec any more, and {} is left",
+                                                job.text(), type_name(type), left));
+  }
+  return any;
+}
+
+bool owned(const Sight& sight, Verdicts& verdicts) {
+  if (!deletion_asked(*sight.record, operator_actor)) return false;
+  if (sight.job != nullptr) return true;
   const Object& object = *sight.record->before;
   verdicts.violated(name_of(object), fmt::format("the operator deleted {}, which is not of a job "
                                                  "that exists",
                                                  name_of(object)));
+  return true;
 }
 
-void needless_deletion(const Sight& sight, Verdicts& verdicts) {
-  if (!deletion_asked(*sight.record, operator_actor) || sight.job == nullptr) return;
+bool needless_deletion(const Sight& sight, Verdicts& verdicts) {
+  if (!deletion_asked(*sight.record, operator_actor) || sight.job == nullptr) return false;
   const JobFacts& job = *sight.job;
   const PodFacts& pod = *sight.pod;
-  if (pod.type < 0 || pod.is("Failed") || job.finished() || job.suspend_seen) return;
+  if (pod.type < 0 || pod.is("Failed") || job.finished() || job.suspend_seen) return true;
   const int wanted = job.types[static_cast<std::size_t>(pod.type)].wanted_min;
-  if (pod.index >= wanted || limit_reached(job, sight.now)) return;
+  if (pod.index >= wanted || limit_reached(job, sight.now)) return true;
   // Upstream deletes by name: a pass that still sees the failed pod hits the one in its place.
   constexpr Duration stale = std::chrono::seconds(5);
-  if (replica_of(pod)->after_failed && sight.now < pod.created_at + stale) return;
+  if (replica_of(pod)->after_failed && sight.now < pod.created_at + stale) return true;
   verdicts.violated(name_of(*pod.last),
                     fmt::format("the operator deleted {}, which is {} and wanted",
                                 name_of(*pod.last), pod.last->status.phase));
+  return true;
 }
 
-void backoff_limit(const Sight& sight, Verdicts& verdicts) {
-  if (sight.job == nullptr) return;
+bool backoff_limit(const Sight& sight, Verdicts& verdicts) {
+  if (sight.job == nullptr) return false;
   const JobFacts& job = *sight.job;
   constexpr Duration reaction =
       std::chrono::seconds(5);  // of the operator, to the last allowed one
-  if (job.restart_record != sight.record->id || !job.budget_spent_at || job.finished()) return;
-  if (sight.now <= *job.budget_spent_at + reaction) return;
-  verdicts.violated(job.text(), fmt::format("{} was restarted {} times, with backoffLimit {}",
-                                            job.text(), job.replaced + job.restarts,
-                                            job.last->spec->runPolicy.backoffLimit.value_or(0)));
+  const auto& limit = job.last->spec->runPolicy.backoffLimit;
+  if (!limit || job.restart_record != sight.record->id) return false;
+  if (!job.budget_spent_at || job.finished() || sight.now <= *job.budget_spent_at + reaction)
+    return true;
+  std::string text = fmt::format(
+      "{} was restarted {} times for failures of its own, with "
+      "backoffLimit {}",
+      job.text(), job.replaced + job.restarts, *limit);
+  if (job.disruption_count > 0)
+    text += "; disruptions are not counted: " + job.disruptions_in_words();
+  verdicts.violated(job.text(), std::move(text));
+  return true;
 }
 
-void backoff_limit_in_place(const Sight& sight, Verdicts& verdicts) {
+bool disruptions(const Sight& sight, Verdicts& verdicts) {
+  if (!became(sight, "Failed") || sight.job->disruption_count == 0) return false;
+  const JobFacts& job = *sight.job;
+  if (failed_by_itself(job, sight.now)) return true;
+  verdicts.violated(job.text(),
+                    fmt::format("{} is Failed, and nothing of its own had failed as often as its "
+                                "policies allow: {}{}",
+                                job.text(), job.disruptions_in_words(),
+                                job.followed > 0 ? "; its other pods failed with that" : ""));
+  return true;
+}
+
+bool backoff_limit_in_place(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
   const auto& limit = job.last->spec->runPolicy.backoffLimit;
-  if (!limit || !job.live() || job.finished() || job.suspended()) return;
-  if (job.blocked() || sight.facts.panicked()) return;
+  if (!limit || !job.live() || job.finished() || job.suspended()) return false;
+  if (job.blocked() || sight.facts.panicked()) return false;
   std::int64_t restarts = 0;
   for (const PodFacts* pod : job.pods) {
     const ReplicaSpec* spec = pod->type < 0 ? nullptr : job.spec_of(pod->type);
@@ -215,10 +300,11 @@ void backoff_limit_in_place(const Sight& sight, Verdicts& verdicts) {
         job.text(), fmt::format("the Running pods of {} were restarted {} times, with backoffLimit "
                                 "{}, and it has not failed",
                                 job.text(), restarts, *limit));
+  return true;
 }
 
-void exit_code(const Sight& sight, Verdicts& verdicts) {
-  if (sight.pod == nullptr || !sight.pod->killed || !is_change(sight)) return;
+bool exit_code(const Sight& sight, Verdicts& verdicts) {
+  if (sight.pod == nullptr || !sight.pod->killed || !is_change(sight)) return false;
   PodFacts& pod = *sight.pod;
   for (const auto* list :
        {&pod.last->status.containerStatuses, &pod.last->status.initContainerStatuses})
@@ -228,6 +314,7 @@ void exit_code(const Sight& sight, Verdicts& verdicts) {
                           fmt::format("{}/{} was killed with signal 9, and its status says exit "
                                       "code {}",
                                       name_of(*pod.last), status.name, *code));
+  return true;
 }
 
 }  // namespace ddptwin::scenario::invariants

@@ -1,3 +1,6 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "scenario/invariants/facts.hpp"
 #include "scenario/invariants/tape.hpp"
 
@@ -41,6 +44,69 @@ void restarts(Pod& pod, int count) {
   status.name = "pytorch";
   status.restartCount = count;
   pod.status.containerStatuses = {status};
+}
+
+void no_limit(PyTorchJob& job) { job.spec.edit().runPolicy.backoffLimit = 0; }
+void never_again(PyTorchJob& job) {
+  no_limit(job);
+  job.spec.edit().pytorchReplicaSpecs->at("Worker").restartPolicy = "Never";
+}
+
+// The worker's kubelet ends it for that, and it is made anew, so many times.
+void evict(Tape& tape, int times, const std::string& why) {
+  for (int i = 0; i < times; ++i) {
+    tape.run("worker-0");
+    tape.edit_pod("worker-0", [&why](Pod& pod) {
+      pod.spec.edit().nodeName = "node-1";
+      pod.status.phase = "Failed";
+      pod.status.rest.edit().reason = "Evicted";
+      pod.status.rest.edit().message = why;
+    });
+    tape.terminate("worker-0", operator_actor);
+    tape.remove("worker-0", "kubelet");
+    tape.wait(10s);
+    tape.pod("worker-0");
+  }
+}
+
+void disrupted(Pod& pod) {
+  PodCondition target;
+  target.type_ = "DisruptionTarget";
+  target.status = "True";
+  target.reason = "PreemptionByScheduler";
+  pod.status.conditions = {target};
+  pod.spec.edit().nodeName = "node-1";
+}
+
+// One of three goes, preempted or by the user's hand, and the others restart in place with it.
+void peers_fail(Tape& tape, bool preempted) {
+  job_with_pods(tape, &limit);
+  int rank = 0;
+  for (const std::string pod : {"master-0", "worker-0", "worker-1"}) {
+    tape.run(pod);
+    tape.write(RecordKind::container, "kubelet", "default/j-" + pod + "/pytorch", "started");
+    tape.say(pod, "joined rank " + std::to_string(rank++) + " world_size 3");
+  }
+  if (preempted) tape.edit_pod("worker-0", &disrupted, "kube-scheduler");
+  tape.terminate("worker-0", preempted ? "kube-scheduler" : "user");
+  if (preempted) tape.event("worker-0", "Normal", "Preempted", "Preempted by pod", "urgent");
+  for (const std::string pod : {"worker-0", "master-0", "worker-1"})
+    tape.write(RecordKind::container, "kubelet", "default/j-" + pod + "/pytorch", "exited");
+  tape.remove("worker-0", "kubelet");
+  for (const std::string pod : {"master-0", "worker-1"})
+    tape.edit_pod(pod, [](Pod& one) { restarts(one, 1); });
+}
+
+void peers_fail_again(Tape& tape) {
+  tape.wait(10s);
+  tape.edit_pod("worker-1", [](Pod& pod) { restarts(pod, 2); });
+}
+
+void without_workers(Tape& tape) {
+  tape.change("user", [](PyTorchJob& job) {
+    job.spec.edit().pytorchReplicaSpecs->erase("Worker");
+    ++job.metadata.generation;
+  });
 }
 
 void foreign(Pod& pod) { pod.metadata.ownerReferences = {}; }
@@ -268,6 +334,87 @@ std::vector<Case> cases() {
          job_with_pods(tape, &limit);
          recreate(tape, 2, 10s);
        }},
+      // Evicted for its own disk, and for its node's memory.
+      {"backoff-limit",
+       [](Tape& tape) {
+         job_with_pods(tape, &limit);
+         evict(tape, 3, "Pod ephemeral local storage usage exceeds the total limit of containers");
+       },
+       [](Tape& tape) {
+         job_with_pods(tape, &limit);
+         evict(tape, 9, "The node was low on resource: memory.");
+       }},
+      // Peers that fail of themselves, and with the one that was preempted.
+      {"backoff-limit",
+       [](Tape& tape) {
+         peers_fail(tape, false);
+         peers_fail_again(tape);
+       },
+       [](Tape& tape) {
+         peers_fail(tape, true);
+         tape.wait(10s);
+         tape.edit_pod("worker-1", [](Pod& pod) { restarts(pod, 1); });
+       }},
+      {"disruptions",
+       [](Tape& tape) {
+         job_with_pods(tape, &no_limit);
+         evict(tape, 1, "The node was low on resource: memory.");
+         tape.finish("Failed");
+       },
+       [](Tape& tape) {
+         job_with_pods(tape, &no_limit);
+         tape.run("worker-0");
+         tape.exit("worker-0", 137);
+         tape.finish("Failed");
+       }},
+      {"disruptions",
+       [](Tape& tape) {
+         peers_fail(tape, true);
+         tape.finish("Failed");
+       },
+       [](Tape& tape) {
+         job_with_pods(tape, &never_again);
+         evict(tape, 1, "The node was low on resource: memory.");
+         tape.finish("Failed");
+       }},
+      {"type-removed",
+       [](Tape& tape) {
+         job_with_pods(tape);
+         without_workers(tape);
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         job_with_pods(tape);
+         without_workers(tape);
+         for (const std::string pod : {"worker-0", "worker-1"}) tape.remove(pod, operator_actor);
+         tape.come_to_rest();
+       }},
+      {"type-removed",
+       [](Tape& tape) {
+         job_with_pods(tape);
+         tape.service("worker-0");
+         without_workers(tape);
+         for (const std::string pod : {"worker-0", "worker-1"}) tape.remove(pod, operator_actor);
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         tape.job(1, 0);  // there have never been any
+         tape.pod("master-0");
+         tape.come_to_rest();
+       }},
+      {"type-removed",
+       [](Tape& tape) {
+         tape.job(1, 1);
+         tape.counts("Worker", 1, 0, 0);
+         without_workers(tape);
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         tape.job(1, 1);
+         tape.counts("Worker", 0, 0, 1);
+         without_workers(tape);
+         tape.come_to_rest();
+       }},
       {"backoff-limit-in-place",
        [](Tape& tape) {
          job_with_pods(tape, &limit);
@@ -354,4 +501,38 @@ std::vector<Case> cases() {
   };
 }
 
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Budget, names_what_is_not_counted) {
+  Tape tape;
+  peers_fail(tape, true);
+  for (int i = 2; i < 8; ++i) {
+    tape.wait(10s);
+    tape.edit_pod("worker-1", [i](Pod& pod) { restarts(pod, i); });
+    tape.say("worker-1", "joined rank 2 world_size 3");
+    tape.write(RecordKind::container, "kubelet", "default/j-worker-1/pytorch", "exited");
+  }
+  const Violation* violation = tape.watch().violation("backoff-limit");
+  ASSERT_NE(violation, nullptr);
+  EXPECT_THAT(
+      violation->text,
+      HasSubstr(
+          "for failures of its own, with backoffLimit 2; "
+          "disruptions are not counted: j-worker-0 was preempted on node-1 by Pod/default/urgent"));
+}
+
+TEST(Budget, says_who_ended_the_pods_of_a_job_that_failed_for_it) {
+  Tape tape;
+  job_with_pods(tape, &no_limit);
+  evict(tape, 1, "The node was low on resource: memory.");
+  tape.finish("Failed");
+  const Violation* violation = tape.watch().violation("disruptions");
+  ASSERT_NE(violation, nullptr);
+  EXPECT_THAT(violation->text,
+              HasSubstr("j-worker-0 was ended on node-1 (Evicted): The node was low on resource"));
+}
+
+}  // namespace
 }  // namespace ddptwin::scenario::invariants::replicas_test

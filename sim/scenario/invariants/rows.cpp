@@ -182,6 +182,13 @@ constexpr std::array all_rows{
         "and is told by no-leak; a name that is taken by somebody else's pod blocks it too.",
         "", false, never, nullptr, &count, nullptr},
     InvariantRow{
+        "type-removed", "INV-COUNT",
+        "At rest nothing is left of a replica type that was taken out of the spec.",
+        "No pod, no Service, and no active ones in the job's status. Upstream no longer looks at "
+        "such a type (spec/pytorchjob.md §4.2, M10): its pods train on and hold their GPUs until "
+        "the job ends.",
+        "taking a replica type out of the spec", false, never, nullptr, &type_removed, nullptr},
+    InvariantRow{
         "owned", "INV-OWNED", "The operator deletes only pods that a job owns.",
         "A pod that it deletes has a controller reference with the uid of a job that exists: pods "
         "of an older job of the same name, or of nobody, are left alone (appendix B11).",
@@ -198,12 +205,24 @@ constexpr std::array all_rows{
         "process fails nothing is restarted.",
         "", false, pod, &needless_deletion, nullptr, nullptr},
     InvariantRow{
-        "backoff-limit", "INV-BUDGET", "A job is not restarted more often than its backoffLimit.",
-        "Restarts of containers in place and pods made anew for failed ones are one budget. "
-        "Upstream "
-        "looks at the restartCounts of living pods only, and a pod that it makes anew begins at 0: "
+        "backoff-limit", "INV-BUDGET",
+        "A job is not restarted for its own failures more often than its backoffLimit.",
+        "Restarts of containers in place and pods made anew for failed ones are one budget. A pod "
+        "that was preempted or evicted, or lost with its node, has not failed: it is not counted, "
+        "and is named. Upstream looks at the restartCounts of living pods only, and a pod that it "
+        "makes anew begins at 0: "
         "with policy ExitCode a retryable failure is restarted for ever.",
         "Q1, Q42, FM-001", false, pod, &backoff_limit, nullptr, nullptr},
+    InvariantRow{
+        "disruptions", "INV-BUDGET, INV-RESTART",
+        "No job is failed for what others did to its pods.",
+        "When Failed is stored of a job whose pods were preempted, evicted or lost with their "
+        "node (their condition DisruptionTarget, or the kubelet's reason), failures of its own "
+        "must have reached its policies' limits; those who took the pods are named. Upstream does "
+        "not tell them apart: backoffLimit 0 fails the job at the first pod that is Failed, and so "
+        "does, under policy ExitCode, an evicted pod that ends with a code below 128. Policy Never "
+        "asks for no second try at all.",
+        "Q22, exit codes of evicted pods (§4.3)", false, job, &disruptions, nullptr, nullptr},
     InvariantRow{
         "backoff-limit-in-place", "INV-BUDGET",
         "At rest restarts in place have not used the backoffLimit up.",
@@ -260,7 +279,8 @@ constexpr std::array all_rows{
         "names", "INV-DNS",
         "A replica's name is answered with the address of its current pod only.",
         "Or with that of the pod before, for 30 s after its end: the answer travels through "
-        "EndpointSlices and caches. Not judged while faults are made on purpose, nor for 20 min "
+        "EndpointSlices and caches. Pods on the host's network share their node's address. Not "
+        "judged while faults are made on purpose, nor for 20 min "
         "afterwards: what failed under them may be tried again only then.",
         "", false, topics(Topic::dns), &names, nullptr, nullptr},
 
@@ -289,20 +309,28 @@ constexpr std::array all_rows{
 
     // ---- liveness ------------------------------------------------------------------------------
     InvariantRow{
-        "progress", "INV-PROGRESS, INV-RECOVER",
-        "Within 45 minutes after the last thing that happened to it a job ends, trains or says "
-        "why.",
-        "The clock starts with the last stimulus, and with the healing of faults. A job that has "
-        "neither ended nor come forward by then, whose pods do not all run or whose steps stand "
-        "still, is stuck, unless a pod says why it cannot run. Judged where kubelets run.",
-        "", false, never, nullptr, nullptr, &progress,
-        "45m0s after the last thing that happened to the job"},
+        "progress", "INV-PROGRESS, INV-RECOVER", "A job comes further, or ends.",
+        "A step that nobody had done, a checkpoint, a pod that is placed, starts or ends well "
+        "bring "
+        "it further, and new lines of its main containers as long as it tells of no steps. What it "
+        "had reached before counts on one way back only: a container that crashes again and again, "
+        "or steps that are repeated again and again, bring nobody further. 45 minutes where "
+        "somebody is missing, stopped, kept by a sidecar or cannot start; 4 hours where a "
+        "container "
+        "crashes again and again, where all run and may be computing (or three times the longest "
+        "step), and while a node fetches an image or an init container of the user's runs; a pod "
+        "that no node takes may wait "
+        "for as long as another job goes on. invariants.progressWithin is one bound for all. Who "
+        "waits for what is told. Not judged of suspended jobs, nor while something is kept broken "
+        "on purpose.",
+        "", false, job, &progress, nullptr, &progress,
+        "45m0s after the job last came further, 4h0m0s where all of it runs"},
     InvariantRow{"deadline", "INV-TIME",
                  "A job that outlives its activeDeadlineSeconds is failed for it.",
                  "Within 30 s. Upstream has no timer for it: a quiet job lives on until something "
                  "happens to "
                  "it.",
-                 "Q4", false, never, nullptr, nullptr, &deadline,
+                 "Q4", false, job, &deadline, nullptr, &deadline,
                  "30s after the job's activeDeadlineSeconds are over"},
     InvariantRow{"deadline-is-seen", "INV-TIME",
                  "At rest a job that changed after its activeDeadlineSeconds has failed for it.",
@@ -310,15 +338,15 @@ constexpr std::array all_rows{
                  "", false, never, nullptr, &deadline_is_seen, nullptr},
     InvariantRow{
         "ttl", "INV-TIME", "A finished job is deleted when its ttlSecondsAfterFinished is over.",
-        "Within 30 s. Of jobs that have a completionTime and are not suspended.", "", false, never,
-        nullptr, nullptr, &ttl, "30s after the job's ttlSecondsAfterFinished are over"},
+        "Within 30 s. Of jobs that have a completionTime and are not suspended.", "", false, job,
+        &ttl, nullptr, &ttl, "30s after the job's ttlSecondsAfterFinished are over"},
     InvariantRow{
         "ttl-after-all", "INV-TIME",
         "A job that failed without a completionTime, or is suspended, is deleted in time too.",
         "Upstream never deletes a job that a permanent exit code has failed, nor a finished one "
         "while "
         "it is suspended.",
-        "Q3, Q17", false, never, nullptr, nullptr, &ttl_after_all,
+        "Q3, Q17", false, job, &ttl_after_all, nullptr, &ttl_after_all,
         "30s after the job's ttlSecondsAfterFinished are over"},
     InvariantRow{"quiesce", "INV-QUIESCE",
                  "The operator stops writing when nothing happens any more.",
@@ -333,7 +361,8 @@ constexpr std::array all_rows{
         "no-refused-writes", "INV-QUIESCE",
         "The operator asks for nothing that the API finds invalid or forbidden.",
         "Conflicts and names that are taken come from caches and are tried again; what is invalid "
-        "stays so. Judged in runs without faults.",
+        "stays so. Mostly it only hands on what the manifest says: then that is blamed. Judged in "
+        "runs without faults.",
         "Q36", false, topics(Topic::refused), &no_refused_writes, nullptr, nullptr},
     InvariantRow{
         "no-panic", "INV-NOPANIC", "No object makes a controller crash.",

@@ -73,31 +73,33 @@ std::string_view due_condition(const JobFacts& job) {
 
 }  // namespace
 
-void one_condition(const Sight& sight, Verdicts& verdicts) {
-  if (sight.record->after == nullptr || !sight.job->last->status) return;
+bool one_condition(const Sight& sight, Verdicts& verdicts) {
+  if (sight.record->after == nullptr || !sight.job->last->status) return false;
   const auto& conditions = sight.job->last->status->conditions;
   for (std::size_t i = 0; i < conditions.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (conditions[i].type_ == conditions[j].type_)
         verdicts.violated(sight.job->text(), fmt::format("{} has the condition {} twice",
                                                          sight.job->text(), conditions[i].type_));
+  return true;
 }
 
-void one_state(const Sight& sight, Verdicts& verdicts) {
-  if (sight.record->after == nullptr) return;
+bool one_state(const Sight& sight, Verdicts& verdicts) {
+  if (sight.record->after == nullptr) return false;
   if (is_true(*sight.job, "Running") && is_true(*sight.job, "Restarting"))
     verdicts.violated(sight.job->text(),
                       fmt::format("{} is Running and Restarting at once", sight.job->text()));
+  return true;
 }
 
-void monotone(const Sight& sight, Verdicts& verdicts) {
-  if (!is_change(sight)) return;
+bool monotone(const Sight& sight, Verdicts& verdicts) {
+  if (!is_change(sight)) return false;
   const Object &was = *sight.record->before, &is = *sight.record->after;
   if (is.metadata.generation < was.metadata.generation)
     verdicts.violated(name_of(is),
                       fmt::format("the generation of {} went from {} to {}", name_of(is),
                                   was.metadata.generation, is.metadata.generation));
-  if (sight.pod == nullptr || sight.pod->restarts == 0) return;
+  if (sight.pod == nullptr || sight.pod->restarts == 0) return true;
   const auto& before = static_cast<const Pod&>(was).status.containerStatuses;
   const auto& now = static_cast<const Pod&>(is).status.containerStatuses;
   for (const ContainerStatus& old : before)
@@ -106,39 +108,44 @@ void monotone(const Sight& sight, Verdicts& verdicts) {
         verdicts.violated(name_of(is),
                           fmt::format("the restart count of {}/{} went from {} to {}", name_of(is),
                                       one.name, old.restartCount, one.restartCount));
+  return true;
 }
 
-void times(const Sight& sight, Verdicts& verdicts) {
+bool times(const Sight& sight, Verdicts& verdicts) {
   const JobStatus* status = status_of(*sight.job->last);
-  if (status == nullptr || !status->startTime || !status->completionTime) return;
+  if (status == nullptr || !status->startTime || !status->completionTime) return false;
   if (*status->startTime > *status->completionTime)
     verdicts.violated(
         sight.job->text(),
         fmt::format("{} was completed at {} and started at {}", sight.job->text(),
                     format_rfc3339(*status->completionTime), format_rfc3339(*status->startTime)));
+  return true;
 }
 
-void completion_time(const Sight& sight, Verdicts& verdicts) {
+bool completion_time(const Sight& sight, Verdicts& verdicts) {
   const JobStatus* status = status_of(*sight.job->last);
-  if (status == nullptr || !status->completionTime || sight.job->finished()) return;
+  if (status == nullptr || !status->completionTime) return false;
+  if (sight.job->finished()) return true;
   verdicts.violated(sight.job->text(),
                     fmt::format("{} has a completionTime and has not finished", sight.job->text()));
+  return true;
 }
 
-void start_time(const Sight& sight, Verdicts& verdicts) {
-  if (!is_change(sight)) return;
+bool start_time(const Sight& sight, Verdicts& verdicts) {
+  if (!is_change(sight)) return false;
   const JobStatus *before = status_of(*sight.record->before),
                   *now = status_of(*sight.record->after);
-  if (before == nullptr || !before->startTime || before->is_true("Suspended")) return;
-  if (now != nullptr && now->startTime == before->startTime) return;
+  if (before == nullptr || !before->startTime || before->is_true("Suspended")) return false;
+  if (now != nullptr && now->startTime == before->startTime) return true;
   verdicts.violated(sight.job->text(),
                     fmt::format("the startTime of {} changed from {} without a "
                                 "resume",
                                 sight.job->text(), format_rfc3339(*before->startTime)));
+  return true;
 }
 
-void spec_untouched(const Sight& sight, Verdicts& verdicts) {
-  if (!is_change(sight) || sight.record->actor != operator_actor) return;
+bool spec_untouched(const Sight& sight, Verdicts& verdicts) {
+  if (!is_change(sight) || sight.record->actor != operator_actor) return false;
   const ObjectMeta &was = sight.record->before->metadata, &is = sight.record->after->metadata;
   // A custom resource counts the versions of its spec in its generation.
   const bool same =
@@ -149,11 +156,12 @@ void spec_untouched(const Sight& sight, Verdicts& verdicts) {
     verdicts.violated(
         sight.job->text(),
         fmt::format("the operator changed more of {} than its status", sight.job->text()));
+  return true;
 }
 
-void counters_are_true(const Sight& sight, Verdicts& verdicts) {
+bool counters_are_true(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  if (!has_settled(sight) || job.finished() || job.suspended()) return;
+  if (!has_settled(sight) || job.finished() || job.suspended()) return false;
   for (int type = 0; type < 2; ++type) {
     if (job.spec_of(type) == nullptr) continue;
     const Counts counted = count_pods(job, type), stored = stored_counts(job, type);
@@ -163,54 +171,61 @@ void counters_are_true(const Sight& sight, Verdicts& verdicts) {
                                     "its pods are {}",
                                     job.text(), type_name(type), stored.text(), counted.text()));
   }
+  return true;
 }
 
-void conditions_are_true(const Sight& sight, Verdicts& verdicts) {
+bool conditions_are_true(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  if (!has_settled(sight) || job.finished() || job.suspended()) return;
+  if (!has_settled(sight) || job.finished() || job.suspended()) return false;
   const std::string_view due = due_condition(job);
   if (!due.empty() && !is_true(job, due))
     verdicts.violated(job.text(),
                       fmt::format("{} should be {} by its pods, and is not", job.text(), due));
+  return !due.empty();
 }
 
-void permanent_failure_fails(const Sight& sight, Verdicts& verdicts) {
+bool permanent_failure_fails(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  if (has_settled(sight) && !job.finished() && !job.suspended() && has_failed_for_good(job))
+  if (!has_settled(sight) || job.suspended() || !has_failed_for_good(job)) return false;
+  if (!job.finished())
     verdicts.violated(job.text(),
                       fmt::format("a pod of {} has failed with a permanent code, and the "
                                   "job goes on",
                                   job.text()));
+  return true;
 }
 
-void created_first(const Sight& sight, Verdicts& verdicts) {
+bool created_first(const Sight& sight, Verdicts& verdicts) {
   const JobStatus* status = status_of(*sight.job->last);
-  if (sight.record->after == nullptr || status == nullptr || status->conditions.empty()) return;
+  if (sight.record->after == nullptr || status == nullptr || status->conditions.empty())
+    return false;
   if (status->conditions.front().type_ != "Created")
     verdicts.violated(sight.job->text(),
                       fmt::format("the first condition of {} is {}, not Created", sight.job->text(),
                                   status->conditions.front().type_));
+  return true;
 }
 
-void running_is_true(const Sight& sight, Verdicts& verdicts) {
+bool running_is_true(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  if (!has_settled(sight) || job.finished() || !is_true(job, "Running")) return;
+  if (!has_settled(sight) || job.finished() || !is_true(job, "Running")) return false;
   if (std::none_of(job.pods.begin(), job.pods.end(),
                    [](const PodFacts* pod) { return pod->is("Running"); }))
     verdicts.violated(job.text(), fmt::format("{} is Running, and no pod of it is", job.text()));
+  return true;
 }
 
-void finished_counters(const Sight& sight, Verdicts& verdicts) {
+bool finished_counters(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  if (!job.live() || !job.finished()) return;
-  for (int type = 0; type < 2; ++type) {
-    if (job.spec_of(type) == nullptr) continue;
+  if (!job.live() || !job.finished()) return false;
+  for (int type = 0; type < 2; ++type) {  // also one that is no longer in the spec
     const Counts counted = count_pods(job, type), stored = stored_counts(job, type);
     if (counted.active != stored.active)
       verdicts.violated(job.text(),
                         fmt::format("{} has finished and says that {} {} are active; {} run",
                                     job.text(), stored.active, type_name(type), counted.active));
   }
+  return true;
 }
 
 }  // namespace ddptwin::scenario::invariants

@@ -17,11 +17,13 @@ namespace ddptwin::scenario::invariants {
 class Tape {
  public:
   Tape();  // watches everything, what is strict too
+  explicit Tape(const InvariantPolicy& policy) : watch_(policy) {}
 
   // The job, which the operator has looked at.
   using EditJob = std::function<void(PyTorchJob&)>;
   void job(int masters, int workers, const EditJob& edit = {});
   void change(std::string_view actor, const EditJob& edit);
+  void remove_job();
   // The operator's write of a status.
   void status(const std::function<void(JobStatus&)>& edit);
   void condition(const std::string& type, const std::string& status = "True");
@@ -52,6 +54,12 @@ class Tape {
   // The operator's plan for the job took that rule.
   void rule(std::string_view name);
   void kill(const std::string& pod);  // with SIGKILL, by a step
+  void signal(const std::string& pod, int number);
+  // About that pod.
+  void event(const std::string& pod, const std::string& type, const std::string& reason,
+             const std::string& message, const std::string& related = "");
+  // Another job, which is not at its end, does a step.
+  void other_job_moves();
   void miss(const std::string& pod);  // the container that this was meant for was gone
   void wait(Duration duration) { now_ = now_ + duration; }
   void come_to_rest();

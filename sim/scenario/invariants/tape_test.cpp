@@ -73,9 +73,37 @@ void Tape::put(ObjectPtr before, ObjectPtr after, std::string_view actor) {
   watch_.keep(std::move(record));
 }
 
-void Tape::kill(const std::string& pod) {
-  write(RecordKind::fault, "scenario", "default/j-" + pod + "/pytorch", "signal 9",
-        {{"port", "process"}, {"signal", "9"}});
+void Tape::kill(const std::string& pod) { signal(pod, 9); }
+
+void Tape::signal(const std::string& pod, int number) {
+  const std::string text = std::to_string(number);
+  write(RecordKind::fault, "scenario", "default/j-" + pod + "/pytorch", "signal " + text,
+        {{"port", "process"}, {"signal", text}});
+}
+
+void Tape::event(const std::string& pod, const std::string& type, const std::string& reason,
+                 const std::string& message, const std::string& related) {
+  const Object& about = *objects_.at("Pod/j-" + pod);
+  auto event = std::make_shared<Event>();
+  event->metadata.name = fmt::format("e{}", id_);
+  event->metadata.namespace_ = "default";
+  event->type_ = type;
+  event->reason = reason;
+  event->message = message;
+  event->involvedObject.edit().uid = about.metadata.uid;
+  if (!related.empty())
+    event->rest.edit().related =
+        ObjectReference{.kind = "Pod", .namespace_ = "default", .name = related};
+  put(nullptr, event, "kubelet");
+}
+
+void Tape::other_job_moves() {
+  auto job = std::make_shared<PyTorchJob>();
+  job->metadata.name = "other";
+  job->metadata.namespace_ = "default";
+  job->metadata.uid = "uid-other";
+  job->metadata.generation = 1;
+  put(nullptr, job, "user");
 }
 
 void Tape::miss(const std::string& pod) {
@@ -141,6 +169,8 @@ void Tape::job(int masters, int workers, const EditJob& edit) {
   put(nullptr, job, "user");
   write(RecordKind::rule, controller_actor, "default/j", "");
 }
+
+void Tape::remove_job() { put(objects_.at("PyTorchJob/j"), nullptr, operator_actor); }
 
 void Tape::change(std::string_view actor, const EditJob& edit) {
   const auto before = as<PyTorchJob>(objects_.at("PyTorchJob/j"));

@@ -17,6 +17,10 @@ constexpr std::array<std::string_view, topic_count> topic_names{
     "Warnings",    "refusals", "rules",       "containers",     "log lines",
     "DNS answers", "faults",   "other things"};
 
+std::size_t index_of(const InvariantRow& row) {
+  return static_cast<std::size_t>(&row - invariant_rows().data());
+}
+
 constexpr int explain_width = 92;
 
 // Breaks a text into lines of that width, each behind the indent.
@@ -118,8 +122,11 @@ InvariantWatch::InvariantWatch(const InvariantPolicy& policy)
 
 InvariantWatch::InvariantWatch(std::shared_ptr<const WatchedInvariants> watched)
     : watched_(std::move(watched)),
+      asked_(invariant_rows().size()),
       facts_(std::make_unique<Facts>()),
-      ring_(std::make_unique<Ring>()) {}
+      ring_(std::make_unique<Ring>()) {
+  facts_->set_progress_within(watched_->policy.progress_within);
+}
 
 InvariantWatch::~InvariantWatch() = default;
 
@@ -130,7 +137,6 @@ void InvariantWatch::on_record(const Record& record) {
   const Topic topic = topic_of(record);
   const Rows& rows = watched_->by_topic[static_cast<std::size_t>(topic)];
   const Sight sight = facts_->take(record, topic);
-  asked_topics_ |= topics(topic);
   if (!rows.empty()) judge(sight, rows, &InvariantRow::after);
 }
 
@@ -143,7 +149,6 @@ void InvariantWatch::pass_due(Time now) {
     Sight sight{*facts_};
     sight.now = due->at;
     sight.job = due->job;
-    (due->at_rest ? asked_at_rest_ : asked_when_due_) = true;
     if (due->at_rest)
       judge(sight, watched_->at_rest, &InvariantRow::at_rest);
     else
@@ -154,7 +159,7 @@ void InvariantWatch::pass_due(Time now) {
 void InvariantWatch::judge(const Sight& sight, const Rows& rows, Judge InvariantRow::*which) {
   for (const InvariantRow* row : rows) {
     Verdicts verdicts(*this, sight, *row);
-    (row->*which)(sight, verdicts);
+    if ((row->*which)(sight, verdicts)) asked_[index_of(*row)] = 1;
   }
 }
 
@@ -187,9 +192,8 @@ std::vector<InvariantWatch::Judged> InvariantWatch::judged() const {
     if (!policy.watches(row)) continue;
     Judged one;
     one.row = &row;
-    one.asked = (row.topics & asked_topics_) != 0 || (row.at_rest != nullptr && asked_at_rest_) ||
-                (row.when_due != nullptr && asked_when_due_);
     one.violation = violation(row.name);
+    one.asked = asked_[index_of(row)] != 0 || one.violation != nullptr;
     const auto expected = policy.violated.find(row.name);
     if (expected != policy.violated.end()) one.expected = expected->second;
     one.held = (one.violation != nullptr) == (expected != policy.violated.end());
@@ -199,6 +203,8 @@ std::vector<InvariantWatch::Judged> InvariantWatch::judged() const {
 }
 
 std::optional<Time> InvariantWatch::next_alarm() const { return facts_->next_alarm(); }
+
+std::optional<Time> InvariantWatch::standstill_at() const { return facts_->standstill_at(); }
 
 std::optional<Time> InvariantWatch::judged_next() const {
   const auto all = judged();

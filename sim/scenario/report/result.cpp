@@ -64,7 +64,7 @@ std::vector<Judged> invariants_of(const Engine& engine) {
       one.detail = explain(*invariant.violation);
     } else if (!invariant.asked) {
       if (invariant.held) one.verdict = Verdict::open;
-      one.detail = "its moment did not come: it is judged " + invariant.row->when();
+      one.detail = "it had nothing to judge: it is judged " + invariant.row->when();
     } else if (!invariant.expected.empty()) {
       one.detail = "it held, and was to be violated";
     }
@@ -158,6 +158,15 @@ std::size_t count(const RunResult& result, Verdict verdict) {
   return number;
 }
 
+// "33 invariants; 23 had nothing to judge: nothing of what they are about happened".
+std::string invariants_in_words(std::size_t held, std::size_t open) {
+  std::string text = fmt::format("{} invariant{}", held, held == 1 ? "" : "s");
+  if (open > 0)
+    text += fmt::format("; {} had nothing to judge: nothing of what {} about happened", open,
+                        open == 1 ? "it is" : "they are");
+  return text;
+}
+
 // Most end well, and some may not have been asked: only their numbers are told.
 void print_invariants(std::ostream& out, const std::vector<Judged>& invariants) {
   std::vector<Judged> told;
@@ -167,13 +176,7 @@ void print_invariants(std::ostream& out, const std::vector<Judged>& invariants) 
   print_judged(out, "invariant", told);
   const std::size_t open = count_of(invariants, Verdict::open);
   const std::size_t held = count_of(invariants, Verdict::held);
-  if (held + open < invariants.size()) return;
-  out << fmt::format("  held    all {} invariants", held);
-  if (open > 0)
-    out << fmt::format(
-        " that were asked; {} were not: no job came to rest, nothing was due, or no such record",
-        open);
-  out << '\n';
+  out << fmt::format("  held    {}\n", invariants_in_words(held, open));
 }
 
 }  // namespace
