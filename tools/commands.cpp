@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <optional>
 
 #include "scenario/files.hpp"
 #include "scenario/images.hpp"
@@ -32,28 +33,85 @@ CLI::Validator whole_number(std::uint64_t least) {
       least > 0 ? "POSITIVE" : "");
 }
 
-int exit_of(const Error& error) {
-  std::cerr << "ddptwin: " << error.text() << '\n';
+CLI::Validator a_duration() {
+  return CLI::Validator(
+      [](const std::string& text) -> std::string {
+        const auto duration = parse_go_duration(text);
+        if (duration && *duration > Duration::zero()) return {};
+        return fmt::format("must be a duration such as 90s or 2m, not {}", text);
+      },
+      "DURATION");
+}
+
+int status_of(const Error& error) {
   return error.reason == Reason::bad_input ? Exit::bad_input : Exit::cannot;
 }
 
-Result<std::vector<scenario::Scenario>> read_scenarios(const std::vector<std::string>& files) {
+int exit_of(const Error& error) {
+  std::cerr << "ddptwin: " << error.text() << '\n';
+  return status_of(error);
+}
+
+namespace {
+
+// Of a file that cannot be parsed.
+bool is_one_run_with_others(const std::string& file) {
+  const auto text = scenario::read_text_file(file);
+  return text && text->find("kind: Scenario") == text->npos;
+}
+
+// "a.yaml+b.yaml".
+std::string joined(const std::vector<std::string>& files) {
+  std::string text;
+  for (const std::string& file : files) text += (text.empty() ? "" : "+") + file;
+  return text;
+}
+
+}  // namespace
+
+ScenarioFiles read_scenario_files(const std::vector<std::string>& files) {
   const KindRegistry kinds;
-  std::vector<scenario::Scenario> scenarios, plain;
-  for (const std::string& file : files) {
-    TRY(auto parsed, scenario::parse_scenario(file, kinds, &scenario::read_text_file));
-    (parsed.plain ? plain : scenarios).push_back(std::move(parsed));
-  }
-  if (!plain.empty()) {
-    scenarios.push_back(scenario::merge_plain(std::move(plain)));
-    scenario::describe_plain_images(scenarios.back());
-  }
-  for (scenario::Scenario& one : scenarios) {
-    TRY_VOID(scenario::preflight(one));
+  ScenarioFiles read;
+  std::vector<scenario::Scenario> plain;
+  std::vector<std::string> plain_files;
+  std::optional<Error> bad_plain;
+  const auto add = [&read](scenario::Scenario one, const std::string& name) {
+    if (auto fine = scenario::preflight(one); !fine) {
+      read.bad.emplace_back(name, std::move(fine).error());
+      return;
+    }
     const auto missing = scenario::missing_of(one);
     one.notes.insert(one.notes.end(), missing.begin(), missing.end());
+    read.scenarios.push_back(std::move(one));
+  };
+  for (const std::string& file : files) {
+    auto parsed = scenario::parse_scenario(file, kinds, &scenario::read_text_file);
+    if (parsed && !parsed->plain) {
+      add(std::move(*parsed), file);
+      continue;
+    }
+    if (!parsed && !is_one_run_with_others(file)) {
+      read.bad.emplace_back(file, std::move(parsed).error());
+      continue;
+    }
+    plain_files.push_back(file);
+    if (!parsed && !bad_plain) bad_plain = std::move(parsed).error();
+    if (parsed) plain.push_back(std::move(*parsed));
   }
-  return scenarios;
+  if (bad_plain) {
+    read.bad.emplace_back(joined(plain_files), std::move(*bad_plain));
+  } else if (!plain.empty()) {
+    scenario::Scenario merged = scenario::merge_plain(std::move(plain));
+    scenario::describe_plain_images(merged);
+    add(std::move(merged), joined(plain_files));
+  }
+  return read;
+}
+
+Result<std::vector<scenario::Scenario>> read_scenarios(const std::vector<std::string>& files) {
+  ScenarioFiles read = read_scenario_files(files);
+  if (!read.bad.empty()) return tl::make_unexpected(std::move(read.bad.front().second));
+  return std::move(read.scenarios);
 }
 
 Result<std::string> python_folder(const std::string& argument) {

@@ -31,9 +31,21 @@ Command add_explore(CLI::App& app);
 // of a double.
 CLI::Validator whole_number(std::uint64_t least);
 
+int status_of(const Error& error);
+// "90s", "2m", "1h30m".
+CLI::Validator a_duration();
+
 // Prints the error and gives the exit status that it means.
 int exit_of(const Error& error);
 
+// The scenarios of several files: those with a Scenario document each by itself, and last all
+// others as one run. A file that is no good leaves the others as they are, unless they are one run
+// with it.
+struct ScenarioFiles {
+  std::vector<scenario::Scenario> scenarios{};
+  std::vector<std::pair<std::string, Error>> bad{};  // the file, or the files that are one run
+};
+ScenarioFiles read_scenario_files(const std::vector<std::string>& files);
 // Every file is read and judged before any runs. Files without a Scenario are one run.
 Result<std::vector<scenario::Scenario>> read_scenarios(const std::vector<std::string>& files);
 

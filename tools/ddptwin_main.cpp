@@ -1,11 +1,15 @@
 // The command line: reads arguments, hands them to sim/scenario, and turns what comes of it into an
 // exit status.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <string_view>
@@ -61,6 +65,24 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return Exit::bad_input;
 }
 
+// A standard file that is closed would be the next one that is opened, and another's output go
+// there. What is opened here in its place cannot be written.
+void keep_standard_files() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF) open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+// What could not be told has not been: the status says so, whatever else it was.
+int told_fully(int status) {
+  std::cout.flush();
+  if (std::cout) return status;
+  // The stream does not keep why; another try says it.
+  const bool known = write(STDOUT_FILENO, "\n", 1) < 0;
+  std::cerr << "ddptwin: standard output: cannot be written"
+            << (known ? std::string(": ") + std::strerror(errno) : std::string()) << '\n';
+  return Exit::cannot;
+}
+
 int main_of(int argc, char** argv) {
   CLI::App app("A digital twin for distributed PyTorch jobs on Kubernetes", "ddptwin");
   app.set_version_flag("--version", "ddptwin " DDPTWIN_VERSION);
@@ -90,7 +112,8 @@ int main_of(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return ddptwin::main_of(argc, argv);
+    ddptwin::keep_standard_files();
+    return ddptwin::told_fully(ddptwin::main_of(argc, argv));
   } catch (const std::exception& error) {  // a library's, where nobody expected it
     std::cerr << "ddptwin: " << error.what() << "; this is a bug of ddptwin\n";
     return 70;  // EX_SOFTWARE

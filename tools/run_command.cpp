@@ -4,16 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/json/serialize.hpp>
-#include <boost/json/value.hpp>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <set>
 
 #include "commands.hpp"
+#include "run_batch.hpp"
 #include "scenario/preflight.hpp"
 #include "scenario/run.hpp"
 #include "scenario/virtual_run.hpp"
@@ -26,15 +23,10 @@ using scenario::Scenario;
 
 struct RunArguments {
   std::vector<std::string> files{};
-  std::string out{}, junit{}, python{}, mode{}, torch{};
+  std::string out{}, junit{}, python{}, mode{}, torch{}, timeout{};
   std::optional<std::uint64_t> seed{};
+  unsigned jobs = 1;
   bool json = false, quiet = false, history = false, show_secrets = false;
-};
-
-// One scenario in one mode.
-struct PlannedRun {
-  const Scenario* scenario;
-  scenario::RunOptions options{};
 };
 
 bool has_mode(const Scenario& one, Mode mode) {
@@ -79,18 +71,6 @@ int columns_of(int descriptor) {
   return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : usual;
 }
 
-// Its folder is made where there is none, as that of --out is.
-Status write_junit(const std::string& path, const std::vector<scenario::RunResult>& results) {
-  std::error_code error;
-  if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty())
-    std::filesystem::create_directories(folder, error);
-  std::ofstream stream(path);
-  scenario::print_junit(stream, results);
-  stream.flush();
-  if (!stream) return fail(Reason::io, path + ": cannot be written");
-  return {};
-}
-
 // Below --out: of each of several scenarios, of each of two modes.
 std::string run_folder(const RunArguments& arguments, const std::string& name, Mode mode) {
   std::string folder = name;
@@ -109,70 +89,67 @@ Status open_out(const RunArguments& arguments, std::vector<PlannedRun>& runs) {
   return {};
 }
 
-Result<std::vector<PlannedRun>> plan(const RunArguments& arguments,
-                                     const std::vector<Scenario>& scenarios) {
-  std::vector<PlannedRun> runs;
-  for (const Scenario& one : scenarios) {
-    for (const Mode mode : modes_of(arguments, one)) {
-      TRY_VOID(check_mode(one, mode));
-      scenario::RunOptions options;
-      options.mode = mode;
-      options.seed = arguments.seed.value_or(one.seed.value_or(1));
-      options.torch = arguments.torch;
-      options.python = arguments.python;
-      options.artefacts.run = run_folder(arguments, scenarios.size() > 1 ? one.name : "", mode);
-      options.artefacts.history = arguments.history;
-      options.artefacts.show_secrets = arguments.show_secrets;
-      options.quiet = arguments.quiet;
-      options.columns = columns_of(arguments.json ? STDERR_FILENO : STDOUT_FILENO);
-      runs.push_back({&one, std::move(options)});
-    }
-  }
-  return runs;
+PlannedRun planned_run(const RunArguments& arguments, const Scenario& one, Mode mode, bool alone) {
+  PlannedRun run;
+  run.scenario = &one;
+  scenario::RunOptions& options = run.options;
+  options.mode = mode;
+  options.seed = arguments.seed.value_or(one.seed.value_or(1));
+  options.torch = arguments.torch;
+  options.python = arguments.python;
+  options.timeout = arguments.timeout;
+  options.artefacts.run = run_folder(arguments, alone ? "" : one.name, mode);
+  options.artefacts.history = arguments.history;
+  options.artefacts.show_secrets = arguments.show_secrets;
+  options.quiet = arguments.quiet;
+  options.columns = columns_of(arguments.json ? STDERR_FILENO : STDOUT_FILENO);
+  if (arguments.mode != "both") return run;
+  run.suite = mode == Mode::real ? one.name + " [real]"
+                                 : fmt::format("{} [virtual seed {}]", one.name, options.seed);
+  return run;
 }
 
-int run_all(const RunArguments& arguments, const std::vector<PlannedRun>& runs) {
-  std::ostream& text = arguments.json ? std::cerr : std::cout;
-  std::vector<scenario::RunResult> results;
-  int status = Exit::held;
-  for (const PlannedRun& one : runs) {
-    auto result = scenario::run_scenario(*one.scenario, one.options, text);
-    if (!result) {
-      status = exit_of(result.error());
-      break;
+// What can be run of the scenarios; the others join those that cannot.
+std::vector<PlannedRun> plan(const RunArguments& arguments, const std::vector<Scenario>& scenarios,
+                             std::vector<NotRun>& not_run) {
+  std::vector<PlannedRun> runs;
+  const bool alone = arguments.files.size() == 1 || scenarios.size() + not_run.size() == 1;
+  for (const Scenario& one : scenarios) {
+    const auto modes = modes_of(arguments, one);
+    Status fine;
+    for (const Mode mode : modes)
+      if (fine) fine = check_mode(one, mode);
+    if (!fine) {
+      not_run.push_back({one.name, fine.error()});
+      continue;
     }
-    if (arguments.json)
-      std::cout << boost::json::serialize(scenario::to_json(*result)) << std::endl;
-    results.push_back(std::move(*result));
-    if (results.back().interrupted) {
-      status = Exit::interrupted;
-      break;
-    }
-    if (!results.back().passed()) status = Exit::failed;
+    for (const Mode mode : modes) runs.push_back(planned_run(arguments, one, mode, alone));
   }
-  if (!arguments.junit.empty()) {
-    if (const auto written = write_junit(arguments.junit, results); !written)
-      return exit_of(written.error());
-  }
-  return status;
+  return runs;
 }
 
 int run(RunArguments arguments) {
   auto python = python_folder(arguments.python);
   if (!python) return exit_of(python.error());
   arguments.python = std::move(*python);
-  const auto scenarios = read_scenarios(arguments.files);
-  if (!scenarios) return exit_of(scenarios.error());
-  auto runs = plan(arguments, *scenarios);
-  if (!runs) return exit_of(runs.error());
-  if (!arguments.out.empty() && scenarios->size() > 1)
-    if (const auto fine = check_folders(*scenarios); !fine) return exit_of(fine.error());
+  ScenarioFiles read = read_scenario_files(arguments.files);
+  if (const auto timeout = parse_go_duration(arguments.timeout))
+    for (Scenario& one : read.scenarios) one.timeout = *timeout;
+  std::vector<NotRun> not_run;
+  for (auto& [name, error] : read.bad) not_run.push_back({name, std::move(error)});
+  auto runs = plan(arguments, read.scenarios, not_run);
+  int status = Exit::held;
+  for (const NotRun& one : not_run) status = exit_of(one.error);
+  if (runs.empty()) return status;
+  if (!arguments.out.empty() && read.scenarios.size() > 1)
+    if (const auto fine = check_folders(read.scenarios); !fine) return exit_of(fine.error());
   // Before anything runs: a report that cannot be written is bad input.
   if (!arguments.junit.empty())
-    if (const auto writable = write_junit(arguments.junit, {}); !writable)
+    if (const auto writable = write_whole_file(arguments.junit, ""); !writable)
       return exit_of({Reason::bad_input, "--junit", writable.error().message});
-  if (const auto opened = open_out(arguments, *runs); !opened) return exit_of(opened.error());
-  return run_all(arguments, *runs);
+  if (const auto opened = open_out(arguments, runs); !opened) return exit_of(opened.error());
+  return run_batch({arguments.jobs, arguments.json, arguments.junit}, runs, not_run,
+                   arguments.json ? std::cerr : std::cout);
 }
 
 }  // namespace
@@ -212,6 +189,14 @@ Command add_run(CLI::App& app) {
                                                      scenario::torch_profile_names().end())));
   command.add_option("--python", arguments->python,
                      "A virtual environment whose python3 every image has");
+  command
+      .add_option("--timeout", arguments->timeout,
+                  "How long a run may take; default: the scenario's, else 2m")
+      ->check(a_duration());
+  command
+      .add_option("--jobs", arguments->jobs,
+                  "So many runs at once, each told as a whole when it has ended; default: 1")
+      ->check(whole_number(1));
   command.add_flag("--quiet", arguments->quiet, "Print the verdicts only");
   command.footer(
       "Examples:\n"
@@ -220,8 +205,12 @@ Command add_run(CLI::App& app) {
       "  ddptwin run job.yaml --out /tmp/run\n"
       "  ddptwin run scenarios/pytorchjob/*.yaml --quiet --junit report.xml\n"
       "\n"
-      "Exit status: 0 all held; 1 an expectation or invariant failed; 2 bad input;\n"
-      "3 this machine cannot; 130 interrupted (SIGINT, SIGTERM, SIGHUP).");
+      "Without expectations of its own a run demands that every job succeeds, and every pod that\n"
+      "nobody owns. The last line tells how each ended.\n"
+      "\n"
+      "Exit status: 0 all held; 1 an expectation or invariant failed; 2 bad input, or there was\n"
+      "no job and no pod to run; 3 this machine cannot, or a file or the output cannot be\n"
+      "written; 130 interrupted (SIGINT, SIGTERM, SIGHUP). Of several runs the highest.");
   return {&command, [arguments] { return run(*arguments); }};
 }
 

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "scenario/prospects.hpp"
+#include "scenario/why.hpp"
+
 namespace ddptwin::scenario {
 namespace {
 
@@ -100,8 +103,9 @@ void Engine::check() {
   report(std::exchange(decided_, {}));
   report(expectations_.judge(loop_.now()));
   look_at_state();
-  set_bound_timer();
   const bool done = index_ == all_steps_.size();
+  if (done) report(expectations_.give_up(loop_.now()));
+  set_bound_timer();
   const bool failed = std::any_of(steps_.begin(), steps_.end(), [](const StepResult& result) {
     return result.verdict == Verdict::failed;
   });
@@ -110,23 +114,46 @@ void Engine::check() {
 
 void Engine::finish() {
   if (stage_ == Stage::over) return;
-  if (stage_ != Stage::idle && index_ < all_steps_.size() &&
-      steps_[index_].verdict == Verdict::open) {
-    steps_[index_].verdict = Verdict::failed;
-    const State* state = awaited();
-    steps_[index_].detail = state == nullptr
-                                ? "the run ended before it did"
-                                : fmt::format("the run ended before {}: {}", state->text,
-                                              observer_.describe(state->of));
+  leave_step(Verdict::failed, "the run ended before");
+  end_run();
+  report(expectations_.finish(ended_at_));
+  on_over_();
+}
+
+void Engine::interrupt() {
+  if (stage_ == Stage::over) return;
+  leave_step(Verdict::open, "the run was interrupted before");
+  end_run();
+  expectations_.leave_open();
+  on_over_();
+}
+
+// The step in hand is not over.
+void Engine::leave_step(Verdict verdict, std::string_view what) {
+  if (stage_ == Stage::idle || index_ == all_steps_.size() ||
+      steps_[index_].verdict != Verdict::open)
+    return;
+  StepResult& result = steps_[index_];
+  result.verdict = verdict;
+  const State* state = awaited();
+  if (state == nullptr) {
+    result.detail = fmt::format("{} it did", what);
+    return;
   }
+  Why found = why(observer_, state->of);
+  result.detail = fmt::format("{} {}: {}{}", what, state->text, observer_.describe(state->of),
+                              found.line.empty() ? "" : "; " + found.line);
+  result.why = std::move(found.text);
+}
+
+void Engine::end_run() {
   for (Timer* timer : {&delay_timer_, &step_timer_, &bound_timer_, &timeout_timer_})
     timer->cancel();
   stage_ = Stage::over;
   ended_at_ = loop_.now();
+  ends_ = told_ends(observer_);
   pass();
   report(std::exchange(decided_, {}));
-  report(expectations_.finish(ended_at_));
-  on_over_();
 }
 
 void Engine::pass() {
@@ -159,6 +186,7 @@ void Engine::enter(Stage stage) {
   stage_ = stage;
   state_seen_ = false;
   step_cause_ = loop_.context();  // where it waits for nothing but the clock
+  given_up_.reset();
 }
 
 void Engine::delay_over() {
@@ -176,15 +204,20 @@ void Engine::set_step_timer() {
     if (stage_ != Stage::when && stage_ != Stage::until) return;
     const State* state = awaited();
     const Kill* kill = std::get_if<Kill>(&all_steps_[index_].action);
-    std::string detail = fmt::format("not so within {}", format_go_duration(*within));
-    if (state != nullptr)
-      detail += ": " + observer_.describe(state->of);
-    else if (kill != nullptr)
-      detail += ": " + observer_.describe(kill->of);
+    const std::string detail = fmt::format("not so within {}", format_go_duration(*within));
     const ContextScope of_its_state(loop_,
                                     state != nullptr ? observer_.latest(*state) : step_cause_);
-    end_step(fail(Reason::timeout, std::move(detail)));
+    if (state == nullptr && kill == nullptr) return end_step(fail(Reason::timeout, detail));
+    fail_step(Reason::timeout, detail, state != nullptr ? state->of : kill->of);
   });
+}
+
+// Of a step that is about these objects.
+void Engine::fail_step(Reason reason, const std::string& what, const Selection& of) {
+  Why found = why(observer_, of);
+  steps_[index_].why = std::move(found.text);
+  end_step(fail(reason, fmt::format("{}: {}{}", what, observer_.describe(of),
+                                    found.line.empty() ? "" : "; " + found.line)));
 }
 
 // The state that the step in hand waits for, or null.
@@ -206,7 +239,15 @@ void Engine::look_at_state() {
   if (stage_ != Stage::when && stage_ != Stage::until) return;
   const State* state = awaited();
   if (state != nullptr && !state_seen_) {
-    if (!observer_.holds(*state)) return;
+    if (!observer_.holds(*state)) {
+      // The steps that come later wait for this one.
+      if (given_up_ != observer_.ends() && !may_come(observer_, *state)) {
+        const ContextScope of_its_state(loop_, observer_.latest(*state));
+        return fail_step(Reason::timeout, "it can never be so", state->of);
+      }
+      given_up_ = observer_.ends();
+      return;
+    }
     state_is_so(*state);
   }
   state_seen_ = true;  // of this stage; a kill may still wait for its container

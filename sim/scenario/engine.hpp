@@ -20,7 +20,8 @@ struct StepResult {
   Verdict verdict = Verdict::open;  // open: it was not reached, or is under way
   std::optional<Time> began_at{};
   std::optional<Time> ended_at{};
-  std::string detail{};  // why it failed
+  std::string detail{};            // why it failed
+  std::vector<std::string> why{};  // the same at length
 };
 
 // A signal to the first process of a container, by the id that the runtime gave it.
@@ -37,6 +38,8 @@ class Engine {
   void start();
   // Ends the run now, judging things as they are.
   void finish();
+  // Breaks it off: what is not decided yet stays open.
+  void interrupt();
   // Also after the end: judges the invariants about what has come to rest by now.
   void pass();
 
@@ -53,6 +56,8 @@ class Engine {
   Time ended_at() const { return ended_at_; }
   bool over() const { return stage_ == Stage::over; }
   bool timed_out() const { return timed_out_; }
+  // How each job and each pod of its own had ended by the end, the bad first.
+  const std::vector<std::string>& ends() const { return ends_; }
 
  private:
   // Where the engine is within the step in hand.
@@ -62,6 +67,9 @@ class Engine {
   void wake();
   void tell_late();
   void check();
+  void end_run();
+  void leave_step(Verdict verdict, std::string_view what);
+  void fail_step(Reason reason, const std::string& what, const Selection& of);
   void begin_step();
   void enter(Stage stage);
   void delay_over();
@@ -113,8 +121,11 @@ class Engine {
   bool state_seen_ = false;        // what the step in hand waits for was so since the stage began
   std::uint64_t step_cause_ = 0;   // what decided that
   std::uint64_t step_record_ = 0;  // of the beginning of the step in hand
+  std::optional<std::uint64_t>
+      given_up_{};  // the observer's ends() when its state could still come
   std::vector<const ExpectationResult*> decided_{};  // judged, not yet written
   bool timed_out_ = false;
+  std::vector<std::string> ends_{};
   Time started_at_{}, ended_at_{};
   Timer delay_timer_{}, step_timer_{}, bound_timer_{}, timeout_timer_{};
   std::shared_ptr<int> alive_ = std::make_shared<int>();

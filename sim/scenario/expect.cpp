@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "scenario/prospects.hpp"
+#include "scenario/why.hpp"
+
 namespace ddptwin::scenario {
 namespace {
 
@@ -74,6 +77,12 @@ std::optional<Time> Expectations::bound(std::size_t index) const {
   return *watched_[index].started + *within;
 }
 
+std::optional<Time> Expectations::lasts_until(std::size_t index) const {
+  const auto& since = watched_[index].true_since;
+  if (!since) return std::nullopt;
+  return *since + *results_[index].expectation->lasting;
+}
+
 void Expectations::judge_one(std::size_t index, Time now, bool over) {
   ExpectationResult& result = results_[index];
   const Expectation& expectation = *result.expectation;
@@ -87,22 +96,38 @@ void Expectations::judge_one(std::size_t index, Time now, bool over) {
   }
   const auto end = bound(index);
   const bool late = end && now > *end;
-  if (row.deciding && !late && look(index) == *row.deciding) {
+  if (row.deciding && !late && decides(index, look(index) == *row.deciding, now)) {
     result.verdict = row.decided;
   } else if (!row.deciding) {
     if (over) result.verdict = look(index) ? Verdict::held : Verdict::failed;
   } else if (over || (end && now >= *end)) {
     result.verdict = row.at_bound;
   }
-  if (result.verdict == Verdict::failed) {
-    const bool early = expectation.quantifier == Quantifier::always && expectation.since.empty() &&
-                       !observer_.ever(expectation.state.of);
-    result.detail = fmt::format(
-        "{}: {}{}", failures[static_cast<std::size_t>(expectation.quantifier)],
-        observer_.describe(expectation.state.of),
-        early ? "; where it comes later, `since` names a step after which it has to hold" : "");
-  }
+  if (result.verdict == Verdict::failed) tell_failure(result);
   tell_of_nothing(result);
+}
+
+// A state that has to last decides once it has.
+bool Expectations::decides(std::size_t index, bool value, Time now) {
+  const auto& lasting = results_[index].expectation->lasting;
+  if (!lasting) return value;
+  std::optional<Time>& since = watched_[index].true_since;
+  if (!value) since.reset();
+  if (value && !since) since = now;
+  return since && now >= *since + *lasting;
+}
+
+void Expectations::tell_failure(ExpectationResult& result) const {
+  const Expectation& expectation = *result.expectation;
+  const bool early = expectation.quantifier == Quantifier::always && expectation.since.empty() &&
+                     !observer_.ever(expectation.state.of);
+  Why found = why(observer_, expectation.state.of);
+  result.detail = fmt::format(
+      "{}: {}{}{}", failures[static_cast<std::size_t>(expectation.quantifier)],
+      observer_.describe(expectation.state.of),
+      early ? "; where it comes later, `since` names a step after which it has to hold" : "",
+      found.line.empty() ? "" : "; " + found.line);
+  result.why = std::move(found.text);
 }
 
 // What is said of an object that is never there says nothing: a misspelt name, most likely. That
@@ -126,6 +151,42 @@ std::vector<const ExpectationResult*> Expectations::judge_all(Time now, bool ove
   return decided;
 }
 
+std::vector<const ExpectationResult*> Expectations::give_up(Time now) {
+  std::vector<const ExpectationResult*> decided;
+  if (given_up_ == observer_.ends()) return decided;
+  given_up_ = observer_.ends();
+  patient_until_.reset();
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    ExpectationResult& result = results_[i];
+    const bool awaits = result.verdict == Verdict::open && watched_[i].started &&
+                        result.expectation->quantifier == Quantifier::eventually;
+    if (!awaits || watched_[i].true_since || may_come(observer_, result.expectation->state))
+      continue;
+    if (const auto until = told_until(observer_, result.expectation->state.of, now)) {
+      patient_until_ = until;
+      given_up_.reset();
+      continue;
+    }
+    result.verdict = Verdict::failed;
+    result.decided_at = now;
+    result.record = observer_.latest(result.expectation->state);
+    tell_failure(result);
+    decided.push_back(&result);
+  }
+  return decided;
+}
+
+void Expectations::leave_open() {
+  for (ExpectationResult& result : results_) {
+    if (result.verdict != Verdict::open) continue;
+    Why found = why(observer_, result.expectation->state.of);
+    result.detail = fmt::format("the run was interrupted: {}{}",
+                                observer_.describe(result.expectation->state.of),
+                                found.line.empty() ? "" : "; " + found.line);
+    result.why = std::move(found.text);
+  }
+}
+
 // `always` and `never` without a bound last as long as the others need.
 bool Expectations::waiting() const {
   return std::any_of(results_.begin(), results_.end(), [](const ExpectationResult& result) {
@@ -137,10 +198,11 @@ bool Expectations::waiting() const {
 }
 
 std::optional<Time> Expectations::deadline() const {
-  std::optional<Time> first;
+  std::optional<Time> first = patient_until_;
   for (std::size_t i = 0; i < results_.size(); ++i) {
-    const auto end = bound(i);
-    if (results_[i].verdict == Verdict::open && end && (!first || *end < *first)) first = end;
+    if (results_[i].verdict != Verdict::open) continue;
+    for (const auto& end : {bound(i), lasts_until(i)})
+      if (end && (!first || *end < *first)) first = end;
   }
   return first;
 }

@@ -19,6 +19,7 @@ struct ExpectationResult {
   std::optional<Time> decided_at{};
   std::uint64_t record = 0;  // that decided it: the last about its objects; 0: there was none
   std::string detail{};      // why it failed
+  std::vector<std::string> why{};  // the same at length: what its objects' pods say
 };
 
 // All expectations of a scenario. It is asked after every change and at deadline().
@@ -32,8 +33,12 @@ class Expectations {
   void step_ended(const std::string& name, Time now);
   // Judges what can be judged now; gives the results that were decided by it.
   std::vector<const ExpectationResult*> judge(Time now) { return judge_all(now, false); }
+  // No step is left to change anything: what can never come true any more has failed.
+  std::vector<const ExpectationResult*> give_up(Time now);
   // The run is over: `finally`, and whatever is still open.
   std::vector<const ExpectationResult*> finish(Time now) { return judge_all(now, true); }
+  // It was broken off: what is open stays open, and says how far it has come.
+  void leave_open();
 
   // Whether the run has to go on for one of them.
   bool waiting() const;
@@ -46,16 +51,22 @@ class Expectations {
     std::optional<Time> started{};
     std::optional<std::uint64_t> stamp{};  // of the last look
     bool value = false;                    // of the last look
+    std::optional<Time> true_since{};      // of a state that has to last
   };
   void tell_of_nothing(ExpectationResult& result) const;
   void judge_one(std::size_t index, Time now, bool over);
+  bool decides(std::size_t index, bool value, Time now);
+  void tell_failure(ExpectationResult& result) const;
   bool look(std::size_t index);
   std::optional<Time> bound(std::size_t index) const;
+  std::optional<Time> lasts_until(std::size_t index) const;
   std::vector<const ExpectationResult*> judge_all(Time now, bool over);
 
   const Observer& observer_;
   std::vector<ExpectationResult> results_{};
   std::vector<Watched> watched_{};
+  std::optional<Time> patient_until_{};      // somebody may still tell why the lost ones are lost
+  std::optional<std::uint64_t> given_up_{};  // the observer's ends() at the last give_up
 };
 
 }  // namespace ddptwin::scenario

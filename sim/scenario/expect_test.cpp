@@ -185,7 +185,8 @@ TEST(Expect, what_failed_says_that_a_pod_is_on_its_way_out) {
   watched.phase(0s, "Running");
   watched.terminating(1s);
   watched.finish(2s);
-  EXPECT_EQ(watched.detail(), "it is not so at the end: pod/p: Running, terminating");
+  EXPECT_EQ(watched.detail(),
+            "it is not so at the end: pod/p: Running, terminating; pod/p was deleted");
 }
 
 TEST(Expect, created_counts_objects_of_one_name) {

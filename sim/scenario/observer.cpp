@@ -11,6 +11,7 @@
 #include "objects/selector.hpp"
 #include "scenario/claims.hpp"
 #include "scenario/names.hpp"
+#include "scenario/workloads.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -44,14 +45,6 @@ bool text_is(const boost::json::object& condition, std::string_view field, std::
   return value != nullptr ? value->is_string() && std::string_view(value->as_string()) == text
                           : text.empty();
 }
-
-bool is_true(const boost::json::value& object, std::string_view type) {
-  const auto* condition = find_condition(object, type);
-  return condition != nullptr && text_is(*condition, "status", "True");
-}
-
-constexpr std::array<std::string_view, 4> end_conditions{"Succeeded", "Failed", "Complete",
-                                                         "Completed"};
 
 bool asks_for_logs(const State& state) {
   return std::any_of(state.claims.begin(), state.claims.end(), [](const Claim& claim) {
@@ -104,11 +97,8 @@ struct ClaimJudge {
            (!claim.reason || text_is(*condition, "reason", *claim.reason)) &&
            (!claim.message || text_is(*condition, "message", *claim.message));
   }
-  bool operator()(const FinishedClaim&) const {
-    const Json whole = encode(object());
-    return std::any_of(end_conditions.begin(), end_conditions.end(),
-                       [&whole](std::string_view type) { return is_true(whole, type); });
-  }
+  bool operator()(const FinishedClaim&) const { return outcome_of(object()) != Outcome::open; }
+  bool operator()(const SucceededClaim&) const { return has_succeeded(object()); }
   bool operator()(const MatchClaim& claim) const {
     return contains_part(encode(object()), *claim.part.get());
   }
@@ -206,6 +196,11 @@ std::string state_of(const SeenObject& seen) {
 }
 
 void Observer::on_record(const Record& record) {
+  take(record);
+  troubles_.on_record(record);
+}
+
+void Observer::take(const Record& record) {
   if (record.kind == RecordKind::log) {
     SeenLog& log = logs_[std::string(record.subject)];
     log.lines.emplace_back(record.text);
@@ -213,6 +208,7 @@ void Observer::on_record(const Record& record) {
     if (const StepLine found = step_of(record.text); found.step > 0) {
       log.step = found.step;
       log.steps = found.total;
+      troubles_.trained(record.subject, record.time);
     }
     ++log_lines_;
     return;
@@ -226,7 +222,15 @@ void Observer::on_record(const Record& record) {
   seen.last = object;
   seen.gone = removed;
   seen.record = record.id;
-  if (added) ++seen.created;
+  if (added) {
+    ++seen.created;
+    seen.ended_at.reset();
+  }
+  if (!seen.ended_at && outcome_of(*object) != Outcome::open) {
+    seen.ended_at = record.time;
+    ++ends_;
+  }
+  if (removed) ++ends_;
   ++changes_[resource];
 }
 
@@ -242,6 +246,14 @@ std::vector<ObjectPtr> Observer::select(const Selection& of) const {
   for (const auto& [key, seen] : objects(*of.kind)) {
     if (!seen.gone && is_selected(seen, of, labels)) selected.push_back(seen.last);
   }
+  return selected;
+}
+
+std::vector<const SeenObject*> Observer::select_ever(const Selection& of) const {
+  const LabelMatcher labels = matcher_of(of);
+  std::vector<const SeenObject*> selected;
+  for (const auto& [key, seen] : objects(*of.kind))
+    if (is_selected(seen, of, labels)) selected.push_back(&seen);
   return selected;
 }
 

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/trace.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/troubles.hpp"
 
 namespace ddptwin::scenario {
 
@@ -15,26 +17,17 @@ namespace ddptwin::scenario {
 struct SeenObject {
   ObjectPtr last{};
   bool gone = false;
-  int created = 0;           // how many objects of this name there have been
-  std::uint64_t record = 0;  // the last about it
-};
-
-// What one container printed.
-struct SeenLog {
-  std::vector<std::string> lines{};
-  std::int64_t step = 0;     // the last "step N" it printed
-  std::int64_t steps = 0;    // the N of "step n/N", 0: it said none
-  std::uint64_t record = 0;  // of the last line
-  // How far each pattern has been searched for, so that a line is searched once.
-  struct Search {
-    std::size_t next = 0;
-    bool found = false;
-  };
-  mutable std::map<std::string, Search, std::less<>> searches{};
+  int created = 0;                 // how many objects of this name there have been
+  std::optional<Time> ended_at{};  // a job or pod that has come to its end, well or badly
+  std::uint64_t record = 0;        // the last about it
 };
 
 class Observer {
  public:
+  Observer() = default;
+  Observer(const Observer&) = delete;
+  Observer& operator=(const Observer&) = delete;
+
   void on_record(const Record& record);
 
   bool holds(const State& state) const;
@@ -52,17 +45,25 @@ class Observer {
   using Objects = std::map<std::string, SeenObject, std::less<>>;
   const Objects& objects(const KindInfo& kind) const;
   // By "namespace/pod/container".
-  const std::map<std::string, SeenLog, std::less<>>& logs() const { return logs_; }
+  const SeenLogs& logs() const { return logs_; }
   // The objects of a selection that exist now.
   std::vector<ObjectPtr> select(const Selection& of) const;
+  // Those too that are gone.
+  std::vector<const SeenObject*> select_ever(const Selection& of) const;
+  bool fulfils(const SeenObject& seen, const State& state) const;
+  // How many jobs and pods have ended or gone: what is to come depends on it.
+  std::uint64_t ends() const { return ends_; }
+  const Troubles& troubles() const { return troubles_; }
 
  private:
-  bool fulfils(const SeenObject& seen, const State& state) const;
+  void take(const Record& record);
 
   std::map<std::string, Objects, std::less<>> objects_{};  // by resource name
   std::map<std::string, std::uint64_t, std::less<>> changes_{};
-  std::map<std::string, SeenLog, std::less<>> logs_{};
+  SeenLogs logs_{};
   std::uint64_t log_lines_ = 0;
+  std::uint64_t ends_ = 0;
+  Troubles troubles_{logs_};
 };
 
 // "Running, 1 restart, exit 137" of a pod, "Created, Running" of a job, or "exists".

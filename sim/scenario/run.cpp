@@ -99,6 +99,7 @@ Result<RunResult> RealRun::go() {
   RunResult result = result_of(scenario_, *engine_);
   result.seed = options_.seed;
   result.python = options_.python;
+  result.timeout = options_.timeout;
   result.interrupted = interrupted_;
   result.artefacts = options_.artefacts.path();
   TRY_VOID(reports_.finish(result));
@@ -125,7 +126,7 @@ void RealRun::draw_again() {
 void RealRun::on_signal() {
   if (std::exchange(interrupted_, true) || engine_ == nullptr) return;
   if (engine_->over()) return io_.stop();  // it was settling
-  engine_->finish();
+  engine_->interrupt();
 }
 
 // A run that wants to see what is judged later only goes on until then.
@@ -159,6 +160,7 @@ Result<RunResult> run_in_virtual_time(const Scenario& scenario, const RunOptions
     if (++asked % period == 0) io.poll();
     return interrupted;
   }));
+  result.timeout = options.timeout;
   result.interrupted = interrupted;
   result.artefacts = options.artefacts.path();
   TRY_VOID(reports.finish(result));

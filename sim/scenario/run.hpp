@@ -14,8 +14,9 @@ namespace ddptwin::scenario {
 struct RunOptions {
   Mode mode = Mode::real;
   std::uint64_t seed = 1;
-  std::string torch{};   // virtual: the profile of the modelled workers; empty: the scenario's
-  std::string python{};  // a virtual environment for every image; empty: none
+  std::string torch{};    // virtual: the profile of the modelled workers; empty: the scenario's
+  std::string python{};   // a virtual environment for every image; empty: none
+  std::string timeout{};  // that the command line gave, to be repeated; the scenario has it already
   ArtefactOptions artefacts{};
   bool quiet = false;   // no live view and no timeline
   int columns = 0;      // of the terminal that `text` is; 0: it is none

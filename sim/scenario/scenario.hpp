@@ -74,10 +74,11 @@ struct CreatedClaim {
 struct EventClaim {
   std::string reason{};  // an Event of this reason tells of the object
 };
-struct FinishedClaim {};  // status.conditions has Succeeded, Failed, Complete or Completed true
-using Claim =
-    std::variant<PhaseClaim, ConditionClaim, MatchClaim, LogClaim, StepClaim, RestartsClaim,
-                 ExitCodeClaim, ReasonClaim, CreatedClaim, EventClaim, FinishedClaim>;
+struct FinishedClaim {};   // a job or pod has come to its end, well or badly (workloads.hpp)
+struct SucceededClaim {};  // well; of a pod that is restarted for ever, it is Running and Ready
+using Claim = std::variant<PhaseClaim, ConditionClaim, MatchClaim, LogClaim, StepClaim,
+                           RestartsClaim, ExitCodeClaim, ReasonClaim, CreatedClaim, EventClaim,
+                           FinishedClaim, SucceededClaim>;
 
 // Something that may be true of the cluster: enough of the selected objects fulfil every claim.
 struct State {
@@ -154,6 +155,7 @@ struct Expectation {
   State state{};
   // eventually: until then at the latest; always, never: only so long. Absent: to the end.
   std::optional<Duration> within{};
+  std::optional<Duration> lasting{};  // eventually: it has to be so for that long without a break
   std::string since{};  // the step at whose end the clock starts; empty: the scenario's start
   std::string text{};
   std::string where{};

@@ -10,6 +10,7 @@
 #include "objects/image_reference.hpp"
 #include "objects/pytorchjob.hpp"
 #include "objects/validation.hpp"
+#include "scenario/default_expectations.hpp"
 #include "scenario/documents.hpp"
 #include "scenario/faults/fault_parser.hpp"
 #include "scenario/invariants.hpp"
@@ -220,7 +221,8 @@ constexpr std::array spec_fields{
               }},
     SpecField{"expect", "a list of expectations",
               "what must come of it; default, and where all are always or never without `within`: "
-              "every job reaches Succeeded or Failed",
+              "every job succeeds, and every pod that nobody owns; one whose restartPolicy is "
+              "Always becomes Running and Ready and stays so",
               [](const YamlNode& node, Scenario& to, const ParseContext& context) {
                 return read_list<Expectation, &parse_expectation>(node, to.expectations, context);
               }},
@@ -351,31 +353,13 @@ NodeOptions default_node() {
   return node;
 }
 
-// What a run is for whose expectations say nothing of its end: each job comes to its own.
-Expectation job_finishes(const ObjectPtr& object) {
-  Expectation expectation;
-  State& state = expectation.state;
-  state.of = {&object->kind(), object->metadata.namespace_.str(), object->metadata.name.str(), ""};
-  state.claims.emplace_back(FinishedClaim{});
-  state.text = fmt::format("{{of: {}, finished: true}}", state.of.text());
-  expectation.text = "eventually " + state.text;
-  expectation.name = fmt::format("{} finishes", state.of.text());
-  return expectation;
-}
-
 void add_defaults(Scenario& scenario) {
   if (scenario.nodes.empty()) scenario.nodes.push_back(default_node());
   for (std::size_t i = 0; i < scenario.nodes.size(); ++i)
     scenario.nodes[i].address = fmt::format("192.168.{}.{}", i / 250, i % 250 + 1);
-  const auto says_no_end = [](const Expectation& one) {
-    return (one.quantifier == Quantifier::always || one.quantifier == Quantifier::never) &&
-           !one.within;
-  };
-  if (!std::all_of(scenario.expectations.begin(), scenario.expectations.end(), says_no_end)) return;
-  for (const Manifest& manifest : scenario.manifests) {
-    if (as<PyTorchJob>(*manifest.object) != nullptr)
-      scenario.expectations.push_back(job_finishes(manifest.object));
-  }
+  if (says_an_end(scenario)) return;
+  auto defaults = default_expectations(scenario);
+  std::move(defaults.begin(), defaults.end(), std::back_inserter(scenario.expectations));
 }
 
 Status check_since(const YamlNode& node, const Scenario& scenario) {

@@ -32,7 +32,7 @@ struct ParseContext {
 };
 
 // One file: its Scenario document, if there is one, and the objects beside it. Without a Scenario
-// the defaults hold: one node, every job is to finish.
+// the defaults hold: one node, every job is to succeed.
 Result<Scenario> parse_scenario(const std::string& file, const KindRegistry& kinds,
                                 const ReadFile& read_file);
 

@@ -43,11 +43,11 @@ TEST(ScenarioParser, plain_objects_run_with_the_defaults) {
   ASSERT_EQ(scenario->manifests.size(), 1U);
   EXPECT_EQ(scenario->manifests[0].object->metadata.namespace_, "default");
   ASSERT_EQ(scenario->expectations.size(), 1U);
-  EXPECT_EQ(scenario->expectations[0].name, "pytorchjob/j finishes");
+  EXPECT_EQ(scenario->expectations[0].name, "pytorchjob/j succeeds");
 }
 
 // Otherwise all that never happens would be held as soon as it began.
-TEST(ScenarioParser, jobs_must_finish_where_no_expectation_has_an_end) {
+TEST(ScenarioParser, jobs_must_succeed_where_no_expectation_has_an_end) {
   const auto names = [](const std::string& expect) {
     const auto scenario =
         parse("s.yaml", {{"s.yaml",
@@ -61,7 +61,7 @@ TEST(ScenarioParser, jobs_must_finish_where_no_expectation_has_an_end) {
   };
   const std::string never = "{never: {of: pod/p, restarts: 1}, name: none}";
   EXPECT_THAT(names("[" + never + ", {always: {of: pods, count: 0}, name: a}]"),
-              ElementsAre("none", "a", "pytorchjob/j finishes"));
+              ElementsAre("none", "a", "pytorchjob/j succeeds"));
   for (const char* end :
        {"eventually: {of: pod/p}", "finally: {of: pod/p}", "never: {of: pod/p}, within: 3s"})
     EXPECT_THAT(names("[" + never + ", {name: e, " + end + "}]"), ElementsAre("none", "e")) << end;
@@ -276,9 +276,15 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"step_of_a_job", "  steps: [{wait: {step: 3, of: pytorchjobs}}]\n",
                 "s.yaml:8:19 spec.steps[0].wait.step: no PyTorchJob has containers: only a "
                 "Pod has"},
-        Refusal{"end_of_a_pod", "  expect: [{eventually: {of: pods, finished: true}}]\n",
-                "s.yaml:8:36 spec.expect[0].eventually.finished: no Pod finishes: only a "
-                "PyTorchJob does"},
+        Refusal{"end_of_a_node", "  expect: [{eventually: {of: nodes, finished: true}}]\n",
+                "s.yaml:8:37 spec.expect[0].eventually.finished: no Node comes to an end: only "
+                "jobs and pods do"},
+        Refusal{"success_of_a_service",
+                "  expect: [{eventually: {of: services, succeeded: true}}]\n",
+                "s.yaml:8:40 spec.expect[0].eventually.succeeded: no Service comes to an end: only "
+                "jobs and pods do"},
+        Refusal{"always_lasts", "  expect: [{always: {of: pods, phase: Running}, for: 3s}]\n",
+                "s.yaml:8:49 spec.expect[0].for: only eventually asks for a state that lasts"},
         Refusal{"invariant_watched_anyway", "  invariants: {also: [terminal]}\n",
                 "s.yaml:8:23 spec.invariants.also[0]: terminal is not strict: it is watched in "
                 "every run already"},

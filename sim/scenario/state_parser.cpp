@@ -10,6 +10,7 @@
 #include "objects/selector.hpp"
 #include "scenario/absent_kinds.hpp"
 #include "scenario/scenario_parser.hpp"
+#include "scenario/workloads.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -172,8 +173,11 @@ Status check_claims(const YamlNode& node, const State& state) {
     if (const auto member = node.member(field); member && &kind != &Pod::info())
       return member->fail(fmt::format("no {} has containers: only a Pod has", kind.kind));
   }
-  if (const auto member = node.member("finished"); member && &kind != &PyTorchJob::info())
-    return member->fail(fmt::format("no {} finishes: only a PyTorchJob does", kind.kind));
+  for (const std::string_view field : {"finished", "succeeded"}) {
+    const bool ends = &kind == &Pod::info() || job_kind(kind) != nullptr;
+    if (const auto member = node.member(field); member && !ends)
+      return member->fail(fmt::format("no {} comes to an end: only jobs and pods do", kind.kind));
+  }
   for (const Claim& claim : state.claims) {
     if (const auto* phase = std::get_if<PhaseClaim>(&claim))
       TRY_VOID(check_phase(*node.member("phase"), kind, *phase));
@@ -264,6 +268,13 @@ Status add_range_claim(const YamlNode& node, State& to, Range ClaimType::*member
   return {};
 }
 
+Status add_end_claim(const YamlNode& node, State& to, Claim claim) {
+  TRY(const bool is_so, node.as_bool());
+  if (!is_so) return node.must_be("true; for the contrary say never");
+  to.claims.push_back(std::move(claim));
+  return {};
+}
+
 using StateField = Field<State, ParseContext>;
 constexpr std::array state_fields{
     StateField{"of", "kind/name, a kind, or a selection",
@@ -343,12 +354,15 @@ constexpr std::array state_fields{
                [](const YamlNode& node, State& to, const ParseContext&) {
                  return add_range_claim(node, to, &CreatedClaim::times);
                }},
-    StateField{"finished", "true", "a PyTorchJob that has come to its end, well or badly",
-               [](const YamlNode& node, State& to, const ParseContext&) -> Status {
-                 TRY(const bool finished, node.as_bool());
-                 if (!finished) return node.must_be("true; for the contrary say never");
-                 to.claims.emplace_back(FinishedClaim{});
-                 return {};
+    StateField{"finished", "true", "a job or a pod that has come to its end, well or badly",
+               [](const YamlNode& node, State& to, const ParseContext&) {
+                 return add_end_claim(node, to, FinishedClaim{});
+               }},
+    StateField{"succeeded", "true",
+               "a job or a pod that has come to its end well; a pod that is restarted for ever "
+               "(restartPolicy Always): it is Running and Ready",
+               [](const YamlNode& node, State& to, const ParseContext&) {
+                 return add_end_claim(node, to, SucceededClaim{});
                }},
     StateField{"event", "text", "an Event of this reason tells of it",
                [](const YamlNode& node, State& to, const ParseContext&) {

@@ -311,6 +311,11 @@ constexpr std::array expectation_fields{
                        TRY(to.expectation.within, node.as_duration());
                        return {};
                      }},
+    ExpectationField{"for", "a duration", "of eventually: it is so for that long without a break",
+                     [](const YamlNode& node, ExpectationDraft& to, const ParseContext&) -> Status {
+                       TRY(to.expectation.lasting, node.as_duration());
+                       return {};
+                     }},
     ExpectationField{"since", "a step's name",
                      "the clock starts when that step has ended; default: at the start",
                      [](const YamlNode& node, ExpectationDraft& to, const ParseContext&) -> Status {
@@ -370,7 +375,11 @@ Result<Expectation> parse_expectation(const YamlNode& node, const ParseContext& 
   Expectation& expectation = draft.expectation;
   if (expectation.quantifier == Quantifier::finally && expectation.within)
     return node.fail_at("within", "finally has no bound: it is judged at the end");
+  if (expectation.quantifier != Quantifier::eventually && expectation.lasting)
+    return node.fail_at("for", "only eventually asks for a state that lasts");
   expectation.text = text_of(node, draft.quantifiers.front());
+  if (expectation.lasting)
+    expectation.text += fmt::format(" for {}", format_go_duration(*expectation.lasting));
   if (expectation.within)
     expectation.text += fmt::format(" within {}", format_go_duration(*expectation.within));
   if (expectation.name.empty()) expectation.name = expectation.text;

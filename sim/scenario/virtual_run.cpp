@@ -253,7 +253,7 @@ void VirtualRun::come_to_rest(const std::function<bool()>& stop) {
 Result<RunResult> VirtualRun::finish(const std::function<bool()>& stop) {
   while (step()) {
     if (stop && stop()) {
-      parts_->engine.finish();
+      parts_->engine.interrupt();
       return result();
     }
   }

@@ -13,6 +13,8 @@ complete -c ddptwin -n '__fish_seen_subcommand_from run env' -l show-secrets -d 
 complete -c ddptwin -n '__fish_seen_subcommand_from run' -l junit -r -F -d 'Write the verdicts as JUnit XML'
 complete -c ddptwin -n '__fish_seen_subcommand_from run env' -l json -d 'Print JSON'
 complete -c ddptwin -n '__fish_seen_subcommand_from run agree' -l seed -x -d 'What chance begins with'
+complete -c ddptwin -n '__fish_seen_subcommand_from run' -l timeout -x -d 'How long a run may take'
+complete -c ddptwin -n '__fish_seen_subcommand_from run' -l jobs -x -d 'So many runs at once'
 complete -c ddptwin -n '__fish_seen_subcommand_from run' -l quiet -d 'Print the verdicts only'
 complete -c ddptwin -n '__fish_seen_subcommand_from run env agree' -l python -r -a '(__fish_complete_directories)' -d 'A virtual environment for every image'
 complete -c ddptwin -n '__fish_seen_subcommand_from run' -l mode -x -a 'real virtual both' -d 'The clock'

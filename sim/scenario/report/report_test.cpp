@@ -141,10 +141,8 @@ RunResult failed_result() {
 
 TEST(Result, junit_escapes_counts_and_skips) {
   std::ostringstream out;
-  print_junit(out, {failed_result()});
+  print_suite(out, failed_result());
   EXPECT_EQ(out.str(),
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-            "<testsuites>\n"
             "  <testsuite name=\"a&lt;b\" tests=\"4\" failures=\"1\" skipped=\"1\" time=\"2.000\" "
             "timestamp=\"1970-01-01T00:00:00Z\">\n"
             "    <testcase classname=\"a&lt;b\" name=\"step one\" time=\"1.000\"/>\n"
@@ -155,8 +153,7 @@ TEST(Result, junit_escapes_counts_and_skips) {
             "spec\n"
             "ddptwin run '' --mode real --seed 1</failure></testcase>\n"
             "    <testcase classname=\"a&lt;b\" name=\"invariant times\" time=\"0.000\"/>\n"
-            "  </testsuite>\n"
-            "</testsuites>\n");
+            "  </testsuite>\n");
 }
 
 TEST(Result, a_verdict_says_where_and_why_it_failed) {
@@ -170,8 +167,8 @@ TEST(Result, a_verdict_says_where_and_why_it_failed) {
             "          it did not & will not\n"
             "          at s.yaml:9:5 spec\n"
             "  held    1 invariant\n"
-            "FAILED a<b in 2.000s\n"
             "  repeat with: ddptwin run '' --mode real --seed 1\n");
+  EXPECT_EQ(last_line(failed_result()), "FAILED a<b: expected eventually \"x\", in 2.000s");
 }
 
 TEST(Result, an_invariant_that_was_not_asked_has_not_held_and_has_not_failed) {
@@ -184,12 +181,12 @@ TEST(Result, an_invariant_that_was_not_asked_has_not_held_and_has_not_failed) {
   std::ostringstream out;
   print_verdicts(out, result);
   EXPECT_EQ(out.str(),
-            "  held    1 invariant; 1 had nothing to judge: nothing of what it is about happened\n"
-            "PASSED short in 1.000s\n");
+            "  held    1 invariant; 1 had nothing to judge: nothing of what it is about happened\n");
+  EXPECT_EQ(last_line(result), "PASSED short in 1.000s");
   std::ostringstream junit;
-  print_junit(junit, {result});
-  EXPECT_NE(junit.str().find("tests=\"2\" failures=\"0\" skipped=\"1\""), std::string::npos);
-  EXPECT_NE(junit.str().find("<skipped message=\"it had nothing to judge\"/>"), std::string::npos);
+  print_suite(junit, result);
+  EXPECT_NE(junit.str().find("tests=\"1\" failures=\"0\" skipped=\"0\""), std::string::npos);
+  EXPECT_EQ(junit.str().find("no-leak"), std::string::npos) << junit.str();
   EXPECT_NE(
       boost::json::serialize(to_json(result))
           .find(R"("name":"no-leak","verdict":"open","seconds":0E0,"detail":"it had nothing)"),
@@ -205,6 +202,45 @@ TEST(Result, a_fault_that_never_acted_fails_the_run) {
   print_verdicts(out, result);
   EXPECT_NE(out.str().find("  failed  fault {scheduler: down}\n          it never acted\n"
                            "          at s.yaml:7:3\n"),
+            std::string::npos)
+      << out.str();
+}
+
+TEST(Result, the_last_line_tells_how_each_job_ended) {
+  RunResult result;
+  result.name = "two";
+  result.ended_at = Time(2s);
+  result.ends = {"pytorchjob/a Failed: no", "pytorchjob/b Succeeded"};
+  // Its own expectation is about that end: nobody wrote it.
+  result.expectations = {{"pytorchjob/a succeeds", Verdict::failed, 2s, "", ""},
+                         {"pytorchjob/b succeeds", Verdict::held, 2s, "", ""}};
+  EXPECT_EQ(last_line(result),
+            "FAILED two: pytorchjob/a Failed: no; pytorchjob/b Succeeded, in 2.000s");
+  result.invariants = {{"terminal", Verdict::failed, {}, "", ""}};
+  result.ends = {"pytorchjob/b Succeeded", "pod/c Succeeded", "pod/d Succeeded", "pod/e Succeeded"};
+  EXPECT_EQ(last_line(result),
+            "FAILED two: invariant terminal; pytorchjob/b Succeeded; pod/c Succeeded; pod/d "
+            "Succeeded; 1 more jobs and pods, in 2.000s");
+}
+
+TEST(Result, where_nothing_ran_nothing_passed) {
+  RunResult result;
+  result.name = "maps";
+  result.nothing_ran = true;
+  EXPECT_FALSE(result.passed());
+  EXPECT_EQ(last_line(result),
+            "NOTHING RAN maps: no job and no pod is among its objects, in 0.000s");
+}
+
+TEST(Result, a_suite_may_have_a_name_of_its_own_and_tells_the_reason_at_length) {
+  RunResult result = failed_result();
+  result.suite = "a [virtual seed 7]";
+  result.expectations[0].why = {"pod/p container c exit 1; its last lines:", "  | <no>"};
+  std::ostringstream out;
+  print_suite(out, result);
+  EXPECT_NE(out.str().find("<testsuite name=\"a [virtual seed 7]\""), std::string::npos);
+  EXPECT_NE(out.str().find("\">pod/p container c exit 1; its last lines:\n  | &lt;no&gt;\n"
+                           "s.yaml:9:5 spec\nddptwin run"),
             std::string::npos)
       << out.str();
 }

@@ -47,6 +47,7 @@ Status Reports::finish(const RunResult& result) {
     if (const std::string there = artefacts_->text(); !there.empty())
       text_ << "artefacts: " << there << '\n';
   }
+  text_ << last_line(result) << '\n';
   text_.flush();
   return written;
 }

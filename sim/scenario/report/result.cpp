@@ -1,6 +1,7 @@
 #include "scenario/report/result.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/json/value.hpp>
@@ -8,6 +9,7 @@
 #include <ostream>
 
 #include "scenario/claims.hpp"
+#include "scenario/default_expectations.hpp"
 #include "scenario/report/narrator.hpp"
 #include "scenario/trace_hash.hpp"
 
@@ -82,6 +84,7 @@ json::array to_json(const std::vector<Judged>& judged) {
         {"name", one.name}, {"verdict", to_string(one.verdict)}, {"seconds", seconds_of(one.at)}};
     if (!one.detail.empty()) object["detail"] = one.detail;
     if (!one.where.empty()) object["where"] = one.where;
+    if (!one.why.empty()) object["why"] = json::value_from(one.why);
     list.push_back(std::move(object));
   }
   return list;
@@ -103,6 +106,7 @@ void print_judged(std::ostream& out, std::string_view what, const std::vector<Ju
     if (one.at > Duration::zero()) out << fmt::format(" ({})", lasted(one.at));
     out << '\n';
     if (!one.detail.empty()) out << fmt::format("          {}\n", indented(one.detail));
+    for (const std::string& line : one.why) out << fmt::format("            {}\n", line);
     if (!one.where.empty() && one.verdict != Verdict::held)
       out << fmt::format("          at {}\n", one.where);
   }
@@ -132,11 +136,29 @@ std::string xml(std::string_view text) {
   return out;
 }
 
+const std::string& suite_of(const RunResult& result) {
+  return result.suite.empty() ? result.name : result.suite;
+}
+
+// What a case says that failed: the reason at length, where it is written, how to do it again.
+std::string body_of(const RunResult& result, const Judged& one) {
+  std::string body;
+  for (const std::string& line : one.why) body += line + "\n";
+  if (!one.where.empty()) body += one.where + "\n";
+  return body + result.repeat();
+}
+
+// One that was not asked is no test.
+bool is_case(const RunResult& result, const std::vector<Judged>& judged, const Judged& one) {
+  return &judged != &result.invariants || one.verdict != Verdict::open;
+}
+
 void print_cases(std::ostream& out, const RunResult& result, std::string_view what,
                  const std::vector<Judged>& judged) {
   for (const Judged& one : judged) {
+    if (!is_case(result, judged, one)) continue;
     out << fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"",
-                       xml(result.name), xml(fmt::format("{} {}", what, one.name)),
+                       xml(suite_of(result)), xml(fmt::format("{} {}", what, one.name)),
                        seconds_of(one.at));
     if (one.verdict == Verdict::held)
       out << "/>\n";
@@ -145,16 +167,19 @@ void print_cases(std::ostream& out, const RunResult& result, std::string_view wh
     else if (one.verdict == Verdict::open)
       out << fmt::format("><skipped message=\"{}\"/></testcase>\n", xml(one.detail));
     else
-      out << fmt::format("><failure message=\"{}\">{}\n{}</failure></testcase>\n", xml(one.detail),
-                         xml(one.where), xml(result.repeat()));
+      out << fmt::format("><failure message=\"{}\">{}</failure></testcase>\n", xml(one.detail),
+                         xml(body_of(result, one)));
   }
 }
 
-std::size_t count(const RunResult& result, Verdict verdict) {
+std::size_t count_cases(const RunResult& result, Verdict verdict) {
   std::size_t number = 0;
   for (const auto* list :
        {&result.step_verdicts, &result.expectations, &result.invariants, &result.faults})
-    number += count_of(*list, verdict);
+    number +=
+        static_cast<std::size_t>(std::count_if(list->begin(), list->end(), [&](const Judged& one) {
+          return one.verdict == verdict && is_case(result, *list, one);
+        }));
   return number;
 }
 
@@ -179,11 +204,41 @@ void print_invariants(std::ostream& out, const std::vector<Judged>& invariants) 
   out << fmt::format("  held    {}\n", invariants_in_words(held, open));
 }
 
+// What failed that the ends of jobs do not tell of: expectations that nobody wrote are about those.
+std::vector<std::string> failed_beside(const RunResult& result) {
+  std::vector<std::string> found;
+  const auto add = [&found](std::string_view what, const std::vector<Judged>& judged) {
+    for (const Judged& one : judged)
+      if (one.verdict == Verdict::failed && (what != "expected" || !one.where.empty()))
+        found.push_back(fmt::format("{} {}", what, one.name));
+  };
+  add("step", result.step_verdicts);
+  add("expected", result.expectations);
+  add("fault", result.faults);
+  add("invariant", result.invariants);
+  return found;
+}
+
+// A few of a list.
+void add_some(const std::vector<std::string>& list, std::size_t most, std::string_view more,
+              std::vector<std::string>& to) {
+  for (std::size_t i = 0; i < std::min(list.size(), most); ++i) to.push_back(list[i]);
+  if (list.size() > most) to.push_back(fmt::format("{} {}", list.size() - most, more));
+}
+
+std::vector<std::string> told_last(const RunResult& result) {
+  std::vector<std::string> told;
+  if (result.nothing_ran) told.emplace_back("no job and no pod is among its objects");
+  add_some(failed_beside(result), 1, "more failed", told);
+  add_some(result.ends, 3, "more jobs and pods", told);
+  return told;
+}
+
 }  // namespace
 
 bool RunResult::passed() const {
-  return !interrupted && all_held(step_verdicts) && all_held(expectations) && all_held(faults) &&
-         none_failed(invariants);
+  return !interrupted && !nothing_ran && all_held(step_verdicts) && all_held(expectations) &&
+         all_held(faults) && none_failed(invariants);
 }
 
 std::string RunResult::repeat() const {
@@ -191,6 +246,7 @@ std::string RunResult::repeat() const {
       fmt::format("ddptwin run {} --mode {} --seed {}", shell_word(file), to_string(mode), seed);
   if (!torch.empty()) command += " --torch " + torch;
   if (!python.empty()) command += " --python " + shell_word(python);
+  if (!timeout.empty()) command += " --timeout " + timeout;
   return command;
 }
 
@@ -205,17 +261,20 @@ RunResult result_of(const Scenario& scenario, const Engine& engine) {
   for (const StepResult& step : engine.steps()) {
     const Duration at = step.ended_at ? *step.ended_at - engine.started_at() : Duration();
     result.step_verdicts.push_back({step.step->name.empty() ? step.step->text : step.step->name,
-                                    step.verdict, at, step.detail, step.step->where});
+                                    step.verdict, at, step.detail, step.step->where, step.why});
   }
   for (const ExpectationResult& expectation : engine.expectations()) {
     const Duration at =
         expectation.decided_at ? *expectation.decided_at - engine.started_at() : Duration();
     result.expectations.push_back({expectation.expectation->name, expectation.verdict, at,
-                                   expectation.detail, expectation.expectation->where});
+                                   expectation.detail, expectation.expectation->where,
+                                   expectation.why});
   }
   result.invariants = invariants_of(engine);
   result.invariants_off = {scenario.invariants.off.begin(), scenario.invariants.off.end()};
   result.pods = pods_of(engine.observer());
+  result.ends = engine.ends();
+  result.nothing_ran = result.ends.empty() && scenario.steps.empty() && !says_an_end(scenario);
   return result;
 }
 
@@ -226,18 +285,23 @@ void print_verdicts(std::ostream& out, const RunResult& result) {
   print_invariants(out, result.invariants);
   for (const auto& [name, reason] : result.invariants_off)
     out << fmt::format("  off     invariant {}: {}\n", name, reason);
-  const std::string_view verdict = result.interrupted ? "INTERRUPTED"
-                                   : result.passed()  ? "PASSED"
-                                                      : "FAILED";
-  out << fmt::format("{} {} in {}{}{}\n", verdict, result.name,
-                     lasted(result.ended_at - result.started_at),
-                     result.mode == Mode::virtual_ ? " of virtual time" : "",
-                     result.timed_out ? " (timeout)" : "");
   if (result.trace_hash)
     out << fmt::format("  trace {} of {} records, seed {}, PyTorch {}\n",
                        hash_text(*result.trace_hash), result.records, result.seed, result.torch);
-  if (!result.passed() && !result.interrupted)
+  if (!result.passed() && !result.interrupted && !result.nothing_ran)
     out << fmt::format("  repeat with: {}\n", result.repeat());
+}
+
+std::string last_line(const RunResult& result) {
+  const std::string_view verdict = result.interrupted   ? "INTERRUPTED"
+                                   : result.nothing_ran ? "NOTHING RAN"
+                                   : result.passed()    ? "PASSED"
+                                                        : "FAILED";
+  const std::string told = fmt::format("{}", fmt::join(told_last(result), "; "));
+  return fmt::format("{} {}{}{} in {}{}{}", verdict, result.name, told.empty() ? "" : ": " + told,
+                     told.empty() ? "" : ",", lasted(result.ended_at - result.started_at),
+                     result.mode == Mode::virtual_ ? " of virtual time" : "",
+                     result.timed_out ? " (timeout)" : "");
 }
 
 json::value to_json(const RunResult& result) {
@@ -259,6 +323,7 @@ json::value to_json(const RunResult& result) {
                       {"passed", result.passed()},
                       {"interrupted", result.interrupted},
                       {"timedOut", result.timed_out},
+                      {"nothingRan", result.nothing_ran},
                       {"startedAt", format_rfc3339_micro(result.started_at)},
                       {"seconds", seconds_of(result.ended_at - result.started_at)},
                       {"steps", to_json(result.step_verdicts)},
@@ -267,6 +332,7 @@ json::value to_json(const RunResult& result) {
                       {"invariants", to_json(result.invariants)},
                       {"invariantsOff", std::move(off)},
                       {"pods", std::move(pods)},
+                      {"ends", json::value_from(result.ends)},
                       {"artefacts", result.artefacts},
                       {"repeat", result.repeat()}};
   if (result.trace_hash) {
@@ -277,23 +343,27 @@ json::value to_json(const RunResult& result) {
   return object;
 }
 
-void print_junit(std::ostream& out, const std::vector<RunResult>& results) {
-  out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
-  for (const RunResult& result : results) {
-    const std::size_t failed = count(result, Verdict::failed);
-    const std::size_t open = count(result, Verdict::open);
-    out << fmt::format(
-        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" time=\"{:.3f}\" "
-        "timestamp=\"{}\">\n",
-        xml(result.name), failed + open + count(result, Verdict::held), failed, open,
-        seconds_of(result.ended_at - result.started_at), format_rfc3339(result.started_at));
-    print_cases(out, result, "step", result.step_verdicts);
-    print_cases(out, result, "expected", result.expectations);
-    print_cases(out, result, "fault", result.faults);
-    print_cases(out, result, "invariant", result.invariants);
-    out << "  </testsuite>\n";
-  }
-  out << "</testsuites>\n";
+void print_suite(std::ostream& out, const RunResult& result) {
+  const std::size_t failed = count_cases(result, Verdict::failed);
+  const std::size_t open = count_cases(result, Verdict::open);
+  out << fmt::format(
+      "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" time=\"{:.3f}\" "
+      "timestamp=\"{}\">\n",
+      xml(suite_of(result)), failed + open + count_cases(result, Verdict::held), failed, open,
+      seconds_of(result.ended_at - result.started_at), format_rfc3339(result.started_at));
+  print_cases(out, result, "step", result.step_verdicts);
+  print_cases(out, result, "expected", result.expectations);
+  print_cases(out, result, "fault", result.faults);
+  print_cases(out, result, "invariant", result.invariants);
+  out << "  </testsuite>\n";
+}
+
+void print_suite_of_error(std::ostream& out, const std::string& name, const std::string& error) {
+  out << fmt::format(
+      "  <testsuite name=\"{0}\" tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\">\n"
+      "    <testcase classname=\"{0}\" name=\"run\"><error message=\"{1}\"/></testcase>\n"
+      "  </testsuite>\n",
+      xml(name), xml(error));
 }
 
 }  // namespace ddptwin::scenario

@@ -32,13 +32,16 @@ struct RunResult {
   std::uint64_t records = 0;                  // virtual
   bool interrupted = false;
   bool timed_out = false;
+  bool nothing_ran = false;  // there was no job, no pod, and nothing else that was to come
+  std::string timeout{};     // that the command line gave; empty: the scenario's
   Time started_at{}, ended_at{};
   struct Judged {
     std::string name{};
     Verdict verdict = Verdict::open;
     Duration at{};  // since the start
     std::string detail{};
-    std::string where{};  // file, line and field
+    std::string where{};             // file, line and field
+    std::vector<std::string> why{};  // at length why it failed: what the pods say
   };
   std::vector<Judged> step_verdicts{};
   std::vector<Judged> expectations{};
@@ -47,9 +50,11 @@ struct RunResult {
   std::vector<Judged> invariants{};
   std::map<std::string, std::string> invariants_off{};  // name to reason
   std::vector<PodEnd> pods{};
-  std::string artefacts{};  // the folder, or empty
+  std::vector<std::string> ends{};  // how each job and each pod of its own ended, the bad first
+  std::string artefacts{};          // the folder, or empty
+  std::string suite{};              // what JUnit calls it; empty: its name
 
-  // Interrupted by nobody, all held, and no invariant failed.
+  // Interrupted by nobody, something ran, all held, and no invariant failed.
   bool passed() const;
   // The command that does the same again; in real time chance of the machine's own is not repeated.
   std::string repeat() const;
@@ -57,9 +62,14 @@ struct RunResult {
 
 RunResult result_of(const Scenario& scenario, const Engine& engine);
 
+// All but the last line.
 void print_verdicts(std::ostream& out, const RunResult& result);
+// "FAILED mnist: pytorchjob/mnist Failed: ..., in 2.715s": what came of it, and how each job ended.
+std::string last_line(const RunResult& result);
 boost::json::value to_json(const RunResult& result);
-// One test suite a scenario; a case each step, expectation, fault and invariant.
-void print_junit(std::ostream& out, const std::vector<RunResult>& results);
+// One test suite a run; a case each step, expectation, fault and invariant that was asked.
+void print_suite(std::ostream& out, const RunResult& result);
+// The suite of what could not be run.
+void print_suite_of_error(std::ostream& out, const std::string& name, const std::string& error);
 
 }  // namespace ddptwin::scenario

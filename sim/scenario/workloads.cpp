@@ -1,0 +1,137 @@
+#include "scenario/workloads.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/json/value.hpp>
+
+#include "objects/codec.hpp"
+#include "objects/kinds.hpp"
+#include "objects/pytorchjob.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+std::vector<TrueCondition> conditions_of_pytorchjob(const Object& object) {
+  std::vector<TrueCondition> found;
+  const PyTorchJob& job = *as<PyTorchJob>(object);
+  if (!job.status) return found;
+  for (const JobCondition& condition : job.status->conditions)
+    if (condition.status == "True") found.push_back({condition.type_, condition.message});
+  return found;
+}
+
+constexpr std::array<std::string_view, 3> run_policy_suspend{"spec", "runPolicy", "suspend"};
+
+// spec/pytorchjob.md §1, §4.9.
+constexpr std::array rows{JobKind{&PyTorchJob::info, &conditions_of_pytorchjob, "Succeeded",
+                                  "Failed", "Suspended", run_policy_suspend}};
+
+const TrueCondition* find_type(const std::vector<TrueCondition>& conditions,
+                               std::string_view type) {
+  const auto found =
+      std::find_if(conditions.begin(), conditions.end(),
+                   [type](const TrueCondition& condition) { return condition.type == type; });
+  return found == conditions.end() ? nullptr : &*found;
+}
+
+Outcome outcome_of_pod(const Pod& pod) {
+  if (pod.status.phase == "Succeeded") return Outcome::succeeded;
+  return pod.status.phase == "Failed" ? Outcome::failed : Outcome::open;
+}
+
+void replace_first(std::string& text, std::string_view what, std::string_view by) {
+  if (const std::size_t at = text.find(what); at != text.npos) text.replace(at, what.size(), by);
+}
+
+// "PyTorchJob j is failed because 1 Master replica(s) failed." says the job's name and kind once
+// more: "1 Master replica failed".
+std::string shortened(std::string_view message, const Object& object) {
+  std::string text(message);
+  const std::string name = object.metadata.name.str();
+  for (const std::string& beginning :
+       {fmt::format("{} {} is failed because ", object.kind().kind, name),
+        fmt::format("Job {} has failed because ", name)})
+    if (text.starts_with(beginning)) text.erase(0, beginning.size());
+  replace_first(text, "replica(s)", text.starts_with("1 ") ? "replica" : "replicas");
+  while (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+std::string end_of_job(const JobKind& row, const Object& object) {
+  const auto conditions = row.conditions(object);
+  for (const std::string_view type : {row.failure, row.success}) {
+    const TrueCondition* found = find_type(conditions, type);
+    if (found == nullptr) continue;
+    if (type == row.success || found->message.empty()) return std::string(type);
+    return fmt::format("{}: {}", type, shortened(found->message, object));
+  }
+  std::vector<std::string_view> types;
+  for (const TrueCondition& condition : conditions) types.push_back(condition.type);
+  return types.empty() ? "has no condition yet" : fmt::format("{}", fmt::join(types, ", "));
+}
+
+std::string end_of_pod(const Pod& pod) {
+  if (pod.status.phase.empty()) return "Pending";
+  const bool ready = runs_for_ever(pod) && has_succeeded(pod);
+  return ready ? "Running and Ready" : pod.status.phase.str();
+}
+
+}  // namespace
+
+std::span<const JobKind> job_kinds() { return rows; }
+
+const JobKind* job_kind(const KindInfo& kind) {
+  const auto found = std::find_if(rows.begin(), rows.end(),
+                                  [&kind](const JobKind& row) { return &row.info() == &kind; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+Outcome outcome_of(const Object& object) {
+  if (const Pod* pod = as<Pod>(object)) return outcome_of_pod(*pod);
+  const JobKind* row = job_kind(object.kind());
+  if (row == nullptr) return Outcome::open;
+  const auto conditions = row->conditions(object);
+  if (find_type(conditions, row->failure) != nullptr) return Outcome::failed;
+  return find_type(conditions, row->success) != nullptr ? Outcome::succeeded : Outcome::open;
+}
+
+bool runs_for_ever(const Object& object) {
+  const Pod* pod = as<Pod>(object);
+  if (pod == nullptr) return false;
+  const std::string& policy = pod->spec->restartPolicy;
+  return policy.empty() || policy == "Always";  // admission fills in the default
+}
+
+bool has_succeeded(const Object& object) {
+  if (outcome_of(object) == Outcome::succeeded) return true;
+  if (!runs_for_ever(object)) return false;
+  const PodStatus& status = as<Pod>(object)->status;
+  const PodCondition* ready = status.condition("Ready");
+  return status.phase == "Running" && ready != nullptr && ready->status == "True";
+}
+
+bool is_suspended(const Object& object) {
+  const JobKind* row = job_kind(object.kind());
+  if (row == nullptr) return false;
+  const Json whole = encode(object);
+  const boost::json::value* at = &whole;
+  for (const std::string_view field : row->suspend) {
+    const boost::json::object* members = at->if_object();
+    at = members != nullptr
+             ? members->if_contains(boost::json::string_view(field.data(), field.size()))
+             : nullptr;
+    if (at == nullptr) return false;
+  }
+  return at->is_bool() && at->as_bool();
+}
+
+std::string end_text(const Object& object) {
+  if (const Pod* pod = as<Pod>(object)) return end_of_pod(*pod);
+  const JobKind* row = job_kind(object.kind());
+  return row != nullptr ? end_of_job(*row, object) : "exists";
+}
+
+}  // namespace ddptwin::scenario

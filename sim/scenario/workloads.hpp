@@ -1,0 +1,49 @@
+// What runs to an end, and how it ended: jobs, by a table with one row a kind, and pods. The one
+// place that knows which conditions of which kind mean success and failure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "objects/core_v1.hpp"
+#include "objects/object.hpp"
+
+namespace ddptwin::scenario {
+
+// A condition that is True.
+struct TrueCondition {
+  std::string_view type{};
+  std::string_view message{};
+};
+
+// A kind of job. An object of it never leaves a condition of success or failure.
+struct JobKind {
+  const KindInfo& (*info)();
+  std::vector<TrueCondition> (*conditions)(const Object&);  // they point into the object
+  std::string_view success, failure;                        // types of conditions
+  std::string_view suspended;                               // the condition while it is suspended
+  std::span<const std::string_view> suspend;                // the field that suspends it
+};
+std::span<const JobKind> job_kinds();
+// Null: objects of that kind are no jobs.
+const JobKind* job_kind(const KindInfo& kind);
+
+enum class Outcome : std::uint8_t { open, succeeded, failed };
+
+// By its conditions or its phase; of what is neither job nor pod, open.
+Outcome outcome_of(const Object& object);
+// It has; or it is a pod that is restarted for ever (restartPolicy Always), Running and Ready.
+bool has_succeeded(const Object& object);
+// A pod that nothing but its own end stops: restartPolicy Always.
+bool runs_for_ever(const Object& object);
+// The spec asks for it to be suspended.
+bool is_suspended(const Object& object);
+
+// Where it stands, in a few words: "Succeeded", "Failed: 1 Master replica failed", "Created,
+// Running", "Pending".
+std::string end_text(const Object& object);
+
+}  // namespace ddptwin::scenario
