@@ -64,7 +64,9 @@ TEST(CliTest, a_report_that_cannot_be_written_is_found_before_anything_runs) {
       ddptwin("run demo.yaml --junit /nonexistent/report.xml", source / "scenarios/pytorchjob");
   EXPECT_EQ(said.status, 2);
   EXPECT_EQ(said.out, "");
-  EXPECT_EQ(said.err, "ddptwin: --junit: /nonexistent/report.xml: cannot be written\n");
+  EXPECT_EQ(said.err,
+            "ddptwin: --junit: /nonexistent/report.xml: cannot be written: No such file or "
+            "directory\n");
 }
 
 TEST(CliTest, two_scenarios_of_one_name_do_not_share_a_folder) {
