@@ -17,8 +17,8 @@ struct ExpectationResult {
   const Expectation* expectation = nullptr;
   Verdict verdict = Verdict::open;
   std::optional<Time> decided_at{};
-  std::uint64_t record = 0;  // that decided it: the last about its objects; 0: there was none
-  std::string detail{};      // why it failed
+  std::uint64_t record = 0;        // that decided it: the last about its objects; 0: there was none
+  std::string detail{};            // why it failed
   std::vector<std::string> why{};  // the same at length: what its objects' pods say
 };
 

@@ -244,7 +244,10 @@ void Troubles::take_end(const Pod& pod, const ContainerStatus& status, bool init
   trouble.exit_code = end->exitCode;
   trouble.reason = end->reason.str();
   trouble.message = end->message.str();
-  trouble.times = ++run.times;
+  const bool as_before = run.trouble != no_trouble && troubles_[run.trouble].uid == trouble.uid &&
+                         troubles_[run.trouble].exit_code == trouble.exit_code;
+  run.times = as_before ? run.times + 1 : 1;
+  trouble.times = run.times;
   trouble.by = run.by;
   trouble.first_line = run.first_line;
   run.trouble = add(std::move(trouble));
@@ -358,6 +361,18 @@ bool Troubles::may_have_made(const Trouble& earlier, const Trouble& later) const
          earlier.began < later.began + (lost_a_peer ? told_late : Duration::zero());
 }
 
+// The same container has ended badly once more, by itself: that tells of the one before it too.
+bool Troubles::ended_again(const Trouble& trouble, Time until) const {
+  const auto indices = of_root_.find(trouble.root);
+  if (trouble.kind != Kind::ended || indices == of_root_.end()) return false;
+  return std::any_of(indices->second.begin(), indices->second.end(), [&](std::size_t index) {
+    const Trouble& later = troubles_[index];
+    return later.kind == Kind::ended && later.key == trouble.key &&
+           later.container == trouble.container && later.began > trouble.began &&
+           later.began <= until && !is_consequence(later);
+  });
+}
+
 std::vector<const Trouble*> Troubles::unsolved(const SharedText& root, Time until) const {
   std::vector<const Trouble*> found;
   const auto indices = of_root_.find(root);
@@ -368,6 +383,9 @@ std::vector<const Trouble*> Troubles::unsolved(const SharedText& root, Time unti
     if (is_end(trouble) && recovered(trouble)) continue;
     found.push_back(&trouble);
   }
+  found.erase(std::remove_if(found.begin(), found.end(),
+                             [&](const Trouble* one) { return ended_again(*one, until); }),
+              found.end());
   std::stable_sort(found.begin(), found.end(),
                    [](const Trouble* a, const Trouble* b) { return a->began < b->began; });
   return found;

@@ -127,6 +127,7 @@ class Troubles {
   void close(const SharedText& uid, std::string_view container, Time now);
   void close_warnings(const SharedText& uid, Time now);
   bool recovered(const Trouble& trouble) const;
+  bool ended_again(const Trouble& trouble, Time until) const;
   bool may_have_made(const Trouble& earlier, const Trouble& later) const;
 
   const SeenLogs& logs_;

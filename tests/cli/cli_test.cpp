@@ -67,7 +67,9 @@ TEST(CliTest, a_report_that_cannot_be_written_is_found_before_anything_runs) {
       ddptwin("run demo.yaml --junit /proc/none/report.xml", source / "scenarios/pytorchjob");
   EXPECT_EQ(said.status, 2);
   EXPECT_EQ(said.out, "");
-  EXPECT_EQ(said.err, "ddptwin: --junit: /proc/none/report.xml: cannot be written\n");
+  EXPECT_EQ(said.err,
+            "ddptwin: --junit: /proc/none/report.xml: cannot be written: No such file or "
+            "directory\n");
 }
 
 TEST(CliTest, the_folder_of_a_report_is_made) {

@@ -40,8 +40,8 @@ Kernel::Kernel(Loop& loop, Random random, Model model, Lookup lookup, bool step_
   container_of_.push_back(0);
 }
 
-// What ends with it is told to nobody. What processes hold may ask for others of them: there are none
-// then.
+// What ends with it is told to nobody. What processes hold may ask for others of them: there are
+// none then.
 Kernel::~Kernel() {
   hooks_.connection_broke = nullptr;
   const auto last = std::exchange(processes_, {});

@@ -180,8 +180,9 @@ TEST(Result, an_invariant_that_was_not_asked_has_not_held_and_has_not_failed) {
   EXPECT_TRUE(result.passed());
   std::ostringstream out;
   print_verdicts(out, result);
-  EXPECT_EQ(out.str(),
-            "  held    1 invariant; 1 had nothing to judge: nothing of what it is about happened\n");
+  EXPECT_EQ(
+      out.str(),
+      "  held    1 invariant; 1 had nothing to judge: nothing of what it is about happened\n");
   EXPECT_EQ(last_line(result), "PASSED short in 1.000s");
   std::ostringstream junit;
   print_suite(junit, result);
