@@ -36,18 +36,21 @@ int exit_of(const Error& error) {
   return error.reason == Reason::bad_input ? Exit::bad_input : Exit::cannot;
 }
 
-Result<std::vector<scenario::Scenario>> read_scenarios(const std::vector<std::string>& files) {
+Result<std::vector<scenario::Scenario>> read_scenarios(const std::vector<std::string>& files,
+                                                       const scenario::StandInShape& shape) {
   const KindRegistry kinds;
   std::vector<scenario::Scenario> scenarios, plain;
   for (const std::string& file : files) {
     TRY(auto parsed, scenario::parse_scenario(file, kinds, &scenario::read_text_file));
     (parsed.plain ? plain : scenarios).push_back(std::move(parsed));
   }
-  if (!plain.empty()) {
-    scenarios.push_back(scenario::merge_plain(std::move(plain)));
-    scenario::describe_plain_images(scenarios.back());
+  if (!plain.empty()) scenarios.push_back(scenario::merge_plain(std::move(plain)));
+  for (scenario::Scenario& one : scenarios) {
+    one.stand_ins.steps = shape.steps;
+    one.stand_ins.step_time = shape.step_time;
+    scenario::describe_plain_images(one);
+    TRY_VOID(scenario::preflight(one));
   }
-  for (const scenario::Scenario& one : scenarios) TRY_VOID(scenario::preflight(one));
   return scenarios;
 }
 

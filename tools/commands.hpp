@@ -35,7 +35,9 @@ CLI::Validator whole_number(std::uint64_t least);
 int exit_of(const Error& error);
 
 // Every file is read and judged before any runs. Files without a Scenario are one run.
-Result<std::vector<scenario::Scenario>> read_scenarios(const std::vector<std::string>& files);
+// `shape`: of what stands in for what is not here.
+Result<std::vector<scenario::Scenario>> read_scenarios(const std::vector<std::string>& files,
+                                                       const scenario::StandInShape& shape = {});
 
 // The folder that --python names, or an error; empty stays empty.
 Result<std::string> python_folder(const std::string& argument);

@@ -28,6 +28,8 @@ struct RunArguments {
   std::string out{}, junit{}, python{}, mode{}, torch{};
   std::optional<std::uint64_t> seed{};
   bool json = false, quiet = false;
+  scenario::StandInShape stand_in_shape{};
+  std::string step_time{}, stand_ins = "on";
 };
 
 // One scenario in one mode.
@@ -92,6 +94,7 @@ Result<std::vector<PlannedRun>> plan(const RunArguments& arguments,
   for (const Scenario& one : scenarios) {
     for (const Mode mode : modes_of(arguments, one)) {
       TRY_VOID(check_mode(one, mode));
+      if (arguments.stand_ins == "off") TRY_VOID(scenario::refuse_stand_ins(one, mode));
       scenario::RunOptions options;
       options.mode = mode;
       options.seed = arguments.seed.value_or(one.seed.value_or(1));
@@ -139,7 +142,14 @@ int run(RunArguments arguments) {
   auto python = python_folder(arguments.python);
   if (!python) return exit_of(python.error());
   arguments.python = std::move(*python);
-  const auto scenarios = read_scenarios(arguments.files);
+  if (!arguments.step_time.empty()) {
+    const auto time = parse_go_duration(arguments.step_time);
+    if (!time || *time < Duration::zero())
+      return exit_of({Reason::bad_input, "--step-time",
+                      "must be a duration as 100ms, not " + arguments.step_time});
+    arguments.stand_in_shape.step_time = *time;
+  }
+  const auto scenarios = read_scenarios(arguments.files, arguments.stand_in_shape);
   if (!scenarios) return exit_of(scenarios.error());
   const auto runs = plan(arguments, *scenarios);
   if (!runs) return exit_of(runs.error());
@@ -181,6 +191,15 @@ Command add_run(CLI::App& app) {
                                                      scenario::torch_profile_names().end())));
   command.add_option("--python", arguments->python,
                      "A virtual environment whose python3 every image has");
+  command
+      .add_option("--stand-ins", arguments->stand_ins,
+                  "off: refuse a plain manifest that names what is not on this machine; on, the "
+                  "default: a training stands in for it")
+      ->check(CLI::IsMember({"on", "off"}));
+  command.add_option("--steps", arguments->stand_in_shape.steps, "Of that training; default: 20")
+      ->check(whole_number(1));
+  command.add_option("--step-time", arguments->step_time,
+                     "What each of its steps takes at least; default: 100ms");
   command.add_flag("--quiet", arguments->quiet, "Print the verdicts only");
   command.footer(
       "Examples:\n"

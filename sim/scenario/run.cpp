@@ -100,6 +100,7 @@ Result<RunResult> RealRun::go() {
   redraw_.cancel();
   if (failed_) return fail(std::move(*failed_));
   RunResult result = result_of(scenario_, *engine_);
+  result.stand_ins = stand_ins_of(scenario_, images, Mode::real);
   result.seed = options_.seed;
   result.python = options_.python;
   result.interrupted = interrupted_;
@@ -154,6 +155,7 @@ Result<RunResult> run_in_virtual_time(const Scenario& scenario, const RunOptions
     if (options.watch) trace.add_sink(while_settling(run.engine(), options));
   }));
   TRY(RunResult result, run.finish());
+  result.stand_ins = stand_ins_of(scenario, images_of(scenario, ""), Mode::virtual_);
   result.artefacts = options.out;
   TRY_VOID(reports.finish(run.engine().observer(), result));
   return result;

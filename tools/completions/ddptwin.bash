@@ -15,7 +15,7 @@ _ddptwin() {
     --seed|--seeds|--runs|--jobs|--faults-max) return ;;
   esac
   case "$command:$cur" in
-    run:-*) mapfile -t COMPREPLY < <(compgen -W '--help --out --junit --json --seed --quiet --python --mode --torch' -- "$cur") ;;
+    run:-*) mapfile -t COMPREPLY < <(compgen -W '--help --out --junit --json --seed --quiet --python --mode --torch --stand-ins --steps --step-time' -- "$cur") ;;
     env:-*) mapfile -t COMPREPLY < <(compgen -W '--help --json --python' -- "$cur") ;;
     list:-*) mapfile -t COMPREPLY < <(compgen -W '--help --reference' -- "$cur") ;;
     list:*) mapfile -t COMPREPLY < <(compgen -W 'scenarios invariants versions' -- "$cur") ;;

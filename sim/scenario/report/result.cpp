@@ -132,6 +132,15 @@ std::string xml(std::string_view text) {
   return out;
 }
 
+void print_properties(std::ostream& out, const RunResult& result) {
+  if (result.stand_ins.empty()) return;
+  out << "    <properties>\n";
+  for (const StandIn& one : result.stand_ins)
+    out << fmt::format("      <property name=\"stand-in\" value=\"{}\"/>\n",
+                       xml(fmt::format("{} {}", one.object, one.told())));
+  out << "    </properties>\n";
+}
+
 void print_cases(std::ostream& out, const RunResult& result, std::string_view what,
                  const std::vector<Judged>& judged) {
   for (const Judged& one : judged) {
@@ -176,6 +185,14 @@ void print_invariants(std::ostream& out, const std::vector<Judged>& invariants) 
   out << '\n';
 }
 
+// What nobody may take for the real thing; empty: nothing.
+std::string with_stand_ins(const RunResult& result) {
+  const std::size_t number = result.stand_ins.size();
+  return number == 0
+             ? std::string()
+             : fmt::format(", with stand-ins for {} container{},", number, number == 1 ? "" : "s");
+}
+
 }  // namespace
 
 bool RunResult::passed() const {
@@ -188,6 +205,11 @@ std::string RunResult::repeat() const {
       fmt::format("ddptwin run {} --mode {} --seed {}", shell_word(file), to_string(mode), seed);
   if (!torch.empty()) command += " --torch " + torch;
   if (!python.empty()) command += " --python " + shell_word(python);
+  const StandInShape usual;
+  if (stand_in_shape.steps != usual.steps)
+    command += fmt::format(" --steps {}", stand_in_shape.steps);
+  if (stand_in_shape.step_time != usual.step_time)
+    command += " --step-time " + format_go_duration(stand_in_shape.step_time);
   return command;
 }
 
@@ -212,6 +234,7 @@ RunResult result_of(const Scenario& scenario, const Engine& engine) {
   }
   result.invariants = invariants_of(engine);
   result.invariants_off = {scenario.invariants.off.begin(), scenario.invariants.off.end()};
+  result.stand_in_shape = scenario.stand_ins;
   result.pods = pods_of(engine.observer());
   return result;
 }
@@ -226,7 +249,7 @@ void print_verdicts(std::ostream& out, const RunResult& result) {
   const std::string_view verdict = result.interrupted ? "INTERRUPTED"
                                    : result.passed()  ? "PASSED"
                                                       : "FAILED";
-  out << fmt::format("{} {} in {}{}{}\n", verdict, result.name,
+  out << fmt::format("{} {}{} in {}{}{}\n", verdict, result.name, with_stand_ins(result),
                      elapsed(result.ended_at - result.started_at),
                      result.mode == Mode::virtual_ ? " of virtual time" : "",
                      result.timed_out ? " (timeout)" : "");
@@ -248,6 +271,12 @@ json::value to_json(const RunResult& result) {
   }
   json::object off;
   for (const auto& [name, reason] : result.invariants_off) off[name] = reason;
+  json::array stand_ins;
+  for (const StandIn& one : result.stand_ins)
+    stand_ins.push_back(json::object{{"object", one.object},
+                                     {"container", one.container},
+                                     {"where", one.where},
+                                     {"text", one.text}});
   json::object object{{"scenario", result.name},
                       {"file", result.file},
                       {"incident", result.incident},
@@ -263,6 +292,7 @@ json::value to_json(const RunResult& result) {
                       {"faults", to_json(result.faults)},
                       {"invariants", to_json(result.invariants)},
                       {"invariantsOff", std::move(off)},
+                      {"standIns", std::move(stand_ins)},
                       {"pods", std::move(pods)},
                       {"artefacts", result.artefacts},
                       {"repeat", result.repeat()}};
@@ -284,6 +314,7 @@ void print_junit(std::ostream& out, const std::vector<RunResult>& results) {
         "timestamp=\"{}\">\n",
         xml(result.name), failed + open + count(result, Verdict::held), failed, open,
         seconds_of(result.ended_at - result.started_at), format_rfc3339(result.started_at));
+    print_properties(out, result);
     print_cases(out, result, "step", result.step_verdicts);
     print_cases(out, result, "expected", result.expectations);
     print_cases(out, result, "fault", result.faults);
