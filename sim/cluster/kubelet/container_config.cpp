@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 #include <set>
 
+#include "cluster/container_role.hpp"
 #include "objects/codec.hpp"
 
 namespace ddptwin::kubelet {
@@ -209,6 +210,7 @@ Result<ContainerConfig> container_config(
   TRY(out.env, environment_values(context, container, notices));
   const Lookup lookup = lookup_in(out.env);
   out.name = container.name;
+  out.role = container_role(*context.pod, container);
   out.attempt = attempt;
   out.image = image.ref;
   out.user_image = container.image;
