@@ -38,21 +38,23 @@ std::string job(const Pods& pods, const std::string& name = "train") {
 
 std::string scenario(const std::string& spec, const std::string& jobs) {
   return "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n"
-         "  modes: [virtual]\n  timeout: 30h\n" +
+         "  modes: [virtual]\n" +
          spec +
          "  images:\n"
          "  - {name: mute, model: {steps: 4, stepTime: 50m, prints: {step: [], joined: [], "
          "finished: []}}}\n"
          "  - {name: talks, model: {steps: 9, stepTime: 50m, prints: {step: ['epoch {step}'], "
          "joined: [], finished: []}}}\n"
-         "  - {name: crashes, model: {steps: 9, stepTime: 5s, fail: {atStep: 3, code: 137}}}\n"
+         "  - {name: crashes, model: {steps: 9, stepTime: 20s, fail: {atStep: 3, code: 137}}}\n"
          "  - {name: falls, model: {steps: 9, stepTime: 5s, fail: {atStep: 1}, prints: {step: [], "
          "joined: [hello], finished: []}}}\n"
-         "  - {name: big, missing: true}\n" +
+         "  - {name: big, missing: true}\n  - {name: busybox}\n" +
          jobs;
 }
 
-std::string wait(const std::string& steps = "") { return "  steps:\n" + steps + "  - wait: 8h\n"; }
+std::string wait(const std::string& steps = "") {
+  return "  timeout: 9h\n  steps:\n" + steps + "  - wait: 8h\n";
+}
 
 std::string stop(const std::string& pod, const std::string& when) {
   return "  - {when: " + when + ", kill: {of: pod/" + pod + ", signal: STOP}}\n";
@@ -185,7 +187,7 @@ std::vector<Slow> slow_ones() {
            "', --step-time, " + time + "]}";
   };
   const std::string ends =
-      "  expect:\n  - eventually: {of: pytorchjob/train, condition: "
+      "  timeout: 30h\n  expect:\n  - eventually: {of: pytorchjob/train, condition: "
       "Succeeded}\n";
   Pods first = with(steps("40", "10m")), second = with(steps("3", "1s"));
   for (std::string* pod : {&first.master, &first.worker, &second.master, &second.worker})
@@ -205,7 +207,8 @@ std::vector<Slow> slow_ones() {
       {"a job that waits for the place of another",
        scenario(
            "  cluster: {nodes: [{name: node, resources: {nvidia.com/gpu: '8'}}]}\n"
-           "  expect:\n  - eventually: {of: pytorchjob/second, condition: Succeeded}\n"
+           "  timeout: 30h\n  expect:\n  - eventually: {of: pytorchjob/second, condition: "
+           "Succeeded}\n"
            "  steps:\n  - {after: 1m, patch: {of: pytorchjob/second, patch: {spec: {runPolicy: "
            "{suspend: false}}}}}\n",
            job(first) + job(second, "second"))},
