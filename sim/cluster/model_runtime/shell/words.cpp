@@ -122,14 +122,14 @@ class Expansion {
   explicit Expansion(Variables& variables)
       : variables_(variables), separators_(variables.value("IFS").value_or(" \t\n")) {}
 
-  // The text of all pieces together. `marks`: what means something in a pattern, where quoted text
+  // The text of all pieces together. `special`: what means something in a pattern, where quoted text
   // is taken literally.
-  Result<std::string> text_of(const std::vector<Piece>& pieces, std::string_view marks = {}) {
+  Result<std::string> text_of(const std::vector<Piece>& pieces, std::string_view special = {}) {
     std::string text;
     for (const Piece& piece : pieces) {
       TRY(const std::string value, value_of(piece));
       for (const char c : value) {
-        if (piece.quoted && marks.find(c) != marks.npos) text += '\\';
+        if (piece.quoted && special.find(c) != special.npos) text += '\\';
         text += c;
       }
     }
