@@ -43,13 +43,16 @@ Draft draft_of(Manifest manifest) {
   return draft;
 }
 
-// job/train, rolebinding/admin; podlist.
+// As names.hpp names objects: job/train, rolebinding/team/admin; podlist.
 std::string shown(const Draft& draft) {
   std::string kind = draft.kind;
   std::transform(kind.begin(), kind.end(), kind.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
-  return draft.name.empty() ? kind : fmt::format("{}/{}", kind, draft.name);
+  if (draft.name.empty()) return kind;
+  const std::string space = text_at(*draft.manifest.value, {"metadata", "namespace"});
+  return space.empty() || space == "default" ? fmt::format("{}/{}", kind, draft.name)
+                                             : fmt::format("{}/{}/{}", kind, space, draft.name);
 }
 
 std::string where_of(const Draft& draft) {

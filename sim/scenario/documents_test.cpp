@@ -148,6 +148,15 @@ TEST(Documents, the_token_of_an_exported_pod_is_not_applied) {
   EXPECT_EQ(as<Pod>(*own->manifests.front().object)->spec->volumes.size(), 2U);
 }
 
+// As the rest of the run names it.
+TEST(Documents, a_note_names_the_namespace_where_it_is_not_default) {
+  const auto scenario = parsed(config_map("{name: a, namespace: team, uid: u}") + "---\n" +
+                               config_map("{name: b, namespace: default, uid: v}"));
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  EXPECT_THAT(notes(*scenario), ElementsAre(testing::StartsWith("configmap/team/a s.yaml"),
+                                            testing::StartsWith("configmap/b s.yaml")));
+}
+
 TEST(Documents, what_every_cluster_has_is_not_made_again) {
   const auto scenario = parsed(
       "apiVersion: v1\nkind: Service\nmetadata: {name: kubernetes, uid: a}\nspec: {ports: [{port: "
