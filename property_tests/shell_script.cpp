@@ -322,7 +322,7 @@ class Writer {
          "f() { echo own; }; command f 2>/dev/null; command echo plain",
          "[ a = b -o \"$x\" = \"$x\" ] && [ ! a = b -a -n a ] && echo joined",
          "[ ! \\( a = b -o -z a \\) ] && echo closed",
-         "HOME=/h; echo ~ ~/x \"~\" a~; y=~/b:~; echo $y; unset HOME",
+         "{ HOME=/h; echo ~ ~/x \"~\" a~; y=~/b:~; echo $y; unset HOME; }",
          "eval 'x=e; echo $x'",
          "eval \"echo $(echo q) '$$x'\" | wc -l",
          "eval " + pick({"", "false", "'false; echo in'", "'(exit 3)'", "break", "'return 2'"}) +

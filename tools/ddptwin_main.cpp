@@ -66,16 +66,18 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 // A standard file that is closed would be the next one that is opened, and another's output go
-// there. What is opened here in its place cannot be written.
+// there. What is opened here in its place can be used as little.
 void keep_standard_files() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF) open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF)
+      open("/dev/null", (descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
 
 // What could not be told has not been: the status says so, whatever else it was.
 int told_fully(int status) {
   std::cout.flush();
-  if (std::cout) return status;
+  // Who closes the terminal ends the run by that, and reads nothing more.
+  if (std::cout || status == Exit::interrupted) return status;
   // The stream does not keep why; another try says it.
   const bool known = write(STDOUT_FILENO, "\n", 1) < 0;
   std::cerr << "ddptwin: standard output: cannot be written"

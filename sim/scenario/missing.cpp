@@ -107,7 +107,7 @@ bool is_optional(const json::value& reference) {
 // The needs of one pod template.
 class Needs {
  public:
-  explicit Needs(const Place& spec) : spec_(spec) {
+  explicit Needs(const Place& spec) {
     take(Use::account, "ServiceAccount", spec, "serviceAccountName");
     take(Use::account, "ServiceAccount", spec, "serviceAccount");
     take(Use::runtime_class, "RuntimeClass", spec, "runtimeClassName");
@@ -157,7 +157,6 @@ class Needs {
     }
   }
 
-  const Place& spec_;
   std::vector<Need> needs_{};
 };
 

@@ -118,11 +118,13 @@ void Troubles::take_container(const Record& record) {
   if (found == runs_.end()) found = runs_.emplace(std::string(record.subject), Run{}).first;
   Run& run = found->second;
   if (exited) {
-    run.exited = record.time;
-  } else if (started) {
     const auto log = logs_.find(record.subject);
+    run.exited = record.time;
+    run.next_line = log != logs_.end() ? log->second.lines.size() : 0;
+  } else if (started) {
     run.began = record.time;
-    run.first_line = log != logs_.end() ? log->second.lines.size() : 0;
+    // A real program may have printed before its start is told.
+    run.first_line = run.next_line;
     run.by.clear();
     if (run.trouble == no_trouble || troubles_[run.trouble].restarted) return;
     troubles_[run.trouble].restarted = record.time;

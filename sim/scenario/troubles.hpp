@@ -98,7 +98,8 @@ class Troubles {
     Time began{};  // the last one
     Time exited{};
     std::size_t first_line = 0;
-    std::string by{};  // who ended it, as far as is known
+    std::size_t next_line = 0;  // how many there were when the run before it ended
+    std::string by{};           // who ended it, as far as is known
     Time by_at{};
     SharedText ended{};                // the id of the last one whose end was seen
     std::size_t trouble = no_trouble;  // its last

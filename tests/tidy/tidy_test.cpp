@@ -335,9 +335,10 @@ TEST(Tidy, what_is_cited_of_the_law_book_is_in_it) {
 
 TEST(Tidy, every_page_of_the_law_book_is_named_in_its_readme) {
   const std::string readme = content_of(root / "docs/spec/README.md");
-  for (const auto& entry : fs::directory_iterator(root / "docs/spec"))
-    if (const std::string name = entry.path().filename().string(); name != "README.md")
-      EXPECT_NE(readme.find(name), std::string::npos) << name;
+  for (const auto& entry : fs::directory_iterator(root / "docs/spec")) {
+    const std::string name = entry.path().filename().string();
+    EXPECT_TRUE(name == "README.md" || readme.find(name) != std::string::npos) << name;
+  }
 }
 
 TEST(Tidy, a_clone_is_whole_by_itself) {

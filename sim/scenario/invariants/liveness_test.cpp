@@ -168,17 +168,17 @@ std::vector<Case> cases() {
       {"progress",
        [](Tape& tape) {
          train(tape, 3);
-         for (int i = 1; i < 20; ++i) crash_and_do(tape, i, 3, 10min);
+         for (int i = 1; i < 40; ++i) crash_and_do(tape, i, 3, 10min);
        },
        [](Tape& tape) {
          train(tape, 3);
-         for (int i = 1; i < 20; ++i) crash_and_do(tape, i, 3 + i, 10min);
+         for (int i = 1; i < 40; ++i) crash_and_do(tape, i, 3 + i, 10min);
        }},
       // The way back is long, once.
       {"progress",
        [](Tape& tape) {
          train(tape, 9);
-         for (int i = 1; i < 10; ++i) crash_and_do(tape, i, 8, progress_within / 2);
+         for (int i = 1; i < 20; ++i) crash_and_do(tape, i, 8, progress_within / 2);
        },
        [](Tape& tape) {
          train(tape, 9);

@@ -135,10 +135,12 @@ std::optional<Told> tell_added(const Record& record) {
 // What the author of the call comes to by itself, anew or not, is a detail.
 std::optional<Told> tell_refusal(const Record& record) {
   constexpr std::array dull{Reason::conflict, Reason::not_found, Reason::already_exists};
+  const auto is_dull = [&](std::string_view told) {
+    return std::any_of(dull.begin(), dull.end(),
+                       [&](Reason reason) { return to_string(reason) == told; });
+  };
   for (const auto& [name, value] : record.values)
-    if (name == "reason" && std::any_of(dull.begin(), dull.end(),
-                                        [&](Reason reason) { return to_string(reason) == value; }))
-      return std::nullopt;
+    if (name == "reason" && is_dull(value)) return std::nullopt;
   return Told{std::string(record.actor),
               concat({"is refused to ", subject_name(record), ": ", record.text})};
 }

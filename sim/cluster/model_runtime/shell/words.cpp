@@ -122,8 +122,8 @@ class Expansion {
   explicit Expansion(Variables& variables)
       : variables_(variables), separators_(variables.value("IFS").value_or(" \t\n")) {}
 
-  // The text of all pieces together. `special`: what means something in a pattern, where quoted text
-  // is taken literally.
+  // The text of all pieces together. `special`: what means something in a pattern, where quoted
+  // text is taken literally.
   Result<std::string> text_of(const std::vector<Piece>& pieces, std::string_view special = {}) {
     std::string text;
     for (const Piece& piece : pieces) {
