@@ -34,6 +34,8 @@ struct EventText {
   Text reason{};
   Text message{};
   std::string_view lead{};
+  // The message is the name in the call's answer, which the server has drawn.
+  bool names_answer = false;
 };
 
 // A Warning about a refused call, whose error is appended to the message. Literals; rules of their
@@ -41,6 +43,13 @@ struct EventText {
 struct RefusalText {
   std::string_view reason{};
   std::string_view message{};
+};
+
+// The same in words of its own, that name objects.
+struct Refusal {
+  Text reason{};
+  std::string message{};
+  std::optional<Reason> untold{};  // of a call that is refused for it nothing is said
 };
 
 // A change of an expectation, made by the host around a call.
@@ -65,15 +74,20 @@ struct Step {
   boost::container::small_vector<Expected, 1> expected{};
   std::optional<EventText> event{};  // after the call was accepted; at once without a call
   const RefusalText* refused = nullptr;
+  Rare<Refusal> refusal{};
   // Read the target first, past the cache; when it is gone or being deleted the call and its events
   // are left out and the plan goes on.
   bool only_if_alive = false;
+  // The object is as an earlier step of this plan has left it, where one has: its version is that
+  // of the answer.
+  bool follows = false;
   // The refusal after which the plan goes on as if the call had been accepted (`refused` is still
   // told, `event` is not).
   std::optional<Reason> tolerated{};
   // What is done instead of the rest when the call is refused. Absent: the rest is dropped and the
   // key is queued again with back-off.
   Rare<std::vector<Step>> instead{};
+  bool instead_fails = false;  // after `instead` the refusal stands, as without it
   // What the call removes, where Controller::accepted() has to know it.
   ObjectPtr removes{};
 };

@@ -258,7 +258,13 @@ void ControllerHost::on_read(const Result<api::Response>& result) {
 void ControllerHost::call() {
   expect(run_->step(), Expected::When::reset);
   expect(run_->step(), Expected::When::before_call);
-  ask(std::unique_ptr<api::Asked>(new api::Asked{std::move(*run_->step().request), {}}),
+  api::Request& request = *run_->step().request;
+  if (run_->step().follows && run_->answered && request.object) {
+    const std::shared_ptr<Object> current = request.object->clone();
+    current->metadata.resourceVersion = run_->answered->metadata.resourceVersion;
+    request.object = current;
+  }
+  ask(std::unique_ptr<api::Asked>(new api::Asked{std::move(request), {}}),
       &ControllerHost::on_answer);
 }
 
@@ -274,13 +280,16 @@ void ControllerHost::ask(std::unique_ptr<api::Asked> asked, OnAnswer on) {
 void ControllerHost::on_answer(const Result<api::Response>& result) {
   if (!result) return refused(result.error());
   controller_.accepted(run_->key(), run_->step(), *result);
-  accepted();
+  const ObjectPtr& about = run_->plan.about;
+  if (about && result->object && result->object->metadata.uid == about->metadata.uid)
+    run_->answered = result->object;
+  accepted(result->object);
 }
 
-void ControllerHost::accepted() {
+void ControllerHost::accepted(const ObjectPtr& answer) {
   Step& step = run_->step();
   expect(step, Expected::When::after_call);
-  tell(step.event);
+  tell(step.event, answer);
   ++run_->at;
   next_step();
 }
@@ -289,6 +298,8 @@ void ControllerHost::refused(const Error& error) {
   const Step& step = run_->step();
   if (step.refused != nullptr)
     tell("Warning", step.refused->reason, concat({step.refused->message, error.message}));
+  if (step.refusal && step.refusal->untold != error.reason)
+    tell("Warning", step.refusal->reason, concat({step.refusal->message, error.message}));
   if (step.tolerated == error.reason) {
     expect(step, Expected::When::after_call);
     ++run_->at;
@@ -299,6 +310,7 @@ void ControllerHost::refused(const Error& error) {
       expectations_.lower(expected.key, expected.adds, expected.dels);
   if (step.instead) {
     std::vector<Step> instead = *step.instead;
+    if (step.instead_fails) run_->plan.error = error;
     run_->plan.steps = std::move(instead);
     run_->at = 0;
     return next_step();
@@ -343,8 +355,10 @@ void ControllerHost::expect(const Step& step, Expected::When when) {
   }
 }
 
-void ControllerHost::tell(const std::optional<EventText>& event) {
-  if (event) tell(event->type, event->reason, concat({event->lead, event->message}));
+void ControllerHost::tell(const std::optional<EventText>& event, const ObjectPtr& answer) {
+  if (!event) return;
+  const Text& message = event->names_answer && answer ? answer->metadata.name : event->message;
+  tell(event->type, event->reason, concat({event->lead, message}));
 }
 
 void ControllerHost::tell(std::string_view type, std::string_view reason, std::string message) {

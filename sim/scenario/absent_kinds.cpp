@@ -18,17 +18,14 @@ constexpr std::string_view other_job =
 
 constexpr std::array kinds{
     AbsentKind{"v1", "List", "write its items as documents of their own"},
-    AbsentKind{"v1", "PersistentVolumeClaim", claims},
     AbsentKind{"v1", "PersistentVolume", claims},
     AbsentKind{"storage.k8s.io/v1", "StorageClass", claims},
     AbsentKind{"storage.k8s.io/v1", "VolumeAttachment", claims},
     AbsentKind{"storage.k8s.io/v1", "CSIDriver", claims},
     AbsentKind{"apps/v1", "Deployment", pods},
-    AbsentKind{"apps/v1", "StatefulSet", pods},
     AbsentKind{"apps/v1", "DaemonSet", pods},
     AbsentKind{"apps/v1", "ReplicaSet", pods},
     AbsentKind{"v1", "ReplicationController", pods},
-    AbsentKind{"batch/v1", "Job", pods},
     AbsentKind{"batch/v1", "CronJob", pods},
     AbsentKind{"v1", "PodTemplate", leave_out},
     AbsentKind{"policy/v1", "PodDisruptionBudget",

@@ -1,5 +1,6 @@
 #include "scenario/world.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/json.hpp>
 #include <functional>
@@ -14,14 +15,18 @@
 #include "cluster/store.hpp"
 #include "cluster/store_client.hpp"
 #include "cluster/taint_eviction.hpp"
+#include "controller/claim_protection/controller.hpp"
 #include "controller/endpoints/endpoints_controller.hpp"
 #include "controller/endpoints/mirroring_controller.hpp"
 #include "controller/endpoints/slice_controller.hpp"
 #include "controller/host.hpp"
+#include "controller/job/controller.hpp"
 #include "controller/pytorchjob/controller.hpp"
 #include "controller/pytorchjob/webhook.hpp"
+#include "controller/statefulset/controller.hpp"
 #include "dns/resolver.hpp"
 #include "dns/zone_feed.hpp"
+#include "objects/apps_v1.hpp"
 #include "objects/pytorchjob_definition.hpp"
 #include "objects/schema.hpp"
 #include "scenario/actors.hpp"
@@ -295,6 +300,29 @@ struct World::Parts {
   bool started = false;
 };
 
+template <class... Kinds>
+bool is_one_of(const KindInfo* kind) {
+  return ((kind == &Kinds::info()) || ...);
+}
+template <class T>
+std::unique_ptr<controller::Controller> make_controller() {
+  return std::make_unique<T>();
+}
+
+// Controllers of kube-controller-manager that are there for some kinds only.
+struct ManagedKinds {
+  bool (*serves)(const KindInfo* kind);
+  std::unique_ptr<controller::Controller> (*make)();
+};
+constexpr std::array managed_kinds{
+    ManagedKinds{&is_one_of<StatefulSet>, &make_controller<controller::StatefulSetController>},
+    ManagedKinds{&is_one_of<StatefulSet, PersistentVolumeClaim>,
+                 &make_controller<controller::ClaimProtectionController>},
+    ManagedKinds{&is_one_of<Job>, &make_controller<controller::JobController>},
+    ManagedKinds{&is_one_of<Job>, &make_controller<controller::JobOrphanController>},
+    ManagedKinds{&is_one_of<Job>, &make_controller<controller::TtlAfterFinishedController>},
+};
+
 void World::Parts::install_controller_manager() {
   api::SharedInformers& informers = new_manager_informers();
   add_controller(
@@ -318,6 +346,9 @@ void World::Parts::install_controller_manager() {
       PodGarbageCollector::Options{options.flags.terminated_pod_gc_threshold});
   taint_eviction =
       std::make_unique<TaintEviction>(loop, manager_client("taint-eviction-controller"), informers);
+  for (const ManagedKinds& row : managed_kinds)
+    if (std::any_of(options.kinds.begin(), options.kinds.end(), row.serves))
+      add_controller(manager_actor, row.make, &informers);
 }
 
 void World::Parts::install_training_operator(const controller::pytorchjob::Profile& profile) {

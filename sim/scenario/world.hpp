@@ -74,6 +74,9 @@ struct WorldOptions {
   std::uint64_t seed = 1;
   bool scheduler = false;
   bool controller_manager = true;  // garbage collector, namespaces, pod garbage, taints, endpoints
+  // Built-in kinds of which there may be objects. Controllers of kube-controller-manager that serve
+  // none of them are left out: they would have nothing to do, and a world begins sooner without.
+  std::vector<const KindInfo*> kinds{};
   ControlPlaneFlags flags{};
   // The training operator that is installed, if any.
   std::optional<controller::pytorchjob::Profile> training_operator{};

@@ -109,6 +109,10 @@ Director::Director(const Recording& recording, ReplayOptions options)
     if (const auto* profile =
             controller::pytorchjob::find_profile(recording.version_of("training-operator")))
       world.training_operator = *profile;
+  for (const KindInfo* kind : built_in_kinds())
+    if (std::find(recording.kinds.begin(), recording.kinds.end(), kind->kind) !=
+        recording.kinds.end())
+      world.kinds.push_back(kind);
   if (kubelet) {
     world.nodes.push_back({.name = "kubelet-0", .address = "192.168.0.7"});
     world.dns.host = {{"192.168.0.254"}, {"example.org"}, {"timeout:2"}};

@@ -4,6 +4,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "objects/kinds.hpp"
+
 namespace ddptwin::golden {
 namespace {
 
@@ -92,6 +94,9 @@ Result<Recording> load(const std::filesystem::path& file) {
     return fail(Reason::bad_input, "not a recording: no steps", file.string());
 
   Recording recording;
+  const std::string text_of_all = content.str();
+  for (const KindInfo* kind : built_in_kinds())
+    if (text_of_all.find(kind->kind) != text_of_all.npos) recording.kinds.push_back(kind->kind);
   recording.system = file.parent_path().filename().string();
   recording.name = text(top, "case");
   if (const Json* versions = top.if_contains("versions"))
