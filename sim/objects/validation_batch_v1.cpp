@@ -109,9 +109,10 @@ void check_conditions(ErrorList& out, const std::vector<OnPodCondition>& conditi
                       const FieldPath& path) {
   static const Names statuses{"False", "True", "Unknown"};
   for (std::size_t i = 0; i < conditions.size(); ++i) {
+    const FieldPath here = path.item(i);
     for (const std::string& problem : qualified_name_problems(conditions[i].type_))
-      out.push_back(invalid(path.item(i).field("type"), quoted(conditions[i].type_), problem));
-    must_be_one_of(out, path.item(i).field("status"), conditions[i].status, statuses);
+      out.push_back(invalid(here.field("type"), quoted(conditions[i].type_), problem));
+    must_be_one_of(out, here.field("status"), conditions[i].status, statuses);
   }
 }
 
