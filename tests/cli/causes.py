@@ -15,44 +15,25 @@ import sys
 import tempfile
 
 
-def pod_of(subject):
-    return "Pod/" + "/".join(subject.split("/")[:2])
+def name_of(kind, namespace, name):
+    """KIND/NAME, with the namespace between them where it is another than `default`: what traces say."""
+    return "/".join([kind.lower()] + ([namespace] if namespace not in ("", "default") else []) + [name])
 
 
-involved_in = {}  # by namespace and name of an Event: a repeated one does not tell anew
+def is_pod(name):
+    return name.startswith("pod/")
 
 
-def names_of(record):
-    """What the record is about; without a kind where it tells none."""
-    if "about" in record:
-        about = record["about"]
-        kind, namespace, name = about["kind"], about.get("namespace", ""), about["name"]
-        if kind == "Event":
-            involved = record.get("object", {}).get("involvedObject")
-            if involved is None:
-                involved = involved_in.get((namespace, name), {"kind": "Event", "name": name})
-            involved_in[namespace, name] = involved
-            return {f"{involved['kind']}/{involved.get('namespace', '')}/{involved['name']}"}
-        if kind in ("EndpointSlice", "Endpoints"):
-            return {f"Service/{namespace}/{name}"}
-        return {f"{kind}/{namespace}/{name}"}
-    kind, subject = record["kind"], record.get("subject", "")
-    if kind in ("container", "log"):
-        return {pod_of(subject)}
-    if kind == "schedule":
-        names = {"Pod/" + subject}
-        if record["text"].startswith("preempts "):
-            names.add("Pod/" + record["text"].split(" ")[1])
-        return names
-    if kind == "connection":
-        return {"Pod/" + end for end in subject.split(" -> ")}
-    return {subject.split(" ")[-1]}
+def namespace_of(pod):
+    parts = pod.split("/")
+    return parts[1] if len(parts) == 3 else "default"
 
 
 class Judge:
     def __init__(self):
         self.records = {}
         self.related = {}  # by a pod's name: its owners, its nodes
+        self.involved_in = {}  # by an Event's namespace and name: a repeated one does not tell anew
         self.judged = 0
 
     def learn(self, record):
@@ -60,27 +41,52 @@ class Judge:
         if about.get("kind") != "Pod":
             return
         namespace = about.get("namespace", "")
-        related = self.related.setdefault(f"Pod/{namespace}/{about['name']}", set())
+        related = self.related.setdefault(name_of("Pod", namespace, about["name"]), set())
         for owner in record.get("object", {}).get("metadata", {}).get("ownerReferences", []):
-            related.add(f"{owner['kind']}/{namespace}/{owner['name']}")
-            related.add(f"{namespace}/{owner['name']}")
+            related.add(name_of(owner["kind"], namespace, owner["name"]))
         for change in record.get("changes", []):
             if change["path"].lstrip("./").replace("/", ".") == "spec.nodeName" and change["after"]:
-                related.add(f"Node//{change['after']}")
+                related.add(name_of("Node", "", change["after"]))
+
+    def without_container(self, subject):
+        """A container's name is its pod's and one part more."""
+        above = subject.rpartition("/")[0]
+        return above if is_pod(subject) and above in self.related else subject
+
+    def names_of(self, record):
+        """What the record is about."""
+        if "about" in record:
+            about = record["about"]
+            kind, namespace, name = about["kind"], about.get("namespace", ""), about["name"]
+            if kind == "Event":
+                involved = record.get("object", {}).get("involvedObject")
+                if involved is None:
+                    involved = self.involved_in.get((namespace, name), {"kind": "Event", "name": name})
+                self.involved_in[namespace, name] = involved
+                return {name_of(involved["kind"], involved.get("namespace", ""), involved["name"])}
+            if kind in ("EndpointSlice", "Endpoints"):
+                kind = "Service"
+            return {name_of(kind, namespace, name)}
+        kind, subject = record["kind"], record.get("subject", "")
+        if kind == "schedule" and record["text"].startswith("preempts "):
+            return {subject, name_of("Pod", *record["text"].split(" ")[1].split("/"))}
+        if kind == "connection":
+            return set(subject.split(" -> "))
+        return {self.without_container(subject.split(" ")[-1])}
 
     def is_related(self, pod, record, cause):
         if cause["kind"] in ("fault", "step"):
             return True
-        bare, names = pod[len("Pod/"):], names_of(cause)
-        if pod in names or bare in names:
+        names = self.names_of(cause)
+        if pod in names:
             return True
         if record["kind"] == "schedule" and cause.get("about", {}).get("kind") in ("Pod", "Node"):
             return True
-        namespace = bare.split("/")[0]
+        namespace = namespace_of(pod)
         return any(
             name in self.related.get(pod, ())
-            or name == f"Namespace//{namespace}"
-            or name.split("/")[:2] in ([kind, namespace] for kind in ("Service", "ConfigMap", "Secret"))
+            or name == name_of("Namespace", "", namespace)
+            or (name.split("/")[0] in ("service", "configmap", "secret") and namespace_of(name) == namespace)
             for name in names)
 
     def wrong(self, record):
@@ -94,7 +100,7 @@ class Judge:
         cause = self.records.get(number)
         if cause is None:
             return f"record {record['id']}: its cause {number} is no earlier line"
-        pods = [name for name in names_of(record) if name.startswith("Pod/")]
+        pods = [name for name in self.names_of(record) if is_pod(name)]
         if record["kind"] in ("fault", "step") or not pods:
             return None
         if any(self.is_related(pod, record, cause) for pod in pods):
