@@ -2,12 +2,9 @@
 // made at random: property_tests/shell_properties_test.cpp.
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <iterator>
 #include <sstream>
 
-#include "cluster/model_runtime/commands.hpp"
-#include "cluster/model_runtime/shell/script.hpp"
 #include "cluster/model_runtime/test_pods.hpp"
 
 namespace ddptwin::model::shell_test {
@@ -495,65 +492,6 @@ TEST_P(ShellScript, says_and_ends_as_it_should) {
   EXPECT_EQ(said, GetParam().lines) << pods.start_error();
 }
 
-// Process 1 with a handler: what users write so that their training hears of the pod's end.
-TEST(Shell, a_trap_hands_the_stop_signal_on) {
-  TestPods pods;
-  pods.pod("pod-0");
-  pods.command("pod-0", {"sh", "-c",
-                         "trap 'echo stopping; kill -TERM $p' TERM; sleep 1000 & p=$!; wait $p; "
-                         "wait $p; echo $?; exit 9"});
-  pods.run(5s);
-  pods.signal("pod-0", SIGTERM);
-  EXPECT_EQ(pods.exit_code("pod-0"), 9);
-  ASSERT_TRUE(pods.line("pod-0", "stopping"));
-  EXPECT_EQ(pods.line("pod-0", "stopping")->at - pods.line("pod-0", "143")->at, Duration::zero());
-}
-
-// Process 1 is no other to bash than any: its signals end it, with its last trap (bash(1),
-// SIGNALS).
-TEST(Shell, a_bash_with_a_last_trap_ends_by_a_signal) {
-  for (const std::string shell : {"sh", "bash"}) {
-    TestPods pods;
-    pods.pod("pod-0");
-    pods.command("pod-0", {shell, "-c", "trap 'echo bye' EXIT; sleep 60; echo over"});
-    pods.run(1s);
-    pods.signal("pod-0", SIGTERM);
-    EXPECT_EQ(pods.exit_code("pod-0"), shell == "bash" ? 128 + SIGTERM : 0);
-    EXPECT_TRUE(pods.line("pod-0", "bye"));
-    EXPECT_EQ(pods.line("pod-0", "over") != nullptr, shell == "sh");
-  }
-}
-
-// What it does itself is done first, and nothing of the script after it.
-TEST(Shell, a_busy_bash_ends_by_a_signal_too) {
-  TestPods pods;
-  pods.pod("pod-0");
-  pods.command("pod-0",
-               {"bash", "-c", "trap 'sleep 1; echo bye $i' EXIT; while :; do i=$((i + 1)); done"});
-  pods.run(1s);
-  pods.signal("pod-0", SIGTERM);
-  pods.run(500ms);
-  const std::string before = pods.all_lines();
-  EXPECT_EQ(pods.exit_code("pod-0"), 128 + SIGTERM);
-  EXPECT_EQ(before, "");
-  ASSERT_EQ(pods.lines().size(), 1U);
-  const int turns = std::stoi(pods.lines().front().text.substr(4));
-  EXPECT_NEAR(turns, 10'000, 2'000);  // of a second: none while the trap sleeps
-}
-
-// A trap waits for what runs in the foreground (POSIX, trap).
-TEST(Shell, a_trap_comes_when_the_command_has_ended) {
-  TestPods pods;
-  pods.pod("pod-0");
-  pods.command("pod-0", {"sh", "-c", "trap 'echo over; exit 3' TERM; sleep 10; echo no"});
-  pods.run(2s);
-  pods.signal("pod-0", SIGTERM);
-  EXPECT_EQ(pods.exit_code("pod-0"), 3);
-  const ContainerReport report = pods.report("pod-0");
-  EXPECT_GE(*report.finished_at - *report.started_at, 10s);
-  EXPECT_FALSE(pods.line("pod-0", "no"));
-}
-
 // As a script counts the ranks of its node.
 TEST(Shell, nvidia_smi_lists_what_was_granted) {
   for (const bool granted : {true, false}) {
@@ -596,55 +534,6 @@ TEST(Shell, tee_shows_each_line_at_once) {
   pods.command("pod-0", {"sh", "-c", "{ echo a; sleep 5; echo b; } | tee /tmp/log"});
   pods.exit_code("pod-0");
   EXPECT_GE(pods.line("pod-0", "b")->at - pods.line("pod-0", "a")->at, 5s);
-}
-
-struct Refused {
-  std::string name;
-  std::string script;
-  std::string what;
-  std::string shell = "sh";
-};
-class RefusedScript : public testing::TestWithParam<Refused> {};
-INSTANTIATE_TEST_SUITE_P(
-    Shell, RefusedScript,
-    testing::Values(
-        Refused{"read_of_another_stream", "read -u 3 x", "read with -u"},
-        Refused{"document_without_an_end", "cat <<E\na", "<< without its end"},
-        Refused{"here_string", "cat <<< a", "<<<"},
-        Refused{"array_of_sh", "a=(b c)", "( ) where a command is due"},
-        Refused{"element", "a[1 + 1]=b",
-                "an assignment to an element of an array with blanks in its [ ]", "bash"},
-        Refused{"array_of_another_kind", "declare -A a", "declare with -A", "bash"},
-        Refused{"file_of_a_command", "diff <(echo a) f", "<(", "bash"},
-        Refused{"array_by_keys", "a=([x]=b)", "[ ]= in an array", "bash"},
-        Refused{"array_before_a_command", "a=(b) true", "an array before a command", "bash"},
-        Refused{"matched_text", "echo ${x/a/<&>}", "& in ${NAME/...}", "bash"},
-        Refused{"counting_in_sh", "echo $((x++))",
-                "(( )) with more than numbers, names and the operators of C"},
-        Refused{"expression", "[ $HOSTNAME =~ x ]", "test with =~", "bash"},
-        Refused{"made_up", "echo $BASH_SOURCE", "$BASH_SOURCE", "bash"},
-        Refused{"bash_in_sh", "echo a &>/tmp/x", "&>, which `sh` takes for & and a >"},
-        Refused{"third_stream", "exec 3>&1", "3>"}, Refused{"home", "cat ~you/x", "~you"},
-        Refused{"job", "trap 'kill %1' EXIT", "`kill %1`"},
-        Refused{"in_an_output", "x=$(getopts a)", "getopts"},
-        Refused{"in_a_trap", "trap 'times x' TERM; sleep 1", "times"},
-        Refused{"in_a_branch", "case a in b) getopts x;; esac", "getopts"},
-        Refused{"in_an_eval", "eval 'hash x'", "hash"},
-        Refused{"in_a_command_that_reads", "exec > >(getopts a)", "getopts", "bash"},
-        Refused{"out_of_place", "echo a; done", "`done` out of its place"},
-        Refused{"two_semicolons", "echo a;; echo b", ";; outside of case"},
-        Refused{"empty_command", "echo a; ; echo b", "an operator without a command"},
-        Refused{"half_a_parenthesis", "(echo a", "( without its end"},
-        Refused{"half_a_substitution", "echo $(echo a", "$( without its end"},
-        Refused{"format", "printf '%f' 1", "printf with %f"}),
-    [](const auto& one) { return one.param.name; });
-
-TEST_P(RefusedScript, is_refused_by_name_before_the_run) {
-  const auto status = can_model({GetParam().shell, "-c", GetParam().script}, Image(), nullptr);
-  ASSERT_FALSE(status);
-  EXPECT_NE(status.error().message.find(", for its script uses " + GetParam().what + ": "),
-            std::string::npos)
-      << status.error().message;
 }
 
 }  // namespace
