@@ -68,6 +68,11 @@ Trouble trouble_of(Kind kind, const Pod& pod, const SharedText& root, Time began
   return made;
 }
 
+// "services default/mnist-master-0".
+std::string owned_key(const Object& object) {
+  return concat({object.kind().plural, " ", key_of(object.metadata)});
+}
+
 // What ended, as opposed to what never began.
 bool is_end(const Trouble& trouble) { return trouble.kind <= Kind::removed; }
 
@@ -90,8 +95,7 @@ void Troubles::on_record(const Record& record) {
     case RecordKind::object_added:
       if (const Pod* pod = as<Pod>(*record.after)) return add_pod(*pod, record.time);
       if (const Event* event = as<Event>(*record.after)) return take_warning(*event, record.time);
-      if (const OwnerReference* owner = record.after->metadata.controller())
-        owners_[record.after->metadata.uid] = owner->uid;
+      if (record.after->metadata.controller() != nullptr) add_owned(*record.after, record.time);
       return;
     case RecordKind::object_modified:
       if (const Pod* pod = as<Pod>(*record.after))
@@ -99,7 +103,11 @@ void Troubles::on_record(const Record& record) {
       if (const Event* event = as<Event>(*record.after)) take_warning(*event, record.time);
       return;
     case RecordKind::object_deleted:
-      if (as<Pod>(*record.before) == nullptr) return;
+      if (as<Pod>(*record.before) == nullptr) {
+        if (record.before->metadata.controller() != nullptr)
+          owned_.erase(owned_key(*record.before));
+        return;
+      }
       close(record.before->metadata.uid, {}, record.time);
       pods_.erase(record.before->metadata.uid);
       return;
@@ -160,6 +168,44 @@ void Troubles::add_pod(const Pod& pod, Time now) {
     if (replaced || trouble.kind == Kind::refused) trouble.over = now;
   }
   change_pod(pod, pod, Record());
+}
+
+// What it was refused before is there now.
+void Troubles::add_owned(const Object& object, Time now) {
+  const SharedText& owner = object.metadata.controller()->uid;
+  owners_[object.metadata.uid] = owner;
+  owned_[owned_key(object)] = owner;
+  const auto indices = of_root_.find(root_of(object.metadata));
+  if (indices == of_root_.end()) return;
+  const std::string name = concat({"\"", object.metadata.name, "\""});
+  for (const std::size_t index : indices->second) {
+    Trouble& trouble = troubles_[index];
+    if (trouble.kind == Kind::refused && !trouble.over && trouble.uid == owner &&
+        trouble.message.find(name) != std::string::npos)
+      trouble.over = now;
+  }
+}
+
+// A controller whose cache is late asks again for what it has made: `services "x" already exists`.
+// Who finds another's object under that name is refused in earnest.
+bool Troubles::is_there_already(const Trouble& refused) const {
+  const std::string_view message = refused.message;
+  const std::size_t end = message.find("\" already exists");
+  if (end == message.npos) return false;
+  const std::string_view before = message.substr(0, end);  // `Error creating: services "x`
+  const std::size_t quote = before.rfind('"');
+  if (quote == before.npos || quote == 0) return false;
+  const std::string_view name = before.substr(quote + 1);
+  std::string_view resource = before.substr(0, quote - 1);
+  resource.remove_prefix(resource.rfind(' ') + 1);  // all of it where there is no blank
+  resource = resource.substr(0, resource.find('.'));
+  const std::string_view space = std::string_view(refused.key).substr(0, refused.key.find('/'));
+  if (resource == Pod::info().plural) {
+    const auto pod = roots_.find(concat({space, "/", name}));
+    return pod != roots_.end() && pod->second == refused.root;
+  }
+  const auto owned = owned_.find(concat({resource, " ", space, "/", name}));
+  return owned != owned_.end() && owned->second == refused.uid;
 }
 
 void Troubles::change_pod(const Pod& before, const Pod& pod, const Record& record) {
@@ -288,6 +334,7 @@ void Troubles::take_warning(const Event& event, Time now) {
   trouble.began = pod != pods_.end() ? pod->second.created : now;
   trouble.reason = event.reason.str();
   trouble.message = event.message.str();
+  if (trouble.kind == Kind::refused && is_there_already(trouble)) return;
   open(std::move(trouble));
 }
 

@@ -119,6 +119,8 @@ class Troubles {
   void take_container(const Record& record);
   void take_fault(const Record& record);
   void add_pod(const Pod& pod, Time now);
+  void add_owned(const Object& object, Time now);
+  bool is_there_already(const Trouble& refused) const;
   void change_pod(const Pod& before, const Pod& pod, const Record& record);
   void take_container_status(const Pod& pod, const ContainerStatus& status, bool init, Time now);
   void take_end(const Pod& pod, const ContainerStatus& status, bool init, Time now);
@@ -138,7 +140,9 @@ class Troubles {
   UidTable<PodTale> pods_{};
   UidTable<SharedText> owners_{};  // who controls whom
   TextTable<SharedText> roots_{};  // of pods, by "namespace/name"
-  UidTable<Time> trained_{};       // when a root's pods last told the end of a step
+  // Of all else that somebody controls, by "services namespace/name": who controls it.
+  TextTable<SharedText> owned_{};
+  UidTable<Time> trained_{};  // when a root's pods last told the end of a step
 };
 
 }  // namespace ddptwin::scenario

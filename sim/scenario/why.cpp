@@ -53,6 +53,9 @@ std::string at_work(const Observer& observer, const Pod& pod) {
   std::string text = fmt::format("{} {}", short_name(pod),
                                  pod.status.phase.empty() ? "Pending" : pod.status.phase.str());
   if (pod.metadata.deletionTimestamp) return text + ", terminating";
+  if (pod.spec->nodeName.empty() && pod.status.condition("PodScheduled") == nullptr)
+    return text + fmt::format(", looked at by no scheduler: its schedulerName is {}",
+                              pod.spec->rest->schedulerName);
   const auto add = [&](const std::vector<ContainerStatus>& statuses, std::string_view what) {
     for (const ContainerStatus& status : statuses)
       if (status.state.running)

@@ -83,6 +83,28 @@ TEST(Why, a_worker_that_finds_no_master_is_not_to_blame) {
       << last_line(result);
 }
 
+// Nobody says a word of it. That its controller asked twice for one Service is none of the reasons.
+TEST(Why, a_pod_that_no_scheduler_looks_at_is_told_so) {
+  const RunResult result = run(
+      "  timeout: 1m\n",
+      "    Master: {replicas: 1, restartPolicy: Never, template: {spec: {schedulerName: volcano, "
+      "containers: [{name: pytorch, " +
+          script("sleep 1") + "}]}}}\n");
+  EXPECT_NE(last_line(result).find("pod/j-master-0 Pending, looked at by no scheduler: its "
+                                   "schedulerName is volcano"),
+            std::string::npos)
+      << last_line(result);
+}
+
+TEST(Why, a_name_that_another_object_has_is_the_reason) {
+  const RunResult result =
+      run("  timeout: 1m\n---\napiVersion: v1\nkind: Service\nmetadata: {name: j-master-0}\n"
+          "spec: {clusterIP: None, ports: [{port: 1}]}\n",
+          replica("Master", "Never", script("sleep 1")));
+  EXPECT_NE(last_line(result).find("services \"j-master-0\" already exists"), std::string::npos)
+      << last_line(result);
+}
+
 TEST(Why, a_run_ends_when_it_is_decided) {
   const RunResult result = run("  timeout: 10m\n", replica("Master", "Never", script("exit 1")));
   EXPECT_FALSE(result.timed_out);
