@@ -69,13 +69,17 @@ std::string joined(const std::vector<std::string>& files) {
 
 }  // namespace
 
-ScenarioFiles read_scenario_files(const std::vector<std::string>& files) {
+ScenarioFiles read_scenario_files(const std::vector<std::string>& files,
+                                  const scenario::StandInShape& shape) {
   const KindRegistry kinds;
   ScenarioFiles read;
   std::vector<scenario::Scenario> plain;
   std::vector<std::string> plain_files;
   std::optional<Error> bad_plain;
-  const auto add = [&read](scenario::Scenario one, const std::string& name) {
+  const auto add = [&read, &shape](scenario::Scenario one, const std::string& name) {
+    one.stand_ins.steps = shape.steps;
+    one.stand_ins.step_time = shape.step_time;
+    scenario::describe_plain_images(one);
     if (auto fine = scenario::preflight(one); !fine) {
       read.bad.emplace_back(name, std::move(fine).error());
       return;
@@ -102,14 +106,14 @@ ScenarioFiles read_scenario_files(const std::vector<std::string>& files) {
     read.bad.emplace_back(joined(plain_files), std::move(*bad_plain));
   } else if (!plain.empty()) {
     scenario::Scenario merged = scenario::merge_plain(std::move(plain));
-    scenario::describe_plain_images(merged);
     add(std::move(merged), joined(plain_files));
   }
   return read;
 }
 
-Result<std::vector<scenario::Scenario>> read_scenarios(const std::vector<std::string>& files) {
-  ScenarioFiles read = read_scenario_files(files);
+Result<std::vector<scenario::Scenario>> read_scenarios(const std::vector<std::string>& files,
+                                                       const scenario::StandInShape& shape) {
+  ScenarioFiles read = read_scenario_files(files, shape);
   if (!read.bad.empty()) return tl::make_unexpected(std::move(read.bad.front().second));
   return std::move(read.scenarios);
 }

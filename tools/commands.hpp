@@ -45,9 +45,12 @@ struct ScenarioFiles {
   std::vector<scenario::Scenario> scenarios{};
   std::vector<std::pair<std::string, Error>> bad{};  // the file, or the files that are one run
 };
-ScenarioFiles read_scenario_files(const std::vector<std::string>& files);
+ScenarioFiles read_scenario_files(const std::vector<std::string>& files,
+                                  const scenario::StandInShape& shape = {});
 // Every file is read and judged before any runs. Files without a Scenario are one run.
-Result<std::vector<scenario::Scenario>> read_scenarios(const std::vector<std::string>& files);
+// `shape`: of what stands in for what is not here.
+Result<std::vector<scenario::Scenario>> read_scenarios(const std::vector<std::string>& files,
+                                                       const scenario::StandInShape& shape = {});
 
 // The folder that --python names, or an error; empty stays empty.
 Result<std::string> python_folder(const std::string& argument);

@@ -27,6 +27,8 @@ struct RunArguments {
   std::optional<std::uint64_t> seed{};
   unsigned jobs = 1;
   bool json = false, quiet = false, history = false, show_secrets = false;
+  scenario::StandInShape stand_in_shape{};
+  std::string step_time{}, stand_ins = "on";
 };
 
 bool has_mode(const Scenario& one, Mode mode) {
@@ -117,8 +119,10 @@ std::vector<PlannedRun> plan(const RunArguments& arguments, const std::vector<Sc
   for (const Scenario& one : scenarios) {
     const auto modes = modes_of(arguments, one);
     Status fine;
-    for (const Mode mode : modes)
+    for (const Mode mode : modes) {
       if (fine) fine = check_mode(one, mode);
+      if (fine && arguments.stand_ins == "off") fine = scenario::refuse_stand_ins(one, mode);
+    }
     if (!fine) {
       not_run.push_back({one.name, fine.error()});
       continue;
@@ -132,7 +136,14 @@ int run(RunArguments arguments) {
   auto python = python_folder(arguments.python);
   if (!python) return exit_of(python.error());
   arguments.python = std::move(*python);
-  ScenarioFiles read = read_scenario_files(arguments.files);
+  if (!arguments.step_time.empty()) {
+    const auto time = parse_go_duration(arguments.step_time);
+    if (!time || *time < Duration::zero())
+      return exit_of({Reason::bad_input, "--step-time",
+                      "must be a duration as 100ms, not " + arguments.step_time});
+    arguments.stand_in_shape.step_time = *time;
+  }
+  ScenarioFiles read = read_scenario_files(arguments.files, arguments.stand_in_shape);
   if (const auto timeout = parse_go_duration(arguments.timeout))
     for (Scenario& one : read.scenarios) one.timeout = *timeout;
   std::vector<NotRun> not_run;
@@ -197,6 +208,15 @@ Command add_run(CLI::App& app) {
       .add_option("--jobs", arguments->jobs,
                   "So many runs at once, each told as a whole when it has ended; default: 1")
       ->check(whole_number(1));
+  command
+      .add_option("--stand-ins", arguments->stand_ins,
+                  "off: refuse a plain manifest that names what is not on this machine; on, the "
+                  "default: a training stands in for it")
+      ->check(CLI::IsMember({"on", "off"}));
+  command.add_option("--steps", arguments->stand_in_shape.steps, "Of that training; default: 20")
+      ->check(whole_number(1));
+  command.add_option("--step-time", arguments->step_time,
+                     "What each of its steps takes at least; default: 100ms");
   command.add_flag("--quiet", arguments->quiet, "Print the verdicts only");
   command.footer(
       "Examples:\n"

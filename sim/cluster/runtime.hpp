@@ -105,8 +105,12 @@ class SandboxOrder : public SandboxMetadata {
   Later later_{};
 };
 
+// What a container of a pod is for (container_role.hpp says which is which).
+enum class ContainerRole : std::uint8_t { training, sidecar, init };
+
 struct ContainerConfig {
   std::string name{};
+  ContainerRole role = ContainerRole::training;
   std::uint32_t attempt = 0;
   std::string image{};       // reference of the pulled image
   std::string user_image{};  // as written in the pod
@@ -168,6 +172,8 @@ struct ContainerReport {
   OptionalTime created_at{}, started_at{}, finished_at{};
   Cow<std::string> message{};          // of a failed start
   Cow<std::string> termination_log{};  // what it wrote there
+  // Something stands in for what it was to run, and answers neither probes nor hooks.
+  bool stands_in = false;
 };
 
 struct ExecResult {

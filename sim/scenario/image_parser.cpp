@@ -24,6 +24,7 @@ struct ImageDraft {
   std::vector<ImageCopy> copies{};
   std::string python{};
   std::optional<model::Workload> model{};
+  bool stand_in = false;
 };
 
 Result<std::vector<std::string>> text_list(const YamlNode& node) {
@@ -140,6 +141,13 @@ constexpr std::array image_fields{
                  }
                  return {};
                }},
+    ImageField{"standIn", "true or false",
+               "a training stands in, in either mode, for what of its containers' commands cannot "
+               "be had here, with the shape of `model` in virtual time; default: false",
+               [](const YamlNode& node, ImageDraft& to, const ParseContext&) -> Status {
+                 TRY(to.stand_in, node.as_bool());
+                 return {};
+               }},
     ImageField{"model", "a map",
                "what its script does, for runs in virtual time, which start no process",
                [](const YamlNode& node, ImageDraft& to, const ParseContext& context) -> Status {
@@ -183,6 +191,7 @@ Result<NamedImage> parse_image(const YamlNode& node, const ParseContext& context
   if (draft.missing && members.size() > 2)
     return node.fail("of an image that is missing there is nothing to say but its name");
   named.model = std::move(draft.model);
+  named.stand_in = draft.stand_in;
   if (draft.dockerfile) {
     TRY_VOID(read_dockerfile(draft, context, named));
   } else if (!draft.context.empty() || !draft.args.empty()) {

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <boost/json/value.hpp>
 
+#include "cluster/container_role.hpp"
 #include "objects/image_reference.hpp"
 #include "scenario/member_at.hpp"
 #include "scenario/outlook.hpp"
+#include "scenario/report/narrator.hpp"
+#include "scenario/stand_ins.hpp"
 #include "scenario/without_effect.hpp"
 
 namespace ddptwin::scenario {
@@ -22,10 +25,19 @@ NamedImage plain_image(std::string name) {
   return named;
 }
 
+constexpr const char* worker_name = "ddptwin-worker";
+
 NamedImage worker_image() {
-  NamedImage named = plain_image("ddptwin-worker");
-  named.image.entrypoint = {"ddptwin-worker"};
+  NamedImage named = plain_image(worker_name);
+  named.image.entrypoint = {worker_name};
   return named;
+}
+
+// Where its commands cannot be had here, a training of that shape takes their place.
+void let_stand_in(NamedImage& image, const StandInShape& shape) {
+  image.stand_in = true;
+  if (!image.model) image.model = stand_in_workload(shape);
+  image.model->stands_in = true;
 }
 
 std::vector<std::string> texts_of(const json::value* list) {
@@ -51,6 +63,11 @@ std::vector<ExecUse> execs_of(const YamlDocument& document, const json::value& c
     add({probe});
   for (const std::string_view hook : {"postStart", "preStop"}) add({"lifecycle", hook});
   return execs;
+}
+
+std::string text_of(const json::value& value, std::string_view member) {
+  const json::value* found = member_at(value, {member});
+  return found != nullptr && found->is_string() ? std::string(found->as_string()) : std::string();
 }
 
 using VariableUses = std::map<std::string, VariableUse, std::less<>>;
@@ -88,37 +105,88 @@ VariableUses added_variables(const Manifest& manifest) {
             manifest.document->where(path)}}};
 }
 
-// Walks a document; `path` is where it stands.
-void find_uses(const YamlDocument& document, const json::value& value, const std::string& path,
-               const VariableUses& added, std::vector<ImageUse>& uses) {
-  if (const auto* list = value.if_array()) {
-    for (std::size_t i = 0; i < list->size(); ++i)
-      find_uses(document, (*list)[i], fmt::format("{}[{}]", path, i), added, uses);
-    return;
+// Walks a manifest for containers.
+class UseSearch {
+ public:
+  explicit UseSearch(const Manifest& manifest)
+      : manifest_(manifest), added_(added_variables(manifest)) {}
+
+  std::vector<ImageUse> run() {
+    look_at(*manifest_.value, manifest_.base);
+    return std::move(found_);
   }
-  const auto* object = value.if_object();
-  if (object == nullptr) return;
-  for (const auto& member : *object) {
-    const std::string key(member.key());
-    const std::string here = path.empty() ? key : path + "." + key;
-    find_uses(document, member.value(), here, added, uses);
-    const auto* containers = member.value().if_array();
-    if (containers == nullptr || (key != "containers" && key != "initContainers")) continue;
-    for (std::size_t i = 0; i < containers->size(); ++i) {
-      const auto* container = (*containers)[i].if_object();
-      const auto* image = container != nullptr ? container->if_contains("image") : nullptr;
-      if (image == nullptr || !image->is_string() || image->as_string().empty()) continue;
-      const std::string at = fmt::format("{}[{}]", here, i);
-      VariableUses variables = variables_of(document, *container, at);
-      if (key == "containers")
-        for (const auto& [name, use] : added) variables[name] = use;
-      uses.push_back({std::string(image->as_string()), document.where(at + ".image"),
-                      texts_of(container->if_contains("command")),
-                      texts_of(container->if_contains("args")),
-                      execs_of(document, (*containers)[i], at), std::move(variables)});
+
+ private:
+  // `path` is where it stands.
+  void look_at(const json::value& value, const std::string& path) {
+    if (const auto* list = value.if_array()) {
+      for (std::size_t i = 0; i < list->size(); ++i)
+        look_at((*list)[i], fmt::format("{}[{}]", path, i));
+      return;
+    }
+    const auto* object = value.if_object();
+    if (object == nullptr) return;
+    for (const auto& member : *object) {
+      const std::string key(member.key());
+      const std::string here = path.empty() ? key : path + "." + key;
+      look_at(member.value(), here);
+      const auto* containers = member.value().if_array();
+      if (containers == nullptr || (key != "containers" && key != "initContainers")) continue;
+      for (std::size_t i = 0; i < containers->size(); ++i)
+        take(*object, key, (*containers)[i], fmt::format("{}[{}]", here, i));
     }
   }
-}
+
+  void take(const json::object& spec, const std::string& list, const json::value& container,
+            const std::string& at) {
+    const std::string image = text_of(container, "image");
+    if (image.empty()) return;
+    const YamlDocument& document = *manifest_.document;
+    ImageUse use;
+    use.object = short_name(*manifest_.object);
+    use.namespace_ = manifest_.object->metadata.namespace_.str();
+    use.container = text_of(container, "name");
+    use.role = role_of(spec, list, container);
+    use.pod_spec = &spec;
+    use.value = &container.get_object();
+    use.image = image;
+    use.where = document.where(at + ".image");
+    use.command = texts_of(use.value->if_contains("command"));
+    use.args = texts_of(use.value->if_contains("args"));
+    use.execs = execs_of(document, container, at);
+    use.variables = variables_of(document, *use.value, at);
+    if (list == "containers")
+      for (const auto& [name, variable] : added_) use.variables[name] = variable;
+    found_.push_back(std::move(use));
+  }
+
+  ContainerRole role_of(const json::object& spec, const std::string& list,
+                        const json::value& container) const {
+    if (list == "initContainers")
+      return text_of(container, "restartPolicy") == "Always" ? ContainerRole::sidecar
+                                                             : ContainerRole::init;
+    const std::string policy = text_of(spec, "restartPolicy");
+    std::vector<std::string> names, ranks;
+    for (const json::value& one : spec.at(list).get_array()) {
+      names.push_back(text_of(one, "name"));
+      const json::value* env = member_at(one, {"env"});
+      if (env != nullptr && env->is_array() &&
+          std::any_of(
+              env->get_array().begin(), env->get_array().end(),
+              [](const json::value& variable) { return text_of(variable, "name") == "RANK"; }))
+        ranks.push_back(names.back());
+    }
+    return container_role({manifest_.object->kind().kind,
+                           policy.empty() || policy == "Always",
+                           {names.begin(), names.end()},
+                           {ranks.begin(), ranks.end()}},
+                          text_of(container, "name"));
+  }
+
+  const Manifest& manifest_;
+  VariableUses added_;
+  std::vector<ImageUse> found_{};
+};
 
 // Whether all that one description is of, the other is of too.
 bool covers(const std::string& description, const std::string& other) {
@@ -134,11 +202,7 @@ const std::vector<NamedImage>& built_in_images() {
   return images;
 }
 
-std::vector<ImageUse> image_uses(const Manifest& manifest) {
-  std::vector<ImageUse> uses;
-  find_uses(*manifest.document, *manifest.value, manifest.base, added_variables(manifest), uses);
-  return uses;
-}
+std::vector<ImageUse> image_uses(const Manifest& manifest) { return UseSearch(manifest).run(); }
 
 std::vector<ImageUse> image_uses(const Scenario& scenario) {
   std::vector<ImageUse> uses;
@@ -170,14 +234,21 @@ bool is_described(const Scenario& scenario, const std::string& image) {
 }
 
 void describe_plain_images(Scenario& scenario) {
+  const bool anywhere = scenario.plain || scenario.stand_ins.wanted;
+  for (NamedImage& image : scenario.images)
+    if (image.stand_in || (anywhere && !image.missing && !image.model))
+      let_stand_in(image, scenario.stand_ins);
+  if (!anywhere) return;
   for (const ImageUse& use : image_uses(scenario)) {
-    // Each has a note of its own, so what was added for one is not taken for another tag of it.
+    // Each has notes of its own, so what was added for one is not taken for another tag of it.
     const auto same = [&use](const NamedImage& one) { return is_same_image(one.name, use.image); };
-    if (std::any_of(scenario.images.begin(), scenario.images.end(), same) ||
-        description_of(built_in_images(), use.image) != nullptr)
-      continue;
+    const bool is_own = canonical_image(use.image) == canonical_image(worker_name);
+    if (is_own || std::any_of(scenario.images.begin(), scenario.images.end(), same)) continue;
+    const NamedImage* described = description_of(scenario.images, use.image);
+    if (described != nullptr && !described->of_host) continue;
     NamedImage named = plain_image(use.image);
-    named.notes.push_back("no description: it is taken to be the host's own tools");
+    named.of_host = true;
+    let_stand_in(named, scenario.stand_ins);
     scenario.images.push_back(std::move(named));
   }
 }
@@ -212,8 +283,11 @@ void write_notes(Trace& trace, const std::vector<NamedImage>& images, const Scen
   const auto write = [&trace](const std::string& subject, const std::string& text) {
     write_note(trace, "kubelet", subject, text);
   };
+  for (const StandIn& one : stand_ins_of(scenario, images, mode)) write(one.object, one.told());
   for (const NamedImage& image : images)
     for (const std::string& note : image.notes) write("image " + image.name, note);
+  for (const std::string& image : runs_as_of_host(scenario, images, mode))
+    write("image " + image, "no description: it is taken to be the host's own tools");
   for (const WithoutEffect& one : without_effect(scenario, mode)) write(one.object, one.text);
   if (mode == Mode::real) return;
   for (const ImageUse& use : image_uses(scenario))

@@ -24,8 +24,15 @@ struct VariableUse {
   std::string where{};
 };
 
-// Where a manifest names an image.
+// Where a manifest names an image: a container of a pod's template.
 struct ImageUse {
+  std::string object{};     // "pytorchjob/mnist"
+  std::string container{};  // its name
+  ContainerRole role = ContainerRole::training;
+  // In the manifest's document: the template's spec, and the container.
+  const boost::json::object* pod_spec = nullptr;
+  const boost::json::object* value = nullptr;
+  std::string namespace_{};
   std::string image{};
   std::string where{};                         // file, line and field
   std::vector<std::string> command{}, args{};  // of the container
@@ -41,8 +48,9 @@ std::vector<ImageUse> image_uses(const Scenario& scenario);
 const NamedImage* description_of(const std::vector<NamedImage>& images, const std::string& image);
 bool is_described(const Scenario& scenario, const std::string& image);
 
-// Describes what has no description as the host's own tools, with a note: for plain manifests,
-// whose user has said nothing about images.
+// Describes what has no description as the host's own tools, for which something stands in where
+// they lack it: of plain manifests, whose user has said nothing about images, and of scenarios that
+// say `standIns: true`, in which so it is of described images without a model.
 void describe_plain_images(Scenario& scenario);
 
 // All images that a run knows, those that no registry has among them. `python`: a virtual

@@ -113,6 +113,7 @@ TEST(Images, a_plain_manifest_has_a_note_for_each_of_its_images) {
   std::vector<std::string> names;
   for (const NamedImage& image : one->images) names.push_back(image.name);
   EXPECT_THAT(names, testing::ElementsAre("demo", "demo:1"));
+  for (const NamedImage& image : one->images) EXPECT_TRUE(image.stand_in && image.of_host);
 }
 
 }  // namespace

@@ -24,14 +24,19 @@ std::vector<std::string> with_variables(std::vector<std::string> argv) {
   return argv;
 }
 
+}  // namespace
+
 std::string each_quoted(std::vector<std::string> commands) {
   for (std::string& one : commands) one = "`" + one + "`";
   return fmt::format("{}", fmt::join(commands, ", "));
 }
 
-}  // namespace
+std::vector<std::string> command_line_of(const NamedImage& image, const ImageUse& use) {
+  return with_variables(command_line(image.image, use.command, use.args));
+}
 
-Result<model::Outlook> outlook_of(const NamedImage& image, const ImageUse& use) {
+Result<model::Outlook> outlook_of(const NamedImage& image, const ImageUse& use,
+                                  model::FilesByPath files) {
   StringMap environment;
   for (const auto& [name, value] : image_environment(image.image)) environment[name] = value;
   for (const auto& [name, variable] : use.variables) {
@@ -40,15 +45,21 @@ Result<model::Outlook> outlook_of(const NamedImage& image, const ImageUse& use) 
     else
       environment.erase(name);
   }
-  return model::can_model(with_variables(command_line(image.image, use.command, use.args)),
-                          image.image, image.model ? &*image.model : nullptr, environment);
+  model::Outlook known{std::move(environment)};
+  known.files = std::move(files);
+  return model::can_model(command_line_of(image, use),
+                          {&image.image, image.model ? &*image.model : nullptr, false, use.role},
+                          std::move(known));
 }
 
 std::string told_of_script(const std::vector<NamedImage>& images, const ImageUse& use) {
   const NamedImage* named = description_of(images, use.image);
-  if (named == nullptr || !named->model) return {};
+  if (named == nullptr || !named->model || named->stand_in) return {};
   const auto outlook = outlook_of(*named, use);
   if (!outlook || outlook->at_once.empty()) return {};
+  if (use.role == ContainerRole::init)
+    return fmt::format("{}: an init container is no rank: done at once, with success: {}",
+                       use.where, each_quoted(outlook->at_once));
   return fmt::format(
       "{}: of its start script {} is what its model describes; done at once, with success: {}",
       use.where, outlook->trains.empty() ? "nothing" : each_quoted(outlook->trains),

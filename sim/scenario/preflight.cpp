@@ -154,6 +154,7 @@ Status check_modelled(const Scenario& scenario) {
       return fail(Reason::bad_input, modelled.error().message + way_out,
                   variable == use.variables.end() ? use.where : variable->second.where);
     }
+    if (named->stand_in) continue;  // what nobody can run beside it succeeds
     for (const ExecUse& exec : use.execs) {
       const Status runs = model::can_model_exec(exec.command, named->image);
       if (!runs) return fail(Reason::bad_input, runs.error().text() + way_out, exec.where);

@@ -1,6 +1,7 @@
 #include "scenario/real_cluster.hpp"
 
 #include "dns/server.hpp"
+#include "scenario/stand_ins.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -34,7 +35,8 @@ Result<std::unique_ptr<RealCluster>> RealCluster::make(RealLoop& loop, WorldOpti
                                                        const std::vector<NamedImage>& images,
                                                        bool warm_workers) {
   const std::string address = options.dns.address;
-  TRY(auto runtime, ProcessRuntime::start(loop, {.warm_workers = warm_workers}));
+  TRY(auto runtime, ProcessRuntime::start(loop, {.warm_workers = warm_workers,
+                                                 .stand_in = stand_in_commands(images)}));
   for (const NamedImage& image : images) {
     if (image.missing)
       runtime->add_missing_image(image.name);

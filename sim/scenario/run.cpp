@@ -97,6 +97,7 @@ Result<RunResult> RealRun::go() {
   redraw_.cancel();
   if (failed_) return fail(std::move(*failed_));
   RunResult result = result_of(scenario_, *engine_);
+  result.stand_ins = stand_ins_of(scenario_, images, Mode::real);
   result.seed = options_.seed;
   result.python = options_.python;
   result.timeout = options_.timeout;
@@ -162,6 +163,7 @@ Result<RunResult> run_in_virtual_time(const Scenario& scenario, const RunOptions
   }));
   result.timeout = options.timeout;
   result.interrupted = interrupted;
+  result.stand_ins = stand_ins_of(scenario, images_of(scenario, ""), Mode::virtual_);
   result.artefacts = options.artefacts.path();
   TRY_VOID(reports.finish(result));
   return result;

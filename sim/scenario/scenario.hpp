@@ -167,6 +167,17 @@ struct NamedImage {
   Image image{};
   std::optional<model::Workload> model{};  // what its script does, for virtual runs
   std::vector<std::string> notes{};  // what of its Dockerfile has no effect, with file and line
+  bool of_host = false;              // nobody described it: it is taken to be the host's own tools
+  bool stand_in = false;             // where its commands cannot be had here, something stands in
+};
+
+// What stands in for what is not here: a training of that shape (stand_ins.hpp). Plain manifests
+// have it in any case.
+struct StandInShape {
+  bool wanted = false;  // by a scenario, for every image
+  std::int64_t steps = 20;
+  Duration step_time = std::chrono::milliseconds(100);
+  friend bool operator==(const StandInShape&, const StandInShape&) = default;
 };
 
 enum class Mode : std::uint8_t { real, virtual_ };
@@ -182,6 +193,7 @@ struct Scenario {
   std::string training_operator = "v1.9.0";
   ControlPlaneFlags flags{};
   std::vector<NamedImage> images{};
+  StandInShape stand_ins{};
   std::vector<Manifest> manifests{};  // applied at the start, in their order
   std::vector<ManifestNote> notes{};
   std::vector<SetAside> set_aside{};

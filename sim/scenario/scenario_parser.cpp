@@ -210,6 +210,14 @@ constexpr std::array spec_fields{
                 TRY_VOID((read_list<NamedImage, &parse_image>(node, to.images, context)));
                 return check_unique_image(node, to.images);
               }},
+    SpecField{"standIns", "true or false",
+              "as of plain manifests: images without a description are the host's own tools, and a "
+              "training stands in for what of a container's command cannot be had here; default: "
+              "false, and such an image is refused",
+              [](const YamlNode& node, Scenario& to, const ParseContext&) -> Status {
+                TRY(to.stand_ins.wanted, node.as_bool());
+                return {};
+              }},
     SpecField{"manifests", "a list of paths",
               "files of Kubernetes YAML, applied at the start; objects that stand beside the "
               "Scenario in its own file are too",

@@ -120,22 +120,89 @@ TEST(CliTest, a_failure_names_the_command_that_repeats_it) {
       << said.out;
 }
 
-TEST(CliTest, what_only_a_process_can_run_is_refused_in_virtual_time) {
+TEST(CliTest, stand_ins_off_refuses_what_is_not_here) {
   const fs::path file = fs::path(testing::TempDir()) / "script.yaml";
   std::ofstream(file)
       << "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, "
-         "image: mine, command: [python3, train.py]}]}\n";
-  const Said said = ddptwin("run script.yaml --mode virtual", testing::TempDir());
+         "image: mine, command: [python3, train.py]}], restartPolicy: Never}\n";
+  for (const char* mode : {"real", "virtual"}) {
+    const Said said =
+        ddptwin("run script.yaml --stand-ins off --mode " + std::string(mode), testing::TempDir());
+    EXPECT_EQ(said.status, 2);
+    EXPECT_EQ(said.out, "");
+    EXPECT_NE(said.err.find("script.yaml:4:"), std::string::npos) << said.err;
+    EXPECT_NE(said.err.find("no description of image mine"), std::string::npos) << said.err;
+  }
   fs::remove(file);
-  EXPECT_EQ(said.status, 2);
-  EXPECT_EQ(said.out, "");
-  EXPECT_NE(said.err.find("script.yaml:4:"), std::string::npos) << said.err;
-  EXPECT_NE(said.err.find("images[].model"), std::string::npos) << said.err;
-  // The way out that is named is one.
-  EXPECT_NE(said.err.find("write a Scenario beside it (ddptwin list --reference shows how)"),
-            std::string::npos)
+}
+
+// Manifests in the manner of those that people publish: each trains to its end as it is.
+class FirstUse : public testing::TestWithParam<std::string> {};
+std::vector<std::string> first_use_files() {
+  std::vector<std::string> names;
+  for (const auto& entry :
+       fs::directory_iterator(fs::path(DDPTWIN_TEST_DIR) / "testdata/first-use"))
+    names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Manifests, FirstUse, testing::ValuesIn(first_use_files()),
+                         [](const auto& row) {
+                           std::string name = row.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST_P(FirstUse, runs_unmodified_in_both_modes) {
+  for (const char* mode : {"virtual", "real"}) {
+    const Said said = ddptwin(
+        "run testdata/first-use/" + GetParam() + ".yaml --steps 3 --step-time 10ms --mode " + mode,
+        DDPTWIN_TEST_DIR);
+    if (said.status == 3) GTEST_SKIP() << said.err;  // this machine has no sandboxes
+    EXPECT_EQ(said.status, 0) << said.out << said.err;
+    for (const char* part : {"no description of image registry.example/", "Succeeded",
+                             "a training of 3 steps stands in", "with stand-ins for "})
+      EXPECT_NE(said.out.find(part), std::string::npos) << part << "\n" << said.out;
+    for (const char* own : {"only a process", "no command specified", "command not found",
+                            "executable file not found"})
+      EXPECT_EQ(said.out.find(own), std::string::npos) << own << "\n" << said.out;
+  }
+}
+
+TEST(CliTest, reports_say_what_stood_in) {
+  const fs::path report = fs::path(testing::TempDir()) / "stand-ins.xml";
+  const Said said = ddptwin(
+      "run testdata/first-use/arguments.yaml --mode virtual --json --quiet "
+      "--junit " +
+          report.string(),
+      DDPTWIN_TEST_DIR);
+  EXPECT_EQ(said.status, 0) << said.err;
+  EXPECT_NE(said.out.find("\"standIns\":[{\"object\":\"pytorchjob/digits-gloo\""), said.out.npos)
+      << said.out;
+  EXPECT_NE(said.err.find("PASSED arguments, with stand-ins for 2 containers"), said.err.npos)
       << said.err;
-  EXPECT_EQ(ddptwin("list --reference", DDPTWIN_TEST_DIR).status, 0);
+  const std::string junit = read_file(report);
+  EXPECT_NE(junit.find("<property name=\"stand-in\""), junit.npos) << junit;
+  fs::remove(report);
+}
+
+// What is here runs as it is, in either mode, and nothing stands in.
+TEST(CliTest, what_is_here_is_not_stood_in_for) {
+  const fs::path file = fs::path(testing::TempDir()) / "here.yaml";
+  std::ofstream(file)
+      << "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata: {run.sh: 'echo of a file'}\n"
+         "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  restartPolicy: Never\n"
+         "  containers:\n  - {name: a, image: x, command: [/bin/sh, -c, 'echo hi; sleep 1']}\n"
+         "  - {name: b, image: x, command: [sh, /s/run.sh], volumeMounts: [{name: s, mountPath: "
+         "/s}]}\n  volumes: [{name: s, configMap: {name: s}}]\n---\n"
+         "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nspec:\n  standIns: true\n  expect:\n"
+         "  - eventually: {of: pod/p, log: of a file}\n  - eventually: {of: pod/p, phase: "
+         "Succeeded}\n    within: 20s\n";
+  const Said said = ddptwin("run here.yaml --mode both", testing::TempDir());
+  fs::remove(file);
+  if (said.status == 3) GTEST_SKIP() << said.err;
+  EXPECT_EQ(said.status, 0) << said.out << said.err;
+  EXPECT_EQ(said.out.find("stand"), said.out.npos) << said.out;
 }
 
 // Objects of `apply` steps are explained too; the runtime's own variables are named with their

@@ -15,7 +15,7 @@ _ddptwin() {
     --seed|--seeds|--runs|--jobs|--faults-max) return ;;
   esac
   case "$command:$cur" in
-    run:-*) mapfile -t COMPREPLY < <(compgen -W '--help --out --history --show-secrets --junit --json --seed --quiet --python --mode --torch --timeout --jobs' -- "$cur") ;;
+    run:-*) mapfile -t COMPREPLY < <(compgen -W '--help --out --history --show-secrets --junit --json --seed --quiet --python --mode --torch --stand-ins --steps --step-time --timeout --jobs' -- "$cur") ;;
     env:-*) mapfile -t COMPREPLY < <(compgen -W '--help --json --show-secrets --python' -- "$cur") ;;
     list:-*) mapfile -t COMPREPLY < <(compgen -W '--help --reference' -- "$cur") ;;
     list:*) mapfile -t COMPREPLY < <(compgen -W 'scenarios invariants versions' -- "$cur") ;;

@@ -1,11 +1,14 @@
 #include "cluster/kubelet/container_config.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/json.hpp>
 #include <set>
 
+#include "cluster/container_role.hpp"
+#include "cluster/kubelet/resources.hpp"
 #include "objects/codec.hpp"
 
 namespace ddptwin::kubelet {
@@ -198,6 +201,19 @@ RawJson linux_of(const PodContext& context, const Container& container) {
   });
 }
 
+// As the NVIDIA plugin tells of the devices it gives. The pod's own variable of that name comes
+// after it and holds.
+void tell_devices(EnvValues& variables, const PodContext& context, const Container& container) {
+  const std::vector<std::string> granted =
+      granted_gpus(*context.pod, context.node.get(), container);
+  if (granted.empty()) return;
+  const std::string name = "NVIDIA_VISIBLE_DEVICES";
+  const auto at = std::lower_bound(variables.begin(), variables.end(), name,
+                                   [](const auto& v, const auto& n) { return v.first < n; });
+  if (at != variables.end() && at->first == name) return;
+  variables.emplace(at, name, fmt::format("{}", fmt::join(granted, ",")));
+}
+
 }  // namespace
 
 Result<ContainerConfig> container_config(
@@ -209,6 +225,7 @@ Result<ContainerConfig> container_config(
   TRY(out.env, environment_values(context, container, notices));
   const Lookup lookup = lookup_in(out.env);
   out.name = container.name;
+  out.role = container_role(*context.pod, container);
   out.attempt = attempt;
   out.image = image.ref;
   out.user_image = container.image;
@@ -221,6 +238,7 @@ Result<ContainerConfig> container_config(
   out.annotations = annotations_of(*context.pod, container, attempt);
   out.log_path = container.name + "/" + std::to_string(attempt) + ".log";
   out.linux_ = linux_of(context, container);
+  tell_devices(out.env, context, container);
   if (container.lifecycle) out.stop_signal = container.lifecycle->stopSignal.value_or("");
   out.stdin_ = container.stdin_;
   out.stdin_once = container.stdinOnce;

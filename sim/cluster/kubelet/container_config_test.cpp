@@ -1,5 +1,6 @@
 #include "cluster/kubelet/container_config.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
@@ -118,6 +119,29 @@ TEST(ContainerConfig, CarriesHandlersPortsAndSignalsAsTheRuntimeKeepsThem) {
   EXPECT_EQ(config->stop_signal, "SIGUSR1");
   EXPECT_TRUE(config->stdin_ && config->tty);
   EXPECT_EQ(config->working_dir, "/w");
+}
+
+std::string variable_of(const ContainerConfig& config, std::string_view name) {
+  for (const auto& [key, value] : config.env)
+    if (key == name) return value;
+  return "";
+}
+
+TEST(ContainerConfig, TellsOfTheGpusThatTheLimitGrants) {
+  const auto devices_of = [](const std::string& container, const char* on_node) {
+    const TestCluster cluster(pod_yaml(container));
+    PodContext context = cluster.context();
+    auto node = std::make_shared<Node>(*context.node);
+    node->status.allocatable.edit()["nvidia.com/gpu"] = *Quantity::parse(on_node);
+    context.node = node;
+    const auto config = container_config(context, cluster.container(), 0, image, {});
+    return config ? variable_of(*config, "NVIDIA_VISIBLE_DEVICES") : config.error().message;
+  };
+  const std::string two = "resources: {limits: {nvidia.com/gpu: 2}}";
+  EXPECT_THAT(devices_of(two, "8"), testing::MatchesRegex("GPU-.*00,GPU-.*01"));
+  EXPECT_EQ(devices_of(two, "0"), "");
+  EXPECT_EQ(devices_of("resources: {limits: {cpu: 2}}", "8"), "");
+  EXPECT_EQ(devices_of(two + ", env: [{name: NVIDIA_VISIBLE_DEVICES, value: none}]", "8"), "none");
 }
 
 TEST(ContainerConfig, RunAsNonRootNeedsAUserWhoIsNotRoot) {

@@ -56,9 +56,15 @@ void Prober::succeed(Done<ProbeAnswer> done) {
   loop_.post(lane_, [done = std::move(done)]() mutable { done(ProbeAnswer{true, "ok"}); });
 }
 
+// What stands in for a program listens on none of its ports.
+bool Prober::stands_in(const ProbeSubject& subject) const {
+  const ContainerReport* report = runtime_.report(subject.id);
+  return report != nullptr && report->stands_in;
+}
+
 void Prober::tcp(const ProbeSubject& subject, const TcpSocketAction& action, Duration timeout,
                  Done<ProbeAnswer> done) {
-  if (!connect_) return succeed(std::move(done));
+  if (!connect_ || stands_in(subject)) return succeed(std::move(done));
   const std::string host = action.host.empty() ? subject.pod_ip : action.host;
   const int port = port_number(subject.container, action.port);
   connect_(host, static_cast<std::uint16_t>(port), timeout,

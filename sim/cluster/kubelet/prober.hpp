@@ -45,6 +45,7 @@ class Prober {
   void tcp(const ProbeSubject& subject, const TcpSocketAction& action, Duration timeout,
            Done<ProbeAnswer> done);
   void succeed(Done<ProbeAnswer> done);
+  bool stands_in(const ProbeSubject& subject) const;
 
   Loop& loop_;
   Lane lane_;

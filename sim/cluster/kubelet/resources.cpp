@@ -1,5 +1,7 @@
 #include "cluster/kubelet/resources.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
@@ -173,6 +175,25 @@ std::optional<std::int64_t> memory_limit(const PodSpec& spec, const Container& c
   Quantity limit = amount(container.resources.limits, "memory");
   if (limit.zero() && spec.resources) limit = amount(spec.resources->limits, "memory");
   return limit.zero() ? std::nullopt : std::optional(limit.value());
+}
+
+std::vector<std::string> granted_gpus(const Pod& pod, const Node* node,
+                                      const Container& container) {
+  constexpr std::string_view gpu = "nvidia.com/gpu";
+  if (node == nullptr || amount(node->status.allocatable, gpu).zero()) return {};
+  std::int64_t index = 0;  // within the pod
+  std::vector<std::string> granted;
+  for (const Container& each : pod.spec->containers) {
+    const std::int64_t count = amount(each.resources.limits, gpu).value();
+    for (std::int64_t i = 0; &each == &container && i < count; ++i) {
+      const std::string pod_uid = pod.metadata.uid.str();
+      const std::string_view stem(pod_uid.data(),
+                                  pod_uid.size() - std::min<std::size_t>(2, pod_uid.size()));
+      granted.push_back(fmt::format("GPU-{}{:02x}", stem, index + i));
+    }
+    index += count;
+  }
+  return granted;
 }
 
 std::int64_t oom_score_adj(const PodSpec& spec, const Node* node, const Container& container) {

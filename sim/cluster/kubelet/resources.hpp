@@ -2,7 +2,9 @@
 // and kubelet/qos).
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cluster/kubelet/pod_context.hpp"
 
@@ -32,6 +34,10 @@ RawJson sandbox_resources(const PodSpec& spec);
 RawJson overhead_resources(const PodSpec& spec);  // empty without an overhead
 // The container's memory limit in bytes, its own or the pod's.
 std::optional<std::int64_t> memory_limit(const PodSpec& spec, const Container& container);
+// The devices that the node's plugin gives it for its limit of nvidia.com/gpu: their UUIDs
+// (spec/gpu.md §3); none where the node has no such plugin. They are made of the pod's: no two
+// pods of a node are given the same.
+std::vector<std::string> granted_gpus(const Pod& pod, const Node* node, const Container& container);
 // `node`: whose memory the requests are measured by; null: none is known.
 std::int64_t oom_score_adj(const PodSpec& spec, const Node* node, const Container& container);
 

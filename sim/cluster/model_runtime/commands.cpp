@@ -12,6 +12,7 @@
 #include "cluster/model_runtime/programs/text.hpp"
 #include "cluster/model_runtime/rank.hpp"
 #include "cluster/model_runtime/shell/shell.hpp"
+#include "cluster/model_runtime/stand_in.hpp"
 #include "cluster/model_runtime/state.hpp"
 #include "cluster/model_runtime/torchrun/torchrun.hpp"
 #include "cluster/process_runtime/start_error.hpp"
@@ -126,6 +127,7 @@ constexpr Wrapper wrappers[] = {
 
 // Where the command begins that this one hands on to; 0: it hands on to none.
 std::size_t wrapped_in(const Argv& argv, std::size_t from) {
+  if (from >= argv.size()) return 0;
   const std::string name = base_name(argv[from]);
   const auto row = std::find_if(std::begin(wrappers), std::end(wrappers),
                                 [&name](const Wrapper& one) { return one.name == name; });
@@ -154,15 +156,10 @@ Argv unwrapped(const Argv& argv) {
   return {argv.begin() + static_cast<std::ptrdiff_t>(from), argv.end()};
 }
 
-// Of a wrapper that gives it no variables and no time.
-std::optional<torchrun::Launch> launch_within(const Argv& argv) {
-  if (base_name(argv.front()) == "timeout") return std::nullopt;
-  Argv command = unwrapped(argv);
-  const auto before = static_cast<std::ptrdiff_t>(argv.size() - command.size());
-  if (std::any_of(argv.begin(), argv.begin() + before,
-                  [](const std::string& word) { return word.find('=') != word.npos; }))
-    return std::nullopt;
-  return torchrun::launch_of(command);
+// The launch that a command is: torchrun's own, and of what nobody described any launcher's.
+std::optional<torchrun::Launch> launch_of(const Argv& argv, const CommandContext& context) {
+  const bool stands_in = context.workload != nullptr && context.workload->stands_in;
+  return stands_in ? stand_in_launch(argv) : torchrun::launch_of(argv);
 }
 
 // Whether a script that is not understood names torchrun where a command stands, comments apart.
@@ -197,19 +194,30 @@ bool exists(const std::string& name, const Image& image) {
                      [&](const ImageCopy& copy) { return base_name(copy.to) == name; });
 }
 
-// What a launcher script of the user's would call: torchrun [--no-python] COMMAND.
-torchrun::Launch launch_in_place_of(const Argv& argv) {
-  torchrun::Launch launch;
-  const bool python = base_name(argv.front()).starts_with("python");
-  if (!python) launch.arguments.push_back("--no-python");
-  for (std::size_t i = python ? 1 : 0; i < argv.size(); ++i) {
-    if (!python || argv[i] != "-u") launch.arguments.push_back(argv[i]);
+// Whether what is described, or stands in, is a rank there: an init container comes before all
+// training, and what nobody described beside one is no second one.
+bool trains(const CommandContext& context) {
+  if (context.role == ContainerRole::init) return false;
+  return context.role == ContainerRole::training || !context.workload->stands_in;
+}
+
+// In a container that does not train: an init container's ends well at once, a sidecar's stays.
+Made served(const Argv& argv, const CommandContext& context) {
+  const bool stays = context.role == ContainerRole::sidecar;
+  if (context.outlook != nullptr) {
+    context.outlook->at_once.push_back(quoted(argv));
+    context.outlook->stays = context.outlook->stays || stays;
   }
-  return launch;
+  if (context.workload->stands_in) return make_stand_in(argv, context);
+  return make_exit(0);
 }
 
 Made launched(torchrun::Launch launch, const Argv& argv, const CommandContext& context) {
-  if (context.outlook != nullptr) context.outlook->trains.push_back(quoted(argv));
+  if (context.workload != nullptr && !trains(context)) return served(argv, context);
+  if (context.outlook != nullptr) {
+    context.outlook->trains.push_back(quoted(argv));
+    context.outlook->launches = true;
+  }
   if (context.outlook != nullptr && !context.outlook->unmodelled) {
     const std::string by_words = torchrun::unmodelled_backend(launch, {});
     const std::string backend = torchrun::unmodelled_backend(launch, context.outlook->environment);
@@ -227,12 +235,47 @@ Made launched(torchrun::Launch launch, const Argv& argv, const CommandContext& c
   return torchrun::make_torchrun(std::move(launch));
 }
 
+// What the description of the image is of, or what stands in where there is none. A script in a
+// file that is there runs.
+Result<Made> described(const Argv& argv, const CommandContext& context) {
+  const Workload& workload = *context.workload;
+  if (workload.stands_in && context.outlook != nullptr) {
+    const auto script = as_script(argv, [&files = context.outlook->files](const std::string& path) {
+      const auto found = files.find(path);
+      return found == files.end() ? std::nullopt : std::optional<std::string>(found->second);
+    });
+    if (script) return make_program(*script, context);
+  }
+  if (!trains(context)) return served(argv, context);
+  if (workload.torchrun && !context.launched)
+    return launched(launch_in_place_of(argv), argv, context);
+  if (context.outlook != nullptr) context.outlook->trains.push_back(quoted(argv));
+  if (workload.stands_in) return make_stand_in(argv, context);
+  return make_rank(true, [workload](const Model& model) { return plan_of(workload, model); });
+}
+
 }  // namespace
 
+Inner within(const Argv& argv) {
+  Inner inner{unwrapped(argv), {}};
+  const auto before = static_cast<std::ptrdiff_t>(argv.size() - inner.argv.size());
+  std::for_each(argv.begin(), argv.begin() + before, [&inner](const std::string& word) {
+    const std::size_t equals = word.find('=');
+    if (equals != word.npos && !word.starts_with('-'))
+      inner.variables.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  });
+  return inner;
+}
+
+bool only_prepares(const std::vector<std::string>& argv) {
+  return !argv.empty() && is_one_of(preparing, base_name(unwrapped(argv).front()));
+}
+
 Likeness likeness_of(const std::vector<std::string>& argv) {
+  if (argv.empty()) return Likeness::any;
   const Argv command = unwrapped(argv);
   const std::string name = base_name(command.front());
-  if (torchrun::launch_of(command) || is_one_of(launching, name)) return Likeness::launch;
+  if (stand_in_launch(command) || is_one_of(launching, name)) return Likeness::launch;
   if (!is_python(name)) return Likeness::any;
   for (std::size_t i = 1; i < command.size(); ++i) {
     if (command[i] == "-m" && i + 1 < command.size())
@@ -258,9 +301,19 @@ std::string base_name(const std::string& path) { return path.substr(path.rfind('
 
 Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& argv,
                                               const CommandContext& context) {
+  const bool stands_in = context.workload != nullptr && context.workload->stands_in;
+  // Arguments alone are those of an entrypoint that nobody knows.
+  if (stands_in && (argv.empty() || argv.front().starts_with('-'))) return described(argv, context);
   if (argv.empty()) return fail(Reason::not_found, "no command specified");
   const std::string name = base_name(argv.front());
-  if (std::optional<torchrun::Launch> launch = launch_within(argv))
+  if (Inner inner = within(argv); inner.argv.size() < argv.size() && name != "timeout") {
+    if (stands_in || is_shell(base_name(inner.argv.front())) || launch_of(inner.argv, context)) {
+      TRY(Made made, make_program(inner.argv, context));
+      return inner.variables.empty() ? std::move(made)
+                                     : make_with(std::move(inner.variables), std::move(made));
+    }
+  }
+  if (std::optional<torchrun::Launch> launch = launch_of(argv, context))
     return launched(std::move(*launch), argv, context);
   for (const Row& row : rows) {
     if (row.name != name) continue;
@@ -277,8 +330,11 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
     return make_timeout(*sleep_time(argv[1]), std::move(rest), made ? std::move(*made) : nullptr);
   }
   if (const TextProgram* program = TextProgram::find(name)) {
-    const std::string what = program->unknown(argv);
-    if (what.empty()) return make_text_program(*program, argv);
+    Argv words = argv;
+    // What something else was to fetch may not be there to be removed.
+    if (stands_in && name == "rm") words.insert(words.begin() + 1, "-f");
+    const std::string what = program->unknown(words);
+    if (what.empty()) return make_text_program(*program, words);
     if (context.workload == nullptr) return fail(only_a_process(argv, "it is " + what));
   }
   if (is_shell(name)) {
@@ -289,15 +345,17 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
       return fail(only_a_process(argv, made.error().message));
     }
     // The script as a whole is what is described, but for one that shows its launcher.
-    if (!context.workload->torchrun && std::any_of(argv.begin() + 1, argv.end(), names_torchrun))
+    const bool launches = std::any_of(argv.begin() + 1, argv.end(), names_torchrun);
+    if (launches && stands_in && trains(context) && !context.launched)
+      return launched(launch_in_place_of({"python3", "train.py"}), argv, context);
+    if (launches && !context.workload->torchrun && trains(context))
       return fail(Reason::bad_input,
                   fmt::format("`{}` launches torchrun, and not all of it is modelled ({}): say "
                               "launcher: torchrun under images[].model, and it is nothing but that",
                               quoted(argv), made.error().message));
   }
   if (context.workload != nullptr && context.is_child) {
-    const bool prepares = is_one_of(preparing, base_name(unwrapped(argv).front())) ||
-                          likeness_of(argv) < context.training;
+    const bool prepares = only_prepares(argv) || likeness_of(argv) < context.training;
     // Nobody knows what it prints.
     const bool exists_anywhere = is_one_of(known_to_exist, name);
     const bool is_gone_by = context.taker == Taker::script ||
@@ -311,14 +369,7 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
       return make_exit(0);
     }
   }
-  if (context.workload != nullptr) {
-    if (context.workload->torchrun && !context.is_child)
-      return launched(launch_in_place_of(argv), argv, context);
-    if (context.outlook != nullptr) context.outlook->trains.push_back(quoted(argv));
-    return make_rank(true, [workload = *context.workload](const Model& model) {
-      return plan_of(workload, model);
-    });
-  }
+  if (context.workload != nullptr) return described(argv, context);
   if (exists(argv.front(), *context.image)) return fail(only_a_process(argv));
   return fail(Reason::not_found, std::string(not_in_path));
 }
@@ -335,13 +386,22 @@ Result<std::unique_ptr<Program>> make_exec(const std::vector<std::string>& argv,
 
 Result<Outlook> can_model(const std::vector<std::string>& argv, const Image& image,
                           const Workload* workload, const StringMap& environment) {
-  Outlook outlook{environment};
-  CommandContext context{&image, workload, false};
+  return can_model(argv, {&image, workload}, {environment});
+}
+
+Result<Outlook> can_model(const std::vector<std::string>& argv, CommandContext context,
+                          Outlook known) {
+  Outlook outlook = std::move(known);
   context.outlook = &outlook;
   const auto made = make_program(argv, context);
   if (!made && made.error().reason == Reason::bad_input) return fail(made.error());
   if (outlook.unmodelled) return fail(*outlook.unmodelled);
   return outlook;
+}
+
+bool stands_in(const std::vector<std::string>& argv, const CommandContext& context) {
+  const auto outlook = can_model(argv, context, {});
+  return !outlook || !outlook->trains.empty() || !outlook->at_once.empty();
 }
 
 Status can_model_exec(const std::vector<std::string>& argv, const Image& image) {

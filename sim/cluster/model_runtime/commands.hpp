@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "cluster/model_runtime/program.hpp"
 #include "cluster/model_runtime/workload.hpp"
 #include "cluster/process_runtime/image.hpp"
+#include "cluster/runtime.hpp"
 #include "core/result.hpp"
 #include "objects/type.hpp"
 
@@ -24,6 +26,16 @@ enum class Likeness : std::uint8_t {
   launch,  // torchrun, accelerate, deepspeed, mpirun
 };
 Likeness likeness_of(const std::vector<std::string>& argv);
+// One that a script's training needs, whatever else the script does: pip, git, cp, ...
+bool only_prepares(const std::vector<std::string>& argv);
+
+// A command behind what only hands on to it (env, nice, tini, uv run, ...), and the variables that
+// it is given. The same command: nothing does.
+struct Inner {
+  std::vector<std::string> argv{};
+  Environment variables{};
+};
+Inner within(const std::vector<std::string>& argv);
 
 // Who takes what a command of a script prints.
 enum class Taker : std::uint8_t {
@@ -33,18 +45,25 @@ enum class Taker : std::uint8_t {
   script,    // $( )
 };
 
+using FilesByPath = std::map<std::string, std::string, std::less<>>;
+
 // What is known of a container before it runs, and what its commands would need.
 struct Outlook {
   StringMap environment{};
   std::optional<Error> unmodelled{};   // the first of them that torchrun could not do
   std::vector<std::string> trains{};   // those of a described script that are what is described
   std::vector<std::string> at_once{};  // those that prepare it
+  bool launches = false;               // by torchrun
+  bool stays = false;                  // it ends with its pod only
+  FilesByPath files{};                 // of its volumes, as far as they are known, by path
 };
 
 struct CommandContext {
   const Image* image = nullptr;
   const Workload* workload = nullptr;  // what the user said of the image's script; null: nothing
-  bool is_child = false;  // of a launcher or a shell: workload->torchrun has been obeyed already
+  bool is_child = false;               // of a launcher or a shell
+  ContainerRole role = ContainerRole::training;  // of the container it runs in
+  bool launched = false;              // by torchrun: workload->torchrun has been obeyed already
   Likeness training = Likeness::any;  // what the script's training looks like
   Taker taker = Taker::nobody;        // told before the run only
   Outlook* outlook = nullptr;         // null: it runs
@@ -60,6 +79,13 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
 // looked at; Error::where names the one that is at fault.
 Result<Outlook> can_model(const std::vector<std::string>& argv, const Image& image,
                           const Workload* workload, const StringMap& environment = {});
+// The same of a container of that role, with what is known of its variables and files.
+Result<Outlook> can_model(const std::vector<std::string>& argv, CommandContext context,
+                          Outlook known);
+
+// Whether something stands in for the command, or for one of its script's, where the workload is
+// nobody's description.
+bool stands_in(const std::vector<std::string>& argv, const CommandContext& context);
 
 // The same for a command beside a container's own processes, a probe or a hook: what the user said
 // of the image's script says nothing of it.

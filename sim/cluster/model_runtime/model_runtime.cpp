@@ -7,6 +7,7 @@
 
 #include "cluster/model_runtime/commands.hpp"
 #include "cluster/model_runtime/kernel.hpp"
+#include "cluster/model_runtime/programs/small.hpp"
 #include "cluster/process_runtime/container_rules.hpp"
 #include "cluster/process_runtime/pod_addresses.hpp"
 #include "cluster/process_runtime/start_error.hpp"
@@ -349,7 +350,12 @@ void ModelRuntime::Parts::started(std::uint32_t number, Done<void> done) {
   ModelContainer& container = *containers[number];
   ContainerConfig& config = container.config;
   std::vector<std::string> argv = command_line(*container.image, config.command, config.args);
-  auto program = model::make_program(argv, {container.image, container.workload, false});
+  const model::CommandContext context{container.image, container.workload, false, config.role};
+  if (container.workload != nullptr && container.workload->stands_in) {
+    container.report.stands_in = model::stands_in(argv, context);
+    if (argv.empty()) argv.emplace_back("entrypoint");
+  }
+  auto program = model::make_program(argv, context);
   if (!program) {
     const std::string message = argv.empty()
                                     ? program.error().message
@@ -525,6 +531,9 @@ void ModelRuntime::exec(const ContainerId& id, std::vector<std::string> command,
     return parts.answer<ExecResult>(parts.lane, std::move(done), fail(no_such_container(id)));
   }
   auto program = model::make_exec(command, *container->image);
+  // What is not here is not asked.
+  if (!program && container->workload != nullptr && container->workload->stands_in)
+    program = model::make_exit(0);
   if (!program && program.error().reason == Reason::not_found) {
     const std::string name = command.empty() ? std::string() : command.front();
     return parts.answer<ExecResult>(

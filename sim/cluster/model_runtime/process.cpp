@@ -35,6 +35,16 @@ int Process::pid() const { return state_->pid; }
 const std::vector<std::string>& Process::argv() const { return state_->argv; }
 const Environment& Process::environment() const { return state_->env; }
 
+void Process::set_variable(const std::string& name, std::string value) {
+  Environment& all = state_->env;
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.first == name; });
+  if (found != all.end())
+    found->second = std::move(value);
+  else
+    all.emplace_back(name, std::move(value));
+}
+
 std::string_view Process::env(std::string_view name) const {
   for (const auto& [key, value] : state_->env) {
     if (key == name) return value;
@@ -138,7 +148,8 @@ Result<ProcessId> Process::spawn(Spawn spawn) {
   constexpr int processes_max = 1024;  // as podPidsLimit has it on many clusters
   if (container.alive >= processes_max) return fail(Reason::invalid, "Cannot fork");
   if (spawn.program == nullptr) {
-    const CommandContext context{container.image, container.workload, true};
+    const CommandContext context{container.image, container.workload, true, container.config.role,
+                                 true};
     TRY(spawn.program, make_program(spawn.argv, context));
   }
   if (spawn.output.sink == nullptr) spawn.output.sink = state_->output.sink;
@@ -205,7 +216,15 @@ std::string Process::path_of(std::string_view path) const {
 }
 
 Result<std::string> Process::read_file(std::string_view path) const {
-  return state_->kernel->files().read(*state_->container, path_of(path));
+  const ModelContainer& container = *state_->container;
+  const std::string whole = path_of(path);
+  auto text = state_->kernel->files().read(container, whole);
+  // What the image would have had, and nobody knows, is empty; what a volume has not is not there.
+  const bool unknown = !text && container.workload != nullptr && container.workload->stands_in;
+  const bool on_volume = std::any_of(
+      container.config.mounts.begin(), container.config.mounts.end(),
+      [&](const RuntimeMount& mount) { return whole.starts_with(mount.container_path); });
+  return unknown && !on_volume ? Result<std::string>(std::string()) : text;
 }
 Status Process::write_file(std::string_view path, std::string content) {
   return state_->kernel->files().write(*state_->container, path_of(path), std::move(content));

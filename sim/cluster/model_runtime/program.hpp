@@ -114,6 +114,7 @@ class Process final : public Timers {
   const std::vector<std::string>& argv() const;
   const Environment& environment() const;
   std::string_view env(std::string_view name) const;  // empty: unset or empty
+  void set_variable(const std::string& name, std::string value);
   const std::string& hostname() const;
   std::string fqdn() const;       // what socket.getfqdn() says: the first name of /etc/hosts
   const std::string& ip() const;  // of the pod

@@ -17,6 +17,7 @@
 namespace ddptwin::model {
 namespace {
 
+constexpr int lonely_port = 29500;     // torchrun's default
 constexpr Duration eager_poll = 20ms;  // sim/workers/rendezvous.cpp
 constexpr std::string_view checkpoint_magic = "ddptwin checkpoint";
 
@@ -58,6 +59,12 @@ Result<RankEnvironment> read_environment(const Process& process) {
   if (const auto count = process.env("TORCHELASTIC_RESTART_COUNT"); !count.empty())
     read.attempt = count;
   return read;
+}
+
+bool names_no_group(const Process& process) {
+  constexpr std::string_view names[] = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"};
+  return std::any_of(std::begin(names), std::end(names),
+                     [&](std::string_view name) { return process.env(name).empty(); });
 }
 
 std::uint64_t mixed(std::uint64_t one, std::uint64_t other) {
@@ -136,7 +143,9 @@ class Rank final : public Program, public Trainee {
 };
 
 void Rank::begin() {
-  Result<RankEnvironment> read = read_environment(*process_);
+  Result<RankEnvironment> read = plan_.may_be_alone && names_no_group(*process_)
+                                     ? RankEnvironment{0, 1, "127.0.0.1", lonely_port}
+                                     : read_environment(*process_);
   if (!read) return fail_with(read.error(), 1);
   place_ = std::move(*read);
   // Another rank of the pod may have it: whoever asks for the port finds that one.

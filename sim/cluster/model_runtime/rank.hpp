@@ -49,6 +49,7 @@ struct RankPlan {
 
   std::uint64_t identity = 0;  // of what is trained: same number, same parameters in the end
   std::optional<Prints> prints{};
+  bool may_be_alone = false;  // a group of one where the variables name none
 };
 
 RankPlan plan_of(const Workload& workload, const Model& model);

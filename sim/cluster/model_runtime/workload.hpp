@@ -48,6 +48,9 @@ struct Workload {
   // The command of the container starts it through torchrun, whatever the command is called; where
   // the command is torchrun itself this need not be said.
   bool torchrun = false;
+  // Nobody described the script: of a container whose command cannot be had this is what stands in
+  // (stand_in.hpp).
+  bool stands_in = false;
 
   friend bool operator==(const Workload&, const Workload&) = default;
 };

@@ -51,13 +51,16 @@ Result<std::unique_ptr<ProcessRuntime>> ProcessRuntime::start(RealLoop& loop, Op
   configure.worker = options.worker.empty() ? beside_us("ddptwin-worker") : options.worker;
   configure.warm_workers = options.warm_workers;
   configure.tools = std::move(options.tools);
-  for (const std::string& tool : {configure.worker, beside_us("ddptwin-worker-gloo")}) {
+  for (const std::string& tool :
+       {configure.worker, beside_us("ddptwin-worker-gloo"), beside_us("ddptwin-stand-in")}) {
     if (!tool.empty()) configure.tools.push_back(tool);
   }
   configure.visible = std::move(options.visible);
   sandbox::raise_open_files();
   TRY(auto supervisor, sandbox::SupervisorClient::start(loop, program, configure));
-  return std::unique_ptr<ProcessRuntime>(new ProcessRuntime(loop, std::move(supervisor)));
+  std::unique_ptr<ProcessRuntime> runtime(new ProcessRuntime(loop, std::move(supervisor)));
+  runtime->stand_in_ = std::move(options.stand_in);
+  return runtime;
 }
 
 ProcessRuntime::ProcessRuntime(RealLoop& loop,

@@ -26,6 +26,8 @@ class ProcessRuntime final : public PodRuntime {
     bool warm_workers = false;
     std::vector<std::string> tools{};    // more programs that pods find in /usr/local/bin
     std::vector<std::string> visible{};  // host folders under /tmp or /run that pods must see
+    // What stands in for the command of a container, or for one beside it; empty: it runs as it is.
+    std::function<std::vector<std::string>(const ContainerConfig&, const Image&)> stand_in{};
   };
 
   // Reason::unsupported_machine where the kernel refuses what sandboxes need.
@@ -112,6 +114,7 @@ class ProcessRuntime final : public PodRuntime {
   void volumes_written(Container& container);
   void start_failed(Container& container, std::string message);
   KnownImage* known(const std::string& reference);
+  const Image& image_of(const Container& container);
   sandbox::StartContainer start_request(const Container& container);
   Status open_output(Container& container);
   void give_up_output(Container& container, bool standard_error);
@@ -131,6 +134,7 @@ class ProcessRuntime final : public PodRuntime {
   std::uint64_t dial_count_ = 0;
   std::function<void(const RuntimeEvent&)> listener_;
   std::function<void(const Error&)> lost_;
+  std::function<std::vector<std::string>(const ContainerConfig&, const Image&)> stand_in_;
   std::unique_ptr<sandbox::SupervisorClient> supervisor_;  // last: its end is the first
 };
 

@@ -33,6 +33,10 @@ bool is_hidden(std::string_view path) {
                      [&](std::string_view folder) { return path.starts_with(folder); });
 }
 
+std::string image_name(const ContainerConfig& config) {
+  return canonical_image(config.user_image.empty() ? config.image : config.user_image);
+}
+
 std::string reason_of(const Reply& event) {
   if (event.out_of_memory) return "OOMKilled";
   return event.status == 0 ? "Completed" : "Error";
@@ -142,23 +146,28 @@ void ProcessRuntime::create_container(const SandboxId& sandbox, ContainerOrder o
   container->report.created_at = loop_.now();
   container->created = std::move(done);
   Container& created = *containers_.emplace(id, std::move(container)).first->second;
+  if (stand_in_) created.stand_in = stand_in_(created.config, image_of(created));
+  created.report.stands_in = !created.stand_in.empty();
   created.mounts = mounts_of(created);
   if (created.volumes_to_write == 0) volumes_written(created);
 }
 
+const Image& ProcessRuntime::image_of(const Container& container) {
+  static const Image none;
+  const KnownImage* found = known(image_name(container.config));
+  return found != nullptr ? found->image : none;
+}
+
 sandbox::StartContainer ProcessRuntime::start_request(const Container& container) {
   const ContainerConfig& config = container.config;
-  const std::string image =
-      canonical_image(config.user_image.empty() ? config.image : config.user_image);
-  const KnownImage* found = known(image);
-  const Image none;
-  const Image& described = found != nullptr ? found->image : none;
+  const Image& described = image_of(container);
   const auto sandbox = sandboxes_.find(container.sandbox);
   sandbox::StartContainer request;
   request.pod = container.sandbox;
   request.container = container.id;
-  request.image = image;
-  request.argv = command_line(described, config.command, config.args);
+  request.image = image_name(config);
+  request.argv = container.stand_in.empty() ? command_line(described, config.command, config.args)
+                                            : container.stand_in;
   const std::string hostname =
       sandbox != sandboxes_.end() ? sandbox->second->config.hostname : std::string();
   for (const auto& [name, value] : container_environment(described, hostname, config.env))
@@ -382,6 +391,14 @@ void ProcessRuntime::exec(const ContainerId& id, std::vector<std::string> comman
     return answer(loop_, lane_, std::move(done), Result<ExecResult>(fail(no_such_container(id))));
   }
   const sandbox::StartContainer start = start_request(*found->second);
+  if (stand_in_) {
+    ContainerConfig asked = found->second->config;
+    asked.command = command;
+    asked.args.clear();
+    asked.role = ContainerRole::init;  // it ends well where it cannot be had
+    if (auto stand_in = stand_in_(asked, image_of(*found->second)); !stand_in.empty())
+      command = std::move(stand_in);
+  }
   const std::string name = new_id(id.str());
   auto running = std::make_unique<Command>(Command{found->second->lane, loop_.context()});
   Command& state = *running;

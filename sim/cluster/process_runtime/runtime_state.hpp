@@ -28,6 +28,7 @@ struct ProcessRuntime::Container {
   ContainerConfig config;
   Lane lane;
   ContainerReport report{};
+  std::vector<std::string> stand_in{};  // empty: its own command runs
   std::vector<sandbox::Mount> mounts{};
   Done<ContainerId> created{};  // waits for its volumes to be written
   int volumes_to_write = 0;

@@ -153,6 +153,15 @@ bool is_case(const RunResult& result, const std::vector<Judged>& judged, const J
   return &judged != &result.invariants || one.verdict != Verdict::open;
 }
 
+void print_properties(std::ostream& out, const RunResult& result) {
+  if (result.stand_ins.empty()) return;
+  out << "    <properties>\n";
+  for (const StandIn& one : result.stand_ins)
+    out << fmt::format("      <property name=\"stand-in\" value=\"{}\"/>\n",
+                       xml(fmt::format("{} {}", one.object, one.told())));
+  out << "    </properties>\n";
+}
+
 void print_cases(std::ostream& out, const RunResult& result, std::string_view what,
                  const std::vector<Judged>& judged) {
   for (const Judged& one : judged) {
@@ -234,6 +243,14 @@ std::vector<std::string> told_last(const RunResult& result) {
   return told;
 }
 
+// What nobody may take for the real thing; empty: nothing.
+std::string with_stand_ins(const RunResult& result) {
+  const std::size_t number = result.stand_ins.size();
+  return number == 0
+             ? std::string()
+             : fmt::format(", with stand-ins for {} container{}", number, number == 1 ? "" : "s");
+}
+
 }  // namespace
 
 bool RunResult::passed() const {
@@ -247,6 +264,11 @@ std::string RunResult::repeat() const {
   if (!torch.empty()) command += " --torch " + torch;
   if (!python.empty()) command += " --python " + shell_word(python);
   if (!timeout.empty()) command += " --timeout " + timeout;
+  const StandInShape usual;
+  if (stand_in_shape.steps != usual.steps)
+    command += fmt::format(" --steps {}", stand_in_shape.steps);
+  if (stand_in_shape.step_time != usual.step_time)
+    command += " --step-time " + format_go_duration(stand_in_shape.step_time);
   return command;
 }
 
@@ -272,6 +294,7 @@ RunResult result_of(const Scenario& scenario, const Engine& engine) {
   }
   result.invariants = invariants_of(engine);
   result.invariants_off = {scenario.invariants.off.begin(), scenario.invariants.off.end()};
+  result.stand_in_shape = scenario.stand_ins;
   result.pods = pods_of(engine.observer());
   result.ends = engine.ends();
   result.nothing_ran = result.ends.empty() && scenario.steps.empty() && !says_an_end(scenario);
@@ -298,8 +321,10 @@ std::string last_line(const RunResult& result) {
                                    : result.passed()    ? "PASSED"
                                                         : "FAILED";
   const std::string told = fmt::format("{}", fmt::join(told_last(result), "; "));
-  return fmt::format("{} {}{}{} in {}{}{}", verdict, result.name, told.empty() ? "" : ": " + told,
-                     told.empty() ? "" : ",", lasted(result.ended_at - result.started_at),
+  const std::string named = result.name + with_stand_ins(result);
+  const bool tells = !told.empty() || !result.stand_ins.empty();
+  return fmt::format("{} {}{}{} in {}{}{}", verdict, named, told.empty() ? "" : ": " + told,
+                     tells ? "," : "", lasted(result.ended_at - result.started_at),
                      result.mode == Mode::virtual_ ? " of virtual time" : "",
                      result.timed_out ? " (timeout)" : "");
 }
@@ -315,6 +340,12 @@ json::value to_json(const RunResult& result) {
   }
   json::object off;
   for (const auto& [name, reason] : result.invariants_off) off[name] = reason;
+  json::array stand_ins;
+  for (const StandIn& one : result.stand_ins)
+    stand_ins.push_back(json::object{{"object", one.object},
+                                     {"container", one.container},
+                                     {"where", one.where},
+                                     {"text", one.text}});
   json::object object{{"scenario", result.name},
                       {"file", result.file},
                       {"incident", result.incident},
@@ -331,6 +362,7 @@ json::value to_json(const RunResult& result) {
                       {"faults", to_json(result.faults)},
                       {"invariants", to_json(result.invariants)},
                       {"invariantsOff", std::move(off)},
+                      {"standIns", std::move(stand_ins)},
                       {"pods", std::move(pods)},
                       {"ends", json::value_from(result.ends)},
                       {"artefacts", result.artefacts},
@@ -351,6 +383,7 @@ void print_suite(std::ostream& out, const RunResult& result) {
       "timestamp=\"{}\">\n",
       xml(suite_of(result)), failed + open + count_cases(result, Verdict::held), failed, open,
       seconds_of(result.ended_at - result.started_at), format_rfc3339(result.started_at));
+  print_properties(out, result);
   print_cases(out, result, "step", result.step_verdicts);
   print_cases(out, result, "expected", result.expectations);
   print_cases(out, result, "fault", result.faults);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scenario/engine.hpp"
+#include "scenario/stand_ins.hpp"
 
 namespace ddptwin::scenario {
 
@@ -49,6 +50,8 @@ struct RunResult {
   // Every one that was watched. Open: its moment did not come, so that it was not asked.
   std::vector<Judged> invariants{};
   std::map<std::string, std::string> invariants_off{};  // name to reason
+  std::vector<StandIn> stand_ins{};                     // what was not the real thing
+  StandInShape stand_in_shape{};
   std::vector<PodEnd> pods{};
   std::vector<std::string> ends{};  // how each job and each pod of its own ended, the bad first
   std::string artefacts{};          // the folder, or empty

@@ -11,6 +11,7 @@
 #include "cluster/model_runtime/shell/shell.hpp"
 #include "cluster/model_runtime/shell/streams.hpp"
 #include "cluster/model_runtime/shell/training.hpp"
+#include "cluster/model_runtime/stand_in.hpp"
 #include "cluster/model_runtime/state.hpp"
 
 namespace ddptwin::model::shell {
@@ -233,6 +234,11 @@ void Interpreter::child(Strings argv, Environment env, Result<std::unique_ptr<Pr
 
 void Interpreter::cannot_run(const std::string& name, const Error& error, const Done& done) {
   const bool missing = error.reason == Reason::not_found;
+  if (context_.workload != nullptr && context_.workload->stands_in) {
+    // Beside a training it prepares one.
+    if (missing || context_.training > Likeness::any) return done(0);
+    return child({name}, process_.environment(), make_stand_in({name}, context_), done);
+  }
   complain(missing ? fmt::format("{}: {}not found", name, is_bash() ? "command " : "")
                    : error.message);
   done(missing ? not_found_code : not_modelled_code);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "cluster/model_runtime/torchrun/torchrun.hpp"
 #include "core/numbers.hpp"
 
 namespace ddptwin::torchrun {
@@ -158,6 +159,7 @@ class Parser {
 
   Checked<void> assign(const OptionRow& row, std::optional<std::string> value,
                        const std::vector<std::string>& arguments, std::size_t& at) {
+    out_.given.emplace(row.name);
     if (row.kind == flag) {
       if (value)
         return complain(fmt::format("argument {}: ignored explicit argument {}", shown(row),
@@ -303,6 +305,21 @@ Checked<Arguments> parse_arguments(const Profile& profile, const std::string& pr
   if (auto checked = parser.check_environment(*parsed); !checked)
     return tl::make_unexpected(checked.error());
   return parsed;
+}
+
+std::optional<LaunchedScript> script_of(const Launch& launch) {
+  const auto parsed =
+      parse_arguments(profile_of(model::torch_2), launch.program, launch.arguments, {});
+  if (!parsed) return std::nullopt;
+  LaunchedScript found{{}, parsed->script, parsed->given.contains("module")};
+  for (const OptionRow& row : rows) {
+    const bool of_script =
+        row.name == "module" || row.name == "no_python" || row.name == "run_path";
+    if (row.only_2 || of_script || !parsed->given.contains(row.name)) continue;
+    found.options.push_back("--" + std::string(row.name));
+    if (row.kind != flag) found.options.back() += "=" + (*parsed)[row.name];
+  }
+  return found;
 }
 
 }  // namespace ddptwin::torchrun

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@ struct Arguments {
   std::map<std::string, std::string, std::less<>> values{};  // by name; a flag is "0" or "1"
   std::string script{};
   std::vector<std::string> script_arguments{};
+  std::set<std::string, std::less<>> given{};  // names on the command line
 
   const std::string& operator[](std::string_view name) const { return values.find(name)->second; }
 };

@@ -23,6 +23,15 @@ struct Launch {
 // torchrun ..., python3 [-u] -m torch.distributed.run ...; nothing for other commands.
 std::optional<Launch> launch_of(const std::vector<std::string>& argv);
 
+// What a launch starts, and the options by which, each as both versions read it.
+struct LaunchedScript {
+  std::vector<std::string> options{};
+  std::string script{};
+  bool is_module = false;
+};
+// Nothing where torchrun would refuse the command line.
+std::optional<LaunchedScript> script_of(const Launch& launch);
+
 // Stands in a launch's arguments for what only its run will tell.
 inline constexpr std::string_view unknown_text = "$";
 
