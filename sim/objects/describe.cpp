@@ -51,13 +51,13 @@ std::string object_name(std::string_view kind, std::string_view namespace_, std:
   return out.append(name);
 }
 
-std::string name_with_kind(const Object& object) {
-  return object.kind().kind + "/" + key_of(object.metadata);
+std::string object_name(const Object& object) {
+  return object_name(object.kind().kind, object.metadata.namespace_, object.metadata.name);
 }
 
 std::string subject_of(const Record& record) {
-  if (record.after) return name_with_kind(*record.after);
-  if (record.before) return name_with_kind(*record.before);
+  if (record.after) return object_name(*record.after);
+  if (record.before) return object_name(*record.before);
   return std::string(record.subject);
 }
 

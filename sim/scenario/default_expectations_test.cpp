@@ -91,5 +91,16 @@ TEST(DefaultExpectations, whoever_asks_for_an_end_has_said_enough) {
               ElementsAre("own"));
 }
 
+TEST(DefaultExpectations, who_is_to_stand_still_is_not_to_succeed) {
+  const auto with = [](const std::string& invariant) {
+    return names(
+        "{apiVersion: ddptwin.dev/v1alpha1, kind: Scenario, spec: {invariants: {violated: "
+        "[{name: " +
+        invariant + ", reason: so it is}]}}}\n---\n" + std::string(job));
+  };
+  EXPECT_THAT(with("progress"), IsEmpty());
+  EXPECT_THAT(with("one-state"), ElementsAre("pytorchjob/j succeeds"));
+}
+
 }  // namespace
 }  // namespace ddptwin::scenario::default_expectations_test

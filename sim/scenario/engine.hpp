@@ -44,6 +44,7 @@ class Engine {
   void pass();
 
   const Observer& observer() const { return observer_; }
+  void watch_host() { observer_.watch_host(); }  // before start(): it is a real run
   const std::vector<StepResult>& steps() const { return steps_; }
   const std::vector<ExpectationResult>& expectations() const { return expectations_.results(); }
   const std::vector<Violation>& violations() const { return invariants_.violations(); }

@@ -105,4 +105,24 @@ std::string telling_line(std::span<const std::string> lines) {
   return {};
 }
 
+std::string_view lack_of_host(std::string_view line) {
+  struct Row {
+    std::string_view words, told;
+  };
+  constexpr std::array rows{
+      Row{"ModuleNotFoundError: No module named",
+          "this machine's Python has no such module, and the image's is not here: --python DIR "
+          "names a virtual environment that has it"},
+      Row{"doesn't have NCCL built in",
+          "this machine's PyTorch has no NCCL, and the image's is not here: --python DIR names a "
+          "virtual environment whose PyTorch has it"},
+      Row{"Torch not compiled with CUDA enabled",
+          "this machine's PyTorch has no CUDA, and the image's is not here: --python DIR names a "
+          "virtual environment whose PyTorch has it"},
+      Row{"Found no NVIDIA driver", "this machine has no NVIDIA driver"}};
+  for (const Row& row : rows)
+    if (line.find(row.words) != line.npos) return row.told;
+  return {};
+}
+
 }  // namespace ddptwin::scenario

@@ -58,5 +58,12 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"a_word_before_a_colon", {"step: 3", "loss: 0.5"}, "loss: 0.5"}),
     [](const auto& row) { return std::string(row.param.name); });
 
+TEST(LackOfHost, is_told_of_what_the_image_may_have) {
+  EXPECT_TRUE(lack_of_host("ModuleNotFoundError: No module named 'x'").starts_with("this machine"));
+  EXPECT_TRUE(lack_of_host("RuntimeError: Distributed package doesn't have NCCL built in")
+                  .starts_with("this machine's PyTorch has no NCCL"));
+  EXPECT_EQ(lack_of_host("ValueError: no such column"), "");
+}
+
 }  // namespace
 }  // namespace ddptwin::scenario::last_words_test

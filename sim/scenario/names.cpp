@@ -19,12 +19,6 @@ constexpr std::array<KeyRow, 4> key_rows{{{"pytorchjob-controller", "pytorchjob"
                                           {"endpoint-slice-controller", "service"},
                                           {"endpoint-slice-mirroring-controller", "endpoints"}}};
 
-std::string key_name(std::string_view kind, std::string_view key) {
-  const std::size_t slash = key.find('/');
-  if (slash == key.npos) return object_name(kind, "", key);
-  return object_name(kind, key.substr(0, slash), key.substr(slash + 1));
-}
-
 std::string name_of_key(const Record& record) {
   const auto row = std::find_if(key_rows.begin(), key_rows.end(),
                                 [&](const KeyRow& one) { return one.actor == record.actor; });
@@ -67,12 +61,16 @@ std::string name_of_connection(std::string_view subject) {
 
 }  // namespace
 
-std::string short_name(const Object& object) {
-  return object_name(object.kind().kind, object.metadata.namespace_, object.metadata.name);
-}
+std::string short_name(const Object& object) { return object_name(object); }
 
 std::string short_name(const ObjectReference& reference) {
   return object_name(reference.kind, reference.namespace_, reference.name);
+}
+
+std::string key_name(std::string_view kind, std::string_view key) {
+  const std::size_t slash = key.find('/');
+  if (slash == key.npos) return object_name(kind, "", key);
+  return object_name(kind, key.substr(0, slash), key.substr(slash + 1));
 }
 
 std::string pod_name(std::string_view key) { return key_name("pod", key); }

@@ -17,6 +17,8 @@ namespace ddptwin::scenario {
 std::string short_name(const Object& object);
 // Of an Event's involvedObject.
 std::string short_name(const ObjectReference& reference);
+// Of a kind's "namespace/name".
+std::string key_name(std::string_view kind, std::string_view key);
 // Of "namespace/pod", or "namespace/pod/container": "pod/mnist-worker-0/pytorch".
 std::string pod_name(std::string_view key);
 // What a record's subject names; what is no object (a step, a DNS name) as it is.

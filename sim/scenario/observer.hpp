@@ -55,7 +55,12 @@ class Observer {
   std::uint64_t ends() const { return ends_; }
   const Troubles& troubles() const { return troubles_; }
 
+  // Pods are processes here, with this machine's tools where an image has no description.
+  void watch_host() { on_host_ = true; }
+  bool on_host() const { return on_host_; }
+
  private:
+  bool on_host_ = false;
   void take(const Record& record);
 
   std::map<std::string, Objects, std::less<>> objects_{};  // by resource name

@@ -82,6 +82,7 @@ Result<RunResult> RealRun::go() {
         cluster_->runtime().signal_container(id, signal, std::move(done));
       },
       [this] { settle(options_.settle); });
+  engine_->watch_host();
   reports_.attach(world.trace());
   cluster_->runtime().on_lost([this](const Error& error) {
     if (!failed_) failed_ = error;

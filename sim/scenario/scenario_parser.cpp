@@ -227,13 +227,14 @@ constexpr std::array spec_fields{
                 TRY_VOID(read_list<Step, &parse_step>(node, to.steps, context));
                 return check_unique_step_name(node, to.steps);
               }},
-    SpecField{"expect", "a list of expectations",
-              "what must come of it; default, and where all are always or never without `within`: "
-              "every job succeeds, and every pod that nobody owns; one whose restartPolicy is "
-              "Always becomes Running and Ready and stays so",
-              [](const YamlNode& node, Scenario& to, const ParseContext& context) {
-                return read_list<Expectation, &parse_expectation>(node, to.expectations, context);
-              }},
+    SpecField{
+        "expect", "a list of expectations",
+        "what must come of it; default, unless `progress` is to be violated, and where all are "
+        "always or never without `within`: every job succeeds, and every pod that nobody owns; "
+        "one whose restartPolicy is Always becomes Running and Ready and stays so",
+        [](const YamlNode& node, Scenario& to, const ParseContext& context) {
+          return read_list<Expectation, &parse_expectation>(node, to.expectations, context);
+        }},
     SpecField{"faults", "a list of faults",
               "what goes wrong beside the steps, at the ports of the cluster's own components",
               [](const YamlNode& node, Scenario& to, const ParseContext& context) {

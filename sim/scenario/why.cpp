@@ -6,6 +6,8 @@
 #include <iterator>
 
 #include "scenario/claims.hpp"
+#include "scenario/last_words.hpp"
+#include "scenario/last_words.hpp"
 #include "scenario/names.hpp"
 #include "scenario/workloads.hpp"
 
@@ -41,11 +43,17 @@ void add_log(std::span<const std::string> lines, std::vector<std::string>& to) {
   for (const std::string& line : lines) to.push_back("  | " + clean(line));
 }
 
-// What a container printed last, by its log.
-std::string last_line(const Observer& observer, const Pod& pod, const std::string& container) {
+// What a container has printed; null: nothing.
+const std::vector<std::string>* log_of(const Observer& observer, const Pod& pod,
+                                       const std::string& container) {
   const auto log = observer.logs().find(fmt::format("{}/{}", key_of(pod.metadata), container));
-  if (log == observer.logs().end() || log->second.lines.empty()) return "it has printed nothing";
-  return fmt::format("it printed last: \"{}\"", clean(log->second.lines.back()));
+  return log == observer.logs().end() || log->second.lines.empty() ? nullptr : &log->second.lines;
+}
+
+std::string last_line(const Observer& observer, const Pod& pod, const std::string& container) {
+  const std::vector<std::string>* lines = log_of(observer, pod, container);
+  if (lines == nullptr) return "it has printed nothing";
+  return fmt::format("it printed last: \"{}\"", clean(lines->back()));
 }
 
 // What a pod is at that has not ended and has no trouble.
@@ -106,6 +114,9 @@ void add_troubles(const Observer& observer, const Family& family, Why& to) {
   const auto log = troubles.log_of(*culprit);
   to.text.push_back(line + (log.empty() ? "" : "; its last lines:"));
   add_log(log, to.text);
+  if (observer.on_host())
+    if (const auto lack = lack_of_host(telling_line(log)); !lack.empty())
+      to.text.emplace_back(lack);
   std::size_t more = 0;
   for (const Trouble* other : troubles.unsolved(family.root, family.until)) {
     if (other == culprit) continue;
@@ -122,6 +133,20 @@ std::vector<const SeenObject*> pods_of_family(const Observer& observer, const Sh
   return pods;
 }
 
+// All of its pods run, several, and none has printed a line: so ranks look that wait for one
+// another (spec/ddp-semantics.md §1).
+bool is_silent_group(const Observer& observer, const std::vector<const SeenObject*>& pods) {
+  const auto is_silent = [&observer](const SeenObject* seen) {
+    const Pod& pod = *as<Pod>(*seen->last);
+    if (seen->gone || pod.status.phase != "Running") return false;
+    const auto& containers = *pod.status.containerStatuses;
+    return std::all_of(containers.begin(), containers.end(), [&](const ContainerStatus& one) {
+      return one.restartCount == 0 && log_of(observer, pod, one.name.str()) == nullptr;
+    });
+  };
+  return pods.size() > 1 && std::all_of(pods.begin(), pods.end(), is_silent);
+}
+
 // Nothing went wrong, and it is not done: what its pods do, those first that do not run yet.
 void add_work(const Observer& observer, const Family& family, Why& to) {
   auto pods = pods_of_family(observer, family.root);
@@ -135,6 +160,11 @@ void add_work(const Observer& observer, const Family& family, Why& to) {
     if (to.line.empty()) to.line = to.text.back();
   }
   if (more > others_max) to.text.push_back(fmt::format("and {} more pods", more - others_max));
+  if (is_silent_group(observer, pods))
+    to.text.emplace_back(
+        "ranks may wait for one another here: PyTorch says who is missing when its timeout is "
+        "over, "
+        "30m by default (--timeout 35m)");
   if (pods.empty()) {
     to.text.emplace_back("no pod of it was made");
     if (to.line.empty()) to.line = to.text.back();

@@ -41,6 +41,15 @@ TEST_P(FailingJob, names_the_culprit_and_the_reason_on_its_last_line) {
   EXPECT_TRUE(std::regex_search(last_line(said.out), std::regex(row.told))) << row.told << "\n"
                                                                             << said.out << said.err;
 }
+TEST(Verdicts, tell_what_this_machine_lacks_where_its_own_tools_ran) {
+  for (const char* mode : {"virtual", "real"}) {
+    const Said said = ddptwin(std::string("run traceback.yaml --quiet --mode ") + mode, folder);
+    if (said.status == 3) GTEST_SKIP() << said.err;
+    EXPECT_EQ(said.out.find("this machine's Python has no such module") != said.out.npos,
+              std::string_view(mode) == "real")
+        << said.out;
+  }
+}
 INSTANTIATE_TEST_SUITE_P(
     Table, FailingJob,
     testing::Combine(

@@ -115,6 +115,7 @@ Director::Director(const Recording& recording, ReplayOptions options)
     symbols_.set_host_ip(world.nodes.back().address);
     world.kubelet.settings.edit().root_dir = "<root>/kubelet";
     world.kubelet.settings.edit().log_dir = "<root>/logs";
+    world.kubelet.settings.edit().gpu_plugin = false;
   }
   world_ = std::make_unique<World>(loop_, std::move(world), runtime_.get());
   world_->trace().add_sink([this](const Record& record) { on_record(record); });

@@ -204,6 +204,7 @@ RawJson linux_of(const PodContext& context, const Container& container) {
 // As the NVIDIA plugin tells of the devices it gives. The pod's own variable of that name comes
 // after it and holds.
 void tell_devices(EnvValues& variables, const PodContext& context, const Container& container) {
+  if (!context.settings->gpu_plugin) return;
   const std::vector<std::string> granted =
       granted_gpus(*context.pod, context.node.get(), container);
   if (granted.empty()) return;

@@ -13,6 +13,7 @@ struct NodeSettings {
   std::string host_hosts = "127.0.0.1\tlocalhost\n";  // its /etc/hosts, for hostNetwork pods
   std::string root_dir = "/var/lib/kubelet";          // beginning of the host paths of mounts
   std::string log_dir = "/var/log/pods";
+  bool gpu_plugin = true;  // grants the node's nvidia.com/gpu, where it has any
 };
 
 }  // namespace ddptwin::kubelet

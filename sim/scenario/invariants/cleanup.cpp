@@ -126,7 +126,7 @@ bool endpoints(const Sight& sight, Verdicts& verdicts) {
   const Text* service = slice.metadata.label("kubernetes.io/service-name");
   for (const Endpoint& endpoint : slice.endpoints) {
     if (!endpoint.targetRef || endpoint.targetRef->name == *service) continue;
-    verdicts.violated(name_of(slice), fmt::format("the Service {} leads to the pod {}", *service,
+    verdicts.violated(name_of(slice), fmt::format("service/{} leads to pod/{}", *service,
                                                   endpoint.targetRef->name));
   }
   return true;

@@ -7,6 +7,7 @@
 #include "cluster/disruption.hpp"
 #include "objects/describe.hpp"
 #include "scenario/invariants/facts.hpp"
+#include "scenario/names.hpp"
 
 namespace ddptwin::scenario::invariants {
 namespace {
@@ -111,9 +112,7 @@ void Facts::note_event(const Event& event) {
   }
   if (!event.rest->related) return;
   for (Disruption& one : (*found)->job->disruptions)
-    if (one.uid == (*found)->last->metadata.uid)
-      one.preemptor = fmt::format("{}/{}/{}", event.rest->related->kind,
-                                  event.rest->related->namespace_, event.rest->related->name);
+    if (one.uid == (*found)->last->metadata.uid) one.preemptor = short_name(*event.rest->related);
 }
 
 }  // namespace ddptwin::scenario::invariants

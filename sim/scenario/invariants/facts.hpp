@@ -22,6 +22,7 @@
 #include "objects/uid_table.hpp"
 #include "scenario/actors.hpp"
 #include "scenario/invariants/lines.hpp"
+#include "scenario/names.hpp"
 
 namespace ddptwin::scenario::invariants {
 
@@ -257,7 +258,7 @@ struct JobFacts {
   // the lower ones of them anew and deletes them again (Q7).
   bool scales_down() const;
   bool has_master() const { return spec_of(0) != nullptr; }
-  std::string text() const { return "PyTorchJob/" + key; }
+  std::string text() const { return key_name("pytorchjob", key); }
 };
 std::string_view type_name(int type);  // "Master", "Worker"
 // That of "namespace/name".

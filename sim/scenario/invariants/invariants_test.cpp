@@ -239,13 +239,13 @@ TEST(Invariants, a_violation_tells_what_led_to_it) {
   tape.condition("Restarting");
   const Violation* violation = tape.watch().violation("one-state");
   ASSERT_NE(violation, nullptr);
-  EXPECT_EQ(violation->object, "PyTorchJob/default/j");
+  EXPECT_EQ(violation->object, "pytorchjob/j");
   EXPECT_EQ(violation->record, 4U);
   // What came before of the job, and the causes up to the rule, which has none.
   ASSERT_EQ(violation->chain.size(), 4U);
-  EXPECT_THAT(violation->chain[0], testing::HasSubstr("objectAdded PyTorchJob/default/j"));
-  EXPECT_THAT(violation->chain[1], testing::HasSubstr("pytorchjob-controller rule default/j"));
-  EXPECT_THAT(violation->chain[3], testing::HasSubstr("objectModified PyTorchJob/default/j"));
+  EXPECT_THAT(violation->chain[0], testing::HasSubstr("objectAdded pytorchjob/j"));
+  EXPECT_THAT(violation->chain[1], testing::HasSubstr("pytorchjob-controller rule pytorchjob/j"));
+  EXPECT_THAT(violation->chain[3], testing::HasSubstr("objectModified pytorchjob/j"));
   EXPECT_THAT(explain(*violation),
               testing::HasSubstr("Running and Restarting at once (record 4)\n"));
 }
@@ -261,10 +261,10 @@ TEST(Ring, keeps_the_last_records_only) {
     ring.add(Record(record));
   }
   EXPECT_EQ(ring.last(), 3000U);
-  EXPECT_THAT(ring.chain(3000, "Pod/default/p"), testing::SizeIs(12));
+  EXPECT_THAT(ring.chain(3000, "pod/p"), testing::SizeIs(12));
   // 1977 is the oldest that is kept.
-  EXPECT_THAT(ring.chain(1980, "Pod/default/p"), testing::SizeIs(4));
-  EXPECT_THAT(ring.chain(7, "Pod/default/p"), testing::IsEmpty());
+  EXPECT_THAT(ring.chain(1980, "pod/p"), testing::SizeIs(4));
+  EXPECT_THAT(ring.chain(7, "pod/p"), testing::IsEmpty());
 }
 
 TEST(Ring, tells_of_the_object_besides_the_causes) {
@@ -279,10 +279,10 @@ TEST(Ring, tells_of_the_object_besides_the_causes) {
     record.text = text;
     ring.add(Record(record));
   }
-  EXPECT_EQ(ring.last_of("Pod/default/q"), 2U);
-  EXPECT_EQ(ring.last_of("Pod/default/nobody"), 5U);
+  EXPECT_EQ(ring.last_of("pod/q"), 2U);
+  EXPECT_EQ(ring.last_of("pod/nobody"), 5U);
   std::string all;
-  for (const std::string& line : ring.chain(4, "Pod/default/p")) all += line.substr(0, 1);
+  for (const std::string& line : ring.chain(4, "pod/p")) all += line.substr(0, 1);
   EXPECT_EQ(all, "1234");
 }
 

@@ -22,7 +22,7 @@ class Verdicts {
   const InvariantRow& row_;
 };
 
-std::string name_of(const Object& object);  // "Pod/default/mnist-worker-0"
+std::string name_of(const Object& object);  // "pod/mnist-worker-0"
 // The record is about an object's being changed; before and after then are of that kind.
 inline bool is_change(const Sight& sight) {
   return sight.record != nullptr && sight.record->kind == RecordKind::object_modified;

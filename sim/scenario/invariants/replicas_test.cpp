@@ -518,9 +518,8 @@ TEST(Budget, names_what_is_not_counted) {
   ASSERT_NE(violation, nullptr);
   EXPECT_THAT(
       violation->text,
-      HasSubstr(
-          "for failures of its own, with backoffLimit 2; "
-          "disruptions are not counted: j-worker-0 was preempted on node-1 by Pod/default/urgent"));
+      HasSubstr("for failures of its own, with backoffLimit 2; "
+                "disruptions are not counted: j-worker-0 was preempted on node-1 by pod/urgent"));
 }
 
 TEST(Budget, says_who_ended_the_pods_of_a_job_that_failed_for_it) {

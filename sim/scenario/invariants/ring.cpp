@@ -5,6 +5,7 @@
 
 #include "objects/describe.hpp"
 #include "objects/kinds.hpp"
+#include "scenario/names.hpp"
 
 namespace ddptwin::scenario::invariants {
 namespace {
@@ -14,14 +15,17 @@ constexpr std::size_t headline_length_max = 220;
 constexpr std::size_t usual_letters =
     48;  // "default/mnist-worker-0" and "create Pod mnist-worker-0"
 
-// "Pod/default/p" is told of in records of its writes, of "default/p" and of "default/p/c".
+// "pod/p" is told of in records of its writes, of "default/p" and of "default/p/c".
 bool is_of(std::string_view object, const Record& record) {
   if (const ObjectPtr& written = record.after != nullptr ? record.after : record.before)
-    return written->kind().kind + "/" + key_of(written->metadata) == object;
-  const std::string_view subject = record.subject;
+    return object_name(*written) == object;
+  std::string_view subject = record.subject;
   const std::string_view key = object.substr(std::min(object.find('/') + 1, object.size()));
+  constexpr std::string_view usual = "default/";
+  const bool is_usual = subject.starts_with(usual) && key.find('/') == key.npos;
+  if (is_usual) subject.remove_prefix(usual.size());
   // Of a namespace all begin with its name.
-  const bool in_namespace = key.find('/') != key.npos;
+  const bool in_namespace = is_usual || key.find('/') != key.npos;
   return subject.starts_with(key) &&
          (subject.size() == key.size() || (in_namespace && subject[key.size()] == '/'));
 }
@@ -116,6 +120,8 @@ std::vector<std::string> Ring::chain(std::uint64_t id, std::string_view object) 
   for (const std::uint64_t at : ids) {
     Record told = *find(at);
     told.values.clear();  // they are not kept
+    const std::string subject = subject_name(told);
+    told.subject = subject;
     std::string line = std::to_string(at) + " " + describe(told);
     if (line.size() > headline_length_max) line = line.substr(0, headline_length_max) + "...";
     lines.push_back(std::move(line));

@@ -99,30 +99,30 @@ std::vector<Standstill> standstills() {
                                                      "STOP}}\n"),
                 job({})),
        {"since step 5 of 20",
-        "Pod/default/train-master-0 container pytorch was stopped by signal "
+        "pod/train-master-0 container pytorch was stopped by signal "
         "19 45m0s ago",
-        "Pod/default/train-worker-0 container pytorch was stopped by signal 19"}},
+        "pod/train-worker-0 container pytorch was stopped by signal 19"}},
       {"one rank is stopped and the other waits for it",
        scenario(wait(stop("train-worker-0", step5)), job({})),
-       {"since step ", "Pod/default/train-worker-0 container pytorch was stopped by signal 19",
-        "Pod/default/train-master-0 runs, and waits after step "}},
+       {"since step ", "pod/train-worker-0 container pytorch was stopped by signal 19",
+        "pod/train-master-0 runs, and waits after step "}},
       {"no pod is ever placed",
        scenario("  cluster: {nodes: [{name: node, unschedulable: true}]}\n" + wait(), job({})),
-       {"Pod/default/train-master-0 waits for a node: Unschedulable: 0/1 nodes are available"}},
+       {"pod/train-master-0 waits for a node: Unschedulable: 0/1 nodes are available"}},
       {"the scheduler that the pods name is nobody",
        scenario(wait(), with([](Pods& pods) {
                   pods.master = pods.worker = "schedulerName: volcano, " + pods.master;
                 })),
-       {"Pod/default/train-worker-0 waits for the scheduler volcano, which says nothing"}},
+       {"pod/train-worker-0 waits for the scheduler volcano, which says nothing"}},
       {"a Secret that nobody makes",
        scenario(wait(), with([&](Pods& pods) { pods.worker = secret + pods.worker; })),
-       {"Pod/default/train-worker-0 its containers are not made: FailedMount: ",
+       {"pod/train-worker-0 its containers are not made: FailedMount: ",
         "\"nobody-makes-it\" not found"}},
       {"an image that no registry has",
        scenario(wait(), with([](Pods& pods) {
                   pods.worker = "containers: [{name: pytorch, image: big}]";
                 })),
-       {"Pod/default/train-worker-0 container pytorch waits: "}},
+       {"pod/train-worker-0 container pytorch waits: "}},
       {"a container that crashes again and again after the same step",
        scenario(wait(), with([](Pods& pods) {
                   pods.master = pods.worker = "containers: [" + std::string(crashes) + "]";
@@ -142,15 +142,15 @@ std::vector<Standstill> standstills() {
        {" restarts since"}},
       {"a sidecar keeps a job that has trained to the end",
        scenario(wait(), with([&](Pods& pods) { pods.master = pods.worker = kept; })),
-       {"Pod/default/train-master-0 container pytorch ended with exit 0 (Completed), and the pod "
+       {"pod/train-master-0 container pytorch ended with exit 0 (Completed), and the pod "
         "goes on for as long as proxy runs"}},
       {"a job without step lines is stopped",
        scenario(wait("  - {after: 1m, kill: {of: pod/train-master-0, signal: STOP}}\n"),
                 with([](Pods& pods) {
                   pods.master = pods.worker = "containers: [" + std::string(mute) + "]";
                 })),
-       {"Pod/default/train-master-0 container pytorch was stopped by signal 19",
-        "Pod/default/train-worker-0 runs, and says nothing"}},
+       {"pod/train-master-0 container pytorch was stopped by signal 19",
+        "pod/train-worker-0 runs, and says nothing"}},
       {"an init container that never ends",
        scenario(wait(), with([](Pods& pods) {
                   pods.worker =
@@ -158,7 +158,7 @@ std::vector<Standstill> standstills() {
                       "true; do echo no data yet; sleep 30; done']}], " +
                       pods.worker;
                 })),
-       {"Pod/default/train-worker-0 init container data does not end, its last words: \"no data "
+       {"pod/train-worker-0 init container data does not end, its last words: \"no data "
         "yet\""}},
   };
 }

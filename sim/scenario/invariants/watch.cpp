@@ -6,6 +6,7 @@
 #include "objects/describe.hpp"
 #include "scenario/invariants/judges.hpp"
 #include "scenario/invariants/ring.hpp"
+#include "scenario/names.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -226,7 +227,7 @@ void Verdicts::violated(std::string object, std::string text) {
   watch_.violated(sight_, row_, std::move(object), std::move(text));
 }
 
-std::string name_of(const Object& object) { return name_with_kind(object); }
+std::string name_of(const Object& object) { return short_name(object); }
 
 }  // namespace invariants
 }  // namespace ddptwin::scenario
