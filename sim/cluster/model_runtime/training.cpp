@@ -354,8 +354,8 @@ void Training::check_losses() {
     if (one.phase != Phase::stepping) continue;
     Trainee& trainee = *one.trainee;
     one.phase = Phase::idle;
-    // A timeout closes all pairs at once (§3.2).
     tell_why(rank, loss);
+    // A timeout closes all pairs at once (§3.2).
     if (loss.kind == Loss::Kind::timed_out) close(rank);
     trainee.lost(loss);
   }
