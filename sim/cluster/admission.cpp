@@ -10,6 +10,7 @@
 #include "cluster/store_errors.hpp"
 #include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
+#include "objects/node_v1.hpp"
 #include "objects/validation.hpp"
 
 namespace ddptwin {
@@ -181,6 +182,66 @@ void copy_topology_labels(const Store& store, Pod& pod) {
   if (node == nullptr) return;
   for (const char* key : {"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
     if (const Text* value = node->metadata.label(key)) pod.metadata.labels.edit()[key] = *value;
+}
+
+namespace {
+
+// The account `default` is made in every namespace.
+Result<Warnings> check_account(const Store& store, const AdmissionRequest& request) {
+  const auto& pod = static_cast<const Pod&>(*request.object);
+  const std::string& name = pod.spec->rest->serviceAccountName;
+  if (name.empty() || name == "default" ||
+      store.find<ServiceAccount>(pod.metadata.namespace_, name) != nullptr)
+    return Warnings();
+  return fail(forbidden_error(
+      request.kind, pod.metadata.name,
+      fmt::format("error looking up service account {}/{}: serviceaccount \"{}\" not found",
+                  pod.metadata.namespace_, name, name)));
+}
+
+Result<Warnings> apply_runtime_class(const Store& store, const AdmissionRequest& request) {
+  auto& pod = static_cast<Pod&>(*request.object);
+  const auto& named = pod.spec->rest->runtimeClassName;
+  if (!named || named->empty()) return Warnings();
+  const std::string& name = *named;
+  const auto refused = [&](std::string why) {
+    return fail(forbidden_error(request.kind, pod.metadata.name, std::move(why)));
+  };
+  const auto found = store.find<RuntimeClass>({}, name);
+  if (found == nullptr)
+    return refused(fmt::format("pod rejected: RuntimeClass \"{}\" not found", name));
+  const RuntimeClass& class_ = *found;
+  PodSpec& spec = pod.spec.edit();
+  if (class_.overhead) {
+    if (!spec.overhead.empty() && *spec.overhead != *class_.overhead->podFixed)
+      return refused("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
+    spec.overhead = class_.overhead->podFixed;
+  }
+  if (!class_.scheduling) return Warnings();
+  for (const auto& [key, value] : *class_.scheduling->nodeSelector) {
+    const auto own = spec.nodeSelector->find(key);
+    if (own != spec.nodeSelector->end() && own->second != value)
+      return refused(fmt::format(
+          "conflict: runtimeClass.scheduling.nodeSelector[{}] = {}; pod.spec.nodeSelector[{}] = {}",
+          key.str(), value.str(), key.str(), own->second.str()));
+    spec.nodeSelector.edit()[key] = value;
+  }
+  for (const Toleration& one : *class_.scheduling->tolerations)
+    spec.tolerations.edit().push_back(one);
+  return Warnings();
+}
+
+}  // namespace
+
+void add_pod_reference_admission(Store& store) {
+  store.add_admission(
+      AdmissionPhase::mutating,
+      [&store](const auto& request) { return check_account(store, request); }, &Pod::info(),
+      api::Verb::create);
+  store.add_admission(
+      AdmissionPhase::mutating,
+      [&store](const auto& request) { return apply_runtime_class(store, request); }, &Pod::info(),
+      api::Verb::create);
 }
 
 void add_default_admission(Store& store) {

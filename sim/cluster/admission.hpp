@@ -32,6 +32,10 @@ struct Pod;
 // The plugins that every cluster has on: DefaultTolerationSeconds, Priority, TaintNodesByCondition,
 // and the allocation of cluster IPs and node ports. The store adds them itself.
 void add_default_admission(Store& store);
+// ServiceAccount and RuntimeClass: what a pod names must be there, and a class's overhead, nodes
+// and tolerations become the pod's. Every cluster has them on; a bare API server, without the
+// controller that makes accounts, has not.
+void add_pod_reference_admission(Store& store);
 // PodTopologyLabels: a pod on a node carries the labels of its zone and region.
 void copy_topology_labels(const Store& store, Pod& pod);
 

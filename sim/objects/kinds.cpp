@@ -6,6 +6,7 @@
 #include "objects/autoscaling.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/discovery_v1.hpp"
+#include "objects/node_v1.hpp"
 #include "objects/pytorchjob.hpp"
 #include "objects/scheduling_v1.hpp"
 
@@ -13,11 +14,11 @@ namespace ddptwin {
 
 std::span<const KindInfo* const> built_in_kinds() {
   static const std::array rows{
-      &Namespace::info(),     &Node::info(),       &Pod::info(),
-      &Service::info(),       &Endpoints::info(),  &ConfigMap::info(),
-      &Secret::info(),        &Event::info(),      &ServiceAccount::info(),
-      &EndpointSlice::info(), &PyTorchJob::info(), &HorizontalPodAutoscaler::info(),
-      &PriorityClass::info(),
+      &Namespace::info(),     &Node::info(),         &Pod::info(),
+      &Service::info(),       &Endpoints::info(),    &ConfigMap::info(),
+      &Secret::info(),        &Event::info(),        &ServiceAccount::info(),
+      &EndpointSlice::info(), &PyTorchJob::info(),   &HorizontalPodAutoscaler::info(),
+      &PriorityClass::info(), &RuntimeClass::info(),
   };
   return rows;
 }

@@ -259,6 +259,11 @@ std::vector<std::string> label_value_problems(std::string_view text) {
   return out;
 }
 
+void must_be_port(ErrorList& out, const FieldPath& path, std::int32_t port) {
+  if (port < 1 || port > 65535)
+    out.push_back(invalid(path, std::to_string(port), "must be between 1 and 65535, inclusive"));
+}
+
 void append(ErrorList& to, ErrorList&& more) {
   std::move(more.begin(), more.end(), std::back_inserter(to));
 }

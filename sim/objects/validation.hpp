@@ -37,6 +37,7 @@ std::vector<std::string> label_value_problems(std::string_view text);
 using NameRule = std::vector<std::string> (*)(std::string_view);
 
 void append(ErrorList& to, ErrorList&& more);
+void must_be_port(ErrorList& out, const FieldPath& path, std::int32_t port);
 ErrorList validate_labels(const StringMap& labels, const FieldPath& path);
 ErrorList validate_annotations(const StringMap& annotations, const FieldPath& path);
 

@@ -31,11 +31,6 @@ void must_be_named(ErrorList& out, const FieldPath& path, std::string_view name,
   for (const std::string& problem : rule(name)) out.push_back(invalid(path, quoted(name), problem));
 }
 
-void must_be_port(ErrorList& out, const FieldPath& path, std::int32_t port) {
-  if (port < 1 || port > 65535)
-    out.push_back(invalid(path, std::to_string(port), "must be between 1 and 65535, inclusive"));
-}
-
 void check_ports(ErrorList& out, const std::vector<ContainerPort>& ports, const FieldPath& path) {
   SeenNames names;
   for (std::size_t i = 0; i < ports.size(); ++i) {

@@ -14,11 +14,6 @@
 namespace ddptwin {
 namespace {
 
-void must_be_port(ErrorList& out, const FieldPath& path, std::int32_t port) {
-  if (port < 1 || port > 65535)
-    out.push_back(invalid(path, std::to_string(port), "must be between 1 and 65535, inclusive"));
-}
-
 // [a-z0-9-]{1,15} with a letter (IANA_SVC_NAME).
 void must_be_port_name(ErrorList& out, const FieldPath& path, const std::string& name) {
   const auto plain = [](char c) {

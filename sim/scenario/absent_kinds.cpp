@@ -51,7 +51,6 @@ constexpr std::array absent_rows{
     AbsentKind{"networking.k8s.io/v1", "NetworkPolicy", "every pod reaches every other"},
     AbsentKind{"networking.k8s.io/v1", "Ingress", outside},
     AbsentKind{"networking.k8s.io/v1", "IngressClass", outside},
-    AbsentKind{"node.k8s.io/v1", "RuntimeClass", unread},
     AbsentKind{"coordination.k8s.io/v1", "Lease", unread},
     AbsentKind{"apiregistration.k8s.io/v1", "APIService", unread},
     AbsentKind{"certificates.k8s.io/v1", "CertificateSigningRequest", unread},

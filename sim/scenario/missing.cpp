@@ -62,10 +62,10 @@ struct UseRow {
 };
 constexpr std::array use_rows{
     UseRow{Use::claim, "pods stay Pending: {0} \"{1}\" not found", "a claim is a folder"},
-    UseRow{Use::account, "no pod is made: error looking up service account: {0} \"{1}\" not found",
-           "no pod needs an account"},
-    UseRow{Use::runtime_class, "no pod is made: pod rejected: RuntimeClass \"{1}\" not found",
-           "it has no effect"},
+    UseRow{Use::account,
+           "no pod is made: error looking up service account: {0} \"{1}\" not found",
+           {}},
+    UseRow{Use::runtime_class, "no pod is made: pod rejected: RuntimeClass \"{1}\" not found", {}},
     UseRow{Use::priority_class, "no pod is made: no PriorityClass with name {1} was found", {}},
     UseRow{Use::variable,
            "containers do not start: CreateContainerConfigError: {0} \"{1}\" not found",

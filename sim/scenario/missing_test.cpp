@@ -52,13 +52,11 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"account", pod("serviceAccountName: x"),
             "8 spec.serviceAccountName: nobody makes ServiceAccount x; on a cluster no pod is "
             "made: "
-            "error looking up service account: serviceaccount \"x\" not found; here no pod needs "
-            "an "
-            "account"},
+            "error looking up service account: serviceaccount \"x\" not found"},
         Row{"runtime_class", pod("runtimeClassName: x"),
             "8 spec.runtimeClassName: nobody makes RuntimeClass x; on a cluster no pod is made: "
             "pod "
-            "rejected: RuntimeClass \"x\" not found; here it has no effect"},
+            "rejected: RuntimeClass \"x\" not found"},
         Row{"priority_class", pod("priorityClassName: x"),
             "8 spec.priorityClassName: nobody makes PriorityClass x; on a cluster no pod is made: "
             "no "

@@ -372,6 +372,7 @@ World::World(Loop& loop, WorldOptions options, PodRuntime* runtime)
   Parts& parts = *parts_;
   parts.dns_client = parts.client("coredns", "");
   parts.zone_feed = std::make_unique<dns::ZoneFeed>(loop, *parts.dns_client, parts.zone);
+  if (parts.options.pod_references) add_pod_reference_admission(parts.store);
   if (parts.options.controller_manager) parts.install_controller_manager();
   if (parts.options.training_operator)
     parts.install_training_operator(*parts.options.training_operator);

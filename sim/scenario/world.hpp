@@ -74,6 +74,8 @@ struct WorldOptions {
   std::uint64_t seed = 1;
   bool scheduler = false;
   bool controller_manager = true;  // garbage collector, namespaces, pod garbage, taints, endpoints
+  // ServiceAccount and RuntimeClass admission, which recordings of a bare control plane lack.
+  bool pod_references = true;
   ControlPlaneFlags flags{};
   // The training operator that is installed, if any.
   std::optional<controller::pytorchjob::Profile> training_operator{};

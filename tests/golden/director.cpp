@@ -104,6 +104,7 @@ Director::Director(const Recording& recording, ReplayOptions options)
   WorldOptions world;
   world.seed = options.seed;
   if (options.late_watches) world.faults = &late_watches_;
+  world.pod_references = false;
   world.scheduler = recording.needs_one("kube-scheduler");
   if (recording.needs_one("training-operator"))
     if (const auto* profile =

@@ -50,6 +50,8 @@ constexpr std::array blame_rows{
              "the namespace's Pod Security level stands against the manifest's template"},
     BlameRow{"create ", "error looking up service account",
              "the manifest names a ServiceAccount that nobody makes"},
+    BlameRow{"create ", "pod rejected: RuntimeClass",
+             "the manifest names a RuntimeClass that nobody makes"},
     BlameRow{"create pods", "no PriorityClass with name",
              "the manifest names a PriorityClass that nobody makes"},
     BlameRow{"create ", "metadata.name", "the job's name makes names that are not allowed"},
