@@ -13,6 +13,7 @@
 #include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/patch.hpp"
+#include "objects/selector.hpp"
 #include "objects/strategy.hpp"
 #include "objects/validation.hpp"
 
@@ -49,6 +50,18 @@ std::int64_t integer(const Json* value) {
   return value != nullptr && value->is_int64() ? value->get_int64() : 0;
 }
 
+// A custom resource has the text itself, a built-in kind its LabelSelector; empty: none.
+std::string selector_text(const Json& whole, const ScalePaths& paths) {
+  const Json* selector =
+      paths.label_selector.empty() ? nullptr : at_path(whole, paths.label_selector);
+  if (selector == nullptr) return {};
+  if (selector->is_string()) return std::string(selector->get_string());
+  const auto parsed = from_json<LabelSelector>(*selector);
+  if (!parsed) return {};
+  const auto matcher = LabelMatcher::from(*parsed);
+  return matcher ? matcher->text() : std::string();
+}
+
 // autoscaling/v1 Scale of the object.
 Json scale_of(const Object& object) {
   const ScalePaths& paths = *object.kind().scale;
@@ -64,10 +77,8 @@ Json scale_of(const Object& object) {
   if (const std::int64_t n = integer(at_path(whole, paths.spec_replicas)); n != 0)
     spec["replicas"] = n;
   status["replicas"] = integer(at_path(whole, paths.status_replicas));
-  if (!paths.label_selector.empty())
-    if (const Json* selector = at_path(whole, paths.label_selector);
-        selector != nullptr && selector->is_string() && !selector->get_string().empty())
-      status["selector"] = *selector;
+  if (const std::string selector = selector_text(whole, paths); !selector.empty())
+    status["selector"] = selector;
   return json::object{{"kind", "Scale"},
                       {"apiVersion", "autoscaling/v1"},
                       {"metadata", std::move(metadata)},

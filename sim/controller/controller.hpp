@@ -43,6 +43,13 @@ struct RefusalText {
   std::string_view message{};
 };
 
+// The same in words of its own, that name objects.
+struct Refusal {
+  Text reason{};
+  std::string message{};
+  std::optional<Reason> untold{};  // of a call that is refused for it nothing is said
+};
+
 // A change of an expectation, made by the host around a call.
 struct Expected {
   enum class When : std::uint8_t {
@@ -65,6 +72,7 @@ struct Step {
   boost::container::small_vector<Expected, 1> expected{};
   std::optional<EventText> event{};  // after the call was accepted; at once without a call
   const RefusalText* refused = nullptr;
+  Rare<Refusal> refusal{};
   // Read the target first, past the cache; when it is gone or being deleted the call and its events
   // are left out and the plan goes on.
   bool only_if_alive = false;
@@ -74,6 +82,7 @@ struct Step {
   // What is done instead of the rest when the call is refused. Absent: the rest is dropped and the
   // key is queued again with back-off.
   Rare<std::vector<Step>> instead{};
+  bool instead_fails = false;  // after `instead` the refusal stands, as without it
   // What the call removes, where Controller::accepted() has to know it.
   ObjectPtr removes{};
 };

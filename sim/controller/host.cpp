@@ -297,6 +297,8 @@ void ControllerHost::refused(const Error& error) {
   const Step& step = run_->step();
   if (step.refused != nullptr)
     tell("Warning", step.refused->reason, concat({step.refused->message, error.message}));
+  if (step.refusal && step.refusal->untold != error.reason)
+    tell("Warning", step.refusal->reason, concat({step.refusal->message, error.message}));
   if (step.tolerated == error.reason) {
     expect(step, Expected::When::after_call);
     ++run_->at;
@@ -307,6 +309,7 @@ void ControllerHost::refused(const Error& error) {
       expectations_.lower(expected.key, expected.adds, expected.dels);
   if (step.instead) {
     std::vector<Step> instead = *step.instead;
+    if (step.instead_fails) run_->plan.error = error;
     run_->plan.steps = std::move(instead);
     run_->at = 0;
     run_->cause = run_->taken = loop_.context();  // the refusal

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "objects/apps_v1.hpp"
 #include "objects/autoscaling.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/discovery_v1.hpp"
@@ -14,11 +15,23 @@ namespace ddptwin {
 
 std::span<const KindInfo* const> built_in_kinds() {
   static const std::array rows{
-      &Namespace::info(),     &Node::info(),         &Pod::info(),
-      &Service::info(),       &Endpoints::info(),    &ConfigMap::info(),
-      &Secret::info(),        &Event::info(),        &ServiceAccount::info(),
-      &EndpointSlice::info(), &PyTorchJob::info(),   &HorizontalPodAutoscaler::info(),
-      &PriorityClass::info(), &RuntimeClass::info(),
+      &Namespace::info(),
+      &Node::info(),
+      &Pod::info(),
+      &Service::info(),
+      &Endpoints::info(),
+      &ConfigMap::info(),
+      &Secret::info(),
+      &Event::info(),
+      &ServiceAccount::info(),
+      &EndpointSlice::info(),
+      &PyTorchJob::info(),
+      &HorizontalPodAutoscaler::info(),
+      &PriorityClass::info(),
+      &RuntimeClass::info(),
+      &PersistentVolumeClaim::info(),
+      &StatefulSet::info(),
+      &ControllerRevision::info(),
   };
   return rows;
 }

@@ -16,7 +16,7 @@ namespace ddptwin {
 struct ScalePaths {
   std::string spec_replicas;    // .spec.replicas
   std::string status_replicas;  // .status.replicas
-  std::string label_selector;   // .status.selector, or empty
+  std::string label_selector;   // .status.selector, a LabelSelector (.spec.selector), or empty
 };
 
 struct PrinterColumn {

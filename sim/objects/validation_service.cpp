@@ -104,7 +104,7 @@ void check_address(ErrorList& out, const ServiceSpec& spec) {
   }
   const std::string& address = spec.clusterIP;
   if (address == "None") {
-    if (spec.type_ != "ClusterIP")
+    if (spec.type_ == "NodePort" || spec.type_ == "LoadBalancer")
       out.push_back(invalid("spec.clusterIPs[0]", "\"None\"",
                             fmt::format("may not be set to 'None' for {} services", spec.type_)));
   } else if (!address.empty() && !is_ipv4(address) && address.find(':') == std::string::npos) {

@@ -18,26 +18,22 @@ constexpr std::string_view limits = "no namespace is limited";
 constexpr std::string_view rights = "every caller may do everything";
 constexpr std::string_view outside = "nobody outside calls a pod";
 constexpr std::string_view unasked = "nobody else is asked about a write";
-constexpr std::string_view history = "who made it makes it anew";
 constexpr std::string_view other_job =
     "of training jobs only PyTorchJob of kubeflow.org/v1 is here";
 constexpr std::string_view autoscaler = "write it as autoscaling/v2";
 
 constexpr std::array absent_rows{
-    AbsentKind{"v1", "PersistentVolumeClaim", claims},
     AbsentKind{"v1", "PersistentVolume", claims},
     AbsentKind{"storage.k8s.io/v1", "StorageClass", claims},
     AbsentKind{"storage.k8s.io/v1", "VolumeAttachment", claims},
     AbsentKind{"storage.k8s.io/v1", "CSIDriver", claims},
     AbsentKind{"storage.k8s.io/v1", "CSINode", claims},
     AbsentKind{"apps/v1", "Deployment", pods, true},
-    AbsentKind{"apps/v1", "StatefulSet", pods, true},
     AbsentKind{"apps/v1", "DaemonSet", pods, true},
     AbsentKind{"apps/v1", "ReplicaSet", pods, true},
     AbsentKind{"v1", "ReplicationController", pods, true},
     AbsentKind{"batch/v1", "Job", pods, true},
     AbsentKind{"batch/v1", "CronJob", pods, true},
-    AbsentKind{"apps/v1", "ControllerRevision", history},
     AbsentKind{"v1", "PodTemplate", unread},
     AbsentKind{"policy/v1", "PodDisruptionBudget", "every eviction is granted"},
     AbsentKind{"autoscaling/v1", "HorizontalPodAutoscaler", autoscaler},

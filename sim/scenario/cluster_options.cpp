@@ -1,8 +1,25 @@
 #include "scenario/cluster_options.hpp"
 
+#include <set>
+
 #include "controller/pytorchjob/profile.hpp"
+#include "objects/kinds.hpp"
 
 namespace ddptwin::scenario {
+
+std::vector<const KindInfo*> kinds_of(const Scenario& scenario) {
+  std::set<const KindInfo*> applied;
+  const auto add = [&applied](const std::vector<Manifest>& manifests) {
+    for (const Manifest& manifest : manifests) applied.insert(&manifest.object->kind());
+  };
+  add(scenario.manifests);
+  for (const Step& step : scenario.steps)
+    if (const Apply* apply = std::get_if<Apply>(&step.action)) add(apply->manifests);
+  std::vector<const KindInfo*> kinds;
+  for (const KindInfo* kind : built_in_kinds())
+    if (applied.contains(kind)) kinds.push_back(kind);
+  return kinds;
+}
 
 WorldOptions cluster_options(const Scenario& scenario, std::uint64_t seed) {
   WorldOptions world;
@@ -10,6 +27,7 @@ WorldOptions cluster_options(const Scenario& scenario, std::uint64_t seed) {
   world.scheduler = true;
   world.training_operator = *controller::pytorchjob::find_profile(scenario.training_operator);
   world.flags = scenario.flags;
+  world.kinds = kinds_of(scenario);
   world.nodes = scenario.nodes;
   world.dns.host.servers = {"192.168.255.254"};  // of the nodes' network
   // A kubelet looks at its runtime once a second; this one hears of every change from the runtime

@@ -25,7 +25,7 @@ struct Due {
 
 bool is_due(const Object& object) {
   if (object.metadata.name.empty()) return false;
-  if (job_kind(object.kind()) != nullptr) return true;
+  if (is_workload(object.kind())) return true;
   return as<Pod>(object) != nullptr && object.metadata.controller() == nullptr;
 }
 
@@ -137,12 +137,14 @@ void add_expectations(const Due& due, std::vector<Expectation>& to) {
                                 fmt::format("condition: {}", kind->suspended), "is suspended"));
   } else if (runs_for_ever(object)) {
     constexpr std::string_view claimed = "succeeded: true";
+    const std::string_view wanted =
+        as<Pod>(object) != nullptr ? "Running and Ready" : "Ready with all replicas";
     to.push_back(expectation_of(object, Quantifier::eventually, SucceededClaim{}, claimed,
-                                "becomes Running and Ready"));
+                                fmt::format("becomes {}", wanted)));
     to.back().lasting = stays_ready;
     to.back().text += fmt::format(" for {}", format_go_duration(stays_ready));
     to.push_back(expectation_of(object, Quantifier::finally, SucceededClaim{}, claimed,
-                                "is Running and Ready at the end"));
+                                fmt::format("is {} at the end", wanted)));
   } else {
     to.push_back(expectation_of(object, Quantifier::eventually, SucceededClaim{}, "succeeded: true",
                                 "succeeds"));

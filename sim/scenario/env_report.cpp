@@ -13,7 +13,9 @@
 #include "core/numbers.hpp"
 #include "core/printable.hpp"
 #include "core/virtual_loop.hpp"
+#include "objects/apps_v1.hpp"
 #include "objects/codec.hpp"
+#include "scenario/cluster_options.hpp"
 #include "scenario/images.hpp"
 #include "scenario/names.hpp"
 #include "scenario/namespaces.hpp"
@@ -154,17 +156,27 @@ ExplainedContainer explain(const kubelet::PodContext& context, const Container& 
 WorldOptions virtual_options(const Scenario& scenario) {
   WorldOptions options;
   options.training_operator = *pytorchjob::find_profile(scenario.training_operator);
+  options.kinds = kinds_of(scenario);
   options.nodes = scenario.nodes;
   for (NodeOptions& node : options.nodes) node.kubelet = false;
   return options;
 }
 
+// No pod runs here, so none becomes Ready for whom the next of its set would wait.
+ObjectPtr without_order(const ObjectPtr& object) {
+  const StatefulSet* set = as<StatefulSet>(*object);
+  if (set == nullptr) return object;
+  auto parallel = std::make_shared<StatefulSet>(*set);
+  parallel->spec.edit().podManagementPolicy = "Parallel";
+  return parallel;
+}
+
 // As a step of the scenario does it: made, or changed where it is there already.
 void apply(World& world, const std::vector<Manifest>& manifests) {
   for (const Manifest& manifest : manifests) {
-    const auto made = world.call(api::create(manifest.object), "user");
+    const auto made = world.call(api::create(without_order(manifest.object)), "user");
     if (made || made.error().reason != Reason::already_exists) continue;
-    Json body = encode(*manifest.object);
+    Json body = encode(*without_order(manifest.object));
     body.as_object().erase("status");
     (void)world.call(api::patch(*manifest.object, api::PatchType::merge, std::move(body)), "user");
   }

@@ -174,6 +174,7 @@ std::string pod_summary(const Pod& pod) {
 
 std::string summary_of(const Object& object) {
   if (const Pod* pod = as<Pod>(object)) return pod_summary(*pod);
+  if (standing_kind(object.kind()) != nullptr) return end_text(object);
   const Json whole = encode(object);
   std::vector<std::string> conditions;
   if (const auto* status = whole.as_object().if_contains("status");

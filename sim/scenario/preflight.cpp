@@ -8,6 +8,7 @@
 #include "cluster/model_runtime/commands.hpp"
 #include "controller/pytorchjob/profile.hpp"
 #include "core/virtual_loop.hpp"
+#include "scenario/cluster_options.hpp"
 #include "scenario/cures.hpp"
 #include "scenario/images.hpp"
 #include "scenario/namespaces.hpp"
@@ -124,6 +125,7 @@ Status preflight(const Scenario& scenario) {
   VirtualLoop loop(Random(1), virtual_start);
   WorldOptions options;
   options.training_operator = *controller::pytorchjob::find_profile(scenario.training_operator);
+  options.kinds = kinds_of(scenario);
   World world(loop, std::move(options), nullptr);
   TRY_VOID(check_set_aside(scenario));
   TRY_VOID(add_namespaces(world, scenario));

@@ -174,7 +174,8 @@ Status check_claims(const YamlNode& node, const State& state) {
       return member->fail(fmt::format("no {} has containers: only a Pod has", kind.kind));
   }
   for (const std::string_view field : {"finished", "succeeded"}) {
-    const bool ends = &kind == &Pod::info() || job_kind(kind) != nullptr;
+    const bool ends = &kind == &Pod::info() || job_kind(kind) != nullptr ||
+                      (field == "succeeded" && is_workload(kind));
     if (const auto member = node.member(field); member && !ends)
       return member->fail(fmt::format("no {} comes to an end: only jobs and pods do", kind.kind));
   }

@@ -7,7 +7,6 @@
 
 #include "scenario/claims.hpp"
 #include "scenario/last_words.hpp"
-#include "scenario/last_words.hpp"
 #include "scenario/names.hpp"
 #include "scenario/workloads.hpp"
 
@@ -56,6 +55,18 @@ std::string last_line(const Observer& observer, const Pod& pod, const std::strin
   return fmt::format("it printed last: \"{}\"", clean(lines->back()));
 }
 
+// A container that ends well is no trouble, and yet never Ready for long where it must not end.
+std::string started_again(const Pod& pod, const ContainerStatus& status) {
+  if (status.state.running || !runs_for_ever(pod)) return {};
+  const auto& ended =
+      status.state.terminated ? status.state.terminated : status.lastState->terminated;
+  if (!ended || ended->exitCode != 0) return {};
+  return fmt::format(
+      ", container {} ended with exit 0 and is started again, {} times so far "
+      "(restartPolicy Always)",
+      status.name, status.restartCount);
+}
+
 // What a pod is at that has not ended and has no trouble.
 std::string at_work(const Observer& observer, const Pod& pod) {
   std::string text = fmt::format("{} {}", short_name(pod),
@@ -75,6 +86,8 @@ std::string at_work(const Observer& observer, const Pod& pod) {
   for (const ContainerStatus& status : *pod.status.containerStatuses)
     if (status.state.waiting && status.state.waiting->reason == "ContainerCreating")
       text += fmt::format(", container {} waits: ContainerCreating", status.name);
+    else
+      text += started_again(pod, status);
   return text;
 }
 
@@ -171,7 +184,7 @@ void add_work(const Observer& observer, const Family& family, Why& to) {
   }
 }
 
-bool has_pods(const KindInfo& kind) { return &kind == &Pod::info() || job_kind(kind) != nullptr; }
+bool has_pods(const KindInfo& kind) { return &kind == &Pod::info() || is_workload(kind); }
 
 }  // namespace
 
@@ -229,6 +242,8 @@ std::vector<std::string> told_ends(const Observer& observer) {
     (has_succeeded(*seen.last) ? good : bad).push_back(told_end(observer, seen));
   };
   for (const JobKind& kind : job_kinds())
+    for (const auto& [key, seen] : observer.objects(kind.info())) add(seen);
+  for (const StandingKind& kind : standing_kinds())
     for (const auto& [key, seen] : observer.objects(kind.info())) add(seen);
   for (const auto& [key, seen] : observer.objects(Pod::info()))
     if (seen.last->metadata.controller() == nullptr) add(seen);

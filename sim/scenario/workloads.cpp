@@ -7,6 +7,7 @@
 #include <array>
 #include <boost/json/value.hpp>
 
+#include "objects/apps_v1.hpp"
 #include "objects/codec.hpp"
 #include "objects/kinds.hpp"
 #include "objects/pytorchjob.hpp"
@@ -28,6 +29,36 @@ constexpr std::array<std::string_view, 3> run_policy_suspend{"spec", "runPolicy"
 // spec/pytorchjob.md §1, §4.9.
 constexpr std::array rows{JobKind{&PyTorchJob::info, &conditions_of_pytorchjob, "Succeeded",
                                   "Failed", "Suspended", run_policy_suspend}};
+
+int wanted_replicas(const StatefulSet& set) { return set.spec->replicas.value_or(1); }
+
+// As `kubectl rollout status` waits for it, and what is more than wanted is gone.
+bool set_stands(const Object& object) {
+  const StatefulSet& set = *as<StatefulSet>(object);
+  const StatefulSetStatus& status = set.status;
+  const int wanted = wanted_replicas(set);
+  if (status.observedGeneration < set.metadata.generation || status.replicas != wanted ||
+      status.readyReplicas != wanted)
+    return false;
+  const StatefulSetUpdateStrategy& strategy = set.spec->updateStrategy;
+  if (strategy.type_ != "RollingUpdate") return true;
+  const int kept = strategy.rollingUpdate ? strategy.rollingUpdate->partition.value_or(0) : 0;
+  return kept > 0 ? status.updatedReplicas >= wanted - kept
+                  : status.updateRevision == status.currentRevision;
+}
+
+std::string set_text(const Object& object) {
+  const StatefulSet& set = *as<StatefulSet>(object);
+  const StatefulSetStatus& status = set.status;
+  std::string text =
+      fmt::format("{} of {} replicas Ready", status.readyReplicas, wanted_replicas(set));
+  if (status.updateRevision != status.currentRevision)
+    text += fmt::format(", {} of the newest template", status.updatedReplicas);
+  return text;
+}
+
+// spec/kubernetes.md §4.
+constexpr std::array standing_rows{StandingKind{&StatefulSet::info, &set_stands, &set_text}};
 
 const TrueCondition* find_type(const std::vector<TrueCondition>& conditions,
                                std::string_view type) {
@@ -89,6 +120,19 @@ const JobKind* job_kind(const KindInfo& kind) {
   return found == rows.end() ? nullptr : &*found;
 }
 
+std::span<const StandingKind> standing_kinds() { return standing_rows; }
+
+const StandingKind* standing_kind(const KindInfo& kind) {
+  const auto found =
+      std::find_if(standing_rows.begin(), standing_rows.end(),
+                   [&kind](const StandingKind& row) { return &row.info() == &kind; });
+  return found == standing_rows.end() ? nullptr : &*found;
+}
+
+bool is_workload(const KindInfo& kind) {
+  return job_kind(kind) != nullptr || standing_kind(kind) != nullptr;
+}
+
 Outcome outcome_of(const Object& object) {
   if (const Pod* pod = as<Pod>(object)) return outcome_of_pod(*pod);
   const JobKind* row = job_kind(object.kind());
@@ -100,7 +144,7 @@ Outcome outcome_of(const Object& object) {
 
 bool runs_for_ever(const Object& object) {
   const Pod* pod = as<Pod>(object);
-  if (pod == nullptr) return false;
+  if (pod == nullptr) return standing_kind(object.kind()) != nullptr;
   const std::string& policy = pod->spec->restartPolicy;
   return policy.empty() || policy == "Always";  // admission fills in the default
 }
@@ -108,6 +152,7 @@ bool runs_for_ever(const Object& object) {
 bool has_succeeded(const Object& object) {
   if (outcome_of(object) == Outcome::succeeded) return true;
   if (!runs_for_ever(object)) return false;
+  if (const StandingKind* row = standing_kind(object.kind())) return row->stands(object);
   const PodStatus& status = as<Pod>(object)->status;
   const PodCondition* ready = status.condition("Ready");
   return status.phase == "Running" && ready != nullptr && ready->status == "True";
@@ -130,6 +175,7 @@ bool is_suspended(const Object& object) {
 
 std::string end_text(const Object& object) {
   if (const Pod* pod = as<Pod>(object)) return end_of_pod(*pod);
+  if (const StandingKind* row = standing_kind(object.kind())) return row->text(object);
   const JobKind* row = job_kind(object.kind());
   return row != nullptr ? end_of_job(*row, object) : "exists";
 }

@@ -1,5 +1,6 @@
-// What runs to an end, and how it ended: jobs, by a table with one row a kind, and pods. The one
-// place that knows which conditions of which kind mean success and failure.
+// What runs to an end, and how it ended: jobs, by a table with one row a kind, and pods; what runs
+// for ever, and whether it does. The one place that knows which conditions of which kind mean
+// success and failure.
 #pragma once
 
 #include <cstdint>
@@ -31,19 +32,31 @@ std::span<const JobKind> job_kinds();
 // Null: objects of that kind are no jobs.
 const JobKind* job_kind(const KindInfo& kind);
 
+// A kind whose pods run for ever.
+struct StandingKind {
+  const KindInfo& (*info)();
+  bool (*stands)(const Object&);       // all that it asks for is there, of its newest template
+  std::string (*text)(const Object&);  // how much of it is there
+};
+std::span<const StandingKind> standing_kinds();
+const StandingKind* standing_kind(const KindInfo& kind);
+
+// Objects of it are there for their pods: a job, or one that stands for ever.
+bool is_workload(const KindInfo& kind);
+
 enum class Outcome : std::uint8_t { open, succeeded, failed };
 
 // By its conditions or its phase; of what is neither job nor pod, open.
 Outcome outcome_of(const Object& object);
-// It has; or it is a pod that is restarted for ever (restartPolicy Always), Running and Ready.
+// It has; or it runs for ever, and does: a pod is Running and Ready, of a set all replicas are.
 bool has_succeeded(const Object& object);
-// A pod that nothing but its own end stops: restartPolicy Always.
+// A pod that is restarted for ever (restartPolicy Always), and who makes such pods.
 bool runs_for_ever(const Object& object);
 // The spec asks for it to be suspended.
 bool is_suspended(const Object& object);
 
 // Where it stands, in a few words: "Succeeded", "Failed: 1 Master replica failed", "Created,
-// Running", "Pending".
+// Running", "Pending", "2 of 3 replicas Ready".
 std::string end_text(const Object& object);
 
 }  // namespace ddptwin::scenario

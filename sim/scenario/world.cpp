@@ -1,5 +1,6 @@
 #include "scenario/world.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/json.hpp>
 #include <functional>
@@ -14,14 +15,17 @@
 #include "cluster/store.hpp"
 #include "cluster/store_client.hpp"
 #include "cluster/taint_eviction.hpp"
+#include "controller/claim_protection/controller.hpp"
 #include "controller/endpoints/endpoints_controller.hpp"
 #include "controller/endpoints/mirroring_controller.hpp"
 #include "controller/endpoints/slice_controller.hpp"
 #include "controller/host.hpp"
 #include "controller/pytorchjob/controller.hpp"
 #include "controller/pytorchjob/webhook.hpp"
+#include "controller/statefulset/controller.hpp"
 #include "dns/resolver.hpp"
 #include "dns/zone_feed.hpp"
+#include "objects/apps_v1.hpp"
 #include "objects/pytorchjob_definition.hpp"
 #include "objects/schema.hpp"
 #include "scenario/actors.hpp"
@@ -171,6 +175,32 @@ std::shared_ptr<const Schema> definition_of(const controller::pytorchjob::Profil
   return definitions[row]();
 }
 
+template <class T>
+std::unique_ptr<controller::Controller> make_controller() {
+  return std::make_unique<T>();
+}
+
+// A kind that a world serves only when it is told of it or of one that makes such objects, and its
+// controller in kube-controller-manager, if it has one of its own.
+struct KindOnDemand {
+  const KindInfo& (*info)();
+  std::unique_ptr<controller::Controller> (*controller)();
+  const KindInfo& (*maker)();
+};
+constexpr std::array kinds_on_demand{
+    KindOnDemand{&StatefulSet::info, &make_controller<controller::StatefulSetController>, nullptr},
+    KindOnDemand{&ControllerRevision::info, nullptr, &StatefulSet::info},
+    KindOnDemand{&PersistentVolumeClaim::info,
+                 &make_controller<controller::ClaimProtectionController>, &StatefulSet::info},
+};
+
+bool is_served(const KindOnDemand& row, const std::vector<const KindInfo*>& told) {
+  const auto is_told = [&told](const KindInfo& kind) {
+    return std::find(told.begin(), told.end(), &kind) != told.end();
+  };
+  return is_told(row.info()) || (row.maker != nullptr && is_told(row.maker()));
+}
+
 }  // namespace
 
 // Members end in the reverse order of their making: what calls ends before what is called.
@@ -183,7 +213,10 @@ struct World::Parts {
         trace(loop),
         store(loop, random.split("store"), trace, kinds, {.history = watch_history}),
         zone({.domain = options.dns.domain, .server_ip = options.dns.address}),
-        resolver(loop, trace, random.split("dns"), zone) {}
+        resolver(loop, trace, random.split("dns"), zone) {
+    for (const KindOnDemand& row : kinds_on_demand)
+      if (!is_served(row, options.kinds)) kinds.remove(row.info().group, row.info().kind);
+  }
 
   // Of a process of several controllers, that list and watch through a client of their own.
   struct Informers {
@@ -318,6 +351,9 @@ void World::Parts::install_controller_manager() {
       PodGarbageCollector::Options{options.flags.terminated_pod_gc_threshold});
   taint_eviction =
       std::make_unique<TaintEviction>(loop, manager_client("taint-eviction-controller"), informers);
+  for (const KindOnDemand& row : kinds_on_demand)
+    if (row.controller != nullptr && is_served(row, options.kinds))
+      add_controller(manager_actor, row.controller, &informers);
 }
 
 void World::Parts::install_training_operator(const controller::pytorchjob::Profile& profile) {

@@ -76,6 +76,9 @@ struct WorldOptions {
   bool controller_manager = true;  // garbage collector, namespaces, pod garbage, taints, endpoints
   // ServiceAccount and RuntimeClass admission, which recordings of a bare control plane lack.
   bool pod_references = true;
+  // Kinds of which there may be objects. Those that not every world has (StatefulSet, ...) are
+  // served only where they are named here: nobody lists and watches in vain.
+  std::vector<const KindInfo*> kinds{};
   ControlPlaneFlags flags{};
   // The training operator that is installed, if any.
   std::optional<controller::pytorchjob::Profile> training_operator{};

@@ -110,6 +110,10 @@ Director::Director(const Recording& recording, ReplayOptions options)
     if (const auto* profile =
             controller::pytorchjob::find_profile(recording.version_of("training-operator")))
       world.training_operator = *profile;
+  for (const KindInfo* kind : built_in_kinds())
+    if (std::find(recording.kinds.begin(), recording.kinds.end(), kind->kind) !=
+        recording.kinds.end())
+      world.kinds.push_back(kind);
   if (kubelet) {
     world.nodes.push_back({.name = "kubelet-0", .address = "192.168.0.7"});
     world.dns.host = {{"192.168.0.254"}, {"example.org"}, {"timeout:2"}};
@@ -158,14 +162,23 @@ void Director::on_record(const Record& record) {
       [this, uid = pod->metadata.uid.str(), key] { finish_delete(key, uid, finish_delete_code); });
 }
 
-void Director::finish_delete(const std::string& key, const std::string& uid, std::int32_t code) {
+std::shared_ptr<const Pod> Director::same_pod(const std::string& key,
+                                              const std::string& uid) const {
   const auto slash = key.find('/');
-  const auto found = world_->find(Pod::info(), key.substr(0, slash), key.substr(slash + 1));
-  const auto pod = as<Pod>(found);
-  if (!pod || pod->metadata.uid != uid) return;
-  const bool over = pod->status.phase == "Succeeded" || pod->status.phase == "Failed";
-  if (!over && !pod->status.containerStatuses.empty())
-    write_pod_status(*pod, ended_status(*pod, loop_.now(), {.code = code}));
+  auto pod = as<Pod>(world_->find(Pod::info(), key.substr(0, slash), key.substr(slash + 1)));
+  return pod && pod->metadata.uid == uid ? pod : nullptr;
+}
+
+void Director::end_containers(const Pod& pod, std::int32_t code) {
+  const bool over = pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
+  if (!over && !pod.status.containerStatuses.empty())
+    write_pod_status(pod, ended_status(pod, loop_.now(), {.code = code}));
+}
+
+void Director::finish_delete(const std::string& key, const std::string& uid, std::int32_t code) {
+  const auto pod = same_pod(key, uid);
+  if (!pod) return;
+  end_containers(*pod, code);
   (void)world_->call(api::remove(*pod, {.grace_period_seconds = 0}), actor);
 }
 
@@ -328,7 +341,12 @@ Status Director::play(const Step& step) {
     } else if (step.verb == "podstatus") {
       json::object body{{"status", symbols_.actual(argument.at("status"))}};
       (void)world_->call(api::patch(*pod, api::PatchType::merge, std::move(body), "status"), actor);
-    } else if (step.verb == "finishDelete" && terminating) {
+    } else if (step.verb == "finishDelete") {
+      // Who waits for an end, and not for a deletion, is faster than the director's second call.
+      if (!terminating) {
+        end_containers(*pod, finish_delete_code);
+        loop_.drain();
+      }
       finish_delete(key_of(pod->metadata), pod->metadata.uid.str(),
                     static_cast<std::int32_t>(number(argument, "code", finish_delete_code)));
     }

@@ -63,6 +63,9 @@ class Director {
   Result<Json> cri(const boost::json::object& argument);
   void make_standing_nodes();
   void on_record(const Record& record);
+  // Null where it has gone since, or another has its name.
+  std::shared_ptr<const Pod> same_pod(const std::string& key, const std::string& uid) const;
+  void end_containers(const Pod& pod, std::int32_t code);
   void finish_delete(const std::string& key, const std::string& uid, std::int32_t code);
   void write_pod_status(const Pod& pod, const PodStatus& status);
   void bind(const Pod& pod, const std::string& node);

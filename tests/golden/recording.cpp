@@ -4,6 +4,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "objects/kinds.hpp"
+
 namespace ddptwin::golden {
 namespace {
 
@@ -51,16 +53,16 @@ Duration last_step_length(const json::object& doing) {
 }
 
 // Some recordings were made without ends by themselves and do not say so: their steps show a bound
-// pod that is still terminating when all is quiet.
+// pod that is still within its grace when all is quiet. One that has ended waits for a finalizer.
 bool shows_terminating_pod(const std::vector<Step>& steps) {
   for (const Step& step : steps)
     for (const auto& member : step.changed) {
       if (!member.key().starts_with("v1/Pod/") || !member.value().is_object()) continue;
       const json::object& pod = member.value().get_object();
       const Json *metadata = pod.if_contains("metadata"), *spec = pod.if_contains("spec");
-      if (metadata != nullptr && metadata->as_object().contains("deletionTimestamp") &&
-          spec != nullptr && spec->as_object().contains("nodeName"))
-        return true;
+      if (metadata == nullptr || spec == nullptr) continue;
+      const Json* grace = metadata->as_object().if_contains("deletionGracePeriodSeconds");
+      if (grace != nullptr && *grace != 0 && spec->as_object().contains("nodeName")) return true;
     }
   return false;
 }
@@ -92,6 +94,9 @@ Result<Recording> load(const std::filesystem::path& file) {
     return fail(Reason::bad_input, "not a recording: no steps", file.string());
 
   Recording recording;
+  const std::string text_of_all = content.str();
+  for (const KindInfo* kind : built_in_kinds())
+    if (text_of_all.find(kind->kind) != text_of_all.npos) recording.kinds.push_back(kind->kind);
   recording.system = file.parent_path().filename().string();
   recording.name = text(top, "case");
   if (const Json* versions = top.if_contains("versions"))

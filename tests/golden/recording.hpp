@@ -33,6 +33,8 @@ struct Recording {
   std::vector<Step> steps{};
   Duration end{};  // when the last step is over
 
+  std::vector<std::string> kinds{};  // built-in ones that it names
+
   bool needs_one(std::string_view what) const;
   std::string version_of(std::string_view program) const;
 };

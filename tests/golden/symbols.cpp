@@ -2,7 +2,7 @@
 
 #include <regex>
 
-#include "objects/core_v1.hpp"
+#include "objects/apps_v1.hpp"
 #include "objects/kinds.hpp"
 
 namespace ddptwin::golden {
@@ -11,7 +11,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t uid_length = 36;
-constexpr std::size_t prefix_length_max = 58;
+constexpr std::size_t prefix_length_max = 58, drawn_length = 5;
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
   for (std::size_t at = text.find(from); at != std::string::npos;
@@ -73,8 +73,11 @@ void Symbols::learn(const Object& object) {
   const std::string& kind = object.kind().kind;
   const std::string name = object.metadata.name.str();
   std::string prefix = object.metadata.rest->generateName.str().substr(0, prefix_length_max);
-  if (!prefix.empty() && name.starts_with(prefix) && !names_.contains(name))
+  // A StatefulSet's pods have a generateName, too, and names that are not drawn.
+  const bool is_drawn = name.starts_with(prefix) && name.size() == prefix.size() + drawn_length;
+  if (!prefix.empty() && is_drawn && !names_.contains(name))
     names_[name] = symbolic(prefix) + "~" + std::to_string(++generated_[kind + "/" + prefix]);
+  if (as<ControllerRevision>(object) != nullptr) learn_revision(object);
   const std::string space = object.metadata.namespace_.str();
   const std::string path =
       (space.empty() || space == namespace_ ? "" : space + "/") + name_of(object);
@@ -98,6 +101,16 @@ void Symbols::learn(const Object& object) {
                                                     !service->spec->clusterIP.empty() &&
                                                     service->spec->clusterIP != "None")
     addresses_[service->spec->clusterIP] = "ip(" + known + ")";
+}
+
+void Symbols::learn_revision(const Object& revision) {
+  const std::string name = revision.metadata.name.str();
+  const Text* hash = revision.metadata.label("controller.kubernetes.io/hash");
+  if (hash == nullptr || !name.ends_with("-" + hash->str()) || names_.contains(name)) return;
+  const std::string prefix = name.substr(0, name.size() - hash->size());
+  const std::string number = std::to_string(++generated_["ControllerRevision/" + prefix]);
+  names_[name] = symbolic(prefix) + "~rev" + number;
+  names_.emplace(hash->str(), "~hash" + number);
 }
 
 std::string Symbols::name_of(const Object& object) const {

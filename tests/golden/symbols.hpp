@@ -39,6 +39,8 @@ class Symbols {
   void set_now(Time now) { now_ = now; }
 
  private:
+  void learn_revision(const Object& revision);
+
   std::string namespace_;
   std::string host_ip_{};
   Time now_{};

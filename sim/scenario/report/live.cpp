@@ -6,9 +6,9 @@
 
 #include "core/printable.hpp"
 #include "objects/kinds.hpp"
-#include "objects/pytorchjob.hpp"
 #include "scenario/claims.hpp"
 #include "scenario/report/narrator.hpp"
+#include "scenario/workloads.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -36,6 +36,14 @@ std::string cut(std::string text, int columns) {
     }
   }
   return text;
+}
+
+std::vector<const KindInfo*> shown_kinds() {
+  std::vector<const KindInfo*> kinds;
+  for (const JobKind& kind : job_kinds()) kinds.push_back(&kind.info());
+  for (const StandingKind& kind : standing_kinds()) kinds.push_back(&kind.info());
+  kinds.push_back(&Pod::info());
+  return kinds;
 }
 
 }  // namespace
@@ -71,7 +79,7 @@ void LiveView::draw(Time now) {
   if (drawn_ > 0) out_ << fmt::format("\x1b[{}A", drawn_);
   drawn_ = 0;
   put(fmt::format("{}  {:.1f}s", title_, seconds_of(now - start_)));
-  for (const KindInfo* kind : {&PyTorchJob::info(), &Pod::info()}) {
+  for (const KindInfo* kind : shown_kinds()) {
     int shown = 0;
     for (const auto& [key, seen] : observer_.objects(*kind)) {
       if (!seen.gone && shown++ < pods_shown_max) put(line_of(*seen.last));

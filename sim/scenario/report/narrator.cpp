@@ -11,6 +11,7 @@
 #include "objects/node_state.hpp"
 #include "objects/pytorchjob.hpp"
 #include "scenario/claims.hpp"
+#include "scenario/workloads.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -111,11 +112,20 @@ std::string tell_job(const PyTorchJob& before, const PyTorchJob& now) {
   return text;
 }
 
+std::string tell_standing(const Object& before, const Object& now) {
+  std::string text = end_text(now);
+  if (text == end_text(before)) text.clear();
+  if (!before.metadata.deletionTimestamp && now.metadata.deletionTimestamp) add(text, "is to end");
+  return text;
+}
+
 std::optional<Told> tell_change(const Record& record) {
   std::string text;
   if (const Pod* pod = as<Pod>(*record.after)) text = tell_pod(*as<Pod>(*record.before), *pod);
   if (const PyTorchJob* job = as<PyTorchJob>(*record.after))
     text = tell_job(*as<PyTorchJob>(*record.before), *job);
+  if (standing_kind(record.after->kind()) != nullptr)
+    text = tell_standing(*record.before, *record.after);
   if (const Node* node = as<Node>(*record.after))
     text = tell_node(*as<Node>(*record.before), *node);
   if (text.empty()) return std::nullopt;

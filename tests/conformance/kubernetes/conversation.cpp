@@ -14,6 +14,7 @@
 #include "core/virtual_start.hpp"
 #include "objects/codec.hpp"
 #include "objects/json_text.hpp"
+#include "objects/kinds.hpp"
 
 namespace ddptwin::conformance {
 namespace {
@@ -122,6 +123,8 @@ Conversation::Conversation(const json::object& description)
   WorldOptions options;
   options.seed = seed;
   options.scheduler = is_set(description, "scheduler");
+  if (description.contains("needs"))
+    options.kinds.assign(built_in_kinds().begin(), built_in_kinds().end());
   options.dns.host = {{"192.168.0.254"}, {"example.org"}, {"timeout:2"}};
   if (const Json* nodes = description.if_contains("nodes"))
     for (const Json& node : nodes->as_array()) {
