@@ -139,8 +139,8 @@ TEST(Verdicts, where_nothing_ran_nothing_passed) {
 
 TEST(Verdicts, a_pod_is_waited_for_like_a_job) {
   for (const char* mode : {"real", "virtual"}) {
-    const auto run = [&](const std::string& text) {
-      return ddptwin("run " + written("pod.yaml", text) + " --quiet --mode " + mode, "/");
+    const auto run = [&](const std::string& text, const std::string& options = "") {
+      return ddptwin("run " + written("pod.yaml", text) + " --quiet --mode " + mode + options, "/");
     };
     const Said good = run(pod("p", "Never", "sleep 1"));
     EXPECT_EQ(good.status, 0) << good.out << good.err;
@@ -152,7 +152,8 @@ TEST(Verdicts, a_pod_is_waited_for_like_a_job) {
         0U)
         << bad.out;
     // Ready for a moment, over and over.
-    const Said crashing = run(pod("p", "Always", "sleep 1; echo lost it; exit 7"));
+    const Said crashing =
+        run(pod("p", "Always", "sleep 1; echo lost it; exit 7"), " --timeout 20s");
     EXPECT_EQ(crashing.status, 1) << crashing.out << crashing.err;
     EXPECT_NE(last_line(crashing.out).find("container c exit 7"), std::string::npos)
         << crashing.out;
