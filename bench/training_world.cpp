@@ -17,7 +17,7 @@ WorldOptions options_of(const ClusterShape& shape) {
   WorldOptions options;
   options.seed = shape.seed;
   options.scheduler = true;
-  options.training_operator = controller::pytorchjob::default_profile();
+  options.systems = default_systems();
   options.flags = shape.flags;
   for (int i = 0; i < shape.nodes; ++i)
     options.nodes.push_back(

@@ -19,7 +19,7 @@ WorldOptions world_of(std::uint64_t seed, const pj::Profile& profile, WorldFault
   options.faults = faults;
   options.seed = seed;
   options.scheduler = true;
-  options.training_operator = profile;
+  options.systems = {{&training_operator, profile.version}};
   options.nodes = {{.name = "n0", .address = "192.168.0.1"},
                    {.name = "n1", .address = "192.168.0.2"}};
   return options;

@@ -30,7 +30,7 @@ WorldOptions world_of(const RunPlan& plan) {
   WorldOptions options;
   options.seed = plan.seed;
   options.scheduler = true;
-  options.training_operator = plan.profile;
+  options.systems = {{&training_operator, plan.profile.version}};
   options.nodes = {{.name = "n0", .address = "192.168.0.1"},
                    {.name = "n1", .address = "192.168.0.2"}};
   return options;

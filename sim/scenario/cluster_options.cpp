@@ -2,7 +2,6 @@
 
 #include <set>
 
-#include "controller/pytorchjob/profile.hpp"
 #include "objects/kinds.hpp"
 
 namespace ddptwin::scenario {
@@ -25,7 +24,7 @@ WorldOptions cluster_options(const Scenario& scenario, std::uint64_t seed) {
   WorldOptions world;
   world.seed = seed;
   world.scheduler = true;
-  world.training_operator = *controller::pytorchjob::find_profile(scenario.training_operator);
+  world.systems = scenario.systems;
   world.flags = scenario.flags;
   world.kinds = kinds_of(scenario);
   world.nodes = scenario.nodes;

@@ -4,7 +4,6 @@
 #include <array>
 #include <set>
 
-#include "controller/pytorchjob/profile.hpp"
 #include "objects/validation.hpp"
 #include "scenario/scenario_parser.hpp"
 
@@ -94,16 +93,15 @@ Status read_nodes(const YamlNode& list, Scenario& to, const ParseContext& contex
   return {};
 }
 
-Status read_operator(const YamlNode& node, Scenario& to, const ParseContext&) {
-  namespace pytorchjob = controller::pytorchjob;
-  TRY(const std::string version, node.as_any_scalar());
-  if (const auto* profile = pytorchjob::find_profile(version)) {
-    to.training_operator = profile->version;
-    return {};
-  }
-  std::vector<std::string_view> known;
-  for (const auto& profile : pytorchjob::profiles()) known.push_back(profile.version);
-  return node.fail(fmt::format("unknown version \"{}\"{}", version, suggestion(version, known)));
+template <const System& system>
+Status read_version(const YamlNode& node, Scenario& to, const ParseContext&) {
+  TRY(const std::string text, node.as_any_scalar());
+  const std::string_view version = system.find_version(text);
+  if (version.empty())
+    return node.fail(
+        fmt::format("unknown version \"{}\"{}", text, suggestion(text, system.versions())));
+  set_version(to.systems, system, version);
+  return {};
 }
 
 Result<std::int64_t> flag_of(const YamlNode& node, std::int64_t least) {
@@ -144,7 +142,8 @@ constexpr std::array cluster_fields{
     ClusterField{"nodes", "a list of nodes", "default: one node, node-0, of the default size",
                  &read_nodes},
     ClusterField{"trainingOperator", "a version",
-                 "v1.7, v1.8, v1.9 or a tag of them; default: v1.9", &read_operator},
+                 "v1.7, v1.8, v1.9 or a tag of them; default: v1.9",
+                 &read_version<training_operator>},
     ClusterField{"flags", "a map", "what the control plane's processes are started with",
                  [](const YamlNode& node, Scenario& to, const ParseContext& context) {
                    return read_fields(node, flag_fields, to.flags, context);

@@ -8,9 +8,6 @@
 
 #include "cluster/kubelet/env.hpp"
 #include "cluster/kubelet/hosts.hpp"
-#include "controller/pytorchjob/defaults.hpp"
-#include "controller/pytorchjob/environment.hpp"
-#include "core/numbers.hpp"
 #include "core/printable.hpp"
 #include "core/virtual_loop.hpp"
 #include "objects/apps_v1.hpp"
@@ -25,35 +22,12 @@
 namespace ddptwin::scenario {
 namespace {
 
-namespace pytorchjob = controller::pytorchjob;
-
 constexpr Duration settle_time = std::chrono::seconds(30);
 
-// Which variables a job's controller appended to a pod, by name.
-using Injected = std::map<std::string, std::string, std::less<>>;
-
-Injected injected_by_job(const World& world, const Pod& pod) {
-  Injected injected;
-  const OwnerReference* owner = pod.metadata.controller();
-  const Text* type = pod.metadata.label("training.kubeflow.org/replica-type");
-  const Text* index = pod.metadata.label("training.kubeflow.org/replica-index");
-  if (owner == nullptr || type == nullptr || index == nullptr) return injected;
-  const auto job =
-      as<PyTorchJob>(world.find(PyTorchJob::info(), pod.metadata.namespace_, owner->name));
-  if (job == nullptr) return injected;
-  auto spec = pytorchjob::defaulted(*job->spec);
-  if (!spec) return injected;
-  const auto copy = std::static_pointer_cast<PyTorchJob>(job->clone());
-  copy->spec = std::move(*spec);
-  const auto number = whole_number<int>(*index);
-  if (!number || type->empty()) return injected;
-  std::string replica = type->str();
-  replica.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(replica.front())));
-  const auto variables =
-      pytorchjob::environment(*copy, replica, *number, *world.options().training_operator);
-  if (!variables) return injected;
-  for (const auto& variable : *variables)
-    injected.emplace(variable.name, fmt::format("pytorchjob: {}", variable.rule));
+InjectedVariables injected_into(const World& world, const Pod& pod) {
+  InjectedVariables injected;
+  for (const InstalledSystem& one : world.options().systems)
+    injected.merge(one.system->injected(world, pod, one.version));
   return injected;
 }
 
@@ -119,7 +93,7 @@ void mask_secrets(const Container& container, std::vector<kubelet::EnvVariable>&
 }
 
 ExplainedContainer explain(const kubelet::PodContext& context, const Container& container,
-                           bool init, const Injected& injected,
+                           bool init, const InjectedVariables& injected,
                            const std::vector<NamedImage>& images, SecretMask& mask) {
   ExplainedContainer explained{short_name(*context.pod), container.name, init, {}, {}};
   auto variables = kubelet::environment(context, container);
@@ -155,7 +129,7 @@ ExplainedContainer explain(const kubelet::PodContext& context, const Container& 
 
 WorldOptions virtual_options(const Scenario& scenario) {
   WorldOptions options;
-  options.training_operator = *pytorchjob::find_profile(scenario.training_operator);
+  options.systems = scenario.systems;
   options.kinds = kinds_of(scenario);
   options.nodes = scenario.nodes;
   for (NodeOptions& node : options.nodes) node.kubelet = false;
@@ -190,7 +164,7 @@ void explain_pods(const World& world, const std::vector<NamedImage>& images, Sec
   int number = 1;
   for (const ObjectPtr& object : world.objects(Pod::info(), "")) {
     const auto pod = as<Pod>(object);
-    const Injected injected = injected_by_job(world, *pod);
+    const InjectedVariables injected = injected_into(world, *pod);
     const kubelet::PodContext context = context_of(world, pod, ++number);
     for (const bool init : {true, false}) {
       const auto& containers = init ? pod->spec->initContainers : pod->spec->containers;

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "objects/kinds.hpp"
+#include "scenario/systems/system.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -14,16 +15,24 @@ namespace {
 struct KeyRow {
   std::string_view actor, kind;
 };
-constexpr std::array<KeyRow, 4> key_rows{{{"pytorchjob-controller", "pytorchjob"},
-                                          {"endpoint-controller", "service"},
+constexpr std::array<KeyRow, 3> key_rows{{{"endpoint-controller", "service"},
                                           {"endpoint-slice-controller", "service"},
                                           {"endpoint-slice-mirroring-controller", "endpoints"}}};
 
+// Empty: its records are about something else.
+std::string_view kind_of_keys(std::string_view actor) {
+  for (const KeyRow& row : key_rows)
+    if (row.actor == actor) return row.kind;
+  for (const System* system : systems())
+    for (const SystemController& row : system->controllers)
+      if (row.name == actor) return row.kind;
+  return {};
+}
+
 std::string name_of_key(const Record& record) {
-  const auto row = std::find_if(key_rows.begin(), key_rows.end(),
-                                [&](const KeyRow& one) { return one.actor == record.actor; });
-  if (row == key_rows.end() || record.subject.empty()) return std::string(record.subject);
-  return key_name(row->kind, record.subject);
+  const std::string_view kind = kind_of_keys(record.actor);
+  if (kind.empty() || record.subject.empty()) return std::string(record.subject);
+  return key_name(kind, record.subject);
 }
 
 // "update pytorchjobs.kubeflow.org default/mnist": "update pytorchjob/mnist".

@@ -6,7 +6,6 @@
 #include <boost/json/value.hpp>
 
 #include "cluster/model_runtime/commands.hpp"
-#include "controller/pytorchjob/profile.hpp"
 #include "core/virtual_loop.hpp"
 #include "scenario/cluster_options.hpp"
 #include "scenario/cures.hpp"
@@ -124,7 +123,7 @@ Status check_images(const Scenario& scenario) {
 Status preflight(const Scenario& scenario) {
   VirtualLoop loop(Random(1), virtual_start);
   WorldOptions options;
-  options.training_operator = *controller::pytorchjob::find_profile(scenario.training_operator);
+  options.systems = scenario.systems;
   options.kinds = kinds_of(scenario);
   World world(loop, std::move(options), nullptr);
   TRY_VOID(check_set_aside(scenario));

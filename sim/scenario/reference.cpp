@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "controller/pytorchjob/profile.hpp"
 #include "objects/kinds.hpp"
 #include "scenario/absent_kinds.hpp"
 #include "scenario/invariants.hpp"
@@ -84,6 +83,14 @@ std::string kinds_text() {
   return out;
 }
 
+std::string versions_text(const System& system) {
+  std::string out = fmt::format("\n## The versions of the {}\n\n", system.title);
+  for (const std::string_view version : system.versions())
+    out +=
+        fmt::format("- {}{}\n", version, version == system.default_version() ? " (default)" : "");
+  return out;
+}
+
 }  // namespace
 
 std::string reference_page() {
@@ -98,10 +105,7 @@ std::string reference_page() {
     out += fmt::format("| `{}`{} | {} | {} |\n", row.name, row.strict ? " (strict)" : "",
                        cell(row.meaning), cell(row.broken_by));
   out += kinds_text();
-  out += "\n## The versions of the training operator\n\n";
-  for (const auto& profile : controller::pytorchjob::profiles())
-    out += fmt::format("- {}{}\n", profile.version,
-                       &profile == &controller::pytorchjob::default_profile() ? " (default)" : "");
+  for (const System* system : systems()) out += versions_text(*system);
   return out;
 }
 

@@ -190,7 +190,7 @@ struct Scenario {
   bool plain = false;      // there was no Scenario document: the defaults hold
   std::string namespace_ = "default";
   std::vector<NodeOptions> nodes{};
-  std::string training_operator = "v1.9.0";
+  std::vector<InstalledSystem> systems = default_systems();
   ControlPlaneFlags flags{};
   std::vector<NamedImage> images{};
   StandInShape stand_ins{};

@@ -143,7 +143,7 @@ TEST(ScenarioParser, nodes_and_images_are_described) {
   timeout: 30s
 )")}});
   ASSERT_TRUE(scenario) << scenario.error().text();
-  EXPECT_EQ(scenario->training_operator, "v1.8.1");
+  EXPECT_EQ(version_of(scenario->systems, training_operator), "v1.8.1");
   EXPECT_EQ(scenario->flags.kube_api_qps, -1);
   EXPECT_EQ(scenario->flags.kube_api_burst, 5);
   EXPECT_EQ(scenario->flags.terminated_pod_gc_threshold, 7U);

@@ -4,31 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/json/value.hpp>
 
 #include "objects/apps_v1.hpp"
 #include "objects/codec.hpp"
 #include "objects/kinds.hpp"
-#include "objects/pytorchjob.hpp"
+#include "scenario/systems/system.hpp"
 
 namespace ddptwin::scenario {
 namespace {
-
-std::vector<TrueCondition> conditions_of_pytorchjob(const Object& object) {
-  std::vector<TrueCondition> found;
-  const PyTorchJob& job = *as<PyTorchJob>(object);
-  if (!job.status) return found;
-  for (const JobCondition& condition : job.status->conditions)
-    if (condition.status == "True") found.push_back({condition.type_, condition.message});
-  return found;
-}
-
-constexpr std::array<std::string_view, 3> run_policy_suspend{"spec", "runPolicy", "suspend"};
-
-// spec/pytorchjob.md §1, §4.9.
-constexpr std::array rows{JobKind{&PyTorchJob::info, &conditions_of_pytorchjob, "Succeeded",
-                                  "Failed", "Suspended", run_policy_suspend}};
 
 int wanted_replicas(const StatefulSet& set) { return set.spec->replicas.value_or(1); }
 
@@ -112,12 +96,20 @@ std::string end_of_pod(const Pod& pod) {
 
 }  // namespace
 
-std::span<const JobKind> job_kinds() { return rows; }
+std::span<const JobKind> job_kinds() {
+  static const std::vector<JobKind> kinds = [] {
+    std::vector<JobKind> rows;
+    for (const System* system : systems())
+      rows.insert(rows.end(), system->jobs.begin(), system->jobs.end());
+    return rows;
+  }();
+  return kinds;
+}
 
 const JobKind* job_kind(const KindInfo& kind) {
-  const auto found = std::find_if(rows.begin(), rows.end(),
-                                  [&kind](const JobKind& row) { return &row.info() == &kind; });
-  return found == rows.end() ? nullptr : &*found;
+  for (const JobKind& row : job_kinds())
+    if (&row.info() == &kind) return &row;
+  return nullptr;
 }
 
 std::span<const StandingKind> standing_kinds() { return standing_rows; }

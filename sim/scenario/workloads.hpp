@@ -1,6 +1,5 @@
-// What runs to an end, and how it ended: jobs, by a table with one row a kind, and pods; what runs
-// for ever, and whether it does. The one place that knows which conditions of which kind mean
-// success and failure.
+// What runs to an end, and how it ended: jobs, by the rows of their systems (systems/system.hpp),
+// and pods; what runs for ever, and whether it does.
 #pragma once
 
 #include <cstdint>

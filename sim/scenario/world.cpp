@@ -20,14 +20,10 @@
 #include "controller/endpoints/mirroring_controller.hpp"
 #include "controller/endpoints/slice_controller.hpp"
 #include "controller/host.hpp"
-#include "controller/pytorchjob/controller.hpp"
-#include "controller/pytorchjob/webhook.hpp"
 #include "controller/statefulset/controller.hpp"
 #include "dns/resolver.hpp"
 #include "dns/zone_feed.hpp"
 #include "objects/apps_v1.hpp"
-#include "objects/pytorchjob_definition.hpp"
-#include "objects/schema.hpp"
 #include "scenario/actors.hpp"
 
 namespace ddptwin {
@@ -151,30 +147,6 @@ std::shared_ptr<Service> api_service() {
   return service;
 }
 
-// Compiled once a process and shared by its worlds, which only read it.
-template <bool keyed_lists, bool immutable_queue, bool managed_by>
-std::shared_ptr<const Schema> definition() {
-  static const std::shared_ptr<const Schema> compiled = [] {
-    const RawJson source = pytorchjob_schema(
-        {.keyed_lists = keyed_lists, .immutable_queue = immutable_queue, .managed_by = managed_by});
-    auto schema = Schema::compile(*source.get());
-    DDPTWIN_ASSERT(schema.has_value());  // our own text
-    return std::make_shared<const Schema>(std::move(*schema));
-  }();
-  return compiled;
-}
-
-std::shared_ptr<const Schema> definition_of(const controller::pytorchjob::Profile& profile) {
-  static constexpr std::array definitions{
-      &definition<false, false, false>, &definition<false, false, true>,
-      &definition<false, true, false>,  &definition<false, true, true>,
-      &definition<true, false, false>,  &definition<true, false, true>,
-      &definition<true, true, false>,   &definition<true, true, true>};
-  const std::size_t row = (profile.keyed_lists ? 4U : 0U) + (profile.immutable_queue ? 2U : 0U) +
-                          (profile.managed_by ? 1U : 0U);
-  return definitions[row]();
-}
-
 template <class T>
 std::unique_ptr<controller::Controller> make_controller() {
   return std::make_unique<T>();
@@ -204,7 +176,7 @@ bool is_served(const KindOnDemand& row, const std::vector<const KindInfo*>& told
 }  // namespace
 
 // Members end in the reverse order of their making: what calls ends before what is called.
-struct World::Parts {
+struct World::Parts final : Installer {
   Parts(Loop& l, WorldOptions o, PodRuntime* r)
       : loop(l),
         options(std::move(o)),
@@ -223,7 +195,6 @@ struct World::Parts {
     std::unique_ptr<api::ApiClient> client{};
     std::unique_ptr<api::SharedInformers> shared{};
   };
-  using MakeController = std::function<std::unique_ptr<controller::Controller>()>;
   // A controller with the client and the host that run it.
   struct Hosted {
     const char* actor = "";
@@ -294,7 +265,9 @@ struct World::Parts {
     deed(*taint_eviction);
   }
   void install_controller_manager();
-  void install_training_operator(const controller::pytorchjob::Profile& profile);
+  void define(const KindInfo& kind, std::shared_ptr<const Schema> definition) override;
+  void admit(AdmissionPhase phase, AdmissionHook hook, const KindInfo& kind) override;
+  void host(const char* actor, MakeController make) override;
   void add_kubelet(const NodeOptions& node);
 
   Loop& loop;
@@ -356,26 +329,16 @@ void World::Parts::install_controller_manager() {
       add_controller(manager_actor, row.controller, &informers);
 }
 
-void World::Parts::install_training_operator(const controller::pytorchjob::Profile& profile) {
-  using namespace controller::pytorchjob;
-  store.set_schema(PyTorchJob::info(), definition_of(profile));
-  store.add_admission(
-      AdmissionPhase::validating,
-      [profile](const AdmissionRequest& request) -> Result<std::vector<std::string>> {
-        if (!request.subresource.empty() || !request.object) return std::vector<std::string>();
-        Review verdict = review(static_cast<const PyTorchJob&>(*request.object), nullptr, profile);
-        if (verdict.refused) {
-          verdict.refused->warnings = std::move(verdict.warnings);
-          return fail(std::move(*verdict.refused));
-        }
-        return std::move(verdict.warnings);
-      },
-      &PyTorchJob::info());
-  Settings settings;
-  settings.profile = profile;
-  add_controller(
-      operator_actor, [settings] { return std::make_unique<PyTorchJobController>(settings); },
-      nullptr);
+void World::Parts::define(const KindInfo& kind, std::shared_ptr<const Schema> definition) {
+  store.set_schema(kind, std::move(definition));
+}
+
+void World::Parts::admit(AdmissionPhase phase, AdmissionHook hook, const KindInfo& kind) {
+  store.add_admission(phase, std::move(hook), &kind);
+}
+
+void World::Parts::host(const char* actor, MakeController make) {
+  add_controller(actor, std::move(make), nullptr);
 }
 
 void World::Parts::add_kubelet(const NodeOptions& node) {
@@ -410,8 +373,7 @@ World::World(Loop& loop, WorldOptions options, PodRuntime* runtime)
   parts.zone_feed = std::make_unique<dns::ZoneFeed>(loop, *parts.dns_client, parts.zone);
   if (parts.options.pod_references) add_pod_reference_admission(parts.store);
   if (parts.options.controller_manager) parts.install_controller_manager();
-  if (parts.options.training_operator)
-    parts.install_training_operator(*parts.options.training_operator);
+  for (const InstalledSystem& one : parts.options.systems) one.system->install(parts, one.version);
   if (parts.options.scheduler) {
     parts.scheduler_client = parts.client("kube-scheduler", "");
     parts.scheduler = std::make_unique<Scheduler>(loop, *parts.scheduler_client, parts.trace);

@@ -11,10 +11,10 @@
 #include "api/faulty_client.hpp"
 #include "cluster/kubelet/options.hpp"
 #include "cluster/runtime.hpp"
-#include "controller/pytorchjob/profile.hpp"
 #include "core/random.hpp"
 #include "core/trace.hpp"
 #include "objects/core_v1.hpp"
+#include "scenario/systems/system.hpp"
 
 namespace ddptwin {
 
@@ -80,8 +80,7 @@ struct WorldOptions {
   // served only where they are named here: nobody lists and watches in vain.
   std::vector<const KindInfo*> kinds{};
   ControlPlaneFlags flags{};
-  // The training operator that is installed, if any.
-  std::optional<controller::pytorchjob::Profile> training_operator{};
+  std::vector<InstalledSystem> systems{};  // installed in their order
   std::vector<NodeOptions> nodes{};
   ClusterDns dns{};
   // Of every kubelet; names, addresses and chance are filled in for each.

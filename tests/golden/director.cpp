@@ -107,9 +107,10 @@ Director::Director(const Recording& recording, ReplayOptions options)
   world.pod_references = false;
   world.scheduler = recording.needs_one("kube-scheduler");
   if (recording.needs_one("training-operator"))
-    if (const auto* profile =
-            controller::pytorchjob::find_profile(recording.version_of("training-operator")))
-      world.training_operator = *profile;
+    if (const auto version =
+            training_operator.find_version(recording.version_of(training_operator.name));
+        !version.empty())
+      world.systems = {{&training_operator, version}};
   for (const KindInfo* kind : built_in_kinds())
     if (std::find(recording.kinds.begin(), recording.kinds.end(), kind->kind) !=
         recording.kinds.end())

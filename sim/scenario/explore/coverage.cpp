@@ -4,7 +4,7 @@
 
 #include "cluster/kubelet/lifecycle.hpp"
 #include "controller/endpoints/rules.hpp"
-#include "controller/pytorchjob/rules.hpp"
+#include "scenario/systems/system.hpp"
 
 namespace ddptwin::scenario {
 Coverage::Coverage() : acted_(fault_rows().size()) {}
@@ -37,8 +37,8 @@ std::size_t Coverage::faults() const {
 const std::set<std::string_view>& Coverage::all_rules() {
   static const std::set<std::string_view> names = [] {
     std::set<std::string_view> found;
-    for (const controller::Rule* rule : controller::pytorchjob::rules::all())
-      found.insert(rule->name);
+    for (const System* system : systems())
+      for (const controller::Rule* rule : system->rules()) found.insert(rule->name);
     namespace endpoints = controller::endpoints::rules;
     for (const controller::Rule* rule :
          {&endpoints::create_endpoints, &endpoints::update_endpoints, &endpoints::delete_endpoints,

@@ -11,7 +11,6 @@
 
 #include "cluster/model_runtime/network.hpp"
 #include "cluster/script_runtime.hpp"
-#include "controller/pytorchjob/profile.hpp"
 #include "core/virtual_loop.hpp"
 #include "core/virtual_start.hpp"
 #include "objects/codec.hpp"
@@ -56,7 +55,7 @@ inline FaultPlan plan_of(const std::string& faults, std::optional<Duration> heal
 inline WorldOptions options_of(WorldFaults& faults) {
   WorldOptions options;
   options.scheduler = true;
-  options.training_operator = controller::pytorchjob::default_profile();
+  options.systems = default_systems();
   options.nodes = {{.name = "n0", .address = "192.168.0.1"},
                    {.name = "n1", .address = "192.168.0.2"}};
   options.faults = &faults;

@@ -9,7 +9,6 @@
 #include "core/printable.hpp"
 #include "objects/kinds.hpp"
 #include "objects/node_state.hpp"
-#include "objects/pytorchjob.hpp"
 #include "scenario/claims.hpp"
 #include "scenario/workloads.hpp"
 
@@ -100,13 +99,13 @@ std::string tell_node(const Node& before, const Node& now) {
   return text;
 }
 
-std::string tell_job(const PyTorchJob& before, const PyTorchJob& now) {
+std::string tell_job(const JobKind& job, const Object& before, const Object& now) {
   std::string text;
-  if (!now.status) return text;
-  for (const JobCondition& condition : now.status->conditions) {
-    const JobCondition* was = before.status ? before.status->condition(condition.type_) : nullptr;
-    if (condition.status != "True" || (was != nullptr && was->status == "True")) continue;
-    add(text, fmt::format("{}: {}", condition.type_, condition.message));
+  const std::vector<TrueCondition> held = job.conditions(before);
+  for (const TrueCondition& condition : job.conditions(now)) {
+    const auto is_it = [&](const TrueCondition& one) { return one.type == condition.type; };
+    if (std::any_of(held.begin(), held.end(), is_it)) continue;
+    add(text, fmt::format("{}: {}", condition.type, condition.message));
   }
   if (!before.metadata.deletionTimestamp && now.metadata.deletionTimestamp) add(text, "is to end");
   return text;
@@ -122,8 +121,8 @@ std::string tell_standing(const Object& before, const Object& now) {
 std::optional<Told> tell_change(const Record& record) {
   std::string text;
   if (const Pod* pod = as<Pod>(*record.after)) text = tell_pod(*as<Pod>(*record.before), *pod);
-  if (const PyTorchJob* job = as<PyTorchJob>(*record.after))
-    text = tell_job(*as<PyTorchJob>(*record.before), *job);
+  if (const JobKind* job = job_kind(record.after->kind()))
+    text = tell_job(*job, *record.before, *record.after);
   if (standing_kind(record.after->kind()) != nullptr)
     text = tell_standing(*record.before, *record.after);
   if (const Node* node = as<Node>(*record.after))

@@ -1,0 +1,87 @@
+// The job systems that a cluster may have, one row each: what a system brings along, so that what
+// speaks of all of them reads a row instead of naming one (docs/decisions/0010).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/admission.hpp"
+#include "scenario/workloads.hpp"
+
+namespace ddptwin {
+
+class Schema;
+class World;
+struct Pod;
+namespace controller {
+class Controller;
+struct Rule;
+}  // namespace controller
+
+// What a system may ask of the cluster that it moves into. Lanes and sources of chance are numbered
+// as they are asked for: a system that is not installed costs a world nothing and moves nothing.
+class Installer {
+ public:
+  using MakeController = std::function<std::unique_ptr<controller::Controller>()>;
+
+  virtual ~Installer() = default;
+  // The definition of a custom kind, which worlds may share.
+  virtual void define(const KindInfo& kind, std::shared_ptr<const Schema> definition) = 0;
+  // A webhook about objects of that kind.
+  virtual void admit(AdmissionPhase phase, AdmissionHook hook, const KindInfo& kind) = 0;
+  // A process with a client and informers of its own. `make` is called again for a second one.
+  virtual void host(const char* actor, MakeController make) = 0;
+};
+
+// Which rule put a variable into a pod's containers, by the variable's name.
+using InjectedVariables = std::map<std::string, std::string, std::less<>>;
+
+// A controller by its own name, and the kind that its keys are of.
+struct SystemController {
+  std::string_view name;  // "pytorchjob-controller"
+  std::string_view kind;  // "pytorchjob"
+};
+
+struct System {
+  std::string_view name;   // "training-operator": its process as the API and faults name it
+  std::string_view title;  // "training operator": in sentences
+  // Oldest first. Their texts are literals.
+  std::vector<std::string_view> (*versions)();
+  // By tag or release ("v1.9"); empty: there is none such.
+  std::string_view (*find_version)(std::string_view text);
+  // What a scenario gets that names none.
+  std::string_view (*default_version)();
+  std::span<const SystemController> controllers;
+  // Every rule that its controllers may give as a reason.
+  std::span<const controller::Rule* const> (*rules)();
+  // Its kinds that run to an end.
+  std::span<const scenario::JobKind> jobs;
+  void (*install)(Installer& into, std::string_view version);
+  // Of a pod that it made; of others nothing.
+  InjectedVariables (*injected)(const World& world, const Pod& pod, std::string_view version);
+};
+
+extern const System training_operator;
+
+// All of them, in the order in which they are installed.
+std::span<const System* const> systems();
+
+// A system that a cluster has, in one of its versions.
+struct InstalledSystem {
+  const System* system = nullptr;
+  std::string_view version{};
+};
+// Every system at its default version.
+std::vector<InstalledSystem> default_systems();
+// Another version of a system that is among them.
+void set_version(std::vector<InstalledSystem>& among, const System& system,
+                 std::string_view version);
+// Empty where it is not installed.
+std::string_view version_of(std::span<const InstalledSystem> among, const System& system);
+
+}  // namespace ddptwin

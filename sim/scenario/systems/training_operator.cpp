@@ -1,0 +1,161 @@
+// Kubeflow's training-operator v1 as a row: all that the rest of the twin knows of it
+// (spec/pytorchjob.md).
+#include <fmt/format.h>
+
+#include <array>
+#include <cctype>
+
+#include "controller/pytorchjob/controller.hpp"
+#include "controller/pytorchjob/defaults.hpp"
+#include "controller/pytorchjob/environment.hpp"
+#include "controller/pytorchjob/profile.hpp"
+#include "controller/pytorchjob/rules.hpp"
+#include "controller/pytorchjob/webhook.hpp"
+#include "core/numbers.hpp"
+#include "objects/pytorchjob.hpp"
+#include "objects/pytorchjob_definition.hpp"
+#include "objects/schema.hpp"
+#include "scenario/actors.hpp"
+#include "scenario/systems/system.hpp"
+#include "scenario/world.hpp"
+
+namespace ddptwin {
+namespace {
+
+namespace pytorchjob = controller::pytorchjob;
+
+// ---- versions ----------------------------------------------------------------------------------
+
+std::vector<std::string_view> operator_versions() {
+  std::vector<std::string_view> versions;
+  for (const auto& profile : pytorchjob::profiles()) versions.push_back(profile.version);
+  return versions;
+}
+
+std::string_view find_operator_version(std::string_view text) {
+  const pytorchjob::Profile* profile = pytorchjob::find_profile(text);
+  return profile != nullptr ? profile->version : std::string_view();
+}
+
+std::string_view default_operator_version() { return pytorchjob::default_profile().version; }
+
+const pytorchjob::Profile& profile_of(std::string_view version) {
+  const pytorchjob::Profile* profile = pytorchjob::find_profile(version);
+  DDPTWIN_ASSERT(profile != nullptr);  // find_operator_version() gave it
+  return *profile;
+}
+
+// ---- installation ------------------------------------------------------------------------------
+
+// Compiled once a process and shared by its worlds, which only read it.
+template <bool keyed_lists, bool immutable_queue, bool managed_by>
+std::shared_ptr<const Schema> definition() {
+  static const std::shared_ptr<const Schema> compiled = [] {
+    const RawJson source = pytorchjob_schema(
+        {.keyed_lists = keyed_lists, .immutable_queue = immutable_queue, .managed_by = managed_by});
+    auto schema = Schema::compile(*source.get());
+    DDPTWIN_ASSERT(schema.has_value());  // our own text
+    return std::make_shared<const Schema>(std::move(*schema));
+  }();
+  return compiled;
+}
+
+std::shared_ptr<const Schema> definition_of(const pytorchjob::Profile& profile) {
+  static constexpr std::array definitions{
+      &definition<false, false, false>, &definition<false, false, true>,
+      &definition<false, true, false>,  &definition<false, true, true>,
+      &definition<true, false, false>,  &definition<true, false, true>,
+      &definition<true, true, false>,   &definition<true, true, true>};
+  const std::size_t row = (profile.keyed_lists ? 4U : 0U) + (profile.immutable_queue ? 2U : 0U) +
+                          (profile.managed_by ? 1U : 0U);
+  return definitions[row]();
+}
+
+AdmissionHook webhook_of(const pytorchjob::Profile& profile) {
+  return [profile](const AdmissionRequest& request) -> Result<std::vector<std::string>> {
+    if (!request.subresource.empty() || !request.object) return std::vector<std::string>();
+    pytorchjob::Review verdict =
+        pytorchjob::review(static_cast<const PyTorchJob&>(*request.object), nullptr, profile);
+    if (verdict.refused) {
+      verdict.refused->warnings = std::move(verdict.warnings);
+      return fail(std::move(*verdict.refused));
+    }
+    return std::move(verdict.warnings);
+  };
+}
+
+void install_operator(Installer& into, std::string_view version) {
+  const pytorchjob::Profile& profile = profile_of(version);
+  into.define(PyTorchJob::info(), definition_of(profile));
+  into.admit(AdmissionPhase::validating, webhook_of(profile), PyTorchJob::info());
+  pytorchjob::Settings settings;
+  settings.profile = profile;
+  into.host(operator_actor,
+            [settings] { return std::make_unique<pytorchjob::PyTorchJobController>(settings); });
+}
+
+// ---- what its jobs tell ------------------------------------------------------------------------
+
+std::vector<scenario::TrueCondition> conditions_of_pytorchjob(const Object& object) {
+  std::vector<scenario::TrueCondition> found;
+  const PyTorchJob& job = *as<PyTorchJob>(object);
+  if (!job.status) return found;
+  for (const JobCondition& condition : job.status->conditions)
+    if (condition.status == "True") found.push_back({condition.type_, condition.message});
+  return found;
+}
+
+constexpr std::array<std::string_view, 3> run_policy_suspend{"spec", "runPolicy", "suspend"};
+
+// spec/pytorchjob.md §1, §4.9.
+constexpr std::array job_rows{scenario::JobKind{&PyTorchJob::info, &conditions_of_pytorchjob,
+                                                "Succeeded", "Failed", "Suspended",
+                                                run_policy_suspend}};
+
+// ---- what it puts into pods --------------------------------------------------------------------
+
+InjectedVariables injected_by_operator(const World& world, const Pod& pod,
+                                       std::string_view version) {
+  InjectedVariables injected;
+  const OwnerReference* owner = pod.metadata.controller();
+  const Text* type = pod.metadata.label("training.kubeflow.org/replica-type");
+  const Text* index = pod.metadata.label("training.kubeflow.org/replica-index");
+  if (owner == nullptr || type == nullptr || index == nullptr) return injected;
+  const auto job =
+      as<PyTorchJob>(world.find(PyTorchJob::info(), pod.metadata.namespace_, owner->name));
+  if (job == nullptr) return injected;
+  auto spec = pytorchjob::defaulted(*job->spec);
+  if (!spec) return injected;
+  const auto copy = std::static_pointer_cast<PyTorchJob>(job->clone());
+  copy->spec = std::move(*spec);
+  const auto number = whole_number<int>(*index);
+  if (!number || type->empty()) return injected;
+  std::string replica = type->str();
+  replica.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(replica.front())));
+  const auto variables = pytorchjob::environment(*copy, replica, *number, profile_of(version));
+  if (!variables) return injected;
+  for (const auto& variable : *variables)
+    injected.emplace(variable.name, fmt::format("pytorchjob: {}", variable.rule));
+  return injected;
+}
+
+constexpr std::array operator_controllers{
+    SystemController{"pytorchjob-controller", "pytorchjob"},
+};
+
+}  // namespace
+
+constinit const System training_operator{
+    .name = operator_actor,
+    .title = "training operator",
+    .versions = &operator_versions,
+    .find_version = &find_operator_version,
+    .default_version = &default_operator_version,
+    .controllers = operator_controllers,
+    .rules = &pytorchjob::rules::all,
+    .jobs = job_rows,
+    .install = &install_operator,
+    .injected = &injected_by_operator,
+};
+
+}  // namespace ddptwin
