@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "commands.hpp"
-#include "controller/pytorchjob/profile.hpp"
 #include "scenario/fields.hpp"
 #include "scenario/files.hpp"
 #include "scenario/invariants.hpp"
 #include "scenario/reference.hpp"
 #include "scenario/scenario_parser.hpp"
+#include "scenario/systems/system.hpp"
 
 namespace ddptwin {
 namespace {
@@ -68,11 +68,12 @@ void list_invariants() {
 }
 
 void list_versions() {
-  std::cout << "Versions of the training operator\n";
-  for (const auto& profile : controller::pytorchjob::profiles())
-    std::cout << fmt::format(
-        "  {}{}\n", profile.version,
-        &profile == &controller::pytorchjob::default_profile() ? " (default)" : "");
+  for (const System* system : systems()) {
+    std::cout << fmt::format("Versions of the {}\n", system->title);
+    for (const std::string_view version : system->versions())
+      std::cout << fmt::format("  {}{}\n", version,
+                               version == system->default_version() ? " (default)" : "");
+  }
 }
 
 // Those of that name, or each.

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "objects/image_reference.hpp"
-#include "objects/pytorchjob.hpp"
 #include "objects/validation.hpp"
 #include "scenario/default_expectations.hpp"
 #include "scenario/documents.hpp"

@@ -270,6 +270,54 @@ TEST(Tidy, every_rule_is_named_in_its_controllers_readme) {
   }
 }
 
+// ---- systems -----------------------------------------------------------------------------------
+
+// What a system has for itself: its controller, its objects and its row.
+bool is_the_systems_own(const std::string& path) {
+  return path.starts_with("sim/controller/pytorchjob/") ||
+         path.starts_with("sim/objects/pytorchjob") ||
+         path == "sim/scenario/systems/training_operator.cpp";
+}
+
+// In code and texts; a comment, a citation and the folder of scenarios are none.
+bool names_pytorchjob(const File& file) {
+  static const std::regex beside(R"(//.*|spec/pytorchjob\.md|scenarios/pytorchjob)");
+  static const std::regex name("pytorchjob", std::regex::icase);
+  return std::any_of(file.lines.begin(), file.lines.end(), [](const std::string& line) {
+    return std::regex_search(std::regex_replace(line, beside, ""), name);
+  });
+}
+
+// The rows of the page's table: "| `sim/objects/kinds.cpp` | why |".
+std::set<std::string> files_listed_in(const fs::path& page) {
+  static const std::regex row(R"(^\| `([^`]+)` \| \S.*\|$)");
+  std::set<std::string> files;
+  std::ifstream in(page);
+  for (std::string line; std::getline(in, line);) {
+    std::smatch match;
+    if (std::regex_match(line, match, row)) files.insert(match[1]);
+  }
+  return files;
+}
+
+TEST(Tidy, who_names_pytorchjob_stands_in_the_decision) {
+  std::set<std::string> naming;
+  for (const File& file : sources()) {
+    const bool product = file.path.starts_with("sim/") || file.path.starts_with("tools/");
+    if (!product || is_test(file.path) || file.path.ends_with("_test_fixture.hpp") ||
+        is_the_systems_own(file.path))
+      continue;
+    if (names_pytorchjob(file)) naming.insert(file.path);
+  }
+  const std::set<std::string> listed =
+      files_listed_in(root / "docs/decisions/0010-a-system-is-a-row.md");
+  for (const std::string& path : naming)
+    EXPECT_TRUE(listed.contains(path))
+        << path << " names PyTorchJob: ask the system's row (sim/scenario/systems/system.hpp)";
+  for (const std::string& path : listed)
+    EXPECT_TRUE(naming.contains(path)) << path << " names PyTorchJob no more: its row goes";
+}
+
 // ---- the law book ------------------------------------------------------------------------------
 
 // The numbers of a page's headings: 2, 2.3.

@@ -1,0 +1,50 @@
+#include "scenario/systems/system.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/virtual_loop.hpp"
+#include "core/virtual_start.hpp"
+#include "scenario/world.hpp"
+
+namespace ddptwin::systems_test {
+namespace {
+
+bool runs(const std::vector<InstalledSystem>& installed, std::string_view controller) {
+  VirtualLoop loop(Random(1), virtual_start);
+  WorldOptions options;
+  options.systems = installed;
+  const World world(loop, std::move(options), nullptr);
+  const std::vector<std::string> all = world.controllers();
+  return std::find(all.begin(), all.end(), controller) != all.end();
+}
+
+TEST(System, each_row_finds_its_own_versions) {
+  for (const System* system : systems()) {
+    for (const std::string_view version : system->versions())
+      EXPECT_EQ(system->find_version(version), version) << system->name;
+    EXPECT_EQ(system->find_version(system->default_version()), system->default_version());
+    EXPECT_EQ(system->find_version("none such"), "") << system->name;
+  }
+}
+
+TEST(System, its_controllers_are_where_it_is_installed_and_nowhere_else) {
+  for (const System* system : systems())
+    for (const SystemController& controller : system->controllers)
+      for (const std::string_view version : system->versions()) {
+        EXPECT_TRUE(runs({{system, version}}, controller.name)) << controller.name;
+        EXPECT_FALSE(runs({}, controller.name)) << controller.name;
+      }
+}
+
+TEST(System, a_version_is_set_where_the_system_is_installed) {
+  std::vector<InstalledSystem> installed = default_systems();
+  EXPECT_EQ(version_of(installed, training_operator), "v1.9.0");
+  set_version(installed, training_operator, "v1.7.0");
+  EXPECT_EQ(version_of(installed, training_operator), "v1.7.0");
+  EXPECT_EQ(version_of({}, training_operator), "");
+}
+
+}  // namespace
+}  // namespace ddptwin::systems_test
