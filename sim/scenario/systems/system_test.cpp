@@ -8,7 +8,7 @@
 #include "core/virtual_start.hpp"
 #include "scenario/world.hpp"
 
-namespace ddptwin::systems_test {
+namespace ddptwin::system_test {
 namespace {
 
 bool runs(const std::vector<InstalledSystem>& installed, std::string_view controller) {
@@ -47,4 +47,4 @@ TEST(System, a_version_is_set_where_the_system_is_installed) {
 }
 
 }  // namespace
-}  // namespace ddptwin::systems_test
+}  // namespace ddptwin::system_test
