@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "cluster/scheduler/scheduler.hpp"
 #include "scenario/claims.hpp"
 #include "scenario/last_words.hpp"
 #include "scenario/names.hpp"
@@ -73,8 +74,10 @@ std::string at_work(const Observer& observer, const Pod& pod) {
                                  pod.status.phase.empty() ? "Pending" : pod.status.phase.str());
   if (pod.metadata.deletionTimestamp) return text + ", terminating";
   if (pod.spec->nodeName.empty() && pod.status.condition("PodScheduled") == nullptr)
-    return text + fmt::format(", looked at by no scheduler: its schedulerName is {}",
-                              pod.spec->rest->schedulerName);
+    return text + (pod.spec->rest->schedulerName == Scheduler::name
+                       ? std::string(", and the scheduler has not looked at it")
+                       : fmt::format(", looked at by no scheduler: its schedulerName is {}",
+                                     pod.spec->rest->schedulerName));
   const auto add = [&](const std::vector<ContainerStatus>& statuses, std::string_view what) {
     for (const ContainerStatus& status : statuses)
       if (status.state.running)

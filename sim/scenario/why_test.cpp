@@ -96,6 +96,17 @@ TEST(Why, a_pod_that_no_scheduler_looks_at_is_told_so) {
       << last_line(result);
 }
 
+TEST(Why, a_pod_that_the_scheduler_has_not_seen_blames_no_name) {
+  const RunResult result =
+      run("  faults: [{scheduler: down, at: 0s, for: 10m}]\n"
+          "  timeout: 1m\n",
+          replica("Master", "Never", script("sleep 1")));
+  EXPECT_NE(
+      last_line(result).find("pod/j-master-0 Pending, and the scheduler has not looked at it"),
+      std::string::npos)
+      << last_line(result);
+}
+
 TEST(Why, a_name_that_another_object_has_is_the_reason) {
   const RunResult result =
       run("  timeout: 1m\n---\napiVersion: v1\nkind: Service\nmetadata: {name: j-master-0}\n"
