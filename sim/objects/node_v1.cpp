@@ -5,14 +5,14 @@
 
 namespace ddptwin {
 
-const Type& RuntimeClass::Overhead::type() {
-  using S = RuntimeClass::Overhead;
+const Type& RuntimeOverhead::type() {
+  using S = RuntimeOverhead;
   static const Type t = structure<S>("v1.Overhead", {F(podFixed)});
   return t;
 }
 
-const Type& RuntimeClass::Scheduling::type() {
-  using S = RuntimeClass::Scheduling;
+const Type& RuntimeScheduling::type() {
+  using S = RuntimeScheduling;
   static const Type t = structure<S>("v1.Scheduling", {F(nodeSelector), F(tolerations)});
   return t;
 }

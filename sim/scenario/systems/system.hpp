@@ -15,7 +15,7 @@
 
 namespace ddptwin {
 
-class Schema;
+struct Schema;
 class World;
 struct Pod;
 namespace controller {
