@@ -137,11 +137,13 @@ bool CauseJudge::is_related(const std::string& pod, const Told& told, const Told
   return std::any_of(cause.names.begin(), cause.names.end(), [&](const std::string& name) {
     if (known != relations_.end() && known->second.contains(name)) return true;
     if (name == name_of("Namespace", "", namespace_)) return true;
-    constexpr std::array<std::string_view, 3> used{"Service", "ConfigMap", "Secret"};
+    constexpr std::array<std::string_view, 4> used{"Service", "ConfigMap", "Secret",
+                                                   "PersistentVolumeClaim"};
     if (std::any_of(used.begin(), used.end(), [&](std::string_view kind) {
           return name.starts_with(fmt::format("{}/{}/", kind, namespace_));
         }))
       return true;
+    if (name.starts_with("PersistentVolume/") || name.starts_with("StorageClass/")) return true;
     // No place is a pod's before it has one.
     return name.starts_with("Node/") && told.kind == RecordKind::schedule;
   });

@@ -12,6 +12,7 @@
 #include "objects/core_v1.hpp"
 #include "objects/node_v1.hpp"
 #include "objects/validation.hpp"
+#include "objects/volumes.hpp"
 
 namespace ddptwin {
 namespace {
@@ -242,6 +243,22 @@ void add_pod_reference_admission(Store& store) {
       AdmissionPhase::mutating,
       [&store](const auto& request) { return apply_runtime_class(store, request); }, &Pod::info(),
       api::Verb::create);
+}
+
+void add_default_class_admission(Store& store) {
+  store.add_admission(
+      AdmissionPhase::mutating,
+      [&store](const AdmissionRequest& request) -> Result<Warnings> {
+        auto& claim = static_cast<PersistentVolumeClaim&>(*request.object);
+        if (claim.spec.storageClassName) return Warnings();
+        std::vector<StorageClassPtr> classes;
+        for (const auto& [key, object] : store.objects(StorageClass::info()))
+          classes.push_back(as<StorageClass>(object));
+        if (const StorageClassPtr found = default_class(classes))
+          claim.spec.storageClassName = found->metadata.name.str();
+        return Warnings();
+      },
+      &PersistentVolumeClaim::info(), api::Verb::create);
 }
 
 void add_default_admission(Store& store) {

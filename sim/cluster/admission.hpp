@@ -36,6 +36,8 @@ void add_default_admission(Store& store);
 // and tolerations become the pod's. Every cluster has them on; a bare API server, without the
 // controller that makes accounts, has not.
 void add_pod_reference_admission(Store& store);
+// DefaultStorageClass: a claim that says nothing of a class gets the default one, if there is one.
+void add_default_class_admission(Store& store);
 // PodTopologyLabels: a pod on a node carries the labels of its zone and region.
 void copy_topology_labels(const Store& store, Pod& pod);
 

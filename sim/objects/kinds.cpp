@@ -10,6 +10,7 @@
 #include "objects/node_v1.hpp"
 #include "objects/pytorchjob.hpp"
 #include "objects/scheduling_v1.hpp"
+#include "objects/volumes.hpp"
 
 namespace ddptwin {
 
@@ -30,6 +31,8 @@ std::span<const KindInfo* const> built_in_kinds() {
       &PriorityClass::info(),
       &RuntimeClass::info(),
       &PersistentVolumeClaim::info(),
+      &PersistentVolume::info(),
+      &StorageClass::info(),
       &StatefulSet::info(),
       &ControllerRevision::info(),
   };

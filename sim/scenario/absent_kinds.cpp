@@ -12,7 +12,7 @@ namespace ddptwin::scenario {
 namespace {
 
 constexpr std::string_view unread = "nothing here reads it";
-constexpr std::string_view claims = "every claim of a pod is a folder without it";
+constexpr std::string_view volumes = "every volume is a folder without it";
 constexpr std::string_view pods = "write its pods as documents of kind Pod";
 constexpr std::string_view limits = "no namespace is limited";
 constexpr std::string_view rights = "every caller may do everything";
@@ -23,11 +23,10 @@ constexpr std::string_view other_job =
 constexpr std::string_view autoscaler = "write it as autoscaling/v2";
 
 constexpr std::array absent_rows{
-    AbsentKind{"v1", "PersistentVolume", claims},
-    AbsentKind{"storage.k8s.io/v1", "StorageClass", claims},
-    AbsentKind{"storage.k8s.io/v1", "VolumeAttachment", claims},
-    AbsentKind{"storage.k8s.io/v1", "CSIDriver", claims},
-    AbsentKind{"storage.k8s.io/v1", "CSINode", claims},
+    AbsentKind{"storage.k8s.io/v1", "VolumeAttachment", volumes},
+    AbsentKind{"storage.k8s.io/v1", "CSIDriver", volumes},
+    AbsentKind{"storage.k8s.io/v1", "CSINode", volumes},
+    AbsentKind{"storage.k8s.io/v1", "CSIStorageCapacity", volumes},
     AbsentKind{"apps/v1", "Deployment", pods, true},
     AbsentKind{"apps/v1", "DaemonSet", pods, true},
     AbsentKind{"apps/v1", "ReplicaSet", pods, true},

@@ -1,8 +1,10 @@
 #include "scenario/cluster_options.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "objects/kinds.hpp"
+#include "objects/volumes.hpp"
 
 namespace ddptwin::scenario {
 
@@ -20,6 +22,26 @@ std::vector<const KindInfo*> kinds_of(const Scenario& scenario) {
   return kinds;
 }
 
+namespace {
+
+bool is_default(const Manifest& manifest) {
+  const StorageClass* one = as<StorageClass>(*manifest.object);
+  return one != nullptr && (marks_default(*one) || one->metadata.name == default_class_name);
+}
+
+bool brings_default_class(const Scenario& scenario) {
+  const auto in = [](const std::vector<Manifest>& manifests) {
+    return std::any_of(manifests.begin(), manifests.end(), &is_default);
+  };
+  return in(scenario.manifests) ||
+         std::any_of(scenario.steps.begin(), scenario.steps.end(), [&in](const Step& step) {
+           const Apply* apply = std::get_if<Apply>(&step.action);
+           return apply != nullptr && in(apply->manifests);
+         });
+}
+
+}  // namespace
+
 WorldOptions cluster_options(const Scenario& scenario, std::uint64_t seed) {
   WorldOptions world;
   world.seed = seed;
@@ -27,6 +49,7 @@ WorldOptions cluster_options(const Scenario& scenario, std::uint64_t seed) {
   world.systems = scenario.systems;
   world.flags = scenario.flags;
   world.kinds = kinds_of(scenario);
+  world.default_class = !brings_default_class(scenario);
   world.nodes = scenario.nodes;
   world.dns.host.servers = {"192.168.255.254"};  // of the nodes' network
   // A kubelet looks at its runtime once a second; this one hears of every change from the runtime

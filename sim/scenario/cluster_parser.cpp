@@ -1,6 +1,8 @@
 // spec.cluster: its nodes, its operator and the flags of its control plane.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <set>
 
@@ -111,6 +113,24 @@ Result<std::int64_t> flag_of(const YamlNode& node, std::int64_t least) {
   return value;
 }
 
+Status read_controllers(const YamlNode& list, ControlPlaneFlags& to, const ParseContext&) {
+  const std::vector<std::string_view> known = switchable_controllers();
+  TRY(const auto elements, list.as_list());
+  for (const YamlNode& element : elements) {
+    TRY(const std::string text, element.as_text());
+    if (text == "*") continue;
+    if (!text.starts_with('-'))
+      return element.must_be("\"*\" or the name of one that is not to run, with - before it");
+    const std::string name = text.substr(1);
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return element.fail(
+          fmt::format("there is no controller \"{}\" that could be left out{}; there are {}", name,
+                      suggestion(name, known), fmt::join(known, ", ")));
+    to.without.insert(name);
+  }
+  return {};
+}
+
 using FlagField = Field<ControlPlaneFlags, ParseContext>;
 constexpr std::array flag_fields{
     FlagField{"kube-api-qps", "a whole number",
@@ -135,6 +155,10 @@ constexpr std::array flag_fields{
                 to.terminated_pod_gc_threshold = static_cast<std::size_t>(value);
                 return {};
               }},
+    FlagField{"controllers", "a list of names",
+              "of kube-controller-manager: \"*\" for all, -NAME for all but that one; default: "
+              "[\"*\"]",
+              &read_controllers},
 };
 
 using ClusterField = Field<Scenario, ParseContext>;

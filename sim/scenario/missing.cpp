@@ -61,7 +61,7 @@ struct UseRow {
   std::string_view here;          // where it is otherwise in the twin
 };
 constexpr std::array use_rows{
-    UseRow{Use::claim, "pods stay Pending: {0} \"{1}\" not found", "a claim is a folder"},
+    UseRow{Use::claim, "pods stay Pending: {0} \"{1}\" not found", {}},
     UseRow{Use::account,
            "no pod is made: error looking up service account: {0} \"{1}\" not found",
            {}},
@@ -289,6 +289,8 @@ void MissingSearch::look_for_place(const Manifest& manifest, const Place& spec) 
   if (!read) return;
   auto pod = std::make_shared<Pod>();
   pod->metadata.namespace_ = manifest.object->metadata.namespace_;
+  // What claims it mounts is looked at by name, above.
+  std::erase_if(read->volumes.edit(), [](const Volume& one) { return one.persistentVolumeClaim; });
   if (read->affinity) {
     read->affinity.edit().podAffinity = {};
     read->affinity.edit().podAntiAffinity = {};
@@ -304,9 +306,7 @@ void MissingSearch::look_for_place(const Manifest& manifest, const Place& spec) 
   const auto decision = scheduler::decide(scheduler::PodInfo(pod), nodes_);
   if (decision.node.empty())
     tell(manifest, spec.path,
-         fmt::format(
-             "pods stay Pending: {}",
-             scheduler::availability_text(node_count_, scheduler::reasons_of(decision.refusals))));
+         fmt::format("pods stay Pending: {}", scheduler::availability_text(decision)));
 }
 
 void MissingSearch::tell(const Manifest& manifest, const std::string& path,

@@ -46,9 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"claim", pod("volumes: [{name: v, persistentVolumeClaim: {claimName: x}}]"),
             "52 spec.volumes[0].persistentVolumeClaim.claimName: nobody makes "
             "PersistentVolumeClaim "
-            "x; on a cluster pods stay Pending: persistentvolumeclaim \"x\" not found; here a "
-            "claim "
-            "is a folder"},
+            "x; on a cluster pods stay Pending: persistentvolumeclaim \"x\" not found"},
         Row{"account", pod("serviceAccountName: x"),
             "8 spec.serviceAccountName: nobody makes ServiceAccount x; on a cluster no pod is "
             "made: "

@@ -21,9 +21,13 @@
 #include "controller/endpoints/slice_controller.hpp"
 #include "controller/host.hpp"
 #include "controller/statefulset/controller.hpp"
+#include "controller/volume_binder/binder.hpp"
+#include "controller/volume_binder/protection.hpp"
+#include "controller/volume_binder/provisioner.hpp"
 #include "dns/resolver.hpp"
 #include "dns/zone_feed.hpp"
 #include "objects/apps_v1.hpp"
+#include "objects/volumes.hpp"
 #include "scenario/actors.hpp"
 
 namespace ddptwin {
@@ -157,20 +161,49 @@ std::unique_ptr<controller::Controller> make_controller() {
 struct KindOnDemand {
   const KindInfo& (*info)();
   std::unique_ptr<controller::Controller> (*controller)();
+  std::string_view flag;  // what --controllers calls that
   const KindInfo& (*maker)();
 };
 constexpr std::array kinds_on_demand{
-    KindOnDemand{&StatefulSet::info, &make_controller<controller::StatefulSetController>, nullptr},
-    KindOnDemand{&ControllerRevision::info, nullptr, &StatefulSet::info},
+    KindOnDemand{&StatefulSet::info, &make_controller<controller::StatefulSetController>,
+                 "statefulset-controller", nullptr},
+    KindOnDemand{&ControllerRevision::info, nullptr, {}, &StatefulSet::info},
     KindOnDemand{&PersistentVolumeClaim::info,
-                 &make_controller<controller::ClaimProtectionController>, &StatefulSet::info},
+                 &make_controller<controller::ClaimProtectionController>,
+                 "persistentvolumeclaim-protection-controller", &StatefulSet::info},
+    KindOnDemand{&PersistentVolume::info, &make_controller<controller::volume_binder::Protection>,
+                 "persistentvolume-protection-controller", &PersistentVolumeClaim::info},
+    KindOnDemand{&StorageClass::info, &make_controller<controller::volume_binder::Binder>,
+                 volume_binder_flag, &PersistentVolumeClaim::info},
 };
 
-bool is_served(const KindOnDemand& row, const std::vector<const KindInfo*>& told) {
-  const auto is_told = [&told](const KindInfo& kind) {
-    return std::find(told.begin(), told.end(), &kind) != told.end();
-  };
-  return is_told(row.info()) || (row.maker != nullptr && is_told(row.maker()));
+// By itself, or through who makes its objects. Volumes and classes are made for claims by the
+// binder alone.
+bool is_served(const KindInfo& kind, const WorldOptions& options) {
+  if (std::find(options.kinds.begin(), options.kinds.end(), &kind) != options.kinds.end())
+    return true;
+  const auto row = std::find_if(kinds_on_demand.begin(), kinds_on_demand.end(),
+                                [&kind](const KindOnDemand& one) { return &one.info() == &kind; });
+  if (row == kinds_on_demand.end() || row->maker == nullptr) return false;
+  const bool for_claims = &row->maker() == &PersistentVolumeClaim::info();
+  if (for_claims &&
+      (!options.controller_manager || options.flags.without.contains(volume_binder_flag)))
+    return false;
+  return is_served(row->maker(), options);
+}
+
+bool binds_claims(const WorldOptions& options) {
+  return options.controller_manager && !options.flags.without.contains(volume_binder_flag) &&
+         is_served(StorageClass::info(), options);
+}
+
+std::shared_ptr<StorageClass> standard_class() {
+  auto made = std::make_shared<StorageClass>();
+  made->metadata.name = default_class_name;
+  made->metadata.annotations.edit()[is_default_class] = "true";
+  made->provisioner = default_class_provisioner;
+  made->volumeBindingMode = "WaitForFirstConsumer";
+  return made;
 }
 
 }  // namespace
@@ -187,7 +220,7 @@ struct World::Parts final : Installer {
         zone({.domain = options.dns.domain, .server_ip = options.dns.address}),
         resolver(loop, trace, random.split("dns"), zone) {
     for (const KindOnDemand& row : kinds_on_demand)
-      if (!is_served(row, options.kinds)) kinds.remove(row.info().group, row.info().kind);
+      if (!is_served(row.info(), options)) kinds.remove(row.info().group, row.info().kind);
   }
 
   // Of a process of several controllers, that list and watch through a client of their own.
@@ -325,8 +358,12 @@ void World::Parts::install_controller_manager() {
   taint_eviction =
       std::make_unique<TaintEviction>(loop, manager_client("taint-eviction-controller"), informers);
   for (const KindOnDemand& row : kinds_on_demand)
-    if (row.controller != nullptr && is_served(row, options.kinds))
+    if (row.controller != nullptr && !options.flags.without.contains(row.flag) &&
+        is_served(row.info(), options))
       add_controller(manager_actor, row.controller, &informers);
+  if (binds_claims(options))
+    add_controller(provisioner_actor, &make_controller<controller::volume_binder::Provisioner>,
+                   nullptr);
 }
 
 void World::Parts::define(const KindInfo& kind, std::shared_ptr<const Schema> definition) {
@@ -366,12 +403,20 @@ void World::Parts::add_kubelet(const NodeOptions& node) {
 
 std::span<const NodeConditionRow> healthy_node_conditions() { return node_conditions; }
 
+std::vector<std::string_view> switchable_controllers() {
+  std::vector<std::string_view> names;
+  for (const KindOnDemand& row : kinds_on_demand)
+    if (!row.flag.empty()) names.push_back(row.flag);
+  return names;
+}
+
 World::World(Loop& loop, WorldOptions options, PodRuntime* runtime)
     : parts_(std::make_unique<Parts>(loop, std::move(options), runtime)) {
   Parts& parts = *parts_;
   parts.dns_client = parts.client("coredns", "");
   parts.zone_feed = std::make_unique<dns::ZoneFeed>(loop, *parts.dns_client, parts.zone);
   if (parts.options.pod_references) add_pod_reference_admission(parts.store);
+  if (binds_claims(parts.options)) add_default_class_admission(parts.store);
   if (parts.options.controller_manager) parts.install_controller_manager();
   for (const InstalledSystem& one : parts.options.systems) one.system->install(parts, one.version);
   if (parts.options.scheduler) {
@@ -387,6 +432,10 @@ Status World::start() {
   {
     const ContextScope of_this_service(parts_->loop);
     (void)call(api::create(api_service()), "ddptwin");
+  }
+  if (parts_->options.default_class && binds_claims(parts_->options)) {
+    const ContextScope of_this_class(parts_->loop);
+    (void)call(api::create(standard_class()), "ddptwin");
   }
   parts_->zone_feed->start();
   for (auto& hosted : parts_->controllers) hosted.host->start();

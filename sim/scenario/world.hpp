@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,7 +61,19 @@ struct ControlPlaneFlags {
   int kube_api_qps = 20;
   int kube_api_burst = 30;
   std::size_t terminated_pod_gc_threshold = 12'500;  // 0: none are deleted
+  // Of switchable_controllers(): those that kube-controller-manager does not run.
+  std::set<std::string, std::less<>> without{};
 };
+
+// The controllers of kube-controller-manager that ControlPlaneFlags may leave out, as its flag
+// --controllers calls them. Without persistentvolume-binder-controller claims are bound by nobody:
+// there is no default class either.
+std::vector<std::string_view> switchable_controllers();
+inline constexpr std::string_view volume_binder_flag = "persistentvolume-binder-controller";
+
+// The StorageClass of a cluster whose manifests bring no default class.
+inline constexpr std::string_view default_class_name = "standard";
+inline constexpr std::string_view default_class_provisioner = "ddptwin/folder";
 
 // Where a plan of faults may act in a world (faults/injector.hpp), beside the processes that World
 // itself ends and begins.
@@ -79,6 +92,8 @@ struct WorldOptions {
   // Kinds of which there may be objects. Those that not every world has (StatefulSet, ...) are
   // served only where they are named here: nobody lists and watches in vain.
   std::vector<const KindInfo*> kinds{};
+  // Where claims are bound: make the default StorageClass, since nobody else brings one.
+  bool default_class = true;
   ControlPlaneFlags flags{};
   std::vector<InstalledSystem> systems{};  // installed in their order
   std::vector<NodeOptions> nodes{};

@@ -105,6 +105,7 @@ Director::Director(const Recording& recording, ReplayOptions options)
   world.seed = options.seed;
   if (options.late_watches) world.faults = &late_watches_;
   world.pod_references = false;
+  world.flags.without.emplace(volume_binder_flag);
   world.scheduler = recording.needs_one("kube-scheduler");
   if (recording.needs_one("training-operator"))
     if (const auto version =

@@ -71,7 +71,8 @@ bool surely_needs(const PodSpec& spec, const PodNeeds& needs, const PodSpec& of)
   return kubelet::surely_ask_the_same(spec, of) && spec.affinity.same_as(of.affinity) &&
          spec.overhead.empty() && of.overhead.empty() && *spec.nodeSelector == *of.nodeSelector &&
          spec.topologySpreadConstraints.empty() && of.topologySpreadConstraints.empty() &&
-         needs.ports.empty() && host_ports(spec).empty();
+         needs.ports.empty() && host_ports(spec).empty() && needs.claims.empty() &&
+         claims_of(spec).empty();
 }
 
 }  // namespace
@@ -79,13 +80,13 @@ bool surely_needs(const PodSpec& spec, const PodNeeds& needs, const PodSpec& of)
 bool has_ended(const Pod& pod) { return is_terminal_phase(pod.status.phase); }
 
 PodNeeds::PodNeeds(const PodSpec& spec)
-    : request(*kubelet::pod_requests(spec)), ports(host_ports(spec)) {
+    : request(*kubelet::pod_requests(spec)), ports(host_ports(spec)), claims(claims_of(spec)) {
   for (const auto& [name, amount] : spec.overhead) request[name] += amount;
   request.insert_or_assign("pods", Quantity::of(1));
   score_cpu = milli_or(request, "cpu", cpu_default);
   score_memory = milli_or(request, "memory", memory_default);
   avoids_others = !required_anti_affinity(spec).empty();
-  plain = is_plain_spec(spec) && ports.empty();
+  plain = is_plain_spec(spec) && ports.empty() && claims.empty();
 }
 
 std::shared_ptr<const PodNeeds> KnownNeeds::of(const Cow<PodSpec>& spec) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cluster/placement.hpp"
+#include "cluster/scheduler/volumes.hpp"
 #include "core/hash.hpp"
 #include "objects/core_v1.hpp"
 
@@ -22,6 +23,7 @@ struct PodNeeds {
   explicit PodNeeds(const PodSpec& spec);
   ResourceList request;  // effective, with pods: 1
   std::vector<HostPort> ports;
+  std::vector<std::string> claims;               // names
   std::int64_t score_cpu = 0, score_memory = 0;  // thousandths, as scoring counts them
   bool avoids_others = false;                    // required pod anti-affinity
   // Which node it may go to depends on nothing but room, taints and being schedulable.
@@ -84,6 +86,8 @@ class ClusterView {
   void nominate(const PodInfoPtr& pod, const std::string& node);
   void put_namespace(const std::string& name, StringMap labels);
   void drop_namespace(const std::string& name) { namespaces_.erase(name); }
+  const VolumeView& volumes() const { return *volumes_; }
+  VolumeView& edit_volumes() { return volumes_.edit(); }
 
   // In the order of their names; only those with a Node object.
   std::vector<const NodeInfo*> nodes() const;
@@ -136,6 +140,7 @@ class ClusterView {
   boost::unordered_flat_map<Fingerprint, Place, std::hash<Fingerprint>> node_of_{};
   std::map<std::string, std::pair<PodInfoPtr, std::string>> nominated_{};
   std::map<std::string, StringMap> namespaces_{};
+  Cow<VolumeView> volumes_{};  // copies of the view share them
 };
 
 bool has_ended(const Pod& pod);

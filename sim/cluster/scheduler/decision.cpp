@@ -43,6 +43,14 @@ std::string best_of_classes(const PodInfo& pod, const ClusterView& view) {
 
 Decision decide(const PodInfo& pod, const ClusterView& view) {
   Decision decision;
+  if (!pod.needs->claims.empty()) {
+    decision.rejected = refusal_of_claims(*pod.pod, view.volumes());
+    if (!decision.rejected.empty()) {
+      for (const NodeInfo* node : view.nodes())
+        decision.refusals.push_back({node, {.filter = volume_binding}});
+      return decision;
+    }
+  }
   const std::string nominated = pod.pod->status.rest->nominatedNodeName.str();
   if (const NodeInfo* node = view.find(nominated); node != nullptr)
     if (!refusal_with_nominated(pod, *node, view)) return {.node = nominated};
@@ -78,6 +86,13 @@ std::string availability_text(std::size_t nodes, const std::vector<std::string>&
   for (const auto& [reason, count] : counts) parts.push_back(fmt::format("{} {}", count, reason));
   std::sort(parts.begin(), parts.end());
   return fmt::format("0/{} nodes are available: {}.", nodes, fmt::join(parts, ", "));
+}
+
+std::string availability_text(const Decision& decision) {
+  const std::size_t nodes = decision.refusals.size();
+  return decision.rejected.empty()
+             ? availability_text(nodes, reasons_of(decision.refusals))
+             : fmt::format("0/{} nodes are available: {}.", nodes, decision.rejected);
 }
 
 }  // namespace ddptwin::scheduler

@@ -16,6 +16,8 @@ struct NodeRefusal {
 struct Decision {
   std::string node{};                   // empty: none fits
   std::vector<NodeRefusal> refusals{};  // where none fits: of all, in the order of their names
+  // What refused it before any node was looked at, in words; the nodes then give no reasons.
+  std::string rejected{};
 };
 
 // Of the nodes that fit the one of the highest score; of equal ones the first by name, where the
@@ -29,6 +31,7 @@ std::optional<Refusal> refusal_with_nominated(const PodInfo& pod, const NodeInfo
 
 // "0/4 nodes are available: 4 Insufficient cpu." out of each node's reasons.
 std::string availability_text(std::size_t nodes, const std::vector<std::string>& reasons);
+std::string availability_text(const Decision& decision);
 std::vector<std::string> reasons_of(const std::vector<NodeRefusal>& refusals);
 
 }  // namespace ddptwin::scheduler

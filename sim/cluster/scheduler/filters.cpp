@@ -5,6 +5,7 @@
 
 #include "cluster/scheduler/affinity_filters.hpp"
 #include "cluster/scheduler/matching.hpp"
+#include "cluster/scheduler/volume_filters.hpp"
 #include "objects/codec.hpp"
 
 namespace ddptwin::scheduler {
@@ -126,6 +127,8 @@ constexpr std::array table{
     Filter{"NodeAffinity", refuse_unmatched, labels_may_help},
     Filter{"NodePorts", refuse_ports, ports_may_help},
     Filter{"NodeResourcesFit", refuse_unfit, room_may_help},
+    Filter{"VolumeRestrictions", refuse_exclusive, exclusive_may_help},
+    Filter{volume_binding, refuse_volumes, volumes_may_help},
     Filter{"PodTopologySpread", refuse_skew, spread_may_help},
     Filter{"InterPodAffinity", refuse_neighbours, neighbours_may_help},
 };

@@ -20,17 +20,19 @@ struct Refusal {
 // Something that happened and may help a pod that fitted nowhere.
 struct ClusterEvent {
   enum class Kind : std::uint8_t {
-    node_added,      // node_after
-    node_changed,    // node_before, node_after
-    node_removed,    // node_before
-    pod_placed,      // pod_after
-    pod_freed,       // pod_before: deleted or ended where it was placed
-    pod_relabelled,  // pod_before, pod_after; placed
-    itself_changed,  // pod_before, pod_after: the waiting pod
+    node_added,       // node_after
+    node_changed,     // node_before, node_after
+    node_removed,     // node_before
+    pod_placed,       // pod_after
+    pod_freed,        // pod_before: deleted or ended where it was placed
+    pod_relabelled,   // pod_before, pod_after; placed
+    volumes_changed,  // claim; none where it is a volume or a class
+    itself_changed,   // pod_before, pod_after: the waiting pod
   };
   Kind kind;
   std::shared_ptr<const Node> node_before{}, node_after{};
   PodPtr pod_before{}, pod_after{};
+  ClaimPtr claim{};
 };
 
 struct Filter {
@@ -41,6 +43,8 @@ struct Filter {
   bool (*may_help)(const PodInfo& pod, const ClusterEvent& event, const ClusterView& view);
 };
 std::span<const Filter> filters();
+// That of its rows which also refuses a pod before any node is looked at.
+inline constexpr std::string_view volume_binding = "VolumeBinding";
 
 // What the first filter that refuses says, or nothing where the pod fits.
 std::optional<Refusal> refusal_of(const PodInfo& pod, const NodeInfo& node,

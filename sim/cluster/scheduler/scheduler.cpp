@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/json.hpp>
 
 #include "cluster/disruption.hpp"
@@ -67,21 +68,70 @@ Scheduler::Scheduler(Loop& loop, api::ApiClient& client, Trace& trace)
   namespaces_.add_handler([this](const auto& b, const auto& a) { on_namespace(b, a); });
   nodes_.add_handler([this](const auto& b, const auto& a) { on_node(b, a); });
   pods_.add_handler([this](const auto& b, const auto& a) { on_pod(b, a); });
+  const auto watch = [&](std::optional<api::Informer>& informer, const KindInfo& kind,
+                         void (Scheduler::*on)(const ObjectPtr&, const ObjectPtr&)) {
+    if (client.kinds().share(kind) == nullptr) return;
+    informer.emplace(loop, client, api::Target{.kind = &kind});
+    informer->add_handler([this, on](const auto& b, const auto& a) { (this->*on)(b, a); });
+  };
+  watch(claims_, PersistentVolumeClaim::info(), &Scheduler::on_claim);
+  watch(volumes_, PersistentVolume::info(), &Scheduler::on_volume);
+  watch(classes_, StorageClass::info(), &Scheduler::on_class);
 }
 
 Scheduler::~Scheduler() = default;
 
 void Scheduler::start() {
   for (api::Informer* informer : {&namespaces_, &nodes_, &pods_}) informer->start();
+  for (auto* informer : {&claims_, &volumes_, &classes_})
+    if (*informer) (*informer)->start();
 }
 
-bool Scheduler::synced() const { return namespaces_.synced() && nodes_.synced() && pods_.synced(); }
+bool Scheduler::synced() const {
+  const std::array optional{&claims_, &volumes_, &classes_};
+  return namespaces_.synced() && nodes_.synced() && pods_.synced() &&
+         std::all_of(optional.begin(), optional.end(),
+                     [](const auto* informer) { return !*informer || (*informer)->synced(); });
+}
 
 void Scheduler::on_namespace(const ObjectPtr& before, const ObjectPtr& after) {
   if (after)
     view_.put_namespace(after->metadata.name.str(), *after->metadata.labels);
   else
     view_.drop_namespace(before->metadata.name.str());
+}
+
+void Scheduler::on_claim(const ObjectPtr& before, const ObjectPtr& after) {
+  if (!after) {
+    view_.edit_volumes().claims.erase(key_of(before->metadata));
+    return look_at_bindings();
+  }
+  view_.edit_volumes().claims.insert_or_assign(key_of(after->metadata),
+                                               as<PersistentVolumeClaim>(after));
+  look_at_bindings();
+  happened(
+      {.kind = ClusterEvent::Kind::volumes_changed, .claim = as<PersistentVolumeClaim>(after)});
+}
+
+void Scheduler::on_volume(const ObjectPtr& before, const ObjectPtr& after) {
+  auto& volumes = view_.edit_volumes().volumes;
+  if (!after) {
+    volumes.erase(before->metadata.name.str());
+    return;
+  }
+  volumes.insert_or_assign(after->metadata.name.str(), as<PersistentVolume>(after));
+  look_at_bindings();
+  happened({.kind = ClusterEvent::Kind::volumes_changed});
+}
+
+void Scheduler::on_class(const ObjectPtr& before, const ObjectPtr& after) {
+  auto& classes = view_.edit_volumes().classes;
+  if (!after) {
+    classes.erase(before->metadata.name.str());
+    return;
+  }
+  classes.insert_or_assign(after->metadata.name.str(), as<StorageClass>(after));
+  happened({.kind = ClusterEvent::Kind::volumes_changed});
 }
 
 void Scheduler::on_node(const ObjectPtr& before, const ObjectPtr& after) {
@@ -102,6 +152,7 @@ void Scheduler::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
   const ObjectMeta& meta = (now ? *now : *old).metadata;
   // Mostly it is only looked up.
   const std::string& key = key_.assign(meta.namespace_).append(1, '/').append(meta.name);
+  if (!now && !bindings_.empty()) bindings_.erase(key);
   if (!assumed_.empty()) {
     if (!now || is_placed(*now) || has_ended(*now)) assumed_.erase(key);
     // Older than this scheduler's own decision, of which the cache has not heard yet.
@@ -173,7 +224,94 @@ void Scheduler::bind(SchedulingQueue::Taken&& taken, const std::string& node) {
   view_.drop_pod(taken.key);
   view_.try_add(node, taken.key, *taken.pod);
   assumed_.insert(taken.key);
-  api::Request request = api::bind(pod, node);
+  if (taken.pod->needs->claims.empty()) return bind_pod(std::move(taken), node);
+  const PodPtr waits = taken.pod->pod;
+  const NodeInfo* info = view_.find(node);
+  const std::string key = taken.key;
+  Binding& binding = bindings_[key];
+  binding.taken = std::move(taken);
+  binding.node = node;
+  binding.limit = loop_.after(lane_, volumes_max, [this, key] {
+    volumes_failed(key, "binding volumes: context deadline exceeded");
+  });
+  bind_volumes(*waits, *info->node);
+  look_at_bindings();
+}
+
+// What is written counts at once, as the pod's place does.
+void Scheduler::bind_volumes(const Pod& pod, const Node& node) {
+  const VolumeWork work = volume_work(pod, node, view_.volumes());
+  const std::string key = name_of(pod);
+  for (const auto& [claim, volume] : work.bindings) {
+    auto kept = kept_for(*volume, *claim);
+    view_.edit_volumes().volumes.insert_or_assign(volume->metadata.name.str(), kept);
+    assume_write(key, api::update(std::move(kept)));
+  }
+  for (const ClaimPtr& claim : work.provisions) {
+    const std::string node_name = node.metadata.name.str();
+    view_.edit_volumes().claims.insert_or_assign(key_of(claim->metadata),
+                                                 with_node(*claim, node_name));
+    assume_write(
+        key, api::patch(*claim, api::PatchType::merge,
+                        json::object{{"metadata",
+                                      json::object{{"annotations",
+                                                    json::object{{selected_node, node_name}}}}}}));
+  }
+}
+
+void Scheduler::assume_write(const std::string& pod, api::Request request) {
+  client_.call(std::move(request), [this, pod, alive = std::weak_ptr<int>(alive_)](
+                                       const Result<api::Response>& result) {
+    if (!alive.expired() && !result)
+      volumes_failed(pod, "binding volumes: " + result.error().message);
+  });
+}
+
+// Pods whose volumes have all been bound go to their nodes.
+void Scheduler::look_at_bindings() {
+  std::vector<std::string> keys;
+  for (const auto& [key, binding] : bindings_) keys.push_back(key);
+  for (const std::string& key : keys) {
+    Binding& binding = bindings_.find(key)->second;
+    const NodeInfo* node = view_.find(binding.node);
+    const ClaimsProgress progress =
+        node == nullptr ? ClaimsProgress{ClaimsState::failed,
+                                         fmt::format("node \"{}\" not found", binding.node)}
+                        : progress_of_claims(*binding.taken.pod->pod, *node->node, view_.volumes());
+    if (progress.state == ClaimsState::waiting) continue;
+    if (progress.state == ClaimsState::failed) {
+      volumes_failed(key, "binding volumes: " + progress.problem);
+      continue;
+    }
+    Binding done = std::move(binding);
+    bindings_.erase(key);
+    bind_pod(std::move(done.taken), done.node);
+  }
+}
+
+void Scheduler::volumes_failed(const std::string& pod, const std::string& problem) {
+  const auto found = bindings_.find(pod);
+  if (found == bindings_.end()) return;
+  const Binding failed = std::move(found->second);
+  bindings_.erase(found);
+  // What was assumed of its volumes is forgotten with it.
+  VolumeView& volumes = view_.edit_volumes();
+  for (const std::string& claim_name : failed.taken.pod->needs->claims) {
+    const std::string claim =
+        concat({failed.taken.pod->pod->metadata.namespace_.view(), "/", claim_name});
+    if (const auto known = as<PersistentVolumeClaim>(claims_ ? claims_->find(claim) : nullptr))
+      volumes.claims.insert_or_assign(claim, known);
+  }
+  for (auto& [volume_name, volume] : volumes.volumes)
+    if (const auto known =
+            as<PersistentVolume>(volumes_ ? volumes_->find({}, volume_name) : nullptr))
+      volume = known;
+  record(*failed.taken.pod->pod, problem);
+  take_back(failed.taken, concat({"running PreBind plugin \"VolumeBinding\": ", problem}));
+}
+
+void Scheduler::bind_pod(SchedulingQueue::Taken&& taken, const std::string& node) {
+  api::Request request = api::bind(*taken.pod->pod, node);
   client_.call(std::move(request),
                [this, taken = std::move(taken), node,
                 alive = std::weak_ptr<int>(alive_)](const Result<api::Response>& result) {
@@ -190,15 +328,20 @@ void Scheduler::on_bound(const SchedulingQueue::Taken& taken, const std::string&
                         concat({"Successfully assigned ", taken.key, " to ", node})});
     return queue_.drop(taken.key);
   }
+  record(pod, "binding refused: " + result.error().message);
+  take_back(taken, "binding rejected: " + result.error().message);
+}
+
+// Tried again after a while.
+void Scheduler::take_back(const SchedulingQueue::Taken& taken, const std::string& message) {
+  const Pod& pod = *taken.pod->pod;
   // What the cache says of it is true again.
   assumed_.erase(taken.key);
   if (const auto known = as<Pod>(pods_.find(taken.key)))
     view_.put_pod(taken.key, known);
   else
     view_.drop_pod(taken.key);
-  record(pod, "binding refused: " + result.error().message);
   if (!queue_.contains(taken.key)) return;
-  const std::string message = "binding rejected: " + result.error().message;
   events_.event(pod, {"Warning", "FailedScheduling", "Scheduling", message});
   write_condition(pod, "SchedulerError", message, std::nullopt);
   retries_[taken.key] = loop_.after(lane_, error_delay(taken.attempts), [this, key = taken.key] {
@@ -215,7 +358,7 @@ void Scheduler::fail(const SchedulingQueue::Taken& taken, const Decision& decisi
   std::set<std::string_view> refused_by;
   if (!view_.empty()) {
     for (const NodeRefusal& refused : decision.refusals) refused_by.insert(refused.refusal.filter);
-    message = availability_text(decision.refusals.size(), reasons_of(decision.refusals));
+    message = availability_text(decision);
     preemption = preempt(*taken.pod, decision.refusals, view_);
     if (preemption.node.empty())
       message += " no new claims to deallocate, preemption: " + preemption.text;

@@ -20,6 +20,8 @@ class Scheduler {
   static constexpr std::string_view name = "default-scheduler";
   // An unschedulable pod is tried again after so long, whatever happens.
   static constexpr Duration retry_max = std::chrono::minutes(5);
+  // So long it waits for the volumes of a pod (VolumeBinding's bindTimeoutSeconds).
+  static constexpr Duration volumes_max = std::chrono::minutes(10);
 
   // All outlive the scheduler.
   Scheduler(Loop& loop, api::ApiClient& client, Trace& trace);
@@ -33,11 +35,20 @@ class Scheduler {
   void on_pod(const ObjectPtr& before, const ObjectPtr& after);
   void on_node(const ObjectPtr& before, const ObjectPtr& after);
   void on_namespace(const ObjectPtr& before, const ObjectPtr& after);
+  void on_claim(const ObjectPtr& before, const ObjectPtr& after);
+  void on_volume(const ObjectPtr& before, const ObjectPtr& after);
+  void on_class(const ObjectPtr& before, const ObjectPtr& after);
   void happened(const scheduler::ClusterEvent& event);
   void pump();
   void schedule_next();
   void schedule(scheduler::SchedulingQueue::Taken&& taken);
   void bind(scheduler::SchedulingQueue::Taken&& taken, const std::string& node);
+  void bind_volumes(const Pod& pod, const Node& node);
+  void assume_write(const std::string& pod, api::Request request);
+  void look_at_bindings();
+  void volumes_failed(const std::string& pod, const std::string& problem);
+  void bind_pod(scheduler::SchedulingQueue::Taken&& taken, const std::string& node);
+  void take_back(const scheduler::SchedulingQueue::Taken& taken, const std::string& message);
   void on_bound(const scheduler::SchedulingQueue::Taken& taken, const std::string& node,
                 const Status& result);
   void fail(const scheduler::SchedulingQueue::Taken& taken, const scheduler::Decision& decision);
@@ -52,12 +63,21 @@ class Scheduler {
   Trace& trace_;
   Lane lane_;
   api::Informer namespaces_, nodes_, pods_;
+  // Of the kinds of volumes, where the cluster has them.
+  std::optional<api::Informer> claims_{}, volumes_{}, classes_{};
   scheduler::ClusterView view_{};
   scheduler::SchedulingQueue queue_;
   scheduler::EventSeries events_;
   std::string key_{};                       // of the pod that on_pod() is told of
   std::set<std::string> assumed_{};         // keys of pods bound here, not yet seen placed
   std::map<std::string, Timer> retries_{};  // by pod key
+  // A pod that has its node and waits there for its volumes.
+  struct Binding {
+    scheduler::SchedulingQueue::Taken taken;
+    std::string node;
+    Timer limit{};
+  };
+  std::map<std::string, Binding> bindings_{};  // by pod key
   Timer poll_{};
   bool pumping_ = false;
   std::shared_ptr<int> alive_;  // completions hold it weakly
