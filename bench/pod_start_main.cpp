@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/process_runtime/process_runtime.hpp"
+#include "runtime/process/process_runtime.hpp"
 
 namespace ddptwin {
 namespace {

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "cluster/script_runtime.hpp"
 #include "core/virtual_loop.hpp"
 #include "objects/pytorchjob.hpp"
-#include "scenario/invariants.hpp"
-#include "scenario/world.hpp"
+#include "runtime/script_runtime.hpp"
+#include "scenario/invariants/invariants.hpp"
+#include "scenario/world/world.hpp"
 
 namespace ddptwin::bench {
 

@@ -1,7 +1,7 @@
 // Scenarios: any text is a scenario or an error that says where.
 #include "entry.hpp"
 #include "objects/kinds.hpp"
-#include "scenario/scenario_parser.hpp"
+#include "scenario/language/scenario_parser.hpp"
 
 namespace {
 

@@ -1,9 +1,9 @@
 // Scripts of `sh -c` and `bash -c`: what is understood can be looked at, and regular expressions
 // and numbers in it are worked out or refused.
-#include "cluster/model_runtime/commands.hpp"
-#include "cluster/model_runtime/shell/script.hpp"
-#include "cluster/model_runtime/workload.hpp"
 #include "entry.hpp"
+#include "runtime/model/commands.hpp"
+#include "runtime/model/shell/script.hpp"
+#include "runtime/model/workload.hpp"
 
 namespace {
 

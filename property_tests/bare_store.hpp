@@ -2,8 +2,8 @@
 #pragma once
 
 #include "api/shared_informers.hpp"
-#include "cluster/store.hpp"
-#include "cluster/store_client.hpp"
+#include "cluster/store/store.hpp"
+#include "cluster/store/store_client.hpp"
 #include "core/virtual_loop.hpp"
 #include "core/virtual_start.hpp"
 

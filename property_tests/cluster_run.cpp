@@ -2,7 +2,7 @@
 
 #include <boost/json.hpp>
 
-#include "controller/pytorchjob/names.hpp"
+#include "controller/training_operator/names.hpp"
 #include "core/virtual_start.hpp"
 #include "dns/resolver.hpp"
 #include "scenario/faults/excuses.hpp"

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "cluster/script_runtime.hpp"
 #include "core/virtual_loop.hpp"
 #include "generators.hpp"
+#include "runtime/script_runtime.hpp"
 #include "scenario/faults/injector.hpp"
-#include "scenario/invariants.hpp"
-#include "scenario/world.hpp"
+#include "scenario/invariants/invariants.hpp"
+#include "scenario/world/world.hpp"
 
 namespace ddptwin::property {
 

@@ -170,7 +170,7 @@ void DnsRun::write_status(const DnsChange& change) {
   const bool over = known->status.phase == "Succeeded";
   if (over || started == (change.kind == Kind::start_pod)) return;
   // An end that nobody can see in the readiness goes unnoticed
-  // (sim/controller/endpoints/README.md).
+  // (sim/controller/manager/endpoints/README.md).
   if (change.kind == Kind::end_pod && !ready) return;
   auto next = std::static_pointer_cast<Pod>(known->clone());
   next->status.phase = change.kind == Kind::end_pod ? "Succeeded" : "Running";

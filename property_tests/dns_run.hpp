@@ -12,7 +12,7 @@
 #include "core/virtual_loop.hpp"
 #include "dns/resolver.hpp"
 #include "property.hpp"
-#include "scenario/world.hpp"
+#include "scenario/world/world.hpp"
 
 namespace ddptwin::property {
 

@@ -10,7 +10,7 @@
 #include "core/virtual_loop.hpp"
 #include "objects/discovery_v1.hpp"
 #include "property.hpp"
-#include "scenario/world.hpp"
+#include "scenario/world/world.hpp"
 
 namespace ddptwin::property {
 

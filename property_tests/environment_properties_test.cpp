@@ -4,9 +4,9 @@
 #include <set>
 
 #include "cluster/kubelet/env.hpp"
-#include "controller/pytorchjob/defaults.hpp"
-#include "controller/pytorchjob/environment.hpp"
-#include "controller/pytorchjob/names.hpp"
+#include "controller/training_operator/defaults.hpp"
+#include "controller/training_operator/environment.hpp"
+#include "controller/training_operator/names.hpp"
 #include "generators.hpp"
 #include "property.hpp"
 

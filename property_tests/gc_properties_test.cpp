@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "bare_store.hpp"
-#include "cluster/gc.hpp"
-#include "cluster/gc_rules.hpp"
-#include "cluster/namespace_lifecycle.hpp"
+#include "controller/manager/gc/gc.hpp"
+#include "controller/manager/gc/gc_rules.hpp"
+#include "controller/manager/namespace_lifecycle.hpp"
 #include "objects/core_v1.hpp"
 #include "property.hpp"
 

@@ -4,7 +4,7 @@
 #include <ostream>
 #include <set>
 
-#include "controller/pytorchjob/names.hpp"
+#include "controller/training_operator/names.hpp"
 #include "objects/codec.hpp"
 #include "objects/kinds.hpp"
 

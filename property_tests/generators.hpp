@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "controller/pytorchjob/profile.hpp"
+#include "controller/training_operator/profile.hpp"
 #include "gen.hpp"
 #include "objects/pytorchjob.hpp"
 

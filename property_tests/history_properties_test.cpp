@@ -5,7 +5,7 @@
 #include <ostream>
 #include <set>
 
-#include "cluster/store.hpp"
+#include "cluster/store/store.hpp"
 #include "core/virtual_loop.hpp"
 #include "core/virtual_start.hpp"
 #include "objects/core_v1.hpp"

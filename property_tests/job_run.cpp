@@ -5,8 +5,8 @@
 #include <boost/json.hpp>
 #include <ostream>
 
-#include "controller/pytorchjob/conditions.hpp"
-#include "controller/pytorchjob/names.hpp"
+#include "controller/training_operator/conditions.hpp"
+#include "controller/training_operator/names.hpp"
 #include "core/virtual_start.hpp"
 #include "objects/codec.hpp"
 #include "objects/describe.hpp"

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "cluster/script_runtime.hpp"
 #include "core/virtual_loop.hpp"
 #include "generators.hpp"
-#include "scenario/invariants.hpp"
-#include "scenario/world.hpp"
+#include "runtime/script_runtime.hpp"
+#include "scenario/invariants/invariants.hpp"
+#include "scenario/world/world.hpp"
 
 namespace ddptwin::property {
 
@@ -60,8 +60,8 @@ class JobRun {
 
   std::vector<std::shared_ptr<const Pod>> pods() const;
   std::vector<ObjectPtr> services() const;  // of the job
-  // What upstream keeps (scenario/invariants.hpp), judged after every record and at rest; and ends
-  // that change when the job began to run.
+  // What upstream keeps (scenario/invariants/invariants.hpp), judged after every record and at
+  // rest; and ends that change when the job began to run.
   std::vector<std::string> violations() const;
   const std::vector<std::string>& lines() const { return lines_; }  // the trace
 

@@ -148,7 +148,7 @@ class Rows(unittest.TestCase):
 
     def test_the_unit_tests_of_a_room_are_those_of_the_nearest_folder(self):
         for path, program in [("sim/cluster/kubelet/plan.cpp", "ddptwin_cluster_test"),
-                              ("sim/cluster/model_runtime/shell/words.cpp", "ddptwin_model_runtime_test"),
+                              ("sim/runtime/model/shell/words.cpp", "ddptwin_model_runtime_test"),
                               ("sim/dns/zone.cpp", "ddptwin_dns_test"), ("tools/run_command.cpp", None)]:
             self.assertEqual(mutants.unit_tests_of(path), program)
 

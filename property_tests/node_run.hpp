@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/script_runtime.hpp"
 #include "core/virtual_loop.hpp"
-#include "scenario/world.hpp"
+#include "runtime/script_runtime.hpp"
+#include "scenario/world/world.hpp"
 
 namespace ddptwin::property {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "cluster/store.hpp"
+#include "cluster/store/store.hpp"
 #include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/patch.hpp"

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "bare_store.hpp"
-#include "cluster/pod_gc.hpp"
+#include "controller/manager/pod_gc.hpp"
 #include "objects/core_v1.hpp"
 #include "property.hpp"
 

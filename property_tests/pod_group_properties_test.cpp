@@ -5,7 +5,7 @@
 
 #include "bare_store.hpp"
 #include "controller/host.hpp"
-#include "controller/pytorchjob/controller.hpp"
+#include "controller/training_operator/controller.hpp"
 #include "generators.hpp"
 #include "objects/codec.hpp"
 #include "objects/pytorchjob_definition.hpp"

@@ -6,8 +6,8 @@
 #include <ostream>
 #include <set>
 
-#include "cluster/model_runtime/torchrun/rendezvous.hpp"
 #include "property.hpp"
+#include "runtime/model/torchrun/rendezvous.hpp"
 
 namespace ddptwin::property::rendezvous_properties_test {
 namespace {

@@ -6,12 +6,12 @@
 
 #include "cluster/kubelet/pod_context.hpp"
 #include "cluster/kubelet/resolv_conf.hpp"
-#include "cluster/model_runtime/loop_timers.hpp"
-#include "cluster/model_runtime/resolver.hpp"
-#include "cluster/model_runtime/test_pods.hpp"
 #include "core/virtual_loop.hpp"
 #include "core/virtual_start.hpp"
 #include "property.hpp"
+#include "runtime/model/loop_timers.hpp"
+#include "runtime/model/resolver.hpp"
+#include "runtime/model/test_pods.hpp"
 
 namespace ddptwin::property::resolver_properties_test {
 namespace {

@@ -4,8 +4,8 @@
 #include <csignal>
 #include <ostream>
 
-#include "cluster/model_runtime/test_pods.hpp"
 #include "property.hpp"
+#include "runtime/model/test_pods.hpp"
 
 namespace ddptwin::property::runtime_properties_test {
 namespace {

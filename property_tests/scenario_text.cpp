@@ -1,8 +1,8 @@
 #include "scenario_text.hpp"
 
 #include "cause_judge.hpp"
-#include "scenario/expect.hpp"
-#include "scenario/scenario_parser.hpp"
+#include "scenario/judge/expect.hpp"
+#include "scenario/language/scenario_parser.hpp"
 
 namespace ddptwin::property {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "property.hpp"
-#include "scenario/virtual_run.hpp"
+#include "scenario/run/virtual_run.hpp"
 
 namespace ddptwin::property {
 

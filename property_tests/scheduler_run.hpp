@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/virtual_loop.hpp"
-#include "scenario/world.hpp"
+#include "scenario/world/world.hpp"
 
 namespace ddptwin::property {
 

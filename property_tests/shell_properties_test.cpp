@@ -5,8 +5,8 @@
 #include <array>
 #include <cstdio>
 
-#include "cluster/model_runtime/test_pods.hpp"
 #include "property.hpp"
+#include "runtime/model/test_pods.hpp"
 #include "shell_script.hpp"
 
 namespace ddptwin::property::shell_properties_test {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "bare_store.hpp"
-#include "cluster/store.hpp"
+#include "cluster/store/store.hpp"
 #include "core/virtual_loop.hpp"
 #include "generators.hpp"
 #include "objects/codec.hpp"

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "bare_store.hpp"
-#include "cluster/admission.hpp"
-#include "cluster/disruption.hpp"
-#include "cluster/taint_eviction.hpp"
+#include "cluster/pods/disruption.hpp"
+#include "cluster/store/admission.hpp"
+#include "controller/manager/taint_eviction.hpp"
 #include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
 #include "property.hpp"

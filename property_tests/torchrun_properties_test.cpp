@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <ostream>
 
-#include "cluster/model_runtime/torchrun/options.hpp"
-#include "cluster/model_runtime/torchrun/test_pods.hpp"
 #include "property.hpp"
+#include "runtime/model/torchrun/options.hpp"
+#include "runtime/model/torchrun/test_pods.hpp"
 
 namespace ddptwin::property::torchrun_properties_test {
 namespace {

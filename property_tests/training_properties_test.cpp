@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <ostream>
 
-#include "cluster/model_runtime/test_pods.hpp"
 #include "property.hpp"
-#include "scenario/faults/fault_yaml.hpp"
+#include "runtime/model/test_pods.hpp"
+#include "scenario/language/fault_yaml.hpp"
 #include "scenario_text.hpp"
 
 namespace ddptwin::property::training_properties_test {

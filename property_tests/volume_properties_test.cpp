@@ -6,12 +6,12 @@
 #include <ostream>
 
 #include "cluster/kubelet/volumes.hpp"
-#include "cluster/model_runtime/model_runtime.hpp"
-#include "cluster/script_runtime.hpp"
 #include "core/virtual_loop.hpp"
 #include "core/virtual_start.hpp"
 #include "property.hpp"
-#include "scenario/world.hpp"
+#include "runtime/model/model_runtime.hpp"
+#include "runtime/script_runtime.hpp"
+#include "scenario/world/world.hpp"
 
 namespace ddptwin::property::volume_properties_test {
 namespace {

@@ -6,10 +6,10 @@
 #include <map>
 #include <numeric>
 
-#include "cluster/model_runtime/network.hpp"
 #include "core/virtual_loop.hpp"
 #include "core/virtual_start.hpp"
 #include "property.hpp"
+#include "runtime/model/network.hpp"
 #include "worker_pods.hpp"
 
 namespace ddptwin::property::worker_network_properties_test {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cluster/model_runtime/test_pods.hpp"
+#include "runtime/model/test_pods.hpp"
 
 namespace ddptwin::property {
 

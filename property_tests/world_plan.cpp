@@ -3,7 +3,7 @@
 #include <boost/json.hpp>
 #include <ostream>
 
-#include "scenario/faults/fault_yaml.hpp"
+#include "scenario/language/fault_yaml.hpp"
 
 namespace ddptwin::property {
 namespace {

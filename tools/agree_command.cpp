@@ -7,10 +7,10 @@
 #include <sstream>
 
 #include "commands.hpp"
-#include "scenario/agreement.hpp"
-#include "scenario/preflight.hpp"
+#include "scenario/judge/agreement.hpp"
 #include "scenario/run.hpp"
-#include "scenario/virtual_run.hpp"
+#include "scenario/run/preflight.hpp"
+#include "scenario/run/virtual_run.hpp"
 
 namespace ddptwin {
 namespace {
@@ -34,14 +34,14 @@ constexpr std::uint64_t seeds_max = 1'000'000;
 // What is under way when the last expectation is decided comes to its end.
 constexpr Duration settle_time = std::chrono::seconds(2);
 
-Result<scenario::Facts> facts_of(const Scenario& one, scenario::RunOptions options) {
+Result<scenario::RunFacts> facts_of(const Scenario& one, scenario::RunOptions options) {
   scenario::CanonicalTrace canonical;
   options.quiet = true;
   options.settle = settle_time;
   options.watch = [&canonical](const Record& record) { canonical.on_record(record); };
   std::ostringstream text;
   TRY(const auto result, scenario::run_scenario(one, options, text));
-  scenario::Facts facts = canonical.facts();
+  scenario::RunFacts facts = canonical.facts();
   facts[verdict] = result.passed() ? "passed" : "failed";
   if (!result.passed()) std::cerr << text.str();
   return facts;
@@ -50,7 +50,7 @@ Result<scenario::Facts> facts_of(const Scenario& one, scenario::RunOptions optio
 std::string shown(const std::string& fact) { return fact.empty() ? "nothing" : fact; }
 
 // Runs that fail alike agree, but hardly as their author meant it.
-std::string_view failed_alike(const scenario::Facts& real, const scenario::Facts& virtual_) {
+std::string_view failed_alike(const scenario::RunFacts& real, const scenario::RunFacts& virtual_) {
   const bool both = real.at(verdict) == "failed" && virtual_.at(verdict) == "failed";
   return both ? ", and both failed" : "";
 }
@@ -80,13 +80,13 @@ Result<bool> agrees(const AgreeArguments& arguments, const Scenario& one) {
   scenario::RunOptions options;
   options.python = arguments.python;
   options.seed = arguments.seed;
-  TRY(const scenario::Facts real, facts_of(one, options));
+  TRY(const scenario::RunFacts real, facts_of(one, options));
   options.mode = Mode::virtual_;
   options.torch = arguments.torch;
   bool fine = true;
   for (std::uint64_t i = 0; i < arguments.seeds; ++i) {
     options.seed = arguments.seed + i;
-    TRY(const scenario::Facts virtually, facts_of(one, options));
+    TRY(const scenario::RunFacts virtually, facts_of(one, options));
     fine = print_differences(fmt::format("{} seed {}", one.name, options.seed),
                              scenario::compare(one.name, real, virtually),
                              failed_alike(real, virtually)) &&

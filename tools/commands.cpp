@@ -8,11 +8,11 @@
 #include <limits>
 #include <optional>
 
-#include "scenario/files.hpp"
-#include "scenario/images.hpp"
-#include "scenario/missing.hpp"
-#include "scenario/preflight.hpp"
-#include "scenario/scenario_parser.hpp"
+#include "scenario/language/files.hpp"
+#include "scenario/language/scenario_parser.hpp"
+#include "scenario/run/images.hpp"
+#include "scenario/run/missing.hpp"
+#include "scenario/run/preflight.hpp"
 
 namespace ddptwin {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "scenario/scenario.hpp"
+#include "scenario/language/scenario.hpp"
 
 namespace ddptwin {
 

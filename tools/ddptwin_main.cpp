@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "scenario/fields.hpp"
+#include "scenario/language/fields.hpp"
 
 namespace ddptwin {
 namespace {

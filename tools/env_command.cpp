@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "scenario/env_report.hpp"
+#include "scenario/report/env_report.hpp"
 
 namespace ddptwin {
 namespace {

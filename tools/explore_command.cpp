@@ -16,11 +16,11 @@
 
 #include "commands.hpp"
 #include "scenario/explore/explorer.hpp"
-#include "scenario/faults/fault_parser.hpp"
-#include "scenario/faults/fault_yaml.hpp"
-#include "scenario/files.hpp"
-#include "scenario/preflight.hpp"
-#include "scenario/virtual_run.hpp"
+#include "scenario/language/fault_parser.hpp"
+#include "scenario/language/fault_yaml.hpp"
+#include "scenario/language/files.hpp"
+#include "scenario/run/preflight.hpp"
+#include "scenario/run/virtual_run.hpp"
 
 namespace ddptwin {
 namespace {

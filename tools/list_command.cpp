@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "commands.hpp"
-#include "scenario/fields.hpp"
-#include "scenario/files.hpp"
-#include "scenario/invariants.hpp"
-#include "scenario/reference.hpp"
-#include "scenario/scenario_parser.hpp"
+#include "scenario/invariants/invariants.hpp"
+#include "scenario/language/fields.hpp"
+#include "scenario/language/files.hpp"
+#include "scenario/language/reference.hpp"
+#include "scenario/language/scenario_parser.hpp"
 #include "scenario/systems/system.hpp"
 
 namespace ddptwin {

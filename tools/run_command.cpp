@@ -11,9 +11,9 @@
 
 #include "commands.hpp"
 #include "run_batch.hpp"
-#include "scenario/preflight.hpp"
 #include "scenario/run.hpp"
-#include "scenario/virtual_run.hpp"
+#include "scenario/run/preflight.hpp"
+#include "scenario/run/virtual_run.hpp"
 
 namespace ddptwin {
 namespace {

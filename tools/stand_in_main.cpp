@@ -22,11 +22,11 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/model_runtime/at_hand.hpp"
-#include "cluster/model_runtime/commands.hpp"
-#include "cluster/model_runtime/shell/shell.hpp"
-#include "cluster/model_runtime/stand_in.hpp"
 #include "core/numbers.hpp"
+#include "runtime/model/commands.hpp"
+#include "runtime/model/commands/at_hand.hpp"
+#include "runtime/model/commands/stand_in.hpp"
+#include "runtime/model/shell/shell.hpp"
 
 namespace ddptwin {
 namespace {

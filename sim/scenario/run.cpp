@@ -6,12 +6,12 @@
 
 #include "core/real_loop.hpp"
 #include "objects/codec.hpp"
-#include "scenario/cluster_options.hpp"
-#include "scenario/end_signals.hpp"
-#include "scenario/namespaces.hpp"
-#include "scenario/real_cluster.hpp"
+#include "scenario/language/cluster_options.hpp"
 #include "scenario/report/reports.hpp"
-#include "scenario/virtual_run.hpp"
+#include "scenario/run/end_signals.hpp"
+#include "scenario/run/namespaces.hpp"
+#include "scenario/run/real_cluster.hpp"
+#include "scenario/run/virtual_run.hpp"
 
 namespace ddptwin::scenario {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "core/trace.hpp"
+#include "scenario/language/scenario.hpp"
 #include "scenario/report/artefacts.hpp"
-#include "scenario/scenario.hpp"
 
 namespace ddptwin::scenario {
 

@@ -1,5 +1,5 @@
 #include "command.hpp"
-#include "scenario/reference.hpp"
+#include "scenario/language/reference.hpp"
 
 namespace ddptwin::test::cli_test {
 namespace {

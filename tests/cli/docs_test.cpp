@@ -3,7 +3,7 @@
 #include <set>
 
 #include "command.hpp"
-#include "scenario/scenario_parser.hpp"
+#include "scenario/language/scenario_parser.hpp"
 
 namespace ddptwin::test::docs_test {
 namespace {

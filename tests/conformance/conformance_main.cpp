@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <map>
 
-#include "controller/pytorchjob/rules.hpp"
+#include "controller/training_operator/rules.hpp"
 #include "conversation.hpp"
 #include "pytorchjob_functions.hpp"
 

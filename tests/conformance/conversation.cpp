@@ -8,9 +8,9 @@
 #include <map>
 #include <sstream>
 
-#include "controller/pytorchjob/cleanup.hpp"
-#include "controller/pytorchjob/validation.hpp"
-#include "controller/pytorchjob/webhook.hpp"
+#include "controller/training_operator/cleanup.hpp"
+#include "controller/training_operator/validation.hpp"
+#include "controller/training_operator/webhook.hpp"
 #include "fake_cluster.hpp"
 #include "objects/codec.hpp"
 #include "objects/patch.hpp"

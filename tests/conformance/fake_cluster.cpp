@@ -2,7 +2,7 @@
 
 #include <boost/json.hpp>
 
-#include "controller/pytorchjob/rules.hpp"
+#include "controller/training_operator/rules.hpp"
 #include "objects/codec.hpp"
 
 namespace ddptwin::conformance {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "controller/pytorchjob/controller.hpp"
+#include "controller/training_operator/controller.hpp"
 
 namespace ddptwin::conformance {
 

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <array>
 
-#include "controller/pytorchjob/cleanup.hpp"
-#include "controller/pytorchjob/controller.hpp"
-#include "controller/pytorchjob/defaults.hpp"
-#include "controller/pytorchjob/environment.hpp"
-#include "controller/pytorchjob/limits.hpp"
-#include "controller/pytorchjob/plan.hpp"
-#include "controller/pytorchjob/pods.hpp"
-#include "controller/pytorchjob/webhook.hpp"
+#include "controller/training_operator/cleanup.hpp"
+#include "controller/training_operator/controller.hpp"
+#include "controller/training_operator/defaults.hpp"
+#include "controller/training_operator/environment.hpp"
+#include "controller/training_operator/limits.hpp"
+#include "controller/training_operator/plan.hpp"
+#include "controller/training_operator/pods.hpp"
+#include "controller/training_operator/webhook.hpp"
 
 namespace ddptwin::conformance {
 namespace {

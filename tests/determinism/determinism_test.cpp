@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "cli/command.hpp"
-#include "scenario/scenario_parser.hpp"
-#include "scenario/trace_hash.hpp"
-#include "scenario/virtual_run.hpp"
+#include "scenario/language/scenario_parser.hpp"
+#include "scenario/run/trace_hash.hpp"
+#include "scenario/run/virtual_run.hpp"
 
 namespace ddptwin::test::determinism_test {
 namespace {

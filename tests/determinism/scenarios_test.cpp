@@ -7,10 +7,10 @@
 #include <set>
 #include <sstream>
 
-#include "scenario/files.hpp"
-#include "scenario/preflight.hpp"
-#include "scenario/scenario_parser.hpp"
-#include "scenario/virtual_run.hpp"
+#include "scenario/language/files.hpp"
+#include "scenario/language/scenario_parser.hpp"
+#include "scenario/run/preflight.hpp"
+#include "scenario/run/virtual_run.hpp"
 
 namespace ddptwin::test::scenarios_test {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "api/call.hpp"
 #include "core/virtual_loop.hpp"
-#include "scenario/world.hpp"
+#include "scenario/world/world.hpp"
 #include "symbols.hpp"
 
 namespace ddptwin::golden {

@@ -7,13 +7,13 @@
 
 #include "answers.hpp"
 #include "api_calls.hpp"
-#include "cluster/script_runtime.hpp"
 #include "core/virtual_start.hpp"
 #include "objects/autoscaling.hpp"
 #include "objects/codec.hpp"
 #include "objects/describe.hpp"
 #include "objects/json_text.hpp"
 #include "objects/yaml.hpp"
+#include "runtime/script_runtime.hpp"
 #include "scripted_pods.hpp"
 
 namespace ddptwin::golden {

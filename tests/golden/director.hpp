@@ -10,7 +10,7 @@
 #include "core/virtual_loop.hpp"
 #include "late_watches.hpp"
 #include "recording.hpp"
-#include "scenario/world.hpp"
+#include "scenario/world/world.hpp"
 
 namespace ddptwin {
 class ScriptRuntime;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/random.hpp"
-#include "scenario/world.hpp"
+#include "scenario/world/world.hpp"
 
 namespace ddptwin::golden {
 

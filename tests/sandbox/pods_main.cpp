@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "cluster/process_runtime/process_runtime.hpp"
+#include "runtime/process/process_runtime.hpp"
 
 namespace ddptwin {
 namespace {

@@ -49,51 +49,107 @@ std::vector<File> sources() {
 }
 
 bool is_test(const std::string& path) {
-  return path.ends_with("_test.cpp") || path.starts_with("tests/") ||
-         path.starts_with("property_tests/") || path.starts_with("bench/") ||
-         path.starts_with("fuzz/");
+  return path.ends_with("_test.cpp") || path.ends_with("_test_fixture.hpp") ||
+         path.starts_with("tests/") || path.starts_with("property_tests/") ||
+         path.starts_with("bench/") || path.starts_with("fuzz/");
 }
 
-// "sim/cluster/kubelet/env.cpp" -> "cluster"
-std::string folder_of(const std::string& path) {
-  const auto begin = std::string("sim/").size();
-  return path.starts_with("sim/") ? path.substr(begin, path.find('/', begin) - begin)
-                                  : std::string();
+// The rooms of design.md section 8, inner ones too, and which each builds on: it may include these
+// and what they build on. What a row calls `sim/x/y` holds for its folders that have no row.
+const std::map<std::string, std::vector<std::string>>& rooms() {
+  static const std::map<std::string, std::vector<std::string>> rows{
+      {"core", {}},
+      {"objects", {"core"}},
+      {"api", {"objects"}},
+      {"dns", {"api"}},
+      {"cluster/pods", {"api"}},
+      {"cluster/store", {"cluster/pods"}},
+      {"cluster/scheduler", {"cluster/pods"}},
+      {"cluster/kubelet", {"cluster/pods", "runtime"}},
+      {"runtime", {"api"}},
+      {"runtime/images", {"runtime"}},
+      {"runtime/process", {"runtime/images"}},
+      {"runtime/model", {"runtime/process"}},
+      {"runtime/model/programs", {"runtime/model"}},
+      {"runtime/model/torchrun", {"runtime/model/programs"}},
+      {"runtime/model/rank", {"runtime/model/torchrun"}},
+      {"runtime/model/shell", {"runtime/model/torchrun"}},
+      {"runtime/model/commands", {"runtime/model/shell", "runtime/model/rank"}},
+      {"controller", {"api"}},
+      {"controller/toolkit", {"controller"}},
+      {"controller/manager", {"controller/toolkit", "cluster/pods"}},
+      {"controller/training_operator", {"controller/toolkit"}},
+      {"scenario/systems", {"controller/training_operator", "cluster/store"}},
+      {"scenario/words", {"scenario/systems"}},
+      {"scenario/invariants", {"scenario/words"}},
+      {"scenario/world",
+       {"scenario/systems", "controller/manager", "cluster/scheduler", "cluster/kubelet", "dns"}},
+      {"scenario/language", {"scenario/world", "scenario/invariants", "runtime/model"}},
+      {"scenario/judge", {"scenario/language"}},
+      {"scenario/faults", {"scenario/judge"}},
+      {"scenario/run", {"scenario/faults", "runtime/model/commands"}},
+      {"scenario/report", {"scenario/run"}},
+      {"scenario/explore", {"scenario/run"}},
+      {"scenario", {"scenario/report"}},
+      {"workers", {}},
+  };
+  return rows;
 }
 
-// Which folder may include which: the arrows of design.md section 8.
-const std::map<std::string, std::set<std::string>> arrows{
-    {"core", {}},
-    {"objects", {"core"}},
-    {"api", {"core", "objects"}},
-    {"controller", {"core", "objects", "api"}},
-    {"dns", {"core", "objects", "api"}},
-    // Of the workers only the protocol by which a prepared process is asked for a worker, and the
-    // worker's command line, which its model reads too.
-    {"cluster", {"core", "objects", "api"}},
-    {"apiserver", {"core", "objects", "api", "cluster"}},
-    {"scenario", {"core", "objects", "api", "controller", "dns", "cluster", "apiserver"}},
-    {"workers", {}},
-};
+// "sim/cluster/kubelet/env.cpp" -> "cluster/kubelet": the nearest folder that has a row.
+std::string room_of(std::string path) {
+  if (path.starts_with("sim/")) path.erase(0, std::string_view("sim/").size());
+  for (auto slash = path.rfind('/'); slash != std::string::npos; slash = path.rfind('/')) {
+    path.erase(slash);
+    if (rooms().contains(path)) return path;
+  }
+  return {};
+}
+
+// Everything that the room builds on. It reaches itself where the arrows run in a circle.
+void add_reachable(const std::string& room, std::set<std::string>& found) {
+  for (const std::string& next : rooms().at(room))
+    if (found.insert(next).second) add_reachable(next, found);
+}
+
+std::set<std::string> reachable_from(const std::string& room) {
+  std::set<std::string> found;
+  add_reachable(room, found);
+  return found;
+}
+
+// Of the workers only the protocol by which a prepared process is asked for a worker, and the
+// worker's command line, which its model reads too.
 constexpr std::array<std::string_view, 2> shared_headers{"workers/zygote_protocol.hpp",
                                                          "workers/options.hpp"};
 
+TEST(Tidy, rooms_build_on_one_another_without_a_circle) {
+  for (const auto& [room, below] : rooms())
+    EXPECT_FALSE(reachable_from(room).contains(room)) << room << " builds on itself";
+}
+
+TEST(Tidy, every_room_has_its_folder) {
+  for (const auto& [room, below] : rooms())
+    EXPECT_TRUE(fs::is_directory(root / "sim" / room)) << room << ": there is no such folder";
+}
+
 TEST(Tidy, includes_follow_the_arrows) {
-  static const std::regex include(R"re(^\s*#include\s+"([a-z_]+)/([^"]+)")re");
+  static const std::regex include(R"re(^\s*#include\s+"([a-z_/0-9]+\.hpp)")re");
   for (const File& file : sources()) {
-    const std::string folder = folder_of(file.path);
-    if (folder.empty() || is_test(file.path)) continue;
-    ASSERT_TRUE(arrows.contains(folder)) << file.path << ": the folder has no arrows";
+    if (!file.path.starts_with("sim/") || is_test(file.path)) continue;
+    const std::string room = room_of(file.path);
+    ASSERT_FALSE(room.empty()) << file.path << ": its folder is no room";
+    const std::set<std::string> below = reachable_from(room);
     for (std::size_t i = 0; i < file.lines.size(); ++i) {
       std::smatch match;
       if (!std::regex_search(file.lines[i], match, include)) continue;
-      const std::string target = match[1];
-      if (!arrows.contains(target) || target == folder) continue;
-      const bool shared = std::find(shared_headers.begin(), shared_headers.end(),
-                                    target + "/" + match[2].str()) != shared_headers.end();
-      if (folder == "cluster" && shared) continue;
-      EXPECT_TRUE(arrows.at(folder).contains(target))
-          << file.path << ":" << i + 1 << ": " << folder << " may not include " << target;
+      const std::string header = match[1], target = room_of(header);
+      if (target.empty() || target == room) continue;
+      const bool shared =
+          std::find(shared_headers.begin(), shared_headers.end(), header) != shared_headers.end();
+      if (shared && room.starts_with("runtime/")) continue;
+      EXPECT_TRUE(below.contains(target))
+          << file.path << ":" << i + 1 << ": " << room << " may not include " << target;
     }
   }
 }
@@ -109,17 +165,17 @@ const std::vector<Banned>& banned() {
   static const std::vector<Banned> rules{
       {{"system_clock", "steady_clock", "clock_gettime", "gettimeofday", "time(nullptr)"},
        "the time comes from Loop::now()",
-       {"sim/core/real_loop", "sim/workers/", "sim/cluster/process_runtime/", "tools/", "bench/",
+       {"sim/core/real_loop", "sim/workers/", "sim/runtime/process/", "tools/", "bench/",
         "tests/"}},
       {{"random_device", "rand()", "srand", "mt19937", "mt19937_64"},
        "chance comes from Random",
        {"sim/workers/", "tools/", "tests/"}},
       {{"getenv"},
        "the environment is the rim's",
-       {"sim/workers/", "sim/cluster/process_runtime/", "tools/", "tests/"}},
+       {"sim/workers/", "sim/runtime/process/", "tools/", "tests/"}},
       {{"sleep_for", "usleep(", "sleep("},
        "nothing waits by sleeping",
-       {"sim/workers/", "sim/cluster/process_runtime/"}},
+       {"sim/workers/", "sim/runtime/process/"}},
   };
   return rules;
 }
@@ -274,7 +330,7 @@ TEST(Tidy, every_rule_is_named_in_its_controllers_readme) {
 
 // What a system has for itself: its controller, its objects and its row.
 bool is_the_systems_own(const std::string& path) {
-  return path.starts_with("sim/controller/pytorchjob/") ||
+  return path.starts_with("sim/controller/training_operator/") ||
          path.starts_with("sim/objects/pytorchjob") ||
          path == "sim/scenario/systems/training_operator.cpp";
 }

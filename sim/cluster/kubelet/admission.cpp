@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cluster/placement.hpp"
+#include "cluster/pods/placement.hpp"
 
 namespace ddptwin::kubelet {
 namespace {

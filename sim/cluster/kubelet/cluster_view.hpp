@@ -11,10 +11,10 @@
 #include "api/informer.hpp"
 #include "cluster/kubelet/pod_context.hpp"
 #include "cluster/kubelet/spec_facts.hpp"
-#include "cluster/runtime.hpp"
 #include "core/text_table.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/interner.hpp"
+#include "runtime/runtime.hpp"
 
 namespace ddptwin::kubelet {
 

@@ -7,9 +7,9 @@
 #include <boost/json.hpp>
 #include <set>
 
-#include "cluster/container_role.hpp"
-#include "cluster/kubelet/resources.hpp"
+#include "cluster/pods/resources.hpp"
 #include "objects/codec.hpp"
+#include "runtime/container_role.hpp"
 
 namespace ddptwin::kubelet {
 namespace {

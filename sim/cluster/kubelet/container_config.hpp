@@ -7,10 +7,10 @@
 #include "cluster/kubelet/image_names.hpp"
 #include "cluster/kubelet/pod_context.hpp"
 #include "cluster/kubelet/resolv_conf.hpp"
-#include "cluster/kubelet/resources.hpp"
 #include "cluster/kubelet/sandbox_config.hpp"
 #include "cluster/kubelet/volumes.hpp"
-#include "cluster/runtime.hpp"
+#include "cluster/pods/resources.hpp"
+#include "runtime/runtime.hpp"
 
 namespace ddptwin::kubelet {
 

@@ -5,8 +5,8 @@
 
 #include <boost/json.hpp>
 
-#include "cluster/kubelet/cri_json.hpp"
 #include "cluster/kubelet/test_cluster.hpp"
+#include "runtime/cri_json.hpp"
 
 namespace ddptwin::kubelet::container_config_test {
 namespace {

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "cluster/kubelet/container_config.hpp"
-#include "cluster/kubelet/cri_json.hpp"
 #include "objects/codec.hpp"
+#include "runtime/cri_json.hpp"
 
 namespace ddptwin::kubelet::cri_recordings_test {
 namespace {

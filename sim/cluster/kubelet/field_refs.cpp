@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "cluster/kubelet/env.hpp"
-#include "cluster/kubelet/resources.hpp"
+#include "cluster/pods/resources.hpp"
 #include "objects/validation.hpp"
 
 namespace ddptwin::kubelet {

@@ -8,9 +8,9 @@
 
 #include "cluster/kubelet/back_off.hpp"
 #include "cluster/kubelet/container_statuses.hpp"
-#include "cluster/runtime.hpp"
 #include "core/loop.hpp"
 #include "core/text_table.hpp"
+#include "runtime/runtime.hpp"
 
 namespace ddptwin::kubelet {
 

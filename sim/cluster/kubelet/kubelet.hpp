@@ -9,8 +9,8 @@
 #include "api/client.hpp"
 #include "cluster/kubelet/options.hpp"
 #include "cluster/kubelet/status.hpp"
-#include "cluster/runtime.hpp"
 #include "core/trace.hpp"
+#include "runtime/runtime.hpp"
 
 namespace ddptwin::kubelet {
 

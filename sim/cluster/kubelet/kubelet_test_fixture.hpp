@@ -11,12 +11,12 @@
 
 #include "cluster/kubelet/cluster_view.hpp"
 #include "cluster/kubelet/kubelet.hpp"
-#include "cluster/script_runtime.hpp"
-#include "cluster/store.hpp"
-#include "cluster/store_client.hpp"
+#include "cluster/store/store.hpp"
+#include "cluster/store/store_client.hpp"
 #include "core/virtual_loop.hpp"
 #include "objects/codec.hpp"
 #include "objects/yaml.hpp"
+#include "runtime/script_runtime.hpp"
 
 namespace ddptwin::kubelet {
 

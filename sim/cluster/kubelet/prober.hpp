@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
-#include "cluster/runtime.hpp"
 #include "core/loop.hpp"
+#include "runtime/runtime.hpp"
 
 namespace ddptwin::kubelet {
 

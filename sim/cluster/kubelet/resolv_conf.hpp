@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "cluster/kubelet/pod_context.hpp"
-#include "cluster/runtime.hpp"
+#include "runtime/runtime.hpp"
 
 namespace ddptwin::kubelet {
 

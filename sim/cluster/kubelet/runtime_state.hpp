@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/runtime.hpp"
+#include "runtime/runtime.hpp"
 
 namespace ddptwin::kubelet {
 

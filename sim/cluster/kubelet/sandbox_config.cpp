@@ -5,7 +5,7 @@
 
 #include "cluster/kubelet/hosts.hpp"
 #include "cluster/kubelet/resolv_conf.hpp"
-#include "cluster/kubelet/resources.hpp"
+#include "cluster/pods/resources.hpp"
 
 namespace ddptwin::kubelet {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cluster/kubelet/pod_context.hpp"
-#include "cluster/runtime.hpp"
+#include "runtime/runtime.hpp"
 
 namespace ddptwin::kubelet {
 

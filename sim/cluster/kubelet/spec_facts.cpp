@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "cluster/kubelet/resources.hpp"
 #include "cluster/kubelet/restart_policy.hpp"
+#include "cluster/pods/resources.hpp"
 
 namespace ddptwin::kubelet {
 namespace {

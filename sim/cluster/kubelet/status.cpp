@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <span>
 
-#include "cluster/disruption.hpp"
 #include "cluster/kubelet/phase.hpp"
-#include "cluster/kubelet/resources.hpp"
 #include "cluster/kubelet/restart_policy.hpp"
+#include "cluster/pods/disruption.hpp"
+#include "cluster/pods/resources.hpp"
 #include "objects/codec.hpp"
 
 namespace ddptwin::kubelet {

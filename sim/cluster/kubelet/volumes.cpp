@@ -7,7 +7,7 @@
 #include <boost/json.hpp>
 
 #include "cluster/kubelet/env.hpp"
-#include "cluster/kubelet/resources.hpp"
+#include "cluster/pods/resources.hpp"
 #include "objects/codec.hpp"
 #include "objects/json_text.hpp"
 

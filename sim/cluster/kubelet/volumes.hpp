@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cluster/kubelet/pod_context.hpp"
-#include "cluster/runtime.hpp"
+#include "runtime/runtime.hpp"
 
 namespace ddptwin::kubelet {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "cluster/kubelet/resources.hpp"
+#include "cluster/pods/resources.hpp"
 #include "cluster/scheduler/matching.hpp"
 #include "objects/pod_phase.hpp"
 

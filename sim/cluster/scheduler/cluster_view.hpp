@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/placement.hpp"
+#include "cluster/pods/placement.hpp"
 #include "cluster/scheduler/volumes.hpp"
 #include "core/hash.hpp"
 #include "objects/core_v1.hpp"

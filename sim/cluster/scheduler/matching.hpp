@@ -2,7 +2,7 @@
 // (spec/kubernetes.md §3.1). Pure.
 #pragma once
 
-#include "cluster/placement.hpp"
+#include "cluster/pods/placement.hpp"
 #include "cluster/scheduler/cluster_view.hpp"
 #include "objects/selector.hpp"
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <tuple>
 
-#include "cluster/disruption.hpp"
+#include "cluster/pods/disruption.hpp"
 
 namespace ddptwin::scheduler {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <boost/json.hpp>
 
-#include "cluster/disruption.hpp"
+#include "cluster/pods/disruption.hpp"
 #include "core/concat.hpp"
 #include "objects/codec.hpp"
 
@@ -63,7 +63,7 @@ Scheduler::Scheduler(Loop& loop, api::ApiClient& client, Trace& trace)
       nodes_(loop, client, {.kind = &Node::info()}),
       pods_(loop, client, {.kind = &Pod::info()}),
       queue_(loop),
-      events_(loop, client),
+      events_(loop, client, "default-scheduler"),
       alive_(std::make_shared<int>(0)) {
   namespaces_.add_handler([this](const auto& b, const auto& a) { on_namespace(b, a); });
   nodes_.add_handler([this](const auto& b, const auto& a) { on_node(b, a); });

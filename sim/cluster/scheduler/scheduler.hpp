@@ -4,9 +4,9 @@
 
 #include <memory>
 
+#include "api/event_series.hpp"
 #include "api/informer.hpp"
 #include "cluster/scheduler/decision.hpp"
-#include "cluster/scheduler/event_series.hpp"
 #include "cluster/scheduler/preemption.hpp"
 #include "cluster/scheduler/queue.hpp"
 #include "core/trace.hpp"
@@ -67,7 +67,7 @@ class Scheduler {
   std::optional<api::Informer> claims_{}, volumes_{}, classes_{};
   scheduler::ClusterView view_{};
   scheduler::SchedulingQueue queue_;
-  scheduler::EventSeries events_;
+  api::EventSeries events_;
   std::string key_{};                       // of the pod that on_pod() is told of
   std::set<std::string> assumed_{};         // keys of pods bound here, not yet seen placed
   std::map<std::string, Timer> retries_{};  // by pod key

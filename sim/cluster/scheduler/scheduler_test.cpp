@@ -7,8 +7,8 @@
 #include <boost/json.hpp>
 
 #include "cluster/scheduler/test_shapes.hpp"
-#include "cluster/store.hpp"
-#include "cluster/store_client.hpp"
+#include "cluster/store/store.hpp"
+#include "cluster/store/store_client.hpp"
 #include "core/virtual_loop.hpp"
 
 namespace ddptwin::scheduler_test {

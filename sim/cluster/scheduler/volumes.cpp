@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "cluster/placement.hpp"
+#include "cluster/pods/placement.hpp"
+#include "objects/kinds.hpp"
 
 namespace ddptwin::scheduler {
 namespace {

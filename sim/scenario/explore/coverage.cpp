@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cluster/kubelet/lifecycle.hpp"
-#include "controller/endpoints/rules.hpp"
+#include "controller/manager/endpoints/rules.hpp"
 #include "scenario/systems/system.hpp"
 
 namespace ddptwin::scenario {

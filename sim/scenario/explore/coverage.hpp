@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/trace.hpp"
-#include "scenario/faults/fault.hpp"
+#include "scenario/language/fault.hpp"
 
 namespace ddptwin::scenario {
 

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "scenario/explore/points.hpp"
-#include "scenario/faults/fault_parser.hpp"
-#include "scenario/faults/fault_yaml.hpp"
-#include "scenario/files.hpp"
-#include "scenario/virtual_run.hpp"
+#include "scenario/language/fault_parser.hpp"
+#include "scenario/language/fault_yaml.hpp"
+#include "scenario/language/files.hpp"
+#include "scenario/run/virtual_run.hpp"
 
 namespace ddptwin::scenario::explorer_test {
 namespace {

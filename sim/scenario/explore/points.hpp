@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "scenario/faults/census.hpp"
-#include "scenario/faults/fault.hpp"
+#include "scenario/language/fault.hpp"
 
 namespace ddptwin::scenario {
 

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "scenario/explore/generate.hpp"
-#include "scenario/faults/fault_parser.hpp"
-#include "scenario/faults/fault_yaml.hpp"
+#include "scenario/language/fault_parser.hpp"
+#include "scenario/language/fault_yaml.hpp"
 
 namespace ddptwin::scenario::points_test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "scenario/faults/fault.hpp"
+#include "scenario/language/fault.hpp"
 
 namespace ddptwin::scenario {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "scenario/faults/fault_yaml.hpp"
+#include "scenario/language/fault_yaml.hpp"
 
 namespace ddptwin::scenario::shrink_test {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "objects/pytorchjob.hpp"
 #include "scenario/faults/excuses.hpp"
-#include "scenario/faults/fault_yaml.hpp"
+#include "scenario/language/fault_yaml.hpp"
 
 namespace ddptwin::scenario {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "scenario/faults/fault.hpp"
-#include "scenario/scenario_parser.hpp"
+#include "scenario/language/fault.hpp"
+#include "scenario/language/scenario_parser.hpp"
 
 namespace ddptwin::scenario {
 

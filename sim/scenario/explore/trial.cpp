@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "scenario/faults/excuses.hpp"
-#include "scenario/virtual_run.hpp"
+#include "scenario/run/virtual_run.hpp"
 
 namespace ddptwin::scenario {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "scenario/explore/coverage.hpp"
 #include "scenario/faults/census.hpp"
-#include "scenario/report/result.hpp"
-#include "scenario/scenario.hpp"
+#include "scenario/language/scenario.hpp"
+#include "scenario/run/result.hpp"
 
 namespace ddptwin::scenario {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "scenario/faults/fault.hpp"
+#include "scenario/language/fault.hpp"
 
 namespace ddptwin::scenario {
 

@@ -1,8 +1,8 @@
 // Which invariants upstream does not keep under which faults, though it keeps them without.
 #pragma once
 
-#include "scenario/faults/fault.hpp"
-#include "scenario/invariants.hpp"
+#include "scenario/invariants/invariants.hpp"
+#include "scenario/language/fault.hpp"
 
 namespace ddptwin::scenario {
 

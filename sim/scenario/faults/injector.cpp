@@ -6,12 +6,12 @@
 #include <boost/json/value.hpp>
 
 #include "core/concat.hpp"
-#include "scenario/actors.hpp"
-#include "scenario/claims.hpp"
-#include "scenario/faults/fault_yaml.hpp"
 #include "scenario/faults/injector_parts.hpp"
-#include "scenario/fields.hpp"
-#include "scenario/names.hpp"
+#include "scenario/language/claims.hpp"
+#include "scenario/language/fault_yaml.hpp"
+#include "scenario/language/fields.hpp"
+#include "scenario/systems/actors.hpp"
+#include "scenario/words/names.hpp"
 
 namespace ddptwin::scenario {
 namespace {

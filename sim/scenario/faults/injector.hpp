@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "scenario/faults/census.hpp"
-#include "scenario/faults/fault.hpp"
 #include "scenario/faults/runtime_tap.hpp"
-#include "scenario/world.hpp"
+#include "scenario/language/fault.hpp"
+#include "scenario/world/world.hpp"
 
 namespace ddptwin::model {
 class Network;

@@ -4,11 +4,11 @@
 #include <list>
 #include <set>
 
-#include "cluster/model_runtime/network.hpp"
 #include "dns/resolver.hpp"
+#include "runtime/model/network.hpp"
 #include "scenario/faults/injector.hpp"
 #include "scenario/faults/node_outage.hpp"
-#include "scenario/observer.hpp"
+#include "scenario/judge/observer.hpp"
 
 namespace ddptwin::scenario {
 

@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "cluster/model_runtime/network.hpp"
-#include "cluster/script_runtime.hpp"
 #include "core/virtual_loop.hpp"
 #include "core/virtual_start.hpp"
 #include "objects/codec.hpp"
 #include "objects/pytorchjob.hpp"
-#include "scenario/faults/fault_parser.hpp"
+#include "runtime/model/network.hpp"
+#include "runtime/script_runtime.hpp"
 #include "scenario/faults/injector.hpp"
-#include "scenario/scenario_parser.hpp"
+#include "scenario/language/fault_parser.hpp"
+#include "scenario/language/scenario_parser.hpp"
 
 namespace ddptwin::scenario {
 

@@ -5,7 +5,7 @@
 #include "objects/core_v1.hpp"
 #include "objects/node_state.hpp"
 #include "objects/pod_phase.hpp"
-#include "scenario/actors.hpp"
+#include "scenario/systems/actors.hpp"
 
 namespace ddptwin::scenario {
 namespace {

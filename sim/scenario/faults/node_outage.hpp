@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/loop.hpp"
-#include "scenario/world.hpp"
+#include "scenario/world/world.hpp"
 
 namespace ddptwin::scenario {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/runtime.hpp"
+#include "runtime/runtime.hpp"
 
 namespace ddptwin::scenario {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 
-#include "cluster/disruption.hpp"
+#include "cluster/pods/disruption.hpp"
 #include "objects/describe.hpp"
 #include "scenario/invariants/facts.hpp"
-#include "scenario/names.hpp"
+#include "scenario/words/names.hpp"
 
 namespace ddptwin::scenario::invariants {
 namespace {

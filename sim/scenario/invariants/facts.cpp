@@ -5,13 +5,13 @@
 #include <csignal>
 #include <utility>
 
-#include "controller/pytorchjob/environment.hpp"
-#include "controller/pytorchjob/names.hpp"
-#include "controller/pytorchjob/rules.hpp"
+#include "controller/training_operator/environment.hpp"
+#include "controller/training_operator/names.hpp"
+#include "controller/training_operator/rules.hpp"
 #include "core/concat.hpp"
 #include "core/numbers.hpp"
 #include "objects/discovery_v1.hpp"
-#include "scenario/invariants.hpp"
+#include "scenario/invariants/invariants.hpp"
 #include "scenario/invariants/standstill.hpp"
 
 namespace ddptwin::scenario::invariants {

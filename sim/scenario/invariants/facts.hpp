@@ -20,9 +20,9 @@
 #include "objects/discovery_v1.hpp"
 #include "objects/pytorchjob.hpp"
 #include "objects/uid_table.hpp"
-#include "scenario/actors.hpp"
 #include "scenario/invariants/lines.hpp"
-#include "scenario/names.hpp"
+#include "scenario/systems/actors.hpp"
+#include "scenario/words/names.hpp"
 
 namespace ddptwin::scenario::invariants {
 

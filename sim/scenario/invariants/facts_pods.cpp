@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "controller/pytorchjob/names.hpp"
-#include "controller/pytorchjob/rules.hpp"
+#include "controller/training_operator/names.hpp"
+#include "controller/training_operator/rules.hpp"
 #include "core/numbers.hpp"
 #include "objects/pod_phase.hpp"
-#include "scenario/invariants.hpp"
 #include "scenario/invariants/facts.hpp"
+#include "scenario/invariants/invariants.hpp"
 
 namespace ddptwin::scenario::invariants {
 

@@ -2,7 +2,7 @@
 // model count (sim/workers/README.md, "Output"): a script of the user's may print anything.
 #include <algorithm>
 
-#include "controller/pytorchjob/names.hpp"
+#include "controller/training_operator/names.hpp"
 #include "core/numbers.hpp"
 #include "scenario/invariants/facts.hpp"
 #include "scenario/invariants/lines.hpp"

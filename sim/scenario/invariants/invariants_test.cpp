@@ -1,5 +1,5 @@
 // Each invariant is broken by one story and kept by another that comes near.
-#include "scenario/invariants.hpp"
+#include "scenario/invariants/invariants.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

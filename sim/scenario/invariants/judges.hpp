@@ -4,8 +4,8 @@
 // facts: no_new_pods the pod that it must hear more of, exit_code which kill has been reported.
 #pragma once
 
-#include "scenario/invariants.hpp"
 #include "scenario/invariants/facts.hpp"
+#include "scenario/invariants/invariants.hpp"
 
 namespace ddptwin::scenario::invariants {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "controller/pytorchjob/names.hpp"
+#include "controller/training_operator/names.hpp"
 #include "objects/pod_phase.hpp"
 #include "scenario/invariants/judges.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "objects/describe.hpp"
 #include "objects/kinds.hpp"
-#include "scenario/names.hpp"
+#include "scenario/words/names.hpp"
 
 namespace ddptwin::scenario::invariants {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 
-#include "controller/pytorchjob/init_container.hpp"
-#include "controller/pytorchjob/names.hpp"
+#include "controller/training_operator/init_container.hpp"
+#include "controller/training_operator/names.hpp"
 #include "core/time.hpp"
-#include "scenario/invariants.hpp"
+#include "scenario/invariants/invariants.hpp"
 #include "scenario/invariants/judges.hpp"
 
 namespace ddptwin::scenario::invariants {

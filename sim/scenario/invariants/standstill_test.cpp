@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "scenario/scenario_parser.hpp"
-#include "scenario/virtual_run.hpp"
+#include "scenario/language/scenario_parser.hpp"
+#include "scenario/run/virtual_run.hpp"
 
 namespace ddptwin::scenario::invariants::standstill_test {
 namespace {

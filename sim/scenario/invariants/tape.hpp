@@ -10,7 +10,7 @@
 #include "core/virtual_start.hpp"
 #include "objects/discovery_v1.hpp"
 #include "objects/pytorchjob.hpp"
-#include "scenario/invariants.hpp"
+#include "scenario/invariants/invariants.hpp"
 
 namespace ddptwin::scenario::invariants {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "controller/pytorchjob/names.hpp"
+#include "controller/training_operator/names.hpp"
 #include "objects/kinds.hpp"
 #include "scenario/invariants/facts.hpp"
 

@@ -6,7 +6,7 @@
 #include "objects/describe.hpp"
 #include "scenario/invariants/judges.hpp"
 #include "scenario/invariants/ring.hpp"
-#include "scenario/names.hpp"
+#include "scenario/words/names.hpp"
 
 namespace ddptwin::scenario {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "core/hash.hpp"
 #include "objects/codec.hpp"
-#include "scenario/names.hpp"
 #include "scenario/report/object_yaml.hpp"
+#include "scenario/words/names.hpp"
 
 namespace ddptwin::scenario {
 namespace {

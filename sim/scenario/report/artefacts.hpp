@@ -9,8 +9,8 @@
 
 #include "core/trace.hpp"
 #include "scenario/report/out_folder.hpp"
-#include "scenario/report/result.hpp"
 #include "scenario/report/secrets.hpp"
+#include "scenario/run/result.hpp"
 
 namespace ddptwin::scenario {
 

@@ -12,9 +12,9 @@
 
 #include "core/virtual_loop.hpp"
 #include "objects/yaml.hpp"
-#include "scenario/names.hpp"
-#include "scenario/report/narrator.hpp"
+#include "scenario/language/narrator.hpp"
 #include "scenario/report/object_yaml.hpp"
+#include "scenario/words/names.hpp"
 
 namespace ddptwin::scenario::artefacts_test {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "core/printable.hpp"
 #include "objects/kinds.hpp"
-#include "scenario/claims.hpp"
-#include "scenario/report/narrator.hpp"
-#include "scenario/workloads.hpp"
+#include "scenario/language/claims.hpp"
+#include "scenario/language/narrator.hpp"
+#include "scenario/systems/workloads.hpp"
 
 namespace ddptwin::scenario {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "scenario/observer.hpp"
+#include "scenario/judge/observer.hpp"
 
 namespace ddptwin::scenario {
 

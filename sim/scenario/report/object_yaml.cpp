@@ -4,7 +4,7 @@
 #include <boost/json/value.hpp>
 #include <string_view>
 
-#include "scenario/faults/fault_yaml.hpp"
+#include "scenario/language/fault_yaml.hpp"
 
 namespace ddptwin::scenario {
 namespace {

@@ -4,9 +4,9 @@
 #include <sstream>
 
 #include "core/virtual_loop.hpp"
-#include "scenario/report/narrator.hpp"
-#include "scenario/report/result.hpp"
+#include "scenario/language/narrator.hpp"
 #include "scenario/report/timeline.hpp"
+#include "scenario/run/result.hpp"
 
 namespace ddptwin::scenario::report_test {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <ostream>
 
-#include "scenario/report/narrator.hpp"
+#include "scenario/language/narrator.hpp"
 
 namespace ddptwin::scenario {
 

@@ -10,13 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/admission.hpp"
-#include "scenario/workloads.hpp"
+#include "cluster/store/admission.hpp"
+#include "scenario/systems/workloads.hpp"
 
 namespace ddptwin {
 
 struct Schema;
-class World;
+class Store;
 struct Pod;
 namespace controller {
 class Controller;
@@ -63,7 +63,7 @@ struct System {
   std::span<const scenario::JobKind> jobs;
   void (*install)(Installer& into, std::string_view version);
   // Of a pod that it made; of others nothing.
-  InjectedVariables (*injected)(const World& world, const Pod& pod, std::string_view version);
+  InjectedVariables (*injected)(const Store& store, const Pod& pod, std::string_view version);
 };
 
 extern const System training_operator;

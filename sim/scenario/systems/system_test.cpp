@@ -6,7 +6,7 @@
 
 #include "core/virtual_loop.hpp"
 #include "core/virtual_start.hpp"
-#include "scenario/world.hpp"
+#include "scenario/world/world.hpp"
 
 namespace ddptwin::system_test {
 namespace {

@@ -5,19 +5,19 @@
 #include <array>
 #include <cctype>
 
-#include "controller/pytorchjob/controller.hpp"
-#include "controller/pytorchjob/defaults.hpp"
-#include "controller/pytorchjob/environment.hpp"
-#include "controller/pytorchjob/profile.hpp"
-#include "controller/pytorchjob/rules.hpp"
-#include "controller/pytorchjob/webhook.hpp"
+#include "cluster/store/store.hpp"
+#include "controller/training_operator/controller.hpp"
+#include "controller/training_operator/defaults.hpp"
+#include "controller/training_operator/environment.hpp"
+#include "controller/training_operator/profile.hpp"
+#include "controller/training_operator/rules.hpp"
+#include "controller/training_operator/webhook.hpp"
 #include "core/numbers.hpp"
 #include "objects/pytorchjob.hpp"
 #include "objects/pytorchjob_definition.hpp"
 #include "objects/schema.hpp"
-#include "scenario/actors.hpp"
+#include "scenario/systems/actors.hpp"
 #include "scenario/systems/system.hpp"
-#include "scenario/world.hpp"
 
 namespace ddptwin {
 namespace {
@@ -114,7 +114,7 @@ constexpr std::array job_rows{scenario::JobKind{&PyTorchJob::info, &conditions_o
 
 // ---- what it puts into pods --------------------------------------------------------------------
 
-InjectedVariables injected_by_operator(const World& world, const Pod& pod,
+InjectedVariables injected_by_operator(const Store& store, const Pod& pod,
                                        std::string_view version) {
   InjectedVariables injected;
   const OwnerReference* owner = pod.metadata.controller();
@@ -122,7 +122,7 @@ InjectedVariables injected_by_operator(const World& world, const Pod& pod,
   const Text* index = pod.metadata.label("training.kubeflow.org/replica-index");
   if (owner == nullptr || type == nullptr || index == nullptr) return injected;
   const auto job =
-      as<PyTorchJob>(world.find(PyTorchJob::info(), pod.metadata.namespace_, owner->name));
+      as<PyTorchJob>(store.find(PyTorchJob::info(), pod.metadata.namespace_, owner->name));
   if (job == nullptr) return injected;
   auto spec = pytorchjob::defaulted(*job->spec);
   if (!spec) return injected;

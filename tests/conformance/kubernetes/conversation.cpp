@@ -9,12 +9,12 @@
 #include "api/call.hpp"
 #include "api/path.hpp"
 #include "api/status.hpp"
-#include "cluster/script_runtime.hpp"
-#include "cluster/store.hpp"
+#include "cluster/store/store.hpp"
 #include "core/virtual_start.hpp"
 #include "objects/codec.hpp"
 #include "objects/json_text.hpp"
 #include "objects/kinds.hpp"
+#include "runtime/script_runtime.hpp"
 
 namespace ddptwin::conformance {
 namespace {

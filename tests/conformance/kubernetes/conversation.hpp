@@ -12,7 +12,7 @@
 #include "api/client.hpp"
 #include "core/virtual_loop.hpp"
 #include "dns/zone_feed.hpp"
-#include "scenario/world.hpp"
+#include "scenario/world/world.hpp"
 
 namespace ddptwin {
 class ScriptRuntime;

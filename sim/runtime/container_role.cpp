@@ -1,0 +1,59 @@
+#include "runtime/container_role.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace ddptwin {
+namespace {
+
+struct TrainingRow {
+  std::string_view kind;       // of the owner
+  std::string_view container;  // whose exit code the system goes by
+};
+constexpr std::array training_rows{
+    TrainingRow{"PyTorchJob", "pytorch"},  // spec/pytorchjob.md §1
+};
+
+std::string_view owner_kind(const Pod& pod) {
+  const std::vector<OwnerReference>& owners = *pod.metadata.ownerReferences;
+  const auto controller = std::find_if(owners.begin(), owners.end(), [](const auto& owner) {
+    return owner.controller.value_or(false);
+  });
+  return controller == owners.end() ? std::string_view() : controller->kind.view();
+}
+
+bool is_in(const std::vector<std::string_view>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool names_rank(const Container& container) {
+  return std::any_of(container.env.begin(), container.env.end(),
+                     [](const EnvVar& variable) { return variable.name == "RANK"; });
+}
+
+}  // namespace
+
+ContainerRole container_role(const TemplateFacts& facts, std::string_view name) {
+  const auto row = std::find_if(training_rows.begin(), training_rows.end(),
+                                [&](const TrainingRow& one) { return one.kind == facts.kind; });
+  const bool has_row = row != training_rows.end();
+  if (!has_row && facts.restarts_always && !is_in(facts.with_rank, name))
+    return ContainerRole::sidecar;
+  const std::string_view trains =
+      has_row && is_in(facts.names, row->container) ? row->container : facts.names.front();
+  return name == trains ? ContainerRole::training : ContainerRole::sidecar;
+}
+
+ContainerRole container_role(const Pod& pod, const Container& container) {
+  for (const Container& one : pod.spec->initContainers)
+    if (one.name == container.name)
+      return is_sidecar(one) ? ContainerRole::sidecar : ContainerRole::init;
+  TemplateFacts facts{owner_kind(pod), pod.spec->restartPolicy == "Always", {}, {}};
+  for (const Container& one : pod.spec->containers) {
+    facts.names.push_back(one.name);
+    if (names_rank(one)) facts.with_rank.push_back(one.name);
+  }
+  return container_role(facts, container.name);
+}
+
+}  // namespace ddptwin

@@ -1,0 +1,28 @@
+#include "runtime/images/image.hpp"
+
+#include <algorithm>
+
+namespace ddptwin {
+
+void Image::set_env(const std::string& name, std::string value) {
+  const auto found =
+      std::find_if(env.begin(), env.end(), [&](const auto& entry) { return entry.first == name; });
+  if (found != env.end()) {
+    found->second = std::move(value);
+  } else {
+    env.emplace_back(name, std::move(value));
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> image_environment(const Image& image) {
+  Image merged;
+  merged.set_env("PATH", std::string(default_path));
+  for (const auto& [name, value] : image.env) merged.set_env(name, value);
+  if (!image.python.empty()) {
+    merged.set_env("VIRTUAL_ENV", image.python);
+    merged.set_env("PATH", image.python + "/bin:" + merged.env.front().second);
+  }
+  return merged.env;
+}
+
+}  // namespace ddptwin

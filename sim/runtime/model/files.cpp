@@ -1,0 +1,192 @@
+#include "runtime/model/files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include "runtime/model/state.hpp"
+
+namespace ddptwin::model {
+namespace {
+
+// Folders that every image has.
+constexpr std::array<std::string_view, 10> base_folders{
+    "", "/tmp", "/root", "/home", "/var/tmp", "/mnt", "/opt", "/srv", "/run", "/dev/shm"};
+
+// Of which nobody knows what is in them: /usr/share/x may be there.
+constexpr std::array<std::string_view, 9> host_trees{"/bin",  "/boot", "/dev", "/etc", "/lib",
+                                                     "/proc", "/sbin", "/sys", "/usr"};
+constexpr std::array<std::string_view, 6> host_folders{"/var",     "/var/cache", "/var/lib",
+                                                       "/var/log", "/media",     "/lib64"};
+
+Error os_error(int code, std::string_view path) {
+  return Error{
+      Reason::io, "OSError",
+      fmt::format("[Errno {}] {}: '{}'", code, std::generic_category().message(code), path),
+      nullptr, code};
+}
+
+std::string_view folder_of(std::string_view path) { return path.substr(0, path.rfind('/')); }
+
+// "/data/x" lies below "/data" and "/data/".
+bool lies_below(std::string_view path, std::string_view folder) {
+  while (folder.ends_with('/')) folder.remove_suffix(1);
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+template <class List, class Of>
+bool any(const List& list, const Of& of) {
+  return std::any_of(list.begin(), list.end(), of);
+}
+
+}  // namespace
+
+struct Files::Place {
+  std::string key{};                   // into contents_; empty: no such file can be
+  const std::string* fixed = nullptr;  // content of a file that the kubelet made
+  bool readonly = false;
+  bool has_folder = false;
+};
+
+Files::Place Files::find(const ModelContainer& container, std::string_view path) const {
+  const RuntimeMount* mount = nullptr;
+  for (const RuntimeMount& one : container.config.mounts) {
+    if (lies_below(path, one.container_path) &&
+        (mount == nullptr || one.container_path.size() > mount->container_path.size()))
+      mount = &one;
+  }
+  Place place;
+  const auto known = [&](std::string_view folder) {
+    const auto next = contents_.lower_bound(fmt::format("{}/", folder));
+    return next != contents_.end() && lies_below(next->first, folder);
+  };
+  if (mount == nullptr || (mount->source == nullptr && mount->content.empty())) {
+    place.key = fmt::format("container/{}{}", container.number, path);
+    const std::string_view folder = folder_of(path);
+    place.has_folder =
+        mount != nullptr ||  // the kubelet makes the termination log
+        std::find(base_folders.begin(), base_folders.end(), folder) != base_folders.end() ||
+        (container.image != nullptr && folder == container.image->workdir) ||
+        folder == container.config.working_dir ||  // which a runtime makes
+        known(folder_of(place.key));
+    return place;
+  }
+  place.readonly = mount->readonly;
+  if (mount->source == nullptr) {
+    place.fixed = &mount->content;
+    return place;
+  }
+  std::string_view rest = path.substr(std::min(mount->container_path.size(), path.size()));
+  while (rest.starts_with('/')) rest.remove_prefix(1);
+  std::string within = mount->sub_path;
+  if (!within.empty() && !rest.empty()) within += '/';
+  within += rest;
+  const VolumeSource& source = *mount->source;
+  if (source.kind == VolumeSource::Kind::files) {
+    const auto file = source.files.find(within);
+    place.fixed = file == source.files.end() ? nullptr : &file->second.content;
+    place.readonly = true;
+    return place;
+  }
+  const std::string root = source.kind == VolumeSource::Kind::host_path
+                               ? fmt::format("host{}", source.host_path)
+                               : fmt::format("pod/{}/{}", container.pod->config.uid, source.name);
+  place.key = fmt::format("{}/{}", root, within);
+  place.has_folder = rest.find('/') == std::string_view::npos || known(folder_of(place.key));
+  return place;
+}
+
+Result<std::string> Files::read(const ModelContainer& container, std::string_view path) const {
+  const Place place = find(container, path);
+  if (place.fixed != nullptr) return *place.fixed;
+  const auto found = contents_.find(place.key);
+  if (found == contents_.end()) return fail(os_error(ENOENT, path));
+  return found->second;
+}
+
+Status Files::write(const ModelContainer& container, std::string_view path, std::string content) {
+  const Place place = find(container, path);
+  if (place.readonly) return fail(os_error(EROFS, path));
+  if (!place.has_folder || place.key.empty()) return fail(os_error(ENOENT, path));
+  contents_[place.key] = std::move(content);
+  return {};
+}
+
+Status Files::append(const ModelContainer& container, std::string_view path,
+                     std::string_view content) {
+  const Place place = find(container, path);
+  if (place.readonly) return fail(os_error(EROFS, path));
+  if (!place.has_folder || place.key.empty()) return fail(os_error(ENOENT, path));
+  contents_[place.key] += content;
+  return {};
+}
+
+// Below a folder there is something, if only its own empty name.
+Status Files::make_folder(const ModelContainer& container, std::string_view path) {
+  const Place place = find(container, path);
+  if (place.readonly) return fail(os_error(EROFS, path));
+  if (!place.key.empty()) contents_.try_emplace(place.key + "/");
+  return {};
+}
+
+bool Files::has_folder(const ModelContainer& container, std::string_view path) const {
+  const auto is_or_holds = [path](std::string_view folder) { return lies_below(folder, path); };
+  if (path == "/" || any(base_folders, is_or_holds) || any(host_folders, is_or_holds) ||
+      any(host_trees, is_or_holds) || is_or_holds(container.image->workdir) ||
+      any(container.image->copies, [&](const ImageCopy& copy) { return is_or_holds(copy.to); }))
+    return true;
+  const auto is_folder = [&](const RuntimeMount& mount) {
+    return mount.source != nullptr && is_or_holds(mount.container_path);
+  };
+  if (any(container.config.mounts, is_folder)) return true;
+  const Place place = find(container, path);
+  if (place.key.empty()) return false;
+  const auto next = contents_.lower_bound(place.key + "/");
+  return next != contents_.end() && next->first.starts_with(place.key + "/");
+}
+
+bool Files::may_have_folder(const ModelContainer& container, std::string_view path) const {
+  return container.workload != nullptr || has_folder(container, path) ||
+         any(host_trees, [path](std::string_view tree) { return lies_below(path, tree); }) ||
+         any(container.image->copies,
+             [&](const ImageCopy& copy) { return lies_below(path, copy.to); });
+}
+
+bool Files::exists(const ModelContainer& container, std::string_view path) const {
+  const Place place = find(container, path);
+  return place.fixed != nullptr || contents_.contains(place.key);
+}
+
+void Files::remove(const ModelContainer& container, std::string_view path) {
+  const Place place = find(container, path);
+  if (const auto found = contents_.find(place.key); found != contents_.end() && !place.readonly)
+    contents_.erase(found);
+}
+
+bool Files::remove_folder(const ModelContainer& container, std::string_view path) {
+  const Place place = find(container, path);
+  if (place.readonly || place.key.empty()) return false;
+  const std::size_t before = contents_.size();
+  forget(place.key + "/");
+  return contents_.size() < before;
+}
+
+void Files::forget(const std::string& prefix) {
+  auto first = contents_.lower_bound(prefix);
+  auto last = first;
+  while (last != contents_.end() && last->first.starts_with(prefix)) ++last;
+  contents_.erase(first, last);
+}
+
+void Files::forget_container(const ModelContainer& container) {
+  if (!contents_.empty()) forget(fmt::format("container/{}/", container.number));
+}
+
+void Files::forget_pod(const std::string& uid) {
+  if (!contents_.empty()) forget(fmt::format("pod/{}/", uid));
+}
+
+}  // namespace ddptwin::model

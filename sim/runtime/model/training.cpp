@@ -1,0 +1,416 @@
+#include "runtime/model/training.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace ddptwin::model {
+namespace {
+
+constexpr Duration first_retransmission = 200ms;   // §3.5: 0.2 (2^k - 1) s after the cut
+constexpr Duration retransmission_gap_max = 120s;  // TCP_RTO_MAX
+constexpr int retransmissions_max = 15;            // tcp_retries2
+constexpr Duration tcp_gives_up = 924'600ms;       // §3.5
+constexpr std::uint64_t small_call = 64;           // bytes of the checks at construction
+constexpr std::uint64_t in_flight_min = 64 << 10;  // §3.1: 4 kB were "closed", 4 MB "reset"
+
+// When TCP next tries to send what nobody has acknowledged since `since`, at or after `now`.
+// Nothing: it has made its last try, and only waits until it gives up.
+std::optional<Time> next_retransmission(Time since, Time now) {
+  Time next = since;
+  Duration wait = first_retransmission;
+  for (int tried = 0; next < now && tried < retransmissions_max; ++tried) {
+    next = next + wait;
+    wait = std::min(2 * wait, retransmission_gap_max);
+  }
+  if (next < now) return std::nullopt;
+  return next;
+}
+
+}  // namespace
+
+Training::Training(std::uint64_t id, Trainings& all, Lane lane, std::vector<Seat> seats)
+    : id_(id),
+      all_(all),
+      loop_(all.loop_),
+      network_(all.network_),
+      model_(all.model_),
+      lane_(lane) {
+  members_.resize(seats.size());
+  present_ = static_cast<int>(seats.size());
+  for (std::size_t rank = 0; rank < seats.size(); ++rank) {
+    Member& made = members_[rank];
+    made.seat = std::move(seats[rank]);
+    if (!made.seat.gone) continue;
+    made.closed_at = loop_.now();
+    made.phase = Phase::idle;
+    trouble_ = true;
+    --present_;
+  }
+  if (network_.any_fault()) links_changed();
+}
+
+bool Training::expects(int rank, ProcessId process) const {
+  return rank < world() && members_[static_cast<std::size_t>(rank)].seat.process == process;
+}
+
+void Training::join(int rank, Trainee& trainee, const TraineePlan& plan) {
+  settle();
+  Member& joined = member(rank);
+  joined.trainee = &trainee;
+  joined.plan = plan;
+  joined.phase = Phase::stepping;
+  joined.start = joined.enter = loop_.now();
+  update();
+}
+
+void Training::hang(int rank) {
+  settle();
+  member(rank).phase = Phase::idle;
+  trouble_ = true;
+  update();
+}
+
+void Training::leave(int rank) {
+  settle();
+  member(rank).phase = Phase::idle;
+  trouble_ = true;
+  update();
+}
+
+void Training::close(int rank) {
+  Member& closed = member(rank);
+  if (closed.closed_at) return;
+  settle();
+  const Time now = loop_.now();
+  closed.in_flight =
+      closed.phase == Phase::stepping && closed.enter <= now && closed.plan.bytes > in_flight_min;
+  closed.phase = Phase::idle;
+  closed.closed_at = now;
+  for (Duration& delay : closed.loss_delay) {
+    delay = model_.torch->peer_loss.on(model_.timing->machine);
+    if (closed.trainee == nullptr) continue;
+    const auto spread = static_cast<std::uint64_t>(model_.torch->peer_loss_spread.count()) + 1;
+    delay += Duration(static_cast<std::int64_t>(closed.trainee->process().random().below(spread)));
+  }
+  closed.trainee = nullptr;
+  trouble_ = true;
+  --present_;
+  update();
+}
+
+void Training::stopped(int rank) {
+  settle();
+  Member& one = member(rank);
+  if (one.is_stopped) return;
+  const Time now = loop_.now();
+  one.is_stopped = true;
+  one.left = Duration::zero();
+  if (one.phase == Phase::stepping) one.left = std::max(one.enter - now, Duration::zero());
+  trouble_ = true;
+  update();
+}
+
+void Training::continued(int rank) {
+  settle();
+  Member& one = member(rank);
+  if (!one.is_stopped) return;
+  const Time now = loop_.now();
+  one.is_stopped = false;
+  if (one.phase == Phase::stepping && one.left > Duration::zero()) one.enter = now + one.left;
+  // What is left of a step then is a sleep, which goes by the clock (sim/workers/trainer.cpp).
+  if (one.phase == Phase::finishing) one.end = std::max(one.end, now);
+  if (one.phase == Phase::stepping && one.left == Duration::zero()) floor_ = std::max(floor_, now);
+  one.continued = now;
+  update();
+}
+
+void Training::links_changed() {
+  settle();
+  const Time now = loop_.now();
+  if (cuts_.empty()) {
+    cuts_.resize(members_.size());
+    resumes_.resize(members_.size());
+  }
+  for (int rank = 0; rank < world(); ++rank) {
+    std::optional<Time>& since = cuts_[static_cast<std::size_t>(rank)];
+    const Member& one = member(rank);
+    const Member& next = member(neighbour(rank, 1));
+    const bool cut = network_.link(one.seat.ip, next.seat.ip).drop;
+    if (cut && !since) since = now;
+    if (cut || !since) continue;
+    // Healed: what was sent meanwhile arrives with the next try.
+    const auto sent = [&](const Member& from) {
+      return from.phase == Phase::stepping && from.enter < now;
+    };
+    bool is_lost = false;  // for good: to this connection the link stays cut
+    for (const Member* from : {&one, &next}) {
+      if (!sent(*from)) continue;
+      const auto arrives = next_retransmission(std::max(*since, from->enter), now);
+      if (arrives) {
+        floor_ = std::max(floor_, *arrives);
+        Time& resumes = resumes_[static_cast<std::size_t>(rank)];
+        resumes = std::max(resumes, *arrives);
+      }
+      is_lost = is_lost || !arrives;
+    }
+    if (!is_lost) since.reset();
+  }
+  trouble_ = true;
+  update();
+}
+
+// What was planned and has come true is so; what lies ahead is open again.
+void Training::settle() {
+  if (!complete_) return;
+  if (loop_.now() < *complete_) {
+    for (Member& one : members_) one.phase = Phase::stepping;
+  }
+  complete_.reset();
+}
+
+void Training::update() {
+  again_ = true;
+  if (updating_) return;
+  updating_ = true;
+  while (again_) {
+    again_ = false;
+    act();
+  }
+  updating_ = false;
+  timer_.cancel();
+  const std::optional<Time> next = next_event();
+  if (!next) return;
+  // A timer that is due at once with the group's end is still called.
+  timer_ = loop_.at(lane_, *next, [&all = all_, id = id_] {
+    if (Training* training = all.find(id)) training->update();
+  });
+}
+
+// All that is due now. Ranks are called here, and may come back into any public function.
+void Training::act() {
+  const Time now = loop_.now();
+  if (complete_ && *complete_ <= now) complete_.reset();
+  if (!complete_) {
+    for (int rank = 0; rank < world(); ++rank) {
+      const Member& one = member(rank);
+      if (one.phase == Phase::finishing && !one.is_stopped && one.end <= now) finish_step(rank);
+    }
+    if (trouble_) check_losses();
+    plan_completion();
+  }
+}
+
+void Training::finish_step(int rank) {
+  Member& one = member(rank);
+  if (one.constructed) {
+    ++one.plan.done;
+    one.trainee->step_done(one.plan.done);
+  } else if (one.plan.shapes != members_.front().plan.shapes) {
+    one.phase = Phase::idle;
+    trouble_ = true;
+    one.trainee->lost({Loss::Kind::other_shapes});
+  }
+  one.constructed = true;
+  if (one.phase != Phase::finishing) return;  // it died of it, or hangs
+  if (one.plan.done >= one.plan.steps) {
+    one.phase = Phase::idle;
+    trouble_ = true;
+    one.trainee->trained();
+    return;
+  }
+  one.phase = Phase::stepping;
+  one.start = loop_.now();
+  one.enter = one.start + one.plan.before;
+}
+
+// §8.1; the slower the link, the longer every hop over it.
+Duration Training::duration_of_collective() const {
+  const Member& first = members_.front();
+  const std::uint64_t bytes =
+      std::max_element(members_.begin(), members_.end(), [](const Member& a, const Member& b) {
+        return a.plan.bytes < b.plan.bytes;
+      })->plan.bytes;
+  Duration total = all_reduce(*model_.timing, bytes, world());
+  if (!first.constructed) total += 2 * all_reduce(*model_.timing, small_call, world());
+  if (!network_.any_fault()) return total;
+  Duration delays{};
+  for (std::size_t rank = 0; rank < members_.size(); ++rank) {
+    delays +=
+        network_.link(members_[rank].seat.ip, members_[(rank + 1) % members_.size()].seat.ip).delay;
+  }
+  return total + delays * (2 * (world() - 1)) / world();
+}
+
+// When everybody is on the way into the same collective, its end is known.
+void Training::plan_completion() {
+  Time all_in = floor_;
+  Time first_gives_up = Time(Duration::max());
+  for (int rank = 0; rank < world(); ++rank) {
+    const Member& one = member(rank);
+    if (one.phase != Phase::stepping || one.is_stopped) return;
+    if (is_cut(rank) && world() > 1) return;
+    all_in = std::max(all_in, one.enter);
+    first_gives_up =
+        std::min(first_gives_up, one.enter + one.plan.timeout + model_.torch->timeout_slack);
+  }
+  if (trouble_) {
+    for (int rank = 0; rank < world(); ++rank) {
+      const Member& one = member(rank);
+      const Member& next = member(neighbour(rank, 1));
+      const LinkFault fault = network_.link(one.seat.ip, next.seat.ip);
+      if (fault.reset || network_.link(next.seat.ip, one.seat.ip).reset) return;
+      if (one.plan.world_size != world()) return;
+    }
+    trouble_ = false;
+  }
+  const Time complete = all_in + duration_of_collective();
+  if (world() > 1 && complete > first_gives_up) {
+    trouble_ = true;
+    return;
+  }
+  complete_ = complete;
+  for (Member& one : members_) {
+    if (one.phase != Phase::stepping) continue;
+    one.phase = Phase::finishing;
+    one.end = one.constructed ? std::max(complete, one.start + one.plan.step_time) : complete;
+  }
+}
+
+void Training::consider(std::optional<Due>& first, Time time, Loss loss) {
+  if (!first || time < first->time) first = Due{time, std::move(loss)};
+}
+
+Loss Training::loss_by(const Member& peer, Loss::Kind kind) {
+  return {kind, peer.seat.ip, peer.seat.port};
+}
+
+// When and how the collective ends for a rank that waits in it, or will.
+std::optional<Training::Due> Training::loss_of(int rank) {
+  const Member& one = member(rank);
+  if (one.phase != Phase::stepping || one.is_stopped || world() < 2) return std::nullopt;
+  std::optional<Due> first;
+  for (const int offset : {-1, 1}) {
+    const int other = neighbour(rank, offset);
+    const Member& peer = member(other);
+    const int link = offset < 0 ? other : rank;
+    Time from = std::max(one.enter, one.continued);
+    if (!resumes_.empty()) from = std::max(from, resumes_[static_cast<std::size_t>(link)]);
+    // What a peer's kernel says at its end does not pass a link that was cut before (§3.5, FM-068).
+    const bool silent =
+        is_cut(link) && peer.closed_at && *cuts_[static_cast<std::size_t>(link)] <= *peer.closed_at;
+    if (peer.closed_at && !silent) {
+      const Duration delay = peer.loss_delay[offset < 0 ? 1 : 0];
+      consider(first, std::max(from, *peer.closed_at) + delay,
+               loss_by(peer, peer.in_flight ? Loss::Kind::reset : Loss::Kind::closed));
+    }
+    if (network_.any_fault() && network_.link(peer.seat.ip, one.seat.ip).reset)
+      consider(first, from + model_.torch->peer_loss.on(model_.timing->machine),
+               loss_by(peer, Loss::Kind::reset));
+    if (is_cut(link))
+      consider(first, std::max(from, *cuts_[static_cast<std::size_t>(link)]) + tcp_gives_up,
+               loss_by(peer, Loss::Kind::tcp_gave_up));
+    if (peer.phase == Phase::stepping && peer.plan.world_size != one.plan.world_size) {
+      // §3.3: whose buffer is the smaller one aborts, and the other misses it then.
+      Loss loss = loss_by(peer, Loss::Kind::other_size);
+      loss.sent = ring_segment(peer.plan.bytes, peer.plan.world_size);
+      loss.room = ring_segment(one.plan.bytes, one.plan.world_size);
+      if (loss.sent > loss.room) consider(first, std::max(from, peer.enter), std::move(loss));
+    }
+  }
+  consider(first, one.enter + one.plan.timeout + model_.torch->timeout_slack,
+           loss_by(one, Loss::Kind::timed_out));
+  return first;
+}
+
+// Whose doing it is, as far as somebody did something: the neighbour's that the loss names, else
+// anybody's whom it is waited for.
+void Training::tell_why(int rank, const Loss& loss) const {
+  constexpr std::array<std::string_view, 6> how{
+      "was closed", "was reset", "brought nothing in time", "was given up", "", ""};
+  const Member& own = members_[static_cast<std::size_t>(rank)];
+  const Process& process = own.trainee->process();
+  const auto is_named = [&](const Member& peer) {
+    return peer.seat.ip == loss.peer_ip && peer.seat.port == loss.peer_port;
+  };
+  for (const bool named : {true, false})
+    for (const Member& peer : members_) {
+      if (&peer == &own || is_named(peer) != named) continue;
+      const bool is_still = peer.closed_at || peer.is_stopped;
+      if (!is_still && network_.cause_between(own.seat.ip, peer.seat.ip) == 0) continue;
+      return process.connection_broke(peer.seat.ip, is_still ? peer.seat.process : 0,
+                                      how[static_cast<std::size_t>(loss.kind)]);
+    }
+}
+
+void Training::check_losses() {
+  const Time now = loop_.now();
+  std::vector<std::pair<int, Loss>> due;
+  for (int rank = 0; rank < world(); ++rank) {
+    if (const std::optional<Due> loss = loss_of(rank); loss && loss->time <= now)
+      due.emplace_back(rank, loss->loss);
+  }
+  for (const auto& [rank, loss] : due) {
+    Member& one = member(rank);
+    if (one.phase != Phase::stepping) continue;
+    Trainee& trainee = *one.trainee;
+    one.phase = Phase::idle;
+    tell_why(rank, loss);
+    // A timeout closes all pairs at once (§3.2).
+    if (loss.kind == Loss::Kind::timed_out) close(rank);
+    trainee.lost(loss);
+  }
+}
+
+std::optional<Time> Training::next_event() {
+  std::optional<Time> next;
+  const auto earlier = [&next](Time time) { next = next ? std::min(*next, time) : time; };
+  for (int rank = 0; rank < world(); ++rank) {
+    const Member& one = member(rank);
+    if (one.phase == Phase::finishing && !one.is_stopped) earlier(one.end);
+    if (one.phase != Phase::stepping) continue;
+    trouble_ = true;  // somebody waits: whoever is to come may not
+    if (const std::optional<Due> loss = loss_of(rank)) earlier(loss->time);
+  }
+  return next;
+}
+
+Trainings::Trainings(Loop& loop, Network& network, const Model& model)
+    : loop_(loop), network_(network), model_(model) {
+  watch_ = network_.watch_links([this] {
+    for (const auto& [id, training] : trainings_) training->links_changed();
+  });
+}
+
+Trainings::~Trainings() { network_.unwatch_links(watch_); }
+
+Training& Trainings::make(Lane lane, std::vector<Training::Seat> seats) {
+  const std::uint64_t id = ++last_;
+  auto made = std::make_unique<Training>(id, *this, lane, std::move(seats));
+  return *trainings_.emplace(id, std::move(made)).first->second;
+}
+
+Training* Trainings::find(std::uint64_t id) {
+  const auto found = trainings_.find(id);
+  return found == trainings_.end() ? nullptr : found->second.get();
+}
+
+void Trainings::expect_end(ProcessId process, std::uint64_t id, int rank) {
+  second_seats_.emplace(process, Seat{id, rank});
+}
+
+void Trainings::process_ended(ProcessId process) {
+  const auto [first, last] = second_seats_.equal_range(process);
+  const std::vector<std::pair<ProcessId, Seat>> seats(first, last);
+  second_seats_.erase(first, last);
+  for (const auto& [id, seat] : seats) {
+    if (Training* training = find(seat.id)) training->close(seat.rank);
+  }
+}
+
+void Trainings::swept(std::uint64_t id, Lane lane) {
+  const Training* training = find(id);
+  if (training != nullptr && training->over())
+    loop_.post(lane, [this, id] { trainings_.erase(id); });
+}
+
+}  // namespace ddptwin::model

@@ -1,0 +1,222 @@
+#include "runtime/process/supervisor/layers.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <sstream>
+
+namespace ddptwin::sandbox {
+namespace {
+
+// Folders that a container has of its own, with the modes they have everywhere.
+struct OwnFolder {
+  std::string_view path;
+  mode_t mode;
+};
+constexpr std::array own_folders{OwnFolder{"/proc", 0555}, OwnFolder{"/sys", 0555},
+                                 OwnFolder{"/dev", 0755},  OwnFolder{"/tmp", 01777},
+                                 OwnFolder{"/run", 0755},  OwnFolder{"/lost+found", 0700}};
+constexpr off_t small_file_max = 1 << 20;
+constexpr std::array<std::string_view, 8> left_hard{"/usr/share",
+                                                    "/usr/include",
+                                                    "/usr/lib/x86_64-linux-gnu",
+                                                    "/usr/lib/aarch64-linux-gnu",
+                                                    "/usr/src",
+                                                    "/usr/share/doc",
+                                                    "/var/lib/dpkg",
+                                                    "/usr/lib/gcc"};
+
+bool is_own(std::string_view path) {
+  return std::any_of(own_folders.begin(), own_folders.end(), [&](const OwnFolder& folder) {
+    return path == folder.path ||
+           (path.starts_with(folder.path) && path[folder.path.size()] == '/');
+  });
+}
+
+bool exists(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0;
+}
+
+bool is_folder(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// Mount points of the host, as paths on the host. Octal escapes (of spaces) stay: such a path is
+// then not seen as a mount point, and the overlay above it shows what is below the mount.
+std::set<std::string> host_mount_points() {
+  std::set<std::string> points;
+  std::istringstream lines(read_file("/proc/self/mountinfo", 16 << 20));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string word;
+    for (int column = 0; column < 5; ++column) words >> word;
+    if (word.starts_with(place::host + "/")) points.insert(word.substr(place::host.size()));
+  }
+  return points;
+}
+
+bool has_inside(const std::set<std::string>& paths, const std::string& folder) {
+  const auto next = paths.lower_bound(folder + "/");
+  return next != paths.end() && next->starts_with(folder + "/");
+}
+
+}  // namespace
+
+std::string volume_path(const std::string& pod, const std::string& volume) {
+  return fmt::format("{}/{}/volumes/{}", place::pods, pod, volume);
+}
+
+Status Layers::survey(const std::vector<std::string>& visible, bool owners_mapped) {
+  owners_mapped_ = owners_mapped;
+  mount_points_ = host_mount_points();
+  for (const OwnFolder& folder : own_folders) {
+    const std::string path = place::base + std::string(folder.path);
+    TRY_VOID(make_folders(path));
+    ::chmod(path.c_str(), folder.mode);
+  }
+  for (const std::string& path : visible) {
+    if (!is_own(path) || !is_folder(place::host + path)) continue;
+    TRY_VOID(make_folders(place::base + path));
+    visible_.push_back(path);
+  }
+  return survey_folder("");
+}
+
+Status Layers::survey_folder(const std::string& path) {
+  for (const std::string& name : names_in(place::host + path)) {
+    if (!is_own(path + "/" + name)) TRY_VOID(survey_entry(path + "/" + name));
+  }
+  return {};
+}
+
+// The host entries that are no part of any overlay: each becomes an overlay, or a copy in the base
+// layer.
+Status Layers::survey_entry(const std::string& path) {
+  const std::string on_host = place::host + path;
+  const std::string in_base = place::base + path;
+  struct stat info {};
+  if (::lstat(on_host.c_str(), &info) != 0) return {};
+  if (!S_ISDIR(info.st_mode)) {
+    if (S_ISREG(info.st_mode) && info.st_size > small_file_max) return {};
+    if (S_ISREG(info.st_mode) && ::access(on_host.c_str(), R_OK) != 0) return {};
+    return copy_tree(on_host, in_base);
+  }
+  TRY_VOID(make_folders(in_base));
+  ::chmod(in_base.c_str(), info.st_mode & 07777);
+  // A folder that we may not read could only be an overlay whose every use is refused: an empty one
+  // of the pod's own serves better (/root for a user who is not root).
+  if (::access(on_host.c_str(), R_OK | X_OK) != 0) return {};
+  if (has_inside(mount_points_, path)) return survey_folder(path);
+  if (names_in(on_host).empty()) return {};
+  host_overlays_.push_back({path, {on_host}, info.st_mode & 07777});
+  constexpr int depth = 3;
+  if (!owners_mapped_) soften_base(path, depth);
+  return {};
+}
+
+// Without all user ids mapped the host's folders belong to nobody we can act as, so a pod could not
+// make files in them. Twins of the upper levels in the base layer belong to us; so do copies of the
+// small files of /etc. What only a package manager writes is left out: it is most of the tree.
+void Layers::soften_base(const std::string& path, int depth) {
+  if (std::find(left_hard.begin(), left_hard.end(), path) != left_hard.end()) return;
+  const FolderContent content = content_of(place::host + path);
+  if (path == "/etc" || path.starts_with("/etc/")) soften_etc(path, content.others);
+  if (depth == 0) return;
+  for (const std::string& name : content.folders) {
+    const std::string child = path + "/" + name;
+    struct stat info {};
+    if (::lstat((place::host + child).c_str(), &info) != 0) continue;
+    if (::access((place::host + child).c_str(), R_OK | X_OK) != 0) continue;
+    if (::mkdir((place::base + child).c_str(), 0755) != 0) continue;
+    ::chmod((place::base + child).c_str(), info.st_mode & 07777);
+    soften_base(child, depth - 1);
+  }
+}
+
+void Layers::soften_etc(const std::string& path, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const std::string from = place::host + path + "/" + name;
+    struct stat info {};
+    if (::lstat(from.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    if (info.st_size > small_file_max || ::access(from.c_str(), R_OK) != 0) continue;
+    static_cast<void>(copy_tree(from, place::base + path + "/" + name));
+  }
+}
+
+Status Layers::add_to_base(const std::string& host_path, const std::string& path) {
+  TRY_VOID(make_layer_folder(place::base, path.substr(0, path.rfind('/'))));
+  return copy_tree(place::host + host_path, place::base + path);
+}
+
+// The folders that lead to `path`, each with the mode it has below.
+Status Layers::make_layer_folder(const std::string& layer, const std::string& path) const {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    const std::string folder = layer + part;
+    if (!part.empty() && ::mkdir(folder.c_str(), 0755) == 0) {
+      struct stat below {};
+      if (::stat((place::base + part).c_str(), &below) == 0 ||
+          ::stat((place::host + part).c_str(), &below) == 0) {
+        ::chmod(folder.c_str(), below.st_mode & 07777);
+      }
+    } else if (!part.empty() && errno != EEXIST) {
+      return system_error(folder);
+    }
+    if (end == std::string::npos) return {};
+  }
+}
+
+namespace {
+
+// Follows the links among the host's top-level names, so that a file for /lib/x goes to /usr/lib/x:
+// a folder of that name in an upper layer would hide the link.
+std::string through_links(const std::string& path) {
+  const std::size_t end = path.find('/', 1);
+  const std::string top = path.substr(0, end);
+  char target[PATH_MAX + 1];
+  const ssize_t size = ::readlink((place::base + top).c_str(), target, PATH_MAX);
+  if (size <= 0 || end == std::string::npos) return path;
+  target[size] = '\0';
+  const std::string to = target[0] == '/' ? target : std::string("/") + target;
+  return to + path.substr(end);
+}
+
+}  // namespace
+
+Status Layers::fill_image(const MakeImage& image, const std::string& folder) const {
+  TRY_VOID(make_folders(folder));
+  for (const Copy& copy : image.copies) {
+    const std::string to = copy.to == "/" ? std::string() : through_links(copy.to);
+    TRY_VOID(make_layer_folder(folder, to.substr(0, to.rfind('/'))));
+    TRY_VOID(copy_tree(place::host + copy.from, folder + to));
+  }
+  if (!image.workdir.empty() && image.workdir != "/") {
+    TRY_VOID(make_layer_folder(folder, through_links(image.workdir)));
+  }
+  return {};
+}
+
+Stack Layers::stack(const std::string& layer) const {
+  Stack stack{{"", {layer, place::base}, 0755}};
+  for (const Overlay& host : host_overlays_) {
+    Overlay overlay{host.path, {}, host.mode};
+    for (const std::string& above : {layer, place::base}) {
+      if (is_folder(above + host.path) && !names_in(above + host.path).empty()) {
+        overlay.lowers.push_back(above + host.path);
+      }
+    }
+    overlay.lowers.insert(overlay.lowers.end(), host.lowers.begin(), host.lowers.end());
+    if (exists(place::host + host.path)) stack.push_back(std::move(overlay));
+  }
+  return stack;
+}
+
+}  // namespace ddptwin::sandbox

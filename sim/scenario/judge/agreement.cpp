@@ -1,0 +1,240 @@
+#include "scenario/judge/agreement.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "core/numbers.hpp"
+#include "objects/kinds.hpp"
+#include "scenario/language/claims.hpp"
+#include "scenario/language/narrator.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+constexpr std::string_view cut_off =
+    "a signal from outside ended it: ranks tell the end of one step at one instant in virtual time "
+    "and some milliseconds apart in real time, and whoever is ended between them is a step behind";
+
+// "pod/train-worker-0", "endpointslice.discovery.k8s.io/train-*".
+std::string row_name(const Object& object) {
+  const Text& prefix = object.metadata.rest->generateName;
+  if (prefix.empty()) return short_name(object);
+  std::string name = short_name(object);
+  name.resize(name.size() - (object.metadata.name.size() - prefix.size()));
+  return name + "*";
+}
+
+bool differ_by_one(const std::string& one, const std::string& other, std::string_view more) {
+  std::string longer = one.size() > other.size() ? one : other;
+  const std::string& shorter = one.size() > other.size() ? other : one;
+  const std::size_t at = longer.find(more);
+  return at != longer.npos && longer.erase(at, more.size()) == shorter;
+}
+
+bool explains(const Explained& row, std::string_view scenario, const Disagreement& one) {
+  return row.scenario == scenario && one.subject.starts_with(row.subject) &&
+         row.aspect == one.aspect &&
+         (row.once_more.empty() || differ_by_one(one.real, one.virtual_, row.once_more));
+}
+
+std::string fact(const RunFacts& facts, const std::string& subject, const char* aspect) {
+  const auto found = facts.find({subject, aspect});
+  return found == facts.end() ? std::string() : found->second;
+}
+
+// Of "namespace/pod/container": "pod/name #N container", with the youngest pod of that name.
+std::string youngest(const RunFacts& facts, std::string_view subject) {
+  const std::size_t container_at = subject.rfind('/');
+  std::string_view pod = subject.substr(0, container_at);
+  if (pod.starts_with("default/")) pod.remove_prefix(pod.find('/') + 1);  // as short_name() does
+  const std::string name = fmt::format("pod/{}", pod);
+  int number = 1;
+  while (facts.contains({fmt::format("{} #{}", name, number + 1), "phases"})) ++number;
+  return fmt::format("{} #{} {}", name, number, subject.substr(container_at + 1));
+}
+
+// How the container ended: "143 Error"; empty where it runs, or never ran.
+std::string last_exit(const RunFacts& facts, std::string_view subject) {
+  const std::string container = youngest(facts, subject);
+  const std::string exits = fact(facts, container, "exits");
+  // One end more than restarts: the last run is over too.
+  const auto earlier = std::count(exits.begin(), exits.end(), '>');
+  if (fact(facts, container, "restarts") != fmt::format("{}", earlier)) return {};
+  const std::size_t last = exits.rfind("> ");
+  return last == exits.npos ? exits : exits.substr(last + 2);
+}
+
+// Whoever is ended by a signal in both runs may have told the end of one step more in one of them;
+// not whoever chose its own end.
+bool is_cut_off(const Disagreement& one, const RunFacts& real, const RunFacts& virtual_) {
+  if (one.aspect != "steps" || one.real.empty() || one.virtual_.empty()) return false;
+  if (std::abs(whole_number<std::int64_t>(one.real).value_or(0) -
+               whole_number<std::int64_t>(one.virtual_).value_or(0)) != 1)
+    return false;
+  for (const RunFacts* facts : {&real, &virtual_})
+    if (!fact(*facts, one.subject, "failure").empty()) return false;
+  const std::string end = last_exit(real, one.subject);
+  return (end == "137 Error" || end == "143 Error") && end == last_exit(virtual_, one.subject);
+}
+
+std::string list_text(const std::vector<std::string>& parts) {
+  return fmt::format("{}", fmt::join(parts, " > "));
+}
+
+}  // namespace
+
+void CanonicalTrace::on_record(const Record& record) {
+  switch (record.kind) {
+    case RecordKind::object_added: {
+      // Events are told again, or not, by chance of the order: they are no part of the outcome.
+      if (as<Event>(*record.after) != nullptr) return;
+      const std::string name = row_name(*record.after);
+      Named& named = names_[name];
+      ++named.left;
+      numbered_[record.after->metadata.uid] = fmt::format("{} #{}", name, ++named.made);
+      return change(*record.after);
+    }
+    case RecordKind::object_modified:
+      return change(*record.after);
+    case RecordKind::object_deleted:
+      if (numbered_.contains(record.before->metadata.uid)) --names_[row_name(*record.before)].left;
+      return;
+    case RecordKind::log:
+      return log(record);
+    default:
+      return;
+  }
+}
+
+void CanonicalTrace::change(const Object& object) {
+  // What was there before the scenario began is the cluster's own.
+  const auto number = numbered_.find(object.metadata.uid);
+  if (number == numbered_.end()) return;
+  if (const Pod* changed = as<Pod>(object)) return pod(seen_[number->second], *changed);
+  const auto* job = as<PyTorchJob>(object);
+  if (job == nullptr || !job->status) return;
+  for (const JobCondition& one : job->status->conditions)
+    condition(seen_[number->second], "", one.type_, one.status, one.reason);
+}
+
+void CanonicalTrace::condition(Seen& seen, const std::string& list, const std::string& type,
+                               const std::string& status, const std::string& reason) {
+  std::string now = status + (reason.empty() ? "" : " " + reason);
+  std::string& last = seen.conditions[type];
+  if (last == now) return;
+  const bool first = last.empty();
+  last = std::move(now);
+  if (first && type == "PodReadyToStartContainers" && status == "False") return;
+  seen.transitions[list].push_back(type + "=" + last);
+}
+
+void CanonicalTrace::pod(Seen& seen, const Pod& pod) {
+  if (const std::string phase = pod.status.phase.str();
+      !phase.empty() && (seen.phases.empty() || seen.phases.back() != phase))
+    seen.phases.push_back(phase);
+  for (const PodCondition& one : pod.status.conditions)
+    condition(seen, one.type_.str(), one.type_.str(), one.status.str(), one.reason.str());
+  containers(seen, pod.status.initContainerStatuses);
+  containers(seen, pod.status.containerStatuses);
+}
+
+void CanonicalTrace::containers(Seen& seen, const std::vector<ContainerStatus>& statuses) {
+  for (const ContainerStatus& status : statuses) {
+    seen.restarts[status.name.str()] = status.restartCount;
+    // The last state first: it is the older one.
+    for (const ContainerState* state : {&*status.lastState, &status.state}) {
+      if (!state->terminated || !seen.ended.insert(state->terminated->containerID.str()).second)
+        continue;
+      seen.exits[status.name.str()].push_back(
+          fmt::format("{} {}", state->terminated->exitCode, state->terminated->reason));
+    }
+  }
+}
+
+void CanonicalTrace::log(const Record& record) {
+  constexpr std::string_view failing = "failing ";
+  if (record.text.starts_with(failing))
+    failures_[std::string(record.subject)] = record.text.substr(failing.size());
+  const StepLine line = step_of(record.text);
+  std::int64_t& last = steps_[std::string(record.subject)];
+  last = std::max(last, line.step);
+}
+
+RunFacts CanonicalTrace::facts() const {
+  RunFacts facts;
+  for (const auto& [name, named] : names_)
+    facts[{name, "objects"}] = fmt::format("{} made, {} left", named.made, named.left);
+  for (const auto& [name, seen] : seen_) {
+    for (const auto& [list, transitions] : seen.transitions)
+      facts[{name, list.empty() ? "conditions" : "condition " + list}] = list_text(transitions);
+    if (!seen.phases.empty()) facts[{name, "phases"}] = list_text(seen.phases);
+    for (const auto& [container, exits] : seen.exits)
+      facts[{name + " " + container, "exits"}] = list_text(exits);
+    for (const auto& [container, restarts] : seen.restarts)
+      facts[{name + " " + container, "restarts"}] = fmt::format("{}", restarts);
+  }
+  for (const auto& [container, step] : steps_)
+    if (step > 0) facts[{container, "steps"}] = fmt::format("{}", step);
+  for (const auto& [container, failure] : failures_) facts[{container, "failure"}] = failure;
+  return facts;
+}
+
+std::vector<Disagreement> compare(std::string_view scenario, const RunFacts& real,
+                                  const RunFacts& virtual_) {
+  std::vector<Disagreement> found;
+  const auto note = [&](const auto& key, std::string in_real, std::string in_virtual) {
+    Disagreement one{key.first, key.second, std::move(in_real), std::move(in_virtual), {}};
+    for (const Explained& row : explained_differences()) {
+      if (explains(row, scenario, one)) one.explanation = row.reason;
+    }
+    if (is_cut_off(one, real, virtual_)) one.explanation = cut_off;
+    found.push_back(std::move(one));
+  };
+  for (const auto& [key, value] : real) {
+    const auto other = virtual_.find(key);
+    if (other == virtual_.end())
+      note(key, value, "");
+    else if (other->second != value)
+      note(key, value, other->second);
+  }
+  for (const auto& [key, value] : virtual_)
+    if (!real.contains(key)) note(key, "", value);
+  return found;
+}
+
+std::span<const Explained> explained_differences() {
+  static constexpr std::string_view killed = "worker-killed-onfailure";
+  static constexpr std::string_view worker = "pod/train-worker-0 #1";
+  static constexpr std::string_view early =
+      "the kill follows a step's line, and the next all-reduce is a millisecond behind it: killed "
+      "after that, the worker is missed at the end of the step only (ddp-semantics.md §3.1, "
+      "Training::loss_of), and back before that it fails with the master";
+  static constexpr std::string_view limit = "backoff-limit";
+  static constexpr std::string_view master = "pod/train-master-0 #1";
+  static constexpr std::string_view outrun =
+      "the kubelet looks once a second (kubernetes.md §2.1, PLEG): a master that takes longer to "
+      "end "
+      "than its worker is seen a look later, when the worker's restart has used up the limit "
+      "(pytorchjob.md §4.6) and the pods go before the master is started again";
+  static constexpr std::string_view containers_lost_and_back =
+      "ContainersReady=False ContainersNotReady > ContainersReady=True > ";
+  static constexpr std::string_view lost_and_back =
+      "Ready=False ContainersNotReady > Ready=True > ";
+  static constexpr std::array rows{
+      Explained{killed, worker, "exits", "1 Error > ", early},
+      Explained{killed, worker, "restarts", "", early},
+      Explained{killed, worker, "condition ContainersReady", containers_lost_and_back, early},
+      Explained{killed, worker, "condition Ready", lost_and_back, early},
+      Explained{limit, master, "exits", " > 143 Error", outrun},
+      Explained{limit, master, "restarts", "", outrun},
+      Explained{limit, master, "condition ContainersReady", containers_lost_and_back, outrun},
+      Explained{limit, master, "condition Ready", lost_and_back, outrun},
+  };
+  return rows;
+}
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,92 @@
+// What a run came to, apart from its times: the form in which real and virtual runs of one scenario
+// are compared (issue 7, point 3).
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/trace.hpp"
+#include "objects/core_v1.hpp"
+#include "objects/pytorchjob.hpp"
+
+namespace ddptwin::scenario {
+
+// One fact by what it is about and which of its aspects: {"pod/train-worker-0 #1", "phases"} is
+// "Pending > Running > Failed". Objects of a name are numbered in the order of their making;
+// generated names end in "*".
+using RunFacts = std::map<std::pair<std::string, std::string>, std::string>;
+
+// Reads a trace from the moment the scenario begins:
+//   objects     how many of each name were made, and how many are left
+//   conditions  their transitions with status and reason: those of a job in order; those of a pod
+//   in
+//               order for each type, because two that change within a millisecond stand in one
+//               write of the kubelet or in two (KubeletClocks::status_delay). For the same reason
+//               it does not count whether PodReadyToStartContainers was False at first
+//   phases      of a pod
+//   exits       exit code and reason of each container's runs, in order
+//   restarts    the last restart count of each container
+//   steps       the last training step that a container told the end of
+//   failure     the last one of its own that it told: "rank 1 at step 5"
+class CanonicalTrace {
+ public:
+  void on_record(const Record& record);
+  RunFacts facts() const;
+
+ private:
+  struct Seen {
+    std::map<std::string, std::string> conditions{};  // by type: status and reason
+    std::map<std::string, std::vector<std::string>> transitions{};
+    std::vector<std::string> phases{};
+    std::map<std::string, std::vector<std::string>> exits{};  // by container
+    std::map<std::string, std::int32_t> restarts{};
+    std::set<std::string> ended{};  // containers' ids
+  };
+  struct Named {
+    int made = 0;
+    int left = 0;
+  };
+
+  void change(const Object& object);
+  // `list`: of which transitions; the type of a pod's, empty for a job's.
+  void condition(Seen& seen, const std::string& list, const std::string& type,
+                 const std::string& status, const std::string& reason);
+  void pod(Seen& seen, const Pod& pod);
+  void containers(Seen& seen, const std::vector<ContainerStatus>& statuses);
+  void log(const Record& record);
+
+  std::map<std::string, Named> names_{};
+  std::map<SharedText, std::string> numbered_{};   // by uid: "pod/train-worker-0 #1"
+  std::map<std::string, Seen> seen_{};             // by that
+  std::map<std::string, std::int64_t> steps_{};    // by "namespace/pod/container"
+  std::map<std::string, std::string> failures_{};  // likewise
+};
+
+struct Disagreement {
+  std::string subject{}, aspect{};
+  std::string real{}, virtual_{};  // empty: there is no such fact
+  std::string_view explanation{};  // empty: nobody knows one
+};
+
+// A difference that is known and why it is there. Beside it stands the rule or constant. No part
+// may be empty but `once_more`, so that a row excuses nothing but what it was written for.
+struct Explained {
+  std::string_view scenario;  // its name
+  std::string_view subject;   // how it begins
+  std::string_view aspect;
+  std::string_view once_more;  // what one of the two says once more than the other; empty: any
+  std::string_view reason;
+};
+std::span<const Explained> explained_differences();
+
+// Explained are also the steps, one more or less, of a container that a signal from outside ended
+// in both runs.
+std::vector<Disagreement> compare(std::string_view scenario, const RunFacts& real,
+                                  const RunFacts& virtual_);
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,128 @@
+#include "scenario/judge/last_words.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace ddptwin::scenario {
+namespace {
+
+constexpr std::array<std::string_view, 33> peer_words{
+    "onnection closed by peer",
+    "onnection reset by peer",
+    "onnection refused",
+    "onnection timed out",
+    "onnection was likely closed",
+    "onnection closed by remote",
+    "roken pipe",
+    "ocket closed",
+    "ocket Timeout",
+    "ocket timeout",
+    "client socket has timed out",
+    "client socket has failed to connect",
+    "Timed out waiting",
+    "timed out connecting",
+    "Timed out after",
+    "Wait timeout after",
+    "wait timeout",
+    "Name or service not known",
+    "emporary failure in name resolution",
+    "name resolution",
+    "No route to host",
+    "etwork is unreachable",
+    "etwork unreachable",
+    "ncclRemoteError",
+    "ncclSystemError",
+    "remote process exited",
+    "collective operation timeout",
+    "DistNetworkError",
+    "DistStoreError",
+    "RendezvousConnectionError",
+    "RendezvousTimeoutError",
+    "RendezvousClosedError",
+    "waiting for master",  // the init container that the training operator adds to workers
+};
+
+// What an agent says of its own ranks' ends: they have said more.
+constexpr std::array<std::string_view, 4> parent_words{
+    "ChildFailedError", "SignalException", "CalledProcessError", "ProcessRaisedException"};
+
+bool any_in(std::span<const std::string_view> words, std::string_view line) {
+  return std::any_of(words.begin(), words.end(),
+                     [line](std::string_view word) { return line.find(word) != line.npos; });
+}
+
+// "[rank1]: ValueError: no" and "E0701 ... ValueError: no" without what stands before.
+std::string_view without_prefix(std::string_view line) {
+  if (line.starts_with("[")) {
+    const std::size_t end = line.find("]:");
+    if (end != line.npos) line.remove_prefix(end + 2);
+  }
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  return line;
+}
+
+// "ModuleNotFoundError: No module named 'x'", "torch.cuda.OutOfMemoryError: ...",
+// "KeyboardInterrupt": the name of a class, and what it says.
+bool is_exception(std::string_view line) {
+  line = without_prefix(line);
+  const std::size_t end = std::min(line.find(':'), line.size());
+  const std::string_view name = line.substr(0, end);
+  constexpr std::array<std::string_view, 6> endings{"Error", "Exception", "Interrupt",
+                                                    "Exit",  "Warning",   "Iteration"};
+  const bool named = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_';
+  });
+  return !name.empty() && named &&
+         std::any_of(endings.begin(), endings.end(),
+                     [name](std::string_view ending) { return name.ends_with(ending); });
+}
+
+// Something other than the frame of a box.
+bool says_anything(std::string_view line) {
+  return std::any_of(line.begin(), line.end(),
+                     [](unsigned char c) { return std::isalnum(c) != 0; });
+}
+
+}  // namespace
+
+bool tells_of_a_peer(std::string_view line) { return any_in(peer_words, line); }
+
+std::string telling_line(std::span<const std::string> lines) {
+  const std::string *own = nullptr, *of_peer = nullptr, *of_child = nullptr, *last = nullptr;
+  for (const std::string& line : lines) {
+    if (says_anything(line)) last = &line;
+    if (!is_exception(line)) continue;
+    if (any_in(parent_words, line))
+      of_child = &line;
+    else if (tells_of_a_peer(line))
+      of_peer = &line;
+    else
+      own = &line;
+  }
+  for (const std::string* found : {own, of_peer, last, of_child})
+    if (found != nullptr) return std::string(without_prefix(*found));
+  return {};
+}
+
+std::string_view lack_of_host(std::string_view line) {
+  struct Row {
+    std::string_view words, told;
+  };
+  constexpr std::array rows{
+      Row{"ModuleNotFoundError: No module named",
+          "this machine's Python has no such module, and the image's is not here: --python DIR "
+          "names a virtual environment that has it"},
+      Row{"doesn't have NCCL built in",
+          "this machine's PyTorch has no NCCL, and the image's is not here: --python DIR names a "
+          "virtual environment whose PyTorch has it"},
+      Row{"Torch not compiled with CUDA enabled",
+          "this machine's PyTorch has no CUDA, and the image's is not here: --python DIR names a "
+          "virtual environment whose PyTorch has it"},
+      Row{"Found no NVIDIA driver", "this machine has no NVIDIA driver"}};
+  for (const Row& row : rows)
+    if (line.find(row.words) != line.npos) return row.told;
+  return {};
+}
+
+}  // namespace ddptwin::scenario

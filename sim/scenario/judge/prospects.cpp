@@ -1,0 +1,65 @@
+#include "scenario/judge/prospects.hpp"
+
+#include <algorithm>
+
+#include "scenario/systems/workloads.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+bool is_pod(const KindInfo& kind) { return &kind == &Pod::info(); }
+
+bool is_at_work(const SeenObject& seen) { return !seen.gone && !seen.ended_at; }
+
+bool any_job_at_work(const Observer& observer) {
+  for (const JobKind& kind : job_kinds())
+    for (const auto& [key, seen] : observer.objects(kind.info()))
+      if (is_at_work(seen)) return true;
+  return false;
+}
+
+// Its owner makes it again where it has ended or gone: a job that is at work, or who is no job.
+bool may_be_made_again(const Observer& observer, const Object& object) {
+  if (!is_pod(object.kind()) || object.metadata.controller() == nullptr) return false;
+  const SharedText root = observer.troubles().root_of(object.metadata);
+  for (const JobKind& kind : job_kinds())
+    for (const auto& [key, seen] : observer.objects(kind.info()))
+      if (seen.last->metadata.uid == root) return is_at_work(seen);
+  return true;
+}
+
+bool may_change(const Observer& observer, const SeenObject& seen) {
+  return is_at_work(seen) || may_be_made_again(observer, *seen.last);
+}
+
+// Others of the selection than there have been.
+bool may_appear(const Observer& observer, const Selection& of,
+                const std::vector<const SeenObject*>& seen) {
+  if (!is_pod(*of.kind)) return false;
+  return seen.empty() || (of.name.empty() && any_job_at_work(observer));
+}
+
+// A condition of a pod may come a moment after its phase.
+bool is_known(const State& state) {
+  const bool of_pod = is_pod(*state.of.kind);
+  if (!of_pod && job_kind(*state.of.kind) == nullptr) return false;
+  return std::none_of(state.claims.begin(), state.claims.end(), [of_pod](const Claim& claim) {
+    return std::holds_alternative<MatchClaim>(claim) || std::holds_alternative<EventClaim>(claim) ||
+           (of_pod && std::holds_alternative<ConditionClaim>(claim));
+  });
+}
+
+}  // namespace
+
+bool may_come(const Observer& observer, const State& state) {
+  const std::int64_t wanted = state.count.at_least.value_or(0);
+  if (wanted <= 0 || !is_known(state)) return true;
+  const auto seen = observer.select_ever(state.of);
+  if (may_appear(observer, state.of, seen)) return true;
+  const auto candidates = std::count_if(seen.begin(), seen.end(), [&](const SeenObject* one) {
+    return may_change(observer, *one) || observer.fulfils(*one, state);
+  });
+  return candidates >= wanted;
+}
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,257 @@
+#include "scenario/judge/why.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "cluster/scheduler/scheduler.hpp"
+#include "scenario/judge/last_words.hpp"
+#include "scenario/language/claims.hpp"
+#include "scenario/systems/workloads.hpp"
+#include "scenario/words/names.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+constexpr std::size_t lines_max = 10;  // of a log
+constexpr std::size_t others_max = 4;  // troubles beside the culprit; pods that run still
+constexpr std::size_t line_length_max = 300;
+// So long after a job has failed what made it fail may still be told.
+constexpr Duration told_after_end = std::chrono::seconds(5);
+constexpr Time no_end{Duration::max()};
+
+// Control characters of a container's output are none of a report's; what is long is cut, never
+// within a character.
+std::string clean(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (out.size() >= line_length_max && (byte & 0xC0U) != 0x80U) return out + "...";
+    out += byte < 0x20 || byte == 0x7f ? ' ' : c;
+  }
+  return out;
+}
+
+// One line: an Event's message may have several.
+std::string told(const Observer& observer, const Trouble& trouble) {
+  return clean(observer.troubles().line(trouble));
+}
+
+void add_log(std::span<const std::string> lines, std::vector<std::string>& to) {
+  if (lines.size() > lines_max) lines = lines.last(lines_max);
+  for (const std::string& line : lines) to.push_back("  | " + clean(line));
+}
+
+// What a container has printed; null: nothing.
+const std::vector<std::string>* log_of(const Observer& observer, const Pod& pod,
+                                       const std::string& container) {
+  const auto log = observer.logs().find(fmt::format("{}/{}", key_of(pod.metadata), container));
+  return log == observer.logs().end() || log->second.lines.empty() ? nullptr : &log->second.lines;
+}
+
+std::string last_line(const Observer& observer, const Pod& pod, const std::string& container) {
+  const std::vector<std::string>* lines = log_of(observer, pod, container);
+  if (lines == nullptr) return "it has printed nothing";
+  return fmt::format("it printed last: \"{}\"", clean(lines->back()));
+}
+
+// A container that ends well is no trouble, and yet never Ready for long where it must not end.
+std::string started_again(const Pod& pod, const ContainerStatus& status) {
+  if (status.state.running || !runs_for_ever(pod)) return {};
+  const auto& ended =
+      status.state.terminated ? status.state.terminated : status.lastState->terminated;
+  if (!ended || ended->exitCode != 0) return {};
+  return fmt::format(
+      ", container {} ended with exit 0 and is started again, {} times so far "
+      "(restartPolicy Always)",
+      status.name, status.restartCount);
+}
+
+// What a pod is at that has not ended and has no trouble.
+std::string at_work(const Observer& observer, const Pod& pod) {
+  std::string text = fmt::format("{} {}", short_name(pod),
+                                 pod.status.phase.empty() ? "Pending" : pod.status.phase.str());
+  if (pod.metadata.deletionTimestamp) return text + ", terminating";
+  if (pod.spec->nodeName.empty() && pod.status.condition("PodScheduled") == nullptr)
+    return text + (pod.spec->rest->schedulerName == Scheduler::name
+                       ? std::string(", and the scheduler has not looked at it")
+                       : fmt::format(", looked at by no scheduler: its schedulerName is {}",
+                                     pod.spec->rest->schedulerName));
+  const auto add = [&](const std::vector<ContainerStatus>& statuses, std::string_view what) {
+    for (const ContainerStatus& status : statuses)
+      if (status.state.running)
+        text += fmt::format(", {}container {} runs still, {}", what, status.name,
+                            last_line(observer, pod, status.name.str()));
+  };
+  add(*pod.status.initContainerStatuses, "init ");
+  add(*pod.status.containerStatuses, "");
+  for (const ContainerStatus& status : *pod.status.containerStatuses)
+    if (status.state.waiting && status.state.waiting->reason == "ContainerCreating")
+      text += fmt::format(", container {} waits: ContainerCreating", status.name);
+    else
+      text += started_again(pod, status);
+  return text;
+}
+
+struct Family {
+  SharedText root{};
+  Time until = no_end;
+};
+
+// The roots of the selected objects, each once. Of what has failed only what came before counts.
+std::vector<Family> families_of(const Observer& observer, const Selection& of) {
+  std::vector<Family> families;
+  for (const SeenObject* seen : observer.select_ever(of)) {
+    const SharedText root = observer.troubles().root_of(seen->last->metadata);
+    const bool known = std::any_of(families.begin(), families.end(),
+                                   [&](const Family& family) { return family.root == root; });
+    if (!known) families.push_back({root, no_end});
+  }
+  for (Family& family : families)
+    for (const JobKind& kind : job_kinds())
+      for (const auto& [key, seen] : observer.objects(kind.info()))
+        if (seen.ended_at && seen.last->metadata.uid == family.root)
+          family.until = *seen.ended_at + told_after_end;
+  return families;
+}
+
+std::string with_object(const Trouble& trouble, const std::string& text) {
+  return trouble.object + " " + text;
+}
+
+// The culprit at length, the others in a line each.
+void add_troubles(const Observer& observer, const Family& family, Why& to) {
+  const Troubles& troubles = observer.troubles();
+  const Trouble* culprit = troubles.culprit(family.root, family.until);
+  if (culprit == nullptr) return;
+  const std::string line = with_object(*culprit, told(observer, *culprit));
+  if (to.line.empty()) to.line = line;
+  const auto log = troubles.log_of(*culprit);
+  to.text.push_back(line + (log.empty() ? "" : "; its last lines:"));
+  add_log(log, to.text);
+  if (observer.on_host())
+    if (const auto lack = lack_of_host(telling_line(log)); !lack.empty())
+      to.text.emplace_back(lack);
+  std::size_t more = 0;
+  for (const Trouble* other : troubles.unsolved(family.root, family.until)) {
+    if (other == culprit) continue;
+    if (++more > others_max) continue;
+    to.text.push_back("also " + with_object(*other, told(observer, *other)));
+  }
+  if (more > others_max) to.text.push_back(fmt::format("and {} more", more - others_max));
+}
+
+std::vector<const SeenObject*> pods_of_family(const Observer& observer, const SharedText& root) {
+  std::vector<const SeenObject*> pods;
+  for (const auto& [key, seen] : observer.objects(Pod::info()))
+    if (observer.troubles().root_of(seen.last->metadata) == root) pods.push_back(&seen);
+  return pods;
+}
+
+// All of its pods run, several, and none has printed a line: so ranks look that wait for one
+// another (spec/ddp-semantics.md §1).
+bool is_silent_group(const Observer& observer, const std::vector<const SeenObject*>& pods) {
+  const auto is_silent = [&observer](const SeenObject* seen) {
+    const Pod& pod = *as<Pod>(*seen->last);
+    if (seen->gone || pod.status.phase != "Running") return false;
+    const auto& containers = *pod.status.containerStatuses;
+    return std::all_of(containers.begin(), containers.end(), [&](const ContainerStatus& one) {
+      return one.restartCount == 0 && log_of(observer, pod, one.name.str()) == nullptr;
+    });
+  };
+  return pods.size() > 1 && std::all_of(pods.begin(), pods.end(), is_silent);
+}
+
+// Nothing went wrong, and it is not done: what its pods do, those first that do not run yet.
+void add_work(const Observer& observer, const Family& family, Why& to) {
+  auto pods = pods_of_family(observer, family.root);
+  std::stable_partition(pods.begin(), pods.end(), [](const SeenObject* seen) {
+    return as<Pod>(*seen->last)->status.phase != "Running";
+  });
+  std::size_t more = 0;
+  for (const SeenObject* seen : pods) {
+    if (seen->gone || seen->ended_at || ++more > others_max) continue;
+    to.text.push_back(at_work(observer, *as<Pod>(*seen->last)));
+    if (to.line.empty()) to.line = to.text.back();
+  }
+  if (more > others_max) to.text.push_back(fmt::format("and {} more pods", more - others_max));
+  if (is_silent_group(observer, pods))
+    to.text.emplace_back(
+        "ranks may wait for one another here: PyTorch says who is missing when its timeout is "
+        "over, "
+        "30m by default (--timeout 35m)");
+  if (pods.empty()) {
+    to.text.emplace_back("no pod of it was made");
+    if (to.line.empty()) to.line = to.text.back();
+  }
+}
+
+bool has_pods(const KindInfo& kind) { return &kind == &Pod::info() || is_workload(kind); }
+
+}  // namespace
+
+Why why(const Observer& observer, const Selection& of) {
+  Why found;
+  if (!has_pods(*of.kind)) return found;
+  const auto families = families_of(observer, of);
+  for (const Family& family : families) add_troubles(observer, family, found);
+  if (!found.text.empty()) return found;
+  for (const Family& family : families)
+    if (family.until == no_end) add_work(observer, family, found);
+  if (of.kind == &Pod::info()) found.line.clear();  // who describes the pods has said it
+  return found;
+}
+
+std::optional<Time> told_until(const Observer& observer, const Selection& of, Time now) {
+  if (!has_pods(*of.kind)) return std::nullopt;
+  for (const Family& family : families_of(observer, of)) {
+    if (family.until == no_end || now >= family.until) continue;
+    const Trouble* culprit = observer.troubles().culprit(family.root, family.until);
+    const auto pods = pods_of_family(observer, family.root);
+    const bool runs_yet = std::any_of(pods.begin(), pods.end(), [](const SeenObject* seen) {
+      return !seen->gone && !seen->ended_at && as<Pod>(*seen->last)->status.phase == "Running";
+    });
+    if (culprit != nullptr && runs_yet && observer.troubles().is_consequence(*culprit))
+      return family.until;
+  }
+  return std::nullopt;
+}
+
+std::string told_end(const Observer& observer, const SeenObject& seen) {
+  const Object& object = *seen.last;
+  std::string text = fmt::format("{} {}", short_name(object), end_text(object));
+  if (seen.gone && !seen.ended_at) text += ", gone";
+  if (has_succeeded(object)) return text;
+  const Troubles& troubles = observer.troubles();
+  const Family family{troubles.root_of(object.metadata),
+                      seen.ended_at ? *seen.ended_at + told_after_end : no_end};
+  const Trouble* culprit = troubles.culprit(family.root, family.until);
+  if (culprit == nullptr) {
+    if (seen.gone || seen.ended_at) return text;
+    Why found;
+    add_work(observer, family, found);
+    return text + ": " + found.line;
+  }
+  const std::string line = told(observer, *culprit);
+  const bool is_alone =
+      pods_of_family(observer, family.root).size() <= 1 || culprit->uid == object.metadata.uid;
+  return text + ": " + (is_alone ? line : with_object(*culprit, line));
+}
+
+std::vector<std::string> told_ends(const Observer& observer) {
+  std::vector<std::string> bad, good;
+  const auto add = [&](const SeenObject& seen) {
+    (has_succeeded(*seen.last) ? good : bad).push_back(told_end(observer, seen));
+  };
+  for (const JobKind& kind : job_kinds())
+    for (const auto& [key, seen] : observer.objects(kind.info())) add(seen);
+  for (const StandingKind& kind : standing_kinds())
+    for (const auto& [key, seen] : observer.objects(kind.info())) add(seen);
+  for (const auto& [key, seen] : observer.objects(Pod::info()))
+    if (seen.last->metadata.controller() == nullptr) add(seen);
+  std::move(good.begin(), good.end(), std::back_inserter(bad));
+  return bad;
+}
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,63 @@
+#include "scenario/language/cluster_options.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "objects/kinds.hpp"
+#include "objects/volumes.hpp"
+
+namespace ddptwin::scenario {
+
+std::vector<const KindInfo*> kinds_of(const Scenario& scenario) {
+  std::set<const KindInfo*> applied;
+  const auto add = [&applied](const std::vector<Manifest>& manifests) {
+    for (const Manifest& manifest : manifests) applied.insert(&manifest.object->kind());
+  };
+  add(scenario.manifests);
+  for (const Step& step : scenario.steps)
+    if (const Apply* apply = std::get_if<Apply>(&step.action)) add(apply->manifests);
+  std::vector<const KindInfo*> kinds;
+  for (const KindInfo* kind : built_in_kinds())
+    if (applied.contains(kind)) kinds.push_back(kind);
+  return kinds;
+}
+
+namespace {
+
+bool is_default(const Manifest& manifest) {
+  const StorageClass* one = as<StorageClass>(*manifest.object);
+  return one != nullptr && (marks_default(*one) || one->metadata.name == default_class_name);
+}
+
+bool brings_default_class(const Scenario& scenario) {
+  const auto in = [](const std::vector<Manifest>& manifests) {
+    return std::any_of(manifests.begin(), manifests.end(), &is_default);
+  };
+  return in(scenario.manifests) ||
+         std::any_of(scenario.steps.begin(), scenario.steps.end(), [&in](const Step& step) {
+           const Apply* apply = std::get_if<Apply>(&step.action);
+           return apply != nullptr && in(apply->manifests);
+         });
+}
+
+}  // namespace
+
+WorldOptions cluster_options(const Scenario& scenario, std::uint64_t seed) {
+  WorldOptions world;
+  world.seed = seed;
+  world.scheduler = true;
+  world.systems = scenario.systems;
+  world.flags = scenario.flags;
+  world.kinds = kinds_of(scenario);
+  world.default_class = !brings_default_class(scenario);
+  world.nodes = scenario.nodes;
+  world.dns.host.servers = {"192.168.255.254"};  // of the nodes' network
+  // A kubelet looks at its runtime once a second; this one hears of every change from the runtime
+  // itself, so that a run in real time takes no longer than its programs.
+  world.kubelet.clocks.edit().first_look = Duration::zero();
+  world.kubelet.clocks.edit().relist = std::chrono::milliseconds(1);
+  world.kubelet.clocks.edit().status_delay = std::chrono::milliseconds(1);
+  return world;
+}
+
+}  // namespace ddptwin::scenario

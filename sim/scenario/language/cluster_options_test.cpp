@@ -1,0 +1,93 @@
+#include "scenario/language/cluster_options.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "scenario/language/reference.hpp"
+#include "scenario/language/scenario_parser.hpp"
+#include "scenario/run/virtual_run.hpp"
+
+namespace ddptwin::scenario::cluster_options_test {
+namespace {
+
+struct Outcome {
+  Duration lasted{};
+  std::size_t pods = 0;  // at the end, of three jobs of one pod that keep theirs
+};
+
+Outcome run_with(std::string_view flags) {
+  std::string text = fmt::format(
+      "apiVersion: ddptwin.dev/v1alpha1\n"
+      "kind: Scenario\n"
+      "metadata: {{name: flags}}\n"
+      "spec: {{modes: [virtual], cluster: {{flags: {{{}}}}}}}\n",
+      flags);
+  for (int i = 0; i < 3; ++i)
+    text += fmt::format(R"(---
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {{name: job-{}}}
+spec:
+  runPolicy: {{cleanPodPolicy: None}}
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      template:
+        spec:
+          containers: [{{name: pytorch, image: ddptwin-worker, args: [--steps, "1"]}}]
+)",
+                        i);
+  const KindRegistry kinds;
+  const auto scenario = parse_scenario(
+      "flags.yaml", kinds, [&](const std::string&) { return Result<std::string>(text); });
+  if (!scenario) {
+    ADD_FAILURE() << scenario.error().text();
+    return {};
+  }
+  VirtualRun run(*scenario, {});
+  const Status started = run.start();
+  EXPECT_TRUE(started) << started.error().text();
+  const auto result = run.finish();
+  if (!result) {
+    ADD_FAILURE() << result.error().text();
+    return {};
+  }
+  EXPECT_TRUE(result->passed());
+  return {run.engine().ended_at() - run.engine().started_at(),
+          run.world().objects(Pod::info(), "").size()};
+}
+
+TEST(ClusterOptions, flags_reach_the_processes_of_the_control_plane) {
+  const Outcome as_installed = run_with("");
+  EXPECT_LT(as_installed.lasted, std::chrono::seconds(2));
+  EXPECT_EQ(as_installed.pods, 3U);
+  // Of three finished pods two are too many, once the pod garbage collector has looked.
+  EXPECT_EQ(run_with("terminated-pod-gc-threshold: 1").pods, 1U);
+  // Three pods, three Services, and the writes of their statuses.
+  EXPECT_GT(run_with("kube-api-qps: 1, kube-api-burst: 1").lasted, std::chrono::seconds(5));
+}
+
+// What the reference says of a node that says nothing is what such a node has.
+TEST(ClusterOptions, the_reference_names_what_a_node_has_by_default) {
+  Scenario scenario;
+  scenario.nodes = {NodeOptions{.name = "plain"}};
+  VirtualRun run(scenario, {});
+  ASSERT_TRUE(run.start());
+  const ObjectPtr node = run.world().find(Node::info(), "", "plain");
+  ASSERT_NE(node, nullptr);
+  const ResourceList& capacity = static_cast<const Node&>(*node).status.capacity;
+  EXPECT_EQ(capacity.size(), 5U);
+  const std::string page = reference_page();
+  const std::string section =
+      page.substr(page.find("\n## Node\n"), page.find("\n## Image\n") - page.find("\n## Node\n"));
+  for (const auto& [name, amount] : capacity) {
+    const bool own_row = name == "cpu" || name == "memory";
+    const std::string text =
+        own_row ? fmt::format("| `{}` | a quantity | default: {} |", name, amount.str())
+                : fmt::format("{}: {}", name, amount.str());
+    EXPECT_NE(section.find(text), std::string::npos) << text << "\n" << section;
+  }
+}
+
+}  // namespace
+}  // namespace ddptwin::scenario::cluster_options_test

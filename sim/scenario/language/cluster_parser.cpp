@@ -1,0 +1,200 @@
+// spec.cluster: its nodes, its operator and the flags of its control plane.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "objects/validation.hpp"
+#include "scenario/language/scenario_parser.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+constexpr int nodes_max = 1000;
+constexpr std::int64_t flag_max = 1'000'000;
+
+// A row of nodes: one, or `count` of them with numbers behind the name.
+struct NodeRow {
+  NodeOptions node{};
+  std::int64_t count = 0;
+};
+
+Status read_quantity(const YamlNode& node, NodeRow& to, const std::string& resource) {
+  TRY(to.node.capacity[resource], node.as_quantity());
+  return {};
+}
+
+using NodeField = Field<NodeRow, ParseContext>;
+constexpr std::array node_fields{
+    NodeField{"name", "text", "its name; with count the beginning of it: NAME-0, NAME-1",
+              [](const YamlNode& node, NodeRow& to, const ParseContext&) -> Status {
+                TRY(to.node.name, node.as_text());
+                return check_name(node, dns_subdomain_problems(to.node.name));
+              },
+              true},
+    NodeField{"count", "a number", "that many nodes of this size",
+              [](const YamlNode& node, NodeRow& to, const ParseContext&) -> Status {
+                TRY(to.count, node.as_integer());
+                if (to.count < 1 || to.count > nodes_max)
+                  return node.must_be(fmt::format("1 to {}", nodes_max));
+                return {};
+              }},
+    NodeField{"cpu", "a quantity", "default: 32",
+              [](const YamlNode& node, NodeRow& to, const ParseContext&) {
+                return read_quantity(node, to, "cpu");
+              }},
+    NodeField{"memory", "a quantity", "default: 256Gi",
+              [](const YamlNode& node, NodeRow& to, const ParseContext&) {
+                return read_quantity(node, to, "memory");
+              }},
+    NodeField{"resources", "a map of quantities",
+              "further capacity, 0 for none; default: nvidia.com/gpu: 8, pods: 110, "
+              "ephemeral-storage: 1Ti",
+              [](const YamlNode& node, NodeRow& to, const ParseContext&) -> Status {
+                TRY(const auto members, node.as_map());
+                for (const auto& [name, value] : members) {
+                  TRY_VOID(check_name(value, qualified_name_problems(name)));
+                  TRY_VOID(read_quantity(value, to, name));
+                }
+                return {};
+              }},
+    NodeField{"labels", "a map of texts", "further labels",
+              [](const YamlNode& node, NodeRow& to, const ParseContext&) -> Status {
+                TRY(const auto members, node.as_map());
+                for (const auto& [name, value] : members) {
+                  TRY_VOID(check_name(value, qualified_name_problems(name)));
+                  TRY(to.node.labels[name], value.as_any_scalar());
+                  TRY_VOID(check_name(value, label_value_problems(to.node.labels[name])));
+                }
+                return {};
+              }},
+    NodeField{"unschedulable", "true or false", "cordoned; default: false",
+              [](const YamlNode& node, NodeRow& to, const ParseContext&) -> Status {
+                TRY(to.node.unschedulable, node.as_bool());
+                return {};
+              }},
+};
+
+Status read_nodes(const YamlNode& list, Scenario& to, const ParseContext& context) {
+  TRY(const auto nodes, list.as_list());
+  std::set<std::string> names;
+  for (const YamlNode& node : nodes) {
+    NodeRow row;
+    TRY_VOID(read_fields(node, node_fields, row, context));
+    for (std::int64_t i = 0; i < std::max<std::int64_t>(row.count, 1); ++i) {
+      NodeOptions one = row.node;
+      if (row.count > 0) one.name += fmt::format("-{}", i);
+      if (!names.insert(one.name).second)
+        return node.fail_at("name", fmt::format("there are two nodes named {}", one.name));
+      to.nodes.push_back(std::move(one));
+    }
+  }
+  if (to.nodes.empty()) return list.must_be("a list with a node in it");
+  return {};
+}
+
+template <const System& system>
+Status read_version(const YamlNode& node, Scenario& to, const ParseContext&) {
+  TRY(const std::string text, node.as_any_scalar());
+  const std::string_view version = system.find_version(text);
+  if (version.empty())
+    return node.fail(
+        fmt::format("unknown version \"{}\"{}", text, suggestion(text, system.versions())));
+  set_version(to.systems, system, version);
+  return {};
+}
+
+Result<std::int64_t> flag_of(const YamlNode& node, std::int64_t least) {
+  TRY(const std::int64_t value, node.as_integer());
+  if (value < least || value > flag_max)
+    return node.must_be(fmt::format("{} to {}", least, flag_max));
+  return value;
+}
+
+Status read_controllers(const YamlNode& list, ControlPlaneFlags& to, const ParseContext&) {
+  const std::vector<std::string_view> known = switchable_controllers();
+  TRY(const auto elements, list.as_list());
+  for (const YamlNode& element : elements) {
+    TRY(const std::string text, element.as_text());
+    if (text == "*") continue;
+    if (!text.starts_with('-'))
+      return element.must_be("\"*\" or the name of one that is not to run, with - before it");
+    const std::string name = text.substr(1);
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return element.fail(
+          fmt::format("there is no controller \"{}\" that could be left out{}; there are {}", name,
+                      suggestion(name, known), fmt::join(known, ", ")));
+    to.without.insert(name);
+  }
+  return {};
+}
+
+using FlagField = Field<ControlPlaneFlags, ParseContext>;
+constexpr std::array flag_fields{
+    FlagField{"kube-api-qps", "a whole number",
+              "calls a second of each controller's client; -1: as many as it likes; default: 20",
+              [](const YamlNode& node, ControlPlaneFlags& to, const ParseContext&) -> Status {
+                TRY(const std::int64_t value, flag_of(node, -1));
+                if (value == 0) return node.must_be("-1, or 1 and more");
+                to.kube_api_qps = static_cast<int>(value);
+                return {};
+              }},
+    FlagField{"kube-api-burst", "a whole number", "that many at once; default: 30",
+              [](const YamlNode& node, ControlPlaneFlags& to, const ParseContext&) -> Status {
+                TRY(const std::int64_t value, flag_of(node, 1));
+                to.kube_api_burst = static_cast<int>(value);
+                return {};
+              }},
+    FlagField{"terminated-pod-gc-threshold", "a whole number",
+              "with more finished pods than that the oldest are deleted; 0: none are; default: "
+              "12500",
+              [](const YamlNode& node, ControlPlaneFlags& to, const ParseContext&) -> Status {
+                TRY(const std::int64_t value, flag_of(node, 0));
+                to.terminated_pod_gc_threshold = static_cast<std::size_t>(value);
+                return {};
+              }},
+    FlagField{"controllers", "a list of names",
+              "of kube-controller-manager: \"*\" for all, -NAME for all but that one; default: "
+              "[\"*\"]",
+              &read_controllers},
+};
+
+using ClusterField = Field<Scenario, ParseContext>;
+constexpr std::array cluster_fields{
+    ClusterField{"nodes", "a list of nodes", "default: one node, node-0, of the default size",
+                 &read_nodes},
+    ClusterField{"trainingOperator", "a version",
+                 "v1.7, v1.8, v1.9 or a tag of them; default: v1.9",
+                 &read_version<training_operator>},
+    ClusterField{"flags", "a map", "what the control plane's processes are started with",
+                 [](const YamlNode& node, Scenario& to, const ParseContext& context) {
+                   return read_fields(node, flag_fields, to.flags, context);
+                 }},
+};
+
+}  // namespace
+
+Status parse_cluster(const YamlNode& node, Scenario& to, const ParseContext& context) {
+  return read_fields(node, cluster_fields, to, context);
+}
+
+std::vector<ReferenceTable> cluster_tables() {
+  return {
+      reference_of("cluster", "", cluster_fields),
+      reference_of("flags",
+                   "The first two are of the controllers of endpoints and of the training "
+                   "operator, of any version; the last is of kube-controller-manager. A cluster of "
+                   "thousands of pods needs others than the defaults: once more pods have finished "
+                   "than the threshold before their jobs were looked at again, they are deleted "
+                   "and the operator makes them anew.",
+                   flag_fields),
+      reference_of("Node",
+                   "One node, or several of one size. Of those that suit a pod equally well the "
+                   "scheduler takes the first by name (a real one throws a dice).",
+                   node_fields),
+  };
+}
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,135 @@
+// Carries a scenario out: takes its steps, judges its expectations, watches the invariants. It acts
+// through the API and the signal port, and learns of everything from the trace.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/client.hpp"
+#include "runtime/runtime.hpp"
+#include "scenario/invariants/invariants.hpp"
+#include "scenario/judge/expect.hpp"
+
+namespace ddptwin::scenario {
+
+struct StepResult {
+  const Step* step = nullptr;
+  Verdict verdict = Verdict::open;  // open: it was not reached, or is under way
+  std::optional<Time> began_at{};
+  std::optional<Time> ended_at{};
+  std::string detail{};            // why it failed
+  std::vector<std::string> why{};  // the same at length
+};
+
+// A signal to the first process of a container, by the id that the runtime gave it.
+using SignalPort = std::function<void(const ContainerId& id, int signal, Done<void> done)>;
+
+class Engine {
+ public:
+  // All references outlive the engine. `over` is called once, on a lane of the engine. The engine
+  // adds a sink to the trace: make it before the run begins.
+  Engine(Loop& loop, Trace& trace, api::ApiClient& client, const Scenario& scenario,
+         SignalPort signal, std::function<void()> over);
+
+  // The scenario's time begins; its manifests are applied first.
+  void start();
+  // Ends the run now, judging things as they are.
+  void finish();
+  // Breaks it off: what is not decided yet stays open.
+  void interrupt();
+  // Also after the end: judges the invariants about what has come to rest by now.
+  void pass();
+
+  const Observer& observer() const { return observer_; }
+  void watch_host() { observer_.watch_host(); }  // before start(): it is a real run
+  const std::vector<StepResult>& steps() const { return steps_; }
+  const std::vector<ExpectationResult>& expectations() const { return expectations_.results(); }
+  const std::vector<Violation>& violations() const { return invariants_.violations(); }
+  // Every invariant that is watched, and whether it is as the scenario wants it.
+  std::vector<InvariantWatch::Judged> invariants() const { return invariants_.judged(); }
+  std::optional<Time> next_alarm() const { return invariants_.next_alarm(); }
+  std::optional<Time> standstill_at() const { return invariants_.standstill_at(); }
+  std::optional<Time> judged_next() const { return invariants_.judged_next(); }
+  Time started_at() const { return started_at_; }
+  Time ended_at() const { return ended_at_; }
+  bool over() const { return stage_ == Stage::over; }
+  bool timed_out() const { return timed_out_; }
+  // How each job and each pod of its own had ended by the end, the bad first.
+  const std::vector<std::string>& ends() const { return ends_; }
+
+ private:
+  // Where the engine is within the step in hand.
+  enum class Stage : std::uint8_t { idle, delay, when, acting, until, failed, over };
+
+  void on_record(const Record& record);
+  void wake();
+  void tell_late();
+  void check();
+  void end_run();
+  void leave_step(Verdict verdict, std::string_view what);
+  void fail_step(Reason reason, const std::string& what, const Selection& of);
+  void begin_step();
+  void enter(Stage stage);
+  void delay_over();
+  void act();
+  void end_step(Status status);
+  void look_at_state();
+  void take_step_further();
+  void state_is_so(const State& state);
+  const State* awaited() const;
+  bool waits_for_container() const;
+  void report(const std::vector<const ExpectationResult*>& decided);
+  void report_violations();
+  void set_bound_timer();
+  void set_step_timer();
+  void write(RecordKind kind, const std::string& subject, const std::string& text,
+             std::vector<std::pair<std::string_view, std::string>> values = {});
+  std::string step_name() const;
+
+  // engine_actions.cpp: each calls acted() when it is done.
+  void act(const Apply& action);
+  void act(const Delete& action);
+  void act(const Evict& action);
+  void act(const Kill& action);
+  void act(const Patch& action);
+  void act(const Wait& action);
+  void apply_next(std::size_t index);
+  void call_for_each(const Selection& of, std::string_view what,
+                     const std::function<api::Request(const Object&)>& request);
+  void change_existing(ObjectPtr object, std::size_t index);
+  void acted(Status status);
+
+  Loop& loop_;
+  Trace& trace_;
+  api::ApiClient& client_;
+  const Scenario& scenario_;
+  SignalPort signal_;
+  std::function<void()> on_over_;
+  Lane lane_;
+  Observer observer_{};
+  InvariantWatch invariants_;
+  Expectations expectations_;
+  std::vector<Step> all_steps_{};  // the manifests' own first
+  std::vector<StepResult> steps_{};
+  std::size_t index_ = 0;
+  Stage stage_ = Stage::idle;
+  std::size_t to_do_ = 0;  // calls of the action that have not been answered
+  std::size_t violations_reported_ = 0;
+  bool awake_ = false;             // a check is posted
+  bool state_seen_ = false;        // what the step in hand waits for was so since the stage began
+  std::uint64_t step_cause_ = 0;   // what decided that
+  std::uint64_t step_record_ = 0;  // of the beginning of the step in hand
+  std::optional<std::uint64_t>
+      given_up_{};  // the observer's ends() when its state could still come
+  std::vector<const ExpectationResult*> decided_{};  // judged, not yet written
+  bool timed_out_ = false;
+  std::vector<std::string> ends_{};
+  Time started_at_{}, ended_at_{};
+  Timer delay_timer_{}, step_timer_{}, bound_timer_{}, timeout_timer_{};
+  std::shared_ptr<int> alive_ = std::make_shared<int>();
+};
+
+}  // namespace ddptwin::scenario

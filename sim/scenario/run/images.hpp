@@ -1,0 +1,71 @@
+// Which images a run knows: those of the scenario, and a few that everybody has.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenario/language/scenario.hpp"
+
+namespace ddptwin::scenario {
+
+// Known without a description: ddptwin-worker, and what the training operator itself names.
+const std::vector<NamedImage>& built_in_images();
+
+// A probe or a hook that runs a command in a container.
+struct ExecUse {
+  std::string where{};
+  std::vector<std::string> command{};
+};
+
+struct VariableUse {
+  std::optional<std::string> value{};  // nothing: nobody knows it before the run
+  std::string where{};
+};
+
+// Where a manifest names an image: a container of a pod's template.
+struct ImageUse {
+  std::string object{};     // "pytorchjob/mnist"
+  std::string container{};  // its name
+  ContainerRole role = ContainerRole::training;
+  // In the manifest's document: the template's spec, and the container.
+  const boost::json::object* pod_spec = nullptr;
+  const boost::json::object* value = nullptr;
+  std::string namespace_{};
+  std::string image{};
+  std::string where{};                         // file, line and field
+  std::vector<std::string> command{}, args{};  // of the container
+  std::vector<ExecUse> execs{};
+  std::map<std::string, VariableUse, std::less<>> variables{};
+};
+// Of every list named containers or initContainers, at any depth: so of any kind of workload.
+std::vector<ImageUse> image_uses(const Manifest& manifest);
+std::vector<ImageUse> image_uses(const Scenario& scenario);
+
+// What is said of an image: under its own name, else under that of its repository, which has no
+// tag; null: nothing.
+const NamedImage* description_of(const std::vector<NamedImage>& images, const std::string& image);
+bool is_described(const Scenario& scenario, const std::string& image);
+
+// Describes what has no description as the host's own tools, for which something stands in where
+// they lack it: of plain manifests, whose user has said nothing about images, and of scenarios that
+// say `standIns: true`, in which so it is of described images without a model.
+void describe_plain_images(Scenario& scenario);
+
+// All images that a run knows, those that no registry has among them. `python`: a virtual
+// environment for every one of them, or empty.
+std::vector<NamedImage> images_of(const Scenario& scenario, const std::string& python);
+
+// A record of a part of an image or of a manifest that a run takes otherwise than it is written.
+// `actor` is a literal.
+void write_note(Trace& trace, std::string_view actor, const std::string& subject,
+                const std::string& text);
+
+// A record for each of the scenario's own notes, for each part of a Dockerfile and of a manifest
+// that has no effect in that mode, and in virtual time for each start script of a described image:
+// which of its commands are what the description is of, and which are done at once.
+void write_notes(Trace& trace, const std::vector<NamedImage>& images, const Scenario& scenario,
+                 Mode mode);
+
+}  // namespace ddptwin::scenario

@@ -1,0 +1,17 @@
+// Everything that can be known to be wrong before anything starts.
+#pragma once
+
+#include "scenario/language/scenario.hpp"
+
+namespace ddptwin::scenario {
+
+// Applies the manifests to a cluster in virtual time that is thrown away, so that a refusal is the
+// API's own, and looks for images without description. Errors are Reason::bad_input with file, line
+// and field.
+Status preflight(const Scenario& scenario);
+
+// Whether every container can run in virtual time. The error, Reason::bad_input with file, line and
+// field, says how to describe what a process alone could run.
+Status check_modelled(const Scenario& scenario);
+
+}  // namespace ddptwin::scenario

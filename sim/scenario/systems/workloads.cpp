@@ -1,0 +1,175 @@
+#include "scenario/systems/workloads.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <boost/json/value.hpp>
+
+#include "objects/apps_v1.hpp"
+#include "objects/codec.hpp"
+#include "objects/kinds.hpp"
+#include "scenario/systems/system.hpp"
+
+namespace ddptwin::scenario {
+namespace {
+
+int wanted_replicas(const StatefulSet& set) { return set.spec->replicas.value_or(1); }
+
+// As `kubectl rollout status` waits for it, and what is more than wanted is gone.
+bool set_stands(const Object& object) {
+  const StatefulSet& set = *as<StatefulSet>(object);
+  const StatefulSetStatus& status = set.status;
+  const int wanted = wanted_replicas(set);
+  if (status.observedGeneration < set.metadata.generation || status.replicas != wanted ||
+      status.readyReplicas != wanted)
+    return false;
+  const StatefulSetUpdateStrategy& strategy = set.spec->updateStrategy;
+  if (strategy.type_ != "RollingUpdate") return true;
+  const int kept = strategy.rollingUpdate ? strategy.rollingUpdate->partition.value_or(0) : 0;
+  return kept > 0 ? status.updatedReplicas >= wanted - kept
+                  : status.updateRevision == status.currentRevision;
+}
+
+std::string set_text(const Object& object) {
+  const StatefulSet& set = *as<StatefulSet>(object);
+  const StatefulSetStatus& status = set.status;
+  std::string text =
+      fmt::format("{} of {} replicas Ready", status.readyReplicas, wanted_replicas(set));
+  if (status.updateRevision != status.currentRevision)
+    text += fmt::format(", {} of the newest template", status.updatedReplicas);
+  return text;
+}
+
+// spec/kubernetes.md §4.
+constexpr std::array standing_rows{StandingKind{&StatefulSet::info, &set_stands, &set_text}};
+
+const TrueCondition* find_type(const std::vector<TrueCondition>& conditions,
+                               std::string_view type) {
+  const auto found =
+      std::find_if(conditions.begin(), conditions.end(),
+                   [type](const TrueCondition& condition) { return condition.type == type; });
+  return found == conditions.end() ? nullptr : &*found;
+}
+
+Outcome outcome_of_pod(const Pod& pod) {
+  if (pod.status.phase == "Succeeded") return Outcome::succeeded;
+  return pod.status.phase == "Failed" ? Outcome::failed : Outcome::open;
+}
+
+void replace_first(std::string& text, std::string_view what, std::string_view by) {
+  if (const std::size_t at = text.find(what); at != text.npos) text.replace(at, what.size(), by);
+}
+
+// "PyTorchJob j is failed because 1 Master replica(s) failed." says the job's name and kind once
+// more: "1 Master replica failed".
+std::string shortened(std::string_view message, const Object& object) {
+  std::string text(message);
+  const std::string name = object.metadata.name.str();
+  for (const std::string& beginning :
+       {fmt::format("{} {} is failed because ", object.kind().kind, name),
+        fmt::format("Job {} has failed because ", name)})
+    if (text.starts_with(beginning)) text.erase(0, beginning.size());
+  replace_first(text, "replica(s)", text.starts_with("1 ") ? "replica" : "replicas");
+  while (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+std::string end_of_job(const JobKind& row, const Object& object) {
+  const auto conditions = row.conditions(object);
+  for (const std::string_view type : {row.failure, row.success}) {
+    const TrueCondition* found = find_type(conditions, type);
+    if (found == nullptr) continue;
+    if (type == row.success || found->message.empty()) return std::string(type);
+    return fmt::format("{}: {}", type, shortened(found->message, object));
+  }
+  std::vector<std::string_view> types;
+  for (const TrueCondition& condition : conditions) types.push_back(condition.type);
+  return types.empty() ? "has no condition yet" : fmt::format("{}", fmt::join(types, ", "));
+}
+
+std::string end_of_pod(const Pod& pod) {
+  if (pod.status.phase.empty()) return "Pending";
+  const bool ready = runs_for_ever(pod) && has_succeeded(pod);
+  return ready ? "Running and Ready" : pod.status.phase.str();
+}
+
+}  // namespace
+
+std::span<const JobKind> job_kinds() {
+  static const std::vector<JobKind> kinds = [] {
+    std::vector<JobKind> rows;
+    for (const System* system : systems())
+      rows.insert(rows.end(), system->jobs.begin(), system->jobs.end());
+    return rows;
+  }();
+  return kinds;
+}
+
+const JobKind* job_kind(const KindInfo& kind) {
+  for (const JobKind& row : job_kinds())
+    if (&row.info() == &kind) return &row;
+  return nullptr;
+}
+
+std::span<const StandingKind> standing_kinds() { return standing_rows; }
+
+const StandingKind* standing_kind(const KindInfo& kind) {
+  const auto found =
+      std::find_if(standing_rows.begin(), standing_rows.end(),
+                   [&kind](const StandingKind& row) { return &row.info() == &kind; });
+  return found == standing_rows.end() ? nullptr : &*found;
+}
+
+bool is_workload(const KindInfo& kind) {
+  return job_kind(kind) != nullptr || standing_kind(kind) != nullptr;
+}
+
+Outcome outcome_of(const Object& object) {
+  if (const Pod* pod = as<Pod>(object)) return outcome_of_pod(*pod);
+  const JobKind* row = job_kind(object.kind());
+  if (row == nullptr) return Outcome::open;
+  const auto conditions = row->conditions(object);
+  if (find_type(conditions, row->failure) != nullptr) return Outcome::failed;
+  return find_type(conditions, row->success) != nullptr ? Outcome::succeeded : Outcome::open;
+}
+
+bool runs_for_ever(const Object& object) {
+  const Pod* pod = as<Pod>(object);
+  if (pod == nullptr) return standing_kind(object.kind()) != nullptr;
+  const std::string& policy = pod->spec->restartPolicy;
+  return policy.empty() || policy == "Always";  // admission fills in the default
+}
+
+bool has_succeeded(const Object& object) {
+  if (outcome_of(object) == Outcome::succeeded) return true;
+  if (!runs_for_ever(object)) return false;
+  if (const StandingKind* row = standing_kind(object.kind())) return row->stands(object);
+  const PodStatus& status = as<Pod>(object)->status;
+  const PodCondition* ready = status.condition("Ready");
+  return status.phase == "Running" && ready != nullptr && ready->status == "True";
+}
+
+bool is_suspended(const Object& object) {
+  const JobKind* row = job_kind(object.kind());
+  if (row == nullptr) return false;
+  const Json whole = encode(object);
+  const boost::json::value* at = &whole;
+  for (const std::string_view field : row->suspend) {
+    const boost::json::object* members = at->if_object();
+    at = members != nullptr
+             ? members->if_contains(boost::json::string_view(field.data(), field.size()))
+             : nullptr;
+    if (at == nullptr) return false;
+  }
+  return at->is_bool() && at->as_bool();
+}
+
+std::string end_text(const Object& object) {
+  if (const Pod* pod = as<Pod>(object)) return end_of_pod(*pod);
+  if (const StandingKind* row = standing_kind(object.kind())) return row->text(object);
+  const JobKind* row = job_kind(object.kind());
+  return row != nullptr ? end_of_job(*row, object) : "exists";
+}
+
+}  // namespace ddptwin::scenario

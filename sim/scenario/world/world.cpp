@@ -1,0 +1,589 @@
+#include "scenario/world/world.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/json.hpp>
+#include <functional>
+#include <list>
+
+#include "cluster/kubelet/cluster_view.hpp"
+#include "cluster/kubelet/kubelet.hpp"
+#include "cluster/scheduler/scheduler.hpp"
+#include "cluster/store/store.hpp"
+#include "cluster/store/store_client.hpp"
+#include "controller/host.hpp"
+#include "controller/manager/claim_protection/controller.hpp"
+#include "controller/manager/endpoints/endpoints_controller.hpp"
+#include "controller/manager/endpoints/mirroring_controller.hpp"
+#include "controller/manager/endpoints/slice_controller.hpp"
+#include "controller/manager/gc/gc.hpp"
+#include "controller/manager/namespace_lifecycle.hpp"
+#include "controller/manager/pod_gc.hpp"
+#include "controller/manager/statefulset/controller.hpp"
+#include "controller/manager/taint_eviction.hpp"
+#include "controller/manager/volume_binder/binder.hpp"
+#include "controller/manager/volume_binder/protection.hpp"
+#include "controller/manager/volume_binder/provisioner.hpp"
+#include "dns/resolver.hpp"
+#include "dns/zone_feed.hpp"
+#include "objects/apps_v1.hpp"
+#include "objects/volumes.hpp"
+#include "scenario/systems/actors.hpp"
+
+namespace ddptwin {
+namespace {
+
+// How many past changes a watch may resume over. Informers begin to watch at once after their list;
+// each change keeps two states of an object alive.
+constexpr std::size_t watch_history = 10'000;
+
+// What a node of the recordings has, where its options do not say otherwise.
+const Cow<ResourceList>& default_capacity() {
+  static const Cow<ResourceList> capacity{{"cpu", Quantity::of(32)},
+                                          {"memory", *Quantity::parse("256Gi")},
+                                          {"pods", Quantity::of(110)},
+                                          {"nvidia.com/gpu", Quantity::of(8)},
+                                          {"ephemeral-storage", *Quantity::parse("1Ti")}};
+  return capacity;
+}
+
+Cow<ResourceList> capacity_of(const NodeOptions& options) {
+  if (options.capacity.empty()) return default_capacity();
+  ResourceList capacity = options.capacity;
+  for (const auto& [name, amount] : default_capacity()) capacity.emplace(name, amount);
+  return capacity;
+}
+
+constexpr std::array node_conditions{
+    NodeConditionRow{"MemoryPressure", "False", "KubeletHasSufficientMemory",
+                     "kubelet has sufficient memory available"},
+    NodeConditionRow{"DiskPressure", "False", "KubeletHasNoDiskPressure",
+                     "kubelet has no disk pressure"},
+    NodeConditionRow{"PIDPressure", "False", "KubeletHasSufficientPID",
+                     "kubelet has sufficient PID available"},
+    NodeConditionRow{"Ready", "True", "KubeletReady", "kubelet is posting ready status"},
+};
+
+// v1.NodeSystemInfo of a machine that tells nothing about itself.
+const RawJson& unknown_node_info() {
+  static const RawJson unknown = [] {
+    boost::json::object info;
+    for (const char* field : {"machineID", "systemUUID", "bootID", "kernelVersion", "osImage",
+                              "containerRuntimeVersion", "kubeletVersion", "kubeProxyVersion",
+                              "operatingSystem", "architecture"})
+      info[field] = "";
+    return RawJson(std::move(info));
+  }();
+  return unknown;
+}
+
+// v1.NodeDaemonEndpoints of a kubelet that serves nothing.
+const RawJson& no_daemon_endpoints() {
+  static const RawJson none(
+      boost::json::object{{"kubeletEndpoint", boost::json::object{{"Port", 0}}}});
+  return none;
+}
+
+std::shared_ptr<Node> node_object(const NodeOptions& options, Time now) {
+  auto node = std::make_shared<Node>();
+  node->metadata.name = options.name;
+  StringMap& labels = node->metadata.labels.edit();
+  labels = options.labels;
+  labels.emplace("kubernetes.io/hostname", options.name);
+  labels.emplace("kubernetes.io/os", "linux");
+  labels.emplace("kubernetes.io/arch", "amd64");
+  node->metadata.annotations.edit()["node.alpha.kubernetes.io/ttl"] = "0";
+  node->spec.taints = options.taints;
+  node->spec.unschedulable = options.unschedulable;
+  node->status.capacity = capacity_of(options);
+  node->status.allocatable = node->status.capacity;
+  node->status.addresses = {NodeAddress{"InternalIP", options.address},
+                            NodeAddress{"Hostname", options.name}};
+  node->status.daemonEndpoints = no_daemon_endpoints();
+  node->status.nodeInfo = unknown_node_info();
+  std::vector<Condition>& conditions = node->status.conditions.edit();
+  conditions.reserve(node_conditions.size());
+  for (const NodeConditionRow& row : node_conditions) {
+    Condition& condition = conditions.emplace_back();
+    condition.type_ = row.type;
+    condition.status = row.status;
+    condition.reason = row.reason;
+    condition.message = row.message;
+    condition.lastHeartbeatTime = now;
+    condition.lastTransitionTime = now;
+  }
+  return node;
+}
+
+// resolv.conf of a node, which the kubelet hands to pods.
+std::string resolv_conf(const DnsConfig& dns) {
+  std::string text;
+  for (const std::string& server : dns.servers) text += "nameserver " + server + "\n";
+  if (!dns.searches.empty()) {
+    text += "search";
+    for (const std::string& search : dns.searches) text += " " + search;
+    text += "\n";
+  }
+  if (!dns.options.empty()) {
+    text += "options";
+    for (const std::string& option : dns.options) text += " " + option;
+    text += "\n";
+  }
+  return text;
+}
+
+// The Service of the API server itself, which every pod's environment names.
+std::shared_ptr<Service> api_service() {
+  auto service = std::make_shared<Service>();
+  service->metadata.name = "kubernetes";
+  service->metadata.namespace_ = "default";
+  service->metadata.labels = StringMap{{"component", "apiserver"}, {"provider", "kubernetes"}};
+  ServiceSpec& spec = service->spec.edit();
+  spec.clusterIP = "10.0.0.1";
+  spec.clusterIPs = {spec.clusterIP};
+  spec.type_ = "ClusterIP";
+  ServicePort https;
+  https.name = "https";
+  https.protocol = "TCP";
+  https.port = 443;
+  https.targetPort = IntOrString{6443, {}, false};
+  spec.ports.push_back(std::move(https));
+  return service;
+}
+
+template <class T>
+std::unique_ptr<controller::Controller> make_controller() {
+  return std::make_unique<T>();
+}
+
+// A kind that a world serves only when it is told of it or of one that makes such objects, and its
+// controller in kube-controller-manager, if it has one of its own.
+struct KindOnDemand {
+  const KindInfo& (*info)();
+  std::unique_ptr<controller::Controller> (*controller)();
+  std::string_view flag;  // what --controllers calls that
+  const KindInfo& (*maker)();
+};
+constexpr std::array kinds_on_demand{
+    KindOnDemand{&StatefulSet::info, &make_controller<controller::StatefulSetController>,
+                 "statefulset-controller", nullptr},
+    KindOnDemand{&ControllerRevision::info, nullptr, {}, &StatefulSet::info},
+    KindOnDemand{&PersistentVolumeClaim::info,
+                 &make_controller<controller::ClaimProtectionController>,
+                 "persistentvolumeclaim-protection-controller", &StatefulSet::info},
+    KindOnDemand{&PersistentVolume::info, &make_controller<controller::volume_binder::Protection>,
+                 "persistentvolume-protection-controller", &PersistentVolumeClaim::info},
+    KindOnDemand{&StorageClass::info, &make_controller<controller::volume_binder::Binder>,
+                 volume_binder_flag, &PersistentVolumeClaim::info},
+};
+
+// By itself, or through who makes its objects. Volumes and classes are made for claims by the
+// binder alone.
+bool is_served(const KindInfo& kind, const WorldOptions& options) {
+  if (std::find(options.kinds.begin(), options.kinds.end(), &kind) != options.kinds.end())
+    return true;
+  const auto row = std::find_if(kinds_on_demand.begin(), kinds_on_demand.end(),
+                                [&kind](const KindOnDemand& one) { return &one.info() == &kind; });
+  if (row == kinds_on_demand.end() || row->maker == nullptr) return false;
+  const bool for_claims = &row->maker() == &PersistentVolumeClaim::info();
+  if (for_claims &&
+      (!options.controller_manager || options.flags.without.contains(volume_binder_flag)))
+    return false;
+  return is_served(row->maker(), options);
+}
+
+bool binds_claims(const WorldOptions& options) {
+  return options.controller_manager && !options.flags.without.contains(volume_binder_flag) &&
+         is_served(StorageClass::info(), options);
+}
+
+std::shared_ptr<StorageClass> standard_class() {
+  auto made = std::make_shared<StorageClass>();
+  made->metadata.name = default_class_name;
+  made->metadata.annotations.edit()[is_default_class] = "true";
+  made->provisioner = default_class_provisioner;
+  made->volumeBindingMode = "WaitForFirstConsumer";
+  return made;
+}
+
+}  // namespace
+
+// Members end in the reverse order of their making: what calls ends before what is called.
+struct World::Parts final : Installer {
+  Parts(Loop& l, WorldOptions o, PodRuntime* r)
+      : loop(l),
+        options(std::move(o)),
+        runtime(r != nullptr && options.faults != nullptr ? &options.faults->wrap(*r) : r),
+        random(options.seed),
+        trace(loop),
+        store(loop, random.split("store"), trace, kinds, {.history = watch_history}),
+        zone({.domain = options.dns.domain, .server_ip = options.dns.address}),
+        resolver(loop, trace, random.split("dns"), zone) {
+    for (const KindOnDemand& row : kinds_on_demand)
+      if (!is_served(row.info(), options)) kinds.remove(row.info().group, row.info().kind);
+  }
+
+  // Of a process of several controllers, that list and watch through a client of their own.
+  struct Informers {
+    std::unique_ptr<api::ApiClient> client{};
+    std::unique_ptr<api::SharedInformers> shared{};
+  };
+  // A controller with the client and the host that run it.
+  struct Hosted {
+    const char* actor = "";
+    MakeController make{};
+    std::unique_ptr<api::ApiClient> client{};
+    std::unique_ptr<api::SharedInformers> own_informers{};
+    std::unique_ptr<controller::Controller> controller{};
+    std::unique_ptr<controller::ControllerHost> host{};
+    int second = 0;  // beside another of the same name: which begin_second_controller() made it
+
+    bool is(std::string_view process) const {
+      return process == actor || process == controller->name();
+    }
+  };
+
+  // `actor` is a literal; `instance` tells those of one actor apart.
+  std::unique_ptr<api::ApiClient> client(const char* actor, std::string_view instance = {}) {
+    std::unique_ptr<api::ApiClient> made = std::make_unique<StoreClient>(loop, store, actor);
+    if (options.faults == nullptr) return made;
+    callers.push_back({actor, std::string(instance)});
+    return std::make_unique<api::FaultyClient>(
+        loop, std::move(made), api::Caller{actor, std::string(instance)}, *options.faults);
+  }
+
+  api::SharedInformers& new_manager_informers() {
+    Informers& made = manager_informers.emplace_back();
+    made.client = client(manager_actor, ddptwin::manager_informers);
+    made.shared = std::make_unique<api::SharedInformers>(loop, *made.client);
+    return *made.shared;
+  }
+  // Without `shared` it is all of its process. Without `chance` it has its own by name.
+  Hosted& add_controller(const char* actor, MakeController make, api::SharedInformers* shared,
+                         std::optional<Random> chance = std::nullopt) {
+    Hosted& hosted = controllers.emplace_back();
+    hosted.actor = actor;
+    hosted.make = std::move(make);
+    hosted.controller = hosted.make();
+    hosted.client = client(actor, hosted.controller->name());
+    if (shared == nullptr) {
+      hosted.own_informers = std::make_unique<api::SharedInformers>(loop, *hosted.client);
+      shared = hosted.own_informers.get();
+    }
+    hosted.host = std::make_unique<controller::ControllerHost>(
+        loop, *hosted.client, *shared, trace,
+        chance ? *chance : random.split(hosted.controller->name()), *hosted.controller,
+        controller::HostOptions{
+            .client_per_second = std::max<double>(options.flags.kube_api_qps, 0),
+            .client_burst = options.flags.kube_api_burst});
+    return hosted;
+  }
+  void start_scheduler() {
+    scheduler = std::make_unique<Scheduler>(loop, *scheduler_client, trace);
+    scheduler->start();
+  }
+  kubelet::Kubelet* kubelet_of(std::string_view node) {
+    for (auto& one : kubelets)
+      if (one->node_name() == node) return one.get();
+    return nullptr;
+  }
+
+  // What kube-controller-manager has beside its hosted controllers.
+  template <class Deed>
+  void each_manager_part(const Deed& deed) {
+    if (!garbage_collector) return;
+    deed(*garbage_collector);
+    deed(*namespaces);
+    deed(*pod_garbage);
+    deed(*taint_eviction);
+  }
+  void install_controller_manager();
+  void define(const KindInfo& kind, std::shared_ptr<const Schema> definition) override;
+  void admit(AdmissionPhase phase, AdmissionHook hook, const KindInfo& kind) override;
+  void host(const char* actor, MakeController make) override;
+  void add_kubelet(const NodeOptions& node);
+
+  Loop& loop;
+  WorldOptions options;
+  PodRuntime* runtime;
+  Random random;
+  Trace trace;
+  KindRegistry kinds{};
+  Store store;
+  dns::Zone zone;
+  dns::Resolver resolver;
+  std::optional<dns::Zone> empty_zone{};  // of node_resolver
+  std::unique_ptr<dns::Resolver> node_resolver{};
+  std::unique_ptr<api::ApiClient> dns_client{};
+  std::unique_ptr<dns::ZoneFeed> zone_feed{};
+  std::list<Informers> manager_informers{};  // of each process of it
+  std::vector<std::unique_ptr<api::ApiClient>> manager_clients{};
+  std::unique_ptr<GarbageCollector> garbage_collector{};
+  std::unique_ptr<NamespaceLifecycle> namespaces{};
+  std::unique_ptr<PodGarbageCollector> pod_garbage{};
+  std::unique_ptr<TaintEviction> taint_eviction{};
+  std::list<Hosted> controllers{};
+  std::unique_ptr<api::ApiClient> scheduler_client{};
+  std::unique_ptr<Scheduler> scheduler{};
+  std::unique_ptr<api::ApiClient> view_client{};
+  std::vector<std::unique_ptr<api::ApiClient>> kubelet_clients{};
+  std::shared_ptr<kubelet::ClusterView> kubelet_view{};
+  std::list<std::unique_ptr<kubelet::Kubelet>> kubelets{};
+  std::vector<api::Caller> callers{};
+  int seconds = 0;
+  bool started = false;
+};
+
+void World::Parts::install_controller_manager() {
+  api::SharedInformers& informers = new_manager_informers();
+  add_controller(
+      manager_actor, [] { return std::make_unique<controller::EndpointsController>(); },
+      &informers);
+  add_controller(
+      manager_actor, [] { return std::make_unique<controller::EndpointSliceController>(); },
+      &informers);
+  add_controller(
+      manager_actor,
+      [] { return std::make_unique<controller::EndpointSliceMirroringController>(); }, &informers);
+  const auto manager_client = [this](const char* part) -> api::ApiClient& {
+    return *manager_clients.emplace_back(client(manager_actor, part));
+  };
+  garbage_collector =
+      std::make_unique<GarbageCollector>(loop, manager_client("garbage-collector"), informers);
+  namespaces =
+      std::make_unique<NamespaceLifecycle>(loop, manager_client("namespace-controller"), informers);
+  pod_garbage = std::make_unique<PodGarbageCollector>(
+      loop, manager_client("pod-garbage-collector"), informers,
+      PodGarbageCollector::Options{options.flags.terminated_pod_gc_threshold});
+  taint_eviction =
+      std::make_unique<TaintEviction>(loop, manager_client("taint-eviction-controller"), informers);
+  for (const KindOnDemand& row : kinds_on_demand)
+    if (row.controller != nullptr && !options.flags.without.contains(row.flag) &&
+        is_served(row.info(), options))
+      add_controller(manager_actor, row.controller, &informers);
+  if (binds_claims(options))
+    add_controller(provisioner_actor, &make_controller<controller::volume_binder::Provisioner>,
+                   nullptr);
+}
+
+void World::Parts::define(const KindInfo& kind, std::shared_ptr<const Schema> definition) {
+  store.set_schema(kind, std::move(definition));
+}
+
+void World::Parts::admit(AdmissionPhase phase, AdmissionHook hook, const KindInfo& kind) {
+  store.add_admission(phase, std::move(hook), &kind);
+}
+
+void World::Parts::host(const char* actor, MakeController make) {
+  add_controller(actor, std::move(make), nullptr);
+}
+
+void World::Parts::add_kubelet(const NodeOptions& node) {
+  DDPTWIN_ASSERT(runtime != nullptr);
+  if (!kubelet_view) {
+    view_client = client("kubelet", "");
+    kubelet_view = std::make_shared<kubelet::ClusterView>(loop, *view_client, *runtime);
+  }
+  kubelet_clients.push_back(client("kubelet", node.name));
+  kubelet::KubeletOptions options_of = options.kubelet;
+  options_of.node_name = node.name;
+  options_of.node_ip = node.address;
+  kubelet::NodeSettings& settings = options_of.settings.edit();
+  settings.cluster_dns = {options.dns.address};
+  settings.cluster_domain = options.dns.domain;
+  settings.host_resolv_conf = resolv_conf(options.dns.host);
+  // As the images of clouds and installers write it: a node knows its own name.
+  settings.host_hosts += node.address + "\t" + node.name + "\n";
+  options_of.random = random.split("kubelet").split(node.name);
+  options_of.view = kubelet_view;
+  kubelets.push_back(std::make_unique<kubelet::Kubelet>(loop, *kubelet_clients.back(), trace,
+                                                        *runtime, std::move(options_of)));
+  kubelets.back()->start();
+}
+
+std::span<const NodeConditionRow> healthy_node_conditions() { return node_conditions; }
+
+std::vector<std::string_view> switchable_controllers() {
+  std::vector<std::string_view> names;
+  for (const KindOnDemand& row : kinds_on_demand)
+    if (!row.flag.empty()) names.push_back(row.flag);
+  return names;
+}
+
+World::World(Loop& loop, WorldOptions options, PodRuntime* runtime)
+    : parts_(std::make_unique<Parts>(loop, std::move(options), runtime)) {
+  Parts& parts = *parts_;
+  parts.dns_client = parts.client("coredns", "");
+  parts.zone_feed = std::make_unique<dns::ZoneFeed>(loop, *parts.dns_client, parts.zone);
+  if (parts.options.pod_references) add_pod_reference_admission(parts.store);
+  if (binds_claims(parts.options)) add_default_class_admission(parts.store);
+  if (parts.options.controller_manager) parts.install_controller_manager();
+  for (const InstalledSystem& one : parts.options.systems) one.system->install(parts, one.version);
+  if (parts.options.scheduler) {
+    parts.scheduler_client = parts.client("kube-scheduler", "");
+    parts.scheduler = std::make_unique<Scheduler>(loop, *parts.scheduler_client, parts.trace);
+  }
+}
+
+World::~World() = default;
+
+Status World::start() {
+  parts_->started = true;
+  {
+    const ContextScope of_this_service(parts_->loop);
+    (void)call(api::create(api_service()), "ddptwin");
+  }
+  if (parts_->options.default_class && binds_claims(parts_->options)) {
+    const ContextScope of_this_class(parts_->loop);
+    (void)call(api::create(standard_class()), "ddptwin");
+  }
+  parts_->zone_feed->start();
+  for (auto& hosted : parts_->controllers) hosted.host->start();
+  parts_->each_manager_part([](auto& part) { part.start(); });
+  if (parts_->scheduler) parts_->scheduler->start();
+  for (const NodeOptions& node : parts_->options.nodes) TRY_VOID(add_node(node));
+  return {};
+}
+
+Loop& World::loop() { return parts_->loop; }
+Trace& World::trace() { return parts_->trace; }
+Store& World::store() { return parts_->store; }
+const Store& World::store() const { return parts_->store; }
+dns::Resolver& World::resolver() { return parts_->resolver; }
+
+// Few ask it, and what is not made draws no lane.
+dns::Resolver& World::node_resolver() {
+  Parts& parts = *parts_;
+  if (!parts.node_resolver)
+    parts.node_resolver = std::make_unique<dns::Resolver>(
+        parts.loop, parts.trace, parts.random.split("node dns"), parts.empty_zone.emplace());
+  return *parts.node_resolver;
+}
+const KindRegistry& World::kinds() const { return parts_->kinds; }
+const WorldOptions& World::options() const { return parts_->options; }
+
+std::unique_ptr<api::ApiClient> World::client(const char* actor) { return parts_->client(actor); }
+
+Result<api::Response> World::call(const api::Request& request, std::string_view actor) {
+  return parts_->store.call(request, actor);
+}
+
+ObjectPtr World::find(const KindInfo& kind, std::string_view namespace_,
+                      std::string_view name) const {
+  return parts_->store.find(kind, namespace_, name);
+}
+
+std::vector<ObjectPtr> World::objects(const KindInfo& kind, std::string_view namespace_) const {
+  std::vector<ObjectPtr> found;
+  for (const auto& [key, object] : parts_->store.objects(kind))
+    if (namespace_.empty() || object->metadata.namespace_ == namespace_) found.push_back(object);
+  return found;
+}
+
+Status World::add_namespace(const std::string& name) {
+  auto object = std::make_shared<Namespace>();
+  object->metadata.name = name;
+  const ContextScope of_this_namespace(parts_->loop);
+  TRY_VOID(call(api::create(std::move(object)), "ddptwin"));
+  return {};
+}
+
+Status World::add_node(const NodeOptions& node) {
+  const ContextScope of_this_node(parts_->loop);  // its kubelet begins because of it
+  auto object = node_object(node, parts_->loop.now());
+  TRY(const auto made, call(api::create(object), "ddptwin"));
+  // A node is made with the taint not-ready, which goes when it is Ready.
+  auto ready = std::static_pointer_cast<Node>(made.object->clone());
+  ready->spec.taints = node.taints;
+  TRY(const auto updated, call(api::update(ready), "ddptwin"));
+  auto with_status = std::static_pointer_cast<Node>(updated.object->clone());
+  with_status->status = object->status;
+  TRY_VOID(call(api::update(with_status, "status"), "ddptwin"));
+  if (node.kubelet && parts_->kubelet_of(node.name) == nullptr) parts_->add_kubelet(node);
+  return {};
+}
+
+std::vector<std::string> World::controllers() const {
+  std::vector<std::string> names;
+  for (const Parts::Hosted& hosted : parts_->controllers)
+    if (hosted.second == 0) names.emplace_back(hosted.controller->name());
+  return names;
+}
+
+const std::vector<api::Caller>& World::callers() const { return parts_->callers; }
+
+bool World::crash_controller(std::string_view process) {
+  bool found = false;
+  for (Parts::Hosted& hosted : parts_->controllers) {
+    if (hosted.second != 0 || !hosted.is(process)) continue;
+    hosted.host->crash();
+    found = true;
+  }
+  if (process == manager_actor) parts_->each_manager_part([](auto& part) { part.crash(); });
+  return found;
+}
+
+bool World::start_controller(std::string_view process) {
+  bool found = false;
+  for (Parts::Hosted& hosted : parts_->controllers) {
+    if (hosted.second != 0 || !hosted.is(process)) continue;
+    if (!hosted.host->running()) hosted.host->start();
+    found = true;
+    // They end with the whole process only, whose return is told by its controllers' names.
+    if (hosted.is(manager_actor))
+      parts_->each_manager_part([](auto& part) {
+        if (!part.running()) part.start();
+      });
+  }
+  return found;
+}
+
+int World::begin_second_controller(std::string_view process) {
+  std::vector<Parts::Hosted*> firsts;
+  for (Parts::Hosted& hosted : parts_->controllers)
+    if (hosted.second == 0 && hosted.is(process)) firsts.push_back(&hosted);
+  if (firsts.empty()) return 0;
+  const int number = ++parts_->seconds;
+  api::SharedInformers* shared =
+      firsts.front()->own_informers ? nullptr : &parts_->new_manager_informers();
+  for (const Parts::Hosted* first : firsts) {
+    // Each has memory and chance of its own; what both share is the cluster.
+    const Random chance = parts_->random.split(first->controller->name())
+                              .split("second")
+                              .split(parts_->controllers.size());
+    Parts::Hosted& hosted = parts_->add_controller(first->actor, first->make, shared, chance);
+    hosted.second = number;
+    hosted.host->start();
+  }
+  return number;
+}
+
+void World::end_second_controller(int second) {
+  // What it has posted may still come back to it: it stays, without life.
+  for (Parts::Hosted& hosted : parts_->controllers)
+    if (second != 0 && hosted.second == second) hosted.host->crash();
+}
+
+void World::stop_scheduler() { parts_->scheduler.reset(); }
+
+void World::start_scheduler() {
+  if (parts_->scheduler_client && !parts_->scheduler) parts_->start_scheduler();
+}
+
+bool World::stop_kubelet(std::string_view node) {
+  kubelet::Kubelet* found = parts_->kubelet_of(node);
+  if (found != nullptr) found->stop();
+  return found != nullptr;
+}
+
+bool World::start_kubelet(std::string_view node) {
+  kubelet::Kubelet* found = parts_->kubelet_of(node);
+  if (found != nullptr) found->start();
+  return found != nullptr;
+}
+
+void World::restart_kubelets() {
+  for (auto& kubelet : parts_->kubelets) kubelet->restart();
+}
+
+}  // namespace ddptwin
