@@ -85,10 +85,24 @@ void check_selector(ErrorList& out, const StatefulSetSpec& spec) {
                           "`selector` does not match template `labels`"));
 }
 
-void check_template(ErrorList& out, const PodTemplateSpec& pod) {
+// With the volumes that the set's claims will be: containers may mount them.
+PodSpec with_claims(const StatefulSetSpec& spec) {
+  PodSpec pod = *spec.template_.spec;
+  for (const ClaimTemplate& claim : spec.volumeClaimTemplates) {
+    const auto is_it = [&claim](const Volume& one) { return one.name == claim.metadata.name; };
+    if (std::any_of(pod.volumes.begin(), pod.volumes.end(), is_it)) continue;
+    Volume& added = pod.volumes.edit().emplace_back();
+    added.name = claim.metadata.name.str();
+    added.persistentVolumeClaim.emplace().claimName = added.name;
+  }
+  return pod;
+}
+
+void check_template(ErrorList& out, const StatefulSetSpec& spec) {
+  const PodTemplateSpec& pod = spec.template_;
   append(out, validate_labels(pod.metadata.labels, "spec.template.metadata.labels"));
   append(out, validate_annotations(pod.metadata.annotations, "spec.template.metadata.annotations"));
-  append(out, validate_pod_spec(*pod.spec, "spec.template.spec"));
+  append(out, validate_pod_spec(with_claims(spec), "spec.template.spec"));
   if (pod.spec->restartPolicy != "Always")
     out.push_back(not_supported("spec.template.spec.restartPolicy", quoted(pod.spec->restartPolicy),
                                 {"Always"}));
@@ -110,7 +124,7 @@ ErrorList validate_spec(const StatefulSetSpec& spec) {
     for (const std::string& problem : dns_label_problems(spec.serviceName))
       out.push_back(invalid("spec.serviceName", quoted(spec.serviceName), problem));
   check_selector(out, spec);
-  check_template(out, spec.template_);
+  check_template(out, spec);
   return out;
 }
 

@@ -115,6 +115,7 @@ Status RealRun::start(const std::vector<NamedImage>& images) {
   if (options_.watch) world.trace().add_sink(while_settling(*engine_, options_));
   if (reports_.live()) draw_again();
   TRY_VOID(add_namespaces(world, scenario_));
+  TRY_VOID(add_claims(world, scenario_));
   write_notes(world.trace(), images, scenario_, Mode::real);
   engine_->start();
   return {};

@@ -11,10 +11,17 @@ ClusterView::ClusterView(Loop& loop, api::ApiClient& client, PodRuntime& runtime
       services_(watch("Service")),
       config_maps_(watch("ConfigMap")),
       secrets_(watch("Secret")) {
-  for (api::Informer* informer : {config_maps_.get(), secrets_.get()})
-    informer->add_handler([this](const ObjectPtr& before, const ObjectPtr& after) {
-      tell(after ? *after : *before);
-    });
+  const KindRegistry& kinds = client_.kinds();
+  if (kinds.find("v1", "PersistentVolumeClaim") && kinds.find("v1", "PersistentVolume")) {
+    claims_ = watch("PersistentVolumeClaim");
+    volumes_ = watch("PersistentVolume");
+  }
+  for (api::Informer* informer :
+       {config_maps_.get(), secrets_.get(), claims_.get(), volumes_.get()})
+    if (informer != nullptr)
+      informer->add_handler([this](const ObjectPtr& before, const ObjectPtr& after) {
+        tell(after ? *after : *before);
+      });
   services_->add_handler(
       [this](const ObjectPtr& before, const ObjectPtr& after) { on_service(before, after); });
   runtime.listen([this, alive = std::weak_ptr<int>(alive_)](const RuntimeEvent& event) {
@@ -34,13 +41,14 @@ std::unique_ptr<api::Informer> ClusterView::watch(std::string_view kind) {
 void ClusterView::start() {
   if (started_) return;
   started_ = true;
-  for (api::Informer* informer :
-       {nodes_.get(), services_.get(), config_maps_.get(), secrets_.get()})
-    informer->start();
+  for (api::Informer* informer : {nodes_.get(), services_.get(), config_maps_.get(), secrets_.get(),
+                                  claims_.get(), volumes_.get()})
+    if (informer != nullptr) informer->start();
 }
 
 bool ClusterView::synced() const {
-  return nodes_->synced() && services_->synced() && config_maps_->synced() && secrets_->synced();
+  return nodes_->synced() && services_->synced() && config_maps_->synced() && secrets_->synced() &&
+         (!claims_ || (claims_->synced() && volumes_->synced()));
 }
 
 void ClusterView::tell(const Object& object) {
@@ -75,6 +83,14 @@ std::shared_ptr<const ConfigMap> ClusterView::config_map(std::string_view namesp
 std::shared_ptr<const Secret> ClusterView::secret(std::string_view namespace_,
                                                   std::string_view name) const {
   return as<Secret>(secrets_->find(namespace_, name));
+}
+
+ClaimPtr ClusterView::claim(std::string_view namespace_, std::string_view name) const {
+  return as<PersistentVolumeClaim>(claims_->find(namespace_, name));
+}
+
+VolumePtr ClusterView::volume(std::string_view name) const {
+  return as<PersistentVolume>(volumes_->find({}, name));
 }
 
 void ClusterView::on_service(const ObjectPtr& before, const ObjectPtr& after) {

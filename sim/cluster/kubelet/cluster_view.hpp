@@ -14,12 +14,13 @@
 #include "core/text_table.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/interner.hpp"
+#include "objects/volumes.hpp"
 #include "runtime/runtime.hpp"
 
 namespace ddptwin::kubelet {
 
-// Nodes, Services, ConfigMaps and Secrets; and the events of a runtime that is shared, brought to
-// the kubelet whose pod they are about.
+// Nodes, Services, ConfigMaps and Secrets, claims where there are volumes for them; and the events
+// of a runtime that is shared, brought to the kubelet whose pod they are about.
 class ClusterView {
  public:
   ClusterView(Loop& loop, api::ApiClient& client, PodRuntime& runtime);
@@ -30,13 +31,18 @@ class ClusterView {
   std::shared_ptr<const ConfigMap> config_map(std::string_view namespace_,
                                               std::string_view name) const;
   std::shared_ptr<const Secret> secret(std::string_view namespace_, std::string_view name) const;
+  bool has_claims() const { return claims_ != nullptr; }
+  // Preconditions: has_claims().
+  ClaimPtr claim(std::string_view namespace_, std::string_view name) const;
+  VolumePtr volume(std::string_view name) const;
   // Those with an address, which are what a pod's environment tells of: of that namespace, and
   // default/kubernetes.
   Cow<std::vector<LinkedService>> services(std::string_view namespace_);
 
   // Whether the first lists are all in.
   bool synced() const;
-  // Called when a ConfigMap or Secret comes, changes or goes, until the returned token ends.
+  // Called when a ConfigMap, Secret, claim or volume comes, changes or goes, until the returned
+  // token ends.
   using Listener = std::function<void(const Object&)>;
   std::shared_ptr<void> listen(Listener listener);
 
@@ -57,6 +63,7 @@ class ClusterView {
   Loop& loop_;
   api::ApiClient& client_;
   std::unique_ptr<api::Informer> nodes_, services_, config_maps_, secrets_;
+  std::unique_ptr<api::Informer> claims_, volumes_;           // null: there are no volumes
   using Services = std::map<std::string, LinkedService>;      // by name
   std::map<std::string, Services, std::less<>> addressed_{};  // by namespace
   // What services() has said since one last changed, by namespace.

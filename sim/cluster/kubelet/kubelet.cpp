@@ -165,9 +165,14 @@ class Kubelet::Process {
   }
 
   void on_view(const Object& object) {
+    const bool is_of_claims =
+        as<PersistentVolumeClaim>(object) != nullptr || as<PersistentVolume>(object) != nullptr;
     for (const auto& [uid, worker] : workers_) {
       const ContextScope of_this_pod(machine_.loop);
-      if (shows(*worker->pod(), object)) worker->volumes_changed();
+      if (is_of_claims)
+        worker->claims_changed();
+      else if (shows(*worker->pod(), object))
+        worker->volumes_changed();
     }
   }
 

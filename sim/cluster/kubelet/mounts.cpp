@@ -41,7 +41,8 @@ void PodMounts::attempt(const Volume& wanted) {
     slot.source = std::move(*source);
     return;
   }
-  node.event(*pod, "Warning", "FailedMount", source.error().message);
+  if (!wanted.persistentVolumeClaim)
+    node.event(*pod, "Warning", "FailedMount", source.error().message);
   const KubeletClocks& clocks = node.clocks;
   slot.delay = slot.delay == Duration{0} ? clocks.mount_retry
                                          : std::min(slot.delay * 2, clocks.mount_retry_max);
@@ -82,6 +83,17 @@ void PodMounts::time_out() {
                      "Unable to attach or mount volumes: " + text);
   Done done = std::exchange(work_->done, nullptr);
   if (done) done(fail(Reason::timeout, std::move(text)));
+}
+
+void PodMounts::look_at_claims() {
+  if (!work_) return;
+  for (const Volume& wanted : host_.pod()->spec->volumes) {
+    const auto slot = work_->slots.find(wanted.name);
+    if (!wanted.persistentVolumeClaim || slot == work_->slots.end() || slot->second.source)
+      continue;
+    attempt(wanted);
+  }
+  settle();
 }
 
 void PodMounts::refresh() {

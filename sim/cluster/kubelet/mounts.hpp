@@ -13,7 +13,8 @@
 namespace ddptwin::kubelet {
 
 // Each volume is tried by itself, again after 0.5, 1, 2, ... s, with an event FailedMount each time
-// (spec/kubernetes.md §2.10). A waiter is given up after two minutes, the tries go on.
+// (spec/kubernetes.md §2.10); a claim that is not bound yet is waited for in silence. A waiter is
+// given up after two minutes, the tries go on.
 class PodMounts {
  public:
   using Sources = std::vector<std::shared_ptr<const VolumeSource>>;
@@ -29,6 +30,8 @@ class PodMounts {
   void give_up();
   // What files lie in the volumes now that a ConfigMap or Secret has changed.
   void refresh();
+  // Whether a claim that is waited for is bound now.
+  void look_at_claims();
 
  private:
   struct Slot {

@@ -73,6 +73,12 @@ PodContext NodeContext::pod_context(const std::shared_ptr<const Pod>& pod) {
   context.find_secret = [this, &namespace_](std::string_view name) {
     return view.secret(namespace_, name);
   };
+  if (view.has_claims()) {
+    context.find_claim = [this, &namespace_](std::string_view name) {
+      return view.claim(namespace_, name);
+    };
+    context.find_volume = [this](std::string_view name) { return view.volume(name); };
+  }
   context.settings = options.settings;
   context.config_seen = loop.now();
   return context;

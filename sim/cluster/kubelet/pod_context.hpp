@@ -13,6 +13,7 @@
 #include "cluster/kubelet/node_settings.hpp"
 #include "core/result.hpp"
 #include "objects/core_v1.hpp"
+#include "objects/volumes.hpp"
 
 namespace ddptwin::kubelet {
 
@@ -46,6 +47,9 @@ struct PodContext {
   // In the pod's namespace; null: there is none.
   std::function<std::shared_ptr<const ConfigMap>(std::string_view name)> find_config_map{};
   std::function<std::shared_ptr<const Secret>(std::string_view name)> find_secret{};
+  // Absent: there are no claims.
+  std::function<ClaimPtr(std::string_view name)> find_claim{};
+  std::function<VolumePtr(std::string_view name)> find_volume{};
 
   Cow<NodeSettings> settings{};
   Time config_seen{};  // when the kubelet first saw this version of the pod

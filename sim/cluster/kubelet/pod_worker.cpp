@@ -196,6 +196,10 @@ void PodWorker::volumes_changed() {
       node_.loop.after(node_.lane, node_.clocks.volume_update, [this] { mounts_.refresh(); });
 }
 
+void PodWorker::claims_changed() {
+  if (stage_ == PodStage::active) mounts_.look_at_claims();
+}
+
 void PodWorker::probe_failed(const Container& container, std::string message) {
   node_.event(*pod_, "Warning", "Unhealthy", std::move(message), &container);
 }

@@ -52,6 +52,7 @@ class PodWorker final : public PodHost {
   void relisted();
   // A ConfigMap or Secret that its volumes show has changed.
   void volumes_changed();
+  void claims_changed();
 
   PodStage stage() const { return stage_; }
   // Nothing is left to do and the object is gone.

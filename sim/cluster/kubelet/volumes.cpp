@@ -194,6 +194,43 @@ Source empty_dir_volume(const PodContext& context, const Volume& volume) {
   return out;
 }
 
+// ---- where what pods share lies
+
+std::string export_path(const PodContext& context, const RawJson& nfs) {
+  const auto* members = nfs.get() != nullptr ? nfs.get()->if_object() : nullptr;
+  return members == nullptr
+             ? context.settings->root_dir + "/nfs"
+             : fmt::format("{}/nfs/{}{}", context.settings->root_dir,
+                           text_member(*members, "server"), text_member(*members, "path"));
+}
+
+// What a volume says of the host or of an export; any other is a folder of its own name.
+std::string path_of(const PodContext& context, const PersistentVolume& volume) {
+  const PersistentVolumeSpec& spec = volume.spec;
+  if (spec.hostPath) return spec.hostPath->path;
+  if (!spec.nfs.absent()) return export_path(context, spec.nfs);
+  const auto* local = spec.local.get() != nullptr ? spec.local.get()->if_object() : nullptr;
+  if (local != nullptr) return text_member(*local, "path");
+  return fmt::format("{}/volumes/{}", context.settings->root_dir, volume.metadata.name);
+}
+
+Result<std::string> claim_path(const PodContext& context, const std::string& name) {
+  const NodeSettings& settings = *context.settings;
+  const std::string key = fmt::format("{}/{}", context.pod->metadata.namespace_, name);
+  if (const auto told = settings.claim_folders.find(key); told != settings.claim_folders.end())
+    return told->second;
+  if (!settings.binds_claims || !context.find_claim)
+    return fmt::format("{}/claims/{}", settings.root_dir, key);
+  const ClaimPtr claim = context.find_claim(name);
+  if (!claim)
+    return fail(Reason::not_found, fmt::format("persistentvolumeclaim \"{}\" not found", name));
+  const VolumePtr volume =
+      is_fully_bound(*claim) ? context.find_volume(claim->spec.volumeName) : nullptr;
+  if (!volume)
+    return fail(Reason::not_found, fmt::format("persistentvolumeclaim \"{}\" is not bound", name));
+  return path_of(context, *volume);
+}
+
 struct HostPathCheck {
   std::string_view type;
   PathKind wanted;
@@ -225,7 +262,16 @@ Source host_path_volume(const PodContext& context, const Volume& volume) {
   return out;
 }
 
-// A claim or an export is one directory for all pods that mount it, as long as the cluster lasts.
+// A claim is one directory for all pods that mount it, as long as its volume lasts: it outlives
+// them, and is the same on every node that the volume reaches.
+Source claim_volume(const PodContext& context, const Volume& volume) {
+  VolumeSource out;
+  out.kind = VolumeSource::Kind::host_path;
+  TRY(out.host_path, claim_path(context, volume.persistentVolumeClaim->claimName));
+  return out;
+}
+
+// An export is one directory for all pods that mount it, as long as the cluster lasts.
 Source shared_directory(const PodContext& context, const Volume& volume) {
   VolumeSource out;
   out.kind = VolumeSource::Kind::host_path;
@@ -248,12 +294,8 @@ std::string plugin_path(const PodContext& context, const Volume& volume, std::st
 
 std::string shared_path(const PodContext& context, const Volume& volume) {
   if (volume.persistentVolumeClaim)
-    return fmt::format("{}/claims/{}/{}", context.settings->root_dir,
-                       context.pod->metadata.namespace_, volume.persistentVolumeClaim->claimName);
-  const auto* nfs = volume.nfs.get()->if_object();
-  return nfs == nullptr ? context.settings->root_dir + "/nfs"
-                        : fmt::format("{}/nfs/{}{}", context.settings->root_dir,
-                                      text_member(*nfs, "server"), text_member(*nfs, "path"));
+    return claim_path(context, volume.persistentVolumeClaim->claimName).value_or(std::string());
+  return export_path(context, volume.nfs);
 }
 
 bool always(const Volume&) { return true; }
@@ -282,8 +324,8 @@ constexpr std::array kind_rows{
     KindRow{[](const Volume& v) { return v.emptyDir.has_value(); }, empty_dir_volume, "empty-dir",
             never},
     KindRow{[](const Volume& v) { return v.hostPath.has_value(); }, host_path_volume, "", never},
-    KindRow{[](const Volume& v) { return v.persistentVolumeClaim.has_value(); }, shared_directory,
-            "", shared_read_only},
+    KindRow{[](const Volume& v) { return v.persistentVolumeClaim.has_value(); }, claim_volume, "",
+            shared_read_only},
     KindRow{[](const Volume& v) { return v.nfs.get() != nullptr; }, shared_directory, "",
             shared_read_only},
     KindRow{[](const Volume& v) { return v.ephemeral.get() != nullptr; }, ephemeral_volume, "csi",

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/json.hpp>
+
 #include "cluster/kubelet/test_cluster.hpp"
 
 namespace ddptwin::kubelet::volumes_test {
@@ -178,6 +180,38 @@ TEST(Volume, LiesWhereTheKubeletPutsIt) {
     EXPECT_EQ(volume_path(context, volume), path) << yaml;
     EXPECT_EQ(is_read_only(volume), read_only) << yaml;
   }
+}
+
+// Where claims are bound.
+TEST(Volume, AClaimLiesWhereItsVolumeDoes) {
+  const TestCluster cluster = with_volume("persistentVolumeClaim: {claimName: c}");
+  const auto claim = std::make_shared<PersistentVolumeClaim>();
+  const auto lies = std::make_shared<PersistentVolume>();
+  lies->metadata.name = "pv-1";
+  PodContext context = cluster.context();
+  context.settings.edit().binds_claims = true;
+  bool is_made = false;
+  context.find_claim = [&](std::string_view) -> ClaimPtr { return is_made ? claim : nullptr; };
+  context.find_volume = [&](std::string_view name) -> VolumePtr {
+    return name == "pv-1" ? lies : nullptr;
+  };
+  const auto say = [&context]() -> std::string {
+    const auto source = volume(context, context.pod->spec->volumes[0]);
+    return source ? (*source)->host_path : source.error().message;
+  };
+  constexpr std::string_view failed = "MountVolume.SetUp failed for volume \"v\" : ";
+  EXPECT_EQ(say(), std::string(failed) + "persistentvolumeclaim \"c\" not found");
+  is_made = true;
+  claim->spec.volumeName = "pv-1";
+  EXPECT_EQ(say(), std::string(failed) + "persistentvolumeclaim \"c\" is not bound");
+  claim->metadata.annotations.edit()[bind_completed] = "yes";
+  EXPECT_EQ(say(), "/root/volumes/pv-1");
+  lies->spec.local = RawJson(boost::json::object{{"path", "/mnt/ssd"}});
+  EXPECT_EQ(say(), "/mnt/ssd");
+  lies->spec.hostPath.emplace().path = "/srv";
+  EXPECT_EQ(say(), "/srv");
+  context.settings.edit().claim_folders.emplace("default/c", "/home/me/data");
+  EXPECT_EQ(say(), "/home/me/data");
 }
 
 TEST(Volume, AKindThatTheTwinLacksIsNeverReady) {

@@ -9,6 +9,7 @@
 
 #include "core/numbers.hpp"
 #include "objects/kinds.hpp"
+#include "objects/volumes.hpp"
 #include "scenario/language/claims.hpp"
 #include "scenario/language/narrator.hpp"
 
@@ -19,8 +20,13 @@ constexpr std::string_view cut_off =
     "a signal from outside ended it: ranks tell the end of one step at one instant in virtual time "
     "and some milliseconds apart in real time, and whoever is ended between them is a step behind";
 
-// "pod/train-worker-0", "endpointslice.discovery.k8s.io/train-*".
+// "pod/train-worker-0", "endpointslice.discovery.k8s.io/train-*", "persistentvolume/pvc-* of
+// default/data": a volume that was made for a claim is called after the claim's uid.
 std::string row_name(const Object& object) {
+  if (const auto* volume = as<PersistentVolume>(object);
+      volume != nullptr && volume->spec.claimRef && annotation(*volume, provisioned_by) != nullptr)
+    return fmt::format("persistentvolume/pvc-* of {}/{}", volume->spec.claimRef->namespace_,
+                       volume->spec.claimRef->name);
   const Text& prefix = object.metadata.rest->generateName;
   if (prefix.empty()) return short_name(object);
   std::string name = short_name(object);
@@ -115,6 +121,12 @@ void CanonicalTrace::change(const Object& object) {
   const auto number = numbered_.find(object.metadata.uid);
   if (number == numbered_.end()) return;
   if (const Pod* changed = as<Pod>(object)) return pod(seen_[number->second], *changed);
+  if (const auto* claim = as<PersistentVolumeClaim>(object)) {
+    std::vector<std::string>& phases = seen_[number->second].phases;
+    const std::string& phase = claim->status.phase;
+    if (!phase.empty() && (phases.empty() || phases.back() != phase)) phases.push_back(phase);
+    return;
+  }
   const auto* job = as<PyTorchJob>(object);
   if (job == nullptr || !job->status) return;
   for (const JobCondition& one : job->status->conditions)

@@ -57,6 +57,43 @@ spec:
           run.world().objects(Pod::info(), "").size()};
 }
 
+TEST(ClusterOptions, a_claim_may_be_a_folder_of_this_machine) {
+  const std::string folder = testing::TempDir();
+  const auto parse = [](const std::string& cluster) {
+    static const KindRegistry kinds;
+    const std::string text = fmt::format(
+        "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nmetadata: {{name: s}}\nspec: {{cluster: "
+        "{{{}}}}}\n---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {{containers: "
+        "[{{name: c, image: ddptwin-worker, command: [sleep, '1']}}], restartPolicy: Never, "
+        "volumes: [{{name: v, persistentVolumeClaim: {{claimName: data}}}}]}}\n",
+        cluster);
+    return parse_scenario("s.yaml", kinds,
+                          [&](const std::string&) { return Result<std::string>(text); });
+  };
+  const auto scenario = parse(fmt::format("claims: {{data: {}}}", folder));
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  const WorldOptions options = cluster_options(*scenario, 1);
+  EXPECT_EQ(options.kubelet.settings->claim_folders.count("default/data"), 1U);
+  // Nobody else makes the claim, so it is made: the pod runs.
+  VirtualRun run(*scenario, {});
+  ASSERT_TRUE(run.start());
+  const auto result = run.finish();
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_TRUE(result->passed());
+  for (const auto& [text, problem] :
+       {std::pair{"claims: {data: /nowhere/at/all}", "No such file or directory"},
+        std::pair{"claims: {data: /etc/passwd}", "must be the path of a folder"},
+        std::pair{"claims: {Data: /tmp}", "spec.cluster.claims.Data"},
+        std::pair{"flags: {controllers: [-statefulset]}",
+                  "there is no controller \"statefulset\" that could be left out (known: "
+                  "statefulset-controller"},
+        std::pair{"flags: {controllers: [statefulset-controller]}", "with - before it"}}) {
+    const auto refused = parse(text);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_NE(refused.error().text().find(problem), std::string::npos) << refused.error().text();
+  }
+}
+
 TEST(ClusterOptions, flags_reach_the_processes_of_the_control_plane) {
   const Outcome as_installed = run_with("");
   EXPECT_LT(as_installed.lasted, std::chrono::seconds(2));

@@ -1,12 +1,13 @@
 // spec.cluster: its nodes, its operator and the flags of its control plane.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <set>
 
 #include "objects/validation.hpp"
+#include "scenario/language/files.hpp"
 #include "scenario/language/scenario_parser.hpp"
 
 namespace ddptwin::scenario {
@@ -95,6 +96,23 @@ Status read_nodes(const YamlNode& list, Scenario& to, const ParseContext& contex
   return {};
 }
 
+Status read_claims(const YamlNode& node, Scenario& to, const ParseContext& context) {
+  TRY(const auto members, node.as_map());
+  for (const auto& [name, value] : members) {
+    const std::size_t slash = name.find('/');
+    const std::string space = slash == name.npos ? context.namespace_ : name.substr(0, slash);
+    const std::string own = slash == name.npos ? name : name.substr(slash + 1);
+    TRY_VOID(check_name(value, dns_label_problems(space)));
+    TRY_VOID(check_name(value, dns_subdomain_problems(own)));
+    TRY(const std::string path, value.as_text());
+    auto found = real_path(beside(context, path));
+    if (!found) return value.fail(found.error().message);
+    if (!std::filesystem::is_directory(*found)) return value.must_be("the path of a folder");
+    to.claim_folders.insert_or_assign(fmt::format("{}/{}", space, own), std::move(*found));
+  }
+  return {};
+}
+
 template <const System& system>
 Status read_version(const YamlNode& node, Scenario& to, const ParseContext&) {
   TRY(const std::string text, node.as_any_scalar());
@@ -123,9 +141,8 @@ Status read_controllers(const YamlNode& list, ControlPlaneFlags& to, const Parse
       return element.must_be("\"*\" or the name of one that is not to run, with - before it");
     const std::string name = text.substr(1);
     if (std::find(known.begin(), known.end(), name) == known.end())
-      return element.fail(
-          fmt::format("there is no controller \"{}\" that could be left out{}; there are {}", name,
-                      suggestion(name, known), fmt::join(known, ", ")));
+      return element.fail(fmt::format("there is no controller \"{}\" that could be left out{}",
+                                      name, suggestion(name, known)));
     to.without.insert(name);
   }
   return {};
@@ -172,6 +189,10 @@ constexpr std::array cluster_fields{
                  [](const YamlNode& node, Scenario& to, const ParseContext& context) {
                    return read_fields(node, flag_fields, to.flags, context);
                  }},
+    ClusterField{"claims", "a map of paths",
+                 "NAME or NAMESPACE/NAME of a PersistentVolumeClaim to the folder beside this file "
+                 "that it is in real runs, and that stays; a claim that no document makes is made",
+                 &read_claims},
 };
 
 }  // namespace

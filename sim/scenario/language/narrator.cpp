@@ -9,6 +9,7 @@
 #include "core/printable.hpp"
 #include "objects/kinds.hpp"
 #include "objects/node_state.hpp"
+#include "objects/volumes.hpp"
 #include "scenario/language/claims.hpp"
 #include "scenario/systems/workloads.hpp"
 
@@ -118,8 +119,21 @@ std::string tell_standing(const Object& before, const Object& now) {
   return text;
 }
 
+// Where it ends up; that it waits is what it begins with.
+std::string tell_claim(const PersistentVolumeClaim& before, const PersistentVolumeClaim& now) {
+  std::string text;
+  if (before.status.phase != now.status.phase) {
+    add(text, now.status.phase);
+    if (now.status.phase == "Bound") text += " to volume " + now.spec.volumeName;
+  }
+  if (!before.metadata.deletionTimestamp && now.metadata.deletionTimestamp) add(text, "is to end");
+  return text;
+}
+
 std::optional<Told> tell_change(const Record& record) {
   std::string text;
+  if (const auto* claim = as<PersistentVolumeClaim>(*record.after))
+    text = tell_claim(*as<PersistentVolumeClaim>(*record.before), *claim);
   if (const Pod* pod = as<Pod>(*record.after)) text = tell_pod(*as<Pod>(*record.before), *pod);
   if (const JobKind* job = job_kind(record.after->kind()))
     text = tell_job(*job, *record.before, *record.after);

@@ -71,9 +71,11 @@ std::string kinds_text() {
       "of what holds without\nit; one that has pods (\"runs\" below; of custom resources what has "
       "containers, an image, or is called ...Job) is\nrefused where nothing else of the run has "
       "any. Custom resources of others are set aside too. What an object that\nstays names by kind "
-      "and name is not set aside.\nEvery claim of a pod is a folder: all pods of a namespace that "
-      "name the "
-      "claim share it as long as the run\nlasts, whatever its size, class and access modes.\n\n"
+      "and name is not set aside.\nA claim that is bound is a folder: its pods share it, on "
+      "every node that its volume reaches, as long as the volume\nlasts and no longer than the "
+      "run, unless `cluster.claims` names a folder of this machine for it. What it asks for and\n"
+      "what its volume has are compared; how much is written into it nobody measures, as with an "
+      "emptyDir on disk.\n\n"
       "| kind | version | in the twin |\n|---|---|---|\n";
   for (const KindInfo* kind : KindRegistry().all())
     out += row_of_kind(kind->kind, kind->api_version(), "yes");

@@ -192,6 +192,8 @@ struct Scenario {
   std::vector<NodeOptions> nodes{};
   std::vector<InstalledSystem> systems = default_systems();
   ControlPlaneFlags flags{};
+  // Folders of this machine that stand for claims in real runs, by "namespace/name".
+  std::map<std::string, std::string, std::less<>> claim_folders{};
   std::vector<NamedImage> images{};
   StandInShape stand_ins{};
   std::vector<Manifest> manifests{};  // applied at the start, in their order

@@ -8,6 +8,7 @@
 #include "objects/core_v1.hpp"
 #include "objects/pytorchjob.hpp"
 #include "objects/selector.hpp"
+#include "objects/volumes.hpp"
 #include "scenario/language/absent_kinds.hpp"
 #include "scenario/language/scenario_parser.hpp"
 #include "scenario/systems/workloads.hpp"
@@ -130,6 +131,8 @@ const std::vector<StatusRow>& status_rows() {
        {},
        {"AbleToScale", "ScalingActive", "ScalingLimited"},
        false},
+      {&PersistentVolumeClaim::info, {"Pending", "Bound", "Lost"}, {}, true},
+      {&PersistentVolume::info, {"Pending", "Available", "Bound", "Released", "Failed"}, {}, false},
       {&Service::info, {}, {}, true},
   };
   return rows;

@@ -183,6 +183,7 @@ std::vector<ExplainedContainer> explain_environment(const Scenario& scenario,
   World world(loop, virtual_options(scenario), nullptr);
   world.start();
   (void)add_namespaces(world, scenario);  // preflight() has said what is wrong with one
+  (void)add_claims(world, scenario);
   const auto images = images_of(scenario, python);
   SecretMask mask(show_secrets);
   ByPlace explained;

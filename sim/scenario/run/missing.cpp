@@ -225,6 +225,8 @@ MissingSearch::MissingSearch(const Scenario& scenario) {
                              object.metadata.name));
     nodes_change_ = nodes_change_ || &object.kind() == &Node::info();
   }
+  for (const auto& [key, folder] : scenario.claim_folders)
+    made_.insert(fmt::format("PersistentVolumeClaim/{}", key));
   for (const SetAside& one : scenario.set_aside)
     made_.insert(fmt::format("{}/{}", one.kind, one.name));
   VirtualLoop loop(Random(1), virtual_start);

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
+#include "objects/volumes.hpp"
 #include "scenario/run/images.hpp"
+#include "scenario/words/names.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -56,6 +60,29 @@ Status add_namespaces(World& world, const Scenario& scenario) {
                            where, name));
     if (auto made = world.add_namespace(name); !made)
       return fail(Reason::bad_input, std::move(made).error().message, where);
+  }
+  return {};
+}
+
+Status add_claims(World& world, const Scenario& scenario) {
+  std::set<std::string> written;
+  each_manifest(scenario, [&written](const Manifest& manifest) {
+    if (&manifest.object->kind() == &PersistentVolumeClaim::info())
+      written.insert(key_of(manifest.object->metadata));
+  });
+  for (const auto& [key, folder] : scenario.claim_folders) {
+    if (written.contains(key)) continue;
+    const std::size_t slash = key.find('/');
+    auto claim = std::make_shared<PersistentVolumeClaim>();
+    claim->metadata.namespace_ = key.substr(0, slash);
+    claim->metadata.name = key.substr(slash + 1);
+    claim->spec.accessModes = {"ReadWriteMany"};
+    claim->spec.resources.requests.edit().emplace("storage", *Quantity::parse("1Ti"));
+    write_note(world.trace(), "user", short_name(*claim),
+               fmt::format("no document makes it: made at the start, for the folder {}", folder));
+    const ContextScope of_this_claim(world.loop());
+    if (auto made = world.call(api::create(std::move(claim)), "user"); !made)
+      return fail(Reason::bad_input, std::move(made).error().message, "spec.cluster.claims");
   }
   return {};
 }

@@ -9,6 +9,9 @@ namespace ddptwin::scenario {
 // document makes: as on a cluster that has been used before. Of these the trace has a note.
 Status add_namespaces(World& world, const Scenario& scenario);
 
+// And the claims that the scenario has a folder for and that no document makes.
+Status add_claims(World& world, const Scenario& scenario);
+
 // Where a document makes the namespace; empty: nowhere.
 std::string where_made(const Scenario& scenario, std::string_view name);
 

@@ -206,6 +206,7 @@ Status VirtualRun::start(const std::function<void()>& ready) {
   TRY_VOID(parts.world.start());
   if (ready) ready();
   TRY_VOID(add_namespaces(parts.world, parts.scenario));
+  TRY_VOID(add_claims(parts.world, parts.scenario));
   write_notes(parts.world.trace(), images, parts.scenario, Mode::virtual_);
   if (parts.injector) TRY_VOID(parts.injector->start());
   parts.engine.start();

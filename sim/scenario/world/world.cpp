@@ -391,6 +391,7 @@ void World::Parts::add_kubelet(const NodeOptions& node) {
   kubelet::NodeSettings& settings = options_of.settings.edit();
   settings.cluster_dns = {options.dns.address};
   settings.cluster_domain = options.dns.domain;
+  settings.binds_claims = binds_claims(options);
   settings.host_resolv_conf = resolv_conf(options.dns.host);
   // As the images of clouds and installers write it: a node knows its own name.
   settings.host_hosts += node.address + "\t" + node.name + "\n";
