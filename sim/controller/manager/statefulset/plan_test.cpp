@@ -53,8 +53,12 @@ class Stage {
     const std::string& revision = shape.old || new_revision.empty() ? old_revision : new_revision;
     auto pod = new_pod(*set, shape.ordinal, revision);
     pod->metadata.uid = fmt::format("u-{}", shape.ordinal);
-    const bool runs = shape.state != "pending" && shape.state != "failed";
-    pod->status.phase = shape.state == "failed" ? "Failed" : runs ? "Running" : "Pending";
+    const bool has_ended = shape.state == "failed" || shape.state == "succeeded";
+    const bool runs = shape.state != "pending" && !has_ended;
+    pod->status.phase = shape.state == "failed"      ? "Failed"
+                        : shape.state == "succeeded" ? "Succeeded"
+                        : runs                       ? "Running"
+                                                     : "Pending";
     PodCondition& ready = pod->status.conditions.edit().emplace_back();
     ready.type_ = "Ready";
     ready.status = shape.state == "ready" || shape.state == "ending" ? "True" : "False";
@@ -163,6 +167,12 @@ INSTANTIATE_TEST_SUITE_P(
             false,
             false,
             {{0, "failed"}, {1}},
+            {"replace_finished_pod web-0"}},
+        Row{"succeeded_is_replaced",
+            2,
+            false,
+            false,
+            {{0, "succeeded"}, {1}},
             {"replace_finished_pod web-0"}},
         Row{"highest_goes_first", 1, false, false, {{0}, {1}, {2}}, {"scale_down_pod web-2"}},
         Row{"one_goes_after_the_other",
