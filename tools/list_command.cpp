@@ -62,9 +62,13 @@ void list_all_scenarios() {
 void list_invariants() {
   std::cout
       << "Invariants, watched in every run; (strict) those only where a scenario asks for it\n";
-  for (const auto& row : scenario::invariant_rows())
+  std::string_view owner;
+  for (const auto& row : scenario::invariant_rows()) {
+    if (std::exchange(owner, row.system) != row.system)
+      std::cout << fmt::format("Invariants of the {} alone\n", find_system(row.system)->title);
     std::cout << fmt::format("  {:<23} {}{}\n", row.name, row.meaning,
                              row.strict ? " (strict)" : "");
+  }
 }
 
 void list_versions() {

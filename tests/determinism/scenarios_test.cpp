@@ -89,19 +89,19 @@ TEST(VirtualScenarioTest, scenarios_of_pytorchjob_run_in_both_modes) {
 // judges) and random runs ask them.
 const std::vector<std::string>& never_asked() {
   static const std::vector<std::string> names{
+      "suspended",  // none is suspended for as long as the time of rest
+      "suspend-is-reached",
+      "ttl",                // none has a TTL
+      "no-refused-writes",  // what is refused is refused by the webhook, or only a conflict
+      "no-leak",            // what is to go has gone when a job is at rest
+      // The training operator's own.
       "frozen",                      // nobody touches a job that has Failed
       "world-agrees-after-scaling",  // none is scaled
       "type-removed",                // or loses a replica type
       "disruptions",                 // the evicted pods' jobs succeed
       "backoff-limit-in-place",      // no job with a backoffLimit comes to rest before its end
-      "suspended",                   // none is suspended for as long as the time of rest
-      "suspend-is-reached",
-      "suspend-with-ttl",
-      "ttl",  // none has a TTL
-      "ttl-after-all",
-      "quiesce-at-zero",        // or a replica type of zero
-      "no-refused-writes",      // what is refused is refused by the webhook, or only a conflict
-      "no-leak",                // what is to go has gone when a job is at rest
+      "suspend-with-ttl", "ttl-after-all",
+      "quiesce-at-zero",        // none has a replica type of zero
       "visible-without-types",  // every job has a replica type
   };
   return names;

@@ -281,6 +281,7 @@ TEST(Tidy, every_header_is_included_somewhere) {
       std::smatch match;
       if (!std::regex_search(line, match, include)) continue;
       included.insert(match[1]);
+      included.insert("tests/" + match[1].str());
       included.insert(
           (fs::path(file.path).parent_path() / match[1].str()).lexically_normal().string());
     }
@@ -332,7 +333,7 @@ TEST(Tidy, every_rule_is_named_in_its_controllers_readme) {
 bool is_the_systems_own(const std::string& path) {
   return path.starts_with("sim/controller/training_operator/") ||
          path.starts_with("sim/objects/pytorchjob") ||
-         path == "sim/scenario/systems/training_operator.cpp";
+         path.starts_with("sim/scenario/systems/training_operator");
 }
 
 // In code and texts; a comment, a citation and the folder of scenarios are none.
@@ -372,6 +373,20 @@ TEST(Tidy, who_names_pytorchjob_stands_in_the_decision) {
         << path << " names PyTorchJob: ask the system's row (sim/scenario/systems/system.hpp)";
   for (const std::string& path : listed)
     EXPECT_TRUE(naming.contains(path)) << path << " names PyTorchJob no more: its row goes";
+}
+
+// What judges and their readers work out they work out by themselves: the same slip is not in both.
+TEST(Tidy, no_judge_calls_a_controller) {
+  int judges = 0;
+  static const std::regex controller(R"re(^\s*#include\s+"controller/)re");
+  static const std::regex folder(R"re(sim/scenario/(judge/)?(invariants|systems/[^/]+)/.*)re");
+  for (const File& file : sources()) {
+    if (!std::regex_match(file.path, folder) || is_test(file.path)) continue;
+    ++judges;
+    for (const std::string& line : file.lines)
+      EXPECT_FALSE(std::regex_search(line, controller)) << file.path << ": " << line;
+  }
+  EXPECT_GT(judges, 15);
 }
 
 // ---- the law book ------------------------------------------------------------------------------

@@ -6,9 +6,9 @@
 #include <boost/json.hpp>
 #include <filesystem>
 
-#include "objects/pytorchjob.hpp"
 #include "scenario/faults/excuses.hpp"
 #include "scenario/language/fault_yaml.hpp"
+#include "scenario/systems/workloads.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -36,14 +36,16 @@ json::array& array_in(json::object& parent, std::string_view name) {
   return member.as_array();
 }
 
-void add_job(const ObjectPtr& object, std::vector<std::string>& to) {
-  if (as<PyTorchJob>(*object) == nullptr) return;
-  std::string key = key_of(object->metadata);
-  if (std::find(to.begin(), to.end(), key) == to.end()) to.push_back(std::move(key));
+using KindsOfJobs = std::vector<std::pair<std::string, std::string>>;  // by "namespace/name"
+
+void add_job(const ObjectPtr& object, KindsOfJobs& to) {
+  if (job_kind(object->kind()) == nullptr) return;
+  std::pair<std::string, std::string> job{key_of(object->metadata), object->kind().kind};
+  if (std::find(to.begin(), to.end(), job) == to.end()) to.push_back(std::move(job));
 }
 
-std::vector<std::string> jobs_of(const Scenario& scenario) {
-  std::vector<std::string> found;
+KindsOfJobs jobs_of(const Scenario& scenario) {
+  KindsOfJobs found;
   for (const Manifest& manifest : scenario.manifests) add_job(manifest.object, found);
   for (const Step& step : scenario.steps)
     if (const auto* apply = std::get_if<Apply>(&step.action))
@@ -95,10 +97,10 @@ void drop_empty(json::object& object, std::initializer_list<std::string_view> na
 
 constexpr std::string_view end_words = " comes to an end";
 
-json::object finishes(const std::string& job, Duration within) {
+json::object finishes(const std::string& job, std::string_view kind, Duration within) {
   const std::size_t slash = job.find('/');
   return {{"name", Subject::end_of(job)},
-          {"eventually", json::object{{"of", json::object{{"kind", "PyTorchJob"},
+          {"eventually", json::object{{"of", json::object{{"kind", kind},
                                                           {"namespace", job.substr(0, slash)},
                                                           {"name", job.substr(slash + 1)}}},
                                       {"finished", true}}},
@@ -130,7 +132,10 @@ Result<Subject> Subject::open(const std::string& file, const ReadFile& read_file
   subject.file_ = file;
   subject.name_ = parsed.name;
   subject.folder_ = file.substr(0, file.rfind('/') + 1);
-  subject.jobs_ = jobs_of(parsed);
+  for (auto& [job, kind] : jobs_of(parsed)) {
+    subject.kinds_.emplace(job, kind);
+    subject.jobs_.push_back(job);
+  }
   subject.faults_ = parsed.faults;
   subject.texts_ = texts;
   subject.document_ = {{"apiVersion", api_version}, {"kind", "Scenario"}};
@@ -150,7 +155,7 @@ json::object Subject::spec(const Demand& demand, const FaultPlan& plan, std::uin
   json::array expect;
   if (demand.own_expectations) expect = array_in(spec, "expect");
   for (const std::string& job : demand.due)
-    expect.push_back(finishes(job, demand.heal + demand.within));
+    expect.push_back(finishes(job, kinds_.at(job), demand.heal + demand.within));
   expect.push_back(watched(demand.heal));
   spec["expect"] = std::move(expect);
   spec["timeout"] = format_go_duration(demand.heal + demand.within + std::chrono::minutes(10));

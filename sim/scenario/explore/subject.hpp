@@ -74,6 +74,7 @@ class Subject {
   boost::json::object document_{};            // the Scenario's; made up for a plain file
   std::vector<boost::json::value> others_{};  // the objects beside it
   std::vector<std::string> jobs_{};
+  std::map<std::string, std::string, std::less<>> kinds_{};  // of the jobs
   FaultPlan faults_{};
   // Every file that was read, by its path; never changed again.
   std::shared_ptr<const std::map<std::string, std::string, std::less<>>> texts_{};

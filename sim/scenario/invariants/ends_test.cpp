@@ -1,6 +1,6 @@
 #include "core/virtual_start.hpp"
 #include "scenario/invariants/facts.hpp"
-#include "scenario/invariants/tape.hpp"
+#include "scenario/invariants/tape_test_fixture.hpp"
 
 namespace ddptwin::scenario::invariants::ends_test {
 namespace {

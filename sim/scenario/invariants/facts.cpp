@@ -5,9 +5,6 @@
 #include <csignal>
 #include <utility>
 
-#include "controller/training_operator/environment.hpp"
-#include "controller/training_operator/names.hpp"
-#include "controller/training_operator/rules.hpp"
 #include "core/concat.hpp"
 #include "core/numbers.hpp"
 #include "objects/discovery_v1.hpp"
@@ -19,14 +16,20 @@ namespace ddptwin::scenario::invariants {
 using namespace std::string_view_literals;
 namespace {
 
-namespace pj = controller::pytorchjob;
-
 // Of the cluster itself: what they do answers something, and is no stimulus.
-constexpr std::array<std::string_view, 7> components{operator_actor,   controller_actor, "kubelet",
-                                                     "kube-scheduler", manager_actor,    "coredns",
-                                                     "container"};
+const std::vector<std::string_view>& components() {
+  static const std::vector<std::string_view> all = [] {
+    std::vector<std::string_view> names{"kubelet", "kube-scheduler", "kube-controller-manager",
+                                        "coredns", "container"};
+    for (const WorkloadReader* reader : workload_readers())
+      names.insert(names.end(), {reader->actor, reader->pods_by, reader->controller});
+    return names;
+  }();
+  return all;
+}
 bool is_component(std::string_view actor) {
-  return std::find(components.begin(), components.end(), actor) != components.end();
+  const auto& all = components();
+  return std::find(all.begin(), all.end(), actor) != all.end();
 }
 
 constexpr Duration due_slack = std::chrono::seconds(30);  // a deadline and a TTL may fire so late
@@ -35,12 +38,16 @@ struct KindRow {
   const KindInfo* kind;
   Topic topic;
 };
-const std::array<KindRow, 4>& kind_rows() {
-  static const std::array<KindRow, 4> rows{{{&Pod::info(), Topic::pod},
-                                            {&PyTorchJob::info(), Topic::job},
-                                            {&EndpointSlice::info(), Topic::slice},
-                                            {&Service::info(), Topic::service}}};
-  return rows;
+const std::vector<KindRow>& kind_rows() {
+  static const std::vector<KindRow> all = [] {
+    std::vector<KindRow> rows{{&Pod::info(), Topic::pod}};
+    for (const WorkloadReader* reader : workload_readers())
+      rows.push_back({&reader->info(), Topic::job});
+    rows.insert(rows.end(),
+                {{&EndpointSlice::info(), Topic::slice}, {&Service::info(), Topic::service}});
+    return rows;
+  }();
+  return all;
 }
 
 Topic topic_of_object(const Object& object) {
@@ -89,26 +96,73 @@ Fingerprint print_of_key(const ObjectMeta& meta) {
   return Fingerprint::of(ShortText({meta.namespace_, slash, meta.name}).view());
 }
 
-std::string_view type_name(int type) { return type == 0 ? pj::master_type : pj::worker_type; }
+std::string_view main_container(const Pod& pod, const WorkloadReader& reader) {
+  const auto& containers = *pod.spec->containers;
+  const bool first =
+      reader.main_container.empty() || pod.spec->container(reader.main_container) == nullptr;
+  return first && !containers.empty() ? std::string_view(containers.front().name)
+                                      : reader.main_container;
+}
 
 bool JobFacts::live() const {
-  return handled && !invalid && !gone && !last->metadata.deletionTimestamp && !is_of_others();
+  return handled && !invalid && !gone && !last->metadata.deletionTimestamp && !traits.of_others;
 }
 
-bool JobFacts::is_of_others() const {
-  return last->spec->runPolicy.managedBy.value_or("kubeflow.org/training-operator") !=
-         "kubeflow.org/training-operator";
+int JobFacts::wanted(int index) const {
+  const Workload::Group* spec = spec_of(index);
+  return spec == nullptr ? 0 : spec->wanted;
 }
 
-int JobFacts::wanted(int type) const {
-  const ReplicaSpec* spec = spec_of(type);
-  return spec == nullptr ? 0 : spec->replicas.value_or(1);
+int JobFacts::wanted() const {
+  int sum = 0;
+  for (int i = 0; i < type_count(); ++i) sum += wanted(i);
+  return sum;
+}
+
+int JobFacts::find_type(std::string_view name) const {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  for (std::size_t i = 0; i < types.size(); ++i)
+    if (std::equal(name.begin(), name.end(), types[i].name.begin(), types[i].name.end(),
+                   [&](char a, char b) { return lower(a) == lower(b); }))
+      return static_cast<int>(i);
+  return -1;
+}
+
+std::string JobFacts::type_text(int index) const {
+  return type(index).name.empty() ? "replica" : type(index).name;
+}
+
+std::string JobFacts::replica_text(int index, int replica) const {
+  return concat({type_text(index), " ", std::to_string(replica)});
+}
+
+void JobFacts::read(const ObjectPtr& now) {
+  before = std::exchange(traits, reader->read(*now));
+  last = now;
+  for (TypeFacts& one : types) one.spec = nullptr;
+  for (const Workload::Group& asked : traits.groups) {
+    int at = find_type(asked.name);
+    if (at < 0) {
+      at = type_count();
+      types.push_back({.name = std::string(asked.name)});
+    }
+    type(at).spec = &asked;
+  }
+}
+
+void JobFacts::note_wanted() {
+  for (int i = 0; i < type_count(); ++i) {
+    TypeFacts& facts = type(i);
+    const int now = wanted(i);
+    facts.wanted_min = facts.wanted_min < 0 ? now : std::min(facts.wanted_min, now);
+    facts.wanted_max = std::max(facts.wanted_max, now);
+  }
+  if (worlds.empty() || worlds.back() != traits.world) worlds.push_back(traits.world);
 }
 
 bool JobFacts::scales_down() const {
-  for (int type = 0; type < 2; ++type) {
-    const TypeFacts& facts = types[static_cast<std::size_t>(type)];
-    const int now = wanted(type);
+  for (const TypeFacts& facts : types) {
+    const int now = facts.spec == nullptr ? 0 : facts.spec->wanted;
     if (now < 1 || facts.wanted_max <= now) continue;
     for (std::size_t i = static_cast<std::size_t>(now); i < facts.replicas.size(); ++i)
       if (!facts.replicas[i].pods.empty()) return true;
@@ -116,15 +170,35 @@ bool JobFacts::scales_down() const {
   return false;
 }
 
-JobFacts* Facts::job(std::string_view key) const {
-  const auto found = jobs_by_key_.find(key);
-  return found == jobs_by_key_.end() ? nullptr : found->second;
+Facts::Facts() {
+  for (const WorkloadReader* reader : workload_readers()) {
+    const Operator* known = find_operator(reader->actor);
+    const auto at =
+        known != nullptr ? static_cast<std::size_t>(known - operators_.data()) : operators_.size();
+    if (known == nullptr) operators_.push_back({.actor = reader->actor});
+    kinds_.push_back({.reader = reader, .of_operator = at});
+  }
+}
+
+const Facts::Operator* Facts::find_operator(std::string_view actor) const {
+  for (const Operator& one : operators_)
+    if (one.actor == actor) return &one;
+  return nullptr;
+}
+
+bool Facts::is_operator(std::string_view actor) const { return find_operator(actor) != nullptr; }
+
+Facts::KindFacts& Facts::kind_of(const WorkloadReader& reader) {
+  return *std::find_if(kinds_.begin(), kinds_.end(),
+                       [&reader](const KindFacts& one) { return one.reader == &reader; });
 }
 
 // Most records of plans are of the job that the one before was of.
-JobFacts* Facts::planned_job() {
-  if (planned_job_ == nullptr) planned_job_ = job(planned_);
-  return planned_job_;
+JobFacts* Facts::planned_job(KindFacts& kind) {
+  if (kind.planned_job != nullptr) return kind.planned_job;
+  const auto found = kind.jobs.find(kind.planned);
+  if (found != kind.jobs.end()) kind.planned_job = found->second;
+  return kind.planned_job;
 }
 
 PodFacts* Facts::pod(std::string_view key) const {
@@ -145,18 +219,23 @@ std::string Facts::Holder::pod() const {
   return concat({namespace_, namespace_.empty() ? "" : "/", name});
 }
 
+JobFacts* Facts::job_of(const SharedText& uid) const {
+  if (const auto found = jobs_.find(uid); found != jobs_.end()) return found->second.get();
+  if (parts_.empty()) return nullptr;
+  const auto part = parts_.find(uid);
+  return part == parts_.end() ? nullptr : part->second;
+}
+
 JobFacts* Facts::owner_of(const ObjectMeta& metadata) const {
   const OwnerReference* owner = metadata.controller();
-  if (owner == nullptr || owner->kind != "PyTorchJob"sv) return nullptr;
-  const auto found = jobs_.find(owner->uid);
-  return found == jobs_.end() ? nullptr : found->second.get();
+  return owner == nullptr ? nullptr : job_of(owner->uid);
 }
 
 Sight Facts::take(const Record& record, Topic topic) {
   Sight sight{*this};
   sight.record = &record;
   sight.now = record.time;
-  if (record.actor == operator_actor) note_call(record, topic);
+  note_call(record, topic);
   switch (topic) {
     case Topic::job:
       take_job(record, sight);
@@ -167,44 +246,14 @@ Sight Facts::take(const Record& record, Topic topic) {
     case Topic::service:
       take_service(record, sight);
       break;
-    case Topic::warning: {
-      const auto& event = static_cast<const Event&>(record.after ? *record.after : *record.before);
-      const ObjectReference& about = event.involvedObject;
-      const auto found = jobs_.find(about.uid);
-      const auto* pod = pods_.find(Fingerprint::of(about.uid));
-      JobFacts* job = found != jobs_.end() ? found->second.get()
-                      : pod != nullptr     ? (*pod)->job
-                                           : nullptr;
-      if (job != nullptr) job->warned = record.id;
-      sight.job = job;
-      if (record.after == nullptr) break;
-      const auto kept = as<Event>(record.after);
-      // Which volumes are missing is no news where an earlier one has told why.
-      const bool sums_up =
-          std::string_view(kept->message).starts_with("Unable to attach or mount volumes");
-      if (pod != nullptr && sums_up && (*pod)->warning != nullptr) break;
-      if (pod != nullptr)
-        (*pod)->warning = kept;
-      else if (job != nullptr)
-        job->warning = kept;
-      note_event(event);
+    case Topic::warning:
+      take_warning(record, sight);
       break;
-    }
     case Topic::refused:
       take_refused(record, sight);
       break;
     case Topic::rule:
-      if (record.actor == controller_actor) {
-        if (planned_ != record.subject) {
-          planned_ = record.subject;
-          planned_job_ = nullptr;
-        }
-        sight.job = planned_job();
-        if (sight.job != nullptr) {
-          sight.job->handled = true;
-          sight.job->invalid = record.rule == pj::rules::invalid_job.name;
-        }
-      }
+      take_rule(record, sight);
       break;
     case Topic::container:
     case Topic::log:
@@ -217,6 +266,8 @@ Sight Facts::take(const Record& record, Topic topic) {
       take_slice(record, sight);
       break;
     case Topic::object:
+      take_part(record);
+      break;
     case Topic::dns:
       break;
     case Topic::other:
@@ -228,62 +279,112 @@ Sight Facts::take(const Record& record, Topic topic) {
   return sight;
 }
 
+void Facts::take_warning(const Record& record, Sight& sight) {
+  const auto& event = static_cast<const Event&>(record.after ? *record.after : *record.before);
+  const ObjectReference& about = event.involvedObject;
+  const auto* pod = pods_.find(Fingerprint::of(about.uid));
+  JobFacts* job = job_of(about.uid);
+  if (job == nullptr && pod != nullptr) job = (*pod)->job;
+  if (job != nullptr) job->warned = record.id;
+  sight.job = job;
+  if (record.after == nullptr) return;
+  const auto kept = as<Event>(record.after);
+  // Which volumes are missing is no news where an earlier one has told why.
+  const bool sums_up =
+      std::string_view(kept->message).starts_with("Unable to attach or mount volumes");
+  if (pod != nullptr && sums_up && (*pod)->warning != nullptr) return;
+  if (pod != nullptr)
+    (*pod)->warning = kept;
+  else if (job != nullptr)
+    job->warning = kept;
+  note_event(event);
+}
+
+void Facts::take_rule(const Record& record, Sight& sight) {
+  for (KindFacts& kind : kinds_) {
+    if (record.actor != kind.reader->controller) continue;
+    if (kind.planned != record.subject) {
+      kind.planned = record.subject;
+      kind.planned_job = nullptr;
+    }
+    kind.planned_by = record.id;
+    sight.job = planned_job(kind);
+    if (sight.job == nullptr) return;
+    sight.job->handled = true;
+    sight.job->invalid = record.rule == kind.reader->gives_up;
+    return;
+  }
+}
+
 // ---- jobs --------------------------------------------------------------------------------------
 
+namespace {
+
+const WorkloadReader& reader_of(const KindInfo& kind) {
+  const auto readers = workload_readers();
+  return **std::find_if(readers.begin(), readers.end(),
+                        [&kind](const WorkloadReader* reader) { return &reader->info() == &kind; });
+}
+
+}  // namespace
+
+// What a job owns may own pods in turn.
+void Facts::take_part(const Record& record) {
+  if (record.kind == RecordKind::object_deleted) {
+    if (!parts_.empty()) parts_.erase(record.before->metadata.uid);
+    return;
+  }
+  if (record.kind != RecordKind::object_added) return;
+  if (JobFacts* job = owner_of(record.after->metadata)) parts_[record.after->metadata.uid] = job;
+}
+
 void Facts::take_job(const Record& record, Sight& sight) {
-  const auto now = as<PyTorchJob>(record.after ? record.after : record.before);
+  const ObjectPtr& now = record.after ? record.after : record.before;
+  if (JobFacts* whole = owner_of(now->metadata)) {
+    take_part(record);
+    return changed(*whole, record.time, record.actor);
+  }
   auto& entry = jobs_[now->metadata.uid];
   if (!entry) {
     entry = std::make_unique<JobFacts>();
     entry->uid = now->metadata.uid;
+    entry->reader = &reader_of(now->kind());
     entry->key = key_of(now->metadata);
     entry->stimulus_at = entry->pushed_at = entry->progress_at = entry->step_at = record.time;
-    jobs_by_key_[entry->key] = entry.get();
-    planned_job_ = nullptr;
+    for (const std::string_view group : entry->reader->groups)
+      entry->types.push_back({.name = std::string(group)});
+    KindFacts& kind = kind_of(*entry->reader);
+    kind.jobs[entry->key] = entry.get();
+    kind.planned_job = nullptr;
   }
   JobFacts& job = *entry;
   sight.job = &job;
   const bool is_new = !job.last;
-  const auto start = [](const PyTorchJob& one) {
-    return one.status ? one.status->startTime : std::nullopt;
-  };
-  const bool started = start(*now) && (!job.last || start(*job.last) != start(*now));
-  const bool respecified = !job.last || job.last->metadata.generation != now->metadata.generation;
-  job.last = now;
-  for (int type = 0; type < 2; ++type)
-    job.types[static_cast<std::size_t>(type)].spec = pj::replica_spec(*now, type_name(type));
+  const bool respecified = is_new || job.last->metadata.generation != now->metadata.generation;
+  job.read(now);
+  const Workload& traits = job.traits;
+  const bool started = traits.started && traits.started != job.before.started;
   if (respecified) {
     job.invalid = false;  // until it is looked at again
     job.suspend_seen = job.suspend_seen || job.suspended();
-    for (int type = 0; type < 2; ++type) {
-      TypeFacts& facts = job.types[static_cast<std::size_t>(type)];
-      const int wanted = job.wanted(type);
-      facts.wanted_min = facts.wanted_min < 0 ? wanted : std::min(facts.wanted_min, wanted);
-      facts.wanted_max = std::max(facts.wanted_max, wanted);
-    }
-    const bool counts = pj::processes_per_node(*now->spec) > 0;
-    const std::int64_t world = counts ? pj::world_size(*now) : pj::total_replicas(*now);
-    if (job.worlds.empty() || job.worlds.back() != world) job.worlds.push_back(world);
+    job.note_wanted();
   }
-  const auto& status = now->status;
   // What a change of the spec makes overdue at once the operator still has to hear of.
   const auto fires = [&](Time due) {
     alarm(job, std::max(due, record.time) + due_slack, AlarmKind::due);
   };
   bool ended = false;
-  if (!job.finished() && status && (status->is_true("Succeeded") || status->is_true("Failed"))) {
+  if (!job.finished() && traits.finished()) {
     job.finished_at = record.time;
     job.finished_record = record.id;
     ended = true;
     progressed(job, record.time, Advance::pod);
   }
-  const auto& ttl = now->spec->runPolicy.ttlSecondsAfterFinished;
-  if ((ended || (respecified && job.finished())) && ttl)
-    fires(job.finished_at + std::chrono::seconds(*ttl));
-  const auto& deadline = now->spec->runPolicy.activeDeadlineSeconds;
-  if ((started || respecified) && deadline && start(*now))
-    fires(*start(*now) + std::chrono::seconds(*deadline));
-  if (record.actor == operator_actor) {
+  if ((ended || (respecified && job.finished())) && traits.ttl)
+    fires(job.finished_at + std::chrono::seconds(*traits.ttl));
+  if ((started || respecified) && traits.deadline && traits.started)
+    fires(*traits.started + std::chrono::seconds(*traits.deadline));
+  if (record.actor == job.reader->actor) {
     job.handled = true;
     job.refusals = 0;
   }
@@ -291,16 +392,17 @@ void Facts::take_job(const Record& record, Sight& sight) {
   if (respecified) new_round(job, record.time, is_new ? Advance::applied : Advance::spec);
   if (record.kind != RecordKind::object_deleted) return;
   job.gone = true;
-  planned_job_ = nullptr;
-  const auto named = jobs_by_key_.find(job.key);
-  if (named != jobs_by_key_.end() && named->second == &job) jobs_by_key_.erase(named);
+  KindFacts& kind = kind_of(*job.reader);
+  kind.planned_job = nullptr;
+  const auto named = kind.jobs.find(job.key);
+  if (named != kind.jobs.end() && named->second == &job) kind.jobs.erase(named);
   // Its pods may still look at it while they are collected.
   if (job.pods.empty()) forget_job(job);
 }
 
 void Facts::changed(JobFacts& job, Time now, std::string_view actor) {
   job.changed_at = now;
-  if (actor == operator_actor)
+  if (actor == job.reader->actor || actor == job.reader->pods_by)
     job.writes = job.scales_down() ? 0 : job.writes + 1;
   else if (!is_component(actor)) {
     stimulate(job, now);
@@ -376,11 +478,17 @@ void Facts::alarm(JobFacts& job, Time at, AlarmKind kind) {
 
 void Facts::note_call(const Record& record, Topic topic) {
   if (topic > Topic::object && topic != Topic::refused) return;
-  calls_[call_count_++ % busy_writes] = record.time;
+  for (Operator& one : operators_)
+    if (record.actor == one.actor) one.calls[one.call_count++ % busy_writes] = record.time;
 }
 
-bool Facts::operator_busy(Time now) const {
-  return call_count_ >= busy_writes && now - calls_[call_count_ % busy_writes] <= rest_time;
+bool Facts::Operator::busy(Time now) const {
+  return call_count >= busy_writes && now - calls[call_count % busy_writes] <= rest_time;
+}
+
+bool Facts::operator_busy(const JobFacts& job, Time now) const {
+  const Operator* one = find_operator(job.reader->actor);
+  return one != nullptr && one->busy(now);
 }
 
 std::optional<Time> Facts::next_alarm() const {
@@ -394,7 +502,7 @@ std::optional<Facts::Due> Facts::next_due(Time now) {
     const auto found = jobs_.find(due.uid);
     if (found == jobs_.end()) continue;
     JobFacts& job = *found->second;
-    if (operator_busy(due.at)) {
+    if (operator_busy(job, due.at)) {
       alarm(job, due.at + rest_time, due.kind);
       continue;
     }
@@ -425,6 +533,7 @@ std::optional<Facts::Due> Facts::next_due(Time now) {
 void Facts::forget_job(JobFacts& job) {
   for (const auto& [name, service] : job.services)
     services_by_key_.erase(print_of_key(service.last->metadata));
+  std::erase_if(parts_, [&job](const auto& part) { return part.second == &job; });
   auto entry = jobs_.extract(job.uid);
   gone_job_ = std::move(entry.mapped());
 }
@@ -444,13 +553,6 @@ void Facts::take_service(const Record& record, Sight& sight) {
     ServiceFacts& facts = job.services[service->metadata.name];
     facts.last = service;
     services_by_key_[key] = {&job, &facts};
-    const Text* type = service->metadata.label(pj::label::replica_type);
-    const auto index = pj::replica_index(service->metadata);
-    if (type != nullptr && index && *index >= 0) {
-      auto& replicas = job.types[*type == "master" ? 0 : 1].replicas;
-      if (replicas.size() > static_cast<std::size_t>(*index))
-        replicas[static_cast<std::size_t>(*index)].service_created = true;
-    }
   }
   changed(job, record.time, record.actor);
 }
@@ -474,10 +576,15 @@ void Facts::take_slice(const Record& record, Sight& sight) {
 }
 
 void Facts::take_refused(const Record& record, Sight& sight) {
-  if (record.actor != operator_actor) return;
+  KindFacts* asks = nullptr;  // the kind that the operator last looked at
+  for (KindFacts& kind : kinds_)
+    if (record.actor == kind.reader->actor &&
+        (asks == nullptr || kind.planned_by > asks->planned_by))
+      asks = &kind;
+  if (asks == nullptr) return;
   // It looks whether what it would delete is there; that it is not is an answer.
   if (record.subject.starts_with("get ")) return;
-  sight.job = planned_job();
+  sight.job = planned_job(*asks);
   if (sight.job == nullptr) return;
   ++sight.job->refusals;
   changed(*sight.job, record.time, "kubelet");

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <queue>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,17 +19,16 @@
 #include "core/trace.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/discovery_v1.hpp"
-#include "objects/pytorchjob.hpp"
 #include "objects/uid_table.hpp"
 #include "scenario/invariants/lines.hpp"
-#include "scenario/systems/actors.hpp"
+#include "scenario/invariants/workload.hpp"
 #include "scenario/words/names.hpp"
 
 namespace ddptwin::scenario::invariants {
 
 // What a record is about; the table of the watch is made by it.
 enum class Topic : std::uint8_t {
-  job,      // a PyTorchJob was added, changed or deleted
+  job,      // a workload was added, changed or deleted
   pod,      // a pod
   service,  // a Service
   slice,    // an EndpointSlice
@@ -48,9 +48,6 @@ constexpr std::uint32_t topics(T... topic) {
   return ((1U << static_cast<unsigned>(topic)) | ... | 0U);
 }
 Topic topic_of(const Record& record);
-
-// The training operator's controller in its own records.
-inline constexpr std::string_view controller_actor = "pytorchjob-controller";
 
 struct JobFacts;
 class Facts;
@@ -91,7 +88,7 @@ struct RankFacts {
 struct ReplicaFacts;
 struct PodFacts {
   std::shared_ptr<const Pod> last{};
-  JobFacts* job = nullptr;  // null: no PyTorchJob made it
+  JobFacts* job = nullptr;  // null: it is of no workload
   int type = -1;            // index into JobFacts::types
   int index = -1;
   bool gone = false;
@@ -136,15 +133,14 @@ struct PodFacts {
 struct ReplicaFacts {
   std::vector<PodFacts*> pods{};  // that exist, the newest last
   int created = 0;                // how many there have been
-  bool service_created = false;
-  bool failed = false;         // one of them failed, or was deleted while it ran
-  bool permanent = false;      // one of them failed with a code that is not worth another try
-  bool own_permanent = false;  // so, by no disruption
-  bool succeeded = false;      // one of them succeeded
-  bool last_failed = false;    // the last that is gone had failed, and the operator took it away;
-                               // what was disrupted has not failed
-  bool after_failed = false;   // the newest stands where a failed one stood
-  bool gone_failed = false;    // the last that is gone had failed
+  bool failed = false;            // one of them failed, or was deleted while it ran
+  bool permanent = false;         // one of them failed with a code that is not worth another try
+  bool own_permanent = false;     // so, by no disruption
+  bool succeeded = false;         // one of them succeeded
+  bool last_failed = false;   // the last that is gone had failed, and the operator took it away;
+                              // what was disrupted has not failed
+  bool after_failed = false;  // the newest stands where a failed one stood
+  bool gone_failed = false;   // the last that is gone had failed
   // The furthest that its pods have come on that way, and the most lines of one start.
   std::uint64_t way = 0;
   int stage = 0, lines = 0;
@@ -152,9 +148,11 @@ struct ReplicaFacts {
   std::size_t lines_count = 0;
 };
 
+// A group of the workload's, also one that its spec no longer has.
 struct TypeFacts {
+  std::string name{};                     // "Worker"
+  const Workload::Group* spec = nullptr;  // a part of JobFacts::traits; null: there is none
   std::vector<ReplicaFacts> replicas{};
-  const ReplicaSpec* spec = nullptr;     // a part of JobFacts::last; null: there is none
   int wanted_min = -1, wanted_max = -1;  // that the spec ever asked for
 };
 
@@ -182,8 +180,10 @@ struct ServiceFacts {
 
 struct JobFacts {
   SharedText uid{};
+  const WorkloadReader* reader = nullptr;
   std::string key{};  // "namespace/name"
-  std::shared_ptr<const PyTorchJob> last{};
+  ObjectPtr last{};
+  Workload traits{}, before{};  // of the last version, and of the one before
   bool gone = false;
   bool handled = false;  // the operator has looked at it
   bool invalid = false;  // and found it invalid as it is: it does nothing for it
@@ -191,8 +191,8 @@ struct JobFacts {
   Time finished_at{};
   std::uint64_t finished_record = 0;
 
-  std::array<TypeFacts, 2> types{};  // Master, Worker
-  std::vector<PodFacts*> pods{};     // that exist
+  std::vector<TypeFacts> types{};
+  std::vector<PodFacts*> pods{};  // that exist
   // The job's Services that exist, by name, in the order of their names.
   std::map<Text, ServiceFacts, std::less<>> services{};
   std::vector<std::int64_t> worlds{};  // every WORLD_SIZE that its specs have meant
@@ -248,19 +248,32 @@ struct JobFacts {
   bool blocked() const { return refusals > refusals_many; }
   // The operator of this cluster answers for it, and it is not being deleted.
   bool live() const;
-  // spec.runPolicy.managedBy names another controller.
-  bool is_of_others() const;
   std::string disruptions_in_words() const;  // of the last ones
-  bool suspended() const { return last->spec->runPolicy.suspend.value_or(false); }
-  const ReplicaSpec* spec_of(int type) const { return types[static_cast<std::size_t>(type)].spec; }
-  int wanted(int type) const;  // replicas; 0 where the type is not in the spec
+  bool suspended() const { return traits.suspended; }
+  TypeFacts& type(int index) { return types[static_cast<std::size_t>(index)]; }
+  const TypeFacts& type(int index) const { return types[static_cast<std::size_t>(index)]; }
+  int type_count() const { return static_cast<int>(types.size()); }
+  const Workload::Group* spec_of(int index) const { return type(index).spec; }
+  int wanted(int index) const;  // replicas; 0 where the type is not in the spec
+  int wanted() const;           // of all types
+  // Where the group stands in `types`, whatever the case of its letters; -1: nowhere.
+  int find_type(std::string_view name) const;
+  // "Worker 3"; "replica 3" where there is but one group.
+  std::string replica_text(int type, int index) const;
+  std::string type_text(int type) const;  // "Worker", "replica"
+  bool became(bool Workload::*end) const { return traits.*end && !(before.*end); }
   // Pods of indices that it wants no more are still there. Until they are gone the operator makes
   // the lower ones of them anew and deletes them again (Q7).
   bool scales_down() const;
-  bool has_master() const { return spec_of(0) != nullptr; }
-  std::string text() const { return key_name("pytorchjob", key); }
+  std::string text() const { return key_name(reader->info().kind, key); }
+
+ private:
+  friend class Facts;
+  void read(const ObjectPtr& now);  // the next version of it
+  void note_wanted();               // what a new spec asks for
 };
-std::string_view type_name(int type);  // "Master", "Worker"
+// The container whose end is the pod's.
+std::string_view main_container(const Pod& pod, const WorkloadReader& reader);
 // That of "namespace/name".
 Fingerprint print_of_key(const ObjectMeta& meta);
 // The processes in a pod are no more.
@@ -282,6 +295,7 @@ struct Sight {
 
 class Facts {
  public:
+  Facts();
   // What the record is about; afterwards the facts show it.
   Sight take(const Record& record, Topic topic);
   // What becomes due up to `now`, one a call, in the order of time.
@@ -292,6 +306,10 @@ class Facts {
   };
   // Of `progress`, where the scenario has one of its own.
   void set_progress_within(std::optional<Duration> bound) { progress_within_ = bound; }
+  // Reasons of Events that the scenario waits for; they outlive the facts.
+  using Reasons = std::set<std::string, std::less<>>;
+  void set_awaited_events(const Reasons& reasons) { awaited_events_ = &reasons; }
+  const Reasons& awaited_events() const { return *awaited_events_; }
   std::optional<Duration> progress_within_of_policy() const { return progress_within_; }
   // When another job than this last came further, and whether that one is still to end.
   struct Others {
@@ -314,7 +332,8 @@ class Facts {
   bool recovers(Time now) const;
   bool slices() const { return slices_; }  // somebody makes EndpointSlices
   bool panicked() const { return panicked_; }
-  JobFacts* job(std::string_view key) const;
+  // It looks after workloads of a system's own kind.
+  bool is_operator(std::string_view actor) const;
   PodFacts* pod(std::string_view key) const;  // that exists
   JobFacts* job_of_service(std::string_view key) const;
   // A pod that an address belongs to, or belonged to. Those of the host's network share their
@@ -330,6 +349,9 @@ class Facts {
 
  private:
   void take_job(const Record& record, Sight& sight);
+  void take_part(const Record& record);
+  void take_warning(const Record& record, Sight& sight);
+  void take_rule(const Record& record, Sight& sight);
   void take_pod(const Record& record, Sight& sight);
   void add_pod(const Record& record, PodFacts& facts);
   void change_pod(const Record& record, PodFacts& facts);
@@ -344,7 +366,7 @@ class Facts {
   void take_fault(const Record& record, Sight& sight);
   static void note_signal(PodFacts& pod, std::string_view container, const Record& record);
   void note_call(const Record& record, Topic topic);
-  bool operator_busy(Time now) const;
+  bool operator_busy(const JobFacts& job, Time now) const;
   void changed(JobFacts& job, Time now, std::string_view actor);
   void progressed(JobFacts& job, Time now, Advance how);
   void new_round(JobFacts& job, Time now, Advance how);
@@ -363,10 +385,34 @@ class Facts {
   Duration rest_of(const JobFacts& job) const;
   Duration bound_of_progress() const;  // the shortest
   JobFacts* owner_of(const ObjectMeta& metadata) const;
-  JobFacts* planned_job();
+  JobFacts* job_of(const SharedText& uid) const;  // whose uid it is, or of whose part
 
+  // The process that looks after workloads.
+  struct Operator {
+    std::string_view actor{};
+    std::array<Time, busy_writes> calls{};  // its last writes and refusals, in turn
+    std::size_t call_count = 0;
+    bool busy(Time now) const;
+  };
+  // All workloads of a kind.
+  struct KindFacts {
+    const WorkloadReader* reader = nullptr;
+    std::size_t of_operator = 0;
+    TextTable<JobFacts*> jobs{};   // by "namespace/name"
+    std::string planned{};         // the one that its controller is busy with
+    std::uint64_t planned_by = 0;  // the record that said so
+    // What that key names, once it was asked for; null again when one comes or goes.
+    JobFacts* planned_job = nullptr;
+  };
+  KindFacts& kind_of(const WorkloadReader& reader);
+  const Operator* find_operator(std::string_view actor) const;
+  static JobFacts* planned_job(KindFacts& kind);
+
+  std::vector<Operator> operators_{};
+  std::vector<KindFacts> kinds_{};
   UidTable<std::unique_ptr<JobFacts>> jobs_{};
-  TextTable<JobFacts*> jobs_by_key_{};
+  // What is owned by a job and may own more, by uid.
+  UidTable<JobFacts*> parts_{};
   PrintTable<std::unique_ptr<PodFacts>> pods_{};  // those that exist, by uid
   PrintTable<PodFacts*> pods_by_key_{};
   struct OfJob {
@@ -389,15 +435,12 @@ class Facts {
   };
   std::priority_queue<Alarm> alarms_{};
   std::uint64_t alarm_count_ = 0;
-  std::array<Time, busy_writes> calls_{};  // the operator's last writes and refusals, in turn
-  std::size_t call_count_ = 0;
-  WorkerLine line_{};      // the last that was read
-  std::string planned_{};  // the job that the operator is busy with
-  // What that key names, once it was asked for; null again when a job comes or goes.
-  JobFacts* planned_job_ = nullptr;
+  WorkerLine line_{};  // the last that was read
   bool disturbed_ = false, was_disturbed_ = false;
   bool slices_ = false, panicked_ = false;
   std::optional<Duration> progress_within_{};
+  static inline const Reasons none_awaited_{};
+  const Reasons* awaited_events_ = &none_awaited_;
   // The last job that came further, and the last before it of another.
   struct Moved {
     SharedText uid{};

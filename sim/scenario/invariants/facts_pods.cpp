@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "controller/training_operator/names.hpp"
-#include "controller/training_operator/rules.hpp"
 #include "core/numbers.hpp"
 #include "objects/pod_phase.hpp"
 #include "scenario/invariants/facts.hpp"
@@ -13,8 +11,6 @@ namespace ddptwin::scenario::invariants {
 
 using namespace std::string_view_literals;
 namespace {
-
-namespace pj = controller::pytorchjob;
 
 std::int64_t number_of(const Container& container, std::string_view variable) {
   std::int64_t number = -1;
@@ -31,12 +27,25 @@ std::int64_t restarts_in(const std::vector<ContainerStatus>& statuses) {
   return sum;
 }
 
-// Its main container ended with a code that is not worth another try (spec/pytorchjob.md §4.3).
-bool failed_for_good(const Pod& pod) {
+// Its main container ended with a code that is not worth another try.
+bool failed_for_good(const Pod& pod, const WorkloadReader& reader) {
+  const std::string_view main = main_container(pod, reader);
   for (const ContainerStatus& one : pod.status.containerStatuses)
-    if (one.name == pj::container_name && one.state.terminated)
-      return !pj::is_retryable(one.state.terminated->exitCode);
+    if (one.name == main && one.state.terminated)
+      return one.state.terminated->exitCode < reader.first_retryable;
   return false;
+}
+
+// The label's number, as Go reads one; -1: there is none.
+int index_of(const ObjectMeta& metadata, const WorkloadReader& reader) {
+  const Text* label = metadata.label(reader.index_label);
+  return label == nullptr ? -1 : std::max(go_integer<int>(*label).value_or(-1), -1);
+}
+
+int type_of(const ObjectMeta& metadata, const JobFacts& job) {
+  if (job.reader->group_label.empty()) return job.find_type("");
+  const Text* label = metadata.label(job.reader->group_label);
+  return label == nullptr ? -1 : job.find_type(*label);
 }
 
 }  // namespace
@@ -49,7 +58,7 @@ PodFacts::ContainerFacts& PodFacts::container(std::string_view name) {
 }
 
 ReplicaFacts& PodFacts::replica() const {
-  return job->types[static_cast<std::size_t>(type)].replicas[static_cast<std::size_t>(index)];
+  return job->type(type).replicas[static_cast<std::size_t>(index)];
 }
 
 bool PodFacts::wanted() const { return job == nullptr || type < 0 || index < job->wanted(type); }
@@ -91,17 +100,16 @@ void Facts::add_pod(const Record& record, PodFacts& facts) {
   if (facts.job == nullptr) return;
   JobFacts& job = *facts.job;
   job.pods.push_back(&facts);
-  const Text* type = pod.metadata.label(pj::label::replica_type);
-  const auto index = pj::replica_index(pod.metadata);
-  if (type == nullptr || !index || *index < 0) return;
-  facts.type = *type == "master" ? 0 : *type == "worker" ? 1 : -1;
-  facts.index = *index;
+  const int index = index_of(pod.metadata, *job.reader);
+  if (index < 0) return;
+  facts.type = type_of(pod.metadata, job);
+  facts.index = index;
   if (!pod.spec->containers.empty()) {
     facts.world_size = number_of(pod.spec->containers.front(), "WORLD_SIZE");
     facts.rank = number_of(pod.spec->containers.front(), "RANK");
   }
   if (facts.type < 0) return;
-  auto& replicas = job.types[static_cast<std::size_t>(facts.type)].replicas;
+  auto& replicas = job.type(facts.type).replicas;
   if (replicas.size() <= static_cast<std::size_t>(facts.index))
     replicas.resize(static_cast<std::size_t>(facts.index) + 1);
   ReplicaFacts& replica = replicas[static_cast<std::size_t>(facts.index)];
@@ -152,7 +160,7 @@ void Facts::note_stage(PodFacts& pod, Time now) {
 
 void Facts::restarted(JobFacts& job, const Record& record) {
   job.restart_record = record.id;
-  const auto& limit = job.last->spec->runPolicy.backoffLimit;
+  const auto& limit = job.traits.backoff;
   if (limit && !job.budget_spent_at && job.replaced + job.restarts >= *limit)
     job.budget_spent_at = record.time;
 }
@@ -199,7 +207,7 @@ void Facts::change_pod(const Record& record, PodFacts& facts) {
   ReplicaFacts& replica = facts.replica();
   if (pod.status.phase == "Succeeded"sv) replica.succeeded = true;
   if (pod.status.phase == "Failed"sv) {
-    const bool permanent = failed_for_good(pod);
+    const bool permanent = failed_for_good(pod, *job.reader);
     replica.failed = true;
     replica.permanent = replica.permanent || permanent;
     replica.own_permanent = replica.own_permanent || (permanent && !facts.disrupted &&
@@ -232,7 +240,8 @@ void Facts::take_away(PodFacts& facts, const Record& record) {
   facts.deleted_by = record.actor;
   facts.terminating_since = record.time;
   note_disruption(facts, record.time);
-  if (facts.job == nullptr || facts.type < 0 || record.actor != operator_actor) return;
+  if (facts.job == nullptr || facts.type < 0) return;
+  if (record.actor != facts.job->reader->pods_by) return;
   if (facts.is("Failed") || facts.index >= facts.job->wanted(facts.type)) return;
   facts.job->taken_pod = facts.last->metadata.name;
   facts.job->taken_at = record.time;
@@ -254,7 +263,7 @@ void Facts::forget_pod(PodFacts& facts) {
     ReplicaFacts& replica = facts.replica();
     std::erase(replica.pods, &facts);
     replica.gone_failed = facts.is("Failed");
-    replica.last_failed = facts.is("Failed") && facts.deleted_by == operator_actor &&
+    replica.last_failed = facts.is("Failed") && facts.deleted_by == job.reader->pods_by &&
                           !facts.disrupted && !facts.follows_disruption(facts.terminating_since);
   }
   if (!job.gone || !job.pods.empty()) return;

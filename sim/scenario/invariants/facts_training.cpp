@@ -2,7 +2,6 @@
 // model count (sim/workers/README.md, "Output"): a script of the user's may print anything.
 #include <algorithm>
 
-#include "controller/training_operator/names.hpp"
 #include "core/numbers.hpp"
 #include "scenario/invariants/facts.hpp"
 #include "scenario/invariants/lines.hpp"
@@ -12,8 +11,6 @@ namespace ddptwin::scenario::invariants {
 
 using namespace std::string_view_literals;
 namespace {
-
-namespace pj = controller::pytorchjob;
 
 // Takes `words` off the front of the line.
 bool skip(std::string_view& line, std::string_view words) {
@@ -209,7 +206,7 @@ void Facts::note_line(PodFacts& pod, std::string_view container, const Record& r
   constexpr std::size_t remembered = 64;
   PodFacts::ContainerFacts& facts = pod.container(container);
   facts.last_line = record.text;
-  if (pod.type < 0 || container != pj::container_name) return;
+  if (pod.type < 0 || container != main_container(*pod.last, *pod.job->reader)) return;
   ReplicaFacts& replica = pod.replica();
   const Fingerprint print = Fingerprint::of(record.text);
   auto& seen = replica.lines_seen;

@@ -63,10 +63,13 @@ struct InvariantRow {
   invariants::Judge at_rest;   // of a job that has been at rest; null: never
   invariants::Judge when_due;  // when a time has come that the job's own fields name; or null
   std::string_view due{};      // that time in words; empty without when_due
+  std::string_view system{};   // whose own it is, by the system's name; empty: it holds for all
   // "after every record about pods", "at rest": in words.
   std::string when() const;
 };
+// Those that hold for all systems, then each system's own.
 std::span<const InvariantRow> invariant_rows();
+std::span<const InvariantRow> common_invariant_rows();
 const InvariantRow* find_invariant(std::string_view name);
 // What `ddptwin list invariants NAME` prints.
 std::string explain(const InvariantRow& row);
@@ -91,6 +94,9 @@ struct InvariantPolicy {
   Reasons violated{};                         // must be violated: its violation is the pass
   std::set<std::string, std::less<>> also{};  // strict ones that are watched
   std::optional<Duration> progress_within{};  // for `progress`, in place of its two bounds
+  std::set<std::string_view> without{};       // names of systems that are not installed
+  // Reasons of Events that the scenario waits for: what they tell of is no news.
+  std::set<std::string, std::less<>> awaited_events{};
   bool watches(const InvariantRow& row) const;
 };
 // Without those that upstream's own bugs break: for random runs of the faithful controllers.

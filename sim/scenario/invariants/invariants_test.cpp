@@ -7,7 +7,7 @@
 #include "core/virtual_start.hpp"
 #include "scenario/invariants/facts.hpp"
 #include "scenario/invariants/ring.hpp"
-#include "scenario/invariants/tape.hpp"
+#include "scenario/invariants/tape_test_fixture.hpp"
 
 namespace ddptwin::scenario::invariants::invariants_test {
 namespace {
@@ -298,6 +298,49 @@ TEST(WorkerLines, are_read_in_their_own_words_only) {
   EXPECT_EQ(read_line("finished rank 0 steps 50 parameters 463d").parameters, "463d");
   EXPECT_EQ(read_line("[default0]:step 3/20 rank 1 loss 0.5").rank, 1);
   EXPECT_EQ(read_line("").kind, Kind::none);
+}
+
+// The manifest is wrong, the scenario knows it, and waits for the Event that says so.
+TEST(InvariantsTest, a_refusal_whose_event_is_awaited_is_no_news) {
+  const auto violated = [](const std::string& awaited, const std::string& call,
+                           const std::string& words) {
+    InvariantPolicy policy;
+    if (!awaited.empty()) policy.awaited_events.insert(awaited);
+    Tape tape(policy);
+    tape.job(1, 1);
+    tape.write(RecordKind::api_refused, operator_actor, call, words);
+    return tape.watch().violation("no-refused-writes") != nullptr;
+  };
+  const std::string pod = "create pods default/j-master-0", service = "create services default/j-0";
+  const std::string account =
+      "pods \"j-master-0\" is forbidden: error looking up service account default/a: none";
+  EXPECT_TRUE(violated("", pod, account));
+  EXPECT_FALSE(violated("FailedCreatePod", pod, account));
+  EXPECT_FALSE(violated("FailedCreate", pod, account));
+  EXPECT_FALSE(violated("FailedCreateService", service,
+                        "Service \"j-0\" is invalid: spec.ports: Required value"));
+  EXPECT_TRUE(violated("FailedCreateService", pod, account));
+  EXPECT_TRUE(violated("BackOff", pod, account));
+  // The operator's own fault is one in any case.
+  EXPECT_TRUE(violated("FailedCreatePod", "update pods default/j-master-0",
+                       "Pod \"j-master-0\" is invalid: spec: Forbidden"));
+}
+
+// Whatever is between a pod and its job.
+TEST(InvariantsTest, a_pod_is_of_the_job_that_owns_its_owner) {
+  const auto violated = [](bool through_a_part) {
+    Tape tape;
+    tape.job(1, 1);
+    tape.part("set");
+    tape.pod("worker-0", [&](Pod& pod) { tape.give_to("set", pod); });
+    tape.pod("worker-0", [&](Pod& pod) {
+      pod.metadata.name = "j-worker-0-again";
+      if (through_a_part) tape.give_to("set", pod);
+    });
+    return tape.watch().violation("no-duplicates") != nullptr;
+  };
+  EXPECT_TRUE(violated(true));
+  EXPECT_TRUE(violated(false)) << "one of them is the job's own";
 }
 
 }  // namespace

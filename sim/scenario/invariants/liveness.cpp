@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "core/numbers.hpp"
 #include "scenario/invariants/judges.hpp"
@@ -11,31 +12,12 @@
 namespace ddptwin::scenario::invariants {
 namespace {
 
-constexpr Duration leak_slack = std::chrono::seconds(30);   // beyond an object's grace period
 constexpr std::int64_t writes_base = 40, writes_each = 20;  // per pod of the job
-
-bool wants_zero(const JobFacts& job) {
-  for (int type = 0; type < 2; ++type)
-    if (job.spec_of(type) != nullptr && job.wanted(type) < 1) return true;
-  return false;
-}
-
-bool judge_writes(const Sight& sight, Verdicts& verdicts) {
-  const JobFacts& job = *sight.job;
-  const std::int64_t bound = writes_base + writes_each * std::max(job.wanted(0) + job.wanted(1), 1);
-  if (sight.facts.disturbed()) return false;
-  if (job.writes <= bound) return true;
-  verdicts.violated(job.text(), fmt::format("the operator wrote {} times for {} since anything "
-                                            "happened to it",
-                                            job.writes, job.text()));
-  return true;
-}
 
 bool is_mute(const Sight& sight) {
   const JobFacts& job = *sight.job;
   if (!job.live() || job.finished() || job.suspended() || sight.facts.panicked()) return false;
-  const bool told = job.last->status && !job.last->status->conditions.empty();
-  return !told && job.pods.empty() && job.warned == 0;
+  return !job.traits.told && job.pods.empty() && job.warned == 0;
 }
 
 // Whose fault it is that the API refuses what the operator asks for: mostly it only hands on what
@@ -70,30 +52,59 @@ bool is_operators_own(const JobFacts& job, std::string_view text) {
   if (at == text.npos) return false;
   std::string_view rest = text.substr(at + path.size());
   const auto index = take_number<std::size_t>(rest);
-  for (int type = 0; type < 2; ++type)
-    if (const ReplicaSpec* spec = job.spec_of(type);
-        spec != nullptr && index && *index < spec->template_.spec->initContainers.size())
-      return false;
+  for (const Workload::Group& group : job.traits.groups)
+    if (index && *index < group.init_containers) return false;
   return true;
 }
 
-std::string_view who_is_to_blame(const JobFacts& job, std::string_view call,
-                                 std::string_view text) {
-  if (!is_operators_own(job, text))
-    for (const BlameRow& row : blame_rows)
-      if (call.starts_with(row.verb_and_kind) && text.find(row.words) != text.npos)
-        return row.whose;
-  return "the operator asks for what is not allowed";
+// Null: the operator itself.
+const BlameRow* who_is_to_blame(const JobFacts& job, std::string_view call, std::string_view text) {
+  if (is_operators_own(job, text)) return nullptr;
+  for (const BlameRow& row : blame_rows)
+    if (call.starts_with(row.verb_and_kind) && text.find(row.words) != text.npos) return &row;
+  return nullptr;
 }
 
-// It can be deleted for its TTL in every version.
-bool ends_plainly(const JobFacts& job) {
-  return job.last->status && job.last->status->completionTime && !job.suspended();
+// "pods" of "Pod".
+bool is_plural_of(std::string_view plural, std::string_view kind) {
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == static_cast<unsigned char>(b);
+  };
+  return plural.ends_with('s') &&
+         std::equal(kind.begin(), kind.end(), plural.begin(), plural.end() - 1, same);
+}
+
+// The scenario waits for the Event that tells of such a refusal: FailedCreatePod, or FailedCreate
+// of whatever is made.
+bool is_awaited(const Facts& facts, std::string_view call) {
+  constexpr std::string_view verb = "create ", failed = "FailedCreate";
+  if (!call.starts_with(verb)) return false;
+  const std::string_view plural =
+      call.substr(verb.size(), call.find(' ', verb.size()) - verb.size());
+  return std::any_of(facts.awaited_events().begin(), facts.awaited_events().end(),
+                     [&](std::string_view reason) {
+                       if (!reason.starts_with(failed)) return false;
+                       reason.remove_prefix(failed.size());
+                       return reason.empty() || is_plural_of(plural, reason);
+                     });
+}
+
+}  // namespace
+
+bool judge_writes(const Sight& sight, Verdicts& verdicts) {
+  if (sight.facts.disturbed()) return false;
+  const JobFacts& job = *sight.job;
+  const std::int64_t bound = writes_base + writes_each * std::max(job.wanted(), 1);
+  if (job.writes <= bound) return true;
+  verdicts.violated(job.text(), fmt::format("the operator wrote {} times for {} since anything "
+                                            "happened to it",
+                                            job.writes, job.text()));
+  return true;
 }
 
 bool judge_ttl(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  const auto& seconds = job.last->spec->runPolicy.ttlSecondsAfterFinished;
+  const auto& seconds = job.traits.ttl;
   if (sight.record != nullptr) return job.gone && job.finished() && seconds;  // it went in time
   if (!job.live() || !job.finished() || !seconds || sight.facts.disturbed()) return false;
   const Time due = job.finished_at + std::chrono::seconds(*seconds);
@@ -104,7 +115,11 @@ bool judge_ttl(const Sight& sight, Verdicts& verdicts) {
   return true;
 }
 
-}  // namespace
+bool judge_visible(const Sight& sight, Verdicts& verdicts, std::string_view what) {
+  if (is_mute(sight))
+    verdicts.violated(sight.job->text(), fmt::format("{} {}", sight.job->text(), what));
+  return sight.job->live();
+}
 
 bool progress(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
@@ -121,11 +136,10 @@ bool progress(const Sight& sight, Verdicts& verdicts) {
 
 bool deadline(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
-  const auto& seconds = job.last->spec->runPolicy.activeDeadlineSeconds;
-  const auto& status = job.last->status;
-  if (!seconds || !status || !status->startTime) return false;
-  const Time due = *status->startTime + std::chrono::seconds(*seconds);
-  if (sight.record != nullptr) return became(sight, "Failed") && sight.now >= due;  // in time
+  const auto& seconds = job.traits.deadline;
+  if (!seconds || !job.traits.started) return false;
+  const Time due = *job.traits.started + std::chrono::seconds(*seconds);
+  if (sight.record != nullptr) return now_failed(sight) && sight.now >= due;  // in time
   if (!job.live() || job.finished() || job.suspended() || sight.facts.disturbed()) return false;
   if (sight.now < std::max(due, sight.facts.healed_at()) + leak_slack) return false;
   verdicts.violated(job.text(), fmt::format("{} is still active {} after its activeDeadlineSeconds",
@@ -136,11 +150,10 @@ bool deadline(const Sight& sight, Verdicts& verdicts) {
 bool deadline_is_seen(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
   if (!job.live() || job.suspended() || job.blocked()) return false;
-  const auto& seconds = job.last->spec->runPolicy.activeDeadlineSeconds;
-  const auto& status = job.last->status;
-  if (!seconds || !status || !status->startTime || sight.facts.panicked()) return false;
+  const auto& seconds = job.traits.deadline;
+  if (!seconds || !job.traits.started || sight.facts.panicked()) return false;
   constexpr Duration look = std::chrono::seconds(1);
-  const Time due = *status->startTime + std::chrono::seconds(*seconds);
+  const Time due = *job.traits.started + std::chrono::seconds(*seconds);
   if (job.finished()) return job.finished_at >= due;
   if (job.changed_at < due + look) return false;
   verdicts.violated(job.text(),
@@ -150,22 +163,20 @@ bool deadline_is_seen(const Sight& sight, Verdicts& verdicts) {
   return true;
 }
 
+bool ends_plainly(const JobFacts& job) { return job.traits.completed && !job.suspended(); }
+
 bool ttl(const Sight& sight, Verdicts& verdicts) {
   return ends_plainly(*sight.job) && judge_ttl(sight, verdicts);
 }
 
-bool ttl_after_all(const Sight& sight, Verdicts& verdicts) {
-  return !ends_plainly(*sight.job) && judge_ttl(sight, verdicts);
+bool wants_zero(const JobFacts& job) {
+  return std::any_of(job.traits.groups.begin(), job.traits.groups.end(),
+                     [](const Workload::Group& group) { return group.wanted < 1; });
 }
 
 bool quiesce(const Sight& sight, Verdicts& verdicts) {
-  if (sight.job == nullptr || sight.record->actor != operator_actor) return false;
+  if (sight.job == nullptr || sight.record->actor != sight.job->reader->actor) return false;
   return !wants_zero(*sight.job) && judge_writes(sight, verdicts);
-}
-
-bool quiesce_at_zero(const Sight& sight, Verdicts& verdicts) {
-  if (sight.job == nullptr || sight.record->actor != operator_actor) return false;
-  return wants_zero(*sight.job) && judge_writes(sight, verdicts);
 }
 
 bool no_refused_writes(const Sight& sight, Verdicts& verdicts) {
@@ -175,17 +186,20 @@ bool no_refused_writes(const Sight& sight, Verdicts& verdicts) {
     return false;
   // Nobody can make anything there while it goes (kubernetes.md §1.17).
   if (text.find("because it is being terminated") != text.npos) return false;
-  verdicts.violated(sight.job->text(),
-                    fmt::format("{}: the operator's call was refused: {}: {}",
-                                who_is_to_blame(*sight.job, sight.record->subject, text),
-                                sight.record->subject, text));
+  const BlameRow* blamed = who_is_to_blame(*sight.job, sight.record->subject, text);
+  if (blamed != nullptr && is_awaited(sight.facts, sight.record->subject)) return true;
+  verdicts.violated(
+      sight.job->text(),
+      fmt::format("{}: the operator's call was refused: {}: {}",
+                  blamed != nullptr ? blamed->whose : "the operator asks for what is not allowed",
+                  sight.record->subject, text));
   return true;
 }
 
 bool no_panic(const Sight& sight, Verdicts& verdicts) {
   const Record& record = *sight.record;
   const bool panicked = record.kind == RecordKind::note && record.text.starts_with("panic: ");
-  if (!panicked) return record.actor == operator_actor;
+  if (!panicked) return sight.facts.is_operator(record.actor);
   verdicts.violated(std::string(record.actor),
                     fmt::format("{} crashed: {}", record.actor, record.text));
   return true;
@@ -212,21 +226,8 @@ bool no_leak(const Sight& sight, Verdicts& verdicts) {
 }
 
 bool visible(const Sight& sight, Verdicts& verdicts) {
-  const bool types = sight.job->spec_of(0) != nullptr || sight.job->spec_of(1) != nullptr;
-  if (types && is_mute(sight))
-    verdicts.violated(
-        sight.job->text(),
-        fmt::format("{} has no pod, no condition, and no Warning says why", sight.job->text()));
-  return types && sight.job->live();
-}
-
-bool visible_without_types(const Sight& sight, Verdicts& verdicts) {
-  const bool types = sight.job->spec_of(0) != nullptr || sight.job->spec_of(1) != nullptr;
-  if (!types && is_mute(sight))
-    verdicts.violated(
-        sight.job->text(),
-        fmt::format("{} has no replica type, and nothing tells its user", sight.job->text()));
-  return !types && sight.job->live();
+  return !sight.job->traits.groups.empty() &&
+         judge_visible(sight, verdicts, "has no pod, no condition, and no Warning says why");
 }
 
 }  // namespace ddptwin::scenario::invariants

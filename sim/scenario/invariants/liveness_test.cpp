@@ -1,6 +1,6 @@
 #include "core/virtual_start.hpp"
 #include "scenario/invariants/facts.hpp"
-#include "scenario/invariants/tape.hpp"
+#include "scenario/invariants/tape_test_fixture.hpp"
 
 namespace ddptwin::scenario::invariants::liveness_test {
 namespace {
@@ -446,11 +446,11 @@ std::vector<Case> cases() {
       {"no-panic",
        [](Tape& tape) {
          begin(tape);
-         tape.write(RecordKind::note, controller_actor, "", "panic: index out of range");
+         tape.write(RecordKind::note, "pytorchjob-controller", "", "panic: index out of range");
        },
        [](Tape& tape) {
          begin(tape);
-         tape.write(RecordKind::note, controller_actor, "", "all is well");
+         tape.write(RecordKind::note, "pytorchjob-controller", "", "all is well");
        }},
       {"no-leak",
        [](Tape& tape) {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "scenario/invariants/facts.hpp"
-#include "scenario/invariants/tape.hpp"
+#include "scenario/invariants/tape_test_fixture.hpp"
 
 namespace ddptwin::scenario::invariants::replicas_test {
 namespace {

@@ -5,16 +5,12 @@
 #include <algorithm>
 #include <array>
 
-#include "controller/training_operator/init_container.hpp"
-#include "controller/training_operator/names.hpp"
 #include "core/time.hpp"
 #include "scenario/invariants/invariants.hpp"
 #include "scenario/invariants/judges.hpp"
 
 namespace ddptwin::scenario::invariants {
 namespace {
-
-namespace pj = controller::pytorchjob;
 
 // What keeps a replica where it is. The order is the one in which they are told.
 enum class Hold : std::uint8_t {
@@ -53,10 +49,8 @@ struct Found {
   int type = 0, index = 0;
 };
 
-std::string_view main_container(const Pod& pod) {
-  if (pod.spec->container(pj::container_name) != nullptr || pod.spec->containers.empty())
-    return pj::container_name;
-  return pod.spec->containers.front().name;
+std::string_view main_container(const PodFacts& pod) {
+  return invariants::main_container(*pod.last, *pod.job->reader);
 }
 
 const ContainerStatus* status_named(const std::vector<ContainerStatus>& statuses,
@@ -95,7 +89,7 @@ Found held_by_init(const PodFacts& pod, Found found) {
     else if (!one.state.running)
       found.hold = hold_of_waiting(pod, one);
     else
-      found.hold = one.name == pj::init_container_name ? Hold::waits : Hold::preparing;
+      found.hold = one.name == pod.job->reader->waiting_container ? Hold::waits : Hold::preparing;
     return found;
   }
   return found;
@@ -103,7 +97,7 @@ Found held_by_init(const PodFacts& pod, Found found) {
 
 Found held_by_main(const PodFacts& pod, Found found) {
   const auto& statuses = *pod.last->status.containerStatuses;
-  found.status = status_named(statuses, main_container(*pod.last));
+  found.status = status_named(statuses, main_container(pod));
   if (found.status == nullptr) {
     if (!pod.is("Running")) found.hold = pod.pulls ? Hold::pulling : Hold::creating;
     return found;
@@ -140,8 +134,8 @@ Found find_hold(const PodFacts& pod) {
 // Of every replica that the spec wants.
 std::vector<Found> holds_of(const JobFacts& job) {
   std::vector<Found> all;
-  for (int type = 0; type < 2; ++type) {
-    const auto& replicas = job.types[static_cast<std::size_t>(type)].replicas;
+  for (int type = 0; type < job.type_count(); ++type) {
+    const auto& replicas = job.type(type).replicas;
     for (int index = 0; index < job.wanted(type); ++index) {
       const auto at = static_cast<std::size_t>(index);
       if (at >= replicas.size() || replicas[at].pods.empty())
@@ -264,7 +258,7 @@ std::string say_runs(const Found& found, const JobFacts& job, Time) {
   if (pod.ranks.empty() && job.steps > 0) return text + ", and has not joined the others";
   if (!pod.ranks.empty())
     return text + fmt::format(", and waits after step {}", pod.ranks.front().step);
-  return text + ", and says nothing" + last_words(found, main_container(*pod.last));
+  return text + ", and says nothing" + last_words(found, main_container(pod));
 }
 
 std::string say_done(const Found&, const JobFacts&, Time) { return "has Succeeded"; }
@@ -312,8 +306,8 @@ Duration silence_of(const JobFacts& job) {
 bool can_stand_still(const JobFacts& job, const Facts&) {
   if (job.gone || job.finished() || job.suspended() || job.last->metadata.deletionTimestamp)
     return false;
-  if (job.wanted(0) + job.wanted(1) < 1) return false;  // "visible-without-types" judges it
-  return !job.is_of_others() && !has_failed_for_good(job);
+  if (job.wanted() < 1 || job.traits.for_ever) return false;
+  return !job.traits.of_others && !has_failed_for_good(job);
 }
 
 Time stands_still_at(const JobFacts& job, const Facts& facts) {
@@ -373,9 +367,8 @@ std::string who_waits(const JobFacts& job, const Facts&, Time now) {
   std::string text;
   for (std::size_t i = 0; i < std::min(holds.size(), told_max); ++i) {
     const Found& one = holds[i];
-    const std::string name = one.pod != nullptr
-                                 ? name_of(*one.pod->last)
-                                 : fmt::format("{} {}:", type_name(one.type), one.index);
+    const std::string name =
+        one.pod != nullptr ? name_of(*one.pod->last) : job.replica_text(one.type, one.index) + ":";
     text +=
         fmt::format("{}{} {}", i == 0 ? "" : "; ", name, row_of_hold(one.hold).say(one, job, now));
   }

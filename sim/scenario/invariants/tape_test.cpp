@@ -1,10 +1,9 @@
-#include "scenario/invariants/tape.hpp"
-
 #include <fmt/format.h>
 
 #include "controller/training_operator/names.hpp"
 #include "objects/kinds.hpp"
 #include "scenario/invariants/facts.hpp"
+#include "scenario/invariants/tape_test_fixture.hpp"
 
 namespace ddptwin::scenario::invariants {
 namespace {
@@ -131,7 +130,7 @@ void Tape::write(RecordKind kind, std::string_view actor, const std::string& sub
 }
 
 void Tape::rule(std::string_view name) {
-  Record record = next(RecordKind::rule, controller_actor, "default/j");
+  Record record = next(RecordKind::rule, "pytorchjob-controller", "default/j");
   record.rule = name;
   watch_.on_record(record);
   watch_.keep(std::move(record));
@@ -167,7 +166,7 @@ void Tape::job(int masters, int workers, const EditJob& edit) {
   if (workers > 0) specs.emplace("Worker", replica_of(workers));
   if (edit) edit(*job);
   put(nullptr, job, "user");
-  write(RecordKind::rule, controller_actor, "default/j", "");
+  write(RecordKind::rule, "pytorchjob-controller", "default/j", "");
 }
 
 void Tape::remove_job() { put(objects_.at("PyTorchJob/j"), nullptr, operator_actor); }
@@ -285,6 +284,20 @@ void Tape::terminate(const std::string& name, std::string_view actor) {
 
 void Tape::remove(const std::string& name, std::string_view actor) {
   put(objects_.at("Pod/j-" + name), nullptr, actor);
+}
+
+void Tape::part(const std::string& name) {
+  auto part = std::make_shared<ConfigMap>();
+  part->metadata.name = name;
+  part->metadata.namespace_ = "default";
+  part->metadata.uid = fmt::format("uid-{}", ++uids_);
+  part->metadata.ownerReferences = std::vector{owner_of_job(objects_.at("PyTorchJob/j")->metadata)};
+  put(nullptr, part, operator_actor);
+}
+
+void Tape::give_to(const std::string& part, Pod& pod) const {
+  pod.metadata.ownerReferences =
+      std::vector{owner_of_job(objects_.at("ConfigMap/" + part)->metadata)};
 }
 
 void Tape::service(const std::string& name) {

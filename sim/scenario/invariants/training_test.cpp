@@ -1,5 +1,5 @@
 #include "scenario/invariants/facts.hpp"
-#include "scenario/invariants/tape.hpp"
+#include "scenario/invariants/tape_test_fixture.hpp"
 
 namespace ddptwin::scenario::invariants::training_test {
 namespace {

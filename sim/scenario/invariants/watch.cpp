@@ -47,6 +47,11 @@ std::string wrap(std::string_view text, std::string_view indent) {
   return out;
 }
 
+// A system's own are of its own workloads; what is of none its judges look at themselves.
+bool concerns(const InvariantRow& row, const Sight& sight) {
+  return row.system.empty() || sight.job == nullptr || sight.job->reader->system == row.system;
+}
+
 }  // namespace
 
 std::string InvariantRow::when() const {
@@ -77,6 +82,7 @@ const InvariantRow* find_invariant(std::string_view name) {
 std::string explain(const InvariantRow& row) {
   std::string out = fmt::format("{} ({})\n{}\n\n{}\n\n", row.name, row.id, wrap(row.meaning, "  "),
                                 wrap(row.explanation, "  "));
+  if (!row.system.empty()) out += fmt::format("  of          {} alone\n", row.system);
   out += fmt::format("  judged      {}\n", row.when());
   out += fmt::format("  upstream    {}\n", row.broken_by.empty()
                                                ? std::string("keeps it")
@@ -96,7 +102,7 @@ std::string explain(const Violation& violation) {
 
 bool InvariantPolicy::watches(const InvariantRow& row) const {
   const bool wanted = !row.strict || also.contains(row.name) || violated.contains(row.name);
-  return wanted && !off.contains(row.name);
+  return wanted && !off.contains(row.name) && !without.contains(row.system);
 }
 
 InvariantPolicy kept_by_upstream() {
@@ -127,6 +133,7 @@ InvariantWatch::InvariantWatch(std::shared_ptr<const WatchedInvariants> watched)
       facts_(std::make_unique<Facts>()),
       ring_(std::make_unique<Ring>()) {
   facts_->set_progress_within(watched_->policy.progress_within);
+  facts_->set_awaited_events(watched_->policy.awaited_events);
 }
 
 InvariantWatch::~InvariantWatch() = default;
@@ -138,7 +145,8 @@ void InvariantWatch::on_record(const Record& record) {
   const Topic topic = topic_of(record);
   const Rows& rows = watched_->by_topic[static_cast<std::size_t>(topic)];
   const Sight sight = facts_->take(record, topic);
-  if (!rows.empty()) judge(sight, rows, &InvariantRow::after);
+  const bool part = topic == Topic::job && sight.job == nullptr;  // of another workload
+  if (!rows.empty() && !part) judge(sight, rows, &InvariantRow::after);
 }
 
 void InvariantWatch::keep(Record&& record) { ring_->add(std::move(record)); }
@@ -159,6 +167,7 @@ void InvariantWatch::pass_due(Time now) {
 
 void InvariantWatch::judge(const Sight& sight, const Rows& rows, Judge InvariantRow::*which) {
   for (const InvariantRow* row : rows) {
+    if (!concerns(*row, sight)) continue;
     Verdicts verdicts(*this, sight, *row);
     if ((row->*which)(sight, verdicts)) asked_[index_of(*row)] = 1;
   }

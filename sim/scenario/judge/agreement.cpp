@@ -12,6 +12,7 @@
 #include "objects/volumes.hpp"
 #include "scenario/language/claims.hpp"
 #include "scenario/language/narrator.hpp"
+#include "scenario/systems/workloads.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -127,10 +128,11 @@ void CanonicalTrace::change(const Object& object) {
     if (!phase.empty() && (phases.empty() || phases.back() != phase)) phases.push_back(phase);
     return;
   }
-  const auto* job = as<PyTorchJob>(object);
-  if (job == nullptr || !job->status) return;
-  for (const JobCondition& one : job->status->conditions)
-    condition(seen_[number->second], "", one.type_, one.status, one.reason);
+  const JobKind* job = job_kind(object.kind());
+  if (job == nullptr) return;
+  for (const ToldCondition& one : job->conditions(object))
+    condition(seen_[number->second], "", std::string(one.type), std::string(one.status),
+              std::string(one.reason));
 }
 
 void CanonicalTrace::condition(Seen& seen, const std::string& list, const std::string& type,
@@ -231,7 +233,7 @@ std::span<const Explained> explained_differences() {
       "the kubelet looks once a second (kubernetes.md §2.1, PLEG): a master that takes longer to "
       "end "
       "than its worker is seen a look later, when the worker's restart has used up the limit "
-      "(pytorchjob.md §4.6) and the pods go before the master is started again";
+      "(spec/pytorchjob.md §4.6) and the pods go before the master is started again";
   static constexpr std::string_view containers_lost_and_back =
       "ContainersReady=False ContainersNotReady > ContainersReady=True > ";
   static constexpr std::string_view lost_and_back =

@@ -12,7 +12,6 @@
 
 #include "core/trace.hpp"
 #include "objects/core_v1.hpp"
-#include "objects/pytorchjob.hpp"
 
 namespace ddptwin::scenario {
 

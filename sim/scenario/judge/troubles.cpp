@@ -10,7 +10,7 @@
 #include "objects/kinds.hpp"
 #include "objects/pod_phase.hpp"
 #include "scenario/judge/last_words.hpp"
-#include "scenario/systems/actors.hpp"
+#include "scenario/systems/system.hpp"
 #include "scenario/words/names.hpp"
 
 namespace ddptwin::scenario {
@@ -223,7 +223,7 @@ void Troubles::change_pod(const Pod& before, const Pod& pod, const Record& recor
   if (pod.metadata.deletionTimestamp && !before.metadata.deletionTimestamp) {
     tale.removed = now;
     // What the operator takes away it has its reasons for, which are told of others.
-    if (!is_terminal_phase(pod.status.phase) && record.actor != std::string_view(operator_actor)) {
+    if (!is_terminal_phase(pod.status.phase) && !is_of_a_system(record.actor)) {
       Trouble trouble = trouble_of(Kind::removed, pod, tale.root, now);
       trouble.by = record.actor == scenario_client ? "the scenario" : record.actor;
       open(std::move(trouble));

@@ -1,12 +1,15 @@
 #include "scenario/language/absent_kinds.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <boost/json/value.hpp>
 
 #include "scenario/language/fields.hpp"
+#include "scenario/systems/system.hpp"
+#include "scenario/systems/workloads.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -18,8 +21,8 @@ constexpr std::string_view limits = "no namespace is limited";
 constexpr std::string_view rights = "every caller may do everything";
 constexpr std::string_view outside = "nobody outside calls a pod";
 constexpr std::string_view unasked = "nobody else is asked about a write";
-constexpr std::string_view other_job =
-    "of training jobs only PyTorchJob of kubeflow.org/v1 is here";
+// Of training jobs that are not here; said in the words of those that are.
+constexpr std::string_view other_job;
 constexpr std::string_view autoscaler = "write it as autoscaling/v2";
 
 constexpr std::array absent_rows{
@@ -133,21 +136,49 @@ bool may_make_pods(const boost::json::value& value) {
 
 }  // namespace
 
-std::span<const AbsentKind> absent_kinds() { return absent_rows; }
+namespace {
+
+const std::string& jobs_in_words() {
+  static const std::string words = [] {
+    std::vector<std::string> names;
+    for (const JobKind& job : job_kinds())
+      names.push_back(fmt::format("{} of {}", job.info().kind, job.info().api_version()));
+    return fmt::format("of training jobs only {} {} here", fmt::join(names, " and "),
+                       names.size() == 1 ? "is" : "are");
+  }();
+  return words;
+}
+
+AbsentKind told(AbsentKind row) {
+  if (row.instead == other_job) row.instead = jobs_in_words();
+  return row;
+}
+
+}  // namespace
+
+std::span<const AbsentKind> absent_kinds() {
+  static const std::vector<AbsentKind> all = [] {
+    std::vector<AbsentKind> rows;
+    for (const AbsentKind& row : absent_rows) rows.push_back(told(row));
+    return rows;
+  }();
+  return all;
+}
 
 std::optional<AbsentKind> absent_kind(const KindRegistry& known, std::string_view api_version,
                                       std::string_view kind, const boost::json::value& object) {
-  if (known.find(api_version, kind) != nullptr) return std::nullopt;
+  if (known.find(api_version, kind) != nullptr || system_of_kind(kind) != nullptr)
+    return std::nullopt;
   const auto row = std::find_if(absent_rows.begin(), absent_rows.end(), [&](const AbsentKind& one) {
     return one.api_version == api_version && one.kind == kind;
   });
-  if (row != absent_rows.end()) return *row;
+  if (row != absent_rows.end()) return told(*row);
   const std::string_view group = group_of(api_version);
   if (group.find('.') == group.npos ||
       std::find(own_groups.begin(), own_groups.end(), group) != own_groups.end() ||
       is_slip(known, group, kind))
     return std::nullopt;
-  if (kind.ends_with("Job")) return AbsentKind{api_version, kind, other_job, true};
+  if (kind.ends_with("Job")) return AbsentKind{api_version, kind, jobs_in_words(), true};
   return may_make_pods(object) ? AbsentKind{api_version, kind, pods, true}
                                : AbsentKind{api_version, kind, unread, false};
 }

@@ -113,15 +113,26 @@ Status read_claims(const YamlNode& node, Scenario& to, const ParseContext& conte
   return {};
 }
 
-template <const System& system>
-Status read_version(const YamlNode& node, Scenario& to, const ParseContext&) {
+Status read_version_of(const YamlNode& node, const System& system,
+                       std::vector<InstalledSystem>& to) {
   TRY(const std::string text, node.as_any_scalar());
   const std::string_view version = system.find_version(text);
   if (version.empty())
     return node.fail(
         fmt::format("unknown version \"{}\"{}", text, suggestion(text, system.versions())));
-  set_version(to.systems, system, version);
+  set_version(to, system, version);
   return {};
+}
+
+template <const System& system>
+Status read_version(const YamlNode& node, Scenario& to, const ParseContext&) {
+  return read_version_of(node, system, to.systems);
+}
+
+// To YAML 1.1 a bare off is a boolean.
+bool is_off(const YamlNode& node) {
+  const auto& value = node.value();
+  return (value.is_bool() && !value.as_bool()) || (value.is_string() && value.as_string() == "off");
 }
 
 Result<std::int64_t> flag_of(const YamlNode& node, std::int64_t least) {
@@ -178,12 +189,39 @@ constexpr std::array flag_fields{
               &read_controllers},
 };
 
+}  // namespace
+
+Status read_systems(const YamlNode& node, std::vector<InstalledSystem>& to) {
+  TRY(const auto members, node.as_map());
+  std::vector<std::string_view> known;
+  for (const System* system : systems()) known.push_back(system->name);
+  for (const auto& [name, value] : members) {
+    const System* system = find_system(name);
+    if (system == nullptr)
+      return value.fail(fmt::format("unknown system \"{}\"{}", name, suggestion(name, known)));
+    if (is_off(value))
+      switch_off(to, *system);
+    else
+      TRY_VOID(read_version_of(value, *system, to));
+  }
+  return {};
+}
+
+namespace {
+
 using ClusterField = Field<Scenario, ParseContext>;
 constexpr std::array cluster_fields{
     ClusterField{"nodes", "a list of nodes", "default: one node, node-0, of the default size",
                  &read_nodes},
+    ClusterField{"systems", "a map",
+                 "of job systems by name: a version, or off: then its kinds do not exist; those "
+                 "that are not named are there at their default version",
+                 [](const YamlNode& node, Scenario& to, const ParseContext&) {
+                   return read_systems(node, to.systems);
+                 }},
     ClusterField{"trainingOperator", "a version",
-                 "v1.7, v1.8, v1.9 or a tag of them; default: v1.9",
+                 "v1.7, v1.8, v1.9 or a tag of them; default: v1.9. An older spelling of systems: "
+                 "{training-operator: VERSION}",
                  &read_version<training_operator>},
     ClusterField{"flags", "a map", "what the control plane's processes are started with",
                  [](const YamlNode& node, Scenario& to, const ParseContext& context) {
@@ -198,6 +236,9 @@ constexpr std::array cluster_fields{
 }  // namespace
 
 Status parse_cluster(const YamlNode& node, Scenario& to, const ParseContext& context) {
+  const auto all = node.member("systems"), one = node.member("trainingOperator");
+  if (all && one && all->member(training_operator.name))
+    return one->fail(fmt::format("systems names the {} already", training_operator.title));
   return read_fields(node, cluster_fields, to, context);
 }
 

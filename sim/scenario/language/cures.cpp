@@ -10,6 +10,7 @@
 
 #include "scenario/language/fields.hpp"
 #include "scenario/language/member_at.hpp"
+#include "scenario/systems/system.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -67,24 +68,15 @@ std::string cure_of_type(std::string_view message, const YamlDocument& document,
   return {};
 }
 
-// ---- PyTorchJob of old -------------------------------------------------------------------------
+// ---- kinds of old ------------------------------------------------------------------------------
 
-struct MovedField {
-  std::string_view old_name;  // in spec
-  std::string_view now;
-};
-// Of kubeflow.org/v1alpha1 to v1beta2, and of the first v1, which had the runPolicy's fields in
-// spec itself.
-constexpr std::array moved_fields{
-    MovedField{"cleanPodPolicy", "spec.runPolicy.cleanPodPolicy"},
-    MovedField{"ttlSecondsAfterFinished", "spec.runPolicy.ttlSecondsAfterFinished"},
-    MovedField{"activeDeadlineSeconds", "spec.runPolicy.activeDeadlineSeconds"},
-    MovedField{"backoffLimit", "spec.runPolicy.backoffLimit"},
-    MovedField{"schedulingPolicy", "spec.runPolicy.schedulingPolicy"},
-    MovedField{"suspend", "spec.runPolicy.suspend"},
-    MovedField{"replicaSpecs", "spec.pytorchReplicaSpecs, a map of Master and Worker"},
-    MovedField{"masterPort", "the port pytorchjob-port of the container pytorch"},
-};
+// Of all systems' kinds.
+std::vector<MovedField> moved_fields() {
+  std::vector<MovedField> all;
+  for (const System* system : systems())
+    all.insert(all.end(), system->moved.begin(), system->moved.end());
+  return all;
+}
 
 std::string moved(const MovedField& field) {
   return fmt::format("spec.{} is {} now", field.old_name, field.now);
@@ -93,20 +85,26 @@ std::string moved(const MovedField& field) {
 // Those that the object has.
 std::vector<std::string> moved_fields_of(const json::value& object) {
   std::vector<std::string> found;
-  for (const MovedField& field : moved_fields)
-    if (member_at(object, {"spec", field.old_name}) != nullptr) found.push_back(moved(field));
+  for (const MovedField& field : moved_fields())
+    if (text_at(object, {"kind"}) == field.kind &&
+        member_at(object, {"spec", field.old_name}) != nullptr)
+      found.push_back(moved(field));
   return found;
 }
 
 std::string cure_of_old_field(std::string_view message) {
-  for (const MovedField& field : moved_fields)
+  for (const MovedField& field : moved_fields())
     if (message.find(fmt::format("unknown field \"spec.{}\"", field.old_name)) != message.npos &&
-        message.find("PyTorchJob") != message.npos)
+        message.find(field.kind) != message.npos)
       return moved(field);
   return {};
 }
 
 }  // namespace
+
+std::string absence_of(const System& system) {
+  return fmt::format("the {} has it, and spec.cluster.systems switches that off", system.title);
+}
 
 std::string cure_of_template(std::string_view text) {
   if (has_braces(text)) return std::string(render);
@@ -129,9 +127,10 @@ std::string cure_of_kind(const KindRegistry& kinds, const json::value& object) {
     names.push_back(known->kind);
     if (known->kind != kind) continue;
     std::string cure = fmt::format("a {} is of {}", kind, known->api_version());
-    const auto old = kind == "PyTorchJob" ? moved_fields_of(object) : std::vector<std::string>();
+    const auto old = moved_fields_of(object);
     return old.empty() ? cure : fmt::format("{}; {}", cure, fmt::join(old, "; "));
   }
+  if (const System* system = system_of_kind(kind)) return absence_of(*system);
   if (!is_near(kind, names)) return {};
   const std::string told = suggestion(kind, names);  // " (did you mean Pod?)"
   return told.substr(2, told.size() - 3);

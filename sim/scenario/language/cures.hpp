@@ -7,7 +7,14 @@
 #include "objects/kinds.hpp"
 #include "objects/yaml.hpp"
 
+namespace ddptwin {
+struct System;
+}
+
 namespace ddptwin::scenario {
+
+// Why its kinds are not there.
+std::string absence_of(const System& system);
 
 // Of a text that somebody else's tool was to fill in: ${IMAGE}, {{ .Values.image }}. Empty: it is
 // none.

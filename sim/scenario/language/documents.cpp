@@ -12,6 +12,7 @@
 #include "scenario/language/cures.hpp"
 #include "scenario/language/exported.hpp"
 #include "scenario/language/member_at.hpp"
+#include "scenario/systems/workloads.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -142,13 +143,20 @@ void set_aside(Draft& draft, const ParseContext& context) {
 
 // Objects of these kinds are made by whoever owns them; of others an owner may only be who they go
 // with.
-constexpr std::array<std::string_view, 6> made_kinds{
-    "Pod", "Service", "Endpoints", "EndpointSlice", "HorizontalPodAutoscaler", "PyTorchJob"};
+constexpr std::array<std::string_view, 5> made_kinds{"Pod", "Service", "Endpoints", "EndpointSlice",
+                                                     "HorizontalPodAutoscaler"};
+
+bool is_made(std::string_view kind) {
+  const auto jobs = job_kinds();
+  return std::find(made_kinds.begin(), made_kinds.end(), kind) != made_kinds.end() ||
+         std::any_of(jobs.begin(), jobs.end(),
+                     [kind](const JobKind& job) { return job.info().kind == kind; });
+}
 
 bool is_made_by_owner(const Draft& draft, const json::value& reference) {
   const json::value* controller = member_at(reference, {"controller"});
   return (controller != nullptr && controller->is_bool() && controller->as_bool()) ||
-         std::find(made_kinds.begin(), made_kinds.end(), draft.kind) != made_kinds.end();
+         is_made(draft.kind);
 }
 
 // By its uid, or by name where the file's own object has none.

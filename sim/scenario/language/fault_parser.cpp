@@ -104,13 +104,13 @@ constexpr std::array fault_fields{
     FaultField{"dns", "see below", "an answer of the cluster's DNS", &read_effect},
     FaultField{"of", "text",
                "whose: of api and watch a client, by its own name or its process's "
-               "(pytorchjob-controller, training-operator, kube-controller-manager, "
+               "(a job system's, as its versions below name them, kube-controller-manager, "
                "kube-scheduler, kubelet, a node's name for its kubelet, coredns, user; the "
                "controllers of kube-controller-manager share one that watches, "
-               "shared-informers); of controller a controller (pytorchjob-controller, "
+               "shared-informers); of controller a controller (a job system's, "
                "endpoint-controller, "
                "endpoint-slice-controller, endpoint-slice-mirroring-controller) or the process of "
-               "several (training-operator, kube-controller-manager); of node and kubelet a node; "
+               "several (a job system's, kube-controller-manager); of node and kubelet a node; "
                "of process and link a pod, with its namespace where that "
                "is another than the scenario's; of dns a name, with or without what follows its "
                "first labels; default: any, but never the user's own calls",
@@ -120,7 +120,7 @@ constexpr std::array fault_fields{
     FaultField{"verb", "create, get, list, update, patch or delete",
                "only these calls, of a conflict one that writes; default: all that write",
                &read_verb},
-    FaultField{"kind", "a kind", "only calls or events about it: Pod, PyTorchJob, ...", &read_kind},
+    FaultField{"kind", "a kind", "only calls or events about it: Pod, Service, ...", &read_kind},
     FaultField{"name", "text", "only calls or events about the object of that name",
                &read_text<&Fault::object>},
     FaultField{"container", "text", "default: the first that is not an init container",

@@ -102,9 +102,9 @@ std::string tell_node(const Node& before, const Node& now) {
 
 std::string tell_job(const JobKind& job, const Object& before, const Object& now) {
   std::string text;
-  const std::vector<TrueCondition> held = job.conditions(before);
-  for (const TrueCondition& condition : job.conditions(now)) {
-    const auto is_it = [&](const TrueCondition& one) { return one.type == condition.type; };
+  const std::vector<ToldCondition> held = held_conditions(job, before);
+  for (const ToldCondition& condition : held_conditions(job, now)) {
+    const auto is_it = [&](const ToldCondition& one) { return one.type == condition.type; };
     if (std::any_of(held.begin(), held.end(), is_it)) continue;
     add(text, fmt::format("{}: {}", condition.type, condition.message));
   }

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "objects/kinds.hpp"
 #include "scenario/invariants/invariants.hpp"
 #include "scenario/language/absent_kinds.hpp"
 #include "scenario/language/scenario_parser.hpp"
+#include "scenario/systems/system.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -40,6 +43,9 @@ spec:
     within: 30s
 ```
 )";
+
+constexpr std::string_view invariants_head =
+    "| name | what holds | upstream breaks it by |\n|---|---|---|\n";
 
 std::string cell(std::string_view text) {
   std::string out;
@@ -86,7 +92,13 @@ std::string kinds_text() {
 }
 
 std::string versions_text(const System& system) {
-  std::string out = fmt::format("\n## The versions of the {}\n\n", system.title);
+  std::string out = fmt::format(
+      "\n## The versions of the {}\n\n`spec.cluster.systems.{}`; its "
+      "controllers are",
+      system.title, system.name);
+  for (const SystemController& one : system.controllers)
+    out += fmt::format("{} `{}`", &one == system.controllers.data() ? "" : ",", one.name);
+  out += ".\n\n";
   for (const std::string_view version : system.versions())
     out +=
         fmt::format("- {}{}\n", version, version == system.default_version() ? " (default)" : "");
@@ -101,11 +113,16 @@ std::string reference_page() {
   out +=
       "\n## The invariants\n\n`ddptwin list invariants NAME` explains one. Strict ones are watched "
       "where "
-      "`also` or `violated` names\nthem: upstream breaks them in everyday runs.\n\n"
-      "| name | what holds | upstream breaks it by |\n|---|---|---|\n";
-  for (const InvariantRow& row : invariant_rows())
+      "`also` or `violated` names\nthem: upstream breaks them in everyday runs.\n\n";
+  out += invariants_head;
+  std::string_view owner;
+  for (const InvariantRow& row : invariant_rows()) {
+    if (std::exchange(owner, row.system) != row.system)
+      out += fmt::format("\nOf the {} alone, and only watched where it is installed:\n\n{}",
+                         find_system(row.system)->title, invariants_head);
     out += fmt::format("| `{}`{} | {} | {} |\n", row.name, row.strict ? " (strict)" : "",
                        cell(row.meaning), cell(row.broken_by));
+  }
   out += kinds_text();
   for (const System* system : systems()) out += versions_text(*system);
   return out;

@@ -370,6 +370,56 @@ void add_defaults(Scenario& scenario) {
   std::move(defaults.begin(), defaults.end(), std::back_inserter(scenario.expectations));
 }
 
+void note_awaited(const State& state, InvariantPolicy& to) {
+  for (const Claim& claim : state.claims)
+    if (const auto* event = std::get_if<EventClaim>(&claim))
+      to.awaited_events.insert(event->reason);
+}
+
+// Whoever waits for the Event of a refusal knows of it.
+void note_awaited_events(Scenario& scenario) {
+  for (const Step& step : scenario.steps) {
+    if (step.trigger.when) note_awaited(*step.trigger.when, scenario.invariants);
+    if (const auto* wait = std::get_if<Wait>(&step.action); wait != nullptr && wait->state)
+      note_awaited(*wait->state, scenario.invariants);
+  }
+  for (const Expectation& one : scenario.expectations)
+    if (one.quantifier == Quantifier::eventually || one.quantifier == Quantifier::finally)
+      note_awaited(one.state, scenario.invariants);
+}
+
+// First, because kinds exist only where their system does.
+Result<std::vector<InstalledSystem>> installed_in(const Documents& documents) {
+  std::vector<InstalledSystem> installed = default_systems();
+  for (const auto& document : documents) {
+    if (!is_scenario(*document)) continue;
+    const YamlNode node(*document, document->value, "");
+    const auto spec = node.member("spec");
+    const auto cluster = spec ? spec->member("cluster") : std::nullopt;
+    if (const auto told = cluster ? cluster->member("systems") : std::nullopt)
+      TRY_VOID(read_systems(*told, installed));
+  }
+  return installed;
+}
+
+// What a system promises is watched where it is.
+Status leave_out_absent_systems(Scenario& scenario) {
+  InvariantPolicy& policy = scenario.invariants;
+  for (const System* system : systems())
+    if (!is_among(scenario.systems, *system)) policy.without.insert(system->name);
+  const auto check = [&](std::string_view name) -> Status {
+    const InvariantRow& row = *find_invariant(name);
+    if (!policy.without.contains(row.system)) return {};
+    return fail(Reason::bad_input,
+                fmt::format("invariants: {} is of the {}, which spec.cluster.systems switches off",
+                            name, find_system(row.system)->title),
+                scenario.file);
+  };
+  for (const std::string& name : policy.also) TRY_VOID(check(name));
+  for (const auto& [name, reason] : policy.violated) TRY_VOID(check(name));
+  return {};
+}
+
 Status check_since(const YamlNode& node, const Scenario& scenario) {
   for (std::size_t i = 0; i < scenario.expectations.size(); ++i) {
     const std::string& since = scenario.expectations[i].since;
@@ -442,11 +492,13 @@ Result<Scenario> parse_scenario(const std::string& file, const KindRegistry& kin
   TRY(const Documents documents, parse_documents(text, file));
   Scenario scenario;
   Side side;
+  TRY(const auto installed, installed_in(documents));
+  const KindRegistry here = kinds_with(installed, kinds);
   scenario.file = file;
   scenario.name = file_name(file);
   scenario.incident = first_comment(text);
   scenario.plain = true;
-  ParseContext context{kinds,     read_file, file.substr(0, file.rfind('/') + 1),
+  ParseContext context{here,      read_file, file.substr(0, file.rfind('/') + 1),
                        "default", nullptr,   &side};
   Documents objects;
   for (const auto& document : documents) {
@@ -467,6 +519,8 @@ Result<Scenario> parse_scenario(const std::string& file, const KindRegistry& kin
   scenario.set_aside = std::move(side.set_aside);
   if (scenario.manifests.empty() && scenario.steps.empty() && scenario.set_aside.empty())
     return fail(Reason::bad_input, "there is nothing to run: no object and no step", file);
+  note_awaited_events(scenario);
+  TRY_VOID(leave_out_absent_systems(scenario));
   add_defaults(scenario);
   TRY_VOID(check_faults(scenario));
   if (scenario.modes.empty()) scenario.modes = {Mode::real, Mode::virtual_};

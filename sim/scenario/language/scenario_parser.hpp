@@ -49,6 +49,8 @@ Result<Range> parse_range(const YamlNode& node);
 Result<Step> parse_step(const YamlNode& node, const ParseContext& context);
 Result<Expectation> parse_expectation(const YamlNode& node, const ParseContext& context);
 Result<NamedImage> parse_image(const YamlNode& node, const ParseContext& context);
+// Of spec.cluster; `to` has those that are installed without it.
+Status read_systems(const YamlNode& node, std::vector<InstalledSystem>& to);
 Result<model::Workload> parse_model(const YamlNode& node, const ParseContext& context);
 // One object that a scenario holds itself, decoded but not yet judged by the API (preflight.hpp
 // does that).

@@ -298,6 +298,23 @@ INSTANTIATE_TEST_SUITE_P(
                 "s.yaml:8:3 spec.torch: must be text, not 1.130; in quotes it is text"},
         Refusal{"missing_of", "  steps:\n  - wait: {phase: Running}\n",
                 "s.yaml:9:5 spec.steps[0].wait: the field of is missing"},
+        Refusal{"unknown_system", "  cluster: {systems: {training-operater: v1.9}}\n",
+                "s.yaml:8:23 spec.cluster.systems.training-operater: unknown system "
+                "\"training-operater\" (did you mean training-operator?)"},
+        Refusal{
+            "unknown_version_of_a_system", "  cluster: {systems: {training-operator: v2}}\n",
+            "s.yaml:8:23 spec.cluster.systems.training-operator: unknown version \"v2\" (known: "
+            "v1.7.0, v1.8.0, v1.8.1, v1.9.0, v1.9.4)"},
+        Refusal{"system_twice",
+                "  cluster: {trainingOperator: v1.8, systems: {training-operator: v1.9}}\n",
+                "s.yaml:8:13 spec.cluster.trainingOperator: systems names the training operator "
+                "already"},
+        Refusal{"kind_of_a_system_that_is_off",
+                "  cluster: {systems: {training-operator: off}}\n"
+                "  expect: [{never: {of: pytorchjob/j}}]\n",
+                "s.yaml:9:21 spec.expect[0].never.of: unknown kind \"pytorchjob\": the training "
+                "operator has it, and "
+                "spec.cluster.systems switches that off"},
         Refusal{"unknown_version", "  cluster: {trainingOperator: v2}\n",
                 "s.yaml:8:13 spec.cluster.trainingOperator: unknown version \"v2\" (known: v1.7.0, "
                 "v1.8.0, v1.8.1, v1.9.0, v1.9.4)"},

@@ -10,7 +10,9 @@
 #include "objects/selector.hpp"
 #include "objects/volumes.hpp"
 #include "scenario/language/absent_kinds.hpp"
+#include "scenario/language/cures.hpp"
 #include "scenario/language/scenario_parser.hpp"
+#include "scenario/systems/system.hpp"
 #include "scenario/systems/workloads.hpp"
 
 namespace ddptwin::scenario {
@@ -40,6 +42,8 @@ const KindInfo* find_kind(const KindRegistry& kinds, std::string_view name) {
 Result<const KindInfo*> parse_kind(const YamlNode& node, std::string_view name,
                                    const ParseContext& context) {
   if (const KindInfo* kind = find_kind(context.kinds, name)) return kind;
+  if (const System* system = system_of_kind(name))
+    return node.fail(fmt::format("unknown kind \"{}\": {}", name, absence_of(*system)));
   // What a scenario looks at cannot be set aside.
   for (const AbsentKind& absent : absent_kinds())
     if (same_letters(absent.kind, name) || same_letters(fmt::format("{}s", absent.kind), name))
@@ -69,7 +73,7 @@ Status read_reference(const YamlNode& node, Selection& selection, const ParseCon
 
 using SelectionField = Field<Selection, ParseContext>;
 constexpr std::array selection_fields{
-    SelectionField{"kind", "a kind", "Pod, PyTorchJob, ...; its plural and short names too",
+    SelectionField{"kind", "a kind", "Pod, Service, ...; its plural and short names too",
                    [](const YamlNode& node, Selection& to, const ParseContext& context) -> Status {
                      TRY(const std::string name, node.as_text());
                      TRY(to.kind, parse_kind(node, name, context));
@@ -302,8 +306,7 @@ constexpr std::array state_fields{
                  return add_text_claim(node, to, &PhaseClaim::phase);
                }},
     StateField{"condition", "a type, or a condition",
-               "one of status.conditions; of a PyTorchJob Created, Running, Restarting, Succeeded, "
-               "Failed or Suspended",
+               "one of status.conditions: Ready of a pod; of a job those that its system names",
                [](const YamlNode& node, State& to, const ParseContext& context) -> Status {
                  TRY(auto claim, parse_condition(node, context));
                  to.claims.emplace_back(std::move(claim));

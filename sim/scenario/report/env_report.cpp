@@ -27,7 +27,8 @@ constexpr Duration settle_time = std::chrono::seconds(30);
 InjectedVariables injected_into(const World& world, const Pod& pod) {
   InjectedVariables injected;
   for (const InstalledSystem& one : world.options().systems)
-    injected.merge(one.system->injected(world.store(), pod, one.version));
+    if (one.system->injected != nullptr)
+      injected.merge(one.system->injected(world.store(), pod, one.version));
   return injected;
 }
 

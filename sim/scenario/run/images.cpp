@@ -13,6 +13,7 @@
 #include "scenario/run/outlook.hpp"
 #include "scenario/run/stand_ins.hpp"
 #include "scenario/run/without_effect.hpp"
+#include "scenario/systems/system.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -90,19 +91,18 @@ VariableUses variables_of(const YamlDocument& document, const json::object& cont
   return found;
 }
 
-// What the training operator adds to each container of a job, behind the container's own
-// (spec/pytorchjob.md §2.3): of that only what no model can do is of use here.
+// What the object's system adds to each of its containers, behind the container's own.
 VariableUses added_variables(const Manifest& manifest) {
-  const json::value* elastic = manifest.object->kind().kind == "PyTorchJob"
-                                   ? member_at(*manifest.value, {"spec", "elasticPolicy"})
-                                   : nullptr;
-  if (elastic == nullptr || !elastic->is_object()) return {};
-  const json::value* backend = member_at(*elastic, {"rdzvBackend"});
-  const std::string path =
-      (manifest.base.empty() ? "" : manifest.base + ".") + "spec.elasticPolicy.rdzvBackend";
-  return {{"PET_RDZV_BACKEND",
-           {backend != nullptr && backend->is_string() ? std::string(backend->as_string()) : "c10d",
-            manifest.document->where(path)}}};
+  VariableUses added;
+  for (const System* system : systems()) {
+    if (system->told == nullptr) continue;
+    for (ToldVariable& one : system->told(*manifest.value)) {
+      const std::string path =
+          (manifest.base.empty() ? "" : manifest.base + ".") + std::string(one.path);
+      added[std::string(one.name)] = {std::move(one.value), manifest.document->where(path)};
+    }
+  }
+  return added;
 }
 
 // Walks a manifest for containers.

@@ -1,16 +1,53 @@
 #include "scenario/systems/system.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace ddptwin {
-namespace {
 
-constexpr std::array<const System*, 1> all_systems{&training_operator};
+const System* find_system(std::string_view name) {
+  for (const System* system : systems())
+    if (system->name == name) return system;
+  return nullptr;
+}
 
-}  // namespace
+std::vector<const KindInfo*> kinds_of(const System& system) {
+  std::vector<const KindInfo*> kinds;
+  const auto add = [&kinds](const KindInfo& kind) {
+    if (std::find(kinds.begin(), kinds.end(), &kind) == kinds.end()) kinds.push_back(&kind);
+  };
+  for (const scenario::JobKind& job : system.jobs) add(job.info());
+  for (const scenario::WorkloadReader* reader : system.readers) add(reader->info());
+  return kinds;
+}
 
-std::span<const System* const> systems() { return all_systems; }
+const System* system_of_kind(std::string_view kind) {
+  for (const System* system : systems())
+    for (const KindInfo* own : kinds_of(*system))
+      if (own->kind == kind || own->plural == kind || own->singular == kind) return system;
+  return nullptr;
+}
+
+bool is_of_a_system(std::string_view actor) {
+  const auto is_its = [actor](const System* system) {
+    return system->name == actor ||
+           std::any_of(system->controllers.begin(), system->controllers.end(),
+                       [actor](const SystemController& one) { return one.name == actor; });
+  };
+  return std::any_of(systems().begin(), systems().end(), is_its);
+}
+
+KindRegistry kinds_with(std::span<const InstalledSystem> installed, const KindRegistry& kinds) {
+  KindRegistry here = kinds;
+  for (const System* system : systems())
+    for (const KindInfo* kind : kinds_of(*system)) {
+      const bool known = here.find(kind->api_version(), kind->kind) != nullptr;
+      if (!is_among(installed, *system))
+        here.remove(kind->group, kind->kind);
+      else if (!known)  // it lives for ever
+        here.add(std::shared_ptr<const KindInfo>(std::shared_ptr<void>(), kind));
+    }
+  return here;
+}
 
 std::vector<InstalledSystem> default_systems() {
   std::vector<InstalledSystem> installed;
@@ -25,6 +62,14 @@ void set_version(std::vector<InstalledSystem>& among, const System& system,
     if (one.system == &system) one.version = version;
 }
 
+void switch_off(std::vector<InstalledSystem>& among, const System& system) {
+  std::erase_if(among, [&system](const InstalledSystem& one) { return one.system == &system; });
+}
+
+bool is_among(std::span<const InstalledSystem> installed, const System& system) {
+  return !version_of(installed, system).empty();
+}
+
 std::string_view version_of(std::span<const InstalledSystem> among, const System& system) {
   const auto found =
       std::find_if(among.begin(), among.end(),
@@ -32,4 +77,38 @@ std::string_view version_of(std::span<const InstalledSystem> among, const System
   return found == among.end() ? std::string_view() : found->version;
 }
 
+namespace scenario {
+namespace {
+
+std::span<const InvariantRow> invariants_of(const System& system) {
+  return system.invariants == nullptr ? std::span<const InvariantRow>() : system.invariants();
+}
+
+}  // namespace
+
+std::span<const WorkloadReader* const> workload_readers() {
+  static const std::vector<const WorkloadReader*> all = [] {
+    std::vector<const WorkloadReader*> readers;
+    for (const System* system : systems())
+      readers.insert(readers.end(), system->readers.begin(), system->readers.end());
+    return readers;
+  }();
+  return all;
+}
+
+std::span<const InvariantRow> invariant_rows() {
+  static const std::vector<InvariantRow> all = [] {
+    const auto common = common_invariant_rows();
+    std::vector<InvariantRow> rows(common.begin(), common.end());
+    for (const System* system : systems())
+      for (InvariantRow row : invariants_of(*system)) {
+        row.system = system->name;
+        rows.push_back(row);
+      }
+    return rows;
+  }();
+  return all;
+}
+
+}  // namespace scenario
 }  // namespace ddptwin

@@ -2,6 +2,7 @@
 // speaks of all of them reads a row instead of naming one (docs/decisions/0010).
 #pragma once
 
+#include <boost/json/fwd.hpp>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,6 +12,9 @@
 #include <vector>
 
 #include "cluster/store/admission.hpp"
+#include "objects/kinds.hpp"
+#include "scenario/invariants/invariants.hpp"
+#include "scenario/invariants/workload.hpp"
 #include "scenario/systems/workloads.hpp"
 
 namespace ddptwin {
@@ -38,6 +42,20 @@ class Installer {
   virtual void host(const char* actor, MakeController make) = 0;
 };
 
+// A field of an older version of a kind, and what has become of it.
+struct MovedField {
+  std::string_view kind;
+  std::string_view old_name;  // in spec
+  std::string_view now;
+};
+
+// A variable that the containers of an object's pods will have, as far as a manifest tells of it.
+struct ToldVariable {
+  std::string_view name{};
+  std::string value{};
+  std::string_view path{};  // of the field that it comes from
+};
+
 // Which rule put a variable into a pod's containers, by the variable's name.
 using InjectedVariables = std::map<std::string, std::string, std::less<>>;
 
@@ -61,26 +79,47 @@ struct System {
   std::span<const controller::Rule* const> (*rules)();
   // Its kinds that run to an end.
   std::span<const scenario::JobKind> jobs;
+  // How judges read its workloads, and what only it promises of them; null: nothing.
+  std::span<const scenario::WorkloadReader* const> readers{};
+  std::span<const scenario::InvariantRow> (*invariants)() = nullptr;
+  std::span<const MovedField> moved{};
   void (*install)(Installer& into, std::string_view version);
-  // Of a pod that it made; of others nothing.
-  InjectedVariables (*injected)(const Store& store, const Pod& pod, std::string_view version);
+  // Of a pod that it made; of others nothing. Null: it puts nothing into pods.
+  InjectedVariables (*injected)(const Store& store, const Pod& pod,
+                                std::string_view version) = nullptr;
+  // Of an object of one of its kinds, as a manifest has it; null: nothing can be told of any.
+  std::vector<ToldVariable> (*told)(const boost::json::value& object) = nullptr;
 };
-
-extern const System training_operator;
-
-// All of them, in the order in which they are installed.
-std::span<const System* const> systems();
 
 // A system that a cluster has, in one of its versions.
 struct InstalledSystem {
   const System* system = nullptr;
   std::string_view version{};
 };
+
+extern const System training_operator;
+
+// All of them, in the order in which they are installed.
+std::span<const System* const> systems();
+// By its name; null: there is none such.
+const System* find_system(std::string_view name);
+// Whose kind that is; null: nobody's, or Kubernetes' own.
+const System* system_of_kind(std::string_view kind);
+// Kinds that exist only where the system does.
+std::vector<const KindInfo*> kinds_of(const System& system);
+// A system's process, or one of its controllers.
+bool is_of_a_system(std::string_view actor);
+// Kinds that clusters with these systems have: `kinds`, without those of other systems.
+KindRegistry kinds_with(std::span<const InstalledSystem> installed, const KindRegistry& kinds);
+
 // Every system at its default version.
 std::vector<InstalledSystem> default_systems();
 // Another version of a system that is among them.
 void set_version(std::vector<InstalledSystem>& among, const System& system,
                  std::string_view version);
+// It is not among them afterwards.
+void switch_off(std::vector<InstalledSystem>& among, const System& system);
+bool is_among(std::span<const InstalledSystem> installed, const System& system);
 // Empty where it is not installed.
 std::string_view version_of(std::span<const InstalledSystem> among, const System& system);
 

@@ -46,5 +46,21 @@ TEST(System, a_version_is_set_where_the_system_is_installed) {
   EXPECT_EQ(version_of({}, training_operator), "");
 }
 
+TEST(System, its_kinds_are_where_it_is_installed_and_nowhere_else) {
+  for (const System* system : systems())
+    for (const KindInfo* kind : kinds_of(*system)) {
+      EXPECT_EQ(system_of_kind(kind->kind), system);
+      const auto served = [kind](std::vector<InstalledSystem> installed) {
+        VirtualLoop loop(Random(1), virtual_start);
+        WorldOptions options;
+        options.systems = std::move(installed);
+        const World world(loop, std::move(options), nullptr);
+        return world.kinds().find(kind->api_version(), kind->kind) != nullptr;
+      };
+      EXPECT_TRUE(served({{system, system->default_version()}})) << kind->kind;
+      EXPECT_FALSE(served({})) << kind->kind;
+    }
+}
+
 }  // namespace
 }  // namespace ddptwin::system_test

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <boost/json/value.hpp>
 #include <cctype>
 
 #include "cluster/store/store.hpp"
@@ -18,6 +19,7 @@
 #include "objects/schema.hpp"
 #include "scenario/systems/actors.hpp"
 #include "scenario/systems/system.hpp"
+#include "scenario/systems/training_operator/parts.hpp"
 
 namespace ddptwin {
 namespace {
@@ -96,12 +98,12 @@ void install_operator(Installer& into, std::string_view version) {
 
 // ---- what its jobs tell ------------------------------------------------------------------------
 
-std::vector<scenario::TrueCondition> conditions_of_pytorchjob(const Object& object) {
-  std::vector<scenario::TrueCondition> found;
+std::vector<scenario::ToldCondition> conditions_of_pytorchjob(const Object& object) {
+  std::vector<scenario::ToldCondition> found;
   const PyTorchJob& job = *as<PyTorchJob>(object);
   if (!job.status) return found;
   for (const JobCondition& condition : job.status->conditions)
-    if (condition.status == "True") found.push_back({condition.type_, condition.message});
+    found.push_back({condition.type_, condition.status, condition.reason, condition.message});
   return found;
 }
 
@@ -111,6 +113,20 @@ constexpr std::array<std::string_view, 3> run_policy_suspend{"spec", "runPolicy"
 constexpr std::array job_rows{scenario::JobKind{&PyTorchJob::info, &conditions_of_pytorchjob,
                                                 "Succeeded", "Failed", "Suspended",
                                                 run_policy_suspend}};
+
+// Of kubeflow.org/v1alpha1 to v1beta2, and of the first v1, which had the runPolicy's fields in
+// spec itself.
+constexpr std::array moved_fields{
+    MovedField{"PyTorchJob", "cleanPodPolicy", "spec.runPolicy.cleanPodPolicy"},
+    MovedField{"PyTorchJob", "ttlSecondsAfterFinished", "spec.runPolicy.ttlSecondsAfterFinished"},
+    MovedField{"PyTorchJob", "activeDeadlineSeconds", "spec.runPolicy.activeDeadlineSeconds"},
+    MovedField{"PyTorchJob", "backoffLimit", "spec.runPolicy.backoffLimit"},
+    MovedField{"PyTorchJob", "schedulingPolicy", "spec.runPolicy.schedulingPolicy"},
+    MovedField{"PyTorchJob", "suspend", "spec.runPolicy.suspend"},
+    MovedField{"PyTorchJob", "replicaSpecs",
+               "spec.pytorchReplicaSpecs, a map of Master and Worker"},
+    MovedField{"PyTorchJob", "masterPort", "the port pytorchjob-port of the container pytorch"},
+};
 
 // ---- what it puts into pods --------------------------------------------------------------------
 
@@ -139,6 +155,24 @@ InjectedVariables injected_by_operator(const Store& store, const Pod& pod,
   return injected;
 }
 
+// Of spec/pytorchjob.md §2.3 only what no model can do is of use to who reads a manifest.
+std::vector<ToldVariable> told_of_elastic(const boost::json::value& object) {
+  const auto member = [](const boost::json::value* of, std::string_view name) {
+    const auto* members = of != nullptr ? of->if_object() : nullptr;
+    return members != nullptr ? members->if_contains(name) : nullptr;
+  };
+  const auto* kind = member(&object, "kind");
+  const auto* elastic = member(member(&object, "spec"), "elasticPolicy");
+  if (kind == nullptr || *kind != PyTorchJob::info().kind) return {};
+  if (elastic == nullptr || !elastic->is_object()) return {};
+  const auto* backend = member(elastic, "rdzvBackend");
+  const bool said = backend != nullptr && backend->is_string();
+  return {{"PET_RDZV_BACKEND", said ? std::string(backend->as_string()) : "c10d",
+           "spec.elasticPolicy.rdzvBackend"}};
+}
+
+constexpr std::array readers{&scenario::pytorchjob_reader};
+
 constexpr std::array operator_controllers{
     SystemController{"pytorchjob-controller", "pytorchjob"},
 };
@@ -154,8 +188,12 @@ constinit const System training_operator{
     .controllers = operator_controllers,
     .rules = &pytorchjob::rules::all,
     .jobs = job_rows,
+    .readers = readers,
+    .invariants = &scenario::training_operator_invariants,
+    .moved = moved_fields,
     .install = &install_operator,
     .injected = &injected_by_operator,
+    .told = &told_of_elastic,
 };
 
 }  // namespace ddptwin

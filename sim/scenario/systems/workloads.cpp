@@ -44,11 +44,11 @@ std::string set_text(const Object& object) {
 // spec/kubernetes.md §4.
 constexpr std::array standing_rows{StandingKind{&StatefulSet::info, &set_stands, &set_text}};
 
-const TrueCondition* find_type(const std::vector<TrueCondition>& conditions,
+const ToldCondition* find_type(const std::vector<ToldCondition>& conditions,
                                std::string_view type) {
   const auto found =
       std::find_if(conditions.begin(), conditions.end(),
-                   [type](const TrueCondition& condition) { return condition.type == type; });
+                   [type](const ToldCondition& condition) { return condition.type == type; });
   return found == conditions.end() ? nullptr : &*found;
 }
 
@@ -76,15 +76,15 @@ std::string shortened(std::string_view message, const Object& object) {
 }
 
 std::string end_of_job(const JobKind& row, const Object& object) {
-  const auto conditions = row.conditions(object);
+  const auto conditions = held_conditions(row, object);
   for (const std::string_view type : {row.failure, row.success}) {
-    const TrueCondition* found = find_type(conditions, type);
+    const ToldCondition* found = find_type(conditions, type);
     if (found == nullptr) continue;
     if (type == row.success || found->message.empty()) return std::string(type);
     return fmt::format("{}: {}", type, shortened(found->message, object));
   }
   std::vector<std::string_view> types;
-  for (const TrueCondition& condition : conditions) types.push_back(condition.type);
+  for (const ToldCondition& condition : conditions) types.push_back(condition.type);
   return types.empty() ? "has no condition yet" : fmt::format("{}", fmt::join(types, ", "));
 }
 
@@ -104,6 +104,12 @@ std::span<const JobKind> job_kinds() {
     return rows;
   }();
   return kinds;
+}
+
+std::vector<ToldCondition> held_conditions(const JobKind& kind, const Object& object) {
+  std::vector<ToldCondition> held = kind.conditions(object);
+  std::erase_if(held, [](const ToldCondition& one) { return !one.holds(); });
+  return held;
 }
 
 const JobKind* job_kind(const KindInfo& kind) {
@@ -129,7 +135,7 @@ Outcome outcome_of(const Object& object) {
   if (const Pod* pod = as<Pod>(object)) return outcome_of_pod(*pod);
   const JobKind* row = job_kind(object.kind());
   if (row == nullptr) return Outcome::open;
-  const auto conditions = row->conditions(object);
+  const auto conditions = held_conditions(*row, object);
   if (find_type(conditions, row->failure) != nullptr) return Outcome::failed;
   return find_type(conditions, row->success) != nullptr ? Outcome::succeeded : Outcome::open;
 }

@@ -13,21 +13,26 @@
 
 namespace ddptwin::scenario {
 
-// A condition that is True.
-struct TrueCondition {
+// A condition as an object tells of it.
+struct ToldCondition {
   std::string_view type{};
+  std::string_view status{};
+  std::string_view reason{};
   std::string_view message{};
+  bool holds() const { return status == "True"; }
 };
 
 // A kind of job. An object of it never leaves a condition of success or failure.
 struct JobKind {
   const KindInfo& (*info)();
-  std::vector<TrueCondition> (*conditions)(const Object&);  // they point into the object
+  std::vector<ToldCondition> (*conditions)(const Object&);  // they point into the object
   std::string_view success, failure;                        // types of conditions
   std::string_view suspended;                               // the condition while it is suspended
   std::span<const std::string_view> suspend;                // the field that suspends it
 };
 std::span<const JobKind> job_kinds();
+// Those that are True.
+std::vector<ToldCondition> held_conditions(const JobKind& kind, const Object& object);
 // Null: objects of that kind are no jobs.
 const JobKind* job_kind(const KindInfo& kind);
 

@@ -221,6 +221,7 @@ struct World::Parts final : Installer {
         resolver(loop, trace, random.split("dns"), zone) {
     for (const KindOnDemand& row : kinds_on_demand)
       if (!is_served(row.info(), options)) kinds.remove(row.info().group, row.info().kind);
+    kinds = kinds_with(options.systems, kinds);
   }
 
   // Of a process of several controllers, that list and watch through a client of their own.

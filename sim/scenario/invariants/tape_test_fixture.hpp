@@ -11,6 +11,7 @@
 #include "objects/discovery_v1.hpp"
 #include "objects/pytorchjob.hpp"
 #include "scenario/invariants/invariants.hpp"
+#include "scenario/systems/actors.hpp"
 
 namespace ddptwin::scenario::invariants {
 
@@ -39,6 +40,9 @@ class Tape {
   void run(const std::string& name, const std::string& ip = "");
   void terminate(const std::string& name, std::string_view actor);
   void remove(const std::string& name, std::string_view actor);
+  // Something that the job owns; a pod() may be made the pod of it.
+  void part(const std::string& name);
+  void give_to(const std::string& part, Pod& pod) const;
   void service(const std::string& name);
   // The operator deletes it; a foreign one was of a job that is no longer there.
   void remove_service(const std::string& name, bool foreign);

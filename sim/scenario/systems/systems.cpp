@@ -1,0 +1,17 @@
+// Which job systems there are, in the order in which they are installed: a line each.
+#include <array>
+
+#include "scenario/systems/system.hpp"
+
+namespace ddptwin {
+namespace {
+
+constexpr std::array<const System*, 1> all_systems{
+    &training_operator,
+};
+
+}  // namespace
+
+std::span<const System* const> systems() { return all_systems; }
+
+}  // namespace ddptwin
