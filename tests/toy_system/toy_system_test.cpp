@@ -32,8 +32,8 @@ Result<scenario::Scenario> parse(const std::string& spec) {
       "spec:\n  replicas: 3\n  template:\n    spec:\n      restartPolicy: Never\n"
       "      containers: [{name: main, image: busybox, command: [sh, -c, sleep 60; echo hello]}]\n";
   const KindRegistry kinds;
-  return parse_scenario("toy.yaml", kinds,
-                        [&](const std::string&) { return Result<std::string>(text); });
+  return scenario::parse_scenario("toy.yaml", kinds,
+                                  [&](const std::string&) { return Result<std::string>(text); });
 }
 
 TEST(ToySystem, the_pages_code_is_what_is_built) {

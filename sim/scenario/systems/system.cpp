@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scenario/words/names.hpp"
+
 namespace ddptwin {
 
 const System* find_system(std::string_view name) {
@@ -85,6 +87,13 @@ std::span<const InvariantRow> invariants_of(const System& system) {
 }
 
 }  // namespace
+
+std::string_view kind_of_controller(std::string_view actor) {
+  for (const System* system : systems())
+    for (const SystemController& row : system->controllers)
+      if (row.name == actor) return row.kind;
+  return {};
+}
 
 std::span<const WorkloadReader* const> workload_readers() {
   static const std::vector<const WorkloadReader*> all = [] {

@@ -163,7 +163,8 @@ std::vector<ToldVariable> told_of_elastic(const boost::json::value& object) {
   };
   const auto* kind = member(&object, "kind");
   const auto* elastic = member(member(&object, "spec"), "elasticPolicy");
-  if (kind == nullptr || *kind != PyTorchJob::info().kind) return {};
+  const std::string& own = PyTorchJob::info().kind;
+  if (kind == nullptr || !kind->is_string() || kind->as_string() != own.c_str()) return {};
   if (elastic == nullptr || !elastic->is_object()) return {};
   const auto* backend = member(elastic, "rdzvBackend");
   const bool said = backend != nullptr && backend->is_string();

@@ -6,7 +6,6 @@
 #include <array>
 
 #include "objects/kinds.hpp"
-#include "scenario/systems/system.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -23,10 +22,7 @@ constexpr std::array<KeyRow, 3> key_rows{{{"endpoint-controller", "service"},
 std::string_view kind_of_keys(std::string_view actor) {
   for (const KeyRow& row : key_rows)
     if (row.actor == actor) return row.kind;
-  for (const System* system : systems())
-    for (const SystemController& row : system->controllers)
-      if (row.name == actor) return row.kind;
-  return {};
+  return kind_of_controller(actor);
 }
 
 std::string name_of_key(const Record& record) {

@@ -21,6 +21,8 @@ std::string short_name(const ObjectReference& reference);
 std::string key_name(std::string_view kind, std::string_view key);
 // Of "namespace/pod", or "namespace/pod/container": "pod/mnist-worker-0/pytorch".
 std::string pod_name(std::string_view key);
+// Of the keys of a system's controller; empty: no system has that one. Defined where those are.
+std::string_view kind_of_controller(std::string_view actor);
 // What a record's subject names; what is no object (a step, a DNS name) as it is.
 std::string subject_name(const Record& record);
 
