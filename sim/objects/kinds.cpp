@@ -6,6 +6,7 @@
 #include "objects/apps_v1.hpp"
 #include "objects/autoscaling.hpp"
 #include "objects/core_v1.hpp"
+#include "objects/ddpset.hpp"
 #include "objects/discovery_v1.hpp"
 #include "objects/node_v1.hpp"
 #include "objects/pytorchjob.hpp"
@@ -35,6 +36,7 @@ std::span<const KindInfo* const> built_in_kinds() {
       &StorageClass::info(),
       &StatefulSet::info(),
       &ControllerRevision::info(),
+      &DDPSet::info(),
   };
   return rows;
 }

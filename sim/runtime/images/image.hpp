@@ -21,6 +21,13 @@ struct ImageCopy {
   friend bool operator==(const ImageCopy&, const ImageCopy&) = default;
 };
 
+// A script among them, as far as somebody has read it: for runs that start no process.
+struct ImageScript {
+  std::string text{};
+  bool executable = false;
+  friend bool operator==(const ImageScript&, const ImageScript&) = default;
+};
+
 struct Image {
   std::vector<std::string> entrypoint;
   std::vector<std::string> cmd;
@@ -29,6 +36,7 @@ struct Image {
   std::string user;  // as written; programs run as root of the sandbox all the same
   std::string stop_signal;
   std::vector<ImageCopy> copies;
+  std::map<std::string, ImageScript> scripts{};  // by their paths in the image
   std::string
       python;  // a virtual environment on the host whose python3 is the image's; may be empty
 

@@ -10,6 +10,8 @@
 #include "objects/codec.hpp"
 #include "objects/selector.hpp"
 #include "scenario/language/claims.hpp"
+#include "scenario/systems/status_words.hpp"
+#include "scenario/systems/system.hpp"
 #include "scenario/systems/workloads.hpp"
 #include "scenario/words/names.hpp"
 
@@ -84,6 +86,8 @@ struct ClaimJudge {
   }
 
   bool operator()(const PhaseClaim& claim) const {
+    if (status_words(object().kind()).watched)
+      return observer.watched_state(object()) == claim.phase;
     const Json whole = encode(object());
     const auto* status = whole.as_object().if_contains("status");
     return status != nullptr && status->is_object() &&
@@ -196,8 +200,20 @@ std::string state_of(const SeenObject& seen) {
   return summary_of(*seen.last) + (seen.last->metadata.deletionTimestamp ? ", terminating" : "");
 }
 
+Observer::Observer() {
+  for (const System* system : systems())
+    if (system->watch != nullptr) watches_.push_back(system->watch());
+}
+
+std::string_view Observer::watched_state(const Object& object) const {
+  for (const auto& watch : watches_)
+    if (const std::string_view state = watch->state_of(object); !state.empty()) return state;
+  return {};
+}
+
 void Observer::on_record(const Record& record) {
   take(record);
+  for (const auto& watch : watches_) watch->on_record(record);
   troubles_.on_record(record);
 }
 
@@ -304,6 +320,8 @@ std::uint64_t Observer::stamp(const State& state) const {
     if (std::holds_alternative<LogClaim>(claim) || std::holds_alternative<StepClaim>(claim))
       sum += log_lines_;
     if (std::holds_alternative<EventClaim>(claim)) sum += changes(Event::info());
+    if (std::holds_alternative<PhaseClaim>(claim) && status_words(*state.of.kind).watched)
+      for (const auto& watch : watches_) sum += watch->changes();
   }
   return sum;
 }
@@ -328,7 +346,9 @@ std::string Observer::describe(const Selection& of) const {
         ++more;
         continue;
       }
-      parts.push_back(fmt::format("{}: {}", short_name(*seen.last), state_of(seen)));
+      const std::string_view state = watched_state(*seen.last);
+      parts.push_back(fmt::format("{}: {}{}{}", short_name(*seen.last), state,
+                                  state.empty() ? "" : ", ", state_of(seen)));
     }
   if (parts.empty()) return fmt::format("there never was a {}", of.text());
   return fmt::format("{}{}", fmt::join(parts, "; "),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "core/trace.hpp"
 #include "scenario/judge/troubles.hpp"
 #include "scenario/language/scenario.hpp"
+#include "scenario/systems/state_watch.hpp"
 
 namespace ddptwin::scenario {
 
@@ -24,7 +26,7 @@ struct SeenObject {
 
 class Observer {
  public:
-  Observer() = default;
+  Observer();
   Observer(const Observer&) = delete;
   Observer& operator=(const Observer&) = delete;
 
@@ -54,6 +56,8 @@ class Observer {
   // How many jobs and pods have ended or gone: what is to come depends on it.
   std::uint64_t ends() const { return ends_; }
   const Troubles& troubles() const { return troubles_; }
+  // Of a kind whose phases are watched: which it is in; empty: nothing is known of it.
+  std::string_view watched_state(const Object& object) const;
 
   // Pods are processes here, with this machine's tools where an image has no description.
   void watch_host() { on_host_ = true; }
@@ -69,6 +73,7 @@ class Observer {
   std::uint64_t log_lines_ = 0;
   std::uint64_t ends_ = 0;
   Troubles troubles_{logs_};
+  std::vector<std::unique_ptr<StateWatch>> watches_{};  // of the systems that have one
 };
 
 // "Running, 1 restart, exit 137" of a pod, "Created, Running" of a job, or "exists".

@@ -11,10 +11,14 @@ bool is_pod(const KindInfo& kind) { return &kind == &Pod::info(); }
 
 bool is_at_work(const SeenObject& seen) { return !seen.gone && !seen.ended_at; }
 
-bool any_job_at_work(const Observer& observer) {
+// Who makes pods for ever may always make others.
+bool any_maker_at_work(const Observer& observer) {
   for (const JobKind& kind : job_kinds())
     for (const auto& [key, seen] : observer.objects(kind.info()))
       if (is_at_work(seen)) return true;
+  for (const StandingKind& kind : standing_kinds())
+    for (const auto& [key, seen] : observer.objects(kind.info()))
+      if (!seen.gone) return true;
   return false;
 }
 
@@ -36,7 +40,7 @@ bool may_change(const Observer& observer, const SeenObject& seen) {
 bool may_appear(const Observer& observer, const Selection& of,
                 const std::vector<const SeenObject*>& seen) {
   if (!is_pod(*of.kind)) return false;
-  return seen.empty() || (of.name.empty() && any_job_at_work(observer));
+  return seen.empty() || (of.name.empty() && any_maker_at_work(observer));
 }
 
 // A condition of a pod may come a moment after its phase.

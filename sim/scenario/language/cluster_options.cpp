@@ -53,6 +53,7 @@ WorldOptions cluster_options(const Scenario& scenario, std::uint64_t seed) {
   world.default_class = !brings_default_class(scenario);
   world.nodes = scenario.nodes;
   world.kubelet.settings.edit().claim_folders = scenario.claim_folders;
+  world.dns.domain = scenario.domain;
   world.dns.host.servers = {"192.168.255.254"};  // of the nodes' network
   // A kubelet looks at its runtime once a second; this one hears of every change from the runtime
   // itself, so that a run in real time takes no longer than its programs.

@@ -223,6 +223,11 @@ constexpr std::array cluster_fields{
                  "v1.7, v1.8, v1.9 or a tag of them; default: v1.9. An older spelling of systems: "
                  "{training-operator: VERSION}",
                  &read_version<training_operator>},
+    ClusterField{"domain", "a domain name", "of the names in its DNS; default: cluster.local",
+                 [](const YamlNode& node, Scenario& to, const ParseContext&) -> Status {
+                   TRY(to.domain, node.as_text());
+                   return check_name(node, dns_subdomain_problems(to.domain));
+                 }},
     ClusterField{"flags", "a map", "what the control plane's processes are started with",
                  [](const YamlNode& node, Scenario& to, const ParseContext& context) {
                    return read_fields(node, flag_fields, to.flags, context);

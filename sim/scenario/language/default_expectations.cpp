@@ -9,6 +9,7 @@
 #include "objects/core_v1.hpp"
 #include "objects/kinds.hpp"
 #include "objects/selector.hpp"
+#include "scenario/systems/status_words.hpp"
 #include "scenario/systems/workloads.hpp"
 
 namespace ddptwin::scenario {
@@ -135,6 +136,11 @@ void add_expectations(const Due& due, std::vector<Expectation>& to) {
     claim.type = kind->suspended;
     to.push_back(expectation_of(object, Quantifier::eventually, claim,
                                 fmt::format("condition: {}", kind->suspended), "is suspended"));
+  } else if (const StatusWords& words = status_words(object.kind()); words.is_expected) {
+    const std::string_view good = words.good;
+    // That its pods are Ready says nothing of what they are for.
+    to.push_back(expectation_of(object, Quantifier::eventually, PhaseClaim{std::string(good)},
+                                fmt::format("phase: {}", good), fmt::format("becomes {}", good)));
   } else if (runs_for_ever(object)) {
     constexpr std::string_view claimed = "succeeded: true";
     const std::string_view wanted =

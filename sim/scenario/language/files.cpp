@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -77,6 +78,27 @@ Result<std::string> real_path(const std::string& path) {
   const auto found = std::filesystem::canonical(path, error);
   if (error) return fail(Reason::bad_input, fmt::format("{}: {}", path, error.message()));
   return found.string();
+}
+
+std::vector<FoundFile> files_below(const std::string& path) {
+  namespace fs = std::filesystem;
+  constexpr std::size_t many = 200;
+  const auto can_run = [](const fs::file_status& status) {
+    return (status.permissions() & fs::perms::owner_exec) != fs::perms::none;
+  };
+  std::error_code error;
+  if (const auto status = fs::status(path, error); fs::is_regular_file(status))
+    return {{"", can_run(status)}};
+  std::vector<FoundFile> found;
+  for (fs::recursive_directory_iterator at(path, error), end; at != end && !error;
+       at.increment(error)) {
+    if (!at->is_regular_file(error)) continue;
+    if (found.size() == many) return {};
+    found.push_back({fs::relative(at->path(), path, error).string(), can_run(at->status(error))});
+  }
+  std::sort(found.begin(), found.end(),
+            [](const FoundFile& a, const FoundFile& b) { return a.within < b.within; });
+  return found;
 }
 
 }  // namespace ddptwin::scenario

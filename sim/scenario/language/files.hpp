@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/result.hpp"
 
@@ -14,5 +15,13 @@ Result<std::string> read_text_file(const std::string& path);
 
 // The absolute path of something that exists, links resolved.
 Result<std::string> real_path(const std::string& path);
+
+// The files of a folder by their paths within it, of which there are not too many, with whether
+// they can be executed; of a file itself, under the empty path.
+struct FoundFile {
+  std::string within{};
+  bool executable = false;
+};
+std::vector<FoundFile> files_below(const std::string& path);
 
 }  // namespace ddptwin::scenario

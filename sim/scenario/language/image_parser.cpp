@@ -156,6 +156,20 @@ constexpr std::array image_fields{
                }},
 };
 
+// What begins as one of a shell's: the rest of an image only a process can run.
+void read_scripts(Image& image, const ParseContext& context) {
+  constexpr std::size_t script_size_max = 64UL * 1024;
+  for (const ImageCopy& copy : image.copies)
+    for (const FoundFile& file : files_below(copy.from)) {
+      const std::string tail = file.within.empty() ? "" : "/" + file.within;
+      auto text = context.read_file(copy.from + tail);
+      if (!text || text->size() > script_size_max || !text->starts_with("#!")) continue;
+      const std::string first = text->substr(0, text->find('\n'));
+      if (first.find("sh") == first.npos) continue;
+      image.scripts[copy.to + tail] = {std::move(*text), file.executable};
+    }
+}
+
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == path.npos ? "." : path.substr(0, slash + 1);
@@ -204,6 +218,7 @@ Result<NamedImage> parse_image(const YamlNode& node, const ParseContext& context
   if (draft.cmd) image.cmd = *draft.cmd;
   if (!draft.python.empty()) image.python = draft.python;
   image.copies.insert(image.copies.end(), draft.copies.begin(), draft.copies.end());
+  read_scripts(image, context);
   return named;
 }
 

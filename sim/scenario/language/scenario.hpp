@@ -180,6 +180,10 @@ struct StandInShape {
   friend bool operator==(const StandInShape&, const StandInShape&) = default;
 };
 
+// What becomes of a set of pods that are restarted for ever, once all of them have ended well
+// (on_success.hpp).
+enum class OnSuccess : std::uint8_t { restart, hold, scale_to_zero };
+
 enum class Mode : std::uint8_t { real, virtual_ };
 std::string_view to_string(Mode mode);
 
@@ -194,6 +198,7 @@ struct Scenario {
   ControlPlaneFlags flags{};
   // Folders of this machine that stand for claims in real runs, by "namespace/name".
   std::map<std::string, std::string, std::less<>> claim_folders{};
+  std::string domain = "cluster.local";  // of its names in the DNS
   std::vector<NamedImage> images{};
   StandInShape stand_ins{};
   std::vector<Manifest> manifests{};  // applied at the start, in their order
@@ -209,6 +214,7 @@ struct Scenario {
   FaultPlan faults{};
   std::optional<std::uint64_t> seed{};  // where the command line names none
   Duration timeout = std::chrono::minutes(2);
+  OnSuccess on_success = OnSuccess::restart;
 };
 
 // "1.13" and "2.x"; the last one is the default.

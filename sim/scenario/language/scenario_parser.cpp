@@ -14,6 +14,7 @@
 #include "scenario/language/default_expectations.hpp"
 #include "scenario/language/documents.hpp"
 #include "scenario/language/fault_parser.hpp"
+#include "scenario/language/on_success.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -270,6 +271,18 @@ constexpr std::array spec_fields{
               "real runs were measured on, or cluster, an assumed one of many machines (pods start "
               "in half a second and pull images); default: host",
               &read_machine},
+    SpecField{"onSuccess", "restart, hold or scaleToZero",
+              "what becomes of a StatefulSet or a DDPSet whose containers have all ended well: "
+              "restart, they train again, as Kubernetes has it; hold, each stays (its command runs "
+              "below a shell that waits); scaleToZero, somebody scales the set once it is "
+              "Complete; default: restart",
+              [](const YamlNode& node, Scenario& to, const ParseContext&) -> Status {
+                TRY(const std::string word, node.as_text());
+                const auto meaning = on_success_of(word);
+                if (!meaning) return node.must_be("restart, hold or scaleToZero");
+                to.on_success = *meaning;
+                return {};
+              }},
     SpecField{"timeout", "a duration", "the end, whatever is still open; default: 2m",
               [](const YamlNode& node, Scenario& to, const ParseContext&) -> Status {
                 TRY(to.timeout, node.as_duration());
@@ -519,6 +532,7 @@ Result<Scenario> parse_scenario(const std::string& file, const KindRegistry& kin
   scenario.set_aside = std::move(side.set_aside);
   if (scenario.manifests.empty() && scenario.steps.empty() && scenario.set_aside.empty())
     return fail(Reason::bad_input, "there is nothing to run: no object and no step", file);
+  if (scenario.on_success == OnSuccess::hold) hold_containers(scenario);
   note_awaited_events(scenario);
   TRY_VOID(leave_out_absent_systems(scenario));
   add_defaults(scenario);

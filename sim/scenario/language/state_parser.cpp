@@ -4,14 +4,12 @@
 #include <boost/json/value.hpp>
 
 #include "core/regular_expression.hpp"
-#include "objects/autoscaling.hpp"
 #include "objects/core_v1.hpp"
-#include "objects/pytorchjob.hpp"
 #include "objects/selector.hpp"
-#include "objects/volumes.hpp"
 #include "scenario/language/absent_kinds.hpp"
 #include "scenario/language/cures.hpp"
 #include "scenario/language/scenario_parser.hpp"
+#include "scenario/systems/status_words.hpp"
 #include "scenario/systems/system.hpp"
 #include "scenario/systems/workloads.hpp"
 
@@ -99,64 +97,16 @@ constexpr std::array selection_fields{
                    }},
 };
 
-// What kinds tell of themselves in their status, as spec/pytorchjob.md §5 and
-// spec/kubernetes.md §2.2 and §2.8 name it. Of a kind that is not listed only the object itself is
-// known.
-struct StatusRow {
-  const KindInfo& (*kind)();
-  std::vector<std::string_view> phases;
-  std::vector<std::string_view> conditions;
-  // Others may set conditions of their own (a readiness gate's): only what is nearly a known one
-  // is a slip.
-  bool open;
-};
-const std::vector<StatusRow>& status_rows() {
-  static const std::vector<StatusRow> rows{
-      {&PyTorchJob::info,
-       {},
-       {"Created", "Running", "Restarting", "Succeeded", "Failed", "Suspended"},
-       false},
-      {&Pod::info,
-       {"Pending", "Running", "Succeeded", "Failed", "Unknown"},
-       {"PodScheduled", "PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready",
-        "DisruptionTarget"},
-       true},
-      {&Node::info,
-       {},
-       {"Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"},
-       true},
-      {&Namespace::info,
-       {"Active", "Terminating"},
-       {"NamespaceDeletionDiscoveryFailure", "NamespaceDeletionGroupVersionParsingFailure",
-        "NamespaceDeletionContentFailure", "NamespaceContentRemaining",
-        "NamespaceFinalizersRemaining"},
-       false},
-      {&HorizontalPodAutoscaler::info,
-       {},
-       {"AbleToScale", "ScalingActive", "ScalingLimited"},
-       false},
-      {&PersistentVolumeClaim::info, {"Pending", "Bound", "Lost"}, {}, true},
-      {&PersistentVolume::info, {"Pending", "Available", "Bound", "Released", "Failed"}, {}, false},
-      {&Service::info, {}, {}, true},
-  };
-  return rows;
-}
-const StatusRow& status_of(const KindInfo& kind) {
-  static const StatusRow none{nullptr, {}, {}, false};
-  for (const StatusRow& row : status_rows())
-    if (&row.kind() == &kind) return row;
-  return none;
-}
-
 Status check_word(const YamlNode& node, std::string_view what, const std::string& word,
-                  const std::vector<std::string_view>& known, bool open) {
+                  std::span<const std::string_view> words, bool open) {
+  const std::vector<std::string_view> known(words.begin(), words.end());
   if (std::find(known.begin(), known.end(), word) != known.end()) return {};
   if (open && !is_near(word, known)) return {};
   return node.fail(fmt::format("unknown {} \"{}\"{}", what, word, suggestion(word, known)));
 }
 
 Status check_phase(const YamlNode& node, const KindInfo& kind, const PhaseClaim& claim) {
-  const StatusRow& row = status_of(kind);
+  const StatusWords& row = status_words(kind);
   if (row.phases.empty())
     return node.fail(fmt::format("no {} has a phase{}", kind.kind,
                                  row.conditions.empty() ? "" : ": look for a condition"));
@@ -164,7 +114,7 @@ Status check_phase(const YamlNode& node, const KindInfo& kind, const PhaseClaim&
 }
 
 Status check_condition(const YamlNode& node, const KindInfo& kind, const ConditionClaim& claim) {
-  const StatusRow& row = status_of(kind);
+  const StatusWords& row = status_words(kind);
   if (row.conditions.empty() && !row.open)
     return node.fail(fmt::format("no {} has conditions", kind.kind));
   return check_word(node.member("type").value_or(node), "condition", claim.type, row.conditions,
@@ -301,10 +251,13 @@ constexpr std::array state_fields{
                  TRY(to.container, node.as_text());
                  return {};
                }},
-    StateField{"phase", "text", "status.phase of a pod or a namespace",
-               [](const YamlNode& node, State& to, const ParseContext&) {
-                 return add_text_claim(node, to, &PhaseClaim::phase);
-               }},
+    StateField{
+        "phase", "text",
+        "status.phase of a pod or a namespace; of a DDPSet or a StatefulSet how its training "
+        "stands: Forming, Training, Broken, Complete or CrashLooping",
+        [](const YamlNode& node, State& to, const ParseContext&) {
+          return add_text_claim(node, to, &PhaseClaim::phase);
+        }},
     StateField{"condition", "a type, or a condition",
                "one of status.conditions: Ready of a pod; of a job those that its system names",
                [](const YamlNode& node, State& to, const ParseContext& context) -> Status {

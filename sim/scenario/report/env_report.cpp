@@ -8,6 +8,7 @@
 
 #include "cluster/kubelet/env.hpp"
 #include "cluster/kubelet/hosts.hpp"
+#include "cluster/store/store.hpp"
 #include "core/printable.hpp"
 #include "core/virtual_loop.hpp"
 #include "objects/apps_v1.hpp"
@@ -96,7 +97,10 @@ void mask_secrets(const Container& container, std::vector<kubelet::EnvVariable>&
 ExplainedContainer explain(const kubelet::PodContext& context, const Container& container,
                            bool init, const InjectedVariables& injected,
                            const std::vector<NamedImage>& images, SecretMask& mask) {
-  ExplainedContainer explained{short_name(*context.pod), container.name, init, {}, {}};
+  ExplainedContainer explained;
+  explained.pod = short_name(*context.pod);
+  explained.container = container.name;
+  explained.init = init;
   auto variables = kubelet::environment(context, container);
   if (!variables) {
     explained.error = variables.error().message;
@@ -124,6 +128,12 @@ ExplainedContainer explain(const kubelet::PodContext& context, const Container& 
     by_name[variable.name] = {variable.name, variable.value, std::move(rule)};
   }
   by_name.try_emplace("HOME", ExplainedVariable{"HOME", "/root", "runtime: nobody sets another"});
+  StringMap values;
+  for (const auto& [name, variable] : by_name) values[Text(name)] = variable.value;
+  for (const System* system : systems())
+    if (system->explain != nullptr && !init)
+      for (std::string& note : system->explain(container, values))
+        explained.notes.push_back(std::move(note));
   for (auto& [name, variable] : by_name) explained.variables.push_back(std::move(variable));
   return explained;
 }
@@ -138,20 +148,18 @@ WorldOptions virtual_options(const Scenario& scenario) {
 }
 
 // No pod runs here, so none becomes Ready for whom the next of its set would wait.
-ObjectPtr without_order(const ObjectPtr& object) {
-  const StatefulSet* set = as<StatefulSet>(*object);
-  if (set == nullptr) return object;
-  auto parallel = std::make_shared<StatefulSet>(*set);
-  parallel->spec.edit().podManagementPolicy = "Parallel";
-  return parallel;
+Result<std::vector<std::string>> without_order(const AdmissionRequest& request) {
+  if (auto* set = dynamic_cast<StatefulSet*>(request.object.get()))
+    set->spec.edit().podManagementPolicy = "Parallel";
+  return std::vector<std::string>();
 }
 
 // As a step of the scenario does it: made, or changed where it is there already.
 void apply(World& world, const std::vector<Manifest>& manifests) {
   for (const Manifest& manifest : manifests) {
-    const auto made = world.call(api::create(without_order(manifest.object)), "user");
+    const auto made = world.call(api::create(manifest.object), "user");
     if (made || made.error().reason != Reason::already_exists) continue;
-    Json body = encode(*without_order(manifest.object));
+    Json body = encode(*manifest.object);
     body.as_object().erase("status");
     (void)world.call(api::patch(*manifest.object, api::PatchType::merge, std::move(body)), "user");
   }
@@ -182,6 +190,7 @@ std::vector<ExplainedContainer> explain_environment(const Scenario& scenario,
                                                     const std::string& python, bool show_secrets) {
   VirtualLoop loop(Random(1), virtual_start);
   World world(loop, virtual_options(scenario), nullptr);
+  world.store().add_admission(AdmissionPhase::mutating, &without_order, &StatefulSet::info());
   world.start();
   (void)add_namespaces(world, scenario);  // preflight() has said what is wrong with one
   (void)add_claims(world, scenario);
@@ -218,6 +227,7 @@ std::string environment_text(const std::vector<ExplainedContainer>& containers) 
     for (const ExplainedVariable& variable : container.variables)
       out += fmt::format("  {:<{}}  # {}\n", variable.name + "=" + printable(variable.value), width,
                          variable.rule);
+    for (const std::string& note : container.notes) out += fmt::format("  {}\n", note);
   }
   return out;
 }
@@ -229,10 +239,12 @@ boost::json::value environment_json(const std::vector<ExplainedContainer>& conta
     for (const ExplainedVariable& variable : container.variables)
       variables.push_back(boost::json::object{
           {"name", variable.name}, {"value", variable.value}, {"rule", variable.rule}});
+    boost::json::array notes(container.notes.begin(), container.notes.end());
     list.push_back(boost::json::object{{"pod", container.pod},
                                        {"container", container.container},
                                        {"init", container.init},
                                        {"variables", std::move(variables)},
+                                       {"notes", std::move(notes)},
                                        {"error", container.error}});
   }
   return list;

@@ -19,6 +19,7 @@ struct ExplainedContainer {
   std::string container{};
   bool init = false;
   std::vector<ExplainedVariable> variables{};  // in the order of their names
+  std::vector<std::string> notes{};            // what comes of them, as the systems know it
   std::string error{};  // why the kubelet would not make it (CreateContainerConfigError)
 };
 

@@ -102,6 +102,9 @@ void Engine::check() {
   report_violations();
   report(std::exchange(decided_, {}));
   report(expectations_.judge(loop_.now()));
+  if (scenario_.on_success == OnSuccess::scale_to_zero)
+    for (api::Request& call : scale_to_zero_.due(observer_))
+      client_.call(std::move(call), [](const Result<api::Response>&) {});
   look_at_state();
   const bool done = index_ == all_steps_.size();
   if (done) report(expectations_.give_up(loop_.now()));

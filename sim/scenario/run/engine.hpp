@@ -12,6 +12,7 @@
 #include "runtime/runtime.hpp"
 #include "scenario/invariants/invariants.hpp"
 #include "scenario/judge/expect.hpp"
+#include "scenario/run/scale_to_zero.hpp"
 
 namespace ddptwin::scenario {
 
@@ -112,6 +113,7 @@ class Engine {
   Observer observer_{};
   InvariantWatch invariants_;
   Expectations expectations_;
+  ScaleToZero scale_to_zero_{};
   std::vector<Step> all_steps_{};  // the manifests' own first
   std::vector<StepResult> steps_{};
   std::size_t index_ = 0;

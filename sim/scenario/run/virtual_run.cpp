@@ -46,6 +46,15 @@ const model::Timing& timing_of(const Scenario& scenario) {
   return scenario.machine == model::cluster_timing.name ? model::cluster_timing : twin_timing();
 }
 
+// What os.cpu_count() says in every pod: of the first node whose size the scenario tells. Of others
+// the model has the machine that real runs are compared with.
+std::optional<int> cpus_of(const Scenario& scenario) {
+  for (const NodeOptions& node : scenario.nodes)
+    if (const auto cpu = node.capacity.find("cpu"); cpu != node.capacity.end())
+      return static_cast<int>(std::max<std::int64_t>(cpu->second.value(), 1));
+  return std::nullopt;
+}
+
 model::DnsAnswer answer_of(const std::optional<dns::Answer>& answer) {
   using model::DnsOutcome;
   if (!answer) return {DnsOutcome::lost, {}};
@@ -90,6 +99,7 @@ struct VirtualRun::Parts {
     ModelRuntime::Options made;
     made.model.torch = &torch;
     made.model.timing = &timing_of(scenario);
+    if (const auto cpus = cpus_of(scenario)) made.model.cpus = *cpus;
     made.lookup = [this](const model::DnsQuestion& question,
                          UniqueFunction<void(model::DnsAnswer)> done) {
       ask(question, std::move(done));

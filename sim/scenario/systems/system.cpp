@@ -17,6 +17,7 @@ std::vector<const KindInfo*> kinds_of(const System& system) {
   const auto add = [&kinds](const KindInfo& kind) {
     if (std::find(kinds.begin(), kinds.end(), &kind) == kinds.end()) kinds.push_back(&kind);
   };
+  for (const KindOf kind : system.kinds) add(kind());
   for (const scenario::JobKind& job : system.jobs) add(job.info());
   for (const scenario::WorkloadReader* reader : system.readers) add(reader->info());
   return kinds;
@@ -49,6 +50,22 @@ KindRegistry kinds_with(std::span<const InstalledSystem> installed, const KindRe
         here.add(std::shared_ptr<const KindInfo>(std::shared_ptr<void>(), kind));
     }
   return here;
+}
+
+bool is_installed(const System& system, std::span<const KindInfo* const> told) {
+  return system.kinds.empty() ||
+         std::any_of(system.kinds.begin(), system.kinds.end(), [told](KindOf kind) {
+           return std::find(told.begin(), told.end(), &kind()) != told.end();
+         });
+}
+
+std::vector<const KindInfo*> with_made_kinds(std::vector<const KindInfo*> told) {
+  for (const System* system : systems()) {
+    if (system->kinds.empty() || !is_installed(*system, told)) continue;
+    for (const KindOf made : system->makes)
+      if (std::find(told.begin(), told.end(), &made()) == told.end()) told.push_back(&made());
+  }
+  return told;
 }
 
 std::vector<InstalledSystem> default_systems() {

@@ -15,11 +15,14 @@
 #include "objects/kinds.hpp"
 #include "scenario/invariants/invariants.hpp"
 #include "scenario/invariants/workload.hpp"
+#include "scenario/systems/state_watch.hpp"
+#include "scenario/systems/status_words.hpp"
 #include "scenario/systems/workloads.hpp"
 
 namespace ddptwin {
 
 struct Schema;
+struct Container;
 class Store;
 struct Pod;
 namespace controller {
@@ -65,6 +68,8 @@ struct SystemController {
   std::string_view kind;  // "pytorchjob"
 };
 
+using KindOf = const KindInfo& (*)();
+
 struct System {
   std::string_view name;   // "training-operator": its process as the API and faults name it
   std::string_view title;  // "training operator": in sentences
@@ -77,8 +82,18 @@ struct System {
   std::span<const SystemController> controllers;
   // Every rule that its controllers may give as a reason.
   std::span<const controller::Rule* const> (*rules)();
-  // Its kinds that run to an end.
-  std::span<const scenario::JobKind> jobs;
+  // Kinds of its own that not every world has: it is installed only where one of them is told of.
+  // None: it is there in any case.
+  std::span<const KindOf> kinds{};
+  // Kinds that its controllers make, and that not every world has.
+  std::span<const KindOf> makes{};
+  // Its kinds that run to an end, and those whose pods run for ever.
+  std::span<const scenario::JobKind> jobs{};
+  std::span<const scenario::StandingKind> standing{};
+  // What its kinds, and others that it watches, tell of themselves.
+  std::span<const scenario::StatusWords> states{};
+  // Who sees in the trace what they do not tell; null: they tell all.
+  std::unique_ptr<scenario::StateWatch> (*watch)() = nullptr;
   // How judges read its workloads, and what only it promises of them; null: nothing.
   std::span<const scenario::WorkloadReader* const> readers{};
   std::span<const scenario::InvariantRow> (*invariants)() = nullptr;
@@ -89,6 +104,10 @@ struct System {
                                 std::string_view version) = nullptr;
   // Of an object of one of its kinds, as a manifest has it; null: nothing can be told of any.
   std::vector<ToldVariable> (*told)(const boost::json::value& object) = nullptr;
+  // What a container will make of its variables, by name, in sentences; null: nothing is to be
+  // said.
+  std::vector<std::string> (*explain)(const Container& container,
+                                      const StringMap& variables) = nullptr;
 };
 
 // A system that a cluster has, in one of its versions.
@@ -98,6 +117,7 @@ struct InstalledSystem {
 };
 
 extern const System training_operator;
+extern const System ddpset_platform;
 
 // All of them, in the order in which they are installed.
 std::span<const System* const> systems();
@@ -111,6 +131,11 @@ std::vector<const KindInfo*> kinds_of(const System& system);
 bool is_of_a_system(std::string_view actor);
 // Kinds that clusters with these systems have: `kinds`, without those of other systems.
 KindRegistry kinds_with(std::span<const InstalledSystem> installed, const KindRegistry& kinds);
+
+// Whether a world that is told of these kinds has it.
+bool is_installed(const System& system, std::span<const KindInfo* const> told);
+// The kinds, and those that installed systems make of them.
+std::vector<const KindInfo*> with_made_kinds(std::vector<const KindInfo*> told);
 
 // Every system at its default version.
 std::vector<InstalledSystem> default_systems();

@@ -15,6 +15,8 @@ bool runs(const std::vector<InstalledSystem>& installed, std::string_view contro
   VirtualLoop loop(Random(1), virtual_start);
   WorldOptions options;
   options.systems = installed;
+  for (const InstalledSystem& one : installed)
+    for (const KindOf kind : one.system->kinds) options.kinds.push_back(&kind());
   const World world(loop, std::move(options), nullptr);
   const std::vector<std::string> all = world.controllers();
   return std::find(all.begin(), all.end(), controller) != all.end();
@@ -38,6 +40,14 @@ TEST(System, its_controllers_are_where_it_is_installed_and_nowhere_else) {
       }
 }
 
+TEST(System, one_whose_kinds_nobody_tells_of_is_not_installed) {
+  VirtualLoop loop(Random(1), virtual_start);
+  const World world(loop, WorldOptions(), nullptr);
+  for (const System* system : systems())
+    for (const KindOf kind : system->kinds)
+      EXPECT_EQ(world.kinds().find(kind().api_version(), kind().kind), nullptr) << kind().kind;
+}
+
 TEST(System, a_version_is_set_where_the_system_is_installed) {
   std::vector<InstalledSystem> installed = default_systems();
   EXPECT_EQ(version_of(installed, training_operator), "v1.9.0");
@@ -54,6 +64,7 @@ TEST(System, its_kinds_are_where_it_is_installed_and_nowhere_else) {
         VirtualLoop loop(Random(1), virtual_start);
         WorldOptions options;
         options.systems = std::move(installed);
+        options.kinds.push_back(kind);  // some are there only where a scenario has such an object
         const World world(loop, std::move(options), nullptr);
         return world.kinds().find(kind->api_version(), kind->kind) != nullptr;
       };

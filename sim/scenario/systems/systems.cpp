@@ -6,8 +6,9 @@
 namespace ddptwin {
 namespace {
 
-constexpr std::array<const System*, 1> all_systems{
+constexpr std::array<const System*, 2> all_systems{
     &training_operator,
+    &ddpset_platform,
 };
 
 }  // namespace

@@ -127,6 +127,11 @@ constexpr std::array moved_fields{
                "spec.pytorchReplicaSpecs, a map of Master and Worker"},
     MovedField{"PyTorchJob", "masterPort", "the port pytorchjob-port of the container pytorch"},
 };
+// spec/pytorchjob.md §5.
+constexpr std::array<std::string_view, 6> pytorchjob_conditions{
+    "Created", "Running", "Restarting", "Succeeded", "Failed", "Suspended"};
+constexpr std::array state_rows{
+    scenario::StatusWords{.info = &PyTorchJob::info, .conditions = pytorchjob_conditions}};
 
 // ---- what it puts into pods --------------------------------------------------------------------
 
@@ -189,6 +194,7 @@ constinit const System training_operator{
     .controllers = operator_controllers,
     .rules = &pytorchjob::rules::all,
     .jobs = job_rows,
+    .states = state_rows,
     .readers = readers,
     .invariants = &scenario::training_operator_invariants,
     .moved = moved_fields,

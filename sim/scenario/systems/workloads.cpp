@@ -118,13 +118,20 @@ const JobKind* job_kind(const KindInfo& kind) {
   return nullptr;
 }
 
-std::span<const StandingKind> standing_kinds() { return standing_rows; }
+std::span<const StandingKind> standing_kinds() {
+  static const std::vector<StandingKind> kinds = [] {
+    std::vector<StandingKind> rows(standing_rows.begin(), standing_rows.end());
+    for (const System* system : systems())
+      rows.insert(rows.end(), system->standing.begin(), system->standing.end());
+    return rows;
+  }();
+  return kinds;
+}
 
 const StandingKind* standing_kind(const KindInfo& kind) {
-  const auto found =
-      std::find_if(standing_rows.begin(), standing_rows.end(),
-                   [&kind](const StandingKind& row) { return &row.info() == &kind; });
-  return found == standing_rows.end() ? nullptr : &*found;
+  for (const StandingKind& row : standing_kinds())
+    if (&row.info() == &kind) return &row;
+  return nullptr;
 }
 
 bool is_workload(const KindInfo& kind) {

@@ -219,9 +219,13 @@ struct World::Parts final : Installer {
         store(loop, random.split("store"), trace, kinds, {.history = watch_history}),
         zone({.domain = options.dns.domain, .server_ip = options.dns.address}),
         resolver(loop, trace, random.split("dns"), zone) {
+    options.kinds = with_made_kinds(std::move(options.kinds));
     for (const KindOnDemand& row : kinds_on_demand)
       if (!is_served(row.info(), options)) kinds.remove(row.info().group, row.info().kind);
     kinds = kinds_with(options.systems, kinds);
+    for (const System* system : systems())
+      for (const KindOf kind : system->kinds)
+        if (!is_installed(*system, options.kinds)) kinds.remove(kind().group, kind().kind);
   }
 
   // Of a process of several controllers, that list and watch through a client of their own.
@@ -420,7 +424,8 @@ World::World(Loop& loop, WorldOptions options, PodRuntime* runtime)
   if (parts.options.pod_references) add_pod_reference_admission(parts.store);
   if (binds_claims(parts.options)) add_default_class_admission(parts.store);
   if (parts.options.controller_manager) parts.install_controller_manager();
-  for (const InstalledSystem& one : parts.options.systems) one.system->install(parts, one.version);
+  for (const InstalledSystem& one : parts.options.systems)
+    if (is_installed(*one.system, parts.options.kinds)) one.system->install(parts, one.version);
   if (parts.options.scheduler) {
     parts.scheduler_client = parts.client("kube-scheduler", "");
     parts.scheduler = std::make_unique<Scheduler>(loop, *parts.scheduler_client, parts.trace);

@@ -254,6 +254,43 @@ Result<Made> described(const Argv& argv, const CommandContext& context) {
   return make_rank(true, [workload](const Model& model) { return plan_of(workload, model); });
 }
 
+// The path in the image that a word of a command names; one without a slash is looked for along
+// the image's PATH.
+std::string path_in_image(const std::string& word, const Image& image) {
+  if (word.starts_with('/')) return word;
+  const std::string below = word.starts_with("./") ? word.substr(2) : word;
+  if (word.find('/') != std::string::npos)
+    return image.workdir + (image.workdir.ends_with('/') ? "" : "/") + below;
+  std::string_view folders = default_path;
+  for (const auto& [name, value] : image.env)
+    if (name == "PATH") folders = value;
+  while (!folders.empty()) {
+    const std::size_t end = std::min(folders.find(':'), folders.size());
+    std::string path = fmt::format("{}/{}", folders.substr(0, end), word);
+    const auto found = image.scripts.find(path);
+    if (found != image.scripts.end() && found->second.executable) return path;
+    folders.remove_prefix(std::min(end + 1, folders.size()));
+  }
+  return word;
+}
+
+// A script that the image brings along, run by name or by a shell: its text is known.
+std::optional<Argv> script_of_image(const Argv& argv, const Image& image) {
+  if (argv.empty() || image.scripts.empty()) return std::nullopt;
+  Argv words = argv;
+  const bool by_shell = is_shell(base_name(words.front()));
+  if (!by_shell) words.front() = path_in_image(words.front(), image);
+  return as_script(words, [&](const std::string& path) -> std::optional<std::string> {
+    const std::string there = by_shell && path.find('/') == std::string::npos
+                                  ? path_in_image("./" + path, image)
+                                  : path_in_image(path, image);
+    const auto found = image.scripts.find(there);
+    if (found == image.scripts.end() || (!by_shell && !found->second.executable))
+      return std::nullopt;
+    return found->second.text;
+  });
+}
+
 }  // namespace
 
 Inner within(const Argv& argv) {
@@ -305,6 +342,9 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
   // Arguments alone are those of an entrypoint that nobody knows.
   if (stands_in && (argv.empty() || argv.front().starts_with('-'))) return described(argv, context);
   if (argv.empty()) return fail(Reason::not_found, "no command specified");
+  if (context.image != nullptr)
+    if (const auto script = script_of_image(argv, *context.image))
+      return make_program(*script, context);
   const std::string name = base_name(argv.front());
   if (Inner inner = within(argv); inner.argv.size() < argv.size() && name != "timeout") {
     if (stands_in || is_shell(base_name(inner.argv.front())) || launch_of(inner.argv, context)) {

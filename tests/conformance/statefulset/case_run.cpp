@@ -1,0 +1,236 @@
+#include "case_run.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "objects/json_text.hpp"
+#include "objects/kinds.hpp"
+#include "scenario/language/files.hpp"
+#include "scenario/language/scenario_parser.hpp"
+#include "scenario/report/env_report.hpp"
+#include "scenario/run/preflight.hpp"
+#include "scenario/run/virtual_run.hpp"
+
+namespace ddptwin::conformance {
+namespace {
+
+namespace json = boost::json;
+using Fault = std::optional<std::string>;
+
+// RFC 7396.
+void merge(json::object& to, const json::object& patch) {
+  for (const auto& member : patch) {
+    if (member.value().is_null()) {
+      to.erase(member.key());
+      continue;
+    }
+    json::value& there = to[member.key()];
+    if (member.value().is_object() && there.is_object())
+      merge(there.get_object(), member.value().get_object());
+    else
+      there = member.value();
+  }
+}
+
+json::object ddpset_of(const json::object& said, std::string_view name) {
+  json::object pod{{"terminationGracePeriodSeconds", 1}};
+  json::array env;
+  json::object container{{"name", "train"}, {"image", "train"}};
+  json::object spec{{"replicas", 4}};
+  for (const auto& member : said) {
+    const std::string_view key = member.key();
+    if (key == "env") {
+      for (const auto& variable : member.value().as_object())
+        env.push_back(json::object{{"name", variable.key()}, {"value", variable.value()}});
+    } else if (key == "pod") {
+      merge(pod, member.value().as_object());
+    } else if (key == "container") {
+      merge(container, member.value().as_object());
+    } else {
+      spec[key] = member.value();
+    }
+  }
+  container["env"] = std::move(env);
+  pod["containers"] = json::array{std::move(container)};
+  spec["template"] = json::object{{"spec", std::move(pod)}};
+  return {{"apiVersion", "platform.ddptwin.dev/v1alpha1"},
+          {"kind", "DDPSet"},
+          {"metadata", json::object{{"name", name}}},
+          {"spec", std::move(spec)}};
+}
+
+// The scenario's file as a user would write it: JSON is YAML.
+std::string text_of(const json::object& description, const CaseTables& tables) {
+  json::object spec = tables.base;
+  if (const auto* more = description.if_contains("spec")) merge(spec, more->as_object());
+  for (const char* list : {"steps", "expect"})
+    if (const auto* said = description.if_contains(list)) spec[list] = *said;
+  std::string text = json::serialize(json::object{
+      {"apiVersion", "ddptwin.dev/v1alpha1"}, {"kind", "Scenario"}, {"spec", std::move(spec)}});
+  if (const auto* set = description.if_contains("set")) {
+    const auto* name = description.if_contains("name");
+    text += "\n---\n" + json::serialize(ddpset_of(set->as_object(),
+                                                  name != nullptr ? name->as_string() : "train"));
+  }
+  if (const auto* objects = description.if_contains("objects"))
+    for (const json::value& object : objects->as_array())
+      text += "\n---\n" + json::serialize(object);
+  return text + "\n";
+}
+
+// What the trace tells of pods and names.
+struct Seen {
+  std::vector<std::string> pods{};  // "+train-0", "-train-0", in their order
+  std::map<std::string, std::string, std::less<>> addresses{};                // of pods now
+  std::map<std::string, std::set<std::string>, std::less<>> all_addresses{};  // ever
+  std::map<std::string, std::string, std::less<>> answers{};  // the last one to each question
+
+  void take(const Record& record) {
+    if (record.kind == RecordKind::dns) {
+      std::string name(record.subject.substr(0, record.subject.find(' ')));
+      while (name.ends_with('.')) name.pop_back();
+      if (record.subject.ends_with(" A")) answers[name] = record.text;
+      return;
+    }
+    const Object* object = record.after ? record.after.get() : record.before.get();
+    const Pod* pod = object != nullptr ? as<Pod>(*object) : nullptr;
+    if (pod == nullptr) return;
+    const std::string name = pod->metadata.name.str();
+    if (record.kind == RecordKind::object_added) pods.push_back("+" + name);
+    if (record.kind == RecordKind::object_deleted) pods.push_back("-" + name);
+    const std::string ip = pod->status.rest->podIP.str();
+    if (ip.empty()) return;
+    addresses[pod->metadata.namespace_.str() + "/" + name] = ip;
+    all_addresses[name].insert(ip);
+  }
+};
+
+std::set<std::string> split(std::string_view text) {
+  std::set<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(", "), text.size());
+    parts.emplace(text.substr(0, end));
+    text.remove_prefix(std::min(end + 2, text.size()));
+  }
+  return parts;
+}
+
+// `answers`: {NAME: NXDOMAIN}, or a list of pods whose addresses they are, each no more and no
+// less.
+Fault judge_answers(const json::object& wanted, const Seen& seen) {
+  for (const auto& member : wanted) {
+    const auto found = seen.answers.find(std::string_view(member.key()));
+    if (found == seen.answers.end())
+      return fmt::format("nobody asked for {}", std::string_view(member.key()));
+    if (member.value().is_string()) {
+      if (found->second != std::string_view(member.value().as_string()))
+        return fmt::format("{} is answered {}", found->first, found->second);
+      continue;
+    }
+    std::set<std::string> addresses;
+    for (const json::value& pod : member.value().as_array()) {
+      const auto address = seen.addresses.find(std::string_view(pod.as_string()));
+      if (address == seen.addresses.end())
+        return fmt::format("{} has no address", std::string_view(pod.as_string()));
+      addresses.insert(address->second);
+    }
+    if (split(found->second) != addresses)
+      return fmt::format("{} is answered {}, not {}", found->first, found->second,
+                         fmt::join(addresses, ", "));
+  }
+  return std::nullopt;
+}
+
+// `pods`: the first comings and goings of pods, in their order.
+Fault judge_pods(const json::array& wanted, const Seen& seen) {
+  std::vector<std::string> expected;
+  for (const json::value& one : wanted) expected.emplace_back(one.as_string());
+  const auto length = std::min(expected.size(), seen.pods.size());
+  if (std::vector(seen.pods.begin(), seen.pods.begin() + static_cast<std::ptrdiff_t>(length)) ==
+      expected)
+    return std::nullopt;
+  return fmt::format("pods came and went so: {}", fmt::join(seen.pods, " "));
+}
+
+// `addresses`: how many each pod's name has had.
+Fault judge_addresses(const json::object& wanted, const Seen& seen) {
+  for (const auto& member : wanted) {
+    const auto found = seen.all_addresses.find(std::string_view(member.key()));
+    const std::size_t count = found == seen.all_addresses.end() ? 0 : found->second.size();
+    if (count != member.value().to_number<std::size_t>())
+      return fmt::format("{} had {} addresses", std::string_view(member.key()), count);
+  }
+  return std::nullopt;
+}
+
+// `env`: variables of the first container of each pod before anything runs; null: it is not there.
+Fault judge_env(const json::object& wanted, const scenario::Scenario& scenario) {
+  const auto containers = scenario::explain_environment(scenario, "", false);
+  for (const auto& pod : wanted) {
+    const auto found = std::find_if(containers.begin(), containers.end(), [&](const auto& one) {
+      return one.pod == std::string_view(pod.key()) && !one.init;
+    });
+    if (found == containers.end())
+      return fmt::format("there is no {}", std::string_view(pod.key()));
+    for (const auto& variable : pod.value().as_object()) {
+      const std::string_view name = variable.key();
+      const auto there = std::find_if(found->variables.begin(), found->variables.end(),
+                                      [&](const auto& one) { return one.name == name; });
+      const bool is_there = there != found->variables.end();
+      if (variable.value().is_null() ? is_there
+                                     : !is_there || there->value != variable.value().as_string())
+        return fmt::format("{} has {} {}", found->pod, name,
+                           is_there ? there->value : "not at all");
+    }
+  }
+  return std::nullopt;
+}
+
+Fault judge_verdicts(const scenario::RunResult& result) {
+  if (result.passed()) return std::nullopt;
+  std::vector<std::string> told;
+  for (const auto* list :
+       {&result.step_verdicts, &result.expectations, &result.faults, &result.invariants})
+    for (const auto& judged : *list)
+      if (judged.verdict == scenario::Verdict::failed)
+        told.push_back(fmt::format("{}: {}", judged.name, judged.detail));
+  return told.empty() ? "the run failed" : fmt::format("{}", fmt::join(told, "; "));
+}
+
+}  // namespace
+
+Fault run_case(const json::object& description, const CaseTables& tables) {
+  static const KindRegistry kinds;
+  const std::string file = tables.folder + "/case.yaml";
+  const std::string text = text_of(description, tables);
+  const auto scenario =
+      scenario::parse_scenario(file, kinds, [&](const std::string& path) -> Result<std::string> {
+        if (path == file) return text;
+        return scenario::read_text_file(path);
+      });
+  if (!scenario) return scenario.error().text();
+  if (const auto* env = description.if_contains("env"))
+    if (auto fault = judge_env(env->as_object(), *scenario)) return fault;
+  if (!description.contains("expect")) return std::nullopt;
+  scenario::VirtualRun run(*scenario, {});
+  Seen seen;
+  run.world().trace().add_sink([&seen](const Record& record) { seen.take(record); });
+  if (const auto started = run.start(); !started) return started.error().text();
+  const auto result = run.finish();
+  if (!result) return result.error().text();
+  if (auto fault = judge_verdicts(*result)) return fault;
+  if (const auto* answers = description.if_contains("answers"))
+    if (auto fault = judge_answers(answers->as_object(), seen)) return fault;
+  if (const auto* pods = description.if_contains("pods"))
+    if (auto fault = judge_pods(pods->as_array(), seen)) return fault;
+  if (const auto* addresses = description.if_contains("addresses"))
+    if (auto fault = judge_addresses(addresses->as_object(), seen)) return fault;
+  return std::nullopt;
+}
+
+}  // namespace ddptwin::conformance
