@@ -54,6 +54,7 @@ struct Outlook {
   std::vector<std::string> trains{};   // those of a described script that are what is described
   std::vector<std::string> at_once{};  // those that prepare it
   bool launches = false;               // by torchrun
+  std::string_view wants{};            // what those that train want and this machine has not
   bool stays = false;                  // it ends with its pod only
   FilesByPath files{};                 // of its volumes, as far as they are known, by path
 };

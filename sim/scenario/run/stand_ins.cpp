@@ -133,6 +133,7 @@ model::Surroundings surroundings(std::vector<Place> places, const Image& image) 
     return read ? std::optional<std::string>(std::move(*read)) : std::nullopt;
   };
   around.folder = image.workdir;
+  around.has_gpu = exists_on_host(std::string(model::gpu_device));
   for (const auto& [name, value] : image_environment(image))
     if (name == "PATH") around.search_path = value;
   return around;
@@ -203,6 +204,8 @@ std::string training_text(const model::Outlook& outlook, const model::Workload& 
   std::vector<std::string> commands = outlook.trains;
   std::erase(commands, "");
   if (!commands.empty()) text += " for " + each_quoted(std::move(commands));
+  if (!outlook.wants.empty())
+    text += fmt::format(", which wants {}, and this machine has none", outlook.wants);
   return text;
 }
 

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -89,6 +91,74 @@ bool asks_outside(const Argv& argv) {
              return word.starts_with(one.word);
            });
   });
+}
+
+// Without what stands behind a # that is in no quotes.
+std::string without_comments(std::string_view program) {
+  std::string code;
+  char quote = 0;
+  bool comment = false;
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    const char c = program[i];
+    if (c == '\n') comment = false, quote = 0;
+    if (!comment && quote == 0 && c == '#') comment = true;
+    if (comment) continue;
+    if (quote == 0 && (c == '"' || c == '\''))
+      quote = c;
+    else if (c == quote)
+      quote = 0;
+    code += c;
+  }
+  return code;
+}
+
+// A text that stands between quotes of either sort, or begins there and goes on with `:`.
+bool names(std::string_view code, std::string_view text) {
+  for (const char quote : {'"', '\''})
+    for (const char end : {quote, ':'}) {
+      std::string quoted(1, quote);
+      quoted.append(text);
+      quoted += end;
+      if (code.find(quoted) != code.npos) return true;
+    }
+  return false;
+}
+
+bool has_any(std::string_view code, std::span<const std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [code](std::string_view word) { return code.find(word) != code.npos; });
+}
+
+// The text that an interpreter or a launcher is given to run, as far as it is here.
+std::optional<std::string> program_of(const Argv& argv, const Surroundings& around) {
+  if (!around.read) return std::nullopt;
+  if (const auto launch = stand_in_launch(argv)) {
+    const auto started = torchrun::script_of(*launch);
+    if (!started || started->is_module) return std::nullopt;
+    return around.read(absolute(started->script, around));
+  }
+  if (!base_name(argv.front()).starts_with("python")) return std::nullopt;
+  for (std::size_t i = 1; i < argv.size(); ++i) {
+    if (argv[i] == "-c") return i + 1 < argv.size() ? std::optional(argv[i + 1]) : std::nullopt;
+    if (argv[i] == "-W" || argv[i] == "-X")
+      ++i;
+    else if (argv[i] == "-m")
+      return std::nullopt;
+    else if (!argv[i].starts_with('-'))
+      return around.read(absolute(argv[i], around));
+  }
+  return std::nullopt;
+}
+
+// What a command wants that this machine has not: by its own words, or its program's.
+std::string_view lacking(const Argv& argv, const Surroundings& around) {
+  if (around.has_gpu || argv.empty()) return {};
+  const auto program = program_of(argv, around);
+  if (!program) return {};
+  const bool told = std::any_of(argv.begin() + 1, argv.end(), [](const std::string& word) {
+    return word == "nccl" || word.ends_with("=nccl");
+  });
+  return told ? "NCCL" : device_wanted_by(*program);
 }
 
 // The script, module or text that an interpreter is given is here.
@@ -312,6 +382,7 @@ class Absences {
   }
 
   void tell(const Argv& argv, Likeness training, bool of_script = false) {
+    const Argv inner = within(argv).argv;
     const bool prepares = of_script && (only_prepares(argv) || likeness_of(argv) < training);
     if (role_ != ContainerRole::training || prepares) {
       found_.at_once.push_back(shown(argv));
@@ -319,7 +390,9 @@ class Absences {
       return;
     }
     found_.trains.push_back(shown(argv));
-    if (stand_in_launch(within(argv).argv)) found_.launches = true;
+    if (stand_in_launch(inner)) found_.launches = true;
+    if (const std::string_view device = lacking(inner, around_); !device.empty())
+      found_.wants = device;
   }
 
   const Surroundings& around_;
@@ -344,9 +417,21 @@ std::optional<std::string> program_file(const std::string& name, const Surroundi
   return std::nullopt;
 }
 
+std::string_view device_wanted_by(std::string_view program) {
+  constexpr std::array<std::string_view, 3> asking_for_it{"is_available", "is_nccl_available",
+                                                          "device_count"};
+  constexpr std::array<std::string_view, 3> using_it{".cuda(", "cuda.set_device(",
+                                                     "cuda.current_device("};
+  const std::string code = without_comments(program);
+  if (has_any(code, asking_for_it)) return {};
+  if (names(code, "nccl") && !names(code, "gloo")) return "NCCL";
+  const bool uses = has_any(code, using_it) || names(code, "cuda");
+  return uses && !names(code, "cpu") ? "a GPU" : "";
+}
+
 bool is_at_hand(const std::vector<std::string>& argv, const Surroundings& around) {
   if (argv.empty() || argv.front().empty() || argv.front().starts_with('-')) return false;
-  if (asks_outside(argv)) return false;
+  if (asks_outside(argv) || !lacking(argv, around).empty()) return false;
   const std::string name = base_name(argv.front());
   if (const auto launch = stand_in_launch(argv))
     return program_file(argv.front(), around) && program_file("torchrun", around) &&

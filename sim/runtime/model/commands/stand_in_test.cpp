@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <map>
 #include <set>
 
 #include "runtime/model/commands/at_hand.hpp"
@@ -243,23 +244,51 @@ INSTANTIATE_TEST_SUITE_P(
                {"sh", "-c", "curl -o /x http://a.org/x; curl http://minio:9000/y"},
                {},
                {"curl -o /x http://a.org/x"}},
+        Wanted{"nccl", {"python3", "/scripts/nccl.py"}, {"python3 /scripts/nccl.py"}},
+        Wanted{"nccl_launched",
+               {"torchrun", "--nproc-per-node=2", "/scripts/nccl.py"},
+               {"torchrun --nproc-per-node=2 /scripts/nccl.py"}},
+        Wanted{"nccl_told",
+               {"python3", "/scripts/here.py", "--backend", "nccl"},
+               {"python3 /scripts/here.py --backend nccl"}},
+        Wanted{"cuda_code",
+               {"python3", "-c", "torch.zeros(1).cuda()"},
+               {"python3 -c torch.zeros(1).cuda()"}},
         Wanted{"mounted", {"sh", "/scripts/run.sh"}, {"torchrun t.py"}},
         Wanted{"behind", {"tini", "--", "sleep", "1"}, {}, {"tini"}}),
     [](const auto& one) { return one.param.name; });
 
 TEST_P(RealCommand, is_looked_for_before_the_run) {
   Surroundings around;
-  const std::set<std::string> files{"/bin/sh",   "/bin/bash",        "/bin/sleep",
-                                    "/bin/curl", "/bin/python3",     "/bin/torchrun",
-                                    "/bin/pip",  "/scripts/here.py", "/scripts/run.sh"};
+  const std::set<std::string> files{
+      "/bin/sh",       "/bin/bash", "/bin/sleep",       "/bin/curl",       "/bin/python3",
+      "/bin/torchrun", "/bin/pip",  "/scripts/here.py", "/scripts/run.sh", "/scripts/nccl.py"};
   around.search_path = "/usr/bin:/bin";
   around.has_file = [&](const std::string& path) { return files.contains(path); };
   around.read = [&](const std::string& path) -> std::optional<std::string> {
-    return path == "/scripts/run.sh" ? std::optional<std::string>("torchrun t.py") : std::nullopt;
+    const std::map<std::string, std::string> texts{
+        {"/scripts/run.sh", "torchrun t.py"},
+        {"/scripts/nccl.py", "dist.init_process_group('nccl')"},
+        {"/scripts/here.py", "print(1)"}};
+    const auto text = texts.find(path);
+    return text == texts.end() ? std::nullopt : std::optional<std::string>(text->second);
   };
   const Outlook absent = absent_of(GetParam().argv, around, ContainerRole::training);
   EXPECT_EQ(absent.trains, GetParam().trains);
   EXPECT_EQ(absent.at_once, GetParam().at_once);
+}
+
+TEST(AtHand, knows_what_a_program_wants_of_the_machine) {
+  EXPECT_EQ(device_wanted_by("dist.init_process_group(backend=\"nccl\")"), "NCCL");
+  EXPECT_EQ(device_wanted_by("torch.cuda.set_device(local_rank)"), "a GPU");
+  EXPECT_EQ(device_wanted_by("model.to('cuda:0')"), "a GPU");
+  EXPECT_EQ(device_wanted_by("model.to(f\"cuda:{rank}\")"), "a GPU");
+  for (const char* program :
+       {"dist.init_process_group('gloo')  # or 'nccl'",
+        "b = 'nccl' if torch.cuda.is_available() else 'gloo'\ndist.init_process_group(b)",
+        "p.add_argument('--backend', choices=['nccl', 'gloo'])",
+        "d = 'cuda' if args.gpu else 'cpu'", "x = 'a # b'; print(x)"})
+    EXPECT_EQ(device_wanted_by(program), "") << program;
 }
 
 }  // namespace
