@@ -226,6 +226,10 @@ struct World::Parts final : Installer {
     for (const System* system : systems())
       for (const KindOf kind : system->kinds)
         if (!is_installed(*system, options.kinds)) kinds.remove(kind().group, kind().kind);
+    // What it is told of it serves, whether or not somebody acts on it.
+    for (const KindInfo* kind : options.kinds)
+      if (kinds.find(kind->api_version(), kind->kind) == nullptr)
+        kinds.add(std::shared_ptr<const KindInfo>(std::shared_ptr<void>(), kind));
   }
 
   // Of a process of several controllers, that list and watch through a client of their own.

@@ -14,6 +14,7 @@
 #include "objects/codec.hpp"
 #include "objects/json_text.hpp"
 #include "objects/kinds.hpp"
+#include "objects/pytorchjob.hpp"
 #include "runtime/script_runtime.hpp"
 
 namespace ddptwin::conformance {
@@ -125,6 +126,8 @@ Conversation::Conversation(const json::object& description)
   options.scheduler = is_set(description, "scheduler");
   if (description.contains("needs"))
     options.kinds.assign(built_in_kinds().begin(), built_in_kinds().end());
+  options.kinds.push_back(
+      &PyTorchJob::info());  // the custom kind of the table, without a controller
   options.dns.host = {{"192.168.0.254"}, {"example.org"}, {"timeout:2"}};
   if (const Json* nodes = description.if_contains("nodes"))
     for (const Json& node : nodes->as_array()) {
