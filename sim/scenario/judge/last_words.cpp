@@ -109,7 +109,7 @@ std::string_view lack_of_host(std::string_view line) {
   struct Row {
     std::string_view words, told;
   };
-  constexpr std::array rows{
+  constexpr std::array lacks{
       Row{"ModuleNotFoundError: No module named",
           "this machine's Python has no such module, and the image's is not here: --python DIR "
           "names a virtual environment that has it"},
@@ -120,7 +120,7 @@ std::string_view lack_of_host(std::string_view line) {
           "this machine's PyTorch has no CUDA, and the image's is not here: --python DIR names a "
           "virtual environment whose PyTorch has it"},
       Row{"Found no NVIDIA driver", "this machine has no NVIDIA driver"}};
-  for (const Row& row : rows)
+  for (const Row& row : lacks)
     if (line.find(row.words) != line.npos) return row.told;
   return {};
 }

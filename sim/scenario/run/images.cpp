@@ -267,11 +267,11 @@ std::vector<NamedImage> images_of(const Scenario& scenario, const std::string& p
   return images;
 }
 
-void write_note(Trace& trace, std::string_view actor, const std::string& subject,
+void write_note(Trace& trace, std::string_view by, const std::string& subject,
                 const std::string& text) {
   Record record;
   record.kind = RecordKind::image;
-  record.actor = actor;
+  record.actor = by;
   record.subject = subject;
   record.text = text;
   trace.write_alone(std::move(record));
