@@ -183,6 +183,16 @@ class SetRun {
     }
     rest(std::chrono::seconds(one.seconds));
   }
+  // Safe at every moment, and in the end as it should be.
+  void live_through(const std::vector<Happening>& events) {
+    for (const Happening& one : events) {
+      apply(one);
+      require_safe();
+    }
+    come_to_rest();
+    require_safe();
+    require_settled();
+  }
   void rest(Duration duration) { loop_.run_until(loop_.now() + duration); }
   // Upstream waits for a stale claim to go and then hears nothing of it: somebody has to look at
   // the set again (spec/kubernetes.md §4).
@@ -323,13 +333,7 @@ TEST(StatefulSetProperties, OnePodAnOrdinalWhateverHappensAndAllOfItAfterwards) 
                                   Kind::lose, Kind::crash, Kind::kubelets, Kind::rest})))
                  .as("events");
         SetRun run(seed, shape);
-        for (const Happening& one : events) {
-          run.apply(one);
-          run.require_safe();
-        }
-        run.come_to_rest();
-        run.require_safe();
-        run.require_settled();
+        run.live_through(events);
       },
       world_cost);
 }
@@ -344,13 +348,7 @@ TEST(StatefulSetProperties, GrowsFromTheBottomAndShrinksFromTheTop) {
                  .as("events");
         SetRun run(seed, shape);
         run.be_strict();
-        for (const Happening& one : events) {
-          run.apply(one);
-          run.require_safe();
-        }
-        run.come_to_rest();
-        run.require_safe();
-        run.require_settled();
+        run.live_through(events);
       },
       world_cost);
 }

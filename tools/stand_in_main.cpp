@@ -41,10 +41,11 @@ constexpr const char* worker_path = "/usr/local/bin/ddptwin-worker";
 constexpr const char* shims = "/run/ddptwin-stand-in";
 constexpr int cannot_run_code = 126;
 
-std::string variable(const char* name) {
+std::string_view read_variable(const char* name) {
   const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
+  return value == nullptr ? "" : value;
 }
+std::string variable(const char* name) { return std::string(read_variable(name)); }
 void set(const char* name, const std::string& value) { setenv(name, value.c_str(), 1); }
 
 int number_of(const std::string& text, int otherwise) {
@@ -322,16 +323,14 @@ void StandIn::stand_in(const Argv& argv) {
     for (const int number : {SIGTERM, SIGINT}) std::signal(number, [](int) { std::_Exit(0); });
     for (;;) ::pause();
   }
-  const auto read = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string_view(value == nullptr ? "" : value);
-  };
-  if (variable("TORCHELASTIC_RUN_ID").empty() && model::needs_torchrun(read))
+  if (variable("TORCHELASTIC_RUN_ID").empty() && model::needs_torchrun(&read_variable))
     run_launch({"torchrun", "/nonexistent/train.py"}, {"torchrun", {"/nonexistent/train.py"}});
   be_rank();
 }
 
 void StandIn::be_rank() {
+  for (const auto& [name, value] : model::group_by_start_script(&read_variable))
+    set(name.c_str(), value);
   constexpr std::array names{"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"};
   if (std::any_of(names.begin(), names.end(),
                   [](const char* name) { return variable(name).empty(); })) {

@@ -8,10 +8,11 @@ namespace {
 
 struct TrainingRow {
   std::string_view kind;       // of the owner
-  std::string_view container;  // whose exit code the system goes by
+  std::string_view container;  // whose exit code the system goes by; empty: the first
 };
 constexpr std::array training_rows{
     TrainingRow{"PyTorchJob", "pytorch"},  // spec/pytorchjob.md §1
+    TrainingRow{"DDPSet", ""},             // spec/statefulset-platform.md §2
 };
 
 std::string_view owner_kind(const Pod& pod) {
@@ -26,12 +27,11 @@ bool is_in(const std::vector<std::string_view>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool names_rank(const Container& container) {
-  return std::any_of(container.env.begin(), container.env.end(),
-                     [](const EnvVar& variable) { return variable.name == "RANK"; });
-}
-
 }  // namespace
+
+bool tells_of_a_group(std::string_view variable) {
+  return variable == "RANK" || variable == "POD_NUMS";
+}
 
 ContainerRole container_role(const TemplateFacts& facts, std::string_view name) {
   const auto row = std::find_if(training_rows.begin(), training_rows.end(),
@@ -51,7 +51,9 @@ ContainerRole container_role(const Pod& pod, const Container& container) {
   TemplateFacts facts{owner_kind(pod), pod.spec->restartPolicy == "Always", {}, {}};
   for (const Container& one : pod.spec->containers) {
     facts.names.push_back(one.name);
-    if (names_rank(one)) facts.with_rank.push_back(one.name);
+    if (std::any_of(one.env.begin(), one.env.end(),
+                    [](const EnvVar& variable) { return tells_of_a_group(variable.name.view()); }))
+      facts.with_rank.push_back(one.name);
   }
   return container_role(facts, container.name);
 }

@@ -10,6 +10,9 @@
 
 namespace ddptwin {
 
+// A variable by which a container knows which of a group it is, or how many they are.
+bool tells_of_a_group(std::string_view variable);
+
 // What is known of the containers of a pod's template that stands in an object of that kind, or
 // whose pods such an object owns.
 struct TemplateFacts {

@@ -196,8 +196,7 @@ template <class T>
 using Done = UniqueFunction<void(Result<T>)>;
 
 // Every completion is posted, never called inside the call. Errors carry the gRPC code's name in
-// `where`
-// ("NotFound", "Unknown", "DeadlineExceeded") and the runtime's words in `message`.
+// `where` ("NotFound", "Unknown", "DeadlineExceeded") and the runtime's words in `message`.
 class PodRuntime {
  public:
   virtual ~PodRuntime() = default;

@@ -22,11 +22,10 @@ using RunFacts = std::map<std::pair<std::string, std::string>, std::string>;
 
 // Reads a trace from the moment the scenario begins:
 //   objects     how many of each name were made, and how many are left
-//   conditions  their transitions with status and reason: those of a job in order; those of a pod
-//   in
-//               order for each type, because two that change within a millisecond stand in one
-//               write of the kubelet or in two (KubeletClocks::status_delay). For the same reason
-//               it does not count whether PodReadyToStartContainers was False at first
+//   conditions  their transitions with status and reason: those of a job in order; those of a
+//               pod in order for each type, because two that change within a millisecond stand
+//               in one write of the kubelet or in two (KubeletClocks::status_delay). For the same
+//               reason it does not count whether PodReadyToStartContainers was False at first
 //   phases      of a pod
 //   exits       exit code and reason of each container's runs, in order
 //   restarts    the last restart count of each container

@@ -15,8 +15,7 @@ std::string telling_line(std::span<const std::string> lines);
 
 // The line speaks of a connection that was lost, refused or timed out, or of a name that is not
 // there: what a survivor says when a peer has ended. Words of PyTorch's Gloo and NCCL, torchrun,
-// glibc and Python, and
-// of the init container that waits for a job's master.
+// glibc and Python, and of the init container that waits for a job's master.
 bool tells_of_a_peer(std::string_view line);
 
 // What of a real run's line is this machine's doing, whose own tools took the place of an image's:

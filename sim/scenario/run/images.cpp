@@ -171,9 +171,10 @@ class UseSearch {
       names.push_back(text_of(one, "name"));
       const json::value* env = member_at(one, {"env"});
       if (env != nullptr && env->is_array() &&
-          std::any_of(
-              env->get_array().begin(), env->get_array().end(),
-              [](const json::value& variable) { return text_of(variable, "name") == "RANK"; }))
+          std::any_of(env->get_array().begin(), env->get_array().end(),
+                      [](const json::value& variable) {
+                        return tells_of_a_group(text_of(variable, "name"));
+                      }))
         ranks.push_back(names.back());
     }
     return container_role({manifest_.object->kind().kind,

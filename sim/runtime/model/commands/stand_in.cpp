@@ -196,15 +196,19 @@ class StandIn final : public Becoming {
     if (context_.role == ContainerRole::sidecar) return make_stay();
     if (!context_.launched && is_left_to_torchrun(process))
       return torchrun::make_torchrun(launch_in_place_of(argv_));
-    return make_rank(true, [workload = *context_.workload](const Model& model) {
+    auto rank = make_rank(true, [workload = *context_.workload](const Model& model) {
       RankPlan plan = plan_of(workload, model);
       plan.may_be_alone = true;
       return plan;
     });
+    return make_with(group_by_start_script(variables_of(process)), std::move(rank));
   }
 
+  static Variable variables_of(const Process& process) {
+    return [&process](const char* name) { return process.env(name); };
+  }
   static bool is_left_to_torchrun(const Process& process) {
-    return needs_torchrun([&process](const char* name) { return process.env(name); });
+    return needs_torchrun(variables_of(process));
   }
 
   Argv argv_;
@@ -221,7 +225,21 @@ std::optional<torchrun::Launch> stand_in_launch(const std::vector<std::string>& 
   return std::nullopt;
 }
 
-bool needs_torchrun(const std::function<std::string_view(const char*)>& variable) {
+Environment group_by_start_script(const Variable& variable) {
+  const std::string pod(variable("POD_NAME")), service(variable("SVC_NAME")),
+      count(variable("POD_NUMS")), port(variable("POD_PORT")), space(variable("POD_NAMESPACE"));
+  const std::size_t dash = pod.rfind('-');
+  if (!variable("RANK").empty() || dash == pod.npos || service.empty() || count.empty() ||
+      port.empty() || space.empty())
+    return {};
+  // The search domains of its resolv.conf say what the cluster is called.
+  return {{"RANK", pod.substr(dash + 1)},
+          {"WORLD_SIZE", count},
+          {"MASTER_ADDR", fmt::format("{}-0.{}.{}.svc", pod.substr(0, dash), service, space)},
+          {"MASTER_PORT", port}};
+}
+
+bool needs_torchrun(const Variable& variable) {
   const auto ranks = whole_number<int>(variable("PET_NPROC_PER_NODE"));
   if (ranks && *ranks > 1) return true;
   return variable("RANK").empty() && !variable("PET_RDZV_ENDPOINT").empty();

@@ -19,10 +19,17 @@ namespace ddptwin::model {
 // for other commands.
 std::optional<torchrun::Launch> stand_in_launch(const std::vector<std::string>& argv);
 
+using Variable = std::function<std::string_view(const char*)>;
+
 // Whether a command that names no launcher is left to torchrun, by the operator's variables
 // (spec/pytorchjob.md §2.3): they count several ranks in a pod, or it is an elastic job, in which
 // nobody but torchrun knows who is which. `auto`, `cpu` and `gpu` are counted as one.
-bool needs_torchrun(const std::function<std::string_view(const char*)>& variable);
+bool needs_torchrun(const Variable& variable);
+
+// What the start script of a StatefulSet's platform makes of its variables (spec/
+// statefulset-platform.md §5): RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT. Empty where there is a
+// rank already, or one of its variables is missing.
+Environment group_by_start_script(const Variable& variable);
 
 // What a launcher script of the user's would call: torchrun [--no-python] COMMAND.
 torchrun::Launch launch_in_place_of(const std::vector<std::string>& argv);

@@ -46,9 +46,8 @@ using Stack = std::vector<Overlay>;
 class Layers {
  public:
   // Looks at the host and makes the base layer. `visible` folders under those that pods have of
-  // their own
-  // (/tmp, /run) are bound into every container. `owners_mapped`: every user id of the host exists
-  // in our user namespace.
+  // their own (/tmp, /run) are bound into every container. `owners_mapped`: every user id of the
+  // host exists in our user namespace.
   Status survey(const std::vector<std::string>& visible, bool owners_mapped);
   // Copies a host file into the base layer, so that every pod has it.
   Status add_to_base(const std::string& host_path, const std::string& path);
