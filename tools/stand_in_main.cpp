@@ -110,7 +110,6 @@ model::Surroundings surroundings() {
   }
   std::error_code error;
   here.folder = std::filesystem::current_path(error).string();
-  here.has_gpu = std::filesystem::exists(model::gpu_device, error);
   return here;
 }
 

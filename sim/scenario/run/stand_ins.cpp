@@ -133,7 +133,6 @@ model::Surroundings surroundings(std::vector<Place> places, const Image& image) 
     return read ? std::optional<std::string>(std::move(*read)) : std::nullopt;
   };
   around.folder = image.workdir;
-  around.has_gpu = exists_on_host(std::string(model::gpu_device));
   for (const auto& [name, value] : image_environment(image))
     if (name == "PATH") around.search_path = value;
   return around;
@@ -205,7 +204,7 @@ std::string training_text(const model::Outlook& outlook, const model::Workload& 
   std::erase(commands, "");
   if (!commands.empty()) text += " for " + each_quoted(std::move(commands));
   if (!outlook.wants.empty())
-    text += fmt::format(", which wants {}, and this machine has none", outlook.wants);
+    text += fmt::format(", which wants {}, and pods here have none", outlook.wants);
   return text;
 }
 

@@ -150,15 +150,18 @@ std::optional<std::string> program_of(const Argv& argv, const Surroundings& arou
   return std::nullopt;
 }
 
-// What a command wants that this machine has not: by its own words, or its program's.
+// What a command wants that no pod has: by its own words, or its program's.
 std::string_view lacking(const Argv& argv, const Surroundings& around) {
-  if (around.has_gpu || argv.empty()) return {};
-  const auto program = program_of(argv, around);
+  if (argv.empty()) return {};
+  auto program = program_of(argv, around);
   if (!program) return {};
-  const bool told = std::any_of(argv.begin() + 1, argv.end(), [](const std::string& word) {
-    return word == "nccl" || word.ends_with("=nccl");
-  });
-  return told ? "NCCL" : device_wanted_by(*program);
+  // What it is told counts as what its program names: the other backend, the other device.
+  for (std::size_t i = 1; i < argv.size(); ++i) {
+    const std::string word = argv[i].substr(argv[i].find('=') + 1);
+    if (word == "nccl") return "NCCL";
+    *program += "\n\"" + word + '"';
+  }
+  return device_wanted_by(*program);
 }
 
 // The script, module or text that an interpreter is given is here.

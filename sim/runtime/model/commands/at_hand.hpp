@@ -18,22 +18,18 @@ struct Surroundings {
   std::function<std::optional<std::string>(const std::string& path)> read{};
   std::string search_path{default_path};  // $PATH
   std::string folder = "/";               // the working directory
-  bool has_gpu = false;                   // of NVIDIA's
 };
 
 // The program's file; nothing: it is not here.
 std::optional<std::string> program_file(const std::string& name, const Surroundings& around);
-
-// There where the machine has a GPU of NVIDIA's whose driver is loaded.
-inline constexpr std::string_view gpu_device = "/dev/nvidiactl";
 
 // What a Python program wants whatever the machine has: "NCCL", "a GPU". Its text names the backend
 // or the device and asks nowhere whether there is such, nor names another. Empty: nothing.
 std::string_view device_wanted_by(std::string_view program);
 
 // Whether it can run here: its program is here, so is the script that it names, which wants no GPU
-// where there is none, and it asks nobody outside the cluster (pods have no way out of the
-// machine).
+// (no pod has one: /dev holds none), and it asks nobody outside the cluster (pods have no way out
+// of the machine).
 bool is_at_hand(const std::vector<std::string>& argv, const Surroundings& around);
 
 // Whether it copies, moves, unpacks or the like what is not here: what something else, of a script

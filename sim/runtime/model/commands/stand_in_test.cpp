@@ -251,6 +251,9 @@ INSTANTIATE_TEST_SUITE_P(
         Wanted{"nccl_told",
                {"python3", "/scripts/here.py", "--backend", "nccl"},
                {"python3 /scripts/here.py --backend nccl"}},
+        Wanted{"gloo_told", {"python3", "/scripts/default.py", "--backend", "gloo"}},
+        Wanted{"cpu_told", {"torchrun", "/scripts/cuda.py", "--device=cpu"}},
+        Wanted{"cuda_default", {"torchrun", "/scripts/cuda.py"}, {"torchrun /scripts/cuda.py"}},
         Wanted{"cuda_code",
                {"python3", "-c", "torch.zeros(1).cuda()"},
                {"python3 -c torch.zeros(1).cuda()"}},
@@ -260,15 +263,18 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(RealCommand, is_looked_for_before_the_run) {
   Surroundings around;
-  const std::set<std::string> files{
-      "/bin/sh",       "/bin/bash", "/bin/sleep",       "/bin/curl",       "/bin/python3",
-      "/bin/torchrun", "/bin/pip",  "/scripts/here.py", "/scripts/run.sh", "/scripts/nccl.py"};
+  const std::set<std::string> files{"/bin/sh",          "/bin/bash",           "/bin/sleep",
+                                    "/bin/curl",        "/bin/python3",        "/bin/torchrun",
+                                    "/bin/pip",         "/scripts/here.py",    "/scripts/run.sh",
+                                    "/scripts/nccl.py", "/scripts/default.py", "/scripts/cuda.py"};
   around.search_path = "/usr/bin:/bin";
   around.has_file = [&](const std::string& path) { return files.contains(path); };
   around.read = [&](const std::string& path) -> std::optional<std::string> {
     const std::map<std::string, std::string> texts{
         {"/scripts/run.sh", "torchrun t.py"},
         {"/scripts/nccl.py", "dist.init_process_group('nccl')"},
+        {"/scripts/default.py", "p.add_argument('--backend', default='nccl')"},
+        {"/scripts/cuda.py", "p.add_argument('--device', default='cuda')"},
         {"/scripts/here.py", "print(1)"}};
     const auto text = texts.find(path);
     return text == texts.end() ? std::nullopt : std::optional<std::string>(text->second);

@@ -44,8 +44,7 @@ class Interpreter {
   using Then = std::function<void()>;
 
   // Where a command stands. `last`: nothing of the script comes after it, so that it may take the
-  // shell's place. `tested`: somebody asks
-  // for its status, so that `set -e` does not (POSIX, set).
+  // shell's place. `tested`: somebody asks for its status, so that `set -e` does not (POSIX, set).
   struct Place {
     bool last;
     bool tested;
