@@ -339,6 +339,23 @@ TEST(Explorer, what_a_scenario_wants_violated_is_not_asked_for) {
   }
 }
 
+TEST(Explorer, what_a_system_that_is_off_promises_is_not_asked_for) {
+  const auto asked_with = [](const std::string& systems) {
+    const Subject subject = subject_of(
+        "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nmetadata: {name: none}\n"
+        "spec: {modes: [virtual], cluster: {systems: {" +
+        systems + "}}}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: some}\n");
+    Subject::Demand demand;
+    demand.strict = true;
+    const auto scenario = subject.scenario(demand, {}, 1);
+    EXPECT_TRUE(scenario) << scenario.error().text();
+    return scenario ? scenario->invariants.also : std::set<std::string, std::less<>>();
+  };
+  EXPECT_THAT(asked_with("training-operator: v1.9"), testing::Contains("created-first"));
+  EXPECT_THAT(asked_with("training-operator: off"),
+              testing::Not(testing::Contains("created-first")));
+}
+
 TEST(Explorer, each_run_is_decided_by_its_number) {
   const ExploreOptions options = options_of("all", 10);
   Census census;

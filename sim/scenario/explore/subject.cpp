@@ -36,23 +36,6 @@ json::array& array_in(json::object& parent, std::string_view name) {
   return member.as_array();
 }
 
-using KindsOfJobs = std::vector<std::pair<std::string, std::string>>;  // by "namespace/name"
-
-void add_job(const ObjectPtr& object, KindsOfJobs& to) {
-  if (job_kind(object->kind()) == nullptr) return;
-  std::pair<std::string, std::string> job{key_of(object->metadata), object->kind().kind};
-  if (std::find(to.begin(), to.end(), job) == to.end()) to.push_back(std::move(job));
-}
-
-KindsOfJobs jobs_of(const Scenario& scenario) {
-  KindsOfJobs found;
-  for (const Manifest& manifest : scenario.manifests) add_job(manifest.object, found);
-  for (const Step& step : scenario.steps)
-    if (const auto* apply = std::get_if<Apply>(&step.action))
-      for (const Manifest& manifest : apply->manifests) add_job(manifest.object, found);
-  return found;
-}
-
 // Paths that a scenario says beside its own file, said from another folder.
 class Rebase {
  public:
@@ -132,10 +115,8 @@ Result<Subject> Subject::open(const std::string& file, const ReadFile& read_file
   subject.file_ = file;
   subject.name_ = parsed.name;
   subject.folder_ = file.substr(0, file.rfind('/') + 1);
-  for (auto& [job, kind] : jobs_of(parsed)) {
-    subject.kinds_.emplace(job, kind);
-    subject.jobs_.push_back(job);
-  }
+  subject.jobs_ = jobs_of(parsed);
+  subject.absent_ = parsed.invariants.without;
   subject.faults_ = parsed.faults;
   subject.texts_ = texts;
   subject.document_ = {{"apiVersion", api_version}, {"kind", "Scenario"}};
@@ -148,14 +129,38 @@ Result<Subject> Subject::open(const std::string& file, const ReadFile& read_file
   return subject;
 }
 
+std::vector<Subject::Job> Subject::jobs_of(const Scenario& scenario) {
+  std::vector<Job> found;
+  const auto add = [&found](const ObjectPtr& object) {
+    if (job_kind(object->kind()) == nullptr) return;
+    Job job{key_of(object->metadata), object->kind().kind};
+    const bool known = std::any_of(found.begin(), found.end(), [&job](const Job& one) {
+      return one.key == job.key && one.kind == job.kind;
+    });
+    if (!known) found.push_back(std::move(job));
+  };
+  for (const Manifest& manifest : scenario.manifests) add(manifest.object);
+  for (const Step& step : scenario.steps)
+    if (const auto* apply = std::get_if<Apply>(&step.action))
+      for (const Manifest& manifest : apply->manifests) add(manifest.object);
+  return found;
+}
+
+std::vector<std::string> Subject::jobs() const {
+  std::vector<std::string> keys;
+  for (const Job& job : jobs_) keys.push_back(job.key);
+  return keys;
+}
+
 json::object Subject::spec(const Demand& demand, const FaultPlan& plan, std::uint64_t seed) const {
   json::object spec;
   if (const auto* own = document_.if_contains("spec"); own != nullptr && own->is_object())
     spec = own->as_object();
   json::array expect;
   if (demand.own_expectations) expect = array_in(spec, "expect");
-  for (const std::string& job : demand.due)
-    expect.push_back(finishes(job, kinds_.at(job), demand.heal + demand.within));
+  for (const Job& job : jobs_)
+    if (std::find(demand.due.begin(), demand.due.end(), job.key) != demand.due.end())
+      expect.push_back(finishes(job.key, job.kind, demand.heal + demand.within));
   expect.push_back(watched(demand.heal));
   spec["expect"] = std::move(expect);
   spec["timeout"] = format_go_duration(demand.heal + demand.within + std::chrono::minutes(10));
@@ -182,7 +187,8 @@ json::object Subject::spec(const Demand& demand, const FaultPlan& plan, std::uin
     json::array& also = array_in(invariants, "also");
     also.clear();
     for (const InvariantRow& row : invariant_rows())
-      if (row.strict) also.push_back(json::string_view(row.name.data(), row.name.size()));
+      if (row.strict && !absent_.contains(row.system))
+        also.push_back(json::string_view(row.name.data(), row.name.size()));
   } else {
     for (const auto& [name, reason] : kept_under(with_own(plan)).off) add(name, reason);
   }

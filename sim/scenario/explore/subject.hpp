@@ -5,7 +5,9 @@
 #include <boost/json/value.hpp>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenario/language/fault.hpp"
@@ -32,7 +34,7 @@ class Subject {
   const std::string& file() const { return file_; }
   const std::string& name() const { return name_; }
   // The jobs beside the scenario and in its steps, "namespace/name".
-  const std::vector<std::string>& jobs() const { return jobs_; }
+  std::vector<std::string> jobs() const;
   // Its own, which act in every run; those of a plan come beside them.
   const FaultPlan& faults() const { return faults_; }
   // Both, the scenario's own first. All end when the plan heals, or else as the scenario says.
@@ -73,8 +75,12 @@ class Subject {
   std::string folder_{};                      // of the file; empty: the current one
   boost::json::object document_{};            // the Scenario's; made up for a plain file
   std::vector<boost::json::value> others_{};  // the objects beside it
-  std::vector<std::string> jobs_{};
-  std::map<std::string, std::string, std::less<>> kinds_{};  // of the jobs
+  struct Job {
+    std::string key{}, kind{};
+  };
+  static std::vector<Job> jobs_of(const Scenario& scenario);
+  std::vector<Job> jobs_{};
+  std::set<std::string_view> absent_{};  // systems that the scenario switches off
   FaultPlan faults_{};
   // Every file that was read, by its path; never changed again.
   std::shared_ptr<const std::map<std::string, std::string, std::less<>>> texts_{};

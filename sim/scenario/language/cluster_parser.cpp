@@ -124,11 +124,6 @@ Status read_version_of(const YamlNode& node, const System& system,
   return {};
 }
 
-template <const System& system>
-Status read_version(const YamlNode& node, Scenario& to, const ParseContext&) {
-  return read_version_of(node, system, to.systems);
-}
-
 // To YAML 1.1 a bare off is a boolean.
 bool is_off(const YamlNode& node) {
   const auto& value = node.value();
@@ -216,13 +211,14 @@ constexpr std::array cluster_fields{
     ClusterField{"systems", "a map",
                  "of job systems by name: a version, or off: then its kinds do not exist; those "
                  "that are not named are there at their default version",
-                 [](const YamlNode& node, Scenario& to, const ParseContext&) {
-                   return read_systems(node, to.systems);
-                 }},
+                 // Read before all else, for kinds exist only where their system does.
+                 [](const YamlNode&, Scenario&, const ParseContext&) { return Status(); }},
     ClusterField{"trainingOperator", "a version",
                  "v1.7, v1.8, v1.9 or a tag of them; default: v1.9. An older spelling of systems: "
                  "{training-operator: VERSION}",
-                 &read_version<training_operator>},
+                 [](const YamlNode& node, Scenario& to, const ParseContext&) {
+                   return read_version_of(node, training_operator, to.systems);
+                 }},
     ClusterField{"domain", "a domain name", "of the names in its DNS; default: cluster.local",
                  [](const YamlNode& node, Scenario& to, const ParseContext&) -> Status {
                    TRY(to.domain, node.as_text());

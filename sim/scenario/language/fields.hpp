@@ -123,7 +123,4 @@ ReferenceTable reference_of(std::string_view title, std::string_view intro,
   return table;
 }
 
-// Of a process.
-inline constexpr std::int64_t exit_code_max = 255;
-
 }  // namespace ddptwin::scenario

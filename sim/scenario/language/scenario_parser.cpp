@@ -61,6 +61,15 @@ Status read_named(const YamlNode& list, InvariantPolicy::Reasons& to, const Pars
   return {};
 }
 
+// What a system promises is watched where it is.
+Status check_is_watched(const YamlNode& node, std::string_view name,
+                        const InvariantPolicy& policy) {
+  const InvariantRow& row = *find_invariant(name);
+  if (!policy.without.contains(row.system)) return {};
+  return node.fail(fmt::format("{} is of the {}, which spec.cluster.systems switches off", name,
+                               find_system(row.system)->title));
+}
+
 Status check_no_contradiction(const YamlNode& node, const InvariantPolicy& policy) {
   for (const auto& [name, reason] : policy.off)
     if (policy.violated.contains(name))
@@ -77,8 +86,11 @@ constexpr std::array invariant_fields{
     InvariantField{"violated", "a list",
                    "invariants that must be violated: it is the pass, and that they hold is a "
                    "failure",
-                   [](const YamlNode& node, Scenario& to, const ParseContext& context) {
-                     return read_named(node, to.invariants.violated, context);
+                   [](const YamlNode& node, Scenario& to, const ParseContext& context) -> Status {
+                     TRY_VOID(read_named(node, to.invariants.violated, context));
+                     for (const auto& [name, reason] : to.invariants.violated)
+                       TRY_VOID(check_is_watched(node, name, to.invariants));
+                     return {};
                    }},
     InvariantField{"progressWithin", "a duration",
                    "within this a job must come further, or `progress` is violated; default: 45m "
@@ -99,6 +111,7 @@ constexpr std::array invariant_fields{
                        if (!find_invariant(name)->strict)
                          return node.fail(fmt::format(
                              "{} is not strict: it is watched in every run already", name));
+                       TRY_VOID(check_is_watched(node, name, to.invariants));
                        to.invariants.also.insert(std::move(name));
                      }
                      return {};
@@ -384,6 +397,7 @@ void add_defaults(Scenario& scenario) {
 }
 
 void note_awaited(const State& state, InvariantPolicy& to) {
+  if (state.count.at_most == 0) return;  // that there is none
   for (const Claim& claim : state.claims)
     if (const auto* event = std::get_if<EventClaim>(&claim))
       to.awaited_events.insert(event->reason);
@@ -413,24 +427,6 @@ Result<std::vector<InstalledSystem>> installed_in(const Documents& documents) {
       TRY_VOID(read_systems(*told, installed));
   }
   return installed;
-}
-
-// What a system promises is watched where it is.
-Status leave_out_absent_systems(Scenario& scenario) {
-  InvariantPolicy& policy = scenario.invariants;
-  for (const System* system : systems())
-    if (!is_among(scenario.systems, *system)) policy.without.insert(system->name);
-  const auto check = [&](std::string_view name) -> Status {
-    const InvariantRow& row = *find_invariant(name);
-    if (!policy.without.contains(row.system)) return {};
-    return fail(Reason::bad_input,
-                fmt::format("invariants: {} is of the {}, which spec.cluster.systems switches off",
-                            name, find_system(row.system)->title),
-                scenario.file);
-  };
-  for (const std::string& name : policy.also) TRY_VOID(check(name));
-  for (const auto& [name, reason] : policy.violated) TRY_VOID(check(name));
-  return {};
 }
 
 Status check_since(const YamlNode& node, const Scenario& scenario) {
@@ -505,8 +501,10 @@ Result<Scenario> parse_scenario(const std::string& file, const KindRegistry& kin
   TRY(const Documents documents, parse_documents(text, file));
   Scenario scenario;
   Side side;
-  TRY(const auto installed, installed_in(documents));
-  const KindRegistry here = kinds_with(installed, kinds);
+  TRY(scenario.systems, installed_in(documents));
+  for (const System* system : systems())
+    if (!is_among(scenario.systems, *system)) scenario.invariants.without.insert(system->name);
+  const KindRegistry here = kinds_with(scenario.systems, kinds);
   scenario.file = file;
   scenario.name = file_name(file);
   scenario.incident = first_comment(text);
@@ -534,7 +532,6 @@ Result<Scenario> parse_scenario(const std::string& file, const KindRegistry& kin
     return fail(Reason::bad_input, "there is nothing to run: no object and no step", file);
   if (scenario.on_success == OnSuccess::hold) hold_containers(scenario);
   note_awaited_events(scenario);
-  TRY_VOID(leave_out_absent_systems(scenario));
   add_defaults(scenario);
   TRY_VOID(check_faults(scenario));
   if (scenario.modes.empty()) scenario.modes = {Mode::real, Mode::virtual_};

@@ -48,6 +48,7 @@ Result<Selection> parse_selection(const YamlNode& node, const ParseContext& cont
 Result<Range> parse_range(const YamlNode& node);
 Result<Step> parse_step(const YamlNode& node, const ParseContext& context);
 Result<Expectation> parse_expectation(const YamlNode& node, const ParseContext& context);
+inline constexpr std::int64_t exit_code_max = 255;  // of a process
 Result<NamedImage> parse_image(const YamlNode& node, const ParseContext& context);
 // Of spec.cluster; `to` has those that are installed without it.
 Status read_systems(const YamlNode& node, std::vector<InstalledSystem>& to);
