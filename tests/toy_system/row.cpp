@@ -53,7 +53,7 @@ Workload read_squad(const Object& object) {
   const Squad& squad = *as<Squad>(object);
   Workload told;
   Workload::Group group;
-  group.wanted = group.least = group.most = squad.spec->replicas.value_or(1);
+  group.wanted = squad.spec->replicas.value_or(1);
   group.restart = squad.spec->template_.spec->restartPolicy;
   group.decides = true;
   told.groups.push_back(group);

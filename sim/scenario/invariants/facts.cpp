@@ -14,8 +14,6 @@ namespace ddptwin::scenario::invariants {
 using namespace std::string_view_literals;
 namespace {
 
-constexpr Duration due_slack = std::chrono::seconds(30);  // a deadline and a TTL may fire so late
-
 struct KindRow {
   const KindInfo* kind;
   Topic topic;
@@ -86,79 +84,10 @@ std::string_view main_container(const Pod& pod, const WorkloadReader& reader) {
                                       : reader.main_container;
 }
 
-bool JobFacts::live() const {
-  return handled && !invalid && !gone && !last->metadata.deletionTimestamp && !traits.of_others;
-}
-
-int JobFacts::wanted(int index) const {
-  const Workload::Group* spec = spec_of(index);
-  return spec == nullptr ? 0 : spec->wanted;
-}
-
-int JobFacts::wanted() const {
-  int sum = 0;
-  for (int i = 0; i < type_count(); ++i) sum += wanted(i);
-  return sum;
-}
-
-int JobFacts::find_type(std::string_view name) const {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  for (std::size_t i = 0; i < types.size(); ++i)
-    if (std::equal(name.begin(), name.end(), types[i].name.begin(), types[i].name.end(),
-                   [&](char a, char b) { return lower(a) == lower(b); }))
-      return static_cast<int>(i);
-  return -1;
-}
-
-std::string JobFacts::type_text(int index) const {
-  return type(index).name.empty() ? "replica" : type(index).name;
-}
-
-std::string JobFacts::replica_text(int index, int replica) const {
-  return concat({type_text(index), " ", std::to_string(replica)});
-}
-
-void JobFacts::read(const ObjectPtr& now) {
-  before = std::exchange(traits, reader->read(*now));
-  last = now;
-  for (TypeFacts& one : types) one.spec = nullptr;
-  for (const Workload::Group& asked : traits.groups) {
-    int at = find_type(asked.name);
-    if (at < 0) {
-      at = type_count();
-      types.push_back({.name = std::string(asked.name)});
-    }
-    type(at).spec = &asked;
-  }
-}
-
-void JobFacts::note_wanted() {
-  for (int i = 0; i < type_count(); ++i) {
-    TypeFacts& facts = type(i);
-    const int now = wanted(i);
-    facts.wanted_min = facts.wanted_min < 0 ? now : std::min(facts.wanted_min, now);
-    facts.wanted_max = std::max(facts.wanted_max, now);
-  }
-  if (worlds.empty() || worlds.back() != traits.world) worlds.push_back(traits.world);
-}
-
-bool JobFacts::scales_down() const {
-  for (const TypeFacts& facts : types) {
-    const int now = facts.spec == nullptr ? 0 : facts.spec->wanted;
-    if (now < 1 || facts.wanted_max <= now) continue;
-    for (std::size_t i = static_cast<std::size_t>(now); i < facts.replicas.size(); ++i)
-      if (!facts.replicas[i].pods.empty()) return true;
-  }
-  return false;
-}
-
 Facts::Facts() {
   for (const WorkloadReader* reader : workload_readers()) {
-    const Operator* known = find_operator(reader->actor);
-    const auto at =
-        known != nullptr ? static_cast<std::size_t>(known - operators_.data()) : operators_.size();
-    if (known == nullptr) operators_.push_back({.actor = reader->actor});
-    kinds_.push_back({.reader = reader, .of_operator = at});
+    if (find_operator(reader->actor) == nullptr) operators_.push_back({.actor = reader->actor});
+    kinds_.push_back({.reader = reader});
   }
 }
 
@@ -169,19 +98,6 @@ const Facts::Operator* Facts::find_operator(std::string_view actor) const {
 }
 
 bool Facts::is_operator(std::string_view actor) const { return find_operator(actor) != nullptr; }
-
-Facts::KindFacts& Facts::kind_of(const WorkloadReader& reader) {
-  return *std::find_if(kinds_.begin(), kinds_.end(),
-                       [&reader](const KindFacts& one) { return one.reader == &reader; });
-}
-
-// Most records of plans are of the job that the one before was of.
-JobFacts* Facts::planned_job(KindFacts& kind) {
-  if (kind.planned_job != nullptr) return kind.planned_job;
-  const auto found = kind.jobs.find(kind.planned);
-  if (found != kind.jobs.end()) kind.planned_job = found->second;
-  return kind.planned_job;
-}
 
 PodFacts* Facts::pod(std::string_view key) const {
   PodFacts* const* found = pods_by_key_.find(Fingerprint::of(key));
@@ -199,18 +115,6 @@ const Facts::Holders* Facts::holders(std::string_view ip) const {
 
 std::string Facts::Holder::pod() const {
   return concat({namespace_, namespace_.empty() ? "" : "/", name});
-}
-
-JobFacts* Facts::job_of(const SharedText& uid) const {
-  if (const auto found = jobs_.find(uid); found != jobs_.end()) return found->second.get();
-  if (parts_.empty()) return nullptr;
-  const auto part = parts_.find(uid);
-  return part == parts_.end() ? nullptr : part->second;
-}
-
-JobFacts* Facts::owner_of(const ObjectMeta& metadata) const {
-  const OwnerReference* owner = metadata.controller();
-  return owner == nullptr ? nullptr : job_of(owner->uid);
 }
 
 Sight Facts::take(const Record& record, Topic topic) {
@@ -282,132 +186,6 @@ void Facts::take_warning(const Record& record, Sight& sight) {
   note_event(event);
 }
 
-void Facts::take_rule(const Record& record, Sight& sight) {
-  for (KindFacts& kind : kinds_) {
-    if (record.actor != kind.reader->controller) continue;
-    if (kind.planned != record.subject) {
-      kind.planned = record.subject;
-      kind.planned_job = nullptr;
-    }
-    kind.planned_by = record.id;
-    sight.job = planned_job(kind);
-    if (sight.job == nullptr) return;
-    sight.job->handled = true;
-    sight.job->invalid = record.rule == kind.reader->gives_up;
-    return;
-  }
-}
-
-// ---- jobs --------------------------------------------------------------------------------------
-
-namespace {
-
-const WorkloadReader& reader_of(const KindInfo& kind) {
-  const auto readers = workload_readers();
-  return **std::find_if(readers.begin(), readers.end(),
-                        [&kind](const WorkloadReader* reader) { return &reader->info() == &kind; });
-}
-
-}  // namespace
-
-// What a job owns may own pods in turn.
-void Facts::take_part(const Record& record) {
-  if (record.kind == RecordKind::object_deleted) {
-    if (!parts_.empty()) parts_.erase(record.before->metadata.uid);
-    return;
-  }
-  if (record.kind != RecordKind::object_added) return;
-  if (JobFacts* job = owner_of(record.after->metadata)) parts_[record.after->metadata.uid] = job;
-}
-
-void Facts::take_job(const Record& record, Sight& sight) {
-  const ObjectPtr& now = record.after ? record.after : record.before;
-  if (JobFacts* whole = owner_of(now->metadata)) {
-    take_part(record);
-    return changed(*whole, record.time, record.actor);
-  }
-  auto& entry = jobs_[now->metadata.uid];
-  if (!entry) {
-    entry = std::make_unique<JobFacts>();
-    entry->uid = now->metadata.uid;
-    entry->reader = &reader_of(now->kind());
-    entry->key = key_of(now->metadata);
-    entry->stimulus_at = entry->pushed_at = entry->progress_at = entry->step_at = record.time;
-    for (const std::string_view group : entry->reader->groups)
-      entry->types.push_back({.name = std::string(group)});
-    KindFacts& kind = kind_of(*entry->reader);
-    kind.jobs[entry->key] = entry.get();
-    kind.planned_job = nullptr;
-  }
-  JobFacts& job = *entry;
-  sight.job = &job;
-  const bool is_new = !job.last;
-  const bool respecified = is_new || job.last->metadata.generation != now->metadata.generation;
-  job.read(now);
-  const Workload& traits = job.traits;
-  const bool started = traits.started && traits.started != job.before.started;
-  if (respecified) {
-    job.invalid = false;  // until it is looked at again
-    job.suspend_seen = job.suspend_seen || job.suspended();
-    job.note_wanted();
-  }
-  // What a change of the spec makes overdue at once the operator still has to hear of.
-  const auto fires = [&](Time due) {
-    alarm(job, std::max(due, record.time) + due_slack, AlarmKind::due);
-  };
-  bool ended = false;
-  if (!job.finished() && traits.finished()) {
-    job.finished_at = record.time;
-    job.finished_record = record.id;
-    ended = true;
-    progressed(job, record.time, Advance::pod);
-  }
-  if ((ended || (respecified && job.finished())) && traits.ttl)
-    fires(job.finished_at + std::chrono::seconds(*traits.ttl));
-  if ((started || respecified) && traits.deadline && traits.started)
-    fires(*traits.started + std::chrono::seconds(*traits.deadline));
-  if (record.actor == job.reader->actor) {
-    job.handled = true;
-    job.refusals = 0;
-  }
-  changed(job, record.time, record.actor);
-  if (respecified) new_round(job, record.time, is_new ? Advance::applied : Advance::spec);
-  if (record.kind != RecordKind::object_deleted) return;
-  job.gone = true;
-  KindFacts& kind = kind_of(*job.reader);
-  kind.planned_job = nullptr;
-  const auto named = kind.jobs.find(job.key);
-  if (named != kind.jobs.end() && named->second == &job) kind.jobs.erase(named);
-  // Its pods may still look at it while they are collected.
-  if (job.pods.empty()) forget_job(job);
-}
-
-void Facts::note_call(const Record& record, Topic topic) {
-  if (topic > Topic::object && topic != Topic::refused) return;
-  for (Operator& one : operators_)
-    if (record.actor == one.actor) one.calls[one.call_count++ % busy_writes] = record.time;
-}
-
-bool Facts::Operator::busy(Time now) const {
-  return call_count >= busy_writes && now - calls[call_count % busy_writes] <= rest_time;
-}
-
-bool Facts::operator_busy(const JobFacts& job, Time now) const {
-  const Operator* one = find_operator(job.reader->actor);
-  return one != nullptr && one->busy(now);
-}
-
-// It stays until the next one that goes, for the judges of its record.
-void Facts::forget_job(JobFacts& job) {
-  for (const auto& [name, service] : job.services)
-    services_by_key_.erase(print_of_key(service.last->metadata));
-  std::erase_if(parts_, [&job](const auto& part) { return part.second == &job; });
-  auto entry = jobs_.extract(job.uid);
-  gone_job_ = std::move(entry.mapped());
-}
-
-// ---- the rest ----------------------------------------------------------------------------------
-
 void Facts::take_service(const Record& record, Sight& sight) {
   const auto service = as<Service>(record.after ? record.after : record.before);
   sight.job = owner_of(service->metadata);
@@ -441,21 +219,6 @@ void Facts::take_slice(const Record& record, Sight& sight) {
   };
   slices.erase(std::remove_if(slices.begin(), slices.end(), is_it), slices.end());
   if (record.kind != RecordKind::object_deleted) slices.push_back(slice);
-}
-
-void Facts::take_refused(const Record& record, Sight& sight) {
-  KindFacts* asks = nullptr;  // the kind that the operator last looked at
-  for (KindFacts& kind : kinds_)
-    if (record.actor == kind.reader->actor &&
-        (asks == nullptr || kind.planned_by > asks->planned_by))
-      asks = &kind;
-  if (asks == nullptr) return;
-  // It looks whether what it would delete is there; that it is not is an answer.
-  if (record.subject.starts_with("get ")) return;
-  sight.job = planned_job(*asks);
-  if (sight.job == nullptr) return;
-  ++sight.job->refusals;
-  changed(*sight.job, record.time, "kubelet");
 }
 
 void Facts::take_fault(const Record& record, Sight& sight) {

@@ -104,9 +104,8 @@ struct PodFacts {
     Text name{};
     int starts = 0;
     bool running = false;
-    int killed_start =
-        0;               // the start that was ended with SIGKILL; 0: none, or it has been reported
-    int stopped_by = 0;  // the signal that it was stopped with, and not let go on since
+    int killed_start = 0;  // that was ended with SIGKILL; 0: none, or it has been reported
+    int stopped_by = 0;    // the signal that it was stopped with, and not let go on since
     Time stopped_at{};
     int lines = 0;            // that it has printed since its start, as far as they were new
     std::string last_line{};  // while the job has told of no step
@@ -274,6 +273,10 @@ struct JobFacts {
 };
 // The container whose end is the pod's.
 std::string_view main_container(const Pod& pod, const WorkloadReader& reader);
+// What labels say of a pod's or a Service's place: the group, an index into JobFacts::types, and
+// the number in it, read as Go reads one. -1: they say none.
+int group_of(const ObjectMeta& metadata, const JobFacts& job);
+int index_of(const ObjectMeta& metadata, const WorkloadReader& reader);
 // That of "namespace/name".
 Fingerprint print_of_key(const ObjectMeta& meta);
 // The processes in a pod are no more.
@@ -397,14 +400,13 @@ class Facts {
   // All workloads of a kind.
   struct KindFacts {
     const WorkloadReader* reader = nullptr;
-    std::size_t of_operator = 0;
     TextTable<JobFacts*> jobs{};   // by "namespace/name"
     std::string planned{};         // the one that its controller is busy with
     std::uint64_t planned_by = 0;  // the record that said so
     // What that key names, once it was asked for; null again when one comes or goes.
     JobFacts* planned_job = nullptr;
   };
-  KindFacts& kind_of(const WorkloadReader& reader);
+  KindFacts& kind_of(const KindInfo& kind);
   const Operator* find_operator(std::string_view actor) const;
   static JobFacts* planned_job(KindFacts& kind);
 

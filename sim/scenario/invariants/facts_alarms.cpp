@@ -1,5 +1,5 @@
 // When a job is looked at though no record tells of it: at rest, when it stands still, when a time
-// of its own is over.
+// of its own is over; and what brings it further, by which that is known.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -103,6 +103,21 @@ Duration Facts::rest_of(const JobFacts& job) const {
 
 void Facts::alarm(JobFacts& job, Time at, AlarmKind kind) {
   alarms_.push({at, ++alarm_count_, job.uid, kind});
+}
+
+void Facts::note_call(const Record& record, Topic topic) {
+  if (topic > Topic::object && topic != Topic::refused) return;
+  for (Operator& one : operators_)
+    if (record.actor == one.actor) one.calls[one.call_count++ % busy_writes] = record.time;
+}
+
+bool Facts::Operator::busy(Time now) const {
+  return call_count >= busy_writes && now - calls[call_count % busy_writes] <= rest_time;
+}
+
+bool Facts::operator_busy(const JobFacts& job, Time now) const {
+  const Operator* one = find_operator(job.reader->actor);
+  return one != nullptr && one->busy(now);
 }
 
 std::optional<Time> Facts::next_alarm() const {

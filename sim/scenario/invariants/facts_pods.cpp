@@ -36,19 +36,18 @@ bool failed_for_good(const Pod& pod, const WorkloadReader& reader) {
   return false;
 }
 
-// The label's number, as Go reads one; -1: there is none.
+}  // namespace
+
 int index_of(const ObjectMeta& metadata, const WorkloadReader& reader) {
   const Text* label = metadata.label(reader.index_label);
   return label == nullptr ? -1 : std::max(go_integer<int>(*label).value_or(-1), -1);
 }
 
-int type_of(const ObjectMeta& metadata, const JobFacts& job) {
+int group_of(const ObjectMeta& metadata, const JobFacts& job) {
   if (job.reader->group_label.empty()) return job.find_type("");
   const Text* label = metadata.label(job.reader->group_label);
   return label == nullptr ? -1 : job.find_type(*label);
 }
-
-}  // namespace
 
 PodFacts::ContainerFacts& PodFacts::container(std::string_view name) {
   for (ContainerFacts& one : containers)
@@ -102,7 +101,7 @@ void Facts::add_pod(const Record& record, PodFacts& facts) {
   job.pods.push_back(&facts);
   const int index = index_of(pod.metadata, *job.reader);
   if (index < 0) return;
-  facts.type = type_of(pod.metadata, job);
+  facts.type = group_of(pod.metadata, job);
   facts.index = index;
   if (!pod.spec->containers.empty()) {
     facts.world_size = number_of(pod.spec->containers.front(), "WORLD_SIZE");

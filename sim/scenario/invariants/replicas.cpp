@@ -92,7 +92,7 @@ bool count(const Sight& sight, Verdicts& verdicts) {
   if (leaving || refused) return false;
   for (int type = 0; type < job.type_count(); ++type) {
     // Of a type that was taken out of the spec others tell.
-    if (job.spec_of(type) == nullptr || !job.spec_of(type)->full_at_rest) continue;
+    if (job.spec_of(type) == nullptr) continue;
     const auto& replicas = job.type(type).replicas;
     const auto wanted = static_cast<std::size_t>(std::max(job.wanted(type), 0));
     for (std::size_t i = 0; i < std::max(wanted, replicas.size()); ++i) {

@@ -9,7 +9,7 @@ namespace {
 
 using namespace invariants;
 
-constexpr std::uint32_t job = topics(Topic::job), pod = topics(Topic::pod);
+constexpr std::uint32_t on_job = topics(Topic::job), on_pod = topics(Topic::pod);
 constexpr std::uint32_t never = 0;
 
 constexpr std::array rows_of_all{
@@ -20,7 +20,7 @@ constexpr std::array rows_of_all{
         "is never withdrawn or turned into the other, whatever happens to its pods, its spec or "
         "the "
         "operator afterwards. Pipelines act on the first end they read.",
-        "", false, job | pod, &terminal, nullptr, nullptr},
+        "", false, on_job | on_pod, &terminal, nullptr, nullptr},
     InvariantRow{
         "no-new-pods", "INV-TERMINAL", "A finished job gets no new pods.",
         "No pass that sees the finished job makes a pod for it. The operator may still see the job "
@@ -36,50 +36,50 @@ constexpr std::array rows_of_all{
         "worker "
         "of an elastic job without a Master succeeds and another fails under policy Never in the "
         "same pass.",
-        "Q10", false, job, &one_end, nullptr, nullptr},
+        "Q10", false, on_job, &one_end, nullptr, nullptr},
     InvariantRow{"succeeded-for-a-reason", "INV-EXIT",
                  "A job succeeds only when the pods that decide it succeeded.",
                  "When Succeeded is stored, the Master's pod has been in phase Succeeded; without "
                  "a Master all "
                  "workers have, or any of an elastic job.",
-                 "", false, job, &succeeded_for_a_reason, nullptr, nullptr},
+                 "", false, on_job, &succeeded_for_a_reason, nullptr, nullptr},
     InvariantRow{
         "trained-to-the-end", "INV-EXIT", "A job whose workers count their steps did all of them.",
         "When Succeeded is stored and the workers print `step N/TOTAL`, one of them has ended the "
         "last step. A Master that is deleted and ends with 0 on SIGTERM makes upstream report "
         "success of a training that was cut off.",
-        "Q8, FM-071", false, job, &trained_to_the_end, nullptr, nullptr},
+        "Q8, FM-071", false, on_job, &trained_to_the_end, nullptr, nullptr},
 
     // ---- status --------------------------------------------------------------------------------
     InvariantRow{"monotone", "INV-MONO", "Generations and restart counts never decrease.",
                  "metadata.generation of jobs and pods, and the restartCount of a container of one "
                  "pod, only "
                  "grow: a reader that has seen a number never sees a smaller one.",
-                 "", false, job | pod, &monotone, nullptr, nullptr},
+                 "", false, on_job | on_pod, &monotone, nullptr, nullptr},
     InvariantRow{"times", "INV-TIME", "A job's startTime is not after its completionTime.",
-                 "Durations computed from the two are never negative.", "", false, job, &times,
+                 "Durations computed from the two are never negative.", "", false, on_job, &times,
                  nullptr, nullptr},
     InvariantRow{"completion-time", "B7", "A completionTime stands only in a finished job.",
-                 "What is stored with a completionTime has Succeeded or Failed.", "", false, job,
+                 "What is stored with a completionTime has Succeeded or Failed.", "", false, on_job,
                  &completion_time, nullptr, nullptr},
     InvariantRow{"start-time", "B8", "A job's startTime changes on resume only.",
                  "It is set once, and anew when a suspended job goes on: deadlines count from it.",
-                 "", false, job, &start_time, nullptr, nullptr},
+                 "", false, on_job, &start_time, nullptr, nullptr},
     InvariantRow{"spec-untouched", "INV-OWNED",
                  "The operator changes nothing of a job but its status.",
                  "Spec, labels and annotations of a job are its user's (appendix B12).", "", false,
-                 job, &spec_untouched, nullptr, nullptr},
+                 on_job, &spec_untouched, nullptr, nullptr},
 
     // ---- replicas ------------------------------------------------------------------------------
     InvariantRow{
         "no-duplicates", "INV-NO-DUP", "A replica has at most one pod that has not ended.",
         "Two live pods of one job, replica type and index would be two processes of one rank: a "
         "rendezvous sees the rank twice, and a checkpoint has two writers.",
-        "", false, pod, &no_duplicates, nullptr, nullptr},
+        "", false, on_pod, &no_duplicates, nullptr, nullptr},
     InvariantRow{"distinct-ranks", "INV-ENV",
                  "The pods of a job with a Master have different ranks.",
                  "A new pod's RANK is not that of another pod that lives and stays (appendix B10).",
-                 "", false, pod, &distinct_ranks, nullptr, nullptr},
+                 "", false, on_pod, &distinct_ranks, nullptr, nullptr},
     InvariantRow{
         "world-agrees", "INV-ENV", "At rest all pods of a job have the WORLD_SIZE of its spec.",
         "Ranks that were told different sizes never form one group. Of jobs that were not scaled.",
@@ -95,11 +95,11 @@ constexpr std::array rows_of_all{
         "owned", "INV-OWNED", "The operator deletes only pods that a job owns.",
         "A pod that it deletes has a controller reference with the uid of a job that exists: pods "
         "of an older job of the same name, or of nobody, are left alone (appendix B11).",
-        "", false, pod, &owned, nullptr, nullptr},
+        "", false, on_pod, &owned, nullptr, nullptr},
     InvariantRow{"exit-code", "INV-EXIT",
                  "A container that was killed with signal 9 is reported with 137.",
-                 "The end that a pod's status tells of is the one that was made.", "", false, pod,
-                 &exit_code, nullptr, nullptr},
+                 "The end that a pod's status tells of is the one that was made.", "", false,
+                 on_pod, &exit_code, nullptr, nullptr},
 
     // ---- what is left --------------------------------------------------------------------------
     InvariantRow{
@@ -150,14 +150,14 @@ constexpr std::array rows_of_all{
         "for as long as another job goes on. invariants.progressWithin is one bound for all. Who "
         "waits for what is told. Not judged of suspended jobs, nor while something is kept broken "
         "on purpose.",
-        "", false, job, &progress, nullptr, &progress,
+        "", false, on_job, &progress, nullptr, &progress,
         "45m0s after the job last came further, 4h0m0s where all of it runs"},
     InvariantRow{"deadline", "INV-TIME",
                  "A job that outlives its activeDeadlineSeconds is failed for it.",
                  "Within 30 s. Upstream has no timer for it: a quiet job lives on until something "
                  "happens to "
                  "it.",
-                 "Q4", false, job, &deadline, nullptr, &deadline,
+                 "Q4", false, on_job, &deadline, nullptr, &deadline,
                  "30s after the job's activeDeadlineSeconds are over"},
     InvariantRow{"deadline-is-seen", "INV-TIME",
                  "At rest a job that changed after its activeDeadlineSeconds has failed for it.",
@@ -165,7 +165,7 @@ constexpr std::array rows_of_all{
                  "", false, never, nullptr, &deadline_is_seen, nullptr},
     InvariantRow{
         "ttl", "INV-TIME", "A finished job is deleted when its ttlSecondsAfterFinished is over.",
-        "Within 30 s. Of jobs that have a completionTime and are not suspended.", "", false, job,
+        "Within 30 s. Of jobs that have a completionTime and are not suspended.", "", false, on_job,
         &ttl, nullptr, &ttl, "30s after the job's ttlSecondsAfterFinished are over"},
     InvariantRow{"quiesce", "INV-QUIESCE",
                  "The operator stops writing when nothing happens any more.",

@@ -19,12 +19,9 @@ struct Workload {
   struct Group {
     std::string_view name{};        // "Worker"; empty where there is but one
     int wanted = 0;                 // pods
-    int least = 0, most = 0;        // it may be scaled between them
     std::string_view restart{};     // Always, OnFailure, Never, ExitCode
     bool decides = false;           // the end of its pods is the workload's
     bool one_is_enough = false;     // so of the first that succeeds
-    bool full_at_rest = true;       // no pod waits for another one to be made
-    int first_rank = 0;             // of index 0, where the pods are told a rank
     std::size_t init_containers{};  // of the template
   };
   boost::container::small_vector<Group, 2> groups{};  // that its spec has
@@ -35,7 +32,6 @@ struct Workload {
   bool suspended = false;                  // the spec asks for it
   bool says_suspended = false;             // the status does
   bool of_others = false;                  // a controller of another cluster looks after it
-  bool for_ever = false;                   // it is there to stay, and has no end to come to
   std::optional<std::int64_t> deadline{};  // seconds after `started`
   std::optional<std::int64_t> ttl{};       // seconds after its end
   std::optional<std::int64_t> backoff{};   // how often it may be restarted for its own failures

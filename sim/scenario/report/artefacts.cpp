@@ -42,7 +42,7 @@ json::array changes_of(const Record& record, SecretMask& mask) {
 }
 
 // File systems take 255 bytes, of which an ending and a namespace want some.
-std::string file_name(std::string_view name) {
+std::string artefact_name(std::string_view name) {
   constexpr std::size_t length_max = 200;
   std::string out(name);
   std::replace(out.begin(), out.end(), '/', '_');
@@ -58,8 +58,8 @@ std::string file_of(std::string_view folder, const Object& object) {
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   std::string path = fmt::format("{}/{}/", folder, kind);
   const ObjectMeta& metadata = object.metadata;
-  if (!metadata.namespace_.empty()) path += file_name(metadata.namespace_) + "/";
-  return path + file_name(metadata.name) + ".yaml";
+  if (!metadata.namespace_.empty()) path += artefact_name(metadata.namespace_) + "/";
+  return path + artefact_name(metadata.name) + ".yaml";
 }
 
 json::value sorted(const json::value& value) {
@@ -151,7 +151,7 @@ void Artefacts::on_record(const Record& record) {
   trace_.append(json::serialize(to_json(record, mask_)) + "\n");
   if (record.kind == RecordKind::log) {
     GrowingFile& log =
-        file(logs_, fmt::format("logs/{}.log", file_name(std::string_view(record.subject))));
+        file(logs_, fmt::format("logs/{}.log", artefact_name(std::string_view(record.subject))));
     log.append(std::string(record.text) + "\n");
     if (options_.at_once) log.flush();
   } else if (record.before != nullptr || record.after != nullptr) {

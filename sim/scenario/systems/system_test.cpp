@@ -56,6 +56,12 @@ TEST(System, a_version_is_set_where_the_system_is_installed) {
   EXPECT_EQ(version_of({}, training_operator), "");
 }
 
+TEST(System, its_readers_are_its_own) {
+  for (const System* system : systems())
+    for (const scenario::WorkloadReader* reader : system->readers)
+      EXPECT_EQ(reader->system, system->name);
+}
+
 TEST(System, its_kinds_are_where_it_is_installed_and_nowhere_else) {
   for (const System* system : systems())
     for (const KindInfo* kind : kinds_of(*system)) {

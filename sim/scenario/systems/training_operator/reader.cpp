@@ -24,7 +24,7 @@ int number_of(const ReplicaSpec& replicas) { return replicas.replicas.value_or(1
 Workload::Group group_of(std::string_view name, const ReplicaSpec& replicas) {
   Workload::Group group;
   group.name = name;
-  group.wanted = group.least = group.most = number_of(replicas);
+  group.wanted = number_of(replicas);
   group.restart = replicas.restartPolicy;
   group.init_containers = replicas.template_.spec->initContainers.size();
   return group;
@@ -40,12 +40,7 @@ void read_groups(const PyTorchJobSpec& spec, Workload& to) {
   if (worker == nullptr) return;
   Workload::Group group = group_of("Worker", *worker);
   group.decides = master == nullptr;
-  group.first_rank = master != nullptr ? 1 : 0;
-  if (const auto& elastic = spec.elasticPolicy) {
-    group.one_is_enough = true;
-    group.least = elastic->minReplicas.value_or(group.least);
-    group.most = elastic->maxReplicas.value_or(group.most);
-  }
+  group.one_is_enough = spec.elasticPolicy.has_value();
   to.groups.push_back(group);
 }
 

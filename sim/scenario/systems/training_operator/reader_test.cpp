@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "controller/training_operator/environment.hpp"
+#include "controller/training_operator/init_container.hpp"
 #include "controller/training_operator/names.hpp"
+#include "controller/training_operator/rules.hpp"
 #include "objects/pytorchjob.hpp"
 #include "scenario/systems/training_operator/parts.hpp"
 
@@ -60,6 +62,16 @@ TEST(PyTorchJobReader, knows_whose_end_is_the_jobs) {
   EXPECT_EQ(decides({std::nullopt, 2, "", false}), "Worker!");
   EXPECT_EQ(decides({std::nullopt, 2, "", true}), "Worker?");
   EXPECT_EQ(decides({}), "");
+}
+
+TEST(PyTorchJobReader, names_what_the_operator_names) {
+  EXPECT_EQ(pytorchjob_reader.gives_up, pj::rules::invalid_job.name);
+  EXPECT_EQ(pytorchjob_reader.group_label, pj::label::replica_type);
+  EXPECT_EQ(pytorchjob_reader.index_label, pj::label::replica_index);
+  EXPECT_EQ(pytorchjob_reader.main_container, pj::container_name);
+  EXPECT_EQ(pytorchjob_reader.waiting_container, pj::init_container_name);
+  EXPECT_TRUE(pj::is_retryable(pytorchjob_reader.first_retryable));
+  EXPECT_FALSE(pj::is_retryable(pytorchjob_reader.first_retryable - 1));
 }
 
 }  // namespace

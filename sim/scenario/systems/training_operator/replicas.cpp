@@ -86,20 +86,18 @@ bool creation_order(const Sight& sight, Verdicts& verdicts) {
   const Record& record = *sight.record;
   if (record.kind != RecordKind::object_added || record.actor != operator_actor) return false;
   if (sight.job == nullptr) return false;
-  const WorkloadReader& reader = *sight.job->reader;
   const ObjectMeta& metadata = record.after->metadata;
-  const Text *label = metadata.label(reader.group_label),
-             *number = metadata.label(reader.index_label);
-  const auto index = go_integer<int>(number == nullptr ? std::string_view() : number->view());
-  if (label == nullptr || !index || *index < 0) return false;
-  const TypeFacts& type = sight.job->type(*label == "master" ? master : worker);
+  const int group = group_of(metadata, *sight.job), index = index_of(metadata, *sight.job->reader);
+  if (group < 0 || index < 0) return false;
+  const TypeFacts& type = sight.job->type(group);
   // A pod comes after those of lower indices, a Service after all pods of its type.
   const bool service = sight.pod == nullptr;
-  const auto before = static_cast<std::size_t>(service ? std::max(type.wanted_min, 0) : *index);
+  const auto before = static_cast<std::size_t>(service ? std::max(type.wanted_min, 0) : index);
   for (std::size_t i = 0; i < before; ++i) {
     if (i < type.replicas.size() && type.replicas[i].created > 0) continue;
-    verdicts.violated(name_of(*record.after), fmt::format("{} was made before the pod of {} {}",
-                                                          name_of(*record.after), *label, i));
+    verdicts.violated(name_of(*record.after),
+                      fmt::format("{} was made before the pod of {} {}", name_of(*record.after),
+                                  sight.job->type_text(group), i));
     return true;
   }
   return true;
@@ -187,6 +185,8 @@ bool backoff_limit_in_place(const Sight& sight, Verdicts& verdicts) {
   return true;
 }
 
-bool owned_services(const Sight& sight, Verdicts& verdicts) { return owned(sight, verdicts); }
+bool owned_services(const Sight& sight, Verdicts& verdicts) {
+  return sight.record->actor == operator_actor && owned(sight, verdicts);
+}
 
 }  // namespace ddptwin::scenario::invariants::pytorchjob
