@@ -28,8 +28,8 @@ std::string_view find_version(std::string_view text) {
 }
 std::string_view default_version() { return "v1"; }
 
-void install(Installer& into, std::string_view version) {
-  const bool forgets = version == "v0";
+void install(Installer& into, const InstalledSystem& told) {
+  const bool forgets = told.version == "v0";
   into.host(squad_operator, [forgets] { return std::make_unique<SquadController>(forgets); });
 }
 

@@ -124,6 +124,33 @@ Status read_version_of(const YamlNode& node, const System& system,
   return {};
 }
 
+Status read_flags_of(const YamlNode& node, const System& system, std::vector<InstalledSystem>& to) {
+  TRY(const auto members, node.as_map());
+  for (const auto& [name, value] : members) {
+    std::vector<std::string_view> known;
+    for (const SystemFlag& flag : system.flags) known.push_back(flag.name);
+    const auto flag = std::find(known.begin(), known.end(), name);
+    if (flag == known.end())
+      return value.fail(fmt::format("the {} has no flag \"{}\"{}", system.title, name,
+                                    known.empty() ? "" : suggestion(name, known)));
+    const SystemFlag& row = system.flags[static_cast<std::size_t>(flag - known.begin())];
+    TRY(std::string text, value.as_any_scalar());
+    if (!row.takes(text)) return value.must_be(row.shape);
+    set_flag(to, system, row, std::move(text));
+  }
+  return {};
+}
+
+// A version, or a map with flags beside it.
+Status read_system(const YamlNode& node, const System& system, std::vector<InstalledSystem>& to) {
+  if (!node.value().is_object()) return read_version_of(node, system, to);
+  constexpr std::array<std::string_view, 2> known{"version", "flags"};
+  TRY_VOID(check_fields(node, known, {}));
+  if (const auto version = node.member("version")) TRY_VOID(read_version_of(*version, system, to));
+  if (const auto flags = node.member("flags")) TRY_VOID(read_flags_of(*flags, system, to));
+  return {};
+}
+
 // To YAML 1.1 a bare off is a boolean.
 bool is_off(const YamlNode& node) {
   const auto& value = node.value();
@@ -197,7 +224,7 @@ Status read_systems(const YamlNode& node, std::vector<InstalledSystem>& to) {
     if (is_off(value))
       switch_off(to, *system);
     else
-      TRY_VOID(read_version_of(value, *system, to));
+      TRY_VOID(read_system(value, *system, to));
   }
   return {};
 }
@@ -209,8 +236,9 @@ constexpr std::array cluster_fields{
     ClusterField{"nodes", "a list of nodes", "default: one node, node-0, of the default size",
                  &read_nodes},
     ClusterField{"systems", "a map",
-                 "of job systems by name: a version, or off: then its kinds do not exist; those "
-                 "that are not named are there at their default version",
+                 "of job systems by name: a version, or off: then its kinds do not exist, or "
+                 "{version: VERSION, flags: {FLAG: VALUE}}; those that are not named are there at "
+                 "their default version",
                  // Read before all else, for kinds exist only where their system does.
                  [](const YamlNode&, Scenario&, const ParseContext&) { return Status(); }},
     ClusterField{"trainingOperator", "a version",

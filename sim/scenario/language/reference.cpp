@@ -102,6 +102,9 @@ std::string versions_text(const System& system) {
   for (const std::string_view version : system.versions())
     out +=
         fmt::format("- {}{}\n", version, version == system.default_version() ? " (default)" : "");
+  if (!system.flags.empty()) out += "\n| flag | value | |\n|---|---|---|\n";
+  for (const SystemFlag& flag : system.flags)
+    out += fmt::format("| `{}` | {} | {} |\n", flag.name, flag.shape, cell(flag.help));
   return out;
 }
 

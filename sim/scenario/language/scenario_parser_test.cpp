@@ -305,6 +305,20 @@ INSTANTIATE_TEST_SUITE_P(
             "unknown_version_of_a_system", "  cluster: {systems: {training-operator: v2}}\n",
             "s.yaml:8:23 spec.cluster.systems.training-operator: unknown version \"v2\" (known: "
             "v1.7.0, v1.8.0, v1.8.1, v1.9.0, v1.9.4)"},
+        Refusal{
+            "unknown_field_of_a_system", "  cluster: {systems: {training-operator: {flag: {}}}}\n",
+            "s.yaml:8:43 spec.cluster.systems.training-operator.flag: unknown field \"flag\" (did "
+            "you mean flags?)"},
+        Refusal{"unknown_flag_of_a_system",
+                "  cluster: {systems: {training-operator: {flags: {init-tries: 3}}}}\n",
+                "s.yaml:8:51 spec.cluster.systems.training-operator.flags.init-tries: the training "
+                "operator has no flag \"init-tries\" (known: pytorch-init-container-image, "
+                "pytorch-init-container-max-tries, pytorch-init-container-template-file, "
+                "replica-type-order)"},
+        Refusal{"value_of_a_flag_of_a_system",
+                "  cluster: {systems: {training-operator: {flags: {replica-type-order: any}}}}\n",
+                "s.yaml:8:51 spec.cluster.systems.training-operator.flags.replica-type-order: must "
+                "be master-first, worker-first or random, not \"any\""},
         Refusal{"system_twice",
                 "  cluster: {trainingOperator: v1.8, systems: {training-operator: v1.9}}\n",
                 "s.yaml:8:13 spec.cluster.trainingOperator: systems names the training operator "

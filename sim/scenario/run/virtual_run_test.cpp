@@ -107,6 +107,42 @@ struct Traced {
   std::map<std::uint64_t, Row> rows{};
 };
 
+std::string with_operator_flags(const std::string& flags) {
+  return "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n"
+         "  images: [{name: 'waiting:1'}]\n"
+         "  cluster: {systems: {training-operator: {version: v1.8, flags: {" +
+         flags + "}}}}\n---\n" + job("--steps, '3'");
+}
+
+TEST(VirtualRunTest, an_operator_is_started_with_its_flags) {
+  for (const auto& [order, first] : std::map<std::string, std::string>{
+           {"master-first", "train-master-0"}, {"worker-first", "train-worker-0"}}) {
+    const Scenario one = parse(with_operator_flags(
+        "pytorch-init-container-image: 'waiting:1', pytorch-init-container-max-tries: 7, "
+        "replica-type-order: " +
+        order));
+    VirtualRun run(one, {.seed = 3});
+    std::vector<std::string> made;
+    std::shared_ptr<const Pod> worker;
+    run.world().trace().add_sink([&](const Record& record) {
+      if (!record.after || record.before || record.after->kind().kind != "Pod") return;
+      made.push_back(record.after->metadata.name.str());
+      if (made.back() == "train-worker-0") worker = as<Pod>(record.after);
+    });
+    ASSERT_TRUE(run.start());
+    const auto result = run.finish();
+    ASSERT_TRUE(result) << result.error().text();
+    EXPECT_TRUE(result->passed());
+    ASSERT_FALSE(made.empty());
+    EXPECT_EQ(made.front(), first);
+    ASSERT_TRUE(worker);
+    ASSERT_EQ(worker->spec->initContainers.size(), 1U);
+    const Container& waiting = worker->spec->initContainers[0];
+    EXPECT_EQ(std::string_view(waiting.image), "waiting:1");
+    EXPECT_THAT(std::string(waiting.command.back()), testing::HasSubstr("seq 7"));
+  }
+}
+
 TEST(VirtualRunTest, a_verdict_follows_from_what_decided_it) {
   const Scenario one = parse(
       "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n  expect:\n"

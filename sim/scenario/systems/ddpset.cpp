@@ -50,7 +50,7 @@ Result<std::vector<std::string>> review_ddpset(const AdmissionRequest& request) 
   return std::vector<std::string>();
 }
 
-void install_platform(Installer& into, std::string_view) {
+void install_platform(Installer& into, const InstalledSystem&) {
   into.define(DDPSet::info(), ddpset_definition());
   into.admit(AdmissionPhase::validating, &review_ddpset, DDPSet::info());
   into.host("ddpset-platform", [] { return std::make_unique<controller::DDPSetController>(); });

@@ -81,6 +81,12 @@ void set_version(std::vector<InstalledSystem>& among, const System& system,
     if (one.system == &system) one.version = version;
 }
 
+void set_flag(std::vector<InstalledSystem>& among, const System& system, const SystemFlag& flag,
+              std::string value) {
+  for (InstalledSystem& one : among)
+    if (one.system == &system) one.flags.insert_or_assign(std::string(flag.name), value);
+}
+
 void switch_off(std::vector<InstalledSystem>& among, const System& system) {
   std::erase_if(among, [&system](const InstalledSystem& one) { return one.system == &system; });
 }

@@ -70,6 +70,17 @@ struct SystemController {
 
 using KindOf = const KindInfo& (*)();
 
+// What a system's processes are started with, or their configuration says.
+struct SystemFlag {
+  std::string_view name;   // "pytorch-init-container-image"
+  std::string_view shape;  // what the value is, in words
+  std::string_view help;
+  // Whether a value can be taken.
+  bool (*takes)(std::string_view value);
+};
+
+struct InstalledSystem;
+
 struct System {
   std::string_view name;   // "training-operator": its process as the API and faults name it
   std::string_view title;  // "training operator": in sentences
@@ -98,7 +109,8 @@ struct System {
   std::span<const scenario::WorkloadReader* const> readers{};
   std::span<const scenario::InvariantRow> (*invariants)() = nullptr;
   std::span<const MovedField> moved{};
-  void (*install)(Installer& into, std::string_view version);
+  std::span<const SystemFlag> flags{};
+  void (*install)(Installer& into, const InstalledSystem& told);
   // Of a pod that it made; of others nothing. Null: it puts nothing into pods.
   InjectedVariables (*injected)(const Store& store, const Pod& pod,
                                 std::string_view version) = nullptr;
@@ -110,10 +122,11 @@ struct System {
                                       const StringMap& variables) = nullptr;
 };
 
-// A system that a cluster has, in one of its versions.
+// A system that a cluster has, in one of its versions, and the flags that are not as by default.
 struct InstalledSystem {
   const System* system = nullptr;
   std::string_view version{};
+  std::map<std::string, std::string, std::less<>> flags{};
 };
 
 extern const System training_operator;
@@ -139,7 +152,9 @@ std::vector<const KindInfo*> with_made_kinds(std::vector<const KindInfo*> told);
 
 // Every system at its default version.
 std::vector<InstalledSystem> default_systems();
-// Another version of a system that is among them.
+// Another version of a system that is among them, or another value of a flag.
+void set_flag(std::vector<InstalledSystem>& among, const System& system, const SystemFlag& flag,
+              std::string value);
 void set_version(std::vector<InstalledSystem>& among, const System& system,
                  std::string_view version);
 // It is not among them afterwards.

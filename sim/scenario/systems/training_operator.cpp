@@ -86,12 +86,77 @@ AdmissionHook webhook_of(const pytorchjob::Profile& profile) {
   };
 }
 
-void install_operator(Installer& into, std::string_view version) {
-  const pytorchjob::Profile& profile = profile_of(version);
+// A flag, and where its value goes; false: it cannot be taken.
+struct OperatorFlag {
+  SystemFlag told;
+  bool (*read)(std::string_view value, pytorchjob::Settings& to);
+};
+
+template <bool (*read)(std::string_view, pytorchjob::Settings&)>
+constexpr OperatorFlag flag_of(std::string_view name, std::string_view shape,
+                               std::string_view help) {
+  return {{name, shape, help,
+           [](std::string_view value) {
+             pytorchjob::Settings nowhere;
+             return read(value, nowhere);
+           }},
+          read};
+}
+
+bool read_init_image(std::string_view value, pytorchjob::Settings& to) {
+  to.init_container.image = value;
+  return !value.empty();
+}
+
+bool read_init_tries(std::string_view value, pytorchjob::Settings& to) {
+  const auto tries = whole_number<int>(value);
+  to.init_container.max_tries = tries.value_or(0);
+  return tries && *tries >= 0;
+}
+
+bool read_init_template(std::string_view value, pytorchjob::Settings& to) {
+  to.init_container.template_text = value;
+  return !value.empty();
+}
+
+bool read_type_order(std::string_view value, pytorchjob::Settings& to) {
+  constexpr std::array<std::string_view, 3> orders{"master-first", "worker-first", "random"};
+  const auto order = std::find(orders.begin(), orders.end(), value);
+  if (order == orders.end()) return false;
+  to.pod_order = to.status_order = static_cast<pytorchjob::TypeOrder>(order - orders.begin());
+  return true;
+}
+
+// spec/pytorchjob.md §2.4, Q9.
+constexpr std::array operator_flags{
+    flag_of<&read_init_image>("pytorch-init-container-image", "an image",
+                              "of the init container that waits for the master's name; default: "
+                              "alpine:3.10"),
+    flag_of<&read_init_tries>("pytorch-init-container-max-tries", "a whole number",
+                              "so often it asks for the name before it fails; default: 100"),
+    flag_of<&read_init_template>("pytorch-init-container-template-file", "text",
+                                 "what that file holds: a list of containers with "
+                                 "{{.MasterAddr}}, {{.InitContainerImage}}, {{.MaxTries}}"),
+    flag_of<&read_type_order>("replica-type-order", "master-first, worker-first or random",
+                              "in which order a pass looks at the replica types; no flag of the "
+                              "operator's, whose order is that of a Go map: random, and any of "
+                              "the three may be what an incident needs; default: master-first"),
+};
+constexpr auto told_flags = [] {
+  std::array<SystemFlag, operator_flags.size()> told{};
+  for (std::size_t i = 0; i < told.size(); ++i) told[i] = operator_flags[i].told;
+  return told;
+}();
+
+void install_operator(Installer& into, const InstalledSystem& told) {
+  const pytorchjob::Profile& profile = profile_of(told.version);
   into.define(PyTorchJob::info(), definition_of(profile));
   into.admit(AdmissionPhase::validating, webhook_of(profile), PyTorchJob::info());
   pytorchjob::Settings settings;
   settings.profile = profile;
+  for (const OperatorFlag& flag : operator_flags)
+    if (const auto value = told.flags.find(flag.told.name); value != told.flags.end())
+      flag.read(value->second, settings);
   into.host(operator_actor,
             [settings] { return std::make_unique<pytorchjob::PyTorchJobController>(settings); });
 }
@@ -198,6 +263,7 @@ constinit const System training_operator{
     .readers = readers,
     .invariants = &scenario::training_operator_invariants,
     .moved = moved_fields,
+    .flags = told_flags,
     .install = &install_operator,
     .injected = &injected_by_operator,
     .told = &told_of_elastic,

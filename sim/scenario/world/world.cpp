@@ -429,7 +429,7 @@ World::World(Loop& loop, WorldOptions options, PodRuntime* runtime)
   if (binds_claims(parts.options)) add_default_class_admission(parts.store);
   if (parts.options.controller_manager) parts.install_controller_manager();
   for (const InstalledSystem& one : parts.options.systems)
-    if (is_installed(*one.system, parts.options.kinds)) one.system->install(parts, one.version);
+    if (is_installed(*one.system, parts.options.kinds)) one.system->install(parts, one);
   if (parts.options.scheduler) {
     parts.scheduler_client = parts.client("kube-scheduler", "");
     parts.scheduler = std::make_unique<Scheduler>(loop, *parts.scheduler_client, parts.trace);
