@@ -356,6 +356,19 @@ TEST(Explorer, what_a_system_that_is_off_promises_is_not_asked_for) {
               testing::Not(testing::Contains("created-first")));
 }
 
+TEST(Explorer, what_stands_in_for_a_plain_files_images_does_so_in_its_runs) {
+  std::string text = bounded_job;
+  text = text.substr(text.find("---") + 4);
+  text.replace(text.find("ddptwin-worker"), 14, "nobody/knows:1");
+  const Subject subject = subject_of(text);
+  const auto explored = explore(subject, options_of("process-kill", 3), nullptr);
+  ASSERT_TRUE(explored) << explored.error().text();
+  EXPECT_EQ(explored->runs, 3U);
+  const auto scenario = subject.scenario({}, {}, 1);
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  EXPECT_TRUE(scenario->stand_ins.wanted);
+}
+
 TEST(Explorer, each_run_is_decided_by_its_number) {
   const ExploreOptions options = options_of("all", 10);
   Census census;

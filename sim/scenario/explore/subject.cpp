@@ -8,6 +8,7 @@
 
 #include "scenario/faults/excuses.hpp"
 #include "scenario/language/fault_yaml.hpp"
+#include "scenario/run/images.hpp"
 #include "scenario/systems/workloads.hpp"
 
 namespace ddptwin::scenario {
@@ -120,6 +121,8 @@ Result<Subject> Subject::open(const std::string& file, const ReadFile& read_file
   subject.faults_ = parsed.faults;
   subject.texts_ = texts;
   subject.document_ = {{"apiVersion", api_version}, {"kind", "Scenario"}};
+  // As a plain file has it, which a written one is no more.
+  if (parsed.plain) subject.document_["spec"] = json::object{{"standIns", true}};
   for (YamlDocument& document : documents) {
     if (is_scenario(document.value))
       subject.document_ = std::move(document.value).as_object();
@@ -236,7 +239,10 @@ bool Subject::is_end(std::string_view expectation) { return expectation.ends_wit
 
 Result<Scenario> Subject::own() const {
   const KindRegistry kinds;
-  return parse_scenario(file_, kinds, [this](const std::string& path) { return remembered(path); });
+  TRY(Scenario one,
+      parse_scenario(file_, kinds, [this](const std::string& path) { return remembered(path); }));
+  describe_plain_images(one);
+  return one;
 }
 
 FaultPlan Subject::with_own(const FaultPlan& plan) const {
@@ -259,7 +265,9 @@ Result<Scenario> Subject::scenario(const Demand& demand, const FaultPlan& plan,
   const ReadFile with_this = [this, &made](const std::string& path) -> Result<std::string> {
     return path == file_ ? made : remembered(path);
   };
-  return parse_scenario(file_, kinds, with_this);
+  TRY(Scenario one, parse_scenario(file_, kinds, with_this));
+  describe_plain_images(one);
+  return one;
 }
 
 }  // namespace ddptwin::scenario
