@@ -164,9 +164,11 @@ Result<Fd> open_source(const Mount& mount) {
   if (mount.sub_path.empty()) {
     return on_host ? open_on_node(mount.source) : open_fd(mount.source, O_PATH);
   }
-  // As the kubelet: a subPath that does not exist is a new folder.
-  return on_host ? make_in(place::host, mount.source + "/" + mount.sub_path, true)
-                 : make_in(mount.source, "/" + mount.sub_path, true);
+  // As the kubelet: a subPath that does not exist is a new folder, of the host's where the volume
+  // is.
+  if (!on_host) return make_in(mount.source, "/" + mount.sub_path, true);
+  const std::string& root = open_in(place::host, mount.source) ? place::host : place::node;
+  return make_in(root, mount.source + "/" + mount.sub_path, true);
 }
 
 Status mount_volume(const Mount& mount) {
