@@ -9,6 +9,7 @@
 
 #include "core/concat.hpp"
 #include "core/hash.hpp"
+#include "objects/object_reference.hpp"
 
 namespace ddptwin::api {
 namespace {
@@ -289,24 +290,13 @@ std::unique_ptr<Asked> repetition(const std::shared_ptr<const Event>& event) {
   return asked;
 }
 
-void refer(ObjectReference& reference, const Object& object, std::string_view field_path) {
-  const KindInfo& kind = object.kind();
-  reference.kind = kind.kind;
-  reference.namespace_ = object.metadata.namespace_;
-  reference.name = object.metadata.name;
-  reference.uid = object.metadata.uid;
-  reference.apiVersion = kind.api_version();
-  reference.resourceVersion = object.metadata.resourceVersion;
-  reference.fieldPath = field_path;
-}
-
 // Differs only where the versions do.
 std::uint32_t version_print(std::string_view resource_version) {
   return static_cast<std::uint32_t>(mix(0, resource_version));
 }
 
-// Whether it is what reference_to() made of an object of that kind: all members, so that one that
-// is added does not compile until it is compared. The version tells nearly all apart.
+// Whether it is what object_reference() made of an object of that kind: all members, so that one
+// that is added does not compile until it is compared. The version tells nearly all apart.
 bool refers(const ObjectReference& reference, const Object& object, std::string_view at) {
   [[maybe_unused]] const auto& [kind, namespace_, name, uid, api_version, version, field_path] =
       reference;
@@ -316,12 +306,6 @@ bool refers(const ObjectReference& reference, const Object& object, std::string_
 }
 
 }  // namespace
-
-ObjectReference reference_to(const Object& object, std::string_view field_path) {
-  ObjectReference reference;
-  refer(reference, object, field_path);
-  return reference;
-}
 
 Text event_name(std::string_view object, std::uint64_t number) {
   std::array<char, 16> hex;
@@ -352,7 +336,7 @@ void EventRecorder::event(const Object& involved, std::string_view type, std::st
       return tell(subjects_[i], type, reason, std::move(message));
   // Filled where it stays.
   Cow<ObjectReference> reference;
-  refer(reference.edit(), involved, field_path);
+  reference.edit() = object_reference(involved, field_path);
   tell(new_subject(std::move(reference), &involved.kind()), type, reason, std::move(message));
 }
 

@@ -16,9 +16,6 @@
 
 namespace ddptwin::api {
 
-// The reference that an Event about this object carries (client-go's reference.GetReference).
-ObjectReference reference_to(const Object& object, std::string_view field_path = {});
-
 // "<object>.<hex of a number>": the name of an Event about the object of that name.
 Text event_name(std::string_view object, std::uint64_t number);
 

@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 
 #include "api/event_recorder.hpp"
+#include "objects/object_reference.hpp"
 
 namespace ddptwin::api {
 
@@ -47,7 +48,7 @@ void EventSeries::event(const Object& regarding, Words words, const Object* rela
   last_name_ = std::max(now, last_name_ + Duration(1));
   const auto number = static_cast<std::uint64_t>(last_name_.since_epoch().count());
   auto made = std::make_shared<Event>();
-  made->involvedObject = reference_to(regarding);
+  made->involvedObject = object_reference(regarding);
   made->metadata.namespace_ = namespace_of(regarding);
   made->metadata.name = event_name(regarding.metadata.name, number);
   made->type_ = words.type;
@@ -58,7 +59,7 @@ void EventSeries::event(const Object& regarding, Words words, const Object* rela
   form.action = words.action;
   form.reportingComponent = component_;
   form.reportingInstance = component_;
-  if (related != nullptr) form.related = reference_to(*related);
+  if (related != nullptr) form.related = object_reference(*related);
   known_.emplace(key, Known{number, age});
   by_age_.emplace(age, key);
   client_.call(create(std::move(made)), [](const Result<Response>&) {});

@@ -79,8 +79,10 @@ struct Step {
   // The refusal after which the plan goes on as if the call had been accepted (`refused` is still
   // told, `event` is not).
   std::optional<Reason> tolerated{};
-  // What is done instead of the rest when the call is refused. Absent: the rest is dropped and the
-  // key is queued again with back-off.
+  // What is done instead of the rest when the call is refused: for `instead_of`, or, where that
+  // says nothing, for whatever reason. Otherwise the rest is dropped and the key is queued again
+  // with back-off.
+  std::optional<Reason> instead_of{};
   Rare<std::vector<Step>> instead{};
   bool instead_fails = false;  // after `instead` the refusal stands, as without it
   // What the call removes, where Controller::accepted() has to know it.

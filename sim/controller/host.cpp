@@ -307,7 +307,7 @@ void ControllerHost::refused(const Error& error) {
   for (const Expected& expected : step.expected)
     if (expected.when == Expected::When::before_call)
       expectations_.lower(expected.key, expected.adds, expected.dels);
-  if (step.instead) {
+  if (step.instead && (!step.instead_of || *step.instead_of == error.reason)) {
     std::vector<Step> instead = *step.instead;
     if (step.instead_fails) run_->plan.error = error;
     run_->plan.steps = std::move(instead);

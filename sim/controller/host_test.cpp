@@ -246,6 +246,21 @@ TEST_F(HostTest, does_instead_what_the_refused_step_says) {
   EXPECT_EQ(cluster.log, (std::vector<std::string>{"create a", "create c"}));
 }
 
+TEST_F(HostTest, does_it_for_that_refusal_alone_which_the_step_names) {
+  Step first = create_step("a");
+  first.instead = std::vector{create_step("c")};
+  first.instead_of = Reason::not_found;
+  controller.steps = {first, create_step("b")};
+  cluster.refuse["a"] = Reason::internal_error;
+  start();
+  run(1s);
+  EXPECT_EQ(std::count(cluster.log.begin(), cluster.log.end(), "create c"), 0);
+  EXPECT_GT(controller.plans, 1);  // again with back-off
+  cluster.refuse["a"] = Reason::not_found;
+  run(60s);
+  EXPECT_EQ(cluster.log.back(), "create c");
+}
+
 Step delete_step(const std::string& name) {
   ConfigMap object;
   object.metadata.name = name;

@@ -4,9 +4,11 @@
 
 #include <boost/json.hpp>
 
+#include "objects/apps_v1.hpp"
 #include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/defaults.hpp"
+#include "objects/validation_apps_v1.hpp"
 #include "objects/validation_core_v1.hpp"
 
 namespace ddptwin::validation_test {
@@ -84,6 +86,28 @@ TEST(PodUpdate, ChangesImagesAndLittleElse) {
   ASSERT_EQ(validate_pod_update(node, old).size(), 1u);
   EXPECT_TRUE(validate_pod_update(node, old)[0].message.starts_with(
       "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"));
+}
+
+// The claims' volumes are no part of the template; the pods have them all the same.
+TEST(StatefulSetValidation, ItsContainersMayMountItsClaims) {
+  const auto problems = [](const std::string& mounted) {
+    auto set = from_json<StatefulSet>(boost::json::parse(
+        R"({"metadata":{"name":"s","namespace":"default"},"spec":{"serviceName":"s","selector":)"
+        R"({"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":)"
+        R"({"containers":[{"name":"c","image":"i","volumeMounts":[{"mountPath":"/m","name":")" +
+        mounted +
+        R"("}]}],"volumes":[{"name":"tmp","emptyDir":{}}]}},"volumeClaimTemplates":[{"metadata":)"
+        R"({"name":"data"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":)"
+        R"({"storage":"1Gi"}}}}]}})"));
+    EXPECT_TRUE(set) << set.error().text();
+    if (!set) return Lines();
+    default_stateful_set(*set);
+    return lines(validate_stateful_set(*set));
+  };
+  EXPECT_EQ(problems("data"), Lines());
+  EXPECT_EQ(problems("tmp"), Lines());
+  EXPECT_EQ(problems("other"),
+            Lines{"spec.template.spec.containers[0].volumeMounts[0].name: Not found: \"other\""});
 }
 
 TEST(Validation, QuotesTextAsGoDoes) {

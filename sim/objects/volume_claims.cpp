@@ -8,6 +8,7 @@
 
 #include "objects/codec.hpp"
 #include "objects/fields.hpp"
+#include "objects/finalizers.hpp"
 #include "objects/kinds.hpp"
 #include "objects/validation.hpp"
 
@@ -25,15 +26,12 @@ void create_claim(Object& object) {
   PersistentVolumeClaim& claim = claim_in(object);
   claim.status = PersistentVolumeClaimStatus{};
   claim.status.phase = "Pending";
-  const auto& finalizers = claim.metadata.finalizers;
-  if (std::find(finalizers.begin(), finalizers.end(), claim_protection_finalizer) ==
-      finalizers.end())
+  if (!has_finalizer(claim, claim_protection_finalizer))
     claim.metadata.finalizers.edit().emplace_back(claim_protection_finalizer);
 }
 
 ErrorList validate_claim(const Object& object) {
-  static const std::vector<std::string_view> modes{"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce",
-                                                   "ReadWriteOncePod"};
+  const std::vector<std::string_view>& modes = access_modes();
   const PersistentVolumeClaimSpec& spec = claim_in(object).spec;
   ErrorList out;
   if (spec.accessModes.empty())
@@ -68,6 +66,12 @@ ErrorList validate_claim_update(const Object& updated, const Object& old) {
 }
 
 }  // namespace
+
+const std::vector<std::string_view>& access_modes() {
+  static const std::vector<std::string_view> modes{"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce",
+                                                   "ReadWriteOncePod"};
+  return modes;
+}
 
 void default_claim(PersistentVolumeClaimSpec& spec, PersistentVolumeClaimStatus& status) {
   if (!spec.volumeMode) spec.volumeMode = "Filesystem";

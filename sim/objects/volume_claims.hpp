@@ -53,6 +53,9 @@ struct ClaimTemplate {
   static const Type& type();
 };
 
+// What a claim may ask of a volume, and a volume offer.
+const std::vector<std::string_view>& access_modes();
+
 // What the server fills into a claim, wherever it stands.
 void default_claim(PersistentVolumeClaimSpec& spec, PersistentVolumeClaimStatus& status);
 

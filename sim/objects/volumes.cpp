@@ -8,7 +8,9 @@
 
 #include "objects/codec.hpp"
 #include "objects/fields.hpp"
+#include "objects/finalizers.hpp"
 #include "objects/kinds.hpp"
+#include "objects/object_reference.hpp"
 #include "objects/selector.hpp"
 #include "objects/validation.hpp"
 
@@ -47,9 +49,7 @@ void create_volume(Object& object) {
   PersistentVolume& volume = volume_in(object);
   volume.status = PersistentVolumeStatus{};
   volume.status.phase = "Pending";
-  const auto& finalizers = volume.metadata.finalizers;
-  if (std::find(finalizers.begin(), finalizers.end(), volume_protection_finalizer) ==
-      finalizers.end())
+  if (!has_finalizer(volume, volume_protection_finalizer))
     volume.metadata.finalizers.edit().emplace_back(volume_protection_finalizer);
 }
 
@@ -98,14 +98,12 @@ void validate_capacity(const PersistentVolumeSpec& spec, ErrorList& out) {
 }
 
 ErrorList validate_volume(const Object& object) {
-  static const std::vector<std::string_view> modes{"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce",
-                                                   "ReadWriteOncePod"};
   const PersistentVolumeSpec& spec = volume_in(object).spec;
   ErrorList out;
   if (spec.accessModes.empty()) out.push_back(required("spec.accessModes"));
   for (const std::string& mode : spec.accessModes)
-    if (!is_among(mode, modes))
-      out.push_back(not_supported("spec.accessModes", quoted(mode), modes));
+    if (!is_among(mode, access_modes()))
+      out.push_back(not_supported("spec.accessModes", quoted(mode), access_modes()));
   validate_capacity(spec, out);
   const int sources = count_sources(spec);
   if (sources == 0) out.push_back(required("spec", "must specify a volume type"));
@@ -126,7 +124,7 @@ ErrorList validate_volume(const Object& object) {
 ErrorList validate_volume_update(const Object& updated, const Object& old) {
   PersistentVolumeSpec now = volume_in(updated).spec;
   const PersistentVolumeSpec& then = volume_in(old).spec;
-  if (then.nodeAffinity && !equal(now.nodeAffinity->required, then.nodeAffinity->required))
+  if (then.nodeAffinity && (!now.nodeAffinity || !equal(*now.nodeAffinity, *then.nodeAffinity)))
     return {forbidden("spec.nodeAffinity", "field is immutable")};
   now.capacity = then.capacity;
   now.claimRef = then.claimRef;
@@ -178,11 +176,6 @@ ErrorList validate_storage_class_update(const Object& updated, const Object& old
   return out;
 }
 
-Quantity storage_of(const Cow<ResourceList>& amounts) {
-  const auto found = amounts.find("storage");
-  return found == amounts.end() ? Quantity() : found->second;
-}
-
 bool has_modes(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
   const auto& has = volume.spec.accessModes;
   return std::all_of(claim.spec.accessModes.begin(), claim.spec.accessModes.end(),
@@ -210,6 +203,11 @@ bool may_be_given(const PersistentVolume& volume, const PersistentVolumeClaim& c
 
 }  // namespace
 
+Quantity storage_of(const Cow<ResourceList>& amounts) {
+  const auto found = amounts.find("storage");
+  return found == amounts.end() ? Quantity() : found->second;
+}
+
 const Text* annotation(const Object& object, std::string_view key) {
   const auto found = object.metadata.annotations.find(key);
   return found == object.metadata.annotations.end() ? nullptr : &found->second;
@@ -229,6 +227,15 @@ bool is_kept_for(const PersistentVolume& volume, const PersistentVolumeClaim& cl
   return kept && kept->name == claim.metadata.name &&
          kept->namespace_ == claim.metadata.namespace_ &&
          (kept->uid.empty() || kept->uid == claim.metadata.uid);
+}
+
+std::shared_ptr<PersistentVolume> kept_for(const PersistentVolume& volume,
+                                           const PersistentVolumeClaim& claim) {
+  auto kept = std::make_shared<PersistentVolume>(volume);
+  if (volume.spec.claimRef && !volume.spec.claimRef->uid.empty()) return kept;
+  if (!volume.spec.claimRef) kept->metadata.annotations.edit()[bound_by_controller] = "yes";
+  kept->spec.claimRef = object_reference(claim);
+  return kept;
 }
 
 bool waits_for_consumer(const StorageClass* storage_class) {
@@ -251,6 +258,8 @@ StorageClassPtr default_class(const std::vector<StorageClassPtr>& classes) {
 }
 
 std::string mismatch_of(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
+  if (volume.metadata.deletionTimestamp)
+    return fmt::format("the volume is marked for deletion \"{}\"", volume.metadata.name);
   if (!is_large_enough(volume, claim)) return "requested PV is too small";
   if (volume.spec.storageClassName != class_of(claim)) return "storageClassName does not match";
   if (volume.spec.volumeMode.value_or("Filesystem") != claim.spec.volumeMode.value_or("Filesystem"))

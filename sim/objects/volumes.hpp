@@ -100,19 +100,24 @@ inline constexpr std::string_view no_provisioner = "kubernetes.io/no-provisioner
 // Null: there is none.
 const Text* annotation(const Object& object, std::string_view key);
 
+// Of a capacity, or of what a claim requests; 0: it says nothing.
+Quantity storage_of(const Cow<ResourceList>& amounts);
 // The class that it asks for; empty: none.
 std::string_view class_of(const PersistentVolumeClaim& claim);
 // It names its volume, and the binder has said that this is done.
 bool is_fully_bound(const PersistentVolumeClaim& claim);
 // The volume is the claim's, or kept for it by name.
 bool is_kept_for(const PersistentVolume& volume, const PersistentVolumeClaim& claim);
+// The volume with the claim in its claimRef, unless it is some claim's already.
+std::shared_ptr<PersistentVolume> kept_for(const PersistentVolume& volume,
+                                           const PersistentVolumeClaim& claim);
 // The class waits with binding until the scheduler has chosen a node. Null waits for nobody.
 bool waits_for_consumer(const StorageClass* storage_class);
 bool marks_default(const StorageClass& storage_class);
 // Of several default classes the newest, of those as old the first by name; null: there is none.
 StorageClassPtr default_class(const std::vector<StorageClassPtr>& classes);
 
-// What keeps the claim from a volume that it names; empty: nothing.
+// What keeps the claim from a free volume that it names; empty: nothing.
 std::string mismatch_of(const PersistentVolume& volume, const PersistentVolumeClaim& claim);
 
 // Who looks for a volume.

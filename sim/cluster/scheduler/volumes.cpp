@@ -58,11 +58,6 @@ bool may_provision(const PersistentVolumeClaim& claim, const Node& node, const V
   return its_class && its_class->provisioner != no_provisioner && is_allowed(*its_class, node);
 }
 
-std::int64_t size_of(const PersistentVolumeClaim& claim) {
-  const auto found = claim.spec.resources.requests.find("storage");
-  return found == claim.spec.resources.requests.end() ? 0 : found->second.value();
-}
-
 // The claims that wait for a node, the smallest first; `bound` gets the others.
 std::vector<ClaimPtr> unbound_claims(const Pod& pod, const VolumeView& view,
                                      std::vector<ClaimPtr>* bound) {
@@ -76,7 +71,10 @@ std::vector<ClaimPtr> unbound_claims(const Pod& pod, const VolumeView& view,
       bound->push_back(std::move(claim));
   }
   std::stable_sort(unbound.begin(), unbound.end(),
-                   [](const ClaimPtr& a, const ClaimPtr& b) { return size_of(*a) < size_of(*b); });
+                   [](const ClaimPtr& a, const ClaimPtr& b) {
+                     return storage_of(a->spec.resources.requests) <
+                            storage_of(b->spec.resources.requests);
+                   });
   return unbound;
 }
 
@@ -197,22 +195,6 @@ ClaimsProgress progress_of_claims(const Pod& pod, const Node& node, const Volume
       return {ClaimsState::failed, fmt::format("provisioning failed for PVC \"{}\"", name)};
   }
   return progress;
-}
-
-std::shared_ptr<PersistentVolume> kept_for(const PersistentVolume& volume,
-                                           const PersistentVolumeClaim& claim) {
-  auto kept = std::make_shared<PersistentVolume>(volume);
-  if (volume.spec.claimRef && !volume.spec.claimRef->uid.empty()) return kept;
-  if (!volume.spec.claimRef) kept->metadata.annotations.edit()[bound_by_controller] = "yes";
-  ObjectReference reference;
-  reference.kind = claim.kind().kind;
-  reference.apiVersion = claim.kind().api_version();
-  reference.namespace_ = claim.metadata.namespace_;
-  reference.name = claim.metadata.name;
-  reference.uid = claim.metadata.uid;
-  reference.resourceVersion = claim.metadata.resourceVersion;
-  kept->spec.claimRef = std::move(reference);
-  return kept;
 }
 
 std::shared_ptr<PersistentVolumeClaim> with_node(const PersistentVolumeClaim& claim,

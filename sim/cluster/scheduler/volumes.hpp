@@ -53,9 +53,7 @@ struct ClaimsProgress {
 };
 ClaimsProgress progress_of_claims(const Pod& pod, const Node& node, const VolumeView& view);
 
-// As the scheduler writes them, and as it assumes them to be until it hears of it.
-std::shared_ptr<PersistentVolume> kept_for(const PersistentVolume& volume,
-                                           const PersistentVolumeClaim& claim);
+// As the scheduler writes it, and as it assumes it to be until it hears of it.
 std::shared_ptr<PersistentVolumeClaim> with_node(const PersistentVolumeClaim& claim,
                                                  const std::string& node);
 

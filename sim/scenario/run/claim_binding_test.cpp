@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <boost/json.hpp>
+
 #include "core/virtual_loop.hpp"
 #include "core/virtual_start.hpp"
 #include "objects/codec.hpp"
@@ -45,6 +47,26 @@ std::string volume(std::string_view name, std::string_view more = {},
 }
 constexpr std::string_view host_path = ", hostPath: {path: /srv}";
 
+// While it is ill nobody hears of new claims, and who asks for one is refused.
+class IllServer final : public WorldFaults {
+ public:
+  PodRuntime& wrap(PodRuntime& runtime) override { return runtime; }
+  api::CallVerdict on_call(const api::Caller&, const api::Request& request) override {
+    const bool asks = request.verb == api::Verb::get;
+    if (!is_ill || !asks || request.target.kind != &PersistentVolumeClaim::info()) return {};
+    ++refused;
+    return {.refuse = api::injected_server_error(500)};
+  }
+  void on_answer(const api::Caller&, const api::Request&, const Result<api::Response>&) override {}
+  api::EventVerdict on_event(const api::Caller&, const KindInfo& kind,
+                             const api::WatchEvent&) override {
+    if (!is_ill || &kind != &PersistentVolumeClaim::info()) return {};
+    return {.delay = std::chrono::seconds(20)};
+  }
+  bool is_ill = false;
+  int refused = 0;
+};
+
 class ClaimBinding : public testing::Test {
  protected:
   // The cluster that a run of these manifests has.
@@ -56,6 +78,7 @@ class ClaimBinding : public testing::Test {
     WorldOptions options = cluster_options(*parsed, 1);
     options.systems.clear();
     options.nodes.clear();
+    options.faults = &server;
     for (const char* name : {"a", "b"}) {
       NodeOptions& one = options.nodes.emplace_back();
       one.name = name;
@@ -104,6 +127,7 @@ class ClaimBinding : public testing::Test {
     settle();
   }
 
+  IllServer server{};
   VirtualLoop loop{Random(3), virtual_start};
   std::unique_ptr<World> world{};
   std::vector<std::string> events{};
@@ -165,7 +189,7 @@ TEST_F(ClaimBinding, a_local_provisioner_ties_the_pod_to_its_node) {
       claim("data", ", storageClassName: standard") + pod("p", "data"));
   ASSERT_EQ(node_of("p"), "a");
   remove(*world->find(Pod::info(), "default", "p"));
-  // Its node is full for others; the volume is there all the same.
+  // Its node goes; the volume is still there, and reached from no other.
   remove(*world->find(Node::info(), "", "a"));
   add(pod("q", "data"));
   EXPECT_THAT(unscheduled("q"),
@@ -201,6 +225,22 @@ TEST_F(ClaimBinding, of_free_volumes_the_smallest_that_suits_is_taken) {
   EXPECT_EQ(volume_named("small")->status.phase, "Available");
 }
 
+TEST_F(ClaimBinding, each_pod_of_a_stateful_set_has_the_claim_that_its_containers_mount) {
+  begin(
+      "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: s}\nspec: {serviceName: s, "
+      "replicas: "
+      "2, podManagementPolicy: Parallel, selector: {matchLabels: {a: b}}, template: {metadata: "
+      "{labels: {a: b}}, spec: {containers: [{name: c, image: i, volumeMounts: [{name: data, "
+      "mountPath: /data}]}]}}, volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: "
+      "[ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]}\n");
+  for (const char* name : {"s-0", "s-1"}) {
+    const std::string its_claim = std::string("data-") + name;
+    ASSERT_NE(claim_named(its_claim), nullptr);
+    EXPECT_EQ(phase(its_claim), "Bound");
+    EXPECT_EQ(node_of(name), "a");
+  }
+}
+
 TEST_F(ClaimBinding, a_volume_that_is_kept_for_a_claim_waits_for_it) {
   const std::string kept = std::string(host_path) +
                            ", claimRef: {namespace: default, name: mine}, storageClassName: slow";
@@ -220,6 +260,72 @@ TEST_F(ClaimBinding, a_claim_that_names_its_volume_is_told_why_it_does_not_get_i
   EXPECT_EQ(phase("late"), "Bound");
   EXPECT_THAT(events, Contains("PersistentVolumeClaim/second Warning FailedBinding: volume \"w\" "
                                "already bound to a different claim."));
+}
+
+TEST_F(ClaimBinding, a_volume_that_is_kept_for_the_claim_by_name_need_not_suit) {
+  const std::string kept = std::string(host_path) + ", claimRef: {namespace: default, name: data}";
+  // The claim gets the default class, the volume has none, and is too small.
+  begin(volume("v", kept) + claim("data", ", volumeName: v", "5Gi"));
+  EXPECT_EQ(phase("data"), "Bound");
+  EXPECT_EQ(claim_named("data")->spec.storageClassName, "standard");
+  EXPECT_EQ(volume_named("v")->status.phase, "Bound");
+  EXPECT_THAT(events, Not(Contains(HasSubstr("VolumeMismatch"))));
+}
+
+TEST_F(ClaimBinding, a_volume_that_is_being_deleted_is_given_to_nobody) {
+  begin(volume("v", host_path));
+  auto held = std::make_shared<PersistentVolume>(*volume_named("v"));
+  held->metadata.finalizers.edit().emplace_back("example.com/held");
+  ASSERT_TRUE(world->call(api::update(held), "test"));
+  remove(*volume_named("v"));
+  add(claim("data", ", storageClassName: \"\", volumeName: v", "5Gi") +
+      claim("any", ", storageClassName: \"\""));
+  EXPECT_THAT(events, Contains("PersistentVolumeClaim/data Warning VolumeMismatch: Cannot bind to "
+                               "requested volume \"v\": the volume is marked for deletion \"v\""));
+  EXPECT_EQ(phase("any"), "Pending");
+}
+
+TEST_F(ClaimBinding, where_a_volume_lies_cannot_change) {
+  begin(volume("v", std::string(host_path) +
+                        ", nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: "
+                        "kubernetes.io/hostname, operator: In, values: [a]}]}]}}") +
+        volume("free", host_path));
+  const auto patched = [this](const std::string& name, const char* spec) {
+    const auto answer =
+        world->call(api::patch(*volume_named(name), api::PatchType::merge,
+                               boost::json::parse(fmt::format("{{\"spec\": {}}}", spec))),
+                    "test");
+    return answer ? std::string() : answer.error().message;
+  };
+  for (const char* spec : {R"({"nodeAffinity": null})", R"({"nodeAffinity": {"required": null}})"})
+    EXPECT_EQ(patched("v", spec),
+              "PersistentVolume \"v\" is invalid: spec.nodeAffinity: Forbidden: field is immutable")
+        << spec;
+  EXPECT_EQ(patched("v", R"({"nodeAffinity": {}, "persistentVolumeReclaimPolicy": "Delete"})"), "");
+  EXPECT_EQ(patched("free", R"({"nodeAffinity": null})"), "");
+}
+
+// Nothing is known of a claim whose server gives no answer.
+TEST_F(ClaimBinding, a_volume_is_not_released_because_the_server_is_ill) {
+  begin(claim("other"));
+  server.is_ill = true;
+  add(claim("data", ", storageClassName: \"\""));
+  const std::string uid = claim_named("data")->metadata.uid.str();
+  std::vector<std::string> phases;
+  world->trace().add_sink([&phases](const Record& record) {
+    if (const auto volume = as<PersistentVolume>(record.after))
+      phases.push_back(volume->status.phase);
+  });
+  add(volume("v", std::string(host_path) +
+                      ", persistentVolumeReclaimPolicy: Delete, claimRef: {namespace: default, "
+                      "name: data, uid: " +
+                      uid + "}"));
+  settle(std::chrono::seconds(10));
+  EXPECT_GT(server.refused, 1);  // asked again
+  server.is_ill = false;
+  settle(std::chrono::seconds(60));
+  EXPECT_EQ(phase("data"), "Bound");
+  EXPECT_THAT(phases, Not(Contains("Released")));
 }
 
 TEST_F(ClaimBinding, what_is_deleted_is_reclaimed_as_its_policy_says) {

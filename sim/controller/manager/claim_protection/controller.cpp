@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "objects/finalizers.hpp"
 #include "objects/pod_phase.hpp"
 #include "objects/volume_claims.hpp"
 
@@ -10,11 +11,6 @@ namespace {
 
 constexpr Rule claim_is_unused{"claim_is_unused", "spec/kubernetes.md §4"};
 constexpr Rule claim_is_in_use{"claim_is_in_use", "spec/kubernetes.md §4"};
-
-bool is_protected(const ObjectMeta& metadata) {
-  return std::find(metadata.finalizers.begin(), metadata.finalizers.end(),
-                   claim_protection_finalizer) != metadata.finalizers.end();
-}
 
 bool refers_to(const Pod& pod, std::string_view claim) {
   return std::any_of(pod.spec->volumes.begin(), pod.spec->volumes.end(), [&](const Volume& v) {
@@ -51,7 +47,8 @@ Reaction ClaimProtectionController::observe(const Change& change, const Cache& c
     const bool may_matter =
         !change.after || is_terminal_phase(pod->status.phase) || pod->spec->nodeName.empty();
     if (may_matter) wake_claims(*pod, cache, reaction);
-  } else if (change.after && object.metadata.deletionTimestamp && is_protected(object.metadata)) {
+  } else if (change.after && object.metadata.deletionTimestamp &&
+             has_finalizer(object, claim_protection_finalizer)) {
     reaction.wake.push_back(parts_of(object));
   }
   return reaction;
@@ -61,7 +58,9 @@ Plan ClaimProtectionController::plan(const Key& key, const Observed& seen, Time)
   Plan plan;
   const KeyParts parts = split_key(key);
   const auto claim = seen.cache.find<PersistentVolumeClaim>(parts.namespace_, parts.name);
-  if (!claim || !claim->metadata.deletionTimestamp || !is_protected(claim->metadata)) return plan;
+  if (!claim || !claim->metadata.deletionTimestamp ||
+      !has_finalizer(*claim, claim_protection_finalizer))
+    return plan;
   plan.about = claim;
   Step& step = plan.steps.emplace_back();
   for (const auto& pod : seen.cache.list<Pod>(parts.namespace_))

@@ -14,17 +14,6 @@ namespace {
 
 constexpr std::string_view yes = "yes";
 
-ObjectReference reference_to(const PersistentVolumeClaim& claim) {
-  ObjectReference reference;
-  reference.kind = claim.kind().kind;
-  reference.apiVersion = claim.kind().api_version();
-  reference.namespace_ = claim.metadata.namespace_;
-  reference.name = claim.metadata.name;
-  reference.uid = claim.metadata.uid;
-  reference.resourceVersion = claim.metadata.resourceVersion;
-  return reference;
-}
-
 bool is_claimed_by(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
   return volume.spec.claimRef && volume.spec.claimRef->uid == claim.metadata.uid;
 }
@@ -131,7 +120,7 @@ void BinderPass::provision() {
                   provisioner)};
 }
 
-// The claim asks for one volume by name.
+// The claim asks for one volume by name. One that is kept for it is its own, whatever it is like.
 void BinderPass::bind_named() {
   const std::string& name = claim_->spec.volumeName;
   const auto volume = cache_.find<PersistentVolume>({}, name);
@@ -139,7 +128,8 @@ void BinderPass::bind_named() {
     add(rules::requested_volume_is_missing).text = name;
     return;
   }
-  if (volume->spec.claimRef && !is_kept_for(*volume, *claim_))
+  if (is_kept_for(*volume, *claim_)) return bind_to(*volume);
+  if (volume->spec.claimRef)
     return wait(rules::requested_volume_is_taken, "Warning", "FailedBinding",
                 fmt::format("volume \"{}\" already bound to a different claim.", name));
   if (const std::string problem = mismatch_of(*volume, *claim_); !problem.empty())
@@ -151,10 +141,7 @@ void BinderPass::bind_named() {
 // The next of the four writes: the volume's claim, its phase, the claim's volume, its phase.
 void BinderPass::bind_to(const PersistentVolume& volume) {
   if (!is_claimed_by(volume, *claim_)) {
-    auto kept = std::make_shared<PersistentVolume>(volume);
-    if (!volume.spec.claimRef) kept->metadata.annotations.edit()[bound_by_controller] = yes;
-    kept->spec.claimRef = reference_to(*claim_);
-    add(rules::keep_volume_for_claim).request = api::update(std::move(kept));
+    add(rules::keep_volume_for_claim).request = api::update(kept_for(volume, *claim_));
     return;
   }
   if (volume.status.phase != "Bound") {
@@ -259,6 +246,7 @@ void BinderPass::release() {
   Step ask{.rule = &rules::volume_is_released,
            .request = api::get(PersistentVolumeClaim::info(), kept.namespace_, kept.name)};
   ask.instead.emplace() = std::move(plan_.steps);
+  ask.instead_of = Reason::not_found;
   plan_.steps.clear();
   plan_.steps.push_back(std::move(ask));
 }

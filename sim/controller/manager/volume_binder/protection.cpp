@@ -1,8 +1,7 @@
 #include "controller/manager/volume_binder/protection.hpp"
 
-#include <algorithm>
-
 #include "controller/manager/volume_binder/rules.hpp"
+#include "objects/finalizers.hpp"
 #include "objects/volumes.hpp"
 
 namespace ddptwin::controller::volume_binder {
@@ -22,10 +21,7 @@ Plan Protection::plan(const Key& key, const Observed& seen, Time) const {
   const auto volume = seen.cache.find<PersistentVolume>({}, split_key(key).name);
   if (!volume || !volume->metadata.deletionTimestamp || volume->status.phase == "Bound")
     return plan;
-  const auto& finalizers = volume->metadata.finalizers;
-  if (std::find(finalizers.begin(), finalizers.end(), volume_protection_finalizer) ==
-      finalizers.end())
-    return plan;
+  if (!has_finalizer(*volume, volume_protection_finalizer)) return plan;
   auto freed = std::make_shared<PersistentVolume>(*volume);
   std::erase(freed->metadata.finalizers.edit(), std::string(volume_protection_finalizer));
   plan.about = volume;

@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 
 #include "controller/manager/volume_binder/rules.hpp"
+#include "objects/object_reference.hpp"
 #include "objects/volumes.hpp"
 
 namespace ddptwin::controller::volume_binder {
@@ -17,6 +18,12 @@ constexpr std::array<std::string_view, 7> local_provisioners{
     "hostpath.csi.k8s.io",   "local.csi.openebs.io", "microk8s.io/hostpath", "openebs.io/local",
     "rancher.io/local-path", "topolvm.cybozu.com",   "topolvm.io",
 };
+
+// Whether volumes of that provisioner lie on one node and are used nowhere else.
+bool provisions_on_node(std::string_view provisioner) {
+  return std::find(local_provisioners.begin(), local_provisioners.end(), provisioner) !=
+         local_provisioners.end();
+}
 
 std::string name_of_volume(const PersistentVolumeClaim& claim) {
   return fmt::format("pvc-{}", claim.metadata.uid.view());
@@ -43,13 +50,7 @@ std::shared_ptr<PersistentVolume> new_volume(const PersistentVolumeClaim& claim,
   spec.storageClassName = its_class.metadata.name.str();
   spec.mountOptions = its_class.mountOptions;
   spec.volumeMode = claim.spec.volumeMode;
-  ObjectReference& kept = spec.claimRef.emplace();
-  kept.kind = claim.kind().kind;
-  kept.apiVersion = claim.kind().api_version();
-  kept.namespace_ = claim.metadata.namespace_;
-  kept.name = claim.metadata.name;
-  kept.uid = claim.metadata.uid;
-  kept.resourceVersion = claim.metadata.resourceVersion;
+  spec.claimRef = object_reference(claim);
   if (!node.empty() && provisions_on_node(its_class.provisioner)) spec.nodeAffinity = only_on(node);
   return volume;
 }
@@ -115,11 +116,6 @@ Plan reclaim(VolumePtr volume) {
 }
 
 }  // namespace
-
-bool provisions_on_node(std::string_view provisioner) {
-  return std::find(local_provisioners.begin(), local_provisioners.end(), provisioner) !=
-         local_provisioners.end();
-}
 
 std::vector<Watched> Provisioner::watches(const KindRegistry&) const {
   return {{&PersistentVolumeClaim::info(), {}},

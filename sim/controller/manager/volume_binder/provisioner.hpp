@@ -7,9 +7,6 @@
 
 namespace ddptwin::controller::volume_binder {
 
-// Whether volumes of that provisioner lie on one node and are used nowhere else.
-bool provisions_on_node(std::string_view provisioner);
-
 // A key is of a claim, or, without a namespace, of a volume.
 class Provisioner final : public Controller {
  public:
