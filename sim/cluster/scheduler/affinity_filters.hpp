@@ -7,12 +7,9 @@
 
 namespace ddptwin::scheduler {
 
-std::optional<Refusal> refuse_skew(const PodInfo& pod, const NodeInfo& node,
-                                   const ClusterView& view);
-bool spread_may_help(const PodInfo& pod, const ClusterEvent& event, const ClusterView& view);
-
-std::optional<Refusal> refuse_neighbours(const PodInfo& pod, const NodeInfo& node,
-                                         const ClusterView& view);
-bool neighbours_may_help(const PodInfo& pod, const ClusterEvent& event, const ClusterView& view);
+Refuse refuse_skew;
+MayHelp spread_may_help;
+Refuse refuse_neighbours;
+MayHelp neighbours_may_help;
 
 }  // namespace ddptwin::scheduler

@@ -35,12 +35,16 @@ struct ClusterEvent {
   ClaimPtr claim{};
 };
 
+// Nothing: the pod fits.
+using Refuse = std::optional<Refusal>(const PodInfo& pod, const NodeInfo& node,
+                                      const ClusterView& view);
+// Whether the event may make the filter accept where it refused: a pod is tried again only then.
+using MayHelp = bool(const PodInfo& pod, const ClusterEvent& event, const ClusterView& view);
+
 struct Filter {
   std::string_view name;  // the real plugin's
-  std::optional<Refusal> (*refuse)(const PodInfo& pod, const NodeInfo& node,
-                                   const ClusterView& view);
-  // Whether the event may make this filter accept where it refused: a pod is tried again only then.
-  bool (*may_help)(const PodInfo& pod, const ClusterEvent& event, const ClusterView& view);
+  Refuse* refuse;
+  MayHelp* may_help;
 };
 std::span<const Filter> filters();
 // That of its rows which also refuses a pod before any node is looked at.

@@ -75,10 +75,6 @@ void SchedulingQueue::wake(const std::string& key) {
     set_state(found, State::ready);
 }
 
-void SchedulingQueue::wake_all() {
-  while (!waiting_.empty()) set_state(waiting_.begin()->second, State::ready);
-}
-
 void SchedulingQueue::happened(const ClusterEvent& event, const ClusterView& view) {
   std::vector<Entries::iterator> woken;
   for (const auto& [key, at] : waiting_)

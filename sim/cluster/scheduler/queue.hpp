@@ -38,7 +38,6 @@ class SchedulingQueue {
   void wait(const std::string& key, std::set<std::string_view> refused_by);
   // To be tried again now.
   void wake(const std::string& key);
-  void wake_all();
   // Wakes those whom the event may help.
   void happened(const ClusterEvent& event, const ClusterView& view);
 

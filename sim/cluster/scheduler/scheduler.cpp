@@ -52,6 +52,14 @@ json::object with_condition(const Pod& pod, const PodCondition& condition) {
 
 std::string name_of(const Pod& pod) { return key_of(pod.metadata); }
 
+template <class T>
+void put_or_erase(Known<T>& known, const std::string& key, std::shared_ptr<const T> object) {
+  if (object)
+    known.insert_or_assign(key, std::move(object));
+  else
+    known.erase(key);
+}
+
 }  // namespace
 
 Scheduler::Scheduler(Loop& loop, api::ApiClient& client, Trace& trace)
@@ -68,15 +76,9 @@ Scheduler::Scheduler(Loop& loop, api::ApiClient& client, Trace& trace)
   namespaces_.add_handler([this](const auto& b, const auto& a) { on_namespace(b, a); });
   nodes_.add_handler([this](const auto& b, const auto& a) { on_node(b, a); });
   pods_.add_handler([this](const auto& b, const auto& a) { on_pod(b, a); });
-  const auto watch = [&](std::optional<api::Informer>& informer, const KindInfo& kind,
-                         void (Scheduler::*on)(const ObjectPtr&, const ObjectPtr&)) {
-    if (client.kinds().share(kind) == nullptr) return;
-    informer.emplace(loop, client, api::Target{.kind = &kind});
-    informer->add_handler([this, on](const auto& b, const auto& a) { (this->*on)(b, a); });
-  };
-  watch(claims_, PersistentVolumeClaim::info(), &Scheduler::on_claim);
-  watch(volumes_, PersistentVolume::info(), &Scheduler::on_volume);
-  watch(classes_, StorageClass::info(), &Scheduler::on_class);
+  watch(claims_, &VolumeView::claims);
+  watch(volumes_, &VolumeView::volumes);
+  watch(classes_, &VolumeView::classes);
 }
 
 Scheduler::~Scheduler() = default;
@@ -101,37 +103,22 @@ void Scheduler::on_namespace(const ObjectPtr& before, const ObjectPtr& after) {
     view_.drop_namespace(before->metadata.name.str());
 }
 
-void Scheduler::on_claim(const ObjectPtr& before, const ObjectPtr& after) {
-  if (!after) {
-    view_.edit_volumes().claims.erase(key_of(before->metadata));
-    return look_at_bindings();
-  }
-  view_.edit_volumes().claims.insert_or_assign(key_of(after->metadata),
-                                               as<PersistentVolumeClaim>(after));
-  look_at_bindings();
-  happened(
-      {.kind = ClusterEvent::Kind::volumes_changed, .claim = as<PersistentVolumeClaim>(after)});
+// Of volumes, their claims and classes.
+template <class T>
+void Scheduler::watch(std::optional<api::Informer>& informer, Known<T> VolumeView::*of) {
+  if (client_.kinds().share(T::info()) == nullptr) return;
+  informer.emplace(loop_, client_, api::Target{.kind = &T::info()});
+  informer->add_handler(
+      [this, of](const auto& b, const auto& a) { keep(view_.edit_volumes().*of, b, a); });
 }
 
-void Scheduler::on_volume(const ObjectPtr& before, const ObjectPtr& after) {
-  auto& volumes = view_.edit_volumes().volumes;
-  if (!after) {
-    volumes.erase(before->metadata.name.str());
-    return;
-  }
-  volumes.insert_or_assign(after->metadata.name.str(), as<PersistentVolume>(after));
+template <class T>
+void Scheduler::keep(Known<T>& known, const ObjectPtr& before, const ObjectPtr& after) {
+  put_or_erase(known, key_of((after ? after : before)->metadata), as<T>(after));
   look_at_bindings();
-  happened({.kind = ClusterEvent::Kind::volumes_changed});
-}
-
-void Scheduler::on_class(const ObjectPtr& before, const ObjectPtr& after) {
-  auto& classes = view_.edit_volumes().classes;
-  if (!after) {
-    classes.erase(before->metadata.name.str());
-    return;
-  }
-  classes.insert_or_assign(after->metadata.name.str(), as<StorageClass>(after));
-  happened({.kind = ClusterEvent::Kind::volumes_changed});
+  if (after)
+    happened(
+        {.kind = ClusterEvent::Kind::volumes_changed, .claim = as<PersistentVolumeClaim>(after)});
 }
 
 void Scheduler::on_node(const ObjectPtr& before, const ObjectPtr& after) {
@@ -152,7 +139,7 @@ void Scheduler::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
   const ObjectMeta& meta = (now ? *now : *old).metadata;
   // Mostly it is only looked up.
   const std::string& key = key_.assign(meta.namespace_).append(1, '/').append(meta.name);
-  if (!now && !bindings_.empty()) bindings_.erase(key);
+  if (!bindings_.empty()) drop_binding(key, now.get());
   if (!assumed_.empty()) {
     if (!now || is_placed(*now) || has_ended(*now)) assumed_.erase(key);
     // Older than this scheduler's own decision, of which the cache has not heard yet.
@@ -225,46 +212,53 @@ void Scheduler::bind(SchedulingQueue::Taken&& taken, const std::string& node) {
   view_.try_add(node, taken.key, *taken.pod);
   assumed_.insert(taken.key);
   if (taken.pod->needs->claims.empty()) return bind_pod(std::move(taken), node);
-  const PodPtr waits = taken.pod->pod;
-  const NodeInfo* info = view_.find(node);
   const std::string key = taken.key;
-  Binding& binding = bindings_[key];
-  binding.taken = std::move(taken);
-  binding.node = node;
+  Binding& binding =
+      bindings_.insert_or_assign(key, Binding{std::move(taken), node, ++last_binding_})
+          .first->second;
   binding.limit = loop_.after(lane_, volumes_max, [this, key] {
     volumes_failed(key, "binding volumes: context deadline exceeded");
   });
-  bind_volumes(*waits, *info->node);
+  bind_volumes(binding, *view_.find(node)->node);
   look_at_bindings();
 }
 
 // What is written counts at once, as the pod's place does.
-void Scheduler::bind_volumes(const Pod& pod, const Node& node) {
-  const VolumeWork work = volume_work(pod, node, view_.volumes());
-  const std::string key = name_of(pod);
+void Scheduler::bind_volumes(Binding& binding, const Node& node) {
+  const VolumeWork work = volume_work(*binding.taken.pod->pod, node, view_.volumes());
+  binding.work = work;
+  binding.unanswered = work.bindings.size() + work.provisions.size();
   for (const auto& [claim, volume] : work.bindings) {
     auto kept = kept_for(*volume, *claim);
     view_.edit_volumes().volumes.insert_or_assign(volume->metadata.name.str(), kept);
-    assume_write(key, api::update(std::move(kept)));
+    write(binding, api::update(std::move(kept)));
   }
   for (const ClaimPtr& claim : work.provisions) {
     const std::string node_name = node.metadata.name.str();
     view_.edit_volumes().claims.insert_or_assign(key_of(claim->metadata),
                                                  with_node(*claim, node_name));
-    assume_write(
-        key, api::patch(*claim, api::PatchType::merge,
-                        json::object{{"metadata",
-                                      json::object{{"annotations",
+    write(binding,
+          api::patch(*claim, api::PatchType::merge,
+                     json::object{
+                         {"metadata", json::object{{"annotations",
                                                     json::object{{selected_node, node_name}}}}}}));
   }
 }
 
-void Scheduler::assume_write(const std::string& pod, api::Request request) {
-  client_.call(std::move(request), [this, pod, alive = std::weak_ptr<int>(alive_)](
-                                       const Result<api::Response>& result) {
-    if (!alive.expired() && !result)
-      volumes_failed(pod, "binding volumes: " + result.error().message);
-  });
+// An answer that comes late is to a try that is over.
+void Scheduler::write(const Binding& binding, api::Request request) {
+  client_.call(std::move(request),
+               [this, pod = binding.taken.key, number = binding.number,
+                alive = std::weak_ptr<int>(alive_)](const Result<api::Response>& result) {
+                 if (alive.expired()) return;
+                 const auto found = bindings_.find(pod);
+                 if (found == bindings_.end() || found->second.number != number) return;
+                 if (!result)
+                   return volumes_failed(pod, "binding volumes: " + result.error().message);
+                 --found->second.unanswered;
+                 note_written(found->second.work, result->object);
+                 look_at_bindings();
+               });
 }
 
 // Pods whose volumes have all been bound go to their nodes.
@@ -273,11 +267,7 @@ void Scheduler::look_at_bindings() {
   for (const auto& [key, binding] : bindings_) keys.push_back(key);
   for (const std::string& key : keys) {
     Binding& binding = bindings_.find(key)->second;
-    const NodeInfo* node = view_.find(binding.node);
-    const ClaimsProgress progress =
-        node == nullptr ? ClaimsProgress{ClaimsState::failed,
-                                         fmt::format("node \"{}\" not found", binding.node)}
-                        : progress_of_claims(*binding.taken.pod->pod, *node->node, view_.volumes());
+    const ClaimsProgress progress = progress_of(binding);
     if (progress.state == ClaimsState::waiting) continue;
     if (progress.state == ClaimsState::failed) {
       volumes_failed(key, "binding volumes: " + progress.problem);
@@ -289,25 +279,48 @@ void Scheduler::look_at_bindings() {
   }
 }
 
+ClaimsProgress Scheduler::progress_of(const Binding& binding) const {
+  const NodeInfo* node = view_.find(binding.node);
+  if (node == nullptr)
+    return {ClaimsState::failed, fmt::format("node \"{}\" not found", binding.node)};
+  if (binding.unanswered > 0) return {ClaimsState::waiting};
+  return progress_of_work(binding.work, *node->node, view_.volumes());
+}
+
 void Scheduler::volumes_failed(const std::string& pod, const std::string& problem) {
   const auto found = bindings_.find(pod);
   if (found == bindings_.end()) return;
   const Binding failed = std::move(found->second);
   bindings_.erase(found);
-  // What was assumed of its volumes is forgotten with it.
-  VolumeView& volumes = view_.edit_volumes();
-  for (const std::string& claim_name : failed.taken.pod->needs->claims) {
-    const std::string claim =
-        concat({failed.taken.pod->pod->metadata.namespace_.view(), "/", claim_name});
-    if (const auto known = as<PersistentVolumeClaim>(claims_ ? claims_->find(claim) : nullptr))
-      volumes.claims.insert_or_assign(claim, known);
-  }
-  for (auto& [volume_name, volume] : volumes.volumes)
-    if (const auto known =
-            as<PersistentVolume>(volumes_ ? volumes_->find({}, volume_name) : nullptr))
-      volume = known;
+  forget_assumed(failed.work);
   record(*failed.taken.pod->pod, problem);
   take_back(failed.taken, concat({"running PreBind plugin \"VolumeBinding\": ", problem}));
+}
+
+// What the caches say of these volumes and claims is true again; what was assumed of others for
+// other pods stays.
+void Scheduler::forget_assumed(const VolumeWork& work) {
+  VolumeView& known = view_.edit_volumes();
+  for (const auto& [claim, volume] : work.bindings) {
+    const std::string key = key_of(volume->metadata);
+    put_or_erase(known.volumes, key, as<PersistentVolume>(volumes_->find(key)));
+  }
+  for (const ClaimPtr& claim : work.provisions) {
+    const std::string key = key_of(claim->metadata);
+    put_or_erase(known.claims, key, as<PersistentVolumeClaim>(claims_->find(key)));
+  }
+}
+
+// The pod is gone, or another one of its name has come.
+void Scheduler::drop_binding(const std::string& key, const Pod* now) {
+  const auto found = bindings_.find(key);
+  if (found == bindings_.end()) return;
+  if (now != nullptr && now->metadata.uid == found->second.taken.pod->pod->metadata.uid) return;
+  const Binding dropped = std::move(found->second);
+  bindings_.erase(found);
+  assumed_.erase(key);
+  queue_.drop(key);
+  forget_assumed(dropped.work);
 }
 
 void Scheduler::bind_pod(SchedulingQueue::Taken&& taken, const std::string& node) {

@@ -35,18 +35,24 @@ class Scheduler {
   void on_pod(const ObjectPtr& before, const ObjectPtr& after);
   void on_node(const ObjectPtr& before, const ObjectPtr& after);
   void on_namespace(const ObjectPtr& before, const ObjectPtr& after);
-  void on_claim(const ObjectPtr& before, const ObjectPtr& after);
-  void on_volume(const ObjectPtr& before, const ObjectPtr& after);
-  void on_class(const ObjectPtr& before, const ObjectPtr& after);
+  template <class T>
+  void watch(std::optional<api::Informer>& informer,
+             scheduler::Known<T> scheduler::VolumeView::*of);
+  template <class T>
+  void keep(scheduler::Known<T>& known, const ObjectPtr& before, const ObjectPtr& after);
   void happened(const scheduler::ClusterEvent& event);
   void pump();
   void schedule_next();
   void schedule(scheduler::SchedulingQueue::Taken&& taken);
   void bind(scheduler::SchedulingQueue::Taken&& taken, const std::string& node);
-  void bind_volumes(const Pod& pod, const Node& node);
-  void assume_write(const std::string& pod, api::Request request);
+  struct Binding;
+  void bind_volumes(Binding& binding, const Node& node);
+  void write(const Binding& binding, api::Request request);
   void look_at_bindings();
+  scheduler::ClaimsProgress progress_of(const Binding& binding) const;
   void volumes_failed(const std::string& pod, const std::string& problem);
+  void forget_assumed(const scheduler::VolumeWork& work);
+  void drop_binding(const std::string& key, const Pod* now);
   void bind_pod(scheduler::SchedulingQueue::Taken&& taken, const std::string& node);
   void take_back(const scheduler::SchedulingQueue::Taken& taken, const std::string& message);
   void on_bound(const scheduler::SchedulingQueue::Taken& taken, const std::string& node,
@@ -75,9 +81,13 @@ class Scheduler {
   struct Binding {
     scheduler::SchedulingQueue::Taken taken;
     std::string node;
+    std::uint64_t number;          // another try of the same pod has another
+    scheduler::VolumeWork work{};  // as the API has answered
+    std::size_t unanswered = 0;    // of its writes
     Timer limit{};
   };
   std::map<std::string, Binding> bindings_{};  // by pod key
+  std::uint64_t last_binding_ = 0;
   Timer poll_{};
   bool pumping_ = false;
   std::shared_ptr<int> alive_;  // completions hold it weakly

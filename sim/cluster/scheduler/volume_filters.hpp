@@ -6,12 +6,10 @@
 namespace ddptwin::scheduler {
 
 // Another pod has a claim that one pod alone may use (ReadWriteOncePod).
-std::optional<Refusal> refuse_exclusive(const PodInfo& pod, const NodeInfo& node,
-                                        const ClusterView& view);
-bool exclusive_may_help(const PodInfo& pod, const ClusterEvent& event, const ClusterView& view);
-
-std::optional<Refusal> refuse_volumes(const PodInfo& pod, const NodeInfo& node,
-                                      const ClusterView& view);
-bool volumes_may_help(const PodInfo& pod, const ClusterEvent& event, const ClusterView& view);
+Refuse refuse_exclusive;
+MayHelp exclusive_may_help;
+// The node lacks volumes that the pod's claims have, or could have.
+Refuse refuse_volumes;
+MayHelp volumes_may_help;
 
 }  // namespace ddptwin::scheduler

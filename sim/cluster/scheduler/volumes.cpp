@@ -70,11 +70,9 @@ std::vector<ClaimPtr> unbound_claims(const Pod& pod, const VolumeView& view,
     else if (bound != nullptr)
       bound->push_back(std::move(claim));
   }
-  std::stable_sort(unbound.begin(), unbound.end(),
-                   [](const ClaimPtr& a, const ClaimPtr& b) {
-                     return storage_of(a->spec.resources.requests) <
-                            storage_of(b->spec.resources.requests);
-                   });
+  std::stable_sort(unbound.begin(), unbound.end(), [](const ClaimPtr& a, const ClaimPtr& b) {
+    return storage_of(a->spec.resources.requests) < storage_of(b->spec.resources.requests);
+  });
   return unbound;
 }
 
@@ -82,6 +80,7 @@ std::vector<ClaimPtr> unbound_claims(const Pod& pod, const VolumeView& view,
 std::optional<VolumeWork> work_on(const std::vector<ClaimPtr>& unbound, const Node& node,
                                   const VolumeView& view) {
   VolumeWork work;
+  if (unbound.empty()) return work;
   std::vector<VolumePtr> volumes;
   for (const auto& [name, volume] : view.volumes) volumes.push_back(volume);
   VolumeSearch search{.reaches = [&node](const auto& volume) { return reaches(volume, node); }};
@@ -99,6 +98,52 @@ std::optional<VolumeWork> work_on(const std::vector<ClaimPtr>& unbound, const No
     }
   }
   return work;
+}
+
+// Both of one object. Versions count up, without a zero in front.
+bool is_older(const Object& one, const Object& other) {
+  const std::string_view a = one.metadata.resourceVersion, b = other.metadata.resourceVersion;
+  return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
+ClaimsProgress failed(std::string problem) { return {ClaimsState::failed, std::move(problem)}; }
+ClaimsProgress not_there(const Object& object) {
+  return failed(fmt::format("could not find {}.{} \"{}\"", object.kind().version,
+                            object.kind().kind, key_of(object.metadata)));
+}
+ClaimsProgress cannot_reach(const PersistentVolume& volume, const Node& node) {
+  return failed(fmt::format(
+      "pv \"{}\" node affinity doesn't match node \"{}\": no matching NodeSelectorTerms",
+      volume.metadata.name, node.metadata.name));
+}
+
+ClaimsProgress progress_of_binding(const PersistentVolumeClaim& wanted,
+                                   const PersistentVolume& written, const Node& node,
+                                   const VolumeView& view) {
+  const VolumePtr volume = view.volume(written.metadata.name);
+  if (!volume) return not_there(written);
+  const ClaimPtr claim = view.claim(wanted.metadata.namespace_, wanted.metadata.name);
+  if (!claim) return not_there(wanted);
+  if (is_older(*volume, written)) return {ClaimsState::waiting};
+  if (!reaches(*volume, node)) return cannot_reach(*volume, node);
+  if (!volume->spec.claimRef || volume->spec.claimRef->uid.empty())
+    return failed(fmt::format("ClaimRef got reset for pv \"{}\"", volume->metadata.name));
+  return {is_fully_bound(*claim) ? ClaimsState::bound : ClaimsState::waiting};
+}
+
+ClaimsProgress progress_of_provision(const PersistentVolumeClaim& written, const Node& node,
+                                     const VolumeView& view) {
+  const std::string_view name = written.metadata.name;
+  const ClaimPtr claim = view.claim(written.metadata.namespace_, name);
+  if (!claim) return not_there(written);
+  if (is_older(*claim, written)) return {ClaimsState::waiting};
+  // A provisioner that fails takes it away.
+  const Text* chosen = annotation(*claim, selected_node);
+  if (chosen == nullptr || *chosen != node.metadata.name)
+    return failed(fmt::format("provisioning failed for PVC \"{}\"", name));
+  const VolumePtr volume = view.volume(claim->spec.volumeName);
+  if (volume && !reaches(*volume, node)) return cannot_reach(*volume, node);
+  return {volume && is_fully_bound(*claim) ? ClaimsState::bound : ClaimsState::waiting};
 }
 
 }  // namespace
@@ -170,31 +215,27 @@ VolumeWork volume_work(const Pod& pod, const Node& node, const VolumeView& view)
   return work_on(unbound_claims(pod, view, nullptr), node, view).value_or(VolumeWork());
 }
 
-ClaimsProgress progress_of_claims(const Pod& pod, const Node& node, const VolumeView& view) {
-  ClaimsProgress progress;
-  for (const std::string& name : claims_of(*pod.spec)) {
-    const ClaimPtr claim = view.claim(pod.metadata.namespace_, name);
-    if (!claim)
-      return {ClaimsState::failed, fmt::format("error getting PVC \"{}\" from cache", name)};
-    if (is_fully_bound(*claim)) {
-      const VolumePtr volume = view.volume(claim->spec.volumeName);
-      if (volume && !reaches(*volume, node))
-        return {ClaimsState::failed,
-                fmt::format("pv \"{}\" node affinity doesn't match node \"{}\": no matching "
-                            "NodeSelectorTerms",
-                            volume->metadata.name, node.metadata.name)};
-      continue;
-    }
-    progress.state = ClaimsState::waiting;
-    const Text* chosen = annotation(*claim, selected_node);
-    if (chosen == nullptr && !claim->spec.volumeName.empty()) continue;
-    const bool is_kept =
-        std::any_of(view.volumes.begin(), view.volumes.end(),
-                    [&claim](const auto& one) { return is_kept_for(*one.second, *claim); });
-    if (!is_kept && (chosen == nullptr || *chosen != node.metadata.name))
-      return {ClaimsState::failed, fmt::format("provisioning failed for PVC \"{}\"", name)};
+void note_written(VolumeWork& work, const ObjectPtr& written) {
+  if (const VolumePtr volume = as<PersistentVolume>(written)) {
+    for (auto& [claim, known] : work.bindings)
+      if (known->metadata.name == volume->metadata.name) known = volume;
+  } else if (const ClaimPtr claim = as<PersistentVolumeClaim>(written)) {
+    for (ClaimPtr& known : work.provisions)
+      if (key_of(known->metadata) == key_of(claim->metadata)) known = claim;
   }
-  return progress;
+}
+
+// As upstream's checkBindings(): one that waits is waited for before the next is looked at.
+ClaimsProgress progress_of_work(const VolumeWork& work, const Node& node, const VolumeView& view) {
+  for (const auto& [claim, volume] : work.bindings)
+    if (ClaimsProgress progress = progress_of_binding(*claim, *volume, node, view);
+        progress.state != ClaimsState::bound)
+      return progress;
+  for (const ClaimPtr& claim : work.provisions)
+    if (ClaimsProgress progress = progress_of_provision(*claim, node, view);
+        progress.state != ClaimsState::bound)
+      return progress;
+  return {};
 }
 
 std::shared_ptr<PersistentVolumeClaim> with_node(const PersistentVolumeClaim& claim,

@@ -13,12 +13,16 @@
 
 namespace ddptwin::scheduler {
 
+// Objects of a kind by "namespace/name", or the name of what is in no namespace.
+template <class T>
+using Known = std::map<std::string, std::shared_ptr<const T>, std::less<>>;
+
 // Claims, volumes and classes as the scheduler knows them, its own decisions among them. In a
 // cluster that has no such kinds every claim is missing.
 struct VolumeView {
-  std::map<std::string, ClaimPtr, std::less<>> claims{};  // by "namespace/name"
-  std::map<std::string, VolumePtr, std::less<>> volumes{};
-  std::map<std::string, StorageClassPtr, std::less<>> classes{};
+  Known<PersistentVolumeClaim> claims{};
+  Known<PersistentVolume> volumes{};
+  Known<StorageClass> classes{};
 
   ClaimPtr claim(std::string_view namespace_, std::string_view name) const;
   VolumePtr volume(std::string_view name) const;
@@ -40,18 +44,19 @@ std::vector<std::string> reasons_of_volumes(const Pod& pod, const Node& node,
 struct VolumeWork {
   std::vector<std::pair<ClaimPtr, VolumePtr>> bindings{};  // free volumes, each for a claim
   std::vector<ClaimPtr> provisions{};                      // to be made for that node
-  bool empty() const { return bindings.empty() && provisions.empty(); }
 };
 // Precondition: the node lacks nothing.
 VolumeWork volume_work(const Pod& pod, const Node& node, const VolumeView& view);
+// One of its volumes or claims, as the API has written it: what is older says nothing of it.
+void note_written(VolumeWork& work, const ObjectPtr& written);
 
-// How the claims of a pod that has its node come along.
+// How what is to be done for a pod that has its node comes along.
 enum class ClaimsState : std::uint8_t { bound, waiting, failed };
 struct ClaimsProgress {
   ClaimsState state = ClaimsState::bound;
   std::string problem{};
 };
-ClaimsProgress progress_of_claims(const Pod& pod, const Node& node, const VolumeView& view);
+ClaimsProgress progress_of_work(const VolumeWork& work, const Node& node, const VolumeView& view);
 
 // As the scheduler writes it, and as it assumes it to be until it hears of it.
 std::shared_ptr<PersistentVolumeClaim> with_node(const PersistentVolumeClaim& claim,

@@ -170,6 +170,37 @@ TEST_F(SchedulerVolumes, a_bound_claim_draws_the_pod_to_where_its_volume_is) {
             "0/1 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity.");
 }
 
+TEST_F(SchedulerVolumes, what_is_older_than_its_own_write_says_nothing) {
+  const auto here = node("a");
+  const auto state = [&](const VolumeWork& work) {
+    const ClaimsProgress progress = progress_of_work(work, *here, view.volumes());
+    return progress.state == ClaimsState::waiting ? "waiting" : progress.problem;
+  };
+  const auto seen = claim("data", "1Gi", "later");
+  auto written = with_node(*seen, "a");
+  written->metadata.resourceVersion = "100";
+  const VolumeWork provision{.provisions = {written}};
+  EXPECT_EQ(state(provision), "could not find v1.PersistentVolumeClaim \"default/data\"");
+  seen->metadata.resourceVersion = "99";
+  put(seen);
+  EXPECT_EQ(state(provision), "waiting");
+  seen->metadata.resourceVersion = "101";
+  EXPECT_EQ(state(provision), "provisioning failed for PVC \"data\"");
+  const auto free = volume("v", "1Gi", "later");
+  auto kept = kept_for(*free, *seen);
+  kept->metadata.resourceVersion = "100";
+  const VolumeWork binding{.bindings = {{seen, kept}}};
+  free->metadata.resourceVersion = "99";
+  put(free);
+  EXPECT_EQ(state(binding), "waiting");
+  free->metadata.resourceVersion = "101";
+  EXPECT_EQ(state(binding), "ClaimRef got reset for pv \"v\"");
+  put(kept);
+  EXPECT_EQ(state(binding), "waiting");
+  bind(seen, "v");
+  EXPECT_EQ(state(binding), "");
+}
+
 TEST_F(SchedulerVolumes, one_pod_alone_uses_a_read_write_once_pod_claim) {
   auto exclusive = claim("data", "1Gi", "now");
   exclusive->spec.accessModes = {"ReadWriteOncePod"};
