@@ -7,23 +7,12 @@
 #include "cluster/kubelet/container_stop.hpp"
 #include "cluster/kubelet/pod_table.hpp"
 #include "cluster/kubelet/pod_worker.hpp"
+#include "cluster/kubelet/volumes.hpp"
 
 namespace ddptwin::kubelet {
 namespace {
 
 constexpr Duration view_poll = 1ms;  // until the first lists are in
-
-// Whether a volume of the pod shows that ConfigMap or Secret.
-bool shows(const Pod& pod, const Object& object) {
-  if (pod.metadata.namespace_ != object.metadata.namespace_) return false;
-  const bool secret = object.kind().kind == "Secret";
-  const Text& name = object.metadata.name;
-  return std::any_of(pod.spec->volumes.begin(), pod.spec->volumes.end(), [&](const Volume& volume) {
-    if (volume.projected) return true;
-    return secret ? volume.secret && volume.secret->secretName == name
-                  : volume.configMap && volume.configMap->name == name;
-  });
-}
 
 // Whom no kubelet has admitted yet and nobody has told to end.
 bool is_newcomer(const Pod& pod) {
@@ -168,10 +157,11 @@ class Kubelet::Process {
     const bool is_of_claims =
         as<PersistentVolumeClaim>(object) != nullptr || as<PersistentVolume>(object) != nullptr;
     for (const auto& [uid, worker] : workers_) {
+      if (!shows(*worker->pod(), object)) continue;
       const ContextScope of_this_pod(machine_.loop);
       if (is_of_claims)
         worker->claims_changed();
-      else if (shows(*worker->pod(), object))
+      else
         worker->volumes_changed();
     }
   }

@@ -221,5 +221,26 @@ TEST_F(KubeletTest, kubelets_of_many_nodes_share_a_view) {
   }
 }
 
+// Changes of others' claims neither wake it nor put off its next look.
+TEST_F(KubeletTest, waits_for_its_claim_and_looks_no_more_once_that_is_bound) {
+  add_pod("p", std::string(one) + ", volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]");
+  pass(10s);
+  EXPECT_EQ(pod("p")->status.phase, "Pending");
+  add("apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c, annotations: "
+      "{pv.kubernetes.io/bind-completed: 'yes'}}\nspec: {accessModes: [ReadWriteOnce], volumeName: "
+      "lies, resources: {requests: {storage: 1Gi}}}\n");
+  pass(1s);
+  EXPECT_EQ(pod("p")->status.phase, "Pending");
+  add("apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: lies}\nspec: {accessModes: "
+      "[ReadWriteOnce], capacity: {storage: 1Gi}, hostPath: {path: /srv}, claimRef: {namespace: "
+      "default, name: c}}\n");
+  pass(5s);
+  EXPECT_EQ(pod("p")->status.phase, "Running");
+  EXPECT_EQ(events("FailedMount"), 0);
+  const std::uint64_t steps = loop_.steps();
+  pass(200s);
+  EXPECT_EQ(loop_.steps(), steps);
+}
+
 }  // namespace
 }  // namespace ddptwin::kubelet::kubelet_test

@@ -91,6 +91,7 @@ status:
 )");
     KubeletOptions options;
     options.node_name = "n0";
+    options.settings.edit().binds_claims = true;
     options.connect = [this](const std::string&, std::uint16_t port, Duration, Done<int> done) {
       loop_.post(loop_.new_lane(), [outcome = port == open_port_ ? 0 : ECONNREFUSED,
                                     done = std::move(done)]() mutable { done(outcome); });

@@ -36,6 +36,7 @@ void PodMounts::attempt(const Volume& wanted) {
   NodeContext& node = host_.node();
   const std::shared_ptr<const Pod>& pod = host_.pod();
   Slot& slot = work_->slots[wanted.name];
+  slot.timer.cancel();
   Result<std::shared_ptr<const VolumeSource>> source = volume(node.pod_context(pod), wanted);
   if (source) {
     slot.source = std::move(*source);
@@ -43,13 +44,15 @@ void PodMounts::attempt(const Volume& wanted) {
   }
   if (!wanted.persistentVolumeClaim)
     node.event(*pod, "Warning", "FailedMount", source.error().message);
-  const KubeletClocks& clocks = node.clocks;
-  slot.delay = slot.delay == Duration{0} ? clocks.mount_retry
-                                         : std::min(slot.delay * 2, clocks.mount_retry_max);
-  slot.timer = node.loop.after(node.lane, slot.delay, [this, wanted] {
-    attempt(wanted);
-    settle();
-  });
+  if (slot.delay == Duration{0}) slot.delay = node.clocks.mount_retry;
+  slot.timer = node.loop.after(node.lane, slot.delay, [this, wanted] { try_again(wanted); });
+}
+
+void PodMounts::try_again(const Volume& wanted) {
+  Duration& delay = work_->slots[wanted.name].delay;
+  delay = std::min(delay * 2, host_.node().clocks.mount_retry_max);
+  attempt(wanted);
+  settle();
 }
 
 std::optional<PodMounts::Sources> PodMounts::all_sources() const {

@@ -41,6 +41,7 @@ class PodMounts {
   };
 
   void attempt(const Volume& volume);
+  void try_again(const Volume& volume);        // because its delay is over
   std::optional<Sources> all_sources() const;  // nothing: some are missing
   void settle();
   void time_out();

@@ -340,6 +340,26 @@ const KindRow* row_of(const Volume& volume) {
 
 }  // namespace
 
+bool shows(const Pod& pod, const Object& object) {
+  std::string_view space = object.metadata.namespace_, name = object.metadata.name;
+  const PersistentVolume* lies_in = as<PersistentVolume>(object);
+  if (lies_in != nullptr) {
+    if (!lies_in->spec.claimRef) return false;
+    space = lies_in->spec.claimRef->namespace_;
+    name = lies_in->spec.claimRef->name;
+  }
+  if (pod.metadata.namespace_ != space) return false;
+  const bool of_claims = lies_in != nullptr || as<PersistentVolumeClaim>(object) != nullptr;
+  const bool secret = object.kind().kind == "Secret";
+  return std::any_of(pod.spec->volumes.begin(), pod.spec->volumes.end(), [&](const Volume& volume) {
+    if (of_claims)
+      return volume.persistentVolumeClaim && volume.persistentVolumeClaim->claimName == name;
+    if (volume.projected) return true;
+    return secret ? volume.secret && volume.secret->secretName == name
+                  : volume.configMap && volume.configMap->name == name;
+  });
+}
+
 std::string volume_path(const PodContext& context, const Volume& volume) {
   if (volume.hostPath) return volume.hostPath->path;
   const KindRow* row = row_of(volume);

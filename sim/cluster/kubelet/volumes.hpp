@@ -17,6 +17,10 @@ Result<std::shared_ptr<const VolumeSource>> volume(const PodContext& context, co
 // All volumes of the pod, in their order; the first error if one is not ready.
 Result<std::vector<std::shared_ptr<const VolumeSource>>> volumes(const PodContext& context);
 
+// Whether a volume of the pod shows that ConfigMap or Secret, is of that claim, or of the claim
+// that has that PersistentVolume.
+bool shows(const Pod& pod, const Object& object);
+
 // "<root>/pods/UID/volumes/kubernetes.io~configmap/NAME"; a hostPath volume's own path.
 std::string volume_path(const PodContext& context, const Volume& volume);
 // Volumes whose content the kubelet writes are mounted read-only whatever the mount says.

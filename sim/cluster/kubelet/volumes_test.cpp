@@ -214,6 +214,34 @@ TEST(Volume, AClaimLiesWhereItsVolumeDoes) {
   EXPECT_EQ(say(), "/home/me/data");
 }
 
+TEST(Volume, APodIsTouchedByItsOwnObjectsAlone) {
+  const TestCluster cluster = with_volume("persistentVolumeClaim: {claimName: c}");
+  const Pod& pod = *cluster.context().pod;
+  PersistentVolumeClaim claim;
+  claim.metadata.namespace_ = "default";
+  claim.metadata.name = "c";
+  EXPECT_TRUE(shows(pod, claim));
+  claim.metadata.name = "other";
+  EXPECT_FALSE(shows(pod, claim));
+  PersistentVolume lies_in;
+  lies_in.metadata.name = "c";  // no matter
+  EXPECT_FALSE(shows(pod, lies_in));
+  ObjectReference& kept = lies_in.spec.claimRef.emplace();
+  kept.namespace_ = "default";
+  kept.name = "c";
+  EXPECT_TRUE(shows(pod, lies_in));
+  kept.namespace_ = "elsewhere";
+  EXPECT_FALSE(shows(pod, lies_in));
+  ConfigMap map;
+  map.metadata.namespace_ = "default";
+  map.metadata.name = "c";
+  EXPECT_FALSE(shows(pod, map));
+  const TestCluster projecting = with_volume("projected: {sources: []}");
+  EXPECT_TRUE(shows(*projecting.context().pod, map));
+  claim.metadata.name = "c";
+  EXPECT_FALSE(shows(*projecting.context().pod, claim));
+}
+
 TEST(Volume, AKindThatTheTwinLacksIsNeverReady) {
   const TestCluster cluster = with_volume("csi: {driver: x}");
   const auto sources = volumes(cluster.context());
