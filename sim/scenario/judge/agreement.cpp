@@ -122,12 +122,8 @@ void CanonicalTrace::change(const Object& object) {
   const auto number = numbered_.find(object.metadata.uid);
   if (number == numbered_.end()) return;
   if (const Pod* changed = as<Pod>(object)) return pod(seen_[number->second], *changed);
-  if (const auto* claim = as<PersistentVolumeClaim>(object)) {
-    std::vector<std::string>& phases = seen_[number->second].phases;
-    const std::string& phase = claim->status.phase;
-    if (!phase.empty() && (phases.empty() || phases.back() != phase)) phases.push_back(phase);
-    return;
-  }
+  if (const auto* claim = as<PersistentVolumeClaim>(object))
+    return phase(seen_[number->second], claim->status.phase);
   const JobKind* job = job_kind(object.kind());
   if (job == nullptr) return;
   for (const ToldCondition& one : job->conditions(object))
@@ -146,10 +142,13 @@ void CanonicalTrace::condition(Seen& seen, const std::string& list, const std::s
   seen.transitions[list].push_back(type + "=" + last);
 }
 
+void CanonicalTrace::phase(Seen& seen, std::string_view now) {
+  if (!now.empty() && (seen.phases.empty() || seen.phases.back() != now))
+    seen.phases.emplace_back(now);
+}
+
 void CanonicalTrace::pod(Seen& seen, const Pod& pod) {
-  if (const std::string phase = pod.status.phase.str();
-      !phase.empty() && (seen.phases.empty() || seen.phases.back() != phase))
-    seen.phases.push_back(phase);
+  phase(seen, pod.status.phase);
   for (const PodCondition& one : pod.status.conditions)
     condition(seen, one.type_.str(), one.type_.str(), one.status.str(), one.reason.str());
   containers(seen, pod.status.initContainerStatuses);

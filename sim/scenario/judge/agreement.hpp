@@ -54,6 +54,7 @@ class CanonicalTrace {
   // `list`: of which transitions; the type of a pod's, empty for a job's.
   void condition(Seen& seen, const std::string& list, const std::string& type,
                  const std::string& status, const std::string& reason);
+  void phase(Seen& seen, std::string_view now);
   void pod(Seen& seen, const Pod& pod);
   void containers(Seen& seen, const std::vector<ContainerStatus>& statuses);
   void log(const Record& record);

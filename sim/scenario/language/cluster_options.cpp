@@ -16,7 +16,8 @@ std::vector<const KindInfo*> kinds_of(const Scenario& scenario) {
   add(scenario.manifests);
   for (const Step& step : scenario.steps)
     if (const Apply* apply = std::get_if<Apply>(&step.action)) add(apply->manifests);
-  if (!scenario.claim_folders.empty()) applied.insert(&PersistentVolumeClaim::info());
+  if (!scenario.claim_folders.empty())
+    applied.insert({&PersistentVolumeClaim::info(), &PersistentVolume::info()});
   std::vector<const KindInfo*> kinds;
   for (const KindInfo* kind : built_in_kinds())
     if (applied.contains(kind)) kinds.push_back(kind);
@@ -52,7 +53,8 @@ WorldOptions cluster_options(const Scenario& scenario, std::uint64_t seed) {
   world.kinds = kinds_of(scenario);
   world.default_class = !brings_default_class(scenario);
   world.nodes = scenario.nodes;
-  world.kubelet.settings.edit().claim_folders = scenario.claim_folders;
+  for (const auto& [key, one] : scenario.claim_folders)
+    world.kubelet.settings.edit().claim_folders.emplace(key, one.folder);
   world.dns.domain = scenario.domain;
   world.dns.host.servers = {"192.168.255.254"};  // of the nodes' network
   // A kubelet looks at its runtime once a second; this one hears of every change from the runtime

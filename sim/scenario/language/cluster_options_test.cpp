@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "objects/volumes.hpp"
 #include "scenario/language/reference.hpp"
 #include "scenario/language/scenario_parser.hpp"
+#include "scenario/run/preflight.hpp"
 #include "scenario/run/virtual_run.hpp"
 
 namespace ddptwin::scenario::cluster_options_test {
@@ -92,6 +94,50 @@ TEST(ClusterOptions, a_claim_may_be_a_folder_of_this_machine) {
     ASSERT_FALSE(refused) << text;
     EXPECT_NE(refused.error().text().find(problem), std::string::npos) << refused.error().text();
   }
+}
+
+// Whatever classes the documents bring, and whoever binds claims.
+TEST(ClusterOptions, a_claim_that_is_a_folder_is_bound_from_the_start) {
+  const auto run_of = [](const std::string& cluster, const std::string& more) {
+    const KindRegistry kinds;
+    const std::string text = fmt::format(
+        "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nmetadata: {{name: s}}\nspec: {{modes: "
+        "[virtual], cluster: {{{}}}}}\n{}---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p, "
+        "namespace: team}}\nspec: {{containers: [{{name: c, image: ddptwin-worker, command: "
+        "[sleep, '1']}}], restartPolicy: Never, volumes: [{{name: v, persistentVolumeClaim: "
+        "{{claimName: data}}}}]}}\n",
+        cluster, more);
+    const auto scenario = parse_scenario(
+        "s.yaml", kinds, [&](const std::string&) { return Result<std::string>(text); });
+    if (!scenario) return scenario.error().text();
+    if (const Status fits = preflight(*scenario); !fits) return fits.error().text();
+    VirtualRun run(*scenario, {});
+    if (const Status started = run.start(); !started) return started.error().text();
+    const auto result = run.finish();
+    if (!result) return result.error().text();
+    const auto claim =
+        as<PersistentVolumeClaim>(run.world().find(PersistentVolumeClaim::info(), "team", "data"));
+    return fmt::format("{} {} {}", result->passed() ? "passed" : "failed", claim->status.phase,
+                       claim->spec.volumeName);
+  };
+  const std::string claims = fmt::format("claims: {{team/data: {}}}", testing::TempDir());
+  const std::string passed = "passed Bound folder-team-data";
+  EXPECT_EQ(run_of(claims, ""), passed);
+  EXPECT_EQ(
+      run_of(claims,
+             "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: local, "
+             "annotations: {storageclass.kubernetes.io/is-default-class: 'true'}}\n"
+             "provisioner: kubernetes.io/no-provisioner\n"),
+      passed);
+  EXPECT_EQ(
+      run_of(claims + ", flags: {controllers: ['*', -persistentvolume-binder-controller]}", ""),
+      passed);
+  // Its namespace may be one that a document makes.
+  EXPECT_EQ(run_of(claims, "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n"),
+            passed);
+  EXPECT_EQ(run_of(fmt::format("claims: {{taem/data: {}}}", testing::TempDir()), ""),
+            "s.yaml:4:45 spec.cluster.claims.taem/data: no document is in the namespace taem or "
+            "makes it");
 }
 
 TEST(ClusterOptions, flags_reach_the_processes_of_the_control_plane) {

@@ -108,7 +108,8 @@ Status read_claims(const YamlNode& node, Scenario& to, const ParseContext& conte
     auto found = real_path(beside(context, path));
     if (!found) return value.fail(found.error().message);
     if (!std::filesystem::is_directory(*found)) return value.must_be("the path of a folder");
-    to.claim_folders.insert_or_assign(fmt::format("{}/{}", space, own), std::move(*found));
+    to.claim_folders.insert_or_assign(fmt::format("{}/{}", space, own),
+                                      ClaimFolder{std::move(*found), value.where()});
   }
   return {};
 }
@@ -276,8 +277,9 @@ std::vector<ReferenceTable> cluster_tables() {
       reference_of("cluster", "", cluster_fields),
       reference_of("flags",
                    "The first two are of the controllers of endpoints and of the training "
-                   "operator, of any version; the last is of kube-controller-manager. A cluster of "
-                   "thousands of pods needs others than the defaults: once more pods have finished "
+                   "operator, of any version; the last two are of kube-controller-manager. A "
+                   "cluster of thousands of pods needs others than the defaults: once more pods "
+                   "have finished "
                    "than the threshold before their jobs were looked at again, they are deleted "
                    "and the operator makes them anew.",
                    flag_fields),

@@ -79,9 +79,9 @@ std::string kinds_text() {
       "any. Custom resources of others are set aside too. What an object that\nstays names by kind "
       "and name is not set aside.\nA claim that is bound is a folder: its pods share it, on "
       "every node that its volume reaches, as long as the volume\nlasts and no longer than the "
-      "run, unless `cluster.claims` names a folder of this machine for it. What it asks for and\n"
-      "what its volume has are compared; how much is written into it nobody measures, as with an "
-      "emptyDir on disk.\n\n"
+      "run, unless `cluster.claims` names a folder of this machine for it, or its volume is a\n"
+      "hostPath or local path that this machine has. What it asks for and what its volume has are "
+      "compared; how much is\nwritten into it nobody measures, as with an emptyDir on disk.\n\n"
       "| kind | version | in the twin |\n|---|---|---|\n";
   for (const KindInfo* kind : KindRegistry().all())
     out += row_of_kind(kind->kind, kind->api_version(), "yes");

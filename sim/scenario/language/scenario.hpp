@@ -187,6 +187,12 @@ enum class OnSuccess : std::uint8_t { restart, hold, scale_to_zero };
 enum class Mode : std::uint8_t { real, virtual_ };
 std::string_view to_string(Mode mode);
 
+// A folder of this machine that stands for a claim in real runs.
+struct ClaimFolder {
+  std::string folder{};
+  std::string where{};  // it is said
+};
+
 struct Scenario {
   std::string name{};
   std::string file{};
@@ -196,9 +202,8 @@ struct Scenario {
   std::vector<NodeOptions> nodes{};
   std::vector<InstalledSystem> systems = default_systems();
   ControlPlaneFlags flags{};
-  // Folders of this machine that stand for claims in real runs, by "namespace/name".
-  std::map<std::string, std::string, std::less<>> claim_folders{};
-  std::string domain = "cluster.local";  // of its names in the DNS
+  std::map<std::string, ClaimFolder, std::less<>> claim_folders{};  // by "namespace/name"
+  std::string domain = "cluster.local";                             // of its names in the DNS
   std::vector<NamedImage> images{};
   StandInShape stand_ins{};
   std::vector<Manifest> manifests{};  // applied at the start, in their order

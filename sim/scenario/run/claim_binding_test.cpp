@@ -273,7 +273,7 @@ TEST_F(ClaimBinding, a_volume_that_is_kept_for_the_claim_by_name_need_not_suit) 
 }
 
 TEST_F(ClaimBinding, a_volume_that_is_being_deleted_is_given_to_nobody) {
-  begin(volume("v", host_path));
+  begin(volume("v", host_path) + claim("other", ", storageClassName: slow"));
   auto held = std::make_shared<PersistentVolume>(*volume_named("v"));
   held->metadata.finalizers.edit().emplace_back("example.com/held");
   ASSERT_TRUE(world->call(api::update(held), "test"));

@@ -225,7 +225,7 @@ MissingSearch::MissingSearch(const Scenario& scenario) {
                              object.metadata.name));
     nodes_change_ = nodes_change_ || &object.kind() == &Node::info();
   }
-  for (const auto& [key, folder] : scenario.claim_folders)
+  for (const auto& [key, one] : scenario.claim_folders)
     made_.insert(fmt::format("PersistentVolumeClaim/{}", key));
   for (const SetAside& one : scenario.set_aside)
     made_.insert(fmt::format("{}/{}", one.kind, one.name));

@@ -9,7 +9,8 @@ namespace ddptwin::scenario {
 // document makes: as on a cluster that has been used before. Of these the trace has a note.
 Status add_namespaces(World& world, const Scenario& scenario);
 
-// And the claims that the scenario has a folder for and that no document makes.
+// And the claims that the scenario has a folder for and that no document makes, each bound to a
+// volume that is the folder. Errors: bad_input, where the folder is named.
 Status add_claims(World& world, const Scenario& scenario);
 
 // Where a document makes the namespace; empty: nowhere.

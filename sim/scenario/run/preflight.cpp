@@ -140,6 +140,7 @@ Status preflight(const Scenario& scenario) {
       TRY_VOID(try_objects(world, scenario, apply->manifests));
   }
   TRY_VOID(check_namespaces(world, scenario));
+  TRY_VOID(add_claims(world, scenario));
   return check_images(scenario);
 }
 
