@@ -153,9 +153,9 @@ TEST_F(SchedulerVolumes, local_volumes_are_found_on_their_nodes_only) {
   EXPECT_EQ(work.bindings[0].second->metadata.name, "enough");
   // Two claims of one pod never get the same volume.
   put(claim("more", "2Gi", "local"));
-  EXPECT_EQ(
-      volume_work(*mounting("q", {"data", "more"}), *node("b"), view.volumes()).bindings.size(),
-      2U);
+  const VolumeWork both = volume_work(*mounting("q", {"data", "more"}), *node("b"), view.volumes());
+  ASSERT_EQ(both.bindings.size(), 2U);
+  EXPECT_NE(both.bindings[0].second, both.bindings[1].second);
 }
 
 TEST_F(SchedulerVolumes, a_bound_claim_draws_the_pod_to_where_its_volume_is) {
