@@ -59,6 +59,12 @@ bool asks_for_events(const State& state) {
                      [](const Claim& claim) { return std::holds_alternative<EventClaim>(claim); });
 }
 
+bool asks_for_watched_phase(const State& state) {
+  return status_words(*state.of.kind).watched &&
+         std::any_of(state.claims.begin(), state.claims.end(),
+                     [](const Claim& claim) { return std::holds_alternative<PhaseClaim>(claim); });
+}
+
 bool is_about(const Event& event, const Object& object) {
   const ObjectReference& about = event.involvedObject;
   return about.kind == object.kind().kind && about.name == object.metadata.name &&
@@ -211,6 +217,14 @@ std::string_view Observer::watched_state(const Object& object) const {
   return {};
 }
 
+std::string_view Observer::told_state(const Object& object) const {
+  const bool is_seen = std::any_of(watches_.begin(), watches_.end(), [&object](const auto& watch) {
+    return watch->has_seen(object);
+  });
+  return is_seen || status_words(object.kind()).is_expected ? watched_state(object)
+                                                            : std::string_view();
+}
+
 void Observer::on_record(const Record& record) {
   take(record);
   for (const auto& watch : watches_) watch->on_record(record);
@@ -293,6 +307,7 @@ bool Observer::holds(const State& state) const {
 
 std::uint64_t Observer::latest(const State& state) const {
   const LabelMatcher labels = matcher_of(state.of);
+  const bool watched = asks_for_watched_phase(state);
   std::uint64_t last = 0;
   for (const auto& [key, seen] : objects(*state.of.kind)) {
     if (!is_selected(seen, state.of, labels)) continue;
@@ -302,6 +317,8 @@ std::uint64_t Observer::latest(const State& state) const {
       for (auto log = logs_.lower_bound(beginning);
            log != logs_.end() && log->first.starts_with(beginning); ++log)
         last = std::max(last, log->second.record);
+    if (watched)
+      for (const auto& watch : watches_) last = std::max(last, watch->latest(*seen.last));
     if (!asks_for_events(state)) continue;
     for (const auto& [name, event] : objects(Event::info()))
       if (is_about(*as<Event>(*event.last), *seen.last)) last = std::max(last, event.record);
@@ -320,9 +337,9 @@ std::uint64_t Observer::stamp(const State& state) const {
     if (std::holds_alternative<LogClaim>(claim) || std::holds_alternative<StepClaim>(claim))
       sum += log_lines_;
     if (std::holds_alternative<EventClaim>(claim)) sum += changes(Event::info());
-    if (std::holds_alternative<PhaseClaim>(claim) && status_words(*state.of.kind).watched)
-      for (const auto& watch : watches_) sum += watch->changes();
   }
+  if (asks_for_watched_phase(state))
+    for (const auto& watch : watches_) sum += watch->latest();
   return sum;
 }
 
@@ -346,7 +363,7 @@ std::string Observer::describe(const Selection& of) const {
         ++more;
         continue;
       }
-      const std::string_view state = watched_state(*seen.last);
+      const std::string_view state = told_state(*seen.last);
       parts.push_back(fmt::format("{}: {}{}{}", short_name(*seen.last), state,
                                   state.empty() ? "" : ", ", state_of(seen)));
     }

@@ -38,7 +38,8 @@ class Observer {
   // Whether there ever was anything of it.
   bool ever(const Selection& of) const;
   // The last record about what the state is about: its objects, and where it asks for them their
-  // lines and Events. What decided the state's value, if that is looked at after each; 0: none.
+  // lines, their Events and what moved their watched phases. What decided the state's value, if
+  // that is looked at after each; 0: none.
   std::uint64_t latest(const State& state) const;
   // A number that changes whenever the state's value could.
   std::uint64_t stamp(const State& state) const;
@@ -58,6 +59,9 @@ class Observer {
   const Troubles& troubles() const { return troubles_; }
   // Of a kind whose phases are watched: which it is in; empty: nothing is known of it.
   std::string_view watched_state(const Object& object) const;
+  // The same, where it is worth telling of an object nobody asked about: its kind is there for
+  // what is watched, or that has been seen of it. A StatefulSet of web servers forms no group.
+  std::string_view told_state(const Object& object) const;
 
   // Pods are processes here, with this machine's tools where an image has no description.
   void watch_host() { on_host_ = true; }

@@ -88,25 +88,32 @@ void TrainingWatch::on_record(const Record& record) {
   if (as<Pod>(*object) != nullptr) take_pod(record);
 }
 
+void TrainingWatch::moved(Training& training, const Record& record) {
+  training.latest = latest_ = record.id;
+}
+
 void TrainingWatch::take_set(const Record& record) {
   const auto& object = record.after ? record.after : record.before;
   Training& training = trainings_[key_of(object->metadata)];
   // Another one of that name begins anew.
   if (training.set && training.set->metadata.uid != object->metadata.uid) training = Training{};
   training.set = std::static_pointer_cast<const StatefulSet>(object);
-  ++changes_;
+  if (training.generation > 0 && !training.formed) form(training);  // it may ask for fewer now
+  moved(training, record);
 }
 
 void TrainingWatch::take_pod(const Record& record) {
   const auto& object = record.after ? record.after : record.before;
-  const std::string key = key_of(object->metadata);
+  // First: most pods of most worlds are a job's.
   const OwnerReference* owner = object->metadata.controller();
+  if (owner == nullptr || owner->kind != "StatefulSet") return;
   const std::int64_t ordinal = ordinal_in(object->metadata.name);
-  if (owner == nullptr || owner->kind != "StatefulSet" || ordinal < 0) return;
+  if (ordinal < 0) return;
+  const std::string key = key_of(object->metadata);
   const std::string set = object->metadata.namespace_.str() + "/" + owner->name.str();
   Training& training = trainings_[set];
   Member& member = training.members[ordinal];
-  ++changes_;
+  moved(training, record);
   if (!record.after) {
     // Who goes in the midst of a group takes it along.
     if (training.formed && member.joined == training.generation &&
@@ -129,7 +136,7 @@ void TrainingWatch::take_pod(const Record& record) {
     int& known = member.ends[std::string(status.name)];
     if (told_ends_of(status) <= known) continue;
     known = told_ends_of(status);
-    end_container(training, member, last_code(status));
+    end_container(training, member, status.name, last_code(status));
   }
 }
 
@@ -138,32 +145,44 @@ void TrainingWatch::leave(Training& training, Member& member) {
     for (const std::int64_t rank : member.ranks) training.ranks.erase(rank);
   member.ranks.clear();
   member.joined = 0;
+  member.containers.clear();
 }
 
-void TrainingWatch::end_container(Training& training, Member& member, std::int64_t code) {
-  if (code != 0) {
-    if (training.formed) training.lost = true;
-    return leave(training, member);
-  }
-  if (member.joined == 0) return;
-  const std::uint64_t generation = member.joined;
-  member.done.insert(generation);
-  leave(training, member);
-  if (!training.set) return;
+template <class Predicate>
+bool TrainingWatch::all_members(const Training& training, const Predicate& predicate) {
+  if (!training.set) return false;
   const StatefulSetSpec& spec = *training.set->spec;
   const int start = spec.ordinals ? spec.ordinals->start : 0;
   const int count = spec.replicas.value_or(1);
   for (int ordinal = start; ordinal < start + count; ++ordinal) {
     const auto found = training.members.find(ordinal);
-    if (found == training.members.end() || !found->second.done.contains(generation)) return;
+    if (found == training.members.end() || !predicate(found->second)) return false;
   }
-  training.complete = training.complete || count > 0;
+  return count > 0;
 }
 
-void TrainingWatch::join(Training& training, Member& member, const JoinedRank& rank) {
-  int ends = 0;
-  for (const auto& [container, number] : member.ends) ends += number;
-  const bool same_start = member.joined == training.generation && member.joined_ends == ends;
+void TrainingWatch::end_container(Training& training, Member& member, std::string_view name,
+                                  std::int64_t code) {
+  if (code != 0) {
+    if (training.containers.find(name) == training.containers.end()) return;
+    if (training.formed) training.lost = true;
+    return leave(training, member);
+  }
+  const auto joined = member.containers.find(name);
+  if (joined == member.containers.end()) return;
+  member.containers.erase(joined);
+  if (!member.containers.empty()) return;
+  const std::uint64_t generation = member.joined;
+  member.done.insert(generation);
+  leave(training, member);
+  const auto is_done = [generation](const Member& one) { return one.done.contains(generation); };
+  training.complete = training.complete || all_members(training, is_done);
+}
+
+void TrainingWatch::join(Training& training, Member& member, std::string_view container,
+                         const JoinedRank& rank) {
+  const bool same_start = member.joined == training.generation &&
+                          member.containers.find(container) != member.containers.end();
   const bool known = training.ranks.contains(rank.rank);
   if (known && same_start && !training.lost && training.world == rank.world) return;
   if (training.lost || training.formed || known || training.world != rank.world) {
@@ -173,42 +192,58 @@ void TrainingWatch::join(Training& training, Member& member, const JoinedRank& r
     training.formed = training.lost = false;
   }
   if (training.generation == 0) ++training.generation;
-  if (member.joined != training.generation) member.ranks.clear();
+  if (member.joined != training.generation) {
+    member.ranks.clear();
+    member.containers.clear();
+  }
   member.joined = training.generation;
   member.ranks.insert(rank.rank);
-  member.joined_ends = ends;
+  member.containers.emplace(container);
+  training.containers.emplace(container);
   training.ranks.insert(rank.rank);
+  form(training);
+}
+
+// Not by the ranks alone: each of four pods may have made a group of its own.
+void TrainingWatch::form(Training& training) {
   if (static_cast<std::int64_t>(training.ranks.size()) < training.world) return;
+  const auto is_in = [&training](const Member& one) { return one.joined == training.generation; };
+  if (!all_members(training, is_in)) return;
   training.formed = training.trained = true;
   for (auto& [ordinal, one] : training.members)
     one.restarts_at_forming = one.pod ? most_restarts(*one.pod) : 0;
 }
 
 void TrainingWatch::take_line(const Record& record) {
-  const std::size_t slash = record.subject.rfind('/');
-  if (slash == record.subject.npos) return;
-  const auto place = places_.find(std::string_view(record.subject).substr(0, slash));
+  if (places_.empty()) return;
+  const std::string_view subject = record.subject;
+  const std::size_t slash = subject.rfind('/');
+  if (slash == subject.npos) return;
+  const auto place = places_.find(subject.substr(0, slash));
   if (place == places_.end()) return;
   Training& training = trainings_[place->second.set];
   Member& member = training.members[place->second.ordinal];
-  if (record.text == held_line) {
-    end_container(training, member, 0);
-    ++changes_;
-    return;
+  if (take_text(training, member, subject.substr(slash + 1), record.text)) moved(training, record);
+}
+
+bool TrainingWatch::take_text(Training& training, Member& member, std::string_view container,
+                              std::string_view text) {
+  if (const JoinedRank rank = joined_rank(text); rank.rank >= 0) {
+    join(training, member, container, rank);
+    return true;
   }
-  if (const JoinedRank rank = joined_rank(record.text); rank.rank >= 0) {
-    join(training, member, rank);
-    ++changes_;
-    return;
+  if (member.containers.find(container) == member.containers.end()) return false;
+  if (text == held_line) {
+    end_container(training, member, container, 0);
+    return true;
   }
   // Under torchrun the container stays when its ranks have ended.
-  if (member.joined == training.generation && member.joined != 0 && tells_failure(record.text)) {
-    if (training.formed)
-      training.lost = true;
-    else
-      leave(training, member);
-    ++changes_;
-  }
+  if (member.joined != training.generation || !tells_failure(text)) return false;
+  if (training.formed)
+    training.lost = true;
+  else
+    leave(training, member);
+  return true;
 }
 
 std::string_view TrainingWatch::state_of(const Training& training) {
@@ -225,17 +260,32 @@ std::string_view TrainingWatch::state_of(const Training& training) {
   return training.trained ? training_state::broken : training_state::forming;
 }
 
-std::string_view TrainingWatch::state_of(const Object& object) const {
+const TrainingWatch::Training* TrainingWatch::find(const Object& object) const {
   const bool is_ddpset = as<DDPSet>(object) != nullptr;
-  if (!is_ddpset && as<StatefulSet>(object) == nullptr) return {};
+  if (!is_ddpset && as<StatefulSet>(object) == nullptr) return nullptr;
   // A DDPSet's StatefulSet has its name.
   const auto found = trainings_.find(key_of(object.metadata));
-  if (found == trainings_.end() || !found->second.set) return training_state::forming;
+  if (found == trainings_.end() || !found->second.set) return nullptr;
   const Training& training = found->second;
-  if (!is_ddpset) return state_of(training);
+  if (!is_ddpset) return &training;
   const OwnerReference* owner = training.set->metadata.controller();
-  return owner != nullptr && owner->uid == object.metadata.uid ? state_of(training)
-                                                               : training_state::forming;
+  return owner != nullptr && owner->uid == object.metadata.uid ? &training : nullptr;
+}
+
+std::string_view TrainingWatch::state_of(const Object& object) const {
+  if (as<DDPSet>(object) == nullptr && as<StatefulSet>(object) == nullptr) return {};
+  const Training* training = find(object);
+  return training != nullptr ? state_of(*training) : training_state::forming;
+}
+
+bool TrainingWatch::has_seen(const Object& object) const {
+  const Training* training = find(object);
+  return training != nullptr && training->generation > 0;
+}
+
+std::uint64_t TrainingWatch::latest(const Object& object) const {
+  const Training* training = find(object);
+  return training != nullptr ? training->latest : 0;
 }
 
 }  // namespace ddptwin::scenario

@@ -37,29 +37,36 @@ class TrainingWatch final : public StateWatch {
  public:
   void on_record(const Record& record) override;
   std::string_view state_of(const Object& object) const override;
-  std::uint64_t changes() const override { return changes_; }
+  bool has_seen(const Object& object) const override;
+  std::uint64_t latest(const Object& object) const override;
+  std::uint64_t latest() const override { return latest_; }
 
  private:
   // What has been seen of one of a set's pods, over all that bore its name.
+  using Names = std::set<std::string, std::less<>>;
   struct Member {
     std::shared_ptr<const Pod> pod{};                // null: there is none now
     std::map<std::string, int, std::less<>> ends{};  // of each container, in this pod
     std::uint64_t joined = 0;        // the generation that its containers are of; 0: none
-    int joined_ends = 0;             // ends of its containers when it joined
+    Names containers{};              // those that joined it, and have not ended since
     std::set<std::int64_t> ranks{};  // of the group that it is in
-    std::set<std::uint64_t> done{};  // generations in which a container of it ended well
+    std::set<std::uint64_t> done{};  // generations in which all that had joined ended well
     int restarts_at_forming = 0;
   };
   struct Training {
     std::shared_ptr<const StatefulSet> set{};
     std::map<std::int64_t, Member> members{};  // by ordinal
-    std::uint64_t generation = 0;              // of the group that forms or trains
+    // Containers in which a rank has ever joined. Others in the pods, a shipper of logs, say
+    // nothing of the training by what they print or how they end.
+    Names containers{};
+    std::uint64_t generation = 0;  // of the group that forms or trains
     std::int64_t world = 0;
     std::set<std::int64_t> ranks{};  // of it
     bool formed = false;             // all of them have joined
     bool lost = false;               // one of them has failed or gone
     bool trained = false;            // a group has formed once
     bool complete = false;
+    std::uint64_t latest = 0;  // the record that last moved it, or could have
   };
   struct Place {
     std::string set{};
@@ -71,13 +78,25 @@ class TrainingWatch final : public StateWatch {
   void take_line(const Record& record);
   // Its processes are no more: who forms with others later is another.
   static void leave(Training& training, Member& member);
-  static void end_container(Training& training, Member& member, std::int64_t code);
-  static void join(Training& training, Member& member, const JoinedRank& rank);
+  static void end_container(Training& training, Member& member, std::string_view name,
+                            std::int64_t code);
+  static void join(Training& training, Member& member, std::string_view container,
+                   const JoinedRank& rank);
+  static void form(Training& training);
+  // Every ordinal that the set asks for has a member of which this is so.
+  template <class Predicate>
+  static bool all_members(const Training& training, const Predicate& predicate);
+  // Whether what the container printed could have moved the training.
+  static bool take_text(Training& training, Member& member, std::string_view container,
+                        std::string_view text);
+  void moved(Training& training, const Record& record);
+  // Null: nothing is known of it.
+  const Training* find(const Object& object) const;
   static std::string_view state_of(const Training& training);
 
   std::map<std::string, Training, std::less<>> trainings_{};  // by the set's "namespace/name"
   std::map<std::string, Place, std::less<>> places_{};        // by the pod's
-  std::uint64_t changes_ = 0;
+  std::uint64_t latest_ = 0;
 };
 
 }  // namespace ddptwin::scenario
