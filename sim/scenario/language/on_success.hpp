@@ -12,9 +12,10 @@ namespace ddptwin::scenario {
 // "restart", "hold", "scaleToZero"; nothing for other words.
 std::optional<OnSuccess> on_success_of(std::string_view word);
 
-// `hold`: the containers of every StatefulSet and DDPSet stay when their commands have ended well.
-// Each command becomes an argument of a shell; where the manifest names none, it is that of the
-// image's description. What a shell then says is held_line (systems/ddpset_watch.hpp).
-void hold_containers(Scenario& scenario);
+// `hold`: the containers of every kind that stands for ever (systems/workloads.hpp) stay when their
+// commands have ended well. Each command becomes an argument of a shell; where the manifest names
+// none, it is that of the image's description, or of a built-in image. One that nobody knows is
+// refused. What a shell then says is held_line (systems/ddpset_watch.hpp).
+Status hold_containers(Scenario& scenario);
 
 }  // namespace ddptwin::scenario

@@ -376,7 +376,7 @@ std::string first_comment(std::string_view text) {
   return comment;
 }
 
-std::string file_name(std::string_view path) {
+std::string name_of_file(std::string_view path) {
   path.remove_prefix(path.rfind('/') + 1);
   return std::string(path.substr(0, path.rfind('.')));
 }
@@ -506,7 +506,7 @@ Result<Scenario> parse_scenario(const std::string& file, const KindRegistry& kin
     if (!is_among(scenario.systems, *system)) scenario.invariants.without.insert(system->name);
   const KindRegistry here = kinds_with(scenario.systems, kinds);
   scenario.file = file;
-  scenario.name = file_name(file);
+  scenario.name = name_of_file(file);
   scenario.incident = first_comment(text);
   scenario.plain = true;
   ParseContext context{here,      read_file, file.substr(0, file.rfind('/') + 1),
@@ -530,7 +530,7 @@ Result<Scenario> parse_scenario(const std::string& file, const KindRegistry& kin
   scenario.set_aside = std::move(side.set_aside);
   if (scenario.manifests.empty() && scenario.steps.empty() && scenario.set_aside.empty())
     return fail(Reason::bad_input, "there is nothing to run: no object and no step", file);
-  if (scenario.on_success == OnSuccess::hold) hold_containers(scenario);
+  if (scenario.on_success == OnSuccess::hold) TRY_VOID(hold_containers(scenario));
   note_awaited_events(scenario);
   add_defaults(scenario);
   TRY_VOID(check_faults(scenario));

@@ -7,6 +7,7 @@
 
 #include "scenario/judge/prospects.hpp"
 #include "scenario/judge/why.hpp"
+#include "scenario/words/names.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -102,9 +103,7 @@ void Engine::check() {
   report_violations();
   report(std::exchange(decided_, {}));
   report(expectations_.judge(loop_.now()));
-  if (scenario_.on_success == OnSuccess::scale_to_zero)
-    for (api::Request& call : scale_to_zero_.due(observer_))
-      client_.call(std::move(call), [](const Result<api::Response>&) {});
+  if (scenario_.on_success == OnSuccess::scale_to_zero) scale_to_zero();
   look_at_state();
   const bool done = index_ == all_steps_.size();
   if (done) report(expectations_.give_up(loop_.now()));
@@ -113,6 +112,29 @@ void Engine::check() {
     return result.verdict == Verdict::failed;
   });
   if (failed || (done && !expectations_.waiting())) finish();
+}
+
+void Engine::scale_to_zero() {
+  for (ScaleToZero::Call& call : scale_to_zero_.due(observer_)) {
+    const std::weak_ptr<int> alive = alive_;
+    client_.call(std::move(call.request),
+                 [this, alive, set = call.set](const Result<api::Response>& result) {
+                   if (!result && !alive.expired() && stage_ != Stage::over)
+                     scale_again(*set, result.error());
+                 });
+  }
+}
+
+// Whoever does it does not give up.
+void Engine::scale_again(const Object& set, const Error& refusal) {
+  write(RecordKind::step, "onSuccess: scaleToZero",
+        fmt::format("{} is not scaled, it is tried again: {}", short_name(set), refusal.message));
+  scale_to_zero_.refused(set);
+  if (scale_timer_.pending()) return;
+  scale_timer_ = loop_.after(lane_, ScaleToZero::patience, [this] {
+    scale_to_zero_.try_again();
+    wake();
+  });
 }
 
 void Engine::finish() {
@@ -150,7 +172,7 @@ void Engine::leave_step(Verdict verdict, std::string_view what) {
 }
 
 void Engine::end_run() {
-  for (Timer* timer : {&delay_timer_, &step_timer_, &bound_timer_, &timeout_timer_})
+  for (Timer* timer : {&delay_timer_, &step_timer_, &bound_timer_, &timeout_timer_, &scale_timer_})
     timer->cancel();
   stage_ = Stage::over;
   ended_at_ = loop_.now();

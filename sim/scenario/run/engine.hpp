@@ -69,6 +69,8 @@ class Engine {
   void wake();
   void tell_late();
   void check();
+  void scale_to_zero();
+  void scale_again(const Object& set, const Error& refusal);
   void end_run();
   void leave_step(Verdict verdict, std::string_view what);
   void fail_step(Reason reason, const std::string& what, const Selection& of);
@@ -130,7 +132,7 @@ class Engine {
   bool timed_out_ = false;
   std::vector<std::string> ends_{};
   Time started_at_{}, ended_at_{};
-  Timer delay_timer_{}, step_timer_{}, bound_timer_{}, timeout_timer_{};
+  Timer delay_timer_{}, step_timer_{}, bound_timer_{}, timeout_timer_{}, scale_timer_{};
   std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 

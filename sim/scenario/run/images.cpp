@@ -20,20 +20,6 @@ namespace {
 
 namespace json = boost::json;
 
-NamedImage plain_image(std::string name) {
-  NamedImage named;
-  named.name = std::move(name);
-  return named;
-}
-
-constexpr const char* worker_name = "ddptwin-worker";
-
-NamedImage worker_image() {
-  NamedImage named = plain_image(worker_name);
-  named.image.entrypoint = {worker_name};
-  return named;
-}
-
 // Where its commands cannot be had here, a training of that shape takes their place.
 void let_stand_in(NamedImage& image, const StandInShape& shape) {
   image.stand_in = true;
@@ -197,12 +183,6 @@ bool covers(const std::string& description, const std::string& other) {
 
 }  // namespace
 
-const std::vector<NamedImage>& built_in_images() {
-  // alpine:3.10 is the init container that waits for the master (spec/pytorchjob.md §2.4).
-  static const std::vector<NamedImage> images{worker_image(), plain_image("alpine:3.10")};
-  return images;
-}
-
 std::vector<ImageUse> image_uses(const Manifest& manifest) { return UseSearch(manifest).run(); }
 
 std::vector<ImageUse> image_uses(const Scenario& scenario) {
@@ -220,20 +200,6 @@ std::vector<ImageUse> image_uses(const Scenario& scenario) {
   return uses;
 }
 
-const NamedImage* description_of(const std::vector<NamedImage>& images, const std::string& image) {
-  for (const std::string& name :
-       {canonical_image(image), ImageReference::cut(image).repository()}) {
-    for (const NamedImage& known : images)
-      if (described_image(known.name) == name) return &known;
-  }
-  return nullptr;
-}
-
-bool is_described(const Scenario& scenario, const std::string& image) {
-  return description_of(scenario.images, image) != nullptr ||
-         description_of(built_in_images(), image) != nullptr;
-}
-
 void describe_plain_images(Scenario& scenario) {
   const bool anywhere = scenario.plain || scenario.stand_ins.wanted;
   for (NamedImage& image : scenario.images)
@@ -243,11 +209,12 @@ void describe_plain_images(Scenario& scenario) {
   for (const ImageUse& use : image_uses(scenario)) {
     // Each has notes of its own, so what was added for one is not taken for another tag of it.
     const auto same = [&use](const NamedImage& one) { return is_same_image(one.name, use.image); };
-    const bool is_own = canonical_image(use.image) == canonical_image(worker_name);
+    const bool is_own = canonical_image(use.image) == canonical_image(worker_image_name);
     if (is_own || std::any_of(scenario.images.begin(), scenario.images.end(), same)) continue;
     const NamedImage* described = description_of(scenario.images, use.image);
     if (described != nullptr && !described->of_host) continue;
-    NamedImage named = plain_image(use.image);
+    NamedImage named;
+    named.name = use.image;
     named.of_host = true;
     let_stand_in(named, scenario.stand_ins);
     scenario.images.push_back(std::move(named));

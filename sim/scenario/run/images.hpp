@@ -6,12 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "scenario/language/scenario.hpp"
+#include "scenario/language/known_images.hpp"
 
 namespace ddptwin::scenario {
-
-// Known without a description: ddptwin-worker, and what the training operator itself names.
-const std::vector<NamedImage>& built_in_images();
 
 // A probe or a hook that runs a command in a container.
 struct ExecUse {
@@ -42,11 +39,6 @@ struct ImageUse {
 // Of every list named containers or initContainers, at any depth: so of any kind of workload.
 std::vector<ImageUse> image_uses(const Manifest& manifest);
 std::vector<ImageUse> image_uses(const Scenario& scenario);
-
-// What is said of an image: under its own name, else under that of its repository, which has no
-// tag; null: nothing.
-const NamedImage* description_of(const std::vector<NamedImage>& images, const std::string& image);
-bool is_described(const Scenario& scenario, const std::string& image);
 
 // Describes what has no description as the host's own tools, for which something stands in where
 // they lack it: of plain manifests, whose user has said nothing about images, and of scenarios that

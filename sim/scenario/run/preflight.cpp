@@ -108,7 +108,7 @@ Status check_images(const Scenario& scenario) {
     if (const std::string cure = cure_of_template(use.image); !cure.empty())
       return fail(Reason::bad_input, fmt::format("\"{}\" is no image's name: {}", use.image, cure),
                   use.where);
-    if (is_described(scenario, use.image)) continue;
+    if (known_image(scenario, use.image) != nullptr) continue;
     return fail(Reason::bad_input,
                 fmt::format("the image \"{}\" has no description: say under spec.images of the "
                             "Scenario what it is on this machine",

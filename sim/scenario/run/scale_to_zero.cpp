@@ -7,17 +7,25 @@
 
 namespace ddptwin::scenario {
 
-std::vector<api::Request> ScaleToZero::due(const Observer& observer) {
-  std::vector<api::Request> calls;
+std::vector<ScaleToZero::Call> ScaleToZero::due(const Observer& observer) {
+  std::vector<Call> calls;
   for (const auto& [key, seen] : observer.objects(StatefulSet::info())) {
     const std::string_view good = status_words(StatefulSet::info()).good;
     if (seen.gone || observer.watched_state(*seen.last) != good) continue;
-    if (!done_.insert(std::string(std::string_view(seen.last->metadata.uid))).second) continue;
-    calls.push_back(api::patch(*seen.last, api::PatchType::merge,
-                               boost::json::object{{"spec", boost::json::object{{"replicas", 0}}}},
-                               "scale"));
+    if (!done_.insert(seen.last->metadata.uid.str()).second) continue;
+    calls.push_back(
+        {seen.last,
+         api::patch(*seen.last, api::PatchType::merge,
+                    boost::json::object{{"spec", boost::json::object{{"replicas", 0}}}}, "scale")});
   }
   return calls;
+}
+
+void ScaleToZero::refused(const Object& set) { refused_.insert(set.metadata.uid.str()); }
+
+void ScaleToZero::try_again() {
+  for (const std::string& uid : refused_) done_.erase(uid);
+  refused_.clear();
 }
 
 }  // namespace ddptwin::scenario

@@ -73,8 +73,12 @@ std::string ddpset_text(const Object& object) {
                      replicas_of(*set.spec));
 }
 
+PodTemplateSpec& ddpset_pods(Object& object) {
+  return static_cast<DDPSet&>(object).spec.edit().template_;
+}
+
 constexpr std::array standing_sets{
-    scenario::StandingKind{&DDPSet::info, &ddpset_stands, &ddpset_text}};
+    scenario::StandingKind{&DDPSet::info, &ddpset_stands, &ddpset_text, &ddpset_pods}};
 
 // spec/statefulset-platform.md §7. They are of any StatefulSet: the two objects may be given
 // directly.

@@ -41,8 +41,13 @@ std::string set_text(const Object& object) {
   return text;
 }
 
+PodTemplateSpec& set_pods(Object& object) {
+  return static_cast<StatefulSet&>(object).spec.edit().template_;
+}
+
 // spec/kubernetes.md §4.
-constexpr std::array standing_rows{StandingKind{&StatefulSet::info, &set_stands, &set_text}};
+constexpr std::array standing_rows{
+    StandingKind{&StatefulSet::info, &set_stands, &set_text, &set_pods}};
 
 const ToldCondition* find_type(const std::vector<ToldCondition>& conditions,
                                std::string_view type) {

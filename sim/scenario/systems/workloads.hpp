@@ -41,6 +41,7 @@ struct StandingKind {
   const KindInfo& (*info)();
   bool (*stands)(const Object&);       // all that it asks for is there, of its newest template
   std::string (*text)(const Object&);  // how much of it is there
+  PodTemplateSpec& (*pods)(Object&);   // what they are made from, at spec.template, to be changed
 };
 std::span<const StandingKind> standing_kinds();
 const StandingKind* standing_kind(const KindInfo& kind);
