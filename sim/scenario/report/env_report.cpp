@@ -25,11 +25,11 @@ namespace {
 
 constexpr Duration settle_time = std::chrono::seconds(30);
 
-InjectedVariables injected_into(const World& world, const Pod& pod) {
+InjectedVariables injected_into(const World& world, const Pod& pod, const Container& container) {
   InjectedVariables injected;
   for (const InstalledSystem& one : world.options().systems)
     if (one.system->injected != nullptr)
-      injected.merge(one.system->injected(world.store(), pod, one.version));
+      injected.merge(one.system->injected(world.store(), pod, container, one.version));
   return injected;
 }
 
@@ -120,7 +120,8 @@ ExplainedContainer explain(const kubelet::PodContext& context, const Container& 
   for (const kubelet::EnvVariable& variable : *variables) {
     const auto found = injected.find(variable.name);
     const bool by_controller =
-        !init && found != injected.end() && variable.origin.rule == kubelet::EnvRule::value;
+        found != injected.end() && (variable.origin.rule == kubelet::EnvRule::value ||
+                                    variable.origin.rule == kubelet::EnvRule::field);
     std::string rule =
         by_controller ? found->second
                       : fmt::format("{}{}{}", kubelet::to_string(variable.origin.rule),
@@ -173,13 +174,12 @@ void explain_pods(const World& world, const std::vector<NamedImage>& images, Sec
   int number = 1;
   for (const ObjectPtr& object : world.objects(Pod::info(), "")) {
     const auto pod = as<Pod>(object);
-    const InjectedVariables injected = injected_into(world, *pod);
     const kubelet::PodContext context = context_of(world, pod, ++number);
     for (const bool init : {true, false}) {
       const auto& containers = init ? pod->spec->initContainers : pod->spec->containers;
       for (std::size_t i = 0; i < containers.size(); ++i)
-        to[{key_of(pod->metadata), !init, i}] =
-            explain(context, containers[i], init, injected, images, mask);
+        to[{key_of(pod->metadata), !init, i}] = explain(
+            context, containers[i], init, injected_into(world, *pod, containers[i]), images, mask);
     }
   }
 }

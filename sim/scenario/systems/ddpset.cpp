@@ -104,7 +104,17 @@ std::unique_ptr<scenario::StateWatch> watch_trainings() {
 
 // ---- what it puts into pods --------------------------------------------------------------------
 
-InjectedVariables injected_by_platform(const Store& store, const Pod& pod, std::string_view) {
+// Of the DDPSet's own template; null: it has none of that name.
+const Container* own_container(const DDPSet& set, std::string_view name) {
+  const PodSpec& pod = *set.spec->template_.spec;
+  for (const auto* list : {&pod.initContainers, &pod.containers})
+    for (const Container& container : **list)
+      if (container.name == name) return &container;
+  return nullptr;
+}
+
+InjectedVariables injected_by_platform(const Store& store, const Pod& pod,
+                                       const Container& container, std::string_view) {
   InjectedVariables injected;
   const OwnerReference* owner = pod.metadata.controller();
   if (owner == nullptr || owner->kind != "StatefulSet") return injected;
@@ -113,8 +123,17 @@ InjectedVariables injected_by_platform(const Store& store, const Pod& pod, std::
   if (set == nullptr) return injected;
   const OwnerReference* platform_set = set->metadata.controller();
   if (platform_set == nullptr || platform_set->kind != "DDPSet") return injected;
+  const auto ddpset =
+      as<DDPSet>(store.find(DDPSet::info(), pod.metadata.namespace_, platform_set->name));
+  const Container* own = ddpset != nullptr ? own_container(*ddpset, container.name) : nullptr;
+  if (own == nullptr) return injected;
+  // What the user says of one of these names himself stays as he says it.
+  const auto is_users = [own](std::string_view name) {
+    return std::any_of(own->env.begin(), own->env.end(),
+                       [name](const EnvVar& variable) { return variable.name == name; });
+  };
   for (const platform::VariableRow& row : platform::variable_rows)
-    injected.emplace(row.name, fmt::format("ddpset: {}", row.rule));
+    if (!is_users(row.name)) injected.emplace(row.name, fmt::format("ddpset: {}", row.rule));
   return injected;
 }
 
@@ -129,6 +148,16 @@ std::string processes_of(const Container& container) {
   if (const auto gpus = limits.find("nvidia.com/gpu"); gpus != limits.end())
     return fmt::format("its GPUs, {}", gpus->second.str());
   return "its CPUs";
+}
+
+// What a number will be that the start script takes over as it is; empty: there is nothing to say.
+std::string note_on_number(const StringMap& variables, std::string_view from, std::string_view to) {
+  if (variables.find(from) == variables.end())
+    return fmt::format("{} is not set: {} will be empty", from, to);
+  const std::string_view value = value_of(variables, from);
+  if (whole_number<std::int64_t>(value)) return {};
+  return fmt::format("{}={} is no number: {} will be none, and the training will not start", from,
+                     value, to);
 }
 
 // What the document's start script makes of the five variables (spec/statefulset-platform.md §5),
@@ -161,8 +190,9 @@ std::vector<std::string> explain_start_script(const Container& container,
         fmt::format("RANK={} is no number: POD_NAME is no name that a StatefulSet "
                     "gives, and the training will not start",
                     rank));
-  if (port.empty()) notes.emplace_back("POD_PORT is not set: MASTER_PORT will be empty");
-  if (!world) notes.emplace_back("POD_NUMS is not set: WORLD_SIZE will be empty");
+  for (const auto& [from, to] : {std::pair{"POD_PORT", "MASTER_PORT"}, {"POD_NUMS", "WORLD_SIZE"}})
+    if (std::string note = note_on_number(variables, from, to); !note.empty())
+      notes.push_back(std::move(note));
   if (number && world && *number >= *world)
     notes.push_back(
         fmt::format("RANK={} is outside of a world of {}: the set was scaled past its "

@@ -111,8 +111,9 @@ struct System {
   std::span<const MovedField> moved{};
   std::span<const SystemFlag> flags{};
   void (*install)(Installer& into, const InstalledSystem& told);
-  // Of a pod that it made; of others nothing. Null: it puts nothing into pods.
-  InjectedVariables (*injected)(const Store& store, const Pod& pod,
+  // Of a container or init container of a pod that it made; of others nothing. What its user gives
+  // the container is not among them. Null: it puts nothing into pods.
+  InjectedVariables (*injected)(const Store& store, const Pod& pod, const Container& container,
                                 std::string_view version) = nullptr;
   // Of an object of one of its kinds, as a manifest has it; null: nothing can be told of any.
   std::vector<ToldVariable> (*told)(const boost::json::value& object) = nullptr;

@@ -200,9 +200,13 @@ constexpr std::array state_rows{
 
 // ---- what it puts into pods --------------------------------------------------------------------
 
+// Init containers get none of them.
 InjectedVariables injected_by_operator(const Store& store, const Pod& pod,
-                                       std::string_view version) {
+                                       const Container& container, std::string_view version) {
   InjectedVariables injected;
+  const auto is_it = [&container](const Container& one) { return one.name == container.name; };
+  if (std::any_of(pod.spec->initContainers.begin(), pod.spec->initContainers.end(), is_it))
+    return injected;
   const OwnerReference* owner = pod.metadata.controller();
   const Text* type = pod.metadata.label("training.kubeflow.org/replica-type");
   const Text* index = pod.metadata.label("training.kubeflow.org/replica-index");
