@@ -59,15 +59,6 @@ bool is_installed(const System& system, std::span<const KindInfo* const> told) {
          });
 }
 
-std::vector<const KindInfo*> with_made_kinds(std::vector<const KindInfo*> told) {
-  for (const System* system : systems()) {
-    if (system->kinds.empty() || !is_installed(*system, told)) continue;
-    for (const KindOf made : system->makes)
-      if (std::find(told.begin(), told.end(), &made()) == told.end()) told.push_back(&made());
-  }
-  return told;
-}
-
 std::vector<InstalledSystem> default_systems() {
   std::vector<InstalledSystem> installed;
   for (const System* system : systems())

@@ -148,8 +148,6 @@ KindRegistry kinds_with(std::span<const InstalledSystem> installed, const KindRe
 
 // Whether a world that is told of these kinds has it.
 bool is_installed(const System& system, std::span<const KindInfo* const> told);
-// The kinds, and those that installed systems make of them.
-std::vector<const KindInfo*> with_made_kinds(std::vector<const KindInfo*> told);
 
 // Every system at its default version.
 std::vector<InstalledSystem> default_systems();

@@ -156,46 +156,29 @@ std::unique_ptr<controller::Controller> make_controller() {
   return std::make_unique<T>();
 }
 
-// A kind that a world serves only when it is told of it or of one that makes such objects, and its
-// controller in kube-controller-manager, if it has one of its own.
+// A kind that a world serves only when it is told of it, or has somebody who makes such objects,
+// and its controller in kube-controller-manager, if it has one of its own.
 struct KindOnDemand {
   const KindInfo& (*info)();
   std::unique_ptr<controller::Controller> (*controller)();
   std::string_view flag;  // what --controllers calls that
-  const KindInfo& (*maker)();
+  // Whose controller makes them; null: nobody's in any case.
+  const KindInfo& (*maker)() = nullptr;
+  // The binder looks at all of these: it makes one for another, and waits for a third.
+  bool is_bound = false;
 };
 constexpr std::array kinds_on_demand{
     KindOnDemand{&StatefulSet::info, &make_controller<controller::StatefulSetController>,
-                 "statefulset-controller", nullptr},
+                 "statefulset-controller"},
     KindOnDemand{&ControllerRevision::info, nullptr, {}, &StatefulSet::info},
     KindOnDemand{&PersistentVolumeClaim::info,
                  &make_controller<controller::ClaimProtectionController>,
-                 "persistentvolumeclaim-protection-controller", &StatefulSet::info},
+                 "persistentvolumeclaim-protection-controller", &StatefulSet::info, true},
     KindOnDemand{&PersistentVolume::info, &make_controller<controller::volume_binder::Protection>,
-                 "persistentvolume-protection-controller", &PersistentVolumeClaim::info},
+                 "persistentvolume-protection-controller", nullptr, true},
     KindOnDemand{&StorageClass::info, &make_controller<controller::volume_binder::Binder>,
-                 volume_binder_flag, &PersistentVolumeClaim::info},
+                 volume_binder_flag, nullptr, true},
 };
-
-// By itself, or through who makes its objects. Volumes and classes are made for claims by the
-// binder alone.
-bool is_served(const KindInfo& kind, const WorldOptions& options) {
-  if (std::find(options.kinds.begin(), options.kinds.end(), &kind) != options.kinds.end())
-    return true;
-  const auto row = std::find_if(kinds_on_demand.begin(), kinds_on_demand.end(),
-                                [&kind](const KindOnDemand& one) { return &one.info() == &kind; });
-  if (row == kinds_on_demand.end() || row->maker == nullptr) return false;
-  const bool for_claims = &row->maker() == &PersistentVolumeClaim::info();
-  if (for_claims &&
-      (!options.controller_manager || options.flags.without.contains(volume_binder_flag)))
-    return false;
-  return is_served(row->maker(), options);
-}
-
-bool binds_claims(const WorldOptions& options) {
-  return options.controller_manager && !options.flags.without.contains(volume_binder_flag) &&
-         is_served(StorageClass::info(), options);
-}
 
 std::shared_ptr<StorageClass> standard_class() {
   auto made = std::make_shared<StorageClass>();
@@ -219,17 +202,7 @@ struct World::Parts final : Installer {
         store(loop, random.split("store"), trace, kinds, {.history = watch_history}),
         zone({.domain = options.dns.domain, .server_ip = options.dns.address}),
         resolver(loop, trace, random.split("dns"), zone) {
-    options.kinds = with_made_kinds(std::move(options.kinds));
-    for (const KindOnDemand& row : kinds_on_demand)
-      if (!is_served(row.info(), options)) kinds.remove(row.info().group, row.info().kind);
-    kinds = kinds_with(options.systems, kinds);
-    for (const System* system : systems())
-      for (const KindOf kind : system->kinds)
-        if (!is_installed(*system, options.kinds)) kinds.remove(kind().group, kind().kind);
-    // What it is told of it serves, whether or not somebody acts on it.
-    for (const KindInfo* kind : options.kinds)
-      if (kinds.find(kind->api_version(), kind->kind) == nullptr)
-        kinds.add(std::shared_ptr<const KindInfo>(std::shared_ptr<void>(), kind));
+    choose_kinds();
   }
 
   // Of a process of several controllers, that list and watch through a client of their own.
@@ -297,6 +270,11 @@ struct World::Parts final : Installer {
     return nullptr;
   }
 
+  bool is_told_of(const KindInfo& kind) const {
+    return std::find(options.kinds.begin(), options.kinds.end(), &kind) != options.kinds.end();
+  }
+  void choose_kinds();
+
   // What kube-controller-manager has beside its hosted controllers.
   template <class Deed>
   void each_manager_part(const Deed& deed) {
@@ -341,7 +319,37 @@ struct World::Parts final : Installer {
   std::vector<api::Caller> callers{};
   int seconds = 0;
   bool started = false;
+  bool binds_claims = false;  // the binder runs, and has something to look at
 };
+
+// Which systems there are, and which kinds are served: options.kinds names all of them afterwards
+// that not every world has.
+void World::Parts::choose_kinds() {
+  const auto add = [this](const KindInfo& kind) {
+    if (!is_told_of(kind)) options.kinds.push_back(&kind);
+  };
+  std::erase_if(options.systems, [this](const InstalledSystem& one) {
+    return !is_installed(*one.system, options.kinds);
+  });
+  for (const InstalledSystem& one : options.systems)
+    for (const KindOf made : one.system->makes) add(made());
+  for (const KindOnDemand& row : kinds_on_demand)
+    if (row.maker != nullptr && is_told_of(row.maker())) add(row.info());
+  binds_claims =
+      options.controller_manager && !options.flags.without.contains(volume_binder_flag) &&
+      std::any_of(kinds_on_demand.begin(), kinds_on_demand.end(), [this](const KindOnDemand& row) {
+        return row.is_bound && is_told_of(row.info());
+      });
+  for (const KindOnDemand& row : kinds_on_demand) {
+    if (row.is_bound && binds_claims) add(row.info());
+    if (!is_told_of(row.info())) kinds.remove(row.info().group, row.info().kind);
+  }
+  kinds = kinds_with(options.systems, kinds);
+  // What it is told of it serves, whether or not somebody acts on it.
+  for (const KindInfo* kind : options.kinds)
+    if (kinds.find(kind->api_version(), kind->kind) == nullptr)
+      kinds.add(std::shared_ptr<const KindInfo>(std::shared_ptr<void>(), kind));
+}
 
 void World::Parts::install_controller_manager() {
   api::SharedInformers& informers = new_manager_informers();
@@ -368,9 +376,9 @@ void World::Parts::install_controller_manager() {
       std::make_unique<TaintEviction>(loop, manager_client("taint-eviction-controller"), informers);
   for (const KindOnDemand& row : kinds_on_demand)
     if (row.controller != nullptr && !options.flags.without.contains(row.flag) &&
-        is_served(row.info(), options))
+        is_told_of(row.info()))
       add_controller(manager_actor, row.controller, &informers);
-  if (binds_claims(options))
+  if (binds_claims)
     add_controller(provisioner_actor, &make_controller<controller::volume_binder::Provisioner>,
                    nullptr);
 }
@@ -400,7 +408,7 @@ void World::Parts::add_kubelet(const NodeOptions& node) {
   kubelet::NodeSettings& settings = options_of.settings.edit();
   settings.cluster_dns = {options.dns.address};
   settings.cluster_domain = options.dns.domain;
-  settings.binds_claims = binds_claims(options);
+  settings.binds_claims = binds_claims;
   settings.host_resolv_conf = resolv_conf(options.dns.host);
   // As the images of clouds and installers write it: a node knows its own name.
   settings.host_hosts += node.address + "\t" + node.name + "\n";
@@ -426,10 +434,9 @@ World::World(Loop& loop, WorldOptions options, PodRuntime* runtime)
   parts.dns_client = parts.client("coredns", "");
   parts.zone_feed = std::make_unique<dns::ZoneFeed>(loop, *parts.dns_client, parts.zone);
   if (parts.options.pod_references) add_pod_reference_admission(parts.store);
-  if (binds_claims(parts.options)) add_default_class_admission(parts.store);
+  if (parts.binds_claims) add_default_class_admission(parts.store);
   if (parts.options.controller_manager) parts.install_controller_manager();
-  for (const InstalledSystem& one : parts.options.systems)
-    if (is_installed(*one.system, parts.options.kinds)) one.system->install(parts, one);
+  for (const InstalledSystem& one : parts.options.systems) one.system->install(parts, one);
   if (parts.options.scheduler) {
     parts.scheduler_client = parts.client("kube-scheduler", "");
     parts.scheduler = std::make_unique<Scheduler>(loop, *parts.scheduler_client, parts.trace);
@@ -444,7 +451,7 @@ Status World::start() {
     const ContextScope of_this_service(parts_->loop);
     (void)call(api::create(api_service()), "ddptwin");
   }
-  if (parts_->options.default_class && binds_claims(parts_->options)) {
+  if (parts_->options.default_class && parts_->binds_claims) {
     const ContextScope of_this_class(parts_->loop);
     (void)call(api::create(standard_class()), "ddptwin");
   }

@@ -1,0 +1,77 @@
+// Which kinds a world serves, and who is there for them: by what it is told of.
+#include "scenario/world/world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/virtual_loop.hpp"
+#include "core/virtual_start.hpp"
+#include "objects/apps_v1.hpp"
+#include "objects/ddpset.hpp"
+#include "objects/volumes.hpp"
+
+namespace ddptwin::world_test {
+namespace {
+
+using Kinds = std::vector<const KindInfo*>;
+
+struct Asked {
+  Kinds told{};
+  std::vector<InstalledSystem> systems = default_systems();
+  bool manager = true;
+  bool binder = true;
+};
+
+// The kinds not every world has that it serves, and the controllers that are there for them.
+std::string has(const Asked& asked) {
+  VirtualLoop loop(Random(1), virtual_start);
+  WorldOptions options;
+  options.kinds = asked.told;
+  options.systems = asked.systems;
+  options.controller_manager = asked.manager;
+  if (!asked.binder) options.flags.without.emplace(volume_binder_flag);
+  const World world(loop, std::move(options), nullptr);
+  std::string out;
+  for (const KindInfo* kind :
+       Kinds{&DDPSet::info(), &StatefulSet::info(), &ControllerRevision::info(),
+             &PersistentVolumeClaim::info(), &PersistentVolume::info(), &StorageClass::info()})
+    if (world.kinds().find(kind->api_version(), kind->kind) != nullptr) out += kind->kind + " ";
+  const std::vector<std::string> controllers = world.controllers();
+  for (const char* name : {"persistentvolume-controller", "ddpset-controller"})
+    if (std::find(controllers.begin(), controllers.end(), name) != controllers.end())
+      out += std::string(name) + " ";
+  return out;
+}
+
+TEST(World, serves_what_it_is_told_of_and_what_others_make_of_it) {
+  EXPECT_EQ(has({}), "");
+  const std::string claims =
+      "PersistentVolumeClaim PersistentVolume StorageClass persistentvolume-controller ";
+  EXPECT_EQ(has({{&PersistentVolumeClaim::info()}}), claims);
+  const std::string set = "StatefulSet ControllerRevision " + claims;
+  EXPECT_EQ(has({{&StatefulSet::info()}}), set);
+  EXPECT_EQ(has({{&DDPSet::info()}}), "DDPSet " + set + "ddpset-controller ");
+}
+
+// A volume alone becomes Available, and a class alone provisions: both wait for claims.
+TEST(World, has_all_that_the_binder_looks_at_or_nothing_of_it) {
+  for (const KindInfo* kind : {&PersistentVolume::info(), &StorageClass::info()}) {
+    EXPECT_EQ(has({{kind}}),
+              "PersistentVolumeClaim PersistentVolume StorageClass "
+              "persistentvolume-controller ");
+    EXPECT_EQ(has({.told = {kind}, .binder = false}), kind->kind + " ");
+    EXPECT_EQ(has({.told = {kind}, .manager = false}), kind->kind + " ");
+  }
+  EXPECT_EQ(has({.told = {&StatefulSet::info()}, .binder = false}),
+            "StatefulSet ControllerRevision PersistentVolumeClaim ");
+}
+
+// Its definition is there, and nobody acts on it: nor are there the kinds that would be made.
+TEST(World, what_a_system_makes_is_not_there_without_it) {
+  EXPECT_EQ(has({{&DDPSet::info()}, {}}), "DDPSet ");
+  EXPECT_EQ(has({{}, default_systems()}), "") << "it is not installed";
+}
+
+}  // namespace
+}  // namespace ddptwin::world_test
