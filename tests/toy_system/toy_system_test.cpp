@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "scenario/language/cluster_options.hpp"
 #include "scenario/language/scenario_parser.hpp"
 #include "scenario/run/virtual_run.hpp"
 #include "toy_system/row.hpp"
@@ -47,6 +48,13 @@ TEST(ToySystem, the_pages_code_is_what_is_built) {
         << "the page has not the text of " << name;
   }
   EXPECT_EQ(files, 7);
+}
+
+// Its kind is of no table but its own.
+TEST(ToySystem, a_world_is_told_of_a_systems_own_kind) {
+  const auto squad = parse("  timeout: 1h\n");
+  ASSERT_TRUE(squad) << squad.error().text();
+  EXPECT_EQ(scenario::kinds_of(*squad), std::vector<const KindInfo*>{&Squad::info()});
 }
 
 const scenario::InvariantWatch::Judged* judged_by(

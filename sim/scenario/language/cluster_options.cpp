@@ -1,26 +1,26 @@
 #include "scenario/language/cluster_options.hpp"
 
 #include <algorithm>
-#include <set>
 
-#include "objects/kinds.hpp"
 #include "objects/volumes.hpp"
 
 namespace ddptwin::scenario {
 
 std::vector<const KindInfo*> kinds_of(const Scenario& scenario) {
-  std::set<const KindInfo*> applied;
-  const auto add = [&applied](const std::vector<Manifest>& manifests) {
-    for (const Manifest& manifest : manifests) applied.insert(&manifest.object->kind());
+  std::vector<const KindInfo*> kinds;
+  const auto take = [&kinds](const KindInfo& kind) {
+    if (std::find(kinds.begin(), kinds.end(), &kind) == kinds.end()) kinds.push_back(&kind);
+  };
+  const auto add = [&take](const std::vector<Manifest>& manifests) {
+    for (const Manifest& manifest : manifests) take(manifest.object->kind());
   };
   add(scenario.manifests);
   for (const Step& step : scenario.steps)
     if (const Apply* apply = std::get_if<Apply>(&step.action)) add(apply->manifests);
-  if (!scenario.claim_folders.empty())
-    applied.insert({&PersistentVolumeClaim::info(), &PersistentVolume::info()});
-  std::vector<const KindInfo*> kinds;
-  for (const KindInfo* kind : built_in_kinds())
-    if (applied.contains(kind)) kinds.push_back(kind);
+  if (!scenario.claim_folders.empty()) {
+    take(PersistentVolumeClaim::info());
+    take(PersistentVolume::info());
+  }
   return kinds;
 }
 

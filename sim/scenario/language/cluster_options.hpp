@@ -5,7 +5,7 @@
 
 namespace ddptwin::scenario {
 
-// The kinds of what it applies, each once, in the order of the table of kinds.
+// The kinds of what it applies, each once, as they first appear; of a system's own, too.
 std::vector<const KindInfo*> kinds_of(const Scenario& scenario);
 WorldOptions cluster_options(const Scenario& scenario, std::uint64_t seed);
 
