@@ -28,6 +28,9 @@ def table_of(document):
     return rows
 
 
+CANNOT = 3  # ddptwin's exit status where this machine has not what a run needs
+
+
 class Runner:
     """Runs each thing once."""
 
@@ -41,16 +44,14 @@ class Runner:
             return [self.programs / "ddptwin-conformance-statefulset", rest]
         if kind == "scenario":
             return [self.programs / "ddptwin", "run", ROOT / "scenarios" / rest, "--mode", "virtual", "--quiet"]
-        if kind == "test":
-            program, test = rest.split()
-            return [self.programs / program, f"--gtest_filter={test}"]
+        if kind == "real":
+            return [self.programs / "ddptwin", "run", ROOT / "scenarios" / rest, "--mode", "real", "--quiet"]
         raise SystemExit(f"claims: unknown way of showing: {what}")
 
-    def holds(self, what):
+    def status(self, what):
         if what not in self.known:
-            done = subprocess.run(self.command(what), cwd=ROOT, capture_output=True, text=True, check=False)
-            ran = "[  PASSED  ] 0 tests" not in done.stdout
-            self.known[what] = done.returncode == 0 and ran
+            done = subprocess.run(self.command(what), cwd=ROOT, capture_output=True, check=False)
+            self.known[what] = done.returncode
         return self.known[what]
 
 
@@ -69,9 +70,12 @@ def main():
             verdict, told = "cannot be shown", what.removeprefix("none: ")
         else:
             ways = [way.strip() for way in what.split(";")]
-            failed = [way for way in ways if not runner.holds(way)]
-            verdict = "not shown" if failed else "shown"
-            told = "; ".join(way + (" DOES NOT HOLD" if way in failed else "") for way in ways)
+            status = {way: runner.status(way) for way in ways}
+            words = {0: "", CANNOT: " CANNOT BE RUN HERE"}
+            told = "; ".join(way + words.get(status[way], " DOES NOT HOLD") for way in ways)
+            verdict = "shown" if not any(status.values()) else "not shown"
+            if CANNOT in status.values() and set(status.values()) <= {0, CANNOT}:
+                verdict = "cannot be shown"
         sums[verdict] += 1
         print(f"{name} {verdict}: {claim}\n       {told}")
     for name in table:

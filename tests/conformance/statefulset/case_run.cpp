@@ -4,12 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <vector>
 
 #include "objects/json_text.hpp"
 #include "objects/kinds.hpp"
+#include "objects/patch.hpp"
 #include "scenario/language/files.hpp"
 #include "scenario/language/scenario_parser.hpp"
 #include "scenario/report/env_report.hpp"
@@ -22,19 +24,8 @@ namespace {
 namespace json = boost::json;
 using Fault = std::optional<std::string>;
 
-// RFC 7396.
-void merge(json::object& to, const json::object& patch) {
-  for (const auto& member : patch) {
-    if (member.value().is_null()) {
-      to.erase(member.key());
-      continue;
-    }
-    json::value& there = to[member.key()];
-    if (member.value().is_object() && there.is_object())
-      merge(there.get_object(), member.value().get_object());
-    else
-      there = member.value();
-  }
+void merge(json::object& to, const json::value& patch) {
+  to = std::move(apply_merge_patch(to, patch)->as_object());
 }
 
 json::object ddpset_of(const json::object& said, std::string_view name) {
@@ -48,9 +39,9 @@ json::object ddpset_of(const json::object& said, std::string_view name) {
       for (const auto& variable : member.value().as_object())
         env.push_back(json::object{{"name", variable.key()}, {"value", variable.value()}});
     } else if (key == "pod") {
-      merge(pod, member.value().as_object());
+      merge(pod, member.value());
     } else if (key == "container") {
-      merge(container, member.value().as_object());
+      merge(container, member.value());
     } else {
       spec[key] = member.value();
     }
@@ -67,7 +58,7 @@ json::object ddpset_of(const json::object& said, std::string_view name) {
 // The scenario's file as a user would write it: JSON is YAML.
 std::string text_of(const json::object& description, const CaseTables& tables) {
   json::object spec = tables.base;
-  if (const auto* more = description.if_contains("spec")) merge(spec, more->as_object());
+  if (const auto* more = description.if_contains("spec")) merge(spec, *more);
   for (const char* list : {"steps", "expect"})
     if (const auto* said = description.if_contains(list)) spec[list] = *said;
   std::string text = json::serialize(json::object{
@@ -89,6 +80,8 @@ struct Seen {
   std::map<std::string, std::string, std::less<>> addresses{};                // of pods now
   std::map<std::string, std::set<std::string>, std::less<>> all_addresses{};  // ever
   std::map<std::string, std::string, std::less<>> answers{};  // the last one to each question
+  const scenario::Scenario* scenario = nullptr;
+  const scenario::RunResult* result = nullptr;  // null: it has not run
 
   void take(const Record& record) {
     if (record.kind == RecordKind::dns) {
@@ -122,8 +115,8 @@ std::set<std::string> split(std::string_view text) {
 
 // `answers`: {NAME: NXDOMAIN}, or a list of pods whose addresses they are, each no more and no
 // less.
-Fault judge_answers(const json::object& wanted, const Seen& seen) {
-  for (const auto& member : wanted) {
+Fault judge_answers(const json::value& wanted, const Seen& seen) {
+  for (const auto& member : wanted.as_object()) {
     const auto found = seen.answers.find(std::string_view(member.key()));
     if (found == seen.answers.end())
       return fmt::format("nobody asked for {}", std::string_view(member.key()));
@@ -147,9 +140,9 @@ Fault judge_answers(const json::object& wanted, const Seen& seen) {
 }
 
 // `pods`: the first comings and goings of pods, in their order.
-Fault judge_pods(const json::array& wanted, const Seen& seen) {
+Fault judge_pods(const json::value& wanted, const Seen& seen) {
   std::vector<std::string> expected;
-  for (const json::value& one : wanted) expected.emplace_back(one.as_string());
+  for (const json::value& one : wanted.as_array()) expected.emplace_back(one.as_string());
   const auto length = std::min(expected.size(), seen.pods.size());
   if (std::vector(seen.pods.begin(), seen.pods.begin() + static_cast<std::ptrdiff_t>(length)) ==
       expected)
@@ -158,8 +151,8 @@ Fault judge_pods(const json::array& wanted, const Seen& seen) {
 }
 
 // `addresses`: how many each pod's name has had.
-Fault judge_addresses(const json::object& wanted, const Seen& seen) {
-  for (const auto& member : wanted) {
+Fault judge_addresses(const json::value& wanted, const Seen& seen) {
+  for (const auto& member : wanted.as_object()) {
     const auto found = seen.all_addresses.find(std::string_view(member.key()));
     const std::size_t count = found == seen.all_addresses.end() ? 0 : found->second.size();
     if (count != member.value().to_number<std::size_t>())
@@ -169,9 +162,9 @@ Fault judge_addresses(const json::object& wanted, const Seen& seen) {
 }
 
 // `env`: variables of the first container of each pod before anything runs; null: it is not there.
-Fault judge_env(const json::object& wanted, const scenario::Scenario& scenario) {
-  const auto containers = scenario::explain_environment(scenario, "", false);
-  for (const auto& pod : wanted) {
+Fault judge_env(const json::value& wanted, const Seen& seen) {
+  const auto containers = scenario::explain_environment(*seen.scenario, "", false);
+  for (const auto& pod : wanted.as_object()) {
     const auto found = std::find_if(containers.begin(), containers.end(), [&](const auto& one) {
       return one.pod == std::string_view(pod.key()) && !one.init;
     });
@@ -191,7 +184,8 @@ Fault judge_env(const json::object& wanted, const scenario::Scenario& scenario) 
   return std::nullopt;
 }
 
-Fault judge_verdicts(const scenario::RunResult& result) {
+Fault judge_expect(const json::value&, const Seen& seen) {
+  const scenario::RunResult& result = *seen.result;
   if (result.passed()) return std::nullopt;
   std::vector<std::string> told;
   for (const auto* list :
@@ -202,9 +196,68 @@ Fault judge_verdicts(const scenario::RunResult& result) {
   return told.empty() ? "the run failed" : fmt::format("{}", fmt::join(told, "; "));
 }
 
+// What a case may say: what it is of, and what is judged of it, in this order.
+struct KeyRow {
+  const char* key;
+  json::kind kind;
+  Fault (*judge)(const json::value& wanted, const Seen& seen) = nullptr;
+  bool before = false;  // anything runs
+};
+constexpr std::array key_rows{
+    KeyRow{"id", json::kind::string},
+    KeyRow{"title", json::kind::string},
+    KeyRow{"name", json::kind::string},
+    KeyRow{"set", json::kind::object},
+    KeyRow{"objects", json::kind::array},
+    KeyRow{"spec", json::kind::object},
+    KeyRow{"steps", json::kind::array},
+    KeyRow{"env", json::kind::object, &judge_env, true},
+    KeyRow{"expect", json::kind::array, &judge_expect},
+    KeyRow{"answers", json::kind::object, &judge_answers},
+    KeyRow{"pods", json::kind::array, &judge_pods},
+    KeyRow{"addresses", json::kind::object, &judge_addresses},
+};
+
+bool is_empty(const json::value& value) {
+  return value.is_object() ? value.get_object().empty()
+                           : value.is_array() && value.get_array().empty();
+}
+
+// A slip in a key would be a case that holds whatever happens.
+Fault check_keys(const json::object& description) {
+  bool judges = false;
+  for (const auto& member : description) {
+    const std::string_view key = member.key();
+    const auto row = std::find_if(key_rows.begin(), key_rows.end(),
+                                  [key](const KeyRow& one) { return one.key == key; });
+    if (row == key_rows.end()) return fmt::format("a case has no {}", key);
+    if (member.value().kind() != row->kind)
+      return fmt::format("{} must be {}", key, std::string_view(json::to_string(row->kind)));
+    judges = judges || (row->judge != nullptr && !is_empty(member.value()));
+  }
+  return judges ? std::nullopt : Fault("there is nothing that is judged of it");
+}
+
+// All that is judged before anything runs, or after it.
+Fault judge(const json::object& description, bool before, const Seen& seen) {
+  for (const KeyRow& row : key_rows) {
+    const auto* wanted = description.if_contains(row.key);
+    if (wanted == nullptr || row.judge == nullptr || row.before != before) continue;
+    if (auto fault = row.judge(*wanted, seen)) return fault;
+  }
+  return std::nullopt;
+}
+
+bool is_to_run(const json::object& description) {
+  return std::any_of(key_rows.begin(), key_rows.end(), [&description](const KeyRow& row) {
+    return row.judge != nullptr && !row.before && description.contains(row.key);
+  });
+}
+
 }  // namespace
 
 Fault run_case(const json::object& description, const CaseTables& tables) {
+  if (auto fault = check_keys(description)) return fault;
   static const KindRegistry kinds;
   const std::string file = tables.folder + "/case.yaml";
   const std::string text = text_of(description, tables);
@@ -214,23 +267,19 @@ Fault run_case(const json::object& description, const CaseTables& tables) {
         return scenario::read_text_file(path);
       });
   if (!scenario) return scenario.error().text();
-  if (const auto* env = description.if_contains("env"))
-    if (auto fault = judge_env(env->as_object(), *scenario)) return fault;
-  if (!description.contains("expect")) return std::nullopt;
-  scenario::VirtualRun run(*scenario, {});
   Seen seen;
+  seen.scenario = &*scenario;
+  if (auto fault = judge(description, true, seen)) return fault;
+  if (!is_to_run(description)) return std::nullopt;
+  scenario::VirtualRun run(*scenario, {});
   run.world().trace().add_sink([&seen](const Record& record) { seen.take(record); });
   if (const auto started = run.start(); !started) return started.error().text();
   const auto result = run.finish();
   if (!result) return result.error().text();
-  if (auto fault = judge_verdicts(*result)) return fault;
-  if (const auto* answers = description.if_contains("answers"))
-    if (auto fault = judge_answers(answers->as_object(), seen)) return fault;
-  if (const auto* pods = description.if_contains("pods"))
-    if (auto fault = judge_pods(pods->as_array(), seen)) return fault;
-  if (const auto* addresses = description.if_contains("addresses"))
-    if (auto fault = judge_addresses(addresses->as_object(), seen)) return fault;
-  return std::nullopt;
+  seen.result = &*result;
+  // What nobody expects is judged all the same: a run's own promises, and that it came to its end.
+  if (auto fault = judge_expect({}, seen)) return fault;
+  return judge(description, false, seen);
 }
 
 }  // namespace ddptwin::conformance
