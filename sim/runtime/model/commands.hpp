@@ -68,6 +68,7 @@ struct CommandContext {
   Likeness training = Likeness::any;  // what the script's training looks like
   Taker taker = Taker::nobody;        // told before the run only
   Outlook* outlook = nullptr;         // null: it runs
+  std::string folder{};               // in which it begins; empty: the image's
 };
 
 // The error of a command that the image does not have is Reason::not_found, its message that of

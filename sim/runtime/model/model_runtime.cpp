@@ -349,7 +349,8 @@ void ModelRuntime::Parts::started(std::uint32_t number, Done<void> done) {
   ModelContainer& container = *containers[number];
   ContainerConfig& config = container.config;
   std::vector<std::string> argv = command_line(*container.image, config.command, config.args);
-  const model::CommandContext context{container.image, container.workload, false, config.role};
+  model::CommandContext context{container.image, container.workload, false, config.role};
+  context.folder = config.working_dir;
   if (container.workload != nullptr && container.workload->stands_in) {
     container.report.stands_in = model::stands_in(argv, context);
     if (argv.empty()) argv.emplace_back("entrypoint");

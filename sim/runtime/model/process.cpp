@@ -148,8 +148,8 @@ Result<ProcessId> Process::spawn(Spawn spawn) {
   constexpr int processes_max = 1024;  // as podPidsLimit has it on many clusters
   if (container.alive >= processes_max) return fail(Reason::invalid, "Cannot fork");
   if (spawn.program == nullptr) {
-    const CommandContext context{container.image, container.workload, true, container.config.role,
-                                 true};
+    CommandContext context{container.image, container.workload, true, container.config.role, true};
+    context.folder = state_->folder;
     TRY(spawn.program, make_program(spawn.argv, context));
   }
   if (spawn.output.sink == nullptr) spawn.output.sink = state_->output.sink;

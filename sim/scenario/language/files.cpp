@@ -80,25 +80,33 @@ Result<std::string> real_path(const std::string& path) {
   return found.string();
 }
 
-std::vector<FoundFile> files_below(const std::string& path) {
+std::optional<std::vector<FoundFile>> files_below(const std::string& path) {
   namespace fs = std::filesystem;
-  constexpr std::size_t many = 200;
   const auto can_run = [](const fs::file_status& status) {
     return (status.permissions() & fs::perms::owner_exec) != fs::perms::none;
   };
   std::error_code error;
   if (const auto status = fs::status(path, error); fs::is_regular_file(status))
-    return {{"", can_run(status)}};
+    return std::vector<FoundFile>{{"", can_run(status)}};
   std::vector<FoundFile> found;
   for (fs::recursive_directory_iterator at(path, error), end; at != end && !error;
        at.increment(error)) {
     if (!at->is_regular_file(error)) continue;
-    if (found.size() == many) return {};
+    if (found.size() == files_max) return std::nullopt;
     found.push_back({fs::relative(at->path(), path, error).string(), can_run(at->status(error))});
   }
   std::sort(found.begin(), found.end(),
             [](const FoundFile& a, const FoundFile& b) { return a.within < b.within; });
   return found;
+}
+
+bool is_script(const std::string& path) {
+  const Opened file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  std::array<char, 2> first{};
+  return file.descriptor() >= 0 &&
+         read(file.descriptor(), first.data(), first.size()) ==
+             static_cast<ssize_t>(first.size()) &&
+         std::string_view(first.data(), first.size()) == "#!";
 }
 
 }  // namespace ddptwin::scenario

@@ -157,17 +157,25 @@ constexpr std::array image_fields{
 };
 
 // What begins as one of a shell's: the rest of an image only a process can run.
-void read_scripts(Image& image, const ParseContext& context) {
+void read_scripts(NamedImage& named, const ParseContext& context) {
   constexpr std::size_t script_size_max = 64UL * 1024;
-  for (const ImageCopy& copy : image.copies)
-    for (const FoundFile& file : files_below(copy.from)) {
+  for (const ImageCopy& copy : named.image.copies) {
+    const auto files = files_below(copy.from);
+    if (!files)
+      named.unread.push_back(
+          fmt::format("{} has more than {} files: no start script among them is known in virtual "
+                      "time; copy those that run beside it",
+                      copy.from, files_max));
+    for (const FoundFile& file : files.value_or(std::vector<FoundFile>())) {
       const std::string tail = file.within.empty() ? "" : "/" + file.within;
+      if (!is_script(copy.from + tail)) continue;
       auto text = context.read_file(copy.from + tail);
-      if (!text || text->size() > script_size_max || !text->starts_with("#!")) continue;
+      if (!text || text->size() > script_size_max) continue;
       const std::string first = text->substr(0, text->find('\n'));
       if (first.find("sh") == first.npos) continue;
-      image.scripts[copy.to + tail] = {std::move(*text), file.executable};
+      named.image.scripts[copy.to + tail] = {std::move(*text), file.executable};
     }
+  }
 }
 
 std::string folder_of(const std::string& path) {
@@ -218,7 +226,7 @@ Result<NamedImage> parse_image(const YamlNode& node, const ParseContext& context
   if (draft.cmd) image.cmd = *draft.cmd;
   if (!draft.python.empty()) image.python = draft.python;
   image.copies.insert(image.copies.end(), draft.copies.begin(), draft.copies.end());
-  read_scripts(image, context);
+  read_scripts(named, context);
   return named;
 }
 

@@ -166,9 +166,10 @@ struct NamedImage {
   bool missing = false;  // no registry has it
   Image image{};
   std::optional<model::Workload> model{};  // what its script does, for virtual runs
-  std::vector<std::string> notes{};  // what of its Dockerfile has no effect, with file and line
-  bool of_host = false;              // nobody described it: it is taken to be the host's own tools
-  bool stand_in = false;             // where its commands cannot be had here, something stands in
+  std::vector<std::string> notes{};   // what of its Dockerfile has no effect, with file and line
+  std::vector<std::string> unread{};  // of what it copies, what no script is known of, and why
+  bool of_host = false;               // nobody described it: it is taken to be the host's own tools
+  bool stand_in = false;              // where its commands cannot be had here, something stands in
 };
 
 // What stands in for what is not here: a training of that shape (stand_ins.hpp). Plain manifests

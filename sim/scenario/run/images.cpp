@@ -258,6 +258,8 @@ void write_notes(Trace& trace, const std::vector<NamedImage>& images, const Scen
     write("image " + image, "no description: it is taken to be the host's own tools");
   for (const WithoutEffect& one : without_effect(scenario, mode)) write(one.object, one.text);
   if (mode == Mode::real) return;
+  for (const NamedImage& image : images)
+    for (const std::string& note : image.unread) write("image " + image.name, note);
   for (const ImageUse& use : image_uses(scenario))
     if (std::string text = told_of_script(images, use); !text.empty())
       write("image " + use.image, std::move(text));

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "scenario/language/files.hpp"
 #include "scenario/language/scenario_parser.hpp"
 #include "scenario/run/preflight.hpp"
 #include "scenario/run/virtual_run.hpp"
@@ -104,6 +108,68 @@ TEST(Images, a_start_script_has_a_note_of_what_is_done_at_once) {
                        "`torchrun train.py` is what its model describes; done at once, with "
                        "success: "
                        "`pip install x`, `python3 prep.py`"});
+}
+
+// A folder that holds so many files is no place to look for scripts, which is said.
+TEST(Images, a_large_folder_has_a_note_that_its_scripts_are_unknown) {
+  const auto notes_of = [](int files) {
+    const std::filesystem::path folder =
+        std::filesystem::path(testing::TempDir()) / fmt::format("image-of-{}", files);
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    for (int i = 1; i < files; ++i) std::ofstream(folder / std::to_string(i)) << "data";
+    std::ofstream(folder / "start.sh") << "#!/bin/sh\necho begins\n";
+    const std::string file = (folder / "s.yaml").string();
+    const std::string text =
+        scenario("  images: [{name: mine, entrypoint: [sh, /app/start.sh], copy: [{from: " +
+                 folder.string() + ", to: /app}]}]\n") +
+        pod("p", "mine");
+    static const KindRegistry kinds;
+    const auto parsed =
+        parse_scenario(file, kinds, [&](const std::string& path) -> Result<std::string> {
+          return path == file ? Result<std::string>(text) : read_text_file(path);
+        });
+    EXPECT_TRUE(parsed) << parsed.error().text();
+    std::vector<std::string> notes = parsed->images.front().unread;
+    for (const auto& [path, script] : parsed->images.front().image.scripts) notes.push_back(path);
+    return notes;
+  };
+  EXPECT_EQ(notes_of(200), std::vector<std::string>{"/app/start.sh"});
+  EXPECT_THAT(notes_of(201),
+              testing::ElementsAre(testing::HasSubstr("has more than 200 files: no start script")));
+}
+
+// As a container's process does: in the folder that the manifest says, or that the script goes to.
+TEST(Images, a_script_is_looked_for_where_its_process_is) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "image-folder";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "start.sh") << "#!/bin/sh\necho begins\n";
+  std::filesystem::permissions(folder / "start.sh", std::filesystem::perms::owner_all);
+  const auto begins = [&folder](const std::string& container) {
+    const std::string file = (folder / "s.yaml").string();
+    const std::string text =
+        scenario("  images: [{name: mine, workdir: /app, copy: [{from: " + folder.string() +
+                 ", to: /opt/tools}]}]\n  expect: [{eventually: {of: pod/p, log: begins}}]\n") +
+        "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {restartPolicy: Never, "
+        "containers: [{name: c, image: mine, " +
+        container + "}]}\n";
+    static const KindRegistry kinds;
+    const auto parsed =
+        parse_scenario(file, kinds, [&](const std::string& path) -> Result<std::string> {
+          return path == file ? Result<std::string>(text) : read_text_file(path);
+        });
+    EXPECT_TRUE(parsed) << parsed.error().text();
+    if (!check_modelled(*parsed)) return false;
+    const auto result = run_virtually(*parsed, {});
+    EXPECT_TRUE(result) << result.error().text();
+    return result->passed();
+  };
+  EXPECT_TRUE(begins("command: [./start.sh], workingDir: /opt/tools"));
+  EXPECT_TRUE(begins("command: [sh, tools/start.sh], workingDir: /opt"));
+  EXPECT_TRUE(begins("command: [sh, -c, 'cd /opt && cd tools && ./start.sh']"));
+  EXPECT_TRUE(begins("command: [sh, -c, 'cd /opt; sh ../opt/tools/start.sh']"));
+  EXPECT_FALSE(begins("command: [sh, -c, '(cd /opt/tools); ./start.sh']"));
+  EXPECT_FALSE(begins("command: [./start.sh]"));
 }
 
 TEST(Images, a_plain_manifest_has_a_note_for_each_of_its_images) {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <boost/json/object.hpp>
 
 #include "cluster/kubelet/env.hpp"
 #include "runtime/process/container_rules.hpp"
@@ -47,9 +48,11 @@ Result<model::Outlook> outlook_of(const NamedImage& image, const ImageUse& use,
   }
   model::Outlook known{std::move(environment)};
   known.files = std::move(files);
-  return model::can_model(command_line_of(image, use),
-                          {&image.image, image.model ? &*image.model : nullptr, false, use.role},
-                          std::move(known));
+  model::CommandContext context{&image.image, image.model ? &*image.model : nullptr, false,
+                                use.role};
+  const auto* folder = use.value->if_contains("workingDir");
+  if (folder != nullptr && folder->is_string()) context.folder = folder->as_string();
+  return model::can_model(command_line_of(image, use), std::move(context), std::move(known));
 }
 
 std::string told_of_script(const std::vector<NamedImage>& images, const ImageUse& use) {

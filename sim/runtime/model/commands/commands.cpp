@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <utility>
 
 #include "runtime/model/commands/stand_in.hpp"
@@ -256,11 +257,12 @@ Result<Made> described(const Argv& argv, const CommandContext& context) {
 
 // The path in the image that a word of a command names; one without a slash is looked for along
 // the image's PATH.
-std::string path_in_image(const std::string& word, const Image& image) {
-  if (word.starts_with('/')) return word;
-  const std::string below = word.starts_with("./") ? word.substr(2) : word;
-  if (word.find('/') != std::string::npos)
-    return image.workdir + (image.workdir.ends_with('/') ? "" : "/") + below;
+std::string path_in_image(const std::string& word, const CommandContext& context) {
+  const Image& image = *context.image;
+  if (word.find('/') != std::string::npos) {
+    const std::filesystem::path folder = context.folder.empty() ? image.workdir : context.folder;
+    return (folder / word).lexically_normal().string();
+  }
   std::string_view folders = default_path;
   for (const auto& [name, value] : image.env)
     if (name == "PATH") folders = value;
@@ -275,15 +277,16 @@ std::string path_in_image(const std::string& word, const Image& image) {
 }
 
 // A script that the image brings along, run by name or by a shell: its text is known.
-std::optional<Argv> script_of_image(const Argv& argv, const Image& image) {
+std::optional<Argv> script_of_image(const Argv& argv, const CommandContext& context) {
+  const Image& image = *context.image;
   if (argv.empty() || image.scripts.empty()) return std::nullopt;
   Argv words = argv;
   const bool by_shell = is_shell(base_name(words.front()));
-  if (!by_shell) words.front() = path_in_image(words.front(), image);
+  if (!by_shell) words.front() = path_in_image(words.front(), context);
   return as_script(words, [&](const std::string& path) -> std::optional<std::string> {
     const std::string there = by_shell && path.find('/') == std::string::npos
-                                  ? path_in_image("./" + path, image)
-                                  : path_in_image(path, image);
+                                  ? path_in_image("./" + path, context)
+                                  : path_in_image(path, context);
     const auto found = image.scripts.find(there);
     if (found == image.scripts.end() || (!by_shell && !found->second.executable))
       return std::nullopt;
@@ -326,7 +329,9 @@ Likeness likeness_of(const std::vector<std::string>& argv) {
 bool has_program(const std::string& name, const Process& process) {
   // A runtime brings it with the devices.
   if (base_name(name) == "nvidia-smi") return granted_gpus(process) > 0;
-  const auto made = make_program({name}, {process.state().container->image, nullptr, true});
+  CommandContext context{process.state().container->image, nullptr, true};
+  context.folder = process.working_directory();
+  const auto made = make_program({name}, context);
   return made || made.error().reason != Reason::not_found;
 }
 
@@ -343,8 +348,7 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
   if (stands_in && (argv.empty() || argv.front().starts_with('-'))) return described(argv, context);
   if (argv.empty()) return fail(Reason::not_found, "no command specified");
   if (context.image != nullptr)
-    if (const auto script = script_of_image(argv, *context.image))
-      return make_program(*script, context);
+    if (const auto script = script_of_image(argv, context)) return make_program(*script, context);
   const std::string name = base_name(argv.front());
   if (Inner inner = within(argv); inner.argv.size() < argv.size() && name != "timeout") {
     if (stands_in || is_shell(base_name(inner.argv.front())) || launch_of(inner.argv, context)) {

@@ -181,6 +181,7 @@ class StandIn final : public Becoming {
   }
 
   void start(Process& process) override {
+    context_.folder = process.working_directory();
     const auto script = as_script(argv_, [&process](const std::string& path) {
       auto text = process.file_exists(path) ? process.read_file(path) : fail(Reason::not_found, "");
       return text ? std::optional<std::string>(std::move(*text)) : std::nullopt;

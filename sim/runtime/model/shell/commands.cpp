@@ -114,6 +114,7 @@ void Interpreter::execute(const Node& node, Strings words, Place place, Done don
   for (const auto& [name, value] : variables) put(env, name, value);
   CommandContext context = context_;
   context.training = node.training.value_or(context.training);
+  context.folder = process_.working_directory();
   auto program = make_program(words, context);
   // A shell with traps has to outlive it.
   const bool last = place.last && !traps_.any();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -64,7 +65,15 @@ class Check {
     for (const Node& child : node.children) name_functions(child);
   }
 
+  // Only a subshell comes back to the folder that it began in.
   Status look_at(const Node& node) {
+    const std::string folder = context_.folder;
+    TRY_VOID(look_within(node));
+    if (node.kind == Node::Kind::subshell) context_.folder = folder;
+    return {};
+  }
+
+  Status look_within(const Node& node) {
     for (auto child = node.children.begin(); child != node.children.end(); ++child) {
       const bool kept = node.kind != Node::Kind::pipe ||
                         std::all_of(std::next(child), node.children.end(), is_tee);
@@ -173,12 +182,22 @@ class Check {
     }
     if (argv.front() == "eval")
       return inner_script(fmt::format("{}", fmt::join(argv.begin() + 1, argv.end(), " ")));
+    if (argv.front() == "cd") change_folder(argv.back());
     if (shell::BuiltIns::find(argv.front(), dialect_) != nullptr) return {};
     CommandContext context = context_;
     context.training = node.training.value_or(context.training);
     const auto made = make_program(argv, context);
     if (!made && made.error().reason == Reason::bad_input) return fail(made.error());
     return {};
+  }
+
+  // As far as its name is written out.
+  void change_folder(const std::string& to) {
+    if (context_.image == nullptr || to.starts_with('-')) return;
+    if (to.find(torchrun::unknown_text) != to.npos) return;
+    const std::filesystem::path from =
+        context_.folder.empty() ? context_.image->workdir : context_.folder;
+    context_.folder = (from / to).lexically_normal().string();
   }
 
   // What is computed is looked at when it is there.
