@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "controller/ddpset/render.hpp"
 #include "controller/ddpset/rules.hpp"
 #include "controller/ddpset/webhook.hpp"
@@ -79,6 +81,22 @@ TEST(DDPSetPlan, leaves_a_scale_past_it_alone_until_its_own_next_edit) {
                                        "write_status train"));
   const Plan rendered = plan(seen);
   EXPECT_EQ(static_cast<const StatefulSet&>(*rendered.steps[1].request->object).spec->replicas, 4);
+}
+
+// POD_NUMS in the pods is what it was rendered with (G4).
+TEST(DDPSetPlan, an_edit_of_the_replicas_renders_the_template_too) {
+  const auto set = a_set();
+  const View seen = settled(set);
+  set->metadata.generation = 4;
+  set->spec.edit().replicas = 6;
+  const Plan rendered = plan(seen);
+  const auto& made = static_cast<const StatefulSet&>(*rendered.steps.at(1).request->object);
+  EXPECT_EQ(made.spec->replicas, 6);
+  const auto& env = made.spec->template_.spec->containers[0].env;
+  const auto nums = std::find_if(
+      env.begin(), env.end(), [](const EnvVar& variable) { return variable.name == "POD_NUMS"; });
+  ASSERT_NE(nums, env.end());
+  EXPECT_EQ(nums->value, "6");
 }
 
 TEST(DDPSetPlan, takes_no_object_that_is_somebody_elses) {
