@@ -328,11 +328,16 @@ void World::Parts::choose_kinds() {
   const auto add = [this](const KindInfo& kind) {
     if (!is_told_of(kind)) options.kinds.push_back(&kind);
   };
+  // What one system makes another may be about, which makes more: until no kind comes.
+  for (std::size_t known = options.kinds.size() + 1; known != options.kinds.size();) {
+    known = options.kinds.size();
+    for (const InstalledSystem& one : options.systems)
+      if (is_installed(*one.system, options.kinds))
+        for (const KindOf made : one.system->makes) add(made());
+  }
   std::erase_if(options.systems, [this](const InstalledSystem& one) {
     return !is_installed(*one.system, options.kinds);
   });
-  for (const InstalledSystem& one : options.systems)
-    for (const KindOf made : one.system->makes) add(made());
   for (const KindOnDemand& row : kinds_on_demand)
     if (row.maker != nullptr && is_told_of(row.maker())) add(row.info());
   binds_claims =

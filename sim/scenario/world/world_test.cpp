@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/virtual_loop.hpp"
 #include "core/virtual_start.hpp"
@@ -65,6 +66,20 @@ TEST(World, has_all_that_the_binder_looks_at_or_nothing_of_it) {
   }
   EXPECT_EQ(has({.told = {&StatefulSet::info()}, .binder = false}),
             "StatefulSet ControllerRevision PersistentVolumeClaim ");
+}
+
+constexpr std::array<KindOf, 1> sets{&DDPSet::info}, maps{&ConfigMap::info};
+
+TEST(World, has_the_system_of_what_another_system_makes) {
+  System maker = *find_system("ddpset-platform");
+  maker.name = "maker";
+  maker.kinds = maps;
+  maker.makes = sets;
+  maker.install = [](Installer&, const InstalledSystem&) {};
+  std::vector<InstalledSystem> systems = default_systems();
+  systems.push_back({.system = &maker, .version = "v1"});  // behind the one whose kind it makes
+  const std::string all = has({{&DDPSet::info()}});
+  EXPECT_EQ(has({{&ConfigMap::info()}, systems}), all);
 }
 
 // Its definition is there, and nobody acts on it: nor are there the kinds that would be made.
