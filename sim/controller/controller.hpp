@@ -34,6 +34,8 @@ struct EventText {
   Text reason{};
   Text message{};
   std::string_view lead{};
+  // The message is the name in the call's answer, which the server has drawn.
+  bool names_answer = false;
 };
 
 // A Warning about a refused call, whose error is appended to the message. Literals; rules of their
@@ -53,9 +55,10 @@ struct Refusal {
 // A change of an expectation, made by the host around a call.
 struct Expected {
   enum class When : std::uint8_t {
-    before_call,  // taken back when the call is refused
-    after_call,   // made when the call was accepted (also when its guard left it out)
-    reset,        // set, not added, before the call
+    before_call,     // taken back when the call is refused
+    after_call,      // made when the call was accepted (also when its guard left it out)
+    reset,           // set, not added, before the call
+    unless_refused,  // as before_call; a refusal that is tolerated takes it back, too
   };
   When when = When::before_call;
   Cow<std::string> key{};
@@ -76,6 +79,9 @@ struct Step {
   // Read the target first, past the cache; when it is gone or being deleted the call and its events
   // are left out and the plan goes on.
   bool only_if_alive = false;
+  // The plan's own object, as an earlier step of this plan has left it, where one has: its version
+  // is that of the answer.
+  bool follows = false;
   // The refusal after which the plan goes on as if the call had been accepted (`refused` is still
   // told, `event` is not).
   std::optional<Reason> tolerated{};

@@ -266,7 +266,14 @@ void ControllerHost::on_read(const Result<api::Response>& result) {
 void ControllerHost::call() {
   expect(run_->step(), Expected::When::reset);
   expect(run_->step(), Expected::When::before_call);
-  ask(std::unique_ptr<api::Asked>(new api::Asked{std::move(*run_->step().request), {}}),
+  expect(run_->step(), Expected::When::unless_refused);
+  api::Request& request = *run_->step().request;
+  if (run_->step().follows && run_->answered && request.object) {
+    const std::shared_ptr<Object> current = request.object->clone();
+    current->metadata.resourceVersion = run_->answered->metadata.resourceVersion;
+    request.object = current;
+  }
+  ask(std::unique_ptr<api::Asked>(new api::Asked{std::move(request), {}}),
       &ControllerHost::on_answer);
 }
 
@@ -282,13 +289,16 @@ void ControllerHost::ask(std::unique_ptr<api::Asked> asked, OnAnswer on) {
 void ControllerHost::on_answer(const Result<api::Response>& result) {
   if (!result) return refused(result.error());
   controller_.accepted(run_->key(), run_->step(), *result);
-  accepted();
+  const ObjectPtr& about = run_->plan.about;
+  if (about && result->object && result->object->metadata.uid == about->metadata.uid)
+    run_->answered = result->object;
+  accepted(result->object);
 }
 
-void ControllerHost::accepted() {
+void ControllerHost::accepted(const ObjectPtr& answer) {
   Step& step = run_->step();
   expect(step, Expected::When::after_call);
-  tell(step.event);
+  tell(step.event, answer);
   ++run_->at;
   next_step();
 }
@@ -300,13 +310,13 @@ void ControllerHost::refused(const Error& error) {
   if (step.refusal && step.refusal->untold != error.reason)
     tell("Warning", step.refusal->reason, concat({step.refusal->message, error.message}));
   if (step.tolerated == error.reason) {
+    take_back(step, Expected::When::unless_refused);
     expect(step, Expected::When::after_call);
     ++run_->at;
     return next_step();
   }
-  for (const Expected& expected : step.expected)
-    if (expected.when == Expected::When::before_call)
-      expectations_.lower(expected.key, expected.adds, expected.dels);
+  take_back(step, Expected::When::before_call);
+  take_back(step, Expected::When::unless_refused);
   if (step.instead && (!step.instead_of || *step.instead_of == error.reason)) {
     std::vector<Step> instead = *step.instead;
     if (step.instead_fails) run_->plan.error = error;
@@ -355,8 +365,16 @@ void ControllerHost::expect(const Step& step, Expected::When when) {
   }
 }
 
-void ControllerHost::tell(const std::optional<EventText>& event) {
-  if (event) tell(event->type, event->reason, concat({event->lead, event->message}));
+void ControllerHost::take_back(const Step& step, Expected::When when) {
+  for (const Expected& expected : step.expected)
+    if (expected.when == when) expectations_.lower(expected.key, expected.adds, expected.dels);
+}
+
+void ControllerHost::tell(const std::optional<EventText>& event, const ObjectPtr& answer) {
+  if (!event) return;
+  const bool named = event->names_answer && answer;
+  tell(event->type, event->reason,
+       concat({event->lead, named ? answer->metadata.name.view() : event->message.view()}));
 }
 
 void ControllerHost::tell(std::string_view type, std::string_view reason, std::string message) {

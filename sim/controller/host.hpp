@@ -55,6 +55,7 @@ class ControllerHost {
     std::uint64_t cause = 0;  // of the plan
     std::uint64_t taken = 0;  // the rule in hand
     std::size_t at = 0;
+    ObjectPtr answered{};  // what the last step that wrote the plan's own object came to
     const Key& key() const { return entry.key(); }
     const Step& step() const { return plan.steps[at]; }
     Step& step() { return plan.steps[at]; }
@@ -71,13 +72,14 @@ class ControllerHost {
   void on_read(const Result<api::Response>& result);
   void call();
   void on_answer(const Result<api::Response>& result);
-  void accepted();
+  void accepted(const ObjectPtr& answer = nullptr);
   void refused(const Error& error);
   void finish();
   void retry();
   void panic(const std::string& text);
   void expect(const Step& step, Expected::When when);
-  void tell(const std::optional<EventText>& event);
+  void take_back(const Step& step, Expected::When when);
+  void tell(const std::optional<EventText>& event, const ObjectPtr& answer = nullptr);
   void tell(std::string_view type, std::string_view reason, std::string message);
   void record(const Step& step);
   using OnAnswer = void (ControllerHost::*)(const Result<api::Response>&);

@@ -9,9 +9,11 @@ namespace {
 
 namespace json = boost::json;
 
-Step patch_step(const Rule& rule, const Object& object, json::object reference) {
+Step patch_step(const Rule& rule, const Object& object, json::object reference,
+                std::string_view finalizers, std::string_view finalizer) {
   json::object metadata{{"uid", object.metadata.uid.view()},
                         {"ownerReferences", json::array{std::move(reference)}}};
+  if (!finalizer.empty()) metadata[finalizers] = json::array{finalizer};
   return Step{.rule = &rule,
               .request = api::patch(object, api::PatchType::strategic,
                                     json::object{{"metadata", std::move(metadata)}}),
@@ -47,13 +49,15 @@ Claimed claim(const std::vector<ObjectPtr>& candidates, const ClaimRules& rules)
       } else if (!owner_ends) {
         claimed.steps.push_back(
             patch_step(*rules.release, *object,
-                       {{"$patch", "delete"}, {"uid", rules.owner.metadata.uid.view()}}));
+                       {{"$patch", "delete"}, {"uid", rules.owner.metadata.uid.view()}},
+                       "$deleteFromPrimitiveList/finalizers", rules.finalizer));
       }
       continue;
     }
     if (owner_ends || object->metadata.deletionTimestamp || !rules.matches(*object)) continue;
-    claimed.steps.push_back(
-        patch_step(*rules.adopt, *object, to_json(controller_reference(rules.owner)).as_object()));
+    claimed.steps.push_back(patch_step(*rules.adopt, *object,
+                                       to_json(controller_reference(rules.owner)).as_object(),
+                                       "finalizers", rules.finalizer));
     claimed.own.push_back(object);
   }
   return claimed;

@@ -25,7 +25,8 @@ struct ClaimRules {
   // Whether an object may be the owner's: its labels, mostly.
   std::function<bool(const Object&)> matches;
   const Rule* adopt;
-  const Rule* release;  // null: whatever is owned stays, matching or not
+  const Rule* release;           // null: whatever is owned stays, matching or not
+  std::string_view finalizer{};  // comes and goes with the reference; empty: none
 };
 
 // Goes through candidates in their order. An owner that is being deleted adopts and lets go nobody.
