@@ -65,7 +65,7 @@ void list_invariants() {
   std::string_view owner;
   for (const auto& row : scenario::invariant_rows()) {
     if (std::exchange(owner, row.system) != row.system)
-      std::cout << fmt::format("Invariants of the {} alone\n", find_system(row.system)->title);
+      std::cout << fmt::format("Invariants of the {} alone\n", title_of(row.system));
     std::cout << fmt::format("  {:<23} {}{}\n", row.name, row.meaning,
                              row.strict ? " (strict)" : "");
   }

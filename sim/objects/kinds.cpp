@@ -5,6 +5,7 @@
 
 #include "objects/apps_v1.hpp"
 #include "objects/autoscaling.hpp"
+#include "objects/batch_v1.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/ddpset.hpp"
 #include "objects/discovery_v1.hpp"
@@ -36,6 +37,7 @@ std::span<const KindInfo* const> built_in_kinds() {
       &StorageClass::info(),
       &StatefulSet::info(),
       &ControllerRevision::info(),
+      &Job::info(),
       &DDPSet::info(),
   };
   return rows;

@@ -53,6 +53,9 @@ struct Strategy {
   // once.
   std::optional<std::int64_t> (*grace_period)(const Object&,
                                               std::optional<std::int64_t> asked) = nullptr;
+  // Told where a deletion does not say what is to become of dependants, which stay then; empty:
+  // they go.
+  std::string_view orphans_unasked{};
   // Field selectors beyond metadata.name and metadata.namespace: the field's value, or nothing.
   std::optional<std::string> (*field)(const Object&, std::string_view path) = nullptr;
   std::span<const std::string_view> fields{};

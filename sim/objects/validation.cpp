@@ -145,6 +145,8 @@ std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
+std::string shown_or_null(const StringMap& map) { return map.empty() ? "null" : shown(map); }
+
 std::string shown(const StringMap& map) {
   std::string out = "{";
   for (const auto& [key, value] : map)

@@ -26,6 +26,7 @@ std::string summary_of(const ErrorList& causes);
 std::string quoted(std::string_view text);
 // A string map as the API shows it: {"a":"b"}.
 std::string shown(const StringMap& map);
+std::string shown_or_null(const StringMap& map);  // of an empty one Go says null
 
 // Each returns what is wrong with the text, nothing when it is right.
 std::vector<std::string> dns_label_problems(std::string_view text);

@@ -81,7 +81,7 @@ void check_selector(ErrorList& out, const StatefulSetSpec& spec) {
       out.push_back(invalid("spec.selector", "{}", "empty selector is invalid for statefulset"));
   }
   if (!matches && !everything)
-    out.push_back(invalid("spec.template.metadata.labels", shown(labels),
+    out.push_back(invalid("spec.template.metadata.labels", shown_or_null(labels),
                           "`selector` does not match template `labels`"));
 }
 

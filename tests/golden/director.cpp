@@ -12,6 +12,7 @@
 #include "objects/codec.hpp"
 #include "objects/describe.hpp"
 #include "objects/json_text.hpp"
+#include "objects/pod_phase.hpp"
 #include "objects/yaml.hpp"
 #include "runtime/script_runtime.hpp"
 #include "scripted_pods.hpp"
@@ -25,6 +26,8 @@ constexpr std::string_view actor = "python-requests";
 // Shown as `default` in recordings; a name that no text contains by chance.
 constexpr const char* case_namespace = "golden-case";
 constexpr Duration finish_delete_delay = 300ms;
+// Times that recordings write into a pod's status (2026-01-01T00:01:00Z) are long past.
+constexpr Time recorded_after = virtual_start + 24h * 300;
 constexpr std::int32_t finish_delete_code = 143;  // SIGTERM
 
 std::int64_t number(const json::object& object, std::string_view key, std::int64_t otherwise) {
@@ -95,7 +98,7 @@ bool is_shown(const Object& object, const std::string& namespace_) {
 Director::Director(const Recording& recording, ReplayOptions options)
     : recording_(recording),
       options_(options),
-      loop_(Random(options.seed).split("loop"), virtual_start, options.order),
+      loop_(Random(options.seed).split("loop"), recorded_after, options.order),
       late_watches_(Random(options.seed).split("late watches")),
       symbols_(case_namespace),
       lane_(loop_.new_lane()) {
@@ -319,7 +322,7 @@ Status Director::play(const Step& step) {
     if (step.verb == "start" || step.verb == "schedule") {
       const auto& statuses = pod->status.containerStatuses;
       const bool started = !statuses.empty() && !statuses.front().state.waiting;
-      if (terminating || started) continue;
+      if (terminating || started || is_terminal_phase(pod->status.phase)) continue;
       if (!bound) bind(*pod, text_member(argument, "node", "node-0"));
       const auto again = as<Pod>(world_->find(Pod::info(), case_namespace, pod->metadata.name));
       if (!again) continue;
@@ -331,7 +334,8 @@ Status Director::play(const Step& step) {
                          running_status(*again, now, fmt::format("10.244.0.{}", ++started_pods_),
                                         ready == nullptr || ready->as_bool()));
     } else if (step.verb == "exit") {
-      write_pod_status(*pod, ended_status(*pod, now, ending_of(argument, 0)));
+      if (!is_terminal_phase(pod->status.phase))
+        write_pod_status(*pod, ended_status(*pod, now, ending_of(argument, 0)));
     } else if (step.verb == "restart" || step.verb == "crashloop") {
       write_pod_status(
           *pod, restarted_status(*pod, now, ending_of(argument, 1), step.verb == "crashloop"));

@@ -42,6 +42,17 @@ Step step_of(const json::object& object, Duration at) {
   return step;
 }
 
+// Whether it stands there by itself: a PyTorchJob is no Job.
+bool has_word(std::string_view in, std::string_view word) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  for (std::size_t at = in.find(word); at != in.npos; at = in.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !is_letter(in[at - 1])) && (end == in.size() || !is_letter(in[end])))
+      return true;
+  }
+  return false;
+}
+
 // How long the last step lasts: its own wait, then the quiet that ended it.
 Duration last_step_length(const json::object& doing) {
   double length = 2 * default_settle;
@@ -96,7 +107,7 @@ Result<Recording> load(const std::filesystem::path& file) {
   Recording recording;
   const std::string text_of_all = content.str();
   for (const KindInfo* kind : built_in_kinds())
-    if (text_of_all.find(kind->kind) != text_of_all.npos) recording.kinds.push_back(kind->kind);
+    if (has_word(text_of_all, kind->kind)) recording.kinds.push_back(kind->kind);
   recording.system = file.parent_path().filename().string();
   recording.name = text(top, "case");
   if (const Json* versions = top.if_contains("versions"))

@@ -237,6 +237,7 @@ class Store {
   enum class Deletion : std::uint8_t { kept, removed };
   Answer remove(Context& context);
   Answer remove_collection(Context& context);
+  static void warn_of_orphans(Context& context);
   Answer remove_one(Context& context, ObjectPtr object);
   Answer removed_answer(Context& context, const ObjectPtr& last) const;
   Answer remove_namespace(Context& context, const ObjectPtr& object);

@@ -64,15 +64,21 @@ void mark_as_deleting(ObjectMeta& meta, Time now) {
   meta.deletionGracePeriodSeconds = 0;
 }
 
+bool says_nothing_of_dependants(const api::DeleteOptions& options) {
+  return !options.propagation && !options.orphan_dependents;
+}
+
 // The finalizers after the propagation policy had its say.
 using Finalizers = Cow<std::vector<std::string>>;
-Finalizers finalizers_for(const ObjectMeta& meta, const api::DeleteOptions& options) {
+Finalizers finalizers_for(const ObjectMeta& meta, const api::DeleteOptions& options,
+                          bool orphans_unasked = false) {
   const auto has = [&](std::string_view name) {
     return std::find(meta.finalizers.begin(), meta.finalizers.end(), name) != meta.finalizers.end();
   };
   const bool background =
       options.propagation.value_or(api::Propagation::background) == api::Propagation::background;
-  if (meta.finalizers.empty() && background && !options.orphan_dependents) return {};
+  const bool by_default = orphans_unasked && says_nothing_of_dependants(options);
+  if (meta.finalizers.empty() && background && !options.orphan_dependents && !by_default) return {};
   bool orphan = has(orphan_finalizer), foreground = has(foreground_finalizer);
   if (options.orphan_dependents) {
     orphan = true;
@@ -80,6 +86,8 @@ Finalizers finalizers_for(const ObjectMeta& meta, const api::DeleteOptions& opti
   } else if (options.propagation) {
     orphan = *options.propagation == api::Propagation::orphan;
     foreground = *options.propagation == api::Propagation::foreground;
+  } else if (by_default && !foreground) {
+    orphan = true;
   }
   std::vector<std::string> out;
   for (const std::string& name : meta.finalizers)
@@ -146,6 +154,12 @@ Status Store::check_preconditions(const Context& context, const Object& object) 
   return {};
 }
 
+void Store::warn_of_orphans(Context& context) {
+  const std::string_view told = context.kind.strategy.orphans_unasked;
+  if (!told.empty() && says_nothing_of_dependants(*context.request.remove))
+    context.warn({std::string(told)});
+}
+
 Store::Answer Store::remove(Context& context) {
   const api::DeleteOptions& options = *context.request.remove;
   if (options.orphan_dependents && options.propagation)
@@ -155,6 +169,7 @@ Store::Answer Store::remove(Context& context) {
   ObjectPtr object = existing(context);
   if (object == nullptr) return absent(context);
   TRY_VOID(check_preconditions(context, *object));
+  warn_of_orphans(context);
   return remove_one(context, std::move(object));
 }
 
@@ -163,6 +178,7 @@ Store::Answer Store::remove_collection(Context& context) {
   TRY(api::Response found, list(context));
   api::Response response;
   response.resource_version = found.resource_version;
+  warn_of_orphans(context);
   for (ObjectPtr& object : found.items) {
     if (request.list->limit > 0 &&
         static_cast<std::int64_t>(response.items.size()) == request.list->limit)
@@ -187,7 +203,8 @@ Store::Answer Store::remove_one(Context& context, ObjectPtr object) {
   TRY_VOID(admit(AdmissionPhase::validating, context, api::Verb::remove, nullptr, object));
   if (&context.kind == &info_of<Namespace>()) return remove_namespace(context, object);
 
-  Finalizers finalizers = finalizers_for(object->metadata, options);
+  Finalizers finalizers =
+      finalizers_for(object->metadata, options, !context.kind.strategy.orphans_unasked.empty());
   const bool held = !finalizers.empty();
   ObjectPtr last = object;
   if (held || context.kind.strategy.grace_period != nullptr) {

@@ -86,7 +86,8 @@ std::string_view main_container(const Pod& pod, const WorkloadReader& reader) {
 
 Facts::Facts() {
   for (const WorkloadReader* reader : workload_readers()) {
-    if (find_operator(reader->actor) == nullptr) operators_.push_back({.actor = reader->actor});
+    if (find_operator(reader->actor) == nullptr)
+      operators_.push_back({.actor = reader->actor, .shared = reader->shares_actor});
     kinds_.push_back({.reader = reader});
   }
 }
@@ -97,7 +98,10 @@ const Facts::Operator* Facts::find_operator(std::string_view actor) const {
   return nullptr;
 }
 
-bool Facts::is_operator(std::string_view actor) const { return find_operator(actor) != nullptr; }
+bool Facts::is_operator(std::string_view actor) const {
+  const Operator* one = find_operator(actor);
+  return one != nullptr && !one->shared;
+}
 
 PodFacts* Facts::pod(std::string_view key) const {
   PodFacts* const* found = pods_by_key_.find(Fingerprint::of(key));

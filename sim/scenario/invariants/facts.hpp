@@ -395,6 +395,7 @@ class Facts {
     std::string_view actor{};
     std::array<Time, busy_writes> calls{};  // its last writes and refusals, in turn
     std::size_t call_count = 0;
+    bool shared = false;  // what it does may be for something else
     bool busy(Time now) const;
   };
   // All workloads of a kind.

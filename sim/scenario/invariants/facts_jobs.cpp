@@ -122,7 +122,7 @@ void Facts::take_rule(const Record& record, Sight& sight) {
 void Facts::take_refused(const Record& record, Sight& sight) {
   KindFacts* asks = nullptr;  // the kind that the operator last looked at
   for (KindFacts& kind : kinds_)
-    if (record.actor == kind.reader->actor &&
+    if (record.actor == kind.reader->actor && !kind.reader->shares_actor &&
         (asks == nullptr || kind.planned_by > asks->planned_by))
       asks = &kind;
   if (asks == nullptr) return;

@@ -36,6 +36,20 @@ bool failed_for_good(const Pod& pod, const WorkloadReader& reader) {
   return false;
 }
 
+// The lowest whose pods have failed, are leaving or are gone: a pod takes the place of another.
+int free_index(const JobFacts& job) {
+  if (job.types.empty()) return -1;
+  const auto is_held = [](const PodFacts* pod) {
+    return !pod->terminating() && !pod->is("Failed");
+  };
+  const auto is_free = [&is_held](const ReplicaFacts& one) {
+    return !one.succeeded && std::none_of(one.pods.begin(), one.pods.end(), is_held);
+  };
+  const auto& replicas = job.types.front().replicas;
+  return static_cast<int>(std::find_if(replicas.begin(), replicas.end(), is_free) -
+                          replicas.begin());
+}
+
 }  // namespace
 
 int index_of(const ObjectMeta& metadata, const WorkloadReader& reader) {
@@ -99,7 +113,8 @@ void Facts::add_pod(const Record& record, PodFacts& facts) {
   if (facts.job == nullptr) return;
   JobFacts& job = *facts.job;
   job.pods.push_back(&facts);
-  const int index = index_of(pod.metadata, *job.reader);
+  int index = index_of(pod.metadata, *job.reader);
+  if (index < 0 && job.reader->free_indexes) index = free_index(job);
   if (index < 0) return;
   facts.type = group_of(pod.metadata, job);
   facts.index = index;

@@ -141,6 +141,7 @@ bool deadline(const Sight& sight, Verdicts& verdicts) {
   const Time due = *job.traits.started + std::chrono::seconds(*seconds);
   if (sight.record != nullptr) return now_failed(sight) && sight.now >= due;  // in time
   if (!job.live() || job.finished() || job.suspended() || sight.facts.disturbed()) return false;
+  if (job.traits.ends) return true;
   if (sight.now < std::max(due, sight.facts.healed_at()) + leak_slack) return false;
   verdicts.violated(job.text(), fmt::format("{} is still active {} after its activeDeadlineSeconds",
                                             job.text(), format_go_duration(sight.now - due)));
@@ -155,6 +156,7 @@ bool deadline_is_seen(const Sight& sight, Verdicts& verdicts) {
   constexpr Duration look = std::chrono::seconds(1);
   const Time due = *job.traits.started + std::chrono::seconds(*seconds);
   if (job.finished()) return job.finished_at >= due;
+  if (job.traits.ends) return true;
   if (job.changed_at < due + look) return false;
   verdicts.violated(job.text(),
                     fmt::format("{} changed at {}, after its activeDeadlineSeconds, and "

@@ -57,8 +57,12 @@ bool no_duplicates(const Sight& sight, Verdicts& verdicts) {
   if (sight.pod == nullptr || sight.job == nullptr || sight.pod->type < 0) return false;
   const ReplicaFacts& replica = sight.pod->replica();
   if (replica.pods.size() < 2) return true;
-  const auto live = std::count_if(replica.pods.begin(), replica.pods.end(),
-                                  [](const PodFacts* pod) { return !has_ended(*pod); });
+  const Workload::Group* spec = sight.job->spec_of(sight.pod->type);
+  const bool may_overlap = spec != nullptr && spec->replaced_early;
+  const auto live =
+      std::count_if(replica.pods.begin(), replica.pods.end(), [may_overlap](const PodFacts* pod) {
+        return !has_ended(*pod) && !(may_overlap && pod->terminating());
+      });
   if (live > 1)
     verdicts.violated(sight.job->text(),
                       fmt::format("{} has {} live pods for {}", sight.job->text(), live,
@@ -92,7 +96,7 @@ bool count(const Sight& sight, Verdicts& verdicts) {
   if (leaving || refused) return false;
   for (int type = 0; type < job.type_count(); ++type) {
     // Of a type that was taken out of the spec others tell.
-    if (job.spec_of(type) == nullptr) continue;
+    if (job.spec_of(type) == nullptr || !job.spec_of(type)->full_at_rest) continue;
     const auto& replicas = job.type(type).replicas;
     const auto wanted = static_cast<std::size_t>(std::max(job.wanted(type), 0));
     for (std::size_t i = 0; i < std::max(wanted, replicas.size()); ++i) {

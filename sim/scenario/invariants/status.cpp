@@ -49,7 +49,7 @@ bool completion_time(const Sight& sight, Verdicts& verdicts) {
 bool start_time(const Sight& sight, Verdicts& verdicts) {
   if (!is_change(sight)) return false;
   const Workload &before = sight.job->before, &now = sight.job->traits;
-  if (!before.started || before.says_suspended) return false;
+  if (!before.started || before.says_suspended || now.says_suspended) return false;
   if (now.started == before.started) return true;
   verdicts.violated(sight.job->text(),
                     fmt::format("the startTime of {} changed from {} without a "
@@ -60,6 +60,7 @@ bool start_time(const Sight& sight, Verdicts& verdicts) {
 
 bool spec_untouched(const Sight& sight, Verdicts& verdicts) {
   if (!is_change(sight) || sight.record->actor != sight.job->reader->actor) return false;
+  if (deletion_asked(*sight.record, sight.record->actor)) return false;  // a time to live is over
   const ObjectMeta &was = sight.record->before->metadata, &is = sight.record->after->metadata;
   // A custom resource counts the versions of its spec in its generation.
   const bool same =

@@ -22,12 +22,15 @@ struct Workload {
     std::string_view restart{};     // Always, OnFailure, Never, ExitCode
     bool decides = false;           // the end of its pods is the workload's
     bool one_is_enough = false;     // so of the first that succeeds
+    bool full_at_rest = true;       // no pod waits for another one to be made
+    bool replaced_early = false;    // by a pod that runs while the old one is still ending
     std::size_t init_containers{};  // of the template
   };
   boost::container::small_vector<Group, 2> groups{};  // that its spec has
 
   OptionalTime started{}, completed{};
   bool succeeded = false, failed = false;  // as its status says
+  bool ends = false;                       // that is decided, and waits for its pods
   bool told = false;                       // the status has a condition
   bool suspended = false;                  // the spec asks for it
   bool says_suspended = false;             // the status does
@@ -50,6 +53,7 @@ struct WorkloadReader {
   Workload (*read)(const Object& object) = nullptr;
 
   std::string_view actor{};       // the process that looks after it, as the API names it
+  bool shares_actor = false;      // other controllers act in that name, too
   std::string_view pods_by{};     // the one that makes its pods
   std::string_view controller{};  // whose rules are about it, in its own records
   std::string_view gives_up{};    // the rule with which that finds it invalid and lets it be
@@ -58,6 +62,7 @@ struct WorkloadReader {
   // Labels of its pods and Services: the group's name, in any case, and the place in it. Without
   // the first there is one group.
   std::string_view group_label{}, index_label{};
+  bool free_indexes = false;  // a pod without the latter has the lowest place that is free
 
   std::string_view main_container{};  // whose end is the pod's; empty: the first
   // An init container that the controller adds: it runs until a peer is there.

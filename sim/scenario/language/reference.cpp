@@ -122,7 +122,7 @@ std::string reference_page() {
   for (const InvariantRow& row : invariant_rows()) {
     if (std::exchange(owner, row.system) != row.system)
       out += fmt::format("\nOf the {} alone, and only watched where it is installed:\n\n{}",
-                         find_system(row.system)->title, invariants_head);
+                         title_of(row.system), invariants_head);
     out += fmt::format("| `{}`{} | {} | {} |\n", row.name, row.strict ? " (strict)" : "",
                        cell(row.meaning), cell(row.broken_by));
   }

@@ -67,7 +67,7 @@ Status check_is_watched(const YamlNode& node, std::string_view name,
   const InvariantRow& row = *find_invariant(name);
   if (!policy.without.contains(row.system)) return {};
   return node.fail(fmt::format("{} is of the {}, which spec.cluster.systems switches off", name,
-                               find_system(row.system)->title));
+                               title_of(row.system)));
 }
 
 Status check_no_contradiction(const YamlNode& node, const InvariantPolicy& policy) {

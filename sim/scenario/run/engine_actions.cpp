@@ -116,8 +116,10 @@ void Engine::change_existing(ObjectPtr object, std::size_t index) {
 }
 
 void Engine::act(const Delete& action) {
+  api::DeleteOptions options = action.options;
+  if (!options.propagation) options.propagation = api::Propagation::background;  // as kubectl does
   call_for_each(action.of, "delete",
-                [&](const Object& object) { return api::remove(object, action.options); });
+                [&](const Object& object) { return api::remove(object, options); });
 }
 
 void Engine::act(const Evict& action) {

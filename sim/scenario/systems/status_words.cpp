@@ -54,7 +54,7 @@ const StatusWords* find_words(std::span<const StatusWords> among, const KindInfo
 
 const StatusWords& status_words(const KindInfo& kind) {
   static constexpr StatusWords none{};
-  for (const System* system : systems())
+  for (const System* system : all_workload_rows())
     if (const StatusWords* row = find_words(system->states, kind)) return *row;
   const StatusWords* row = find_words(kubernetes_words, kind);
   return row != nullptr ? *row : none;

@@ -6,6 +6,21 @@
 
 namespace ddptwin {
 
+std::span<const System* const> all_workload_rows() {
+  static const std::vector<const System*> all = [] {
+    std::vector<const System*> rows(systems().begin(), systems().end());
+    rows.push_back(&kubernetes_itself);
+    return rows;
+  }();
+  return all;
+}
+
+std::string_view title_of(std::string_view system) {
+  for (const System* row : all_workload_rows())
+    if (row->name == system) return row->title;
+  return {};
+}
+
 const System* find_system(std::string_view name) {
   for (const System* system : systems())
     if (system->name == name) return system;
@@ -103,7 +118,7 @@ std::span<const InvariantRow> invariants_of(const System& system) {
 }  // namespace
 
 std::string_view kind_of_controller(std::string_view actor) {
-  for (const System* system : systems())
+  for (const System* system : all_workload_rows())
     for (const SystemController& row : system->controllers)
       if (row.name == actor) return row.kind;
   return {};
@@ -112,7 +127,7 @@ std::string_view kind_of_controller(std::string_view actor) {
 std::span<const WorkloadReader* const> workload_readers() {
   static const std::vector<const WorkloadReader*> all = [] {
     std::vector<const WorkloadReader*> readers;
-    for (const System* system : systems())
+    for (const System* system : all_workload_rows())
       readers.insert(readers.end(), system->readers.begin(), system->readers.end());
     return readers;
   }();
@@ -123,7 +138,7 @@ std::span<const InvariantRow> invariant_rows() {
   static const std::vector<InvariantRow> all = [] {
     const auto common = common_invariant_rows();
     std::vector<InvariantRow> rows(common.begin(), common.end());
-    for (const System* system : systems())
+    for (const System* system : all_workload_rows())
       for (InvariantRow row : invariants_of(*system)) {
         row.system = system->name;
         rows.push_back(row);

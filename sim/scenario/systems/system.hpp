@@ -85,11 +85,11 @@ struct System {
   std::string_view name;   // "training-operator": its process as the API and faults name it
   std::string_view title;  // "training operator": in sentences
   // Oldest first. Their texts are literals.
-  std::vector<std::string_view> (*versions)();
+  std::vector<std::string_view> (*versions)() = nullptr;
   // By tag or release ("v1.9"); empty: there is none such.
-  std::string_view (*find_version)(std::string_view text);
+  std::string_view (*find_version)(std::string_view text) = nullptr;
   // What a scenario gets that names none.
-  std::string_view (*default_version)();
+  std::string_view (*default_version)() = nullptr;
   std::span<const SystemController> controllers;
   // Every rule that its controllers may give as a reason.
   std::span<const controller::Rule* const> (*rules)();
@@ -110,7 +110,7 @@ struct System {
   std::span<const scenario::InvariantRow> (*invariants)() = nullptr;
   std::span<const MovedField> moved{};
   std::span<const SystemFlag> flags{};
-  void (*install)(Installer& into, const InstalledSystem& told);
+  void (*install)(Installer& into, const InstalledSystem& told) = nullptr;
   // Of a container or init container of a pod that it made; of others nothing. What its user gives
   // the container is not among them. Null: it puts nothing into pods.
   InjectedVariables (*injected)(const Store& store, const Pod& pod, const Container& container,
@@ -130,11 +130,18 @@ struct InstalledSystem {
   std::map<std::string, std::string, std::less<>> flags{};
 };
 
+// What Kubernetes itself has of workloads: always there, and nobody installs it or names its
+// version.
+extern const System kubernetes_itself;
 extern const System training_operator;
 extern const System ddpset_platform;
 
 // All of them, in the order in which they are installed.
 std::span<const System* const> systems();
+// Those, and then Kubernetes' own row.
+std::span<const System* const> all_workload_rows();
+// In sentences, of any of these rows.
+std::string_view title_of(std::string_view system);
 // By its name; null: there is none such.
 const System* find_system(std::string_view name);
 // Whose kind that is; null: nobody's, or Kubernetes' own.

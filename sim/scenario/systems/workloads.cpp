@@ -6,48 +6,12 @@
 #include <algorithm>
 #include <boost/json/value.hpp>
 
-#include "objects/apps_v1.hpp"
 #include "objects/codec.hpp"
 #include "objects/kinds.hpp"
 #include "scenario/systems/system.hpp"
 
 namespace ddptwin::scenario {
 namespace {
-
-int wanted_replicas(const StatefulSet& set) { return set.spec->replicas.value_or(1); }
-
-// As `kubectl rollout status` waits for it, and what is more than wanted is gone.
-bool set_stands(const Object& object) {
-  const StatefulSet& set = *as<StatefulSet>(object);
-  const StatefulSetStatus& status = set.status;
-  const int wanted = wanted_replicas(set);
-  if (status.observedGeneration < set.metadata.generation || status.replicas != wanted ||
-      status.readyReplicas != wanted)
-    return false;
-  const StatefulSetUpdateStrategy& strategy = set.spec->updateStrategy;
-  if (strategy.type_ != "RollingUpdate") return true;
-  const int kept = strategy.rollingUpdate ? strategy.rollingUpdate->partition.value_or(0) : 0;
-  return kept > 0 ? status.updatedReplicas >= wanted - kept
-                  : status.updateRevision == status.currentRevision;
-}
-
-std::string set_text(const Object& object) {
-  const StatefulSet& set = *as<StatefulSet>(object);
-  const StatefulSetStatus& status = set.status;
-  std::string text =
-      fmt::format("{} of {} replicas Ready", status.readyReplicas, wanted_replicas(set));
-  if (status.updateRevision != status.currentRevision)
-    text += fmt::format(", {} of the newest template", status.updatedReplicas);
-  return text;
-}
-
-PodTemplateSpec& set_pods(Object& object) {
-  return static_cast<StatefulSet&>(object).spec.edit().template_;
-}
-
-// spec/kubernetes.md §4.
-constexpr std::array standing_rows{
-    StandingKind{&StatefulSet::info, &set_stands, &set_text, &set_pods}};
 
 const ToldCondition* find_type(const std::vector<ToldCondition>& conditions,
                                std::string_view type) {
@@ -86,7 +50,10 @@ std::string end_of_job(const JobKind& row, const Object& object) {
     const ToldCondition* found = find_type(conditions, type);
     if (found == nullptr) continue;
     if (type == row.success || found->message.empty()) return std::string(type);
-    return fmt::format("{}: {}", type, shortened(found->message, object));
+    // "PyTorchJobFailed" says no more than the kind and the type do.
+    const bool tells = !found->reason.empty() && !found->reason.starts_with(object.kind().kind);
+    return fmt::format("{}{}{}: {}", type, tells ? ", " : "", tells ? found->reason : "",
+                       shortened(found->message, object));
   }
   std::vector<std::string_view> types;
   for (const ToldCondition& condition : conditions) types.push_back(condition.type);
@@ -104,7 +71,7 @@ std::string end_of_pod(const Pod& pod) {
 std::span<const JobKind> job_kinds() {
   static const std::vector<JobKind> kinds = [] {
     std::vector<JobKind> rows;
-    for (const System* system : systems())
+    for (const System* system : all_workload_rows())
       rows.insert(rows.end(), system->jobs.begin(), system->jobs.end());
     return rows;
   }();
@@ -125,8 +92,8 @@ const JobKind* job_kind(const KindInfo& kind) {
 
 std::span<const StandingKind> standing_kinds() {
   static const std::vector<StandingKind> kinds = [] {
-    std::vector<StandingKind> rows(standing_rows.begin(), standing_rows.end());
-    for (const System* system : systems())
+    std::vector<StandingKind> rows;
+    for (const System* system : all_workload_rows())
       rows.insert(rows.end(), system->standing.begin(), system->standing.end());
     return rows;
   }();

@@ -17,6 +17,7 @@
 #include "controller/manager/endpoints/mirroring_controller.hpp"
 #include "controller/manager/endpoints/slice_controller.hpp"
 #include "controller/manager/gc/gc.hpp"
+#include "controller/manager/job/controller.hpp"
 #include "controller/manager/namespace_lifecycle.hpp"
 #include "controller/manager/pod_gc.hpp"
 #include "controller/manager/statefulset/controller.hpp"
@@ -27,6 +28,7 @@
 #include "dns/resolver.hpp"
 #include "dns/zone_feed.hpp"
 #include "objects/apps_v1.hpp"
+#include "objects/batch_v1.hpp"
 #include "objects/volumes.hpp"
 #include "scenario/systems/actors.hpp"
 
@@ -157,7 +159,8 @@ std::unique_ptr<controller::Controller> make_controller() {
 }
 
 // A kind that a world serves only when it is told of it, or has somebody who makes such objects,
-// and its controller in kube-controller-manager, if it has one of its own.
+// and its controller in kube-controller-manager, if it has one of its own. Of several it has as
+// many rows.
 struct KindOnDemand {
   const KindInfo& (*info)();
   std::unique_ptr<controller::Controller> (*controller)();
@@ -168,6 +171,10 @@ struct KindOnDemand {
   bool is_bound = false;
 };
 constexpr std::array kinds_on_demand{
+    KindOnDemand{&Job::info, &make_controller<controller::JobController>, "job-controller"},
+    KindOnDemand{&Job::info, &make_controller<controller::JobOrphanController>, "job-controller"},
+    KindOnDemand{&Job::info, &make_controller<controller::TtlAfterFinishedController>,
+                 "ttl-after-finished-controller"},
     KindOnDemand{&StatefulSet::info, &make_controller<controller::StatefulSetController>,
                  "statefulset-controller"},
     KindOnDemand{&ControllerRevision::info, nullptr, {}, &StatefulSet::info},
@@ -429,7 +436,7 @@ std::span<const NodeConditionRow> healthy_node_conditions() { return node_condit
 std::vector<std::string_view> switchable_controllers() {
   std::vector<std::string_view> names;
   for (const KindOnDemand& row : kinds_on_demand)
-    if (!row.flag.empty()) names.push_back(row.flag);
+    if (!row.flag.empty() && (names.empty() || names.back() != row.flag)) names.push_back(row.flag);
   return names;
 }
 
