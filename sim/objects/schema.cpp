@@ -104,6 +104,7 @@ Result<Schema> Schema::compile(const Json& value) {
     out.fallback = std::make_shared<const Json>(*fallback);
   const std::string list_type = text_member(source, "x-kubernetes-list-type");
   out.is_set = list_type == "set";
+  out.is_atomic = text_member(source, "x-kubernetes-map-type") == "atomic";
   if (list_type == "map") out.list_keys = texts_of(source, "x-kubernetes-list-map-keys");
   if (const Json* rules = source.if_contains("x-kubernetes-validations");
       rules != nullptr && rules->is_array())

@@ -52,6 +52,7 @@ struct Schema {
   std::shared_ptr<const Json> fallback{};  // default
   bool is_set = false;                     // list type set
   std::vector<std::string> list_keys{};    // list type map
+  bool is_atomic = false;                  // map type atomic
   std::vector<SchemaRule> rules{};
   // Here or anywhere below; a walk leaves out what has none.
   bool has_rules = false, has_defaults = false, has_keyed_lists = false;
