@@ -111,6 +111,32 @@ tl::unexpected<Error> unreadable(const Call& call, const Request& request, std::
                           request.target.kind->kind, why, summary_of_body(call.body)));
 }
 
+// Faults of YAML in the words of yaml-cpp and in those of upstream's parser.
+struct YamlFaultRow {
+  std::string_view here, upstream;
+};
+constexpr std::array yaml_faults{
+    YamlFaultRow{"end of sequence flow not found", "did not find expected node content"},
+    YamlFaultRow{"end of map flow not found", "did not find expected node content"},
+    YamlFaultRow{"end of map not found", "did not find expected key"},
+    YamlFaultRow{"end of sequence not found", "did not find expected '-' indicator"},
+    YamlFaultRow{"illegal map value", "mapping values are not allowed in this context"},
+    YamlFaultRow{"illegal EOF in scalar", "found unexpected end of stream"},
+};
+
+tl::unexpected<Error> unreadable_yaml(const Request& request, Error error) {
+  if (request.verb != Verb::patch) return fail(std::move(error));
+  std::string why = error.message;
+  for (const YamlFaultRow& row : yaml_faults)
+    if (why.ends_with(row.here)) why = row.upstream;
+  std::string_view line = error.where;  // "body:1"
+  line.remove_prefix(std::min(line.find(':') + 1, line.size()));
+  line = line.substr(0, line.find_first_not_of("0123456789"));
+  return fail(Reason::bad_request,
+              fmt::format("error decoding YAML: error converting YAML to JSON: yaml: line {}: {}",
+                          line, why));
+}
+
 // JSON that cannot be what the request needs. Null is an empty object.
 std::string shape_fault(const Request& request, const Json& body) {
   const bool list = request.verb == Verb::patch && request.patch_type == PatchType::json;
@@ -141,8 +167,9 @@ Status read_body(const Call& call, std::string_view media_type, Request& request
   TRY_VOID(read_media_type(media_type, request));
   if (!call.body.empty()) request.write.edit().body_bytes = call.body.size();
   if (media_type.ends_with("yaml")) {
-    TRY(auto documents, parse_yaml(call.body, "body"));
-    if (!documents.empty()) request.body = RawJson(std::move(documents.front().value));
+    auto documents = parse_yaml(call.body, "body");
+    if (!documents) return unreadable_yaml(request, std::move(documents.error()));
+    if (!documents->empty()) request.body = RawJson(std::move(documents->front().value));
     return {};
   }
   auto text = parse_json(call.body);
@@ -156,7 +183,7 @@ Status read_body(const Call& call, std::string_view media_type, Request& request
 }
 
 // dryRun, fieldValidation, fieldManager, force: what the options of a write say.
-Status read_write_options(const Path& path, Request& request) {
+Status read_write_options(const Path& path, std::string_view user_agent, Request& request) {
   const auto* row = std::find_if(writes.begin(), writes.end(),
                                  [&](const OptionsRow& each) { return each.verb == request.verb; });
   if (row == writes.end()) return {};
@@ -182,6 +209,11 @@ Status read_write_options(const Path& path, Request& request) {
   if (request.verb == Verb::patch && request.patch_type != PatchType::apply &&
       path.query.contains("force"))
     causes.push_back(forbidden("force", "may not be specified for non-apply patch"));
+  const bool applies = request.verb == Verb::patch && request.patch_type == PatchType::apply;
+  if (applies && options.field_manager.empty())
+    causes.push_back(required("fieldManager", "is required for apply patch"));
+  if (options.field_manager.empty())
+    options.field_manager = user_agent.substr(0, user_agent.find('/'));
   if (causes.empty()) return {};
   return fail(invalid_options(row->options, std::move(causes)));
 }
@@ -216,7 +248,7 @@ Result<Request> request_of(const KindRegistry& kinds, const Call& call) {
   TRY(request.list, list_options(path));
   // An item is got, even where a watch is asked for.
   if (request.verb != Verb::list) request.list.edit().watch = false;
-  TRY_VOID(read_write_options(path, request));
+  TRY_VOID(read_write_options(path, call.user_agent, request));
   const bool removes = request.verb == Verb::remove || request.verb == Verb::remove_collection;
   TRY(request.remove, delete_options(path, removes ? request.body.get() : nullptr));
   return request;

@@ -13,6 +13,7 @@ struct Call {
   std::string path{};        // with its query, percent-encoded
   std::string media_type{};  // of the body; of a patch it says which
   std::string body{};        // JSON, or YAML where the media type says so
+  std::string user_agent{};  // who writes, where the query names no fieldManager
 };
 
 // The request that a call is, or the answer of a server to one that is none. Where `list.watch` is
