@@ -1,6 +1,7 @@
 #include "answers.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "api/status.hpp"
 #include "objects/codec.hpp"
@@ -53,6 +54,18 @@ Json shown(const Object& object) {
     if (Json* endpoints = top.if_contains("endpoints")) sort_by(*endpoints, "addresses");
     if (Json* subsets = top.if_contains("subsets")) sort_by(*subsets, "ports");
   }
+  return body;
+}
+
+Json shown_with_managers(const Object& object) {
+  Json body = shown(object);
+  std::vector<ManagedFieldsEntry> entries = *object.metadata.rest->managedFields;
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.manager, a.operation, a.subresource) <
+           std::tie(b.manager, b.operation, b.subresource);
+  });
+  if (!entries.empty())
+    body.get_object().at("metadata").get_object()["managedFields"] = to_json(entries);
   return body;
 }
 

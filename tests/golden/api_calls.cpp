@@ -100,6 +100,7 @@ Json ApiCalls::one(const json::object& call) {
   said.path = actual(text_member(call, "path"));
   said.media_type = text_member(call, "contentType");
   said.body = body_of_call(call);
+  said.user_agent = "python-requests/2.32";
   const auto request = api::request_of(world_.kinds(), said);
   if (!request) return refusal(request.error());
   if (request->list->watch) return watched(call, *request);
@@ -123,6 +124,11 @@ Json ApiCalls::answer(const json::object& call, const api::Request& request,
   if (call.contains("rv")) members.emplace("rv", version_of(body));
   const bool list = request.verb == api::Verb::list || request.verb == api::Verb::remove_collection;
   Json shown_body;
+  if (text_member(call, "show") == "managed" && result->object) {
+    // As recorded: by manager, operation and subresource.
+    members["body"] = symbols_.symbolic(shown_with_managers(*result->object));
+    return out;
+  }
   if (text_member(call, "accept") == "table")
     shown_body = api::table_of(*request.target.kind, *result, loop_.now());
   else if (list && call.contains("show"))

@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "cluster/store/admission.hpp"
@@ -23,6 +24,7 @@
 namespace ddptwin {
 
 class ObjectFilter;
+struct FieldManager;
 struct Namespace;
 
 // Invariants: objects are immutable once stored; every accepted write takes the next number of one
@@ -124,6 +126,9 @@ class Store {
     Table* table;
     ObjectPtr before;
     const Object* after;
+    std::string_view actor{};  // outlives the trace
+    Time when{};
+    bool of_status = false;  // written to /status
   };
   struct Admission {
     AdmissionHook hook;
@@ -135,6 +140,9 @@ class Store {
   // What few calls have to tell beside their answer.
   struct Remarks {
     std::vector<std::string> warnings{};
+    std::optional<std::vector<ManagedFieldsEntry>> managers{};  // after an apply
+    bool resets_managers = false;   // managedFields was sent as an empty list
+    bool is_unmanaged = false;      // nobody is noted for what was written
     ErrorList definition_errors{};  // of a custom resource, told with those of its metadata
   };
   // What one call carries through its stages.
@@ -227,11 +235,33 @@ class Store {
   Answer update(Context& context);
   Answer patch(Context& context);
   Answer replace(Context& context, const ObjectPtr& old, std::shared_ptr<Object> object);
+  static Status check_name(const Context& context, const Object& object);
   Status prepare(Context& context, Object& object, const Object& old) const;
   Status validate_update(Context& context, const Object& object, const Object& old) const;
   Result<Json> patched(Context& context, const Object& old) const;
   Result<std::shared_ptr<Object>> after_patch(Context& context, const ObjectPtr& old) const;
   void commit(Context& context, const ObjectPtr& before, const std::shared_ptr<Object>& after);
+
+  // store_managers.cpp
+  using FieldManagers = std::vector<FieldManager>;
+  Answer apply(Context& context);
+  FieldManagers managers_of(const Context& context, const ObjectPtr& stored) const;
+  FieldManagers managers_by_history(const Context& context, const ObjectPtr& stored) const;
+  Json nothing_of(const KindInfo& kind) const;
+  // Only what comes as text names its manager. Other writes are noted once the object has managers:
+  // until somebody asks, who wrote what costs nothing.
+  static bool names_manager(const Context& context) {
+    return !context.request.write->field_manager.empty();
+  }
+  void note_managers_of_new(Context& context, Object& object) const;
+  void note_managers(Context& context, Object& object, const ObjectPtr& old) const {
+    const Cow<ObjectMeta::Rest>&now = object.metadata.rest, &then = old->metadata.rest;
+    if (!now.untouched() || !then.untouched() || names_manager(context))
+      note_managers_of_known(context, object, old);
+  }
+  void note_managers_of_known(Context& context, Object& object, const ObjectPtr& old) const;
+  static void set_managers(Context& context, Object& object,
+                           std::vector<ManagedFieldsEntry> entries);
 
   // store_delete.cpp
   enum class Deletion : std::uint8_t { kept, removed };
@@ -279,6 +309,9 @@ class Store {
   std::uint64_t revision_ = 1;
   std::uint64_t compacted_ = 0;  // watches resume from here at the earliest
   std::uint64_t last_watch_ = 0;
+  // Uids of objects whose managers are known to be none: a client has reset them. Of others without
+  // any, the history tells.
+  std::set<std::string, std::less<>> unmanaged_{};
   // In pieces that hold what a small world writes in a few of them.
   boost::container::deque<Change, void,
                           boost::container::deque_options<boost::container::block_size<64U>>::type>

@@ -178,6 +178,14 @@ Error custom_kind_error(const Json& body, const BodyKind& said, const KindInfo& 
   return error;
 }
 
+// managedFields: [], which an object does not keep apart from none.
+bool sends_no_managers(const Json& body) {
+  const Json* metadata = body.is_object() ? body.get_object().if_contains("metadata") : nullptr;
+  const json::object* members = metadata != nullptr ? metadata->if_object() : nullptr;
+  const Json* sent = members != nullptr ? members->if_contains("managedFields") : nullptr;
+  return sent != nullptr && sent->is_array() && sent->get_array().empty();
+}
+
 std::string strict_text(const std::vector<std::string>& problems) {
   return fmt::format("strict decoding error: {}", fmt::join(problems, ", "));
 }
@@ -231,6 +239,7 @@ Result<std::shared_ptr<Object>> Store::decode_checked(Context& context, Json sen
                 fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", said.kind,
                             version_of(said.api_version), kind.kind, why));
   }
+  if (sends_no_managers(sent)) context.remark().resets_managers = true;
   const Schema* schema = sent.is_object() ? schema_of(kind) : nullptr;
   std::vector<std::string> unknown;
   Json body = from_patch ? Json(sent) : std::move(sent);  // what a patch has made is shown whole

@@ -163,6 +163,8 @@ Store::Answer Store::scale(Context& context) {
   if (request.verb == api::Verb::update) {
     wanted = *request.body.get();
   } else if (request.verb == api::Verb::patch) {
+    if (request.patch_type == api::PatchType::apply)
+      return fail(Reason::unsupported_media_type, "415: Unsupported Media Type");
     TRY(wanted, request.patch_type == api::PatchType::json
                     ? apply_json_patch(before, *request.body.get())
                     : apply_merge_patch(before, *request.body.get()));

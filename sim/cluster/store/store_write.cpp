@@ -8,6 +8,7 @@
 #include "core/same_text.hpp"
 #include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
+#include "objects/managed_fields.hpp"
 #include "objects/patch.hpp"
 #include "objects/strategy.hpp"
 #include "objects/validation.hpp"
@@ -40,6 +41,12 @@ Status check_size(const api::Request& request, const Object& object) {
       sent > stored_bytes_max / 2 || (sent > 0 && request.verb == api::Verb::patch);
   if (!may_be_large || to_text(object).size() <= stored_bytes_max) return {};
   return fail(plain_error("etcdserver: request is too large"));
+}
+
+// Who owns what, but for when they wrote.
+bool owned_alike(const Object& a, const Object& b) {
+  const auto &x = a.metadata.rest->managedFields, &y = b.metadata.rest->managedFields;
+  return x.same_as(y) || same_managers(*x, *y);
 }
 
 const Type& table_type(const KindInfo& kind) {
@@ -110,6 +117,7 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
   warn_of_doubled_owners(context, *object);
   if (kind.custom && kind.status) clear_field(*object, "status");
   fill_in(kind, *object);
+  note_managers_of_new(context, *object);
   TRY_VOID(admit(AdmissionPhase::mutating, context, api::Verb::create, object, nullptr));
   if (kind.strategy.prepare_create != nullptr) kind.strategy.prepare_create(*object);
   ErrorList causes = validate_metadata(*object, kind.strategy.name_rule);
@@ -141,20 +149,25 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
   return answer_of(std::move(object), 201);
 }
 
+Status Store::check_name(const Context& context, const Object& object) {
+  const Text &sent = object.metadata.name, &wanted = context.request.target.name;
+  if (sent.empty())
+    return fail(Reason::bad_request,
+                "the name of the object (" + wanted +
+                    " based on URL) was undeterminable: name must be provided");
+  if (!same_text(sent, wanted))
+    return fail(Reason::bad_request, "the name of the object (" + sent +
+                                         ") does not match the name on the URL (" + wanted + ")");
+  return {};
+}
+
 Store::Answer Store::update(Context& context) {
   const ObjectPtr old = existing(context);
   if (old == nullptr) return absent(context);
   TRY(auto object, body_of(context, old.get()));
   TRY_VOID(check_namespace(context, *object));
   const api::Target& target = context.request.target;
-  if (object->metadata.name.empty())
-    return fail(Reason::bad_request,
-                "the name of the object (" + target.name +
-                    " based on URL) was undeterminable: name must be provided");
-  if (!same_text(object->metadata.name, target.name))
-    return fail(Reason::bad_request, "the name of the object (" + object->metadata.name +
-                                         ") does not match the name on the URL (" + target.name +
-                                         ")");
+  TRY_VOID(check_name(context, *object));
   if (!object->metadata.uid.empty() && !same_text(object->metadata.uid, old->metadata.uid))
     return fail(wrong_uid_error(context.kind, old->metadata, object->metadata.uid));
   const Text& version = object->metadata.resourceVersion;
@@ -187,7 +200,7 @@ Result<Json> Store::patched(Context& context, const Object& old) const {
                   "include: application/json-patch+json, application/merge-patch+json, "
                   "application/apply-patch+yaml");
     case api::PatchType::apply:
-      break;
+      break;  // not a patch of what is there alone
   }
   return fail(Reason::unsupported_media_type, "415: Unsupported Media Type");
 }
@@ -204,18 +217,12 @@ Result<std::shared_ptr<Object>> Store::after_patch(Context& context, const Objec
 }
 
 Store::Answer Store::patch(Context& context) {
+  if (context.request.patch_type == api::PatchType::apply) return apply(context);
   const ObjectPtr old = existing(context);
   if (old == nullptr) return absent(context);
   TRY(std::shared_ptr<Object> object, after_patch(context, old));
   TRY_VOID(check_namespace(context, *object));
-  const Text& name = context.request.target.name;
-  if (object->metadata.name.empty())
-    return fail(Reason::bad_request,
-                "the name of the object (" + name +
-                    " based on URL) was undeterminable: name must be provided");
-  if (!same_text(object->metadata.name, name))
-    return fail(Reason::bad_request, "the name of the object (" + object->metadata.name +
-                                         ") does not match the name on the URL (" + name + ")");
+  TRY_VOID(check_name(context, *object));
   return replace(context, old, std::move(object));
 }
 
@@ -269,6 +276,7 @@ Store::Answer Store::replace(Context& context, const ObjectPtr& old,
   TRY_VOID(prepare(context, *object, *old));
   if (!object->metadata.ownerReferences.same_as(old->metadata.ownerReferences))
     warn_of_doubled_owners(context, *object);
+  note_managers(context, *object, old);
   TRY_VOID(admit(AdmissionPhase::mutating, context, api::Verb::update, object, old));
   TRY_VOID(validate_update(context, *object, *old));
   TRY_VOID(admit(AdmissionPhase::validating, context, api::Verb::update, object, old));
@@ -277,7 +285,7 @@ Store::Answer Store::replace(Context& context, const ObjectPtr& old,
     if (!dry_run) erase(context, old);
     return answer_of(std::move(object));
   }
-  if (same_content(*object, *old)) return answer_of(old);
+  if (same_content(*object, *old) && owned_alike(*object, *old)) return answer_of(old);
   if (may_be_measured(context.request)) TRY_VOID(check_size(context.request, *object));
   if (!dry_run) commit(context, old, object);
   return answer_of(std::move(object));
@@ -306,6 +314,13 @@ void Store::commit(Context& context, const ObjectPtr& before,
                 .before = before,
                 .after = stored});
   publish(rows, revision_, before, stored);
+  if (context.remarks != nullptr && context.remarks->is_unmanaged)
+    unmanaged_.emplace(stored->metadata.uid.view());
+  if (history_.empty()) return;
+  Change& change = history_.back();
+  change.actor = context.actor;
+  change.when = loop_.now();
+  change.of_status = is_status(context.request);
 }
 
 }  // namespace ddptwin
