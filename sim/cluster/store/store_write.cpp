@@ -251,6 +251,8 @@ Status Store::prepare(Context& context, Object& object, const Object& old) const
 Status Store::validate_update(Context& context, const Object& object, const Object& old) const {
   const Strategy& strategy = context.kind.strategy;
   ErrorList causes = validate_metadata_update(object, old);
+  // Upstream's storage looks at the metadata, and then each kind's validation does once more.
+  append(causes, ErrorList(causes));
   context.take_definition_errors(causes);
   if (is_status(context.request)) {
     if (strategy.validate_status_update != nullptr)
