@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 
-#include "core/same_text.hpp"
 #include "objects/validation.hpp"
 
 namespace ddptwin {

@@ -6,7 +6,6 @@
 
 #include "cluster/store/store.hpp"
 #include "cluster/store/store_errors.hpp"
-#include "core/same_text.hpp"
 #include "objects/codec.hpp"
 #include "objects/json_text.hpp"
 #include "objects/managed_fields.hpp"

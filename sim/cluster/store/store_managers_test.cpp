@@ -8,7 +8,6 @@
 #include "core/virtual_loop.hpp"
 #include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
-#include "objects/pytorchjob.hpp"
 
 namespace ddptwin::store_managers_test {
 namespace {
