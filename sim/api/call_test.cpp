@@ -130,7 +130,8 @@ TEST(Call, TakesTheMediaTypesOfTheServer) {
   EXPECT_EQ(refusal({"POST", maps, "text/plain", "{}"}).reason, Reason::unsupported_media_type);
   EXPECT_EQ(refusal({"PATCH", maps + "/a", "application/json", "{}"}).message,
             "415: Unsupported Media Type");
-  EXPECT_EQ(must({"PATCH", maps + "/a", "application/apply-patch+yaml", "a: b"}).patch_type,
+  EXPECT_EQ(must({"PATCH", maps + "/a?fieldManager=m", "application/apply-patch+yaml", "a: b"})
+                .patch_type,
             PatchType::apply);
 }
 
@@ -157,6 +158,28 @@ TEST(Call, IsAnsweredWithAListOfItsKind) {
       body.at("metadata"),
       boost::json::parse(R"({"resourceVersion":"7","continue":"next","remainingItemCount":3})"));
   EXPECT_FALSE(body.at("items").at(0).as_object().contains("kind"));
+}
+
+TEST(Call, NamesWhoWrites) {
+  const std::string map = "/api/v1/namespaces/ns/configmaps/a";
+  const auto manager = [](Call call) { return must(call).write->field_manager; };
+  EXPECT_EQ(manager({"PATCH", map + "?fieldManager=m", "application/merge-patch+json", "{}",
+                     "kubectl/v1"}),
+            "m");
+  EXPECT_EQ(manager({"PATCH", map, "application/merge-patch+json", "{}", "kubectl/v1.36 (linux)"}),
+            "kubectl");
+  EXPECT_EQ(manager({"PATCH", map, "application/merge-patch+json", "{}"}), "");
+}
+
+TEST(Call, SaysWhereYamlIsBroken) {
+  const auto answer =
+      request_of(kinds(), {"PATCH", "/api/v1/namespaces/ns/configmaps/a?fieldManager=m",
+                           "application/apply-patch+yaml", "a: ["});
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_EQ(
+      answer.error().message,
+      "error decoding YAML: error converting YAML to JSON: yaml: line 1: did not find expected "
+      "node content");
 }
 
 }  // namespace
