@@ -1,5 +1,7 @@
 #include "objects/object_reference.hpp"
 
+#include "objects/kinds.hpp"
+
 namespace ddptwin {
 
 ObjectReference object_reference(const Object& object, std::string_view field_path) {
