@@ -72,6 +72,16 @@ void Tape::put(ObjectPtr before, ObjectPtr after, std::string_view actor) {
   watch_.keep(std::move(record));
 }
 
+ObjectPtr Tape::stored(const std::string& kind_and_name) const {
+  const auto found = objects_.find(kind_and_name);
+  return found == objects_.end() ? nullptr : found->second;
+}
+
+void Tape::store(ObjectPtr object, std::string_view actor) {
+  ObjectPtr before = stored(object->kind().kind + "/" + object->metadata.name);
+  put(std::move(before), std::move(object), actor);
+}
+
 void Tape::kill(const std::string& pod) { signal(pod, 9); }
 
 void Tape::signal(const std::string& pod, int number) {

@@ -40,6 +40,9 @@ class Tape {
   void run(const std::string& name, const std::string& ip = "");
   void terminate(const std::string& name, std::string_view actor);
   void remove(const std::string& name, std::string_view actor);
+  // Any object, in the state that somebody stores; and as it was stored last, or null.
+  void store(ObjectPtr object, std::string_view actor);
+  ObjectPtr stored(const std::string& kind_and_name) const;
   // Something that the job owns; a pod() may be made the pod of it.
   void part(const std::string& name);
   void give_to(const std::string& part, Pod& pod) const;
@@ -102,6 +105,9 @@ namespace cleanup_test {
 std::vector<Case> cases();
 }
 namespace training_test {
+std::vector<Case> cases();
+}
+namespace job_rows_test {
 std::vector<Case> cases();
 }
 namespace liveness_test {

@@ -1,0 +1,133 @@
+// What the Job controller promises is broken by one story and kept by another that comes near.
+#include <functional>
+#include <memory>
+
+#include "objects/batch_v1.hpp"
+#include "objects/core_v1.hpp"
+#include "scenario/invariants/tape_test_fixture.hpp"
+
+namespace ddptwin::scenario::invariants::job_rows_test {
+namespace {
+
+void write(Tape& tape, const std::function<void(Job&)>& edit) {
+  std::shared_ptr<Job> job;
+  if (const auto before = tape.stored("Job/b")) {
+    job = std::static_pointer_cast<Job>(before->clone());
+  } else {
+    job = std::make_shared<Job>();
+    job->metadata.name = "b";
+    job->metadata.namespace_ = "default";
+    job->metadata.uid = "uid-b";
+    job->metadata.generation = 1;
+    JobSpec& spec = job->spec.edit();
+    spec.completions = spec.parallelism = 1;
+    spec.template_.spec.edit().restartPolicy = "Never";
+  }
+  edit(*job);
+  tape.store(job, manager_actor);
+}
+
+void say(Job& job, const std::string& type, const std::string& status = "True",
+         const std::string& reason = "Because") {
+  job.status.conditions.push_back({.type_ = type, .status = status, .reason = reason});
+}
+
+// A pod of the Job, which holds it as long as it is not counted.
+void pod(Tape& tape, const std::string& phase, bool held = true) {
+  auto pod = std::make_shared<Pod>();
+  pod->metadata.name = "b-0";
+  pod->metadata.namespace_ = "default";
+  pod->metadata.uid = "uid-b-0";
+  OwnerReference owner;
+  owner.apiVersion = "batch/v1";
+  owner.kind = "Job";
+  owner.name = "b";
+  owner.uid = "uid-b";
+  owner.controller = true;
+  pod->metadata.ownerReferences.edit().push_back(owner);
+  if (held) pod->metadata.finalizers.edit().emplace_back(job_tracking_finalizer);
+  pod->status.phase = phase;
+  tape.store(pod, manager_actor);
+}
+
+void nothing(Job&) {}
+
+}  // namespace
+
+std::vector<Case> cases() {
+  return {
+      {"job-decides-first",
+       [](Tape& tape) {
+         write(tape, &nothing);
+         write(tape, [](Job& job) { say(job, "Failed"); });
+       },
+       [](Tape& tape) {
+         write(tape, &nothing);
+         write(tape, [](Job& job) { say(job, "FailureTarget"); });
+         write(tape, [](Job& job) { say(job, "Failed"); });
+       }},
+      {"job-decides-first",
+       [](Tape& tape) {
+         write(tape, [](Job& job) { say(job, "SuccessCriteriaMet", "True", "One"); });
+         write(tape, [](Job& job) { say(job, "Complete", "True", "Another"); });
+       },
+       [](Tape& tape) {
+         write(tape, [](Job& job) { say(job, "SuccessCriteriaMet"); });
+         write(tape, [](Job& job) { say(job, "Complete"); });
+       }},
+      {"job-ends-last",
+       [](Tape& tape) {
+         write(tape, [](Job& job) { say(job, "FailureTarget"); });
+         pod(tape, "Running");
+         write(tape, [](Job& job) { say(job, "Failed"); });
+       },
+       [](Tape& tape) {
+         write(tape, [](Job& job) { say(job, "FailureTarget"); });
+         pod(tape, "Running");
+         pod(tape, "Failed", false);
+         write(tape, [](Job& job) { say(job, "Failed"); });
+       }},
+      {"job-numbers-grow",
+       [](Tape& tape) {
+         write(tape, [](Job& job) { job.status.failed = 2; });
+         write(tape, [](Job& job) { job.status.failed = 1; });
+       },
+       [](Tape& tape) {
+         write(tape, [](Job& job) { job.status.failed = 2; });
+         write(tape, [](Job& job) { job.status.failed = 3; });
+       }},
+      {"job-resumes-after-suspension",
+       [](Tape& tape) {
+         write(tape, &nothing);
+         write(tape, [](Job& job) { say(job, "Suspended", "False"); });
+       },
+       [](Tape& tape) {
+         write(tape, [](Job& job) { say(job, "Suspended"); });
+         write(tape, [](Job& job) { job.status.conditions.front().status = "False"; });
+       }},
+      {"job-lets-its-pods-go",
+       [](Tape& tape) {
+         write(tape, &nothing);
+         pod(tape, "Succeeded");
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         write(tape, &nothing);
+         pod(tape, "Succeeded", false);
+         tape.come_to_rest();
+       }},
+      {"job-counts-its-pods",
+       [](Tape& tape) {
+         write(tape, &nothing);
+         pod(tape, "Running");
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         write(tape, [](Job& job) { job.status.active = 1; });
+         pod(tape, "Running");
+         tape.come_to_rest();
+       }},
+  };
+}
+
+}  // namespace ddptwin::scenario::invariants::job_rows_test
