@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "objects/finalizers.hpp"
 #include "objects/pod_phase.hpp"
 
 namespace ddptwin::controller::job {
@@ -68,11 +69,7 @@ std::optional<int> valid_index(const Pod& pod, const JobSpec& job) {
   return index && *index < job.completions.value_or(0) ? index : std::nullopt;
 }
 
-bool is_tracked(const Pod& pod) {
-  const auto& finalizers = pod.metadata.finalizers;
-  return std::find(finalizers.begin(), finalizers.end(), job_tracking_finalizer) !=
-         finalizers.end();
-}
+bool is_tracked(const Pod& pod) { return has_finalizer(pod, job_tracking_finalizer); }
 
 bool is_active(const Pod& pod) {
   return !is_terminal_phase(pod.status.phase) && !pod.metadata.deletionTimestamp;
