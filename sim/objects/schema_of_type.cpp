@@ -112,6 +112,12 @@ class Builder {
       if (const SchemaNote* n = note(type.name, field.name, What::immutable))
         schema["x-kubernetes-validations"] =
             json::array{json::object{{"rule", "self == oldSelf"}, {"message", n->value}}};
+      if (const SchemaNote* n = note(type.name, field.name, What::allowed))
+        schema["enum"] = split(n->value);
+      for (const auto& [what, member] :
+           {std::pair{What::minimum, "minimum"}, std::pair{What::max_items, "maxItems"}})
+        if (const SchemaNote* n = note(type.name, field.name, what))
+          schema[member] = json::parse(n->value);
       properties[field.name] = std::move(schema);
     }
   }

@@ -20,6 +20,9 @@ struct SchemaNote {
     fallback,   // `value`: the default, as JSON
     immutable,  // `value`: the message of the rule
     absent,     // this version of the definition does not know the field
+    allowed,    // `value`: the enum, comma-separated
+    minimum,    // `value`: a number
+    max_items,  // `value`: a number
   } what;
   std::string_view value;
 };

@@ -86,6 +86,8 @@ class Validator {
     for (const SchemaRule& rule : schema.rules)
       if (rule.rule == "self == oldSelf" && !(value == *old))
         causes_.push_back(rule_error(rule, value, path));
+    if (value.is_array() && old->is_array() && schema.items != nullptr)
+      return check_items(schema, value.get_array(), old->get_array(), path);
     if (!value.is_object() || !old->is_object()) return;
     for (const auto& member : value.get_object()) {
       const Json* before = old->get_object().if_contains(member.key());
@@ -93,6 +95,18 @@ class Validator {
       const Schema* child =
           property != schema.properties.end() ? &property->second : schema.additional.get();
       if (child != nullptr) check_rules(*child, member.value(), before, path.field(member.key()));
+    }
+  }
+
+  // An item of a keyed list is compared with the one of its key, one of another list with none.
+  void check_items(const Schema& schema, const json::array& items, const json::array& before,
+                   const FieldPath& path) {
+    if (schema.list_keys.empty()) return;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const auto was = std::find_if(before.begin(), before.end(), [&](const Json& one) {
+        return same_key(schema, one, items[i]);
+      });
+      if (was != before.end()) check_rules(*schema.items, items[i], &*was, path.item(i));
     }
   }
 

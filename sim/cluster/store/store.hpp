@@ -225,6 +225,7 @@ class Store {
   // store_decode.cpp
   const Schema* schema_of(const KindInfo& kind) const;
   Result<std::shared_ptr<Object>> body_of(Context& context, const Object* old) const;
+  void judge_again(Context& context, const Object& object, const Object* old) const;
   Result<std::shared_ptr<Object>> decode_checked(Context& context, Json sent, const Object* old,
                                                  bool from_patch) const;
 

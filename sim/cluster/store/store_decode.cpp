@@ -207,6 +207,18 @@ const Schema* Store::schema_of(const KindInfo& kind) const {
   return rows.schema.get();
 }
 
+// What a mutating hook leaves is what the definition is asked about.
+void Store::judge_again(Context& context, const Object& object, const Object* old) const {
+  const Schema* schema = schema_of(context.kind);
+  if (schema == nullptr) return;
+  const bool status = context.request.target.subresource == "status";
+  const Json before = old != nullptr ? encode(*old) : Json();
+  ErrorList errors = definition_errors(context.kind, *schema, encode(object),
+                                       old != nullptr ? &before : nullptr, status);
+  if (!errors.empty() || context.remarks != nullptr)
+    context.remark().definition_errors = std::move(errors);
+}
+
 Result<std::shared_ptr<Object>> Store::decode_checked(Context& context, Json sent,
                                                       const Object* old, bool from_patch) const {
   const KindInfo& kind = context.kind;

@@ -119,6 +119,8 @@ Store::Answer Store::insert(Context& context, std::shared_ptr<Object> object) {
   fill_in(kind, *object);
   note_managers_of_new(context, *object);
   TRY_VOID(admit(AdmissionPhase::mutating, context, api::Verb::create, object, nullptr));
+  if (kind.custom && hears(AdmissionPhase::mutating, context, api::Verb::create))
+    judge_again(context, *object, nullptr);
   if (kind.strategy.prepare_create != nullptr) kind.strategy.prepare_create(*object);
   ErrorList causes = validate_metadata(*object, kind.strategy.name_rule);
   context.take_definition_errors(causes);
@@ -280,6 +282,8 @@ Store::Answer Store::replace(Context& context, const ObjectPtr& old,
     warn_of_doubled_owners(context, *object);
   note_managers(context, *object, old);
   TRY_VOID(admit(AdmissionPhase::mutating, context, api::Verb::update, object, old));
+  if (kind.custom && hears(AdmissionPhase::mutating, context, api::Verb::update))
+    judge_again(context, *object, old.get());
   TRY_VOID(validate_update(context, *object, *old));
   TRY_VOID(admit(AdmissionPhase::validating, context, api::Verb::update, object, old));
 
