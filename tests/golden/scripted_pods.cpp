@@ -117,6 +117,9 @@ PodStatus creating_status(const Pod& pod, Time now) {
 PodStatus ended_status(const Pod& pod, Time now, const Ending& ending) {
   PodStatus status = pod.status;
   bool all_over = true, any_failed = false;
+  if (status.containerStatuses.empty())  // it ends before it was started
+    for (const Container& container : pod.spec->containers)
+      status.containerStatuses.edit().push_back(fresh(container));
   for (ContainerStatus& one : status.containerStatuses.edit()) {
     if (concerns(ending, one) && !one.state.terminated) {
       const auto started = one.state.running ? std::optional<Time>(one.state.running->startedAt)

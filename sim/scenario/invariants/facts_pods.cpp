@@ -36,6 +36,18 @@ bool failed_for_good(const Pod& pod, const WorkloadReader& reader) {
   return false;
 }
 
+// Its place in the group, whose parts follow one another; -1: it tells of none.
+int place_of(const ObjectMeta& metadata, const JobFacts& job) {
+  const int index = index_of(metadata, *job.reader);
+  if (index < 0 || job.reader->part_label.empty()) return index;
+  const Text* label = metadata.label(job.reader->part_label);
+  const int part = label == nullptr ? -1 : go_integer<int>(*label).value_or(-1);
+  const int group = group_of(metadata, job);
+  const Workload::Group* spec = group < 0 ? nullptr : job.spec_of(group);
+  if (part < 0 || spec == nullptr || index >= spec->per_part) return -1;
+  return part * spec->per_part + index;
+}
+
 // The lowest whose pods have failed, are leaving or are gone: a pod takes the place of another.
 int free_index(const JobFacts& job) {
   if (job.types.empty()) return -1;
@@ -113,7 +125,7 @@ void Facts::add_pod(const Record& record, PodFacts& facts) {
   if (facts.job == nullptr) return;
   JobFacts& job = *facts.job;
   job.pods.push_back(&facts);
-  int index = index_of(pod.metadata, *job.reader);
+  int index = place_of(pod.metadata, job);
   if (index < 0 && job.reader->free_indexes) index = free_index(job);
   if (index < 0) return;
   facts.type = group_of(pod.metadata, job);

@@ -19,6 +19,7 @@ struct Workload {
   struct Group {
     std::string_view name{};        // "Worker"; empty where there is but one
     int wanted = 0;                 // pods
+    int per_part = 0;               // where they come in parts; 0: they do not
     std::string_view restart{};     // Always, OnFailure, Never, ExitCode
     bool decides = false;           // the end of its pods is the workload's
     bool one_is_enough = false;     // so of the first that succeeds
@@ -62,6 +63,8 @@ struct WorkloadReader {
   // Labels of its pods and Services: the group's name, in any case, and the place in it. Without
   // the first there is one group.
   std::string_view group_label{}, index_label{};
+  // The number of the part that a pod is of, and the place is one in that part; empty: no parts.
+  std::string_view part_label{};
   bool free_indexes = false;  // a pod without the latter has the lowest place that is free
 
   std::string_view main_container{};  // whose end is the pod's; empty: the first

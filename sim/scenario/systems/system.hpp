@@ -6,9 +6,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cluster/store/admission.hpp"
@@ -39,10 +41,16 @@ class Installer {
   virtual ~Installer() = default;
   // The definition of a custom kind, which worlds may share.
   virtual void define(const KindInfo& kind, std::shared_ptr<const Schema> definition) = 0;
-  // A webhook about objects of that kind.
-  virtual void admit(AdmissionPhase phase, AdmissionHook hook, const KindInfo& kind) = 0;
+  // A webhook about objects of that kind, of all verbs or of one.
+  virtual void admit(AdmissionPhase phase, AdmissionHook hook, const KindInfo& kind,
+                     std::optional<api::Verb> verb) = 0;
+  void admit(AdmissionPhase phase, AdmissionHook hook, const KindInfo& kind) {
+    admit(phase, std::move(hook), kind, std::nullopt);
+  }
   // A process with a client and informers of its own. `make` is called again for a second one.
   virtual void host(const char* actor, MakeController make) = 0;
+  // What its webhooks look at beside the object in hand.
+  virtual const Store& cluster() const = 0;
 };
 
 // A field of an older version of a kind, and what has become of it.
@@ -135,6 +143,7 @@ struct InstalledSystem {
 extern const System kubernetes_itself;
 extern const System training_operator;
 extern const System ddpset_platform;
+extern const System jobset_system;
 
 // All of them, in the order in which they are installed.
 std::span<const System* const> systems();

@@ -293,8 +293,10 @@ struct World::Parts final : Installer {
   }
   void install_controller_manager();
   void define(const KindInfo& kind, std::shared_ptr<const Schema> definition) override;
-  void admit(AdmissionPhase phase, AdmissionHook hook, const KindInfo& kind) override;
+  void admit(AdmissionPhase phase, AdmissionHook hook, const KindInfo& kind,
+             std::optional<api::Verb> verb) override;
   void host(const char* actor, MakeController make) override;
+  const Store& cluster() const override { return store; }
   void add_kubelet(const NodeOptions& node);
 
   Loop& loop;
@@ -399,8 +401,9 @@ void World::Parts::define(const KindInfo& kind, std::shared_ptr<const Schema> de
   store.set_schema(kind, std::move(definition));
 }
 
-void World::Parts::admit(AdmissionPhase phase, AdmissionHook hook, const KindInfo& kind) {
-  store.add_admission(phase, std::move(hook), &kind);
+void World::Parts::admit(AdmissionPhase phase, AdmissionHook hook, const KindInfo& kind,
+                         std::optional<api::Verb> verb) {
+  store.add_admission(phase, std::move(hook), &kind, verb);
 }
 
 void World::Parts::host(const char* actor, MakeController make) {
