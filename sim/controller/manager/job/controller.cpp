@@ -68,6 +68,7 @@ Reaction JobController::observe(const Change& change, const Cache& cache,
                                 Expectations& expectations, Time) {
   if (as<Pod>(change.object()) != nullptr) return pod_changed(change, cache, expectations);
   Reaction reaction = Reaction::to_wake(parts_of(change.object()));
+  if (!change.after) back_off_.erase(joined_key(parts_of(change.object())));
   if (change.before && change.after &&
       change.before->metadata.generation == change.after->metadata.generation)
     reaction.wake_after = batch_period;
@@ -94,6 +95,7 @@ void JobController::accepted(const Key& key, const Step& step, const api::Respon
   if (step.removes) released_.insert(std::string(step.removes->metadata.uid.view()));
   const bool counts = step.rule == &rules::count_pods || step.rule == &rules::write_status ||
                       step.rule == &rules::finish;
+  if (step.rule == &rules::finish) back_off_.erase(key);
   const auto next = next_back_off_.find(key);
   if (!counts || next == next_back_off_.end()) return;
   if (step.rule == &rules::finish || next->second.failures == 0)
