@@ -9,6 +9,7 @@
 #include "objects/core_v1.hpp"
 #include "objects/ddpset.hpp"
 #include "objects/discovery_v1.hpp"
+#include "objects/jobset.hpp"
 #include "objects/node_v1.hpp"
 #include "objects/pytorchjob.hpp"
 #include "objects/scheduling_v1.hpp"
@@ -39,6 +40,7 @@ std::span<const KindInfo* const> built_in_kinds() {
       &ControllerRevision::info(),
       &Job::info(),
       &DDPSet::info(),
+      &JobSet::info(),
   };
   return rows;
 }

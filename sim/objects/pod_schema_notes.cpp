@@ -47,8 +47,20 @@ constexpr std::array pod_notes{
     SchemaNote{"v1.PodSpec", "schedulingGroup", What::absent, ""},
 };
 
+constexpr std::array keyed_list_notes{
+    SchemaNote{"v1.PodSpec", "containers", What::list_map, "name"},
+    SchemaNote{"v1.PodSpec", "initContainers", What::list_map, "name"},
+    SchemaNote{"v1.PodSpec", "volumes", What::list_map, "name"},
+    SchemaNote{"v1.PodSpec", "imagePullSecrets", What::list_map, "name"},
+    SchemaNote{"v1.PodSpec", "hostAliases", What::list_map, "ip"},
+    SchemaNote{"v1.PodSpec", "schedulingGates", What::list_map, "name"},
+    SchemaNote{"v1.Container", "env", What::list_map, "name"},
+    SchemaNote{"v1.Container", "volumeMounts", What::list_map, "mountPath"},
+};
+
 }  // namespace
 
 std::span<const SchemaNote> pod_schema_notes() { return pod_notes; }
+std::span<const SchemaNote> keyed_pod_list_notes() { return keyed_list_notes; }
 
 }  // namespace ddptwin

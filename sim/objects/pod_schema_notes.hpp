@@ -10,5 +10,7 @@ namespace ddptwin {
 
 // They live for ever.
 std::span<const SchemaNote> pod_schema_notes();
+// Of definitions that were made when the Kubernetes API had begun to name the keys of these lists.
+std::span<const SchemaNote> keyed_pod_list_notes();
 
 }  // namespace ddptwin

@@ -18,18 +18,6 @@ constexpr std::array common_notes{
     SchemaNote{"v1.JobCondition", "", What::required, "status,type"},
 };
 
-// From v1.9 on, when the Kubernetes API began to name the keys of these lists.
-constexpr std::array keyed_list_notes{
-    SchemaNote{"v1.PodSpec", "containers", What::list_map, "name"},
-    SchemaNote{"v1.PodSpec", "initContainers", What::list_map, "name"},
-    SchemaNote{"v1.PodSpec", "volumes", What::list_map, "name"},
-    SchemaNote{"v1.PodSpec", "imagePullSecrets", What::list_map, "name"},
-    SchemaNote{"v1.PodSpec", "hostAliases", What::list_map, "ip"},
-    SchemaNote{"v1.PodSpec", "schedulingGates", What::list_map, "name"},
-    SchemaNote{"v1.Container", "env", What::list_map, "name"},
-    SchemaNote{"v1.Container", "volumeMounts", What::list_map, "mountPath"},
-};
-
 constexpr SchemaNote queue_note{"v1.SchedulingPolicy", "queue", What::immutable,
                                 "spec.runPolicy.schedulingPolicy.queue is immutable"};
 constexpr SchemaNote no_managed_by{"v1.RunPolicy", "managedBy", What::absent, ""};
@@ -40,8 +28,10 @@ RawJson pytorchjob_schema(const PyTorchJobSchemaOptions& options) {
   std::vector<SchemaNote> notes(common_notes.begin(), common_notes.end());
   const auto of_pods = pod_schema_notes();
   notes.insert(notes.end(), of_pods.begin(), of_pods.end());
-  if (options.keyed_lists)
-    notes.insert(notes.end(), keyed_list_notes.begin(), keyed_list_notes.end());
+  if (options.keyed_lists) {
+    const auto of_lists = keyed_pod_list_notes();
+    notes.insert(notes.end(), of_lists.begin(), of_lists.end());
+  }
   if (options.immutable_queue) notes.push_back(queue_note);
   if (!options.managed_by) notes.push_back(no_managed_by);
   Json out = schema_of(PyTorchJob::type(), notes);

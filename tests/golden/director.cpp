@@ -115,6 +115,11 @@ Director::Director(const Recording& recording, ReplayOptions options)
             training_operator.find_version(recording.version_of(training_operator.name));
         !version.empty())
       world.systems = {{&training_operator, version}};
+  if (const std::string version = recording.version_of(jobset_system.name); !version.empty())
+    world.systems.push_back(
+        {.system = &jobset_system,
+         .version = jobset_system.find_version(version),
+         .flags = {{"feature-gates", recording.version_of("jobsetFeatureGates")}}});
   for (const KindInfo* kind : built_in_kinds())
     if (std::find(recording.kinds.begin(), recording.kinds.end(), kind->kind) !=
         recording.kinds.end())

@@ -1,5 +1,8 @@
 #include "symbols.hpp"
 
+#include <fmt/format.h>
+
+#include <boost/uuid/detail/sha1.hpp>
 #include <regex>
 
 #include "objects/apps_v1.hpp"
@@ -67,6 +70,18 @@ Json map_strings(const Json& value, const F& f) {
   return value;
 }
 
+// What JobSet tells a Job from others by.
+std::string job_key_in_default(std::string_view job) {
+  const std::string text = fmt::format("default/{}", job);
+  boost::uuids::detail::sha1 sum;
+  sum.process_bytes(text.data(), text.size());
+  boost::uuids::detail::sha1::digest_type words;
+  sum.get_digest(words);
+  std::string hex;
+  for (const unsigned int word : words) hex += fmt::format("{:08x}", word);
+  return hex;
+}
+
 }  // namespace
 
 void Symbols::learn(const Object& object) {
@@ -78,6 +93,10 @@ void Symbols::learn(const Object& object) {
   if (!prefix.empty() && is_drawn && !names_.contains(name))
     names_[name] = symbolic(prefix) + "~" + std::to_string(++generated_[kind + "/" + prefix]);
   if (as<ControllerRevision>(object) != nullptr) learn_revision(object);
+  // Recordings have it of the namespace that they show.
+  if (const Text* key = object.metadata.label("jobset.sigs.k8s.io/job-key");
+      key != nullptr && kind == "Job")
+    names_.emplace(key->str(), job_key_in_default(name));
   const std::string space = object.metadata.namespace_.str();
   const std::string path =
       (space.empty() || space == namespace_ ? "" : space + "/") + name_of(object);

@@ -110,6 +110,9 @@ std::vector<Case> cases();
 namespace job_rows_test {
 std::vector<Case> cases();
 }
+namespace jobset_rows_test {
+std::vector<Case> cases();
+}
 namespace liveness_test {
 std::vector<Case> cases();
 }

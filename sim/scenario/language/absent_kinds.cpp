@@ -69,7 +69,6 @@ constexpr std::array absent_rows{
     AbsentKind{"trainer.kubeflow.org/v1alpha1", "TrainJob", other_job, true},
     AbsentKind{"trainer.kubeflow.org/v1alpha1", "TrainingRuntime", unread},
     AbsentKind{"trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", unread},
-    AbsentKind{"jobset.x-k8s.io/v1alpha2", "JobSet", other_job, true},
     AbsentKind{"scheduling.volcano.sh/v1beta1", "PodGroup", unread},
     AbsentKind{"scheduling.volcano.sh/v1beta1", "Queue", unread},
     AbsentKind{"scheduling.x-k8s.io/v1alpha1", "PodGroup", unread},

@@ -8,5 +8,6 @@ inline constexpr char manager_actor[] = "kube-controller-manager";
 inline constexpr char manager_informers[] = "shared-informers";
 inline constexpr char provisioner_actor[] = "external-provisioner";
 inline constexpr char operator_actor[] = "training-operator";
+inline constexpr char jobset_actor[] = "jobset";
 
 }  // namespace ddptwin

@@ -6,9 +6,10 @@
 namespace ddptwin {
 namespace {
 
-constexpr std::array<const System*, 2> all_systems{
+constexpr std::array<const System*, 3> all_systems{
     &training_operator,
     &ddpset_platform,
+    &jobset_system,
 };
 
 }  // namespace

@@ -1,0 +1,198 @@
+#include "objects/jobset.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "objects/fields.hpp"
+#include "objects/jobset_definition.hpp"
+#include "objects/kinds.hpp"
+
+namespace ddptwin {
+namespace {
+
+// ---- the definition's rules that look at more than one field -----------------------------------
+
+bool orders_twice(const JobSetSpec& spec) {
+  return spec.startupPolicy && spec.startupPolicy->startupPolicyOrder == "InOrder" &&
+         std::any_of(spec.replicatedJobs.begin(), spec.replicatedJobs.end(),
+                     [](const ReplicatedJob& one) { return one.dependsOn.has_value(); });
+}
+
+bool names_a_namespace(const JobSetClaimPolicy& policy) {
+  return std::any_of(policy.templates.begin(), policy.templates.end(),
+                     [](const ClaimTemplate& one) { return !one.metadata.namespace_.empty(); });
+}
+
+ErrorCause broken_rule(std::string field, std::string_view message) {
+  return {"FieldValueInvalid", "Invalid value: " + std::string(message), std::move(field)};
+}
+
+ErrorList validate_jobset(const Object& object) {
+  ErrorList errors;
+  const JobSetSpec& spec = *static_cast<const JobSet&>(object).spec;
+  if (orders_twice(spec))
+    errors.push_back(
+        broken_rule("spec", "StartupPolicy and DependsOn APIs are mutually exclusive"));
+  const FieldPath root("spec"), policies = root.field("volumeClaimPolicies");
+  for (std::size_t i = 0; i < spec.volumeClaimPolicies.size(); ++i)
+    if (names_a_namespace(spec.volumeClaimPolicies[i]))
+      errors.push_back(broken_rule(policies.item(i).text(),
+                                   "namespace cannot be set for VolumeClaimPolicies templates"));
+  return errors;
+}
+
+}  // namespace
+
+const Type& JobTemplateSpec::type() {
+  using S = JobTemplateSpec;
+  static const Type t = structure<S>("v1.JobTemplateSpec", {F(metadata), F(spec)});
+  return t;
+}
+const Type& JobSetDependency::type() {
+  using S = JobSetDependency;
+  static const Type t =
+      structure<S>("v1alpha2.DependsOn", {F(name, .always = true), F(status, .always = true)});
+  return t;
+}
+const Type& ReplicatedJob::type() {
+  using S = ReplicatedJob;
+  static const Type t = structure<S>(
+      "v1alpha2.ReplicatedJob",
+      {F(name, .always = true), F(groupName), F(template_), F(replicas), F(dependsOn)});
+  return t;
+}
+const Type& JobSetNetwork::type() {
+  using S = JobSetNetwork;
+  static const Type t = structure<S>(
+      "v1alpha2.Network", {F(enableDNSHostnames), F(subdomain), F(publishNotReadyAddresses)});
+  return t;
+}
+const Type& JobSetSuccessPolicy::type() {
+  using S = JobSetSuccessPolicy;
+  static const Type t = structure<S>("v1alpha2.SuccessPolicy",
+                                     {F(operator_, .always = true), F(targetReplicatedJobs)});
+  return t;
+}
+const Type& JobSetFailureRule::type() {
+  using S = JobSetFailureRule;
+  static const Type t =
+      structure<S>("v1alpha2.FailurePolicyRule",
+                   {F(name, .always = true), F(action, .always = true), F(onJobFailureReasons),
+                    F(onJobFailureMessagePatterns), F(targetReplicatedJobs)});
+  return t;
+}
+const Type& JobSetFailurePolicy::type() {
+  using S = JobSetFailurePolicy;
+  static const Type t =
+      structure<S>("v1alpha2.FailurePolicy", {F(maxRestarts), F(restartStrategy), F(rules)});
+  return t;
+}
+const Type& JobSetStartupPolicy::type() {
+  using S = JobSetStartupPolicy;
+  static const Type t =
+      structure<S>("v1alpha2.StartupPolicy", {F(startupPolicyOrder, .always = true)});
+  return t;
+}
+const Type& JobSetCoordinator::type() {
+  using S = JobSetCoordinator;
+  static const Type t = structure<S>("v1alpha2.Coordinator",
+                                     {F(replicatedJob, .always = true), F(jobIndex), F(podIndex)});
+  return t;
+}
+const Type& JobSetClaimRetention::type() {
+  using S = JobSetClaimRetention;
+  static const Type t = structure<S>("v1alpha2.VolumeRetentionPolicy", {F(whenDeleted)});
+  return t;
+}
+const Type& JobSetClaimPolicy::type() {
+  using S = JobSetClaimPolicy;
+  static const Type t =
+      structure<S>("v1alpha2.VolumeClaimPolicy", {F(templates), F(retentionPolicy)});
+  return t;
+}
+const Type& JobSetSpec::type() {
+  using S = JobSetSpec;
+  static const Type t = structure<S>(
+      "v1alpha2.JobSetSpec", {F(replicatedJobs), F(network), F(successPolicy), F(failurePolicy),
+                              F(startupPolicy), F(suspend), F(coordinator), F(managedBy),
+                              F(ttlSecondsAfterFinished), F(volumeClaimPolicies)});
+  return t;
+}
+const Type& JobSetCondition::type() {
+  using S = JobSetCondition;
+  static const Type t =
+      structure<S>("v1.Condition",
+                   {F(type_, .always = true), F(status, .always = true), F(observedGeneration),
+                    F(lastTransitionTime), F(reason, .always = true), F(message, .always = true)});
+  return t;
+}
+const Type& ReplicatedJobStatus::type() {
+  using S = ReplicatedJobStatus;
+  static const Type t =
+      structure<S>("v1alpha2.ReplicatedJobStatus",
+                   {F(name, .always = true), F(ready, .always = true), F(succeeded, .always = true),
+                    F(failed, .always = true), F(active, .always = true),
+                    F(suspended, .always = true), F(jobRestarts), F(jobRestartsCountTowardsMax)});
+  return t;
+}
+const Type& JobSetStatus::type() {
+  using S = JobSetStatus;
+  static const Type t = structure<S>(
+      "v1alpha2.JobSetStatus",
+      {F(conditions), F(restarts, .always = true), F(restartsCountTowardsMax), F(terminalState),
+       F(replicatedJobsStatus), F(previousInPlaceRestartAttempt), F(currentInPlaceRestartAttempt)});
+  return t;
+}
+const JobSetCondition* JobSetStatus::condition(std::string_view wanted) const {
+  for (const JobSetCondition& one : conditions)
+    if (one.type_ == wanted) return &one;
+  return nullptr;
+}
+bool JobSetStatus::is_true(std::string_view wanted) const {
+  const JobSetCondition* found = condition(wanted);
+  return found != nullptr && found->status == "True";
+}
+const Type& JobSet::type() {
+  using S = JobSet;
+  static const Type t = structure<S>("v1alpha2.JobSet", {F(metadata), F(spec), F(status)});
+  return t;
+}
+
+const KindInfo& JobSet::info() {
+  static const KindInfo kind{
+      .group = "jobset.x-k8s.io",
+      .version = "v1alpha2",
+      .kind = "JobSet",
+      .plural = "jobsets",
+      .singular = "jobset",
+      .status = true,
+      .custom = true,
+      .schema = jobset_schema(),
+      .type = &JobSet::type,
+      .make = []() -> std::shared_ptr<Object> { return std::make_shared<JobSet>(); },
+      .strategy = {.validate = &validate_jobset,
+                   .validate_update = [](const Object& updated,
+                                         const Object&) { return validate_jobset(updated); }},
+      .columns = {{.name = "TerminalState",
+                   .type = "string",
+                   .description = "Final state of JobSet",
+                   .json_path = ".status.terminalState"},
+                  {.name = "Restarts",
+                   .type = "string",
+                   .description = "Number of restarts",
+                   .json_path = ".status.restarts"},
+                  {.name = "Completed",
+                   .type = "string",
+                   .json_path = ".status.conditions[?(@.type==\"Completed\")].status"},
+                  {.name = "Suspended",
+                   .type = "string",
+                   .description = "JobSet suspended",
+                   .json_path = ".spec.suspend"},
+                  {.name = "Age",
+                   .type = "date",
+                   .description = "Time this JobSet was created",
+                   .json_path = ".metadata.creationTimestamp"}}};
+  return kind;
+}
+
+}  // namespace ddptwin
