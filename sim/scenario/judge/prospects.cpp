@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scenario/systems/system.hpp"
 #include "scenario/systems/workloads.hpp"
 
 namespace ddptwin::scenario {
@@ -22,9 +23,26 @@ bool any_maker_at_work(const Observer& observer) {
   return false;
 }
 
+bool makes(const System& system, const KindInfo& kind) {
+  return std::any_of(system.makes.begin(), system.makes.end(),
+                     [&kind](KindOf made) { return &made() == &kind; });
+}
+
+// A job of a system whose controllers make such objects, as those of JobSet make Jobs.
+bool any_maker_at_work(const Observer& observer, const KindInfo& of) {
+  if (is_pod(of)) return any_maker_at_work(observer);
+  for (const System* system : systems()) {
+    if (!makes(*system, of)) continue;
+    for (const JobKind& kind : system->jobs)
+      for (const auto& [key, seen] : observer.objects(kind.info()))
+        if (is_at_work(seen)) return true;
+  }
+  return false;
+}
+
 // Its owner makes it again where it has ended or gone: a job that is at work, or who is no job.
 bool may_be_made_again(const Observer& observer, const Object& object) {
-  if (!is_pod(object.kind()) || object.metadata.controller() == nullptr) return false;
+  if (object.metadata.controller() == nullptr) return false;
   const SharedText root = observer.troubles().root_of(object.metadata);
   for (const JobKind& kind : job_kinds())
     for (const auto& [key, seen] : observer.objects(kind.info()))
@@ -39,8 +57,8 @@ bool may_change(const Observer& observer, const SeenObject& seen) {
 // Others of the selection than there have been.
 bool may_appear(const Observer& observer, const Selection& of,
                 const std::vector<const SeenObject*>& seen) {
-  if (!is_pod(*of.kind)) return false;
-  return seen.empty() || (of.name.empty() && any_maker_at_work(observer));
+  if (is_pod(*of.kind) && seen.empty()) return true;
+  return (seen.empty() || of.name.empty()) && any_maker_at_work(observer, *of.kind);
 }
 
 // A condition of a pod may come a moment after its phase.

@@ -187,6 +187,40 @@ void add_work(const Observer& observer, const Family& family, Why& to) {
   }
 }
 
+// The job that it made and that failed first; null: none has.
+const SeenObject* first_failed_part(const Observer& observer, const Object& object) {
+  const SeenObject* first = nullptr;
+  for (const JobKind& kind : job_kinds())
+    for (const auto& [key, seen] : observer.objects(kind.info())) {
+      const OwnerReference* owner = seen.last->metadata.controller();
+      const bool is_its = owner != nullptr && owner->uid == object.metadata.uid;
+      if (!is_its || !seen.ended_at || outcome_of(*seen.last) != Outcome::failed) continue;
+      if (first == nullptr || *seen.ended_at < *first->ended_at) first = &seen;
+    }
+  return first;
+}
+
+// " <- job/train-workers-0 Failed: Job has reached the specified backoff limit", for what a job
+// made and failed of.
+std::string told_parts(const Observer& observer, const Object& object) {
+  std::string text;
+  if (outcome_of(object) != Outcome::failed) return text;
+  for (const SeenObject* part = first_failed_part(observer, object); part != nullptr;
+       part = first_failed_part(observer, *part->last))
+    text += fmt::format(" <- {} {}", short_name(*part->last), end_text(*part->last));
+  return text;
+}
+
+// Another job made it, and tells of it.
+bool is_part(const Observer& observer, const Object& object) {
+  const OwnerReference* owner = object.metadata.controller();
+  if (owner == nullptr) return false;
+  for (const JobKind& kind : job_kinds())
+    for (const auto& [key, seen] : observer.objects(kind.info()))
+      if (seen.last->metadata.uid == owner->uid) return true;
+  return false;
+}
+
 bool has_pods(const KindInfo& kind) { return &kind == &Pod::info() || is_workload(kind); }
 
 }  // namespace
@@ -220,7 +254,8 @@ std::optional<Time> told_until(const Observer& observer, const Selection& of, Ti
 
 std::string told_end(const Observer& observer, const SeenObject& seen) {
   const Object& object = *seen.last;
-  std::string text = fmt::format("{} {}", short_name(object), end_text(object));
+  std::string text =
+      fmt::format("{} {}", short_name(object), end_text(object)) + told_parts(observer, object);
   if (seen.gone && !seen.ended_at) text += ", gone";
   if (has_succeeded(object)) return text;
   const Troubles& troubles = observer.troubles();
@@ -245,7 +280,8 @@ std::vector<std::string> told_ends(const Observer& observer) {
     (has_succeeded(*seen.last) ? good : bad).push_back(told_end(observer, seen));
   };
   for (const JobKind& kind : job_kinds())
-    for (const auto& [key, seen] : observer.objects(kind.info())) add(seen);
+    for (const auto& [key, seen] : observer.objects(kind.info()))
+      if (!is_part(observer, *seen.last)) add(seen);
   for (const StandingKind& kind : standing_kinds())
     for (const auto& [key, seen] : observer.objects(kind.info())) add(seen);
   for (const auto& [key, seen] : observer.objects(Pod::info()))

@@ -23,10 +23,12 @@ Why why(const Observer& observer, const Selection& of);
 std::optional<Time> told_until(const Observer& observer, const Selection& of, Time now);
 
 // How a job or pod ended or stands, and why: "pytorchjob/j Failed: 1 Master replica failed:
-// container pytorch exit 1: "..."".
+// container pytorch exit 1: "..."". Behind a job stand those that it made and failed of:
+// "jobset/s Failed: ... <- job/s-w-0 Failed: ...: pod/s-w-0-0 container main exit 3".
 std::string told_end(const Observer& observer, const SeenObject& seen);
 
-// Of all jobs, and of all pods that nobody owns; those first that have not succeeded.
+// Of all jobs that no other job made, and of all pods that nobody owns; those first that have not
+// succeeded.
 std::vector<std::string> told_ends(const Observer& observer);
 
 }  // namespace ddptwin::scenario
