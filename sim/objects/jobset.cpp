@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "objects/field_path.hpp"
 #include "objects/fields.hpp"
 #include "objects/jobset_definition.hpp"
 #include "objects/kinds.hpp"
