@@ -312,6 +312,13 @@ bool omitted(const FieldInfo& field, const void* value) {
   return !field.options.always && type.empty != nullptr && type.empty(value);
 }
 
+// Nothing but objects in it.
+bool is_hollow(const Json& value) {
+  return value.is_object() &&
+         std::all_of(value.get_object().begin(), value.get_object().end(),
+                     [](const auto& member) { return is_hollow(member.value()); });
+}
+
 void encode_fields(const Type& type, const void* value, json::object& out) {
   for (const FieldInfo& f : type.fields) {
     const void* member = f.read(value);
@@ -322,7 +329,10 @@ void encode_fields(const Type& type, const void* value, json::object& out) {
       const bool shared = t.shape == Shape::pointer && !t.may_be_absent;
       const Shape shape = shared ? t.element().shape : t.shape;
       const bool null = (shape == Shape::list || shape == Shape::map) && t.empty(member);
-      out.emplace(f.name, null ? Json(nullptr) : encode(t, member));
+      Json made = null ? Json(nullptr) : encode(t, member);
+      // Neither its author nor a program has written that part of a custom resource.
+      if (t.shape == Shape::verbatim && t.source(member).absent() && is_hollow(made)) continue;
+      out.emplace(f.name, std::move(made));
     }
   }
   if (type.read_extra != nullptr)

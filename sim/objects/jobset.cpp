@@ -1,48 +1,10 @@
 #include "objects/jobset.hpp"
 
-#include <algorithm>
-#include <array>
-
-#include "objects/field_path.hpp"
 #include "objects/fields.hpp"
 #include "objects/jobset_definition.hpp"
 #include "objects/kinds.hpp"
 
 namespace ddptwin {
-namespace {
-
-// ---- the definition's rules that look at more than one field -----------------------------------
-
-bool orders_twice(const JobSetSpec& spec) {
-  return spec.startupPolicy && spec.startupPolicy->startupPolicyOrder == "InOrder" &&
-         std::any_of(spec.replicatedJobs.begin(), spec.replicatedJobs.end(),
-                     [](const ReplicatedJob& one) { return one.dependsOn.has_value(); });
-}
-
-bool names_a_namespace(const JobSetClaimPolicy& policy) {
-  return std::any_of(policy.templates.begin(), policy.templates.end(),
-                     [](const ClaimTemplate& one) { return !one.metadata.namespace_.empty(); });
-}
-
-ErrorCause broken_rule(std::string field, std::string_view message) {
-  return {"FieldValueInvalid", "Invalid value: " + std::string(message), std::move(field)};
-}
-
-ErrorList validate_jobset(const Object& object) {
-  ErrorList errors;
-  const JobSetSpec& spec = *static_cast<const JobSet&>(object).spec;
-  if (orders_twice(spec))
-    errors.push_back(
-        broken_rule("spec", "StartupPolicy and DependsOn APIs are mutually exclusive"));
-  const FieldPath root("spec"), policies = root.field("volumeClaimPolicies");
-  for (std::size_t i = 0; i < spec.volumeClaimPolicies.size(); ++i)
-    if (names_a_namespace(spec.volumeClaimPolicies[i]))
-      errors.push_back(broken_rule(policies.item(i).text(),
-                                   "namespace cannot be set for VolumeClaimPolicies templates"));
-  return errors;
-}
-
-}  // namespace
 
 const Type& JobTemplateSpec::type() {
   using S = JobTemplateSpec;
@@ -114,9 +76,10 @@ const Type& JobSetClaimPolicy::type() {
 const Type& JobSetSpec::type() {
   using S = JobSetSpec;
   static const Type t = structure<S>(
-      "v1alpha2.JobSetSpec", {F(replicatedJobs), F(network), F(successPolicy), F(failurePolicy),
-                              F(startupPolicy), F(suspend), F(coordinator), F(managedBy),
-                              F(ttlSecondsAfterFinished), F(volumeClaimPolicies)});
+      "v1alpha2.JobSetSpec",
+      {F(replicatedJobs, .merge = Merge::merge, .merge_key = "name"), F(network), F(successPolicy),
+       F(failurePolicy), F(startupPolicy), F(suspend), F(coordinator), F(managedBy),
+       F(ttlSecondsAfterFinished), F(volumeClaimPolicies)});
   return t;
 }
 const Type& JobSetCondition::type() {
@@ -171,9 +134,6 @@ const KindInfo& JobSet::info() {
       .schema = jobset_schema(),
       .type = &JobSet::type,
       .make = []() -> std::shared_ptr<Object> { return std::make_shared<JobSet>(); },
-      .strategy = {.validate = &validate_jobset,
-                   .validate_update = [](const Object& updated,
-                                         const Object&) { return validate_jobset(updated); }},
       .columns = {{.name = "TerminalState",
                    .type = "string",
                    .description = "Final state of JobSet",

@@ -15,6 +15,14 @@ using What = SchemaNote::What;
 constexpr std::string_view immutable_value = "Value is immutable";
 
 constexpr std::array jobset_notes{
+    SchemaNote{"v1alpha2.JobSetSpec", "", What::rule,
+               "!(has(self.startupPolicy) && self.startupPolicy.startupPolicyOrder == 'InOrder' && "
+               "self.replicatedJobs.exists(x, has(x.dependsOn)))",
+               "StartupPolicy and DependsOn APIs are mutually exclusive"},
+    SchemaNote{"v1alpha2.VolumeClaimPolicy", "", What::rule,
+               "self.templates.all(t, !has(t.metadata.namespace) || "
+               "size(t.metadata.namespace) == 0)",
+               "namespace cannot be set for VolumeClaimPolicies templates"},
     SchemaNote{"v1alpha2.JobSetSpec", "replicatedJobs", What::list_map, "name"},
     SchemaNote{"v1alpha2.JobSetSpec", "network", What::immutable, immutable_value},
     SchemaNote{"v1alpha2.JobSetSpec", "successPolicy", What::immutable, immutable_value},

@@ -12,7 +12,7 @@ struct JobSetSchemaOptions {
   bool job_restarts = true;      // from v0.12: restarts of single Jobs
 };
 
-// An openAPIV3Schema. Rules that look at more than one field are the kind's own (jobset.cpp).
+// An openAPIV3Schema.
 RawJson jobset_schema(const JobSetSchemaOptions& options = {});
 
 }  // namespace ddptwin

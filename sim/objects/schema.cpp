@@ -40,6 +40,7 @@ std::vector<std::string> texts_of(const json::object& source, std::string_view n
 
 void note_below(Schema& schema, const Schema& child) {
   schema.has_rules = schema.has_rules || child.has_rules;
+  schema.has_own_rules = schema.has_own_rules || child.has_own_rules;
   schema.has_defaults = schema.has_defaults || child.has_defaults;
   schema.has_keyed_lists = schema.has_keyed_lists || child.has_keyed_lists;
 }
@@ -100,6 +101,7 @@ Result<Schema> Schema::compile(const Json& value) {
   out.max_length = size_of(source, "maxLength");
   out.min_items = size_of(source, "minItems");
   out.max_items = size_of(source, "maxItems");
+  out.min_properties = size_of(source, "minProperties");
   if (const Json* fallback = source.if_contains("default"); fallback != nullptr)
     out.fallback = std::make_shared<const Json>(*fallback);
   const std::string list_type = text_member(source, "x-kubernetes-list-type");
@@ -109,9 +111,11 @@ Result<Schema> Schema::compile(const Json& value) {
   if (const Json* rules = source.if_contains("x-kubernetes-validations");
       rules != nullptr && rules->is_array())
     for (const Json& rule : rules->get_array())
-      if (rule.is_object())
-        out.rules.push_back(
-            {text_member(rule.get_object(), "rule"), text_member(rule.get_object(), "message")});
+      if (rule.is_object()) {
+        const std::string text = text_member(rule.get_object(), "rule");
+        out.rules.push_back({text, text_member(rule.get_object(), "message"), find_rule(text)});
+        out.has_own_rules = out.has_own_rules || out.rules.back().holds != nullptr;
+      }
   out.has_rules = !out.rules.empty();
   out.has_keyed_lists = out.is_set || !out.list_keys.empty();
   TRY_VOID(compile_pattern(out, source));

@@ -13,14 +13,16 @@
 
 #include "objects/field_path.hpp"
 #include "objects/kinds.hpp"
+#include "objects/schema_rules.hpp"
 
 namespace ddptwin {
 
-// A rule of x-kubernetes-validations. Only `self == oldSelf` is understood: the value may not
-// change while it exists.
+// A rule of x-kubernetes-validations. `self == oldSelf` is understood, the value may not change
+// while it exists, and what schema_rules.hpp lists; others are never broken.
 struct SchemaRule {
   std::string rule{};
   std::string message{};
+  RuleHolds holds = nullptr;  // null: it compares with the value before, or is not understood
 };
 
 // Finds a member's name among many that begin alike: most differ in their lengths.
@@ -46,6 +48,7 @@ struct Schema {
   std::vector<Json> allowed{};  // enum
   std::optional<double> minimum{}, maximum{};
   std::optional<std::size_t> min_length{}, max_length{}, min_items{}, max_items{};
+  std::optional<std::size_t> min_properties{};
   std::string pattern{};
   std::shared_ptr<const std::regex> matcher{};
   bool is_quantity = false;                // the pattern is that of quantities
@@ -55,7 +58,8 @@ struct Schema {
   bool is_atomic = false;                  // map type atomic
   std::vector<SchemaRule> rules{};
   // Here or anywhere below; a walk leaves out what has none.
-  bool has_rules = false, has_defaults = false, has_keyed_lists = false;
+  bool has_rules = false, has_own_rules = false;  // own: that need no value before
+  bool has_defaults = false, has_keyed_lists = false;
 
   static Result<Schema> compile(const Json& source);
 };

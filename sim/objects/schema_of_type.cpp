@@ -1,5 +1,6 @@
 #include "objects/schema_of_type.hpp"
 
+#include <array>
 #include <boost/json.hpp>
 
 #include "objects/object.hpp"
@@ -12,12 +13,12 @@ using What = SchemaNote::What;
 
 json::array split(std::string_view text) {
   json::array out;
-  while (!text.empty()) {
+  for (;;) {
     const std::size_t comma = text.find(',');
     out.emplace_back(text.substr(0, comma));
-    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    if (comma == std::string_view::npos) return out;
+    text.remove_prefix(comma + 1);
   }
-  return out;
 }
 
 json::object typed(std::string_view type, std::string_view format = {}) {
@@ -95,6 +96,35 @@ class Builder {
     return out;
   }
 
+  // In the order of the notes. A structure's own rules stand beside those of the field that has it.
+  void add_rules(const Type& type, std::string_view field, json::object& schema) const {
+    for (const SchemaNote& n : notes_) {
+      const bool is_rule = n.what == What::rule || n.what == What::immutable;
+      if (!is_rule || n.structure != type.name || n.field != field) continue;
+      const bool compares = n.what == What::immutable;
+      Json& rules = schema["x-kubernetes-validations"];
+      if (!rules.is_array()) rules = json::array();
+      rules.get_array().push_back(
+          json::object{{"rule", compares ? std::string_view("self == oldSelf") : n.value},
+                       {"message", compares ? n.value : n.detail}});
+    }
+  }
+
+  void add_bounds(const Type& type, std::string_view field, json::object& schema) const {
+    static constexpr std::array<std::pair<What, std::string_view>, 7> bounds{{
+        {What::minimum, "minimum"},
+        {What::maximum, "maximum"},
+        {What::min_length, "minLength"},
+        {What::max_length, "maxLength"},
+        {What::min_items, "minItems"},
+        {What::max_items, "maxItems"},
+        {What::min_properties, "minProperties"},
+    }};
+    for (const auto& [what, member] : bounds)
+      if (const SchemaNote* n = note(type.name, field, what))
+        schema[member] = json::parse(n->value);
+  }
+
   void add_fields(const Type& type, json::object& properties) const {
     for (const FieldInfo& field : type.fields) {
       if (field.options.embedded) {
@@ -102,22 +132,23 @@ class Builder {
         continue;
       }
       if (note(type.name, field.name, What::absent) != nullptr) continue;
-      json::object schema = build(field.type());
+      json::object schema = note(type.name, field.name, What::whole_number) != nullptr
+                                ? typed("integer", "int32")
+                                : build(field.type());
       if (const SchemaNote* n = note(type.name, field.name, What::list_map)) {
         schema["x-kubernetes-list-type"] = "map";
         schema["x-kubernetes-list-map-keys"] = split(n->value);
       }
       if (const SchemaNote* n = note(type.name, field.name, What::fallback))
         schema["default"] = json::parse(n->value);
-      if (const SchemaNote* n = note(type.name, field.name, What::immutable))
-        schema["x-kubernetes-validations"] =
-            json::array{json::object{{"rule", "self == oldSelf"}, {"message", n->value}}};
+      if (note(type.name, field.name, What::set) != nullptr)
+        schema["x-kubernetes-list-type"] = "set";
+      add_rules(type, field.name, schema);
       if (const SchemaNote* n = note(type.name, field.name, What::allowed))
         schema["enum"] = split(n->value);
-      for (const auto& [what, member] :
-           {std::pair{What::minimum, "minimum"}, std::pair{What::max_items, "maxItems"}})
-        if (const SchemaNote* n = note(type.name, field.name, what))
-          schema[member] = json::parse(n->value);
+      add_bounds(type, field.name, schema);
+      if (const SchemaNote* n = note(type.name, field.name, What::item_max_length))
+        schema["items"].get_object()["maxLength"] = json::parse(n->value);
       properties[field.name] = std::move(schema);
     }
   }
@@ -129,6 +160,8 @@ class Builder {
     out["properties"] = std::move(properties);
     if (const SchemaNote* n = note(type.name, {}, What::required))
       out["required"] = split(n->value);
+    add_rules(type, {}, out);
+    add_bounds(type, {}, out);
     return out;
   }
 

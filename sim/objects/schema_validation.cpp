@@ -79,18 +79,20 @@ class Validator {
     }
   }
 
-  // Rules that compare with the value before. They run where both values exist.
+  // Rules that compare with the value before run where both values exist. What has not changed is
+  // not judged again: it may be older than the rule.
   void check_rules(const Schema& schema, const Json& value, const Json* old,
                    const FieldPath& path) {
-    if (!schema.has_rules || old == nullptr) return;
+    if (!schema.has_rules || (old == nullptr && !schema.has_own_rules)) return;
     for (const SchemaRule& rule : schema.rules)
-      if (rule.rule == "self == oldSelf" && !(value == *old))
-        causes_.push_back(rule_error(rule, value, path));
-    if (value.is_array() && old->is_array() && schema.items != nullptr)
-      return check_items(schema, value.get_array(), old->get_array(), path);
-    if (!value.is_object() || !old->is_object()) return;
+      if (is_broken(rule, value, old)) causes_.push_back(rule_error(rule, value, path));
+    if (value.is_array() && schema.items != nullptr)
+      return check_items(schema, value.get_array(), old != nullptr ? old->if_array() : nullptr,
+                         path);
+    if (!value.is_object()) return;
+    const json::object* was = old != nullptr ? old->if_object() : nullptr;
     for (const auto& member : value.get_object()) {
-      const Json* before = old->get_object().if_contains(member.key());
+      const Json* before = was != nullptr ? was->if_contains(member.key()) : nullptr;
       const auto property = schema.properties.find(std::string_view(member.key()));
       const Schema* child =
           property != schema.properties.end() ? &property->second : schema.additional.get();
@@ -99,14 +101,18 @@ class Validator {
   }
 
   // An item of a keyed list is compared with the one of its key, one of another list with none.
-  void check_items(const Schema& schema, const json::array& items, const json::array& before,
+  void check_items(const Schema& schema, const json::array& items, const json::array* before,
                    const FieldPath& path) {
-    if (schema.list_keys.empty()) return;
+    if (!schema.items->has_rules) return;
+    const bool is_keyed = before != nullptr && !schema.list_keys.empty();
     for (std::size_t i = 0; i < items.size(); ++i) {
-      const auto was = std::find_if(before.begin(), before.end(), [&](const Json& one) {
-        return same_key(schema, one, items[i]);
-      });
-      if (was != before.end()) check_rules(*schema.items, items[i], &*was, path.item(i));
+      const auto is_it = [&](const Json& one) { return same_key(schema, one, items[i]); };
+      const Json* was = nullptr;
+      if (is_keyed)
+        if (const auto found = std::find_if(before->begin(), before->end(), is_it);
+            found != before->end())
+          was = &*found;
+      check_rules(*schema.items, items[i], was, path.item(i));
     }
   }
 
@@ -115,6 +121,12 @@ class Validator {
   void add(ErrorCause cause) { causes_.push_back(std::move(cause)); }
 
  private:
+  static bool is_broken(const SchemaRule& rule, const Json& value, const Json* old) {
+    if (old != nullptr && value == *old) return false;
+    if (rule.holds != nullptr) return !rule.holds(value);
+    return old != nullptr && rule.rule == "self == oldSelf";
+  }
+
   static ErrorCause rule_error(const SchemaRule& rule, const Json& value, const FieldPath& path) {
     const std::string message = rule.message.empty() ? "failed rule: " + rule.rule : rule.message;
     const std::string field = path.is_root() ? "<nil>" : path.text();
@@ -247,6 +259,10 @@ class Validator {
           property != schema.properties.end() ? &property->second : schema.additional.get();
       if (child != nullptr) check(*child, member.value(), path.field(member.key()));
     }
+    if (schema.min_properties && object.size() < *schema.min_properties)
+      causes_.push_back(invalid(path, std::to_string(object.size()),
+                                fmt::format("{} in body should have at least {} properties",
+                                            inner(path), *schema.min_properties)));
     for (const std::string& name : schema.required)
       if (!object.contains(name)) {
         causes_.push_back(required(path.field(name)));
