@@ -50,6 +50,7 @@ struct Refusal {
   Text reason{};
   std::string message{};
   std::optional<Reason> untold{};  // of a call that is refused for it nothing is said
+  std::size_t longest_error = 0;   // of a longer one the beginning and " ..."; 0: all of any
 };
 
 // A change of an expectation, made by the host around a call.
@@ -206,6 +207,9 @@ class Controller {
 
   // Of its events (source.component) and in the trace; a literal.
   virtual std::string_view name() const = 0;
+  // What it does when it tells of something. With one its events are those of events.k8s.io, where
+  // an equal one joins a series; empty: as core/v1 has them. A literal.
+  virtual std::string_view event_action() const { return {}; }
   virtual std::vector<Watched> watches(const KindRegistry& kinds) const = 0;
   // How often and when what failed is tried again; by default as controller-runtime does.
   virtual RateLimits retries() const { return {}; }

@@ -18,6 +18,12 @@ constexpr Duration restart_base = std::chrono::seconds(10);
 constexpr Duration restart_max = std::chrono::seconds(300);
 constexpr Duration healthy_after = std::chrono::minutes(10);
 
+// What an event tells of an error; `longest` 0: all.
+std::string told_of(const Error& error, std::size_t longest) {
+  if (longest == 0 || error.message.size() <= longest) return error.message;
+  return error.message.substr(0, longest) + " ...";
+}
+
 Duration restart_delay(int panics_before) {
   if (panics_before == 0) return restart_first;
   Duration delay = restart_base;
@@ -142,6 +148,8 @@ void ControllerHost::start() {
   started_at_ = loop_.now();
   recorder_ = std::make_unique<api::EventRecorder>(loop_, client_, std::string(controller_.name()),
                                                    std::string(), options_.events);
+  if (!controller_.event_action().empty())
+    series_ = std::make_unique<api::EventSeries>(loop_, client_, controller_.name());
   for (const auto& source : sources_)
     if (source->resync) resync_later(*source);
   part_.begin();
@@ -157,6 +165,7 @@ void ControllerHost::crash() {
   throttled_.cancel();
   expectations_.clear();
   recorder_.reset();
+  series_.reset();
   controller_.reset();
   for (const auto& source : sources_) source->resync_timer.cancel();
 }
@@ -308,7 +317,8 @@ void ControllerHost::refused(const Error& error) {
   if (step.refused != nullptr)
     tell("Warning", step.refused->reason, concat({step.refused->message, error.message}));
   if (step.refusal && step.refusal->untold != error.reason)
-    tell("Warning", step.refusal->reason, concat({step.refusal->message, error.message}));
+    tell("Warning", step.refusal->reason,
+         concat({step.refusal->message, told_of(error, step.refusal->longest_error)}));
   if (step.tolerated == error.reason) {
     take_back(step, Expected::When::unless_refused);
     expect(step, Expected::When::after_call);
@@ -378,7 +388,12 @@ void ControllerHost::tell(const std::optional<EventText>& event, const ObjectPtr
 }
 
 void ControllerHost::tell(std::string_view type, std::string_view reason, std::string message) {
-  if (run_->plan.about) recorder_->event(*run_->plan.about, type, reason, std::move(message));
+  const ObjectPtr& about = run_->plan.about;
+  if (about == nullptr) return;
+  if (series_)
+    series_->event(*about, {type, reason, controller_.event_action(), std::move(message)});
+  else
+    recorder_->event(*about, type, reason, std::move(message));
 }
 
 void ControllerHost::record(const Step& step) {

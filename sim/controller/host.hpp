@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/event_recorder.hpp"
+#include "api/event_series.hpp"
 #include "api/shared_informers.hpp"
 #include "controller/controller.hpp"
 #include "core/trace.hpp"
@@ -100,6 +101,7 @@ class ControllerHost {
   std::vector<std::unique_ptr<Source>> sources_{};
   std::unique_ptr<InformerCache> cache_;
   std::unique_ptr<api::EventRecorder> recorder_{};
+  std::unique_ptr<api::EventSeries> series_{};  // instead, of who tells in series
   std::optional<Run> run_{};
   Timer throttled_{};
   Timer restart_{};

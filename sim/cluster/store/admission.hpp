@@ -22,6 +22,7 @@ struct AdmissionRequest {
   ObjectPtr old;                   // what is stored; null when it is a creation
   std::string_view actor;
   bool dry_run = false;
+  Time now{};
 };
 
 // The warnings for the client, or the refusal.

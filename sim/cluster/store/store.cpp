@@ -113,6 +113,13 @@ Store::Answer Store::carry_out(const api::Request& request, std::string_view act
   drop_expired(rows);
   Context context{request, *rows.kind, rows, actor, is_last_use};
   Answer answer = dispatch(context);
+  if (context.remarks != nullptr) {
+    // Told beside a refusal, too: they go out in headers.
+    std::vector<std::string>& told = answer ? answer->warnings : answer.error().warnings;
+    std::vector<std::string>& warnings = context.remarks->warnings;
+    told.insert(told.begin(), std::make_move_iterator(warnings.begin()),
+                std::make_move_iterator(warnings.end()));
+  }
   if (!answer) {
     Record record;
     record.kind = RecordKind::api_refused;
@@ -124,11 +131,6 @@ Store::Answer Store::carry_out(const api::Request& request, std::string_view act
     record.values.emplace_back("reason", to_string(answer.error().reason));
     trace_.write(std::move(record));
     return answer;
-  }
-  if (context.remarks != nullptr) {
-    std::vector<std::string>& warnings = context.remarks->warnings;
-    answer->warnings.insert(answer->warnings.begin(), std::make_move_iterator(warnings.begin()),
-                            std::make_move_iterator(warnings.end()));
   }
   return answer;
 }
@@ -215,7 +217,8 @@ Status Store::ask_hooks(AdmissionPhase phase, Context& context, api::Verb verb,
       object,
       old,
       context.actor,
-      context.request.dry_run};
+      context.request.dry_run,
+      loop_.now()};
   for (const Admission& one : hooks(phase)) {
     if ((one.kind != nullptr && one.kind != &request.kind) || (one.verbs() & bit(verb)) == 0)
       continue;
