@@ -338,6 +338,8 @@ class Facts {
   // It looks after workloads of a system's own kind.
   bool is_operator(std::string_view actor) const;
   PodFacts* pod(std::string_view key) const;  // that exists
+  // The workload that made that one and hands its pods on to it; null: nobody did.
+  JobFacts* maker_of(const Object& workload) const;
   JobFacts* job_of_service(std::string_view key) const;
   // A pod that an address belongs to, or belonged to. Those of the host's network share their
   // node's.
@@ -377,6 +379,7 @@ class Facts {
   static void turn_back(JobFacts& job);
   void note_line(PodFacts& pod, std::string_view container, const Record& record);
   void note_step(JobFacts& job, const WorkerLine& line, Time now);
+  void hand_back(const JobFacts& job);
   static void note_disruption(PodFacts& pod, Time now);
   void note_event(const Event& event);
   void hold_address(const Pod& pod, std::string_view ip, Time now);

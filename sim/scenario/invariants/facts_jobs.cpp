@@ -100,7 +100,14 @@ JobFacts* Facts::job_of(const SharedText& uid) const {
 
 JobFacts* Facts::owner_of(const ObjectMeta& metadata) const {
   const OwnerReference* owner = metadata.controller();
-  return owner == nullptr ? nullptr : job_of(owner->uid);
+  JobFacts* job = owner == nullptr ? nullptr : job_of(owner->uid);
+  return job == nullptr || job->reader->hands_on ? nullptr : job;
+}
+
+JobFacts* Facts::maker_of(const Object& workload) const {
+  const OwnerReference* owner = workload.metadata.controller();
+  JobFacts* job = owner == nullptr ? nullptr : job_of(owner->uid);
+  return job != nullptr && job->reader->hands_on ? job : nullptr;
 }
 
 void Facts::take_rule(const Record& record, Sight& sight) {
@@ -161,6 +168,10 @@ void Facts::take_job(const Record& record, Sight& sight) {
     for (const std::string_view group : entry->reader->groups)
       entry->types.push_back({.name = std::string(group)});
     kind.jobs[entry->key] = entry.get();
+    if (const JobFacts* maker = maker_of(*now)) {  // it goes on where another one was
+      entry->step_max = maker->step_max;
+      entry->checkpoint = maker->checkpoint;
+    }
     kind.planned_job = nullptr;
   }
   JobFacts& job = *entry;

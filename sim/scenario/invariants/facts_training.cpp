@@ -185,6 +185,14 @@ void Facts::take_container(const Record& record, std::size_t slash, Sight& sight
     stimulate(*pod_of->job, record.time);
 }
 
+// How far it came is known to who makes another one in its place.
+void Facts::hand_back(const JobFacts& job) {
+  JobFacts* maker = maker_of(*job.last);
+  if (maker == nullptr) return;
+  maker->step_max = std::max(maker->step_max, job.step_max);
+  maker->checkpoint = std::max(maker->checkpoint, job.checkpoint);
+}
+
 void Facts::note_step(JobFacts& job, const WorkerLine& line, Time now) {
   job.steps = line.steps;
   job.trained = job.trained || line.step >= line.steps;
@@ -251,10 +259,12 @@ void Facts::take_log(const Record& record, Sight& sight) {
       step(job, *sight.rank, line, record.time);
       sight.step_before = job.step_max;
       note_step(job, line, record.time);
+      hand_back(job);
       break;
     case WorkerLine::Kind::checkpoint:
       if (line.step > job.checkpoint) progressed(job, record.time, Advance::checkpoint);
       job.checkpoint = std::max(job.checkpoint, line.step);
+      hand_back(job);
       break;
     case WorkerLine::Kind::finished:
       if (!job.trained) progressed(job, record.time, Advance::line);

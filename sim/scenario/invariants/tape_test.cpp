@@ -139,8 +139,8 @@ void Tape::write(RecordKind kind, std::string_view actor, const std::string& sub
   watch_.keep(std::move(record));
 }
 
-void Tape::rule(std::string_view name) {
-  Record record = next(RecordKind::rule, "pytorchjob-controller", "default/j");
+void Tape::rule(std::string_view name, std::string_view controller, const std::string& key) {
+  Record record = next(RecordKind::rule, controller, key);
   record.rule = name;
   watch_.on_record(record);
   watch_.keep(std::move(record));

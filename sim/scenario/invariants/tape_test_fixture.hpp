@@ -58,8 +58,9 @@ class Tape {
   using Values = std::vector<std::pair<std::string_view, std::string>>;
   void write(RecordKind kind, std::string_view actor, const std::string& subject,
              const std::string& text, Values values = {});
-  // The operator's plan for the job took that rule.
-  void rule(std::string_view name);
+  // The operator's plan for the job took that rule; or another controller's for its own.
+  void rule(std::string_view name, std::string_view controller = "pytorchjob-controller",
+            const std::string& key = "default/j");
   void kill(const std::string& pod);  // with SIGKILL, by a step
   void signal(const std::string& pod, int number);
   // About that pod.
@@ -111,6 +112,9 @@ namespace job_rows_test {
 std::vector<Case> cases();
 }
 namespace jobset_rows_test {
+std::vector<Case> cases();
+}
+namespace trainjob_rows_test {
 std::vector<Case> cases();
 }
 namespace liveness_test {

@@ -47,9 +47,13 @@ std::string wrap(std::string_view text, std::string_view indent) {
   return out;
 }
 
-// A system's own are of its own workloads; what is of none its judges look at themselves.
+// A system's own are of its own workloads, and of those that these make to have their pods; what is
+// of none its judges look at themselves.
 bool concerns(const InvariantRow& row, const Sight& sight) {
-  return row.system.empty() || sight.job == nullptr || sight.job->reader->system == row.system;
+  if (row.system.empty() || sight.job == nullptr || sight.job->reader->system == row.system)
+    return true;
+  const JobFacts* maker = sight.facts.maker_of(*sight.job->last);
+  return maker != nullptr && maker->reader->system == row.system;
 }
 
 }  // namespace

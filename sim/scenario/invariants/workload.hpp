@@ -66,6 +66,7 @@ struct WorkloadReader {
   // The number of the part that a pod is of, and the place is one in that part; empty: no parts.
   std::string_view part_label{};
   bool free_indexes = false;  // a pod without the latter has the lowest place that is free
+  bool hands_on = false;      // what it makes has the pods, as a workload of its own
 
   std::string_view main_container{};  // whose end is the pod's; empty: the first
   // An init container that the controller adds: it runs until a peer is there.

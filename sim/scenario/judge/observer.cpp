@@ -253,11 +253,11 @@ void Observer::take(const Record& record) {
   seen.last = object;
   seen.gone = removed;
   seen.record = record.id;
-  if (added) {
-    ++seen.created;
-    seen.ended_at.reset();
-  }
-  if (!seen.ended_at && outcome_of(*object) != Outcome::open) {
+  if (added) ++seen.created;
+  const bool open = outcome_of(*object) == Outcome::open;
+  // Trainer takes back that a TrainJob has failed, and runs it again (kubeflow/trainer#3779).
+  if (added || open) seen.ended_at.reset();
+  if (!seen.ended_at && !open) {
     seen.ended_at = record.time;
     ++ends_;
   }

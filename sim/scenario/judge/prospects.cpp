@@ -23,9 +23,13 @@ bool any_maker_at_work(const Observer& observer) {
   return false;
 }
 
+// By its controllers, or by those of what they make, as Trainer makes Jobs through a JobSet.
 bool makes(const System& system, const KindInfo& kind) {
-  return std::any_of(system.makes.begin(), system.makes.end(),
-                     [&kind](KindOf made) { return &made() == &kind; });
+  return std::any_of(system.makes.begin(), system.makes.end(), [&kind](KindOf made) {
+    if (&made() == &kind) return true;
+    const System* other = system_of_kind(made().kind);
+    return other != nullptr && makes(*other, kind);
+  });
 }
 
 // A job of a system whose controllers make such objects, as those of JobSet make Jobs.

@@ -79,7 +79,7 @@ std::vector<MovedField> moved_fields() {
 }
 
 std::string moved(const MovedField& field) {
-  return fmt::format("spec.{} is {} now", field.old_name, field.now);
+  return fmt::format("spec.{} is now {}", field.old_name, field.now);
 }
 
 // Those that the object has.

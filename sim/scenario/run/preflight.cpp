@@ -127,6 +127,7 @@ Status preflight(const Scenario& scenario) {
   options.kinds = kinds_of(scenario);
   World world(loop, std::move(options), nullptr);
   TRY_VOID(check_set_aside(scenario));
+  TRY_VOID(world.create_provided());
   TRY_VOID(add_namespaces(world, scenario));
   for (NodeOptions node : scenario.nodes) {
     node.kubelet = false;  // nothing is started here

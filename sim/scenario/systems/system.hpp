@@ -49,6 +49,9 @@ class Installer {
   }
   // A process with a client and informers of its own. `make` is called again for a second one.
   virtual void host(const char* actor, MakeController make) = 0;
+  // What its manifests install beside itself. It is created when the world starts, before anything
+  // runs.
+  virtual void provide(std::shared_ptr<const Object> object) = 0;
   // What its webhooks look at beside the object in hand.
   virtual const Store& cluster() const = 0;
 };
@@ -144,6 +147,7 @@ extern const System kubernetes_itself;
 extern const System training_operator;
 extern const System ddpset_platform;
 extern const System jobset_system;
+extern const System trainer_system;
 
 // All of them, in the order in which they are installed.
 std::span<const System* const> systems();

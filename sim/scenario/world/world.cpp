@@ -296,6 +296,7 @@ struct World::Parts final : Installer {
   void admit(AdmissionPhase phase, AdmissionHook hook, const KindInfo& kind,
              std::optional<api::Verb> verb) override;
   void host(const char* actor, MakeController make) override;
+  void provide(std::shared_ptr<const Object> object) override;
   const Store& cluster() const override { return store; }
   void add_kubelet(const NodeOptions& node);
 
@@ -319,6 +320,7 @@ struct World::Parts final : Installer {
   std::unique_ptr<PodGarbageCollector> pod_garbage{};
   std::unique_ptr<TaintEviction> taint_eviction{};
   std::list<Hosted> controllers{};
+  std::vector<ObjectPtr> provided{};
   std::unique_ptr<api::ApiClient> scheduler_client{};
   std::unique_ptr<Scheduler> scheduler{};
   std::unique_ptr<api::ApiClient> view_client{};
@@ -410,6 +412,10 @@ void World::Parts::host(const char* actor, MakeController make) {
   add_controller(actor, std::move(make), nullptr);
 }
 
+void World::Parts::provide(std::shared_ptr<const Object> object) {
+  provided.push_back(std::move(object));
+}
+
 void World::Parts::add_kubelet(const NodeOptions& node) {
   DDPTWIN_ASSERT(runtime != nullptr);
   if (!kubelet_view) {
@@ -470,11 +476,20 @@ Status World::start() {
     const ContextScope of_this_class(parts_->loop);
     (void)call(api::create(standard_class()), "ddptwin");
   }
+  TRY_VOID(create_provided());
   parts_->zone_feed->start();
   for (auto& hosted : parts_->controllers) hosted.host->start();
   parts_->each_manager_part([](auto& part) { part.start(); });
   if (parts_->scheduler) parts_->scheduler->start();
   for (const NodeOptions& node : parts_->options.nodes) TRY_VOID(add_node(node));
+  return {};
+}
+
+Status World::create_provided() {
+  for (const ObjectPtr& one : parts_->provided) {
+    const ContextScope of_this_object(parts_->loop);
+    TRY_VOID(call(api::create(one), "ddptwin"));
+  }
   return {};
 }
 

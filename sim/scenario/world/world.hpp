@@ -114,6 +114,9 @@ class World {
 
   // The error of a node that the API refuses.
   Status start();
+  // What the manifests of its systems install beside them, which start() does too: for who asks the
+  // API and starts nothing.
+  Status create_provided();
 
   Loop& loop();
   Trace& trace();
