@@ -13,6 +13,7 @@
 #include "objects/node_v1.hpp"
 #include "objects/pytorchjob.hpp"
 #include "objects/scheduling_v1.hpp"
+#include "objects/trainjob.hpp"
 #include "objects/volumes.hpp"
 
 namespace ddptwin {
@@ -41,6 +42,9 @@ std::span<const KindInfo* const> built_in_kinds() {
       &Job::info(),
       &DDPSet::info(),
       &JobSet::info(),
+      &TrainJob::info(),
+      &TrainingRuntime::info(),
+      &ClusterTrainingRuntime::info(),
   };
   return rows;
 }

@@ -101,7 +101,7 @@ void Symbols::learn(const Object& object) {
   const std::string path =
       (space.empty() || space == namespace_ ? "" : space + "/") + name_of(object);
   if (!uids_.contains(object.metadata.uid.str())) {
-    const int incarnation = ++incarnations_[kind + "/" + path];
+    const int incarnation = ++incarnations_[object.kind().group + "/" + kind + "/" + path];
     uids_[object.metadata.uid.str()] =
         kind + "/" + path + (incarnation > 1 ? "#" + std::to_string(incarnation) : std::string());
   }
@@ -158,7 +158,23 @@ std::string Symbols::symbolic(std::string text) const {
     replace_address(text, host_ip_, "<hostIP>");
   }
   replace_all(text, namespace_, "default");
+  replace_in_snapshot(text);
   return text;
+}
+
+// An object in a text, as Trainer keeps a runtime: its time is that of a step there, too, and its
+// version stands there without quotes.
+void Symbols::replace_in_snapshot(std::string& text) const {
+  if (!text.starts_with("apiVersion: ")) return;
+  static const std::regex time(R"re(\n  creationTimestamp: "([^"]*)")re"),
+      version(R"re(\n  resourceVersion: "([0-9]+)")re");
+  std::smatch match;
+  if (std::regex_search(text, match, time))
+    if (const auto instant = parse_rfc3339(match[1].str()))
+      text.replace(static_cast<std::size_t>(match.position(1)),
+                   static_cast<std::size_t>(match.length(1)),
+                   fmt::format("@{}", step_of(*instant)));
+  text = std::regex_replace(text, version, "\n  resourceVersion: $1");
 }
 
 Json Symbols::symbolic(const Json& value) const {

@@ -40,6 +40,7 @@ class Symbols {
 
  private:
   void learn_revision(const Object& revision);
+  void replace_in_snapshot(std::string& text) const;
 
   std::string namespace_;
   std::string host_ip_{};
@@ -55,7 +56,7 @@ class Symbols {
   std::map<std::string, std::string, LongerFirst> names_{};  // generated name -> symbol
   std::map<std::string, std::string> addresses_{};           // ip -> ip(Kind/name)
   std::map<std::string, int> generated_{};                   // kind and prefix -> how many so far
-  std::map<std::string, int> incarnations_{};                // Kind/name -> how many so far
+  std::map<std::string, int> incarnations_{};                // group/Kind/name -> how many
   std::map<std::string, int> address_counts_{};  // Pod/name of one uid -> how many addresses so far
 };
 

@@ -9,5 +9,6 @@ inline constexpr char manager_informers[] = "shared-informers";
 inline constexpr char provisioner_actor[] = "external-provisioner";
 inline constexpr char operator_actor[] = "training-operator";
 inline constexpr char jobset_actor[] = "jobset";
+inline constexpr char trainer_actor[] = "trainer";
 
 }  // namespace ddptwin

@@ -6,10 +6,11 @@
 namespace ddptwin {
 namespace {
 
-constexpr std::array<const System*, 3> all_systems{
+constexpr std::array<const System*, 4> all_systems{
     &training_operator,
     &ddpset_platform,
     &jobset_system,
+    &trainer_system,
 };
 
 }  // namespace
