@@ -91,7 +91,6 @@ const std::vector<std::string>& never_asked() {
   static const std::vector<std::string> names{
       "suspended",  // none is suspended for as long as the time of rest
       "suspend-is-reached",
-      "ttl",                // none has a TTL
       "no-refused-writes",  // what is refused is refused by the webhook, or only a conflict
       "no-leak",            // what is to go has gone when a job is at rest
       // The training operator's own.
@@ -103,6 +102,9 @@ const std::vector<std::string>& never_asked() {
       "suspend-with-ttl", "ttl-after-all",
       "quiesce-at-zero",        // none has a replica type of zero
       "visible-without-types",  // every job has a replica type
+      // Other systems' own.
+      "jobset-old-runs-end",      // no set rests between a restart and its end
+      "trainjob-complete-stays",  // nobody touches a TrainJob that is Complete
   };
   return names;
 }

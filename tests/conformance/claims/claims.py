@@ -44,6 +44,11 @@ class Runner:
             return [self.programs / "ddptwin-conformance-statefulset", rest]
         if kind == "scenario":
             return [self.programs / "ddptwin", "run", ROOT / "scenarios" / rest, "--mode", "virtual", "--quiet"]
+        if kind == "golden":
+            return [self.programs / "ddptwin-golden", "--quiet", rest]
+        if kind == "test":
+            program, tests = rest.split(None, 1)
+            return [self.programs / program, "--gtest_brief=1", f"--gtest_filter={tests}"]
         if kind == "real":
             return [self.programs / "ddptwin", "run", ROOT / "scenarios" / rest, "--mode", "real", "--quiet"]
         raise SystemExit(f"claims: unknown way of showing: {what}")
