@@ -52,7 +52,6 @@ Json shown(const Object& object) {
       if (annotations->as_object().empty()) metadata.erase("annotations");
     }
     if (Json* endpoints = top.if_contains("endpoints")) sort_by(*endpoints, "addresses");
-    if (Json* subsets = top.if_contains("subsets")) sort_by(*subsets, "ports");
   }
   return body;
 }

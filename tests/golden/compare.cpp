@@ -1,5 +1,6 @@
 #include "compare.hpp"
 
+#include <algorithm>
 #include <array>
 #include <regex>
 
@@ -90,6 +91,32 @@ std::optional<Mismatch> text_mismatch(const Symbols& symbols, const Json& expect
   return differ(path, &expected, &actual);
 }
 
+// Upstream packs the addresses of an Endpoints by the ports that they have, and these by a hash of
+// each (pkg/api/v1/endpoints), as it does with the ports of a slice: neither the order of subsets
+// nor that of ports is decided.
+Json in_one_order(const Json& packed) {
+  Json sorted = packed;
+  const auto by_text = [](const Json& a, const Json& b) {
+    return json::serialize(a) < json::serialize(b);
+  };
+  if (!sorted.is_array()) return sorted;
+  auto& list = sorted.get_array();
+  const auto ports_of = [](const Json& subset) {
+    const auto* object = subset.if_object();
+    const Json* ports = object == nullptr ? nullptr : object->if_contains("ports");
+    return ports == nullptr ? std::string() : json::serialize(*ports);
+  };
+  for (Json& subset : list)
+    if (Json* ports = subset.is_object() ? subset.get_object().if_contains("ports") : nullptr;
+        ports != nullptr && ports->is_array())
+      std::sort(ports->get_array().begin(), ports->get_array().end(), by_text);
+  std::stable_sort(list.begin(), list.end(), [&](const Json& a, const Json& b) {
+    const std::string a_ports = ports_of(a), b_ports = ports_of(b);
+    return a_ports != b_ports ? a_ports < b_ports : a_ports.empty() && by_text(a, b);
+  });
+  return sorted;
+}
+
 }  // namespace
 
 bool matches(const std::string& expected, const std::string& actual) {
@@ -124,7 +151,13 @@ std::optional<Mismatch> mismatch(const Symbols& symbols, const Json& expected, c
     for (const auto& member : expected.get_object()) {
       const Json* found = actual.get_object().if_contains(member.key());
       if (found == nullptr) return differ(child(member.key()), &member.value(), nullptr);
-      if (auto wrong = mismatch(symbols, member.value(), *found, child(member.key()))) return wrong;
+      const bool is_packed =
+          member.key() == "subsets" ||
+          (member.key() == "ports" && expected.get_object().contains("addressType"));  // of a slice
+      if (auto wrong = is_packed ? mismatch(symbols, in_one_order(member.value()),
+                                            in_one_order(*found), child(member.key()))
+                                 : mismatch(symbols, member.value(), *found, child(member.key())))
+        return wrong;
     }
     for (const auto& member : actual.get_object())
       if (!expected.get_object().contains(member.key()))

@@ -32,6 +32,22 @@ ShortText subject_of(const api::Request& request) {
                     kind.group, " ", space, space.empty() ? "" : "/", name_of(request)});
 }
 
+// What every call about a kind is warned of, since the release that is followed (spec/kubernetes.md
+// §5).
+struct DeprecationRow {
+  std::string_view group, kind, text;
+};
+constexpr std::array deprecations{
+    DeprecationRow{"", "Endpoints",
+                   "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"}};
+
+// Empty: of nothing.
+std::string_view deprecation_of(const KindInfo& kind) {
+  for (const DeprecationRow& row : deprecations)
+    if (row.kind == kind.kind && row.group == kind.group) return row.text;
+  return {};
+}
+
 // Precondition: an even number of digits; two are written at a time.
 void write_hex(char* to, int digits, std::uint64_t value) {
   static constexpr std::array<std::array<char, 2>, 256> pairs = [] {
@@ -83,6 +99,7 @@ Store::Table& Store::add_table(const KindInfo& kind) const {
   if (at == tables_.end()) at = tables_.insert(at, std::make_unique<Table>());
   const std::unique_ptr<Table>& slot = *at;
   slot->kind = kinds_.share(kind);
+  slot->deprecation = deprecation_of(kind);
   for (const AdmissionPhase phase : {AdmissionPhase::mutating, AdmissionPhase::validating})
     for (const Admission& one : hooks(phase))
       if (one.kind == nullptr || one.kind == &kind)
@@ -113,12 +130,15 @@ Store::Answer Store::carry_out(const api::Request& request, std::string_view act
   drop_expired(rows);
   Context context{request, *rows.kind, rows, actor, is_last_use};
   Answer answer = dispatch(context);
-  if (context.remarks != nullptr) {
+  if (context.remarks != nullptr || !rows.deprecation.empty()) {
     // Told beside a refusal, too: they go out in headers.
     std::vector<std::string>& told = answer ? answer->warnings : answer.error().warnings;
-    std::vector<std::string>& warnings = context.remarks->warnings;
-    told.insert(told.begin(), std::make_move_iterator(warnings.begin()),
-                std::make_move_iterator(warnings.end()));
+    if (!rows.deprecation.empty()) told.emplace(told.begin(), rows.deprecation);
+    if (context.remarks != nullptr) {
+      std::vector<std::string>& warnings = context.remarks->warnings;
+      told.insert(told.begin(), std::make_move_iterator(warnings.begin()),
+                  std::make_move_iterator(warnings.end()));
+    }
   }
   if (!answer) {
     Record record;

@@ -108,6 +108,7 @@ class Store {
     // has few of them.
     PrintTable<std::vector<const ObjectPtr*>> pods_of_node{};
     std::shared_ptr<const Schema> schema{};  // of a custom kind
+    std::string_view deprecation{};          // what every answer about it warns of; empty: nothing
     std::array<std::uint32_t, 2> heard{};    // by phase: verbs that a hook of admission hears of
     // Of a kind whose objects go by themselves: each state written, and when it goes. Null before
     // the first.
