@@ -220,6 +220,30 @@ TEST(Explorer, the_scenarios_own_expectations_count_where_that_is_asked) {
   EXPECT_TRUE(failure_text(run_virtually(*again, {.seed = *again->seed}), never));
 }
 
+// It has no end: that its training has been Complete is one, whatever went wrong before.
+TEST(Explorer, a_set_whose_pods_run_for_ever_has_to_train_in_spite_of_faults) {
+  const auto set = [](std::string_view command) {
+    return fmt::format(
+        "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nmetadata: {{name: s}}\nspec: "
+        "{{images: [{{name: w, model: {{steps: 3, stepTime: 100ms}}}}]}}\n---\napiVersion: "
+        "platform.ddptwin.dev/v1alpha1\nkind: DDPSet\nmetadata: {{name: train}}\nspec: {{replicas: "
+        "2, podManagementPolicy: Parallel, publishNotReadyAddresses: true, template: {{spec: "
+        "{{containers: [{{name: c, image: w, command: [sh, -c, '{}']}}]}}}}}}\n",
+        command);
+  };
+  const std::string trains =
+      "export MASTER_ADDR=${POD_NAME%-*}-0.$SVC_NAME.$POD_NAMESPACE.svc.cluster.local "
+      "MASTER_PORT=$POD_PORT WORLD_SIZE=$POD_NUMS RANK=${POD_NAME##*-}; python train.py";
+  const auto explored = explore(subject_of(set(trains)), options_of("process-kill", 6), nullptr);
+  ASSERT_TRUE(explored) << explored.error().text();
+  EXPECT_THAT(explored->demand.due, testing::ElementsAre("default/train"));
+  EXPECT_THAT(explored->findings, testing::IsEmpty());
+  // Who has no rank forms no group, with or without faults: nothing is due.
+  const auto idle = explore(subject_of(set("sleep 5")), options_of("process-kill", 2), nullptr);
+  ASSERT_TRUE(idle) << idle.error().text();
+  EXPECT_THAT(idle->demand.due, testing::IsEmpty());
+}
+
 TEST(Explorer, what_a_step_cuts_short_has_not_failed) {
   const auto failures = [](const std::string& steps) {
     const Subject subject = subject_of(

@@ -9,6 +9,7 @@
 #include "scenario/faults/excuses.hpp"
 #include "scenario/language/fault_yaml.hpp"
 #include "scenario/run/images.hpp"
+#include "scenario/systems/status_words.hpp"
 #include "scenario/systems/workloads.hpp"
 
 namespace ddptwin::scenario {
@@ -81,13 +82,20 @@ void drop_empty(json::object& object, std::initializer_list<std::string_view> na
 
 constexpr std::string_view end_words = " comes to an end";
 
-json::object finishes(const std::string& job, std::string_view kind, Duration within) {
+// `good`: the state of a set of pods that are restarted for ever, in which they have done what they
+// are for; empty: it is a job, which finishes.
+json::object finishes(const std::string& job, std::string_view kind, std::string_view good,
+                      Duration within) {
   const std::size_t slash = job.find('/');
+  json::object state{{"of", json::object{{"kind", kind},
+                                         {"namespace", job.substr(0, slash)},
+                                         {"name", job.substr(slash + 1)}}}};
+  if (good.empty())
+    state["finished"] = true;
+  else
+    state["phase"] = good;
   return {{"name", Subject::end_of(job)},
-          {"eventually", json::object{{"of", json::object{{"kind", kind},
-                                                          {"namespace", job.substr(0, slash)},
-                                                          {"name", job.substr(slash + 1)}}},
-                                      {"finished", true}}},
+          {"eventually", std::move(state)},
           {"within", format_go_duration(within)}};
 }
 
@@ -135,8 +143,9 @@ Result<Subject> Subject::open(const std::string& file, const ReadFile& read_file
 std::vector<Subject::Job> Subject::jobs_of(const Scenario& scenario) {
   std::vector<Job> found;
   const auto add = [&found](const ObjectPtr& object) {
-    if (job_kind(object->kind()) == nullptr) return;
-    Job job{key_of(object->metadata), object->kind().kind};
+    const std::string_view good = status_words(object->kind()).good;
+    if (job_kind(object->kind()) == nullptr && good.empty()) return;
+    Job job{key_of(object->metadata), object->kind().kind, good};
     const bool known = std::any_of(found.begin(), found.end(), [&job](const Job& one) {
       return one.key == job.key && one.kind == job.kind;
     });
@@ -163,7 +172,7 @@ json::object Subject::spec(const Demand& demand, const FaultPlan& plan, std::uin
   if (demand.own_expectations) expect = array_in(spec, "expect");
   for (const Job& job : jobs_)
     if (std::find(demand.due.begin(), demand.due.end(), job.key) != demand.due.end())
-      expect.push_back(finishes(job.key, job.kind, demand.heal + demand.within));
+      expect.push_back(finishes(job.key, job.kind, job.good, demand.heal + demand.within));
   expect.push_back(watched(demand.heal));
   spec["expect"] = std::move(expect);
   spec["timeout"] = format_go_duration(demand.heal + demand.within + std::chrono::minutes(10));

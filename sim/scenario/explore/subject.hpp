@@ -33,7 +33,8 @@ class Subject {
 
   const std::string& file() const { return file_; }
   const std::string& name() const { return name_; }
-  // The jobs beside the scenario and in its steps, "namespace/name".
+  // The jobs beside the scenario and in its steps, "namespace/name", and the sets whose training
+  // can be Complete, though their pods are restarted for ever.
   std::vector<std::string> jobs() const;
   // Its own, which act in every run; those of a plan come beside them.
   const FaultPlan& faults() const { return faults_; }
@@ -77,6 +78,7 @@ class Subject {
   std::vector<boost::json::value> others_{};  // the objects beside it
   struct Job {
     std::string key{}, kind{};
+    std::string_view good{};  // the state in which a set has done what it is for; empty: a job
   };
   static std::vector<Job> jobs_of(const Scenario& scenario);
   std::vector<Job> jobs_{};
