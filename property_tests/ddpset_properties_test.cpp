@@ -50,7 +50,7 @@ std::vector<Container> containers(int count, int users_own) {
     one.name = "c" + std::to_string(i);
     for (int j = 0; j < users_own; ++j) {
       EnvVar& variable = one.env.emplace_back();
-      variable.name = platform::variable_rows[static_cast<std::size_t>(j)].name;
+      variable.name = platform::rules::variables[static_cast<std::size_t>(j)].name;
       variable.value = "mine";
     }
   }
@@ -147,8 +147,8 @@ TEST(DDPSetProperties, each_container_has_each_of_the_five_once_and_nothing_else
     const PodSpec& pod = *made->spec->template_.spec;
     for (const auto* list : {&*pod.containers, &*pod.initContainers})
       for (const Container& container : *list) {
-        RC_ASSERT(container.env.size() == platform::variable_rows.size());
-        for (const platform::VariableRow& row : platform::variable_rows)
+        RC_ASSERT(container.env.size() == platform::rules::variables.size());
+        for (const controller::VariableRow& row : platform::rules::variables)
           RC_ASSERT(std::count_if(container.env.begin(), container.env.end(),
                                   [&row](const EnvVar& one) { return one.name == row.name; }) == 1);
       }

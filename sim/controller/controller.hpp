@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,10 +21,19 @@
 
 namespace ddptwin::controller {
 
+// A variable that a rule puts into containers, and in words where its value comes from.
+struct VariableRow {
+  std::string_view name;
+  std::string_view rule;
+};
+
 // Why something is done. Rules are constants of their controller and live for ever.
 struct Rule {
   std::string_view name;    // "create_missing_pod", as the trace shows it
   std::string_view source;  // "spec/pytorchjob.md §4.3"
+  // What it may put into the containers of what it makes, for who asks where a variable comes from
+  // (scenario/run/rehearsal.hpp).
+  std::span<const VariableRow> variables{};
 };
 
 // A Kubernetes Event about the plan's object. Type and lead are literals; the reason may be a

@@ -2,17 +2,10 @@
 
 #include <algorithm>
 
+#include "controller/ddpset/rules.hpp"
 #include "controller/toolkit/ownership.hpp"
 
 namespace ddptwin::controller::ddpset {
-
-constexpr std::array<VariableRow, 5> variable_rows{{
-    {"POD_NAME", "the pod's own name"},
-    {"SVC_NAME", "the headless Service"},
-    {"POD_NUMS", "spec.replicas when the template was rendered"},
-    {"POD_PORT", "spec.port"},
-    {"POD_NAMESPACE", "the pod's namespace"},
-}};
 
 namespace {
 
@@ -32,13 +25,13 @@ EnvVar field(std::string_view name, std::string_view path) {
   return variable;
 }
 
-// In the order of variable_rows.
+// In the order of rules::variables.
 std::array<EnvVar, 5> variables_of(const DDPSet& set) {
-  return {field(variable_rows[0].name, "metadata.name"),
-          literal(variable_rows[1].name, service_name_of(set)),
-          literal(variable_rows[2].name, std::to_string(replicas_of(*set.spec))),
-          literal(variable_rows[3].name, std::to_string(port_of(*set.spec))),
-          field(variable_rows[4].name, "metadata.namespace")};
+  return {field(rules::variables[0].name, "metadata.name"),
+          literal(rules::variables[1].name, service_name_of(set)),
+          literal(rules::variables[2].name, std::to_string(replicas_of(*set.spec))),
+          literal(rules::variables[3].name, std::to_string(port_of(*set.spec))),
+          field(rules::variables[4].name, "metadata.namespace")};
 }
 
 // What the user says of one of these names himself stays as he says it. They come first, so that

@@ -6,12 +6,6 @@
 namespace ddptwin::controller::pytorchjob {
 namespace {
 
-constexpr std::string_view always = "every replica (spec/pytorchjob.md §2.2)";
-constexpr std::string_view with_master = "the job has a Master (spec/pytorchjob.md §2.2)";
-constexpr std::string_view nproc_given = "nprocPerNode is set (spec/pytorchjob.md §2.2)";
-constexpr std::string_view not_elastic = "the job is not elastic (spec/pytorchjob.md §2.2)";
-constexpr std::string_view elastic_rule = "the job is elastic (spec/pytorchjob.md §2.3)";
-constexpr std::string_view elastic_field = "set in elasticPolicy (spec/pytorchjob.md §2.3)";
 constexpr std::string_view rank_name = "RANK", node_rank_name = "PET_NODE_RANK";
 constexpr std::string_view nil_dereference =
     "runtime error: invalid memory address or nil pointer dereference";
@@ -30,12 +24,12 @@ Status add_master(Variables& out, const PyTorchJob& job, int rank) {
   TRY(const std::int32_t port_number, port_of(job, master_type));
   const std::string port = std::to_string(port_number);
   const std::string address = replica_name(job.metadata.name, master_type, 0);
-  out.push_back({"MASTER_PORT", port, with_master});
-  out.push_back({"PET_MASTER_PORT", port, with_master});
-  out.push_back({"MASTER_ADDR", address, with_master});
-  out.push_back({"PET_MASTER_ADDR", address, with_master});
-  out.push_back({"WORLD_SIZE", std::to_string(world_size(job)), with_master});
-  out.push_back({rank_name, std::to_string(rank), with_master});
+  out.push_back({"MASTER_PORT", port});
+  out.push_back({"PET_MASTER_PORT", port});
+  out.push_back({"MASTER_ADDR", address});
+  out.push_back({"PET_MASTER_ADDR", address});
+  out.push_back({"WORLD_SIZE", std::to_string(world_size(job))});
+  out.push_back({rank_name, std::to_string(rank)});
   return {};
 }
 
@@ -58,7 +52,7 @@ Status add_elastic_node_count(Variables& out, const PyTorchJob& job) {
     if (worker == nullptr) return fail(Reason::unknown, "cannot find the worker spec");
     value = std::to_string(worker->replicas.value_or(1));
   }
-  out.push_back({"PET_NNODES", std::move(value), elastic_rule});
+  out.push_back({"PET_NNODES", std::move(value)});
   return {};
 }
 
@@ -83,20 +77,20 @@ Result<Variables> elastic_environment(const PyTorchJob& job) {
   }
   const std::string host =
       elastic.rdzvHost.value_or(replica_name(job.metadata.name, worker_type, 0));
-  out.push_back({"PET_RDZV_ENDPOINT", host + ":" + std::to_string(port), elastic_rule});
-  out.push_back({"PET_RDZV_BACKEND", elastic.rdzvBackend.value_or("c10d"), elastic_rule});
+  out.push_back({"PET_RDZV_ENDPOINT", host + ":" + std::to_string(port)});
+  out.push_back({"PET_RDZV_BACKEND", elastic.rdzvBackend.value_or("c10d")});
   TRY_VOID(add_elastic_node_count(out, job));
   if (elastic.maxRestarts)
-    out.push_back({"PET_MAX_RESTARTS", std::to_string(*elastic.maxRestarts), elastic_field});
+    out.push_back({"PET_MAX_RESTARTS", std::to_string(*elastic.maxRestarts)});
   if (elastic.nProcPerNode)
-    out.push_back({"PET_NPROC_PER_NODE", std::to_string(*elastic.nProcPerNode), elastic_field});
-  if (elastic.rdzvId) out.push_back({"PET_RDZV_ID", *elastic.rdzvId, elastic_field});
+    out.push_back({"PET_NPROC_PER_NODE", std::to_string(*elastic.nProcPerNode)});
+  if (elastic.rdzvId) out.push_back({"PET_RDZV_ID", *elastic.rdzvId});
   if (elastic.rdzvConf) {
     if (elastic.rdzvConf->empty())
       return fail(Reason::internal_error, "runtime error: slice bounds out of range [:-1]");
-    out.push_back({"PET_RDZV_CONF", joined(*elastic.rdzvConf), elastic_field});
+    out.push_back({"PET_RDZV_CONF", joined(*elastic.rdzvConf)});
   }
-  if (elastic.standalone.value_or(false)) out.push_back({"PET_STANDALONE", "", elastic_field});
+  if (elastic.standalone.value_or(false)) out.push_back({"PET_STANDALONE", ""});
   return out;
 }
 
@@ -104,7 +98,7 @@ Result<Variables> environment(const PyTorchJob& job, std::string_view type, int 
                               const Profile& profile) {
   Variables out;
   out.reserve(10);
-  out.push_back({"PYTHONUNBUFFERED", "1", always});
+  out.push_back({"PYTHONUNBUFFERED", "1"});
   const bool master = has_master(job);
   const auto& nproc = job.spec->nprocPerNode;
   const int rank = rank_of(type, index);
@@ -112,14 +106,14 @@ Result<Variables> environment(const PyTorchJob& job, std::string_view type, int 
     TRY_VOID(add_master(out, job, rank));
     if (!profile.nproc_without_master) {
       if (!nproc) return fail(Reason::internal_error, std::string(nil_dereference));
-      out.push_back({"PET_NPROC_PER_NODE", *nproc, with_master});
+      out.push_back({"PET_NPROC_PER_NODE", *nproc});
     }
-    out.push_back({node_rank_name, std::to_string(rank), with_master});
+    out.push_back({node_rank_name, std::to_string(rank)});
   }
   if (profile.nproc_without_master && nproc)
-    out.push_back({"PET_NPROC_PER_NODE", *nproc, nproc_given});
+    out.push_back({"PET_NPROC_PER_NODE", *nproc});
   if (!job.spec->elasticPolicy) {
-    out.push_back({"PET_NNODES", std::to_string(total_replicas(job)), not_elastic});
+    out.push_back({"PET_NNODES", std::to_string(total_replicas(job))});
     return out;
   }
   TRY(const Variables elastic, elastic_environment(job));

@@ -14,7 +14,6 @@ namespace ddptwin::controller::pytorchjob {
 struct InjectedVariable {
   std::string_view name{};  // a literal
   std::string value{};
-  std::string_view rule{};  // why it is there, for people
 };
 
 // What a replica counts for in WORLD_SIZE: nprocPerNode where it is an integer to Go's
@@ -23,9 +22,10 @@ std::int64_t processes_per_node(const PyTorchJobSpec& spec);
 // All processes of the job's replicas; what is too much for Go's int goes round.
 std::int64_t world_size(const PyTorchJob& job);
 
-// In upstream's order, to be appended to the env of every container (not of init containers) of the
-// replica. `job` is defaulted. The error is upstream's: "port not found", or a runtime error where
-// its code would crash (reason internal_error, Q12 c, d, e).
+// Where each comes from says rules::variables. In upstream's order, to be appended to the env of
+// every container (not of init containers) of the replica. `job` is defaulted. The error is
+// upstream's: "port not found", or a runtime error where its code would crash (reason
+// internal_error, Q12 c, d, e).
 Result<std::vector<InjectedVariable>> environment(const PyTorchJob& job, std::string_view type,
                                                   int index, const Profile& profile);
 

@@ -2,6 +2,7 @@
 // asked for it into the trace; a test fails when one is never taken.
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "controller/controller.hpp"
@@ -36,7 +37,29 @@ inline constexpr Rule update_pod_group{"update_pod_group", "spec/pytorchjob.md �
 inline constexpr Rule delete_pod_group{"delete_pod_group", "spec/pytorchjob.md §4.7"};
 inline constexpr Rule await_pod_group{"await_pod_group", "spec/pytorchjob.md §4.2 M9"};
 
-inline constexpr Rule create_missing_pod{"create_missing_pod", "spec/pytorchjob.md §4.3"};
+// What environment.hpp puts into the containers of a replica (spec/pytorchjob.md §2).
+inline constexpr std::array variables{
+    VariableRow{"PYTHONUNBUFFERED", "every replica (spec/pytorchjob.md §2.2)"},
+    VariableRow{"MASTER_PORT", "the job has a Master (spec/pytorchjob.md §2.2)"},
+    VariableRow{"PET_MASTER_PORT", "the job has a Master (spec/pytorchjob.md §2.2)"},
+    VariableRow{"MASTER_ADDR", "the job has a Master (spec/pytorchjob.md §2.2)"},
+    VariableRow{"PET_MASTER_ADDR", "the job has a Master (spec/pytorchjob.md §2.2)"},
+    VariableRow{"WORLD_SIZE", "the job has a Master (spec/pytorchjob.md §2.2)"},
+    VariableRow{"RANK", "the job has a Master (spec/pytorchjob.md §2.2)"},
+    VariableRow{"PET_NODE_RANK", "the job has a Master (spec/pytorchjob.md §2.2)"},
+    VariableRow{"PET_NPROC_PER_NODE",
+                "nprocPerNode, or elasticPolicy's (spec/pytorchjob.md §2.2, §2.3)"},
+    VariableRow{"PET_NNODES",
+                "all replicas, or elasticPolicy's bounds (spec/pytorchjob.md §2.2, §2.3)"},
+    VariableRow{"PET_RDZV_ENDPOINT", "the job is elastic (spec/pytorchjob.md §2.3)"},
+    VariableRow{"PET_RDZV_BACKEND", "the job is elastic (spec/pytorchjob.md §2.3)"},
+    VariableRow{"PET_MAX_RESTARTS", "set in elasticPolicy (spec/pytorchjob.md §2.3)"},
+    VariableRow{"PET_RDZV_ID", "set in elasticPolicy (spec/pytorchjob.md §2.3)"},
+    VariableRow{"PET_RDZV_CONF", "set in elasticPolicy (spec/pytorchjob.md §2.3)"},
+    VariableRow{"PET_STANDALONE", "set in elasticPolicy (spec/pytorchjob.md §2.3)"},
+};
+inline constexpr Rule create_missing_pod{"create_missing_pod", "spec/pytorchjob.md §4.3",
+                                         variables};
 inline constexpr Rule overwrite_restart_policy{"overwrite_restart_policy",
                                                "spec/pytorchjob.md §3.1"};
 inline constexpr Rule foreign_scheduler{"foreign_scheduler", "spec/pytorchjob.md §3.4"};

@@ -161,6 +161,8 @@ struct Expectation {
   std::string where{};
 };
 
+struct ImageUse;
+
 struct NamedImage {
   std::string name{};    // as manifests write it
   bool missing = false;  // no registry has it
@@ -208,6 +210,8 @@ struct Scenario {
   std::vector<NamedImage> images{};
   StandInShape stand_ins{};
   std::vector<Manifest> manifests{};  // applied at the start, in their order
+  // Whose images are which (run/images.hpp); null: not worked out yet.
+  std::shared_ptr<const std::vector<ImageUse>> uses{};
   std::vector<ManifestNote> notes{};
   std::vector<SetAside> set_aside{};
   bool strict_namespaces = false;  // those that no document makes are not there

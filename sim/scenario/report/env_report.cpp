@@ -8,30 +8,15 @@
 
 #include "cluster/kubelet/env.hpp"
 #include "cluster/kubelet/hosts.hpp"
-#include "cluster/store/store.hpp"
 #include "core/printable.hpp"
-#include "core/virtual_loop.hpp"
-#include "objects/apps_v1.hpp"
-#include "objects/codec.hpp"
-#include "scenario/language/cluster_options.hpp"
 #include "scenario/report/secrets.hpp"
 #include "scenario/run/images.hpp"
-#include "scenario/run/namespaces.hpp"
-#include "scenario/run/virtual_run.hpp"
+#include "scenario/run/rehearsal.hpp"
+#include "scenario/systems/system.hpp"
 #include "scenario/words/names.hpp"
 
 namespace ddptwin::scenario {
 namespace {
-
-constexpr Duration settle_time = std::chrono::seconds(30);
-
-InjectedVariables injected_into(const World& world, const Pod& pod, const Container& container) {
-  InjectedVariables injected;
-  for (const InstalledSystem& one : world.options().systems)
-    if (one.system->injected != nullptr)
-      injected.merge(one.system->injected(world.store(), pod, container, one.version));
-  return injected;
-}
 
 std::shared_ptr<const Pod> placed(const std::shared_ptr<const Pod>& pod, const std::string& node) {
   if (!pod->spec->nodeName.empty()) return pod;
@@ -94,8 +79,14 @@ void mask_secrets(const Container& container, std::vector<kubelet::EnvVariable>&
       variable.value = mask.within(std::move(variable.value), secrets);
 }
 
+std::string text_of(const PutVariable& put) {
+  return put.replaced ? fmt::format("{} (instead of {} in the template)", put.rule,
+                                    put.replaced->empty() ? "nothing" : *put.replaced)
+                      : put.rule;
+}
+
 ExplainedContainer explain(const kubelet::PodContext& context, const Container& container,
-                           bool init, const InjectedVariables& injected,
+                           bool init, const PutVariables& put,
                            const std::vector<NamedImage>& images, SecretMask& mask) {
   ExplainedContainer explained;
   explained.pod = short_name(*context.pod);
@@ -118,14 +109,13 @@ ExplainedContainer explain(const kubelet::PodContext& context, const Container& 
                            context.pod->spec->hostNetwork ? "runtime: the node's name (hostNetwork)"
                                                           : "runtime: the pod's hostname"};
   for (const kubelet::EnvVariable& variable : *variables) {
-    const auto found = injected.find(variable.name);
-    const bool by_controller =
-        found != injected.end() && (variable.origin.rule == kubelet::EnvRule::value ||
-                                    variable.origin.rule == kubelet::EnvRule::field);
+    const auto found = put.find(variable.name);
+    const bool by_other = found != put.end() && (variable.origin.rule == kubelet::EnvRule::value ||
+                                                 variable.origin.rule == kubelet::EnvRule::field);
     std::string rule =
-        by_controller ? found->second
-                      : fmt::format("{}{}{}", kubelet::to_string(variable.origin.rule),
-                                    variable.origin.from.empty() ? "" : ": ", variable.origin.from);
+        by_other ? text_of(found->second)
+                 : fmt::format("{}{}{}", kubelet::to_string(variable.origin.rule),
+                               variable.origin.from.empty() ? "" : ": ", variable.origin.from);
     by_name[variable.name] = {variable.name, variable.value, std::move(rule)};
   }
   by_name.try_emplace("HOME", ExplainedVariable{"HOME", "/root", "runtime: nobody sets another"});
@@ -139,47 +129,23 @@ ExplainedContainer explain(const kubelet::PodContext& context, const Container& 
   return explained;
 }
 
-WorldOptions virtual_options(const Scenario& scenario) {
-  WorldOptions options;
-  options.systems = scenario.systems;
-  options.kinds = kinds_of(scenario);
-  options.nodes = scenario.nodes;
-  for (NodeOptions& node : options.nodes) node.kubelet = false;
-  return options;
-}
-
-// No pod runs here, so none becomes Ready for whom the next of its set would wait.
-Result<std::vector<std::string>> without_order(const AdmissionRequest& request) {
-  if (auto* set = dynamic_cast<StatefulSet*>(request.object.get()))
-    set->spec.edit().podManagementPolicy = "Parallel";
-  return std::vector<std::string>();
-}
-
-// As a step of the scenario does it: made, or changed where it is there already.
-void apply(World& world, const std::vector<Manifest>& manifests) {
-  for (const Manifest& manifest : manifests) {
-    const auto made = world.call(api::create(manifest.object), "user");
-    if (made || made.error().reason != Reason::already_exists) continue;
-    Json body = encode(*manifest.object);
-    body.as_object().erase("status");
-    (void)world.call(api::patch(*manifest.object, api::PatchType::merge, std::move(body)), "user");
-  }
-}
-
 // By pod, kind and place of the container: what a later pod of that name gets replaces it.
 using ByPlace = std::map<std::tuple<std::string, bool, std::size_t>, ExplainedContainer>;
 
-void explain_pods(const World& world, const std::vector<NamedImage>& images, SecretMask& mask,
-                  ByPlace& to) {
+void explain_pods(const Rehearsal& rehearsal, const std::vector<NamedImage>& images,
+                  SecretMask& mask, ByPlace& to) {
+  const World& world = rehearsal.world();
   int number = 1;
-  for (const ObjectPtr& object : world.objects(Pod::info(), "")) {
-    const auto pod = as<Pod>(object);
-    const kubelet::PodContext context = context_of(world, pod, ++number);
+  for (const RehearsedPod& made : rehearsal.pods()) {
+    const Pod& pod = *made.pod;
+    const ObjectPtr now = world.find(Pod::info(), pod.metadata.namespace_, pod.metadata.name);
+    if (now == nullptr || now->metadata.uid != pod.metadata.uid) continue;
+    const kubelet::PodContext context = context_of(world, made.pod, ++number);
     for (const bool init : {true, false}) {
-      const auto& containers = init ? pod->spec->initContainers : pod->spec->containers;
+      const auto& containers = init ? pod.spec->initContainers : pod.spec->containers;
       for (std::size_t i = 0; i < containers.size(); ++i)
-        to[{key_of(pod->metadata), !init, i}] = explain(
-            context, containers[i], init, injected_into(world, *pod, containers[i]), images, mask);
+        to[{key_of(pod.metadata), !init, i}] = explain(
+            context, containers[i], init, rehearsal.put_into(made, containers[i]), images, mask);
     }
   }
 }
@@ -188,27 +154,11 @@ void explain_pods(const World& world, const std::vector<NamedImage>& images, Sec
 
 std::vector<ExplainedContainer> explain_environment(const Scenario& scenario,
                                                     const std::string& python, bool show_secrets) {
-  VirtualLoop loop(Random(1), virtual_start);
-  World world(loop, virtual_options(scenario), nullptr);
-  world.store().add_admission(AdmissionPhase::mutating, &without_order, &StatefulSet::info());
-  world.start();
-  (void)add_namespaces(world, scenario);  // preflight() has said what is wrong with one
-  (void)add_claims(world, scenario);
   const auto images = images_of(scenario, python);
   SecretMask mask(show_secrets);
   ByPlace explained;
-  const auto settle = [&] {
-    loop.run_until(loop.now() + settle_time);
-    explain_pods(world, images, mask, explained);
-  };
-  apply(world, scenario.manifests);
-  settle();
-  for (const Step& step : scenario.steps) {
-    const Apply* action = std::get_if<Apply>(&step.action);
-    if (action == nullptr) continue;
-    apply(world, action->manifests);
-    settle();
-  }
+  Rehearsal rehearsal(scenario);
+  rehearsal.play([&] { explain_pods(rehearsal, images, mask, explained); });
   std::vector<ExplainedContainer> list;
   for (auto& [place, container] : explained) list.push_back(std::move(container));
   return list;

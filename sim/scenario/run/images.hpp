@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,23 +22,26 @@ struct VariableUse {
   std::string where{};
 };
 
-// Where a manifest names an image: a container of a pod's template.
+// By the variable's name.
+using VariableUses = std::map<std::string, VariableUse, std::less<>>;
+
+// An image that containers of pods are to run, once for all that are made from one template.
 struct ImageUse {
-  std::string object{};     // "pytorchjob/mnist"
+  std::string object{};     // what was applied, whose pods they are: "pytorchjob/mnist"
   std::string container{};  // its name
   ContainerRole role = ContainerRole::training;
-  // In the manifest's document: the template's spec, and the container.
-  const boost::json::object* pod_spec = nullptr;
-  const boost::json::object* value = nullptr;
+  // As the API shows them: the spec of such a pod, and the container in it.
+  std::shared_ptr<const boost::json::object> pod_spec{};
+  std::shared_ptr<const boost::json::object> value{};
   std::string namespace_{};
   std::string image{};
-  std::string where{};                         // file, line and field
+  std::string where{};  // file, line and field of who says it, in whatever manifest
   std::vector<std::string> command{}, args{};  // of the container
   std::vector<ExecUse> execs{};
-  std::map<std::string, VariableUse, std::less<>> variables{};
+  VariableUses variables{};  // those of the job's system among them
 };
-// Of every list named containers or initContainers, at any depth: so of any kind of workload.
-std::vector<ImageUse> image_uses(const Manifest& manifest);
+// Of the pods that the scenario's objects make (rehearsal.hpp), and of workloads that make none as
+// things are. Worked out once, by describe_plain_images(), for who asks again.
 std::vector<ImageUse> image_uses(const Scenario& scenario);
 
 // Describes what has no description as the host's own tools, for which something stands in where

@@ -6,9 +6,7 @@
 
 #include <array>
 
-#include "cluster/store/store.hpp"
 #include "controller/ddpset/controller.hpp"
-#include "controller/ddpset/render.hpp"
 #include "controller/ddpset/rules.hpp"
 #include "controller/ddpset/webhook.hpp"
 #include "core/numbers.hpp"
@@ -102,40 +100,7 @@ std::unique_ptr<scenario::StateWatch> watch_trainings() {
   return std::make_unique<scenario::TrainingWatch>();
 }
 
-// ---- what it puts into pods --------------------------------------------------------------------
-
-// Of the DDPSet's own template; null: it has none of that name.
-const Container* own_container(const DDPSet& set, std::string_view name) {
-  const PodSpec& pod = *set.spec->template_.spec;
-  for (const auto* list : {&pod.initContainers, &pod.containers})
-    for (const Container& container : **list)
-      if (container.name == name) return &container;
-  return nullptr;
-}
-
-InjectedVariables injected_by_platform(const Store& store, const Pod& pod,
-                                       const Container& container, std::string_view) {
-  InjectedVariables injected;
-  const OwnerReference* owner = pod.metadata.controller();
-  if (owner == nullptr || owner->kind != "StatefulSet") return injected;
-  const auto set =
-      as<StatefulSet>(store.find(StatefulSet::info(), pod.metadata.namespace_, owner->name));
-  if (set == nullptr) return injected;
-  const OwnerReference* platform_set = set->metadata.controller();
-  if (platform_set == nullptr || platform_set->kind != "DDPSet") return injected;
-  const auto ddpset =
-      as<DDPSet>(store.find(DDPSet::info(), pod.metadata.namespace_, platform_set->name));
-  const Container* own = ddpset != nullptr ? own_container(*ddpset, container.name) : nullptr;
-  if (own == nullptr) return injected;
-  // What the user says of one of these names himself stays as he says it.
-  const auto is_users = [own](std::string_view name) {
-    return std::any_of(own->env.begin(), own->env.end(),
-                       [name](const EnvVar& variable) { return variable.name == name; });
-  };
-  for (const platform::VariableRow& row : platform::variable_rows)
-    if (!is_users(row.name)) injected.emplace(row.name, fmt::format("ddpset: {}", row.rule));
-  return injected;
-}
+// ---- what comes of what it puts into pods ------------------------------------------------------
 
 std::string_view value_of(const StringMap& variables, std::string_view name) {
   const auto found = variables.find(name);
@@ -221,7 +186,6 @@ constinit const System ddpset_platform{
     .states = state_words,
     .watch = &watch_trainings,
     .install = &install_platform,
-    .injected = &injected_by_platform,
     .explain = &explain_start_script,
 };
 

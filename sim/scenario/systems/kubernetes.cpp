@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "controller/manager/job/rules.hpp"
 #include "objects/apps_v1.hpp"
 #include "scenario/systems/actors.hpp"
 #include "scenario/systems/job/parts.hpp"
@@ -65,7 +66,7 @@ constinit const System kubernetes_itself{
     .name = manager_actor,
     .title = "Job controller",
     .controllers = own_controllers,
-    .rules = nullptr,
+    .rules = &controller::job::rules::all,
     .jobs = own_jobs,
     .standing = own_standing,
     .states = own_states,

@@ -2,7 +2,6 @@
 // speaks of all of them reads a row instead of naming one (docs/decisions/0010).
 #pragma once
 
-#include <boost/json/fwd.hpp>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,8 +24,6 @@ namespace ddptwin {
 
 struct Schema;
 struct Container;
-class Store;
-struct Pod;
 namespace controller {
 class Controller;
 struct Rule;
@@ -62,16 +59,6 @@ struct MovedField {
   std::string_view old_name;  // in spec
   std::string_view now;
 };
-
-// A variable that the containers of an object's pods will have, as far as a manifest tells of it.
-struct ToldVariable {
-  std::string_view name{};
-  std::string value{};
-  std::string_view path{};  // of the field that it comes from
-};
-
-// Which rule put a variable into a pod's containers, by the variable's name.
-using InjectedVariables = std::map<std::string, std::string, std::less<>>;
 
 // A controller by its own name, and the kind that its keys are of.
 struct SystemController {
@@ -122,12 +109,6 @@ struct System {
   std::span<const MovedField> moved{};
   std::span<const SystemFlag> flags{};
   void (*install)(Installer& into, const InstalledSystem& told) = nullptr;
-  // Of a container or init container of a pod that it made; of others nothing. What its user gives
-  // the container is not among them. Null: it puts nothing into pods.
-  InjectedVariables (*injected)(const Store& store, const Pod& pod, const Container& container,
-                                std::string_view version) = nullptr;
-  // Of an object of one of its kinds, as a manifest has it; null: nothing can be told of any.
-  std::vector<ToldVariable> (*told)(const boost::json::value& object) = nullptr;
   // What a container will make of its variables, by name, in sentences; null: nothing is to be
   // said.
   std::vector<std::string> (*explain)(const Container& container,

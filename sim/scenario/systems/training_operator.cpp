@@ -3,13 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <boost/json/value.hpp>
-#include <cctype>
 
-#include "cluster/store/store.hpp"
 #include "controller/training_operator/controller.hpp"
 #include "controller/training_operator/defaults.hpp"
-#include "controller/training_operator/environment.hpp"
 #include "controller/training_operator/profile.hpp"
 #include "controller/training_operator/rules.hpp"
 #include "controller/training_operator/webhook.hpp"
@@ -198,54 +194,6 @@ constexpr std::array<std::string_view, 6> pytorchjob_conditions{
 constexpr std::array state_rows{
     scenario::StatusWords{.info = &PyTorchJob::info, .conditions = pytorchjob_conditions}};
 
-// ---- what it puts into pods --------------------------------------------------------------------
-
-// Init containers get none of them.
-InjectedVariables injected_by_operator(const Store& store, const Pod& pod,
-                                       const Container& container, std::string_view version) {
-  InjectedVariables injected;
-  const auto is_it = [&container](const Container& one) { return one.name == container.name; };
-  if (std::any_of(pod.spec->initContainers.begin(), pod.spec->initContainers.end(), is_it))
-    return injected;
-  const OwnerReference* owner = pod.metadata.controller();
-  const Text* type = pod.metadata.label("training.kubeflow.org/replica-type");
-  const Text* index = pod.metadata.label("training.kubeflow.org/replica-index");
-  if (owner == nullptr || type == nullptr || index == nullptr) return injected;
-  const auto job =
-      as<PyTorchJob>(store.find(PyTorchJob::info(), pod.metadata.namespace_, owner->name));
-  if (job == nullptr) return injected;
-  auto spec = pytorchjob::defaulted(*job->spec);
-  if (!spec) return injected;
-  const auto copy = std::static_pointer_cast<PyTorchJob>(job->clone());
-  copy->spec = std::move(*spec);
-  const auto number = whole_number<int>(*index);
-  if (!number || type->empty()) return injected;
-  std::string replica = type->str();
-  replica.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(replica.front())));
-  const auto variables = pytorchjob::environment(*copy, replica, *number, profile_of(version));
-  if (!variables) return injected;
-  for (const auto& variable : *variables)
-    injected.emplace(variable.name, fmt::format("pytorchjob: {}", variable.rule));
-  return injected;
-}
-
-// Of spec/pytorchjob.md §2.3 only what no model can do is of use to who reads a manifest.
-std::vector<ToldVariable> told_of_elastic(const boost::json::value& object) {
-  const auto member = [](const boost::json::value* of, std::string_view name) {
-    const auto* members = of != nullptr ? of->if_object() : nullptr;
-    return members != nullptr ? members->if_contains(name) : nullptr;
-  };
-  const auto* kind = member(&object, "kind");
-  const auto* elastic = member(member(&object, "spec"), "elasticPolicy");
-  const std::string& own = PyTorchJob::info().kind;
-  if (kind == nullptr || !kind->is_string() || kind->as_string() != own.c_str()) return {};
-  if (elastic == nullptr || !elastic->is_object()) return {};
-  const auto* backend = member(elastic, "rdzvBackend");
-  const bool said = backend != nullptr && backend->is_string();
-  return {{"PET_RDZV_BACKEND", said ? std::string(backend->as_string()) : "c10d",
-           "spec.elasticPolicy.rdzvBackend"}};
-}
-
 constexpr std::array readers{&scenario::pytorchjob_reader};
 
 constexpr std::array operator_controllers{
@@ -269,8 +217,6 @@ constinit const System training_operator{
     .moved = moved_fields,
     .flags = told_flags,
     .install = &install_operator,
-    .injected = &injected_by_operator,
-    .told = &told_of_elastic,
 };
 
 }  // namespace ddptwin

@@ -1,6 +1,7 @@
 // Every rule of the Job controllers by name, with its source.
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "controller/controller.hpp"
@@ -24,7 +25,9 @@ inline constexpr Rule completions_reached{"completions_reached", "spec/trainjob.
 inline constexpr Rule suspend{"suspend", "spec/trainjob.md §6.7"};
 inline constexpr Rule resume{"resume", "spec/trainjob.md §6.7"};
 inline constexpr Rule delete_pod{"delete_pod", "spec/trainjob.md §6.5"};
-inline constexpr Rule create_pod{"create_pod", "spec/trainjob.md §6.5"};
+inline constexpr std::array variables{
+    VariableRow{"JOB_COMPLETION_INDEX", "the pod's index (spec/trainjob.md §6.5)"}};
+inline constexpr Rule create_pod{"create_pod", "spec/trainjob.md §6.5", variables};
 inline constexpr Rule await_back_off{"await_back_off", "spec/trainjob.md §6.5"};
 inline constexpr Rule count_pods{"count_pods", "spec/trainjob.md §6.3 step 7"};
 inline constexpr Rule release_counted_pod{"release_counted_pod", "spec/trainjob.md §6.3 step 7"};
