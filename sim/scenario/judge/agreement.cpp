@@ -21,6 +21,11 @@ constexpr std::string_view cut_off =
     "a signal from outside ended it: ranks tell the end of one step at one instant in virtual time "
     "and some milliseconds apart in real time, and whoever is ended between them is a step behind";
 
+constexpr std::string_view unfinished =
+    "its containers are restarted for ever: how far the newest life of one has come when the run "
+    "is over is decided by nothing but the time";
+constexpr const char* restarted = "restarted";  // an aspect: for ever
+
 // "pod/train-worker-0", "endpointslice.discovery.k8s.io/train-*", "persistentvolume/pvc-* of
 // default/data": a volume that was made for a claim is called after the claim's uid.
 std::string row_name(const Object& object) {
@@ -88,6 +93,33 @@ bool is_cut_off(const Disagreement& one, const RunFacts& real, const RunFacts& v
   return (end == "137 Error" || end == "143 Error") && end == last_exit(virtual_, one.subject);
 }
 
+// How many more items the longer list has, where it begins like the other; -1: it does not.
+int items_behind(const std::string& one, const std::string& other) {
+  const std::string& longer = one.size() > other.size() ? one : other;
+  const std::string& shorter = one.size() > other.size() ? other : one;
+  if (!longer.starts_with(shorter + " > ")) return -1;
+  return static_cast<int>(
+      std::count(longer.begin() + static_cast<std::ptrdiff_t>(shorter.size()), longer.end(), '>'));
+}
+
+// The pod lives on in both runs, and one of them has seen the begin or the end of one life more.
+bool is_unfinished(const Disagreement& one, const RunFacts& real, const RunFacts& virtual_) {
+  const std::string pod = one.subject.substr(0, one.subject.find(' ', one.subject.find('#')));
+  for (const RunFacts* facts : {&real, &virtual_}) {
+    const std::string phases = fact(*facts, pod, "phases");
+    if (fact(*facts, pod, restarted).empty() || phases.ends_with("Failed") ||
+        phases.ends_with("Succeeded"))
+      return false;
+  }
+  constexpr int ends = 1, transitions = 2;  // of one life
+  const int more = items_behind(one.real, one.virtual_);
+  if (one.aspect == "exits") return more == ends;
+  if (one.aspect.starts_with("condition ")) return more > 0 && more <= transitions;
+  return one.aspect == "restarts" &&
+         std::abs(whole_number<std::int64_t>(one.real).value_or(0) -
+                  whole_number<std::int64_t>(one.virtual_).value_or(0)) == 1;
+}
+
 std::string list_text(const std::vector<std::string>& parts) {
   return fmt::format("{}", fmt::join(parts, " > "));
 }
@@ -148,6 +180,7 @@ void CanonicalTrace::phase(Seen& seen, std::string_view now) {
 }
 
 void CanonicalTrace::pod(Seen& seen, const Pod& pod) {
+  seen.for_ever = pod.spec->restartPolicy == "Always";
   phase(seen, pod.status.phase);
   for (const PodCondition& one : pod.status.conditions)
     condition(seen, one.type_.str(), one.type_.str(), one.status.str(), one.reason.str());
@@ -184,6 +217,7 @@ RunFacts CanonicalTrace::facts() const {
   for (const auto& [name, seen] : seen_) {
     for (const auto& [list, transitions] : seen.transitions)
       facts[{name, list.empty() ? "conditions" : "condition " + list}] = list_text(transitions);
+    if (seen.for_ever) facts[{name, restarted}] = "for ever";
     if (!seen.phases.empty()) facts[{name, "phases"}] = list_text(seen.phases);
     for (const auto& [container, exits] : seen.exits)
       facts[{name + " " + container, "exits"}] = list_text(exits);
@@ -205,6 +239,7 @@ std::vector<Disagreement> compare(std::string_view scenario, const RunFacts& rea
       if (explains(row, scenario, one)) one.explanation = row.reason;
     }
     if (is_cut_off(one, real, virtual_)) one.explanation = cut_off;
+    if (is_unfinished(one, real, virtual_)) one.explanation = unfinished;
     found.push_back(std::move(one));
   };
   for (const auto& [key, value] : real) {

@@ -30,6 +30,7 @@ using RunFacts = std::map<std::pair<std::string, std::string>, std::string>;
 //   exits       exit code and reason of each container's runs, in order
 //   restarts    the last restart count of each container
 //   steps       the last training step that a container told the end of
+//   restarted   "for ever": its pod is of restartPolicy Always
 //   failure     the last one of its own that it told: "rank 1 at step 5"
 class CanonicalTrace {
  public:
@@ -44,6 +45,7 @@ class CanonicalTrace {
     std::map<std::string, std::vector<std::string>> exits{};  // by container
     std::map<std::string, std::int32_t> restarts{};
     std::set<std::string> ended{};  // containers' ids
+    bool for_ever = false;          // a pod's containers are restarted
   };
   struct Named {
     int made = 0;
@@ -84,7 +86,8 @@ struct Explained {
 std::span<const Explained> explained_differences();
 
 // Explained are also the steps, one more or less, of a container that a signal from outside ended
-// in both runs.
+// in both runs; and how far the newest life of a container has come in a pod that lives on in both
+// and is restarted for ever.
 std::vector<Disagreement> compare(std::string_view scenario, const RunFacts& real,
                                   const RunFacts& virtual_);
 

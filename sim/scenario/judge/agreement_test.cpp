@@ -17,6 +17,12 @@ class PodStory {
     pod_->metadata.uid = "u1";
     write(RecordKind::object_added);
   }
+  PodStory& restarted_for_ever() {
+    pod_ = std::static_pointer_cast<Pod>(pod_->clone());
+    pod_->spec.edit().restartPolicy = "Always";
+    write(RecordKind::object_modified);
+    return *this;
+  }
   PodStory& phase(const char* phase) {
     pod_ = std::static_pointer_cast<Pod>(pod_->clone());
     pod_->status.phase = phase;
@@ -182,6 +188,34 @@ TEST(Agreement, a_container_that_a_signal_ended_may_be_one_step_behind) {
   const auto other_ends =
       compare("s", facts_of("3", {"143 Error", "0"}), facts_of("4", {"137 Error", "0"}));
   EXPECT_EQ(other_ends.front().explanation, "") << "the two ended in different ways";
+}
+
+std::vector<std::string_view> unexplained(const RunFacts& real, const RunFacts& virtual_) {
+  std::vector<std::string_view> aspects;
+  for (const Disagreement& one : compare("s", real, virtual_))
+    if (one.explanation.empty()) aspects.push_back(one.aspect == "exits" ? "exits" : "another");
+  return aspects;
+}
+
+TEST(Agreement, what_is_restarted_for_ever_may_be_in_its_next_life) {
+  const auto lives = [](std::vector<int> codes, bool for_ever = true) {
+    PodStory story;
+    if (for_ever) story.restarted_for_ever();
+    story.phase("Running");
+    for (std::size_t i = 0; i < codes.size(); ++i)
+      story.ended(std::to_string(i).c_str(), codes[i], 1);
+    return story;
+  };
+  EXPECT_THAT(unexplained(lives({0}).facts(), lives({0, 0}).facts()), testing::IsEmpty());
+  EXPECT_THAT(unexplained(lives({0, 0}).facts(), lives({0}).facts()), testing::IsEmpty());
+  EXPECT_THAT(unexplained(lives({0}).facts(), lives({0, 0, 0}).facts()), ElementsAre("exits"));
+  EXPECT_THAT(unexplained(lives({0}).facts(), lives({1, 0}).facts()), ElementsAre("exits"));
+  EXPECT_THAT(unexplained(lives({0}, false).facts(), lives({0, 0}, false).facts()),
+              ElementsAre("exits"));
+  // A pod that has ended has no next one.
+  EXPECT_THAT(
+      unexplained(lives({0}).phase("Failed").facts(), lives({0, 0}).phase("Failed").facts()),
+      ElementsAre("exits"));
 }
 
 TEST(Agreement, the_tenth_pod_of_a_name_is_younger_than_the_second) {
