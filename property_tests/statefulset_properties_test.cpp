@@ -4,18 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/json.hpp>
 #include <map>
 #include <ostream>
 #include <set>
 
-#include "core/virtual_loop.hpp"
-#include "core/virtual_start.hpp"
 #include "objects/apps_v1.hpp"
 #include "property.hpp"
-#include "runtime/script_runtime.hpp"
-#include "scenario/faults/injector.hpp"
-#include "scenario/world/world.hpp"
+#include "workload_run.hpp"
 
 namespace ddptwin::property::statefulset_properties_test {
 namespace {
@@ -43,38 +40,20 @@ void showValue(const Shape& shape, std::ostream& out) {
       << (shape.deletes_scaled ? " that go when it is scaled in" : "");
 }
 
-struct Happening {
-  enum class Kind : std::uint8_t {
-    scale,      // to `number`
-    template_,  // another revision
-    remove,     // a pod, with `number` seconds of grace
-    exit,       // of its container
-    lose,       // its sandbox
-    crash,      // of the controller, which comes back after `number` seconds
-    kubelets,   // begin anew
-    rest,
-  };
-  Kind kind = Kind::rest;
-  int pod = 0;
-  int number = 0;
-  int seconds = 0;  // afterwards
-};
-void showValue(const Happening& one, std::ostream& out) {
-  constexpr std::array names{"scale to", "template", "delete",   "exit",
-                             "lose",     "crash",    "kubelets", "rest"};
-  out << names[static_cast<std::size_t>(one.kind)] << " pod " << one.pod << " number " << one.number
-      << ", then " << one.seconds << " s";
-}
-
 using Kind = Happening::Kind;
 
-rc::Gen<Happening> any_happening(std::vector<Kind> kinds) {
-  return gen::build<Happening>(
-      gen::set(&Happening::kind, gen::elementOf(std::move(kinds))),
-      gen::set(&Happening::pod, gen::resize(rc::kNominalSize, gen::inRange(0, replicas_max))),
-      gen::set(&Happening::number, gen::resize(rc::kNominalSize, gen::inRange(0, replicas_max))),
-      gen::set(&Happening::seconds, gen::element(0, 1, 2, 5, 20, 60)));
+Json scaled(const Object&, int number) { return json::object{{"spec", {{"replicas", number}}}}; }
+Json of_another_revision(const Object&, int number) {
+  const json::object round{{"round", std::to_string(number)}};
+  return json::object{{"spec", {{"template", {{"metadata", {{"annotations", round}}}}}}}};
 }
+constexpr UserEdit scale{"scale", &scaled}, new_template{"template", &of_another_revision};
+constexpr std::array numbers{0, 1, 2, 3, 4};
+constexpr std::array all_edits{&scale, &new_template}, scaling{&scale, &scale};
+constexpr WorkloadRow set_row{&StatefulSet::info, "statefulset-controller", all_edits, replicas_max,
+                              numbers};
+constexpr WorkloadRow scaled_row{&StatefulSet::info, "statefulset-controller", scaling,
+                                 replicas_max, numbers};
 
 rc::Gen<Shape> any_shape() {
   return gen::build<Shape>(
@@ -135,68 +114,18 @@ int ordinal_of(const ObjectMeta& metadata) {
 }
 
 // The set's controller, and what is known of its pods by the trace.
-class SetRun {
+class SetRun final : public WorkloadRun {
  public:
-  SetRun(std::uint64_t seed, const Shape& shape)
-      : shape_(shape),
-        loop_(Random(seed).split("loop"), virtual_start),
-        runtime_(loop_),
-        world_(loop_, options_of(seed), &runtime_) {
-    world_.trace().add_sink([this](const Record& record) { on_record(record); });
-    DDPTWIN_ASSERT(world_.start().has_value());
-    rest(1s);
-    DDPTWIN_ASSERT(world_.call(api::create(set_of(shape)), "user").has_value());
-  }
+  SetRun(std::uint64_t seed, const Shape& shape, const WorkloadRow& row)
+      : WorkloadRun(seed, row, set_of(shape)), shape_(shape) {}
 
-  void apply(const Happening& one) {
-    switch (one.kind) {
-      case Kind::scale:
-        patch(json::object{{"spec", {{"replicas", one.number}}}});
-        break;
-      case Kind::template_: {
-        const json::object round{{"round", std::to_string(one.number)}};
-        patch(json::object{{"spec", {{"template", {{"metadata", {{"annotations", round}}}}}}}});
-        break;
-      }
-      case Kind::remove:
-        if (const auto pod = pod_at(one.pod))
-          (void)world_.call(api::remove(*pod, {.grace_period_seconds = 1 + one.number}), "user");
-        break;
-      case Kind::exit:
-        if (const auto pod = pod_at(one.pod))
-          runtime_.container_exit("default", pod->metadata.name.str(), "c", one.number);
-        break;
-      case Kind::lose:
-        if (const auto pod = pod_at(one.pod))
-          runtime_.sandbox_dies("default", pod->metadata.name.str());
-        break;
-      case Kind::crash:
-        (void)world_.crash_controller("statefulset-controller");
-        rest(std::chrono::seconds(one.number));
-        (void)world_.start_controller("statefulset-controller");
-        break;
-      case Kind::kubelets:
-        world_.restart_kubelets();
-        break;
-      case Kind::rest:
-        break;
-    }
-    rest(std::chrono::seconds(one.seconds));
-  }
-  // Safe at every moment, and in the end as it should be.
-  void live_through(const std::vector<Happening>& events) {
-    for (const Happening& one : events) {
-      apply(one);
-      require_safe();
-    }
-    come_to_rest();
-    require_safe();
-    require_settled();
-  }
-  void rest(Duration duration) { loop_.run_until(loop_.now() + duration); }
+  // While nothing but the set's own growth goes on, its order is strict.
+  void be_strict() { strict_ = true; }
+
+ private:
   // Upstream waits for a stale claim to go and then hears nothing of it: somebody has to look at
   // the set again (spec/kubernetes.md §4).
-  void come_to_rest() {
+  void come_to_rest() override {
     for (int looks = 0; looks < 3; ++looks) {
       rest(afterwards);
       if (shape_.has_claims && shape_.deletes_scaled)
@@ -205,30 +134,21 @@ class SetRun {
     rest(afterwards);
   }
 
-  std::shared_ptr<const StatefulSet> set() {
-    return as<StatefulSet>(world_.find(StatefulSet::info(), "default", "s"));
-  }
-  std::map<int, std::shared_ptr<const Pod>> pods() const {
+  std::shared_ptr<const StatefulSet> set() const { return object_as<StatefulSet>(); }
+  std::map<int, std::shared_ptr<const Pod>> by_ordinal() const {
     std::map<int, std::shared_ptr<const Pod>> found;
-    for (const ObjectPtr& pod : world_.objects(Pod::info(), "default"))
-      found[ordinal_of(pod->metadata)] = as<Pod>(pod);
+    for (const auto& pod : pods()) found[ordinal_of(pod->metadata)] = pod;
     return found;
   }
   std::set<int> claims() const {
     std::set<int> found;
-    for (const ObjectPtr& claim : world_.objects(PersistentVolumeClaim::info(), "default"))
+    for (const ObjectPtr& claim : world().objects(PersistentVolumeClaim::info(), "default"))
       found.insert(ordinal_of(claim->metadata));
     return found;
   }
-  void require_safe() const {
-    if (!violations_.empty()) RC_FAIL(violations_.front());
-  }
-  // While nothing but the set's own growth goes on, its order is strict.
-  void be_strict() { strict_ = true; }
-
-  void require_settled() {
+  void require_settled() override {
     const auto now = set();
-    const auto there = pods();
+    const auto there = by_ordinal();
     const int wanted = now->spec->replicas.value_or(1);
     RC_ASSERT(static_cast<int>(there.size()) == wanted);
     const int kept = shape_.start + shape_.partition;  // it counts pods, not ordinals
@@ -254,36 +174,12 @@ class SetRun {
       for (const int ordinal : ever_) RC_ASSERT(kept_claims.contains(ordinal));
   }
 
- private:
-  static WorldOptions options_of(std::uint64_t seed) {
-    WorldOptions options;
-    options.seed = seed;
-    options.scheduler = true;
-    options.kinds = {&StatefulSet::info()};
-    options.nodes = {{.name = "n0", .address = "192.168.0.1"},
-                     {.name = "n1", .address = "192.168.0.2"}};
-    return options;
-  }
-
-  void patch(const Json& body) {
-    (void)world_.call(api::patch(*set(), api::PatchType::merge, body), "user");
-  }
-  std::shared_ptr<const Pod> pod_at(int index) const {
-    const auto there = pods();
-    if (there.empty()) return nullptr;
-    return std::next(there.begin(), index % static_cast<int>(there.size()))->second;
-  }
-  void violate(std::string text) { violations_.push_back(std::move(text)); }
-
-  void on_record(const Record& record) {
-    const ObjectPtr object = record.after ? record.after : record.before;
-    const Pod* pod = object ? as<Pod>(*object) : nullptr;
-    if (pod == nullptr) return;
-    if (record.kind == RecordKind::object_added) on_created(*pod);
+  void on_pod(const Record& record, const Pod& pod) override {
+    if (record.kind == RecordKind::object_added) on_created(pod);
     const bool begins_to_end = record.kind == RecordKind::object_modified &&
-                               pod->metadata.deletionTimestamp &&
+                               pod.metadata.deletionTimestamp &&
                                !record.before->metadata.deletionTimestamp;
-    if (begins_to_end && record.actor == "kube-controller-manager") on_condemned(*pod);
+    if (begins_to_end && record.actor == "kube-controller-manager") on_condemned(pod);
   }
 
   // Nobody of that name runs any more; under OrderedReady all before it are Ready.
@@ -291,11 +187,11 @@ class SetRun {
     const int ordinal = ordinal_of(pod.metadata);
     ever_.insert(ordinal);
     for (const std::string& uid : uids_[ordinal])
-      if (!runtime_.running_in(uid).empty())
+      if (!runtime().running_in(uid).empty())
         violate(fmt::format("{} is made while one of its name runs", pod.metadata.name));
     uids_[ordinal].insert(pod.metadata.uid.str());
     if (!strict_ || !shape_.ordered) return;
-    const auto there = pods();
+    const auto there = by_ordinal();
     for (int lower = shape_.start; lower < ordinal; ++lower) {
       const auto found = there.find(lower);
       if (found == there.end() || !is_ready(*found->second))
@@ -309,30 +205,26 @@ class SetRun {
     const int ordinal = ordinal_of(pod.metadata);
     const bool is_scaled_away = ordinal >= shape_.start + now->spec->replicas.value_or(1);
     if (!strict_ || !shape_.ordered || !is_scaled_away) return;
-    for (const auto& [other, found] : pods())
+    for (const auto& [other, found] : by_ordinal())
       if (other > ordinal) violate(fmt::format("{} goes before {}", pod.metadata.name, other));
   }
 
   Shape shape_;
-  VirtualLoop loop_;
-  ScriptRuntime runtime_;
-  World world_;
   bool strict_ = false;
   std::map<int, std::set<std::string>> uids_{};  // by ordinal
   std::set<int> ever_{};                         // ordinals that have had a pod
-  std::vector<std::string> violations_{};
 };
 
 TEST(StatefulSetProperties, OnePodAnOrdinalWhateverHappensAndAllOfItAfterwards) {
   holds(
       [](std::uint64_t seed) {
         const Shape shape = *any_shape().as("set");
-        const auto events =
-            *gen::resize(12, gen::vector_of(any_happening(
-                                 {Kind::scale, Kind::template_, Kind::remove, Kind::exit,
-                                  Kind::lose, Kind::crash, Kind::kubelets, Kind::rest})))
-                 .as("events");
-        SetRun run(seed, shape);
+        const auto events = *any_happenings(set_row,
+                                            {Kind::edit, Kind::remove, Kind::exit, Kind::lose,
+                                             Kind::crash, Kind::kubelets, Kind::rest},
+                                            12)
+                                 .as("events");
+        SetRun run(seed, shape, set_row);
         run.live_through(events);
       },
       world_cost);
@@ -343,10 +235,9 @@ TEST(StatefulSetProperties, GrowsFromTheBottomAndShrinksFromTheTop) {
       [](std::uint64_t seed) {
         const Shape shape = *any_shape().as("set");
         const auto events =
-            *gen::resize(8, gen::vector_of(any_happening({Kind::scale, Kind::scale, Kind::crash,
-                                                          Kind::kubelets, Kind::rest})))
+            *any_happenings(scaled_row, {Kind::edit, Kind::crash, Kind::kubelets, Kind::rest}, 8)
                  .as("events");
-        SetRun run(seed, shape);
+        SetRun run(seed, shape, scaled_row);
         run.be_strict();
         run.live_through(events);
       },
