@@ -58,8 +58,10 @@ std::string fact(const RunFacts& facts, const std::string& subject, const char* 
   return found == facts.end() ? std::string() : found->second;
 }
 
-// Of "namespace/pod/container": "pod/name #N container", with the youngest pod of that name.
+// Of "namespace/pod/container": "pod/name #N container", with the youngest pod of that name. A
+// generated name is no pod's but one, and stands there as it is.
 std::string youngest(const RunFacts& facts, std::string_view subject) {
+  if (subject.find('#') != subject.npos) return std::string(subject);
   const std::size_t container_at = subject.rfind('/');
   std::string_view pod = subject.substr(0, container_at);
   if (pod.starts_with("default/")) pod.remove_prefix(pod.find('/') + 1);  // as short_name() does
@@ -134,7 +136,10 @@ void CanonicalTrace::on_record(const Record& record) {
       const std::string name = row_name(*record.after);
       Named& named = names_[name];
       ++named.left;
-      numbered_[record.after->metadata.uid] = fmt::format("{} #{}", name, ++named.made);
+      std::string& numbered = numbered_[record.after->metadata.uid];
+      numbered = fmt::format("{} #{}", name, ++named.made);
+      if (as<Pod>(*record.after) != nullptr && !record.after->metadata.rest->generateName.empty())
+        generated_[key_of(record.after->metadata)] = numbered;
       return change(*record.after);
     }
     case RecordKind::object_modified:
@@ -201,12 +206,21 @@ void CanonicalTrace::containers(Seen& seen, const std::vector<ContainerStatus>& 
   }
 }
 
+// The same in runs that generate other names.
+std::string CanonicalTrace::container_of(const Record& log) const {
+  const std::string_view subject = log.subject;
+  const std::size_t slash = subject.rfind('/');
+  const auto pod = generated_.find(subject.substr(0, slash));
+  if (pod == generated_.end()) return std::string(subject);
+  return fmt::format("{} {}", pod->second, subject.substr(slash + 1));
+}
+
 void CanonicalTrace::log(const Record& record) {
   constexpr std::string_view failing = "failing ";
-  if (record.text.starts_with(failing))
-    failures_[std::string(record.subject)] = record.text.substr(failing.size());
+  const std::string container = container_of(record);
+  if (record.text.starts_with(failing)) failures_[container] = record.text.substr(failing.size());
   const StepLine line = step_of(record.text);
-  std::int64_t& last = steps_[std::string(record.subject)];
+  std::int64_t& last = steps_[container];
   last = std::max(last, line.step);
 }
 
@@ -272,7 +286,11 @@ std::span<const Explained> explained_differences() {
       "ContainersReady=False ContainersNotReady > ContainersReady=True > ";
   static constexpr std::string_view lost_and_back =
       "Ready=False ContainersNotReady > Ready=True > ";
+  static constexpr std::string_view once_more_made =
+      "Trainer may see that its JobSet is gone before it sees its own word that the TrainJob has "
+      "failed: then it makes another one, whose deadline is over as well (spec/trainjob.md §7.4)";
   static constexpr std::array rows{
+      Explained{"trainjob-deadline", "jobset/train", "objects", "", once_more_made},
       Explained{killed, worker, "exits", "1 Error > ", early},
       Explained{killed, worker, "restarts", "", early},
       Explained{killed, worker, "condition ContainersReady", containers_lost_and_back, early},

@@ -62,9 +62,13 @@ class CanonicalTrace {
   void log(const Record& record);
 
   std::map<std::string, Named> names_{};
-  std::map<SharedText, std::string> numbered_{};   // by uid: "pod/train-worker-0 #1"
-  std::map<std::string, Seen> seen_{};             // by that
-  std::map<std::string, std::int64_t> steps_{};    // by "namespace/pod/container"
+  std::map<SharedText, std::string> numbered_{};  // by uid: "pod/train-worker-0 #1"
+  std::map<std::string, Seen> seen_{};            // by that
+  std::string container_of(const Record& log) const;
+  // Of pods with generated names, by "namespace/pod": "pod/train-node-0-0-* #1".
+  std::map<std::string, std::string, std::less<>> generated_{};
+  // By "namespace/pod/container", or "pod/train-node-0-0-* #1 container".
+  std::map<std::string, std::int64_t> steps_{};
   std::map<std::string, std::string> failures_{};  // likewise
 };
 

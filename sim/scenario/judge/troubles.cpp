@@ -47,7 +47,7 @@ bool says_why(const Event& event) {
   if (std::find(told_by_status.begin(), told_by_status.end(), reason) != told_by_status.end())
     return false;
   return reason.starts_with("Failed") || reason.ends_with("FailedValidation") ||
-         reason == "NetworkNotReady";
+         reason.ends_with("CreationFailed") || reason == "NetworkNotReady";
 }
 
 std::string_view signal_of(int exit_code) {

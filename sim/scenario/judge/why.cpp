@@ -8,6 +8,7 @@
 #include "cluster/scheduler/scheduler.hpp"
 #include "scenario/judge/last_words.hpp"
 #include "scenario/language/claims.hpp"
+#include "scenario/language/cures.hpp"
 #include "scenario/systems/workloads.hpp"
 #include "scenario/words/names.hpp"
 
@@ -34,8 +35,11 @@ std::string clean(std::string_view text) {
 }
 
 // One line: an Event's message may have several.
+// What to change, where the words of a refusal do not say it.
 std::string told(const Observer& observer, const Trouble& trouble) {
-  return clean(observer.troubles().line(trouble));
+  const std::string_view cure = cure_of_denial(trouble.message);
+  return clean(observer.troubles().line(trouble)) +
+         (cure.empty() ? std::string() : fmt::format(" ({})", cure));
 }
 
 void add_log(std::span<const std::string> lines, std::vector<std::string>& to) {

@@ -120,6 +120,21 @@ std::string cure_of_refusal(const Error& refusal, const YamlDocument& document,
   return cure_of_old_field(refusal.message);
 }
 
+std::string_view cure_of_denial(std::string_view message) {
+  struct Denial {
+    std::string_view words, cure;
+  };
+  static constexpr std::array denials{
+      Denial{"Limit must be set for non overcommitable resources",
+             "a device like nvidia.com/gpu wants the same amount in limits as in requests"},
+      Denial{"must be equal to nvidia.com/gpu limit",
+             "a device like nvidia.com/gpu wants the same amount in limits as in requests"},
+  };
+  for (const Denial& one : denials)
+    if (message.find(one.words) != message.npos) return one.cure;
+  return {};
+}
+
 std::string cure_of_kind(const KindRegistry& kinds, const json::value& object) {
   const std::string kind = text_at(object, {"kind"}), version = text_at(object, {"apiVersion"});
   std::vector<std::string_view> names;

@@ -24,6 +24,9 @@ std::string cure_of_template(std::string_view text);
 std::string cure_of_refusal(const Error& refusal, const YamlDocument& document,
                             std::string_view path);
 
+// Of what a controller made and the API refused, by the API's words. Empty: they say it all.
+std::string_view cure_of_denial(std::string_view message);
+
 // Of a kind that nobody serves: a slip, or a version of old with fields of old.
 std::string cure_of_kind(const KindRegistry& kinds, const boost::json::value& object);
 

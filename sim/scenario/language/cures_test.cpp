@@ -32,5 +32,14 @@ TEST(Cures, an_object_with_a_slip_is_still_one) {
     EXPECT_NE(why_none(text), "") << text;
 }
 
+TEST(Cures, a_device_in_requests_alone_wants_limits) {
+  for (const char* words :
+       {"spec.containers[0].resources.limits: Required value: Limit must be set for non "
+        "overcommitable resources",
+        "resources.requests: Invalid value: \"8\": must be equal to nvidia.com/gpu limit of 4"})
+    EXPECT_NE(cure_of_denial(words).find("the same amount in limits"), std::string::npos) << words;
+  EXPECT_EQ(cure_of_denial("exceeded quota"), "");
+}
+
 }  // namespace
 }  // namespace ddptwin::scenario::cures_test
