@@ -16,19 +16,27 @@ inline constexpr Rule take_snapshot{"take_snapshot", "spec/trainjob.md §2.2"};
 inline constexpr Rule apply_secret{"apply_secret", "spec/trainjob.md §3.11"};
 inline constexpr Rule apply_hostfile{"apply_hostfile", "spec/trainjob.md §3.11"};
 inline constexpr Rule apply_pod_group{"apply_pod_group", "spec/trainjob.md §8"};
-// What is put into the containers of the trainer's nodes, of initializers and of a launcher
-// (spec/trainjob.md §3).
+// What plugins put into containers (spec/trainjob.md §3.4, §3.8 to §3.11, §4.4).
 inline constexpr std::array variables{
-    VariableRow{"PET_NNODES", "numNodes of the trainer, or of the runtime"},
-    VariableRow{"PET_NPROC_PER_NODE", "numProcPerNode, or what the node's resources come to"},
-    VariableRow{"PET_NODE_RANK", "the pod's index in its Job"},
-    VariableRow{"PET_MASTER_ADDR", "the first node's name in the DNS"},
-    VariableRow{"PET_MASTER_PORT", "the trainer's port"},
-    VariableRow{"STORAGE_URI", "storageUri of the initializer"},
-    VariableRow{"OMPI_MCA_orte_default_hostfile", "where the hostfile is mounted"},
-    VariableRow{"OMPI_MCA_orte_keep_fqdn_hostnames", "mpi of the runtime"},
-    VariableRow{"OMPI_MCA_orte_set_default_slots", "numProcPerNode of the runtime's mpi"},
-    VariableRow{"OMPI_MCA_plm_rsh_args", "mpi of the runtime"},
+    VariableRow{"PET_NNODES", "plugin torch: spec.trainer.numNodes, or numNodes of the runtime"},
+    VariableRow{"PET_NPROC_PER_NODE",
+                "plugin torch: spec.trainer.numProcPerNode, or the CPUs of a node; auto where it "
+                "has GPUs"},
+    VariableRow{"PET_NODE_RANK", "plugin torch: the pod's index in its Job"},
+    VariableRow{"PET_MASTER_ADDR", "plugin torch: the name of node 0"},
+    VariableRow{"PET_MASTER_PORT", "plugin torch: always 29500"},
+    VariableRow{"JAX_NUM_PROCESSES", "plugin jax: the number of nodes"},
+    VariableRow{"JAX_PROCESS_ID", "plugin jax: the pod's index in its Job"},
+    VariableRow{"JAX_COORDINATOR_ADDRESS", "plugin jax: the name of node 0, and port 29500"},
+    VariableRow{"DMLC_TRACKER_URI", "plugin xgboost: the name of node 0"},
+    VariableRow{"DMLC_TRACKER_PORT", "plugin xgboost: always 29500"},
+    VariableRow{"DMLC_TASK_ID", "plugin xgboost: the pod's index in its Job"},
+    VariableRow{"DMLC_NUM_WORKER", "plugin xgboost: nodes times processes of each"},
+    VariableRow{"OMPI_MCA_orte_default_hostfile", "plugin mpi: where the hostfile is mounted"},
+    VariableRow{"OMPI_MCA_orte_keep_fqdn_hostnames", "plugin mpi: always true"},
+    VariableRow{"OMPI_MCA_orte_set_default_slots", "plugin mpi: processes of a node"},
+    VariableRow{"OMPI_MCA_plm_rsh_args", "plugin mpi: always the same"},
+    VariableRow{"STORAGE_URI", "spec.initializer: storageUri"},
 };
 inline constexpr Rule make_jobset{"make_jobset", "spec/trainjob.md §2.6", variables};
 inline constexpr Rule apply_jobset{"apply_jobset", "spec/trainjob.md §2.6", variables};

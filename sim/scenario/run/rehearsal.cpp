@@ -153,17 +153,28 @@ bool has_variable_as(const json::object& container, const json::object& variable
   });
 }
 
-// A list of variables has it so, wherever that is (TrainJob's spec.trainer.env).
-bool tells_variable(const json::value& value, const json::object& variable) {
+// What an object says of a variable, and where: "trainjob/mnist: spec.trainer.env[0]".
+struct SaidVariable {
+  std::string where{};
+  const json::object* variable = nullptr;
+};
+
+// In lists of variables, wherever they are (TrainJob's spec.trainer.env).
+void find_said(const json::value& value, const std::string& path, std::string_view name,
+               std::vector<SaidVariable>& found) {
   if (const auto* list = value.if_array())
-    return std::any_of(list->begin(), list->end(),
-                       [&](const json::value& one) { return tells_variable(one, variable); });
+    for (std::size_t i = 0; i < list->size(); ++i)
+      find_said((*list)[i], fmt::format("{}[{}]", path, i), name, found);
   const auto* object = value.if_object();
-  if (object == nullptr) return false;
-  const json::object* own = variable_of(*object, member_text_of(variable, "name"));
-  if (own != nullptr && is_same_variable(*own, variable)) return true;
-  return std::any_of(object->begin(), object->end(),
-                     [&](const auto& member) { return tells_variable(member.value(), variable); });
+  if (object == nullptr) return;
+  const json::array& env = members_of(*object, "env");
+  for (std::size_t i = 0; i < env.size(); ++i)
+    if (env[i].is_object() && member_text_of(env[i].get_object(), "name") == name)
+      found.push_back({fmt::format("{}.env[{}]", path, i), &env[i].get_object()});
+  for (const auto& member : *object) {
+    const std::string key(member.key());
+    find_said(member.value(), path.empty() ? key : path + "." + key, name, found);
+  }
 }
 
 // An object as it is written, and the containers of its templates.
@@ -409,9 +420,19 @@ struct Rehearsal::Parts {
       const json::object* from = made_from(above, container, init);
       const json::object* had = from == nullptr ? nullptr : variable_of(*from, name);
       if (had != nullptr && is_same_variable(*had, variable)) continue;
-      if (from == nullptr && is_written_above(chain, i, container, init, variable)) return {};
-      PutVariable found{words_of_rules(writers_of(*chain[i - 1]), name), {}};
-      if (had != nullptr) found.replaced = value_text(*had);
+      // A container without an image is a patch of another one (TrainJob's runtimePatches).
+      const bool is_template = from != nullptr && from->contains("image");
+      const auto said =
+          is_template ? std::vector<SaidVariable>() : said_above(chain, i, container, init, name);
+      const auto is_it = [&](const SaidVariable& one) {
+        return is_same_variable(*one.variable, variable);
+      };
+      const auto own = std::find_if(said.begin(), said.end(), is_it);
+      const auto other = std::find_if_not(said.begin(), said.end(), is_it);
+      PutVariable found{
+          own != said.end() ? own->where : words_of_rules(writers_of(*chain[i - 1]), name), {}};
+      if (is_template && had != nullptr) found.replaced = value_text(*had);
+      if (!is_template && other != said.end()) found.replaced = value_text(*other->variable);
       return found;
     }
     return {};
@@ -419,20 +440,24 @@ struct Rehearsal::Parts {
 
   // An object whose own templates do not have the container may say of the variable elsewhere, and
   // may name the object that has the container (TrainJob's runtime).
-  bool is_written_above(const std::vector<ObjectPtr>& chain, std::size_t level,
-                        const json::object& container, bool init,
-                        const json::object& variable) const {
+  std::vector<SaidVariable> said_above(const std::vector<ObjectPtr>& chain, std::size_t level,
+                                       const json::object& container, bool init,
+                                       std::string_view name) const {
+    std::vector<SaidVariable> said;
     for (; level < chain.size(); ++level) {
       const Templates& above = templates_of(chain[level]);
-      if (tells_variable(above.text, variable)) return true;
+      std::vector<SaidVariable> own;
+      find_said(above.text, {}, name, own);
+      for (SaidVariable& one : own)
+        said.push_back({fmt::format("{}: {}", short_name(*chain[level]), one.where), one.variable});
       for (const ObjectPtr& named : named_by(above.text)) {
         const json::object* from = made_from(templates_of(named), container, init);
-        const json::object* had =
-            from == nullptr ? nullptr : variable_of(*from, member_text_of(variable, "name"));
-        if (had != nullptr && is_same_variable(*had, variable)) return true;
+        const json::object* had = from == nullptr ? nullptr : variable_of(*from, name);
+        if (had != nullptr)
+          said.push_back({fmt::format("{}: its template", short_name(*named)), had});
       }
     }
-    return false;
+    return said;
   }
 
   // By members of the spec that are references: {kind, name}.

@@ -123,14 +123,15 @@ TEST(Rehearsal, more_pods_than_a_client_may_make_in_the_time_are_all_there) {
             703U);
 }
 
-// "NAME: RULE (REPLACED)" of the pod's first container.
+// "NAME: RULE (REPLACED)" of the pod's first container. A name that ends in "-" is how it begins.
 std::vector<std::string> put_into(const std::string& text, const std::string& pod) {
   const Scenario scenario = parsed(text);
   std::vector<std::string> told;
   Rehearsal rehearsal(scenario);
   rehearsal.play();
   for (const RehearsedPod& one : rehearsal.pods()) {
-    if (one.pod->metadata.name.view() != pod) continue;
+    const std::string_view name_of_pod = one.pod->metadata.name;
+    if (pod.ends_with('-') ? !name_of_pod.starts_with(pod) : name_of_pod != pod) continue;
     for (const auto& [name, put] : rehearsal.put_into(one, one.pod->spec->containers->front()))
       told.push_back(fmt::format("{}: {}{}", name, put.rule,
                                  put.replaced ? " (" + *put.replaced + ")" : std::string()));
@@ -166,6 +167,33 @@ TEST(Rehearsal, what_a_rule_replaces_is_told_of_the_template_that_the_pod_is_mad
   EXPECT_THAT(
       put_into(text, "j-master-0"),
       testing::Contains("RANK: pytorchjob: the job has a Master (spec/pytorchjob.md §2.2)"));
+}
+
+// A TrainJob has no container of its own; the patch below names its runtime's.
+TEST(Rehearsal, of_a_trainjob_each_variable_is_a_plugins_its_runtimes_or_its_users) {
+  const std::string text =
+      "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: ours}\n"
+      "spec: {mlPolicy: {torch: {}}, template: {spec: {replicatedJobs: [{name: node, template: "
+      "{metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}, spec: "
+      "{template: {spec: {containers: [" +
+      container("node",
+                "env: [{name: PET_NNODES, value: '9'}, {name: A, value: '1'}, {name: B, value: "
+                "'1'}]") +
+      "]}}}}}]}}}\n---\n"
+      "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: t}\nspec: "
+      "{runtimeRef: {kind: TrainingRuntime, name: ours}, trainer: {env: [{name: A, value: '2'}, "
+      "{name: C, value: x}]}, runtimePatches: [{manager: example.org/me, trainingRuntimeSpec: "
+      "{template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: "
+      "{volumes: [{name: v, emptyDir: {}}], containers: [{name: node, volumeMounts: [{name: v, "
+      "mountPath: /v}]}]}}}}}]}}}}]}\n";
+  EXPECT_THAT(put_into(text, "t-node-0-0-"),
+              testing::IsSupersetOf(
+                  {"A: trainjob/t: spec.trainer.env[0] (1)",
+                   "B: trainingruntime/ours: its template", "C: trainjob/t: spec.trainer.env[1]",
+                   "PET_NNODES: trainjob: plugin torch: spec.trainer.numNodes, or numNodes of the "
+                   "runtime (9)",
+                   "PET_MASTER_PORT: trainjob: plugin torch: always 29500",
+                   "JOB_COMPLETION_INDEX: job: the pod's index (spec/trainjob.md §6.5)"}));
 }
 
 // "CONTAINER where command variables".
