@@ -76,12 +76,9 @@ Result<RunResult> RealRun::go() {
                                   uses_worker(scenario_, images)));
   World& world = cluster_->world();
   client_ = world.client("user");
-  engine_ = std::make_unique<Engine>(
-      loop_, world.trace(), *client_, scenario_,
-      [this](const ContainerId& id, int signal, Done<void> done) {
-        cluster_->runtime().signal_container(id, signal, std::move(done));
-      },
-      [this] { settle(options_.settle); });
+  engine_ =
+      std::make_unique<Engine>(loop_, world.trace(), *client_, scenario_,
+                               ports_of(cluster_->runtime()), [this] { settle(options_.settle); });
   engine_->watch_host();
   reports_.attach(world.trace());
   cluster_->runtime().on_lost([this](const Error& error) {

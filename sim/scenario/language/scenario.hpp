@@ -111,22 +111,36 @@ struct Evict {
   Selection of{};
   api::DeleteOptions options{};
 };
-struct Kill {
+// What is done to a running container of each of some pods.
+struct ToContainer {
   Selection of{};
   std::string container{};  // empty: the first
+};
+struct Kill : ToContainer {
   int signal = 9;
+};
+struct Exec : ToContainer {
+  std::vector<std::string> command{};
+  std::optional<std::int64_t> exit_code = 0;  // with which each has to end; nothing: any
+  std::string output{};  // a regular expression, to be found in a line of each; empty: any
 };
 struct Patch {
   Selection of{};
   api::PatchType type = api::PatchType::merge;
   std::string subresource{};
+  // Of type apply: who applies (empty: kubectl), and whether fields of others are taken.
+  std::string field_manager{};
+  bool force = false;
   RawJson body{};
 };
 struct Wait {
   std::optional<State> state{};  // or
   Duration duration{};           // from the step's beginning on
 };
-using StepAction = std::variant<Apply, Delete, Evict, Kill, Patch, Wait>;
+using StepAction = std::variant<Apply, Delete, Evict, Kill, Exec, Patch, Wait>;
+
+// Null: the action is not about containers.
+const ToContainer* about_containers(const StepAction& action);
 
 // When a step begins: all of what is given, counted from the end of the step before it.
 struct Trigger {

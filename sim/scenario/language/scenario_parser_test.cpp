@@ -389,6 +389,28 @@ TEST(ScenarioParser, numbers_are_the_texts_that_were_written) {
   EXPECT_EQ(std::get<Kill>(scenario->steps[0].action).signal, 19);
 }
 
+TEST(ScenarioParser, a_command_in_a_pod_is_a_list_and_nothing_that_the_API_refuses) {
+  const auto error_of = [](const std::string& steps) {
+    const auto scenario = parse("s.yaml", {{"s.yaml", scenario_text("  steps:\n  - " + steps)}});
+    return scenario ? std::string() : scenario.error().text();
+  };
+  EXPECT_EQ(error_of("exec: {of: pod/p, command: [sh, -c, 1]}\n"), "");
+  EXPECT_THAT(error_of("exec: {of: pod/p, command: hostname}\n"),
+              testing::HasSubstr("spec.steps[0].exec.command: must be a list"));
+  EXPECT_THAT(error_of("exec: {of: pod/p}\n"), testing::HasSubstr("command"));
+  EXPECT_THAT(error_of("exec: pod/p\n"), testing::HasSubstr("spec.steps[0].exec: must be a map"));
+  EXPECT_THAT(error_of("exec: {of: service/p, command: [a]}\n"),
+              testing::HasSubstr("only in pods can a command be run"));
+  EXPECT_THAT(error_of("exec: {of: pod/p, command: [a], output: '('}\n"),
+              testing::HasSubstr("must be a regular expression"));
+  EXPECT_THAT(error_of("exec: {of: pod/p, command: [a]}\n    refused: never\n"),
+              testing::HasSubstr("only what asks the API can be refused by it"));
+  EXPECT_THAT(error_of("patch: {of: pod/p, patch: {}, force: true}\n"),
+              testing::HasSubstr("fieldManager and force are of type apply"));
+  EXPECT_THAT(error_of("patch: {of: pod/p, patch: [], type: apply}\n"),
+              testing::HasSubstr("what is applied is a map"));
+}
+
 TEST(ScenarioParser, a_second_scenario_in_a_file_is_refused) {
   const std::string one = scenario_text("  steps: [{wait: 1s}]\n");
   const auto scenario = parse("s.yaml", {{"s.yaml", one + "---\n" + one}});

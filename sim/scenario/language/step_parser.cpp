@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/json/value.hpp>
 
+#include "core/regular_expression.hpp"
 #include "objects/core_v1.hpp"
 #include "scenario/language/scenario_parser.hpp"
 
@@ -27,10 +28,10 @@ Result<Value> one_of(const YamlNode& node, const std::array<Word<Value>, size>& 
   return node.must_be("one of " + fmt::format("{}", fmt::join(known, ", ")));
 }
 
-constexpr std::array<Word<api::PatchType>, 3> patch_types{
-    {{"merge", api::PatchType::merge},
-     {"json", api::PatchType::json},
-     {"strategic", api::PatchType::strategic}}};
+constexpr std::array<Word<api::PatchType>, 4> patch_types{{{"merge", api::PatchType::merge},
+                                                           {"json", api::PatchType::json},
+                                                           {"strategic", api::PatchType::strategic},
+                                                           {"apply", api::PatchType::apply}}};
 constexpr std::array<Word<api::Propagation>, 3> propagations{
     {{"Background", api::Propagation::background},
      {"Foreground", api::Propagation::foreground},
@@ -86,6 +87,12 @@ Status read_grace(const YamlNode& node, T& to, const ParseContext&) {
   return {};
 }
 
+template <class T>
+Status read_container(const YamlNode& node, T& to, const ParseContext&) {
+  TRY(to.container, node.as_text());
+  return {};
+}
+
 // ---- delete ------------------------------------------------------------------------------------
 
 using DeleteField = Field<Delete, ParseContext>;
@@ -113,14 +120,45 @@ constexpr std::array evict_fields{
 using KillField = Field<Kill, ParseContext>;
 constexpr std::array kill_fields{
     KillField{"of", "pod/name, or a selection", "whose container", &read_of<Kill>, true},
-    KillField{"container", "text", "default: the first",
-              [](const YamlNode& node, Kill& to, const ParseContext&) -> Status {
-                TRY(to.container, node.as_text());
-                return {};
-              }},
+    KillField{"container", "text", "default: the first", &read_container<Kill>},
     KillField{"signal", "a name or number", "KILL, SIGKILL, 9, ...; default: KILL",
               [](const YamlNode& node, Kill& to, const ParseContext&) -> Status {
                 TRY(to.signal, node.as_signal());
+                return {};
+              }},
+};
+
+// ---- exec --------------------------------------------------------------------------------------
+
+using ExecField = Field<Exec, ParseContext>;
+constexpr std::array exec_fields{
+    ExecField{"of", "pod/name, or a selection", "in whose container", &read_of<Exec>, true},
+    ExecField{"container", "text", "default: the first", &read_container<Exec>},
+    ExecField{"command", "a list of texts", "the program and its arguments; no shell reads it",
+              [](const YamlNode& node, Exec& to, const ParseContext&) -> Status {
+                TRY(const auto words, node.as_list());
+                if (words.empty()) return node.must_be("a list of at least one text");
+                for (const YamlNode& word : words) {
+                  TRY(auto text, word.as_any_scalar());
+                  to.command.push_back(std::move(text));
+                }
+                return {};
+              },
+              true},
+    ExecField{"exitCode", "a number, or any", "with which it has to end; default: 0",
+              [](const YamlNode& node, Exec& to, const ParseContext&) -> Status {
+                to.exit_code.reset();
+                if (const auto* word = node.value().if_string(); word != nullptr && *word == "any")
+                  return {};
+                if (!node.value().is_number()) return node.must_be("a number, or any");
+                TRY(to.exit_code, node.as_count());
+                return {};
+              }},
+    ExecField{"output", "a regular expression",
+              "to be found in a line that it prints, on either stream; default: anything will do",
+              [](const YamlNode& node, Exec& to, const ParseContext&) -> Status {
+                TRY(to.output, node.as_text());
+                if (!regular_expression(to.output)) return node.must_be("a regular expression");
                 return {};
               }},
 };
@@ -144,7 +182,8 @@ constexpr std::array patch_fields{
                  return {};
                },
                true},
-    PatchField{"type", "merge, json or strategic", "default: merge",
+    PatchField{"type", "merge, json, strategic or apply",
+               "default: merge; apply is server-side apply: the fields are the manager's",
                [](const YamlNode& node, Patch& to, const ParseContext&) -> Status {
                  TRY(to.type, one_of(node, patch_types));
                  return {};
@@ -155,7 +194,28 @@ constexpr std::array patch_fields{
                  to.subresource = name;
                  return {};
                }},
+    PatchField{"fieldManager", "text", "of type apply: who applies; default: kubectl",
+               [](const YamlNode& node, Patch& to, const ParseContext&) -> Status {
+                 TRY(to.field_manager, node.as_text());
+                 return {};
+               }},
+    PatchField{"force", "true or false", "of type apply: other managers' fields are taken",
+               [](const YamlNode& node, Patch& to, const ParseContext&) -> Status {
+                 TRY(to.force, node.as_bool());
+                 return {};
+               }},
 };
+
+Status check_patch(const YamlNode& node, const Patch& patch) {
+  if (patch.type != api::PatchType::apply) {
+    if (patch.force || !patch.field_manager.empty())
+      return node.fail("fieldManager and force are of type apply");
+    return {};
+  }
+  if (!patch.body.get()->is_object()) return node.fail("what is applied is a map");
+  if (patch.subresource == "scale") return node.fail("a scale is not applied: patch or merge it");
+  return {};
+}
 
 // ---- a step ------------------------------------------------------------------------------------
 
@@ -180,7 +240,7 @@ Status read_action(const YamlNode& node, StepDraft& draft, std::string_view name
   T action;
   // The short form: the selection alone.
   if (node.value().is_string()) {
-    if constexpr (!std::is_same_v<T, Patch>) {
+    if constexpr (!std::is_same_v<T, Patch> && !std::is_same_v<T, Exec>) {
       TRY(action.of, parse_selection(node, context));
       return set_action(draft, name, std::move(action));
     }
@@ -249,9 +309,16 @@ constexpr std::array step_fields{
                 TRY_VOID(read_action(node, to, "kill", kill_fields, context));
                 return check_pods<Kill>(node, to, "killed");
               }},
+    StepField{"exec", "a map", "runs a command in a running container, as kubectl exec",
+              [](const YamlNode& node, StepDraft& to, const ParseContext& context) -> Status {
+                TRY_VOID(read_action(node, to, "exec", exec_fields, context));
+                if (std::get<Exec>(to.step.action).of.kind == &Pod::info()) return {};
+                return node.fail("only in pods can a command be run");
+              }},
     StepField{"patch", "a map", "changes one object",
-              [](const YamlNode& node, StepDraft& to, const ParseContext& context) {
-                return read_action(node, to, "patch", patch_fields, context);
+              [](const YamlNode& node, StepDraft& to, const ParseContext& context) -> Status {
+                TRY_VOID(read_action(node, to, "patch", patch_fields, context));
+                return check_patch(node, std::get<Patch>(to.step.action));
               }},
     StepField{"wait", "a state, or a duration", "ends once it is so, or that long after it began",
               [](const YamlNode& node, StepDraft& to, const ParseContext& context) -> Status {
@@ -264,8 +331,8 @@ constexpr std::array step_fields{
                 return set_action(to, "wait", std::move(action));
               }},
 };
-constexpr std::array<std::string_view, 6> actions{"apply", "delete", "evict",
-                                                  "kill",  "patch",  "wait"};
+constexpr std::array<std::string_view, 7> actions{"apply", "delete", "evict", "kill",
+                                                  "exec",  "patch",  "wait"};
 
 std::string text_of(const YamlNode& node, std::string_view action) {
   return fmt::format("{} {}", action, node.member(action)->text());
@@ -343,6 +410,11 @@ Status check_one(const YamlNode& node, std::string_view what,
 
 }  // namespace
 
+const ToContainer* about_containers(const StepAction& action) {
+  if (const Kill* kill = std::get_if<Kill>(&action)) return kill;
+  return std::get_if<Exec>(&action);
+}
+
 std::string_view to_string(Quantifier quantifier) {
   return quantifiers[static_cast<std::size_t>(quantifier)];
 }
@@ -361,7 +433,7 @@ Result<Step> parse_step(const YamlNode& node, const ParseContext& context) {
   TRY_VOID(check_one(node, "a step", draft.actions, actions));
   const StepAction& action = draft.step.action;
   if (draft.step.refused &&
-      (std::holds_alternative<Kill>(action) || std::holds_alternative<Wait>(action)))
+      (about_containers(action) != nullptr || std::holds_alternative<Wait>(action)))
     return node.fail_at("refused", "only what asks the API can be refused by it");
   draft.step.text = text_of(node, draft.actions.front());
   draft.step.where = node.where();
@@ -396,6 +468,7 @@ std::vector<ReferenceTable> step_tables() {
       reference_of("delete", "A map instead of kind/name.", delete_fields),
       reference_of("evict", "A map instead of pod/name.", evict_fields),
       reference_of("kill", "A map instead of pod/name.", kill_fields),
+      reference_of("exec", "", exec_fields),
       reference_of("patch", "", patch_fields),
       reference_of("Expectation", "Exactly one of eventually, always, never and finally.",
                    expectation_fields),

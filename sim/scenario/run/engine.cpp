@@ -33,12 +33,12 @@ std::optional<Step> apply_manifests(const Scenario& scenario) {
 }  // namespace
 
 Engine::Engine(Loop& loop, Trace& trace, api::ApiClient& client, const Scenario& scenario,
-               SignalPort signal, std::function<void()> over)
+               ContainerPorts containers, std::function<void()> over)
     : loop_(loop),
       trace_(trace),
       client_(client),
       scenario_(scenario),
-      signal_(std::move(signal)),
+      containers_(std::move(containers)),
       on_over_(std::move(over)),
       lane_(loop.new_lane()),
       invariants_(scenario.invariants),
@@ -228,12 +228,12 @@ void Engine::set_step_timer() {
   step_timer_ = loop_.after(lane_, *within, [this, within] {
     if (stage_ != Stage::when && stage_ != Stage::until) return;
     const State* state = awaited();
-    const Kill* kill = std::get_if<Kill>(&all_steps_[index_].action);
+    const ToContainer* about = about_containers(all_steps_[index_].action);
     const std::string detail = fmt::format("not so within {}", format_go_duration(*within));
     const ContextScope of_its_state(loop_,
                                     state != nullptr ? observer_.latest(*state) : step_cause_);
-    if (state == nullptr && kill == nullptr) return end_step(fail(Reason::timeout, detail));
-    fail_step(Reason::timeout, detail, state != nullptr ? state->of : kill->of);
+    if (state == nullptr && about == nullptr) return end_step(fail(Reason::timeout, detail));
+    fail_step(Reason::timeout, detail, state != nullptr ? state->of : about->of);
   });
 }
 

@@ -1,5 +1,5 @@
 // Carries a scenario out: takes its steps, judges its expectations, watches the invariants. It acts
-// through the API and the signal port, and learns of everything from the trace.
+// through the API and the ports of containers, and learns of everything from the trace.
 #pragma once
 
 #include <functional>
@@ -27,13 +27,32 @@ struct StepResult {
 
 // A signal to the first process of a container, by the id that the runtime gave it.
 using SignalPort = std::function<void(const ContainerId& id, int signal, Done<void> done)>;
+// A command in a running container.
+using ExecPort = std::function<void(const ContainerId& id, std::vector<std::string> command,
+                                    Duration timeout, Done<ExecResult> done)>;
+struct ContainerPorts {
+  SignalPort signal{};
+  ExecPort exec{};
+};
+// Both as that runtime does them.
+template <class Runtime>
+ContainerPorts ports_of(Runtime& runtime) {
+  return {.signal = [&runtime](
+                        const ContainerId& id, int signal,
+                        Done<void> done) { runtime.signal_container(id, signal, std::move(done)); },
+          .exec =
+              [&runtime](const ContainerId& id, std::vector<std::string> command, Duration timeout,
+                         Done<ExecResult> done) {
+                runtime.exec(id, std::move(command), timeout, std::move(done));
+              }};
+}
 
 class Engine {
  public:
   // All references outlive the engine. `over` is called once, on a lane of the engine. The engine
   // adds a sink to the trace: make it before the run begins.
   Engine(Loop& loop, Trace& trace, api::ApiClient& client, const Scenario& scenario,
-         SignalPort signal, std::function<void()> over);
+         ContainerPorts containers, std::function<void()> over);
 
   // The scenario's time begins; its manifests are applied first.
   void start();
@@ -60,6 +79,14 @@ class Engine {
   bool timed_out() const { return timed_out_; }
   // How each job and each pod of its own had ended by the end, the bad first.
   const std::vector<std::string>& ends() const { return ends_; }
+
+  // A container that a step is about.
+  struct Target {
+    std::shared_ptr<const Pod> pod{};
+    const ContainerStatus* status = nullptr;  // of it
+    std::string text() const;  // "default/train-0/main"
+    ContainerId id() const;
+  };
 
  private:
   // Where the engine is within the step in hand.
@@ -97,6 +124,9 @@ class Engine {
   void act(const Delete& action);
   void act(const Evict& action);
   void act(const Kill& action);
+  std::vector<Target> reach(const ToContainer& action, std::string_view what);
+  void act(const Exec& action);
+  void executed(const std::string& subject, const Result<ExecResult>& result);
   void act(const Patch& action);
   void act(const Wait& action);
   void apply_next(std::size_t index);
@@ -109,7 +139,7 @@ class Engine {
   Trace& trace_;
   api::ApiClient& client_;
   const Scenario& scenario_;
-  SignalPort signal_;
+  ContainerPorts containers_;
   std::function<void()> on_over_;
   Lane lane_;
   Observer observer_{};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json/value.hpp>
 
+#include "core/regular_expression.hpp"
 #include "objects/codec.hpp"
 #include "objects/pod_phase.hpp"
 #include "scenario/language/claims.hpp"
@@ -16,6 +17,44 @@ namespace {
 Status status_of(const Result<api::Response>& result) {
   if (!result) return tl::make_unexpected(result.error());
   return {};
+}
+
+// The first line that is not empty, cut to a readable length.
+std::string first_line(std::string_view text) {
+  constexpr std::size_t shown_max = 120;
+  const std::size_t begin = text.find_first_not_of("\r\n ");
+  if (begin == text.npos) return {};
+  const std::size_t end = std::min(text.find_first_of("\r\n", begin), text.size());
+  const std::size_t length = std::min(end - begin, shown_max);
+  return std::string(text.substr(begin, length)) + (length < end - begin ? "..." : "");
+}
+
+bool any_line_is_like(std::string_view text, const std::string& pattern) {
+  const std::regex wanted = *regular_expression(pattern);  // the parser has tried it
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (std::regex_search(text.data(), text.data() + end, wanted)) return true;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
+}
+
+// `hostname` ended with 0: "train-0"
+std::string told_of(const Exec& action, const ExecResult& result) {
+  const std::string line = first_line(result.output);
+  return fmt::format("`{}` {}{}", fmt::join(action.command, " "),
+                     result.timed_out ? "was ended by the step's time"
+                                      : fmt::format("ended with {}", result.exit_code),
+                     line.empty() ? "" : fmt::format(": \"{}\"", line));
+}
+
+// What is not as the step wants it; nothing: all is.
+std::optional<std::string> wrong_with(const Exec& action, const ExecResult& result) {
+  if (result.timed_out) return "and was to end";
+  if (action.exit_code && result.exit_code != *action.exit_code)
+    return fmt::format("and {} was wanted", *action.exit_code);
+  if (action.output.empty() || any_line_is_like(result.output, action.output)) return std::nullopt;
+  return fmt::format("and no line of its output is like `{}`", action.output);
 }
 
 // The id in "containerd://ID", as a pod's status shows it.
@@ -31,23 +70,20 @@ const ContainerStatus* running_container(const Pod& pod, std::string_view name) 
   return nullptr;
 }
 
-struct Target {
-  const Pod* pod;
-  const ContainerStatus* status;
-};
+using Target = Engine::Target;
 
-std::vector<Target> kill_targets(const std::vector<ObjectPtr>& objects, const Kill& action) {
+std::vector<Target> targets_of(const std::vector<ObjectPtr>& objects, const ToContainer& action) {
   std::vector<Target> targets;
   for (const ObjectPtr& object : objects) {
-    const Pod* pod = as<Pod>(*object);
+    auto pod = as<Pod>(object);
     if (const ContainerStatus* status = running_container(*pod, action.container))
-      targets.push_back({pod, status});
+      targets.push_back({std::move(pod), status});
   }
   return targets;
 }
 
 // Why a pod of that name will never have that container; empty: it may, or pods to come.
-std::string missing_container(const std::vector<ObjectPtr>& objects, const Kill& action) {
+std::string missing_container(const std::vector<ObjectPtr>& objects, const ToContainer& action) {
   if (action.container.empty() || action.of.name.empty() || objects.empty()) return {};
   std::vector<std::string> names;
   for (const ObjectPtr& object : objects) {
@@ -70,6 +106,19 @@ Json merge_body(const Object& object) {
   return body;
 }
 
+// The fields that a step applies, with the names of their object.
+Json configuration_of(const Patch& action) {
+  Json body = *action.body.get();
+  boost::json::object& members = body.as_object();
+  members.emplace("apiVersion", action.of.kind->api_version());
+  members.emplace("kind", action.of.kind->kind);
+  Json& metadata = members.emplace("metadata", boost::json::object()).first->value();
+  if (!metadata.is_object()) return body;
+  metadata.get_object().emplace("name", action.of.name);
+  if (action.of.kind->namespaced) metadata.get_object().emplace("namespace", action.of.namespace_);
+  return body;
+}
+
 // What a step comes to whose call is to be refused in words that these are a part of.
 Status as_refused(Status status, const std::string& words) {
   if (status) return fail(Reason::invalid, "the API did not refuse it");
@@ -78,6 +127,12 @@ Status as_refused(Status status, const std::string& words) {
 }
 
 }  // namespace
+
+std::string Engine::Target::text() const {
+  return fmt::format("{}/{}", key_of(pod->metadata), status->name);
+}
+
+ContainerId Engine::Target::id() const { return id_of(status->rest->containerID); }
 
 void Engine::acted(Status status) {
   if (stage_ != Stage::acting) return;
@@ -145,41 +200,75 @@ void Engine::call_for_each(const Selection& of, std::string_view what,
 // A container prints before its pod's status says that it runs: a kill that a log line triggers
 // waits for the status, which names the container.
 bool Engine::waits_for_container() const {
-  const Kill* kill = std::get_if<Kill>(&all_steps_[index_].action);
-  if (kill == nullptr) return false;
-  const auto objects = observer_.select(kill->of);
+  const ToContainer* about = about_containers(all_steps_[index_].action);
+  if (about == nullptr) return false;
+  const auto objects = observer_.select(about->of);
   const bool alive = std::any_of(objects.begin(), objects.end(), [](const ObjectPtr& object) {
     return !is_terminal_phase(as<Pod>(*object)->status.phase);
   });
-  return alive && missing_container(objects, *kill).empty() && kill_targets(objects, *kill).empty();
+  return alive && missing_container(objects, *about).empty() && targets_of(objects, *about).empty();
+}
+
+// The running containers that a step is about; nothing: there are none, and it has failed.
+std::vector<Target> Engine::reach(const ToContainer& action, std::string_view what) {
+  const auto objects = observer_.select(action.of);
+  std::vector<Target> targets = targets_of(objects, action);
+  if (auto missing = missing_container(objects, action); !missing.empty()) {
+    acted(fail(Reason::not_found, std::move(missing)));
+    return {};
+  }
+  if (targets.empty())
+    acted(fail(Reason::not_found,
+               fmt::format("no container runs {}: {}", what, observer_.describe(action.of))));
+  to_do_ = targets.size();
+  return targets;
 }
 
 void Engine::act(const Kill& action) {
-  const auto objects = observer_.select(action.of);
-  const auto targets = kill_targets(objects, action);
-  if (auto missing = missing_container(objects, action); !missing.empty())
-    return acted(fail(Reason::not_found, std::move(missing)));
-  if (targets.empty())
-    return acted(fail(Reason::not_found,
-                      "no container runs to be killed: " + observer_.describe(action.of)));
-  to_do_ = targets.size();
   const std::weak_ptr<int> alive = alive_;
-  for (const auto& [pod, status] : targets) {
+  for (const Target& target : reach(action, "to be killed")) {
     const ContextScope of_this_kill(loop_, step_record_);
-    const std::string subject = fmt::format("{}/{}", key_of(pod->metadata), status->name);
+    const std::string subject = target.text();
     const std::string signal = std::to_string(action.signal);
     write(RecordKind::fault, subject, "signal " + signal,
           {{"port", "process"}, {"signal", signal}});
-    signal_(id_of(status->rest->containerID), action.signal,
-            [this, alive, subject, signal](Result<void> result) {
-              if (alive.expired()) return;
-              // The status may tell of a container that is gone.
-              if (!result)
-                write(RecordKind::fault, subject, fmt::format("signal {} reached nobody", signal),
-                      {{"port", "process"}, {"missed", signal}});
-              acted(std::move(result));
-            });
+    containers_.signal(
+        target.id(), action.signal, [this, alive, subject, signal](Result<void> result) {
+          if (alive.expired()) return;
+          // The status may tell of a container that is gone.
+          if (!result)
+            write(RecordKind::fault, subject, fmt::format("signal {} reached nobody", signal),
+                  {{"port", "process"}, {"missed", signal}});
+          acted(std::move(result));
+        });
   }
+}
+
+void Engine::act(const Exec& action) {
+  const std::weak_ptr<int> alive = alive_;
+  const Duration limit = all_steps_[index_].within.value_or(scenario_.timeout);
+  for (const Target& target : reach(action, "in which a command could run")) {
+    const ContextScope of_this_command(loop_, step_record_);
+    containers_.exec(target.id(), action.command, limit,
+                     [this, alive, subject = target.text()](const Result<ExecResult>& result) {
+                       if (!alive.expired()) executed(subject, result);
+                     });
+  }
+}
+
+void Engine::executed(const std::string& subject, const Result<ExecResult>& result) {
+  if (stage_ != Stage::acting) return;
+  const Exec& action = std::get<Exec>(all_steps_[index_].action);
+  if (!result)
+    return acted(fail(result.error().reason,
+                      fmt::format("exec in {}: {}", subject, result.error().message)));
+  const std::string told = told_of(action, *result);
+  write(RecordKind::note, subject, told,
+        {{"exit", std::to_string(result->exit_code)}, {"output", result->output}});
+  if (auto wrong = wrong_with(action, *result))
+    return acted(fail(result->timed_out ? Reason::timeout : Reason::invalid,
+                      fmt::format("{}: {}, {}", subject, told, *wrong)));
+  acted({});
 }
 
 void Engine::act(const Patch& action) {
@@ -188,6 +277,12 @@ void Engine::act(const Patch& action) {
   request.target = {action.of.kind, action.of.namespace_, action.of.name, action.subresource};
   request.body = action.body;
   request.patch_type = action.type;
+  if (action.type == api::PatchType::apply) {
+    request.body = RawJson(configuration_of(action));
+    request.force = action.force;
+    request.write.edit().field_manager =
+        action.field_manager.empty() ? "kubectl" : action.field_manager;
+  }
   const std::weak_ptr<int> alive = alive_;
   client_.call(std::move(request), [this, alive](Result<api::Response> result) {
     if (!alive.expired()) acted(status_of(result));

@@ -30,7 +30,10 @@ class ScenarioRun {
     client_ = world_->client("user");
     engine_.emplace(
         loop_, world_->trace(), *client_, scenario_,
-        [](const ContainerId&, int, Done<void> done) { done({}); }, [this] { over_ = true; });
+        ContainerPorts{.signal = [](const ContainerId&, int, Done<void> done) { done({}); },
+                       .exec = [](const ContainerId&, std::vector<std::string>, Duration,
+                                  Done<ExecResult> done) { done(ExecResult{}); }},
+        [this] { over_ = true; });
     EXPECT_TRUE(world_->start());
     engine_->start();
     const Timer timer = loop_.after(loop_.new_lane(), 1s, [&] { meanwhile(*world_); });
@@ -76,6 +79,26 @@ TEST(Engine, a_step_that_cannot_be_taken_ends_the_run) {
   EXPECT_EQ(run.verdicts(), "hfo ");
   EXPECT_EQ(run.engine().steps()[1].detail,
             "no container runs to be killed: there never was a pod/nobody");
+}
+
+TEST(Engine, a_command_in_nobody_ends_the_run) {
+  const ScenarioRun run("  steps:\n  - exec: {of: pod/nobody, command: [hostname]}\n");
+  EXPECT_EQ(run.verdicts(), "hf ");
+  EXPECT_EQ(run.engine().steps()[1].detail,
+            "no container runs in which a command could run: there never was a pod/nobody");
+}
+
+TEST(Engine, what_is_applied_by_the_server_is_its_managers) {
+  const ScenarioRun run(R"(
+  steps:
+  - patch: {of: configmap/c, type: apply, fieldManager: one, patch: {data: {b: one}}}
+  - patch: {of: configmap/c, type: apply, fieldManager: two, patch: {data: {b: two}}}
+    refused: 'Apply failed with 1 conflict: conflict with "one"'
+  - patch: {of: configmap/c, type: apply, fieldManager: two, force: true, patch: {data: {b: two}}}
+  expect:
+  - finally: {of: configmap/c, match: {data: {a: one, b: two}}}
+)");
+  EXPECT_EQ(run.verdicts(), "hhhh h") << run.engine().steps().back().detail;
 }
 
 TEST(Engine, a_step_that_was_never_due_says_what_for) {

@@ -82,12 +82,7 @@ struct VirtualRun::Parts {
         injector(make_injector(options)),
         world(loop, world_options(options), &runtime),
         client(world.client("user")),
-        engine(
-            loop, world.trace(), *client, scenario,
-            [this](const ContainerId& id, int signal, Done<void> done) {
-              runtime.signal_container(id, signal, std::move(done));
-            },
-            [] {}) {
+        engine(loop, world.trace(), *client, scenario, ports_of(runtime), [] {}) {
     if (injector) injector->attach(world, ports());
     if (options.hash) {
       hash = std::make_unique<TraceHash>();

@@ -328,6 +328,50 @@ TEST(VirtualRunTest, sinks_hear_of_everything_and_the_hash_is_optional) {
   EXPECT_FALSE(result->trace_hash);
 }
 
+// A step that goes into a pod which prints its name and sleeps, and what became of the step.
+std::string executed(const std::string& step) {
+  const Scenario scenario = parse(
+      "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nspec:\n  timeout: 30s\n  steps:\n  - " +
+      step + R"(
+    when: {of: pod/p, log: here}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  restartPolicy: Never
+  containers:
+  - name: c
+    image: ddptwin-worker
+    env: [{name: A, value: b}]
+    command: [sh, -c, echo here; sleep 99]
+)");
+  const auto result = run_virtually(scenario, {.seed = 3});
+  if (!result) return result.error().text();
+  const auto& told = result->step_verdicts.back();
+  return told.verdict == Verdict::held ? "done" : told.detail;
+}
+
+TEST(VirtualRunTest, a_command_runs_in_a_pod_and_its_end_is_judged) {
+  EXPECT_EQ(executed("exec: {of: pod/p, command: [sh, -c, 'echo a; echo $A; exit 4'], exitCode: 4, "
+                     "output: '^b$'}"),
+            "done");
+  EXPECT_EQ(executed("exec: {of: pod/p, command: [sh, -c, 'echo $A; exit 4']}"),
+            "default/p/c: `sh -c echo $A; exit 4` ended with 4: \"b\", and 0 was wanted");
+  EXPECT_EQ(executed("exec: {of: pod/p, command: [echo, x], output: z}"),
+            "default/p/c: `echo x` ended with 0: \"x\", and no line of its output is like `z`");
+  EXPECT_EQ(executed("exec: {of: pod/p, container: d, command: [echo, x]}"),
+            "no container of pod/p is called d: they are c");
+  EXPECT_EQ(executed("exec: {of: pod/p, command: [sh, -c, exit 9], exitCode: any}"), "done");
+  EXPECT_THAT(executed("exec: {of: pod/p, command: [nobody-knows-it]}"),
+              testing::HasSubstr("nobody-knows-it"));
+}
+
+TEST(VirtualRunTest, a_command_that_does_not_end_is_ended_by_its_steps_time) {
+  EXPECT_EQ(executed("exec: {of: pod/p, command: [sleep, 20]}\n    within: 5s"),
+            "default/p/c: `sleep 20` was ended by the step's time, and was to end");
+}
+
 TEST(VirtualRunTest, what_never_ends_is_ended_by_the_timeout) {
   const Scenario one = parse(job("--steps, '3', --fail-at-step, '1', --fail-with, hang"));
   const auto result = run_virtually(one, {});
