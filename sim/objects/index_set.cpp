@@ -41,7 +41,7 @@ IndexSet IndexSet::read(std::string_view text, int limit) {
   each_part(text, [&](std::string_view part) {
     const auto [first, last] = split(part);
     const auto from = number(first), to = number(last);
-    if (!from || !to || *from >= limit) return;
+    if (!from || !to || *from >= limit || *to < *from) return;
     set.append(*from, std::min(*to, limit - 1));
   });
   return set;

@@ -266,6 +266,28 @@ void must_be_port(ErrorList& out, const FieldPath& path, std::int32_t port) {
     out.push_back(invalid(path, std::to_string(port), "must be between 1 and 65535, inclusive"));
 }
 
+ErrorList domain_path_problems(const std::string& field, const std::string& name) {
+  if (name.empty()) return {required(field)};
+  const std::size_t slash = name.find('/');
+  if (slash == std::string::npos || slash == 0 || slash + 1 == name.size())
+    return {
+        invalid(field, quoted(name), "must be a domain-prefixed path (such as \"acme.io/foo\")")};
+  ErrorList out;
+  const std::string domain = name.substr(0, slash), path = name.substr(slash + 1);
+  for (const std::string& problem : dns_subdomain_problems(domain))
+    out.push_back(invalid(field, quoted(domain), problem));
+  constexpr std::string_view marks = "/-._~%!$&'()*+,;=:";
+  const bool is_path = std::all_of(path.begin(), path.end(), [marks](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           marks.find(c) != std::string_view::npos;
+  });
+  if (!is_path)
+    out.push_back(
+        invalid(field, quoted(path),
+                "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')"));
+  return out;
+}
+
 void append(ErrorList& to, ErrorList&& more) {
   std::move(more.begin(), more.end(), std::back_inserter(to));
 }

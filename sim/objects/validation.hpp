@@ -31,6 +31,8 @@ std::string shown_or_null(const StringMap& map);  // of an empty one Go says nul
 // Each returns what is wrong with the text, nothing when it is right.
 std::vector<std::string> dns_label_problems(std::string_view text);
 std::vector<std::string> dns_subdomain_problems(std::string_view text);
+// A domain, a slash and a path, as a manager's name is (upstream: IsDomainPrefixedPath).
+ErrorList domain_path_problems(const std::string& field, const std::string& name);
 std::vector<std::string> dns_1035_label_problems(std::string_view text);
 std::vector<std::string> qualified_name_problems(std::string_view text);
 std::vector<std::string> label_value_problems(std::string_view text);

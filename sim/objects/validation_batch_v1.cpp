@@ -292,9 +292,12 @@ ErrorList validate_spec(const JobSpec& spec) {
   must_not_be_negative(out, "spec.ttlSecondsAfterFinished", spec.ttlSecondsAfterFinished);
   must_not_be_negative(out, "spec.backoffLimitPerIndex", spec.backoffLimitPerIndex);
   must_not_be_negative(out, "spec.maxFailedIndexes", spec.maxFailedIndexes);
-  if (spec.managedBy && spec.managedBy->find('/') == std::string::npos)
-    out.push_back(invalid("spec.managedBy", quoted(*spec.managedBy),
-                          "must be a domain-prefixed path (such as \"acme.io/foo\")"));
+  if (spec.managedBy) {
+    append(out, domain_path_problems("spec.managedBy", *spec.managedBy));
+    constexpr std::size_t managed_by_max = 63;
+    if (spec.managedBy->size() > managed_by_max)
+      out.push_back(too_long("spec.managedBy", managed_by_max));
+  }
   check_mode(out, spec);
   if (spec.podFailurePolicy) check_failure_policy(out, spec);
   check_replacement_policy(out, spec);

@@ -168,29 +168,8 @@ class Review {
   void judge_managed_by() {
     if (!spec_.managedBy) return;
     const std::string& name = *spec_.managedBy;
-    judge_domain_path(name);
+    append(errors_, domain_path_problems("spec.managedBy", name));
     if (name.size() > managed_by_max) errors_.push_back(too_long("spec.managedBy", managed_by_max));
-  }
-
-  // A domain, a slash and a path (upstream: IsDomainPrefixedPath).
-  void judge_domain_path(const std::string& name) {
-    if (name.empty()) return errors_.push_back(required("spec.managedBy"));
-    const std::size_t slash = name.find('/');
-    if (slash == std::string::npos || slash == 0 || slash + 1 == name.size())
-      return errors_.push_back(invalid("spec.managedBy", quoted(name),
-                                       "must be a domain-prefixed path (such as \"acme.io/foo\")"));
-    const std::string domain = name.substr(0, slash), path = name.substr(slash + 1);
-    for (const std::string& problem : dns_subdomain_problems(domain))
-      errors_.push_back(invalid("spec.managedBy", quoted(domain), problem));
-    constexpr std::string_view marks = "/-._~%!$&'()*+,;=:";
-    const bool is_path = std::all_of(path.begin(), path.end(), [marks](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-             marks.find(c) != std::string_view::npos;
-    });
-    if (!is_path)
-      errors_.push_back(invalid("spec.managedBy", quoted(path),
-                                "Invalid path (regex used for validation is "
-                                "'[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')"));
   }
 
   void judge_replicated_job(std::size_t index) {

@@ -381,24 +381,8 @@ class Review {
             fmt::format("must not have envs for the {} containers", fmt::join(own, ", ")));
   }
 
-  // Upstream: IsDomainPrefixedPath.
   void judge_manager(const std::string& name) {
-    const std::string field = fmt::format("{}.manager", words_.field);
-    if (name.empty()) return errors_.push_back(required(field));
-    const std::size_t slash = name.find('/');
-    if (slash == std::string::npos || slash == 0 || slash + 1 == name.size())
-      return add(field, quoted(name), "must be a domain-prefixed path (such as \"acme.io/foo\")");
-    const std::string domain = name.substr(0, slash), path = name.substr(slash + 1);
-    for (const std::string& problem : dns_subdomain_problems(domain))
-      add(field, quoted(domain), problem);
-    constexpr std::string_view marks = "/-._~%!$&'()*+,;=:";
-    const bool is_path = std::all_of(path.begin(), path.end(), [marks](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-             marks.find(c) != std::string_view::npos;
-    });
-    if (!is_path)
-      add(field, quoted(path),
-          "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')");
+    append(errors_, domain_path_problems(fmt::format("{}.manager", words_.field), name));
   }
 
   // ---- frameworks

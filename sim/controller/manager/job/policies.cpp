@@ -61,6 +61,7 @@ std::optional<std::string> match_success_policy(const JobSpec& job, const IndexS
     int done = succeeded.size(), wanted = rule.succeededCount.value_or(0);
     if (rule.succeededIndexes) {
       const IndexSet named = IndexSet::read(*rule.succeededIndexes, job.completions.value_or(0));
+      if (named.size() == 0) continue;  // of no index none can succeed
       done = 0;
       for (const auto& [first, last] : named.intervals())
         for (int index = first; index <= last; ++index)

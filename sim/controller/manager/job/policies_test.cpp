@@ -133,6 +133,7 @@ TEST(SuccessPolicyMatch, counts_what_its_rules_name) {
       {"C229", {{"9", {}}, {"4,6", {}}}, "4-7", "Matched rules at index 1"},
       {"C230", {{"3-6", 2}}, "0-2,4-7", "Matched rules at index 0"},
       {"C230b", {{"3-6", 2}}, "0-2,6,7", ""},
+      {"C231", {{"", {}}}, "0-9", ""},
       {"nothing has succeeded", {{{}, 0}}, "", ""},
   };
   for (const auto& row : rows) {

@@ -34,7 +34,9 @@ Workload::Group group_of_jobs(const JobSetSpec& spec, const ReplicatedJob& one) 
   group.init_containers = job.template_.spec->initContainers.size();
   group.full_at_rest = false;  // others may have to be ready before
   // Unless the Job says otherwise, and a set that is made anew waits for its old pods.
-  group.replaced_early = job.podReplacementPolicy.value_or("TerminatingOrFailed") != "Failed";
+  const std::string_view early = "TerminatingOrFailed", late = "Failed";
+  group.replaced_early =
+      job.podReplacementPolicy.value_or(std::string(job.podFailurePolicy ? late : early)) != late;
   group.decides = wants_all(spec, one);
   return group;
 }
