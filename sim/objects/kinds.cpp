@@ -12,6 +12,7 @@
 #include "objects/jobset.hpp"
 #include "objects/node_v1.hpp"
 #include "objects/pytorchjob.hpp"
+#include "objects/pytorchtrainingjob.hpp"
 #include "objects/scheduling_v1.hpp"
 #include "objects/trainjob.hpp"
 #include "objects/volumes.hpp"
@@ -41,6 +42,7 @@ std::span<const KindInfo* const> built_in_kinds() {
       &ControllerRevision::info(),
       &Job::info(),
       &DDPSet::info(),
+      &PyTorchTrainingJob::info(),
       &JobSet::info(),
       &TrainJob::info(),
       &TrainingRuntime::info(),

@@ -11,8 +11,9 @@ struct TrainingRow {
   std::string_view container;  // whose exit code the system goes by; empty: the first
 };
 constexpr std::array training_rows{
-    TrainingRow{"PyTorchJob", "pytorch"},  // spec/pytorchjob.md §1
-    TrainingRow{"DDPSet", ""},             // spec/statefulset-platform.md §2
+    TrainingRow{"PyTorchJob", "pytorch"},         // spec/pytorchjob.md §1
+    TrainingRow{"DDPSet", ""},                    // spec/statefulset-platform.md §2
+    TrainingRow{"PyTorchTrainingJob", "python"},  // spec/t9k.md §4.1
 };
 
 std::string_view owner_kind(const Pod& pod) {

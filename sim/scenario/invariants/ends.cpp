@@ -111,7 +111,11 @@ bool succeeded_for_a_reason(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
   for (int type = 0; type < job.type_count(); ++type) {
     const TypeFacts& facts = job.type(type);
-    if (facts.spec == nullptr || !facts.spec->decides) continue;
+    if (facts.spec == nullptr) continue;
+    if (facts.spec->first_decides && (facts.replicas.empty() || !facts.replicas.front().succeeded))
+      verdicts.violated(job.text(), fmt::format("{} is {}, and {} has not succeeded", job.text(),
+                                                job.reader->success, job.replica_text(type, 0)));
+    if (!facts.spec->decides) continue;
     const auto succeeded = std::count_if(facts.replicas.begin(), facts.replicas.end(),
                                          [](const ReplicaFacts& one) { return one.succeeded; });
     if (succeeded >= facts.wanted_min || (facts.spec->one_is_enough && succeeded > 0)) continue;

@@ -32,7 +32,8 @@ bool failed_for_good(const Pod& pod, const WorkloadReader& reader) {
   const std::string_view main = main_container(pod, reader);
   for (const ContainerStatus& one : pod.status.containerStatuses)
     if (one.name == main && one.state.terminated)
-      return one.state.terminated->exitCode < reader.first_retryable;
+      return reader.retryable != nullptr ? !reader.retryable(one.state.terminated->exitCode)
+                                         : one.state.terminated->exitCode < reader.first_retryable;
   return false;
 }
 

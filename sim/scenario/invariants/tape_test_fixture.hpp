@@ -117,6 +117,9 @@ std::vector<Case> cases();
 namespace trainjob_rows_test {
 std::vector<Case> cases();
 }
+namespace t9k_rows_test {
+std::vector<Case> cases();
+}
 namespace liveness_test {
 std::vector<Case> cases();
 }

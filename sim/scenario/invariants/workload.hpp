@@ -22,6 +22,7 @@ struct Workload {
     int per_part = 0;               // where they come in parts; 0: they do not
     std::string_view restart{};     // Always, OnFailure, Never, ExitCode
     bool decides = false;           // the end of its pods is the workload's
+    bool first_decides = false;     // so of its first pod alone, whatever others do
     bool one_is_enough = false;     // so of the first that succeeds
     bool full_at_rest = true;       // no pod waits for another one to be made
     bool replaced_early = false;    // by a pod that runs while the old one is still ending
@@ -72,6 +73,7 @@ struct WorkloadReader {
   // An init container that the controller adds: it runs until a peer is there.
   std::string_view waiting_container{};
   int first_retryable = 0;  // from this exit code on, policy ExitCode tries once more
+  bool (*retryable)(int exit_code) = nullptr;  // in its place, where they are not all from one on
 
   std::string_view success{}, failure{};  // the conditions that end it
 };

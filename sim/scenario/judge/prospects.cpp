@@ -25,10 +25,10 @@ bool any_maker_at_work(const Observer& observer) {
 
 // By its controllers, or by those of what they make, as Trainer makes Jobs through a JobSet.
 bool makes(const System& system, const KindInfo& kind) {
-  return std::any_of(system.makes.begin(), system.makes.end(), [&kind](KindOf made) {
+  return std::any_of(system.makes.begin(), system.makes.end(), [&](KindOf made) {
     if (&made() == &kind) return true;
     const System* other = system_of_kind(made().kind);
-    return other != nullptr && makes(*other, kind);
+    return other != nullptr && other != &system && makes(*other, kind);
   });
 }
 

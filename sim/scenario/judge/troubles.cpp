@@ -318,6 +318,8 @@ void Troubles::take_warning(const Event& event, Time now) {
   if (pod != pods_.end() && event.reason == "Unhealthy")
     pod->second.unhealthy = event.message.str();
   if (!says_why(event)) return;
+  if (pod == pods_.end() && event.reason == "Failed")
+    return;  // a job's end, which its status tells
   Trouble trouble;
   trouble.kind = pod != pods_.end() ? Kind::warned : Kind::refused;
   if (pod != pods_.end() && pod->second.ran) return;
@@ -440,7 +442,8 @@ std::vector<const Trouble*> Troubles::unsolved(const SharedText& root, Time unti
   return found;
 }
 
-const Trouble* Troubles::culprit(const SharedText& root, Time until) const {
+const Trouble* Troubles::culprit(const SharedText& root, Time until,
+                                 std::string_view decider) const {
   const auto all = unsolved(root, until);
   if (all.empty()) return nullptr;
   // What has ended and was not started again comes before what waits; what is its own reason
@@ -452,6 +455,10 @@ const Trouble* Troubles::culprit(const SharedText& root, Time until) const {
   const Trouble* found =
       *std::min_element(all.begin(), all.end(),
                         [&](const Trouble* a, const Trouble* b) { return weight(a) < weight(b); });
+  for (const Trouble* one : all)
+    if (!decider.empty() && one->key == decider) found = one;
+  // Where it is known who decided, others that failed before it are its reason only if it says so.
+  if (!decider.empty() && found->key == decider && !is_consequence(*found)) return found;
   for (std::size_t steps = 0; steps < all.size(); ++steps) {
     const Trouble* made_by = nullptr;
     for (const Trouble* one : all) {

@@ -82,7 +82,9 @@ class Troubles {
   // badly and was started again is not over until the job has trained on.
   std::vector<const Trouble*> unsolved(const SharedText& root, Time until) const;
   // Which of it made the others; null: there is none.
-  const Trouble* culprit(const SharedText& root, Time until) const;
+  // `decider` is the pod ("namespace/name") whose failure it was, where that is known: then what it
+  // failed of.
+  const Trouble* culprit(const SharedText& root, Time until, std::string_view decider = {}) const;
 
   // All that it says of its end is that somebody else has ended.
   bool is_consequence(const Trouble& trouble) const;

@@ -101,7 +101,15 @@ std::string at_work(const Observer& observer, const Pod& pod) {
 struct Family {
   SharedText root{};
   Time until = no_end;
+  std::string decider{};  // the pod whose failure it failed by, where it is one pod's
 };
+
+std::string decider_of(const Object& object) {
+  const JobKind* row = job_kind(object.kind());
+  if (row == nullptr || row->failed_by == nullptr) return {};
+  const std::string pod = row->failed_by(object);
+  return pod.empty() ? pod : fmt::format("{}/{}", object.metadata.namespace_.view(), pod);
+}
 
 // The roots of the selected objects, each once. Of what has failed only what came before counts.
 std::vector<Family> families_of(const Observer& observer, const Selection& of) {
@@ -110,13 +118,15 @@ std::vector<Family> families_of(const Observer& observer, const Selection& of) {
     const SharedText root = observer.troubles().root_of(seen->last->metadata);
     const bool known = std::any_of(families.begin(), families.end(),
                                    [&](const Family& family) { return family.root == root; });
-    if (!known) families.push_back({root, no_end});
+    if (!known) families.push_back({root, no_end, {}});
   }
   for (Family& family : families)
     for (const JobKind& kind : job_kinds())
       for (const auto& [key, seen] : observer.objects(kind.info()))
-        if (seen.ended_at && seen.last->metadata.uid == family.root)
+        if (seen.ended_at && seen.last->metadata.uid == family.root) {
           family.until = *seen.ended_at + told_after_end;
+          family.decider = decider_of(*seen.last);
+        }
   return families;
 }
 
@@ -127,7 +137,7 @@ std::string with_object(const Trouble& trouble, const std::string& text) {
 // The culprit at length, the others in a line each.
 void add_troubles(const Observer& observer, const Family& family, Why& to) {
   const Troubles& troubles = observer.troubles();
-  const Trouble* culprit = troubles.culprit(family.root, family.until);
+  const Trouble* culprit = troubles.culprit(family.root, family.until, family.decider);
   if (culprit == nullptr) return;
   const std::string line = with_object(*culprit, told(observer, *culprit));
   if (to.line.empty()) to.line = line;
@@ -245,7 +255,7 @@ std::optional<Time> told_until(const Observer& observer, const Selection& of, Ti
   if (!has_pods(*of.kind)) return std::nullopt;
   for (const Family& family : families_of(observer, of)) {
     if (family.until == no_end || now >= family.until) continue;
-    const Trouble* culprit = observer.troubles().culprit(family.root, family.until);
+    const Trouble* culprit = observer.troubles().culprit(family.root, family.until, family.decider);
     const auto pods = pods_of_family(observer, family.root);
     const bool runs_yet = std::any_of(pods.begin(), pods.end(), [](const SeenObject* seen) {
       return !seen->gone && !seen->ended_at && as<Pod>(*seen->last)->status.phase == "Running";
@@ -264,8 +274,8 @@ std::string told_end(const Observer& observer, const SeenObject& seen) {
   if (has_succeeded(object)) return text;
   const Troubles& troubles = observer.troubles();
   const Family family{troubles.root_of(object.metadata),
-                      seen.ended_at ? *seen.ended_at + told_after_end : no_end};
-  const Trouble* culprit = troubles.culprit(family.root, family.until);
+                      seen.ended_at ? *seen.ended_at + told_after_end : no_end, decider_of(object)};
+  const Trouble* culprit = troubles.culprit(family.root, family.until, family.decider);
   if (culprit == nullptr) {
     if (seen.gone || seen.ended_at) return text;
     Why found;

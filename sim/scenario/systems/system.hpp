@@ -129,6 +129,7 @@ extern const System training_operator;
 extern const System ddpset_platform;
 extern const System jobset_system;
 extern const System trainer_system;
+extern const System t9k_system;
 
 // All of them, in the order in which they are installed.
 std::span<const System* const> systems();

@@ -6,11 +6,12 @@
 namespace ddptwin {
 namespace {
 
-constexpr std::array<const System*, 4> all_systems{
+constexpr std::array<const System*, 5> all_systems{
     &training_operator,
     &ddpset_platform,
     &jobset_system,
     &trainer_system,
+    &t9k_system,
 };
 
 }  // namespace

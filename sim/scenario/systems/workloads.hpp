@@ -29,6 +29,9 @@ struct JobKind {
   std::string_view success, failure;                        // types of conditions
   std::string_view suspended;                               // the condition while it is suspended
   std::span<const std::string_view> suspend;                // the field that suspends it
+  // The pod whose failure failed it, by name, where it is one pod's; empty: others tell. Null: it
+  // never is.
+  std::string (*failed_by)(const Object&) = nullptr;
 };
 std::span<const JobKind> job_kinds();
 // Those that are True.

@@ -28,6 +28,8 @@ def table_of(document):
     return rows
 
 
+# The table of cases by the beginning of an id.
+TABLES = {"H": "statefulset", "T": "t9k", "D": "t9k", "S4": "t9k"}
 CANNOT = 3  # ddptwin's exit status where this machine has not what a run needs
 
 
@@ -41,7 +43,7 @@ class Runner:
     def command(self, what):
         kind, rest = what.split(None, 1)
         if kind == "case":
-            return [self.programs / "ddptwin-conformance-statefulset", rest]
+            return [self.programs / f"ddptwin-conformance-{TABLES[rest.split('-')[0]]}", rest]
         if kind == "scenario":
             return [self.programs / "ddptwin", "run", ROOT / "scenarios" / rest, "--mode", "virtual", "--quiet"]
         if kind == "golden":

@@ -23,7 +23,7 @@ const std::string pod =
     "objects: [{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {restartPolicy: Never, "
     "containers: [{name: c, image: ddptwin-worker, command: ['true']}]}}]\n";
 
-TEST(StatefulSetCase, every_key_is_judged) {
+TEST(ConformanceCase, every_key_is_judged) {
   const std::pair<const char*, const char*> rows[] = {
       {"expect: [{eventually: {of: pod/p, exitCode: 0}}]\n", "holds"},
       {"expect: [{eventually: {of: pod/p, exitCode: 1}}]\n", "it did not become so"},
@@ -40,7 +40,7 @@ TEST(StatefulSetCase, every_key_is_judged) {
     EXPECT_THAT(fault_of(pod + said), testing::HasSubstr(fault)) << said;
 }
 
-TEST(StatefulSetCase, a_slip_is_refused) {
+TEST(ConformanceCase, a_slip_is_refused) {
   const std::pair<const char*, const char*> rows[] = {
       {"answer: {p.ml: NXDOMAIN}\nexpect: [{finally: {of: pod/p}}]\n", "a case has no answer"},
       {"addresses: [p]\n", "addresses must be object"},

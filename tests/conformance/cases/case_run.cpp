@@ -11,12 +11,12 @@
 
 #include "objects/json_text.hpp"
 #include "objects/kinds.hpp"
-#include "objects/patch.hpp"
 #include "scenario/language/files.hpp"
 #include "scenario/language/scenario_parser.hpp"
 #include "scenario/report/env_report.hpp"
 #include "scenario/run/preflight.hpp"
 #include "scenario/run/virtual_run.hpp"
+#include "shorthands.hpp"
 
 namespace ddptwin::conformance {
 namespace {
@@ -24,35 +24,39 @@ namespace {
 namespace json = boost::json;
 using Fault = std::optional<std::string>;
 
-void merge(json::object& to, const json::value& patch) {
-  to = std::move(apply_merge_patch(to, patch)->as_object());
+// Those that are written in a few words, and whole ones.
+json::array told_objects(const json::object& description, const CaseTables& tables) {
+  json::array all;
+  if (const auto* block = description.if_contains("block")) {
+    const auto* part = description.if_contains("part");
+    all.push_back(block_of_page(tables.folder + "/document", std::string(block->as_string()),
+                                part == nullptr ? 0 : part->to_number<int>()));
+  }
+  for (const Shorthand& row : shorthands()) {
+    const auto* said = description.if_contains(row.key);
+    if (said == nullptr) continue;
+    const auto* name = description.if_contains("name");
+    all.push_back(
+        row.make(said->as_object(), name != nullptr ? name->as_string() : json::string(row.name)));
+  }
+  if (const auto* objects = description.if_contains("objects"))
+    all.insert(all.end(), objects->as_array().begin(), objects->as_array().end());
+  return all;
 }
 
-json::object ddpset_of(const json::object& said, std::string_view name) {
-  json::object pod{{"terminationGracePeriodSeconds", 1}};
-  json::array env;
-  json::object container{{"name", "train"}, {"image", "train"}};
-  json::object spec{{"replicas", 4}};
-  for (const auto& member : said) {
-    const std::string_view key = member.key();
-    if (key == "env") {
-      for (const auto& variable : member.value().as_object())
-        env.push_back(json::object{{"name", variable.key()}, {"value", variable.value()}});
-    } else if (key == "pod") {
-      merge(pod, member.value());
-    } else if (key == "container") {
-      merge(container, member.value());
-    } else {
-      spec[key] = member.value();
-    }
-  }
-  container["env"] = std::move(env);
-  pod["containers"] = json::array{std::move(container)};
-  spec["template"] = json::object{{"spec", std::move(pod)}};
-  return {{"apiVersion", "platform.ddptwin.dev/v1alpha1"},
-          {"kind", "DDPSet"},
-          {"metadata", json::object{{"name", name}}},
-          {"spec", std::move(spec)}};
+// They are not there at the start: a step asks for each, and hears those words.
+void refuse_first(json::object& spec, const json::array& objects, const json::value& words) {
+  json::array steps;
+  for (const json::value& object : objects)
+    steps.push_back(json::object{{"refused", words}, {"apply", json::object{{"object", object}}}});
+  if (const auto* more = spec.if_contains("steps"))
+    steps.insert(steps.end(), more->as_array().begin(), more->as_array().end());
+  spec["steps"] = std::move(steps);
+  if (spec.contains("expect")) return;
+  const json::value& first = objects.front().at("metadata").at("name");
+  const std::string kind(objects.front().at("kind").as_string());
+  const std::string name(first.as_string());
+  spec["expect"] = json::array{json::object{{"never", json::object{{"of", kind + "/" + name}}}}};
 }
 
 // The scenario's file as a user would write it: JSON is YAML.
@@ -61,16 +65,14 @@ std::string text_of(const json::object& description, const CaseTables& tables) {
   if (const auto* more = description.if_contains("spec")) merge(spec, *more);
   for (const char* list : {"steps", "expect"})
     if (const auto* said = description.if_contains(list)) spec[list] = *said;
+  json::array objects = told_objects(description, tables);
+  if (const auto* refused = description.if_contains("refused")) {
+    refuse_first(spec, objects, *refused);
+    objects.clear();
+  }
   std::string text = json::serialize(json::object{
       {"apiVersion", "ddptwin.dev/v1alpha1"}, {"kind", "Scenario"}, {"spec", std::move(spec)}});
-  if (const auto* set = description.if_contains("set")) {
-    const auto* name = description.if_contains("name");
-    text += "\n---\n" + json::serialize(ddpset_of(set->as_object(),
-                                                  name != nullptr ? name->as_string() : "train"));
-  }
-  if (const auto* objects = description.if_contains("objects"))
-    for (const json::value& object : objects->as_array())
-      text += "\n---\n" + json::serialize(object);
+  for (const json::value& object : objects) text += "\n---\n" + json::serialize(object);
   return text + "\n";
 }
 
@@ -161,12 +163,17 @@ Fault judge_addresses(const json::value& wanted, const Seen& seen) {
   return std::nullopt;
 }
 
+// `*-worker-0` is whichever pod's name ends so.
+bool is_pod_of(std::string_view pod, std::string_view key) {
+  return key.starts_with('*') ? pod.ends_with(key.substr(1)) : pod == key;
+}
+
 // `env`: variables of the first container of each pod before anything runs; null: it is not there.
 Fault judge_env(const json::value& wanted, const Seen& seen) {
   const auto containers = scenario::explain_environment(*seen.scenario, "", false);
   for (const auto& pod : wanted.as_object()) {
     const auto found = std::find_if(containers.begin(), containers.end(), [&](const auto& one) {
-      return one.pod == std::string_view(pod.key()) && !one.init;
+      return is_pod_of(one.pod, pod.key()) && !one.init;
     });
     if (found == containers.end())
       return fmt::format("there is no {}", std::string_view(pod.key()));
@@ -208,6 +215,10 @@ constexpr std::array key_rows{
     KeyRow{"title", json::kind::string},
     KeyRow{"name", json::kind::string},
     KeyRow{"set", json::kind::object},
+    KeyRow{"job", json::kind::object},
+    KeyRow{"block", json::kind::string},
+    KeyRow{"part", json::kind::int64},
+    KeyRow{"refused", json::kind::string, &judge_expect},
     KeyRow{"objects", json::kind::array},
     KeyRow{"spec", json::kind::object},
     KeyRow{"steps", json::kind::array},
