@@ -162,12 +162,12 @@ std::span<const AbsentKind> absent_kinds() {
 
 std::optional<AbsentKind> absent_kind(const KindRegistry& known, std::string_view api_version,
                                       std::string_view kind, const boost::json::value& object) {
-  if (known.find(api_version, kind) != nullptr || system_of_kind(kind) != nullptr)
-    return std::nullopt;
+  if (known.find(api_version, kind) != nullptr) return std::nullopt;
   const auto row = std::find_if(absent_rows.begin(), absent_rows.end(), [&](const AbsentKind& one) {
     return one.api_version == api_version && one.kind == kind;
   });
   if (row != absent_rows.end()) return told(*row);
+  if (system_of_kind(kind) != nullptr) return std::nullopt;
   const std::string_view group = group_of(api_version);
   if (group.find('.') == group.npos ||
       std::find(own_groups.begin(), own_groups.end(), group) != own_groups.end() ||
