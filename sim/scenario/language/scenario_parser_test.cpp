@@ -182,12 +182,14 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"unknown_step", "  steps:\n  - kil: pod/p\n",
                 "s.yaml:9:5 spec.steps[0].kil: unknown kind of step \"kil\" (did you mean kill?)"},
         Refusal{"no_action", "  steps:\n  - after: 2s\n",
-                "s.yaml:9:5 spec.steps[0]: a step needs one of apply, delete, evict, kill, patch, "
+                "s.yaml:9:5 spec.steps[0]: a step needs one of apply, delete, evict, kill, exec, "
+                "patch, "
                 "wait"},
-        Refusal{"two_actions", "  steps:\n  - kill: pod/p\n    wait: 1s\n",
-                "s.yaml:9:5 spec.steps[0]: a step has one of apply, delete, evict, kill, patch, "
-                "wait, not "
-                "kill and wait"},
+        Refusal{
+            "two_actions", "  steps:\n  - kill: pod/p\n    wait: 1s\n",
+            "s.yaml:9:5 spec.steps[0]: a step has one of apply, delete, evict, kill, exec, patch, "
+            "wait, not "
+            "kill and wait"},
         Refusal{"bad_duration", "  timeout: soon\n",
                 "s.yaml:8:3 spec.timeout: must be a duration (500ms, 2s, 1m30s), not \"soon\""},
         Refusal{
