@@ -110,8 +110,7 @@ Result<Variables> environment(const PyTorchJob& job, std::string_view type, int 
     }
     out.push_back({node_rank_name, std::to_string(rank)});
   }
-  if (profile.nproc_without_master && nproc)
-    out.push_back({"PET_NPROC_PER_NODE", *nproc});
+  if (profile.nproc_without_master && nproc) out.push_back({"PET_NPROC_PER_NODE", *nproc});
   if (!job.spec->elasticPolicy) {
     out.push_back({"PET_NNODES", std::to_string(total_replicas(job))});
     return out;

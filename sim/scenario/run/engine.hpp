@@ -84,7 +84,7 @@ class Engine {
   struct Target {
     std::shared_ptr<const Pod> pod{};
     const ContainerStatus* status = nullptr;  // of it
-    std::string text() const;  // "default/train-0/main"
+    std::string text() const;                 // "default/train-0/main"
     ContainerId id() const;
   };
 

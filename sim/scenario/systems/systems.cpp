@@ -7,11 +7,7 @@ namespace ddptwin {
 namespace {
 
 constexpr std::array<const System*, 5> all_systems{
-    &training_operator,
-    &ddpset_platform,
-    &jobset_system,
-    &trainer_system,
-    &t9k_system,
+    &training_operator, &ddpset_platform, &jobset_system, &trainer_system, &t9k_system,
 };
 
 }  // namespace
