@@ -42,7 +42,6 @@ void GarbageCollector::crash() {
   nodes_.clear();
   queue_.clear();
   queued_.clear();
-  late_.clear();
   visiting_.clear();
   again_.clear();
   failures_.clear();
@@ -100,9 +99,7 @@ void GarbageCollector::link_owner(const Object& dependent, const OwnerReference&
     enqueue(dependent.metadata.uid);
     return;
   }
-  // Who is looked at now as he was seen then has not seen this one.
-  if (node.deleting_dependents() && queued_.contains(owner.uid))
-    late_[owner.uid].insert(dependent.metadata.uid);
+  if (node.deleting_dependents()) enqueue(dependent.metadata.uid);
 }
 
 // An owner that comes after its dependents: do their references mean it?
@@ -184,11 +181,9 @@ const GarbageCollector::Uids& GarbageCollector::dependents_of(const SharedText& 
   return node != nullptr && node->has_dependents() ? node->ownership->dependents : none;
 }
 
-std::vector<ObjectPtr> GarbageCollector::blocking_dependents(const SharedText& uid,
-                                                             const Uids& but) const {
+std::vector<ObjectPtr> GarbageCollector::blocking_dependents(const SharedText& uid) const {
   std::vector<ObjectPtr> out;
   for (const SharedText& dependent : dependents_of(uid)) {
-    if (but.contains(dependent)) continue;
     const Node* node = find(dependent);
     const OwnerReference* reference =
         node != nullptr ? reference_to(*node->object(), uid) : nullptr;

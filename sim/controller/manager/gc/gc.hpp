@@ -3,7 +3,6 @@
 
 #include <boost/container/deque.hpp>
 #include <boost/container/flat_set.hpp>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -68,7 +67,7 @@ class GarbageCollector {
   bool refers_to(const Object& dependent, const OwnerReference& reference, const Object& owner);
   void on_marked(const ObjectPtr& before, const ObjectPtr& after);
   const Uids& dependents_of(const SharedText& uid) const;
-  std::vector<ObjectPtr> blocking_dependents(const SharedText& uid, const Uids& but) const;
+  std::vector<ObjectPtr> blocking_dependents(const SharedText& uid) const;
   Node& node_of(const SharedText& uid);           // made where there is none
   const Node* find(const SharedText& uid) const;  // of what is there
   void wake_owner(const SharedText& uid);
@@ -105,9 +104,6 @@ class GarbageCollector {
   UidTable<std::uint64_t> queued_{};
   UidSet visiting_{};
   UidTable<std::uint64_t> again_{};  // asked for while being visited
-  // By an owner that waits for its dependents and is in the queue: those that came since. It would
-  // be looked at at once if it were not for what reading takes, and before they came.
-  std::map<SharedText, Uids> late_{};
   UidTable<int> failures_{};
   UidTable<Timer> retries_{};
   Timer work_{};

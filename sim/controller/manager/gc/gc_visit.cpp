@@ -90,8 +90,7 @@ void GarbageCollector::orphan_next(const VisitPtr& visit, std::vector<ObjectPtr>
 }
 
 void GarbageCollector::wait_for_blocking(const VisitPtr& visit) {
-  const auto late = late_.extract(visit->uid);
-  const auto blocking = blocking_dependents(visit->uid, late ? late.mapped() : Uids());
+  const auto blocking = blocking_dependents(visit->uid);
   if (blocking.empty()) return remove_finalizer(visit, gc::foreground);
   for (const ObjectPtr& dependent : blocking) {
     const Node* node = find(dependent->metadata.uid);
