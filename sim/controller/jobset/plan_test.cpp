@@ -144,7 +144,8 @@ TEST(JobSetPlan, numbers_jobs_within_their_group) {
   JobSetSpec& spec = set->spec.edit();
   spec.replicatedJobs = {group("a", 2), group("b", 1), group("c", 2)};
   spec.replicatedJobs[0].groupName = spec.replicatedJobs[2].groupName = "g1";
-  const StringMap& labels = its_job(*set, "c", 1)->metadata.labels;
+  const auto job = its_job(*set, "c", 1);
+  const StringMap& labels = job->metadata.labels;
   EXPECT_EQ(labels.at(Text(keys::job_group_index)).view(), "3");
   EXPECT_EQ(labels.at(Text(keys::group_replicas)).view(), "4");
   EXPECT_EQ(labels.at(Text(keys::job_global_index)).view(), "4");
