@@ -105,6 +105,8 @@ const std::vector<std::string>& never_asked() {
       // Other systems' own.
       "jobset-old-runs-end",      // no set rests between a restart and its end
       "trainjob-complete-stays",  // nobody touches a TrainJob that is Complete
+      "t9k-paused",               // no pod comes while a job is paused: each that does is judged
+      "t9k-gang",                 // no job of T9k's scheduler rests before its end
   };
   return names;
 }
