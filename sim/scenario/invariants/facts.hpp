@@ -92,6 +92,7 @@ struct PodFacts {
   int type = -1;            // index into JobFacts::types
   int index = -1;
   bool gone = false;
+  bool was_ready = false;     // at some time; of workloads whose pods run for ever
   bool counted = false;       // the restarts that its last state tells of
   bool killed = false;        // one of its containers was
   bool pulls = false;         // its node fetches an image for it

@@ -40,7 +40,12 @@ bool failed_for_good(const Pod& pod, const WorkloadReader& reader) {
 // Its place in the group, whose parts follow one another; -1: it tells of none.
 int place_of(const ObjectMeta& metadata, const JobFacts& job) {
   const int index = index_of(metadata, *job.reader);
-  if (index < 0 || job.reader->part_label.empty()) return index;
+  if (index < 0) return index;
+  if (job.reader->part_label.empty()) {
+    const int of = group_of(metadata, job);
+    const Workload::Group* numbered = of < 0 ? nullptr : job.spec_of(of);
+    return numbered == nullptr ? index : std::max(index - numbered->first, -1);
+  }
   const Text* label = metadata.label(job.reader->part_label);
   const int part = label == nullptr ? -1 : go_integer<int>(*label).value_or(-1);
   const int group = group_of(metadata, job);
@@ -207,6 +212,10 @@ void Facts::change_pod(const Record& record, PodFacts& facts) {
   if (ends) leave_address(pod, pod.status.rest->podIP, record.time);
   if (facts.job == nullptr) return;
   JobFacts& job = *facts.job;
+  if (job.traits.endless && !facts.was_ready) {
+    const PodCondition* ready = pod.status.condition("Ready");
+    facts.was_ready = ready != nullptr && ready->status == "True";
+  }
   if (ends && !facts.terminating() && facts.wanted()) stimulate(job, record.time);
   if (ends) note_disruption(facts, record.time);
   note_stage(facts, record.time);

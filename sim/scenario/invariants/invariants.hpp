@@ -20,6 +20,10 @@
 
 #include "core/trace.hpp"
 
+namespace ddptwin {
+struct KindInfo;
+}
+
 namespace ddptwin::scenario {
 
 namespace invariants {
@@ -64,6 +68,7 @@ struct InvariantRow {
   invariants::Judge when_due;  // when a time has come that the job's own fields name; or null
   std::string_view due{};      // that time in words; empty without when_due
   std::string_view system{};   // whose own it is, by the system's name; empty: it holds for all
+  const KindInfo& (*kind)() = nullptr;  // of which of the system's workloads; null: of all of them
   // "after every record about pods", "at rest": in words.
   std::string when() const;
 };

@@ -306,7 +306,7 @@ Duration silence_of(const JobFacts& job) {
 bool can_stand_still(const JobFacts& job, const Facts&) {
   if (job.gone || job.finished() || job.suspended() || job.last->metadata.deletionTimestamp)
     return false;
-  if (job.wanted() < 1) return false;
+  if (job.wanted() < 1 || job.traits.endless) return false;
   return !job.traits.of_others && !has_failed_for_good(job);
 }
 

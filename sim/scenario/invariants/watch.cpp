@@ -50,10 +50,13 @@ std::string wrap(std::string_view text, std::string_view indent) {
 // A system's own are of its own workloads, and of those that these make to have their pods; what is
 // of none its judges look at themselves.
 bool concerns(const InvariantRow& row, const Sight& sight) {
-  if (row.system.empty() || sight.job == nullptr || sight.job->reader->system == row.system)
-    return true;
+  if (row.system.empty() || sight.job == nullptr) return true;
+  const auto is_of = [&row](const WorkloadReader& reader) {
+    return reader.system == row.system && (row.kind == nullptr || row.kind == reader.info);
+  };
+  if (is_of(*sight.job->reader)) return true;
   const JobFacts* maker = sight.facts.maker_of(*sight.job->last);
-  return maker != nullptr && maker->reader->system == row.system;
+  return maker != nullptr && is_of(*maker->reader);
 }
 
 }  // namespace

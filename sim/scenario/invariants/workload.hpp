@@ -19,6 +19,7 @@ struct Workload {
   struct Group {
     std::string_view name{};        // "Worker"; empty where there is but one
     int wanted = 0;                 // pods
+    int first = 0;                  // the number of the first, as labels have it
     int per_part = 0;               // where they come in parts; 0: they do not
     std::string_view restart{};     // Always, OnFailure, Never, ExitCode
     bool decides = false;           // the end of its pods is the workload's
@@ -34,6 +35,7 @@ struct Workload {
   bool succeeded = false, failed = false;  // as its status says
   bool ends = false;                       // that is decided, and waits for its pods
   bool told = false;                       // the status has a condition
+  bool endless = false;                    // its pods run for ever: it need not come further
   bool suspended = false;                  // the spec asks for it
   bool says_suspended = false;             // the status does
   bool of_others = false;                  // a controller of another cluster looks after it

@@ -8,6 +8,7 @@
 #include "objects/apps_v1.hpp"
 #include "scenario/systems/actors.hpp"
 #include "scenario/systems/job/parts.hpp"
+#include "scenario/systems/statefulset/parts.hpp"
 #include "scenario/systems/system.hpp"
 
 namespace ddptwin {
@@ -57,21 +58,39 @@ constexpr std::array<std::string_view, 5> job_conditions{"Complete", "Failed", "
 constexpr std::array own_states{
     scenario::StatusWords{.info = &Job::info, .conditions = job_conditions}};
 
-constexpr std::array own_readers{&scenario::job_reader};
+constexpr std::array own_readers{&scenario::job_reader, &scenario::statefulset_reader};
+
+// Each kind's judges read objects of that kind alone.
+std::span<const scenario::InvariantRow> own_invariants() {
+  static const std::vector<scenario::InvariantRow> all = [] {
+    std::vector<scenario::InvariantRow> rows;
+    const auto add = [&rows](std::span<const scenario::InvariantRow> of, KindOf kind) {
+      for (scenario::InvariantRow row : of) {
+        row.kind = kind;
+        rows.push_back(row);
+      }
+    };
+    add(scenario::job_invariants(), &Job::info);
+    add(scenario::statefulset_invariants(), &StatefulSet::info);
+    return rows;
+  }();
+  return all;
+}
+
 constexpr std::array own_controllers{SystemController{"job-controller", "job"}};
 
 }  // namespace
 
 constinit const System kubernetes_itself{
     .name = manager_actor,
-    .title = "Job controller",
+    .title = "controllers of Jobs and StatefulSets",
     .controllers = own_controllers,
     .rules = &controller::job::rules::all,
     .jobs = own_jobs,
     .standing = own_standing,
     .states = own_states,
     .readers = own_readers,
-    .invariants = &scenario::job_invariants,
+    .invariants = &own_invariants,
 };
 
 }  // namespace ddptwin
