@@ -146,6 +146,11 @@ const Type& JobSpec::type() {
                      F(completionMode), F(suspend), F(podReplacementPolicy), F(managedBy)});
   return t;
 }
+const Type& JobTemplateSpec::type() {
+  using S = JobTemplateSpec;
+  static const Type t = structure<S>("v1.JobTemplateSpec", {F(metadata), F(spec)});
+  return t;
+}
 const Type& BatchJobCondition::type() {
   using S = BatchJobCondition;
   static const Type t = structure<S>(

@@ -59,6 +59,14 @@ struct JobSpec {
   bool is_suspended() const { return suspend.value_or(false); }
 };
 
+// From which others make Jobs.
+struct JobTemplateSpec {
+  ObjectMeta metadata{};
+  Cow<JobSpec> spec{};
+  Extra extra{};
+  static const Type& type();
+};
+
 // Not the training operator's, which is called JobCondition too upstream.
 struct BatchJobCondition {
   std::string type_{};

@@ -6,11 +6,6 @@
 
 namespace ddptwin {
 
-const Type& JobTemplateSpec::type() {
-  using S = JobTemplateSpec;
-  static const Type t = structure<S>("v1.JobTemplateSpec", {F(metadata), F(spec)});
-  return t;
-}
 const Type& JobSetDependency::type() {
   using S = JobSetDependency;
   static const Type t =

@@ -6,14 +6,6 @@
 
 namespace ddptwin {
 
-// batch/v1 JobTemplateSpec
-struct JobTemplateSpec {
-  ObjectMeta metadata{};
-  Cow<JobSpec> spec{};
-  Extra extra{};
-  static const Type& type();
-};
-
 struct JobSetDependency {
   std::string name{};
   std::string status{};  // Ready, Complete

@@ -7,6 +7,7 @@
 #include "objects/autoscaling.hpp"
 #include "objects/batch_v1.hpp"
 #include "objects/core_v1.hpp"
+#include "objects/cronjob.hpp"
 #include "objects/ddpset.hpp"
 #include "objects/discovery_v1.hpp"
 #include "objects/jobset.hpp"
@@ -41,6 +42,7 @@ std::span<const KindInfo* const> built_in_kinds() {
       &StatefulSet::info(),
       &ControllerRevision::info(),
       &Job::info(),
+      &CronJob::info(),
       &DDPSet::info(),
       &PyTorchTrainingJob::info(),
       &JobSet::info(),

@@ -35,6 +35,11 @@ bool makes(const System& system, const KindInfo& kind) {
 // A job of a system whose controllers make such objects, as those of JobSet make Jobs.
 bool any_maker_at_work(const Observer& observer, const KindInfo& of) {
   if (is_pod(of)) return any_maker_at_work(observer);
+  for (const StandingKind& kind : standing_kinds()) {
+    if (kind.makes == nullptr || &kind.makes->info() != &of) continue;
+    for (const auto& [key, seen] : observer.objects(kind.info()))
+      if (!seen.gone) return true;
+  }
   for (const System* system : systems()) {
     if (!makes(*system, of)) continue;
     for (const JobKind& kind : system->jobs)

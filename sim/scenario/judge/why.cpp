@@ -280,7 +280,7 @@ std::string told_end(const Observer& observer, const SeenObject& seen) {
     if (seen.gone || seen.ended_at) return text;
     Why found;
     add_work(observer, family, found);
-    return text + ": " + found.line;
+    return found.line.empty() ? text : text + ": " + found.line;
   }
   const std::string line = told(observer, *culprit);
   const bool is_alone =

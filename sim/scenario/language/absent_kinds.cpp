@@ -34,7 +34,6 @@ constexpr std::array absent_rows{
     AbsentKind{"apps/v1", "DaemonSet", pods, true},
     AbsentKind{"apps/v1", "ReplicaSet", pods, true},
     AbsentKind{"v1", "ReplicationController", pods, true},
-    AbsentKind{"batch/v1", "CronJob", "write its jobTemplate as a document of kind Job", true},
     AbsentKind{"v1", "PodTemplate", unread},
     AbsentKind{"policy/v1", "PodDisruptionBudget", "every eviction is granted"},
     AbsentKind{"autoscaling/v1", "HorizontalPodAutoscaler", autoscaler},

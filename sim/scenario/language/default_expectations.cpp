@@ -143,8 +143,8 @@ void add_expectations(const Due& due, std::vector<Expectation>& to) {
                                 fmt::format("phase: {}", good), fmt::format("becomes {}", good)));
   } else if (runs_for_ever(object)) {
     constexpr std::string_view claimed = "succeeded: true";
-    const std::string_view wanted =
-        as<Pod>(object) != nullptr ? "Running and Ready" : "Ready with all replicas";
+    const StandingKind* standing = standing_kind(object.kind());
+    const std::string_view wanted = standing == nullptr ? "Running and Ready" : standing->good;
     to.push_back(expectation_of(object, Quantifier::eventually, SucceededClaim{}, claimed,
                                 fmt::format("becomes {}", wanted)));
     to.back().lasting = stays_ready;

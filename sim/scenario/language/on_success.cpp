@@ -67,7 +67,7 @@ Status hold(Container& container, const Scenario& scenario) {
 Status hold(std::vector<Manifest>& manifests, const Scenario& scenario) {
   for (Manifest& manifest : manifests) {
     const StandingKind* kind = standing_kind(manifest.object->kind());
-    if (kind == nullptr) continue;
+    if (kind == nullptr || kind->makes != nullptr) continue;
     const std::shared_ptr<Object> changed = manifest.object->clone();
     std::vector<Container>& containers = kind->pods(*changed).spec.edit().containers.edit();
     for (std::size_t i = 0; i < containers.size(); ++i) {

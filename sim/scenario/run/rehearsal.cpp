@@ -37,6 +37,8 @@ WorldOptions rehearsal_options(const Scenario& scenario) {
   options.nodes = scenario.nodes;
   for (NodeOptions& node : options.nodes) node.kubelet = false;
   options.flags.kube_api_qps = -1;  // who waits only for his turn need not
+  for (const StandingKind& kind : standing_kinds())
+    if (kind.makes != nullptr) options.flags.without.emplace(kind.makes->controller);
   return options;
 }
 
@@ -274,6 +276,7 @@ struct Rehearsal::Parts {
                known == nullptr ||
                known->metadata.generation != record.after->metadata.generation) {
       known = record.after;  // its status alone makes it no other
+      make_one(known);
     }
     const auto rule = rules.find(record.cause);
     if (rule == rules.end()) return;
@@ -295,6 +298,19 @@ struct Rehearsal::Parts {
     if (others_may_wait_for(noted))
       loop.post(lane, [this, pod = std::move(pod)] { play_status(*pod, false); });
     made.push_back(std::move(noted));
+  }
+
+  // Of what comes by the clock one is made at once: nobody waits for a night's training here. A
+  // version of its maker that would make the same again is no news.
+  void make_one(const ObjectPtr& maker) {
+    const StandingKind* kind = standing_kind(maker->kind());
+    if (kind == nullptr || kind->makes == nullptr) return;
+    std::shared_ptr<Object> one = kind->makes->one(*maker);
+    if (one == nullptr) return;
+    Json spec = encode(*one).as_object()["spec"];
+    if (std::exchange(made_by_the_clock[maker->metadata.uid.str()], spec) == spec) return;
+    loop.post(lane,
+              [this, one = std::move(one)] { (void)world.call(api::create(one), stage_hand); });
   }
 
   // ---- how pods are played ---------------------------------------------------------------------
@@ -486,6 +502,7 @@ struct Rehearsal::Parts {
   std::map<std::uint64_t, TakenRule> rules{};  // by record
   std::map<std::string, ObjectPtr> objects{};  // all but pods, the newest version, by uid
   std::map<std::string, std::vector<TakenRule>> written_by{};  // by uid
+  std::map<std::string, Json> made_by_the_clock{};             // their specs, by their makers' uids
   mutable std::map<ObjectPtr, Templates> templates{};          // of no visible order
 };
 

@@ -5,8 +5,9 @@
 //
 // Nothing is started. Where one pod waits for another to be ready (StatefulSet, JobSet's
 // startupPolicy), that other is Running and Ready at once; where a job waits for another's end, the
-// pods that run to an end have ended well. Steps that apply and patch are done in their order, each
-// when it is quiet, without their triggers. Objects that the API refuses make no pods.
+// pods that run to an end have ended well. What is made by the clock (the Jobs of a CronJob) is
+// made once, at once. Steps that apply and patch are done in their order, each when it is quiet,
+// without their triggers. Objects that the API refuses make no pods.
 #pragma once
 
 #include <functional>

@@ -103,6 +103,37 @@ TEST(Rehearsal, of_a_jobset_in_order_all_groups_are_made) {
   EXPECT_EQ(image_uses(scenario).size(), 3U);
 }
 
+// Nobody waits for two at night; a change of the template makes another one, that of a switch none.
+TEST(Rehearsal, of_a_cronjob_a_job_is_made_at_once) {
+  const auto cron_job = [](const std::string& more) {
+    return "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: nightly}\nspec: {schedule: '0 2 "
+           "* * "
+           "*', " +
+           more + "jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [" +
+           container("c") + "]}}}}}\n";
+  };
+  const auto owners = [](const std::string& text) {
+    const Scenario scenario = parsed(text);
+    std::vector<std::string> names;
+    for (const RehearsedPod& one : rehearse(scenario)) {
+      EXPECT_EQ(one.owners.size(), 2u);
+      names.push_back(one.of == nullptr ? "nobody" : short_name(*one.of->object));
+    }
+    return names;
+  };
+  const std::string name = "cronjob/nightly";
+  EXPECT_THAT(owners(cron_job("")), ElementsAre(name));
+  EXPECT_THAT(owners(cron_job("suspend: true, ")), IsEmpty());
+  const std::string steps =
+      "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nspec:\n  steps:\n"
+      "  - patch: {of: cronjob/nightly, patch: {spec: {suspend: false}}}\n"
+      "  - patch: {of: cronjob/nightly, patch: {spec: {schedule: '0 3 * * *'}}}\n";
+  EXPECT_THAT(owners(steps + "---\n" + cron_job("suspend: true, ")), ElementsAre(name));
+  const std::string changed =
+      "  - patch: {of: cronjob/nightly, patch: {spec: {jobTemplate: {spec: {backoffLimit: 1}}}}}\n";
+  EXPECT_THAT(owners(steps + changed + "---\n" + cron_job("")), ElementsAre(name, name));
+}
+
 TEST(Rehearsal, steps_that_apply_and_patch_are_done) {
   const std::string steps =
       "---\napiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec: {steps: "

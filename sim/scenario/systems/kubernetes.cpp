@@ -1,11 +1,15 @@
-// What Kubernetes itself has of workloads, as a row: StatefulSet (spec/kubernetes.md §4) and Job
-// (spec/trainjob.md §6). Their controllers are kube-controller-manager's (scenario/world).
+// What Kubernetes itself has of workloads, as a row: StatefulSet (spec/kubernetes.md §4), Job
+// (spec/trainjob.md §6) and CronJob. Their controllers are kube-controller-manager's
+// (scenario/world).
 #include <fmt/format.h>
 
 #include <array>
 
+#include "controller/manager/cronjob/controller.hpp"
 #include "controller/manager/job/rules.hpp"
 #include "objects/apps_v1.hpp"
+#include "objects/cron_schedule.hpp"
+#include "objects/cronjob.hpp"
 #include "scenario/systems/actors.hpp"
 #include "scenario/systems/job/parts.hpp"
 #include "scenario/systems/statefulset/parts.hpp"
@@ -45,8 +49,61 @@ PodTemplateSpec& set_pods(Object& object) {
   return static_cast<StatefulSet&>(object).spec.edit().template_;
 }
 
+bool is_off(const CronJob& job) { return job.spec->suspend.value_or(false); }
+
+// Nothing is at work, and what was begun last did not succeed.
+bool last_job_failed(const CronJob& job) {
+  const CronJobStatus& status = job.status;
+  return status.lastScheduleTime && status.active.empty() &&
+         status.lastSuccessfulTime < status.lastScheduleTime;
+}
+
+// Its last Job has succeeded, and none has failed since. One that is suspended owes no Job.
+bool cron_stands(const Object& object) {
+  const CronJob& job = *as<CronJob>(object);
+  return !last_job_failed(job) && (is_off(job) || job.status.lastSuccessfulTime);
+}
+
+// When its first Job is due, in words.
+std::string first_of(const CronJob& job) {
+  const auto schedule = CronSchedule::parse(job.spec->schedule);
+  const auto offset = zone_offset(job.spec->timeZone.value_or("UTC"));
+  if (!schedule || !offset || !job.metadata.creationTimestamp) return "never";
+  const auto first = schedule->next(*job.metadata.creationTimestamp + *offset);
+  return first ? "first at " + format_rfc3339(*first - *offset) : "never";
+}
+
+std::string cron_text(const Object& object) {
+  const CronJob& job = *as<CronJob>(object);
+  const CronJobStatus& status = job.status;
+  const std::string_view off = is_off(job) ? "suspended, " : "";
+  if (!status.lastScheduleTime)
+    return fmt::format("{}has made no Job yet: by its schedule \"{}\" {}", off, job.spec->schedule,
+                       first_of(job));
+  std::string text =
+      fmt::format("{}last made a Job at {}", off, format_rfc3339(*status.lastScheduleTime));
+  if (!status.active.empty()) text += fmt::format(", {} of its Jobs at work", status.active.size());
+  if (last_job_failed(job)) text += ", which has not succeeded";
+  return text;
+}
+
+PodTemplateSpec& cron_pods(Object& object) {
+  return static_cast<CronJob&>(object).spec.edit().jobTemplate.spec.edit().template_;
+}
+
+// At a time of its own for each version of it.
+std::shared_ptr<Object> cron_one(const Object& object) {
+  const CronJob& job = *as<CronJob>(object);
+  if (is_off(job)) return nullptr;
+  const Time made = job.metadata.creationTimestamp.value_or(Time());
+  return controller::cronjob::make_job(job, made + job.metadata.generation * Duration(1min));
+}
+constexpr scenario::MadeByTheClock cron_jobs{&Job::info, &cron_one, "cronjob-controller"};
+
 constexpr std::array own_standing{
-    scenario::StandingKind{&StatefulSet::info, &set_stands, &set_text, &set_pods}};
+    scenario::StandingKind{&StatefulSet::info, &set_stands, &set_text, &set_pods},
+    scenario::StandingKind{&CronJob::info, &cron_stands, &cron_text, &cron_pods,
+                           "successful in its last Job", &cron_jobs}};
 
 constexpr std::array<std::string_view, 2> job_suspend{"spec", "suspend"};
 constexpr std::array own_jobs{scenario::JobKind{&Job::info, &scenario::conditions_of_job,
@@ -77,7 +134,18 @@ std::span<const scenario::InvariantRow> own_invariants() {
   return all;
 }
 
-constexpr std::array own_controllers{SystemController{"job-controller", "job"}};
+std::span<const controller::Rule* const> own_rules() {
+  static const std::vector<const controller::Rule*> rules = [] {
+    const auto of_job = controller::job::rules::all(), of_cron_job = controller::cronjob::rules();
+    std::vector<const controller::Rule*> all(of_job.begin(), of_job.end());
+    all.insert(all.end(), of_cron_job.begin(), of_cron_job.end());
+    return all;
+  }();
+  return rules;
+}
+
+constexpr std::array own_controllers{SystemController{"job-controller", "job"},
+                                     SystemController{"cronjob-controller", "cronjob"}};
 
 }  // namespace
 
@@ -85,7 +153,7 @@ constinit const System kubernetes_itself{
     .name = manager_actor,
     .title = "controllers of Jobs and StatefulSets",
     .controllers = own_controllers,
-    .rules = &controller::job::rules::all,
+    .rules = &own_rules,
     .jobs = own_jobs,
     .standing = own_standing,
     .states = own_states,

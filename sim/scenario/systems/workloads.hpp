@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,12 +40,24 @@ std::vector<ToldCondition> held_conditions(const JobKind& kind, const Object& ob
 // Null: objects of that kind are no jobs.
 const JobKind* job_kind(const KindInfo& kind);
 
-// A kind whose pods run for ever.
+// What is made again and again, whenever the clock says so.
+struct MadeByTheClock {
+  const KindInfo& (*info)();
+  // Of the object as it stands; null: none for now.
+  std::shared_ptr<Object> (*one)(const Object& maker);
+  std::string_view controller;  // who makes them, as --controllers calls it
+};
+
+// A kind whose pods run for ever, or come again and again.
 struct StandingKind {
   const KindInfo& (*info)();
   bool (*stands)(const Object&);       // all that it asks for is there, of its newest template
   std::string (*text)(const Object&);  // how much of it is there
   PodTemplateSpec& (*pods)(Object&);   // what they are made from, at spec.template, to be changed
+  // What it is when it stands, in the words of an expectation.
+  std::string_view good = "Ready with all replicas";
+  // Null: it makes pods.
+  const MadeByTheClock* makes = nullptr;
 };
 std::span<const StandingKind> standing_kinds();
 const StandingKind* standing_kind(const KindInfo& kind);

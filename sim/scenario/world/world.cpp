@@ -13,6 +13,7 @@
 #include "cluster/store/store_client.hpp"
 #include "controller/host.hpp"
 #include "controller/manager/claim_protection/controller.hpp"
+#include "controller/manager/cronjob/controller.hpp"
 #include "controller/manager/endpoints/endpoints_controller.hpp"
 #include "controller/manager/endpoints/mirroring_controller.hpp"
 #include "controller/manager/endpoints/slice_controller.hpp"
@@ -29,6 +30,7 @@
 #include "dns/zone_feed.hpp"
 #include "objects/apps_v1.hpp"
 #include "objects/batch_v1.hpp"
+#include "objects/cronjob.hpp"
 #include "objects/volumes.hpp"
 #include "scenario/systems/actors.hpp"
 
@@ -171,7 +173,10 @@ struct KindOnDemand {
   bool is_bound = false;
 };
 constexpr std::array kinds_on_demand{
-    KindOnDemand{&Job::info, &make_controller<controller::JobController>, "job-controller"},
+    KindOnDemand{&CronJob::info, &make_controller<controller::CronJobController>,
+                 "cronjob-controller"},
+    KindOnDemand{&Job::info, &make_controller<controller::JobController>, "job-controller",
+                 &CronJob::info},
     KindOnDemand{&Job::info, &make_controller<controller::JobOrphanController>, "job-controller"},
     KindOnDemand{&Job::info, &make_controller<controller::TtlAfterFinishedController>,
                  "ttl-after-finished-controller"},

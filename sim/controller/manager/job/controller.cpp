@@ -93,12 +93,12 @@ Plan JobController::plan(const Key& key, const Observed& seen, Time now) const {
 
 void JobController::accepted(const Key& key, const Step& step, const api::Response&) {
   if (step.removes) released_.insert(std::string(step.removes->metadata.uid.view()));
-  const bool counts = step.rule == &rules::count_pods || step.rule == &rules::write_status ||
-                      step.rule == &rules::finish;
-  if (step.rule == &rules::finish) back_off_.erase(key);
+  const bool counts = step.rule == &job::rules::count_pods ||
+                      step.rule == &job::rules::write_status || step.rule == &job::rules::finish;
+  if (step.rule == &job::rules::finish) back_off_.erase(key);
   const auto next = next_back_off_.find(key);
   if (!counts || next == next_back_off_.end()) return;
-  if (step.rule == &rules::finish || next->second.failures == 0)
+  if (step.rule == &job::rules::finish || next->second.failures == 0)
     back_off_.erase(key);
   else
     back_off_.insert_or_assign(key, next->second);
@@ -156,7 +156,7 @@ Plan JobOrphanController::plan(const Key& key, const Observed& seen, Time) const
   const auto pod = seen.cache.find<Pod>(parts.namespace_, parts.name);
   if (!pod || !is_orphan(*pod, seen.cache)) return plan;
   Step& step = plan.steps.emplace_back();
-  step.rule = &rules::release_orphan_pod;
+  step.rule = &job::rules::release_orphan_pod;
   step.request =
       api::patch(*pod, api::PatchType::strategic,
                  json::object{{"metadata", json::object{{"$deleteFromPrimitiveList/finalizers",
@@ -198,11 +198,11 @@ Plan TtlAfterFinishedController::plan(const Key& key, const Observed& seen, Time
   if (!due) return plan;
   Step& step = plan.steps.emplace_back();
   if (*due > now) {
-    step.rule = &rules::await_ttl;
+    step.rule = &job::rules::await_ttl;
     plan.requeue_after = *due - now;
     return plan;
   }
-  step.rule = &rules::ttl_is_over;
+  step.rule = &job::rules::ttl_is_over;
   step.request = api::remove(*job, {.propagation = api::Propagation::foreground,
                                     .precondition_uid = std::string(job->metadata.uid.view())});
   step.tolerated = Reason::not_found;
