@@ -377,16 +377,13 @@ class Pass {
       const ReplicatedJob* of = replicated_job_named(spec_, label_of(*job, keys::replicated_job));
       if (of == nullptr) continue;
       const JobSpec &wanted = *of->template_.spec, &is = *job->spec;
-      if (wanted.parallelism != wanted.completions ||
+      if (!wanted.parallelism || wanted.parallelism != wanted.completions ||
           (is.parallelism == wanted.parallelism && is.completions == wanted.completions))
         continue;
-      const auto number = [](const std::optional<std::int32_t>& one) {
-        return one ? Json(*one) : Json(nullptr);
-      };
-      add(rules::scale_job).request = api::patch(
-          *job, api::PatchType::merge,
-          json::object{{"spec", json::object{{"parallelism", number(wanted.parallelism)},
-                                             {"completions", number(wanted.completions)}}}});
+      add(rules::scale_job).request =
+          api::patch(*job, api::PatchType::merge,
+                     json::object{{"spec", json::object{{"parallelism", *wanted.parallelism},
+                                                        {"completions", *wanted.completions}}}});
     }
   }
 

@@ -173,7 +173,7 @@ class Pass {
                  .message = fmt::format("JobSet.jobset.x-k8s.io \"{}\" not found",
                                         job_.metadata.name.view())});
     }
-    const bool is_over = keep_deadline();
+    const bool is_over = keep_deadline() || outlives_deadline();
     write_status();
     if (is_over) delete_jobset();
   }
@@ -190,6 +190,14 @@ class Pass {
     }
     fail_with(status_, deadline_exceeded, "TrainJob exceeded its active deadline", now_);
     return true;
+  }
+
+  // It failed by its deadline in an earlier pass that came no further than to say so. Who makes the
+  // JobSets of finished TrainJobs anew knows no deadline.
+  bool outlives_deadline() const {
+    const JobSetCondition* failed = status_.condition("Failed");
+    return failed != nullptr && failed->reason == deadline_exceeded && seen_.there.set != nullptr &&
+           !seen_.there.set->metadata.deletionTimestamp;
   }
 
   // Behind the status, though upstream deletes first: a pass that the deletion begins would make

@@ -493,6 +493,23 @@ TEST(TrainJobPlanTest, a_deadline_ends_it_and_begins_anew_after_a_pause) {
   EXPECT_EQ(*deadline_of(*view.job, status), virtual_start + std::chrono::seconds(70));
 }
 
+// It crashed between the two: the set would train on, and end well behind the failure.
+TEST(TrainJobPlanTest, a_jobset_that_a_deadline_has_left_behind_goes) {
+  const auto job = job_with("activeDeadlineSeconds: 10");
+  fail_with(job->status.emplace(), deadline_exceeded, "late", virtual_start);
+  View view = seen(job);
+  const auto deletes = [&view] {
+    const Names names = rules_of(plan_of(view, virtual_start + std::chrono::seconds(20)));
+    return std::find(names.begin(), names.end(), "deadline_is_over") != names.end();
+  };
+  EXPECT_FALSE(deletes());
+  auto set = set_with("");
+  view.there.set = set;
+  EXPECT_TRUE(deletes());
+  set->metadata.deletionTimestamp = virtual_start;
+  EXPECT_FALSE(deletes());
+}
+
 TEST(TrainJobPlanTest, a_deadlines_failure_stays_and_beats_the_jobsets) {
   TrainJobStatus status;
   fail_with(status, deadline_exceeded, "late", virtual_start);

@@ -62,6 +62,10 @@ void sync_counts(Info& info) {
 std::span<const Plugin> plugins() { return all_plugins; }
 
 Status run_plugins(Info& info, const TrainJob& job) {
+  // Upstream's plugin is not here: as plain pods they would come to another end.
+  if (info.ml && info.ml->flux)
+    return fail(Reason::bad_input,
+                "mlPolicy.flux: this twin has no plugin flux, and makes nothing of such a runtime");
   for (const Plugin& plugin : all_plugins)
     if (plugin.enforce_ml != nullptr) TRY_VOID(plugin.enforce_ml(info, job));
   for (const Plugin& plugin : all_plugins)

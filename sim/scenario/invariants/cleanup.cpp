@@ -17,12 +17,15 @@ bool judge_suspend(const Sight& sight, Verdicts& verdicts) {
 bool suspended(const Sight& sight, Verdicts& verdicts) {
   const JobFacts& job = *sight.job;
   if (!job.live() || job.finished() || !job.suspended() || sight.facts.panicked()) return false;
-  for (const PodFacts* pod : job.pods) {
-    if (pod->terminating()) continue;
-    verdicts.violated(job.text(), fmt::format("{} is to be suspended, and {} is not being deleted",
-                                              job.text(), name_of(*pod->last)));
-    return true;
-  }
+  const auto tell = [&](const std::vector<PodFacts*>& pods) {
+    for (const PodFacts* pod : pods)
+      if (!pod->terminating())
+        return verdicts.violated(job.text(),
+                                 fmt::format("{} is to be suspended, and {} is not being deleted",
+                                             job.text(), name_of(*pod->last)));
+  };
+  tell(job.pods);
+  for (const JobFacts* one : job.made) tell(one->pods);
   return true;
 }
 

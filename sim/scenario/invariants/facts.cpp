@@ -157,6 +157,7 @@ Sight Facts::take(const Record& record, Topic topic) {
       break;
     case Topic::object:
       take_part(record);
+      take_thing(record);
       break;
     case Topic::dns:
       break;

@@ -88,8 +88,9 @@ struct RankFacts {
 struct ReplicaFacts;
 struct PodFacts {
   std::shared_ptr<const Pod> last{};
-  JobFacts* job = nullptr;  // null: it is of no workload
-  int type = -1;            // index into JobFacts::types
+  JobFacts* job = nullptr;   // null: it is of no workload
+  JobFacts* part = nullptr;  // of it, where the owner is a part that is a workload too
+  int type = -1;             // index into JobFacts::types
   int index = -1;
   bool gone = false;
   bool was_ready = false;     // at some time; of workloads whose pods run for ever
@@ -136,7 +137,8 @@ struct ReplicaFacts {
   bool failed = false;            // one of them failed, or was deleted while it ran
   bool permanent = false;         // one of them failed with a code that is not worth another try
   bool own_permanent = false;     // so, by no disruption
-  bool succeeded = false;         // one of them succeeded
+  bool succeeded = false;         // one of them succeeded, as long as one owner makes them
+  SharedText owner{};             // the newest's
   bool last_failed = false;   // the last that is gone had failed, and the operator took it away;
                               // what was disrupted has not failed
   bool after_failed = false;  // the newest stands where a failed one stood
@@ -185,8 +187,14 @@ struct JobFacts {
   ObjectPtr last{};
   Workload traits{}, before{};  // of the last version, and of the one before
   bool gone = false;
-  bool handled = false;  // the operator has looked at it
-  bool invalid = false;  // and found it invalid as it is: it does nothing for it
+  // Of another workload, to whose `pods` its own belong, too. What is judged of it is its own
+  // status (InvariantRow::of_parts).
+  bool is_part = false;
+  std::vector<JobFacts*> made{};  // its parts, or what has its pods in its place, that exist
+  bool made_succeeded = false, made_failed = false;  // one of those has, at some time
+  std::vector<ObjectPtr> things{};  // what else it owns, where others have its pods
+  bool handled = false;             // the operator has looked at it
+  bool invalid = false;             // and found it invalid as it is: it does nothing for it
   bool suspend_seen = false;
   Time finished_at{};
   std::uint64_t finished_record = 0;
@@ -341,6 +349,8 @@ class Facts {
   PodFacts* pod(std::string_view key) const;  // that exists
   // The workload that made that one and hands its pods on to it; null: nobody did.
   JobFacts* maker_of(const Object& workload) const;
+  // The workload that this one is a part of; null: of none, or of one that is gone.
+  JobFacts* whole_of(const JobFacts& job) const;
   JobFacts* job_of_service(std::string_view key) const;
   // A pod that an address belongs to, or belonged to. Those of the host's network share their
   // node's.
@@ -356,6 +366,7 @@ class Facts {
  private:
   void take_job(const Record& record, Sight& sight);
   void take_part(const Record& record);
+  void take_thing(const Record& record);
   void take_warning(const Record& record, Sight& sight);
   void take_rule(const Record& record, Sight& sight);
   void take_pod(const Record& record, Sight& sight);
@@ -364,6 +375,8 @@ class Facts {
   void take_away(PodFacts& facts, const Record& record);
   void forget_pod(PodFacts& facts);
   void forget_job(JobFacts& job);
+  void forget_part(JobFacts& part);
+  void note_made(JobFacts& job, JobFacts& by, const Record& record);
   void take_service(const Record& record, Sight& sight);
   void take_slice(const Record& record, Sight& sight);
   void take_refused(const Record& record, Sight& sight);
@@ -392,7 +405,8 @@ class Facts {
   Duration rest_of(const JobFacts& job) const;
   Duration bound_of_progress() const;  // the shortest
   JobFacts* owner_of(const ObjectMeta& metadata) const;
-  JobFacts* job_of(const SharedText& uid) const;  // whose uid it is, or of whose part
+  JobFacts* job_of(const SharedText& uid) const;     // whose uid it is, or of whose part
+  JobFacts* looked_at(const SharedText& uid) const;  // whose uid it is, parts among them
 
   // The process that looks after workloads.
   struct Operator {
@@ -417,7 +431,7 @@ class Facts {
 
   std::vector<Operator> operators_{};
   std::vector<KindFacts> kinds_{};
-  UidTable<std::unique_ptr<JobFacts>> jobs_{};
+  UidTable<std::unique_ptr<JobFacts>> jobs_{}, part_jobs_{};
   // What is owned by a job and may own more, by uid.
   UidTable<JobFacts*> parts_{};
   PrintTable<std::unique_ptr<PodFacts>> pods_{};  // those that exist, by uid
@@ -429,7 +443,7 @@ class Facts {
   PrintTable<OfJob> services_by_key_{};
   PrintTable<Holders> addresses_{};
   std::unique_ptr<PodFacts> gone_pod_{};  // the last that went, for the judges of its record
-  std::unique_ptr<JobFacts> gone_job_{};
+  std::unique_ptr<JobFacts> gone_job_{}, gone_part_{};
 
   struct Alarm {
     Time at;

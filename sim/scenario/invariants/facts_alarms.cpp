@@ -128,9 +128,9 @@ std::optional<Facts::Due> Facts::next_due(Time now) {
   while (is_due(now)) {
     const Alarm due = alarms_.top();
     alarms_.pop();
-    const auto found = jobs_.find(due.uid);
-    if (found == jobs_.end()) continue;
-    JobFacts& job = *found->second;
+    JobFacts* found = looked_at(due.uid);
+    if (found == nullptr) continue;
+    JobFacts& job = *found;
     if (operator_busy(job, due.at)) {
       alarm(job, due.at + rest_time, due.kind);
       continue;

@@ -110,6 +110,16 @@ JobFacts* Facts::maker_of(const Object& workload) const {
   return job != nullptr && job->reader->hands_on ? job : nullptr;
 }
 
+JobFacts* Facts::whole_of(const JobFacts& job) const {
+  return job.is_part ? owner_of(job.last->metadata) : nullptr;
+}
+
+JobFacts* Facts::looked_at(const SharedText& uid) const {
+  for (const auto* table : {&jobs_, &part_jobs_})
+    if (const auto found = table->find(uid); found != table->end()) return found->second.get();
+  return nullptr;
+}
+
 void Facts::take_rule(const Record& record, Sight& sight) {
   for (KindFacts& kind : kinds_) {
     if (record.actor != kind.reader->controller) continue;
@@ -151,16 +161,34 @@ void Facts::take_part(const Record& record) {
   if (JobFacts* job = owner_of(record.after->metadata)) parts_[record.after->metadata.uid] = job;
 }
 
+// What it owns beside the workload that has its pods, as a TrainJob its runtime's snapshot.
+void Facts::take_thing(const Record& record) {
+  const ObjectPtr& now = record.after ? record.after : record.before;
+  JobFacts* job = maker_of(*now);
+  if (job == nullptr) return;
+  std::erase_if(job->things,
+                [&now](const ObjectPtr& one) { return one->metadata.uid == now->metadata.uid; });
+  if (record.after) job->things.push_back(record.after);
+}
+
+void Facts::note_made(JobFacts& job, JobFacts& by, const Record& record) {
+  std::erase(by.made, &job);
+  if (record.after) by.made.push_back(&job);
+  by.made_succeeded = by.made_succeeded || job.traits.succeeded;
+  by.made_failed = by.made_failed || job.traits.failed;
+}
+
 void Facts::take_job(const Record& record, Sight& sight) {
   const ObjectPtr& now = record.after ? record.after : record.before;
-  if (JobFacts* whole = owner_of(now->metadata)) {
-    take_part(record);
-    return changed(*whole, record.time, record.actor);
-  }
-  auto& entry = jobs_[now->metadata.uid];
+  JobFacts* whole = owner_of(now->metadata);
+  if (whole != nullptr) take_part(record);
+  const bool is_part = whole != nullptr || part_jobs_.find(now->metadata.uid) != part_jobs_.end();
+  JobFacts* by = is_part ? whole : maker_of(*now);
+  auto& entry = (is_part ? part_jobs_ : jobs_)[now->metadata.uid];
   if (!entry) {
     entry = std::make_unique<JobFacts>();
     entry->uid = now->metadata.uid;
+    entry->is_part = is_part;
     KindFacts& kind = kind_of(now->kind());
     entry->reader = kind.reader;
     entry->key = key_of(now->metadata);
@@ -168,9 +196,9 @@ void Facts::take_job(const Record& record, Sight& sight) {
     for (const std::string_view group : entry->reader->groups)
       entry->types.push_back({.name = std::string(group)});
     kind.jobs[entry->key] = entry.get();
-    if (const JobFacts* maker = maker_of(*now)) {  // it goes on where another one was
-      entry->step_max = maker->step_max;
-      entry->checkpoint = maker->checkpoint;
+    if (by != nullptr && !is_part) {  // it goes on where another one was
+      entry->step_max = by->step_max;
+      entry->checkpoint = by->checkpoint;
     }
     kind.planned_job = nullptr;
   }
@@ -179,6 +207,10 @@ void Facts::take_job(const Record& record, Sight& sight) {
   const bool is_new = !job.last;
   const bool respecified = is_new || job.last->metadata.generation != now->metadata.generation;
   job.read(now);
+  if (by != nullptr) {
+    note_made(job, *by, record);
+    changed(*by, record.time, record.actor);
+  }
   const Workload& traits = job.traits;
   const bool started = traits.started && traits.started != job.before.started;
   if (respecified) {
@@ -195,7 +227,7 @@ void Facts::take_job(const Record& record, Sight& sight) {
     job.finished_at = record.time;
     job.finished_record = record.id;
     ended = true;
-    progressed(job, record.time, Advance::pod);
+    if (!is_part) progressed(job, record.time, Advance::pod);
   }
   if ((ended || (respecified && job.finished())) && traits.ttl)
     fires(job.finished_at + std::chrono::seconds(*traits.ttl));
@@ -206,7 +238,8 @@ void Facts::take_job(const Record& record, Sight& sight) {
     job.refusals = 0;
   }
   changed(job, record.time, record.actor);
-  if (respecified) new_round(job, record.time, is_new ? Advance::applied : Advance::spec);
+  if (respecified && !is_part)
+    new_round(job, record.time, is_new ? Advance::applied : Advance::spec);
   if (record.kind != RecordKind::object_deleted) return;
   job.gone = true;
   KindFacts& kind = kind_of(now->kind());
@@ -214,7 +247,12 @@ void Facts::take_job(const Record& record, Sight& sight) {
   const auto named = kind.jobs.find(job.key);
   if (named != kind.jobs.end() && named->second == &job) kind.jobs.erase(named);
   // Its pods may still look at it while they are collected.
-  if (job.pods.empty()) forget_job(job);
+  if (job.pods.empty()) is_part ? forget_part(job) : forget_job(job);
+}
+
+void Facts::forget_part(JobFacts& part) {
+  auto entry = part_jobs_.extract(part.uid);
+  gone_part_ = std::move(entry.mapped());
 }
 
 // It stays until the next one that goes, for the judges of its record.

@@ -122,6 +122,7 @@ void Facts::take_pod(const Record& record, Sight& sight) {
   }
   if (facts.job == nullptr) return;
   changed(*facts.job, record.time, record.actor);
+  if (facts.part != nullptr) changed(*facts.part, record.time, record.actor);
 }
 
 void Facts::add_pod(const Record& record, PodFacts& facts) {
@@ -131,6 +132,11 @@ void Facts::add_pod(const Record& record, PodFacts& facts) {
   if (facts.job == nullptr) return;
   JobFacts& job = *facts.job;
   job.pods.push_back(&facts);
+  const SharedText& owner = pod.metadata.controller()->uid;
+  if (const auto part = part_jobs_.find(owner); part != part_jobs_.end()) {
+    facts.part = part->second.get();
+    facts.part->pods.push_back(&facts);
+  }
   int index = place_of(pod.metadata, job);
   if (index < 0 && job.reader->free_indexes) index = free_index(job);
   if (index < 0) return;
@@ -147,6 +153,8 @@ void Facts::add_pod(const Record& record, PodFacts& facts) {
   ReplicaFacts& replica = replicas[static_cast<std::size_t>(facts.index)];
   replica.pods.push_back(&facts);
   ++replica.created;
+  // Another owner's pods begin anew: all of a JobSet that is restarted.
+  if (std::exchange(replica.owner, owner) != owner) replica.succeeded = false;
   if (replica.last_failed) {
     ++job.replaced;
     restarted(job, record);
@@ -292,6 +300,11 @@ void Facts::forget_pod(PodFacts& facts) {
   leave_address(*facts.last, facts.last->status.rest->podIP, meta.deletionTimestamp);
   if (facts.job == nullptr) return;
   JobFacts& job = *facts.job;
+  if (JobFacts* part = facts.part) {
+    std::erase(part->pods, &facts);
+    // What is judged of this record still looks at it.
+    if (part->gone && part->pods.empty()) forget_part(*part);
+  }
   end_ranks(facts);
   turn_back(job);
   std::erase(job.pods, &facts);

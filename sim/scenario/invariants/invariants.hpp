@@ -69,6 +69,9 @@ struct InvariantRow {
   std::string_view due{};      // that time in words; empty without when_due
   std::string_view system{};   // whose own it is, by the system's name; empty: it holds for all
   const KindInfo& (*kind)() = nullptr;  // of which of the system's workloads; null: of all of them
+  // Judged of a workload that is a part of another one, too, as the Jobs of a JobSet are: one of
+  // all systems of its status, one of the other's system of its being made.
+  bool of_parts = false;
   // "after every record about pods", "at rest": in words.
   std::string when() const;
 };

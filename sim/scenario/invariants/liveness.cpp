@@ -25,6 +25,7 @@ bool is_mute(const Sight& sight) {
 struct BlameRow {
   std::string_view verb_and_kind, words;  // of the call, and in the refusal
   std::string_view whose;
+  std::string_view event{};  // that tells of it, where it is none of FailedCreate...
 };
 constexpr std::array blame_rows{
     BlameRow{"create ", "exceeded quota", "the namespace's ResourceQuota stands against the job"},
@@ -43,6 +44,15 @@ constexpr std::array blame_rows{
     BlameRow{"create pods", "is forbidden", "the cluster does not allow the manifest's template"},
     BlameRow{"create horizontalpodautoscalers", "is invalid",
              "the manifest's elasticPolicy makes no valid HorizontalPodAutoscaler"},
+    BlameRow{"create jobs", "is invalid", "the manifest's template makes no valid Job",
+             "JobCreationFailed"},
+    BlameRow{"create jobs", "is forbidden", "the cluster does not allow the manifest's template",
+             "JobCreationFailed"},
+    BlameRow{"patch jobsets", "is invalid", "the manifest and its runtime make no valid JobSet",
+             "TrainJobResourcesCreationFailed"},
+    BlameRow{"patch jobsets", "is forbidden",
+             "the cluster does not allow the JobSet of the manifest and its runtime",
+             "TrainJobResourcesCreationFailed"},
 };
 
 // A part of the pod that the operator adds itself: an init container behind the template's own.
@@ -189,7 +199,9 @@ bool no_refused_writes(const Sight& sight, Verdicts& verdicts) {
   // Nobody can make anything there while it goes (kubernetes.md §1.17).
   if (text.find("because it is being terminated") != text.npos) return false;
   const BlameRow* blamed = who_is_to_blame(*sight.job, sight.record->subject, text);
-  if (blamed != nullptr && is_awaited(sight.facts, sight.record->subject)) return true;
+  if (blamed != nullptr && (is_awaited(sight.facts, sight.record->subject) ||
+                            sight.facts.awaited_events().contains(blamed->event)))
+    return true;
   verdicts.violated(
       sight.job->text(),
       fmt::format("{}: the operator's call was refused: {}: {}",

@@ -1,6 +1,8 @@
 // The invariants that hold for all systems: what each means, when it is asked, and which of
 // upstream's bugs break it.
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include "scenario/invariants/judges.hpp"
 
@@ -8,6 +10,7 @@ namespace ddptwin::scenario {
 namespace {
 
 using namespace invariants;
+using namespace std::string_view_literals;
 
 constexpr std::uint32_t on_job = topics(Topic::job), on_pod = topics(Topic::pod);
 constexpr std::uint32_t never = 0;
@@ -193,8 +196,23 @@ constexpr std::array rows_of_all{
                  "", false, never, nullptr, &visible, nullptr},
 };
 
+// Of the status alone: the pods of a part are those of the whole.
+constexpr std::array names_of_parts{
+    "terminal"sv,        "one-end"sv,          "monotone"sv,       "times"sv,
+    "completion-time"sv, "start-time"sv,       "suspended"sv,      "suspend-is-reached"sv,
+    "deadline"sv,        "deadline-is-seen"sv, "spec-untouched"sv, "ttl"sv};
+
 }  // namespace
 
-std::span<const InvariantRow> common_invariant_rows() { return rows_of_all; }
+std::span<const InvariantRow> common_invariant_rows() {
+  static const std::vector<InvariantRow> all = [] {
+    std::vector<InvariantRow> rows(rows_of_all.begin(), rows_of_all.end());
+    for (InvariantRow& row : rows)
+      row.of_parts =
+          std::find(names_of_parts.begin(), names_of_parts.end(), row.name) != names_of_parts.end();
+    return rows;
+  }();
+  return all;
+}
 
 }  // namespace ddptwin::scenario

@@ -50,12 +50,15 @@ std::string wrap(std::string_view text, std::string_view indent) {
 // A system's own are of its own workloads, and of those that these make to have their pods; what is
 // of none its judges look at themselves.
 bool concerns(const InvariantRow& row, const Sight& sight) {
-  if (row.system.empty() || sight.job == nullptr) return true;
+  if (sight.job == nullptr) return true;
+  if (row.system.empty()) return row.of_parts || !sight.job->is_part;
   const auto is_of = [&row](const WorkloadReader& reader) {
     return reader.system == row.system && (row.kind == nullptr || row.kind == reader.info);
   };
   if (is_of(*sight.job->reader)) return true;
-  const JobFacts* maker = sight.facts.maker_of(*sight.job->last);
+  if (sight.job->is_part && !row.of_parts) return false;
+  const JobFacts* maker = sight.job->is_part ? sight.facts.whole_of(*sight.job)
+                                             : sight.facts.maker_of(*sight.job->last);
   return maker != nullptr && is_of(*maker->reader);
 }
 

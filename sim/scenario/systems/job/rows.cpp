@@ -74,6 +74,11 @@ bool numbers_grow(const Sight& sight, Verdicts& verdicts) {
   if (!indexed && is.succeeded < was.succeeded)
     verdicts.violated(job, fmt::format("status.succeeded of {} went from {} to {}", job,
                                        was.succeeded, is.succeeded));
+  const TypeFacts& all = sight.job->type(0);
+  if (indexed && is.succeeded < was.succeeded && all.wanted_min == all.wanted_max)
+    verdicts.violated(job, fmt::format("status.succeeded of {} went from {} to {}, and it was not "
+                                       "scaled",
+                                       job, was.succeeded, is.succeeded));
   if (indexed && is.succeeded > spec.completions.value_or(0) && is.succeeded > was.succeeded)
     verdicts.violated(job, fmt::format("{} of {} indexes of {} have succeeded", is.succeeded,
                                        spec.completions.value_or(0), job));
@@ -90,6 +95,23 @@ bool resumes_after_suspension(const Sight& sight, Verdicts& verdicts) {
     verdicts.violated(
         sight.job->text(),
         fmt::format("{} says that it was resumed, and never said Suspended", sight.job->text()));
+  return true;
+}
+
+bool indexes_are_apart(const Sight& sight, Verdicts& verdicts) {
+  if (sight.record->after == nullptr) return false;
+  const BatchJobStatus& status = status_of_job(*sight.record->after);
+  if (!status.failedIndexes || status.failedIndexes->empty() || status.completedIndexes.empty())
+    return false;
+  const int most = as<Job>(*sight.record->after)->spec->completions.value_or(0);
+  const IndexSet done = IndexSet::read(status.completedIndexes, most),
+                 failed = IndexSet::read(*status.failedIndexes, most);
+  for (int i = 0; i < most; ++i)
+    if (done.has(i) && failed.has(i)) {
+      verdicts.violated(sight.job->text(), fmt::format("index {} of {} has succeeded and failed", i,
+                                                       sight.job->text()));
+      break;
+    }
   return true;
 }
 
@@ -151,6 +173,10 @@ constexpr std::array job_promises{
                  "A Job says Suspended False only after Suspended True.",
                  "What was never suspended has no such condition.", "", false, after_jobs,
                  &resumes_after_suspension, nullptr, nullptr},
+    InvariantRow{"job-indexes-apart", "§10.3",
+                 "No index of a Job is among those that succeeded and those that failed.",
+                 "completedIndexes and failedIndexes have none in common.", "", false, after_jobs,
+                 &indexes_are_apart, nullptr, nullptr},
     InvariantRow{"job-lets-its-pods-go", "I15",
                  "At rest every pod of a Job that has ended is counted and let go.",
                  "None holds the finalizer batch.kubernetes.io/job-tracking, and none stands in "

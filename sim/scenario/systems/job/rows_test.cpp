@@ -4,6 +4,7 @@
 
 #include "objects/batch_v1.hpp"
 #include "objects/core_v1.hpp"
+#include "objects/jobset.hpp"
 #include "scenario/invariants/tape_test_fixture.hpp"
 
 namespace ddptwin::scenario::invariants::job_rows_test {
@@ -51,6 +52,26 @@ void pod(Tape& tape, const std::string& phase, bool held = true) {
 }
 
 void nothing(Job&) {}
+void indexed(Job& job) { job.spec.edit().completionMode = "Indexed"; }
+
+// A JobSet, whose Job the one that is written from then on is.
+void write_for_a_set(Tape& tape) {
+  auto set = std::make_shared<JobSet>();
+  set->metadata.name = "s";
+  set->metadata.namespace_ = "default";
+  set->metadata.uid = "uid-s";
+  set->metadata.generation = 1;
+  tape.store(set, jobset_actor);
+  write(tape, [](Job& job) {
+    OwnerReference owner;
+    owner.apiVersion = "jobset.x-k8s.io/v1alpha2";
+    owner.kind = "JobSet";
+    owner.name = "s";
+    owner.uid = "uid-s";
+    owner.controller = true;
+    job.metadata.ownerReferences.edit().push_back(owner);
+  });
+}
 
 }  // namespace
 
@@ -95,6 +116,110 @@ std::vector<Case> cases() {
        [](Tape& tape) {
          write(tape, [](Job& job) { job.status.failed = 2; });
          write(tape, [](Job& job) { job.status.failed = 3; });
+       }},
+      {"job-numbers-grow",
+       [](Tape& tape) {
+         write(tape, &indexed);
+         write(tape, [](Job& job) { job.status.succeeded = 1; });
+         write(tape, [](Job& job) { job.status.succeeded = 0; });
+       },
+       [](Tape& tape) {
+         write(tape, [](Job& job) {
+           indexed(job);
+           job.spec.edit().completions = 2;
+         });
+         write(tape, [](Job& job) { job.status.succeeded = 2; });
+         write(tape, [](Job& job) {
+           job.spec.edit().completions = 1;
+           ++job.metadata.generation;
+         });
+         write(tape, [](Job& job) { job.status.succeeded = 1; });
+       }},
+      {"job-indexes-apart",
+       [](Tape& tape) {
+         write(tape, [](Job& job) {
+           job.spec.edit().completions = 4;
+           job.status.completedIndexes = "0,2";
+           job.status.failedIndexes = "1-3";
+         });
+       },
+       [](Tape& tape) {
+         write(tape, [](Job& job) {
+           job.spec.edit().completions = 4;
+           job.status.completedIndexes = "0,2";
+           job.status.failedIndexes = "1,3";
+         });
+       }},
+      // The same of a Job that a JobSet has made: its own status, its own pods, its own deadline.
+      {"job-decides-first",
+       [](Tape& tape) {
+         write_for_a_set(tape);
+         write(tape, [](Job& job) { say(job, "Failed"); });
+       },
+       [](Tape& tape) {
+         write_for_a_set(tape);
+         write(tape, [](Job& job) { say(job, "FailureTarget"); });
+         write(tape, [](Job& job) { say(job, "Failed"); });
+       }},
+      {"job-ends-last",
+       [](Tape& tape) {
+         write_for_a_set(tape);
+         write(tape, [](Job& job) { say(job, "FailureTarget"); });
+         pod(tape, "Running");
+         write(tape, [](Job& job) { say(job, "Failed"); });
+       },
+       [](Tape& tape) {
+         write_for_a_set(tape);
+         write(tape, [](Job& job) { say(job, "FailureTarget"); });
+         pod(tape, "Running");
+         pod(tape, "Failed", false);
+         write(tape, [](Job& job) { say(job, "Failed"); });
+       }},
+      {"job-counts-its-pods",
+       [](Tape& tape) {
+         write_for_a_set(tape);
+         pod(tape, "Running");
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         write_for_a_set(tape);
+         pod(tape, "Running");
+         write(tape, [](Job& job) { job.status.active = 1; });
+         tape.come_to_rest();
+       }},
+      {"deadline",
+       [](Tape& tape) {
+         write_for_a_set(tape);
+         write(tape, [](Job& job) {
+           job.spec.edit().activeDeadlineSeconds = 5;
+           ++job.metadata.generation;
+           job.status.startTime = virtual_start;
+         });
+         tape.wait(1min);
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         write_for_a_set(tape);
+         write(tape, [](Job& job) {
+           job.spec.edit().activeDeadlineSeconds = 5;
+           ++job.metadata.generation;
+           job.status.startTime = virtual_start;
+         });
+         tape.wait(6s);
+         write(tape, [](Job& job) { say(job, "FailureTarget"); });
+         write(tape, [](Job& job) { say(job, "Failed"); });
+         tape.come_to_rest();
+       }},
+      {"terminal",
+       [](Tape& tape) {
+         write_for_a_set(tape);
+         write(tape, [](Job& job) { say(job, "Complete"); });
+         write(tape, [](Job& job) { job.status.conditions.clear(); });
+       },
+       [](Tape& tape) {
+         write_for_a_set(tape);
+         write(tape, [](Job& job) { say(job, "FailureTarget"); });
+         write(tape, [](Job& job) { job.status.conditions.clear(); });
        }},
       {"job-resumes-after-suspension",
        [](Tape& tape) {

@@ -41,9 +41,9 @@ Workload::Group group_of_jobs(const JobSetSpec& spec, const ReplicatedJob& one) 
   return group;
 }
 
-const JobSetCondition* end_of_jobset(const JobSetStatus& status) {
+const JobSetCondition* held_by_jobset(const JobSetStatus& status, std::string_view type) {
   for (const JobSetCondition& one : status.conditions)
-    if ((one.type_ == "Completed" || one.type_ == "Failed") && one.status == "True") return &one;
+    if (one.type_ == type && one.status == "True") return &one;
   return nullptr;
 }
 
@@ -59,10 +59,12 @@ Workload read_jobset(const Object& object) {
   if (!set.status) return told;
   const JobSetStatus& status = *set.status;
   told.told = true;
-  const JobSetCondition* end = end_of_jobset(status);
-  if (end != nullptr) told.completed = end->lastTransitionTime;
-  told.succeeded = end != nullptr && end->type_ == "Completed";
-  told.failed = end != nullptr && end->type_ == "Failed";
+  const JobSetCondition *completed = held_by_jobset(status, "Completed"),
+                        *failed = held_by_jobset(status, "Failed");
+  told.succeeded = completed != nullptr;
+  told.failed = failed != nullptr;
+  if (failed != nullptr) told.completed = failed->lastTransitionTime;
+  if (completed != nullptr) told.completed = completed->lastTransitionTime;
   for (const JobSetCondition& one : status.conditions)
     if (one.type_ == "Suspended") told.says_suspended = one.status == "True";
   return told;

@@ -83,6 +83,66 @@ bool resumes_after_pause(const Sight& sight, Verdicts& verdicts) {
   return true;
 }
 
+// Part of it that the record makes: a Job of a JobSet; null: it makes none.
+const JobFacts* set_of_new_job(const Sight& sight) {
+  if (sight.job == nullptr || !sight.job->is_part || sight.pod != nullptr) return nullptr;
+  if (sight.record->kind != RecordKind::object_added || as<Job>(*sight.record->after) == nullptr)
+    return nullptr;
+  return sight.facts.whole_of(*sight.job);
+}
+
+// A cache that does not know the end yet is behind by less.
+constexpr Duration end_is_known = std::chrono::seconds(1);
+
+bool finished_makes_no_job(const Sight& sight, Verdicts& verdicts) {
+  const JobFacts* set = set_of_new_job(sight);
+  if (set == nullptr || sight.facts.was_disturbed()) return false;
+  if (set->finished() && sight.record->actor == jobset_actor &&
+      sight.now > set->finished_at + end_is_known)
+    verdicts.violated(set->text(), fmt::format("{} has ended, and {} is made for it", set->text(),
+                                               sight.job->text()));
+  return true;
+}
+
+std::string_view label_of(const Object& object, std::string_view name) {
+  const Text* label = object.metadata.label(name);
+  return label == nullptr ? std::string_view() : label->view();
+}
+
+// How many Jobs of that replicated job have succeeded in the run of this one.
+int succeeded_beside(const JobFacts& set, std::string_view name, const Object& job) {
+  constexpr std::string_view run = "jobset.sigs.k8s.io/restart-attempt";
+  return static_cast<int>(std::count_if(set.made.begin(), set.made.end(), [&](const JobFacts* one) {
+    return one->traits.succeeded && label_of(*one->last, run) == label_of(job, run) &&
+           label_of(*one->last, "jobset.sigs.k8s.io/replicatedjob-name") == name;
+  }));
+}
+
+bool waits_for_what_it_needs(const Sight& sight, Verdicts& verdicts) {
+  const JobFacts* set = set_of_new_job(sight);
+  if (set == nullptr) return false;
+  const Object& job = *sight.record->after;
+  const std::string_view name = label_of(job, "jobset.sigs.k8s.io/replicatedjob-name");
+  const JobSetSpec& spec = *as<JobSet>(*set->last)->spec;
+  const auto named = [&spec](std::string_view one) {
+    return std::find_if(spec.replicatedJobs.begin(), spec.replicatedJobs.end(),
+                        [one](const ReplicatedJob& of) { return of.name == one; });
+  };
+  const auto own = named(name);
+  if (own == spec.replicatedJobs.end() || !own->dependsOn) return false;
+  bool asked = false;
+  for (const JobSetDependency& needed : *own->dependsOn) {
+    const auto other = named(needed.name);
+    if (needed.status != "Complete" || other == spec.replicatedJobs.end()) continue;
+    asked = true;
+    if (succeeded_beside(*set, needed.name, job) < std::max(other->replicas, 0))
+      verdicts.violated(set->text(),
+                        fmt::format("{} was made before all Jobs of {} had succeeded in its run",
+                                    sight.job->text(), needed.name));
+  }
+  return asked;
+}
+
 // Which run of its set a pod is of; nothing: it does not tell.
 std::optional<std::int32_t> run_of(const PodFacts& pod) {
   const Text* label = pod.last->metadata.label("jobset.sigs.k8s.io/restart-attempt");
@@ -148,6 +208,31 @@ constexpr std::array jobset_rows{
                  "At rest all pods of a JobSet that has not ended are of the run that it is in.",
                  "Jobs of the runs before are deleted, and their pods with them.", "", false,
                  at_rest_only, nullptr, &runs_alone, nullptr},
+    InvariantRow{.name = "jobset-finished-makes-nothing",
+                 .id = "I08",
+                 .meaning = "No Job is made for a JobSet that has ended.",
+                 .explanation = "Later than a second after its end, and in runs without faults: "
+                                "before that the cache may not know of it.",
+                 .broken_by = "",
+                 .strict = false,
+                 .topics = about_set,
+                 .after = &finished_makes_no_job,
+                 .at_rest = nullptr,
+                 .when_due = nullptr,
+                 .of_parts = true},
+    InvariantRow{.name = "jobset-waits-for-dependencies",
+                 .id = "I12",
+                 .meaning = "A Job is made once all that its dependsOn names has succeeded.",
+                 .explanation =
+                     "Of status Complete, and in the same run: a restart begins with the "
+                     "first again.",
+                 .broken_by = "",
+                 .strict = false,
+                 .topics = about_set,
+                 .after = &waits_for_what_it_needs,
+                 .at_rest = nullptr,
+                 .when_due = nullptr,
+                 .of_parts = true},
 };
 
 }  // namespace

@@ -75,6 +75,38 @@ void pod(Tape& tape, int run) {
   tape.store(pod, manager_actor);
 }
 
+// A Job of it, of that run, which has succeeded or not.
+void job_of(Tape& tape, const std::string& replicated_job, int run, bool succeeded = false) {
+  const std::string name = fmt::format("s-{}-{}", replicated_job, run);
+  std::shared_ptr<Job> job = std::make_shared<Job>();
+  if (const auto before = tape.stored("Job/" + name))
+    job = std::static_pointer_cast<Job>(before->clone());
+  job->metadata.name = name;
+  job->metadata.namespace_ = "default";
+  job->metadata.uid = "uid-" + name;
+  job->metadata.ownerReferences.edit() = owned_by("jobset.x-k8s.io/v1alpha2", "JobSet", "s");
+  auto& labels = job->metadata.labels.edit();
+  labels["jobset.sigs.k8s.io/restart-attempt"] = std::to_string(run);
+  labels["jobset.sigs.k8s.io/replicatedjob-name"] = replicated_job;
+  if (succeeded) {
+    job->status.conditions.push_back({.type_ = "SuccessCriteriaMet", .status = "True"});
+    tape.store(std::static_pointer_cast<Job>(job->clone()), manager_actor);
+    job->status.conditions.push_back({.type_ = "Complete", .status = "True"});
+  }
+  tape.store(job, succeeded ? manager_actor : jobset_actor);
+}
+
+// Its workers need an init Job.
+void write_in_order(Tape& tape) {
+  const auto set = new_set();
+  ReplicatedJob init = set->spec->replicatedJobs.front();
+  init.name = "init";
+  std::vector<ReplicatedJob>& jobs = set->spec.edit().replicatedJobs;
+  jobs.front().dependsOn.emplace().push_back({.name = "init", .status = "Complete"});
+  jobs.insert(jobs.begin(), init);
+  tape.store(set, jobset_actor);
+}
+
 void nothing(JobSetStatus&) {}
 
 void restarted(JobSetStatus& status) { status.restarts = status.restartsCountTowardsMax = 1; }
@@ -87,6 +119,53 @@ ReplicatedJobStatus of_workers(int ready, int failed) {
 
 std::vector<Case> cases() {
   return {
+      {"jobset-finished-makes-nothing",
+       [](Tape& tape) {
+         write(tape, [](JobSetStatus& status) {
+           say(status, "Failed");
+           status.terminalState = "Failed";
+         });
+         tape.wait(std::chrono::seconds(2));
+         job_of(tape, "workers", 0);
+       },
+       [](Tape& tape) {
+         write(tape, [](JobSetStatus& status) {
+           say(status, "Failed");
+           status.terminalState = "Failed";
+         });
+         job_of(tape, "workers", 0);  // by a cache that is behind
+       }},
+      {"jobset-waits-for-dependencies",
+       [](Tape& tape) {
+         write_in_order(tape);
+         job_of(tape, "init", 0);
+         job_of(tape, "workers", 0);
+       },
+       [](Tape& tape) {
+         write_in_order(tape);
+         job_of(tape, "init", 0);
+         job_of(tape, "init", 0, true);
+         job_of(tape, "workers", 0);
+       }},
+      {"jobset-waits-for-dependencies",  // of a run before it does not count
+       [](Tape& tape) {
+         write_in_order(tape);
+         job_of(tape, "init", 0, true);
+         job_of(tape, "workers", 1);
+       },
+       [](Tape& tape) {
+         write_in_order(tape);
+         job_of(tape, "init", 1, true);
+         job_of(tape, "workers", 1);
+       }},
+      {"one-end",
+       [](Tape& tape) {
+         write(tape, [](JobSetStatus& status) {
+           say(status, "Failed");
+           say(status, "Completed");
+         });
+       },
+       [](Tape& tape) { write(tape, [](JobSetStatus& status) { say(status, "Completed"); }); }},
       {"jobset-end-told-alike",
        [](Tape& tape) { write(tape, [](JobSetStatus& status) { say(status, "Failed"); }); },
        [](Tape& tape) {

@@ -14,13 +14,14 @@ const JobSetCondition* condition_of_trainjob(const TrainJob& job, std::string_vi
   return nullptr;
 }
 
-// Its time begins anew when it goes on after a pause.
-void read_deadline(const TrainJob& job, Workload& told) {
-  if (job.spec->activeDeadlineSeconds == 0) return;
-  told.deadline = job.spec->activeDeadlineSeconds;
+// Its time begins anew when it goes on after a pause, unless it has ended by then.
+void read_times(const TrainJob& job, Workload& told) {
+  if (job.spec->activeDeadlineSeconds != 0) told.deadline = job.spec->activeDeadlineSeconds;
   told.started = job.metadata.creationTimestamp;
   const JobSetCondition* paused = condition_of_trainjob(job, "Suspended");
-  if (paused != nullptr && paused->status == "False") told.started = paused->lastTransitionTime;
+  if (paused == nullptr || paused->status != "False") return;
+  if (!told.completed || paused->lastTransitionTime <= told.completed)
+    told.started = paused->lastTransitionTime;
 }
 
 Workload read_trainjob(const Object& object) {
@@ -36,11 +37,11 @@ Workload read_trainjob(const Object& object) {
   };
   const JobSetCondition *complete = holds("Complete"), *failed = holds("Failed");
   told.succeeded = complete != nullptr;
-  told.failed = failed != nullptr && complete == nullptr;
+  told.failed = failed != nullptr;
+  if (failed != nullptr) told.completed = failed->lastTransitionTime;
   if (complete != nullptr) told.completed = complete->lastTransitionTime;
-  if (told.failed) told.completed = failed->lastTransitionTime;
   told.says_suspended = holds("Suspended") != nullptr;
-  read_deadline(job, told);
+  read_times(job, told);
   return told;
 }
 

@@ -13,7 +13,9 @@
 namespace ddptwin::scenario::invariants::trainjob_rows_test {
 namespace {
 
-void write(Tape& tape, const std::function<void(TrainJobStatus&)>& edit) {
+using EditSpec = std::function<void(TrainJobSpec&)>;
+void write(Tape& tape, const std::function<void(TrainJobStatus&)>& edit,
+           const EditSpec& edit_spec = {}) {
   std::shared_ptr<TrainJob> job;
   if (const auto before = tape.stored("TrainJob/t")) {
     job = std::static_pointer_cast<TrainJob>(before->clone());
@@ -23,8 +25,10 @@ void write(Tape& tape, const std::function<void(TrainJobStatus&)>& edit) {
     job->metadata.namespace_ = "default";
     job->metadata.uid = "uid-t";
     job->metadata.generation = 1;
+    job->metadata.creationTimestamp = virtual_start;
     job->spec.edit().runtimeRef.name = "torch-distributed";
   }
+  if (edit_spec) edit_spec(job->spec.edit());
   edit(job->status ? *job->status : job->status.emplace());
   tape.store(job, trainer_actor);
 }
@@ -84,8 +88,50 @@ void longer(JobSetSpec& spec) {
   spec.replicatedJobs.front().template_.spec.edit().activeDeadlineSeconds = 5;
 }
 
+void end_set(Tape& tape, const std::string& how) {
+  const auto set = std::static_pointer_cast<JobSet>(tape.stored("JobSet/t")->clone());
+  JobSetStatus& status = set->status ? *set->status : set->status.emplace();
+  status.conditions.push_back({.type_ = how, .status = "True", .reason = "Because"});
+  status.terminalState = how;
+  tape.store(set, jobset_actor);
+}
+
+void count_set(Tape& tape, int active) {
+  const auto set = std::static_pointer_cast<JobSet>(tape.stored("JobSet/t")->clone());
+  ReplicatedJobStatus one;
+  one.name = "node";
+  one.active = active;
+  set->status.emplace().replicatedJobsStatus = {one};
+  tape.store(set, jobset_actor);
+}
+
+void count_job(TrainJobStatus& status) {
+  TrainJobJobStatus one;
+  one.name = "node";
+  one.active = 1;
+  status.jobsStatus = {one};
+}
+
+void exceeded(TrainJobStatus& status) {
+  status.conditions.push_back({.type_ = "Failed", .status = "True", .reason = "DeadlineExceeded"});
+}
+
+void suspended_spec(TrainJobSpec& spec) { spec.suspend = true; }
+void two_nodes(TrainJobSpec& spec) { spec.trainer.emplace().numNodes = 2; }
+
+// What it keeps of a runtime of so many nodes.
+void snapshot(Tape& tape, const std::string& nodes) {
+  auto map = std::make_shared<ConfigMap>();
+  map->metadata.name = "t-runtime-snapshot";
+  map->metadata.namespace_ = "default";
+  map->metadata.uid = "uid-snapshot";
+  map->metadata.ownerReferences.edit() = owned_by("trainer.kubeflow.org/v1alpha1", "TrainJob", "t");
+  map->data.edit()["runtime"] = "spec: {mlPolicy: {numNodes: " + nodes + ", torch: {}}}";
+  tape.store(map, trainer_actor);
+}
+
 // The first pod of its Job, told of so many nodes.
-void pod(Tape& tape, const std::string& nodes) {
+void pod(Tape& tape, const std::string& nodes, bool by_torch = true) {
   auto job = std::make_shared<Job>();
   job->metadata.name = "t-node-0";
   job->metadata.namespace_ = "default";
@@ -107,12 +153,14 @@ void pod(Tape& tape, const std::string& nodes) {
   variable.name = "PET_NNODES";
   variable.value = nodes;
   container.env.push_back(variable);
+  EnvVar address, rank;
+  address.name = "PET_MASTER_ADDR";
+  address.value = "t-node-0-0.t";
+  rank.name = "PET_NODE_RANK";
+  if (by_torch) rank.valueFrom.emplace();
+  container.env.insert(container.env.end(), {address, rank});
   pod->spec.edit().containers.edit().push_back(container);
   tape.store(pod, manager_actor);
-}
-
-void plan(Tape& tape, const char* rule) {
-  tape.rule(rule, "trainer-trainjob-controller", "default/t");
 }
 
 }  // namespace
@@ -140,13 +188,13 @@ std::vector<Case> cases() {
       {"trainjob-finished-makes-nothing",
        [](Tape& tape) {
          write(tape, &failed);
-         plan(tape, "make_jobset");
+         tape.store(new_set("t"), trainer_actor);
        },
        [](Tape& tape) {
          write(tape, &nothing);
-         plan(tape, "make_jobset");
+         tape.store(new_set("t"), trainer_actor);
          write(tape, &failed);
-         plan(tape, "write_status");
+         end_set(tape, "Failed");
        }},
       {"trainjob-names-its-set",
        [](Tape& tape) {
@@ -181,6 +229,172 @@ std::vector<Case> cases() {
          write(tape, &nothing);
          tape.store(new_set("t"), trainer_actor);
          pod(tape, "2");
+       }},
+      {"trainjob-counts-nodes",  // the controller counted wrong wherever it counted
+       [](Tape& tape) {
+         write(tape, &nothing, [](TrainJobSpec& spec) { spec.trainer.emplace().numNodes = 3; });
+         tape.store(new_set("t"), trainer_actor);
+         pod(tape, "2");
+       },
+       [](Tape& tape) {
+         write(tape, &nothing, &two_nodes);
+         tape.store(new_set("t"), trainer_actor);
+         snapshot(tape, "5");
+         pod(tape, "2");
+       }},
+      {"trainjob-counts-nodes",
+       [](Tape& tape) {
+         write(tape, &nothing);
+         snapshot(tape, "3");
+         tape.store(new_set("t"), trainer_actor);
+         pod(tape, "2");
+       },
+       [](Tape& tape) {
+         write(tape, &nothing);
+         snapshot(tape, "3");
+         tape.store(new_set("t"), trainer_actor);
+         pod(tape, "1:4");  // a range is no number
+       }},
+      {"trainjob-counts-nodes",
+       [](Tape& tape) {
+         write(tape, &nothing);
+         tape.store(new_set("t"), trainer_actor);
+         pod(tape, "4");
+       },
+       [](Tape& tape) {
+         write(tape, &nothing);
+         tape.store(new_set("t"), trainer_actor);
+         pod(tape, "4", false);  // its user's own
+       }},
+      {"trainjob-hands-on-suspension",
+       [](Tape& tape) {
+         write(tape, &nothing, &suspended_spec);
+         tape.store(new_set("t"), trainer_actor);
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         write(tape, &nothing, &suspended_spec);
+         tape.store(new_set("t"), trainer_actor);
+         change_set(tape, trainer_actor, [](JobSetSpec& spec) { spec.suspend = true; });
+         tape.come_to_rest();
+       }},
+      {"trainjob-hands-on-suspension",
+       [](Tape& tape) {
+         write(tape, &nothing);
+         tape.store(new_set("t"), trainer_actor);
+         change_set(tape, "user", [](JobSetSpec& spec) { spec.suspend = true; });
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         write(tape, &nothing);
+         tape.store(new_set("t"), trainer_actor);
+         tape.come_to_rest();
+       }},
+      {"suspended",  // the pods of what a workload made are its own
+       [](Tape& tape) {
+         write(tape, &nothing, &suspended_spec);
+         tape.store(new_set("t"), trainer_actor);
+         pod(tape, "2");
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         write(tape, &nothing);
+         tape.store(new_set("t"), trainer_actor);
+         pod(tape, "2");
+         tape.come_to_rest();
+       }},
+      {"trainjob-ends-as-its-set",
+       [](Tape& tape) {
+         write(tape, &nothing);
+         tape.store(new_set("t"), trainer_actor);
+         end_set(tape, "Failed");
+         write(tape, &complete);
+       },
+       [](Tape& tape) {
+         write(tape, &nothing);
+         tape.store(new_set("t"), trainer_actor);
+         end_set(tape, "Completed");
+         write(tape, &complete);
+       }},
+      {"trainjob-ends-as-its-set",
+       [](Tape& tape) {
+         write(tape, &nothing);
+         tape.store(new_set("t"), trainer_actor);
+         write(tape, &failed);
+       },
+       [](Tape& tape) {
+         write(tape, &nothing);
+         tape.store(new_set("t"), trainer_actor);
+         write(tape, &exceeded);
+       }},
+      {"one-end",
+       [](Tape& tape) {
+         write(tape, &nothing);
+         tape.store(new_set("t"), trainer_actor);
+         write(tape, &exceeded);
+         end_set(tape, "Completed");
+         write(tape, &complete);
+       },
+       [](Tape& tape) {
+         write(tape, &nothing);
+         tape.store(new_set("t"), trainer_actor);
+         write(tape, &exceeded);
+       }},
+      {"trainjob-tells-its-jobs",
+       [](Tape& tape) {
+         write(tape, &nothing);
+         tape.store(new_set("t"), trainer_actor);
+         write(tape, &count_job);
+         count_set(tape, 0);
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         write(tape, &nothing);
+         tape.store(new_set("t"), trainer_actor);
+         count_set(tape, 1);
+         write(tape, &count_job);
+         tape.come_to_rest();
+       }},
+      {"trainjob-deadline-ends-its-set",
+       [](Tape& tape) {
+         write(tape, &nothing);
+         tape.store(new_set("t"), trainer_actor);
+         write(tape, &exceeded);
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         write(tape, &nothing);
+         tape.store(new_set("t"), trainer_actor);
+         write(tape, &failed);
+         tape.come_to_rest();
+       }},
+      {"times",  // a finished one that is suspended and resumed
+       [](Tape& tape) {
+         write(tape, [](TrainJobStatus& status) {
+           status.conditions.push_back(
+               {.type_ = "Complete", .status = "True", .lastTransitionTime = virtual_start - 1s});
+         });
+       },
+       [](Tape& tape) {
+         write(tape, [](TrainJobStatus& status) {
+           status.conditions = {
+               {.type_ = "Complete", .status = "True", .lastTransitionTime = virtual_start + 5s},
+               {.type_ = "Suspended", .status = "False", .lastTransitionTime = virtual_start + 9s}};
+         });
+       }},
+      {"start-time",  // and one that loses its deadline
+       [](Tape& tape) {
+         write(tape, [](TrainJobStatus& status) {
+           status.conditions = {
+               {.type_ = "Suspended", .status = "False", .lastTransitionTime = virtual_start + 1s}};
+         });
+         write(tape, [](TrainJobStatus& status) {
+           status.conditions.front().lastTransitionTime = virtual_start + 2s;
+         });
+       },
+       [](Tape& tape) {
+         write(tape, &nothing, [](TrainJobSpec& spec) { spec.activeDeadlineSeconds = 5; });
+         write(tape, &nothing, [](TrainJobSpec& spec) { spec.activeDeadlineSeconds = 0; });
        }},
   };
 }
