@@ -9,6 +9,7 @@
 #include "objects/core_v1.hpp"
 #include "objects/cronjob.hpp"
 #include "objects/ddpset.hpp"
+#include "objects/ddptask.hpp"
 #include "objects/discovery_v1.hpp"
 #include "objects/jobset.hpp"
 #include "objects/node_v1.hpp"
@@ -45,6 +46,7 @@ std::span<const KindInfo* const> built_in_kinds() {
       &CronJob::info(),
       &DDPSet::info(),
       &PyTorchTrainingJob::info(),
+      &DDPTask::info(),
       &JobSet::info(),
       &TrainJob::info(),
       &TrainingRuntime::info(),

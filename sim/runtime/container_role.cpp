@@ -14,6 +14,7 @@ constexpr std::array training_rows{
     TrainingRow{"PyTorchJob", "pytorch"},         // spec/pytorchjob.md §1
     TrainingRow{"DDPSet", ""},                    // spec/statefulset-platform.md §2
     TrainingRow{"PyTorchTrainingJob", "python"},  // spec/t9k.md §4.1
+    TrainingRow{"DDPTask", "worker"},             // spec/aistudio.md §3
 };
 
 std::string_view owner_kind(const Pod& pod) {

@@ -120,6 +120,9 @@ std::vector<Case> cases();
 namespace t9k_rows_test {
 std::vector<Case> cases();
 }
+namespace aistudio_rows_test {
+std::vector<Case> cases();
+}
 namespace statefulset_rows_test {
 std::vector<Case> cases();
 }

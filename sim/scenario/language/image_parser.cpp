@@ -168,11 +168,13 @@ void read_scripts(NamedImage& named, const ParseContext& context) {
                       copy.from, files_max));
     for (const FoundFile& file : files.value_or(std::vector<FoundFile>())) {
       const std::string tail = file.within.empty() ? "" : "/" + file.within;
-      if (!is_script(copy.from + tail)) continue;
+      // One that a shell is given needs no first line that names it.
+      const bool is_named_so = (copy.to + tail).ends_with(".sh");
+      if (!is_named_so && !is_script(copy.from + tail)) continue;
       auto text = context.read_file(copy.from + tail);
       if (!text || text->size() > script_size_max) continue;
       const std::string first = text->substr(0, text->find('\n'));
-      if (first.find("sh") == first.npos) continue;
+      if (!is_named_so && first.find("sh") == first.npos) continue;
       named.image.scripts[copy.to + tail] = {std::move(*text), file.executable};
     }
   }

@@ -130,6 +130,7 @@ extern const System ddpset_platform;
 extern const System jobset_system;
 extern const System trainer_system;
 extern const System t9k_system;
+extern const System aistudio_system;
 
 // All of them, in the order in which they are installed.
 std::span<const System* const> systems();

@@ -6,8 +6,9 @@
 namespace ddptwin {
 namespace {
 
-constexpr std::array<const System*, 5> all_systems{
-    &training_operator, &ddpset_platform, &jobset_system, &trainer_system, &t9k_system,
+constexpr std::array<const System*, 6> all_systems{
+    &training_operator, &ddpset_platform, &jobset_system,
+    &trainer_system,    &t9k_system,      &aistudio_system,
 };
 
 }  // namespace

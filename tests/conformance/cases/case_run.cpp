@@ -216,6 +216,7 @@ constexpr std::array key_rows{
     KeyRow{"name", json::kind::string},
     KeyRow{"set", json::kind::object},
     KeyRow{"job", json::kind::object},
+    KeyRow{"task", json::kind::object},
     KeyRow{"block", json::kind::string},
     KeyRow{"part", json::kind::int64},
     KeyRow{"refused", json::kind::string, &judge_expect},

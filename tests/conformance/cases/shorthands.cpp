@@ -120,8 +120,25 @@ json::object training_job_of(const json::object& said, std::string_view name) {
           {"spec", std::move(spec)}};
 }
 
+// `task`: a DDPTask of two workers with these fields; `env` is a map.
+json::object ddptask_of(const json::object& said, std::string_view name) {
+  json::object spec{{"workers", 2}, {"image", "train"}, {"entrypoint", "python train.py"}};
+  for (const auto& member : said)
+    if (std::string_view(member.key()) == "env")
+      spec["env"] = variables_of(member.value());
+    else if (member.value().is_null())
+      spec.erase(member.key());
+    else
+      spec[member.key()] = member.value();
+  return {{"apiVersion", "aistudio.twin/v1"},
+          {"kind", "DDPTask"},
+          {"metadata", json::object{{"name", name}}},
+          {"spec", std::move(spec)}};
+}
+
 constexpr std::array shorthand_rows{Shorthand{"set", "train", &ddpset_of},
-                                    Shorthand{"job", "j", &training_job_of}};
+                                    Shorthand{"job", "j", &training_job_of},
+                                    Shorthand{"task", "t", &ddptask_of}};
 
 }  // namespace
 

@@ -29,7 +29,7 @@ def table_of(document):
 
 
 # The table of cases by the beginning of an id.
-TABLES = {"H": "statefulset", "T": "t9k", "D": "t9k", "S4": "t9k"}
+TABLES = {"H": "statefulset", "T": "t9k", "D": "t9k", "S4": "t9k", "A": "aistudio"}
 CANNOT = 3  # ddptwin's exit status where this machine has not what a run needs
 
 

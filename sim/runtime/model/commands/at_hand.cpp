@@ -406,6 +406,8 @@ class Absences {
 }  // namespace
 
 std::optional<std::string> program_file(const std::string& name, const Surroundings& around) {
+  // The runtime puts it into every pod.
+  if (name == "/usr/local/bin/atlctl") return name;
   if (name.find('/') != name.npos) {
     std::string path = absolute(name, around);
     return around.has_file(path) ? std::optional(std::move(path)) : std::nullopt;

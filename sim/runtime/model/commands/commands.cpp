@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/model/commands/stand_in.hpp"
+#include "runtime/model/programs/atlctl.hpp"
 #include "runtime/model/programs/network.hpp"
 #include "runtime/model/programs/small.hpp"
 #include "runtime/model/programs/text.hpp"
@@ -41,6 +42,7 @@ constexpr std::array rows{
     Row{"nslookup", [](const Argv& argv) { return make_nslookup(argv); }},
     Row{"nvidia-smi", [](const Argv& argv) { return make_nvidia_smi(argv); },
         &unknown_of_nvidia_smi},
+    Row{"atlctl", [](const Argv& argv) { return make_atlctl(argv); }, &unknown_of_atlctl},
     Row{"getent", [](const Argv& argv) { return make_getent(argv); }, &unknown_of_getent},
     Row{"nc", [](const Argv& argv) { return make_nc(argv); }, &unknown_of_nc},
     Row{"test", [](const Argv& argv) { return make_test(argv); }, &unknown_test},

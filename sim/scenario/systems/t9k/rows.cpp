@@ -34,7 +34,7 @@ const PyTorchTrainingJobStatus* old_status(const Sight& sight) {
   return is_change(sight) ? status_of(sight.record->before) : nullptr;
 }
 
-std::string_view variable_of(const Pod& pod, std::string_view name) {
+std::string_view t9k_variable(const Pod& pod, std::string_view name) {
   std::string_view value;
   if (pod.spec->containers.empty()) return value;
   for (const EnvVar& one : pod.spec->containers.front().env)
@@ -274,7 +274,7 @@ bool ranks_are_in_order(const Sight& sight, Verdicts& verdicts) {
         name, fmt::format("{} has RANK {} in a world of {}", name, pod.rank, pod.world_size));
   for (const PodFacts* other : sight.job->pods)
     for (const std::string_view variable : {"MASTER_ADDR"sv, "MASTER_PORT"sv})
-      if (variable_of(*other->last, variable) != variable_of(*pod.last, variable))
+      if (t9k_variable(*other->last, variable) != t9k_variable(*pod.last, variable))
         verdicts.violated(name, fmt::format("{} and {} have different {}", name,
                                             name_of(*other->last), variable));
   return true;
@@ -341,69 +341,68 @@ bool gangs_together(const Sight& sight, Verdicts& verdicts) {
   return true;
 }
 
-constexpr std::uint32_t after_jobs = topics(Topic::job), after_pods = topics(Topic::pod),
-                        after_nothing = 0;
+constexpr std::uint32_t t9k_jobs = topics(Topic::job), t9k_pods = topics(Topic::pod),
+                        t9k_nothing = 0;
 
 constexpr std::array promises{
     InvariantRow{"t9k-budget", "T-INV-1",
                  "backoffCount is the sum of the groups' restarts, and at most backoffLimit.",
                  "One budget for all replicas: the count never goes down, and is raised no more "
                  "once it has reached the limit.",
-                 "", false, after_jobs, &budget, nullptr, nullptr},
+                 "", false, t9k_jobs, &budget, nullptr, nullptr},
     InvariantRow{"t9k-counts-once", "T-INV-1", "A restart is counted once.",
                  "With each count the pod that it is of is noted, before that goes: a controller "
                  "that crashes between the two does not count it again.",
-                 "", false, after_jobs, &counts_once, nullptr, nullptr},
+                 "", false, t9k_jobs, &counts_once, nullptr, nullptr},
     InvariantRow{"t9k-restarts-are-counted", "T-INV-1",
                  "No failed pod is made again that backoffCount does not tell of.",
                  "The pods themselves are counted: those that the controller took away Failed, and "
                  "made anew. Of jobs that were never paused, for a resume is free.",
-                 "", false, after_pods, &restarts_are_counted, nullptr, nullptr},
+                 "", false, t9k_pods, &restarts_are_counted, nullptr, nullptr},
     InvariantRow{"t9k-policy", "T-INV-11, T-INV-12",
                  "A failed replica is made again only where its restart policy says so.",
                  "Never: none. ExitCode: after 130, 137, 138, 143, or where no code is known.", "",
-                 false, after_pods, &policy_is_kept, nullptr, nullptr},
+                 false, t9k_pods, &policy_is_kept, nullptr, nullptr},
     InvariantRow{"t9k-sums", "T-INV-2", "The aggregate counts every replica of tasks once.",
-                 "In every status that is written.", "", false, after_jobs, &sums, nullptr,
-                 nullptr},
+                 "In every status that is written.", "", false, t9k_jobs, &sums, nullptr, nullptr},
     InvariantRow{"t9k-tells-of-all", "T-INV-2",
                  "At rest the aggregate counts as many replicas as are wanted.",
                  "replicas of all groups, or expectedReplicas of an elastic job.", "", false,
-                 after_nothing, nullptr, &tells_of_all, nullptr},
+                 t9k_nothing, nullptr, &tells_of_all, nullptr},
     InvariantRow{"t9k-phase", "T-INV-3",
                  "Phase Succeeded goes with condition Completed, Failed with Failed.",
-                 "In every status that is written.", "", false, after_jobs, &phase_is_true, nullptr,
+                 "In every status that is written.", "", false, t9k_jobs, &phase_is_true, nullptr,
                  nullptr},
     InvariantRow{"t9k-passages", "T-INV-4, T-INV-16",
                  "A phase follows another as the life of a job has them.",
                  "Nothing follows Succeeded or Failed, and Running comes again after Paused by way "
                  "of Resuming.",
-                 "", false, after_jobs, &passes_through_phases, nullptr, nullptr},
+                 "", false, t9k_jobs, &passes_through_phases, nullptr, nullptr},
     InvariantRow{"t9k-conditions", "T-INV-15", "A condition's time changes with its status alone.",
-                 "And each type stands once.", "", false, after_jobs, &conditions_are_plain,
-                 nullptr, nullptr},
+                 "And each type stands once.", "", false, t9k_jobs, &conditions_are_plain, nullptr,
+                 nullptr},
     InvariantRow{"t9k-fails-for-a-reason", "T-INV-5",
                  "A job fails with its master, or by its deadline.", "Whatever other replicas do.",
-                 "", false, after_jobs, &fails_for_a_reason, nullptr, nullptr},
+                 "", false, t9k_jobs, &fails_for_a_reason, nullptr, nullptr},
     InvariantRow{"t9k-master-is-marked", "T-INV-6",
                  "job-role=master stands on replica 0 of the first group, and on no other.", "", "",
-                 false, after_pods, &master_is_marked, nullptr, nullptr},
+                 false, t9k_pods, &master_is_marked, nullptr, nullptr},
     InvariantRow{"t9k-pods-never-restart", "T-INV-7", "Every replica has restartPolicy Never.",
-                 "Whatever its template says: the controller restarts.", "", false, after_pods,
+                 "Whatever its template says: the controller restarts.", "", false, t9k_pods,
                  &pods_never_restart, nullptr, nullptr},
     InvariantRow{"t9k-ranks", "T-INV-8",
                  "RANK counts the groups one after the other, within WORLD_SIZE.",
-                 "And all replicas agree on MASTER_ADDR and MASTER_PORT.", "", false, after_pods,
+                 "And all replicas agree on MASTER_ADDR and MASTER_PORT.", "", false, t9k_pods,
                  &ranks_are_in_order, nullptr, nullptr},
     InvariantRow{"t9k-paused", "T-INV-9", "No pod is made while a job is Paused.", "", "", false,
-                 after_pods, &makes_none_while_paused, nullptr, nullptr},
+                 t9k_pods, &makes_none_while_paused, nullptr, nullptr},
     InvariantRow{"t9k-clean-up", "T-INV-13",
                  "At rest a finished job has only the pods that cleanUpPolicy leaves it.",
                  "All: none. Unfinished: those that have Succeeded or Failed.", "", false,
-                 after_nothing, nullptr, &cleans_up, nullptr},
+                 t9k_nothing, nullptr, &cleans_up, nullptr},
     InvariantRow{"t9k-keeps", "T-INV-13",
                  "The controller deletes no pod of a finished job that cleanUpPolicy keeps.",
-                 "None: not one, and so the logs stay.", "", false, after_pods,
+                 "None: not one, and so the logs stay.", "", false, t9k_pods,
                  &keeps_what_it_is_to_keep, nullptr, nullptr},
     InvariantRow{
         "t9k-gang", "T-INV-14",
@@ -411,7 +410,7 @@ constexpr std::array promises{
         "or for none.",
         "minMember of its PodGroup: all replicas, or minReplicas of an elastic job. Of "
         "jobs that have lost no pod.",
-        "", false, after_nothing, nullptr, &gangs_together, nullptr},
+        "", false, t9k_nothing, nullptr, &gangs_together, nullptr},
 };
 
 }  // namespace

@@ -1,0 +1,271 @@
+// atlctl in the pods of AIStudio's workers, in real runs: `atlctl check ...` looks at the network
+// by connections, at the devices that the pod was given, and at storage by files (spec/aistudio.md
+// §4). What it says and how all start together: runtime/model/programs/atl_check.hpp, which its
+// model shares.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/model/programs/atl_check.hpp"
+
+namespace ddptwin::atl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class Socket {
+ public:
+  explicit Socket(int fd) : fd_(fd) {}
+  ~Socket() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+sockaddr_in any_address(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_ANY);
+  return address;
+}
+
+int listen_on(std::uint16_t port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const int on = 1;
+  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  const sockaddr_in address = any_address(port);
+  constexpr int backlog = 1024;
+  if (::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(fd, backlog) != 0) {
+    fmt::print(stderr, "atl-check: port {}: {}\n", port, std::strerror(errno));
+    std::exit(1);
+  }
+  return fd;
+}
+
+struct Address {
+  in_addr ip{};
+  std::string fault{};  // empty: it is known
+};
+
+Address look_up(const std::string& name) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  const int error = ::getaddrinfo(name.c_str(), nullptr, &hints, &found);
+  if (error != 0) return {{}, ::gai_strerror(error)};
+  Address address{reinterpret_cast<const sockaddr_in*>(found->ai_addr)->sin_addr, {}};
+  ::freeaddrinfo(found);
+  return address;
+}
+
+// One connection, over which the rank is told. Empty: it was made; else why not.
+std::string call(const in_addr& ip, std::uint16_t port, int rank) {
+  const Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  sockaddr_in address = any_address(port);
+  address.sin_addr = ip;
+  const int at_once =
+      ::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  if (at_once != 0 && errno != EINPROGRESS) return std::strerror(errno);
+  pollfd wait{socket.fd(), POLLOUT, 0};
+  const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(connect_patience);
+  if (::poll(&wait, 1, static_cast<int>(patience.count())) <= 0) return std::strerror(ETIMEDOUT);
+  int error = 0;
+  socklen_t length = sizeof error;
+  ::getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &length);
+  if (error != 0) return std::strerror(error);
+  const std::string told = fmt::format("{}\n", rank);
+  if (::send(socket.fd(), told.data(), told.size(), MSG_NOSIGNAL) < 0) return std::strerror(errno);
+  return {};
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+// As the platform gave them to the pod.
+int devices_given() {
+  const char* told = std::getenv("NVIDIA_VISIBLE_DEVICES");
+  const std::string devices = told == nullptr ? "" : told;
+  if (devices.empty() || devices == "all" || devices == "void" || devices == "none") return 0;
+  return static_cast<int>(std::count(devices.begin(), devices.end(), ',')) + 1;
+}
+
+void pause() {
+  constexpr auto time = std::chrono::duration_cast<std::chrono::milliseconds>(look_again);
+  ::poll(nullptr, 0, static_cast<int>(time.count()));
+}
+
+class Check {
+ public:
+  explicit Check(CheckArguments arguments)
+      : arguments_(std::move(arguments)), peers_(arguments_.peers.size()) {}
+
+  int run() {
+    const Socket first(listen_on(check_port));
+    if (arguments_.asks("gpu")) check_gpus();
+    if (arguments_.asks("storage")) write_files();
+    for (; !is_blocked(arguments_, failed_); pause()) {
+      look_for_all(false);
+      read_files();
+      if (is_late() || (all_reached() && unseen_.empty())) break;
+    }
+    finish_items();
+    if (is_blocked(arguments_, failed_)) return leave(1);
+    const Socket second(listen_on(ready_port));
+    for (;; pause()) {
+      look_for_all(true);
+      take_calls(second.fd());
+      if (all_ready() && static_cast<int>(seen_by_.size()) >= count() - 1) break;
+      if (arguments_.lets_pass() && is_late() &&
+          Clock::now() >= *since_ + arguments_.timeout + barrier_patience)
+        break;
+    }
+    return leave(0);
+  }
+
+ private:
+  struct Peer {
+    bool known = false, reached = false, ready = false;
+    std::string fault{};
+  };
+
+  int count() const { return static_cast<int>(peers_.size()); }
+  Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
+  bool is_own(int rank) const { return rank == arguments_.rank; }
+
+  void check_gpus() {
+    const int there = devices_given();
+    if (there != arguments_.gpus) failed_.push_back(gpu_finding(there, arguments_.gpus));
+  }
+
+  void write_files() {
+    for (const std::string& mount : arguments_.mounts) {
+      const std::string file = arguments_.file_on(mount, arguments_.rank);
+      std::ofstream out(file);
+      out << arguments_.task;
+      out.close();
+      if (!out)
+        failed_.push_back(storage_finding(mount, std::strerror(errno)));
+      else if (text_of(file) != arguments_.task)
+        failed_.push_back(storage_finding(mount, "what was written is not read"));
+      else
+        unseen_.insert(mount);
+    }
+  }
+
+  void read_files() {
+    std::erase_if(unseen_, [this](const std::string& mount) {
+      return text_of(arguments_.file_on(mount, 0)) == arguments_.task;
+    });
+  }
+
+  void look_for_all(bool second) {
+    for (int rank = 0; rank < count(); ++rank)
+      if (!is_own(rank) && !(second ? peer(rank).ready : peer(rank).reached))
+        look_for(rank, second);
+  }
+
+  void look_for(int rank, bool second) {
+    Peer& one = peer(rank);
+    const Address address = look_up(arguments_.peers[static_cast<std::size_t>(rank)]);
+    one.fault = address.fault;
+    if (!address.fault.empty()) return;
+    one.known = true;
+    one.fault = call(address.ip, second ? ready_port : check_port, arguments_.rank);
+    if (one.fault.empty()) (second ? one.ready : one.reached) = true;
+  }
+
+  void take_calls(int listener) {
+    for (;;) {
+      const Socket caller(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+      if (caller.fd() < 0) return;
+      timeval patience{1, 0};
+      ::setsockopt(caller.fd(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+      char text[16] = {};
+      if (::recv(caller.fd(), text, sizeof text - 1, 0) > 0)
+        seen_by_.insert(static_cast<int>(std::strtol(text, nullptr, 10)));
+    }
+  }
+
+  bool all_of(bool Peer::*what) {
+    for (int rank = 0; rank < count(); ++rank)
+      if (!is_own(rank) && !(peer(rank).*what)) return false;
+    return true;
+  }
+  bool all_reached() { return all_of(&Peer::reached); }
+  bool all_ready() { return all_of(&Peer::ready); }
+
+  // The time runs once the names of all are known: before, some wait for a node.
+  bool is_late() {
+    if (all_of(&Peer::known) && !since_) since_ = Clock::now();
+    return since_ && Clock::now() >= *since_ + arguments_.timeout;
+  }
+
+  void finish_items() {
+    for (int rank = 0; rank < count() && arguments_.asks("network") && since_; ++rank)
+      if (!is_own(rank) && !peer(rank).reached)
+        failed_.push_back(peer_finding(rank, peer(rank).fault));
+    if (is_blocked(arguments_, failed_)) return;
+    for (const std::string& mount : unseen_)
+      failed_.push_back(storage_finding(mount, "the file of worker 0 is not there"));
+  }
+
+  int leave(int code) {
+    for (const Finding& one : failed_) fmt::print("{}\n", told_as_line(one));
+    if (code == 0) fmt::print("atl-check: all workers start\n");
+    std::fflush(stdout);
+    std::ofstream("/dev/termination-log") << told_as_json(arguments_, failed_);
+    return code;
+  }
+
+  CheckArguments arguments_;
+  std::vector<Peer> peers_;
+  std::vector<Finding> failed_{};
+  std::set<std::string> unseen_{};  // mounts where worker 0's file is not there yet
+  std::set<int> seen_by_{};
+  std::optional<Clock::time_point> since_{};
+};
+
+}  // namespace
+}  // namespace ddptwin::atl
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv, argv + argc);
+  if (words.size() < 2 || words[1] != "check") {
+    fmt::print(stderr, "atlctl: of it there is `check` alone here\n");
+    return 2;
+  }
+  // Process 1 of a container has no default actions.
+  for (const int number : {SIGTERM, SIGINT}) std::signal(number, [](int) { std::_Exit(143); });
+  const auto arguments = ddptwin::atl::parse_check(words);
+  if (!arguments) {
+    fmt::print(stderr, "{}\n", arguments.error().message);
+    return 2;
+  }
+  return ddptwin::atl::Check(*arguments).run();
+}
