@@ -40,8 +40,9 @@ struct KubeletOptions {
   Cow<NodeSettings> settings{};
   Cow<KubeletClocks> clocks{};  // of all nodes of a world
   Random random{0};
-  // For TCP probes; absent: they succeed.
+  // For TCP probes, and for those of HTTP and gRPC; absent: they succeed.
   TcpConnect connect{};
+  AskPort ask{};
   // What all kubelets of a world read from one cache; null: a cache of its own.
   std::shared_ptr<ClusterView> view{};
 };

@@ -14,6 +14,7 @@
 
 #include "core/loop.hpp"
 #include "core/result.hpp"
+#include "runtime/model/port_answers.hpp"
 
 namespace ddptwin::model {
 
@@ -78,11 +79,12 @@ class Network {
   // A listening socket on all addresses of a pod. The error is EADDRINUSE. It ends with unlisten(),
   // or with its process. Port 0 takes a free one.
   Result<std::uint16_t> listen(const std::string& address, std::uint16_t port, ProcessId owner,
-                               Service* service);
+                               Service* service, const PortAnswers& answers = {});
   void unlisten(const std::string& address, std::uint16_t port);
   struct Listener {
     ProcessId owner = 0;
     Service* service = nullptr;
+    PortAnswers answers{};
   };
   const Listener* listener(const std::string& address, std::uint16_t port) const;
 
@@ -94,6 +96,11 @@ class Network {
   void connect(const std::string& from, const std::string& to, std::uint16_t port,
                Duration patience, Lane lane, UniqueFunction<void(Connect)> done);
 
+  // A node's request to one of its pods: an attempt, and then what the listener's answers say.
+  // Without patience (zero) it waits for as long as it takes.
+  void ask(const PortRequest& request, Duration patience, Lane lane,
+           UniqueFunction<void(Result<PortReply>)> done);
+
   Duration round_trip(const std::string& one, const std::string& other) const;
 
   // The sockets of a process are closed.
@@ -101,7 +108,11 @@ class Network {
 
  private:
   struct Attempt;
+  struct Question;
   void finish(std::uint64_t id);
+  void put(const PortRequest& request, Time end, bool patient, Lane lane,
+           UniqueFunction<void(Result<PortReply>)> done);
+  void reply(std::uint64_t id, Duration delay, PortReply reply);
   void changed();
 
   Loop& loop_;
@@ -118,6 +129,7 @@ class Network {
   std::map<std::string, Installed, std::less<>> isolated_;
   std::map<std::uint64_t, std::function<void()>> watches_;
   std::map<std::uint64_t, std::unique_ptr<Attempt>> attempts_;
+  std::map<std::uint64_t, std::unique_ptr<Question>> questions_;
   std::uint64_t last_id_ = 0;
   std::uint16_t last_port_ = 32767;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/time.hpp"
+#include "runtime/model/port_answers.hpp"
 
 namespace ddptwin::model {
 
@@ -34,7 +35,7 @@ struct Workload {
   std::uint64_t memory = 0;  // bytes of one rank beside those of the interpreter
   // TCP ports of its own (metrics, health) from then on; of several ranks in a pod the first has
   // them.
-  std::vector<std::uint16_t> listens{};
+  std::vector<ListeningPort> listens{};
 
   int exit_code = 0;                           // after the last step
   std::optional<std::int64_t> fail_at_step{};  // after this step

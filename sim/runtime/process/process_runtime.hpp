@@ -2,6 +2,7 @@
 // takes them all along when it ends (README.md). Needs no root.
 #pragma once
 
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "core/real_loop.hpp"
 #include "runtime/images/image.hpp"
+#include "runtime/port_request.hpp"
 #include "runtime/process/output_pipe.hpp"
 #include "runtime/process/pod_addresses.hpp"
 #include "runtime/process/supervisor_client.hpp"
@@ -50,6 +52,10 @@ class ProcessRuntime final : public PodRuntime {
   void try_connect(const std::string& address, std::uint16_t port, Duration patience,
                    Done<int> done);
 
+  // One request to a pod, as its node's kubelet makes it: HTTP and the health call of gRPC. Of
+  // https only whether the port accepts.
+  void ask(const PortRequest& request, Duration patience, Done<PortReply> done);
+
   // Called once if the supervisor dies, before anything else hears of it. All pods have died with
   // it, which is no failure of theirs: no container is reported as exited, what waits for an answer
   // is answered with an error, and so is all that is asked later.
@@ -83,6 +89,7 @@ class ProcessRuntime final : public PodRuntime {
   struct Container;
   struct Command;
   struct Dial;
+  struct Exchange;
   struct KnownImage {
     Image image;
     bool missing = false;  // no registry has it
@@ -98,9 +105,14 @@ class ProcessRuntime final : public PodRuntime {
 
   std::string new_id(const std::string& of);
   Result<int> open_socket(const std::string& address, std::uint16_t port, bool stream);
-  void dial(int fd, const std::string& address, std::uint16_t port, Duration patience,
-            Done<int> done);
+  // What comes of an attempt to connect: an errno, and where that is 0 the socket.
+  using Dialled = UniqueFunction<void(Result<int>, boost::asio::posix::stream_descriptor*)>;
+  void dial(const std::string& address, std::uint16_t port, Duration patience, Dialled done);
+  void dial_with(int fd, const std::string& address, std::uint16_t port, Duration patience,
+                 Dialled done);
   void dialled(std::uint64_t id, int outcome);
+  void exchange(int fd, const PortRequest& request, std::optional<Time> end, Done<PortReply> done);
+  void replied(std::uint64_t id, PortReply reply);
   void on_event(const sandbox::Reply& event);
   void image_made(const std::string& name, const sandbox::Reply& reply);
   void supervisor_died();
@@ -131,6 +143,7 @@ class ProcessRuntime final : public PodRuntime {
   std::map<ContainerId, std::unique_ptr<Container>> containers_;
   std::map<std::string, std::unique_ptr<Command>> commands_;
   std::map<std::uint64_t, std::unique_ptr<Dial>> dials_;
+  std::map<std::uint64_t, std::unique_ptr<Exchange>> exchanges_;
   std::uint64_t dial_count_ = 0;
   std::function<void(const RuntimeEvent&)> listener_;
   std::function<void(const Error&)> lost_;

@@ -11,6 +11,7 @@
 #include "core/line_cutter.hpp"
 #include "runtime/process/container_log.hpp"
 #include "runtime/process/container_rules.hpp"
+#include "runtime/process/port_exchange.hpp"
 #include "runtime/process/process_runtime.hpp"
 
 namespace ddptwin {
@@ -66,7 +67,14 @@ struct ProcessRuntime::Command {
 struct ProcessRuntime::Dial {
   boost::asio::posix::stream_descriptor socket;
   Timer limit{};
-  Done<int> done{};
+  Dialled done{};
+};
+
+// A request on a connection that stands.
+struct ProcessRuntime::Exchange {
+  Timer limit{};
+  std::shared_ptr<sandbox::PortExchange> exchange{};
+  Done<PortReply> done{};
 };
 
 // Processes of a pod that outlive the container (shared PID namespace) may hold its output open.

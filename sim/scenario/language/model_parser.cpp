@@ -99,6 +99,76 @@ constexpr std::array prints_fields{
                 }},
 };
 
+struct PortProtocolRow {
+  std::string_view name;
+  model::PortAnswers::To to;
+};
+constexpr std::array port_protocols{
+    PortProtocolRow{"http", model::PortAnswers::To::http},
+    PortProtocolRow{"grpc", model::PortAnswers::To::grpc},
+    PortProtocolRow{"tcp", model::PortAnswers::To::nobody},
+};
+
+struct ServingStatusRow {
+  std::string_view name;
+  int status;
+};
+// Of grpc.health.v1.
+constexpr std::array serving_statuses{
+    ServingStatusRow{"UNKNOWN", 0},
+    ServingStatusRow{"SERVING", grpc_serving},
+    ServingStatusRow{"NOT_SERVING", 2},
+};
+
+using PortField = Field<model::ListeningPort, ParseContext>;
+constexpr std::array port_fields{
+    PortField{"port", "a port", "on all addresses of the pod",
+              [](const YamlNode& node, model::ListeningPort& to, const ParseContext&) -> Status {
+                TRY(const std::int64_t number, number_between(node, 1, 65535));
+                to.port = static_cast<std::uint16_t>(number);
+                return {};
+              },
+              true},
+    PortField{"protocol", "http, grpc or tcp",
+              "what it answers: only these requests, and with tcp none; default: http and grpc",
+              [](const YamlNode& node, model::ListeningPort& to, const ParseContext&) -> Status {
+                TRY(const std::string name, node.as_text());
+                for (const PortProtocolRow& row : port_protocols)
+                  if (row.name == name) return to.answers.to = row.to, Status();
+                return node.must_be("http, grpc or tcp");
+              }},
+    PortField{"status", "a number, or SERVING, NOT_SERVING or UNKNOWN",
+              "the status of HTTP, or of gRPC's health; default: 200, SERVING",
+              [](const YamlNode& node, model::ListeningPort& to, const ParseContext&) -> Status {
+                TRY(const std::string text, node.as_any_scalar());
+                for (const ServingStatusRow& row : serving_statuses)
+                  if (row.name == text) return to.answers.serving = row.status, Status();
+                constexpr std::int64_t least = 100, most = 599;
+                const auto number = number_between(node, least, most);
+                if (!number)
+                  return node.must_be("a status of HTTP, or SERVING, NOT_SERVING or UNKNOWN");
+                to.answers.http_status = static_cast<int>(*number);
+                return {};
+              }},
+    PortField{"delay", "a duration", "before it answers; default: none",
+              [](const YamlNode& node, model::ListeningPort& to, const ParseContext&) -> Status {
+                TRY(to.answers.delay, node.as_duration());
+                return {};
+              }},
+};
+
+Result<model::ListeningPort> listening_port(const YamlNode& node, const ParseContext& context) {
+  model::ListeningPort port;
+  if (node.value().is_object()) {
+    TRY_VOID(read_fields(node, port_fields, port, context));
+    return port;
+  }
+  constexpr std::int64_t most = 65535;
+  TRY(const std::int64_t number, number_between(node, 1, most));
+  port.port = static_cast<std::uint16_t>(number);
+  return port;
+}
+
 constexpr std::array model_fields{
     ModelField{"start", "a duration",
                "from the start of the container to init_process_group; default: what Python needs "
@@ -138,13 +208,15 @@ constexpr std::array model_fields{
                  return {};
                }},
     ModelField{
-        "listens", "a list of ports",
-        "TCP ports that are open from init_process_group on (metrics, health), as probes find them",
-        [](const YamlNode& node, model::Workload& to, const ParseContext&) -> Status {
+        "listens", "a list of ports or maps",
+        "TCP ports that are open from init_process_group on (metrics, health), as probes find "
+        "them; "
+        "a number answers every HTTP request with 200, and that of gRPC's health with SERVING",
+        [](const YamlNode& node, model::Workload& to, const ParseContext& context) -> Status {
           TRY(const auto nodes, node.as_list());
-          for (const YamlNode& port : nodes) {
-            TRY(const std::int64_t number, number_between(port, 1, 65535));
-            to.listens.push_back(static_cast<std::uint16_t>(number));
+          for (const YamlNode& one : nodes) {
+            TRY(const model::ListeningPort port, listening_port(one, context));
+            to.listens.push_back(port);
           }
           return {};
         }},
@@ -195,6 +267,7 @@ std::vector<ReferenceTable> model_tables() {
                    "rank of a data-parallel training.",
                    model_fields),
       reference_of("checkpoint", "", checkpoint_fields), reference_of("fail", "", fail_fields),
+      reference_of("listens", "A map instead of a port.", port_fields),
       reference_of("prints", "", prints_fields)};
 }
 

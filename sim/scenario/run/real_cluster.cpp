@@ -52,6 +52,10 @@ Result<std::unique_ptr<RealCluster>> RealCluster::make(RealLoop& loop, WorldOpti
                                                Duration timeout, Done<int> done) {
     pods.try_connect(host, port, timeout, std::move(done));
   };
+  options.kubelet.ask = [&pods = *runtime](const PortRequest& request, Duration timeout,
+                                           UniqueFunction<void(Result<PortReply>)> done) {
+    pods.ask(request, timeout, std::move(done));
+  };
   auto parts = std::make_unique<Parts>(loop, std::move(options), std::move(runtime));
   parts->server = std::make_unique<dns::Server>(loop, parts->world.resolver(), sockets);
   if (node_sockets)

@@ -116,6 +116,11 @@ struct VirtualRun::Parts {
                                   Done<int> done) {
       connect(host, port, timeout, std::move(done));
     };
+    made.kubelet.ask = [this](const PortRequest& request, Duration timeout,
+                              UniqueFunction<void(Result<PortReply>)> done) {
+      if (!probe_lane) probe_lane = loop.new_lane();
+      runtime.network().ask(request, timeout, *probe_lane, std::move(done));
+    };
     return made;
   }
 

@@ -149,8 +149,9 @@ void Rank::begin() {
   if (!read) return fail_with(read.error(), 1);
   place_ = std::move(*read);
   // Another rank of the pod may have it: whoever asks for the port finds that one.
-  for (const std::uint16_t port : plan_.listens)
-    static_cast<void>(process_->network().listen(process_->ip(), port, process_->id(), nullptr));
+  for (const ListeningPort& one : plan_.listens)
+    static_cast<void>(
+        process_->network().listen(process_->ip(), one.port, process_->id(), nullptr, one.answers));
   if (plan_.memory > 0 && !process_->allocate(plan_.memory)) return;
   if (!allocate_if_due(0)) return;
   eager_end_ = process_->now() + plan_.eager_connect;

@@ -35,7 +35,7 @@ struct RankPlan {
   std::int64_t checkpoint_every = 0;  // 0: after the last step only
 
   int exit_code = 0;
-  std::vector<std::uint16_t> listens{};  // ports, beside the store's
+  std::vector<ListeningPort> listens{};  // beside the store's
   int peer_loss_code = 1;
   std::int64_t fail_at_step = 0;
   int fail_code = 1;
