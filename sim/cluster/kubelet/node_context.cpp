@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cluster/kubelet/host_paths.hpp"
 #include "core/concat.hpp"
 
 namespace ddptwin::kubelet {
@@ -78,6 +79,14 @@ PodContext NodeContext::pod_context(const std::shared_ptr<const Pod>& pod) {
       return view.claim(namespace_, name);
     };
     context.find_volume = [this](std::string_view name) { return view.volume(name); };
+  }
+  if (options.host_paths) {
+    context.path_kind = [paths = options.host_paths](const std::string& path) {
+      return paths->kind(path);
+    };
+    context.path_passed = [paths = options.host_paths](const std::string& path, PathKind kind) {
+      paths->pass(path, kind);
+    };
   }
   context.settings = options.settings;
   context.config_seen = loop.now();

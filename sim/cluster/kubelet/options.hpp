@@ -34,6 +34,8 @@ struct KubeletClocks {
   double retry_jitter = 0;  // up to this fraction more on each retry, by `random`
 };
 
+class HostPaths;
+
 struct KubeletOptions {
   std::string node_name{};
   std::string node_ip{};  // empty: the Node's InternalIP
@@ -43,6 +45,8 @@ struct KubeletOptions {
   // For TCP probes, and for those of HTTP and gRPC; absent: they succeed.
   TcpConnect connect{};
   AskPort ask{};
+  // Against which the types of hostPath volumes are checked; null: all are what they are to be.
+  std::shared_ptr<HostPaths> host_paths{};
   // What all kubelets of a world read from one cache; null: a cache of its own.
   std::shared_ptr<ClusterView> view{};
 };

@@ -25,6 +25,7 @@ enum class PathKind : std::uint8_t {
   socket,
   char_device,
   block_device,
+  unseen,  // below what pods write: whatever is wanted may be there
 };
 
 // Names and values of variables.
@@ -56,6 +57,8 @@ struct PodContext {
 
   // Absent: every hostPath is what its volume says it should be.
   std::function<PathKind(const std::string& path)> path_kind{};
+  // A volume of the path has passed, and what is mounted is of that kind. Absent: nobody asks.
+  std::function<void(const std::string& path, PathKind kind)> path_passed{};
   // The token of a serviceAccountToken projection. Absent: an empty file.
   std::function<std::string(std::string_view audience, std::int64_t expiration_seconds)>
       service_account_token{};

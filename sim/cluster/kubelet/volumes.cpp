@@ -252,13 +252,17 @@ Source host_path_volume(const PodContext& context, const Volume& volume) {
   VolumeSource out;
   out.kind = VolumeSource::Kind::host_path;
   out.host_path = from.path;
+  PathKind passed = PathKind::directory;  // which a runtime makes of what is not there
   for (const HostPathCheck& check : host_path_checks) {
     if (check.type != from.type_.value_or("") || !context.path_kind) continue;
     const PathKind there = context.path_kind(from.path);
-    if (there != check.wanted && !(there == PathKind::absent && check.made_when_absent))
+    if (there != check.wanted && there != PathKind::unseen &&
+        !(there == PathKind::absent && check.made_when_absent))
       return fail(Reason::invalid,
                   fmt::format("hostPath type check failed: {} {}", from.path, check.complaint));
+    passed = check.wanted;
   }
+  if (context.path_passed) context.path_passed(from.path, passed);
   return out;
 }
 

@@ -1,7 +1,11 @@
 #include "scenario/language/cluster_options.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <system_error>
 
+#include "cluster/kubelet/host_paths.hpp"
 #include "objects/volumes.hpp"
 
 namespace ddptwin::scenario {
@@ -42,6 +46,27 @@ bool brings_default_class(const Scenario& scenario) {
          });
 }
 
+// Of this machine, in virtual time too: a run there is to end as a real one would.
+kubelet::PathKind machine_path(const std::string& path) {
+  using kubelet::PathKind;
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  switch (status.type()) {
+    case std::filesystem::file_type::directory:
+      return PathKind::directory;
+    case std::filesystem::file_type::regular:
+      return PathKind::file;
+    case std::filesystem::file_type::socket:
+      return PathKind::socket;
+    case std::filesystem::file_type::character:
+      return PathKind::char_device;
+    case std::filesystem::file_type::block:
+      return PathKind::block_device;
+    default:
+      return PathKind::absent;
+  }
+}
+
 }  // namespace
 
 WorldOptions cluster_options(const Scenario& scenario, std::uint64_t seed) {
@@ -55,6 +80,7 @@ WorldOptions cluster_options(const Scenario& scenario, std::uint64_t seed) {
   world.nodes = scenario.nodes;
   for (const auto& [key, one] : scenario.claim_folders)
     world.kubelet.settings.edit().claim_folders.emplace(key, one.folder);
+  world.kubelet.host_paths = std::make_shared<kubelet::HostPaths>(&machine_path);
   world.dns.domain = scenario.domain;
   world.dns.host.servers = {"192.168.255.254"};  // of the nodes' network
   // A kubelet looks at its runtime once a second; this one hears of every change from the runtime
