@@ -89,10 +89,7 @@ TEST(VirtualScenarioTest, scenarios_of_pytorchjob_run_in_both_modes) {
 // judges) and random runs ask them.
 const std::vector<std::string>& never_asked() {
   static const std::vector<std::string> names{
-      "suspended",  // none is suspended for as long as the time of rest
-      "suspend-is-reached",
       "no-refused-writes",  // what is refused is refused by the webhook, or only a conflict
-      "no-leak",            // what is to go has gone when a job is at rest
       // The training operator's own.
       "frozen",                      // nobody touches a job that has Failed
       "world-agrees-after-scaling",  // none is scaled
