@@ -525,7 +525,9 @@ void Rehearsal::play(const std::function<void()>& at_quiet) {
   settle();
   for (const Step& step : parts.scenario.steps)
     if (parts.act(step)) settle();
-  for (std::size_t before = 0; before != parts.made.size();) {
+  // Trainer v2.1 makes anew for ever what a time to live sweeps away, with owners that are new.
+  std::size_t before = 0;
+  for (int round = 0; round < settle_rounds_max && before != parts.made.size(); ++round) {
     before = parts.made.size();
     if (parts.end_pods()) settle();
   }
