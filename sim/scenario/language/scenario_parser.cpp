@@ -15,6 +15,7 @@
 #include "scenario/language/documents.hpp"
 #include "scenario/language/fault_parser.hpp"
 #include "scenario/language/on_success.hpp"
+#include "scenario/systems/brought.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -415,6 +416,14 @@ void note_awaited_events(Scenario& scenario) {
       note_awaited(one.state, scenario.invariants);
 }
 
+// What a system that was asked for is released with, unless another version of that was, too.
+void take_brought(const YamlNode& asked, std::vector<InstalledSystem>& installed) {
+  for (const BroughtSystem& one : brought_systems())
+    if (asked.member(one.by->name) && !asked.member(one.system->name) &&
+        is_among(installed, *one.by))
+      set_version(installed, *one.system, one.version(version_of(installed, *one.by)));
+}
+
 // First, because kinds exist only where their system does.
 Result<std::vector<InstalledSystem>> installed_in(const Documents& documents) {
   std::vector<InstalledSystem> installed = default_systems();
@@ -423,8 +432,10 @@ Result<std::vector<InstalledSystem>> installed_in(const Documents& documents) {
     const YamlNode node(*document, document->value, "");
     const auto spec = node.member("spec");
     const auto cluster = spec ? spec->member("cluster") : std::nullopt;
-    if (const auto told = cluster ? cluster->member("systems") : std::nullopt)
-      TRY_VOID(read_systems(*told, installed));
+    const auto told = cluster ? cluster->member("systems") : std::nullopt;
+    if (!told) continue;
+    TRY_VOID(read_systems(*told, installed));
+    take_brought(*told, installed);
   }
   return installed;
 }

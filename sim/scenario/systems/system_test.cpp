@@ -6,6 +6,7 @@
 
 #include "core/virtual_loop.hpp"
 #include "core/virtual_start.hpp"
+#include "scenario/language/scenario_parser.hpp"
 #include "scenario/world/world.hpp"
 
 namespace ddptwin::system_test {
@@ -54,6 +55,27 @@ TEST(System, a_version_is_set_where_the_system_is_installed) {
   set_version(installed, training_operator, "v1.7.0");
   EXPECT_EQ(version_of(installed, training_operator), "v1.7.0");
   EXPECT_EQ(version_of({}, training_operator), "");
+}
+
+// spec/trainjob.md §0.1: each Trainer with the JobSet of its manifests.
+TEST(System, a_release_brings_what_it_is_released_with) {
+  const auto jobset_with = [](const std::string& asked) {
+    const KindRegistry kinds;
+    const std::string text =
+        "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nspec: {steps: [{wait: 1s}], cluster: "
+        "{systems: " +
+        asked + "}}\n";
+    const auto parsed = scenario::parse_scenario(
+        "s.yaml", kinds, [&](const std::string&) { return Result<std::string>(text); });
+    EXPECT_TRUE(parsed) << parsed.error().text();
+    return std::string(version_of(parsed->systems, jobset_system));
+  };
+  EXPECT_EQ(jobset_with("{trainer: v2.0}"), "v0.8.2");
+  EXPECT_EQ(jobset_with("{trainer: v2.1}"), "v0.10.1");
+  EXPECT_EQ(jobset_with("{trainer: v2.2}"), "v0.11.1");
+  EXPECT_EQ(jobset_with("{trainer: v2.1, jobset: v0.12.0}"), "v0.12.0");
+  EXPECT_EQ(jobset_with("{trainer: v2.1, jobset: off}"), "");
+  EXPECT_EQ(jobset_with("{trainer: off}"), jobset_system.default_version());
 }
 
 TEST(System, its_readers_are_its_own) {

@@ -7,6 +7,7 @@
 #include "objects/pod_groups.hpp"
 #include "objects/trainjob.hpp"
 #include "scenario/systems/actors.hpp"
+#include "scenario/systems/brought.hpp"
 #include "scenario/systems/system.hpp"
 #include "scenario/systems/trainer/parts.hpp"
 #include "scenario/systems/trainer_install.hpp"
@@ -81,7 +82,15 @@ constexpr std::array<KindOf, 3> trainer_kinds{&TrainJob::info, &TrainingRuntime:
 constexpr std::array<KindOf, 3> trainer_makes{&JobSet::info, &CoschedulingGroup::info,
                                               &VolcanoGroup::info};
 
+std::string_view jobset_of_trainer(std::string_view version) {
+  return trainer::find_profile(version)->jobset;
+}
+constexpr std::array brought_by_trainer{
+    BroughtSystem{&trainer_system, &jobset_system, &jobset_of_trainer}};
+
 }  // namespace
+
+std::span<const BroughtSystem> brought_systems() { return brought_by_trainer; }
 
 constinit const System trainer_system{
     .name = trainer_actor,
