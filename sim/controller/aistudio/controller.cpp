@@ -1,6 +1,7 @@
 #include "controller/aistudio/controller.hpp"
 
 #include "controller/aistudio/plan.hpp"
+#include "controller/toolkit/ownership.hpp"
 #include "core/numbers.hpp"
 #include "objects/kinds.hpp"
 
@@ -24,8 +25,7 @@ void each_of_task(const Cache& cache, const DDPTask& task,
                   std::map<std::string, std::shared_ptr<const T>, std::less<>>& to) {
   const StringMap labels{{aistudio::label::task, task.metadata.name}};
   cache.each(T::info(), task.metadata.namespace_, labels, [&](const ObjectPtr& object) {
-    const OwnerReference* owner = task_of(*object);
-    if (owner != nullptr && owner->uid == task.metadata.uid)
+    if (is_controlled_by(*object, task))
       to.emplace(object->metadata.name.str(), std::static_pointer_cast<const T>(object));
   });
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "controller/aistudio/policy.hpp"
+#include "controller/toolkit/denial.hpp"
 #include "core/numbers.hpp"
 #include "objects/codec.hpp"
 #include "objects/validation.hpp"
@@ -91,17 +92,7 @@ std::optional<Error> review(const DDPTask& task, const DDPTask* old) {
   judge_mounts(spec, errors);
   judge_check(spec, errors);
   if (old != nullptr) judge_change(task, *old, errors);
-  if (errors.empty()) return std::nullopt;
-  ErrorDetails details;
-  details.name = task.metadata.name.str();
-  details.group = task.kind().group;
-  details.kind = task.kind().kind;
-  details.causes = errors;
-  Error refused{.reason = Reason::invalid,
-                .message = fmt::format("admission webhook \"{}\" denied the request: {}",
-                                       webhook_name, summary_of(errors))};
-  refused.details = std::make_shared<const ErrorDetails>(std::move(details));
-  return refused;
+  return invalid_by(webhook_name, task, errors);
 }
 
 }  // namespace ddptwin::controller::aistudio

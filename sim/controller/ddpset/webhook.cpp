@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "controller/toolkit/denial.hpp"
 #include "objects/validation.hpp"
 
 namespace ddptwin::controller::ddpset {
@@ -58,9 +59,7 @@ std::optional<Error> review(const DDPSet& set, const DDPSet* old) {
   judge_template(set, errors);
   if (old != nullptr) judge_update(set, *old, errors);
   if (errors.empty()) return std::nullopt;
-  return Error{.reason = Reason::forbidden,
-               .message = fmt::format("admission webhook \"{}\" denied the request: {}",
-                                      webhook_name, summary_of(errors))};
+  return Error{.reason = Reason::forbidden, .message = denied_by(webhook_name, summary_of(errors))};
 }
 
 }  // namespace ddptwin::controller::ddpset

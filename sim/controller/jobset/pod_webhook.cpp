@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "controller/jobset/names.hpp"
+#include "controller/toolkit/denial.hpp"
 
 namespace ddptwin::controller::jobset {
 namespace {
@@ -11,8 +12,7 @@ constexpr std::string_view mutator = "mpod.kb.io", validator = "vpod.kb.io";
 constexpr std::string_view completion_index = "batch.kubernetes.io/job-completion-index";
 
 tl::unexpected<Error> pod_denied(std::string_view webhook, std::string_view why) {
-  return fail(Reason::forbidden,
-              fmt::format("admission webhook \"{}\" denied the request: {}", webhook, why));
+  return fail(Reason::forbidden, denied_by(webhook, why));
 }
 
 bool is_marked(const Pod& pod, std::string_view annotation) {

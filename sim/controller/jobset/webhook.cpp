@@ -11,6 +11,7 @@
 #include <set>
 
 #include "controller/jobset/names.hpp"
+#include "controller/toolkit/denial.hpp"
 #include "core/regular_expression.hpp"
 #include "objects/codec.hpp"
 #include "objects/validation.hpp"
@@ -96,9 +97,7 @@ std::string told_of(const ErrorCause& cause) {
 std::optional<Error> refusal_of(const JobSet& set, ErrorList causes, const Profile& profile,
                                 std::string_view between) {
   if (causes.empty()) return std::nullopt;
-  const auto denied = [](std::string_view why) {
-    return fmt::format("admission webhook \"{}\" denied the request: {}", validator_name, why);
-  };
+  const auto denied = [](std::string_view why) { return denied_by(validator_name, why); };
   if (!profile.refuses_as_invalid) {
     std::vector<std::string> texts;
     for (const ErrorCause& cause : causes) texts.push_back(told_of(cause));
@@ -455,8 +454,7 @@ std::optional<Error> review_change(const JobSet& set, const JobSet& old, const P
   if (errors.empty()) return std::nullopt;
   if (profile.refuses_as_invalid) return refusal_of(set, std::move(errors), profile, {});
   return Error{.reason = Reason::forbidden,
-               .message = fmt::format("admission webhook \"{}\" denied the request: {}",
-                                      validator_name, summary_of(errors))};
+               .message = denied_by(validator_name, summary_of(errors))};
 }
 
 }  // namespace ddptwin::controller::jobset

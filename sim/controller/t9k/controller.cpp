@@ -2,6 +2,7 @@
 
 #include "controller/t9k/plan.hpp"
 #include "controller/t9k/rules.hpp"
+#include "controller/toolkit/ownership.hpp"
 #include "core/numbers.hpp"
 #include "objects/kinds.hpp"
 
@@ -25,16 +26,13 @@ void each_own(const Cache& cache, const PyTorchTrainingJob& job,
               std::map<std::string, std::shared_ptr<const T>, std::less<>>& to) {
   const StringMap labels{{t9k::label::owner_name, job.metadata.name}};
   cache.each(T::info(), job.metadata.namespace_, labels, [&](const ObjectPtr& object) {
-    const OwnerReference* owner = training_job_of(*object);
-    if (owner != nullptr && owner->uid == job.metadata.uid)
+    if (is_controlled_by(*object, job))
       to.emplace(object->metadata.name.str(), std::static_pointer_cast<const T>(object));
   });
 }
 
 bool is_own(const Object* object, const PyTorchTrainingJob& job) {
-  if (object == nullptr) return false;
-  const OwnerReference* owner = training_job_of(*object);
-  return owner != nullptr && owner->uid == job.metadata.uid;
+  return object != nullptr && is_controlled_by(*object, job);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "controller/t9k/policy.hpp"
+#include "controller/toolkit/denial.hpp"
 #include "objects/codec.hpp"
 #include "objects/validation.hpp"
 
@@ -193,17 +194,7 @@ std::optional<Error> review(const PyTorchTrainingJob& job, const PyTorchTraining
   judge_elastic(spec, errors);
   judge_modes(spec, errors);
   if (old != nullptr) judge_change(job, *old, errors);
-  if (errors.empty()) return std::nullopt;
-  ErrorDetails details;
-  details.name = job.metadata.name.str();
-  details.group = job.kind().group;
-  details.kind = job.kind().kind;
-  details.causes = errors;
-  Error refused{.reason = Reason::invalid,
-                .message = fmt::format("admission webhook \"{}\" denied the request: {}",
-                                       webhook_name, summary_of(errors))};
-  refused.details = std::make_shared<const ErrorDetails>(std::move(details));
-  return refused;
+  return invalid_by(webhook_name, job, errors);
 }
 
 bool fill_defaults(PyTorchTrainingJob& job) {

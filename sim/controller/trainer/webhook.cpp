@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "controller/toolkit/denial.hpp"
 #include "controller/trainer/info.hpp"
 #include "controller/trainer/names.hpp"
 #include "controller/trainer/snapshot.hpp"
@@ -32,9 +33,7 @@ constexpr std::string_view deprecation_policy =
     "#runtime-deprecation-policy";
 
 Error denial(std::string_view webhook, Reason reason, std::string_view why) {
-  return Error{
-      .reason = reason,
-      .message = fmt::format("admission webhook \"{}\" denied the request: {}", webhook, why)};
+  return Error{.reason = reason, .message = denied_by(webhook, why)};
 }
 
 template <class T>
