@@ -1,0 +1,23 @@
+// What stands in a world before anybody has applied anything.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/time.hpp"
+#include "objects/volumes.hpp"
+#include "scenario/world/world.hpp"
+
+namespace ddptwin {
+
+// As its kubelet registers it, with the capacity of the recordings' nodes where the options name
+// none.
+std::shared_ptr<Node> node_object(const NodeOptions& options, Time now);
+// resolv.conf of a node, which the kubelet hands to pods.
+std::string resolv_conf(const DnsConfig& dns);
+// The Service of the API server itself, which every pod's environment names.
+std::shared_ptr<Service> api_service();
+// The default StorageClass.
+std::shared_ptr<StorageClass> standard_class();
+
+}  // namespace ddptwin
