@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -52,15 +54,15 @@ class Exchange : public PortExchange {
     error_code ignored;
     socket_.close(ignored);
   }
+  void broken(const error_code& error) {
+    if (done_) answer(PortReply{.broken = words_of(error)});
+  }
 
  protected:
   void answer(PortReply reply) {
     if (auto done = std::exchange(done_, nullptr)) done(std::move(reply));
     error_code ignored;
     socket_.close(ignored);
-  }
-  void broken(const error_code& error) {
-    if (done_) answer(PortReply{.broken = words_of(error)});
   }
 
   asio::ip::tcp::socket socket_;
@@ -155,16 +157,19 @@ class GrpcExchange final : public Exchange, public std::enable_shared_from_this<
 
   // HealthCheckRequest{1: service}, behind gRPC's five bytes: not compressed, and its length.
   static std::string health_request(std::string_view service) {
-    constexpr std::size_t long_most = 127;  // one byte of a varint; a name of a service is shorter
-    service = service.substr(0, long_most);
+    constexpr std::size_t seven_bits = 0x7f;
     std::string message;
     if (!service.empty()) {
       message += '\x0a';
-      message += static_cast<char>(service.size());
+      std::size_t left = service.size();
+      for (; left > seven_bits; left >>= 7U)
+        message += static_cast<char>((left & seven_bits) | (seven_bits + 1));
+      message += static_cast<char>(left);
       message += service;
     }
-    std::string framed(4, '\0');
-    framed += static_cast<char>(message.size());
+    std::string framed(1, '\0');
+    for (const unsigned shift : {24U, 16U, 8U, 0U})
+      framed += static_cast<char>((message.size() >> shift) & 0xffU);
     return framed + message;
   }
 
@@ -251,7 +256,10 @@ template <class Kind>
 std::shared_ptr<PortExchange> begin(asio::io_context& io, int fd, const PortRequest& request,
                                     std::function<void(PortReply)> done) {
   auto exchange = std::make_shared<Kind>(io, std::move(done));
-  if (exchange->take(fd)) exchange->begin(request);
+  if (exchange->take(fd))
+    exchange->begin(request);
+  else
+    asio::post(io, [exchange] { exchange->broken(asio::error::bad_descriptor); });
   return exchange;
 }
 

@@ -166,14 +166,19 @@ class GrpcServer {
 
 TEST(GrpcExchange, asks_for_a_service_and_reads_its_health) {
   struct Row {
-    std::string service, message, code, words;
+    std::string service, asked;
+    std::string message, code, words;
     int status;
   };
   const std::string serving("\0\0\0\0\2\x08\1", 7), not_serving("\0\0\0\0\2\x08\2", 7);
+  const std::string none(5, '\0'), train("\0\0\0\0\x07\x0a\x05train", 12), long_name(300, 's');
+  // 303 bytes, of which the length of the name takes two.
+  const std::string of_long_name = std::string("\0\0\0\x01\x2f\x0a\xac\x02", 8) + long_name;
   const Row rows[] = {
-      {"", serving, "0", "", 1},
-      {"train", not_serving, "0", "", 2},
-      {"train", "", "12", "unknown service grpc.health.v1.Health", 0},
+      {"", none, serving, "0", "", 1},
+      {"train", train, not_serving, "0", "", 2},
+      {"train", train, "", "12", "unknown service grpc.health.v1.Health", 0},
+      {long_name, of_long_name, serving, "0", "", 1},
   };
   for (const Row& row : rows) {
     GrpcServer answers(row.message, row.code, row.words);
@@ -186,8 +191,7 @@ TEST(GrpcExchange, asks_for_a_service_and_reads_its_health) {
       EXPECT_EQ(reply.message, row.words);
       EXPECT_EQ(reply.broken, "");
     }
-    const std::string message = row.service.empty() ? "" : "\x0a\x05" + row.service;
-    EXPECT_EQ(answers.asked, std::string(4, '\0') + static_cast<char>(message.size()) + message);
+    EXPECT_EQ(answers.asked, row.asked);
   }
 }
 
