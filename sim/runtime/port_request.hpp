@@ -2,9 +2,11 @@
 // and gRPC probes of the kubelet. Source: spec/kubernetes.md §2.7.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,16 @@ struct PortRequest {
 
 // grpc.health.v1.HealthCheckResponse.ServingStatus.
 inline constexpr int grpc_serving = 1;
+struct ServingStatus {
+  int status;
+  std::string_view name;
+};
+inline constexpr std::array serving_statuses{
+    ServingStatus{0, "UNKNOWN"},
+    ServingStatus{grpc_serving, "SERVING"},
+    ServingStatus{2, "NOT_SERVING"},
+    ServingStatus{3, "SERVICE_UNKNOWN"},
+};
 
 // The first of these that is not as at the beginning is what counts.
 struct PortReply {

@@ -44,20 +44,9 @@ std::string dial_error(const std::string& host, int port, int outcome) {
 constexpr std::string_view bad_status = "HTTP probe failed with statuscode: ";
 constexpr int redirects_max = 10;  // of Go's client
 
-struct ServingStatusWord {
-  int status;
-  std::string_view word;
-};
-constexpr std::array serving_words{
-    ServingStatusWord{0, "UNKNOWN"},
-    ServingStatusWord{grpc_serving, "SERVING"},
-    ServingStatusWord{2, "NOT_SERVING"},
-    ServingStatusWord{3, "SERVICE_UNKNOWN"},
-};
-
 std::string serving_word(int status) {
-  for (const ServingStatusWord& row : serving_words)
-    if (row.status == status) return std::string(row.word);
+  for (const ServingStatus& row : serving_statuses)
+    if (row.status == status) return std::string(row.name);
   return fmt::to_string(status);
 }
 

@@ -109,17 +109,6 @@ constexpr std::array port_protocols{
     PortProtocolRow{"tcp", model::PortAnswers::To::nobody},
 };
 
-struct ServingStatusRow {
-  std::string_view name;
-  int status;
-};
-// Of grpc.health.v1.
-constexpr std::array serving_statuses{
-    ServingStatusRow{"UNKNOWN", 0},
-    ServingStatusRow{"SERVING", grpc_serving},
-    ServingStatusRow{"NOT_SERVING", 2},
-};
-
 using PortField = Field<model::ListeningPort, ParseContext>;
 constexpr std::array port_fields{
     PortField{"port", "a port", "on all addresses of the pod",
@@ -137,16 +126,18 @@ constexpr std::array port_fields{
                   if (row.name == name) return to.answers.to = row.to, Status();
                 return node.must_be("http, grpc or tcp");
               }},
-    PortField{"status", "a number, or SERVING, NOT_SERVING or UNKNOWN",
+    PortField{"status", "a number, or UNKNOWN, SERVING, NOT_SERVING or SERVICE_UNKNOWN",
               "the status of HTTP, or of gRPC's health; default: 200, SERVING",
               [](const YamlNode& node, model::ListeningPort& to, const ParseContext&) -> Status {
                 TRY(const std::string text, node.as_any_scalar());
-                for (const ServingStatusRow& row : serving_statuses)
+                for (const ServingStatus& row : serving_statuses)
                   if (row.name == text) return to.answers.serving = row.status, Status();
                 constexpr std::int64_t least = 100, most = 599;
                 const auto number = number_between(node, least, most);
                 if (!number)
-                  return node.must_be("a status of HTTP, or SERVING, NOT_SERVING or UNKNOWN");
+                  return node.must_be(
+                      "a status of HTTP, or one of gRPC's health: UNKNOWN, SERVING, NOT_SERVING, "
+                      "SERVICE_UNKNOWN");
                 to.answers.http_status = static_cast<int>(*number);
                 return {};
               }},
