@@ -252,59 +252,6 @@ TEST(TaintEvictionProperties, APodStaysAsLongAsItToleratesEachTaint) {
   });
 }
 
-// --- cordoned nodes ---
-
-// Whoever cordons nodes, takes the taint away or puts others there, and whenever the process is
-// away: once it has looked, a node has the taint if it is cordoned, and all others are let alone.
-TEST(TaintEvictionProperties, ATaintMirrorsACordon) {
-  enum class Act : std::uint8_t { cordon, uncordon, drop_taint, put_taint, other_taint, crash };
-  holds([] {
-    const auto acts = *gen::resize(
-        15, gen::vector_of(gen::element(Act::cordon, Act::uncordon, Act::drop_taint, Act::put_taint,
-                                        Act::other_taint, Act::crash)));
-    const std::string mirror = "node.kubernetes.io/unschedulable";
-    BareStore cluster;
-    TaintEviction eviction(cluster.loop, cluster.client, cluster.informers);
-    auto made = std::make_shared<Node>();
-    made->metadata.name = "n";
-    RC_ASSERT(cluster.store.call(api::create(made), "test").has_value());
-    const auto node = [&] { return cluster.store.find<Node>("", "n"); };
-    const auto run = [&] { cluster.rest(std::chrono::seconds(1)); };
-    std::size_t others = node()->spec.taints.size();  // new ones are not ready
-    bool away = true;
-    for (const Act act : acts) {
-      if (act == Act::crash) {
-        if (away)
-          eviction.start();
-        else
-          eviction.crash();
-        away = !away;
-        run();
-        continue;
-      }
-      auto changed = std::static_pointer_cast<Node>(node()->clone());
-      auto& taints = changed->spec.taints;
-      const auto is_mirror = [&](const Taint& one) { return one.key == mirror; };
-      if (act == Act::cordon || act == Act::uncordon)
-        changed->spec.unschedulable = act == Act::cordon;
-      if (act == Act::drop_taint || act == Act::put_taint) std::erase_if(taints, is_mirror);
-      if (act == Act::put_taint) taints.push_back({mirror, {}, "NoSchedule", {}});
-      if (act == Act::other_taint)
-        taints.push_back({fmt::format("other-{}", others++), {}, "PreferNoSchedule", {}});
-      RC_ASSERT(cluster.store.call(api::update(changed), "test").has_value());
-      if (*gen::arbitrary<bool>()) run();
-    }
-    if (away) eviction.start();
-    run();
-    const auto now = node();
-    std::size_t mirrors = 0;
-    for (const Taint& one : now->spec.taints)
-      mirrors += one.key == mirror && one.effect == "NoSchedule" ? 1 : 0;
-    RC_ASSERT(mirrors == (now->spec.unschedulable ? 1U : 0U));
-    RC_ASSERT(now->spec.taints.size() == others + mirrors);
-  });
-}
-
 // --- what a pod says that names no seconds of a lost node ---
 
 Toleration any_toleration() {

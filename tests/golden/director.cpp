@@ -109,6 +109,9 @@ Director::Director(const Recording& recording, ReplayOptions options)
   if (options.late_watches) world.faults = &late_watches_;
   world.pod_references = false;
   world.flags.without.emplace(volume_binder_flag);
+  if (!recording.needs_one("node-lifecycle"))
+    world.flags.without.insert(
+        {std::string(node_lifecycle_flag), std::string(taint_eviction_flag)});
   world.scheduler = recording.needs_one("kube-scheduler");
   if (recording.needs_one("training-operator"))
     if (const auto version =
@@ -152,13 +155,44 @@ void Director::make_standing_nodes() {
   }
 }
 
+Status Director::add_node(const json::object& argument) {
+  NodeOptions node = node_of(argument);
+  node.is_known = false;
+  TRY_VOID(world_->add_node(node));
+  const Json* beats = argument.if_contains("heartbeat");
+  if (beats != nullptr && !beats->as_bool()) world_->silence_node(node.name);
+  return {};
+}
+
+// The recorder writes all that a kubelet posts anew, whatever it was.
+Status Director::bring_up(const std::string& name) {
+  TRY_VOID(world_->hear_node(name));
+  const ObjectPtr object = world_->find(Node::info(), "", name);
+  if (!object) return fail(Reason::bad_input, "nodeUp: there is no node " + name);
+  auto node = std::static_pointer_cast<Node>(object->clone());
+  for (Condition& condition : node->status.conditions.edit()) {
+    if (condition.type_ == "NetworkUnavailable") continue;
+    condition.lastHeartbeatTime = condition.lastTransitionTime = loop_.now();
+  }
+  TRY_VOID(world_->call(api::update(node, "status"), actor));
+  return {};
+}
+
+// Events about nodes lie in the namespace default.
+bool Director::is_of_the_case(const Object& event) const {
+  if (event.metadata.namespace_ == case_namespace) return true;
+  const auto& involved = *static_cast<const Event&>(event).involvedObject;
+  const ObjectPtr node =
+      involved.kind == "Node" ? world_->find(Node::info(), {}, involved.name.view()) : nullptr;
+  return involved.kind == "Node" && (node == nullptr || is_shown(*node, case_namespace));
+}
+
 void Director::on_record(const Record& record) {
   if (options_.verbose) fmt::print("{}\n", describe(record));
   const ObjectPtr object = record.after ? record.after : record.before;
   if (!object) return;
   if (record.after) symbols_.learn(*record.after);
-  if (record.after && &record.after->kind() == &Event::info() &&
-      record.after->metadata.namespace_ == case_namespace) {
+  if (record.after && &record.after->kind() == &Event::info() && is_of_the_case(*record.after)) {
     step_events_.push_back(record.after);
     const Event& event = static_cast<const Event&>(*record.after);
     ++told_[fmt::format("{}/{} {}", event.involvedObject->kind,
@@ -436,8 +470,16 @@ Result<Json> Director::perform(const Step& step) {
     return none;
   }
   if (step.verb == "nodes") {
-    for (const Json& node : step.argument.as_array())
-      TRY_VOID(world_->add_node(node_of(node.as_object())));
+    for (const Json& node : step.argument.as_array()) TRY_VOID(add_node(node.as_object()));
+    return none;
+  }
+  if (step.verb == "nodeDown" || step.verb == "nodeUp") {
+    for (const Json& name : step.argument.as_array()) {
+      if (step.verb == "nodeDown")
+        world_->silence_node(std::string(name.as_string()));
+      else
+        TRY_VOID(bring_up(std::string(name.as_string())));
+    }
     return none;
   }
   return fail(Reason::bad_input, "the twin cannot perform " + step.verb);

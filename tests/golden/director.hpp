@@ -62,6 +62,9 @@ class Director {
   Status play_container(const boost::json::object& action);
   Result<Json> cri(const boost::json::object& argument);
   void make_standing_nodes();
+  Status add_node(const boost::json::object& argument);
+  Status bring_up(const std::string& name);
+  bool is_of_the_case(const Object& event) const;
   void on_record(const Record& record);
   // Null where it has gone since, or another has its name.
   std::shared_ptr<const Pod> same_pod(const std::string& key, const std::string& uid) const;

@@ -29,9 +29,17 @@ bool tolerates_no_execute(const std::vector<Toleration>& tolerations, std::strin
   });
 }
 
-// DefaultTolerationSeconds: a pod survives five minutes of a lost node.
+// DefaultTolerationSeconds: a pod survives five minutes of a lost node. Who takes the tolerations
+// away finds them again.
 Result<Warnings> add_tolerations(const AdmissionRequest& request) {
-  PodSpec& spec = static_cast<Pod&>(*request.object).spec.edit();
+  auto& pod = static_cast<Pod&>(*request.object);
+  if (!request.subresource.empty()) return Warnings();
+  if (request.old != nullptr && pod.spec.same_as(static_cast<const Pod&>(*request.old).spec))
+    return Warnings();
+  if (tolerates_no_execute(pod.spec->tolerations, not_ready) &&
+      tolerates_no_execute(pod.spec->tolerations, unreachable))
+    return Warnings();
+  PodSpec& spec = pod.spec.edit();
   const auto toleration = [](std::string_view key) {
     return Toleration{std::string(key), "Exists", {}, "NoExecute", toleration_seconds};
   };
@@ -266,6 +274,7 @@ void add_default_admission(Store& store) {
     store.add_admission(AdmissionPhase::mutating, std::move(hook), &kind, api::Verb::create);
   };
   on_create(Pod::info(), &add_tolerations);
+  store.add_admission(AdmissionPhase::mutating, &add_tolerations, &Pod::info(), api::Verb::update);
   on_create(Pod::info(), [&store](const auto& request) { return set_priority(store, request); });
   on_create(Pod::info(),
             [&store](const auto& request) { return label_placed_pod(store, request); });

@@ -77,17 +77,14 @@ void TaintEviction::crash() {
   tainted_.clear();
   pending_.clear();
   retries_.clear();
-  mirrors_.clear();
 }
 
 void TaintEviction::on_node(const ObjectPtr& before, const ObjectPtr& after) {
   if (after == nullptr) {
     // What is pending there stays so, as upstream: the pods are gone first, or go then.
     tainted_.erase(before->metadata.name.str());
-    mirrors_.erase(before->metadata.name.str());
     return;
   }
-  mirror_cordon(static_cast<const Node&>(*after));
   std::vector<Taint> taints = no_execute_taints(after);
   if (before != nullptr && equal(no_execute_taints(before), taints)) return;
   const std::string name = after->metadata.name.str();
@@ -100,30 +97,6 @@ void TaintEviction::on_node(const ObjectPtr& before, const ObjectPtr& after) {
   for (const auto& [key, object] : pods_.objects())
     if (pod_of(object).spec->nodeName == name) there.push_back(object);
   for (const ObjectPtr& pod : there) judge(pod_of(pod));
-}
-
-// A newer state of the node brings it here again; any other failure is tried again.
-void TaintEviction::mirror_cordon(const Node& node) {
-  const auto is_mirror = [](const Taint& taint) {
-    return taint.key == taint_unschedulable && taint.effect == "NoSchedule";
-  };
-  const auto& taints = node.spec.taints;
-  if (std::any_of(taints.begin(), taints.end(), is_mirror) == node.spec.unschedulable) return;
-  auto changed = std::static_pointer_cast<Node>(node.clone());
-  if (node.spec.unschedulable)
-    changed->spec.taints.push_back(
-        {std::string(taint_unschedulable), {}, "NoSchedule", loop_.now()});
-  else
-    std::erase_if(changed->spec.taints, is_mirror);
-  part_.call(api::update(changed), [this, name = node.metadata.name.str()](const auto& answer) {
-    if (answer || answer.error().reason == Reason::conflict ||
-        answer.error().reason == Reason::not_found)
-      return;
-    mirrors_[name] = loop_.after(lane_, retry_delay, [this, name] {
-      if (const ObjectPtr now = nodes_.find({}, name))
-        mirror_cordon(static_cast<const Node&>(*now));
-    });
-  });
 }
 
 void TaintEviction::on_pod(const ObjectPtr& before, const ObjectPtr& after) {

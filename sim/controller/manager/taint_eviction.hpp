@@ -31,9 +31,7 @@ Tolerance tolerance_of(const PodSpec& pod, const std::vector<Taint>& taints);
 // runs is kept, whatever finite tolerations, of 0 seconds too, come or go; a taint that is not
 // tolerated ends it, and where the pod may stay after all an event says so. Finished pods and those
 // that are being deleted are no exceptions. Source: spec/kubernetes.md §2.12; what that leaves open
-// as in processPodOnNode upstream. Beside that it has the node lifecycle controller's part for
-// cordoned nodes, which looks at the same nodes: spec.unschedulable is mirrored as a taint (§2.12,
-// "Graceful drain").
+// as in processPodOnNode upstream.
 class TaintEviction {
  public:
   TaintEviction(Loop& loop, api::ApiClient& client, api::SharedInformers& informers);
@@ -67,7 +65,6 @@ class TaintEviction {
   };
 
   void on_node(const ObjectPtr& before, const ObjectPtr& after);
-  void mirror_cordon(const Node& node);
   void on_pod(const ObjectPtr& before, const ObjectPtr& after);
   void judge(const Pod& pod);
   void cancel(const std::string& key);
@@ -89,7 +86,6 @@ class TaintEviction {
   std::map<std::string, std::vector<Taint>, std::less<>> tainted_{};
   std::map<std::string, Pending, std::less<>> pending_{};  // by the pod's key
   std::map<std::string, Timer, std::less<>> retries_{};    // the same
-  std::map<std::string, Timer, std::less<>> mirrors_{};    // by the node's name: tried again then
 };
 
 }  // namespace ddptwin

@@ -78,7 +78,10 @@ void FaultInjector::Parts::begin(Active& one) {
       world->stop_scheduler();
       return;
     case FaultKind::kubelet_restart:
-      for (const std::string& node : nodes_of(one)) world->stop_kubelet(node);
+      for (const std::string& node : nodes_of(one)) {
+        world->silence_node(node);
+        world->stop_kubelet(node);
+      }
       return;
     case FaultKind::node_cordon:
       return cordon(of, true);
@@ -234,19 +237,41 @@ void FaultInjector::Parts::start_kubelet(const Active& one, const std::string& n
     return (fault.kind == FaultKind::kubelet_restart && (fault.of.empty() || fault.of == node)) ||
            (is_outage(fault.kind) && fault.of == node);
   });
-  if (!kept_away) world->start_kubelet(node);
+  if (kept_away) return;
+  static_cast<void>(world->hear_node(node));
+  // A Node that is made anew knows nothing of it.
+  if (another(one, [&node](const Active& other) {
+        return other.fault->kind == FaultKind::node_cordon && other.fault->of == node;
+      }))
+    cordon(node, true);
+  world->start_kubelet(node);
 }
 
 // ---- nodes -------------------------------------------------------------------------------------
 
-// One outage of a node, however many faults keep it away.
+std::vector<std::string> FaultInjector::Parts::addresses_on(const std::string& node) const {
+  std::vector<std::string> found;
+  for (const ObjectPtr& object : world->objects(Pod::info(), "")) {
+    const auto pod = as<Pod>(object);
+    if (pod->spec->nodeName == node && !pod->status.rest->podIP.empty())
+      found.push_back(pod->status.rest->podIP.str());
+  }
+  return found;
+}
+
+// One outage of a node, however many faults keep it away. What the cluster makes of its silence is
+// the node lifecycle controller's.
 void FaultInjector::Parts::begin_outage(Active& one) {
   const std::string& of = one.fault->of;
+  world->silence_node(of);
   world->stop_kubelet(of);
-  NodeOutage& outage = outages.try_emplace(of, *world, lane, of).first->second;
-  if (one.fault->kind == FaultKind::node_deleted) outage.remove_node();
+  const auto& addresses = outages.try_emplace(of, addresses_on(of)).first->second;
+  // PodGC does the rest.
+  if (one.fault->kind == FaultKind::node_deleted)
+    if (const ObjectPtr object = world->find(Node::info(), "", of))
+      static_cast<void>(world->call(api::remove(*object), "user"));
   one.link.drop = true;
-  for (const std::string& address : outage.addresses()) {
+  for (const std::string& address : addresses) {
     one.addresses.insert(address);
     set_host(address);
   }
@@ -259,17 +284,11 @@ void FaultInjector::Parts::begin_outage(Active& one) {
 void FaultInjector::Parts::end_outage(Active& one) {
   const std::string& of = one.fault->of;
   end_link(one);
-  const auto is_of = [&of](const Active& other) { return other.fault->of == of; };
-  if (another(one,
-              [&](const Active& other) { return is_outage(other.fault->kind) && is_of(other); }))
-    return;
-  const auto outage = outages.extract(of);
-  outage.mapped().return_back();
-  // A Node that is made anew knows nothing of it.
-  if (another(one, [&](const Active& other) {
-        return other.fault->kind == FaultKind::node_cordon && is_of(other);
+  if (another(one, [&of](const Active& other) {
+        return is_outage(other.fault->kind) && other.fault->of == of;
       }))
-    cordon(of, true);
+    return;
+  outages.erase(of);
   start_kubelet(one, of);
 }
 

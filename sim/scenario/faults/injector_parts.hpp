@@ -7,7 +7,6 @@
 #include "dns/resolver.hpp"
 #include "runtime/model/network.hpp"
 #include "scenario/faults/injector.hpp"
-#include "scenario/faults/node_outage.hpp"
 #include "scenario/judge/observer.hpp"
 
 namespace ddptwin::scenario {
@@ -90,6 +89,7 @@ struct FaultInjector::Parts {
   void set_host(const std::string& address);
   void set_link(const std::string& from, const std::string& to);
   std::vector<std::string> addresses_of(std::string_view pod) const;
+  std::vector<std::string> addresses_on(const std::string& node) const;
   void cordon(const std::string& node, bool cordoned);
   std::vector<std::string> nodes_of(const Active& one) const;
 
@@ -101,7 +101,8 @@ struct FaultInjector::Parts {
   std::unique_ptr<RuntimeTap> tap{};
   std::optional<Observer> observer{};  // where a fault waits for a state
   std::list<Active> actives{};
-  std::map<std::string, NodeOutage> outages{};  // by node, whichever faults made it
+  // Addresses of a node's pods when it went, by node, whichever faults took it.
+  std::map<std::string, std::vector<std::string>> outages{};
   Census census{};
   std::vector<Acted> acted{};
   Time started{};

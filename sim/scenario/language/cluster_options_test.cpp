@@ -88,7 +88,7 @@ TEST(ClusterOptions, a_claim_may_be_a_folder_of_this_machine) {
         std::pair{"claims: {Data: /tmp}", "spec.cluster.claims.Data"},
         std::pair{"flags: {controllers: [-statefulset]}",
                   "there is no controller \"statefulset\" that could be left out (known: "
-                  "cronjob-controller, job-controller"},
+                  "node-lifecycle-controller, taint-eviction-controller, cronjob-controller"},
         std::pair{"flags: {controllers: [statefulset-controller]}", "with - before it"}}) {
     const auto refused = parse(text);
     ASSERT_FALSE(refused) << text;

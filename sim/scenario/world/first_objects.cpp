@@ -1,5 +1,6 @@
 #include "scenario/world/first_objects.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/json.hpp>
 #include <utility>
@@ -24,6 +25,10 @@ Cow<ResourceList> capacity_of(const NodeOptions& options) {
   return capacity;
 }
 
+// What the kubelet of a healthy node posts.
+struct NodeConditionRow {
+  std::string_view type, status, reason, message;
+};
 constexpr std::array node_conditions{
     NodeConditionRow{"MemoryPressure", "False", "KubeletHasSufficientMemory",
                      "kubelet has sufficient memory available"},
@@ -56,8 +61,6 @@ const RawJson& no_daemon_endpoints() {
 
 }  // namespace
 
-std::span<const NodeConditionRow> healthy_node_conditions() { return node_conditions; }
-
 std::shared_ptr<Node> node_object(const NodeOptions& options, Time now) {
   auto node = std::make_shared<Node>();
   node->metadata.name = options.name;
@@ -87,6 +90,28 @@ std::shared_ptr<Node> node_object(const NodeOptions& options, Time now) {
     condition.lastTransitionTime = now;
   }
   return node;
+}
+
+bool make_healthy(Node& node, Time now) {
+  bool changed = false;
+  for (const NodeConditionRow& row : node_conditions) {
+    const auto& all = *node.status.conditions;
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&row](const Condition& one) { return one.type_ == row.type; });
+    if (found != all.end() && found->status == row.status) continue;
+    const auto place = found - all.begin();
+    auto& conditions = node.status.conditions.edit();
+    if (place == static_cast<std::ptrdiff_t>(conditions.size()))
+      conditions.emplace_back().type_ = row.type;
+    Condition& condition = conditions[static_cast<std::size_t>(place)];
+    condition.status = row.status;
+    condition.reason = row.reason;
+    condition.message = row.message;
+    condition.lastHeartbeatTime = now;
+    condition.lastTransitionTime = now;
+    changed = true;
+  }
+  return changed;
 }
 
 std::string resolv_conf(const DnsConfig& dns) {

@@ -13,6 +13,8 @@ namespace ddptwin {
 // As its kubelet registers it, with the capacity of the recordings' nodes where the options name
 // none.
 std::shared_ptr<Node> node_object(const NodeOptions& options, Time now);
+// Its kubelet posts that all is well: what was otherwise changes now. Whether anything was.
+bool make_healthy(Node& node, Time now);
 // resolv.conf of a node, which the kubelet hands to pods.
 std::string resolv_conf(const DnsConfig& dns);
 // The Service of the API server itself, which every pod's environment names.

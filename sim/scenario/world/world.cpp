@@ -20,6 +20,7 @@
 #include "controller/manager/gc/gc.hpp"
 #include "controller/manager/job/controller.hpp"
 #include "controller/manager/namespace_lifecycle.hpp"
+#include "controller/manager/node_lifecycle/controller.hpp"
 #include "controller/manager/pod_gc.hpp"
 #include "controller/manager/statefulset/controller.hpp"
 #include "controller/manager/taint_eviction.hpp"
@@ -172,7 +173,8 @@ struct World::Parts final : Installer {
     deed(*garbage_collector);
     deed(*namespaces);
     deed(*pod_garbage);
-    deed(*taint_eviction);
+    if (taint_eviction) deed(*taint_eviction);
+    if (node_lifecycle) deed(*node_lifecycle);
   }
   void install_controller_manager();
   void define(const KindInfo& kind, std::shared_ptr<const Schema> definition) override;
@@ -202,6 +204,8 @@ struct World::Parts final : Installer {
   std::unique_ptr<NamespaceLifecycle> namespaces{};
   std::unique_ptr<PodGarbageCollector> pod_garbage{};
   std::unique_ptr<TaintEviction> taint_eviction{};
+  NodeHeartbeats heartbeats{};
+  std::unique_ptr<NodeLifecycle> node_lifecycle{};
   std::list<Hosted> controllers{};
   std::vector<ObjectPtr> provided{};
   std::unique_ptr<api::ApiClient> scheduler_client{};
@@ -271,8 +275,12 @@ void World::Parts::install_controller_manager() {
   pod_garbage = std::make_unique<PodGarbageCollector>(
       loop, manager_client("pod-garbage-collector"), informers,
       PodGarbageCollector::Options{options.flags.terminated_pod_gc_threshold});
-  taint_eviction =
-      std::make_unique<TaintEviction>(loop, manager_client("taint-eviction-controller"), informers);
+  if (!options.flags.without.contains(taint_eviction_flag))
+    taint_eviction = std::make_unique<TaintEviction>(
+        loop, manager_client("taint-eviction-controller"), informers);
+  if (!options.flags.without.contains(node_lifecycle_flag))
+    node_lifecycle = std::make_unique<NodeLifecycle>(loop, manager_client("node-controller"),
+                                                     informers, heartbeats);
   for (const KindOnDemand& row : kinds_on_demand)
     if (row.controller != nullptr && !options.flags.without.contains(row.flag) &&
         is_told_of(row.info()))
@@ -324,7 +332,7 @@ void World::Parts::add_kubelet(const NodeOptions& node) {
 }
 
 std::vector<std::string_view> switchable_controllers() {
-  std::vector<std::string_view> names;
+  std::vector<std::string_view> names{node_lifecycle_flag, taint_eviction_flag};
   for (const KindOnDemand& row : kinds_on_demand)
     if (!row.flag.empty() && (names.empty() || names.back() != row.flag)) names.push_back(row.flag);
   return names;
@@ -420,6 +428,10 @@ Status World::add_namespace(const std::string& name) {
 Status World::add_node(const NodeOptions& node) {
   const ContextScope of_this_node(parts_->loop);  // its kubelet begins because of it
   auto object = node_object(node, parts_->loop.now());
+  if (parts_->node_lifecycle && node.is_known) {
+    parts_->node_lifecycle->know(node.name);
+    node_lifecycle::mirror_labels(*object);
+  }
   TRY(const auto made, call(api::create(object), "ddptwin"));
   // A node is made with the taint not-ready, which goes when it is Ready.
   auto ready = std::static_pointer_cast<Node>(made.object->clone());
@@ -497,6 +509,29 @@ void World::stop_scheduler() { parts_->scheduler.reset(); }
 
 void World::start_scheduler() {
   if (parts_->scheduler_client && !parts_->scheduler) parts_->start_scheduler();
+}
+
+void World::silence_node(const std::string& node) {
+  const ObjectPtr object = find(Node::info(), "", node);
+  const Time now = parts_->loop.now();
+  const Time made = object ? object->metadata.creationTimestamp.value_or(now) : now;
+  parts_->heartbeats.stop(node, NodeHeartbeats::last_of(made, now));
+}
+
+Status World::hear_node(const std::string& node) {
+  parts_->heartbeats.resume(node);
+  const ObjectPtr object = find(Node::info(), "", node);
+  if (!object) {
+    for (NodeOptions options : parts_->options.nodes) {
+      options.is_known = false;
+      if (options.name == node) return add_node(options);
+    }
+    return {};
+  }
+  auto ready = std::static_pointer_cast<Node>(object->clone());
+  if (!make_healthy(*ready, parts_->loop.now())) return {};
+  TRY_VOID(call(api::update(ready, "status"), "kubelet"));
+  return {};
 }
 
 bool World::stop_kubelet(std::string_view node) {

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,12 +23,6 @@ namespace dns {
 class Resolver;
 }
 
-// What the kubelet of a healthy node posts. Texts are literals.
-struct NodeConditionRow {
-  std::string_view type, status, reason, message;
-};
-std::span<const NodeConditionRow> healthy_node_conditions();
-
 struct NodeOptions {
   std::string name{};
   std::string address{"192.168.0.1"};  // hostIP of its pods
@@ -41,6 +34,8 @@ struct NodeOptions {
   bool unschedulable = false;
   bool kubelet =
       true;  // whether the twin's kubelet runs its pods; otherwise somebody else plays them
+  // The control plane has known it long before: no event tells of its registration.
+  bool is_known = true;
 };
 
 struct ClusterDns {
@@ -70,6 +65,8 @@ struct ControlPlaneFlags {
 // there is no default class either.
 std::vector<std::string_view> switchable_controllers();
 inline constexpr std::string_view volume_binder_flag = "persistentvolume-binder-controller";
+inline constexpr std::string_view node_lifecycle_flag = "node-lifecycle-controller";
+inline constexpr std::string_view taint_eviction_flag = "taint-eviction-controller";
 
 // The StorageClass of a cluster whose manifests bring no default class.
 inline constexpr std::string_view default_class_name = "standard";
@@ -161,6 +158,11 @@ class World {
   // Not to be called by what the scheduler itself calls.
   void stop_scheduler();
   void start_scheduler();
+  // Nothing is heard of the node's kubelet any more: the node lifecycle controller will say so.
+  void silence_node(const std::string& node);
+  // It is heard of again, and posts what it has to say: the Node's conditions, or a new Node where
+  // it is gone. The error of a node that the API refuses.
+  Status hear_node(const std::string& node);
   bool stop_kubelet(std::string_view node);  // containers go on
   bool start_kubelet(std::string_view node);
 
