@@ -61,11 +61,21 @@ RankEnvironment read_environment(const Lookup& lookup) {
     environment.local_rank = python_int(local);
   }
   environment.uses_agent_store = lookup("TORCHELASTIC_USE_AGENT_STORE") == "True";
+  environment.agent_is_of_2 = !lookup("TORCHELASTIC_SIGNALS_TO_HANDLE").empty() ||
+                              (!lookup("TORCH_NCCL_ASYNC_ERROR_HANDLING").empty() &&
+                               lookup("NCCL_ASYNC_ERROR_HANDLING").empty());
   if (std::string count = lookup("TORCHELASTIC_RESTART_COUNT"); !count.empty()) {
     environment.attempt = std::move(count);
   }
   environment.gloo_devices = split_at_commas(lookup("GLOO_SOCKET_IFNAME"));
   return environment;
+}
+
+void refuse_agent_of_2(const RankEnvironment& environment) {
+  if (!environment.agent_is_of_2 || !environment.uses_agent_store) return;
+  throw PythonError("RuntimeError",
+                    "this worker is of PyTorch 1.13 and cannot read the store of the torchrun 2.x "
+                    "that started it: start it with a torchrun 1.13, or a script of your own");
 }
 
 }  // namespace ddptwin::workers

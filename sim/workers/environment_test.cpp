@@ -49,6 +49,20 @@ TEST(Environment, of_torchrun_makes_rank_zero_a_client_of_the_agents_store) {
   EXPECT_EQ(environment.gloo_devices, (std::vector<std::string>{"eth0", "eth1"}));
 }
 
+// Of PyTorch 2.15 and 1.13.1 (spec/ddp-semantics.md §4.2, §9.5).
+TEST(Environment, tells_a_torchrun_that_a_worker_of_1_13_cannot_speak_to) {
+  const Variables agent = with(good, "TORCHELASTIC_USE_AGENT_STORE", "True");
+  for (const Variables& of_2 : {with(agent, "TORCHELASTIC_SIGNALS_TO_HANDLE", "SIGTERM"),
+                                with(agent, "TORCH_NCCL_ASYNC_ERROR_HANDLING", "1")}) {
+    EXPECT_THROW(refuse_agent_of_2(read(of_2)), PythonError);
+    EXPECT_NO_THROW(refuse_agent_of_2(read(with(of_2, "TORCHELASTIC_USE_AGENT_STORE", "False"))));
+  }
+  for (const Variables& of_1 : {good, with(agent, "NCCL_ASYNC_ERROR_HANDLING", "1"),
+                                with(with(agent, "NCCL_ASYNC_ERROR_HANDLING", "1"),
+                                     "TORCH_NCCL_ASYNC_ERROR_HANDLING", "1")})
+    EXPECT_NO_THROW(refuse_agent_of_2(read(of_1)));
+}
+
 struct Refused {
   const char* name;
   const char* value;

@@ -103,6 +103,7 @@ class GlooGroup final : public Group {
  public:
   GlooGroup(const Options& options, const RankEnvironment& environment)
       : environment_(environment) {
+    refuse_agent_of_2(environment);
     if (environment.hosts_store()) server_.emplace(environment.master_port);
     await_master(environment, options.eager_connect);
     client_.emplace(environment.master_addr, environment.master_port, options.timeout);

@@ -72,6 +72,9 @@ Store with_prefix(const std::string& prefix, const Store& store) {
 }
 
 Store make_store(const Options& options, const RankEnvironment& environment) {
+#if TORCH_VERSION_MAJOR < 2
+  refuse_agent_of_2(environment);
+#endif
   c10d::TCPStoreOptions wanted;
   wanted.port = static_cast<std::uint16_t>(environment.master_port);
   wanted.isServer = environment.hosts_store();
