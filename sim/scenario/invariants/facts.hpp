@@ -164,12 +164,13 @@ struct GroupFacts {
   bool broken = false;  // one of its ranks has ended: who joins next begins another
   Time formed_at{};
   std::int64_t world = 0;
-  std::vector<bool> joined{};        // by rank
-  std::vector<bool> earlier{};       // ranks that trained in groups before it
-  bool takes_over = false;           // one of those has joined it
-  std::int64_t begun = -1;           // the step with which its ranks began
-  std::vector<std::int32_t> done{};  // how many ranks have ended step begun + i
-  std::int64_t lag_step = -1;        // a rank went beyond this step before all had ended it
+  std::vector<bool> joined{};          // by rank
+  std::vector<bool> earlier{};         // ranks that trained in groups before it
+  bool takes_over = false;             // one of those has joined it
+  std::int64_t begun = -1;             // the step with which its ranks began
+  std::vector<std::int32_t> done{};    // how many ranks have ended step begun + i
+  std::vector<std::int64_t> totals{};  // by rank, the last step as it says; 0: it has said none
+  std::int64_t lag_step = -1;          // a rank went beyond this step before all had ended it
   Time lag_since{};
 };
 

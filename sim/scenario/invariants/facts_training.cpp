@@ -6,6 +6,7 @@
 #include "scenario/invariants/facts.hpp"
 #include "scenario/invariants/lines.hpp"
 #include "scenario/invariants/standstill.hpp"
+#include "scenario/words/line_tags.hpp"
 
 namespace ddptwin::scenario::invariants {
 
@@ -108,12 +109,21 @@ void step(JobFacts& job, RankFacts& facts, const WorkerLine& line, Time now) {
   const auto place = static_cast<std::size_t>(at);
   if (group.done.size() <= place) group.done.resize(place + 1);
   ++group.done[place];
+  if (group.totals.size() < group.joined.size()) group.totals.resize(group.joined.size());
+  const auto rank = static_cast<std::size_t>(facts.rank);
+  if (rank < group.totals.size()) group.totals[rank] = line.steps;
+  // Who says that it has fewer steps than that ends no more (DDP's Join).
+  const auto wanted = [&group](std::int64_t step) {
+    return group.world - std::count_if(group.totals.begin(), group.totals.end(),
+                                       [step](std::int64_t own) { return own > 0 && own < step; });
+  };
   // Nobody ends a step whose all-reduce a peer has not entered, after the step before.
-  if (group.lag_step < 0 && place > 0 && group.done[place - 1] < group.world) {
+  if (group.lag_step < 0 && place > 0 && group.done[place - 1] < wanted(line.step - 1)) {
     group.lag_step = line.step - 1;
     group.lag_since = now;
   } else if (group.lag_step >= 0 &&
-             group.done[static_cast<std::size_t>(group.lag_step - group.begun)] >= group.world) {
+             group.done[static_cast<std::size_t>(group.lag_step - group.begun)] >=
+                 wanted(group.lag_step)) {
     group.lag_step = -1;
   }
 }
@@ -125,13 +135,24 @@ void break_group(const PodFacts& pod) {
     if (rank.generation == group.generation) group.broken = true;
 }
 
+// A rank has failed in a container that stays: an agent of torchrun begins it anew. In a group that
+// has not taken a step it leaves its place to who joins next, as where agents restart their ranks
+// one by one and the first meets nobody.
+void leave_group(const PodFacts& pod) {
+  GroupFacts& group = pod.job->group;
+  if (group.begun >= 0) return break_group(pod);
+  for (const RankFacts& rank : pod.ranks) {
+    const auto place = static_cast<std::size_t>(rank.rank);
+    if (rank.generation == group.generation && place < group.joined.size())
+      group.joined[place] = false;
+  }
+}
+
 }  // namespace
 
 WorkerLine read_line(std::string_view text) {
   WorkerLine line;
-  // torchrun's --tee puts role and local rank before it: "[default0]:" (ddp-semantics §4).
-  const auto tag = text.find("]:");
-  if (text.starts_with('[') && tag != text.npos) text.remove_prefix(tag + 2);
+  text = without_tags(text);
   for (const LineRow& row : line_rows) {
     if (!text.starts_with(row.words)) continue;
     row.read(text.substr(row.words.size()), line);
@@ -276,8 +297,7 @@ void Facts::take_log(const Record& record, Sight& sight) {
       job.parameters_steps = line.steps;
       break;
     case WorkerLine::Kind::failed:
-      // Under torchrun the container stays when its ranks have ended.
-      break_group(*sight.pod);
+      leave_group(*sight.pod);
       break;
     case WorkerLine::Kind::none:
       break;

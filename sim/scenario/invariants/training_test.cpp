@@ -58,6 +58,16 @@ void comes_alone_first(Tape& tape, const char* end) {
   steps(tape, 3, 5);
 }
 
+// torchrun's agents stay, and rank 1 has to join twice.
+void joins_between(Tape& tape) {
+  const char* lost = "[rank1]: RuntimeError: Connection closed by peer [10.0.0.1]:4000";
+  tape.say("worker-0", lost);
+  tape.say("worker-0", "joined rank 1 world_size 2");
+  tape.say("master-0", "joined rank 0 world_size 2");
+  tape.say("worker-0", lost);
+  tape.say("worker-0", "joined rank 1 world_size 2");
+}
+
 }  // namespace
 
 std::vector<Case> cases() {
@@ -180,6 +190,42 @@ std::vector<Case> cases() {
          tape.wait(2s);
          tape.say("worker-0", "step 6/9");
          tape.say("worker-1", "step 1/9");
+       }},
+      // DDP's Join: who has fewer batches says so.
+      {"lockstep",
+       [](Tape& tape) {
+         started(tape);
+         tape.say("master-0", "step 1/3 rank 0");
+         for (const std::string step : {"1", "2", "3", "4"}) {
+           tape.say("worker-0", "step " + step + "/5 rank 1");
+           tape.wait(2s);
+         }
+       },
+       [](Tape& tape) {
+         started(tape);
+         for (const std::string step : {"1", "2", "3", "4", "5"}) {
+           if (step < "3") tape.say("master-0", "step " + step + "/2 rank 0");
+           tape.say("worker-0", "step " + step + "/5 rank 1");
+           tape.wait(2s);
+         }
+       }},
+      // Agents begin anew one by one: a rank of the attempt before has joined, and dies when the
+      // others have come.
+      {"lockstep",
+       [](Tape& tape) {
+         started(tape);
+         steps(tape, 1, 2);
+         joins_between(tape);
+         for (const std::string step : {"1", "2", "3"}) {
+           tape.say("worker-0", "step " + step + "/9 rank 1");
+           tape.wait(2s);
+         }
+       },
+       [](Tape& tape) {
+         started(tape);
+         steps(tape, 1, 2);
+         joins_between(tape);
+         steps(tape, 1, 3);
        }},
       {"checkpoint",
        [](Tape& tape) {

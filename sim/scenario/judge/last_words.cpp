@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include "scenario/words/line_tags.hpp"
+
 namespace ddptwin::scenario {
 namespace {
 
@@ -52,20 +54,10 @@ bool any_in(std::span<const std::string_view> words, std::string_view line) {
                      [line](std::string_view word) { return line.find(word) != line.npos; });
 }
 
-// "[rank1]: ValueError: no" and "E0701 ... ValueError: no" without what stands before.
-std::string_view without_prefix(std::string_view line) {
-  if (line.starts_with("[")) {
-    const std::size_t end = line.find("]:");
-    if (end != line.npos) line.remove_prefix(end + 2);
-  }
-  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-  return line;
-}
-
 // "ModuleNotFoundError: No module named 'x'", "torch.cuda.OutOfMemoryError: ...",
 // "KeyboardInterrupt": the name of a class, and what it says.
 bool is_exception(std::string_view line) {
-  line = without_prefix(line);
+  line = without_tags(line);
   const std::size_t end = std::min(line.find(':'), line.size());
   const std::string_view name = line.substr(0, end);
   constexpr std::array<std::string_view, 6> endings{"Error", "Exception", "Interrupt",
@@ -101,7 +93,7 @@ std::string telling_line(std::span<const std::string> lines) {
       own = &line;
   }
   for (const std::string* found : {own, of_peer, last, of_child})
-    if (found != nullptr) return std::string(without_prefix(*found));
+    if (found != nullptr) return std::string(without_tags(*found));
   return {};
 }
 

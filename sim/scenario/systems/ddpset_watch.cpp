@@ -4,6 +4,7 @@
 
 #include "core/numbers.hpp"
 #include "objects/ddpset.hpp"
+#include "scenario/words/line_tags.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -34,16 +35,10 @@ std::int64_t ordinal_in(std::string_view pod) {
   return whole_number<std::int64_t>(pod.substr(dash + 1)).value_or(-1);
 }
 
-// torchrun's --tee puts role and local rank before a line: "[default0]:".
-std::string_view without_tag(std::string_view line) {
-  const std::size_t tag = line.find("]:");
-  return line.starts_with('[') && tag != line.npos ? line.substr(tag + 2) : line;
-}
-
 // "joined rank 0 world_size 4"
 JoinedRank worker_rank(std::string_view line) {
   constexpr std::string_view begin = "joined rank ", middle = " world_size ";
-  line = without_tag(line);
+  line = without_tags(line);
   if (!line.starts_with(begin)) return {};
   line.remove_prefix(begin.size());
   const auto rank = take_number<std::int64_t>(line);
@@ -55,7 +50,7 @@ JoinedRank worker_rank(std::string_view line) {
 
 // What PyTorch or an agent of torchrun says when a rank fails.
 bool tells_failure(std::string_view line) {
-  line = without_tag(line);
+  line = without_tags(line);
   return line.starts_with("RuntimeError: ") || line.starts_with("torch.distributed.Dist") ||
          (line.find("Sending process ") != line.npos && line.find(" closing signal ") != line.npos);
 }
