@@ -99,7 +99,7 @@ Fault any_fault() {
 Training any_training() {
   Training training;
   training.policy = *gen::element<std::string>("OnFailure", "OnFailure", "ExitCode");
-  const auto& names = scenario::torch_profile_names();
+  const auto& names = scenario::measured_torch_names();
   training.torch = *gen::elementOf(std::vector<std::string_view>(names.begin(), names.end()));
   training.seed = *gen::inRange<std::uint64_t>(1, 1'000'000);
   for (int n = *gen::inRange(0, 4); n > 0; --n) training.faults.faults.push_back(any_fault());
@@ -161,7 +161,7 @@ Fault any_silence() {
 Training any_silent_training() {
   Training training;
   training.policy = "OnFailure";
-  const auto& names = scenario::torch_profile_names();
+  const auto& names = scenario::measured_torch_names();
   training.torch = *gen::elementOf(std::vector<std::string_view>(names.begin(), names.end()));
   training.seed = *gen::inRange<std::uint64_t>(1, 1'000'000);
   training.faults.faults = {any_silence()};
@@ -241,7 +241,7 @@ Hang any_hang() {
   hang.step = *gen::inRange(1, 6);
   hang.work = *gen::element(0, 1, 7, 30);
   hang.timeout = *gen::element(20, 60, 200);
-  const auto& names = scenario::torch_profile_names();
+  const auto& names = scenario::measured_torch_names();
   hang.torch = *gen::elementOf(std::vector<std::string_view>(names.begin(), names.end()));
   hang.seed = *gen::inRange<std::uint64_t>(1, 1'000'000);
   return hang;
@@ -324,7 +324,7 @@ TEST(TrainingProperties, WhoGivesUpLeavesNobodyWaiting) {
         source = filled_in(source, "SECOND", master_first ? "worker" : "master");
         source = filled_in(source, "WORK", std::to_string(work));
         source = filled_in(source, "LATER", std::to_string(work + behind));
-        const auto& names = scenario::torch_profile_names();
+        const auto& names = scenario::measured_torch_names();
         scenario::VirtualOptions options;
         options.seed = *gen::inRange<std::uint64_t>(1, 1'000'000).as("seed");
         options.torch = *gen::elementOf(std::vector<std::string_view>(names.begin(), names.end()))

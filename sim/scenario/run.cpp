@@ -144,7 +144,7 @@ void RealRun::settle(Duration least) {
 
 Result<RunResult> run_in_virtual_time(const Scenario& scenario, const RunOptions& options,
                                       Reports& reports) {
-  VirtualRun run(scenario, {.seed = options.seed, .torch = options.torch});
+  VirtualRun run(scenario, {.seed = options.seed, .torch = options.torch, .cpus = options.cpus});
   Trace& trace = run.world().trace();
   reports.attach(trace);
   TRY_VOID(run.start([&] {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 #include "core/trace.hpp"
@@ -14,7 +15,10 @@ namespace ddptwin::scenario {
 struct RunOptions {
   Mode mode = Mode::real;
   std::uint64_t seed = 1;
-  std::string torch{};    // virtual: the profile of the modelled workers; empty: the scenario's
+  std::string torch{};  // virtual: the profile of the modelled workers; empty: the scenario's
+  // virtual: what os.cpu_count() says in every pod, as real pods share this machine's; absent: what
+  // the pod's node has
+  std::optional<int> cpus{};
   std::string python{};   // a virtual environment for every image; empty: none
   std::string timeout{};  // that the command line gave, to be repeated; the scenario has it already
   ArtefactOptions artefacts{};

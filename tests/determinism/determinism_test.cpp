@@ -117,7 +117,7 @@ std::vector<Row> wanted() {
   for (const std::string& file : files) {
     const Scenario one = read_scenario(file);
     if (std::count(one.modes.begin(), one.modes.end(), scenario::Mode::virtual_) == 0) continue;
-    for (const std::string_view torch : scenario::torch_profile_names()) {
+    for (const std::string_view torch : scenario::measured_torch_names()) {
       if (!one.torch.empty() && one.torch != torch) continue;
       for (const std::uint64_t seed : {1U, 2U})
         made.push_back({file, std::string(torch), "", seed});

@@ -59,7 +59,7 @@ TEST_P(VirtualScenario, holds_under_every_seed) {
   // A scenario that names a seed tells what happens under that one.
   const std::uint64_t first = one->seed.value_or(1);
   const std::uint64_t last = one->seed ? first : seeds;
-  for (const std::string_view torch : scenario::torch_profile_names()) {
+  for (const std::string_view torch : scenario::measured_torch_names()) {
     if (!one->torch.empty() && one->torch != torch) continue;
     for (std::uint64_t seed = first; seed <= last && !HasFatalFailure(); ++seed)
       expect_to_hold(*one, seed, torch);

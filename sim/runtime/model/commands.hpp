@@ -69,6 +69,8 @@ struct CommandContext {
   Taker taker = Taker::nobody;        // told before the run only
   Outlook* outlook = nullptr;         // null: it runs
   std::string folder{};               // in which it begins; empty: the image's
+  // A user's own: who knows which programs it has beside the host's. Asked before the run only.
+  bool has_more = false;
 };
 
 // The error of a command that the image does not have is Reason::not_found, its message that of

@@ -175,6 +175,7 @@ void Kernel::end(ProcessId id, const ExitStatus& status) {
   state.alive = false;
   state.waits.clear();
   state.lookups.clear();
+  starts_.ended(*process);
   state.program->ended(*process, status);
   network_.close_all(id);
   container.memory -= state.memory;

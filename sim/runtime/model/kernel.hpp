@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/model/starts.hpp"
 #include "runtime/model/state.hpp"
 
 namespace ddptwin::model {
@@ -23,6 +24,8 @@ class Kernel {
     // In the context of the cause: from now on it acts in the one that is left.
     std::function<void(const ModelContainer&, const std::string& address, std::string_view how)>
         connection_broke{};
+    // How many CPUs a node has. Null: as many as the model says of every node.
+    std::function<int(const std::string& node)> cpus{};
   };
 
   Kernel(Loop& loop, Random random, Model model, Lookup lookup, bool step_lines, Hooks hooks);
@@ -63,6 +66,7 @@ class Kernel {
   Network& network() { return network_; }
   Files& files() { return files_; }
   Trainings& trainings() { return *trainings_; }
+  Starts& starts() { return starts_; }
   const Random& random() const { return random_; }
   bool step_lines() const { return step_lines_; }
   const Hooks& hooks() const { return hooks_; }
@@ -87,6 +91,7 @@ class Kernel {
   Network network_;
   Files files_;
   std::unique_ptr<Trainings> trainings_;
+  Starts starts_{};
   std::vector<std::unique_ptr<Process>> processes_;  // by id; null once forgotten
   // What stays of those that are forgotten: whose each process was, by its id, and the context of
   // the last that was told of each container, by its number.

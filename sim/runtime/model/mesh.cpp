@@ -23,12 +23,6 @@ std::uint32_t number_of(std::string_view ip) {
   return number;
 }
 
-// Gloo listens on a port that the kernel chooses; nobody else asks for these.
-std::uint16_t port_of(ProcessId process) {
-  constexpr std::uint32_t first = 32768, count = 28232;
-  return static_cast<std::uint16_t>(first + process * 7919U % count);
-}
-
 }  // namespace
 
 Mesh::~Mesh() {
@@ -43,6 +37,27 @@ Mesh::Entry* Mesh::entry(int rank) {
 bool Mesh::has_name(int rank) const {
   const auto index = static_cast<std::size_t>(rank);
   return index < names_.size() && names_[index];
+}
+
+// Gloo listens on a port that the kernel chooses, whose order decides who of one address dials
+// (§9.5). Nobody but ranks asks for these.
+std::uint16_t Mesh::free_port(const Process& process) const {
+  constexpr std::uint16_t first = 32768;
+  constexpr std::uint64_t count = 28232;
+  Random random = process.random().split("gloo port");
+  const auto is_taken = [&](std::uint16_t port) {
+    const auto has_it = [&](const std::string& ip, std::uint16_t its) {
+      return its == port && ip == process.ip();
+    };
+    return std::any_of(entries_.begin(), entries_.end(),
+                       [&](const Entry& one) { return has_it(one.ip, one.port); }) ||
+           std::any_of(attendees_.begin(), attendees_.end(),
+                       [&](const Attendee* one) { return has_it(one->process_.ip(), one->port_); });
+  };
+  for (;;) {
+    const auto port = static_cast<std::uint16_t>(first + random.below(count));
+    if (!is_taken(port)) return port;
+  }
 }
 
 void Mesh::arrive(Attendee& attendee) {
@@ -65,9 +80,13 @@ void Mesh::leave(Attendee& attendee) {
   if (own == nullptr || own->process != attendee.process_.id()) return;
   own->attendee = nullptr;
   Training* training = trainings_.find(forming_);
-  if (attendee.process_.alive() || training == nullptr) return;
-  if (training->expects(attendee.place_.rank, attendee.process_.id()))
-    training->close(attendee.place_.rank);
+  const int rank = attendee.place_.rank;
+  if (training == nullptr || !training->expects(rank, attendee.process_.id())) return;
+  // A peer has joined already; that this one never does is known when its sockets close.
+  if (attendee.process_.alive())
+    trainings_.expect_end(attendee.process_.id(), forming_, rank);
+  else
+    training->close(rank);
 }
 
 // Nobody leaves by it: what ends a meeting is told later.
@@ -109,7 +128,7 @@ Attendee::Attendee(Process& process, Mesh& mesh, Place place, Done done)
       mesh_(&mesh),
       place_(std::move(place)),
       done_(std::move(done)),
-      port_(port_of(process.id())),
+      port_(mesh.free_port(process)),
       number_(number_of(process.ip())) {}
 
 Attendee::~Attendee() {
@@ -127,16 +146,21 @@ void Attendee::start() {
   watch_ = process_.network().watch_links([this] { progress(); });
   mesh_->arrive(*this);
   const bool names = process_.model().torch->names_first;
-  if (!names) begin_pairs();
+  read_.resize(static_cast<std::size_t>(world));
+  if (!names) publish();
   progress();
   if (names && mesh_ != nullptr) mesh_->wake(place_.rank);
 }
 
-void Attendee::begin_pairs() {
-  phase_ = Phase::pairs;
-  next_ = 0;
+void Attendee::publish() {
+  go_on_to(process_.model().torch->names_first ? Phase::pairs : Phase::keys);
   mesh_->publish(*this);
   published_ = true;
+}
+
+void Attendee::go_on_to(Phase phase) {
+  phase_ = phase;
+  next_ = 0;
 }
 
 // To dial lets the other side go on, which may dial this one.
@@ -156,14 +180,21 @@ Attendee::Next Attendee::step() {
   const bool names = phase_ == Phase::names;
   if (next_ < (names ? place_.rank : place_.world_size)) {
     const bool own = next_ == place_.rank;
-    const Next outcome = own ? Next::go_on : (names ? read_name(next_) : pair_with(next_));
+    const Next outcome = own                     ? Next::go_on
+                         : names                 ? read_name(next_)
+                         : phase_ == Phase::keys ? read_key(next_)
+                                                 : pair_with(next_);
     if (outcome != Next::go_on) return outcome;
     process_.cancel(std::exchange(limit_, 0));
     ++next_;
     return Next::go_on;
   }
   if (names) {
-    begin_pairs();
+    publish();
+    return Next::go_on;
+  }
+  if (phase_ == Phase::keys) {
+    go_on_to(Phase::pairs);
     return Next::go_on;
   }
   phase_ = Phase::over;
@@ -185,14 +216,23 @@ bool Attendee::store_is_cut() const {
   return network.any_fault() && network.link(process_.ip(), place_.store_ip).drop;
 }
 
-Attendee::Next Attendee::pair_with(int rank) {
-  const TorchProfile& torch = *process_.model().torch;
-  Mesh::Entry* peer = mesh_->entry(rank);
-  if (peer == nullptr || store_is_cut()) return wait_for(place_.timeout, rank, true);
+// What the peer has published last, which may be an attempt that is over (§9.5).
+Attendee::Next Attendee::read_key(int rank) {
+  const Mesh::Entry* published = mesh_->entry(rank);
+  if (published == nullptr || store_is_cut()) return wait_for(place_.timeout, rank, true);
   if (waiting_for_key_) {
     waiting_for_key_ = false;
     process_.cancel(std::exchange(limit_, 0));
   }
+  read_[static_cast<std::size_t>(rank)] = *published;
+  return Next::go_on;
+}
+
+Attendee::Next Attendee::pair_with(int rank) {
+  const TorchProfile& torch = *process_.model().torch;
+  if (torch.names_first)
+    if (const Next read = read_key(rank); read != Next::go_on) return read;
+  const Mesh::Entry* peer = &read_[static_cast<std::size_t>(rank)];
   if (torch.checks_address_size && peer->world_size != place_.world_size) {
     // A rank shows one address for each of its peers, and the reader divides by the number of its
     // own.
@@ -208,23 +248,26 @@ Attendee::Next Attendee::pair_with(int rank) {
   return wait_for(torch.pair_timeouts * place_.timeout, rank, false);
 }
 
-Attendee::Next Attendee::dial(Mesh::Entry& peer, int rank) {
+Attendee::Next Attendee::dial(const Mesh::Entry& peer, int rank) {
   const Network& network = process_.network();
   const TorchProfile& torch = *process_.model().torch;
   const LinkFault fault = network.link(process_.ip(), peer.ip);
   if (fault.drop) {
     return wait_for(torch.pair_timeouts * place_.timeout, rank, false);
   }
+  // It may have gone, or gone on, since its address was read.
+  const Mesh::Entry* now = mesh_->entry(rank);
+  Attendee* attendee = now != nullptr && now->process == peer.process ? now->attendee : nullptr;
   const bool listens =
-      process_.is_alive(peer.process) && (peer.attendee != nullptr || torch.keeps_listening);
+      process_.is_alive(peer.process) && (attendee != nullptr || torch.keeps_listening);
   if (!listens || fault.reset || network.link(peer.ip, process_.ip()).reset) {
     process_.connection_broke(peer.ip, listens ? 0 : peer.process, "is refused");
     finish(fail(pair_refused(torch, peer.ip, peer.port)));
     return Next::failed;
   }
-  if (peer.attendee != nullptr && place_.rank < peer.attendee->place_.world_size) {
-    peer.attendee->dialled_by_[static_cast<std::size_t>(place_.rank)] = true;
-    peer.attendee->progress();
+  if (attendee != nullptr && place_.rank < attendee->place_.world_size) {
+    attendee->dialled_by_[static_cast<std::size_t>(place_.rank)] = true;
+    attendee->progress();
   }
   return Next::go_on;
 }

@@ -36,6 +36,7 @@ class Mesh {
 
   Entry* entry(int rank);
   bool has_name(int rank) const;
+  std::uint16_t free_port(const Process& process) const;
   void arrive(Attendee& attendee);
   void publish(Attendee& attendee);
   void leave(Attendee& attendee);
@@ -87,14 +88,18 @@ class Attendee {
 
  private:
   friend class Mesh;
-  enum class Phase : std::uint8_t { names, pairs, over };
+  // 1.13: the names of the ranks before it, then pair after pair, each with its key. 2.x: the keys
+  // of all, then the pairs; who waits for a key has dialled nobody (§9.2, gloo's context.cc).
+  enum class Phase : std::uint8_t { names, keys, pairs, over };
   enum class Next : std::uint8_t { go_on, wait, failed };
 
-  void begin_pairs();
+  void publish();
+  void go_on_to(Phase phase);
   Next step();
   Next read_name(int rank);
+  Next read_key(int rank);
   Next pair_with(int rank);
-  Next dial(Mesh::Entry& peer, int rank);
+  Next dial(const Mesh::Entry& peer, int rank);
   Next wait_for(Duration limit, int rank, bool key);
   bool store_is_cut() const;
   void gave_up(int rank, bool key);
@@ -109,8 +114,9 @@ class Attendee {
   std::uint16_t port_ = 0;
   std::uint32_t number_ = 0;
   Phase phase_ = Phase::names;
-  int next_ = 0;                  // the rank that it is about to be connected with
-  std::vector<bool> dialled_by_;  // by rank
+  int next_ = 0;                   // the rank that it is about to be connected with
+  std::vector<bool> dialled_by_;   // by rank
+  std::vector<Mesh::Entry> read_;  // by rank: the addresses as it has read them
   bool waiting_for_key_ = false;
   std::string peer_ip_{};  // of the pair that is waited for
   std::uint16_t peer_port_ = 0;

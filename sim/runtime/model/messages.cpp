@@ -197,10 +197,11 @@ Error loss_error(const TorchProfile& torch, const Loss& loss, Duration timeout) 
     case Loss::Kind::tcp_gave_up:
       return runtime_error(Reason::io, read_error("Connection timed out"));
     case Loss::Kind::timed_out:
-      return runtime_error(
-          Reason::timeout,
-          fmt::format("{} Timed out waiting {}ms for recv operation to complete",
-                      at(torch, "transport/tcp/unbound_buffer.cc", 81, 78), milliseconds(timeout)));
+      return runtime_error(Reason::timeout,
+                           fmt::format("{} Timed out waiting {}ms for {} operation to complete",
+                                       at(torch, "transport/tcp/unbound_buffer.cc",
+                                          loss.sending ? 133 : 81, loss.sending ? 129 : 78),
+                                       milliseconds(timeout), loss.sending ? "send" : "recv"));
     case Loss::Kind::closed:
     case Loss::Kind::other_size:
     case Loss::Kind::other_shapes:

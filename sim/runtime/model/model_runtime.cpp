@@ -110,7 +110,8 @@ ModelRuntime::Parts::Parts(Loop& l, Random random, Options options)
            .connection_broke =
                [this](const ModelContainer& c, const std::string& address, std::string_view how) {
                  if (connection_broke) connection_broke({name_of(*c.pod), name_at(address), how});
-               }}) {}
+               },
+           .cpus = std::move(options.cpus)}) {}
 
 ModelRuntime::ModelRuntime(Loop& loop, Random random, Options options)
     : parts_(std::make_unique<Parts>(loop, random, std::move(options))) {}

@@ -24,6 +24,8 @@ class ModelRuntime final : public PodRuntime {
   struct Options {
     model::Model model{};    // which PyTorch, which machine
     model::Lookup lookup{};  // null: no name has an address but those of /etc/hosts
+    // How many CPUs a node has, by its name; null: each as many as `model` says.
+    std::function<int(const std::string& node)> cpus{};
     bool step_lines = true;  // false: steps and checkpoints print nothing, for speed
     // A connection of a pod failed and it is known why: called in the context of that, and what
     // the pod's container does goes on in the context that is left. Pods by "namespace/name", one

@@ -62,7 +62,10 @@ std::string Process::fqdn() const {
 const std::string& Process::ip() const { return state_->container->pod->address; }
 const std::string& Process::node() const { return state_->container->pod->config.node; }
 
-int Process::cpus() const { return model().cpus; }
+int Process::cpus() const {
+  const auto& of_node = state_->kernel->hooks().cpus;
+  return of_node ? of_node(node()) : model().cpus;
+}
 
 const std::string& Process::working_directory() const { return state_->folder; }
 void Process::change_directory(const std::string& path) { state_->folder = path_of(path); }
@@ -80,6 +83,7 @@ Loop& Process::loop() { return state_->kernel->loop(); }
 Lane Process::lane() const { return state_->container->pod->lane; }
 Time Process::now() const { return state_->kernel->loop().now(); }
 Random& Process::random() { return state_->random; }
+const Random& Process::random() const { return state_->random; }
 bool Process::prints_steps() const { return state_->kernel->step_lines(); }
 const std::shared_ptr<Input>& Process::input() const { return state_->input; }
 

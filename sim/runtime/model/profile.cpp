@@ -16,6 +16,13 @@ Duration transfer(std::uint64_t bytes, std::int64_t per_second) {
 
 }  // namespace
 
+Duration varied_start(const TorchProfile& torch, Duration start, Random chance) {
+  const auto spread = static_cast<std::uint64_t>(start.count()) *
+                      static_cast<std::uint64_t>(torch.start_spread_percent) / 100;
+  const auto drawn = static_cast<std::int64_t>(chance.below(2 * spread + 1));
+  return start - Duration(static_cast<std::int64_t>(spread)) + Duration(drawn);
+}
+
 Duration all_reduce(const Timing& timing, std::uint64_t bytes, int world) {
   if (world <= 1) return Duration::zero();
   const std::int64_t n = world;

@@ -1,5 +1,6 @@
-// The constants of the modelled DDP worker: a row each, a column per PyTorch (1.13.1 as Debian
-// packages it; 2.x as spec/ddp-semantics.md chapter 9 measures 2.15) and one per kind of machine.
+// The constants of the modelled DDP worker: a row each, a column per PyTorch (1.13.1 as official
+// images have it, measured with Debian's; that one itself, under Python 3.11; 2.x as
+// spec/ddp-semantics.md chapter 9 measures 2.15) and one per kind of machine.
 // All sources are sections of spec/ddp-semantics.md. Durations are whole nanoseconds, so that every
 // compiler computes the same. torchrun's own constants are in torchrun/profile.hpp.
 #pragma once
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/random.hpp"
 #include "core/time.hpp"
 
 namespace ddptwin::model {
@@ -53,6 +55,7 @@ struct TorchProfile {
   Duration timeout_slack{};     // §3.2: T + 30 ms
   bool advises = false;         // §9.3: the texts end with advice
   bool named_errors = false;    // §9.2: DistNetworkError, DistStoreError for RuntimeError
+  bool names_ranks = false;     // §9.2: [rank0]: before a traceback's lines once it has joined
   bool debian_texts = false;    // §3.1-§3.3: wording and lines of 1.13; else of §9.2, §9.3
   OnMachine closing{};          // §3.1, §9.3: exception until an interpreter closes its sockets
   OnMachine leaving{};          // §8.1, §9.8: exception until the process is gone
@@ -61,8 +64,12 @@ struct TorchProfile {
 
   // Processes.
   OnMachine python_start{};         // §8.1, §9.7, §9.8: exec until torch is imported
+  int start_spread_percent = 0;     // either way: §1.2, minimum and median of starts that are warm
   OnMachine first_ddp{};            // §9.8: imports torch._dynamo
+  Duration without_ddp{};           // §9.3: how much sooner an interpreter without that has left
   std::uint64_t python_memory = 0;  // §1.2, §9.7: private bytes of a rank with DDP
+  std::uint64_t plain_memory = 0;   // §9.7: and of one with all-reduces only
+  bool needs_redirects = false;     // §4: torchrun's Std.from_str("0") is None under Python 3.11
 };
 
 struct Timing {
@@ -115,9 +122,19 @@ inline constexpr TorchProfile torch_1{
     .clean_closing = {120ms, 200ms},
     .clean_leaving = {250ms, 400ms},
     .python_start = {950ms, 3s},
+    .start_spread_percent = 6,
     .first_ddp = {0s, 0s},
     .python_memory = 122U << 20U,
+    .plain_memory = 114U << 20U,
 };
+
+// As Debian 12 packages it: the twin's real workers have it where no other is named.
+inline constexpr TorchProfile torch_1_debian = [] {
+  TorchProfile made = torch_1;
+  made.name = "1.13+py3.11";
+  made.needs_redirects = true;
+  return made;
+}();
 
 inline constexpr TorchProfile torch_2{
     .name = "2.x",
@@ -143,14 +160,18 @@ inline constexpr TorchProfile torch_2{
     .timeout_slack = 30ms,
     .advises = true,
     .named_errors = true,
+    .names_ranks = true,
     .debian_texts = false,
     .closing = {900ms, 1s},
     .leaving = {900ms, 1s},
     .clean_closing = {700ms, 1s},
     .clean_leaving = {700ms, 1s},
     .python_start = {1800ms, 4500ms},
+    .start_spread_percent = 6,
     .first_ddp = {1200ms, 1200ms},
+    .without_ddp = 200ms,
     .python_memory = 381U << 20U,
+    .plain_memory = 290U << 20U,
 };
 
 inline constexpr Timing host_timing{
@@ -186,6 +207,9 @@ inline constexpr Timing cluster_timing{
     .processors = 1,
     .bytes_per_second = 1'100'000'000,
 };
+
+// A start of Python with torch in it: chance is the process's own.
+Duration varied_start(const TorchProfile& torch, Duration start, Random chance);
 
 // One ring all-reduce; zero for a world of one.
 Duration all_reduce(const Timing& timing, std::uint64_t bytes, int world);

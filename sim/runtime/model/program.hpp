@@ -93,7 +93,7 @@ struct Spawn {
 struct Model {
   const TorchProfile* torch = &torch_2;
   const Timing* timing = &host_timing;
-  int cpus = 2;  // of every node, as os.cpu_count() says (ddp-semantics §0)
+  int cpus = 2;  // of a node of which nobody says more, as os.cpu_count() does (ddp-semantics §0)
 };
 
 // One process of a container: what its program may ask for. Owned by the runtime; an id can be kept
@@ -132,6 +132,7 @@ class Process final : public Timers {
   Time now() const;
   // A stream of its own. Never two draws in one expression: compilers order them differently.
   Random& random();
+  const Random& random() const;
 
   // A line on stdout or stderr, without its end.
   void print(std::string line);

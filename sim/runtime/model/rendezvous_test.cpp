@@ -202,6 +202,42 @@ TEST(Rendezvous, a_larger_world_size_waits_for_a_rank_that_is_not_there_in_torch
              6s + 200ms);
 }
 
+// ddp-semantics §9.2: with the largest address but one it would have dialled rank 0, and rank 2
+// dials whoever listens.
+TEST(Rendezvous, who_waits_for_a_key_dials_nobody_in_torch_2) {
+  TestPods pods;
+  for (const char* name : {"pod-0", "pod-1", "pod-2"}) pods.pod(name);
+  pods.rank(0, 3, short_timeout);
+  pods.start("pod-1", with(rank_config(pods, 1, 3, short_timeout), "WORLD_SIZE", "4"));
+  pods.rank(2, 3, short_timeout);
+  EXPECT_LT(pods.until_line("pod-2", "joined rank 2 world_size 3"), 1s);
+  expect_end(end_of(pods, "pod-0"), 1, "Gloo connectFullMesh failed with", 30s, 31s);
+  EXPECT_EQ(pods.line("pod-0", "joined"), nullptr) << pods.all_lines();
+}
+
+// The trial a05: a job of two whose worker says WORLD_SIZE=3.
+TEST(Rendezvous, a_master_waits_5_t_for_a_worker_that_waits_for_more_in_torch_2) {
+  TestPods pods;
+  for (const char* name : {"pod-0", "pod-1"}) pods.pod(name);
+  pods.rank(0, 2, short_timeout);
+  pods.start("pod-1", with(rank_config(pods, 1, 2, short_timeout), "WORLD_SIZE", "3"));
+  expect_end(end_of(pods, "pod-1"), 1,
+             "DistStoreError: wait timeout after 6000ms, keys: /default_pg/0//cpu//0/2", 6s,
+             6s + 200ms);
+  expect_end(end_of(pods, "pod-0"), 1, "Connect timeout [none]", 30s, 31s);
+  EXPECT_EQ(pods.line("pod-0", "joined"), nullptr) << pods.all_lines();
+}
+
+// Its address is the larger one: it dials, and whoever waits for keys listens.
+TEST(Rendezvous, a_master_of_the_larger_address_joins_who_waits_for_more_in_torch_2) {
+  TestPods pods;
+  for (const char* name : {"pod-1", "pod-0"}) pods.pod(name);
+  pods.rank(0, 2, {"--timeout", "1m", "--steps", "3"});
+  pods.start("pod-1", with(rank_config(pods, 1, 2, short_timeout), "WORLD_SIZE", "3"));
+  pods.until_line("pod-0", "joined rank 0 world_size 2");
+  expect_end(end_of(pods, "pod-0"), 1, "Connection closed by peer", 6s, 6s + 300ms);
+}
+
 // ddp-semantics §9.2: its group of two sends rank 0 more than a ring of three has room for. 25348
 // bytes of gradients are 4 parts of 6340 or 6 of 4228.
 TEST(Rendezvous, a_smaller_world_size_aborts_the_rank_with_the_smaller_buffers_in_torch_2) {

@@ -29,6 +29,7 @@ struct Loss {
   Kind kind = Kind::closed;
   std::string peer_ip{};  // of the neighbour, where it is about one
   std::uint16_t peer_port = 0;
+  bool sending = false;              // timed_out: it waits to send, not to receive
   std::uint64_t sent = 0, room = 0;  // other_size: bytes of the peer's message, and of the buffer
 };
 
@@ -52,6 +53,7 @@ struct TraineePlan {
   Duration timeout{};        // of a collective
   std::int64_t done = 0;     // resumed at
   std::int64_t steps = 0;
+  bool joins = false;  // after its last step it goes along until nobody has one left
 };
 
 class Trainings;
@@ -77,6 +79,8 @@ class Training {
   void stopped(int rank);  // SIGSTOP, SIGCONT
   void continued(int rank);
   void links_changed();
+  // Whether the rank waits for others in a collective.
+  bool in_collective(int rank) const;
   // No rank is left that could take part.
   bool over() const { return present_ == 0; }
 
@@ -94,7 +98,9 @@ class Training {
     Phase phase = Phase::absent;
     bool constructed = false;
     bool is_stopped = false;
+    Time stopped_at{};
     Time start{}, enter{}, end{};  // of the step at hand
+    bool left_within = false;      // idle: it had entered the collective at hand
     Duration left{};               // stopped: what remains until `enter` or `end`
     Time continued{};              // hears nothing before
     std::optional<Time> closed_at{};
@@ -114,8 +120,13 @@ class Training {
   void act();
   void plan_completion();
   void finish_step(int rank);
+  bool anybody_goes_on() const;
   void check_losses();
   void tell_why(int rank, const Loss& loss) const;
+  void make_idle(Member& one);
+  static std::optional<Time> entered_at(const Member& one);
+  std::optional<Time> first_data_at(int rank) const;
+  std::optional<Time> notices_at(int rank, int offset) const;
   std::optional<Due> loss_of(int rank);
   static void consider(std::optional<Due>& first, Time time, Loss loss);
   static Loss loss_by(const Member& peer, Loss::Kind kind);

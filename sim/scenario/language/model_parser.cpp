@@ -31,11 +31,19 @@ Result<std::uint64_t> bytes(const YamlNode& node) {
   return static_cast<std::uint64_t>(quantity.value());
 }
 
-Status read_lines(const YamlNode& node, std::vector<std::string>& to) {
+Status read_lines(const YamlNode& node, model::Prints::Lines& to) {
   TRY(const auto nodes, node.as_list());
+  to.emplace();
   for (const YamlNode& line : nodes) {
-    TRY(to.emplace_back(), line.as_any_scalar());
+    TRY(to->emplace_back(), line.as_any_scalar());
   }
+  return {};
+}
+
+Status read_text_lines(const YamlNode& node, std::vector<std::string>& to) {
+  model::Prints::Lines lines;
+  TRY_VOID(read_lines(node, lines));
+  to = std::move(*lines);
   return {};
 }
 
@@ -74,11 +82,87 @@ constexpr std::array fail_fields{
                 to.fail_rank = static_cast<int>(rank);
                 return {};
               }},
+    FailField{"within", "true or false",
+              "in the middle of that step, before its all-reduce; default: false",
+              [](const YamlNode& node, model::Workload& to, const ParseContext&) -> Status {
+                TRY(to.fail_within_step, node.as_bool());
+                return {};
+              }},
+    FailField{"says", "a list of texts",
+              "its last words on standard error, as those of prints; default: one line of the "
+              "model's own",
+              [](const YamlNode& node, model::Workload& to, const ParseContext&) {
+                return read_text_lines(node, to.fail_says);
+              }},
     FailField{"once", "true or false",
               "not again in the same pod, or where the checkpoint lies; default: false",
               [](const YamlNode& node, model::Workload& to, const ParseContext&) -> Status {
                 TRY(to.fail_once, node.as_bool());
                 return {};
+              }},
+};
+
+struct NumberedShare {
+  std::int64_t rank = 0;
+  model::RankShare share{};
+};
+using ShareField = Field<NumberedShare, ParseContext>;
+constexpr std::array share_fields{
+    ShareField{"rank", "a number", "which one it is",
+               [](const YamlNode& node, NumberedShare& to, const ParseContext&) -> Status {
+                 TRY(to.rank, number_between(node, 0, rank_max));
+                 return {};
+               },
+               true},
+    ShareField{"start", "a duration", "it comes later, or sooner",
+               [](const YamlNode& node, NumberedShare& to, const ParseContext&) -> Status {
+                 TRY(to.share.start, node.as_duration());
+                 return {};
+               }},
+    ShareField{"stepTime", "a duration", "it is slower, or faster",
+               [](const YamlNode& node, NumberedShare& to, const ParseContext&) -> Status {
+                 TRY(to.share.step_time, node.as_duration());
+                 return {};
+               }},
+    ShareField{"steps", "a number", "it has fewer batches, or more",
+               [](const YamlNode& node, NumberedShare& to, const ParseContext&) -> Status {
+                 TRY(to.share.steps, number_between(node, 0, steps_max));
+                 return {};
+               }},
+};
+
+Status read_shares(const YamlNode& node, std::map<int, model::RankShare>& to,
+                   const ParseContext& context) {
+  TRY(const auto nodes, node.as_list());
+  for (const YamlNode& one : nodes) {
+    NumberedShare read;
+    TRY_VOID(read_fields(one, share_fields, read, context));
+    if (!to.emplace(static_cast<int>(read.rank), read.share).second)
+      return one.fail_at("rank", fmt::format("rank {} is there twice", read.rank));
+  }
+  return {};
+}
+
+using TermField = Field<model::TermHandler, ParseContext>;
+constexpr std::array term_fields{
+    TermField{"code", "an exit code", "default: 143",
+              [](const YamlNode& node, model::TermHandler& to, const ParseContext&) -> Status {
+                TRY(to.code, exit_code(node));
+                return {};
+              }},
+    TermField{"save", "true or false", "it writes the checkpoint first; default: false",
+              [](const YamlNode& node, model::TermHandler& to, const ParseContext&) -> Status {
+                TRY(to.save, node.as_bool());
+                return {};
+              }},
+    TermField{"atOnce", "true or false", "by os._exit; default: false",
+              [](const YamlNode& node, model::TermHandler& to, const ParseContext&) -> Status {
+                TRY(to.at_once, node.as_bool());
+                return {};
+              }},
+    TermField{"says", "a list of texts", "its lines, as those of prints",
+              [](const YamlNode& node, model::TermHandler& to, const ParseContext&) {
+                return read_text_lines(node, to.says);
               }},
 };
 
@@ -168,6 +252,14 @@ constexpr std::array model_fields{
                  TRY(to.start, node.as_duration());
                  return {};
                }},
+    ModelField{
+        "ddp", "true or false",
+        "whether it wraps its model in DistributedDataParallel, which PyTorch 2.x needs 1.2 s "
+        "more for at the start, 0.2 s at the end and 91 MiB; default: true",
+        [](const YamlNode& node, model::Workload& to, const ParseContext&) -> Status {
+          TRY(to.ddp, node.as_bool());
+          return {};
+        }},
     ModelField{"steps", "a number", "of the whole training; default: 20",
                [](const YamlNode& node, model::Workload& to, const ParseContext&) -> Status {
                  TRY(to.steps, number_between(node, 0, steps_max));
@@ -211,6 +303,29 @@ constexpr std::array model_fields{
           }
           return {};
         }},
+    ModelField{"serves", "true or false",
+               "it is no rank: it listens, and stays until its container is ended; default: false",
+               [](const YamlNode& node, model::Workload& to, const ParseContext&) -> Status {
+                 TRY(to.serves, node.as_bool());
+                 return {};
+               }},
+    ModelField{"ranks", "a list of maps", "what single ranks do otherwise",
+               [](const YamlNode& node, model::Workload& to, const ParseContext& context) {
+                 return read_shares(node, to.ranks, context);
+               }},
+    ModelField{"join", "true or false",
+               "DDP's Join around its loop: who has no more steps goes along with the others; "
+               "default: false",
+               [](const YamlNode& node, model::Workload& to, const ParseContext&) -> Status {
+                 TRY(to.joins, node.as_bool());
+                 return {};
+               }},
+    ModelField{"onSigterm", "a map",
+               "a handler of its own, which runs when neither init_process_group nor a collective "
+               "does; default: none",
+               [](const YamlNode& node, model::Workload& to, const ParseContext& context) {
+                 return read_fields(node, term_fields, to.on_term.emplace(), context);
+               }},
     ModelField{"exitCode", "an exit code", "after the last step; default: 0",
                [](const YamlNode& node, model::Workload& to, const ParseContext&) -> Status {
                  TRY(to.exit_code, exit_code(node));
@@ -227,10 +342,10 @@ constexpr std::array model_fields{
                  return {};
                }},
     ModelField{"prints", "a map",
-               "its lines, with {rank}, {world_size}, {step} and {steps} filled in; default: those "
-               "of ddptwin-worker",
+               "its lines, with {rank}, {world_size}, {step} and {steps} filled in; of each moment "
+               "that is not named, that of ddptwin-worker, and of an empty list none",
                [](const YamlNode& node, model::Workload& to, const ParseContext& context) {
-                 return read_fields(node, prints_fields, to.prints.emplace(), context);
+                 return read_fields(node, prints_fields, to.prints, context);
                }},
     ModelField{"launcher", "torchrun",
                "what the command starts the ranks with, where it is not torchrun by name; default: "
@@ -257,9 +372,12 @@ std::vector<ReferenceTable> model_tables() {
                    "What a script that only a process can run does, for runs in virtual time: a "
                    "rank of a data-parallel training.",
                    model_fields),
-      reference_of("checkpoint", "", checkpoint_fields), reference_of("fail", "", fail_fields),
+      reference_of("checkpoint", "", checkpoint_fields),
+      reference_of("fail", "", fail_fields),
       reference_of("listens", "A map instead of a port.", port_fields),
-      reference_of("prints", "", prints_fields)};
+      reference_of("onSigterm", "", term_fields),
+      reference_of("prints", "", prints_fields),
+      reference_of("ranks", "", share_fields)};
 }
 
 }  // namespace ddptwin::scenario

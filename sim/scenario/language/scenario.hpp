@@ -241,8 +241,10 @@ struct Scenario {
   OnSuccess on_success = OnSuccess::restart;
 };
 
-// "1.13" and "2.x"; the last one is the default.
+// "1.13", "1.13+py3.11" (Debian 12's) and "2.x"; the last one is the default.
 const std::vector<std::string_view>& torch_profile_names();
+// Those that differ in more than what torchrun has to be told.
+const std::vector<std::string_view>& measured_torch_names();
 // Of machines whose times the model knows.
 const std::vector<std::string_view>& machine_names();
 

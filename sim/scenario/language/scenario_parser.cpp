@@ -500,6 +500,12 @@ const std::vector<std::string_view>& machine_names() {
 }
 
 const std::vector<std::string_view>& torch_profile_names() {
+  static const std::vector<std::string_view> names{model::torch_1.name, model::torch_1_debian.name,
+                                                   model::torch_2.name};
+  return names;
+}
+
+const std::vector<std::string_view>& measured_torch_names() {
   static const std::vector<std::string_view> names{model::torch_1.name, model::torch_2.name};
   return names;
 }

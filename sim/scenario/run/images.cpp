@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "objects/image_reference.hpp"
 #include "scenario/run/outlook.hpp"
@@ -63,6 +64,35 @@ std::vector<NamedImage> images_of(const Scenario& scenario, const std::string& p
   return images;
 }
 
+namespace {
+
+constexpr const char* redirects_missing =
+    "the torchrun of this machine, Debian's 1.13 under Python 3.11, starts no worker whose streams "
+    "are not redirected: give the container PET_REDIRECTS=0:1 and PET_TEE=0:1, or its image by "
+    "images[].env";
+
+// Whether a real run's torchrun would die of it (spec/ddp-semantics.md §4).
+bool needs_redirects(const std::vector<NamedImage>& images, const ImageUse& use) {
+  namespace fs = std::filesystem;
+  const NamedImage* named = description_of(images, use.image);
+  if (named == nullptr || named->missing || !named->image.python.empty()) return false;
+  constexpr const char* name = "PET_REDIRECTS";
+  const auto variable = use.variables.find(name);
+  if (variable != use.variables.end() && variable->second.value) return false;
+  for (const auto& [set, value] : named->image.env)
+    if (set == name) return false;
+  for (const std::string& word : command_line_of(*named, use))
+    if (word.find("redirects") != word.npos) return false;
+  const auto outlook = outlook_of(*named, use);
+  // A stand-in sees to it itself.
+  if (!outlook || !outlook->launches || named->stand_in) return false;
+  std::error_code error;
+  return fs::exists("/usr/lib/python3/dist-packages/torch", error) &&
+         fs::exists("/usr/bin/python3.11", error);
+}
+
+}  // namespace
+
 void write_note(Trace& trace, std::string_view by, const std::string& subject,
                 const std::string& text) {
   Record record;
@@ -85,6 +115,8 @@ void write_notes(Trace& trace, const std::vector<NamedImage>& images, const Scen
   for (const std::string& image : runs_as_of_host(scenario, images, mode))
     write("image " + image, "no description: it is taken to be the host's own tools");
   for (const WithoutEffect& one : without_effect(scenario, mode)) write(one.object, one.text);
+  for (const ImageUse& use : image_uses(scenario))
+    if (mode == Mode::real && needs_redirects(images, use)) write(use.object, redirects_missing);
   if (mode == Mode::real) return;
   for (const NamedImage& image : images)
     for (const std::string& note : image.unread) write("image " + image.name, note);

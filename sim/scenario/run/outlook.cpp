@@ -50,6 +50,8 @@ Result<model::Outlook> outlook_of(const NamedImage& image, const ImageUse& use,
   known.files = std::move(files);
   model::CommandContext context{&image.image, image.model ? &*image.model : nullptr, false,
                                 use.role};
+  const bool built_in = description_of(built_in_images(), image.name) != nullptr;
+  context.has_more = !image.model && !image.of_host && !built_in;
   const auto* folder = use.value->if_contains("workingDir");
   if (folder != nullptr && folder->is_string()) context.folder = folder->as_string();
   return model::can_model(command_line_of(image, use), std::move(context), std::move(known));

@@ -12,6 +12,7 @@
 #include "scenario/language/scenario_parser.hpp"
 #include "scenario/run/images.hpp"
 #include "scenario/run/namespaces.hpp"
+#include "scenario/run/never_printed.hpp"
 #include "scenario/run/outlook.hpp"
 #include "scenario/run/set_aside.hpp"
 #include "scenario/run/virtual_run.hpp"
@@ -163,7 +164,7 @@ Status check_modelled(const Scenario& scenario) {
       if (!runs) return fail(Reason::bad_input, runs.error().text() + way_out, exec.where);
     }
   }
-  return {};
+  return refuse_never_printed(scenario);
 }
 
 }  // namespace ddptwin::scenario

@@ -21,7 +21,8 @@ constexpr std::uint64_t callbacks_at_once_max = 20'000'000;
 
 const model::TorchProfile& profile_of(const Scenario& scenario, const VirtualOptions& options) {
   const std::string& name = options.torch.empty() ? scenario.torch : options.torch;
-  return name == model::torch_1.name ? model::torch_1 : model::torch_2;
+  if (name == model::torch_1.name) return model::torch_1;
+  return name == model::torch_1_debian.name ? model::torch_1_debian : model::torch_2;
 }
 
 // What pods cost in real runs of ddptwin, so that both modes order things alike. Read off the
@@ -44,15 +45,6 @@ const model::Timing& twin_timing() {
 
 const model::Timing& timing_of(const Scenario& scenario) {
   return scenario.machine == model::cluster_timing.name ? model::cluster_timing : twin_timing();
-}
-
-// What os.cpu_count() says in every pod: of the first node whose size the scenario tells. Of others
-// the model has the machine that real runs are compared with.
-std::optional<int> cpus_of(const Scenario& scenario) {
-  for (const NodeOptions& node : scenario.nodes)
-    if (const auto cpu = node.capacity.find("cpu"); cpu != node.capacity.end())
-      return static_cast<int>(std::max<std::int64_t>(cpu->second.value(), 1));
-  return std::nullopt;
 }
 
 model::DnsAnswer answer_of(const std::optional<dns::Answer>& answer) {
@@ -78,7 +70,7 @@ struct VirtualRun::Parts {
         seed(options.seed),
         judges_faults(options.faults == nullptr && !s.faults.faults.empty()),
         loop(Random(options.seed).split("loop"), virtual_start),
-        runtime(loop, Random(options.seed).split("runtime"), runtime_options()),
+        runtime(loop, Random(options.seed).split("runtime"), runtime_options(options)),
         injector(make_injector(options)),
         world(loop, world_options(options), &runtime),
         client(world.client("user")),
@@ -90,11 +82,25 @@ struct VirtualRun::Parts {
     }
   }
 
-  ModelRuntime::Options runtime_options() {
+  // What os.cpu_count() says in a pod there: all that the node has, whatever the pod's limit
+  // (ddp-semantics §9.5).
+  int cpus_of(const std::string& name) const {
+    const ObjectPtr found = world.find(Node::info(), "", name);
+    const Node* node = found == nullptr ? nullptr : as<Node>(*found);
+    if (node == nullptr) return model::Model{}.cpus;
+    const auto cpu = node->status.capacity->find("cpu");
+    if (cpu == node->status.capacity->end()) return model::Model{}.cpus;
+    return static_cast<int>(std::max<std::int64_t>(cpu->second.value(), 1));
+  }
+
+  ModelRuntime::Options runtime_options(const VirtualOptions& options) {
     ModelRuntime::Options made;
     made.model.torch = &torch;
     made.model.timing = &timing_of(scenario);
-    if (const auto cpus = cpus_of(scenario)) made.model.cpus = *cpus;
+    if (options.cpus)
+      made.cpus = [cpus = *options.cpus](const std::string&) { return cpus; };
+    else
+      made.cpus = [this](const std::string& node) { return cpus_of(node); };
     made.lookup = [this](const model::DnsQuestion& question,
                          UniqueFunction<void(model::DnsAnswer)> done) {
       ask(question, std::move(done));

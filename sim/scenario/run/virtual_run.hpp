@@ -25,7 +25,9 @@ namespace ddptwin::scenario {
 struct VirtualOptions {
   std::uint64_t seed = 1;
   std::string torch{};  // a name of torch_profile_names(); empty: the scenario's
-  bool hash = true;     // without it trace_hash() is 0
+  // What os.cpu_count() says in every pod; absent: what its node has.
+  std::optional<int> cpus{};
+  bool hash = true;  // without it trace_hash() is 0
   // Instead of the scenario's own; even an empty plan counts where faults could have acted
   // (FaultInjector::census). Null and none in the scenario: nothing stands between the components.
   const FaultPlan* faults = nullptr;

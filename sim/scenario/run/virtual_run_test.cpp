@@ -48,6 +48,31 @@ TEST(VirtualRunTest, a_job_comes_to_its_end_and_the_seed_decides_only_the_order)
   EXPECT_EQ(result->repeat(), "ddptwin run s.yaml --mode virtual --seed 3 --torch 2.x");
 }
 
+// os.cpu_count() and torchrun's `auto`: the node's, whatever the limit (ddp-semantics §9.5); the
+// default node has 32.
+TEST(VirtualRunTest, a_pod_has_the_cpus_of_its_node) {
+  std::string text =
+      "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n"
+      "  cluster: {nodes: [{name: small, cpu: 3}, {name: large, cpu: 5}, {name: plain}]}\n"
+      "  modes: [virtual]\n  expect:\n";
+  for (const auto& [node, log] :
+       {std::pair("small", "'^3$'"), {"large", "'^5$'"}, {"plain", "'^32$'"}})
+    text += std::string("  - eventually: {of: pod/") + node + ", log: " + log + "}\n";
+  for (const char* node : {"small", "large", "plain"})
+    text += std::string("---\napiVersion: v1\nkind: Pod\nmetadata: {name: ") + node +
+            "}\nspec: {restartPolicy: Never, nodeName: " + node +
+            ", containers: [{name: c, image: ddptwin-worker, command: [nproc], resources: {limits: "
+            "{cpu: 2}}}]}\n";
+  const Scenario one = parse(text);
+  const auto result = run_virtually(one, {.seed = 3});
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_TRUE(result->passed());
+  const auto of_this_machine = run_virtually(one, {.seed = 3, .cpus = 3});
+  ASSERT_TRUE(of_this_machine);
+  EXPECT_FALSE(of_this_machine->passed());
+  EXPECT_EQ(of_this_machine->expectations.front().verdict, Verdict::held);
+}
+
 TEST(VirtualRunTest, what_is_judged_at_rest_is_judged_after_a_short_run_too) {
   const Scenario one = parse(job("--steps, '3'"));
   VirtualRun run(one, {.seed = 3});

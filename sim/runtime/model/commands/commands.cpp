@@ -159,10 +159,10 @@ Argv unwrapped(const Argv& argv) {
   return {argv.begin() + static_cast<std::ptrdiff_t>(from), argv.end()};
 }
 
-// The launch that a command is: torchrun's own, and of what nobody described any launcher's.
+// The launch that a command is: torchrun's own, and of what is described or has a stand-in any
+// launcher's, which starts as many ranks.
 std::optional<torchrun::Launch> launch_of(const Argv& argv, const CommandContext& context) {
-  const bool stands_in = context.workload != nullptr && context.workload->stands_in;
-  return stands_in ? stand_in_launch(argv) : torchrun::launch_of(argv);
+  return context.workload != nullptr ? stand_in_launch(argv) : torchrun::launch_of(argv);
 }
 
 // Whether a script that is not understood names torchrun where a command stands, comments apart.
@@ -250,9 +250,11 @@ Result<Made> described(const Argv& argv, const CommandContext& context) {
     if (script) return make_program(*script, context);
   }
   if (!trains(context)) return served(argv, context);
-  if (workload.torchrun && !context.launched)
+  const bool is_rank = !workload.serves;
+  if (is_rank && workload.torchrun && !context.launched)
     return launched(launch_in_place_of(argv), argv, context);
   if (context.outlook != nullptr) context.outlook->trains.push_back(quoted(argv));
+  if (!is_rank) return make_server(workload.listens, workload.start.value_or(Duration::zero()));
   if (workload.stands_in) return make_stand_in(argv, context);
   return make_rank(true, [workload](const Model& model) { return plan_of(workload, model); });
 }
@@ -353,11 +355,12 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
     if (const auto script = script_of_image(argv, context)) return make_program(*script, context);
   const std::string name = base_name(argv.front());
   if (Inner inner = within(argv); inner.argv.size() < argv.size() && name != "timeout") {
-    if (stands_in || is_shell(base_name(inner.argv.front())) || launch_of(inner.argv, context)) {
-      TRY(Made made, make_program(inner.argv, context));
-      return inner.variables.empty() ? std::move(made)
-                                     : make_with(std::move(inner.variables), std::move(made));
-    }
+    auto made = make_program(inner.argv, context);
+    // Of what is not there the wrapper says itself that it is not, with a code of its own.
+    if (!made && made.error().reason == Reason::not_found) return fail(only_a_process(argv));
+    if (!made) return made;
+    return inner.variables.empty() ? std::move(made)
+                                   : make_with(std::move(inner.variables), std::move(*made));
   }
   if (std::optional<torchrun::Launch> launch = launch_of(argv, context))
     return launched(std::move(*launch), argv, context);
@@ -416,7 +419,7 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
     }
   }
   if (context.workload != nullptr) return described(argv, context);
-  if (exists(argv.front(), *context.image)) return fail(only_a_process(argv));
+  if (exists(argv.front(), *context.image) || context.has_more) return fail(only_a_process(argv));
   return fail(Reason::not_found, std::string(not_in_path));
 }
 

@@ -222,6 +222,49 @@ TEST(Commands, one_that_the_image_adds_is_not_taken_for_missing) {
   EXPECT_TRUE(can_model({"mytrain"}, Image(), nullptr));
 }
 
+// A user's own image: nobody knows what it has beside the host's programs.
+TEST(Commands, one_that_nobody_knows_is_refused_by_name_where_the_image_is_the_users) {
+  const Image image;
+  const auto refusal = [&image](const Strings& argv) {
+    const auto seen = can_model(argv, CommandContext{.image = &image, .has_more = true}, Outlook{});
+    return seen ? std::string() : seen.error().message;
+  };
+  for (const Strings& argv : {Strings{"conda", "list"}, Strings{"uv"}, Strings{"tini"},
+                              Strings{"my-trainer", "--fast"}})
+    EXPECT_NE(refusal(argv).find("only a process can run `" + argv.front()), std::string::npos)
+        << refusal(argv);
+  EXPECT_NE(refusal({"sh", "-c", "my-trainer --fast"}).find("`my-trainer --fast`"),
+            std::string::npos);
+  EXPECT_EQ(refusal({"tini", "--", "sleep", "3"}), "");
+  EXPECT_EQ(refusal({"dumb-init", "ddptwin-worker", "--steps", "3"}), "");
+}
+
+struct LookedThrough {
+  std::string name;
+  Strings argv;
+  bool launches = true;
+};
+class Wrapped : public testing::TestWithParam<LookedThrough> {};
+INSTANTIATE_TEST_SUITE_P(
+    Commands, Wrapped,
+    testing::Values(
+        LookedThrough{"tini", {"tini", "--", "python3.10", "train.py"}, false},
+        LookedThrough{"dumb_init", {"dumb-init", "python3", "train.py"}, false},
+        LookedThrough{"conda", {"conda", "run", "-n", "x", "torchrun", "train.py"}},
+        LookedThrough{"uv", {"uv", "run", "python3", "train.py"}, false},
+        LookedThrough{"poetry", {"poetry", "run", "torchrun", "train.py"}},
+        LookedThrough{"accelerate", {"accelerate", "launch", "--num_processes", "2", "train.py"}},
+        LookedThrough{"deepspeed", {"tini", "deepspeed", "--num_gpus", "2", "train.py"}}),
+    [](const auto& one) { return one.param.name; });
+
+TEST_P(Wrapped, is_looked_through_to_the_training_that_is_described) {
+  const Workload workload;
+  const auto seen = can_model(GetParam().argv, Image(), &workload);
+  ASSERT_TRUE(seen) << seen.error().message;
+  EXPECT_EQ(seen->launches, GetParam().launches);
+  EXPECT_EQ(seen->trains.size(), 1U);
+}
+
 struct Run {
   std::string name;
   Strings argv;

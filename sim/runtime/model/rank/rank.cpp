@@ -79,8 +79,14 @@ class Rank final : public Program, public Trainee {
   void start(Process& process) override {
     process_ = &process;
     plan_ = make_plan_(process.model());
-    process.work(plan_.start, [this] { begin(); });
+    take_share();
+    if (!plan_.start_varies) {
+      process.work(plan_.start, [this] { begin(); });
+      return;
+    }
+    process.state().kernel->starts().begin(process, plan_.start, [this] { begin(); });
   }
+  bool signal(Process&, int number) override;
   bool is_first_process() const override { return interpreter_; }
   void stopped(Process&) override {
     if (Training* training = find_training()) training->stopped(place_.rank);
@@ -103,6 +109,10 @@ class Rank final : public Program, public Trainee {
   void lost(const Loss& loss) override;
 
  private:
+  void take_share();
+  void handle_term();
+  void fail_now();
+  void plan_failure_within(std::int64_t step);
   void begin();
   void await_master();
   void make_store(std::string known_ip);
@@ -119,6 +129,7 @@ class Rank final : public Program, public Trainee {
   void print_step(std::int64_t step);
   void print_own(const std::vector<std::string>& lines, std::int64_t step);
   void fail_with(const Error& error, int code);
+  void leave_by_exception(int code);
   void leave(int code, Duration closing, Duration leaving);
   Training* find_training() {
     return training_ == 0 ? nullptr : process_->state().kernel->trainings().find(training_);
@@ -136,13 +147,53 @@ class Rank final : public Program, public Trainee {
   TimerId world_limit_ = 0;
   bool waiting_for_world_ = false;
   bool leaving_ = false;
+  bool entered_ = false;  // its loop of steps
+  bool begun_ = false;    // its script runs, and has installed its handlers
+  bool term_came_ = false;
+  std::int64_t done_ = 0;  // steps
   std::unique_ptr<StoreServer> server_{};
   std::unique_ptr<StoreClient> client_{};
   std::unique_ptr<Attendee> attendee_{};
   std::uint64_t training_ = 0;
 };
 
+// What the variables say, which the script itself reads later.
+void Rank::take_share() {
+  const auto rank = integer_of(process_->env("RANK"));
+  const auto own = plan_.ranks.find(rank.value_or(plan_.may_be_alone ? 0 : -1));
+  if (plan_.start_varies)
+    plan_.start = varied_start(torch(), plan_.start, process_->random().split("start"));
+  if (own == plan_.ranks.end()) return;
+  if (own->second.start) plan_.start_varies = false;
+  plan_.start = own->second.start.value_or(plan_.start);
+  plan_.before = own->second.step_time.value_or(plan_.before);
+  plan_.steps = own->second.steps.value_or(plan_.steps);
+}
+
+// spec/ddp-semantics.md §9.5: a handler does not run while the rank is inside init or a collective.
+bool Rank::signal(Process&, int number) {
+  if (number != SIGTERM || !plan_.on_term || !begun_) return false;
+  if (leaving_) return true;
+  term_came_ = true;
+  const Training* training = find_training();
+  if (training != nullptr && entered_ && !training->in_collective(place_.rank)) handle_term();
+  return true;
+}
+
+void Rank::handle_term() {
+  if (leaving_) return;
+  term_came_ = false;
+  const TermHandler& handler = *plan_.on_term;
+  for (const std::string& line : handler.says)
+    process_->print(filled_in(line, {place_.rank, place_.world_size, plan_.steps, done_}));
+  if (handler.save && place_.rank == 0 && !plan_.checkpoint.empty()) save(done_);
+  if (leaving_) return;
+  if (handler.at_once) return process_->exit(handler.code);
+  leave(handler.code, torch().clean_closing.on(machine()), torch().clean_leaving.on(machine()));
+}
+
 void Rank::begin() {
+  begun_ = true;
   Result<RankEnvironment> read = plan_.may_be_alone && names_no_group(*process_)
                                      ? RankEnvironment{0, 1, "127.0.0.1", lonely_port}
                                      : read_environment(*process_);
@@ -253,8 +304,8 @@ void Rank::meet() {
 void Rank::joined(Training& training) {
   training_ = training.id();
   attendee_.reset();
-  if (plan_.prints)
-    print_own(plan_.prints->joined, 0);
+  if (plan_.prints.joined)
+    print_own(*plan_.prints.joined, 0);
   else
     process_->print(fmt::format("joined rank {} world_size {}", place_.rank, place_.world_size));
   if (plan_.first_ddp == Duration::zero()) return enter_training();
@@ -264,6 +315,11 @@ void Rank::joined(Training& training) {
 void Rank::enter_training() {
   const std::optional<std::int64_t> done = resume();
   if (!done) return;
+  done_ = *done;
+  entered_ = true;
+  if (term_came_) return handle_term();
+  plan_failure_within(done_ + 1);
+  if (leaving_) return;
   if (Training* training = find_training()) {
     training->join(place_.rank, *this,
                    {.world_size = place_.world_size,
@@ -273,7 +329,8 @@ void Rank::enter_training() {
                     .shapes = plan_.shapes,
                     .timeout = plan_.timeout,
                     .done = *done,
-                    .steps = plan_.steps});
+                    .steps = plan_.steps,
+                    .joins = plan_.joins});
   }
 }
 
@@ -322,13 +379,16 @@ void Rank::step_done(std::int64_t step) {
   const bool due = last || (plan_.checkpoint_every > 0 && step % plan_.checkpoint_every == 0);
   if (!plan_.checkpoint.empty() && place_.rank == 0 && due) save(step);
   if (leaving_ || !allocate_if_due(step)) return;
+  done_ = step;
+  if (term_came_) return handle_term();
   fail_if_due(step);
+  if (!leaving_) plan_failure_within(step + 1);
 }
 
 // The loss falls, and is each rank's own, as of its own samples.
 void Rank::print_step(std::int64_t step) {
   if (!process_->prints_steps()) return;
-  if (plan_.prints) return print_own(plan_.prints->step, step);
+  if (plan_.prints.step) return print_own(*plan_.prints.step, step);
   const std::int64_t noise = static_cast<std::int64_t>(
       mixed(plan_.identity, static_cast<std::uint64_t>(step * place_.world_size + place_.rank)) %
       100);
@@ -338,31 +398,8 @@ void Rank::print_step(std::int64_t step) {
 }
 
 void Rank::print_own(const std::vector<std::string>& lines, std::int64_t step) {
-  for (const std::string& line : lines) {
-    std::string text;
-    for (std::size_t at = 0; at < line.size();) {
-      const std::size_t open = line.find('{', at);
-      const std::size_t close = line.find('}', open);
-      text += line.substr(at, open - at);
-      if (close == std::string::npos) {
-        if (open != std::string::npos) text += line.substr(open);
-        break;
-      }
-      const std::string_view name = std::string_view(line).substr(open + 1, close - open - 1);
-      if (name == "rank")
-        text += std::to_string(place_.rank);
-      else if (name == "world_size")
-        text += std::to_string(place_.world_size);
-      else if (name == "step")
-        text += std::to_string(step);
-      else if (name == "steps")
-        text += std::to_string(plan_.steps);
-      else
-        text += line.substr(open, close - open + 1);
-      at = close + 1;
-    }
-    process_->print(std::move(text));
-  }
+  const LineFacts facts{place_.rank, place_.world_size, plan_.steps, step};
+  for (const std::string& line : lines) process_->print(filled_in(line, facts));
 }
 
 void Rank::save(std::int64_t step) {
@@ -392,13 +429,32 @@ bool Rank::leave_mark() {
 }
 
 void Rank::fail_if_due(std::int64_t step) {
-  if (step != plan_.fail_at_step || plan_.fail_rank.value_or(place_.rank) != place_.rank) return;
+  if (plan_.fail_within_step || step != plan_.fail_at_step) return;
+  fail_now();
+}
+
+// In the middle of the step's own work, which others have entered or will.
+void Rank::plan_failure_within(std::int64_t step) {
+  if (!plan_.fail_within_step || step != plan_.fail_at_step) return;
+  process_->work(plan_.before / 2, [this] {
+    if (!leaving_) fail_now();
+  });
+}
+
+void Rank::fail_now() {
+  if (plan_.fail_rank.value_or(place_.rank) != place_.rank) return;
   if (plan_.fail_once && !leave_mark()) return;
-  process_->print(fmt::format("failing rank {} at step {}", place_.rank, step));
+  if (plan_.fail_says) {
+    for (const std::string& line : *plan_.fail_says)
+      process_->print_error(
+          filled_in(line, {place_.rank, place_.world_size, plan_.steps, plan_.fail_at_step}));
+  } else {
+    process_->print(fmt::format("failing rank {} at step {}", place_.rank, plan_.fail_at_step));
+  }
   switch (plan_.fail_with) {
     case Failing::exit:
       if (!interpreter_) return process_->exit(plan_.fail_code);
-      return leave(plan_.fail_code, torch().closing.on(machine()), torch().leaving.on(machine()));
+      return leave_by_exception(plan_.fail_code);
     case Failing::abort:
       return process_->die(SIGABRT);
     case Failing::segv:
@@ -410,8 +466,8 @@ void Rank::fail_if_due(std::int64_t step) {
 }
 
 void Rank::trained() {
-  if (plan_.prints) {
-    print_own(plan_.prints->finished, plan_.steps);
+  if (plan_.prints.finished) {
+    print_own(*plan_.prints.finished, plan_.steps);
   } else {
     const std::uint64_t seed = mixed(plan_.identity, static_cast<std::uint64_t>(plan_.steps));
     process_->print(fmt::format("finished rank {} steps {} parameters {:016x}", place_.rank,
@@ -433,8 +489,16 @@ void Rank::lost(const Loss& loss) {
 
 void Rank::fail_with(const Error& error, int code) {
   if (leaving_) return;
-  process_->print_error(error.text());
-  leave(code, torch().closing.on(machine()), torch().leaving.on(machine()));
+  // Once it has joined, 2.x says whose traceback it is; a script that ends by a code of its own has
+  // caught the exception.
+  const bool named = torch().names_ranks && interpreter_ && training_ != 0 && code == 1;
+  process_->print_error((named ? fmt::format("[rank{}]: ", place_.rank) : "") + error.text());
+  leave_by_exception(code);
+}
+
+void Rank::leave_by_exception(int code) {
+  leave(code, torch().closing.on(machine()) - plan_.sooner,
+        torch().leaving.on(machine()) - plan_.sooner);
 }
 
 // §3.1, §9.3: an interpreter closes its sockets on its way out, and is gone later.
@@ -450,6 +514,24 @@ void Rank::leave(int code, Duration closing, Duration leaving) {
   process_->work(leaving, [this, code] { process_->exit(code); });
 }
 
+// It has no handler of signals: as process 1 it outlasts SIGTERM.
+class Server final : public Program {
+ public:
+  Server(std::vector<ListeningPort> listens, Duration start)
+      : listens_(std::move(listens)), start_(start) {}
+  void start(Process& process) override {
+    process.work(start_, [this, &process] {
+      for (const ListeningPort& one : listens_)
+        static_cast<void>(
+            process.network().listen(process.ip(), one.port, process.id(), nullptr, one.answers));
+    });
+  }
+
+ private:
+  std::vector<ListeningPort> listens_;
+  Duration start_;
+};
+
 }  // namespace
 
 RankPlan plan_of(const Workload& workload, const Model& model) {
@@ -457,8 +539,10 @@ RankPlan plan_of(const Workload& workload, const Model& model) {
   const Machine machine = model.timing->machine;
   RankPlan plan;
   plan.start = workload.start.value_or(torch.python_start.on(machine));
-  plan.first_ddp = workload.start ? Duration::zero() : torch.first_ddp.on(machine);
-  plan.memory = workload.memory + torch.python_memory;
+  plan.start_varies = !workload.start;
+  plan.first_ddp = workload.ddp ? torch.first_ddp.on(machine) : Duration::zero();
+  plan.sooner = workload.ddp ? Duration::zero() : torch.without_ddp;
+  plan.memory = workload.memory + (workload.ddp ? torch.python_memory : torch.plain_memory);
   plan.steps = workload.steps;
   plan.before = workload.step_time;
   plan.bytes = workload.gradient_bytes;
@@ -474,9 +558,18 @@ RankPlan plan_of(const Workload& workload, const Model& model) {
   plan.fail_code = workload.fail_code;
   plan.fail_rank = workload.fail_rank;
   plan.fail_once = workload.fail_once;
+  plan.fail_within_step = workload.fail_within_step;
+  if (!workload.fail_says.empty()) plan.fail_says = workload.fail_says;
+  plan.ranks = workload.ranks;
+  plan.joins = workload.joins;
+  plan.on_term = workload.on_term;
   plan.identity = workload.gradient_bytes;
   plan.prints = workload.prints;
   return plan;
+}
+
+std::unique_ptr<Program> make_server(std::vector<ListeningPort> listens, Duration start) {
+  return std::make_unique<Server>(std::move(listens), start);
 }
 
 std::unique_ptr<Program> make_rank(bool interpreter, std::function<RankPlan(const Model&)> plan) {

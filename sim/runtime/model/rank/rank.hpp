@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,8 +19,10 @@ enum class Failing : std::uint8_t { exit, abort, segv, hang };
 
 // What both kinds of ranks come down to.
 struct RankPlan {
-  Duration start{};      // of the process until its first act
-  Duration first_ddp{};  // DDP's construction before its collectives
+  Duration start{};           // of the process until its first act
+  bool start_varies = false;  // it is an import of torch, and nobody has said how long it takes
+  Duration first_ddp{};       // DDP's construction before its collectives
+  Duration sooner{};  // how much sooner than with DDP its interpreter has left by an exception
   std::uint64_t memory = 0;
 
   std::int64_t steps = 0;
@@ -42,13 +45,19 @@ struct RankPlan {
   Failing fail_with = Failing::exit;
   std::optional<int> fail_rank{};
   bool fail_once = false;
+  bool fail_within_step = false;
+  std::optional<std::vector<std::string>> fail_says{};  // absent: the worker's own line
+
+  std::map<int, RankShare> ranks{};
+  bool joins = false;
+  std::optional<TermHandler> on_term{};
 
   std::uint64_t allocate = 0;
   std::int64_t allocate_at_step = 0;
   std::optional<int> allocate_rank{};
 
   std::uint64_t identity = 0;  // of what is trained: same number, same parameters in the end
-  std::optional<Prints> prints{};
+  Prints prints{};
   bool may_be_alone = false;  // a group of one where the variables name none
 };
 
@@ -57,6 +66,8 @@ RankPlan plan_of(const Workload& workload, const Model& model);
 // The plan is made at the start, when it is known where the rank runs. `interpreter`: it leaves and
 // closes its sockets as an interpreter does; otherwise both at once, with _exit().
 std::unique_ptr<Program> make_rank(bool interpreter, std::function<RankPlan(const Model&)> plan);
+// Workload::serves.
+std::unique_ptr<Program> make_server(std::vector<ListeningPort> listens, Duration start);
 // `ddptwin-worker ARGUMENTS`, `ddptwin-worker-gloo ARGUMENTS`.
 std::unique_ptr<Program> make_worker(const std::vector<std::string>& argv);
 

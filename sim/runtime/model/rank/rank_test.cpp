@@ -151,7 +151,9 @@ TEST(Described, trains_as_it_was_described) {
   workload.checkpoint = "/shared/model.pt";
   workload.checkpoint_every = 2;
   workload.exit_code = 5;
-  workload.prints = Prints{{"hello {rank} of {world_size}"}, {"epoch {step}/{steps}"}, {"bye"}};
+  workload.prints = Prints{.joined = Strings{"hello {rank} of {world_size}"},
+                           .step = Strings{"epoch {step}/{steps}"},
+                           .finished = Strings{"bye"}};
   pods.runtime().add_image("script", Image(), workload);
   for (int rank = 0; rank < 2; ++rank) {
     const std::string name = "pod-" + std::to_string(rank);

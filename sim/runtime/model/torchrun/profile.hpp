@@ -1,4 +1,4 @@
-// The constants of torchrun: a row each, a column per PyTorch (1.13.1 as Debian packages it; 2.x as
+// The constants of torchrun: a row each, a column per PyTorch (1.13.1; 2.x as
 // spec/ddp-semantics.md chapter 9 measures 2.15). All sources are sections of
 // spec/ddp-semantics.md, or upstream's file where it says so. What torchrun has in common with the
 // ranks (store connects, network) is in profile.hpp.
@@ -20,23 +20,25 @@ struct Profile {
   bool knows_xpu = false;          // §9.5
   bool lone_node_is_c10d = false;  // §9.5: nothing set: c10d on localhost:0
   std::string_view standalone_endpoint{};  // §9.5
-  bool needs_redirects = false;            // §4: Std.from_str("0") is None under Python 3.11
 
   // Rendezvous.
   bool resolves_endpoint = false;    // c10d host election: also by the addresses of the name
   bool master_before_ranks = false;  // dynamic_rendezvous.py: MASTER_ADDR is agreed on first
   bool shares_store = false;         // §9.5: c10d workers use the agent's store
-  bool gathers_at_first = false;     // api.py: rank 0 assigns all ranks; 1.13: all read all
-  Duration poll{};                   // §4.3: rendezvous poll, and how long a read state is kept
-  Duration first_join_spread{};      // §4.3
-  Duration join_timeout{};           // §4.3
-  Duration last_call{};              // §4.3
-  Duration close_timeout{};          // §4.3
-  Duration heartbeat_timeout{};      // §4.3
-  Duration keep_alive_interval{};    // §4.3
-  int keep_alive_misses = 0;         // §4.3
-  Duration read_timeout{};           // §4.3: c10d store read and connect
-  Duration static_timeout{};         // §9.5: the launcher passes 900
+  // 1.13's elastic/utils/store.py: whoever exchanges roles leaves this timeout to the store, for
+  // good; zero: it keeps its own.
+  Duration exchange_timeout{};
+  bool gathers_at_first = false;   // api.py: rank 0 assigns all ranks; 1.13: all read all
+  Duration poll{};                 // §4.3: rendezvous poll, and how long a read state is kept
+  Duration first_join_spread{};    // §4.3
+  Duration join_timeout{};         // §4.3
+  Duration last_call{};            // §4.3
+  Duration close_timeout{};        // §4.3
+  Duration heartbeat_timeout{};    // §4.3
+  Duration keep_alive_interval{};  // §4.3
+  int keep_alive_misses = 0;       // §4.3
+  Duration read_timeout{};         // §4.3: c10d store read and connect
+  Duration static_timeout{};       // §9.5: the launcher passes 900
 
   // Workers.
   model::OnMachine start{};           // §8.1, §9.8: exec to the rendezvous
@@ -56,7 +58,7 @@ struct Profile {
 inline constexpr Profile torchrun_1{
     .torch = &model::torch_1,
     .standalone_endpoint = "localhost:29400",
-    .needs_redirects = true,
+    .exchange_timeout = 300s,
     .poll = 1s,
     .first_join_spread = 300ms,
     .join_timeout = 600s,
@@ -114,7 +116,7 @@ inline constexpr Profile torchrun_2{
 
 // torchrun of the PyTorch that the ranks have.
 constexpr const Profile& profile_of(const model::TorchProfile& torch) {
-  return torch.name == torchrun_1.torch->name ? torchrun_1 : torchrun_2;
+  return torch.name == torchrun_2.torch->name ? torchrun_2 : torchrun_1;
 }
 
 }  // namespace ddptwin::torchrun

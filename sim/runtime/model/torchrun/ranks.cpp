@@ -99,6 +99,8 @@ std::optional<GroupRanks> ranks_from(const std::vector<std::string>& infos, int 
 void agree_ranks(const Agent& agent, const World& world,
                  UniqueFunction<void(Result<GroupRanks>)> done) {
   const auto infos = numbered(world, "torchelastic/role_info/");
+  if (agent.profile.exchange_timeout > Duration::zero())
+    world.store->set_timeout(agent.profile.exchange_timeout);
   tell(*world.store, fmt::format("{}torchelastic/role_info/{}", world.prefix, world.group_rank),
        fmt::format("{} {}", agent.options.role, agent.options.nproc));
   if (agent.profile.gathers_at_first && world.group_rank != 0)

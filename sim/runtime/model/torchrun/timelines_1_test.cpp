@@ -7,7 +7,7 @@
 namespace ddptwin::torchrun::timelines_1_test {
 namespace {
 
-// Debian's torchrun needs the two first (§4).
+// Under Python 3.11 torchrun needs the two first (§4).
 model::Environment c10d(const std::string& nodes, int max_restarts, const std::string& conf = {}) {
   model::Environment out{
       {"PET_REDIRECTS", "0:1"},       {"PET_TEE", "0:1"},
@@ -149,7 +149,7 @@ TEST_F(Timelines1, a_worker_that_ends_while_the_agent_asks_who_waits_is_not_coun
   } rehearsal;
   const Duration answer = rehearsal.answered();
   start_with_a_hang();
-  pods.run(answer - 100us - now());
+  pods.run(answer - 60us - now());  // the answer takes 80 us
   ASSERT_NE(pods.worker(1), nullptr);
   pods.signal_worker(1, sigkill);
   first_step_after(1, now());
@@ -224,8 +224,10 @@ TEST_F(Timelines1, an_agents_worker_outlives_it_until_its_peers_go) {
   for (const int pod : {1, 2}) {
     expect_between(agent_ends_after(pod, killed), 100ms, 2800ms);
     EXPECT_EQ(exit_code(pod), 1);
-    EXPECT_TRUE(pods.printed(pod, "closing signal SIGTERM"));
   }
+  // The worker of the second to go may have ended with that of the first.
+  EXPECT_TRUE(pods.printed(1, "closing signal SIGTERM") ||
+              pods.printed(2, "closing signal SIGTERM"));
   EXPECT_TRUE(pods.until([&] { return pods.workers(0) == 0; }, 5s));
 }
 
@@ -345,6 +347,24 @@ TEST_F(Timelines1, a_failed_agent_lingers_in_the_exit_barrier) {
   EXPECT_TRUE(pods.printed(0, "failed (exitcode: 1)"));
 }
 
+// kubeflow/trainer#1790: two agents of a world of four. The host goes on after the store's timeout
+// and a second, and then both wait for the others' roles (measured with timeout=15: 318 s).
+TEST_F(Timelines1, roles_are_waited_for_300_s_whatever_the_stores_timeout_was) {
+  pods.add(2);
+  for (const int pod : {0, 1}) {
+    model::Environment environment = static_node(pod, 4, 0);
+    environment.emplace_back("PET_RDZV_CONF", "timeout=15");
+    pods.start(pod, environment);
+  }
+  expect_between(agent_ends_after(1, 0s, 400s), 301s, 304s);
+  expect_between(agent_ends_after(0, 0s, 400s), 315s, 320s);
+  for (const int pod : {0, 1}) {
+    EXPECT_EQ(exit_code(pod), 1);
+    EXPECT_TRUE(pods.printed(pod, "RuntimeError: Socket Timeout")) << pods.log(pod);
+    EXPECT_EQ(pods.workers(pod), 0);
+  }
+}
+
 TEST_F(Timelines1, teed_lines_come_behind_role_and_local_rank) {
   start_static(2, 0);
   EXPECT_TRUE(pods.printed(1, "[default0]:step 5/"));
@@ -353,12 +373,27 @@ TEST_F(Timelines1, teed_lines_come_behind_role_and_local_rank) {
   EXPECT_FALSE(pods.printed(1, "[default0]:RuntimeError"));  // 0:1 is standard output only
 }
 
-TEST_F(Timelines1, debians_torchrun_cannot_start_workers_without_redirects) {
+class TimelinesOfDebian : public Timelines {
+ protected:
+  TimelinesOfDebian() : Timelines(model::torch_1_debian) {}
+};
+
+TEST_F(TimelinesOfDebian, torchrun_cannot_start_workers_without_redirects) {
   pods.add(1);
   pods.start(0, {});
   expect_between(agent_ends_after(0, 0s), 1s, 3s);
   EXPECT_EQ(exit_code(0), 1);
   EXPECT_TRUE(pods.printed(0, "AttributeError: 'NoneType' object has no attribute 'get'"));
+}
+
+TEST_F(TimelinesOfDebian, torchrun_starts_workers_with_redirects) {
+  start(1, [](int) { return static_node(0, 1, 0); });
+  EXPECT_TRUE(pods.printed(0, "joined rank 0 world_size 1"));
+}
+
+TEST_F(Timelines1, official_images_torchrun_needs_no_redirects) {
+  start(1, [](int) { return model::Environment{}; });
+  EXPECT_TRUE(pods.printed(0, "joined rank 0 world_size 1"));
 }
 
 TEST_F(Timelines1, sigterm_before_the_first_worker_has_the_default_action) {

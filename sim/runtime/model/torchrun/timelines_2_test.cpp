@@ -403,6 +403,20 @@ TEST_F(Timelines2, an_agent_that_is_cut_off_from_the_store_gives_up_after_two_re
   EXPECT_TRUE(pods.printed(1, "RendezvousConnectionError"));
 }
 
+// 2.x leaves the store its timeout, and its host says who is missing.
+TEST_F(Timelines2, missing_agents_are_waited_for_as_long_as_the_store_was_told) {
+  pods.add(2);
+  for (const int pod : {0, 1})
+    pods.start(pod, {{"PET_NNODES", "4"},
+                     {"PET_NODE_RANK", std::to_string(pod)},
+                     {"PET_MASTER_ADDR", "pod-0"},
+                     {"PET_MASTER_PORT", "29500"},
+                     {"PET_RDZV_CONF", "timeout=15"}});
+  expect_between(agent_ends_after(0, 0s, 60s), 17s, 21s);
+  EXPECT_TRUE(pods.printed(0, "Timed out after 16 seconds waiting for clients. 2/4"));
+  expect_between(agent_ends_after(1, 0s, 60s), 16s, 21s);
+}
+
 TEST_F(Timelines2, signals_that_are_not_handled_have_the_default_action) {
   start_c10d(2, with(c10d("2", 0), {"PET_SIGNALS_TO_HANDLE", "SIGTERM,SIGUSR1"}));
   pods.signal_agent(1, 10);

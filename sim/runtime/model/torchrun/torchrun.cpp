@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/model/kernel.hpp"
 #include "runtime/model/programs/small.hpp"
 #include "runtime/model/torchrun/messages.hpp"
 #include "runtime/model/torchrun/workers.hpp"
@@ -107,8 +108,10 @@ class Torchrun final : public model::Program {
 
 void Torchrun::start(model::Process& process) {
   const Profile& profile = profile_of(*process.model().torch);
-  process.work(profile.start.on(process.model().timing->machine),
-               [this, &process] { begin(process); });
+  const Duration start = profile.start.on(process.model().timing->machine);
+  process.state().kernel->starts().begin(
+      process, model::varied_start(*process.model().torch, start, process.random().split("start")),
+      [this, &process] { begin(process); });
 }
 
 void Torchrun::begin(model::Process& process) {
@@ -231,7 +234,7 @@ void Torchrun::start_workers() {
   run_->agent.process.work(run_->agent.profile.spawn, [this] {
     if (phase_ != Phase::meeting) return;
     const bool no_streams = run_->options.redirects == "0" || run_->options.tee == "0";
-    if (run_->agent.profile.needs_redirects && no_streams)
+    if (run_->agent.process.model().torch->needs_redirects && no_streams)
       return raise(Error{Reason::bad_input,
                          {},
                          "AttributeError: 'NoneType' object has no attribute 'get'",
