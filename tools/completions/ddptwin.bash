@@ -10,7 +10,7 @@ _ddptwin() {
     --out|--python) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --junit) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --mode) mapfile -t COMPREPLY < <(compgen -W 'real virtual both' -- "$cur"); return ;;
-    --torch) mapfile -t COMPREPLY < <(compgen -W '1.13 2.x' -- "$cur"); return ;;
+    --torch) mapfile -t COMPREPLY < <(compgen -W '1.13 1.13+py3.11 2.x' -- "$cur"); return ;;
     --faults) mapfile -t COMPREPLY < <(compgen -W 'all api watch controller scheduler node kubelet process link dns' -- "$cur"); return ;;
     --seed|--seeds|--runs|--jobs|--faults-max) return ;;
   esac
@@ -19,7 +19,7 @@ _ddptwin() {
     env:-*) mapfile -t COMPREPLY < <(compgen -W '--help --json --show-secrets --python' -- "$cur") ;;
     list:-*) mapfile -t COMPREPLY < <(compgen -W '--help --reference' -- "$cur") ;;
     list:*) mapfile -t COMPREPLY < <(compgen -W 'scenarios invariants versions' -- "$cur") ;;
-    agree:-*) mapfile -t COMPREPLY < <(compgen -W '--help --seed --seeds --torch --python' -- "$cur") ;;
+    agree:-*) mapfile -t COMPREPLY < <(compgen -W '--help --seed --seeds --torch --python --time-factor --time-slack' -- "$cur") ;;
     explore:-*) mapfile -t COMPREPLY < <(compgen -W '--help --runs --faults --jobs --seed --out --faults-max --exhaustive --strict --expectations --torch --quiet' -- "$cur") ;;
     run:*|env:*|agree:*|explore:*) mapfile -t COMPREPLY < <(compgen -f -X '!*.@(yaml|yml|json)' -- "$cur"; compgen -d -- "$cur") ;;
   esac

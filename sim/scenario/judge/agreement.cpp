@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 
 #include "core/numbers.hpp"
 #include "objects/kinds.hpp"
 #include "objects/volumes.hpp"
+#include "scenario/judge/told_lines.hpp"
 #include "scenario/language/claims.hpp"
 #include "scenario/language/narrator.hpp"
 #include "scenario/systems/workloads.hpp"
@@ -25,6 +27,7 @@ constexpr std::string_view unfinished =
     "its containers are restarted for ever: how far the newest life of one has come when the run "
     "is over is decided by nothing but the time";
 constexpr const char* restarted = "restarted";  // an aspect: for ever
+constexpr std::string_view joined = "joined", error = "error", lasts = "lasts";  // likewise
 
 // "pod/train-worker-0", "endpointslice.discovery.k8s.io/train-*", "persistentvolume/pvc-* of
 // default/data": a volume that was made for a claim is called after the claim's uid.
@@ -122,6 +125,47 @@ bool is_unfinished(const Disagreement& one, const RunFacts& real, const RunFacts
                   whole_number<std::int64_t>(one.virtual_).value_or(0)) == 1;
 }
 
+// What the newest life of a container said, where its pod is restarted for ever in both runs.
+bool is_of_newest_life(const Disagreement& one, const RunFacts& real, const RunFacts& virtual_) {
+  if (one.aspect != joined && one.aspect != error) return false;
+  for (const RunFacts* facts : {&real, &virtual_}) {
+    const std::string container = youngest(*facts, one.subject);
+    const std::string pod = container.substr(0, container.rfind(' '));
+    if (fact(*facts, pod, restarted).empty()) return false;
+  }
+  return true;
+}
+
+bool is_within(const TimeBound& bound, double one, double other) {
+  const double slack = std::chrono::duration<double>(bound.slack).count();
+  return std::max(one, other) <= bound.factor * std::min(one, other) + slack;
+}
+
+// Two lists of seconds, as far as both go: that one is longer stands in other facts.
+bool are_within(const TimeBound& bound, std::string_view real, std::string_view virtual_) {
+  constexpr std::string_view between = " > ";
+  while (!real.empty() && !virtual_.empty()) {
+    double seconds[2] = {};
+    std::size_t at = 0;
+    for (std::string_view* list : {&real, &virtual_}) {
+      const std::size_t end = std::min(list->find(between), list->size());
+      const std::string_view first = list->substr(0, end);
+      std::from_chars(first.data(), first.data() + first.size(), seconds[at++]);
+      list->remove_prefix(std::min(end + between.size(), list->size()));
+    }
+    if (!is_within(bound, seconds[0], seconds[1])) return false;
+  }
+  return true;
+}
+
+// Whether two facts, or one where the other run has none, are as good as equal.
+bool counts_as_equal(std::string_view aspect, const std::string& real, const std::string& virtual_,
+                     const TimeBound& bound) {
+  if (aspect == "failure") return true;
+  if (aspect == lasts) return are_within(bound, real, virtual_);
+  return aspect == error && virtual_.empty() && !is_of_pytorch(real);
+}
+
 std::string list_text(const std::vector<std::string>& parts) {
   return fmt::format("{}", fmt::join(parts, " > "));
 }
@@ -140,10 +184,11 @@ void CanonicalTrace::on_record(const Record& record) {
       numbered = fmt::format("{} #{}", name, ++named.made);
       if (as<Pod>(*record.after) != nullptr && !record.after->metadata.rest->generateName.empty())
         generated_[key_of(record.after->metadata)] = numbered;
-      return change(*record.after);
+      seen_[numbered].made = record.time;
+      return change(*record.after, record.time);
     }
     case RecordKind::object_modified:
-      return change(*record.after);
+      return change(*record.after, record.time);
     case RecordKind::object_deleted:
       if (numbered_.contains(record.before->metadata.uid)) --names_[row_name(*record.before)].left;
       return;
@@ -154,7 +199,7 @@ void CanonicalTrace::on_record(const Record& record) {
   }
 }
 
-void CanonicalTrace::change(const Object& object) {
+void CanonicalTrace::change(const Object& object, Time now) {
   // What was there before the scenario began is the cluster's own.
   const auto number = numbered_.find(object.metadata.uid);
   if (number == numbered_.end()) return;
@@ -163,20 +208,23 @@ void CanonicalTrace::change(const Object& object) {
     return phase(seen_[number->second], claim->status.phase);
   const JobKind* job = job_kind(object.kind());
   if (job == nullptr) return;
+  Seen& seen = seen_[number->second];
   for (const ToldCondition& one : job->conditions(object))
-    condition(seen_[number->second], "", std::string(one.type), std::string(one.status),
-              std::string(one.reason));
+    if (condition(seen, "", std::string(one.type), std::string(one.status),
+                  std::string(one.reason)))
+      seen.changed = now;
 }
 
-void CanonicalTrace::condition(Seen& seen, const std::string& list, const std::string& type,
+bool CanonicalTrace::condition(Seen& seen, const std::string& list, const std::string& type,
                                const std::string& status, const std::string& reason) {
   std::string now = status + (reason.empty() ? "" : " " + reason);
   std::string& last = seen.conditions[type];
-  if (last == now) return;
+  if (last == now) return false;
   const bool first = last.empty();
   last = std::move(now);
-  if (first && type == "PodReadyToStartContainers" && status == "False") return;
+  if (first && type == "PodReadyToStartContainers" && status == "False") return true;
   seen.transitions[list].push_back(type + "=" + last);
+  return true;
 }
 
 void CanonicalTrace::phase(Seen& seen, std::string_view now) {
@@ -202,6 +250,11 @@ void CanonicalTrace::containers(Seen& seen, const std::vector<ContainerStatus>& 
         continue;
       seen.exits[status.name.str()].push_back(
           fmt::format("{} {}", state->terminated->exitCode, state->terminated->reason));
+      const auto& [from, to] =
+          std::pair(state->terminated->startedAt, state->terminated->finishedAt);
+      const bool known = from && to && *from != Time() && *to >= *from;
+      seen.lasted[status.name.str()].push_back(
+          fmt::format("{:.0f}", known ? seconds_of(*to - *from) : 0.0));
     }
   }
 }
@@ -218,7 +271,13 @@ std::string CanonicalTrace::container_of(const Record& log) const {
 void CanonicalTrace::log(const Record& record) {
   constexpr std::string_view failing = "failing ";
   const std::string container = container_of(record);
-  if (record.text.starts_with(failing)) failures_[container] = record.text.substr(failing.size());
+  if (record.text.starts_with(failing)) {
+    failures_[container] = record.text.substr(failing.size());
+    return;
+  }
+  if (std::string who = joined_by(record.text, join_lines_); !who.empty())
+    joined_[container].insert(std::move(who));
+  if (std::string told = error_in(record.text); !told.empty()) errors_[container] = std::move(told);
   const StepLine line = step_of(record.text);
   std::int64_t& last = steps_[container];
   last = std::max(last, line.step);
@@ -235,25 +294,36 @@ RunFacts CanonicalTrace::facts() const {
     if (!seen.phases.empty()) facts[{name, "phases"}] = list_text(seen.phases);
     for (const auto& [container, exits] : seen.exits)
       facts[{name + " " + container, "exits"}] = list_text(exits);
+    if (seen.changed > seen.made)
+      facts[{name, std::string(lasts)}] =
+          fmt::format("{:.1f}", seconds_of(seen.changed - seen.made));
+    for (const auto& [container, lasted] : seen.lasted)
+      if (std::any_of(lasted.begin(), lasted.end(), [](const auto& one) { return one != "0"; }))
+        facts[{name + " " + container, std::string(lasts)}] = list_text(lasted);
     for (const auto& [container, restarts] : seen.restarts)
       facts[{name + " " + container, "restarts"}] = fmt::format("{}", restarts);
   }
   for (const auto& [container, step] : steps_)
     if (step > 0) facts[{container, "steps"}] = fmt::format("{}", step);
+  for (const auto& [container, who] : joined_)
+    facts[{container, std::string(joined)}] = fmt::format("{}", fmt::join(who, ", "));
+  for (const auto& [container, told] : errors_) facts[{container, std::string(error)}] = told;
   for (const auto& [container, failure] : failures_) facts[{container, "failure"}] = failure;
   return facts;
 }
 
 std::vector<Disagreement> compare(std::string_view scenario, const RunFacts& real,
-                                  const RunFacts& virtual_) {
+                                  const RunFacts& virtual_, const TimeBound& bound) {
   std::vector<Disagreement> found;
   const auto note = [&](const auto& key, std::string in_real, std::string in_virtual) {
+    if (counts_as_equal(key.second, in_real, in_virtual, bound)) return;
     Disagreement one{key.first, key.second, std::move(in_real), std::move(in_virtual), {}};
     for (const Explained& row : explained_differences()) {
       if (explains(row, scenario, one)) one.explanation = row.reason;
     }
     if (is_cut_off(one, real, virtual_)) one.explanation = cut_off;
-    if (is_unfinished(one, real, virtual_)) one.explanation = unfinished;
+    if (is_unfinished(one, real, virtual_) || is_of_newest_life(one, real, virtual_))
+      one.explanation = unfinished;
     found.push_back(std::move(one));
   };
   for (const auto& [key, value] : real) {

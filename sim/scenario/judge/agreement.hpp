@@ -1,5 +1,5 @@
-// What a run came to, apart from its times: the form in which real and virtual runs of one scenario
-// are compared (issue 7, point 3).
+// What a run came to, and within a bound when: the form in which real and virtual runs of one
+// scenario are compared (issue 7, point 3).
 #pragma once
 
 #include <map>
@@ -31,9 +31,17 @@ using RunFacts = std::map<std::pair<std::string, std::string>, std::string>;
 //   restarts    the last restart count of each container
 //   steps       the last training step that a container told the end of
 //   restarted   "for ever": its pod is of restartPolicy Always
-//   failure     the last one of its own that it told: "rank 1 at step 5"
+//   joined      as which ranks processes of a container told that they had joined
+//   error       type and place of the last exception that a container told (told_lines.hpp)
+//   lasts       seconds: of each of a container's runs, in order; of a job until it had come to
+//   rest failure     the last one of its own that a model told: "rank 1 at step 5". A script
+//   cannot, so
+//               it is compared with nothing
 class CanonicalTrace {
  public:
+  // `join_lines`: by which a rank tells that it has joined (told_lines.hpp).
+  explicit CanonicalTrace(std::vector<std::string> join_lines = {})
+      : join_lines_(std::move(join_lines)) {}
   void on_record(const Record& record);
   RunFacts facts() const;
 
@@ -44,6 +52,8 @@ class CanonicalTrace {
     std::vector<std::string> phases{};
     std::map<std::string, std::vector<std::string>> exits{};  // by container
     std::map<std::string, std::int32_t> restarts{};
+    std::map<std::string, std::vector<std::string>> lasted{};  // by container, seconds of each run
+    Time made{}, changed{};         // a job, and the last of its conditions
     std::set<std::string> ended{};  // containers' ids
     bool for_ever = false;          // a pod's containers are restarted
   };
@@ -52,9 +62,10 @@ class CanonicalTrace {
     int left = 0;
   };
 
-  void change(const Object& object);
+  void change(const Object& object, Time now);
   // `list`: of which transitions; the type of a pod's, empty for a job's.
-  void condition(Seen& seen, const std::string& list, const std::string& type,
+  // Whether it is another one than before.
+  bool condition(Seen& seen, const std::string& list, const std::string& type,
                  const std::string& status, const std::string& reason);
   void phase(Seen& seen, std::string_view now);
   void pod(Seen& seen, const Pod& pod);
@@ -70,6 +81,9 @@ class CanonicalTrace {
   // By "namespace/pod/container", or "pod/train-node-0-0-* #1 container".
   std::map<std::string, std::int64_t> steps_{};
   std::map<std::string, std::string> failures_{};  // likewise
+  std::map<std::string, std::set<std::string>> joined_{};
+  std::map<std::string, std::string> errors_{};
+  std::vector<std::string> join_lines_;
 };
 
 struct Disagreement {
@@ -89,10 +103,18 @@ struct Explained {
 };
 std::span<const Explained> explained_differences();
 
+// How far apart the times of two runs may lie: the longer one is at most so many times the shorter,
+// and so much more.
+struct TimeBound {
+  double factor = 2;
+  Duration slack = std::chrono::seconds(5);
+};
+
 // Explained are also the steps, one more or less, of a container that a signal from outside ended
 // in both runs; and how far the newest life of a container has come in a pod that lives on in both
-// and is restarted for ever.
+// and is restarted for ever. An exception that only the real run told counts where PyTorch raised
+// it: what else a script says before it ends is described by nobody.
 std::vector<Disagreement> compare(std::string_view scenario, const RunFacts& real,
-                                  const RunFacts& virtual_);
+                                  const RunFacts& virtual_, const TimeBound& bound = {});
 
 }  // namespace ddptwin::scenario

@@ -37,13 +37,17 @@ class PodStory {
     write(RecordKind::object_modified);
     return *this;
   }
-  PodStory& ended(const char* id, int code, int restarts) {
+  PodStory& ended(const char* id, int code, int restarts, Duration from = {}, Duration to = {}) {
     pod_ = std::static_pointer_cast<Pod>(pod_->clone());
     ContainerStatus status;
     status.name = "c";
     status.restartCount = restarts;
-    status.state.terminated =
-        ContainerStateTerminated{.exitCode = code, .reason = "Error", .containerID = id};
+    ContainerStateTerminated terminated{.exitCode = code, .reason = "Error", .containerID = id};
+    if (to > Duration::zero()) {
+      terminated.startedAt = Time(from);
+      terminated.finishedAt = Time(to);
+    }
+    status.state.terminated = std::move(terminated);
     pod_->status.containerStatuses = {status};
     write(RecordKind::object_modified);
     return *this;
@@ -78,7 +82,7 @@ class PodStory {
 
   static inline int writes_ = 0;
   std::string key_ = "default/w-0";
-  CanonicalTrace canonical_{};
+  CanonicalTrace canonical_{{"joined rank {rank} world_size {world_size}"}};
   std::shared_ptr<Pod> pod_ = std::make_shared<Pod>();
 };
 
@@ -108,6 +112,80 @@ TEST(CanonicalTrace, keeps_what_happened_and_in_which_order) {
 TEST(Agreement, times_do_not_matter) {
   const auto story = [] { return PodStory().phase("Running").ended("x", 0, 0).facts(); };
   EXPECT_TRUE(compare("s", story(), story()).empty());
+}
+
+std::vector<std::string> aspects_of(const std::vector<Disagreement>& found) {
+  std::vector<std::string> aspects;
+  for (const Disagreement& one : found)
+    if (one.explanation.empty()) aspects.push_back(one.aspect);
+  return aspects;
+}
+
+RunFacts lasting(const char* seconds) { return {{{"pod/w-0 #1 c", "lasts"}, seconds}}; }
+
+// A hang of 44 s is no run of 12 s; a busy machine's 20 s is.
+TEST(Agreement, times_agree_within_a_factor_and_some_seconds) {
+  for (const auto& [real, other, alike] : {std::tuple("44", "12", false),
+                                           {"12", "44", false},
+                                           {"20", "12", true},
+                                           {"1", "6", true},
+                                           {"1", "8", false},
+                                           {"12 > 3", "12 > 40", false},
+                                           {"12 > 3", "14 > 4", true},
+                                           {"12", "12 > 99", true}})
+    EXPECT_EQ(compare("s", lasting(real), lasting(other)).empty(), alike) << real << " " << other;
+  const TimeBound wide{.factor = 4, .slack = std::chrono::seconds(0)};
+  EXPECT_TRUE(compare("s", lasting("44"), lasting("12"), wide).empty());
+  EXPECT_FALSE(compare("s", lasting("50"), lasting("12"), wide).empty());
+  EXPECT_TRUE(compare("s", lasting("50"), {}).empty());  // that there was no run is another fact
+}
+
+TEST(Agreement, how_long_each_run_of_a_container_took_is_a_fact) {
+  const RunFacts facts = PodStory().ended("x", 1, 0, 3s, 15s).ended("y", 0, 1, 20s, 24s).facts();
+  EXPECT_EQ(facts.at({"pod/w-0 #1 c", "lasts"}), "12 > 4");
+}
+
+TEST(Agreement, who_joined_and_the_last_exception_are_compared) {
+  const auto story = [](const char* joined, const char* error) {
+    PodStory told;
+    told.says(joined).says("RuntimeError: Socket Timeout").says(error).ended("x", 1, 0);
+    return told.facts();
+  };
+  const RunFacts real = story("joined rank 0 world_size 2",
+                              "RuntimeError: [./gloo/transport/tcp/pair.cc:598] Connection closed "
+                              "by peer [127.0.0.1]:941");
+  EXPECT_EQ(real.at({"default/w-0/c", "joined"}), "rank 0 of 2");
+  EXPECT_EQ(real.at({"default/w-0/c", "error"}), "RuntimeError: a peer is gone");
+  EXPECT_TRUE(compare("s", real,
+                      story("joined rank 0 world_size 2",
+                            "RuntimeError: [./gloo/transport/tcp/pair.cc:589] Read error "
+                            "[10.0.0.1]:3: Connection reset by peer"))
+                  .empty());
+  EXPECT_THAT(aspects_of(compare(
+                  "s", real,
+                  story("joined rank 0 world_size 3",
+                        "RuntimeError: [./gloo/transport/tcp/unbound_buffer.cc:81] Timed out"))),
+              ElementsAre("error", "joined"));
+  EXPECT_THAT(aspects_of(compare("s", real, story("nothing", "nothing"))),
+              ElementsAre("error", "joined"));
+}
+
+// Trial a02: a script says what it likes before it ends, and a model its own line.
+TEST(Agreement, what_a_script_says_of_itself_is_no_fact_nor_what_the_model_says) {
+  const RunFacts real = PodStory().says("ValueError: bad batch").ended("x", 1, 0).facts();
+  const RunFacts other = PodStory().says("failing rank 2 at step 5").ended("x", 1, 0).facts();
+  EXPECT_TRUE(compare("s", real, other).empty());
+  EXPECT_FALSE(compare("s", other, real).empty()) << "an exception that only the model tells";
+}
+
+// What the newest life of it has said is decided by the time alone.
+TEST(Agreement, of_what_is_restarted_for_ever_the_last_words_are_explained) {
+  const auto story = [](const char* error) {
+    return PodStory().restarted_for_ever().phase("Running").says(error).facts();
+  };
+  const auto found = compare("s", story("RuntimeError: Socket Timeout"), story("x"));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_NE(found.front().explanation, "");
 }
 
 TEST(Agreement, every_difference_is_named) {
