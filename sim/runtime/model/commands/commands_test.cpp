@@ -229,8 +229,8 @@ TEST(Commands, one_that_nobody_knows_is_refused_by_name_where_the_image_is_the_u
     const auto seen = can_model(argv, CommandContext{.image = &image, .has_more = true}, Outlook{});
     return seen ? std::string() : seen.error().message;
   };
-  for (const Strings& argv : {Strings{"conda", "list"}, Strings{"uv"}, Strings{"tini"},
-                              Strings{"my-trainer", "--fast"}})
+  for (const Strings& argv :
+       {Strings{"conda", "list"}, Strings{"uv"}, Strings{"tini"}, Strings{"my-trainer", "--fast"}})
     EXPECT_NE(refusal(argv).find("only a process can run `" + argv.front()), std::string::npos)
         << refusal(argv);
   EXPECT_NE(refusal({"sh", "-c", "my-trainer --fast"}).find("`my-trainer --fast`"),
