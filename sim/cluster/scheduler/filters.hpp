@@ -28,6 +28,7 @@ struct ClusterEvent {
     pod_relabelled,   // pod_before, pod_after; placed
     volumes_changed,  // claim; none where it is a volume or a class
     itself_changed,   // pod_before, pod_after: the waiting pod
+    group_changed,    // a PodGroup has come or is another
   };
   Kind kind;
   std::shared_ptr<const Node> node_before{}, node_after{};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cluster/scheduler/coscheduling.hpp"
 #include "objects/codec.hpp"
 
 namespace ddptwin::scheduler {
@@ -22,6 +23,7 @@ void SchedulingQueue::set_state(Entries::iterator at, State state) {
   entry.state = state;
   if (state == State::ready) {
     entry.context = loop_.context();
+    if (turn_of_) entry.plugin_turn = turn_of_(*entry.pod->pod, entry.came);
     ready_.emplace(turn_of(entry), at);
   }
   if (state == State::waiting) waiting_.emplace(at->first, at);
@@ -34,6 +36,7 @@ void SchedulingQueue::put(const PodPtr& pod, const ClusterView& view) {
     entry.pod = std::make_shared<const PodInfo>(pod, last_needs_);
     last_needs_ = entry.pod->known_needs();
     entry.since = ++last_;
+    entry.came = loop_.now();
     return set_state(found, State::ready);
   }
   const ClusterEvent event{
@@ -75,6 +78,12 @@ void SchedulingQueue::wake(const std::string& key) {
     set_state(found, State::ready);
 }
 
+void SchedulingQueue::activate(const std::string& key) {
+  if (const auto found = entries_.find(key);
+      found != entries_.end() && found->second.state == State::waiting)
+    set_state(found, State::ready);
+}
+
 void SchedulingQueue::happened(const ClusterEvent& event, const ClusterView& view) {
   std::vector<Entries::iterator> woken;
   for (const auto& [key, at] : waiting_)
@@ -85,6 +94,11 @@ void SchedulingQueue::happened(const ClusterEvent& event, const ClusterView& vie
 bool SchedulingQueue::may_help(const Entry& entry, const ClusterEvent& event,
                                const ClusterView& view) {
   if (entry.refused_by.empty()) return true;
+  // A plugin and no filter: it looks at no node (scheduler-plugins, EventsToRegister).
+  if (entry.refused_by.contains(Coscheduling::plugin) &&
+      (event.kind == ClusterEvent::Kind::pod_placed ||
+       event.kind == ClusterEvent::Kind::group_changed))
+    return true;
   return std::any_of(filters().begin(), filters().end(), [&](const Filter& filter) {
     return entry.refused_by.contains(filter.name) && filter.may_help(*entry.pod, event, view);
   });

@@ -20,14 +20,13 @@ constexpr Duration sync_poll = std::chrono::milliseconds(100);  // WaitForCacheS
 constexpr Duration error_delay_first = std::chrono::seconds(1);
 constexpr Duration error_delay_max = std::chrono::seconds(10);
 constexpr std::string_view preempts = "preempts ";
-constexpr std::string_view preempted_message =
-    "default-scheduler: preempting to accommodate a higher priority pod";
+constexpr std::string_view preempted_message = ": preempting to accommodate a higher priority pod";
 
 bool is_placed(const Pod& pod) { return !pod.spec->nodeName.empty(); }
 
 // Waits for this scheduler to act.
-bool is_waiting(const Pod& pod) {
-  return !is_placed(pod) && !has_ended(pod) && pod.spec->rest->schedulerName == Scheduler::name &&
+bool is_waiting(const Pod& pod, std::string_view scheduler) {
+  return !is_placed(pod) && !has_ended(pod) && pod.spec->rest->schedulerName == scheduler &&
          pod.spec->schedulingGates.empty();
 }
 
@@ -62,16 +61,22 @@ void put_or_erase(Known<T>& known, const std::string& key, std::shared_ptr<const
 
 }  // namespace
 
-Scheduler::Scheduler(Loop& loop, api::ApiClient& client, Trace& trace)
+Scheduler::Scheduler(Loop& loop, api::ApiClient& client, Trace& trace,
+                     const SchedulerProfile& profile)
     : loop_(loop),
       client_(client),
       trace_(trace),
+      profile_(profile),
       lane_(loop.new_lane()),
       namespaces_(loop, client, {.kind = &Namespace::info()}),
       nodes_(loop, client, {.kind = &Node::info()}),
       pods_(loop, client, {.kind = &Pod::info()}),
-      queue_(loop),
-      events_(loop, client, "default-scheduler"),
+      queue_(loop, profile.coscheduling
+                       ? SchedulingQueue::TurnOf([this](const Pod& pod, Time came) {
+                           return gangs_->turn_of(pod, came);
+                         })
+                       : nullptr),
+      events_(loop, client, profile.name),
       alive_(std::make_shared<int>(0)) {
   namespaces_.add_handler([this](const auto& b, const auto& a) { on_namespace(b, a); });
   nodes_.add_handler([this](const auto& b, const auto& a) { on_node(b, a); });
@@ -79,18 +84,22 @@ Scheduler::Scheduler(Loop& loop, api::ApiClient& client, Trace& trace)
   watch(claims_, &VolumeView::claims);
   watch(volumes_, &VolumeView::volumes);
   watch(classes_, &VolumeView::classes);
+  if (!profile_.coscheduling) return;
+  gangs_.emplace(*profile_.coscheduling);
+  groups_.emplace(loop, client, api::Target{.kind = &CoschedulingGroup::info()});
+  groups_->add_handler([this](const auto& b, const auto& a) { on_group(b, a); });
 }
 
 Scheduler::~Scheduler() = default;
 
 void Scheduler::start() {
   for (api::Informer* informer : {&namespaces_, &nodes_, &pods_}) informer->start();
-  for (auto* informer : {&claims_, &volumes_, &classes_})
+  for (auto* informer : {&claims_, &volumes_, &classes_, &groups_})
     if (*informer) (*informer)->start();
 }
 
 bool Scheduler::synced() const {
-  const std::array optional{&claims_, &volumes_, &classes_};
+  const std::array optional{&claims_, &volumes_, &classes_, &groups_};
   return namespaces_.synced() && nodes_.synced() && pods_.synced() &&
          std::all_of(optional.begin(), optional.end(),
                      [](const auto* informer) { return !*informer || (*informer)->synced(); });
@@ -140,6 +149,10 @@ void Scheduler::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
   // Mostly it is only looked up.
   const std::string& key = key_.assign(meta.namespace_).append(1, '/').append(meta.name);
   if (!bindings_.empty()) drop_binding(key, now.get());
+  if (gangs_) {
+    gangs_->see_pod(as<Pod>(before), now);
+    if (!permits_.empty()) drop_permit(std::string(key), now.get());
+  }
   if (!assumed_.empty()) {
     if (!now || is_placed(*now) || has_ended(*now)) assumed_.erase(key);
     // Older than this scheduler's own decision, of which the cache has not heard yet.
@@ -158,7 +171,7 @@ void Scheduler::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
     happened({.kind = ClusterEvent::Kind::pod_relabelled,
               .pod_before = as<Pod>(before),
               .pod_after = now});
-  if (now && is_waiting(*now)) {
+  if (now && is_waiting(*now, profile_.name)) {
     queue_.put(now, view_);
   } else {
     queue_.drop(key);
@@ -200,17 +213,31 @@ void Scheduler::schedule(SchedulingQueue::Taken&& taken) {
                         "skip schedule deleting pod: " + name_of(pod)});
     return queue_.drop(taken.key);
   }
+  if (gangs_ && !passes_pre_filter(taken)) return;
   const Decision decision = decide(*taken.pod, view_);
   if (decision.node.empty()) return fail(taken, decision);
+  assume(taken, decision.node);
+  if (gangs_ && !is_permitted(taken, decision.node)) return;
   bind(std::move(taken), decision.node);
 }
 
-void Scheduler::bind(SchedulingQueue::Taken&& taken, const std::string& node) {
-  const Pod& pod = *taken.pod->pod;
-  record(pod, node);
+void Scheduler::assume(const SchedulingQueue::Taken& taken, const std::string& node) {
   view_.drop_pod(taken.key);
   view_.try_add(node, taken.key, *taken.pod);
   assumed_.insert(taken.key);
+}
+
+// What the cache says of it is true again.
+void Scheduler::forget(const std::string& key) {
+  assumed_.erase(key);
+  if (const auto known = as<Pod>(pods_.find(key)))
+    view_.put_pod(key, known);
+  else
+    view_.drop_pod(key);
+}
+
+void Scheduler::bind(SchedulingQueue::Taken&& taken, const std::string& node) {
+  record(*taken.pod->pod, node);
   if (taken.pod->needs->claims.empty()) return bind_pod(std::move(taken), node);
   const std::string key = taken.key;
   Binding& binding =
@@ -348,12 +375,11 @@ void Scheduler::on_bound(const SchedulingQueue::Taken& taken, const std::string&
 // Tried again after a while.
 void Scheduler::take_back(const SchedulingQueue::Taken& taken, const std::string& message) {
   const Pod& pod = *taken.pod->pod;
-  // What the cache says of it is true again.
-  assumed_.erase(taken.key);
-  if (const auto known = as<Pod>(pods_.find(taken.key)))
-    view_.put_pod(taken.key, known);
-  else
-    view_.drop_pod(taken.key);
+  forget(taken.key);
+  if (gangs_) {
+    gangs_->unreserve(pod);
+    reject_group(pod, Coscheduling::with_another);
+  }
   if (!queue_.contains(taken.key)) return;
   events_.event(pod, {"Warning", "FailedScheduling", "Scheduling", message});
   write_condition(pod, "SchedulerError", message, std::nullopt);
@@ -378,15 +404,23 @@ void Scheduler::fail(const SchedulingQueue::Taken& taken, const Decision& decisi
     if (preemption.eligible) nominated = preemption.node;
   }
   record(pod, message);
+  // The plugins are asked one after the other until one finds a node.
+  if (gangs_ && preemption.node.empty()) message += reject_after(pod);
+  put_aside(taken, std::move(refused_by));
+  if (nominated) view_.nominate(taken.pod, *nominated);
+  events_.event(pod, {"Warning", "FailedScheduling", "Scheduling", message});
+  write_condition(pod, "Unschedulable", message, nominated);
+  for (const PodPtr& victim : preemption.victims) evict(*victim, pod, preemption.node);
+}
+
+// Until something happens that one of these thinks helpful, or the longest time is over.
+void Scheduler::put_aside(const SchedulingQueue::Taken& taken,
+                          std::set<std::string_view> refused_by) {
   queue_.wait(taken.key, std::move(refused_by));
   retries_[taken.key] = loop_.after(lane_, retry_max, [this, key = taken.key] {
     queue_.wake(key);
     pump();
   });
-  if (nominated) view_.nominate(taken.pod, *nominated);
-  events_.event(pod, {"Warning", "FailedScheduling", "Scheduling", message});
-  write_condition(pod, "Unschedulable", message, nominated);
-  for (const PodPtr& victim : preemption.victims) evict(*victim, pod, preemption.node);
 }
 
 // The victim keeps its own grace; it is marked first, so that its owner can tell why it went.
@@ -394,8 +428,10 @@ void Scheduler::evict(const Pod& victim, const Pod& preemptor, const std::string
   if (victim.metadata.deletionTimestamp) return;
   const ContextScope of_this_victim(loop_);
   record(preemptor, concat({preempts, name_of(victim), " on ", node}));
-  const PodCondition disruption =
-      disruption_of(victim, loop_.now(), preempted_reason, preempted_message);
+  // It is not even bound.
+  if (permits_.contains(name_of(victim))) return reject(name_of(victim), "preempted");
+  const std::string message = concat({profile_.name, preempted_message});
+  const PodCondition disruption = disruption_of(victim, loop_.now(), preempted_reason, message);
   json::object body{{"status", with_condition(victim, disruption)}};
   client_.call(api::patch(victim, api::PatchType::strategic, std::move(body), "status"),
                [](const Result<api::Response>&) {});
@@ -438,7 +474,8 @@ void Scheduler::record(const Pod& pod, const std::string& text) {
     return;
   }
   const std::string subject = name_of(pod);
-  trace_.write({.kind = RecordKind::schedule, .actor = name, .subject = subject, .text = text});
+  trace_.write(
+      {.kind = RecordKind::schedule, .actor = profile_.name, .subject = subject, .text = text});
 }
 
 }  // namespace ddptwin

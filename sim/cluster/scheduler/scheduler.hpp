@@ -1,13 +1,17 @@
 // kube-scheduler: watches pods and nodes, gives each pod a node, pushes lesser pods aside where
-// that helps, and says why where nothing does (spec/kubernetes.md §3).
+// that helps, and says why where nothing does (spec/kubernetes.md §3). With the plugin Coscheduling
+// it is that of scheduler-plugins (spec/kubernetes.md §3.5).
 #pragma once
 
 #include <memory>
 
 #include "api/event_series.hpp"
 #include "api/informer.hpp"
+#include "cluster/scheduler/coscheduling.hpp"
 #include "cluster/scheduler/decision.hpp"
 #include "cluster/scheduler/preemption.hpp"
+#include "cluster/scheduler/process.hpp"
+#include "cluster/scheduler/profile.hpp"
 #include "cluster/scheduler/queue.hpp"
 #include "core/trace.hpp"
 
@@ -15,7 +19,7 @@ namespace ddptwin {
 
 // One pod a loop step. A decision counts at once (the pod is assumed to be there) and is taken back
 // when the API refuses the binding. Talks to the cluster through its client alone.
-class Scheduler {
+class Scheduler final : public SchedulerProcess {
  public:
   static constexpr std::string_view name = "default-scheduler";
   // An unschedulable pod is tried again after so long, whatever happens.
@@ -24,17 +28,18 @@ class Scheduler {
   static constexpr Duration volumes_max = std::chrono::minutes(10);
 
   // All outlive the scheduler.
-  Scheduler(Loop& loop, api::ApiClient& client, Trace& trace);
-  ~Scheduler();
+  Scheduler(Loop& loop, api::ApiClient& client, Trace& trace, const SchedulerProfile& profile = {});
+  ~Scheduler() override;
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  void start();
+  void start() override;
 
  private:
   void on_pod(const ObjectPtr& before, const ObjectPtr& after);
   void on_node(const ObjectPtr& before, const ObjectPtr& after);
   void on_namespace(const ObjectPtr& before, const ObjectPtr& after);
+  void on_group(const ObjectPtr& before, const ObjectPtr& after);
   template <class T>
   void watch(std::optional<api::Informer>& informer,
              scheduler::Known<T> scheduler::VolumeView::*of);
@@ -44,6 +49,17 @@ class Scheduler {
   void pump();
   void schedule_next();
   void schedule(scheduler::SchedulingQueue::Taken&& taken);
+  void assume(const scheduler::SchedulingQueue::Taken& taken, const std::string& node);
+  void forget(const std::string& key);
+  // Those of gangs: scheduler_gangs.cpp.
+  bool passes_pre_filter(const scheduler::SchedulingQueue::Taken& taken);
+  bool is_permitted(scheduler::SchedulingQueue::Taken& taken, const std::string& node);
+  void allow(const std::string& group);
+  void reject_group(const Pod& pod, std::string_view why);
+  void reject(const std::string& key, std::string_view why);
+  void reject_alone(const std::string& key, std::string_view why);
+  void drop_permit(const std::string& key, const Pod* now);
+  std::string reject_after(const Pod& pod);
   void bind(scheduler::SchedulingQueue::Taken&& taken, const std::string& node);
   struct Binding;
   void bind_volumes(Binding& binding, const Node& node);
@@ -58,6 +74,8 @@ class Scheduler {
   void on_bound(const scheduler::SchedulingQueue::Taken& taken, const std::string& node,
                 const Status& result);
   void fail(const scheduler::SchedulingQueue::Taken& taken, const scheduler::Decision& decision);
+  void put_aside(const scheduler::SchedulingQueue::Taken& taken,
+                 std::set<std::string_view> refused_by);
   void evict(const Pod& victim, const Pod& preemptor, const std::string& node);
   void write_condition(const Pod& pod, std::string_view reason, const std::string& message,
                        const std::optional<std::string>& nominated);
@@ -67,10 +85,13 @@ class Scheduler {
   Loop& loop_;
   api::ApiClient& client_;
   Trace& trace_;
+  const SchedulerProfile profile_;
   Lane lane_;
   api::Informer namespaces_, nodes_, pods_;
   // Of the kinds of volumes, where the cluster has them.
   std::optional<api::Informer> claims_{}, volumes_{}, classes_{};
+  std::optional<api::Informer> groups_{};  // with the plugin Coscheduling
+  std::optional<scheduler::Coscheduling> gangs_{};
   scheduler::ClusterView view_{};
   scheduler::SchedulingQueue queue_;
   api::EventSeries events_;
@@ -87,6 +108,13 @@ class Scheduler {
     Timer limit{};
   };
   std::map<std::string, Binding> bindings_{};  // by pod key
+  // A pod that has its node and waits for the others of its gang.
+  struct Permit {
+    scheduler::SchedulingQueue::Taken taken;
+    std::string node;
+    Timer limit{};
+  };
+  std::map<std::string, Permit> permits_{};  // by pod key
   std::uint64_t last_binding_ = 0;
   Timer poll_{};
   bool pumping_ = false;

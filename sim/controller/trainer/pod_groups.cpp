@@ -11,8 +11,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::string_view coscheduling_label = "scheduling.x-k8s.io/pod-group";
-constexpr std::string_view volcano_annotation = "scheduling.k8s.io/group-name";
 constexpr std::string_view queue_annotation = "scheduling.volcano.sh/queue-name";
 
 bool coschedules(const Info& info) { return info.pod_group && info.pod_group->coscheduling; }

@@ -26,20 +26,16 @@ std::string scheduler_name(const Settings& settings) {
   return is_volcano(settings) ? std::string(volcano) : settings.gang_scheduler;
 }
 
-const json::object* member(const ObjectPtr& group, std::string_view name) {
-  const auto generic = std::dynamic_pointer_cast<const GenericObject>(group);
-  const Json* body = generic ? generic->extra.get() : nullptr;
-  const Json* found =
-      body != nullptr && body->is_object() ? body->get_object().if_contains(name) : nullptr;
-  return found != nullptr && found->is_object() ? &found->get_object() : nullptr;
-}
-
-std::string text_of(const json::object* object, std::string_view name) {
-  return object != nullptr ? text_member(*object, name) : std::string();
+// A part of the group, whichever of the two kinds it is of; nothing: it has none.
+json::object member(const ObjectPtr& group, std::string_view name) {
+  if (group == nullptr) return {};
+  Json body = encode(*group);
+  Json* found = body.get_object().if_contains(name);
+  return found != nullptr && found->is_object() ? std::move(found->get_object()) : json::object();
 }
 
 std::string queue_of(const Pass& pass, const SchedulingPolicy* policy) {
-  const std::string kept = text_of(member(pass.seen.pod_group, "spec"), "queue");
+  const std::string kept = text_member(member(pass.seen.pod_group, "spec"), "queue");
   if (pass.profile().keeps_queue && !kept.empty()) return kept;
   if (policy != nullptr && !policy->queue.empty()) return policy->queue;
   return std::string(pass.profile().default_queue);
@@ -69,32 +65,36 @@ json::object spec_of(const Pass& pass) {
   return spec;
 }
 
+std::shared_ptr<Object> object_of(const KindInfo& kind, json::object body) {
+  KindRegistry kinds;
+  // The kind lives as long as the cluster's registry, which outlives every plan.
+  kinds.add(std::shared_ptr<const KindInfo>(std::shared_ptr<void>(), &kind));
+  auto decoded = decode_object(kinds, std::move(body), &kind);
+  DDPTWIN_ASSERT(decoded.has_value());  // our own words, and what the API has answered
+  return std::move(decoded->object);
+}
+
 // Made anew, or the one there is with the spec replaced.
-std::shared_ptr<GenericObject> wanted_group(Pass& pass) {
+std::shared_ptr<Object> wanted_group(Pass& pass) {
   const KindInfo& kind = *pass.seen.pod_group_kind;
-  std::shared_ptr<GenericObject> group;
   json::object body;
-  if (pass.seen.pod_group) {
-    group = std::static_pointer_cast<GenericObject>(pass.seen.pod_group->clone());
-    if (const Json* old = group->extra.get(); old != nullptr) body = old->get_object();
-  } else {
-    // The kind lives as long as the registry, which outlives every plan.
-    group = std::make_shared<GenericObject>(
-        std::shared_ptr<const KindInfo>(std::shared_ptr<void>(), &kind));
-    group->metadata.name = pass.name();
-    group->metadata.namespace_ = pass.job.metadata.namespace_;
-    group->metadata.annotations = pass.seen.job->metadata.annotations;
-    group->metadata.ownerReferences = pass.owners();
-  }
+  if (pass.seen.pod_group) body = std::move(encode(*pass.seen.pod_group).get_object());
+  body["apiVersion"] = kind.api_version();
+  body["kind"] = kind.kind;
   body["spec"] = spec_of(pass);
-  group->extra = RawJson(std::move(body));
+  std::shared_ptr<Object> group = object_of(kind, std::move(body));
+  if (pass.seen.pod_group) return group;
+  group->metadata.name = pass.name();
+  group->metadata.namespace_ = pass.job.metadata.namespace_;
+  group->metadata.annotations = pass.seen.job->metadata.annotations;
+  group->metadata.ownerReferences = pass.owners();
   return group;
 }
 
 // Volcano admits the group first; scheduler-plugins never makes pods wait.
 bool is_gate_closed(const Pass& pass) {
   if (!is_volcano(pass.settings)) return false;
-  const std::string phase = text_of(member(pass.seen.pod_group, "status"), "phase");
+  const std::string phase = text_member(member(pass.seen.pod_group, "status"), "phase");
   return phase.empty() || phase == "Pending";
 }
 
@@ -148,7 +148,7 @@ bool sync_pod_group(Pass& pass) {
     pass.add(waiting_step(pass));
     return true;
   }
-  const auto group = wanted_group(pass);
+  const std::shared_ptr<Object> group = wanted_group(pass);
   const bool exists = pass.seen.pod_group != nullptr;
   pass.add(Step{.rule = exists ? &rules::update_pod_group : &rules::create_pod_group,
                 .request = exists ? api::update(group) : api::create(group),

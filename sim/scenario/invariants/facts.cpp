@@ -131,6 +131,7 @@ Sight Facts::take(const Record& record, Topic topic) {
       take_job(record, sight);
       break;
     case Topic::pod:
+      gangs_.take(record);
       take_pod(record, sight);
       break;
     case Topic::service:
@@ -156,6 +157,7 @@ Sight Facts::take(const Record& record, Topic topic) {
       take_slice(record, sight);
       break;
     case Topic::object:
+      gangs_.take(record);
       take_part(record);
       take_thing(record);
       break;

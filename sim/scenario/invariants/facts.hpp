@@ -20,6 +20,7 @@
 #include "objects/core_v1.hpp"
 #include "objects/discovery_v1.hpp"
 #include "objects/uid_table.hpp"
+#include "scenario/invariants/gangs.hpp"
 #include "scenario/invariants/lines.hpp"
 #include "scenario/invariants/workload.hpp"
 #include "scenario/words/names.hpp"
@@ -345,6 +346,7 @@ class Facts {
   bool recovers(Time now) const;
   bool slices() const { return slices_; }  // somebody makes EndpointSlices
   bool panicked() const { return panicked_; }
+  const Gangs& gangs() const { return gangs_; }
   // It looks after workloads of a system's own kind.
   bool is_operator(std::string_view actor) const;
   PodFacts* pod(std::string_view key) const;  // that exists
@@ -458,6 +460,7 @@ class Facts {
   std::priority_queue<Alarm> alarms_{};
   std::uint64_t alarm_count_ = 0;
   WorkerLine line_{};  // the last that was read
+  Gangs gangs_{};
   bool disturbed_ = false, was_disturbed_ = false;
   bool slices_ = false, panicked_ = false;
   std::optional<Duration> progress_within_{};

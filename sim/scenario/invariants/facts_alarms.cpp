@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "scenario/invariants/facts.hpp"
+#include "scenario/invariants/gangs.hpp"
 #include "scenario/invariants/invariants.hpp"
 #include "scenario/invariants/standstill.hpp"
 
@@ -18,6 +19,7 @@ const std::vector<std::string_view>& components() {
                                         "coredns", "container"};
     for (const WorkloadReader* reader : workload_readers())
       names.insert(names.end(), {reader->actor, reader->pods_by, reader->controller});
+    for (const SchedulerRow& row : scheduler_rows()) names.push_back(row.name);
     return names;
   }();
   return all;

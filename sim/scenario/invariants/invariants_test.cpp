@@ -16,7 +16,7 @@ std::vector<Case> all_cases() {
   std::vector<Case> all;
   for (const auto& cases :
        {ends_test::cases(), status_test::cases(), replicas_test::cases(), cleanup_test::cases(),
-        training_test::cases(), liveness_test::cases(), job_rows_test::cases(),
+        gangs_test::cases(), training_test::cases(), liveness_test::cases(), job_rows_test::cases(),
         jobset_rows_test::cases(), trainjob_rows_test::cases(), t9k_rows_test::cases(),
         aistudio_rows_test::cases(), statefulset_rows_test::cases()})
     all.insert(all.end(), cases.begin(), cases.end());

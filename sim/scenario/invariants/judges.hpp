@@ -76,6 +76,9 @@ bool count(const Sight& sight, Verdicts& verdicts);
 bool owned(const Sight& sight, Verdicts& verdicts);
 bool exit_code(const Sight& sight, Verdicts& verdicts);
 
+// gangs.cpp
+bool gang_together(const Sight& sight, Verdicts& verdicts);
+
 // cleanup.cpp
 bool suspended(const Sight& sight, Verdicts& verdicts);
 bool suspend_is_reached(const Sight& sight, Verdicts& verdicts);

@@ -99,6 +99,13 @@ constexpr std::array rows_of_all{
         "A pod that it deletes has a controller reference with the uid of a job that exists: pods "
         "of an older job of the same name, or of nobody, are left alone (appendix B11).",
         "", false, on_pod, &owned, nullptr, nullptr},
+    InvariantRow{
+        "gang-together", "INV-GANG",
+        "No pod of a gang runs before as many as its PodGroup asks for have a node.",
+        "A gang scheduler binds minMember pods at once or none of them. It keeps nobody together "
+        "afterwards: who fails later leaves the others running, and a binding that the API refuses "
+        "after others of the gang were bound leaves a part of it.",
+        "FM-063", false, on_pod, &gang_together, nullptr, nullptr},
     InvariantRow{"exit-code", "INV-EXIT",
                  "A container that was killed with signal 9 is reported with 137.",
                  "The end that a pod's status tells of is the one that was made.", "", false,

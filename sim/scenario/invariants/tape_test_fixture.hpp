@@ -102,6 +102,9 @@ std::vector<Case> cases();
 namespace replicas_test {
 std::vector<Case> cases();
 }
+namespace gangs_test {
+std::vector<Case> cases();
+}
 namespace cleanup_test {
 std::vector<Case> cases();
 }

@@ -27,7 +27,7 @@ bool any_maker_at_work(const Observer& observer) {
 bool makes(const System& system, const KindInfo& kind) {
   return std::any_of(system.makes.begin(), system.makes.end(), [&](KindOf made) {
     if (&made() == &kind) return true;
-    const System* other = system_of_kind(made().kind);
+    const System* other = system_of_kind(made().kind, made().api_version());
     return other != nullptr && other != &system && makes(*other, kind);
   });
 }

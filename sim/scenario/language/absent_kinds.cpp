@@ -15,6 +15,10 @@ namespace ddptwin::scenario {
 namespace {
 
 constexpr std::string_view unread = "nothing here reads it";
+constexpr std::string_view no_volcano =
+    "nobody reads it where spec.cluster.systems does not say {volcano: on}";
+constexpr std::string_view no_scheduler_plugins =
+    "nobody reads it where spec.cluster.systems does not say {scheduler-plugins: on}";
 constexpr std::string_view volumes = "every volume is a folder without it";
 constexpr std::string_view pods = "write its pods as documents of kind Pod";
 constexpr std::string_view limits = "no namespace is limited";
@@ -65,9 +69,9 @@ constexpr std::array absent_rows{
     AbsentKind{"kubeflow.org/v1", "JAXJob", other_job, true},
     AbsentKind{"kubeflow.org/v1", "MPIJob", other_job, true},
     AbsentKind{"kubeflow.org/v2beta1", "MPIJob", other_job, true},
-    AbsentKind{"scheduling.volcano.sh/v1beta1", "PodGroup", unread},
-    AbsentKind{"scheduling.volcano.sh/v1beta1", "Queue", unread},
-    AbsentKind{"scheduling.x-k8s.io/v1alpha1", "PodGroup", unread},
+    AbsentKind{"scheduling.volcano.sh/v1beta1", "PodGroup", no_volcano},
+    AbsentKind{"scheduling.volcano.sh/v1beta1", "Queue", no_volcano},
+    AbsentKind{"scheduling.x-k8s.io/v1alpha1", "PodGroup", no_scheduler_plugins},
     AbsentKind{"resource.k8s.io/v1", "ResourceClaim", unread},
     AbsentKind{"resource.k8s.io/v1", "ResourceClaimTemplate", unread},
     AbsentKind{"resource.k8s.io/v1", "DeviceClass", unread},
@@ -166,7 +170,7 @@ std::optional<AbsentKind> absent_kind(const KindRegistry& known, std::string_vie
     return one.api_version == api_version && one.kind == kind;
   });
   if (row != absent_rows.end()) return told(*row);
-  if (system_of_kind(kind) != nullptr) return std::nullopt;
+  if (system_of_kind(kind, api_version) != nullptr) return std::nullopt;
   const std::string_view group = group_of(api_version);
   if (group.find('.') == group.npos ||
       std::find(own_groups.begin(), own_groups.end(), group) != own_groups.end() ||

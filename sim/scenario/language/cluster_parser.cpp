@@ -158,6 +158,11 @@ bool is_off(const YamlNode& node) {
   return (value.is_bool() && !value.as_bool()) || (value.is_string() && value.as_string() == "off");
 }
 
+bool is_on(const YamlNode& node) {
+  const auto& value = node.value();
+  return (value.is_bool() && value.as_bool()) || (value.is_string() && value.as_string() == "on");
+}
+
 Result<std::int64_t> flag_of(const YamlNode& node, std::int64_t least) {
   TRY(const std::int64_t value, node.as_integer());
   if (value < least || value > flag_max)
@@ -222,10 +227,12 @@ Status read_systems(const YamlNode& node, std::vector<InstalledSystem>& to) {
     const System* system = find_system(name);
     if (system == nullptr)
       return value.fail(fmt::format("unknown system \"{}\"{}", name, suggestion(name, known)));
-    if (is_off(value))
+    if (is_off(value)) {
       switch_off(to, *system);
-    else
-      TRY_VOID(read_system(value, *system, to));
+      continue;
+    }
+    switch_on(to, *system);
+    if (!is_on(value)) TRY_VOID(read_system(value, *system, to));
   }
   return {};
 }
@@ -237,9 +244,10 @@ constexpr std::array cluster_fields{
     ClusterField{"nodes", "a list of nodes", "default: one node, node-0, of the default size",
                  &read_nodes},
     ClusterField{"systems", "a map",
-                 "of job systems by name: a version, or off: then its kinds do not exist, or "
-                 "{version: VERSION, flags: {FLAG: VALUE}}; those that are not named are there at "
-                 "their default version",
+                 "of job systems and schedulers by name: a version, or on for the default one, or "
+                 "off: then its kinds do not exist, or {version: VERSION, flags: {FLAG: VALUE}}; "
+                 "those that are not named are there at their default version, but for the gang "
+                 "schedulers scheduler-plugins and volcano, which are there on request",
                  // Read before all else, for kinds exist only where their system does.
                  [](const YamlNode&, Scenario&, const ParseContext&) { return Status(); }},
     ClusterField{"trainingOperator", "a version",

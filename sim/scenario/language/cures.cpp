@@ -103,7 +103,13 @@ std::string cure_of_old_field(std::string_view message) {
 }  // namespace
 
 std::string absence_of(const System& system) {
-  return fmt::format("the {} has it, and spec.cluster.systems switches that off", system.title);
+  return system.on_request
+             ? fmt::format(
+                   "the {} has it, which is there where spec.cluster.systems says "
+                   "{{{}: on}}",
+                   system.title, system.name)
+             : fmt::format("the {} has it, and spec.cluster.systems switches that off",
+                           system.title);
 }
 
 std::string cure_of_template(std::string_view text) {
@@ -145,6 +151,7 @@ std::string cure_of_kind(const KindRegistry& kinds, const json::value& object) {
     const auto old = moved_fields_of(object);
     return old.empty() ? cure : fmt::format("{}; {}", cure, fmt::join(old, "; "));
   }
+  if (const System* system = system_of_kind(kind, version)) return absence_of(*system);
   if (const System* system = system_of_kind(kind)) return absence_of(*system);
   if (!is_near(kind, names)) return {};
   const std::string told = suggestion(kind, names);  // " (did you mean Pod?)"

@@ -100,8 +100,10 @@ std::string versions_text(const System& system) {
     out += fmt::format("{} `{}`", &one == system.controllers.data() ? "" : ",", one.name);
   out += ".\n\n";
   for (const std::string_view version : system.versions())
-    out +=
-        fmt::format("- {}{}\n", version, version == system.default_version() ? " (default)" : "");
+    out += fmt::format("- {}{}\n", version,
+                       version != system.default_version() ? ""
+                       : system.on_request                 ? " (default, and there on request)"
+                                                           : " (default)");
   if (!system.flags.empty()) out += "\n| flag | value | |\n|---|---|---|\n";
   for (const SystemFlag& flag : system.flags)
     out += fmt::format("| `{}` | {} | {} |\n", flag.name, flag.shape, cell(flag.help));

@@ -324,7 +324,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "s.yaml:8:51 spec.cluster.systems.training-operator.flags.init-tries: the training "
                 "operator has no flag \"init-tries\" (known: pytorch-init-container-image, "
                 "pytorch-init-container-max-tries, pytorch-init-container-template-file, "
-                "replica-type-order)"},
+                "gang-scheduler-name, replica-type-order)"},
         Refusal{"value_of_a_flag_of_a_system",
                 "  cluster: {systems: {training-operator: {flags: {replica-type-order: any}}}}\n",
                 "s.yaml:8:51 spec.cluster.systems.training-operator.flags.replica-type-order: must "

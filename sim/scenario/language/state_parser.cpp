@@ -24,11 +24,12 @@ bool same_letters(std::string_view a, std::string_view b) {
   });
 }
 
-// A kind by any of its names: Pod, pods, po.
+// A kind by any of its names: Pod, pods, po, podgroups.scheduling.volcano.sh.
 const KindInfo* find_kind(const KindRegistry& kinds, std::string_view name) {
   for (const KindInfo* kind : kinds.all()) {
     if (same_letters(kind->kind, name) || same_letters(kind->plural, name) ||
-        same_letters(kind->singular, name))
+        same_letters(kind->singular, name) ||
+        same_letters(fmt::format("{}.{}", kind->plural, kind->group), name))
       return kind;
     if (std::find(kind->short_names.begin(), kind->short_names.end(), name) !=
         kind->short_names.end())

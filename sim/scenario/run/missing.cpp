@@ -1,16 +1,17 @@
 #include "scenario/run/missing.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <set>
 
 #include "cluster/scheduler/decision.hpp"
-#include "cluster/scheduler/scheduler.hpp"
 #include "core/virtual_loop.hpp"
 #include "objects/codec.hpp"
 #include "objects/defaults.hpp"
+#include "scenario/language/cluster_options.hpp"
 #include "scenario/language/member_at.hpp"
 #include "scenario/run/virtual_run.hpp"
 #include "scenario/words/names.hpp"
@@ -188,10 +189,13 @@ class MissingSearch {
   void look_at(const Manifest& manifest, const Place& place);
   void look_at_pod(const Manifest& manifest, const Place& spec);
   void look_for_place(const Manifest& manifest, const Place& spec);
+  void look_at_gangs(const Manifest& manifest);
   bool is_made(const Need& need, const std::string& namespace_) const;
   void tell(const Manifest& manifest, const std::string& path, const std::string& words);
 
   std::vector<const Manifest*> manifests_{};
+  std::span<const InstalledSystem> installed_{};
+  std::set<std::string, std::less<>> serving_{};  // schedulers that run
   std::set<std::string> made_{};  // KIND/NAMESPACE/NAME, KIND/NAME of what is set aside
   scheduler::ClusterView nodes_{};
   std::size_t node_count_ = 0;
@@ -212,7 +216,13 @@ bool acts_on_nodes(const Step& step) {
       step.action);
 }
 
-MissingSearch::MissingSearch(const Scenario& scenario) {
+MissingSearch::MissingSearch(const Scenario& scenario) : installed_(scenario.systems) {
+  const std::vector<const KindInfo*> kinds = kinds_of(scenario);
+  for (const SchedulerRow& row : scheduler_rows()) {
+    const System* system = find_system(row.system);
+    if (system == nullptr || (is_among(installed_, *system) && is_installed(*system, kinds)))
+      serving_.emplace(row.name);
+  }
   for (const Manifest& manifest : scenario.manifests) manifests_.push_back(&manifest);
   for (const Step& step : scenario.steps) {
     nodes_change_ = nodes_change_ || acts_on_nodes(step);
@@ -242,8 +252,10 @@ MissingSearch::MissingSearch(const Scenario& scenario) {
 }
 
 std::vector<ManifestNote> MissingSearch::run() {
-  for (const Manifest* manifest : manifests_)
+  for (const Manifest* manifest : manifests_) {
     look_at(*manifest, {manifest->value.get(), manifest->base});
+    look_at_gangs(*manifest);
+  }
   return std::move(notes_);
 }
 
@@ -267,10 +279,31 @@ void MissingSearch::look_at_pod(const Manifest& manifest, const Place& spec) {
   for (const Need& need : Needs(spec).take_all())
     if (!is_made(need, namespace_)) tell(manifest, need.path, words_of(need));
   const std::string scheduler = text_at(*spec.value, {"schedulerName"});
-  if (scheduler.empty() || scheduler == Scheduler::name) return look_for_place(manifest, spec);
+  if (scheduler.empty() || serving_.contains(scheduler)) return look_for_place(manifest, spec);
+  const SchedulerRow* absent = find_scheduler(scheduler);
   tell(manifest, spec.path + ".schedulerName",
-       fmt::format("pods stay Pending without a word: no scheduler {} runs, only {}", scheduler,
-                   Scheduler::name));
+       fmt::format("pods stay Pending without a word: no scheduler {} runs, only {}{}", scheduler,
+                   fmt::join(serving_, ", "),
+                   absent == nullptr ? std::string()
+                                     : fmt::format("; spec.cluster.systems: {{{}: on}} brings it",
+                                                   absent->system)));
+}
+
+// Where nobody schedules gangs what is said of them does nothing.
+void MissingSearch::look_at_gangs(const Manifest& manifest) {
+  for (const System* system : systems())
+    for (const GangField& field : system->gang_fields) {
+      if (&field.kind() != &manifest.object->kind()) continue;
+      std::optional<Place> place = member_of({manifest.value.get(), manifest.base}, {"spec"});
+      for (std::size_t at = 0; place && at < field.path.size();) {
+        const std::size_t end = std::min(field.path.find('.', at), field.path.size());
+        place = member_of(*place, {field.path.substr(at, end - at)});
+        at = end + 1;
+      }
+      if (!place) continue;
+      if (const std::string why = field.unheeded(installed_); !why.empty())
+        tell(manifest, place->path, fmt::format("nobody schedules its pods as a gang: {}", why));
+    }
 }
 
 bool MissingSearch::is_made(const Need& need, const std::string& namespace_) const {

@@ -85,6 +85,9 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"scheduler", pod("schedulerName: volcano"),
             "8 spec.schedulerName: pods stay Pending without a word: no scheduler volcano runs, "
             "only "
+            "default-scheduler; spec.cluster.systems: {volcano: on} brings it"},
+        Row{"unknown_scheduler", pod("schedulerName: x"),
+            "8 spec.schedulerName: pods stay Pending without a word: no scheduler x runs, only "
             "default-scheduler"},
         Row{"node", pod("nodeName: x"), "8 spec.nodeName: pods stay Pending: there is no node x"},
         Row{"node_label", pod("nodeSelector: {disk: ssd}"),

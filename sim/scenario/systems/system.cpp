@@ -33,15 +33,18 @@ std::vector<const KindInfo*> kinds_of(const System& system) {
     if (std::find(kinds.begin(), kinds.end(), &kind) == kinds.end()) kinds.push_back(&kind);
   };
   for (const KindOf kind : system.kinds) add(kind());
+  for (const KindOf kind : system.serves) add(kind());
   for (const scenario::JobKind& job : system.jobs) add(job.info());
   for (const scenario::WorkloadReader* reader : system.readers) add(reader->info());
   return kinds;
 }
 
-const System* system_of_kind(std::string_view kind) {
+const System* system_of_kind(std::string_view kind, std::string_view api_version) {
   for (const System* system : systems())
     for (const KindInfo* own : kinds_of(*system))
-      if (own->kind == kind || own->plural == kind || own->singular == kind) return system;
+      if ((own->kind == kind || own->plural == kind || own->singular == kind) &&
+          (api_version.empty() || own->api_version() == api_version))
+        return system;
   return nullptr;
 }
 
@@ -77,8 +80,20 @@ bool is_installed(const System& system, std::span<const KindInfo* const> told) {
 std::vector<InstalledSystem> default_systems() {
   std::vector<InstalledSystem> installed;
   for (const System* system : systems())
-    installed.push_back({.system = system, .version = system->default_version()});
+    if (!system->on_request)
+      installed.push_back({.system = system, .version = system->default_version()});
   return installed;
+}
+
+void switch_on(std::vector<InstalledSystem>& among, const System& system) {
+  if (is_among(among, system)) return;
+  const auto place = [](const System* one) {
+    return std::find(systems().begin(), systems().end(), one);
+  };
+  const auto behind = std::find_if(among.begin(), among.end(), [&](const InstalledSystem& one) {
+    return place(&system) < place(one.system);
+  });
+  among.insert(behind, {.system = &system, .version = system.default_version()});
 }
 
 void set_version(std::vector<InstalledSystem>& among, const System& system,
@@ -132,6 +147,25 @@ std::span<const WorkloadReader* const> workload_readers() {
     return readers;
   }();
   return all;
+}
+
+std::span<const SchedulerRow> scheduler_rows() {
+  static const std::vector<SchedulerRow> all = [] {
+    std::vector<SchedulerRow> rows{{.name = "default-scheduler"}};
+    for (const System* system : systems())
+      for (SchedulerRow row : system->schedulers) {
+        row.system = system->name;
+        rows.push_back(row);
+      }
+    return rows;
+  }();
+  return all;
+}
+
+const SchedulerRow* find_scheduler(std::string_view name) {
+  for (const SchedulerRow& row : scheduler_rows())
+    if (row.name == name) return &row;
+  return nullptr;
 }
 
 std::span<const InvariantRow> invariant_rows() {

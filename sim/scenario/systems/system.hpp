@@ -12,8 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/scheduler/process.hpp"
 #include "cluster/store/admission.hpp"
 #include "objects/kinds.hpp"
+#include "scenario/invariants/gangs.hpp"
 #include "scenario/invariants/invariants.hpp"
 #include "scenario/invariants/workload.hpp"
 #include "scenario/systems/state_watch.hpp"
@@ -46,6 +48,9 @@ class Installer {
   }
   // A process with a client and informers of its own. `make` is called again for a second one.
   virtual void host(const char* actor, MakeController make) = 0;
+  // A scheduler beside the cluster's own, where that runs; with a client of its own. `make` is
+  // called again when it begins anew.
+  virtual void schedule(const char* actor, MakeScheduler make) = 0;
   // What its manifests install beside itself. It is created when the world starts, before anything
   // runs.
   virtual void provide(std::shared_ptr<const Object> object) = 0;
@@ -79,6 +84,15 @@ struct SystemFlag {
 
 struct InstalledSystem;
 
+// A member of a manifest that speaks of gangs, and goes unheeded where nobody schedules them.
+struct GangField {
+  const KindInfo& (*kind)() = nullptr;
+  std::string_view path;  // in spec: "runPolicy.schedulingPolicy"
+  // Why nobody heeds it, in a cluster that has these systems, its own among them; empty: somebody
+  // does.
+  std::string (*unheeded)(std::span<const InstalledSystem> installed) = nullptr;
+};
+
 struct System {
   std::string_view name;   // "training-operator": its process as the API and faults name it
   std::string_view title;  // "training operator": in sentences
@@ -94,6 +108,8 @@ struct System {
   // Kinds of its own that not every world has: it is installed only where one of them is told of.
   // None: it is there in any case.
   std::span<const KindOf> kinds{};
+  // Kinds that are served wherever it is installed, though nothing is told of them.
+  std::span<const KindOf> serves{};
   // Kinds that its controllers make, and that not every world has.
   std::span<const KindOf> makes{};
   // Its kinds that run to an end, and those whose pods run for ever.
@@ -105,9 +121,14 @@ struct System {
   std::unique_ptr<scenario::StateWatch> (*watch)() = nullptr;
   // How judges read its workloads, and what only it promises of them; null: nothing.
   std::span<const scenario::WorkloadReader* const> readers{};
+  std::span<const GangField> gang_fields{};
+  // Schedulers of its own.
+  std::span<const scenario::SchedulerRow> schedulers{};
   std::span<const scenario::InvariantRow> (*invariants)() = nullptr;
   std::span<const MovedField> moved{};
   std::span<const SystemFlag> flags{};
+  // A cluster has it only where a scenario asks for it.
+  bool on_request = false;
   void (*install)(Installer& into, const InstalledSystem& told) = nullptr;
   // What a container will make of its variables, by name, in sentences; null: nothing is to be
   // said.
@@ -129,6 +150,8 @@ extern const System training_operator;
 extern const System ddpset_platform;
 extern const System jobset_system;
 extern const System trainer_system;
+extern const System scheduler_plugins_system;
+extern const System volcano_system;
 extern const System t9k_system;
 extern const System aistudio_system;
 
@@ -140,8 +163,9 @@ std::span<const System* const> all_workload_rows();
 std::string_view title_of(std::string_view system);
 // By its name; null: there is none such.
 const System* find_system(std::string_view name);
-// Whose kind that is; null: nobody's, or Kubernetes' own.
-const System* system_of_kind(std::string_view kind);
+// Whose kind that is; null: nobody's, or Kubernetes' own. Without the version it is the first that
+// has one of that name.
+const System* system_of_kind(std::string_view kind, std::string_view api_version = {});
 // Kinds that exist only where the system does.
 std::vector<const KindInfo*> kinds_of(const System& system);
 // A system's process, or one of its controllers.
@@ -152,8 +176,10 @@ KindRegistry kinds_with(std::span<const InstalledSystem> installed, const KindRe
 // Whether a world that is told of these kinds has it.
 bool is_installed(const System& system, std::span<const KindInfo* const> told);
 
-// Every system at its default version.
+// Every system at its default version, but for those that are there on request.
 std::vector<InstalledSystem> default_systems();
+// It is among them afterwards, in its place; where it was not, at its default version.
+void switch_on(std::vector<InstalledSystem>& among, const System& system);
 // Another version of a system that is among them, or another value of a flag.
 void set_flag(std::vector<InstalledSystem>& among, const System& system, const SystemFlag& flag,
               std::string value);

@@ -32,6 +32,17 @@ TEST(System, each_row_finds_its_own_versions) {
   }
 }
 
+TEST(System, who_is_there_on_request_is_switched_on_in_its_place) {
+  std::vector<InstalledSystem> installed = default_systems();
+  EXPECT_FALSE(is_among(installed, scheduler_plugins_system));
+  switch_on(installed, volcano_system);
+  switch_on(installed, scheduler_plugins_system);
+  switch_on(installed, scheduler_plugins_system);
+  std::vector<const System*> found;
+  for (const InstalledSystem& one : installed) found.push_back(one.system);
+  EXPECT_THAT(found, testing::ElementsAreArray(systems()));
+}
+
 TEST(System, its_controllers_are_where_it_is_installed_and_nowhere_else) {
   for (const System* system : systems())
     for (const SystemController& controller : system->controllers)
@@ -87,7 +98,7 @@ TEST(System, its_readers_are_its_own) {
 TEST(System, its_kinds_are_where_it_is_installed_and_nowhere_else) {
   for (const System* system : systems())
     for (const KindInfo* kind : kinds_of(*system)) {
-      EXPECT_EQ(system_of_kind(kind->kind), system);
+      EXPECT_EQ(system_of_kind(kind->kind, kind->api_version()), system);
       const auto served = [kind](std::vector<InstalledSystem> installed) {
         VirtualLoop loop(Random(1), virtual_start);
         WorldOptions options;

@@ -6,9 +6,9 @@
 namespace ddptwin {
 namespace {
 
-constexpr std::array<const System*, 6> all_systems{
-    &training_operator, &ddpset_platform, &jobset_system,
-    &trainer_system,    &t9k_system,      &aistudio_system,
+constexpr std::array<const System*, 8> all_systems{
+    &training_operator,        &ddpset_platform, &jobset_system, &trainer_system,
+    &scheduler_plugins_system, &volcano_system,  &t9k_system,    &aistudio_system,
 };
 
 }  // namespace

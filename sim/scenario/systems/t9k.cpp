@@ -171,6 +171,9 @@ std::vector<std::string> explain_world_size(const Container& container,
           "the master's pod"};
 }
 
+// Its bindings come one after the other, as fast as its client may: a large gang starts in parts.
+constexpr std::array t9k_schedulers{scenario::SchedulerRow{.name = "t9k-scheduler"}};
+
 constexpr std::array t9k_readers{&scenario::training_job_reader};
 constexpr std::array t9k_controllers{
     SystemController{"pytorchtrainingjob-controller", "pytorchtrainingjob"},
@@ -196,6 +199,7 @@ constinit const System t9k_system{
     .jobs = training_jobs,
     .states = training_words,
     .readers = t9k_readers,
+    .schedulers = t9k_schedulers,
     .invariants = &scenario::t9k_invariants,
     .moved = t9k_moved_fields,
     .install = &install_t9k,

@@ -1,4 +1,6 @@
 // Kubeflow Trainer as a row: all that the rest of the twin knows of it (spec/trainjob.md §1 to §4).
+#include <fmt/format.h>
+
 #include <array>
 
 #include "controller/trainer/controller.hpp"
@@ -74,6 +76,25 @@ constexpr std::array<std::string_view, 3> trainjob_conditions{"Complete", "Faile
 constexpr std::array trainjob_words{
     scenario::StatusWords{.info = &TrainJob::info, .conditions = trainjob_conditions}};
 
+// Its PodGroups are made all the same.
+template <const System& scheduler>
+std::string unheeded_group(std::span<const InstalledSystem> installed) {
+  if (is_among(installed, scheduler)) return {};
+  return fmt::format(
+      "a PodGroup is made of it, and nobody reads that: no {} runs "
+      "(spec.cluster.systems: {{{}: on}})",
+      scheduler.title, scheduler.name);
+}
+constexpr std::array group_fields{
+    GangField{&TrainingRuntime::info, "podGroupPolicy.coscheduling",
+              &unheeded_group<scheduler_plugins_system>},
+    GangField{&TrainingRuntime::info, "podGroupPolicy.volcano", &unheeded_group<volcano_system>},
+    GangField{&ClusterTrainingRuntime::info, "podGroupPolicy.coscheduling",
+              &unheeded_group<scheduler_plugins_system>},
+    GangField{&ClusterTrainingRuntime::info, "podGroupPolicy.volcano",
+              &unheeded_group<volcano_system>},
+};
+
 constexpr std::array trainjob_readers{&scenario::trainjob_reader};
 constexpr std::array trainer_controllers{
     SystemController{"trainer-trainjob-controller", "trainjob"}};
@@ -105,6 +126,7 @@ constinit const System trainer_system{
     .jobs = trainjob_jobs,
     .states = trainjob_words,
     .readers = trainjob_readers,
+    .gang_fields = group_fields,
     .invariants = &scenario::trainjob_invariants,
     .moved = moved_trainer_fields,
     .install = &install_trainer,

@@ -6,6 +6,7 @@
 
 #include "controller/training_operator/controller.hpp"
 #include "controller/training_operator/defaults.hpp"
+#include "controller/training_operator/names.hpp"
 #include "controller/training_operator/profile.hpp"
 #include "controller/training_operator/rules.hpp"
 #include "controller/training_operator/webhook.hpp"
@@ -13,6 +14,7 @@
 #include "objects/pytorchjob.hpp"
 #include "objects/pytorchjob_definition.hpp"
 #include "objects/schema.hpp"
+#include "objects/validation.hpp"
 #include "scenario/systems/actors.hpp"
 #include "scenario/systems/system.hpp"
 #include "scenario/systems/training_operator/parts.hpp"
@@ -115,6 +117,11 @@ bool read_init_template(std::string_view value, pytorchjob::Settings& to) {
   return !value.empty();
 }
 
+bool read_gang_scheduler(std::string_view value, pytorchjob::Settings& to) {
+  to.gang_scheduler = value;
+  return value.empty() || dns_subdomain_problems(value).empty();
+}
+
 bool read_type_order(std::string_view value, pytorchjob::Settings& to) {
   constexpr std::array<std::string_view, 3> orders{"master-first", "worker-first", "random"};
   const auto order = std::find(orders.begin(), orders.end(), value);
@@ -133,6 +140,11 @@ constexpr std::array operator_flags{
     flag_of<&read_init_template>("pytorch-init-container-template-file", "text",
                                  "what that file holds: a list of containers with "
                                  "{{.MasterAddr}}, {{.InitContainerImage}}, {{.MaxTries}}"),
+    flag_of<&read_gang_scheduler>(
+        "gang-scheduler-name", "a scheduler's name",
+        "each job gets a PodGroup and its pods that scheduler: volcano, or another, which is taken "
+        "for scheduler-plugins (scheduler-plugins-scheduler); switch it on, too: "
+        "spec.cluster.systems.volcano or .scheduler-plugins; default: none"),
     flag_of<&read_type_order>("replica-type-order", "master-first, worker-first or random",
                               "in which order a pass looks at the replica types; no flag of the "
                               "operator's, whose order is that of a Go map: random, and any of "
@@ -194,6 +206,39 @@ constexpr std::array<std::string_view, 6> pytorchjob_conditions{
 constexpr std::array state_rows{
     scenario::StatusWords{.info = &PyTorchJob::info, .conditions = pytorchjob_conditions}};
 
+// The gang scheduler that the operator is started with; nothing: it is not there, or has none.
+std::optional<std::string> gang_scheduler_of(std::span<const InstalledSystem> installed) {
+  for (const InstalledSystem& one : installed) {
+    if (one.system != &training_operator) continue;
+    const auto flag = one.flags.find("gang-scheduler-name");
+    return flag == one.flags.end() ? std::string() : flag->second;
+  }
+  return std::nullopt;
+}
+
+// Nothing else of the operator reads it.
+std::string unheeded_policy(std::span<const InstalledSystem> installed) {
+  if (gang_scheduler_of(installed) != "") return {};
+  return "the training operator reads it where it is started with gang-scheduler-name "
+         "(spec.cluster.systems: {training-operator: {flags: {gang-scheduler-name: NAME}}})";
+}
+
+// Without its kind of PodGroup the operator waits.
+std::string missing_scheduler(std::span<const InstalledSystem> installed) {
+  const std::string name = gang_scheduler_of(installed).value_or("");
+  if (name.empty()) return {};
+  const bool is_volcano = pytorchjob::lower(name) == "volcano";
+  const System& system = is_volcano ? volcano_system : scheduler_plugins_system;
+  if (is_among(installed, system)) return {};
+  return fmt::format(
+      "gang-scheduler-name of the training operator is {}, and there is no such "
+      "kind of PodGroup: no pod is made (spec.cluster.systems: {{{}: on}})",
+      name, system.name);
+}
+constexpr std::array policy_fields{
+    GangField{&PyTorchJob::info, "runPolicy.schedulingPolicy", &unheeded_policy},
+    GangField{&PyTorchJob::info, "", &missing_scheduler}};
+
 constexpr std::array readers{&scenario::pytorchjob_reader};
 
 constexpr std::array operator_controllers{
@@ -213,6 +258,7 @@ constinit const System training_operator{
     .jobs = job_rows,
     .states = state_rows,
     .readers = readers,
+    .gang_fields = policy_fields,
     .invariants = &scenario::training_operator_invariants,
     .moved = moved_fields,
     .flags = told_flags,

@@ -151,9 +151,17 @@ struct World::Parts final : Installer {
             .client_burst = options.flags.kube_api_burst});
     return hosted;
   }
-  void start_scheduler() {
-    scheduler = std::make_unique<Scheduler>(loop, *scheduler_client, trace);
-    scheduler->start();
+  // The cluster's own, and those that systems bring.
+  struct Scheduling {
+    MakeScheduler make{};
+    std::unique_ptr<api::ApiClient> client{};
+    std::unique_ptr<SchedulerProcess> process{};
+  };
+  void add_scheduler(const char* actor, MakeScheduler make) {
+    Scheduling& added = schedulers.emplace_back();
+    added.make = std::move(make);
+    added.client = client(actor, "");
+    added.process = added.make(loop, *added.client, trace);
   }
   kubelet::Kubelet* kubelet_of(std::string_view node) {
     for (auto& one : kubelets)
@@ -181,6 +189,7 @@ struct World::Parts final : Installer {
   void admit(AdmissionPhase phase, AdmissionHook hook, const KindInfo& kind,
              std::optional<api::Verb> verb) override;
   void host(const char* actor, MakeController make) override;
+  void schedule(const char* actor, MakeScheduler make) override;
   void provide(std::shared_ptr<const Object> object) override;
   const Store& cluster() const override { return store; }
   void add_kubelet(const NodeOptions& node);
@@ -208,8 +217,7 @@ struct World::Parts final : Installer {
   std::unique_ptr<NodeLifecycle> node_lifecycle{};
   std::list<Hosted> controllers{};
   std::vector<ObjectPtr> provided{};
-  std::unique_ptr<api::ApiClient> scheduler_client{};
-  std::unique_ptr<Scheduler> scheduler{};
+  std::list<Scheduling> schedulers{};
   std::unique_ptr<api::ApiClient> view_client{};
   std::vector<std::unique_ptr<api::ApiClient>> kubelet_clients{};
   std::shared_ptr<kubelet::ClusterView> kubelet_view{};
@@ -303,6 +311,10 @@ void World::Parts::host(const char* actor, MakeController make) {
   add_controller(actor, std::move(make), nullptr);
 }
 
+void World::Parts::schedule(const char* actor, MakeScheduler make) {
+  if (options.scheduler) add_scheduler(actor, std::move(make));
+}
+
 void World::Parts::provide(std::shared_ptr<const Object> object) {
   provided.push_back(std::move(object));
 }
@@ -347,10 +359,10 @@ World::World(Loop& loop, WorldOptions options, PodRuntime* runtime)
   if (parts.binds_claims) add_default_class_admission(parts.store);
   if (parts.options.controller_manager) parts.install_controller_manager();
   for (const InstalledSystem& one : parts.options.systems) one.system->install(parts, one);
-  if (parts.options.scheduler) {
-    parts.scheduler_client = parts.client("kube-scheduler", "");
-    parts.scheduler = std::make_unique<Scheduler>(loop, *parts.scheduler_client, parts.trace);
-  }
+  if (parts.options.scheduler)
+    parts.add_scheduler("kube-scheduler", [](Loop& l, api::ApiClient& client, Trace& trace) {
+      return std::make_unique<Scheduler>(l, client, trace);
+    });
 }
 
 World::~World() = default;
@@ -369,7 +381,7 @@ Status World::start() {
   parts_->zone_feed->start();
   for (auto& hosted : parts_->controllers) hosted.host->start();
   parts_->each_manager_part([](auto& part) { part.start(); });
-  if (parts_->scheduler) parts_->scheduler->start();
+  for (auto& one : parts_->schedulers) one.process->start();
   for (const NodeOptions& node : parts_->options.nodes) TRY_VOID(add_node(node));
   return {};
 }
@@ -505,10 +517,16 @@ void World::end_second_controller(int second) {
     if (second != 0 && hosted.second == second) hosted.host->crash();
 }
 
-void World::stop_scheduler() { parts_->scheduler.reset(); }
+void World::stop_scheduler() {
+  for (auto& one : parts_->schedulers) one.process.reset();
+}
 
 void World::start_scheduler() {
-  if (parts_->scheduler_client && !parts_->scheduler) parts_->start_scheduler();
+  for (auto& one : parts_->schedulers) {
+    if (one.process) continue;
+    one.process = one.make(parts_->loop, *one.client, parts_->trace);
+    one.process->start();
+  }
 }
 
 void World::silence_node(const std::string& node) {
