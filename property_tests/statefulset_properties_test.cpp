@@ -167,9 +167,12 @@ class SetRun final : public WorkloadRun {
     if (!shape_.has_claims) return;
     const std::set<int> kept_claims = claims();
     for (const auto& [ordinal, pod] : there) RC_ASSERT(kept_claims.contains(ordinal));
-    // Of ordinals that have been and are no more: they stay unless the policy takes them.
+    // Of ordinals that have been and are no more: they stay unless the policy takes them. It takes
+    // those of pods that are scaled away: where there was none just then, nobody hands its claim
+    // on.
     for (const int ordinal : kept_claims)
-      if (shape_.deletes_scaled) RC_ASSERT(there.contains(ordinal));
+      if (shape_.deletes_scaled)
+        RC_ASSERT(there.contains(ordinal) || !condemned_.contains(ordinal));
     if (!shape_.deletes_scaled)
       for (const int ordinal : ever_) RC_ASSERT(kept_claims.contains(ordinal));
   }
@@ -186,6 +189,7 @@ class SetRun final : public WorkloadRun {
   void on_created(const Pod& pod) {
     const int ordinal = ordinal_of(pod.metadata);
     ever_.insert(ordinal);
+    condemned_.erase(ordinal);
     for (const std::string& uid : uids_[ordinal])
       if (!runtime().running_in(uid).empty())
         violate(fmt::format("{} is made while one of its name runs", pod.metadata.name));
@@ -204,6 +208,7 @@ class SetRun final : public WorkloadRun {
     const auto now = set();
     const int ordinal = ordinal_of(pod.metadata);
     const bool is_scaled_away = ordinal >= shape_.start + now->spec->replicas.value_or(1);
+    if (is_scaled_away) condemned_.insert(ordinal);
     if (!strict_ || !shape_.ordered || !is_scaled_away) return;
     for (const auto& [other, found] : by_ordinal())
       if (other > ordinal) violate(fmt::format("{} goes before {}", pod.metadata.name, other));
@@ -213,6 +218,7 @@ class SetRun final : public WorkloadRun {
   bool strict_ = false;
   std::map<int, std::set<std::string>> uids_{};  // by ordinal
   std::set<int> ever_{};                         // ordinals that have had a pod
+  std::set<int> condemned_{};                    // and lost their last one to a smaller set
 };
 
 TEST(StatefulSetProperties, OnePodAnOrdinalWhateverHappensAndAllOfItAfterwards) {
