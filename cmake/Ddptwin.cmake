@@ -5,6 +5,7 @@ find_package(Boost 1.81 REQUIRED COMPONENTS json url)
 find_package(Threads REQUIRED)
 
 option(DDPTWIN_TESTS "Build the tests" ON)
+option(DDPTWIN_PROPERTIES "Build the property tests too, three tenths of what all takes" ON)
 option(DDPTWIN_BENCH "Build the benchmarks" OFF)
 option(DDPTWIN_FUZZ "Build the entries of fuzz/ with libFuzzer (clang; preset fuzz)" OFF)
 option(DDPTWIN_WERROR "Warnings are errors (presets switch it on)" OFF)
