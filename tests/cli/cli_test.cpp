@@ -26,6 +26,8 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"help", "--help", 0}, Row{"help_run", "run --help", 0},
         Row{"help_env", "env --help", 0}, Row{"help_list", "list --help", 0},
         Row{"help_agree", "agree --help", 0}, Row{"help_explore", "explore --help", 0},
+        Row{"help_compare", "compare --help", 0},
+        Row{"compare_nothing", "compare --real ../../scenarios/faults/link-cut.yaml", 2},
         Row{"no_command", "", 2}, Row{"unknown_command", "fly", 2},
         Row{"run_without_file", "run", 2}, Row{"unknown_option", "run --fast x.yaml", 2},
         Row{"misspelt_command", "rnu job.yaml", 2},
@@ -46,6 +48,18 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"agree_nothing_to_compare", "agree ../../scenarios/faults/link-cut.yaml", 2},
         Row{"env_of_the_demo", "env ../../scenarios/pytorchjob/demo.yaml", 0}),
     [](const auto& row) { return std::string(row.param.name); });
+
+TEST(CliTest, one_failure_leads_to_this_on_each_system) {
+  std::string files;
+  std::vector<fs::path> all;
+  for (const auto& entry : fs::recursive_directory_iterator(source / "scenarios/compare"))
+    if (entry.path().extension() == ".yaml") all.push_back(entry.path());
+  std::sort(all.begin(), all.end());
+  for (const fs::path& file : all) files += " " + file.string();
+  const Said said = ddptwin("compare" + files, DDPTWIN_TEST_DIR);
+  EXPECT_EQ(said.status, 0) << said.err;
+  expect_golden(fs::path(DDPTWIN_TEST_DIR) / "testdata/compare.txt", said.out);
+}
 
 TEST(CliTest, version_is_said_at_once) {
   const Said said = ddptwin("--version", DDPTWIN_TEST_DIR);

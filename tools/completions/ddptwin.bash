@@ -3,7 +3,7 @@ _ddptwin() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W 'run env list agree explore --help --version' -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W 'run env list agree explore compare --help --version' -- "$cur")
     return
   fi
   case "$prev" in
@@ -19,9 +19,10 @@ _ddptwin() {
     env:-*) mapfile -t COMPREPLY < <(compgen -W '--help --json --show-secrets --python' -- "$cur") ;;
     list:-*) mapfile -t COMPREPLY < <(compgen -W '--help --reference' -- "$cur") ;;
     list:*) mapfile -t COMPREPLY < <(compgen -W 'scenarios invariants versions' -- "$cur") ;;
+    compare:-*) mapfile -t COMPREPLY < <(compgen -W '--help --real --seed --torch --explain' -- "$cur") ;;
     agree:-*) mapfile -t COMPREPLY < <(compgen -W '--help --seed --seeds --torch --python --time-factor --time-slack' -- "$cur") ;;
     explore:-*) mapfile -t COMPREPLY < <(compgen -W '--help --runs --faults --jobs --seed --out --faults-max --exhaustive --strict --expectations --torch --quiet' -- "$cur") ;;
-    run:*|env:*|agree:*|explore:*) mapfile -t COMPREPLY < <(compgen -f -X '!*.@(yaml|yml|json)' -- "$cur"; compgen -d -- "$cur") ;;
+    run:*|env:*|agree:*|explore:*|compare:*) mapfile -t COMPREPLY < <(compgen -f -X '!*.@(yaml|yml|json)' -- "$cur"; compgen -d -- "$cur") ;;
   esac
 }
 complete -o filenames -F _ddptwin ddptwin

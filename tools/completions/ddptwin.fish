@@ -1,9 +1,10 @@
 # fish completion of ddptwin
-set -l commands run env list agree explore
+set -l commands run env list agree explore compare
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a run -d 'Run scenarios or plain Kubernetes manifests'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a env -d 'Print the environment each container would get, and why'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a agree -d 'Run scenarios really and virtually, and compare what came of it'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a explore -d 'Run a scenario many times, each time with other faults'
+complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a compare -d 'Show what one failure leads to on several systems'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a list -d 'List scenarios, invariants and versions'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -l version -d 'Print the version'
 complete -c ddptwin -l help -d 'Print help'
@@ -12,13 +13,13 @@ complete -c ddptwin -n '__fish_seen_subcommand_from run' -l history -d 'Keep eve
 complete -c ddptwin -n '__fish_seen_subcommand_from run env' -l show-secrets -d 'Do not mask the values of Secrets'
 complete -c ddptwin -n '__fish_seen_subcommand_from run' -l junit -r -F -d 'Write the verdicts as JUnit XML'
 complete -c ddptwin -n '__fish_seen_subcommand_from run env' -l json -d 'Print JSON'
-complete -c ddptwin -n '__fish_seen_subcommand_from run agree' -l seed -x -d 'What chance begins with'
+complete -c ddptwin -n '__fish_seen_subcommand_from run agree compare' -l seed -x -d 'What chance begins with'
 complete -c ddptwin -n '__fish_seen_subcommand_from run' -l timeout -x -d 'How long a run may take'
 complete -c ddptwin -n '__fish_seen_subcommand_from run' -l jobs -x -d 'So many runs at once'
 complete -c ddptwin -n '__fish_seen_subcommand_from run' -l quiet -d 'Print the verdicts only'
 complete -c ddptwin -n '__fish_seen_subcommand_from run env agree' -l python -r -a '(__fish_complete_directories)' -d 'A virtual environment for every image'
 complete -c ddptwin -n '__fish_seen_subcommand_from run' -l mode -x -a 'real virtual both' -d 'The clock'
-complete -c ddptwin -n '__fish_seen_subcommand_from run agree' -l torch -x -a '1.13 1.13+py3.11 2.x' -d 'The PyTorch of modelled workers'
+complete -c ddptwin -n '__fish_seen_subcommand_from run agree compare' -l torch -x -a '1.13 1.13+py3.11 2.x' -d 'The PyTorch of modelled workers'
 complete -c ddptwin -n '__fish_seen_subcommand_from run' -l stand-ins -x -a 'on off' -d 'For what is not here'
 complete -c ddptwin -n '__fish_seen_subcommand_from run' -l steps -x -d 'Of the training that stands in'
 complete -c ddptwin -n '__fish_seen_subcommand_from run' -l step-time -x -d 'Of its steps'
@@ -38,3 +39,5 @@ complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l strict -d 'Watch
 complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l expectations -d 'Require also what the scenario expects'
 complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l torch -x -a '1.13 1.13+py3.11 2.x' -d 'The PyTorch of the workers'
 complete -c ddptwin -n '__fish_seen_subcommand_from explore' -l quiet -d 'No progress'
+complete -c ddptwin -n '__fish_seen_subcommand_from compare' -l real -d 'With real processes'
+complete -c ddptwin -n '__fish_seen_subcommand_from compare' -l explain -d 'Also the own words of each file'

@@ -268,8 +268,10 @@ std::optional<Time> told_until(const Observer& observer, const Selection& of, Ti
 
 std::string told_end(const Observer& observer, const SeenObject& seen) {
   const Object& object = *seen.last;
-  std::string text =
-      fmt::format("{} {}", short_name(object), end_text(object)) + told_parts(observer, object);
+  std::string text = short_name(object);
+  if (const std::string_view state = observer.told_state(object); !state.empty())
+    text += fmt::format(" {},", state);
+  text += " " + end_text(object) + told_parts(observer, object);
   if (seen.gone && !seen.ended_at) text += ", gone";
   if (has_succeeded(object)) return text;
   const Troubles& troubles = observer.troubles();
