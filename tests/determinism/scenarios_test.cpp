@@ -100,11 +100,10 @@ const std::vector<std::string>& never_asked() {
       "quiesce-at-zero",        // none has a replica type of zero
       "visible-without-types",  // every job has a replica type
       // Other systems' own.
-      "jobset-old-runs-end",           // no set rests between a restart and its end
-      "trainjob-complete-stays",       // nobody touches a TrainJob that is Complete
-      "trainjob-hands-on-suspension",  // none rests before its end while it has a set
-      "t9k-paused",  // no pod comes while a job is paused: each that does is judged
-      "t9k-gang",    // no job of T9k's scheduler rests before its end
+      "jobset-old-runs-end",      // no set rests between a restart and its end
+      "trainjob-complete-stays",  // nobody touches a TrainJob that is Complete
+      "t9k-paused",               // no pod comes while a job is paused: each that does is judged
+      "t9k-gang",                 // no job of T9k's scheduler rests before its end
   };
   return names;
 }
