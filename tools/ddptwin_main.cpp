@@ -95,8 +95,8 @@ int main_of(int argc, char** argv) {
       "  ddptwin run scenarios/pytorchjob/demo.yaml --mode virtual\n"
       "  ddptwin env job.yaml\n"
       "  ddptwin list");
-  const std::vector<Command> commands{add_run(app), add_env(app), add_list(app), add_agree(app),
-                                      add_explore(app), add_compare(app)};
+  const std::vector<Command> commands{add_run(app),   add_env(app),     add_list(app),
+                                      add_agree(app), add_explore(app), add_compare(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
